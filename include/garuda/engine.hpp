@@ -1,0 +1,81 @@
+// The entry point: an Engine owns devices, pipelines and memory budgets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/join.hpp"
+#include "garuda/plan.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda {
+
+enum class DeviceKind : std::uint8_t { discrete, integrated, virtual_gpu, cpu, other };
+std::string_view to_string(DeviceKind kind) noexcept;
+
+/// A Vulkan device as found, usable or not.
+struct DeviceInfo {
+  std::uint32_t index = 0;
+  std::string name;
+  std::string driver;
+  std::string api_version;
+  DeviceKind kind = DeviceKind::other;
+  std::uint64_t memory_bytes = 0;
+  bool unified_memory = false;
+  std::uint32_t subgroup_size = 0;
+  bool usable = false;
+  std::string reason;                          ///< why it is not usable, or why it would be chosen
+  std::vector<std::string> missing_optional;   ///< optional features it lacks, and what runs differently
+  std::vector<std::pair<std::string, std::string>> traits;  ///< limits, features and formats that garuda uses
+};
+
+struct EngineOptions {
+  bool vulkan = true;                ///< false: CPU only, the Vulkan loader is not touched
+  bool validation = false;           ///< validation layer with synchronisation validation
+  bool pipeline_cache_on_disk = true;
+};
+
+/// Joins tables. Safe to use from several threads. Devices are opened on first use.
+class Engine {
+ public:
+  /// Finds the devices. A machine without a Vulkan loader or device gives an engine with the CPU path only.
+  static Result<Engine> create(EngineOptions const& options = {});
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  std::span<DeviceInfo const> devices() const noexcept;
+
+  /// Starts a join. `left`, `right` and what they view must outlive the result. Blocks until keys are encoded and
+  /// partitioned; rows are computed in the background and by JoinResult::next.
+  /// Errors: usage (spec), invalid_input (unknown column, unsupported or different key types), no_device,
+  /// out_of_memory, limit_exceeded, device_failure, cancelled.
+  Result<std::unique_ptr<JoinResult>> join(TableView left, TableView right, JoinSpec const& spec,
+                                           JoinOptions const& options = {});
+
+  /// The number of rows that `join` would give, and what counting took; no pair is enumerated.
+  struct Counted {
+    std::uint64_t rows = 0;
+    Plan plan;
+    RunStats stats;
+  };
+  Result<Counted> join_count(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
+
+  /// What `join` would do, without doing it.
+  Result<Plan> explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
+
+  /// What the validation layer said since the engine was made; empty without `validation`.
+  std::vector<std::string> validation_messages() const;
+
+ private:
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace garuda

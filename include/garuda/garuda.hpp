@@ -1,0 +1,8 @@
+// Everything: `#include <garuda/garuda.hpp>`.
+#pragma once
+
+#include "garuda/arrow_c.hpp"
+#include "garuda/engine.hpp"
+#include "garuda/error.hpp"
+#include "garuda/join.hpp"
+#include "garuda/table.hpp"

@@ -1,0 +1,113 @@
+// What to join (JoinSpec), how (JoinTuning), and what came out (JoinResult).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/plan.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda {
+
+enum class JoinKind : std::uint8_t { inner };
+
+enum class Side : std::uint8_t { left, right };
+
+/// One column of a join's result.
+struct ColumnRef {
+  Side side = Side::left;
+  std::string name;
+
+  friend bool operator==(ColumnRef const&, ColumnRef const&) = default;
+};
+
+/// The semantics of a join; nothing here changes how it is computed.
+struct JoinSpec {
+  /// Pairs of column names (left, right) that must be equal. Exactly one pair in this version. Types: int8…int64,
+  /// uint8…uint64, date32, date64, timestamp, decimals whose values fit 64 bits. The two columns' types are equal or one
+  /// widens safely to the other (integers; decimals of equal scale). Null keys never match.
+  std::vector<std::pair<std::string, std::string>> on;
+  JoinKind kind = JoinKind::inner;
+  /// Columns of the result in order; nullopt: all left columns, then all right columns without the keys.
+  std::optional<std::vector<ColumnRef>> columns;
+  /// Rows sorted by (left row, right row). Otherwise their order is unspecified.
+  bool ordered = false;
+};
+
+/// Where a row is drawn.
+enum class Address : std::uint8_t {
+  automatic,
+  hash,    ///< pixel = leading bits of a mixed key
+  direct,  ///< pixel = key - smallest key of the partition
+};
+/// How the rows of one pixel are kept.
+enum class Storage : std::uint8_t {
+  automatic,
+  stack,  ///< a stack of images (GARUDA §3.1)
+  runs,   ///< consecutive texels of one flat image (GARUDA §3.4.4)
+};
+/// How matches are written.
+enum class Probe : std::uint8_t {
+  automatic,
+  instanced,  ///< t instances a probe row, rank from the CountFBO's layer set
+  output,     ///< one point an output row
+  atomic,     ///< t instances a probe row, atomicAdd for the position (GARUDA §3.3.1)
+};
+enum class BuildSide : std::uint8_t { automatic, left, right };
+/// What runs a pass that a device may be unable to blend: statistics and stack counts.
+enum class Counting : std::uint8_t { automatic, blend, compute };
+enum class Upload : std::uint8_t { automatic, map, stage, import };
+
+/// Knobs of the join: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
+struct JoinTuning {
+  Address address = Address::automatic;
+  Storage storage = Storage::automatic;
+  Probe probe = Probe::automatic;
+  BuildSide build = BuildSide::automatic;
+  Counting counting = Counting::automatic;
+  Upload upload = Upload::automatic;
+  std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels
+  std::uint32_t result = 0;      ///< width and height of the result FBO, texels
+  std::uint32_t sh_limit = 0;    ///< images in a stack before it is probed and restarted, 1…24
+  std::int32_t radix_bits = -1;  ///< partitions = 2^radix_bits, 0…16; -1: planner
+  std::uint32_t slice_rows = 0;  ///< most rows of a side in one pass, at most 2^24
+  std::uint32_t lanes = 0;       ///< partitions in flight
+  std::uint32_t chunk_rows = 0;  ///< rows of a result batch
+
+  friend bool operator==(JoinTuning const&, JoinTuning const&) = default;
+};
+
+/// Parses `key=value[,key=value…]` with the names above, e.g. "address=direct,storage=runs,image=4096".
+/// Errors: usage, naming the key or value and what is allowed.
+Result<JoinTuning> parse_join_tuning(std::string_view text);
+/// The inverse: only what differs from the defaults.
+std::string to_string(JoinTuning const& tuning);
+
+/// How and where to run; changes speed and resources, never results.
+struct JoinOptions {
+  Path path = Path::automatic;
+  std::optional<std::string> device;  ///< index or part of a name; nullopt: the engine's choice
+  JoinTuning tuning;
+  std::uint64_t memory_limit_bytes = 0;         ///< host memory of the join beside its inputs; 0: three quarters of free
+  std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
+  std::uint32_t threads = 0;                    ///< 0: all
+  Control control;
+};
+
+/// The rows of a join in batches, produced while they are read; work goes on in the background between calls.
+/// Destroying it early cancels what still runs and frees everything.
+class JoinResult : public BatchStream {
+ public:
+  /// The plan that is being executed.
+  virtual Plan const& plan() const noexcept = 0;
+  /// What has been done so far; complete after the last batch.
+  virtual RunStats stats() const = 0;
+};
+
+}  // namespace garuda

@@ -1,0 +1,75 @@
+// Which path runs on which device, why, and at what estimated cost; and what a run took.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "garuda/error.hpp"
+
+namespace garuda {
+
+enum class Path : std::uint8_t { automatic, graphics, compute, cuda, cpu };
+
+std::string_view to_string(Path path) noexcept;
+/// Errors: usage.
+Result<Path> parse_path(std::string_view text);
+
+/// One way to run the work, priced.
+struct Candidate {
+  Path path = Path::cpu;
+  std::string device;
+  std::string choices;           ///< e.g. "address=direct storage=runs probe=output"
+  double estimated_ns = 0;       ///< 0 when it cannot run
+  std::string reason;            ///< why it was chosen, is dearer, or cannot run
+  std::vector<std::pair<std::string, double>> phases_ns;  ///< estimate by phase
+};
+
+/// The decision for one call. Printable with to_string, to_json.
+struct Plan {
+  Path path = Path::cpu;
+  std::string device;  ///< name of the device; "cpu" on the CPU path
+  std::string driver;  ///< driver name and version
+  std::string reason;
+  std::uint32_t key_bits = 32;      ///< 32 or 64
+  std::uint32_t radix_bits = 0;
+  std::uint32_t radix_shift = 0;    ///< first key bit of the raw digit
+  bool mixed_digit = false;         ///< the digit comes from a mixed hash because the raw key does not balance
+  std::uint64_t slice_rows = 0;
+  std::uint32_t lanes = 1;
+  std::uint64_t chunk_rows = 0;
+  std::string tuning;               ///< the choices, as --tuning would spell them
+  std::uint64_t device_bytes = 0;   ///< planned device memory
+  std::uint64_t host_bytes = 0;     ///< planned host memory beside the inputs
+  std::vector<Candidate> candidates;
+  std::vector<std::string> notes;   ///< passes that run differently than asked for or usual, and why
+};
+
+std::string to_string(Plan const& plan);
+/// One JSON object.
+std::string to_json(Plan const& plan);
+
+struct PhaseStats {
+  std::string name;         ///< partition, upload, statistics, build, count, prefix, probe, download, gather
+  std::uint64_t ns = 0;     ///< summed over lanes, so phases may add up to more than the total
+  std::uint64_t bytes = 0;  ///< bytes read and written by the phase where that is counted
+  std::uint64_t items = 0;  ///< points drawn, rows moved
+};
+
+/// What a run took; the fields of `--stats=json`.
+struct RunStats {
+  Path path = Path::cpu;
+  std::string device;
+  std::string driver;
+  std::uint64_t rows_left = 0;
+  std::uint64_t rows_right = 0;
+  std::uint64_t rows_out = 0;
+  std::uint64_t total_ns = 0;
+  std::vector<PhaseStats> phases;
+  std::vector<std::pair<std::string, std::uint64_t>> counters;  ///< partitions, slices, stack slices, layers, windows, …
+};
+
+}  // namespace garuda
