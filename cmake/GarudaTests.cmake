@@ -1,0 +1,109 @@
+# Declares tests, one ctest entry for each process: a suite that needs Vulkan has one entry per driver.
+#
+# What a test sees in its environment:
+#   VK_ICD_FILENAMES, VK_DRIVER_FILES  the driver of this entry, and no other
+#   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, radv-vega10, radv-navi10, radv-navi21
+#   GARUDA_TEST_FULL                   "1" when `./dev test --full` runs: every case, not the chosen ones
+#   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
+
+set(GARUDA_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the time limit of every test")
+
+# garuda_find_icd(NAME PATHS...): GARUDA_ICD_NAME, the manifest of a Vulkan driver, or NOTFOUND.
+function(garuda_find_icd name)
+  set(GARUDA_ICD_${name} NOTFOUND)
+  foreach(path ${ARGN})
+    if(EXISTS ${path})
+      set(GARUDA_ICD_${name} ${path})
+      break()
+    endif()
+  endforeach()
+  set(GARUDA_ICD_${name} ${GARUDA_ICD_${name}} PARENT_SCOPE)
+  message(STATUS "Vulkan driver for tests, ${name}: ${GARUDA_ICD_${name}}")
+endfunction()
+
+set(garuda_icd_folder /usr/share/vulkan/icd.d)
+garuda_find_icd(lavapipe ${garuda_icd_folder}/lvp_icd.${CMAKE_SYSTEM_PROCESSOR}.json ${garuda_icd_folder}/lvp_icd.json)
+garuda_find_icd(radv ${garuda_icd_folder}/radeon_icd.${CMAKE_SYSTEM_PROCESSOR}.json
+                ${garuda_icd_folder}/radeon_icd.json)
+garuda_find_icd(swiftshader ${PROJECT_SOURCE_DIR}/.deps/swiftshader/vk_swiftshader_icd.json)
+
+# Every test on Vulkan runs under the validation layer, so without it there is nothing to test.
+find_file(GARUDA_VALIDATION_LAYER VkLayer_khronos_validation.json
+          PATHS /usr/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d
+          /usr/local/share/vulkan/explicit_layer.d NO_DEFAULT_PATH)
+if(NOT GARUDA_VALIDATION_LAYER)
+  garuda_missing("The Vulkan validation layer" "apt-get install vulkan-validationlayers")
+endif()
+
+add_custom_target(garuda_tests)
+add_custom_target(garuda_asan_tests)
+
+# garuda_driver_environment(DRIVER): in garuda_icd the manifest, in garuda_environment the variables of a driver.
+function(garuda_driver_environment driver)
+  set(environment GARUDA_TEST_DRIVER=${driver})
+  if(driver STREQUAL nodevice)
+    set(icd /nonexistent/no_driver.json)
+  elseif(driver MATCHES "^radv-(.+)$")
+    set(icd ${GARUDA_ICD_radv})
+    string(TOUPPER ${CMAKE_MATCH_1} family)
+    list(APPEND environment RADV_FORCE_FAMILY=${family})
+  else()
+    set(icd ${GARUDA_ICD_${driver}})
+  endif()
+  list(APPEND environment VK_ICD_FILENAMES=${icd} VK_DRIVER_FILES=${icd})
+  set(garuda_icd ${icd} PARENT_SCOPE)
+  set(garuda_environment ${environment} PARENT_SCOPE)
+endfunction()
+
+# garuda_add_test(NAME name SOURCES files... [LIBS targets...] [VULKAN] [DRIVERS names...] [ARGS args...]
+#                 [ENVIRONMENT var=value...] [LABELS labels...] [TIMEOUT seconds])
+#
+# Builds bin/name with GoogleTest's main and the target's sources. Without VULKAN and DRIVERS there is one ctest entry,
+# `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
+# (nodevice, radv-vega10, radv-navi10, radv-navi21; RADV's null devices compile pipelines but must not be submitted to).
+# A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
+# under AddressSanitizer and UBSan. ARGS go to the executable (--gtest_filter=…).
+function(garuda_add_test)
+  cmake_parse_arguments(arg "VULKAN" "NAME;TIMEOUT" "SOURCES;LIBS;DRIVERS;ARGS;ENVIRONMENT;LABELS" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "garuda_add_test(${arg_NAME}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT TARGET ${arg_NAME})
+    add_executable(${arg_NAME} ${arg_SOURCES})
+    target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main garuda_options)
+    add_dependencies(garuda_tests ${arg_NAME})
+    if("asan" IN_LIST arg_LABELS)
+      add_dependencies(garuda_asan_tests ${arg_NAME})
+    endif()
+  endif()
+  if(arg_VULKAN)
+    list(PREPEND arg_DRIVERS lavapipe swiftshader)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  math(EXPR timeout "${arg_TIMEOUT} * ${GARUDA_TEST_TIMEOUT_SCALE}")
+  if(GARUDA_SANITIZE)
+    list(APPEND arg_ENVIRONMENT GARUDA_TEST_MAX_ROWS=257 UBSAN_OPTIONS=print_stacktrace=1
+         "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
+  endif()
+  if(NOT arg_DRIVERS)
+    add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_ARGS})
+    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS}"
+                         ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+  foreach(driver ${arg_DRIVERS})
+    set(entry ${arg_NAME}.${driver})
+    garuda_driver_environment(${driver})
+    if(garuda_icd)
+      add_test(NAME ${entry} COMMAND ${arg_NAME} ${arg_ARGS})
+    else()
+      add_test(NAME ${entry} COMMAND ${CMAKE_COMMAND} -E echo "skipped: driver not installed: ${driver}")
+      set_tests_properties(${entry} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped: driver not installed")
+    endif()
+    # Software drivers use every core, so two of them side by side would only take turns.
+    set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS};vulkan;${driver}" PROCESSORS 2
+                         ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT}")
+  endforeach()
+endfunction()
