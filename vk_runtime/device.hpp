@@ -1,0 +1,104 @@
+// An opened device: its dispatch table, queues and memory accounting.
+#pragma once
+
+#include <volk.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/instance.hpp"
+#include "vk_runtime/memory_pool.hpp"
+#include "vk_runtime/result.hpp"
+#include "vk_runtime/unique.hpp"
+
+namespace garuda::vk {
+
+struct DeviceOptions {
+  std::uint32_t max_graphics_queues = 4;
+  /// Explicit limit of device memory in bytes, all lanes together; 0: none but the driver's.
+  std::uint64_t memory_limit_bytes = 0;
+};
+
+/// One VkQueue and the lock that Vulkan asks for. Lives as long as its Device.
+class Queue {
+ public:
+  Queue(DeviceHandle device, VkQueue queue, std::uint32_t family) noexcept
+      : device_(device), queue_(queue), family_(family) {}
+
+  std::uint32_t family() const noexcept { return family_; }
+  VkQueue handle() const noexcept { return queue_; }
+
+  /// Submits under the queue's lock. Thread-safe, does not wait.
+  Result<void> submit(VkSubmitInfo2 const& info);
+
+ private:
+  DeviceHandle device_;
+  VkQueue queue_;
+  std::uint32_t family_;
+  std::mutex mutex_;
+};
+
+/// Owner of a VkDevice. Does not move; outlives everything made from it. Thread-safe.
+class Device {
+ public:
+  /// Opens a device with all required and every available optional feature of DeviceFeatures.
+  /// `instance` outlives the device. Errors: no_device with the reason when the device is unusable; device_failure.
+  static Result<std::unique_ptr<Device>> create(Instance const& instance, PhysicalDevice const& physical,
+                                                DeviceOptions const& options = {});
+
+  Device(Device const&) = delete;
+  Device& operator=(Device const&) = delete;
+  /// Waits until the device is idle.
+  ~Device();
+
+  VkDevice handle() const noexcept { return handle_.get(); }
+  VkPhysicalDevice physical() const noexcept { return physical_; }
+  VolkDeviceTable const& fn() const noexcept { return fn_; }
+  /// What Unique takes.
+  DeviceHandle owner() const noexcept { return {handle_.get(), &fn_}; }
+  DeviceTraits const& traits() const noexcept { return traits_; }
+  DebugFunctions const& debug() const noexcept { return debug_; }
+
+  /// Queues of the main family (graphics, compute, transfer); at least one.
+  std::size_t graphics_queue_count() const noexcept { return graphics_queues_.size(); }
+  Queue& graphics_queue(std::size_t i = 0) { return *graphics_queues_.at(i); }
+  /// A queue of a transfer-only family, or nullptr.
+  Queue* transfer_queue() noexcept { return transfer_queue_.get(); }
+  /// Families that buffers are shared between: the main one, and the transfer-only one where there is one. Buffers are
+  /// created concurrent over these, so no ownership is ever transferred; images belong to the main family.
+  std::span<std::uint32_t const> buffer_families() const noexcept { return buffer_families_; }
+
+  /// Accounting of all device memory of this device; thread-safe.
+  MemoryPool& memory() noexcept { return *memory_; }
+
+  /// Gives a handle its name in captures and messages; nothing without debug_utils. `name` is a C string.
+  template <class Handle>
+  void set_name(Handle handle, VkObjectType type, char const* name) const {
+    set_object_name(reinterpret_cast<std::uint64_t>(handle), type, name);
+  }
+
+  /// Blocks until all queues are idle. Errors: device_failure (a lost device among them).
+  Result<void> wait_idle();
+
+ private:
+  Device() = default;
+  void set_object_name(std::uint64_t handle, VkObjectType type, char const* name) const;
+  Result<void> open_queues(DeviceOptions const& options);
+
+  VolkDeviceTable fn_{};
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+  DeviceTraits traits_;
+  DebugFunctions debug_;
+  Unique<VkDevice> handle_;
+  std::vector<std::unique_ptr<Queue>> graphics_queues_;
+  std::unique_ptr<Queue> transfer_queue_;
+  std::vector<std::uint32_t> buffer_families_;
+  std::unique_ptr<MemoryPool> memory_;
+};
+
+}  // namespace garuda::vk

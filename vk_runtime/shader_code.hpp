@@ -1,0 +1,17 @@
+// A SPIR-V module embedded in the program by garuda_add_shaders (cmake/GarudaShaders.cmake).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace garuda::vk {
+
+/// View of a module's words, in static storage. `name` is the entry of garuda_add_shaders ("join/build.vert",
+/// "join/build.vert:KEY_WORDS=2") and identifies the code within the program.
+struct ShaderCode {
+  std::string_view name;
+  std::span<std::uint32_t const> words;
+};
+
+}  // namespace garuda::vk

@@ -1,0 +1,61 @@
+// Timeline semaphores: every submission gets a ticket that host and other queues wait for.
+#pragma once
+
+#include <volk.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "garuda/error.hpp"
+#include "vk_runtime/device.hpp"
+#include "vk_runtime/unique.hpp"
+
+namespace garuda::vk {
+
+/// A moment on a timeline: reached when the submission that returned it is complete. A default ticket is always
+/// reached. Refers to its Timeline, which outlives it. Freely copied.
+struct Ticket {
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  std::uint64_t value = 0;
+};
+
+/// What a host wait looks at besides the device.
+struct WaitOptions {
+  /// Polled about every 10 ms; when it becomes true the wait ends with Error(cancelled). The device's work goes on:
+  /// what it uses stays alive until a later wait (Lane's destructor does one). May be null.
+  std::atomic<bool> const* cancelled = nullptr;
+  /// Longest wait; then Error(device_failure). A backstop against a device that never finishes; nothing: forever.
+  std::optional<std::chrono::nanoseconds> timeout;
+};
+
+/// A timeline semaphore and the value of its latest submission. One per lane: not thread-safe, does not move.
+class Timeline {
+ public:
+  static Result<Timeline> create(Device& device, char const* name = "timeline");
+
+  /// Submits `commands` to `queue`, to start after every ticket of `waits`; returns the ticket of its completion.
+  /// Submissions of one timeline complete in the order of their tickets: each waits for the one before at its last
+  /// stage. Does not block. Errors: device_failure, out_of_memory.
+  Result<Ticket> submit(Queue& queue, std::span<VkCommandBuffer const> commands, std::span<Ticket const> waits = {});
+
+  /// Blocks until `ticket` (of any timeline of this device) is reached.
+  /// Errors: cancelled, device_failure (a lost device, a timeout).
+  Result<void> wait(Ticket ticket, WaitOptions const& options = {}) const;
+  /// Whether it is reached, without blocking.
+  Result<bool> reached(Ticket ticket) const;
+
+  /// The ticket of the latest submission.
+  Ticket last() const noexcept { return {semaphore_.get(), value_}; }
+
+ private:
+  Timeline(Device& device, Unique<VkSemaphore> semaphore) : device_(&device), semaphore_(std::move(semaphore)) {}
+
+  Device* device_;
+  Unique<VkSemaphore> semaphore_;
+  std::uint64_t value_ = 0;
+};
+
+}  // namespace garuda::vk

@@ -1,0 +1,95 @@
+// Time per phase of a lane, from GPU timestamps where they can be trusted.
+#pragma once
+
+#include <volk.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "vk_runtime/device.hpp"
+#include "vk_runtime/timeline.hpp"
+#include "vk_runtime/unique.hpp"
+
+namespace garuda::vk {
+
+/// Total time of the phases of one name, in order of first appearance.
+struct PhaseTime {
+  std::string name;
+  std::int64_t ns = 0;
+  bool operator==(PhaseTime const&) const = default;
+};
+
+/// Where phase times come from.
+enum class ClockSource : std::uint8_t {
+  device,  ///< GPU timestamps around the phase
+  host,    ///< host time from submission to the end of the wait, see PhaseTimer
+};
+
+/// Times phases of one lane's command buffers. Not thread-safe, does not move.
+///
+/// With ClockSource::device a phase's time is the difference of two timestamps, at the bottom of the pipe. With
+/// ClockSource::host it is the time from a submission (or from the end of the one before, when that is later) until
+/// complete() was called for it; a submission of several phases is reported under their names joined by "+". Callers
+/// that want phases apart then submit each on its own (`source()` tells).
+class PhaseTimer {
+ public:
+  /// `capacity`: phases between two resets. A family without timestamps, or unreliable ones, gives ClockSource::host.
+  static Result<PhaseTimer> create(Device& device, Queue const& queue, std::uint32_t capacity = 1024);
+
+  ClockSource source() const noexcept { return source_; }
+
+  /// Starts and ends a phase in `commands`; phases do not nest. Past the capacity since the last reset, phases are
+  /// counted in dropped_phases() and not timed.
+  void begin(VkCommandBuffer commands, std::string_view name);
+  void end(VkCommandBuffer commands);
+
+  /// Tells that the phases recorded since the last call were submitted as `ticket`, or that it was waited for.
+  void submitted(Ticket ticket);
+  void completed(Ticket ticket);
+
+  /// Adds up the phases of all completed submissions and forgets them. Every submission has been waited for.
+  /// Errors: device_failure.
+  Result<void> collect();
+  /// Sums by name since the last clear().
+  std::vector<PhaseTime> const& times() const noexcept { return times_; }
+  void clear() { times_.clear(); }
+  std::uint64_t dropped_phases() const noexcept { return dropped_; }
+
+ private:
+  struct Phase {
+    std::string name;
+    std::uint32_t first_query = 0;
+  };
+  struct Submission {
+    Ticket ticket;
+    std::vector<std::string> phases;
+    std::chrono::steady_clock::time_point submitted;
+    std::chrono::steady_clock::time_point completed;
+    bool done = false;
+  };
+
+  PhaseTimer(Device& device, ClockSource source) : device_(&device), source_(source) {}
+  void add(std::string const& name, std::int64_t ns);
+  Result<void> collect_device();
+  void collect_host();
+
+  Device* device_;
+  ClockSource source_;
+  Unique<VkQueryPool> pool_;
+  std::uint32_t capacity_ = 0;
+  std::uint64_t valid_mask_ = 0;
+  std::uint32_t used_queries_ = 0;
+  std::vector<Phase> phases_;
+  std::vector<std::string> unsubmitted_;
+  std::vector<Submission> submissions_;
+  std::vector<PhaseTime> times_;
+  std::uint64_t dropped_ = 0;
+  bool open_ = false;
+  bool open_dropped_ = false;
+};
+
+}  // namespace garuda::vk
