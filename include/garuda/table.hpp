@@ -53,7 +53,7 @@ struct ArrayView {
 std::int64_t count_nulls(ArrayView const& array) noexcept;
 
 /// Rows [begin, begin + length) of `array`, borrowed. Requires 0 <= begin, begin + length <= array.length.
-ArrayView slice(ArrayView const& array, std::int64_t begin, std::int64_t length) noexcept;
+ArrayView slice(ArrayView const& array, std::int64_t begin, std::int64_t length);
 
 /// Equal-length columns, borrowed.
 struct BatchView {

@@ -53,9 +53,9 @@ struct DataType {
   std::int32_t precision = 0;          ///< decimals: digits
   std::int32_t scale = 0;              ///< decimals: digits after the point
   std::int32_t fixed_byte_width = 0;   ///< fixed_size_binary
-  std::string timezone;                ///< timestamp; empty: none
+  std::string timezone{};              ///< timestamp; empty: none
   TypeId index = TypeId::int32;        ///< dictionary: type of the indices
-  std::shared_ptr<DataType const> value;  ///< dictionary: type of the values (shared: schemas are copied freely)
+  std::shared_ptr<DataType const> value{};  ///< dictionary: type of the values (shared: schemas are copied freely)
   bool ordered = false;                ///< dictionary
 
   friend bool operator==(DataType const& a, DataType const& b);

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/arrow_format.hpp"
+#include "core/arrow_validate.hpp"
+#include "garuda/arrow_c.hpp"
+
+namespace garuda {
+namespace {
+
+/// Owns a structure of the C interface: takes it over from the caller and releases it once.
+template <class T>
+class Imported {
+ public:
+  explicit Imported(T* source) noexcept : value_(*source) { source->release = nullptr; }
+  Imported(Imported&& other) noexcept : value_(other.value_) { other.value_.release = nullptr; }
+  Imported& operator=(Imported&&) = delete;
+  ~Imported() {
+    if (value_.release != nullptr) value_.release(&value_);
+  }
+
+  T const& operator*() const noexcept { return value_; }
+  T const* operator->() const noexcept { return &value_; }
+  T* get() noexcept { return &value_; }
+
+ private:
+  T value_;
+};
+
+/// What a batch keeps alive.
+struct ImportedBatch {
+  explicit ImportedBatch(Imported<ArrowArray> source) noexcept : array(std::move(source)) {}
+
+  Imported<ArrowArray> array;
+  ImportStorage storage;
+};
+
+tl::unexpected<Error> invalid(std::string message) { return fail(ErrorCode::invalid_input, std::move(message)); }
+
+tl::unexpected<Error> in_column(std::string_view name, Error error) {
+  return tl::unexpected(std::move(error).wrap(fmt::format("cannot import column: {}", name)));
+}
+
+std::string_view name_of(ArrowSchema const& schema) { return schema.name == nullptr ? "" : schema.name; }
+
+Result<DataType> import_type(ArrowSchema const& schema) {
+  if (schema.release == nullptr) return invalid("schema is released");
+  if (schema.format == nullptr) return invalid("format string is null");
+  GARUDA_TRY_ASSIGN(auto type, parse_format(schema.format));
+  if (schema.n_children != 0) {
+    return invalid(fmt::format("number of children of type {} is not 0: {}", to_string(type), schema.n_children));
+  }
+  if (schema.dictionary == nullptr) return type;
+  if (!is_integer(type.id)) return invalid(fmt::format("dictionary indices are not integers: {}", to_string(type)));
+  if (schema.dictionary->dictionary != nullptr) return invalid("type not supported: dictionary of a dictionary");
+  auto value = import_type(*schema.dictionary);
+  if (!value) return tl::unexpected(std::move(value).error().wrap("invalid dictionary type"));
+  return DataType{.id = TypeId::dictionary,
+                  .index = type.id,
+                  .value = std::make_shared<DataType const>(*std::move(value)),
+                  .ordered = (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0};
+}
+
+Result<Schema> import_schema(ArrowSchema const& schema) {
+  if (schema.release == nullptr) return invalid("schema is released");
+  if (schema.format == nullptr) return invalid("format string of the schema is null");
+  if (std::strcmp(schema.format, "+s") != 0) {
+    return invalid(fmt::format("schema is not that of a struct array: '{}'", schema.format));
+  }
+  if (schema.dictionary != nullptr) return invalid("schema of a struct array has a dictionary");
+  if (schema.n_children < 0 || schema.n_children > std::numeric_limits<std::int32_t>::max()) {
+    return invalid(fmt::format("number of columns out of range: {}", schema.n_children));
+  }
+  if (schema.n_children > 0 && schema.children == nullptr) return invalid("list of columns is null");
+  Schema fields;
+  for (std::int64_t i = 0; i < schema.n_children; ++i) {
+    auto const* child = schema.children[i];
+    if (child == nullptr) return invalid(fmt::format("schema is null, of the column at position: {}", i));
+    auto type = import_type(*child);
+    if (!type) return in_column(name_of(*child), std::move(type).error());
+    fields.push_back({std::string(name_of(*child)), *std::move(type), (child->flags & ARROW_FLAG_NULLABLE) != 0});
+  }
+  return fields;
+}
+
+/// Validates a struct array and makes a batch of its children, which start at the struct array's own offset.
+Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema) {
+  GARUDA_TRY(check_shape(*array, 1, static_cast<std::int64_t>(schema.size())));
+  if (array->dictionary != nullptr) return invalid("struct array has a dictionary");
+  GARUDA_TRY_ASSIGN(auto const null_rows, check_validity(*array, {0, array->length}));
+  if (null_rows > 0) return invalid(fmt::format("struct array has null rows: {}", null_rows));
+
+  auto owner = std::make_shared<ImportedBatch>(std::move(array));
+  auto const& parent = *owner->array;
+  Batch batch{parent.length, {}, nullptr};
+  batch.columns.reserve(schema.size());
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    auto const* child = parent.children[i];
+    if (child == nullptr) return in_column(schema[i].name, Error(ErrorCode::invalid_input, "array is null"));
+    auto view = view_array(*child, schema[i].type, {parent.offset, parent.length}, owner->storage);
+    if (!view) return in_column(schema[i].name, std::move(view).error());
+    batch.columns.push_back(*view);
+  }
+  batch.owner = std::move(owner);
+  return batch;
+}
+
+/// The failure of a stream callback that returned `code`.
+tl::unexpected<Error> producer_failure(Imported<ArrowArrayStream>& stream, int code) {
+  char const* message = stream->get_last_error == nullptr ? nullptr : stream->get_last_error(stream.get());
+  return invalid(fmt::format("the producer of the stream failed with code {}: {}", code,
+                             message == nullptr ? "no message given" : message));
+}
+
+Result<Schema> read_schema(Imported<ArrowArrayStream>& stream) {
+  // Not owned before the callback succeeded: what a failed one leaves behind is not a schema.
+  ArrowSchema produced{};
+  if (auto const code = stream->get_schema(stream.get(), &produced); code != 0) return producer_failure(stream, code);
+  Imported<ArrowSchema> const owned(&produced);
+  return import_schema(*owned);
+}
+
+}  // namespace
+
+Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema) {
+  GARUDA_EXPECTS(array != nullptr && schema != nullptr);
+  Imported<ArrowArray> owned_array(array);
+  Imported<ArrowSchema> const owned_schema(schema);
+  GARUDA_TRY_ASSIGN(auto fields, import_schema(*owned_schema));
+  GARUDA_TRY_ASSIGN(auto batch, import_batch(std::move(owned_array), fields));
+  std::vector<Batch> batches;
+  batches.push_back(std::move(batch));
+  return Table(std::move(fields), std::move(batches));
+}
+
+Result<Table> import_arrow(ArrowArrayStream* stream) {
+  GARUDA_EXPECTS(stream != nullptr);
+  if (stream->release == nullptr) return invalid("stream is released");
+  Imported<ArrowArrayStream> owned(stream);
+  if (owned->get_schema == nullptr || owned->get_next == nullptr) return invalid("stream lacks a callback");
+  GARUDA_TRY_ASSIGN(auto fields, read_schema(owned));
+  std::vector<Batch> batches;
+  while (true) {
+    ArrowArray produced{};
+    if (auto const code = owned->get_next(owned.get(), &produced); code != 0) return producer_failure(owned, code);
+    if (produced.release == nullptr) return Table(std::move(fields), std::move(batches));
+    auto batch = import_batch(Imported<ArrowArray>(&produced), fields);
+    if (!batch) {
+      return tl::unexpected(
+          std::move(batch).error().wrap(fmt::format("invalid batch at position: {}", batches.size())));
+    }
+    batches.push_back(*std::move(batch));
+  }
+}
+
+}  // namespace garuda

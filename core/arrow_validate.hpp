@@ -1,0 +1,45 @@
+// Validates arrays of the Arrow C data interface and makes views of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/arrow_c.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "garuda/types.hpp"
+
+namespace garuda {
+
+/// What the views of one imported array refer to, apart from the array's own buffers.
+struct ImportStorage {
+  std::deque<ArrayView> dictionaries;    ///< a deque, because views point at its elements
+  std::vector<AlignedBuffer> realigned;  ///< copies of buffers that were not aligned to their type
+};
+
+/// Rows [first, first + length) of an array, counted from its offset.
+struct RowWindow {
+  std::int64_t first = 0;
+  std::int64_t length = 0;
+};
+
+/// Checks what every array owes, whatever its type: not released; length and offset not negative and addressable; null
+/// count in [-1, length]; as many buffers and children as given, and the lists of them present.
+/// Errors: invalid_input; the sentence does not name the column.
+Result<void> check_shape(ArrowArray const& array, std::int64_t num_buffers, std::int64_t num_children);
+
+/// Counts the nulls among the rows of `window` in the validity bitmap of `array` (0 when it has none).
+/// Requires: check_shape succeeded for at least one buffer; the window lies inside the array.
+/// Errors: invalid_input, when the array's null count contradicts the bitmap.
+Result<std::int64_t> check_validity(ArrowArray const& array, RowWindow window);
+
+/// Validates the rows of `window` of a column and returns a view of them. Only memory that belongs to the window is
+/// read. The interface carries no buffer sizes, so a buffer that is shorter than its length and offsets say is not
+/// found here. The view refers to the buffers of `array` and to `storage`; both must outlive it. A view without rows
+/// refers to no memory of the producer, except for its dictionary; one without nulls has no validity bitmap. Errors:
+/// invalid_input, where the sentence does not name the column; out_of_memory.
+Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowWindow window, ImportStorage& storage);
+
+}  // namespace garuda

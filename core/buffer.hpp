@@ -1,0 +1,59 @@
+// Host memory that a device can import.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+
+#include "garuda/error.hpp"
+
+namespace garuda {
+
+/// Alignment of every AlignedBuffer, of its address and of the bytes reserved behind it: the page size, and the largest
+/// minImportedHostPointerAlignment that drivers report on systems with pages of 4 KiB.
+inline constexpr std::int64_t kBufferAlignment = 4'096;
+
+/// A move-only block of host memory, aligned so that a device can import it. An empty buffer has no address.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+
+  /// Reserves `size_bytes` bytes, rounded up to whole multiples of kBufferAlignment. The bytes up to `size_bytes` are
+  /// not initialised, those behind it are zero.
+  /// Requires: size_bytes >= 0. Errors: out_of_memory, naming the size.
+  static Result<AlignedBuffer> allocate(std::int64_t size_bytes);
+
+  std::byte* data() noexcept { return bytes_.get(); }
+  std::byte const* data() const noexcept { return bytes_.get(); }
+  template <class T>
+  T* as() noexcept {
+    return reinterpret_cast<T*>(bytes_.get());
+  }
+  template <class T>
+  T const* as() const noexcept {
+    return reinterpret_cast<T const*>(bytes_.get());
+  }
+
+  /// Bytes in use.
+  std::int64_t size_bytes() const noexcept { return size_bytes_; }
+  /// Bytes reserved, a multiple of kBufferAlignment.
+  std::int64_t capacity_bytes() const noexcept { return capacity_bytes_; }
+  std::span<std::byte const> bytes() const noexcept { return {bytes_.get(), static_cast<std::size_t>(size_bytes_)}; }
+
+  /// Declares the bytes from `size_bytes` on unused; nothing moves, nothing is freed. Requires: 0 <= size_bytes <=
+  /// size.
+  void truncate(std::int64_t size_bytes);
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
+  };
+
+  std::unique_ptr<std::byte[], Free> bytes_;
+  std::int64_t size_bytes_ = 0;
+  std::int64_t capacity_bytes_ = 0;
+};
+
+}  // namespace garuda
