@@ -1,0 +1,80 @@
+#include "io/arrow_bridge.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "garuda/arrow_c.hpp"
+
+namespace garuda::io {
+namespace {
+
+/// Arrow's messages may hold the offending text with its line breaks; ours are one sentence.
+std::string one_line(std::string const& text) {
+  constexpr std::size_t kMostChars = 400;
+  std::string line;
+  for (char const c : text.substr(0, kMostChars)) line += (c == '\n' || c == '\r' || c == '\t') ? ' ' : c;
+  if (text.size() > kMostChars) line += "…";
+  return line;
+}
+
+/// An array without rows, its buffers present as the format asks for.
+ArrayView empty_array(DataType const& type, std::vector<std::unique_ptr<ArrayView>>& dictionaries) {
+  alignas(64) static constexpr std::array<std::byte, 64> kZeros{};
+  ArrayView array;
+  array.null_count = 0;
+  array.values = kZeros.data();
+  if (is_variable_width(type)) array.offsets = kZeros.data();
+  if (type.id == TypeId::dictionary) {
+    dictionaries.push_back(std::make_unique<ArrayView>(empty_array(*type.value, dictionaries)));
+    array.dictionary = dictionaries.back().get();
+  }
+  return array;
+}
+
+}  // namespace
+
+arrow::MemoryPool* memory_pool() { return arrow::system_memory_pool(); }
+
+Error to_error(arrow::Status const& status, ErrorCode code, std::string sentence) {
+  if (status.IsOutOfMemory()) code = ErrorCode::out_of_memory;
+  if (status.IsCancelled()) code = ErrorCode::cancelled;
+  return Error(code, one_line(status.message())).wrap(std::move(sentence));
+}
+
+Result<Field> to_field(arrow::Field const& field) {
+  auto const schema = arrow::schema({field.Copy()});
+  auto table = to_table(schema, {});
+  if (!table) return propagate(std::move(table));
+  return table->schema().front();
+}
+
+Result<Table> to_table(std::shared_ptr<arrow::Schema> const& schema, ArrowBatches batches) {
+  auto reader = arrow::RecordBatchReader::Make(std::move(batches), schema);
+  if (!reader.ok()) return tl::unexpected(to_error(reader.status(), ErrorCode::invalid_input, "unusable table"));
+  ArrowArrayStream stream{};
+  GARUDA_ARROW_TRY(arrow::ExportRecordBatchReader(*std::move(reader), &stream), ErrorCode::invalid_input,
+                   "unusable table");
+  return import_arrow(&stream);
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> to_arrow_batch(Schema const& schema, Batch batch) {
+  ArrowArray c_array{};
+  ArrowSchema c_schema{};
+  GARUDA_TRY(export_arrow(schema, std::move(batch), &c_array, &c_schema));
+  GARUDA_ARROW_TRY_ASSIGN(auto result, arrow::ImportRecordBatch(&c_array, &c_schema), ErrorCode::invalid_input,
+                          "result has a type that Arrow C++ does not know");
+  return result;
+}
+
+Result<std::shared_ptr<arrow::Schema>> to_arrow_schema(Schema const& schema) {
+  auto dictionaries = std::make_shared<std::vector<std::unique_ptr<ArrayView>>>();
+  Batch empty;
+  for (auto const& field : schema) empty.columns.push_back(empty_array(field.type, *dictionaries));
+  empty.owner = dictionaries;
+  GARUDA_TRY_ASSIGN(auto const batch, to_arrow_batch(schema, std::move(empty)));
+  return batch->schema();
+}
+
+}  // namespace garuda::io

@@ -1,0 +1,52 @@
+// Between Arrow C++ and garuda: statuses, types and batches. Nothing is copied.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "io/arrow_headers.hpp"
+
+namespace garuda::io {
+
+using ArrowBatches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
+
+/// The pool of every allocation here. The system's: what is freed goes back at once, so that a memory limit can be
+/// kept.
+arrow::MemoryPool* memory_pool();
+
+/// Returns `sentence` with `status` as its cause. Lack of memory and cancellation keep their code, the rest get `code`.
+Error to_error(arrow::Status const& status, ErrorCode code, std::string sentence);
+
+/// Returns `field` as garuda knows it.
+/// Errors: invalid_input, naming column and type, for types that garuda does not have.
+Result<Field> to_field(arrow::Field const& field);
+
+/// Returns a table that keeps `batches` alive. Requires: each batch has `schema`.
+/// Errors: invalid_input for types that garuda does not have and for arrays that break the format.
+Result<Table> to_table(std::shared_ptr<arrow::Schema> const& schema, ArrowBatches batches);
+
+/// The inverse of to_field for all columns.
+Result<std::shared_ptr<arrow::Schema>> to_arrow_schema(Schema const& schema);
+
+/// Moves `batch` into a record batch that keeps its owner alive.
+Result<std::shared_ptr<arrow::RecordBatch>> to_arrow_batch(Schema const& schema, Batch batch);
+
+}  // namespace garuda::io
+
+/// Returns from the calling function when `expression`, an arrow::Status, failed; see garuda::io::to_error.
+#define GARUDA_ARROW_TRY(expression, code, sentence)                                                                   \
+  do {                                                                                                                 \
+    auto const garuda_arrow_status = (expression);                                                                     \
+    if (!garuda_arrow_status.ok()) return tl::unexpected(::garuda::io::to_error(garuda_arrow_status, code, sentence)); \
+  } while (false)
+
+/// Declares `declaration` from the value of `expression`, an arrow::Result, or returns its error.
+#define GARUDA_ARROW_TRY_ASSIGN(declaration, expression, code, sentence) \
+  GARUDA_ARROW_TRY_ASSIGN_INNER(GARUDA_CONCAT(garuda_arrow_result_, __LINE__), declaration, expression, code, sentence)
+#define GARUDA_ARROW_TRY_ASSIGN_INNER(result, declaration, expression, code, sentence)              \
+  auto result = (expression);                                                                       \
+  if (!result.ok()) return tl::unexpected(::garuda::io::to_error(result.status(), code, sentence)); \
+  declaration = std::move(result).ValueUnsafe()

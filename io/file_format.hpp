@@ -1,0 +1,17 @@
+// File formats, known by their extension.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "garuda/error.hpp"
+
+namespace garuda::io {
+
+enum class FileFormat : std::uint8_t { parquet, ipc, csv };
+
+/// Returns the format that the extension of `path` stands for: .parquet, .arrow or .feather, .csv, in any case.
+/// Errors: usage.
+Result<FileFormat> format_of(std::filesystem::path const& path);
+
+}  // namespace garuda::io

@@ -1,0 +1,100 @@
+#include "io/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "io/system_message.hpp"
+
+namespace garuda::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error unwritable(fs::path const& path, std::string reason) {
+  return Error(ErrorCode::output, std::move(reason)).wrap("cannot write " + path.string());
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::create(fs::path const& path) {
+  std::error_code error;
+  auto target = fs::weakly_canonical(path, error);
+  if (error) return tl::unexpected(unwritable(path, system_message(error.value())));
+  auto const status = fs::status(target, error);
+  if (fs::is_directory(status)) return tl::unexpected(unwritable(path, "it is a folder"));
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return tl::unexpected(unwritable(path, "it is not a regular file"));
+  }
+  OutputFile file(path, std::move(target));
+  GARUDA_TRY(file.open_temporary());
+  return file;
+}
+
+OutputFile::OutputFile(fs::path path, fs::path target) noexcept : path_(std::move(path)), target_(std::move(target)) {}
+
+Result<void> OutputFile::open_temporary() {
+  constexpr int kMostAttempts = 16;
+  struct stat existing {};
+  bool const replaces = ::stat(target_.c_str(), &existing) == 0;
+  std::random_device random;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    auto const name = fmt::format(".{}.{:08x}.part", target_.filename().string(), random());
+    auto const temporary = (target_.parent_path() / name).string();
+    descriptor_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) {
+      temporary_path_ = temporary;
+      if (replaces && ::fchmod(descriptor_, existing.st_mode & 07777) != 0) {
+        return tl::unexpected(unwritable(path_, system_message(errno)));
+      }
+      return {};
+    }
+    if (errno != EEXIST) break;
+  }
+  return tl::unexpected(unwritable(path_, system_message(errno)));
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      temporary_path_(std::exchange(other.temporary_path_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  if (this != &other) {
+    discard();
+    path_ = std::move(other.path_);
+    target_ = std::move(other.target_);
+    temporary_path_ = std::exchange(other.temporary_path_, {});
+    descriptor_ = std::exchange(other.descriptor_, -1);
+  }
+  return *this;
+}
+
+OutputFile::~OutputFile() { discard(); }
+
+int OutputFile::release_descriptor() noexcept { return std::exchange(descriptor_, -1); }
+
+Result<void> OutputFile::commit() {
+  GARUDA_EXPECTS(!temporary_path_.empty() && descriptor_ == -1);
+  if (std::rename(temporary_path_.c_str(), target_.c_str()) != 0) {
+    return tl::unexpected(unwritable(path_, system_message(errno)));
+  }
+  temporary_path_.clear();
+  return {};
+}
+
+void OutputFile::discard() noexcept {
+  // Nothing of the file is wanted any more, so a failure to close or delete it changes nothing for the caller.
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
+  temporary_path_.clear();
+}
+
+}  // namespace garuda::io

@@ -1,0 +1,92 @@
+// Parquet: row groups are decoded side by side, each by a reader of its own over the shared file and footer.
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "io/file_reader.hpp"
+
+namespace garuda::io {
+namespace {
+
+using RowGroupReader = std::unique_ptr<parquet::arrow::FileReader>;
+
+/// Parquet's lower layers throw; above here there are only statuses.
+arrow::Result<RowGroupReader> make_reader(std::shared_ptr<arrow::io::ReadableFile> const& file,
+                                          std::shared_ptr<parquet::FileMetaData> footer) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  auto low_level = parquet::ParquetFileReader::Open(file, parquet::ReaderProperties(memory_pool()), std::move(footer));
+  return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level));
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+arrow::Result<ArrowBatches> read_row_group(parquet::arrow::FileReader& reader, int row_group,
+                                           std::vector<int> const& leaves) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  ARROW_ASSIGN_OR_RAISE(auto const table, reader.ReadRowGroup(row_group, leaves));
+  ARROW_RETURN_NOT_OK(table->Validate());
+  // A row group with more than 2 GiB of strings comes in several chunks.
+  return arrow::TableBatchReader(table).ToRecordBatches();
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+/// Adds the positions of the leaf columns of `field`: one, unless it is nested.
+void append_leaves(parquet::arrow::SchemaField const& field, std::vector<int>& leaves) {
+  if (field.column_index >= 0) leaves.push_back(field.column_index);
+  for (auto const& child : field.children) append_leaves(child, leaves);
+}
+
+class ParquetReader final : public FileReader {
+ public:
+  ParquetReader(InputFile input, RowGroupReader reader, std::shared_ptr<arrow::Schema> schema)
+      : input_(std::move(input)), reader_(std::move(reader)), schema_(std::move(schema)) {}
+
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
+
+  Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
+    std::vector<int> leaves;
+    for (int const column : columns) {
+      append_leaves(reader_->manifest().schema_fields[static_cast<std::size_t>(column)], leaves);
+    }
+    auto const num_row_groups = static_cast<std::size_t>(reader_->num_row_groups());
+    std::vector<Result<ArrowBatches>> groups(num_row_groups);
+    auto const read_groups = [&](tbb::blocked_range<std::size_t> const& range) {
+      for (auto i = range.begin(); i < range.end(); ++i) groups[i] = read_group(static_cast<int>(i), leaves, options);
+    };
+    tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+    arena.execute([&] { tbb::parallel_for(tbb::blocked_range<std::size_t>(0, num_row_groups, 1), read_groups); });
+    ArrowBatches batches;
+    for (auto& group : groups) {
+      if (!group) return propagate(std::move(group));
+      std::move(group->begin(), group->end(), std::back_inserter(batches));
+    }
+    return batches;
+  }
+
+ private:
+  Result<ArrowBatches> read_group(int row_group, std::vector<int> const& leaves, ReadOptions const& options) const {
+    GARUDA_TRY(check_cancelled(options));
+    GARUDA_ARROW_TRY_ASSIGN(auto const reader, make_reader(input_.file, reader_->parquet_reader()->metadata()),
+                            ErrorCode::invalid_input, input_.sentence());
+    GARUDA_ARROW_TRY_ASSIGN(auto batches, read_row_group(*reader, row_group, leaves), ErrorCode::invalid_input,
+                            input_.sentence());
+    return batches;
+  }
+
+  InputFile input_;
+  RowGroupReader reader_;
+  std::shared_ptr<arrow::Schema> schema_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FileReader>> open_parquet(InputFile input) {
+  GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input.file, nullptr), ErrorCode::invalid_input, input.sentence());
+  std::shared_ptr<arrow::Schema> schema;
+  GARUDA_ARROW_TRY(reader->GetSchema(&schema), ErrorCode::invalid_input, input.sentence());
+  return std::make_unique<ParquetReader>(std::move(input), std::move(reader), std::move(schema));
+}
+
+}  // namespace garuda::io

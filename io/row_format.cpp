@@ -1,0 +1,42 @@
+#include "io/row_format.hpp"
+
+#include <utility>
+
+#include "io/arrow_bridge.hpp"
+
+namespace garuda::io {
+namespace {
+
+bool is_hexadecimal(arrow::DataType const& type) {
+  return type.id() == arrow::Type::BINARY || type.id() == arrow::Type::LARGE_BINARY ||
+         type.id() == arrow::Type::FIXED_SIZE_BINARY;
+}
+
+std::string format_value(arrow::Scalar const& value) {
+  if (!value.is_valid) return "null";
+  if (value.type->id() == arrow::Type::DICTIONARY) {
+    auto const decoded = static_cast<arrow::DictionaryScalar const&>(value).GetEncodedValue();
+    return decoded.ok() ? format_value(**decoded) : value.ToString();
+  }
+  if (is_hexadecimal(*value.type)) return static_cast<arrow::BaseBinaryScalar const&>(value).value->ToHexString();
+  return value.ToString();
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::string>>> format_rows(Schema const& schema, Batch const& batch,
+                                                          std::int64_t num_rows) {
+  GARUDA_EXPECTS(num_rows >= 0 && num_rows <= batch.num_rows);
+  GARUDA_TRY_ASSIGN(auto const rows, to_arrow_batch(schema, batch));
+  std::vector<std::vector<std::string>> cells(static_cast<std::size_t>(num_rows));
+  for (auto const& column : rows->columns()) {
+    for (std::int64_t row = 0; row < num_rows; ++row) {
+      GARUDA_ARROW_TRY_ASSIGN(auto const value, column->GetScalar(row), ErrorCode::invalid_input,
+                              "cannot show a value");
+      cells[static_cast<std::size_t>(row)].push_back(format_value(*value));
+    }
+  }
+  return cells;
+}
+
+}  // namespace garuda::io

@@ -1,0 +1,18 @@
+// Values as text, for a preview.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda::io {
+
+/// Returns rows [0, num_rows) of `batch` as text, row by row, one string a column: "null", numbers, ISO 8601 dates,
+/// strings as they are, binary values in hexadecimal. Requires: num_rows <= batch.num_rows.
+Result<std::vector<std::vector<std::string>>> format_rows(Schema const& schema, Batch const& batch,
+                                                          std::int64_t num_rows);
+
+}  // namespace garuda::io

@@ -1,0 +1,104 @@
+#include "io/row_writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace garuda::io {
+namespace {
+
+class ParquetRowWriter final : public RowWriter {
+ public:
+  static arrow::Result<std::unique_ptr<RowWriter>> make(arrow::Schema const& schema,
+                                                        std::shared_ptr<arrow::io::OutputStream> sink,
+                                                        RowWriterOptions const& options) {
+    auto const properties = parquet::WriterProperties::Builder()
+                                .memory_pool(memory_pool())
+                                ->max_row_group_length(options.row_group_rows)
+                                ->compression(parquet::Compression::SNAPPY)
+                                ->build();
+    // The Arrow schema in the footer keeps what Parquet's types alone would lose: dictionaries, unsigned seconds,
+    // zones.
+    auto const arrow_properties =
+        parquet::ArrowWriterProperties::Builder().store_schema()->set_use_threads(options.use_threads)->build();
+    BEGIN_PARQUET_CATCH_EXCEPTIONS
+    ARROW_ASSIGN_OR_RAISE(auto file, parquet::arrow::FileWriter::Open(schema, memory_pool(), std::move(sink),
+                                                                      properties, arrow_properties));
+    return std::make_unique<ParquetRowWriter>(std::move(file), options.row_group_bytes);
+    END_PARQUET_CATCH_EXCEPTIONS
+  }
+
+  ParquetRowWriter(std::unique_ptr<parquet::arrow::FileWriter> file, std::int64_t row_group_bytes)
+      : file_(std::move(file)), row_group_bytes_(row_group_bytes) {}
+
+  arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
+    BEGIN_PARQUET_CATCH_EXCEPTIONS
+    ARROW_ASSIGN_OR_RAISE(auto const bytes, arrow::util::ReferencedBufferSize(*batch));
+    // A row group stays in memory until it is complete, so wide rows make shorter ones.
+    if (group_bytes_ > 0 && group_bytes_ + bytes > row_group_bytes_) {
+      ARROW_RETURN_NOT_OK(file_->NewBufferedRowGroup());
+      group_bytes_ = 0;
+    }
+    group_bytes_ += bytes;
+    return file_->WriteRecordBatch(*batch);
+    END_PARQUET_CATCH_EXCEPTIONS
+  }
+
+  arrow::Status finish() override {
+    BEGIN_PARQUET_CATCH_EXCEPTIONS
+    return file_->Close();
+    END_PARQUET_CATCH_EXCEPTIONS
+  }
+
+ private:
+  std::unique_ptr<parquet::arrow::FileWriter> file_;
+  std::int64_t row_group_bytes_;
+  std::int64_t group_bytes_ = 0;
+};
+
+class BatchRowWriter final : public RowWriter {
+ public:
+  explicit BatchRowWriter(std::shared_ptr<arrow::ipc::RecordBatchWriter> file) : file_(std::move(file)) {}
+
+  arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
+    return file_->WriteRecordBatch(*batch);
+  }
+  arrow::Status finish() override { return file_->Close(); }
+
+ private:
+  std::shared_ptr<arrow::ipc::RecordBatchWriter> file_;
+};
+
+arrow::Result<std::unique_ptr<RowWriter>> make_ipc_writer(std::shared_ptr<arrow::Schema> const& schema,
+                                                          std::shared_ptr<arrow::io::OutputStream> sink) {
+  auto options = arrow::ipc::IpcWriteOptions::Defaults();
+  options.memory_pool = memory_pool();
+  options.emit_dictionary_deltas = true;
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::ipc::MakeFileWriter(std::move(sink), schema, options));
+  return std::make_unique<BatchRowWriter>(std::move(file));
+}
+
+arrow::Result<std::unique_ptr<RowWriter>> make_csv_writer(std::shared_ptr<arrow::Schema> const& schema,
+                                                          std::shared_ptr<arrow::io::OutputStream> sink) {
+  auto options = arrow::csv::WriteOptions::Defaults();
+  options.io_context = arrow::io::IOContext(memory_pool());
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::csv::MakeCSVWriter(std::move(sink), schema, options));
+  return std::make_unique<BatchRowWriter>(std::move(file));
+}
+
+}  // namespace
+
+arrow::Result<std::unique_ptr<RowWriter>> make_row_writer(FileFormat format, std::shared_ptr<arrow::Schema> schema,
+                                                          std::shared_ptr<arrow::io::OutputStream> sink,
+                                                          RowWriterOptions const& options) {
+  switch (format) {
+    case FileFormat::parquet:
+      return ParquetRowWriter::make(*schema, std::move(sink), options);
+    case FileFormat::ipc:
+      return make_ipc_writer(schema, std::move(sink));
+    case FileFormat::csv:
+      return make_csv_writer(schema, std::move(sink));
+  }
+  return arrow::Status::Invalid("unknown file format");
+}
+
+}  // namespace garuda::io

@@ -1,0 +1,49 @@
+// Reads Parquet, Arrow IPC and CSV files into tables.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda::io {
+
+struct ReadOptions {
+  /// Names of the columns to read; nullopt: all. Others are not decoded, so their types need not be supported.
+  std::optional<std::vector<std::string>> columns;
+  /// CSV files only: the type of a column that has no value at all, by name. Otherwise such a column is utf8.
+  std::vector<std::pair<std::string, DataType>> types_without_values;
+  std::uint32_t threads = 0;                     ///< 0: all
+  std::atomic<bool> const* cancelled = nullptr;  ///< looked at between row groups, batches or blocks
+};
+
+/// A column of a file, of a supported type or not.
+struct FileField {
+  std::string name;
+  std::string type;             ///< as Arrow spells it
+  std::optional<Field> field;   ///< nullopt: garuda does not have the type
+  bool without_values = false;  ///< CSV: no value seen in the first block, so the type is a guess
+};
+
+/// Reads the columns' names and types. Of a CSV file, the types are those that the first block suggests.
+/// Errors: usage (unknown extension); invalid_input (missing, not readable, or not what its extension says).
+Result<std::vector<FileField>> read_fields(std::filesystem::path const& path);
+
+/// Reads a file into a table of `options.columns`, in the order of the file; the table owns its memory, and the file is
+/// closed. The batches are the file's row groups (Parquet), batches (IPC) or blocks (CSV); everything in them has been
+/// validated. The dictionaries of a column are unified where Arrow can do that. In CSV files an unquoted empty value is
+/// null, and columns are int64, float64, boolean, date32, time32, timestamp or utf8, whatever their values allow.
+/// Errors: usage (unknown extension); invalid_input, naming the file: missing, not readable, damaged, a wrong number of
+/// columns in a line, a column unknown, ambiguous, or of a type that garuda does not have; out_of_memory; cancelled.
+Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& options = {});
+
+/// Limits the threads of Arrow C++ in this process, 1 or more; those of oneTBB are its global_control's.
+Result<void> limit_arrow_threads(std::uint32_t threads);
+
+}  // namespace garuda::io

@@ -1,0 +1,69 @@
+#include "io/table_writer.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "io/row_writer.hpp"
+
+namespace garuda::io {
+
+struct TableWriter::State {
+  Schema schema;
+  OutputFile file;
+  std::string sentence;
+  std::shared_ptr<arrow::io::FileOutputStream> sink;
+  std::unique_ptr<RowWriter> rows;
+
+  State(Schema schema_of_rows, OutputFile output)
+      : schema(std::move(schema_of_rows)), file(std::move(output)), sentence("cannot write " + file.path().string()) {}
+};
+
+Result<TableWriter> TableWriter::open(std::filesystem::path const& path, Schema const& schema,
+                                      WriteOptions const& options) {
+  GARUDA_TRY(format_of(path));
+  GARUDA_TRY_ASSIGN(auto file, OutputFile::create(path));
+  return open(std::move(file), schema, options);
+}
+
+Result<TableWriter> TableWriter::open(OutputFile file, Schema const& schema, WriteOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const format, format_of(file.path()));
+  GARUDA_TRY_ASSIGN(auto arrow_schema, to_arrow_schema(schema));
+  auto state = std::make_unique<State>(schema, std::move(file));
+  GARUDA_ARROW_TRY_ASSIGN(state->sink, arrow::io::FileOutputStream::Open(state->file.release_descriptor()),
+                          ErrorCode::output, state->sentence);
+  auto rows = make_row_writer(format, std::move(arrow_schema), state->sink,
+                              {options.row_group_rows, options.row_group_bytes, options.threads != 1});
+  if (!rows.ok()) {
+    bool const wrong_type =
+        rows.status().IsNotImplemented() || rows.status().IsTypeError() || rows.status().IsInvalid();
+    return tl::unexpected(
+        to_error(rows.status(), wrong_type ? ErrorCode::invalid_input : ErrorCode::output, state->sentence));
+  }
+  state->rows = *std::move(rows);
+  return TableWriter(std::move(state));
+}
+
+TableWriter::TableWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TableWriter::TableWriter(TableWriter&&) noexcept = default;
+TableWriter& TableWriter::operator=(TableWriter&&) noexcept = default;
+TableWriter::~TableWriter() = default;
+
+Result<void> TableWriter::write(Batch batch) {
+  GARUDA_EXPECTS(state_ != nullptr);
+  if (batch.num_rows == 0) return {};
+  GARUDA_TRY_ASSIGN(auto const rows, to_arrow_batch(state_->schema, std::move(batch)));
+  GARUDA_ARROW_TRY(state_->rows->write(rows), ErrorCode::output, state_->sentence);
+  return {};
+}
+
+Result<std::uint64_t> TableWriter::finish() {
+  GARUDA_EXPECTS(state_ != nullptr);
+  auto const state = std::exchange(state_, nullptr);
+  GARUDA_ARROW_TRY(state->rows->finish(), ErrorCode::output, state->sentence);
+  GARUDA_ARROW_TRY_ASSIGN(auto const bytes, state->sink->Tell(), ErrorCode::output, state->sentence);
+  GARUDA_ARROW_TRY(state->sink->Close(), ErrorCode::output, state->sentence);
+  GARUDA_TRY(state->file.commit());
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace garuda::io
