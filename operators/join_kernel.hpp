@@ -64,7 +64,8 @@ class JoinKernel {
   /// position can be restarted. Requires first + out.size() <= count().
   virtual Result<void> pairs(std::uint64_t first, std::span<RowPair> out) = 0;
 
-  /// Returns the rows of `side` that have a match, found without enumerating pairs: ceil(rows / 64) words, unused bits 0.
+  /// Returns the rows of `side` that have a match, found without enumerating pairs: ceil(rows / 64) words, unused bits
+  /// 0.
   virtual Result<MarkBitmap> mark(Side side) = 0;
 };
 

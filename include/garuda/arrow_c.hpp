@@ -55,13 +55,12 @@ struct ArrowArrayStream {
 namespace garuda {
 
 /// Takes over a struct array (a record batch) and its schema, without copying; both are marked released in every case.
-/// The schema is released by this call, the array by it on failure and with the last owner of the table's batch otherwise.
-/// Everything is validated before it is returned: lengths, offsets, null counts (recounted), buffers that must be
-/// present, variable offsets that must rise and start at or above 0; dictionary indices must be in range, except in null
-/// slots. Not checked: UTF-8, and buffers shorter than lengths and offsets say, for the interface carries no sizes. A
-/// buffer that is not aligned to its type is copied.
-/// Requires: neither pointer is null.
-/// Errors: invalid_input, naming the column and what is wrong with it; nested and view types are invalid_input too;
+/// The schema is released by this call, the array by it on failure and with the last owner of the table's batch
+/// otherwise. Everything is validated before it is returned: lengths, offsets, null counts (recounted), buffers that
+/// must be present, variable offsets that must rise and start at or above 0; dictionary indices must be in range,
+/// except in null slots. Not checked: UTF-8, and buffers shorter than lengths and offsets say, for the interface
+/// carries no sizes. A buffer that is not aligned to its type is copied. Requires: neither pointer is null. Errors:
+/// invalid_input, naming the column and what is wrong with it; nested and view types are invalid_input too;
 /// out_of_memory, when there is no room for the copy of an unaligned buffer.
 Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema);
 
@@ -70,9 +69,9 @@ Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema);
 Result<Table> import_arrow(ArrowArrayStream* stream);
 
 /// Moves `batch` into `out` and `out_schema` as a struct array; the consumer releases both. Nothing is copied: the
-/// exported arrays keep `batch.owner` alive, each child for itself. On failure neither is written to, or both are marked
-/// released.
-/// Requires: one column a field, all of `batch.num_rows` rows, in memory that the host can read. Errors: out_of_memory.
+/// exported arrays keep `batch.owner` alive, each child for itself. On failure neither is written to, or both are
+/// marked released. Requires: one column a field, all of `batch.num_rows` rows, in memory that the host can read.
+/// Errors: out_of_memory.
 Result<void> export_arrow(Schema const& schema, Batch batch, ArrowArray* out, ArrowSchema* out_schema);
 
 /// Moves `stream` into `out`; errors met while it is read reach the consumer through get_last_error, and again on every

@@ -18,9 +18,14 @@ struct Progress {
 /// Looked at between device submissions and per CPU partition. `cancelled` must outlive the call and its result.
 struct Control {
   std::atomic<bool> const* cancelled = nullptr;
+  std::atomic<bool> const* abandoned = nullptr;      ///< the library's own: the result was destroyed before its end
   std::function<void(Progress const&)> on_progress;  ///< called from one thread at a time; must not throw
 
-  bool is_cancelled() const noexcept { return cancelled != nullptr && cancelled->load(std::memory_order_relaxed); }
+  bool is_cancelled() const noexcept {
+    for (auto const* flag : {cancelled, abandoned})
+      if (flag != nullptr && flag->load(std::memory_order_relaxed)) return true;
+    return false;
+  }
 };
 
 }  // namespace garuda

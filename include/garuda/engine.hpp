@@ -29,14 +29,14 @@ struct DeviceInfo {
   bool unified_memory = false;
   std::uint32_t subgroup_size = 0;
   bool usable = false;
-  std::string reason;                          ///< why it is not usable, or why it would be chosen
-  std::vector<std::string> missing_optional;   ///< optional features it lacks, and what runs differently
+  std::string reason;                                       ///< why it is not usable, or why it would be chosen
+  std::vector<std::string> missing_optional;                ///< optional features it lacks, and what runs differently
   std::vector<std::pair<std::string, std::string>> traits;  ///< limits, features and formats that garuda uses
 };
 
 struct EngineOptions {
-  bool vulkan = true;                ///< false: CPU only, the Vulkan loader is not touched
-  bool validation = false;           ///< validation layer with synchronisation validation
+  bool vulkan = true;       ///< false: CPU only, the Vulkan loader is not touched
+  bool validation = false;  ///< validation layer with synchronisation validation
   bool pipeline_cache_on_disk = true;
 };
 

@@ -78,16 +78,16 @@ class LogicError : public std::logic_error {
 #define GARUDA_CONCAT(a, b) GARUDA_CONCAT_INNER(a, b)
 
 /// Returns from the calling function when `expression`, a Result<void>, failed.
-#define GARUDA_TRY(expression)                                                      \
-  do {                                                                              \
-    auto garuda_try_result = (expression);                                          \
+#define GARUDA_TRY(expression)                                                        \
+  do {                                                                                \
+    auto garuda_try_result = (expression);                                            \
     if (!garuda_try_result) return ::garuda::propagate(std::move(garuda_try_result)); \
   } while (false)
 
 /// Declares `declaration` from the value of `expression`, a Result<T>, or returns its error from the calling function.
 #define GARUDA_TRY_ASSIGN(declaration, expression) \
   GARUDA_TRY_ASSIGN_INNER(GARUDA_CONCAT(garuda_result_, __LINE__), declaration, expression)
-#define GARUDA_TRY_ASSIGN_INNER(result, declaration, expression)   \
-  auto result = (expression);                                      \
-  if (!result) return ::garuda::propagate(std::move(result));      \
+#define GARUDA_TRY_ASSIGN_INNER(result, declaration, expression) \
+  auto result = (expression);                                    \
+  if (!result) return ::garuda::propagate(std::move(result));    \
   declaration = std::move(*result)

@@ -30,8 +30,8 @@ struct ColumnRef {
 /// The semantics of a join; nothing here changes how it is computed.
 struct JoinSpec {
   /// Pairs of column names (left, right) that must be equal. Exactly one pair in this version. Types: int8…int64,
-  /// uint8…uint64, date32, date64, timestamp, decimals whose values fit 64 bits. The two columns' types are equal or one
-  /// widens safely to the other (integers; decimals of equal scale). Null keys never match.
+  /// uint8…uint64, date32, date64, timestamp, decimals whose values fit 64 bits. The two columns' types are equal or
+  /// one widens safely to the other (integers; decimals of equal scale). Null keys never match.
   std::vector<std::pair<std::string, std::string>> on;
   JoinKind kind = JoinKind::inner;
   /// Columns of the result in order; nullopt: all left columns, then all right columns without the keys.
@@ -94,7 +94,7 @@ struct JoinOptions {
   Path path = Path::automatic;
   std::optional<std::string> device;  ///< index or part of a name; nullopt: the engine's choice
   JoinTuning tuning;
-  std::uint64_t memory_limit_bytes = 0;         ///< host memory of the join beside its inputs; 0: three quarters of free
+  std::uint64_t memory_limit_bytes = 0;  ///< host memory of the join beside its inputs; 0: three quarters of free
   std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
   std::uint32_t threads = 0;                    ///< 0: all
   Control control;

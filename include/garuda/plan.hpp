@@ -22,9 +22,9 @@ Result<Path> parse_path(std::string_view text);
 struct Candidate {
   Path path = Path::cpu;
   std::string device;
-  std::string choices;           ///< e.g. "address=direct storage=runs probe=output"
-  double estimated_ns = 0;       ///< 0 when it cannot run
-  std::string reason;            ///< why it was chosen, is dearer, or cannot run
+  std::string choices;                                    ///< e.g. "address=direct storage=runs probe=output"
+  double estimated_ns = 0;                                ///< 0 when it cannot run
+  std::string reason;                                     ///< why it was chosen, is dearer, or cannot run
   std::vector<std::pair<std::string, double>> phases_ns;  ///< estimate by phase
 };
 
@@ -34,18 +34,18 @@ struct Plan {
   std::string device;  ///< name of the device; "cpu" on the CPU path
   std::string driver;  ///< driver name and version
   std::string reason;
-  std::uint32_t key_bits = 32;      ///< 32 or 64
+  std::uint32_t key_bits = 32;  ///< 32 or 64
   std::uint32_t radix_bits = 0;
-  std::uint32_t radix_shift = 0;    ///< first key bit of the raw digit
-  bool mixed_digit = false;         ///< the digit comes from a mixed hash because the raw key does not balance
+  std::uint32_t radix_shift = 0;  ///< first key bit of the raw digit
+  bool mixed_digit = false;       ///< the digit comes from a mixed hash because the raw key does not balance
   std::uint64_t slice_rows = 0;
   std::uint32_t lanes = 1;
   std::uint64_t chunk_rows = 0;
-  std::string tuning;               ///< the choices, as --tuning would spell them
-  std::uint64_t device_bytes = 0;   ///< planned device memory
-  std::uint64_t host_bytes = 0;     ///< planned host memory beside the inputs
+  std::string tuning;              ///< the choices, as --tuning would spell them
+  std::uint64_t device_bytes = 0;  ///< planned device memory
+  std::uint64_t host_bytes = 0;    ///< planned host memory beside the inputs
   std::vector<Candidate> candidates;
-  std::vector<std::string> notes;   ///< passes that run differently than asked for or usual, and why
+  std::vector<std::string> notes;  ///< passes that run differently than asked for or usual, and why
 };
 
 std::string to_string(Plan const& plan);
@@ -69,7 +69,8 @@ struct RunStats {
   std::uint64_t rows_out = 0;
   std::uint64_t total_ns = 0;
   std::vector<PhaseStats> phases;
-  std::vector<std::pair<std::string, std::uint64_t>> counters;  ///< partitions, slices, stack slices, layers, windows, …
+  std::vector<std::pair<std::string, std::uint64_t>>
+      counters;  ///< partitions, slices, stack slices, layers, windows, …
 };
 
 }  // namespace garuda

@@ -119,7 +119,8 @@ class BatchStream {
  public:
   virtual ~BatchStream() = default;
   virtual Schema const& schema() const noexcept = 0;
-  /// Returns the next batch, or nullopt after the last. After an error the stream is at its end. Blocks; not thread-safe.
+  /// Returns the next batch, or nullopt after the last. After an error the stream is at its end. Blocks; not
+  /// thread-safe.
   virtual Result<std::optional<Batch>> next() = 0;
 };
 

@@ -49,14 +49,14 @@ enum class TimeUnit : std::uint8_t { second, millisecond, microsecond, nanosecon
 /// The type of a column. Parameters that a type does not have keep their defaults, so equality is memberwise.
 struct DataType {
   TypeId id = TypeId::int32;
-  TimeUnit unit = TimeUnit::second;    ///< time32, time64, timestamp, duration
-  std::int32_t precision = 0;          ///< decimals: digits
-  std::int32_t scale = 0;              ///< decimals: digits after the point
-  std::int32_t fixed_byte_width = 0;   ///< fixed_size_binary
-  std::string timezone{};              ///< timestamp; empty: none
-  TypeId index = TypeId::int32;        ///< dictionary: type of the indices
+  TimeUnit unit = TimeUnit::second;         ///< time32, time64, timestamp, duration
+  std::int32_t precision = 0;               ///< decimals: digits
+  std::int32_t scale = 0;                   ///< decimals: digits after the point
+  std::int32_t fixed_byte_width = 0;        ///< fixed_size_binary
+  std::string timezone{};                   ///< timestamp; empty: none
+  TypeId index = TypeId::int32;             ///< dictionary: type of the indices
   std::shared_ptr<DataType const> value{};  ///< dictionary: type of the values (shared: schemas are copied freely)
-  bool ordered = false;                ///< dictionary
+  bool ordered = false;                     ///< dictionary
 
   friend bool operator==(DataType const& a, DataType const& b);
 };

@@ -1,0 +1,184 @@
+// The engine: finds devices, opens them on first use, resolves requests and hands them to the drivers.
+#include "garuda/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <utility>
+
+#include "operators/hash_join.hpp"
+#include "operators/join_columns.hpp"
+#include "operators/join_registry.hpp"
+#include "vk_runtime/device.hpp"
+#include "vk_runtime/device_choice.hpp"
+#include "vk_runtime/instance.hpp"
+
+namespace garuda {
+namespace {
+
+DeviceKind kind_of(vk::DeviceType type) {
+  switch (type) {
+    case vk::DeviceType::discrete:
+      return DeviceKind::discrete;
+    case vk::DeviceType::integrated:
+      return DeviceKind::integrated;
+    case vk::DeviceType::virtual_gpu:
+      return DeviceKind::virtual_gpu;
+    case vk::DeviceType::cpu:
+      return DeviceKind::cpu;
+    case vk::DeviceType::other:
+      break;
+  }
+  return DeviceKind::other;
+}
+
+std::string format_support(vk::FormatSupport const& support) {
+  std::string text;
+  auto const add = [&](bool has, char const* name) {
+    if (has) text += fmt::format("{}{}", text.empty() ? "" : " ", name);
+  };
+  add(support.color_attachment, "attachment");
+  add(support.blend, "blend");
+  add(support.sampled, "sampled");
+  add(support.storage, "storage");
+  return text.empty() ? "none" : text;
+}
+
+std::vector<std::pair<std::string, std::string>> printable_traits(vk::DeviceTraits const& traits) {
+  auto const& limits = traits.limits;
+  std::vector<std::pair<std::string, std::string>> rows{
+      {"max render extent", fmt::to_string(traits.max_render_extent())},
+      {"max image array layers", fmt::to_string(limits.max_image_array_layers)},
+      {"max storage buffer range", fmt::to_string(limits.max_storage_buffer_range)},
+      {"max memory allocation", fmt::to_string(limits.max_memory_allocation_size)},
+      {"max workgroup invocations", fmt::to_string(limits.max_workgroup_invocations)},
+      {"shared memory bytes", fmt::to_string(limits.max_compute_shared_memory_bytes)},
+      {"max color attachments", fmt::to_string(limits.max_color_attachments)},
+      {"timestamps", traits.timestamps_reliable ? "yes" : "no, phases take host time"},
+      {"imported host memory", traits.features.external_memory_host ? "yes" : "no"},
+      {"vertex stage atomics", traits.features.vertex_pipeline_stores_and_atomics ? "yes" : "no"},
+  };
+  for (auto const format : {vk::PixelFormat::r32_sfloat, vk::PixelFormat::r32g32b32a32_sfloat,
+                            vk::PixelFormat::r32g32_uint, vk::PixelFormat::r32g32b32a32_uint})
+    rows.emplace_back(vk::to_string(format), format_support(traits.format(format)));
+  for (auto const& family : traits.queue_families)
+    rows.emplace_back(fmt::format("queue family {}", family.index),
+                      fmt::format("{} queues:{}{}{}", family.count, family.graphics ? " graphics" : "",
+                                  family.compute ? " compute" : "", family.transfer ? " transfer" : ""));
+  for (auto const& quirk : traits.quirks) rows.emplace_back("quirk: " + quirk.what, quirk.reason);
+  return rows;
+}
+
+DeviceInfo describe(std::uint32_t index, vk::DeviceTraits const& traits) {
+  DeviceInfo info;
+  info.index = index;
+  info.name = traits.name;
+  info.driver = fmt::format("{}{}{}", traits.driver_name, traits.driver_info.empty() ? "" : " ", traits.driver_info);
+  info.api_version = traits.api_version_text();
+  info.kind = kind_of(traits.type);
+  info.memory_bytes = traits.device_local_bytes();
+  info.unified_memory = traits.unified_memory;
+  info.subgroup_size = traits.subgroup.size;
+  auto const unusable = vk::unusable_reason(traits);
+  info.usable = !unusable.has_value();
+  info.reason = unusable.value_or(
+      traits.type == vk::DeviceType::cpu ? "usable; a software device, taken only when asked for" : "usable");
+  info.missing_optional = traits.missing_optional;
+  info.traits = printable_traits(traits);
+  return info;
+}
+
+}  // namespace
+
+std::string_view to_string(DeviceKind kind) noexcept {
+  switch (kind) {
+    case DeviceKind::discrete:
+      return "discrete";
+    case DeviceKind::integrated:
+      return "integrated";
+    case DeviceKind::virtual_gpu:
+      return "virtual";
+    case DeviceKind::cpu:
+      return "cpu";
+    case DeviceKind::other:
+      break;
+  }
+  return "other";
+}
+
+struct Engine::Impl final : operators::DeviceSet {
+  std::span<DeviceInfo const> devices() const noexcept override { return infos; }
+  vk::DeviceTraits const& traits(std::size_t index) const override { return physical.at(index).traits; }
+
+  Result<vk::Device*> open(std::size_t index) override {
+    GARUDA_EXPECTS(index < physical.size());
+    std::lock_guard const lock(mutex);
+    if (opened[index] == nullptr) {
+      GARUDA_TRY_ASSIGN(opened[index], vk::Device::create(*instance, physical[index]));
+    }
+    return opened[index].get();
+  }
+
+  /// A machine without Vulkan is a CPU-only engine; asking for the validation layer where there is none is an error.
+  Result<void> find_devices(EngineOptions const& options) {
+    auto created = vk::Instance::create({options.validation});
+    if (!created && created.error().code() != ErrorCode::no_device) return propagate(std::move(created));
+    if (!created) return {};
+    instance = std::move(*created);
+    auto found = instance->physical_devices();
+    if (!found && found.error().code() != ErrorCode::no_device) return propagate(std::move(found));
+    if (!found) return {};
+    physical = std::move(*found);
+    opened.resize(physical.size());
+    for (std::uint32_t i = 0; i < physical.size(); ++i) infos.push_back(describe(i, physical[i].traits));
+    return {};
+  }
+
+  Result<operators::JoinRequest> resolve(TableView left, TableView right, JoinSpec const& spec,
+                                         JoinOptions const& join_options) {
+    GARUDA_TRY_ASSIGN(auto columns, operators::resolve_join(left.schema(), right.schema(), spec));
+    return operators::JoinRequest{left, right, spec, std::move(columns), join_options, this};
+  }
+
+  std::unique_ptr<vk::Instance> instance;
+  std::vector<vk::PhysicalDevice> physical;
+  std::vector<DeviceInfo> infos;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<vk::Device>> opened;  // after `instance`: destroyed first
+};
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+Result<Engine> Engine::create(EngineOptions const& options) {
+  auto impl = std::make_unique<Impl>();
+  if (options.vulkan) GARUDA_TRY(impl->find_devices(options));
+  return Engine(std::move(impl));
+}
+
+std::span<DeviceInfo const> Engine::devices() const noexcept { return impl_->infos; }
+
+Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right, JoinSpec const& spec,
+                                                 JoinOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto request, impl_->resolve(left, right, spec, options));
+  return operators::hash_join(std::move(request));
+}
+
+Result<Engine::Counted> Engine::join_count(TableView left, TableView right, JoinSpec const& spec,
+                                           JoinOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(left, right, spec, options));
+  return operators::hash_join_count(request);
+}
+
+Result<Plan> Engine::explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(left, right, spec, options));
+  return operators::explain_hash_join(request);
+}
+
+std::vector<std::string> Engine::validation_messages() const {
+  return impl_->instance == nullptr ? std::vector<std::string>{} : impl_->instance->validation_messages();
+}
+
+}  // namespace garuda

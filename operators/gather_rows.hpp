@@ -1,0 +1,142 @@
+// Row ids of a gather, resolved to batches once for all columns.
+#pragma once
+
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/error.hpp"
+
+namespace garuda {
+
+/// Rows of one parallel task: a multiple of 64, so that tasks share no word of a bitmap.
+inline constexpr std::int64_t kGatherBlockRows = 16'384;
+
+inline std::int64_t num_gather_blocks(std::int64_t num_rows) {
+  return (num_rows + kGatherBlockRows - 1) / kGatherBlockRows;
+}
+
+/// Finds the batch of a row: a table from the leading bits of the row id to the few batches that can hold it.
+class BatchIndex {
+ public:
+  /// `first_rows`: first row of each batch, rising, then the number of rows. Borrowed. Requires: at least two batches.
+  explicit BatchIndex(std::span<std::int64_t const> first_rows) : first_rows_(first_rows) {
+    auto const num_batches = static_cast<std::int64_t>(first_rows.size()) - 1;
+    auto const num_rows = first_rows.back();
+    while ((num_rows >> shift_) > 4 * num_batches) ++shift_;
+    std::uint32_t batch = 0;
+    for (std::int64_t bucket = 0; bucket <= (num_rows - 1) >> shift_; ++bucket) {
+      while (first_rows[batch + 1] <= bucket << shift_) ++batch;
+      buckets_.push_back(batch);
+    }
+    buckets_.push_back(static_cast<std::uint32_t>(num_batches - 1));
+  }
+
+  /// Requires: 0 <= row < number of rows.
+  std::uint32_t batch_of(std::int64_t row) const noexcept {
+    auto const bucket = static_cast<std::size_t>(row >> shift_);
+    auto const* first = first_rows_.data();
+    auto const* const begin = first + buckets_[bucket] + 1;
+    auto const* const end = first + buckets_[bucket + 1] + 1;
+    return static_cast<std::uint32_t>(std::upper_bound(begin, end, row) - first - 1);
+  }
+
+ private:
+  std::span<std::int64_t const> first_rows_;
+  std::vector<std::uint32_t> buckets_;  ///< batch of the first row of each bucket, then the last batch
+  int shift_ = 0;
+};
+
+/// The rows of one call. Null rows have the id -1, which only a signed RowId can be.
+template <class RowId>
+class RowSelection {
+ public:
+  /// Checks the row ids and finds their batches. `first_rows` as in BatchIndex, but with any number of batches.
+  static Result<RowSelection> resolve(std::span<RowId const> ids, std::span<std::int64_t const> first_rows) {
+    RowSelection rows;
+    rows.ids_ = ids;
+    rows.first_rows_ = first_rows;
+    std::atomic<bool> in_range{true};
+    std::atomic<bool> has_null_rows{false};
+    for_each_block(rows.size(), [&](std::int64_t begin, std::int64_t end) {
+      bool block_in_range = true;
+      bool block_has_nulls = false;
+      for (auto i = begin; i < end; ++i) {
+        auto const row = rows.id(i);
+        block_in_range &= row >= -1 && row < first_rows.back();
+        block_has_nulls |= row < 0;
+      }
+      if (!block_in_range) in_range.store(false, std::memory_order_relaxed);
+      if (block_has_nulls) has_null_rows.store(true, std::memory_order_relaxed);
+    });
+    GARUDA_EXPECTS(in_range.load());
+    rows.has_null_rows_ = has_null_rows.load();
+    if (first_rows.size() > 2) GARUDA_TRY(rows.find_batches());
+    return rows;
+  }
+
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(ids_.size()); }
+  bool has_null_rows() const noexcept { return has_null_rows_; }
+
+  /// Calls on_row(i, batch, row within the batch) or on_null(i) for the positions i in [begin, end), in order.
+  template <class OnRow, class OnNull>
+  void visit(std::int64_t begin, std::int64_t end, OnRow on_row, OnNull on_null) const {
+    if (batches_.size_bytes() == 0) {
+      visit_in(begin, end, on_row, on_null, [](std::int64_t) { return std::uint32_t{0}; });
+    } else {
+      auto const* batches = batches_.as<std::uint32_t>();
+      visit_in(begin, end, on_row, on_null, [batches](std::int64_t i) { return batches[i]; });
+    }
+  }
+
+  /// Runs body(begin, end) in parallel for the blocks of kGatherBlockRows positions that make up [0, num_rows).
+  template <class Body>
+  static void for_each_block(std::int64_t num_rows, Body body) {
+    tbb::parallel_for(std::int64_t{0}, num_gather_blocks(num_rows), [&](std::int64_t block) {
+      auto const begin = block * kGatherBlockRows;
+      body(begin, std::min(begin + kGatherBlockRows, num_rows));
+    });
+  }
+
+ private:
+  std::int64_t id(std::int64_t i) const noexcept {
+    return static_cast<std::int64_t>(ids_[static_cast<std::size_t>(i)]);
+  }
+
+  Result<void> find_batches() {
+    GARUDA_TRY_ASSIGN(batches_, AlignedBuffer::allocate(size() * static_cast<std::int64_t>(sizeof(std::uint32_t))));
+    BatchIndex const index(first_rows_);
+    auto* batches = batches_.as<std::uint32_t>();
+    for_each_block(size(), [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) batches[i] = id(i) < 0 ? 0 : index.batch_of(id(i));
+    });
+    return {};
+  }
+
+  template <class OnRow, class OnNull, class BatchOf>
+  void visit_in(std::int64_t begin, std::int64_t end, OnRow on_row, OnNull on_null, BatchOf batch_of) const {
+    for (auto i = begin; i < end; ++i) {
+      auto const row = id(i);
+      if (std::is_signed_v<RowId> && row < 0) {
+        on_null(i);
+        continue;
+      }
+      auto const batch = batch_of(i);
+      on_row(i, batch, row - first_rows_[batch]);
+    }
+  }
+
+  std::span<RowId const> ids_;
+  std::span<std::int64_t const> first_rows_;
+  AlignedBuffer batches_;  ///< u32 a row, only when there are several batches
+  bool has_null_rows_ = false;
+};
+
+}  // namespace garuda

@@ -1,0 +1,12 @@
+// What the host's memory allows.
+#pragma once
+
+#include <cstdint>
+
+namespace garuda::operators {
+
+/// Bytes that can still be allocated without swapping, as the operating system estimates it, within the process's
+/// control group where that is smaller; 0 when it is not known.
+std::uint64_t free_host_bytes();
+
+}  // namespace garuda::operators

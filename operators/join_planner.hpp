@@ -1,0 +1,60 @@
+// Chooses path, device, radix bits, slices and chunks for a join: a pure function of shape, device traits and options.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "garuda/engine.hpp"
+#include "garuda/error.hpp"
+#include "garuda/join.hpp"
+#include "garuda/plan.hpp"
+#include "vk_runtime/device_traits.hpp"
+
+namespace garuda::operators {
+
+/// What the planner knows of the data.
+struct JoinShape {
+  std::uint64_t rows_left = 0;  ///< rows with a key that is not null
+  std::uint64_t rows_right = 0;
+  std::uint32_t key_bits = 32;
+  std::uint64_t key_range_left = 0;  ///< largest - smallest word + 1; 0: empty or 2^64
+  std::uint64_t key_range_right = 0;
+  std::uint64_t encoded_bytes = 0;     ///< host memory that the encoded keys hold already
+  std::uint64_t output_row_bytes = 0;  ///< estimate of a gathered result row
+  bool wide_row_ids = false;           ///< row ids need 64 bits
+  std::uint32_t threads = 1;
+  std::uint64_t free_host_bytes = 0;  ///< 0: not known
+};
+
+/// A device as the planner sees it.
+struct DeviceFacts {
+  DeviceInfo const* info = nullptr;
+  vk::DeviceTraits const* traits = nullptr;
+};
+
+/// Rates that price a device, in items per second; defaults by kind of device until it is calibrated.
+struct DeviceRates {
+  double points_per_s = 0;      ///< points drawn
+  double pixels_per_s = 0;      ///< pixels cleared or scanned
+  double copy_bytes_per_s = 0;  ///< each way between host and device
+};
+
+/// Rates assumed of a device that has not been measured, by its type. Sources: docs/design.md, Rates.
+DeviceRates default_rates(vk::DeviceType type) noexcept;
+
+/// The decision, with what the driver needs beside the printable part.
+struct JoinPlan {
+  Plan plan;
+  JoinTuning tuning;
+  std::optional<std::size_t> device;  ///< index into the devices
+};
+
+/// Plans. Prices every candidate; takes the cheapest, or the one that was asked for.
+/// Errors: no_device when the path or device asked for cannot run (the sentence says why); limit_exceeded when the keys
+/// do not fit the memory limit; usage for tunings that contradict each other.
+Result<JoinPlan> plan_join(JoinShape const& shape, std::span<DeviceFacts const> devices, JoinOptions const& options);
+
+}  // namespace garuda::operators

@@ -1,0 +1,27 @@
+#include "operators/join_registry.hpp"
+
+#include <array>
+
+#include "operators/cpu/cpu_join.hpp"
+#include "operators/graphics/graphics_join.hpp"
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::array kJoinPaths{
+    JoinPath{Path::graphics, true,
+             [](vk::Device* device, BackendOptions const& options) { return open_graphics_join(*device, options); }},
+    JoinPath{Path::cpu, false, [](vk::Device*, BackendOptions const& options) { return open_cpu_join(options); }},
+};
+
+}  // namespace
+
+std::span<JoinPath const> join_paths() noexcept { return kJoinPaths; }
+
+JoinPath const* find_join_path(Path path) noexcept {
+  for (auto const& row : kJoinPaths)
+    if (row.path == path) return &row;
+  return nullptr;
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,46 @@
+// Cuts partition pairs into build × probe slices that one pass can take.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "operators/join_kernel.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::operators {
+
+/// Rows [begin, end) of the partitioned keys of one side.
+struct RowRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  std::uint64_t size() const noexcept { return end - begin; }
+  friend bool operator==(RowRange const&, RowRange const&) = default;
+};
+
+/// One unit of work: a slice of each side of one partition.
+struct SliceTask {
+  std::uint32_t partition = 0;
+  RowRange left;
+  RowRange right;
+
+  friend bool operator==(SliceTask const&, SliceTask const&) = default;
+};
+
+/// Fewest rows of the larger side that a slice is still split at when it does not fit the device.
+inline constexpr std::uint64_t kSmallestSplitRows = 1024;
+
+/// Cuts every partition with rows on both sides into slices of at most `slice_rows` rows a side, in partition order,
+/// the left side outermost. `left_offsets`, `right_offsets`: partitions + 1 positions each.
+std::vector<SliceTask> cut_slices(std::vector<std::uint64_t> const& left_offsets,
+                                  std::vector<std::uint64_t> const& right_offsets, std::uint64_t slice_rows);
+
+/// Halves the larger side of `slice`; nullopt when it is too small to split.
+std::optional<std::array<SliceTask, 2>> split_slice(SliceTask const& slice);
+
+/// The keys of `range`, within `partition`, as a kernel takes them.
+KeySpan keys_of(partition::PartitionedKeys const& side, std::uint32_t partition, RowRange range);
+
+}  // namespace garuda::operators

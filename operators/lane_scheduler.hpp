@@ -1,0 +1,75 @@
+// Runs numbered tasks on a few host threads ("lanes") and hands their row pairs over in task order.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "garuda/error.hpp"
+
+namespace garuda::operators {
+
+/// Matching rows as row ids of the two tables, equally many.
+struct PairChunk {
+  std::vector<std::int64_t> left;
+  std::vector<std::int64_t> right;
+
+  std::size_t size() const noexcept { return left.size(); }
+};
+
+/// Each lane takes the next task, runs it and emits chunks; the consumer reads all chunks of task 0, then of task 1, ….
+/// A lane whose chunk would exceed the buffer waits, unless its task is the one being read: so memory stays bounded and
+/// the consumer never starves.
+class LaneScheduler {
+ public:
+  /// Passes a chunk on; blocks while the buffer is full. Returns false when the scheduler is stopping.
+  using Emit = std::function<bool(PairChunk&&)>;
+  /// Runs one task on one lane. Called concurrently from different lanes.
+  using Work = std::function<Result<void>(std::uint32_t lane, std::size_t task, Emit const& emit)>;
+
+  /// Starts `lanes` threads on tasks 0 … num_tasks - 1; at most `buffered_rows` rows wait ahead of the task being read.
+  LaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows, Work work);
+  LaneScheduler(LaneScheduler const&) = delete;
+  LaneScheduler& operator=(LaneScheduler const&) = delete;
+  /// Stops after the tasks' present steps and waits for the lanes.
+  ~LaneScheduler();
+
+  /// Returns the next chunk, or nullopt after the last task. Blocks. One consumer.
+  /// Errors: the first that any task met. A LogicError of a task is thrown here.
+  Result<std::optional<PairChunk>> next();
+
+  /// True once a task failed or the consumer went away: long tasks look at it between steps.
+  bool is_stopping() const;
+
+ private:
+  struct TaskQueue {
+    std::deque<PairChunk> chunks;
+    bool finished = false;
+  };
+
+  void run_lane(std::uint32_t lane);
+  void run_task(std::uint32_t lane, std::size_t task);
+  bool emit(std::size_t task, PairChunk&& chunk);
+  void fail_with(Error error);
+
+  Work work_;
+  std::uint64_t const buffer_limit_rows_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<TaskQueue> queues_;  // one a task
+  std::size_t next_task_ = 0;      // first that no lane has taken
+  std::size_t reading_ = 0;        // the consumer's task
+  std::uint64_t buffered_rows_ = 0;
+  bool stopping_ = false;
+  std::optional<Error> error_;
+  std::exception_ptr exception_;
+  std::vector<std::thread> lanes_;  // last: its threads use everything above
+};
+
+}  // namespace garuda::operators

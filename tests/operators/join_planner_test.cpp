@@ -1,0 +1,178 @@
+// The planner is a pure function: it is tested on made-up devices.
+#include "operators/join_planner.hpp"
+
+#include <gtest/gtest.h>
+
+#include "operators/join_kernel.hpp"
+
+namespace garuda::operators {
+namespace {
+
+struct FakeDevice {
+  DeviceInfo info;
+  vk::DeviceTraits traits;
+
+  explicit FakeDevice(vk::DeviceType type, bool usable = true) {
+    traits.name = std::string("fake ") + std::string(vk::to_string(type));
+    traits.type = type;
+    traits.api_version = (1U << 22) | (3U << 12);
+    traits.features.dynamic_rendering = traits.features.synchronization2 = traits.features.maintenance4 =
+        traits.features.timeline_semaphore = traits.features.scalar_block_layout = true;
+    traits.formats.fill({true, true, true, true, true});
+    traits.limits.max_image_2d = traits.limits.max_framebuffer_width = traits.limits.max_framebuffer_height = 16'384;
+    traits.limits.max_viewport = {16'384, 16'384};
+    traits.limits.max_image_array_layers = 2048;
+    traits.limits.max_storage_buffer_range = 1U << 30;
+    traits.limits.max_workgroup_invocations = 256;
+    traits.limits.max_workgroup_size = {256, 256, 64};
+    traits.limits.max_workgroup_count = {65'535, 65'535, 65'535};
+    traits.limits.max_compute_shared_memory_bytes = 32'768;
+    traits.limits.max_push_constants_bytes = 128;
+    traits.limits.max_color_attachments = 8;
+    traits.limits.max_per_stage_storage_buffers = traits.limits.max_per_stage_sampled_images =
+        traits.limits.max_per_stage_storage_images = 64;
+    traits.limits.max_per_stage_resources = 256;
+    traits.limits.max_bound_descriptor_sets = 8;
+    traits.limits.point_size_range = {1.0F, 64.0F};
+    traits.heaps = {{std::uint64_t{8} << 30, true}};
+    traits.memory_types = {{0, true, true, true, true}};
+    traits.queue_families = {{0, 1, true, true, true, 64}};
+    info.name = traits.name;
+    info.kind = type == vk::DeviceType::discrete     ? DeviceKind::discrete
+                : type == vk::DeviceType::integrated ? DeviceKind::integrated
+                                                     : DeviceKind::cpu;
+    info.usable = usable;
+    if (!usable) info.reason = "no Vulkan 1.3";
+  }
+
+  DeviceFacts facts() const { return {&info, &traits}; }
+};
+
+JoinShape shape_of(std::uint64_t left, std::uint64_t right) {
+  JoinShape shape;
+  shape.rows_left = left;
+  shape.rows_right = right;
+  shape.key_range_left = left;
+  shape.key_range_right = left;
+  shape.output_row_bytes = 16;
+  shape.threads = 2;
+  shape.free_host_bytes = std::uint64_t{16} << 30;
+  return shape;
+}
+
+TEST(JoinPlanner, TakesTheCpuWithoutDevices) {
+  auto const plan = plan_join(shape_of(1000, 1000), {}, {});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->plan.path, Path::cpu);
+  EXPECT_FALSE(plan->device);
+}
+
+TEST(JoinPlanner, TakesADiscreteDeviceForLargeTables) {
+  FakeDevice const gpu(vk::DeviceType::discrete);
+  DeviceFacts const facts[] = {gpu.facts()};
+  auto const plan = plan_join(shape_of(50'000'000, 50'000'000), facts, {});
+  ASSERT_TRUE(plan) << plan.error().describe();
+  EXPECT_EQ(plan->plan.path, Path::graphics);
+  EXPECT_EQ(plan->device, 0U);
+  EXPECT_EQ(plan->plan.candidates.size(), 2U);
+  EXPECT_GE(std::uint64_t{1} << plan->plan.radix_bits, 50'000'000 / kMaxPassRows);
+}
+
+TEST(JoinPlanner, NeverTakesASoftwareDeviceByItself) {
+  FakeDevice const software(vk::DeviceType::cpu);
+  DeviceFacts const facts[] = {software.facts()};
+  auto const automatic = plan_join(shape_of(100'000, 100'000), facts, {});
+  ASSERT_TRUE(automatic);
+  EXPECT_EQ(automatic->plan.path, Path::cpu);
+
+  JoinOptions graphics;
+  graphics.path = Path::graphics;
+  auto const forced = plan_join(shape_of(100'000, 100'000), facts, graphics);
+  ASSERT_TRUE(forced) << forced.error().describe();
+  EXPECT_EQ(forced->plan.path, Path::graphics);
+  ASSERT_EQ(forced->plan.notes.size(), 1U);
+
+  JoinOptions named;
+  named.device = "0";
+  auto const by_device = plan_join(shape_of(100'000, 100'000), facts, named);
+  ASSERT_TRUE(by_device) << by_device.error().describe();
+  EXPECT_EQ(by_device->plan.path, Path::graphics);
+}
+
+TEST(JoinPlanner, RefusesPathsThatCannotRun) {
+  JoinOptions graphics;
+  graphics.path = Path::graphics;
+  auto const none = plan_join(shape_of(10, 10), {}, graphics);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code(), ErrorCode::no_device);
+
+  JoinOptions cuda;
+  cuda.path = Path::cuda;
+  auto const absent = plan_join(shape_of(10, 10), {}, cuda);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code(), ErrorCode::no_device);
+
+  JoinOptions cpu_with_device;
+  cpu_with_device.path = Path::cpu;
+  cpu_with_device.device = "0";
+  auto const contradiction = plan_join(shape_of(10, 10), {}, cpu_with_device);
+  ASSERT_FALSE(contradiction);
+  EXPECT_EQ(contradiction.error().code(), ErrorCode::usage);
+}
+
+TEST(JoinPlanner, RefusesInstancedProbeOfRuns) {
+  JoinOptions options;
+  options.tuning.storage = Storage::runs;
+  options.tuning.probe = Probe::instanced;
+  auto const plan = plan_join(shape_of(10, 10), {}, options);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code(), ErrorCode::usage);
+}
+
+TEST(JoinPlanner, ADeviceMemoryLimitForcesPartitions) {
+  FakeDevice const gpu(vk::DeviceType::discrete);
+  DeviceFacts const facts[] = {gpu.facts()};
+  JoinOptions options;
+  options.path = Path::graphics;
+  options.tuning.result = 64;
+  auto const free = plan_join(shape_of(1'000'000, 1'000'000), facts, options);
+  options.device_memory_limit_bytes = std::uint64_t{8} << 20;
+  auto const limited = plan_join(shape_of(1'000'000, 1'000'000), facts, options);
+  ASSERT_TRUE(free);
+  ASSERT_TRUE(limited) << limited.error().describe();
+  EXPECT_GT(limited->plan.radix_bits, free->plan.radix_bits);
+  EXPECT_LE(limited->plan.device_bytes, options.device_memory_limit_bytes);
+}
+
+TEST(JoinPlanner, AMemoryLimitShrinksChunksAndThenRefuses) {
+  JoinOptions options;
+  options.path = Path::cpu;
+  options.memory_limit_bytes = std::uint64_t{64} << 20;
+  auto const limited = plan_join(shape_of(1'000'000, 1'000'000), {}, options);
+  ASSERT_TRUE(limited) << limited.error().describe();
+  EXPECT_LT(limited->plan.chunk_rows, plan_join(shape_of(1'000'000, 1'000'000), {}, {})->plan.chunk_rows);
+  EXPECT_LE(limited->plan.host_bytes, options.memory_limit_bytes);
+
+  options.memory_limit_bytes = std::uint64_t{1} << 20;
+  auto const refused = plan_join(shape_of(1'000'000, 1'000'000), {}, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::limit_exceeded);
+}
+
+TEST(JoinPlanner, TuningsAreKept) {
+  JoinOptions options;
+  options.path = Path::cpu;
+  options.tuning.radix_bits = 7;
+  options.tuning.slice_rows = 100;
+  options.tuning.lanes = 3;
+  options.tuning.chunk_rows = 50;
+  auto const plan = plan_join(shape_of(1000, 1000), {}, options);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->plan.radix_bits, 7U);
+  EXPECT_EQ(plan->plan.slice_rows, 100U);
+  EXPECT_EQ(plan->plan.lanes, 3U);
+  EXPECT_EQ(plan->plan.chunk_rows, 50U);
+}
+
+}  // namespace
+}  // namespace garuda::operators

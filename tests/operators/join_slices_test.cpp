@@ -1,0 +1,41 @@
+#include "operators/join_slices.hpp"
+
+#include <gtest/gtest.h>
+
+namespace garuda::operators {
+namespace {
+
+TEST(JoinSlices, CoverEveryPairOfRowsOnce) {
+  std::vector<std::uint64_t> const left{0, 5, 5, 12};
+  std::vector<std::uint64_t> const right{0, 3, 9, 10};
+  auto const slices = cut_slices(left, right, 2);
+  std::vector<std::vector<int>> seen(12, std::vector<int>(10, 0));
+  for (auto const& slice : slices) {
+    EXPECT_LE(slice.left.size(), 2U);
+    EXPECT_LE(slice.right.size(), 2U);
+    for (auto l = slice.left.begin; l < slice.left.end; ++l)
+      for (auto r = slice.right.begin; r < slice.right.end; ++r) ++seen[l][r];
+  }
+  for (std::size_t l = 0; l < 12; ++l)
+    for (std::size_t r = 0; r < 10; ++r) {
+      auto const same_partition = (l < 5 && r < 3) || (l >= 5 && r >= 9);
+      EXPECT_EQ(seen[l][r], same_partition ? 1 : 0) << l << ' ' << r;
+    }
+}
+
+TEST(JoinSlices, LeaveOutPartitionsWithAnEmptySide) {
+  EXPECT_TRUE(cut_slices({0, 0, 4}, {0, 7, 7}, 100).empty());
+  EXPECT_TRUE(cut_slices({0, 0}, {0, 0}, 100).empty());
+}
+
+TEST(JoinSlices, SplitTheLargerSideUntilSmall) {
+  SliceTask const slice{3, {10, 10 + 5000}, {0, 4000}};
+  auto const halves = split_slice(slice);
+  ASSERT_TRUE(halves);
+  EXPECT_EQ((*halves)[0], (SliceTask{3, {10, 2510}, {0, 4000}}));
+  EXPECT_EQ((*halves)[1], (SliceTask{3, {2510, 5010}, {0, 4000}}));
+  EXPECT_FALSE(split_slice({0, {0, kSmallestSplitRows - 1}, {0, 1}}));
+}
+
+}  // namespace
+}  // namespace garuda::operators

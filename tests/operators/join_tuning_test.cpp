@@ -1,0 +1,42 @@
+#include <gtest/gtest.h>
+
+#include "garuda/join.hpp"
+
+namespace garuda {
+namespace {
+
+TEST(JoinTuning, ParsesEveryKnob) {
+  auto const text =
+      "address=direct,storage=runs,probe=output,build=left,counting=compute,upload=stage,image=64,result=32,sh_limit=2,"
+      "radix_bits=0,slice_rows=1000,lanes=3,chunk_rows=77";
+  auto const tuning = parse_join_tuning(text);
+  ASSERT_TRUE(tuning) << tuning.error().describe();
+  EXPECT_EQ(tuning->address, Address::direct);
+  EXPECT_EQ(tuning->storage, Storage::runs);
+  EXPECT_EQ(tuning->probe, Probe::output);
+  EXPECT_EQ(tuning->build, BuildSide::left);
+  EXPECT_EQ(tuning->counting, Counting::compute);
+  EXPECT_EQ(tuning->upload, Upload::stage);
+  EXPECT_EQ(tuning->radix_bits, 0);
+  EXPECT_EQ(tuning->slice_rows, 1000U);
+  EXPECT_EQ(to_string(*tuning), text);
+}
+
+TEST(JoinTuning, EmptyAndAutoAreTheDefaults) {
+  EXPECT_EQ(*parse_join_tuning(""), JoinTuning{});
+  EXPECT_EQ(*parse_join_tuning("address=auto,image=auto,radix_bits=auto"), JoinTuning{});
+  EXPECT_EQ(to_string(JoinTuning{}), "");
+}
+
+TEST(JoinTuning, NamesWhatIsWrong) {
+  for (auto const* text : {"adress=direct", "address=direkt", "image=0", "image=99999999999999999999", "sh_limit=25",
+                           "radix_bits=17", "lanes", "image=6x", "=", ","}) {
+    auto const tuning = parse_join_tuning(text);
+    ASSERT_FALSE(tuning) << text;
+    EXPECT_EQ(tuning.error().code(), ErrorCode::usage) << text;
+  }
+  EXPECT_EQ(parse_join_tuning("sh_limit=25").error().message(), "tuning value of sh_limit must be auto or 1 to 24: 25");
+}
+
+}  // namespace
+}  // namespace garuda
