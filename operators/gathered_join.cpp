@@ -137,12 +137,13 @@ Result<PairGatherer> PairGatherer::create(TableView left, TableView right, Resol
 
 Result<Batch> PairGatherer::gather(PairChunk const& pairs, std::size_t first) const {
   auto sides = std::make_shared<BothSides>();
-  auto const left_rows = std::span(pairs.left).subspan(first);
-  GARUDA_TRY_ASSIGN(sides->left, left_.gather(left_rows));
-  auto const right_rows = std::span(pairs.right).subspan(first, static_cast<std::size_t>(sides->left.num_rows));
-  GARUDA_TRY_ASSIGN(sides->right, right_.gather(right_rows));
+  GARUDA_TRY_ASSIGN(auto left, left_.gather(std::span(pairs.left).subspan(first)));
+  auto const taken = static_cast<std::size_t>(left.rows_taken);
+  GARUDA_TRY_ASSIGN(auto right, right_.gather(std::span(pairs.right).subspan(first, taken)));
+  sides->left = std::move(left.batch);
+  sides->right = std::move(right.batch);
   Batch batch;
-  batch.num_rows = std::min(sides->left.num_rows, sides->right.num_rows);
+  batch.num_rows = std::min(left.rows_taken, right.rows_taken);
   std::size_t next_left = 0;
   std::size_t next_right = 0;
   for (auto const& output : columns_.output) {

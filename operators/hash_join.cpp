@@ -47,11 +47,6 @@ std::vector<DeviceFacts> facts_of(DeviceSet& devices) {
   return facts;
 }
 
-std::int64_t row_id(partition::PartitionedKeys const& side, std::uint64_t position) {
-  return side.wide_row_ids ? static_cast<std::int64_t>(side.row_ids64()[position])
-                           : static_cast<std::int64_t>(side.row_ids32()[position]);
-}
-
 bool is_shortage(Error const& error) {
   return error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::limit_exceeded;
 }
@@ -114,7 +109,7 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
     return partition::radix_partition(std::move(planned.keys.right), digit_, options_.control);
   }));
   auto const rows = left_.num_rows() + right_.num_rows();
-  timer.count(2 * rows * (plan_.plan.key_bits / 8 + (left_.wide_row_ids ? 8 : 4)), rows);
+  if (digit_.bits > 0) timer.count(2 * rows * (plan_.plan.key_bits / 8 + (left_.wide_row_ids ? 8 : 4)), rows);
   recorder_.max_counter("partitions", left_.num_partitions());
   return {};
 }
@@ -184,7 +179,7 @@ Result<void> PartitionedJoin::join_slice(std::uint32_t lane, SliceTask const& sl
 Result<void> PartitionedJoin::run_kernel(std::uint32_t lane, SliceTask const& slice, Emit const* emit,
                                          std::uint64_t* rows) {
   JoinSlice const keys{keys_of(left_, slice.partition, slice.left), keys_of(right_, slice.partition, slice.right),
-                       digit_.mixed ? 0 : (digit_.shift == 0 ? digit_.bits : 0)};
+                       partition::shared_low_bits(digit_)};
   GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(keys, lane));
   GARUDA_TRY_ASSIGN(auto const count, kernel->count());
   if (emit == nullptr) {
@@ -210,8 +205,8 @@ Result<void> PartitionedJoin::emit_pairs(JoinKernel& kernel, std::uint64_t count
     chunk.left.resize(rows);
     chunk.right.resize(rows);
     for (std::uint64_t i = 0; i < rows; ++i) {
-      chunk.left[i] = row_id(left_, slice.left.begin + pairs[i].left);
-      chunk.right[i] = row_id(right_, slice.right.begin + pairs[i].right);
+      chunk.left[i] = static_cast<std::int64_t>(left_.row_id(slice.left.begin + pairs[i].left));
+      chunk.right[i] = static_cast<std::int64_t>(right_.row_id(slice.right.begin + pairs[i].right));
     }
     if (!emit(std::move(chunk))) return {};
   }
