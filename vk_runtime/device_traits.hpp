@@ -48,6 +48,7 @@ struct QueueFamily {
   bool graphics = false;
   bool compute = false;
   bool transfer = false;  ///< set for graphics and compute families too: they imply it
+  bool video = false;     ///< decodes or encodes video; not taken for copies
   std::uint32_t timestamp_valid_bits = 0;
   bool operator==(QueueFamily const&) const = default;
 };
@@ -64,6 +65,7 @@ struct MemoryType {
   bool host_visible = false;
   bool host_coherent = false;
   bool host_cached = false;
+  bool special = false;  ///< protected, lazily allocated, uncached by the device: never used
   bool operator==(MemoryType const&) const = default;
 };
 
@@ -114,14 +116,13 @@ struct DeviceFeatures {
   bool vertex_pipeline_stores_and_atomics = false;
   bool fragment_stores_and_atomics = false;
   bool independent_blend = false;
+  bool storage_image_extended_formats = false;  ///< storage images of two channels (rg32ui)
   bool shader_int64 = false;
   bool shader_float64 = false;
   bool shader_int16 = false;
   bool shader_int8 = false;
   bool shader_buffer_int64_atomics = false;
   bool subgroup_size_control = false;
-  bool host_query_reset = false;
-  bool robust_buffer_access = false;
   bool pipeline_executable_properties = false;
   bool external_memory_host = false;  ///< VK_EXT_external_memory_host
   bool memory_budget = false;         ///< VK_EXT_memory_budget
@@ -151,10 +152,13 @@ struct Subgroup {
 
 /// A flaw of a named driver version that garuda works around, with its reason in words.
 struct DriverQuirk {
-  std::string what;    ///< "compute timestamps"
+  std::string what;    ///< what is affected: kTimestampQuirk
   std::string reason;  ///< one sentence with driver and versions
   bool operator==(DriverQuirk const&) const = default;
 };
+
+/// `what` of the quirk that makes GPU timestamps useless.
+inline constexpr std::string_view kTimestampQuirk = "timestamps";
 
 /// Everything that choices about a device are made from. Plain, comparable, copyable.
 struct DeviceTraits {

@@ -22,7 +22,7 @@ struct InstanceOptions {
   bool debug_labels = true;
 };
 
-/// Warnings and errors that drivers and layers reported; filled from any thread.
+/// What the validation layer reported; filled from any thread.
 class MessageLog {
  public:
   void add(std::string message);
@@ -64,8 +64,7 @@ class Instance {
   /// Every device with its traits, in the loader's order, usable or not. Errors: no_device when no driver offers one.
   Result<std::vector<PhysicalDevice>> physical_devices() const;
 
-  /// Warnings and errors of layers and drivers so far (general, validation and performance messages of warning level
-  /// only when the validation layer is on). Thread-safe.
+  /// Validation and performance warnings and errors so far; always empty without `validation`. Thread-safe.
   std::vector<std::string> validation_messages() const { return log_->messages(); }
   void clear_validation_messages() { log_->clear(); }
 

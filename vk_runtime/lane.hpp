@@ -63,7 +63,7 @@ class Lane {
   Result<void> reset();
 
  private:
-  Lane(Device& device, LaneOptions const& options, Timeline timeline, PhaseTimer timer);
+  Lane(Device& device, Queue& queue, LaneOptions const& options, Timeline timeline, PhaseTimer timer);
 
   Device& device_;
   Queue& queue_;

@@ -73,13 +73,15 @@ class Buffer {
 
   explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
   VkBuffer handle() const noexcept { return buffer_.get(); }
-  /// The size asked for.
+  /// The size asked for; the VkBuffer itself is a multiple of 16 bytes long.
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// Where the device sees it; 0 where the device has no buffer addresses.
   VkDeviceAddress address() const noexcept { return address_; }
 
   /// The host's view, bytes() long, or nullptr when not mapped.
   std::byte* mapped() const noexcept { return mapped_; }
+  /// Whether the host reads it through its cache, so at the speed of its own memory.
+  bool host_cached() const noexcept { return host_cached_; }
   /// The host's view as values of T. The buffer is mapped and T's alignment divides its offset (16 always does).
   template <class T>
   std::span<T> mapped_as() const {
@@ -99,7 +101,7 @@ class Buffer {
 
  private:
   friend class MemoryArena;
-  Result<VkMappedMemoryRange> mapped_range(std::uint64_t offset, std::uint64_t bytes) const;
+  VkMappedMemoryRange mapped_range(std::uint64_t offset, std::uint64_t bytes) const;
 
   ArenaToken token_;
   MemoryBlock own_memory_;  // dedicated or imported memory only
@@ -112,6 +114,7 @@ class Buffer {
   std::uint64_t bytes_ = 0;
   VkDeviceAddress address_ = 0;
   std::byte* mapped_ = nullptr;
+  bool host_cached_ = false;
 };
 
 /// Owner of a 2D image with one or more layers, and of its views. Same life as Buffer.
@@ -146,9 +149,13 @@ class Image {
 
 /// A position of an arena to rewind to.
 struct ArenaMark {
+  struct Position {
+    std::uint64_t block = 0;
+    std::uint64_t offset = 0;
+    bool image_last = false;
+  };
   std::size_t live = 0;
-  std::vector<std::uint64_t> block_offsets;
-  std::vector<std::uint8_t> block_image_last;
+  std::vector<Position> positions;
 };
 
 /// Linear sub-allocation out of blocks of the device's MemoryPool. One per lane: not thread-safe, does not move.
@@ -202,27 +209,36 @@ class MemoryArena {
   friend class ArenaToken;
 
   struct Block {
+    std::uint64_t id = 0;
     MemoryBlock memory;
     std::uint64_t offset = 0;
     bool image_last = false;  // whether the last resource before `offset` is an image, for bufferImageGranularity
   };
+  /// Where a resource goes: in a block of the arena, or at the start of memory of its own.
   struct Placement {
-    MemoryBlock const* memory = nullptr;
+    MemoryBlock const* block = nullptr;
+    MemoryBlock own_memory;
     std::uint64_t offset = 0;
   };
 
   Result<Placement> place(VkMemoryRequirements const& requirements, std::uint32_t type, bool image);
-  std::optional<Placement> place_in(Block& block, VkMemoryRequirements const& requirements, bool image);
-  Result<Block*> grow(std::uint64_t bytes, std::uint32_t type);
+  std::optional<Placement> place_in(Block& block, VkMemoryRequirements const& requirements, bool image) const;
+  Result<void> grow(std::uint64_t bytes, std::uint32_t type);
   Result<std::uint32_t> type_for(std::uint32_t allowed_types, MemoryUse use) const;
-  Result<void> bind_buffer(Buffer& buffer, BufferSpec const& spec);
-  Result<void> bind_image(Image& image, ImageSpec const& spec);
-  Result<void> create_views(Image& image, ImageSpec const& spec);
-  void describe_memory(Buffer& buffer, MemoryBlock const& block, std::uint64_t offset, std::uint64_t bytes) const;
+  Result<Unique<VkBuffer>> create_buffer(std::uint64_t bytes, VkBufferUsageFlags extra_usage, bool imported,
+                                         char const* name) const;
+  Result<Placement> place_buffer(VkBuffer buffer, MemoryUse use);
+  Result<Unique<VkImage>> create_image(ImageSpec const& spec) const;
+  Result<Placement> place_image(VkImage image);
+  Result<Unique<VkImageView>> create_view(Image const& image, VkImageViewType type, std::uint32_t first_layer,
+                                          std::uint32_t layers) const;
+  Result<std::uint32_t> import_type(std::span<std::byte> memory, VkBuffer buffer) const;
+  Result<Buffer> bind(Unique<VkBuffer> handle, Placement placement, std::uint64_t bytes);
 
   Device& device_;
   std::uint64_t block_bytes_;
   std::vector<Block> blocks_;
+  std::uint64_t next_block_id_ = 0;
   std::size_t live_ = 0;
 };
 

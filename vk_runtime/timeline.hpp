@@ -31,15 +31,18 @@ struct WaitOptions {
   std::optional<std::chrono::nanoseconds> timeout;
 };
 
-/// A timeline semaphore and the value of its latest submission. One per lane: not thread-safe, does not move.
+/// A timeline semaphore with the queue it counts the submissions of. One per lane: not thread-safe; movable until a
+/// ticket was handed out.
 class Timeline {
  public:
-  static Result<Timeline> create(Device& device, char const* name = "timeline");
+  /// `queue` outlives the timeline; other timelines may share it.
+  static Result<Timeline> create(Device& device, Queue& queue, char const* name = "timeline");
 
-  /// Submits `commands` to `queue`, to start after every ticket of `waits`; returns the ticket of its completion.
-  /// Submissions of one timeline complete in the order of their tickets: each waits for the one before at its last
-  /// stage. Does not block. Errors: device_failure, out_of_memory.
-  Result<Ticket> submit(Queue& queue, std::span<VkCommandBuffer const> commands, std::span<Ticket const> waits = {});
+  /// Submits `commands`, to start after every ticket of `waits`; returns the ticket of its completion. Submissions of
+  /// one timeline reach their tickets in order. What one submission wrote becomes visible to a later one of the same
+  /// queue by barriers, as within one submission; to other queues by waiting for the ticket. Does not block. Errors:
+  /// device_failure, out_of_memory.
+  Result<Ticket> submit(std::span<VkCommandBuffer const> commands, std::span<Ticket const> waits = {});
 
   /// Blocks until `ticket` (of any timeline of this device) is reached.
   /// Errors: cancelled, device_failure (a lost device, a timeout).
@@ -51,9 +54,11 @@ class Timeline {
   Ticket last() const noexcept { return {semaphore_.get(), value_}; }
 
  private:
-  Timeline(Device& device, Unique<VkSemaphore> semaphore) : device_(&device), semaphore_(std::move(semaphore)) {}
+  Timeline(Device& device, Queue& queue, Unique<VkSemaphore> semaphore)
+      : device_(&device), queue_(&queue), semaphore_(std::move(semaphore)) {}
 
   Device* device_;
+  Queue* queue_;
   Unique<VkSemaphore> semaphore_;
   std::uint64_t value_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,10 +32,10 @@ enum class ClockSource : std::uint8_t {
 
 /// Times phases of one lane's command buffers. Not thread-safe, does not move.
 ///
-/// With ClockSource::device a phase's time is the difference of two timestamps, at the bottom of the pipe. With
-/// ClockSource::host it is the time from a submission (or from the end of the one before, when that is later) until
-/// complete() was called for it; a submission of several phases is reported under their names joined by "+". Callers
-/// that want phases apart then submit each on its own (`source()` tells).
+/// With ClockSource::device a phase's time is the difference of two timestamps, each taken when all work before it is
+/// done. With ClockSource::host it is the time from a submission (or from the end of the one before, when that is
+/// later) until complete() was called for it; a submission of several phases is reported under their names joined by
+/// "+". Callers that want phases apart then submit each on its own (`source()` tells).
 class PhaseTimer {
  public:
   /// `capacity`: phases between two resets. A family without timestamps, or unreliable ones, gives ClockSource::host.
@@ -42,13 +43,15 @@ class PhaseTimer {
 
   ClockSource source() const noexcept { return source_; }
 
-  /// Starts and ends a phase in `commands`; phases do not nest. Past the capacity since the last reset, phases are
-  /// counted in dropped_phases() and not timed.
+  /// Starts and ends a phase in `commands`, outside of rendering; phases do not nest. Past the capacity since the last
+  /// reset, phases are counted in dropped_phases() and not timed.
   void begin(VkCommandBuffer commands, std::string_view name);
   void end(VkCommandBuffer commands);
 
-  /// Tells that the phases recorded since the last call were submitted as `ticket`, or that it was waited for.
+  /// Tells that the phases recorded since the last call were submitted as `ticket`, will never be submitted, or that
+  /// `ticket` and all before it were waited for.
   void submitted(Ticket ticket);
+  void discard();
   void completed(Ticket ticket);
 
   /// Adds up the phases of all completed submissions and forgets them. Every submission has been waited for.
@@ -60,13 +63,10 @@ class PhaseTimer {
   std::uint64_t dropped_phases() const noexcept { return dropped_; }
 
  private:
-  struct Phase {
-    std::string name;
-    std::uint32_t first_query = 0;
-  };
   struct Submission {
     Ticket ticket;
-    std::vector<std::string> phases;
+    std::size_t first_phase = 0;
+    std::size_t end_phase = 0;
     std::chrono::steady_clock::time_point submitted;
     std::chrono::steady_clock::time_point completed;
     bool done = false;
@@ -82,14 +82,14 @@ class PhaseTimer {
   Unique<VkQueryPool> pool_;
   std::uint32_t capacity_ = 0;
   std::uint64_t valid_mask_ = 0;
-  std::uint32_t used_queries_ = 0;
-  std::vector<Phase> phases_;
-  std::vector<std::string> unsubmitted_;
+  std::vector<std::string> phases_;  // phase i has the queries 2 i and 2 i + 1
+  std::size_t submitted_phases_ = 0;
   std::vector<Submission> submissions_;
+  std::optional<std::chrono::steady_clock::time_point> last_completed_;
   std::vector<PhaseTime> times_;
   std::uint64_t dropped_ = 0;
-  bool open_ = false;
-  bool open_dropped_ = false;
+  bool open_ = false;   // between begin() and end()
+  bool timed_ = false;  // whether the open phase has queries
 };
 
 }  // namespace garuda::vk

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ struct TransferOptions {
 class Transfer {
  public:
   /// `fallback_queue`: used where the device has no transfer-only queue.
+  /// Errors: no_device when the mode needs what the device lacks (mapped device memory, import of host memory).
   static Result<std::unique_ptr<Transfer>> create(Device& device, Queue& fallback_queue,
                                                   TransferOptions const& options);
   Transfer(Transfer const&) = delete;
@@ -62,6 +64,9 @@ class Transfer {
   /// Lets go of imported pages whose copies are complete; called by upload() too.
   Result<void> release_imports();
 
+  /// Blocks until every copy is complete. Errors: device_failure.
+  Result<void> drain();
+
   UploadMode mode() const noexcept { return options_.mode; }
   /// Bytes copied each way so far.
   std::uint64_t uploaded_bytes() const noexcept { return uploaded_bytes_; }
@@ -73,40 +78,40 @@ class Transfer {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     Ticket busy;  // the copy that uses buffer and commands
   };
-  struct Import {
-    Buffer buffer;
-    VkCommandBuffer commands = VK_NULL_HANDLE;
-    Ticket busy;
+  struct Ring {
+    std::vector<Segment> segments;
+    std::size_t next = 0;
   };
   struct PendingRead {
-    Segment* segment;
+    Segment const* segment = nullptr;
     std::span<std::byte> destination;
   };
 
-  Transfer(Device& device, Queue& queue, TransferOptions const& options, Timeline timeline);
+  Transfer(Device& device, TransferOptions const& options, Timeline timeline);
 
-  Result<void> create_commands();
-  Result<VkCommandBuffer> allocate_commands();
-  Result<Segment*> next_segment(std::vector<Segment>& ring, MemoryUse use, WaitOptions const& wait);
+  Result<void> create_command_pool(std::uint32_t family);
+  Result<VkCommandBuffer> take_commands();
+  Result<Segment*> next_segment(Ring& ring, MemoryUse use, WaitOptions const& wait);
   Result<Ticket> submit_copy(VkCommandBuffer commands, BufferView source, BufferView destination, Ticket after,
                              bool to_host);
   Result<Ticket> stage(Buffer const& destination, std::uint64_t offset, std::span<std::byte const> source, Ticket after,
                        WaitOptions const& wait);
   Result<Ticket> upload_imported(Buffer const& destination, std::uint64_t offset, std::span<std::byte const> source,
                                  Ticket after, WaitOptions const& wait);
+  Result<Ticket> copy_pages(Buffer const& destination, std::uint64_t offset, std::span<std::byte const> pages,
+                            Ticket after, WaitOptions const& wait);
+  Result<void> download_staged(Buffer const& source, std::uint64_t offset, std::span<std::byte> destination,
+                               Ticket after, WaitOptions const& wait);
   Result<void> finish_read(PendingRead const& read, WaitOptions const& wait);
 
   Device& device_;
-  Queue& queue_;
   TransferOptions options_;
   MemoryArena arena_;
   Timeline timeline_;
   Unique<VkCommandPool> command_pool_;
-  std::vector<Segment> upload_ring_;
-  std::vector<Segment> download_ring_;
-  std::size_t next_upload_ = 0;
-  std::size_t next_download_ = 0;
-  std::vector<Import> imports_;
+  Ring upload_ring_;
+  Ring download_ring_;
+  std::vector<Segment> imports_;  // buffers over the pages of sources
   std::vector<VkCommandBuffer> free_commands_;
   std::uint64_t uploaded_bytes_ = 0;
   std::uint64_t downloaded_bytes_ = 0;
