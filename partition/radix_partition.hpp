@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -15,9 +14,16 @@ namespace garuda::partition {
 
 inline constexpr std::uint32_t kMaxRadixBits = 16;
 
+/// A partition is too full when it has more than kRawBalance × the mean and kBalanceSlackRows more: small partitions of
+/// random keys vary that much by themselves.
+inline constexpr std::uint64_t kRawBalance = 2;
+inline constexpr std::uint64_t kBalanceSlackRows = 64;
+/// Share of a side's rows, 1 / kMixedGain, that a mixed digit must take out of too full partitions to be chosen.
+inline constexpr std::uint64_t kMixedGain = 256;
+
 /// Which bits of a key choose its partition.
 ///   raw:   (key >> shift) & (2^bits - 1)
-///   mixed: the leading `bits` of a mixing hash of the key
+///   mixed: `bits` bits of a mixing hash of the key, after its `shift` leading ones
 struct RadixDigit {
   std::uint32_t bits = 0;  ///< 0…16; 0: one partition
   std::uint32_t shift = 0;
@@ -27,21 +33,29 @@ struct RadixDigit {
 };
 
 /// Partition of `key` under `digit`.
-std::uint32_t partition_of(std::uint64_t key, std::uint32_t key_bits, RadixDigit digit) noexcept;
+std::uint32_t partition_of(std::uint64_t key, RadixDigit digit) noexcept;
 
-/// Decides the digit for both sides of a join from their histograms over the raw low bits: raw when no partition of
-/// either side has more than `kRawBalance` × the mean and more than the mixed digit would give; mixed otherwise.
-/// Cost: one histogram pass over each side for each candidate.
-/// Errors: cancelled.
+/// Number of lowest bits that all keys of one partition have in common under a digit from `choose_digit`: shift + bits
+/// of a raw digit, since `choose_digit` shifts only over bits that are equal in all keys; 0 of a mixed one.
+std::uint32_t shared_low_bits(RadixDigit digit) noexcept;
+
+/// Decides the digit for both sides of a join from their histograms. The raw digit is the lowest `bits` bits above
+/// those that all keys of both sides share (strided keys), so that partitions stay dense and keep their low bits in
+/// common; the mixed one is taken when the raw one puts clearly more rows of a side into too full partitions: a heavy
+/// key alone, which no digit can split, does not count against the raw digit. Cost: no pass for bits = 0, else a
+/// histogram pass over each side, and another one when the raw digit does not balance. Requires bits <= kMaxRadixBits,
+/// sides of one width. Errors: out_of_memory, cancelled.
 Result<RadixDigit> choose_digit(EncodedKeys const& left, EncodedKeys const& right, std::uint32_t bits,
                                 Control const& control);
 
 /// Keys and row ids grouped by partition; within a partition rows keep their order.
 struct PartitionedKeys {
   std::uint32_t key_bits = 32;
-  AlignedBuffer keys;     ///< num_rows × u32 or u64, page-aligned
-  AlignedBuffer row_ids;  ///< num_rows × u32 when the table has at most 2^32 rows, else u64
   bool wide_row_ids = false;
+  void const* keys = nullptr;     ///< num_rows × u32 or u64; page-aligned unless borrowed from a column
+  void const* row_ids = nullptr;  ///< num_rows × u32 (u64 when wide_row_ids); nullptr: key i is row i of the table
+  AlignedBuffer owned_keys;       ///< empty when `keys` is borrowed
+  AlignedBuffer owned_row_ids;
   std::vector<std::uint64_t> offsets;  ///< partitions + 1
   struct Range {
     std::uint64_t min = 0;
@@ -51,10 +65,26 @@ struct PartitionedKeys {
 
   std::uint64_t num_rows() const noexcept { return offsets.empty() ? 0 : offsets.back(); }
   std::uint32_t num_partitions() const noexcept { return static_cast<std::uint32_t>(ranges.size()); }
+
+  std::span<std::uint32_t const> keys32() const noexcept {
+    return {static_cast<std::uint32_t const*>(keys), key_bits == 32 ? num_rows() : 0};
+  }
+  std::span<std::uint64_t const> keys64() const noexcept {
+    return {static_cast<std::uint64_t const*>(keys), key_bits == 64 ? num_rows() : 0};
+  }
+  /// Row of the table that key `i` belongs to. Requires i < num_rows().
+  std::uint64_t row_id(std::uint64_t i) const noexcept {
+    if (row_ids == nullptr) return i;
+    return wide_row_ids ? static_cast<std::uint64_t const*>(row_ids)[i] : static_cast<std::uint32_t const*>(row_ids)[i];
+  }
 };
 
-/// Partitions `keys` by `digit` on the calling task arena's threads. Stable. `keys` is not changed.
+/// Partitions `keys` by `digit` on the threads of the calling task arena. Stable. Takes `keys` over: with bits = 0
+/// nothing is copied, its buffers become the result's; otherwise they are freed on return. What `keys` borrowed from a
+/// table stays borrowed with bits = 0.
+/// Memory beside the result: at most threads × partitions counters.
+/// Requires digit.bits <= kMaxRadixBits; shift + bits at most 64, for a raw digit at most the key's width.
 /// Errors: out_of_memory, cancelled. Source: histogram, prefix sum and scatter after Balkesen et al., ICDE 2013.
-Result<PartitionedKeys> radix_partition(EncodedKeys const& keys, RadixDigit digit, Control const& control);
+Result<PartitionedKeys> radix_partition(EncodedKeys keys, RadixDigit digit, Control const& control);
 
 }  // namespace garuda::partition
