@@ -61,9 +61,6 @@ class Gatherer {
  private:
   Gatherer();
 
-  template <class RowId>
-  Result<GatherResult> gather_rows(std::span<RowId const> row_ids) const;
-
   Schema schema_;
   GatherLimits limits_;
   std::vector<GatherColumn> columns_;

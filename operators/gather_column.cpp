@@ -188,6 +188,13 @@ void fill_values(GatherColumn const& column, RowSelection<RowId> const& rows, st
 
 }  // namespace
 
+void GatherColumn::add_part(ArrayView const& part) {
+  GARUDA_EXPECTS(part.length > 0 && part.location.kind != Location::Kind::device);
+  parts.push_back(part);
+  bases.push_back(static_cast<std::byte const*>(part.values) + part.offset * byte_width(source_type));
+  may_have_nulls = may_have_nulls || (part.validity != nullptr && part.null_count != 0);
+}
+
 template <class RowId>
 Result<std::int64_t> measure(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
                              std::int64_t max_bytes, GatherOutput& output) {

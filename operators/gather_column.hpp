@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
+#include "operators/gather.hpp"
 #include "operators/gather_rows.hpp"
 
 namespace garuda {
@@ -26,6 +28,9 @@ struct GatherColumn {
   bool may_have_nulls = false;
   std::shared_ptr<Batch const> dictionary;  ///< one column; shared with results, which outlive the gatherer
   std::vector<std::shared_ptr<DictionaryMap const>> maps;  ///< of each part; empty when every index stays as it is
+
+  /// Adds the rows of one batch. Requires: at least one row, in memory that the host can read.
+  void add_part(ArrayView const& part);
 };
 
 /// A column as it is written. Buffers are sized exactly.
@@ -54,5 +59,11 @@ Result<void> reserve(GatherColumn const& column, RowSelection<RowId> const& rows
 template <class RowId>
 void fill_block(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
                 GatherOutput& output);
+
+/// Gathers `columns`, whose parts begin at the rows `first_rows` (and end at its last element), as Gatherer::gather
+/// does.
+template <class RowId>
+Result<GatherResult> gather_columns(std::span<GatherColumn const> columns, std::span<std::int64_t const> first_rows,
+                                    std::span<RowId const> row_ids, GatherLimits limits);
 
 }  // namespace garuda

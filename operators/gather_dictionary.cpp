@@ -1,5 +1,6 @@
 #include "operators/gather_dictionary.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <optional>
@@ -100,7 +101,7 @@ TypeId index_type_for(TypeId index, std::int64_t size) {
   auto type = static_cast<std::size_t>(std::find(types.begin(), types.end(), index) - types.begin());
   GARUDA_EXPECTS(type < types.size());
   auto const bits = [&](std::size_t i) { return (8 << i) - (is_signed ? 1 : 0); };
-  while (type + 1 < types.size() && bits(type) < 63 && size > std::int64_t{1} << bits(type)) ++type;
+  while (type + 1 < types.size() && size > std::int64_t{1} << bits(type)) ++type;
   return types[type];
 }
 
@@ -147,6 +148,7 @@ Result<std::shared_ptr<Batch const>> copy_values(std::vector<ArrayView> const& a
     first_rows.push_back(first_rows.back() + array.length);
   }
   GARUDA_TRY_ASSIGN(auto copied, gather_columns<std::int64_t>({&values, 1}, first_rows, rows, GatherLimits{}));
+  GARUDA_EXPECTS(std::cmp_equal(copied.rows_taken, rows.size()));
   return std::make_shared<Batch const>(std::move(copied.batch));
 }
 

@@ -76,7 +76,8 @@ class RowSelection {
       if (!block_in_range) in_range.store(false, std::memory_order_relaxed);
       if (block_has_nulls) has_null_rows.store(true, std::memory_order_relaxed);
     });
-    GARUDA_EXPECTS(in_range.load());
+    auto const row_ids_in_range = in_range.load();
+    GARUDA_EXPECTS(row_ids_in_range);
     rows.has_null_rows_ = has_null_rows.load();
     if (first_rows.size() > 2) GARUDA_TRY(rows.find_batches());
     return rows;
