@@ -1,0 +1,42 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_samplerless_texture_functions : require
+// Probe by output position: work proportional to the output, nothing clipped. Variants: STACK and RUNS.
+//
+// Bindings: offsets, tile bases, matches; STACK: keys of the probe side, hash images; RUNS: rows of the runs.
+// Invocation: vertex v = output position window + v. Writes: (probe row, build row) at texel v: the match of the row that
+// owns the position whose rank is the position's distance from the row's prefix. Overflow: none, as many points are drawn
+// as the window holds.
+
+#include "output_rows.glsl"
+#include "points.glsl"
+
+layout(push_constant) uniform Push { ProbePush push; };
+layout(set = 0, binding = kBindMatches, std430) readonly buffer Matches { uint matches[]; };
+layout(location = 0) flat out uvec4 out_color;
+
+#ifdef STACK
+#include "key_address.glsl"
+#include "layers.glsl"
+
+uint build_row_of(uint row, uint rank) {
+  uint matching = matches[row];
+  for (uint i = 0u; i < rank; ++i) matching &= matching - 1u;
+  uint pixel;
+  pixel_of(load_key(row), push.address, pixel);
+  return load_texel(pixel, uint(findLSB(matching)), push.image.log2_width).r & kRowMask;
+}
+#else
+layout(set = 0, binding = kBindRunRows, std430) readonly buffer RunRows { uint run_rows[]; };
+
+uint build_row_of(uint row, uint rank) { return run_rows[matches[row] + rank]; }
+#endif
+
+void main() {
+  uint texel = uint(gl_VertexIndex);
+  uvec2 position = wide_add(uvec2(push.window_low, push.window_high), uvec2(texel, 0u));
+  uint rank;
+  uint row = row_of_output(position, push.num_tiles, push.num_rows, rank);
+  out_color = uvec4(row, build_row_of(row, rank), 0u, 0u);
+  draw_point(texel, push.target);
+}
