@@ -1,0 +1,223 @@
+#include "bench/bench_command.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/join_bench.hpp"
+#include "bench/points_bench.hpp"
+#include "bench/row_count.hpp"
+
+namespace garuda::bench {
+namespace {
+
+constexpr int kExitOk = 0;
+
+int exit_code(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::usage:
+      return 2;
+    case ErrorCode::invalid_input:
+      return 3;
+    case ErrorCode::no_device:
+      return 4;
+    case ErrorCode::out_of_memory:
+    case ErrorCode::limit_exceeded:
+    case ErrorCode::output:
+      return 5;
+    case ErrorCode::device_failure:
+      return 6;
+    case ErrorCode::cancelled:
+      break;
+  }
+  return 130;
+}
+
+// Options as they were typed.
+struct JoinArguments {
+  std::string rows_left;
+  std::string rows_right;
+  std::uint32_t payload_left = 1;
+  std::uint32_t payload_right = 1;
+  std::string key_type = "i32";
+  std::string distribution = "dense";
+  double match_ratio = 1;
+  std::string multiplicity = "1";
+  std::string paths = "auto";
+  std::string device;
+  std::string tuning;
+  std::string mode = "end-to-end";
+  std::uint32_t threads = 0;
+  std::uint32_t repeat = 7;
+  std::uint64_t seed = 1;
+  bool floor = false;
+  bool json = false;
+};
+
+struct PointsArguments {
+  std::string rows;
+  std::uint32_t image = 4096;
+  std::string order = "random";
+  std::string blend = "none";
+  std::string path = "graphics";
+  std::string device = "auto";
+  std::string mode = "resident";
+  std::uint32_t repeat = 7;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+Result<std::vector<Path>> parse_paths(std::string_view text) {
+  std::vector<Path> paths;
+  while (true) {
+    auto const comma = text.find(',');
+    GARUDA_TRY_ASSIGN(auto const path, parse_path(text.substr(0, comma)));
+    paths.push_back(path);
+    if (comma == std::string_view::npos) return paths;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<void> check_mode(std::string_view mode, std::string_view available, std::string_view other) {
+  if (mode == available) return {};
+  if (mode == other)
+    return fail(ErrorCode::usage,
+                fmt::format("this benchmark has no mode {} in this version, only {}", other, available));
+  return fail(ErrorCode::usage, fmt::format("unknown mode (allowed: resident, end-to-end): '{}'", mode));
+}
+
+Result<JoinBenchRequest> to_request(JoinArguments const& arguments) {
+  GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
+  JoinBenchRequest request;
+  auto& workload = request.workload;
+  GARUDA_TRY_ASSIGN(workload.rows_left, parse_row_count(arguments.rows_left));
+  GARUDA_TRY_ASSIGN(workload.rows_right, parse_row_count(arguments.rows_right));
+  workload.payload_left = arguments.payload_left;
+  workload.payload_right = arguments.payload_right;
+  GARUDA_TRY_ASSIGN(workload.key_type, parse_key_type(arguments.key_type));
+  GARUDA_TRY_ASSIGN(workload.distribution, parse_key_distribution(arguments.distribution));
+  workload.match_ratio = arguments.match_ratio;
+  GARUDA_TRY_ASSIGN(workload.multiplicity, parse_row_count(arguments.multiplicity));
+  workload.seed = arguments.seed;
+  GARUDA_TRY_ASSIGN(request.paths, parse_paths(arguments.paths));
+  if (!arguments.device.empty()) request.device = arguments.device;
+  GARUDA_TRY_ASSIGN(request.tuning, parse_join_tuning(arguments.tuning));
+  request.threads = arguments.threads;
+  request.repeat = arguments.repeat;
+  request.floor = arguments.floor;
+  return request;
+}
+
+void print(JoinOutcome const& outcome, bool json) {
+  if (json) {
+    fmt::print("{}\n", to_json_line(outcome.record));
+    if (outcome.floor) fmt::print("{}\n", to_json_line(outcome.floor->record));
+    return;
+  }
+  fmt::print("{}", to_text(outcome.record, outcome.bandwidth));
+  fmt::print("  plan: {}\n  verified {}\n", outcome.choices,
+             outcome.compared_rows ? "row by row" : "by number of rows and 128-bit digest of whole rows");
+  if (!outcome.floor) return;
+  fmt::print("{}", to_text(outcome.floor->record, std::nullopt));
+  auto const& ratio = outcome.floor->total_ratio;
+  fmt::print("  join / bare draws: median {:.2f} ({:.2f} … {:.2f}, {} samples)\n", ratio.median, ratio.min, ratio.max,
+             outcome.floor->record.time.samples);
+}
+
+Result<void> run_join(JoinArguments const& arguments) {
+  GARUDA_TRY_ASSIGN(auto const request, to_request(arguments));
+  GARUDA_TRY_ASSIGN(auto const outcomes, run_join_bench(request));
+  for (auto const& outcome : outcomes) print(outcome, arguments.json);
+  return {};
+}
+
+Result<void> run_points(PointsArguments const& arguments) {
+  GARUDA_TRY(check_mode(arguments.mode, "resident", "end-to-end"));
+  if (arguments.path != "graphics")
+    return fail(ErrorCode::usage, fmt::format("bare draws run on path graphics only: '{}'", arguments.path));
+  PointsRequest request;
+  GARUDA_TRY_ASSIGN(request.rows, parse_row_count(arguments.rows));
+  request.image = arguments.image;
+  GARUDA_TRY_ASSIGN(request.order, parse_point_order(arguments.order));
+  GARUDA_TRY_ASSIGN(request.blend, parse_point_blend(arguments.blend));
+  request.device = arguments.device;
+  request.repeat = arguments.repeat;
+  request.seed = arguments.seed;
+  GARUDA_TRY_ASSIGN(auto const outcome, run_points_bench(request));
+  if (arguments.json) {
+    fmt::print("{}\n", to_json_line(outcome.record));
+  } else {
+    fmt::print("{}  image {} x {}, order {}, blend {}; time: {}\n", to_text(outcome.record, std::nullopt),
+               request.image, request.image, to_string(request.order), to_string(request.blend), outcome.clock);
+  }
+  return {};
+}
+
+int report(Result<void> const& result) {
+  // A benchmark whose output is lost has not reported anything.
+  auto const flushed = std::fflush(stdout) == 0;
+  if (!result) {
+    fmt::print(stderr, "garuda bench: {}\n", result.error().describe());
+    return exit_code(result.error().code());
+  }
+  if (flushed) return kExitOk;
+  fmt::print(stderr, "garuda bench: standard output cannot be written\n");
+  return exit_code(ErrorCode::output);
+}
+
+void add_join(CLI::App& bench, std::function<int()>& selected) {
+  // Shared: the parser's references and `selected` both outlive this function, in any order.
+  auto const arguments = std::make_shared<JoinArguments>();
+  auto* const command = bench.add_subcommand("join", "Joins of synthetic tables, host memory to host memory");
+  command->add_option("--rows-left", arguments->rows_left, "Rows of the primary-key side: 2^27, 16M, 6e6")->required();
+  command->add_option("--rows-right", arguments->rows_right, "Rows of the side that draws from its keys")->required();
+  command->add_option("--payload-left", arguments->payload_left, "Columns beside the key")->capture_default_str();
+  command->add_option("--payload-right", arguments->payload_right, "Columns beside the key")->capture_default_str();
+  command->add_option("--key-type", arguments->key_type, "i32 or i64, payloads alike")->capture_default_str();
+  command->add_option("--distribution", arguments->distribution, "dense, uniform or zipf:Z")->capture_default_str();
+  command->add_option("--match-ratio", arguments->match_ratio, "Share of right rows with a left key, 0 to 1")
+      ->capture_default_str();
+  command->add_option("--multiplicity", arguments->multiplicity, "Left rows a key")->capture_default_str();
+  command->add_option("--path", arguments->paths, "Paths, by comma: auto, graphics, compute, cuda, cpu")
+      ->capture_default_str();
+  command->add_option("--device", arguments->device, "auto, an index or part of a name");
+  command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
+  command->add_option("--mode", arguments->mode, "end-to-end")->capture_default_str();
+  command->add_option("--threads", arguments->threads, "CPU threads, 0: all")->capture_default_str();
+  command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Of the generated tables")->capture_default_str();
+  command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");
+  command->add_flag("--json", arguments->json, "One JSON object a path, a line each");
+  command->callback([arguments, &selected] { selected = [arguments] { return report(run_join(*arguments)); }; });
+}
+
+void add_points(CLI::App& bench, std::function<int()>& selected) {
+  auto const arguments = std::make_shared<PointsArguments>();  // shared as in add_join
+  auto* const command = bench.add_subcommand("points", "Bare draws, one point a row: the raster floor");
+  command->add_option("--rows", arguments->rows, "Points: 2^27, 16M, 6e6")->required();
+  command->add_option("--image", arguments->image, "Width and height, a power of two")->capture_default_str();
+  command->add_option("--order", arguments->order, "random or pixel")->capture_default_str();
+  command->add_option("--blend", arguments->blend, "none (R32G32_UINT) or add (R32_SFLOAT)")->capture_default_str();
+  command->add_option("--path", arguments->path, "graphics")->capture_default_str();
+  command->add_option("--device", arguments->device, "auto, an index or part of a name")->capture_default_str();
+  command->add_option("--mode", arguments->mode, "resident")->capture_default_str();
+  command->add_option("--repeat", arguments->repeat, "Timed runs")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Of the random order")->capture_default_str();
+  command->add_flag("--json", arguments->json, "One JSON object");
+  command->callback([arguments, &selected] { selected = [arguments] { return report(run_points(*arguments)); }; });
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, std::function<int()>& selected) {
+  auto* const bench = app.add_subcommand("bench", "Benchmarks: verify, then time");
+  bench->require_subcommand(1);
+  add_join(*bench, selected);
+  add_points(*bench, selected);
+}
+
+}  // namespace garuda::bench

@@ -1,0 +1,19 @@
+// How fast bytes can merely be copied: what a result's bytes/s are held against.
+#pragma once
+
+#include <cstdint>
+
+#include "bench/record.hpp"
+#include "garuda/error.hpp"
+#include "vk_runtime/device.hpp"
+
+namespace garuda::bench {
+
+/// Copies 256 MiB from host memory to host memory on all threads, five times; the median in bytes copied a second.
+Result<CopyBandwidth> measure_host_copy();
+
+/// Copies 64 MiB to the device and back, five times, the way uploads and downloads go; the median of both ways
+/// together. Blocks. Errors: out_of_memory, device_failure.
+Result<CopyBandwidth> measure_device_copy(vk::Device& device);
+
+}  // namespace garuda::bench

@@ -1,0 +1,211 @@
+#include "bench/generators.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bench/random.hpp"
+#include "bench/zipf.hpp"
+#include "core/buffer.hpp"
+
+namespace garuda::bench {
+namespace {
+
+enum Purpose : std::uint64_t { kLeftOrder, kRightOrder, kMatched, kDraw, kMiss, kRankOrder, kSpread, kPayload };
+
+// The columns of one table of a generated pair; rows are filled in parallel by functions of the row alone.
+template <class T>
+class TableBuilder {
+ public:
+  explicit TableBuilder(std::uint64_t num_rows) : num_rows_(num_rows) {}
+
+  template <class ValueOfRow>
+  Result<void> add_column(std::string name, ValueOfRow const& value_of_row) {
+    GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(num_rows_ * sizeof(T))));
+    auto* const values = buffer.template as<T>();
+    tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, num_rows_, 1U << 14), [&](auto const& rows) {
+      for (auto row = rows.begin(); row != rows.end(); ++row) values[row] = value_of_row(row);
+    });
+    DataType type;
+    type.id = sizeof(T) == 4 ? TypeId::int32 : TypeId::int64;
+    schema_.push_back(Field{std::move(name), type, false});
+    ArrayView column;
+    column.length = static_cast<std::int64_t>(num_rows_);
+    column.null_count = 0;
+    column.values = values;
+    columns_.push_back(column);
+    buffers_.push_back(std::move(buffer));
+    return {};
+  }
+
+  Table finish() {
+    Batch batch;
+    batch.num_rows = static_cast<std::int64_t>(num_rows_);
+    batch.columns = std::move(columns_);
+    batch.owner = std::make_shared<std::vector<AlignedBuffer>>(std::move(buffers_));
+    std::vector<Batch> batches;
+    batches.push_back(std::move(batch));
+    return Table(std::move(schema_), std::move(batches));
+  }
+
+ private:
+  std::uint64_t num_rows_;
+  Schema schema_;
+  std::vector<ArrayView> columns_;
+  std::vector<AlignedBuffer> buffers_;
+};
+
+template <class T>
+Result<void> add_payload(TableBuilder<T>& builder, char prefix, std::uint32_t num_columns, std::uint64_t seed) {
+  for (std::uint32_t column = 0; column < num_columns; ++column) {
+    auto const column_seed = derive_seed(seed, kPayload + (static_cast<std::uint64_t>(prefix) << 32) + column);
+    GARUDA_TRY(builder.add_column(fmt::format("{}{}", prefix, column),
+                                  [=](std::uint64_t row) { return static_cast<T>(mix64(column_seed + row)); }));
+  }
+  return {};
+}
+
+// Maps key indices 0…d-1 (on the left side) and d…2d-1 (nowhere on it) to key values.
+template <class T>
+class KeyValues {
+ public:
+  KeyValues(KeyDistribution distribution, std::uint64_t seed)
+      : spread_(distribution.kind == KeyDistribution::Kind::uniform), seed_(derive_seed(seed, kSpread)) {}
+
+  T operator()(std::uint64_t index) const noexcept {
+    if (!spread_) return static_cast<T>(index);
+    if constexpr (sizeof(T) == 4) return static_cast<T>(mix32(static_cast<std::uint32_t>(index ^ seed_)));
+    return static_cast<T>(mix64(index ^ seed_));
+  }
+
+ private:
+  bool spread_;
+  std::uint64_t seed_;
+};
+
+// Draws the key index of each right row.
+class RightKeys {
+ public:
+  RightKeys(JoinWorkload const& workload, std::uint64_t num_keys)
+      : distribution_(workload.distribution),
+        num_keys_(num_keys),
+        num_matched_(num_keys == 0 ? 0
+                                   : static_cast<std::uint64_t>(std::llround(
+                                         workload.match_ratio * static_cast<double>(workload.rows_right)))),
+        matched_(workload.rows_right, derive_seed(workload.seed, kMatched)),
+        rank_order_(num_keys, derive_seed(workload.seed, kRankOrder)),
+        draw_seed_(derive_seed(workload.seed, kDraw)),
+        miss_seed_(derive_seed(workload.seed, kMiss)) {
+    if (num_keys > 0) zipf_.emplace(num_keys, distribution_.exponent);
+  }
+
+  std::uint64_t operator()(std::uint64_t row) const noexcept {
+    auto const position = matched_(row);
+    if (position >= num_matched_)
+      return num_keys_ + RowRandom(miss_seed_, row).next_below(std::max<std::uint64_t>(num_keys_, 1));
+    RowRandom random(draw_seed_, row);
+    switch (distribution_.kind) {
+      // Positions are a shuffle of the right rows, so that their remainders are each key equally often, shuffled.
+      case KeyDistribution::Kind::dense:
+        return position % num_keys_;
+      case KeyDistribution::Kind::uniform:
+        return random.next_below(num_keys_);
+      case KeyDistribution::Kind::zipf:
+        break;
+    }
+    return rank_order_((*zipf_)(random));
+  }
+
+ private:
+  KeyDistribution distribution_;
+  std::uint64_t num_keys_;
+  std::uint64_t num_matched_;
+  Permutation matched_;
+  Permutation rank_order_;
+  std::uint64_t draw_seed_;
+  std::uint64_t miss_seed_;
+  std::optional<ZipfSampler> zipf_;
+};
+
+template <class T>
+Result<JoinTables> generate(JoinWorkload const& workload, std::uint64_t num_keys) {
+  KeyValues<T> const key_values(workload.distribution, workload.seed);
+  Permutation const left_order(workload.rows_left, derive_seed(workload.seed, kLeftOrder));
+  TableBuilder<T> left(workload.rows_left);
+  GARUDA_TRY(left.add_column("key", [&](std::uint64_t row) { return key_values(left_order(row) % num_keys); }));
+  GARUDA_TRY(add_payload(left, 'l', workload.payload_left, workload.seed));
+
+  RightKeys const right_keys(workload, num_keys);
+  TableBuilder<T> right(workload.rows_right);
+  GARUDA_TRY(right.add_column("key", [&](std::uint64_t row) { return key_values(right_keys(row)); }));
+  GARUDA_TRY(add_payload(right, 'r', workload.payload_right, workload.seed));
+  return JoinTables{left.finish(), right.finish()};
+}
+
+Result<void> check(JoinWorkload const& workload, std::uint64_t num_keys) {
+  if (!(workload.match_ratio >= 0 && workload.match_ratio <= 1))
+    return fail(ErrorCode::usage, fmt::format("match ratio out of range [0, 1]: {}", workload.match_ratio));
+  auto const num_indices =
+      num_keys + (workload.match_ratio < 1 || num_keys == 0 ? std::max<std::uint64_t>(num_keys, 1) : 0);
+  auto const is_spread = workload.distribution.kind == KeyDistribution::Kind::uniform;
+  auto const num_values = std::uint64_t{1} << (is_spread ? 32 : 31);
+  if (workload.key_type == KeyType::i32 && num_indices > num_values)
+    return fail(ErrorCode::usage, fmt::format("more keys than i32 has values, use --key-type i64: {}", num_indices));
+  return {};
+}
+
+}  // namespace
+
+Result<KeyDistribution> parse_key_distribution(std::string_view text) {
+  using Kind = KeyDistribution::Kind;
+  if (text == "dense") return KeyDistribution{Kind::dense, 0};
+  if (text == "uniform") return KeyDistribution{Kind::uniform, 0};
+  constexpr std::string_view kZipf = "zipf:";
+  if (text.substr(0, kZipf.size()) == kZipf) {
+    auto const number = text.substr(kZipf.size());
+    double exponent = 0;
+    auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), exponent);
+    if (error == std::errc{} && end == number.data() + number.size() && std::isfinite(exponent) && exponent >= 0)
+      return KeyDistribution{Kind::zipf, exponent};
+  }
+  return fail(ErrorCode::usage,
+              fmt::format("unknown distribution (allowed: dense, uniform, zipf:Z with Z >= 0): '{}'", text));
+}
+
+std::string to_string(KeyDistribution const& distribution) {
+  switch (distribution.kind) {
+    case KeyDistribution::Kind::dense:
+      return "dense";
+    case KeyDistribution::Kind::uniform:
+      return "uniform";
+    case KeyDistribution::Kind::zipf:
+      break;
+  }
+  return fmt::format("zipf:{}", distribution.exponent);
+}
+
+Result<KeyType> parse_key_type(std::string_view text) {
+  if (text == "i32") return KeyType::i32;
+  if (text == "i64") return KeyType::i64;
+  return fail(ErrorCode::usage, fmt::format("unknown key type (allowed: i32, i64): '{}'", text));
+}
+
+std::string_view to_string(KeyType type) noexcept { return type == KeyType::i32 ? "i32" : "i64"; }
+
+Result<JoinTables> generate_join_tables(JoinWorkload const& workload) {
+  if (workload.multiplicity == 0) return fail(ErrorCode::usage, "multiplicity out of range [1, 2^40]: 0");
+  auto const num_keys = (workload.rows_left + workload.multiplicity - 1) / workload.multiplicity;
+  GARUDA_TRY(check(workload, num_keys));
+  return workload.key_type == KeyType::i32 ? generate<std::int32_t>(workload, num_keys)
+                                           : generate<std::int64_t>(workload, num_keys);
+}
+
+}  // namespace garuda::bench

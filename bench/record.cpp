@@ -1,0 +1,83 @@
+#include "bench/record.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bench/row_count.hpp"
+
+namespace garuda::bench {
+namespace {
+
+std::uint64_t input_rows(Record const& record) noexcept {
+  return record.rows_left.value_or(0) + record.rows_right.value_or(0) + record.rows.value_or(0);
+}
+
+std::string rows_text(Record const& record) {
+  if (record.rows) return fmt::format("{} rows", to_row_count(*record.rows));
+  return fmt::format("{} x {} rows -> {}", to_row_count(record.rows_left.value_or(0)),
+                     to_row_count(record.rows_right.value_or(0)), to_row_count(record.rows_out));
+}
+
+}  // namespace
+
+double rows_per_second(Record const& record) noexcept { return per_second(input_rows(record), record.time.median_ns); }
+
+double bytes_per_second(Record const& record) noexcept { return per_second(record.bytes, record.time.median_ns); }
+
+std::string to_json_line(Record const& record) {
+  nlohmann::ordered_json line;
+  line["op"] = record.op;
+  line["path"] = record.path;
+  line["device"] = record.device;
+  line["driver"] = record.driver;
+  line["mode"] = record.mode;
+  if (record.rows_left) line["rows_left"] = *record.rows_left;
+  if (record.rows_right) line["rows_right"] = *record.rows_right;
+  if (record.rows) line["rows"] = *record.rows;
+  line["rows_out"] = record.rows_out;
+  line["median_ns"] = record.time.median_ns;
+  line["mad_ns"] = record.time.mad_ns;
+  line["samples"] = record.time.samples;
+  line["rows_per_s"] = std::round(rows_per_second(record));
+  line["bytes_per_s"] = std::round(bytes_per_second(record));
+  line["phases"] = nlohmann::ordered_json::array();
+  for (auto const& phase : record.phases)
+    line["phases"].push_back({{"name", phase.name}, {"ns", phase.ns}, {"bytes", phase.bytes}});
+  line["verified"] = record.verified;
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string format_ns(std::uint64_t ns) {
+  auto const value = static_cast<double>(ns);
+  if (value < 1e3) return fmt::format("{} ns", ns);
+  if (value < 1e6) return fmt::format("{:.3g} us", value / 1e3);
+  if (value < 1e9) return fmt::format("{:.4g} ms", value / 1e6);
+  return fmt::format("{:.4g} s", value / 1e9);
+}
+
+std::string format_rate(double per_s) {
+  if (per_s >= 1e9) return fmt::format("{:.3g} G", per_s / 1e9);
+  if (per_s >= 1e6) return fmt::format("{:.3g} M", per_s / 1e6);
+  if (per_s >= 1e3) return fmt::format("{:.3g} K", per_s / 1e3);
+  return fmt::format("{:.3g} ", per_s);
+}
+
+std::string to_text(Record const& record, std::optional<CopyBandwidth> const& bandwidth) {
+  auto text = fmt::format("{} {} on {} ({}), {}, {}, {}\n", record.op, record.path, record.device, record.driver,
+                          record.mode, rows_text(record), record.verified ? "verified" : "not verified");
+  text += fmt::format("  median {} ± {} MAD ({} … {}, {} samples), {}rows/s, {}B/s", format_ns(record.time.median_ns),
+                      format_ns(record.time.mad_ns), format_ns(record.time.min_ns), format_ns(record.time.max_ns),
+                      record.time.samples, format_rate(rows_per_second(record)), format_rate(bytes_per_second(record)));
+  if (bandwidth && bandwidth->bytes_per_s > 0)
+    text += fmt::format(", {:.2g} % of {} {}B/s", 100 * bytes_per_second(record) / bandwidth->bytes_per_s,
+                        bandwidth->what, format_rate(bandwidth->bytes_per_s));
+  text += "\n";
+  if (record.phases.empty()) return text;
+  text += "  phases:";
+  for (auto const& phase : record.phases) text += fmt::format(" {} {}", phase.name, format_ns(phase.ns));
+  return text + "\n";
+}
+
+}  // namespace garuda::bench

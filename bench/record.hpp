@@ -1,0 +1,53 @@
+// One measurement: what was run, where, how often, how fast; as a line of JSON and as rows of a table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/sampling.hpp"
+#include "garuda/plan.hpp"
+
+namespace garuda::bench {
+
+struct Record {
+  std::string op;    ///< "join", "points", "raster-floor"
+  std::string path;  ///< the path that ran, never "auto"
+  std::string device;
+  std::string driver;
+  std::string mode;                        ///< "end-to-end" or "resident"
+  std::optional<std::uint64_t> rows_left;  ///< both or neither
+  std::optional<std::uint64_t> rows_right;
+  std::optional<std::uint64_t> rows;  ///< of operations on one table
+  std::uint64_t rows_out = 0;
+  Summary time;
+  std::uint64_t bytes = 0;  ///< read and written once: inputs and result
+  std::vector<PhaseStats> phases;
+  bool verified = false;  ///< the whole result was compared with the reference before timing
+};
+
+/// Input rows of both sides a second.
+double rows_per_second(Record const& record) noexcept;
+double bytes_per_second(Record const& record) noexcept;
+
+/// One JSON object without line break: op, path, device, driver, mode, rows_left, rows_right | rows, rows_out,
+/// median_ns, mad_ns, samples (their number), rows_per_s, bytes_per_s, phases [{name, ns, bytes}], verified.
+std::string to_json_line(Record const& record);
+
+/// What a record's bytes/s are held against.
+struct CopyBandwidth {
+  std::string what;  ///< "host copy", "device copy in"
+  double bytes_per_s = 0;
+};
+
+/// A few lines for people: every number with mode, device, driver, rows and spread.
+std::string to_text(Record const& record, std::optional<CopyBandwidth> const& bandwidth);
+
+/// 12.3 ms, 4.56 s.
+std::string format_ns(std::uint64_t ns);
+/// 1.23 G, 45.6 M.
+std::string format_rate(double per_s);
+
+}  // namespace garuda::bench

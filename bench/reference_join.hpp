@@ -1,0 +1,69 @@
+// The result a benchmarked join must have, computed apart from every path of the library.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda::bench {
+
+/// Results of at most this many rows are compared row by row; larger ones by their number and a 128-bit digest.
+inline constexpr std::uint64_t kMaxComparedRows = std::uint64_t{1} << 22;
+
+/// Number and order-independent digest of rows: the sum of a 128-bit hash of each whole row.
+struct RowDigest {
+  std::uint64_t rows = 0;
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+
+  void add(std::span<std::int64_t const> row) noexcept;
+  void add(RowDigest const& other) noexcept;
+  friend bool operator==(RowDigest const&, RowDigest const&) = default;
+};
+
+/// The inner join of two tables of int32 and int64 columns without nulls, in one batch each, on their first columns:
+/// left columns, then right columns without the key. Computed by sorting the left side and a binary search per right
+/// row. Borrows the tables.
+class ReferenceJoin {
+ public:
+  /// `max_compared_rows`: results of more rows are known by their digest alone.
+  /// Requires tables as above. Cost: O(n log n) time, 16 bytes a left row, and for compared results 8 bytes a value.
+  ReferenceJoin(TableView left, TableView right, std::uint64_t max_compared_rows = kMaxComparedRows);
+
+  std::uint64_t num_rows() const noexcept { return num_rows_; }
+  /// Whether check() compares the rows themselves.
+  bool compares_rows() const noexcept { return compares_rows_; }
+
+  /// Compares a whole result, its rows in any order, with the reference: column names and types, number of rows, rows.
+  /// Errors: device_failure, saying what differs.
+  Result<void> check(Schema const& schema, std::span<Batch const> batches) const;
+
+ private:
+  struct Entry {
+    std::int64_t key = 0;
+    std::uint64_t row = 0;
+  };
+
+  std::span<Entry const> matches(std::int64_t key) const noexcept;
+  void fill_row(std::uint64_t left_row, std::uint64_t right_row, std::span<std::int64_t> out) const noexcept;
+  void count();
+  void keep_rows();
+  void keep_digest();
+  Result<void> check_schema(Schema const& schema) const;
+  Result<void> check_rows(std::span<Batch const> batches) const;
+  Result<void> check_digest(std::span<Batch const> batches) const;
+
+  TableView left_;
+  TableView right_;
+  Schema schema_;
+  std::vector<Entry> sorted_left_;
+  std::uint64_t num_rows_ = 0;
+  bool compares_rows_ = false;
+  std::vector<std::int64_t> rows_;  ///< row-major, sorted; only when compares_rows_
+  RowDigest digest_;                ///< only when not
+};
+
+}  // namespace garuda::bench

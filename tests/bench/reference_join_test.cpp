@@ -1,0 +1,128 @@
+#include "bench/reference_join.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "bench/generators.hpp"
+
+namespace garuda::bench {
+namespace {
+
+using Columns = std::vector<std::vector<std::int32_t>>;
+
+Schema schema_of(std::vector<std::string> const& names) {
+  Schema schema;
+  for (auto const& name : names) schema.push_back(Field{name, DataType{}, false});
+  return schema;
+}
+
+Batch batch_of(Columns values) {
+  auto owner = std::make_shared<Columns>(std::move(values));
+  Batch batch;
+  batch.num_rows = static_cast<std::int64_t>(owner->front().size());
+  for (auto const& column : *owner) {
+    ArrayView view;
+    view.length = batch.num_rows;
+    view.null_count = 0;
+    view.values = column.data();
+    batch.columns.push_back(view);
+  }
+  batch.owner = owner;
+  return batch;
+}
+
+Table table_of(std::vector<std::string> const& names, Columns values) {
+  std::vector<Batch> batches;
+  batches.push_back(batch_of(std::move(values)));
+  return Table(schema_of(names), std::move(batches));
+}
+
+// Every test runs twice: rows compared, and digests compared.
+class ReferenceJoinTest : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  Table left_ = table_of({"key", "l0"}, {{3, 1, 3, 9}, {30, 10, 31, 90}});
+  Table right_ = table_of({"key", "r0"}, {{3, 7, 1}, {300, 700, 100}});
+  ReferenceJoin reference_{left_.view(), right_.view(), GetParam()};
+  Schema schema_ = schema_of({"key", "l0", "r0"});
+
+  std::string outcome(Columns rows) const {
+    std::vector<Batch> batches;
+    batches.push_back(batch_of(std::move(rows)));
+    auto const result = reference_.check(schema_, batches);
+    return result ? "equal" : result.error().message();
+  }
+};
+
+TEST_P(ReferenceJoinTest, AcceptsTheRowsInAnyOrderAndInBatches) {
+  EXPECT_EQ(reference_.num_rows(), 3U);
+  EXPECT_EQ(reference_.compares_rows(), GetParam() >= 3);
+  EXPECT_EQ(outcome({{3, 1, 3}, {31, 10, 30}, {300, 100, 300}}), "equal");
+  std::vector<Batch> batches;
+  batches.push_back(batch_of({{3}, {30}, {300}}));
+  batches.push_back(batch_of({{}, {}, {}}));
+  batches.push_back(batch_of({{1, 3}, {10, 31}, {100, 300}}));
+  EXPECT_TRUE(reference_.check(schema_, batches).has_value());
+}
+
+TEST_P(ReferenceJoinTest, FindsEveryKindOfDifference) {
+  EXPECT_NE(outcome({{3, 1, 3}, {31, 10, 31}, {300, 100, 300}}), "equal") << "a row twice instead of another";
+  EXPECT_NE(outcome({{3, 1, 3}, {31, 10, 30}, {300, 300, 100}}), "equal") << "payloads of two rows swapped";
+  EXPECT_NE(outcome({{3, 1, 3}, {31, 10, 30}, {300, 100, 301}}), "equal") << "one value off";
+  EXPECT_NE(outcome({{3, 1}, {31, 10}, {300, 100}}), "equal") << "a row missing";
+  EXPECT_NE(outcome({{3, 1, 3, 3}, {31, 10, 30, 30}, {300, 100, 300, 300}}), "equal") << "a row too many";
+}
+
+TEST_P(ReferenceJoinTest, FindsOtherColumnsAndNulls) {
+  std::vector<Batch> batches;
+  batches.push_back(batch_of({{3, 1, 3}, {31, 10, 30}, {300, 100, 300}}));
+  EXPECT_FALSE(reference_.check(schema_of({"key", "l0", "r1"}), batches).has_value());
+  EXPECT_FALSE(reference_.check(schema_of({"key", "l0"}), batches).has_value());
+  std::uint8_t const validity = 0b110;
+  batches[0].columns[1].validity = &validity;
+  batches[0].columns[1].null_count = 1;
+  EXPECT_FALSE(reference_.check(schema_, batches).has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(RowsAndDigest, ReferenceJoinTest, testing::Values(kMaxComparedRows, 0));
+
+TEST(ReferenceJoin, HandlesEmptyResults) {
+  auto const left = table_of({"key"}, {{}});
+  auto const right = table_of({"key"}, {{1, 2}});
+  ReferenceJoin const reference(left.view(), right.view());
+  EXPECT_EQ(reference.num_rows(), 0U);
+  EXPECT_TRUE(reference.check(schema_of({"key"}), {}).has_value());
+}
+
+TEST(ReferenceJoin, CountsWhatTheGeneratorsPromise) {
+  JoinWorkload workload;
+  workload.rows_left = 1000;
+  workload.rows_right = 5000;
+  workload.multiplicity = 4;
+  workload.match_ratio = 0.5;
+  workload.key_type = KeyType::i64;
+  workload.distribution = {KeyDistribution::Kind::zipf, 1.0};
+  auto const tables = generate_join_tables(workload).value();
+  EXPECT_EQ(ReferenceJoin(tables.left.view(), tables.right.view()).num_rows(), 10'000U);
+}
+
+TEST(RowDigest, SeesPositionAndMultiplicity) {
+  std::vector<std::int64_t> const a{1, 2};
+  std::vector<std::int64_t> const b{2, 1};
+  RowDigest first;
+  first.add(a);
+  RowDigest second;
+  second.add(b);
+  EXPECT_NE(first, second);
+  RowDigest twice = first;
+  twice.add(first);
+  RowDigest both = first;
+  both.add(second);
+  EXPECT_EQ(twice.rows, 2U);
+  EXPECT_NE(twice, both);
+}
+
+}  // namespace
+}  // namespace garuda::bench
