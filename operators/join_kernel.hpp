@@ -4,32 +4,15 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <variant>
 #include <vector>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
-#include "garuda/plan.hpp"
-#include "garuda/table.hpp"
+#include "operators/key_span.hpp"
+#include "operators/stats_sink.hpp"
 
 namespace garuda::operators {
-
-/// Most rows of a side in one pass: float counters stay exact.
-inline constexpr std::uint64_t kMaxPassRows = std::uint64_t{1} << 24;
-
-/// Keys of one side of a slice: every value is legal. min and max are over these keys (unspecified when empty).
-struct KeySpan {
-  std::variant<std::span<std::uint32_t const>, std::span<std::uint64_t const>> words;
-  std::uint64_t min = 0;
-  std::uint64_t max = 0;
-  Location location;
-
-  std::uint64_t size() const noexcept {
-    return std::visit([](auto const& keys) { return static_cast<std::uint64_t>(keys.size()); }, words);
-  }
-};
 
 /// One build × probe slice of a partition. Both sides have the same width. The spans outlive the kernel.
 /// `shared_low_bits`: the lowest bits of the keys, equal in all keys of the slice (the raw radix digit), so that direct
@@ -67,16 +50,6 @@ class JoinKernel {
   /// Returns the rows of `side` that have a match, found without enumerating pairs: ceil(rows / 64) words, unused bits
   /// 0.
   virtual Result<MarkBitmap> mark(Side side) = 0;
-};
-
-/// What a kernel did, added up by the backend over all its kernels: thread-safe.
-class StatsSink {
- public:
-  virtual ~StatsSink() = default;
-  virtual void add_phase(std::string_view name, std::uint64_t ns, std::uint64_t bytes, std::uint64_t items) = 0;
-  virtual void add_counter(std::string_view name, std::uint64_t value) = 0;  ///< summed
-  virtual void max_counter(std::string_view name, std::uint64_t value) = 0;  ///< greatest kept
-  virtual void note(std::string text) = 0;  ///< a pass that ran differently, and why; duplicates are dropped
 };
 
 /// One path on one device, opened for one join. `begin` is called by several lanes at once, each with its own index.

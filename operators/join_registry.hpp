@@ -3,33 +3,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
+#include "operators/device_set.hpp"
 #include "operators/join_kernel.hpp"
-#include "vk_runtime/device_traits.hpp"
-
-namespace garuda::vk {
-class Device;
-}
 
 namespace garuda::operators {
-
-/// The engine's devices, as the planner and the paths see them.
-class DeviceSet {
- public:
-  virtual ~DeviceSet() = default;
-  virtual std::span<DeviceInfo const> devices() const noexcept = 0;
-  /// Traits of device `index`, known without opening it.
-  virtual vk::DeviceTraits const& traits(std::size_t index) const = 0;
-  /// Opens a device on first use. Errors: no_device, device_failure. Thread-safe.
-  virtual Result<vk::Device*> open(std::size_t index) = 0;
-};
 
 /// One path of the join.
 struct JoinPath {

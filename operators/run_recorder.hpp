@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "garuda/plan.hpp"
-#include "operators/join_kernel.hpp"
+#include "operators/stats_sink.hpp"
 
 namespace garuda::operators {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/table.hpp"
@@ -40,7 +41,7 @@ struct EngineOptions {
   bool pipeline_cache_on_disk = true;
 };
 
-/// Joins tables. Safe to use from several threads. Devices are opened on first use.
+/// Joins and groups tables. Safe to use from several threads. Devices are opened on first use.
 class Engine {
  public:
   /// Finds the devices. A machine without a Vulkan loader or device gives an engine with the CPU path only.
@@ -68,6 +69,15 @@ class Engine {
 
   /// What `join` would do, without doing it.
   Result<Plan> explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
+
+  /// Starts a group-by. `table` and what it views must outlive the result. Blocks until keys are encoded and
+  /// partitioned; groups are computed in the background and by GroupByResult::next.
+  /// Errors: those of `join`; invalid_input also for a sum beyond its type, naming the group.
+  Result<std::unique_ptr<GroupByResult>> group_by(TableView table, GroupBySpec const& spec,
+                                                  GroupByOptions const& options = {});
+
+  /// What `group_by` would do, without doing it.
+  Result<Plan> explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options = {});
 
   /// What the validation layer said since the engine was made; empty without `validation`.
   std::vector<std::string> validation_messages() const;

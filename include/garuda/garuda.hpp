@@ -4,5 +4,6 @@
 #include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
 #include "garuda/table.hpp"

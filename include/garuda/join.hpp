@@ -8,10 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "garuda/control.hpp"
 #include "garuda/error.hpp"
-#include "garuda/plan.hpp"
-#include "garuda/table.hpp"
+#include "garuda/run.hpp"
 
 namespace garuda {
 
@@ -40,12 +38,6 @@ struct JoinSpec {
   bool ordered = false;
 };
 
-/// Where a row is drawn.
-enum class Address : std::uint8_t {
-  automatic,
-  hash,    ///< pixel = leading bits of a mixed key
-  direct,  ///< pixel = key - smallest key of the partition
-};
 /// How the rows of one pixel are kept.
 enum class Storage : std::uint8_t {
   automatic,
@@ -60,9 +52,6 @@ enum class Probe : std::uint8_t {
   atomic,     ///< t instances a probe row, atomicAdd for the position (GARUDA §3.3.1)
 };
 enum class BuildSide : std::uint8_t { automatic, left, right };
-/// What runs a pass that a device may be unable to blend: statistics and stack counts.
-enum class Counting : std::uint8_t { automatic, blend, compute };
-enum class Upload : std::uint8_t { automatic, map, stage, import };
 
 /// Knobs of the join: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
 struct JoinTuning {
@@ -70,7 +59,7 @@ struct JoinTuning {
   Storage storage = Storage::automatic;
   Probe probe = Probe::automatic;
   BuildSide build = BuildSide::automatic;
-  Counting counting = Counting::automatic;
+  Counting counting = Counting::automatic;  ///< of statistics and stack counts
   Upload upload = Upload::automatic;
   std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels
   std::uint32_t result = 0;      ///< width and height of the result FBO, texels
@@ -89,25 +78,11 @@ Result<JoinTuning> parse_join_tuning(std::string_view text);
 /// The inverse: only what differs from the defaults.
 std::string to_string(JoinTuning const& tuning);
 
-/// How and where to run; changes speed and resources, never results.
-struct JoinOptions {
-  Path path = Path::automatic;
-  std::optional<std::string> device;  ///< index or part of a name; nullopt: the engine's choice
+struct JoinOptions : RunOptions {
   JoinTuning tuning;
-  std::uint64_t memory_limit_bytes = 0;  ///< host memory of the join beside its inputs; 0: three quarters of free
-  std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
-  std::uint32_t threads = 0;                    ///< 0: all
-  Control control;
 };
 
-/// The rows of a join in batches, produced while they are read; work goes on in the background between calls.
-/// Destroying it early cancels what still runs and frees everything.
-class JoinResult : public BatchStream {
- public:
-  /// The plan that is being executed.
-  virtual Plan const& plan() const noexcept = 0;
-  /// What has been done so far; complete after the last batch.
-  virtual RunStats stats() const = 0;
-};
+/// The rows of a join.
+using JoinResult = QueryResult;
 
 }  // namespace garuda

@@ -1,0 +1,85 @@
+// What to group and aggregate (GroupBySpec), how (GroupByTuning), and what came out (GroupByResult).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/run.hpp"
+
+namespace garuda {
+
+enum class AggregateFunction : std::uint8_t { count, sum, min, max, mean };
+
+/// Name as it is written: `count`, `sum`, …
+std::string_view to_string(AggregateFunction function) noexcept;
+
+/// One aggregate of a group-by. Nulls are skipped; a group without values gives null, and 0 for count.
+///   count  of rows, or of the column's values that are not null: int64
+///   sum    of signed integers int64, of unsigned uint64, of decimals decimal128(38, scale), of floats float64;
+///          exact, floats rounded once (nearest even); a zero sum is +0.0
+///   min    the column's type; integers, floats (NaN is largest), decimals, dates, times, timestamps, durations,
+///   max    booleans, strings and binary (by bytes), dictionaries of these
+///   mean   of integers, decimals, floats: the exact sum rounded to float64, divided by the count: float64
+struct Aggregate {
+  AggregateFunction function = AggregateFunction::count;
+  std::optional<std::string> column;  ///< nullopt: rows, for count only
+  std::optional<std::string> name;    ///< of the result's column; nullopt: `sum_x`, `count`, `count_x`, …
+
+  friend bool operator==(Aggregate const&, Aggregate const&) = default;
+};
+
+/// Parses `FN[:COLUMN][=NAME][,…]`, e.g. "count,sum:price=total". Errors: usage, naming what is wrong.
+Result<std::vector<Aggregate>> parse_aggregates(std::string_view text);
+
+/// The semantics of a group-by; nothing here changes how it is computed.
+struct GroupBySpec {
+  /// Names of the key columns, of any type. None: one group of all rows, even of no rows. Null keys form a group of
+  /// their own; -0.0 equals 0.0, all NaNs are one key (written +0.0 and the canonical NaN).
+  std::vector<std::string> keys;
+  /// None: the distinct keys. Columns of the result: the keys, then the aggregates.
+  std::vector<Aggregate> aggregates;
+  /// Groups in the order of their first rows. Otherwise their order is unspecified.
+  bool ordered = false;
+};
+
+/// How the key columns of a row reach a kernel.
+enum class KeyForm : std::uint8_t {
+  automatic,
+  packed,  ///< all in one word of 32 or 64 bits
+  words,   ///< several words, all of them in the image (further colour attachments)
+  rowid,   ///< several words, only the row in the image; keys are compared through it
+};
+
+/// Knobs of the group-by: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
+struct GroupByTuning {
+  Address address = Address::automatic;
+  KeyForm keys = KeyForm::automatic;
+  Counting counting = Counting::automatic;  ///< how aggregates are accumulated
+  Upload upload = Upload::automatic;
+  std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels
+  std::uint32_t spread = 0;      ///< accumulator pixels a block of rows of one group is spread over, 1…1024
+  std::int32_t radix_bits = -1;  ///< partitions = 2^radix_bits, 0…16; -1: planner
+  std::uint32_t slice_rows = 0;  ///< most rows in one pass, at most 2^24
+  std::uint32_t lanes = 0;       ///< partitions in flight
+  std::uint32_t chunk_rows = 0;  ///< rows of a result batch
+
+  friend bool operator==(GroupByTuning const&, GroupByTuning const&) = default;
+};
+
+/// Parses `key=value[,key=value…]` with the names above. Errors: usage, naming the key or value and what is allowed.
+Result<GroupByTuning> parse_group_by_tuning(std::string_view text);
+/// The inverse: only what differs from the defaults.
+std::string to_string(GroupByTuning const& tuning);
+
+struct GroupByOptions : RunOptions {
+  GroupByTuning tuning;
+};
+
+/// The groups, one a row.
+using GroupByResult = QueryResult;
+
+}  // namespace garuda

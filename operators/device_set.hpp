@@ -1,0 +1,27 @@
+// The engine's devices, as the planner and the paths see them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "garuda/engine.hpp"
+#include "garuda/error.hpp"
+#include "vk_runtime/device_traits.hpp"
+
+namespace garuda::vk {
+class Device;
+}
+
+namespace garuda::operators {
+
+class DeviceSet {
+ public:
+  virtual ~DeviceSet() = default;
+  virtual std::span<DeviceInfo const> devices() const noexcept = 0;
+  /// Traits of device `index`, known without opening it.
+  virtual vk::DeviceTraits const& traits(std::size_t index) const = 0;
+  /// Opens a device on first use. Errors: no_device, device_failure. Thread-safe.
+  virtual Result<vk::Device*> open(std::size_t index) = 0;
+};
+
+}  // namespace garuda::operators
