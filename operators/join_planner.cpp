@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "operators/graphics/graphics_choice.hpp"
 #include "operators/join_kernel.hpp"
 #include "operators/join_registry.hpp"
 #include "partition/radix_partition.hpp"
@@ -14,8 +15,6 @@
 namespace garuda::operators {
 namespace {
 
-/// Share of hash image pixels that a partition's rows may fill: about 20 % expected collisions (GARUDA §5).
-constexpr double kHashFill = 0.4;
 /// Width and height of the largest hash image unless tuned (GARUDA §5).
 constexpr std::uint32_t kImageEdge = 4096;
 constexpr std::uint32_t kResultEdge = 2048;
@@ -49,25 +48,19 @@ bool is_dense(JoinShape const& shape) {
   return range != 0 && range / 8 <= rows;
 }
 
-/// Device bytes that one slice of `rows` rows a side takes, stack storage, the largest of the ways to run it.
-std::uint64_t slice_device_bytes(std::uint64_t rows, JoinShape const& shape, JoinTuning const& tuning) {
-  auto const word = std::uint64_t{shape.key_bits / 8};
-  auto const largest = std::uint64_t{tuning.image} * tuning.image;
-  auto const wanted = static_cast<std::uint64_t>(static_cast<double>(rows) / kHashFill) + 1;
-  auto const pixels = std::min(largest, std::bit_ceil(wanted));
-  auto const statistics = 2 * pixels * 4;
-  auto const stack = tuning.sh_limit * pixels * 2 * word;
-  auto const per_row = rows * (2 * word + 4 * 6);  // keys; FlagArray, CountFBO, counts, prefix, runs
-  auto const result = std::uint64_t{tuning.result} * tuning.result * 8 * 2;
-  return statistics + stack + per_row + result;
-}
-
-JoinTuning graphics_tuning(JoinTuning tuning, vk::DeviceTraits const& traits) {
-  auto const extent = traits.max_render_extent();
-  tuning.image = std::min(tuning.image == 0 ? kImageEdge : tuning.image, extent);
-  tuning.result = std::min(tuning.result == 0 ? kResultEdge : tuning.result, extent);
+/// Fills in what the tuning leaves open.
+JoinTuning graphics_tuning(JoinTuning tuning) {
+  if (tuning.image == 0) tuning.image = kImageEdge;
+  if (tuning.result == 0) tuning.result = kResultEdge;
   if (tuning.sh_limit == 0) tuning.sh_limit = kStackLimit;
   return tuning;
+}
+
+/// Device bytes that one slice of `rows` rows a side takes with a full stack.
+std::uint64_t full_slice_bytes(std::uint64_t rows, JoinShape const& shape, JoinTuning const& tuning,
+                               GraphicsLimits const& limits) {
+  auto const image_bytes = hash_image(std::max<std::uint64_t>(rows, 1), limits).pixels() * (shape.key_bits / 4);
+  return slice_bytes(rows, rows, shape.key_bits, limits) + (tuning.sh_limit - 1) * image_bytes;
 }
 
 struct Sizing {
@@ -89,24 +82,26 @@ Sizing size_for_cpu(JoinShape const& shape, JoinTuning const& tuning) {
   return sizing;
 }
 
-Sizing size_for_graphics(JoinShape const& shape, JoinOptions const& options, vk::DeviceTraits const& traits) {
+Result<Sizing> size_for_graphics(JoinShape const& shape, JoinOptions const& options, vk::DeviceTraits const& traits) {
   Sizing sizing;
-  sizing.tuning = graphics_tuning(options.tuning, traits);
+  sizing.tuning = graphics_tuning(options.tuning);
   sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
+  GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(traits, sizing.tuning));
   auto const budget =
       options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
   sizing.slice_rows = options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows;
+  auto const bytes_of = [&](std::uint64_t rows) {
+    return full_slice_bytes(rows, shape, sizing.tuning, limits) * sizing.lanes;
+  };
   while (sizing.slice_rows > kSmallestDeviceSliceRows &&
-         slice_device_bytes(std::min(sizing.slice_rows, larger_side(shape)), shape, sizing.tuning) * sizing.lanes >
-             budget)
+         bytes_of(std::min(sizing.slice_rows, larger_side(shape))) > budget)
     sizing.slice_rows /= 2;
-  auto const pixels = std::uint64_t{sizing.tuning.image} * sizing.tuning.image;
+  auto const pixels = std::min(std::uint64_t{limits.hash_extent} * limits.hash_extent, limits.max_pixels);
   auto const hash_rows = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill);
   auto const target = std::max<std::uint64_t>(std::min(sizing.slice_rows, is_dense(shape) ? pixels : hash_rows), 1);
   sizing.radix_bits = options.tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(options.tuning.radix_bits)
                                                      : bits_for(larger_side(shape), target);
-  auto const rows = std::min(sizing.slice_rows, (larger_side(shape) >> sizing.radix_bits) + 1);
-  sizing.device_bytes = slice_device_bytes(rows, shape, sizing.tuning) * sizing.lanes;
+  sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (larger_side(shape) >> sizing.radix_bits) + 1));
   return sizing;
 }
 
@@ -159,12 +154,6 @@ Candidate price_graphics(JoinShape const& shape, DeviceFacts const& facts, Sizin
   return candidate;
 }
 
-Result<void> check_tuning(JoinTuning const& tuning) {
-  if (tuning.storage == Storage::runs && (tuning.probe == Probe::instanced || tuning.probe == Probe::atomic))
-    return fail(ErrorCode::usage, "storage=runs has no layers to instance: probe must be output or auto");
-  return {};
-}
-
 std::string allowed_by_device(std::span<DeviceFacts const> devices) {
   return devices.empty() ? "no Vulkan device was found" : "no Vulkan device is usable";
 }
@@ -188,8 +177,8 @@ struct Option {
   std::optional<std::size_t> device;
 };
 
-std::vector<Option> list_options(JoinShape const& shape, std::span<DeviceFacts const> devices,
-                                 JoinOptions const& options, std::optional<std::size_t> requested) {
+Result<std::vector<Option>> list_options(JoinShape const& shape, std::span<DeviceFacts const> devices,
+                                         JoinOptions const& options, std::optional<std::size_t> requested) {
   std::vector<Option> all;
   all.push_back({price_cpu(shape), size_for_cpu(shape, options.tuning), std::nullopt});
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -199,10 +188,15 @@ std::vector<Option> list_options(JoinShape const& shape, std::span<DeviceFacts c
       continue;
     }
     auto sizing = size_for_graphics(shape, options, *facts.traits);
-    auto candidate = price_graphics(shape, facts, sizing);
+    if (!sizing && requested == i) return propagate(std::move(sizing));
+    if (!sizing) {
+      all.push_back({{Path::graphics, facts.info->name, "", 0, sizing.error().message(), {}}, {}, i});
+      continue;
+    }
+    auto candidate = price_graphics(shape, facts, *sizing);
     if (facts.traits->type == vk::DeviceType::cpu && requested != i)
       candidate.reason = "a software device: not taken unless asked for";
-    all.push_back({std::move(candidate), sizing, i});
+    all.push_back({std::move(candidate), *sizing, i});
   }
   return all;
 }
@@ -212,7 +206,7 @@ bool is_allowed(Option const& option, std::span<DeviceFacts const> devices, Join
                 std::optional<std::size_t> requested) {
   if (option.candidate.path == Path::cpu)
     return options.path == Path::cpu || (options.path == Path::automatic && !options.device);
-  if (options.path == Path::cpu || !devices[*option.device].info->usable) return false;
+  if (options.path == Path::cpu || option.candidate.estimated_ns == 0) return false;
   if (requested) return requested == option.device;
   return devices[*option.device].traits->type != vk::DeviceType::cpu;
 }
@@ -260,12 +254,11 @@ DeviceRates default_rates(vk::DeviceType type) noexcept {
 
 Result<JoinPlan> plan_join(JoinShape const& shape, std::span<DeviceFacts const> devices, JoinOptions const& options) {
   GARUDA_TRY(check_path(options));
-  GARUDA_TRY(check_tuning(options.tuning));
   std::optional<std::size_t> requested;
   if (options.path != Path::cpu) {
     GARUDA_TRY_ASSIGN(requested, requested_device(devices, options));
   }
-  auto all = list_options(shape, devices, options, requested);
+  GARUDA_TRY_ASSIGN(auto all, list_options(shape, devices, options, requested));
   Option const* best = nullptr;
   for (auto const& option : all)
     if (is_allowed(option, devices, options, requested) &&

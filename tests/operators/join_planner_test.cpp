@@ -121,10 +121,13 @@ TEST(JoinPlanner, RefusesPathsThatCannotRun) {
 }
 
 TEST(JoinPlanner, RefusesInstancedProbeOfRuns) {
+  FakeDevice const gpu(vk::DeviceType::discrete);
+  DeviceFacts const facts[] = {gpu.facts()};
   JoinOptions options;
+  options.path = Path::graphics;
   options.tuning.storage = Storage::runs;
   options.tuning.probe = Probe::instanced;
-  auto const plan = plan_join(shape_of(10, 10), {}, options);
+  auto const plan = plan_join(shape_of(10, 10), facts, options);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code(), ErrorCode::usage);
 }

@@ -1,0 +1,242 @@
+// The driver through the public API: whole results of every path against the oracle, whatever the plan.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "garuda/engine.hpp"
+#include "tests/operators/tables.hpp"
+#include "tests/reference/reference_join.hpp"
+
+namespace garuda {
+namespace {
+
+using reference::TextTable;
+using testing::TestColumn;
+using testing::TestTable;
+using testing::type_of;
+
+/// `rows` keys drawn from `distinct` values `stride` apart from `lowest` on, and the row number as payload.
+TestTable random_table(std::string const& key, std::size_t rows, std::uint64_t distinct, std::int64_t lowest,
+                       std::int64_t stride, std::uint64_t seed, bool nulls) {
+  std::mt19937_64 random(seed);
+  TestColumn<std::int64_t> keys{key, type_of(TypeId::int64), {}, {}};
+  TestColumn<std::int32_t> payload{"payload", type_of(TypeId::int32), {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    keys.values.push_back(lowest + static_cast<std::int64_t>(random() % distinct) * stride);
+    if (nulls) keys.valid.push_back(random() % 7 != 0);
+    payload.values.push_back(static_cast<std::int32_t>(i));
+  }
+  return TestTable().add(std::move(keys)).add(std::move(payload));
+}
+
+/// Every path that this process can run: the CPU, and the device that VK_ICD_FILENAMES names.
+std::vector<JoinOptions> all_paths(Engine const& engine) {
+  std::vector<JoinOptions> all(1);
+  all[0].path = Path::cpu;
+  for (auto const& device : engine.devices()) {
+    if (!device.usable) continue;
+    auto& graphics = all.emplace_back();
+    graphics.path = Path::graphics;
+    graphics.device = std::to_string(device.index);
+    graphics.tuning.result = 64;
+  }
+  return all;
+}
+
+class HashJoin : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    EngineOptions options;
+    options.validation = true;
+    auto created = Engine::create(options);
+    ASSERT_TRUE(created) << created.error().describe();
+    engine_ = new Engine(std::move(*created));
+  }
+  static void TearDownTestSuite() {
+    EXPECT_EQ(engine_->validation_messages(), std::vector<std::string>{});
+    delete engine_;
+    engine_ = nullptr;
+  }
+
+  static Engine& engine() { return *engine_; }
+
+  static JoinSpec on_keys(bool ordered) {
+    JoinSpec spec;
+    spec.on = {{"k", "k"}};
+    spec.ordered = ordered;
+    return spec;
+  }
+
+  /// Joins in full and compares with the oracle: the multiset of rows, or their sequence.
+  static void expect_join(Table const& left, Table const& right, JoinSpec const& spec, JoinOptions const& options) {
+    auto result = engine().join(left.view(), right.view(), spec, options);
+    ASSERT_TRUE(result) << result.error().describe();
+    auto joined = collect(**result);
+    ASSERT_TRUE(joined) << joined.error().describe();
+    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
+    auto const actual = reference::read_table(joined->view());
+    EXPECT_EQ(actual.names, expected.names);
+    if (spec.ordered)
+      EXPECT_EQ(actual.rows, expected.rows);
+    else
+      EXPECT_EQ(reference::sorted(actual), reference::sorted(expected));
+    EXPECT_EQ((*result)->stats().rows_out, expected.rows.size());
+
+    auto const counted = engine().join_count(left.view(), right.view(), spec, options);
+    ASSERT_TRUE(counted) << counted.error().describe();
+    EXPECT_EQ(counted->rows, expected.rows.size());
+  }
+
+  static Engine* engine_;
+};
+
+Engine* HashJoin::engine_ = nullptr;
+
+TEST_F(HashJoin, EqualsTheOracleWhateverThePlan) {
+  auto const left = random_table("k", 700, 300, -50, 3, 1, true).build(97);
+  auto const right = random_table("k", 900, 400, -60, 3, 2, true).build(250);
+  for (auto base : all_paths(engine()))
+    for (auto const* tuning : {"", "radix_bits=0", "radix_bits=3,lanes=1", "radix_bits=8,lanes=3", "slice_rows=100",
+                               "slice_rows=64,radix_bits=2,chunk_rows=10", "chunk_rows=1"})
+      for (auto const ordered : {false, true}) {
+        SCOPED_TRACE(std::string(to_string(base.path)) + " " + tuning + (ordered ? " ordered" : ""));
+        auto const parsed = parse_join_tuning(tuning);
+        ASSERT_TRUE(parsed);
+        auto options = base;
+        auto const result_edge = options.tuning.result;
+        options.tuning = *parsed;
+        options.tuning.result = result_edge;
+        expect_join(left, right, on_keys(ordered), options);
+      }
+}
+
+TEST_F(HashJoin, WideKeysAndOneHeavyKey) {
+  auto wide_left = random_table("k", 400, 300, INT64_MIN, INT64_MAX / 200, 3, false).build();
+  auto wide_right = random_table("k", 300, 300, INT64_MIN, INT64_MAX / 200, 4, true).build();
+  auto heavy_left = random_table("k", 150, 1, 7, 1, 5, false).build();
+  auto heavy_right = random_table("k", 200, 2, 7, 1, 6, false).build();
+  for (auto const& options : all_paths(engine()))
+    for (auto const ordered : {false, true}) {
+      SCOPED_TRACE(to_string(options.path));
+      expect_join(wide_left, wide_right, on_keys(ordered), options);
+      expect_join(heavy_left, heavy_right, on_keys(ordered), options);
+    }
+}
+
+TEST_F(HashJoin, EmptySides) {
+  auto const none = random_table("k", 0, 1, 0, 1, 1, false).build();
+  auto const some = random_table("k", 10, 5, 0, 1, 1, false).build();
+  for (auto const& options : all_paths(engine()))
+    for (auto const ordered : {false, true}) {
+      SCOPED_TRACE(to_string(options.path));
+      expect_join(none, some, on_keys(ordered), options);
+      expect_join(some, none, on_keys(ordered), options);
+      expect_join(none, none, on_keys(ordered), options);
+    }
+}
+
+TEST_F(HashJoin, ADeviceMemoryLimitIsKeptBySlices) {
+  auto const left = random_table("k", 20'000, 1, 0, 1, 1, false).build();
+  auto const right = random_table("k", 3, 1, 0, 1, 2, false).build();
+  for (auto options : all_paths(engine())) {
+    options.device_memory_limit_bytes = std::uint64_t{4} << 20;
+    auto const counted = engine().join_count(left.view(), right.view(), on_keys(false), options);
+    ASSERT_TRUE(counted) << counted.error().describe();
+    EXPECT_EQ(counted->rows, 60'000U);
+  }
+}
+
+TEST_F(HashJoin, OrderedResultsLargerThanTheMemoryLimitStream) {
+  auto const left = random_table("k", 300, 1, 0, 1, 1, false).build();
+  auto const right = random_table("k", 300, 1, 0, 1, 2, false).build();
+  JoinOptions options;
+  options.path = Path::cpu;
+  options.memory_limit_bytes = 64 << 10;
+  auto result = engine().join(left.view(), right.view(), on_keys(true), options);
+  ASSERT_TRUE(result) << result.error().describe();
+  auto joined = collect(**result);
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(reference::read_table(joined->view()).rows,
+            reference::reference_join_table(left.view(), right.view(), on_keys(true)).rows);
+  auto const stats = (*result)->stats();
+  for (auto const& [name, value] : stats.counters)
+    if (name == "ordered_ranges") EXPECT_GT(value, 1U);
+}
+
+TEST_F(HashJoin, CancellationEndsTheJoin) {
+  auto const left = random_table("k", 3000, 1, 0, 1, 1, false).build();
+  auto const right = random_table("k", 3000, 1, 0, 1, 2, false).build();
+  for (auto options : all_paths(engine())) {
+    std::atomic<bool> cancelled{false};
+    options.control.cancelled = &cancelled;
+    options.tuning.chunk_rows = 1000;
+    auto result = engine().join(left.view(), right.view(), on_keys(false), options);
+    ASSERT_TRUE(result) << result.error().describe();
+    ASSERT_TRUE((*result)->next());
+    cancelled = true;
+    Result<std::optional<Batch>> next = std::optional<Batch>{};
+    do next = (*result)->next();
+    while (next && *next);
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().code(), ErrorCode::cancelled);
+    EXPECT_FALSE((*result)->next()->has_value());
+  }
+}
+
+TEST_F(HashJoin, AResultMayBeDroppedEarly) {
+  auto const left = random_table("k", 3000, 1, 0, 1, 1, false).build();
+  auto const right = random_table("k", 3000, 1, 0, 1, 2, false).build();
+  for (auto options : all_paths(engine())) {
+    options.tuning.chunk_rows = 500;
+    auto result = engine().join(left.view(), right.view(), on_keys(false), options);
+    ASSERT_TRUE(result) << result.error().describe();
+    ASSERT_TRUE((*result)->next());
+  }
+}
+
+TEST_F(HashJoin, ReportsProgressAndStatistics) {
+  auto const left = random_table("k", 500, 500, 0, 1, 1, false).build();
+  auto const right = random_table("k", 500, 500, 0, 1, 2, false).build();
+  for (auto options : all_paths(engine())) {
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;
+    options.tuning.radix_bits = 2;
+    options.control.on_progress = [&](Progress const& progress) {
+      done = progress.done;
+      total = progress.total;
+    };
+    auto const counted = engine().join_count(left.view(), right.view(), on_keys(false), options);
+    ASSERT_TRUE(counted);
+    EXPECT_EQ(done, total);
+    EXPECT_EQ(total, 4U);
+    EXPECT_EQ(counted->stats.path, options.path);
+    EXPECT_FALSE(counted->stats.phases.empty());
+    EXPECT_NE(to_json(counted->plan).find("\"radix_bits\":2"), std::string::npos);
+  }
+}
+
+TEST_F(HashJoin, RefusesWhatItCannotJoin) {
+  auto const left = random_table("k", 5, 5, 0, 1, 1, false).build();
+  auto const other = TestTable().add(TestColumn<float>{"k", type_of(TypeId::float32), {1, 2}, {}}).build();
+  auto const refused = engine().join(left.view(), other.view(), on_keys(false));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::invalid_input);
+
+  auto spec = on_keys(false);
+  spec.on[0].second = "kay";
+  auto const unknown = engine().join(left.view(), left.view(), spec);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), ErrorCode::invalid_input);
+
+  JoinOptions device;
+  device.device = "no such GPU";
+  auto const absent = engine().join(left.view(), left.view(), on_keys(false), device);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code(), ErrorCode::no_device);
+}
+
+}  // namespace
+}  // namespace garuda
