@@ -88,7 +88,7 @@ class Device {
  private:
   Device() = default;
   void set_object_name(std::uint64_t handle, VkObjectType type, char const* name) const;
-  Result<void> open_queues(DeviceOptions const& options);
+  void open_queues(std::uint32_t graphics_queues);
 
   VolkDeviceTable fn_{};
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;

@@ -65,6 +65,8 @@ class Lane {
  private:
   Lane(Device& device, Queue& queue, LaneOptions const& options, Timeline timeline, PhaseTimer timer);
 
+  Result<VkCommandBuffer> next_command_buffer();
+
   Device& device_;
   Queue& queue_;
   MemoryArena arena_;

@@ -3,6 +3,7 @@
 
 #include <volk.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -37,7 +38,7 @@ class MemoryBlock {
   std::uint64_t bytes_ = 0;
   std::uint32_t type_ = 0;
   std::byte* mapped_ = nullptr;
-  bool counted_ = false;
+  bool imported_ = false;
 };
 
 /// Extra conditions of one allocation.
@@ -52,7 +53,8 @@ struct BlockRequest {
 /// Allocates device memory within the device's limits and the caller's. One per Device. Thread-safe.
 class MemoryPool {
  public:
-  /// `limit_bytes`: most device memory in use at a time, 0 for none.
+  /// `limit_bytes`: most device-local memory in use at a time, 0 for no limit but the driver's. `traits` outlives the
+  /// pool.
   MemoryPool(DeviceHandle device, VkPhysicalDevice physical, DeviceTraits const& traits, std::uint64_t limit_bytes);
 
   /// Allocates (and maps, when host-visible) one block.
@@ -65,6 +67,7 @@ class MemoryPool {
   std::optional<std::uint32_t> find_type(std::uint32_t allowed_types, VkMemoryPropertyFlags required,
                                          VkMemoryPropertyFlags preferred = 0) const noexcept;
 
+  /// Device-local memory in use, imported host memory not counted.
   std::uint64_t used_bytes() const;
   std::uint64_t limit_bytes() const;
   void set_limit_bytes(std::uint64_t limit_bytes);
@@ -76,6 +79,8 @@ class MemoryPool {
   /// For tests: lets the `countdown`-th request from now fail with out_of_memory (1: the next one). Requests are block
   /// allocations and every Buffer and Image taken from an arena. Nothing: no failure is injected.
   void inject_failure(std::optional<std::uint64_t> countdown);
+  /// Whether an injected failure has not come yet.
+  bool failure_pending() const;
 
   /// Counts a request and fails when it is the one to fail; called by arenas.
   Result<void> count_request(std::string_view what);
@@ -84,9 +89,11 @@ class MemoryPool {
 
  private:
   friend class MemoryBlock;
-  void release(std::uint64_t bytes) noexcept;
+  void release(std::uint32_t type, std::uint64_t bytes) noexcept;
+  /// Whether memory of this type counts against the limit.
+  bool charged(std::uint32_t type) const noexcept;
   Result<void> reserve(BlockRequest const& request);
-  std::uint64_t heap_budget_left(std::uint32_t heap) const;
+  std::uint64_t heap_bytes_left(std::uint32_t heap) const;
 
   DeviceHandle device_;
   VkPhysicalDevice physical_;

@@ -162,7 +162,7 @@ class PipelineStore {
   Result<std::unique_ptr<Pipeline>> make_layout(std::string name, std::vector<BindingSpec> const& bindings,
                                                 std::uint32_t push_bytes, VkShaderStageFlags stages) const;
   Result<Unique<VkShaderModule>> make_module(ShaderCode const& code) const;
-  Result<void> check_limits(GraphicsPipelineSpec const& spec) const;
+  Result<void> check_targets(GraphicsPipelineSpec const& spec, std::string const& name) const;
 
   Device& device_;
   std::optional<std::filesystem::path> cache_file_;

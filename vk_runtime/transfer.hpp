@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ std::string_view to_string(UploadMode mode) noexcept;
 UploadMode default_upload_mode(DeviceTraits const& traits) noexcept;
 
 struct TransferOptions {
-  UploadMode mode = UploadMode::stage;
+  std::optional<UploadMode> mode;                        ///< nothing: default_upload_mode of the device
   std::uint64_t segment_bytes = std::uint64_t{8} << 20;  ///< of the staging ring
   std::uint32_t segments = 3;                            ///< at least 2, so that host and device copies overlap
 };
@@ -67,7 +68,9 @@ class Transfer {
   /// Blocks until every copy is complete. Errors: device_failure.
   Result<void> drain();
 
-  UploadMode mode() const noexcept { return options_.mode; }
+  UploadMode mode() const noexcept { return *options_.mode; }
+  /// Bytes that the device copied from imported pages so far.
+  std::uint64_t imported_bytes() const noexcept { return imported_bytes_; }
   /// Bytes copied each way so far.
   std::uint64_t uploaded_bytes() const noexcept { return uploaded_bytes_; }
   std::uint64_t downloaded_bytes() const noexcept { return downloaded_bytes_; }
@@ -115,6 +118,7 @@ class Transfer {
   std::vector<VkCommandBuffer> free_commands_;
   std::uint64_t uploaded_bytes_ = 0;
   std::uint64_t downloaded_bytes_ = 0;
+  std::uint64_t imported_bytes_ = 0;
 };
 
 }  // namespace garuda::vk

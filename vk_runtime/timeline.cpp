@@ -1,0 +1,89 @@
+#include "vk_runtime/timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace garuda::vk {
+namespace {
+
+constexpr std::chrono::nanoseconds kPollInterval = std::chrono::milliseconds(10);
+
+VkSemaphoreSubmitInfo submit_info(Ticket ticket) {
+  return {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+          .semaphore = ticket.semaphore,
+          .value = ticket.value,
+          .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
+}
+
+}  // namespace
+
+Result<Timeline> Timeline::create(Device& device, Queue& queue, char const* name) {
+  VkSemaphoreTypeCreateInfo const type{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                       .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+                                       .initialValue = 0};
+  VkSemaphoreCreateInfo const info{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  GARUDA_TRY(check(device.fn().vkCreateSemaphore(device.handle(), &info, nullptr, &semaphore), "vkCreateSemaphore"));
+  device.set_name(semaphore, VK_OBJECT_TYPE_SEMAPHORE, name);
+  return Timeline(device, queue, Unique<VkSemaphore>(device.owner(), semaphore));
+}
+
+Result<Ticket> Timeline::submit(std::span<VkCommandBuffer const> commands, std::span<Ticket const> waits) {
+  std::vector<VkCommandBufferSubmitInfo> buffers;
+  for (VkCommandBuffer buffer : commands) {
+    buffers.push_back({.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = buffer});
+  }
+  std::vector<VkSemaphoreSubmitInfo> wait_infos;
+  for (Ticket ticket : waits) {
+    if (ticket.semaphore != VK_NULL_HANDLE) wait_infos.push_back(submit_info(ticket));
+  }
+  Ticket const done{semaphore_.get(), value_ + 1};
+  VkSemaphoreSubmitInfo const signal = submit_info(done);
+  VkSubmitInfo2 const info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                           .waitSemaphoreInfoCount = static_cast<std::uint32_t>(wait_infos.size()),
+                           .pWaitSemaphoreInfos = wait_infos.data(),
+                           .commandBufferInfoCount = static_cast<std::uint32_t>(buffers.size()),
+                           .pCommandBufferInfos = buffers.data(),
+                           .signalSemaphoreInfoCount = 1,
+                           .pSignalSemaphoreInfos = &signal};
+  GARUDA_TRY(queue_->submit(info));
+  value_ = done.value;
+  return done;
+}
+
+Result<void> Timeline::wait(Ticket ticket, WaitOptions const& options) const {
+  if (ticket.semaphore == VK_NULL_HANDLE) return {};
+  using Clock = std::chrono::steady_clock;
+  auto const started = Clock::now();
+  bool const polls = options.cancelled != nullptr || options.timeout.has_value();
+  std::uint64_t const interval = polls ? static_cast<std::uint64_t>(kPollInterval.count()) : UINT64_MAX;
+  VkSemaphoreWaitInfo const info{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                 .semaphoreCount = 1,
+                                 .pSemaphores = &ticket.semaphore,
+                                 .pValues = &ticket.value};
+  while (true) {
+    VkResult const result = device_->fn().vkWaitSemaphores(device_->handle(), &info, interval);
+    GARUDA_TRY(check(result, "vkWaitSemaphores"));
+    if (result == VK_SUCCESS) return {};
+    if (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed)) {
+      return fail(ErrorCode::cancelled, "cancelled while waiting for the device");
+    }
+    if (options.timeout && Clock::now() - started >= *options.timeout) {
+      auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(*options.timeout);
+      return fail(ErrorCode::device_failure,
+                  fmt::format("the device did not finish a submission in time, ms: {}", ms.count()));
+    }
+  }
+}
+
+Result<bool> Timeline::reached(Ticket ticket) const {
+  if (ticket.semaphore == VK_NULL_HANDLE) return true;
+  std::uint64_t value = 0;
+  GARUDA_TRY(check(device_->fn().vkGetSemaphoreCounterValue(device_->handle(), ticket.semaphore, &value),
+                   "vkGetSemaphoreCounterValue"));
+  return value >= ticket.value;
+}
+
+}  // namespace garuda::vk
