@@ -25,7 +25,8 @@ Error unreadable(std::string const& path, std::string reason) {
 
 Result<InputFile> open_input(std::filesystem::path const& path) {
   InputFile input{path.string(), nullptr};
-  int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: opening a pipe must not wait for a writer, only to be refused.
+  int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return tl::unexpected(unreadable(input.path, system_message(errno)));
   struct stat status {};
   bool const known = ::fstat(descriptor, &status) == 0;

@@ -1,0 +1,153 @@
+// Files that are missing, damaged or not what their name says: an error that names them, never a crash.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <random>
+
+#include "tests/io/arrow_tables.hpp"
+
+namespace garuda::io {
+namespace {
+
+using namespace testing;  // the tests' own vocabulary
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class BadFile : public ::testing::Test {
+ protected:
+  void expect_error(std::string const& name, ErrorCode code, ::testing::Matcher<std::string> const& sentence) {
+    SCOPED_TRACE(name);
+    auto const table = read_table(folder_ / name);
+    ASSERT_FALSE(table);
+    EXPECT_EQ(table.error().code(), code) << table.error().describe();
+    EXPECT_THAT(table.error().describe(), AllOf(HasSubstr(name), sentence));
+    EXPECT_EQ(table.error().describe().find('\n'), std::string::npos);
+    EXPECT_FALSE(code != ErrorCode::cancelled && read_fields(folder_ / name) && name.ends_with(".parquet"));
+  }
+
+  Table sample() const {
+    std::string numbers = "[0";
+    std::string words = R"(["w0")";
+    for (int i = 1; i < 200; ++i) {
+      numbers += fmt::format(",{}", i * 7919 % 200);
+      words += i % 9 == 0 ? ",null" : fmt::format(",\"word{}\"", i % 31);
+    }
+    auto const dictionary = arrow::dictionary(arrow::int8(), arrow::utf8());
+    return to_garuda({batch({{"n", array(arrow::int64(), numbers + "]")},
+                             {"w", array(arrow::utf8(), words + "]")},
+                             {"d", array(dictionary, words + "]")}})});
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(BadFile, MissingFolderAndUnknownExtension) {
+  expect_error("none.parquet", ErrorCode::invalid_input, HasSubstr("no such file"));
+  expect_error("none.csv", ErrorCode::invalid_input, HasSubstr("no such file"));
+  expect_error("none.arrow", ErrorCode::invalid_input, HasSubstr("no such file"));
+  std::filesystem::create_directory(folder_ / "folder.csv");
+  expect_error("folder.csv", ErrorCode::invalid_input, HasSubstr("folder"));
+  ASSERT_EQ(::mkfifo((folder_ / "pipe.csv").c_str(), 0600), 0);
+  expect_error("pipe.csv", ErrorCode::invalid_input, HasSubstr("regular"));
+  write_text(folder_ / "x.txt", "a\n1\n");
+  expect_error("x.txt", ErrorCode::usage, HasSubstr(".parquet"));
+}
+
+TEST_F(BadFile, NotReadable) {
+  write_text(folder_ / "x.csv", "a\n1\n");
+  ASSERT_EQ(::chmod((folder_ / "x.csv").c_str(), 0), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+  OrdinaryUser const user;
+  expect_error("x.csv", ErrorCode::invalid_input, HasSubstr("permission denied"));
+}
+
+TEST_F(BadFile, NotWhatTheExtensionSays) {
+  for (auto const* name : {"x.parquet", "x.arrow", "x.feather"}) {
+    write_text(folder_ / name, "");
+    expect_error(name, ErrorCode::invalid_input, ::testing::_);
+    write_text(folder_ / name, "id,name\n1,one\n2,two\n3,three, which is long enough for a footer\n");
+    expect_error(name, ErrorCode::invalid_input, ::testing::_);
+  }
+  write_text(folder_ / "x.csv", "");
+  expect_error("x.csv", ErrorCode::invalid_input, HasSubstr("mpty"));
+}
+
+TEST_F(BadFile, TruncatedAnywhere) {
+  for (auto const* name : {"x.parquet", "x.arrow"}) {
+    ASSERT_TRUE(write_table(folder_ / name, sample()));
+    auto const whole = read_text(folder_ / name);
+    for (std::size_t length = 0; length < whole.size(); length += 1 + whole.size() / 97) {
+      write_text(folder_ / name, whole.substr(0, length));
+      expect_error(name, ErrorCode::invalid_input, ::testing::_);
+    }
+  }
+}
+
+/// Changed bytes either go unnoticed, in a value, or are an error. What is read can be walked through in any case.
+TEST_F(BadFile, RandomBytesChanged) {
+  constexpr int kRounds = 400;
+  constexpr std::uint32_t kSeed = 20240229;
+  for (auto const* name : {"x.parquet", "x.arrow"}) {
+    SCOPED_TRACE(::testing::Message() << name << ", seed " << kSeed);
+    ASSERT_TRUE(write_table(folder_ / name, sample()));
+    auto const whole = read_text(folder_ / name);
+    std::mt19937 random(kSeed);
+    int errors = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      auto damaged = whole;
+      for (int i = 0; i < 1 + round % 8; ++i) damaged[random() % damaged.size()] = static_cast<char>(random());
+      write_text(folder_ / name, damaged);
+      auto const table = read_table(folder_ / name);
+      if (!table) {
+        ++errors;
+        EXPECT_THAT(table.error().code(), ::testing::AnyOf(ErrorCode::invalid_input, ErrorCode::out_of_memory));
+      } else if (table->num_rows() > 0) {
+        EXPECT_TRUE(to_arrow(*table)->ValidateFull().ok());
+      }
+    }
+    EXPECT_GT(errors, kRounds / 10);
+  }
+}
+
+TEST_F(BadFile, IpcBuffersShorterThanItsRows) {
+  // A batch that claims more rows than its buffers hold, as only a damaged file can.
+  auto const values = array(arrow::int64(), "[1, 2, 3]");
+  auto data = values->data()->Copy();
+  data->length = 1'000'000;
+  auto const rows = arrow::RecordBatch::Make(arrow::schema({arrow::field("n", arrow::int64())}), 1'000'000,
+                                             std::vector<std::shared_ptr<arrow::ArrayData>>{data});
+  auto sink = arrow::io::FileOutputStream::Open((folder_ / "x.arrow").string()).ValueOrDie();
+  auto writer = arrow::ipc::MakeFileWriter(sink, rows->schema()).ValueOrDie();
+  ASSERT_TRUE(writer->WriteRecordBatch(*rows).ok() && writer->Close().ok() && sink->Close().ok());
+  expect_error("x.arrow", ErrorCode::invalid_input, ::testing::_);
+}
+
+TEST_F(BadFile, UnknownAndAmbiguousColumns) {
+  write_text(folder_ / "x.csv", "customer,orders,orders\n1,2,3\n");
+  ReadOptions options;
+  options.columns = {"custommer"};
+  auto const unknown = read_table(folder_ / "x.csv", options);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), ErrorCode::invalid_input);
+  EXPECT_THAT(unknown.error().describe(), AllOf(HasSubstr("custommer"), HasSubstr("customer"), HasSubstr("x.csv")));
+  options.columns = {"orders"};
+  auto const ambiguous = read_table(folder_ / "x.csv", options);
+  ASSERT_FALSE(ambiguous);
+  EXPECT_EQ(ambiguous.error().code(), ErrorCode::invalid_input);
+}
+
+TEST_F(BadFile, Cancelled) {
+  std::atomic<bool> const cancelled = true;
+  ReadOptions options;
+  options.cancelled = &cancelled;
+  for (auto const* name : {"x.parquet", "x.arrow", "x.csv"}) {
+    ASSERT_TRUE(write_table(folder_ / name, sample()));
+    auto const table = read_table(folder_ / name, options);
+    ASSERT_FALSE(table) << name;
+    EXPECT_EQ(table.error().code(), ErrorCode::cancelled) << table.error().describe();
+  }
+}
+
+}  // namespace
+}  // namespace garuda::io

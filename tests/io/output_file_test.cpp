@@ -1,0 +1,154 @@
+// A result file is there whole or not at all.
+#include "io/output_file.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+
+#include "tests/io/arrow_tables.hpp"
+
+namespace garuda::io {
+namespace {
+
+using namespace testing;  // the tests' own vocabulary
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Table numbers(int rows) {
+  arrow::Int64Builder builder;
+  for (int i = 0; i < rows; ++i) EXPECT_TRUE(builder.Append(i * 2'654'435'761LL).ok());
+  return to_garuda({batch({{"n", builder.Finish().ValueOrDie()}})});
+}
+
+class OutputFileTest : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+};
+
+/// A limit on the size of files stands for a full disk: both make write(2) fail.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit const limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~SmallFiles() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SmallFiles(SmallFiles const&) = delete;
+  SmallFiles& operator=(SmallFiles const&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST_F(OutputFileTest, AppearsOnCommit) {
+  for (auto const* name : {"x.parquet", "x.arrow", "x.csv"}) {
+    auto const table = numbers(10);
+    auto writer = TableWriter::open(folder_ / name, table.schema());
+    ASSERT_TRUE(writer) << writer.error().describe();
+    ASSERT_TRUE(writer->write(table.batches()[0]));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / name));
+    ASSERT_TRUE(writer->finish());
+    EXPECT_THAT(folder_.names(), ElementsAre(name));
+    std::filesystem::remove(folder_ / name);
+  }
+}
+
+TEST_F(OutputFileTest, DisappearsUnfinished) {
+  for (auto const* name : {"x.parquet", "x.arrow", "x.csv"}) {
+    auto const table = numbers(10);
+    {
+      auto writer = TableWriter::open(folder_ / name, table.schema());
+      ASSERT_TRUE(writer) << writer.error().describe();
+      ASSERT_TRUE(writer->write(table.batches()[0]));
+      EXPECT_EQ(folder_.names().size(), 1);
+    }
+    EXPECT_THAT(folder_.names(), IsEmpty());
+  }
+}
+
+TEST_F(OutputFileTest, FullDiskLeavesNothing) {
+  auto const table = numbers(300'000);
+  for (auto const* name : {"x.parquet", "x.arrow", "x.csv"}) {
+    SmallFiles const limit(100'000);
+    auto const written = write_table(folder_ / name, table);
+    ASSERT_FALSE(written) << name;
+    EXPECT_EQ(written.error().code(), ErrorCode::output);
+    EXPECT_THAT(written.error().describe(), HasSubstr(name));
+    EXPECT_THAT(folder_.names(), IsEmpty());
+  }
+}
+
+/// A file that just does not fit fails when its footer is written, not before.
+TEST_F(OutputFileTest, FullDiskAtTheLastByte) {
+  auto const table = numbers(1000);
+  for (auto const* name : {"x.parquet", "x.arrow", "x.csv"}) {
+    auto const size = write_table(folder_ / name, table);
+    ASSERT_TRUE(size);
+    std::filesystem::remove(folder_ / name);
+    SmallFiles const limit(*size - 1);
+    auto const written = write_table(folder_ / name, table);
+    ASSERT_FALSE(written) << name;
+    EXPECT_EQ(written.error().code(), ErrorCode::output);
+    EXPECT_THAT(folder_.names(), IsEmpty());
+  }
+}
+
+TEST_F(OutputFileTest, RefusesFoldersThatAreNotThere) {
+  auto const file = OutputFile::create(folder_ / "none/x.csv");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code(), ErrorCode::output);
+  EXPECT_THAT(file.error().describe(), ::testing::AllOf(HasSubstr("none/x.csv"), HasSubstr("no such file")));
+}
+
+TEST_F(OutputFileTest, RefusesAFolderAndADevice) {
+  std::filesystem::create_directory(folder_ / "x.csv");
+  auto const folder = OutputFile::create(folder_ / "x.csv");
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().code(), ErrorCode::output);
+  std::filesystem::create_symlink("/dev/full", folder_ / "full.csv");
+  auto const device = OutputFile::create(folder_ / "full.csv");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code(), ErrorCode::output);
+}
+
+TEST_F(OutputFileTest, RefusesAFolderWithoutPermission) {
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0555), 0);
+  OrdinaryUser const user;
+  auto const file = OutputFile::create(folder_ / "x.csv");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code(), ErrorCode::output);
+  EXPECT_THAT(file.error().describe(), HasSubstr("permission denied"));
+}
+
+TEST_F(OutputFileTest, ReplacesTheTargetOfALinkAndKeepsItsPermissions) {
+  write_text(folder_ / "target.csv", "before");
+  ASSERT_EQ(::chmod((folder_ / "target.csv").c_str(), 0640), 0);
+  std::filesystem::create_symlink("target.csv", folder_ / "link.csv");
+  ASSERT_TRUE(write_table(folder_ / "link.csv", numbers(1)));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link.csv"));
+  EXPECT_EQ(read_text(folder_ / "target.csv"), "\"n\"\n0\n");
+  struct stat status {};
+  ASSERT_EQ(::stat((folder_ / "target.csv").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640);
+}
+
+TEST_F(OutputFileTest, OverwritesTheFileThatIsBeingRead) {
+  ASSERT_TRUE(write_table(folder_ / "x.arrow", numbers(1000)));
+  auto const table = read_table(folder_ / "x.arrow");
+  ASSERT_TRUE(table);
+  ASSERT_TRUE(write_table(folder_ / "x.arrow", *table));
+  auto const again = read_table(folder_ / "x.arrow");
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(to_arrow(*again)->Equals(*to_arrow(numbers(1000))));
+}
+
+}  // namespace
+}  // namespace garuda::io
