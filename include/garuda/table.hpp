@@ -35,7 +35,7 @@ struct ArrayView {
   void const* offsets = nullptr;
   void const* values = nullptr;
   ArrayView const* dictionary = nullptr;
-  Location location;
+  Location location{};
 
   /// True when row `i`, counted from `offset`, is null. Requires host-readable memory.
   bool is_null(std::int64_t i) const noexcept {
