@@ -122,8 +122,9 @@ struct AggregateState {
   std::vector<std::uint64_t> sums;    ///< integers: sum_words(kind) a group, two's complement, low word first
   FloatSums float_sums;               ///< floats
   /// extreme_words(kind) a group, low word first; unspecified when the group has no value. Order-preserving unsigned
-  /// maps of the values (ordered_value.hpp): signed integers with the sign bit flipped; floats with -0.0 as +0.0, every
-  /// NaN as the canonical one, negatives inverted, others with the sign bit set. 32-bit kinds use the low 32 bits.
+  /// maps of the values (core/ordered_value.hpp): signed integers with the sign bit flipped; floats with -0.0 as +0.0,
+  /// every NaN as the canonical one, negatives inverted, others with the sign bit set. 32-bit kinds use the low 32
+  /// bits.
   std::vector<std::uint64_t> minima;
   std::vector<std::uint64_t> maxima;
 };
