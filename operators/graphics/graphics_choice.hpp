@@ -1,0 +1,118 @@
+// The graphics path's choices for one slice: addresses, image sizes, build side, storage and probe. Pure functions of
+// shape, statistics, limits and tuning, so that they are tested without a device and the planner prices with the same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "garuda/error.hpp"
+#include "garuda/join.hpp"
+#include "operators/join_kernel.hpp"
+#include "shaders/shared/join_layout.h"
+#include "vk_runtime/device_traits.hpp"
+
+namespace garuda::operators {
+
+/// What a device and a tuning allow the graphics join.
+struct GraphicsLimits {
+  std::uint32_t hash_extent = 0;    ///< greatest width and height of a hash image
+  std::uint32_t rows_extent = 0;    ///< greatest width and height of a CountFBO
+  std::uint32_t result_extent = 0;  ///< greatest width and height of the result FBO
+  std::uint64_t max_pixels = 0;     ///< of a hash image: a u32 a pixel must fit a storage buffer
+  std::uint32_t max_layers = 0;     ///< images of a stack slice, 1…24
+  std::uint64_t max_image_bytes = 0;
+  bool blend = false;    ///< statistics and stack counts by blending; else compute
+  bool atomics = false;  ///< vertex shaders may use atomics
+
+  friend bool operator==(GraphicsLimits const&, GraphicsLimits const&) = default;
+};
+
+/// Limits of a device under a tuning.
+/// Errors: usage for contradictory tunings (runs have no layers to instance); no_device, with the reason, when the
+/// device lacks what the tuning asks for (blending of R32_SFLOAT, vertexPipelineStoresAndAtomics).
+Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTuning const& tuning);
+
+/// A row-major image with a width that is a power of two.
+struct ImageShape {
+  std::uint32_t log2_width = 0;
+  std::uint32_t height = 0;
+
+  std::uint32_t width() const noexcept { return std::uint32_t{1} << log2_width; }
+  std::uint64_t pixels() const noexcept { return std::uint64_t{width()} * height; }
+  shaders::Raster raster() const noexcept {
+    return {log2_width, 2.0F / static_cast<float>(width()), 2.0F / static_cast<float>(height)};
+  }
+  friend bool operator==(ImageShape const&, ImageShape const&) = default;
+};
+
+/// Share of a hash image's pixels that rows may fill: about 20 % expected collisions (GARUDA §5).
+inline constexpr double kHashFill = 0.4;
+
+/// The smallest image of at least `texels` texels, width and height at most `extent`; the largest one when none is.
+/// `texels` ≥ 1, `extent` ≥ 1.
+ImageShape image_for(std::uint64_t texels, std::uint32_t extent) noexcept;
+
+/// The hash image for `rows` rows: both extents powers of two, rows / kHashFill pixels or the most allowed, at least 4.
+ImageShape hash_image(std::uint64_t rows, GraphicsLimits const& limits) noexcept;
+
+/// Pixels that direct addresses of the keys in [min, max] take: ((max - min) >> shared_low_bits) + 1; nothing when that
+/// is 2^64.
+std::optional<std::uint64_t> direct_pixels(std::uint64_t min, std::uint64_t max,
+                                           std::uint32_t shared_low_bits) noexcept;
+
+/// Where the rows of one side are drawn when it is the build side.
+struct SideAddress {
+  bool direct = false;
+  shaders::KeyAddress address{};
+  ImageShape image;
+};
+
+/// Range of the keys of one side of a slice.
+struct SideShape {
+  std::uint64_t rows = 0;
+  std::uint64_t min = 0;
+  std::uint64_t max = 0;
+  std::uint32_t shared_low_bits = 0;
+};
+
+/// Addresses of `side` as build side. Automatic: direct when the key range fits the image and is at most 8 × the rows,
+/// or at most 2^16 pixels, which cost less to clear than clashes cost to resolve. Nothing when direct addresses are
+/// asked for and the range does not fit.
+std::optional<SideAddress> choose_address(SideShape const& side, Address address, GraphicsLimits const& limits);
+
+/// Predicted cost of one way, in points that miss every cache: the unit of the measured rates of docs/design.md.
+/// `clashes`: statistics of the build side. `pixels`: of its image.
+double stack_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::ClashStatistics const& clashes,
+                  std::uint64_t pixels) noexcept;
+double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels) noexcept;
+
+/// The least that building on a side can cost, whatever its statistics say: a stack of one image.
+double least_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels) noexcept;
+
+/// The storage for a build side and what it costs.
+struct StorageChoice {
+  Storage storage = Storage::stack;
+  double cost = 0;
+};
+
+/// Automatic: the cheaper one, a stack when both cost the same; a stack when the probe that is asked for instances
+/// layers.
+StorageChoice choose_storage(std::uint64_t build_rows, std::uint64_t probe_rows,
+                             shaders::ClashStatistics const& clashes, std::uint64_t pixels, JoinTuning const& tuning);
+
+/// Automatic: `output` when drawing every output row, with its search, is cheaper than `layers` instances of every
+/// probe row, most of which are clipped. Runs are always probed by output.
+Probe choose_probe(Storage storage, std::uint64_t probe_rows, std::uint64_t layers, std::uint64_t output_rows,
+                   Probe asked) noexcept;
+
+/// Images of one stack slice: the tuning's limit, the device's, and what `budget_bytes` of memory and the largest image
+/// hold; at least 1.
+std::uint32_t layers_per_slice(ImageShape const& image, std::uint32_t key_bits, std::uint64_t layers,
+                               std::uint64_t budget_bytes, GraphicsLimits const& limits) noexcept;
+
+/// Device memory that a slice of these sizes takes at most, without the images of a stack beyond the first. Bytes.
+std::uint64_t slice_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
+                          GraphicsLimits const& limits) noexcept;
+
+}  // namespace garuda::operators

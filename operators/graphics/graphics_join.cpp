@@ -1,0 +1,113 @@
+#include "operators/graphics/graphics_join.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "operators/graphics/graphics_kernel.hpp"
+#include "operators/graphics/join_pipelines.hpp"
+#include "vk_runtime/lane.hpp"
+#include "vk_runtime/pipelines.hpp"
+
+namespace garuda::operators {
+namespace {
+
+Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload) {
+  switch (upload) {
+    case Upload::map:
+      if (!traits.device_memory_mappable()) {
+        return fail(ErrorCode::no_device, fmt::format("upload=map needs host-visible device memory: {}", traits.name));
+      }
+      return vk::UploadMode::map;
+    case Upload::stage:
+      return vk::UploadMode::stage;
+    case Upload::import:
+      if (!traits.features.external_memory_host) {
+        return fail(ErrorCode::no_device,
+                    fmt::format("upload=import needs VK_EXT_external_memory_host: {}", traits.name));
+      }
+      return vk::UploadMode::import_host;
+    case Upload::automatic:
+      break;
+  }
+  return vk::default_upload_mode(traits);
+}
+
+class GraphicsBackend final : public JoinBackend {
+ public:
+  static Result<std::unique_ptr<GraphicsBackend>> open(vk::Device& device, vk::PipelineStore* pipelines,
+                                                       BackendOptions const& options);
+
+  Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) override;
+
+ private:
+  struct LaneState {
+    std::unique_ptr<vk::Lane> lane;
+    JoinPipelines pipelines;
+  };
+
+  explicit GraphicsBackend(BackendOptions const& options) : options_(options) {}
+  Result<void> open_lanes(vk::Device& device, vk::PipelineStore& pipelines);
+
+  BackendOptions options_;
+  GraphicsLimits limits_;
+  std::uint64_t lane_budget_bytes_ = 0;
+  std::unique_ptr<vk::PipelineStore> own_pipelines_;
+  std::vector<LaneState> lanes_;
+};
+
+Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& device, vk::PipelineStore* pipelines,
+                                                               BackendOptions const& options) {
+  GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
+  std::unique_ptr<GraphicsBackend> backend(new GraphicsBackend(options));
+  auto const& traits = device.traits();
+  GARUDA_TRY_ASSIGN(backend->limits_, graphics_limits(traits, options.tuning));
+  if (!backend->limits_.blend && options.tuning.counting == Counting::automatic && options.stats != nullptr) {
+    options.stats->note(
+        fmt::format("{} cannot blend R32_SFLOAT: statistics and stack counts run as compute passes", traits.name));
+  }
+  auto const available = device.memory().available_bytes();
+  auto const limit = options.device_memory_limit_bytes;
+  backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
+  if (pipelines == nullptr) {
+    GARUDA_TRY_ASSIGN(backend->own_pipelines_, vk::PipelineStore::create(device, vk::default_cache_folder()));
+    pipelines = backend->own_pipelines_.get();
+  }
+  GARUDA_TRY(backend->open_lanes(device, *pipelines));
+  return backend;
+}
+
+Result<void> GraphicsBackend::open_lanes(vk::Device& device, vk::PipelineStore& pipelines) {
+  vk::LaneOptions lane_options;
+  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options_.tuning.upload));
+  lane_options.name = "join lane";
+  for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
+    lane_options.queue = lane;
+    GARUDA_TRY_ASSIGN(auto opened, vk::Lane::create(device, lane_options));
+    lanes_.push_back({std::move(opened), JoinPipelines(pipelines, options_.key_bits / 32)});
+  }
+  return {};
+}
+
+Result<std::unique_ptr<JoinKernel>> GraphicsBackend::begin(JoinSlice const& slice, std::uint32_t lane) {
+  auto& state = lanes_.at(lane);
+  // The lane's previous kernel is gone: its memory is free again.
+  GARUDA_TRY(state.lane->reset());
+  return GraphicsKernel::start({state.lane.get(), &state.pipelines, &limits_, &options_, lane_budget_bytes_}, slice);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JoinBackend>> open_graphics_join(vk::Device& device, vk::PipelineStore& pipelines,
+                                                        BackendOptions const& options) {
+  GARUDA_TRY_ASSIGN(std::unique_ptr<JoinBackend> backend, GraphicsBackend::open(device, &pipelines, options));
+  return backend;
+}
+
+Result<std::unique_ptr<JoinBackend>> open_graphics_join(vk::Device& device, BackendOptions const& options) {
+  GARUDA_TRY_ASSIGN(std::unique_ptr<JoinBackend> backend, GraphicsBackend::open(device, nullptr, options));
+  return backend;
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,27 @@
+// The join through the graphics pipeline (GARUDA, VLDB 2023), on one Vulkan device.
+#pragma once
+
+#include <memory>
+
+#include "garuda/error.hpp"
+#include "operators/join_kernel.hpp"
+
+namespace garuda::vk {
+class Device;
+class PipelineStore;
+}  // namespace garuda::vk
+
+namespace garuda::operators {
+
+/// Opens the graphics path for one join: a lane of the device for each of `options.lanes`, with its own memory, command
+/// buffers, timeline and (where the family has several) queue. `device`, `pipelines` and what `options` refers to
+/// outlive the backend; pipelines are compiled into `pipelines` at first use. Thread-safe. Errors: usage for
+/// contradictory tunings; no_device, with the reason, for tunings that the device cannot follow; out_of_memory;
+/// device_failure.
+Result<std::unique_ptr<JoinBackend>> open_graphics_join(vk::Device& device, vk::PipelineStore& pipelines,
+                                                        BackendOptions const& options);
+
+/// The same with pipelines of its own, read from and saved to the cache on disk.
+Result<std::unique_ptr<JoinBackend>> open_graphics_join(vk::Device& device, BackendOptions const& options);
+
+}  // namespace garuda::operators

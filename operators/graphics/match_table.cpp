@@ -1,0 +1,88 @@
+#include "operators/graphics/match_table.hpp"
+
+#include <array>
+
+namespace garuda::operators {
+
+std::uint64_t bitmap_bytes(std::uint32_t rows) noexcept { return (std::uint64_t{rows} + 63) / 64 * 8; }
+
+Result<MarkBitmap> download_marks(KernelContext& context, vk::Buffer const& marks, std::uint32_t rows) {
+  MarkBitmap bitmap(bitmap_bytes(rows) / 8);
+  GARUDA_TRY(context.download(marks, std::as_writable_bytes(std::span(bitmap))));
+  return bitmap;
+}
+
+Result<MatchTable> MatchTable::create(KernelContext& context, SliceSide const& probe, Storage storage) {
+  MatchTable table;
+  table.probe_ = &probe;
+  table.shape_ = image_for(probe.rows(), context.limits().rows_extent);
+  if (storage == Storage::runs) {
+    GARUDA_TRY_ASSIGN(table.count_fbo_, context.image(VK_FORMAT_R32G32_UINT, table.shape_, 1, "CountFBO"));
+  } else if (context.limits().blend) {
+    GARUDA_TRY_ASSIGN(table.count_fbo_, context.image(VK_FORMAT_R32_SFLOAT, table.shape_, 1, "CountFBO"));
+  }
+  GARUDA_TRY_ASSIGN(table.matches_, context.buffer(std::uint64_t{probe.rows()} * 4, "matches"));
+  GARUDA_TRY_ASSIGN(table.marks_, context.zeroed_buffer(bitmap_bytes(probe.rows()), "probe marks", phase::kCount));
+  GARUDA_TRY_ASSIGN(table.prefix_, PrefixSum::create(context, probe.rows(), "output offsets"));
+  return table;
+}
+
+Result<void> MatchTable::count_stack(KernelContext& context, HashStack const& stack, std::uint32_t slice) {
+  auto const& [direct, address, image] = stack.address();
+  auto const layers = stack.layers_of(slice);
+  shaders::CountPush const push{address, image.raster(), shape_.raster(), probe_->rows(), layers, 0};
+  auto const keys = vk::BoundResource::of(shaders::kBindKeys, probe_->keys());
+  auto const images = vk::BoundResource::of(shaders::kBindLayers, stack.images().array_view());
+  if (context.limits().blend) {
+    std::array const resources{keys, images};
+    GARUDA_TRY(draw_counts(context, JoinPass::count_stack, direct, push, resources, layers));
+    return scan(context, JoinPass::scan_layer_image);
+  }
+  std::array const resources{keys, images, vk::BoundResource::of(shaders::kBindMatches, matches_)};
+  // Sets of an earlier slice, read by probe and mark passes, before they are replaced.
+  GARUDA_TRY(context.order(phase::kCount, vk::use::kVertexRead | vk::use::kComputeWrite, vk::use::kComputeWrite));
+  GARUDA_TRY(context.dispatch(phase::kCount, "count", JoinPass::count_stack_compute, direct, resources,
+                              push_bytes(push), probe_->rows()));
+  GARUDA_TRY(context.order(phase::kCount, vk::use::kComputeWrite, vk::use::kComputeWrite));
+  return scan(context, JoinPass::scan_layer_sets);
+}
+
+Result<void> MatchTable::count_runs(KernelContext& context, RunTable const& runs) {
+  auto const& [direct, address, image] = *runs.build().address();
+  shaders::CountPush const push{address, image.raster(), shape_.raster(), probe_->rows(), 0, runs.build().rows()};
+  auto resources = runs.lookup();
+  resources.push_back(vk::BoundResource::of(shaders::kBindKeys, probe_->keys()));
+  GARUDA_TRY(draw_counts(context, JoinPass::count_runs, direct, push, resources, 1));
+  return scan(context, JoinPass::scan_run_image);
+}
+
+Result<void> MatchTable::draw_counts(KernelContext& context, JoinPass pass, bool direct, shaders::CountPush const& push,
+                                     std::span<vk::BoundResource const> resources, std::uint32_t instances) {
+  PointPass points;
+  points.phase = phase::kCount;
+  points.label = "count";
+  GARUDA_TRY_ASSIGN(points.pipeline, context.pipelines().get(pass, direct));
+  points.resources = resources;
+  points.push = push_bytes(push);
+  points.target = &count_fbo_;
+  points.area = {shape_.width(), shape_.height};
+  points.clear = vk::clear_uint(0);  // all bits 0: 0.0 as a float, too
+  points.vertices = probe_->rows();
+  points.instances = instances;
+  points.last_use = vk::use::kComputeSampled;  // the prefix sum of an earlier slice
+  points.next_use = vk::use::kComputeSampled;
+  return context.submissions().draw(points);
+}
+
+Result<void> MatchTable::scan(KernelContext& context, JoinPass pass) {
+  std::vector<vk::BoundResource> inputs{vk::BoundResource::of(shaders::kBindMatches, matches_),
+                                        vk::BoundResource::of(shaders::kBindMarks, marks_)};
+  if (pass != JoinPass::scan_layer_sets) {
+    inputs.push_back(vk::BoundResource::of(shaders::kBindCountImage, count_fbo_.layer_view()));
+  }
+  // Matches and offsets of an earlier slice, read by probe and mark passes, before they are replaced.
+  GARUDA_TRY(context.order(phase::kPrefix, vk::use::kVertexRead | vk::use::kComputeWrite, vk::use::kComputeWrite));
+  return prefix_.record(context, phase::kPrefix, pass, inputs, shape_.log2_width);
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,90 @@
+#include "operators/graphics/slice_side.hpp"
+
+#include <array>
+#include <chrono>
+#include <variant>
+
+namespace garuda::operators {
+namespace {
+
+std::span<std::byte const> bytes_of(KeySpan const& keys) {
+  return std::visit([](auto const& words) { return std::as_bytes(words); }, keys.words);
+}
+
+}  // namespace
+
+Result<void> SliceSide::upload(KernelContext& context) {
+  auto const start = std::chrono::steady_clock::now();
+  auto const source = bytes_of(*keys_);
+  auto& transfer = context.lane().transfer();
+  bool const mapped = transfer.mode() == vk::UploadMode::map;
+  auto const use = mapped && context.lane().device().traits().device_memory_mappable() ? vk::MemoryUse::device_mapped
+                                                                                       : vk::MemoryUse::device;
+  GARUDA_TRY_ASSIGN(buffer_, context.buffer(source.size(), side_ == Side::left ? "left keys" : "right keys", use));
+  auto& submissions = context.submissions();
+  GARUDA_TRY_ASSIGN(auto const ticket, transfer.upload(buffer_, 0, source, {}, submissions.wait_options()));
+  submissions.start_after(ticket);
+  auto const elapsed = std::chrono::steady_clock::now() - start;
+  submissions.count_time(phase::kUpload, static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()));
+  submissions.count_bytes(phase::kUpload, source.size());
+  return {};
+}
+
+Result<void> SliceSide::draw_clashes(KernelContext& context) {
+  auto const& image = address_->image;
+  GARUDA_TRY_ASSIGN(clash_image_, context.image(VK_FORMAT_R32_SFLOAT, image, 1, "statistics image"));
+  shaders::StatisticsPush const push{address_->address, image.raster(), rows()};
+  std::array const resources{vk::BoundResource::of(shaders::kBindKeys, buffer_)};
+  PointPass pass;
+  pass.phase = phase::kStatistics;
+  pass.label = "statistics";
+  GARUDA_TRY_ASSIGN(pass.pipeline, context.pipelines().get(JoinPass::statistics, address_->direct));
+  pass.resources = resources;
+  pass.push = push_bytes(push);
+  pass.target = &clash_image_;
+  pass.area = {image.width(), image.height};
+  pass.clear = vk::clear_float(0);
+  pass.vertices = rows();
+  pass.next_use = vk::use::kComputeSampled;
+  return context.submissions().draw(pass);
+}
+
+Result<void> SliceSide::count_clashes(KernelContext& context) {
+  GARUDA_TRY_ASSIGN(clash_counts_,
+                    context.zeroed_buffer(address_->image.pixels() * 4, "clash counts", phase::kStatistics));
+  shaders::StatisticsPush const push{address_->address, address_->image.raster(), rows()};
+  std::array const resources{vk::BoundResource::of(shaders::kBindKeys, buffer_),
+                             vk::BoundResource::of(shaders::kBindCounts, clash_counts_)};
+  GARUDA_TRY(context.dispatch(phase::kStatistics, "statistics", JoinPass::statistics_count, address_->direct, resources,
+                              push_bytes(push), rows()));
+  return context.order(phase::kStatistics, vk::use::kComputeWrite, vk::use::kComputeRead);
+}
+
+Result<void> SliceSide::record_statistics(KernelContext& context) {
+  GARUDA_EXPECTS(address_.has_value() && !has_recorded_statistics());
+  bool const blend = context.limits().blend;
+  GARUDA_TRY(blend ? draw_clashes(context) : count_clashes(context));
+  GARUDA_TRY_ASSIGN(statistics_buffer_,
+                    context.zeroed_buffer(sizeof(shaders::ClashStatistics), "clash statistics", phase::kStatistics));
+  auto const pixels = static_cast<std::uint32_t>(address_->image.pixels());
+  shaders::ReducePush const push{address_->image.log2_width, pixels};
+  std::array const resources{blend ? vk::BoundResource::of(shaders::kBindCountImage, clash_image_.layer_view())
+                                   : vk::BoundResource::of(shaders::kBindCounts, clash_counts_),
+                             vk::BoundResource::of(shaders::kBindStatistics, statistics_buffer_)};
+  auto const pass = blend ? JoinPass::statistics_reduce_image : JoinPass::statistics_reduce_counts;
+  auto const groups = (pixels + shaders::kReducePixels - 1) / shaders::kReducePixels;
+  return context.dispatch(phase::kStatistics, "reduce statistics", pass, false, resources, push_bytes(push),
+                          std::uint64_t{groups} * shaders::kGroupSize);
+}
+
+Result<shaders::ClashStatistics const*> SliceSide::statistics(KernelContext& context) {
+  if (!statistics_) {
+    shaders::ClashStatistics read{};
+    GARUDA_TRY(context.read_back(phase::kStatistics, statistics_buffer_, 0,
+                                 std::as_writable_bytes(std::span<shaders::ClashStatistics, 1>(&read, 1))));
+    statistics_ = read;
+  }
+  return &*statistics_;
+}
+
+}  // namespace garuda::operators
