@@ -63,7 +63,7 @@ std::uint32_t words_per_pixel(PointTarget target) noexcept {
 
 Result<PointDraw> PointDraw::create(vk::Lane& lane, vk::PipelineStore& pipelines, PointImage const& image,
                                     std::span<std::uint32_t const> pixels) {
-  GARUDA_EXPECTS(std::has_single_bit(image.width) && std::has_single_bit(image.height));
+  GARUDA_EXPECTS(std::has_single_bit(image.width) && image.height > 0);
   GARUDA_TRY(check_device(lane.device().traits(), image));
   PointDraw draw(lane, image, pixels.size());
   GARUDA_TRY_ASSIGN(draw.pipeline_, pipelines.compile(pipeline_spec(image.target)));

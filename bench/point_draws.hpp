@@ -23,7 +23,7 @@ enum class PointTarget : std::uint8_t {
 /// Words (u32 or float) of a pixel.
 std::uint32_t words_per_pixel(PointTarget target) noexcept;
 
-/// The image of a draw: both sides powers of two.
+/// The image of a draw: the width a power of two.
 struct PointImage {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

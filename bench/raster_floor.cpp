@@ -17,6 +17,9 @@ namespace {
 // Sparser keys than this are no case for direct addresses, and their images would not fit.
 constexpr std::uint64_t kMaxDirectPixels = std::uint64_t{1} << 28;
 
+// Counts of the most rows of a slice fit an image of this edge.
+constexpr std::uint64_t kCountEdge = 4096;
+
 using Keys = std::vector<std::int64_t>;
 
 Keys read_keys(Table const& table) {
@@ -37,20 +40,39 @@ std::vector<Keys> partition_keys(Keys const& keys, std::uint32_t radix_bits) {
   return partitions;
 }
 
-// The least square or 2:1 image with at least `num_pixels` pixels.
+// The image the join takes for that many pixels: a width that is a power of two, as near to square as that allows.
 PointImage image_for(std::uint64_t num_pixels, PointTarget target) {
-  auto const bits = std::bit_width(std::max<std::uint64_t>(num_pixels, 1) - 1);
-  return {1U << ((bits + 1) / 2), 1U << (bits / 2), target};
+  auto const log2_pixels = std::bit_width(std::max<std::uint64_t>(num_pixels, 1) - 1);
+  auto const width = 1U << ((log2_pixels + 1) / 2);
+  return {width, static_cast<std::uint32_t>((num_pixels + width - 1) / width), target};
 }
 
-// Points at the keys' direct addresses, last row first.
-FloorPass keyed_pass(std::string name, Keys const& keys, std::int64_t smallest, std::uint64_t num_pixels,
-                     std::uint32_t shift, PointTarget target) {
-  FloorPass pass{std::move(name), image_for(num_pixels, target), {}};
-  pass.pixels.resize(keys.size());
-  std::transform(keys.rbegin(), keys.rend(), pass.pixels.begin(), [&](std::int64_t key) {
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(key - smallest) >> shift);
-  });
+// The keys of one side of a partition.
+struct PartitionSide {
+  Keys const& keys;
+  std::int64_t smallest = 0;
+  std::uint64_t num_pixels = 0;
+};
+
+Result<PartitionSide> side_of(Keys const& keys, std::uint32_t shift) {
+  auto const [smallest, largest] = std::ranges::minmax(keys);
+  auto const num_pixels = ((static_cast<std::uint64_t>(largest) - static_cast<std::uint64_t>(smallest)) >> shift) + 1;
+  if (num_pixels > kMaxDirectPixels)
+    return fail(ErrorCode::usage, fmt::format("keys too sparse for direct addresses: {} pixels", num_pixels));
+  return PartitionSide{keys, smallest, num_pixels};
+}
+
+enum class RowOrder : std::uint8_t { ascending, descending };
+
+// Points at the keys' direct addresses.
+FloorPass keyed_pass(std::string name, PartitionSide const& side, std::uint32_t shift, RowOrder order,
+                     PointTarget target) {
+  FloorPass pass{std::move(name), image_for(side.num_pixels, target), {}};
+  pass.pixels.reserve(side.keys.size());
+  for (auto const key : side.keys)
+    pass.pixels.push_back(static_cast<std::uint32_t>(
+        (static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(side.smallest)) >> shift));
+  if (order == RowOrder::descending) std::ranges::reverse(pass.pixels);
   return pass;
 }
 
@@ -85,6 +107,13 @@ std::uint64_t items_of(RunStats const& stats, std::string_view phase) {
   return items;
 }
 
+std::uint64_t counter_of(RunStats const& stats, std::string_view name) {
+  std::uint64_t value = 0;
+  for (auto const& [counter, count] : stats.counters)
+    if (counter == name) value += count;
+  return value;
+}
+
 // Deals `points` out to partitions in proportion to their rows; with unsliced dense keys every share is whole.
 std::uint64_t share(std::uint64_t points, std::uint64_t rows, std::uint64_t all_rows) {
   return all_rows == 0 ? 0 : points / all_rows * rows + points % all_rows * rows / all_rows;
@@ -104,35 +133,29 @@ Result<std::vector<FloorPass>> floor_passes(JoinTables const& tables, DirectLayo
   auto const left_parts = partition_keys(left, layout.radix_bits);
   auto const right_parts = partition_keys(right, layout.radix_bits);
 
+  auto const count_target = layout.runs ? PointTarget::overwrite_2 : PointTarget::add;
+
   std::vector<FloorPass> passes;
   for (std::size_t p = 0; p < left_parts.size(); ++p) {
-    auto const& l = left_parts[p];
-    auto const& r = right_parts[p];
-    if (l.empty() || r.empty()) continue;
-    auto const [min_l, max_l] = std::ranges::minmax(l);
-    auto const [min_r, max_r] = std::ranges::minmax(r);
-    auto const smallest = std::min(min_l, min_r);
-    auto const num_pixels =
-        ((static_cast<std::uint64_t>(std::max(max_l, max_r)) - static_cast<std::uint64_t>(smallest)) >>
-         layout.radix_bits) +
-        1;
-    if (num_pixels > kMaxDirectPixels)
-      return fail(ErrorCode::usage, fmt::format("keys too sparse for direct addresses: {} pixels", num_pixels));
-    auto const keyed = [&](std::string name, Keys const& keys, PointTarget target) {
-      passes.push_back(keyed_pass(std::move(name), keys, smallest, num_pixels, layout.radix_bits, target));
+    if (left_parts[p].empty() || right_parts[p].empty()) continue;
+    GARUDA_TRY_ASSIGN(auto const l, side_of(left_parts[p], layout.radix_bits));
+    GARUDA_TRY_ASSIGN(auto const r, side_of(right_parts[p], layout.radix_bits));
+    auto const keyed = [&](char const* name, PartitionSide const& side, RowOrder order, PointTarget target) {
+      passes.push_back(keyed_pass(name, side, layout.radix_bits, order, target));
     };
-    if (statistics.left) keyed("statistics", l, PointTarget::add);
-    if (statistics.right) keyed("statistics", r, PointTarget::add);
-    if (build.left) keyed("build", l, hash_target);
-    if (build.right) keyed("build", r, hash_target);
-    if (count.left) passes.push_back(ordered_pass("count", l.size(), image_for(l.size(), PointTarget::add)));
-    if (count.right) passes.push_back(ordered_pass("count", r.size(), image_for(r.size(), PointTarget::add)));
+    auto const ordered = [&](char const* name, std::uint64_t num_points, PointTarget target, std::uint64_t edge) {
+      if (num_points > 0)
+        passes.push_back(ordered_pass(name, num_points, image_for(std::min(num_points, edge * edge), target)));
+    };
+    if (statistics.left) keyed("statistics", l, RowOrder::ascending, PointTarget::add);
+    if (statistics.right) keyed("statistics", r, RowOrder::ascending, PointTarget::add);
+    if (build.left) keyed("build", l, RowOrder::descending, hash_target);
+    if (build.right) keyed("build", r, RowOrder::descending, hash_target);
+    if (count.left) ordered("count", l.keys.size(), count_target, kCountEdge);
+    if (count.right) ordered("count", r.keys.size(), count_target, kCountEdge);
     auto const probed =
-        build_left ? share(drawn.probe, r.size(), right.size()) : share(drawn.probe, l.size(), left.size());
-    PointImage const fbo{layout.result_edge, layout.result_edge, PointTarget::overwrite_2};
-    auto const small = image_for(probed, PointTarget::overwrite_2);
-    if (probed > 0)
-      passes.push_back(ordered_pass("probe", probed, small.num_pixels() < fbo.num_pixels() ? small : fbo));
+        build_left ? share(drawn.probe, r.keys.size(), right.size()) : share(drawn.probe, l.keys.size(), left.size());
+    ordered("probe", probed, PointTarget::overwrite_2, layout.result_edge);
   }
   return passes;
 }
@@ -141,9 +164,9 @@ Result<std::unique_ptr<RasterFloor>> RasterFloor::create(Plan const& plan, RunSt
                                                          JoinTables const& tables) {
   GARUDA_TRY_ASSIGN(auto const tuning, parse_join_tuning(plan.tuning));
   auto const larger = static_cast<std::uint64_t>(std::max(tables.left.num_rows(), tables.right.num_rows()));
-  if (tuning.address != Address::direct || plan.mixed_digit || plan.radix_shift != 0 || larger > plan.slice_rows)
+  if (counter_of(stats, "hash_slices") != 0 || plan.mixed_digit || plan.radix_shift != 0 || larger > plan.slice_rows)
     return fail(ErrorCode::usage, "bare draws equal only joins with direct addresses on unsliced, unmixed partitions");
-  DirectLayout const layout{plan.radix_bits, std::bit_floor(tuning.result), plan.key_bits};
+  DirectLayout const layout{plan.radix_bits, tuning.result, plan.key_bits, counter_of(stats, "run_slices") != 0};
   DrawnPoints const drawn{items_of(stats, "statistics"), items_of(stats, "build"), items_of(stats, "count"),
                           items_of(stats, "probe")};
   GARUDA_TRY_ASSIGN(auto const passes, floor_passes(tables, layout, drawn));

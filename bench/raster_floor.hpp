@@ -33,15 +33,16 @@ struct DrawnPoints {
 /// Where a join with direct addresses drew.
 struct DirectLayout {
   std::uint32_t radix_bits = 0;   ///< partitions by the lowest bits of the key, each drawn by itself
-  std::uint32_t result_edge = 0;  ///< width and height of the result FBO, a power of two
+  std::uint32_t result_edge = 0;  ///< greatest width and height of the result FBO
   std::uint32_t key_bits = 32;    ///< of the pixels of the hash images
+  bool runs = false;              ///< count points overwrite (first, count); else they add to the CountFBO
 };
 
 /// The passes of a join of unsliced partitions with direct addresses: statistics and build points at pixel = (key -
-/// smallest) >> radix_bits in descending row order, as the join draws them; count points in pixel order, one a probe
-/// row of the partition; probe points in pixel order, one an output row, in result FBOs that start over when they are
-/// full. Statistics points of both sides come as left, then right. Pure. Errors: usage when `drawn` is no whole number
-/// of passes over a side, or the keys are too sparse for direct addresses.
+/// smallest of the side) >> radix_bits, statistics in row order and build in descending row order, as the join draws
+/// them; count points in pixel order, one a probe row of the partition; probe points in pixel order, one an output row,
+/// in result FBOs that start over when they are full. Statistics of both sides come as left, then right. Pure.
+/// Errors: usage when `drawn` is no whole number of passes over a side, or keys are too sparse for direct addresses.
 Result<std::vector<FloorPass>> floor_passes(JoinTables const& tables, DirectLayout const& layout,
                                             DrawnPoints const& drawn);
 
@@ -49,8 +50,8 @@ Result<std::vector<FloorPass>> floor_passes(JoinTables const& tables, DirectLayo
 class RasterFloor {
  public:
   /// `stats`: of a finished run of the join on `tables` with `plan`.
-  /// Errors: usage when the join was sliced, hashed or dealt out by a mixed digit, so that its pixels are not those of
-  /// floor_passes; those of PointDraw::create.
+  /// Errors: usage when slices were hashed, or partitions sliced or dealt out by a mixed digit, so that its pixels are
+  /// not those of floor_passes; those of PointDraw::create.
   static Result<std::unique_ptr<RasterFloor>> create(Plan const& plan, RunStats const& stats, JoinTables const& tables);
 
   /// Draws every pass once; the nanoseconds of the draws alone. Blocks.

@@ -16,11 +16,9 @@ JoinTables dense_tables(std::uint64_t rows_left, std::uint64_t rows_right) {
   return generate_join_tables(workload).value();
 }
 
-std::vector<std::uint32_t> descending_keys(Table const& table) {
+std::vector<std::uint32_t> keys_of(Table const& table) {
   auto const& column = table.batches()[0].columns[0];
-  std::vector<std::uint32_t> keys(column.data<std::int32_t>(), column.data<std::int32_t>() + column.length);
-  std::reverse(keys.begin(), keys.end());
-  return keys;
+  return {column.data<std::int32_t>(), column.data<std::int32_t>() + column.length};
 }
 
 std::vector<std::string> names(std::vector<FloorPass> const& passes) {
@@ -34,10 +32,13 @@ TEST(RasterFloor, DrawsWhatTheJoinDrew) {
   auto const passes = floor_passes(tables, {0, 4096, 32}, {4000, 1000, 3000, 3000}).value();
   ASSERT_EQ(names(passes), (std::vector<std::string>{"statistics", "statistics", "build", "count", "probe"}));
   EXPECT_EQ(passes[0].image.target, PointTarget::add);
-  EXPECT_EQ(passes[0].image.num_pixels(), 1024U);
-  EXPECT_EQ(passes[0].pixels, descending_keys(tables.left));
-  EXPECT_EQ(passes[1].pixels, descending_keys(tables.right));
-  EXPECT_EQ(passes[2].pixels, descending_keys(tables.left));
+  EXPECT_EQ(passes[0].image.width, 32U);
+  EXPECT_EQ(passes[0].image.height, 32U);
+  EXPECT_EQ(passes[0].pixels, keys_of(tables.left));
+  EXPECT_EQ(passes[1].pixels, keys_of(tables.right));
+  auto descending = keys_of(tables.left);
+  std::reverse(descending.begin(), descending.end());
+  EXPECT_EQ(passes[2].pixels, descending);
   EXPECT_EQ(passes[2].image.target, PointTarget::overwrite_2);
   std::vector<std::uint32_t> ascending(3000);
   std::iota(ascending.begin(), ascending.end(), 0U);
@@ -63,6 +64,13 @@ TEST(RasterFloor, PhasesThatDrewNothingAreNotDrawn) {
             (std::vector<std::string>{"build", "probe"}));
 }
 
+TEST(RasterFloor, RunsOverwriteTheirCounts) {
+  auto const tables = dense_tables(1000, 1000);
+  auto const passes = floor_passes(tables, {0, 4096, 32, true}, {1000, 0, 1000, 1000}).value();
+  ASSERT_EQ(names(passes), (std::vector<std::string>{"statistics", "count", "probe"}));
+  EXPECT_EQ(passes[1].image.target, PointTarget::overwrite_2);
+}
+
 TEST(RasterFloor, DrawsEveryPartitionByItself) {
   auto const tables = dense_tables(1024, 2048);
   auto const passes = floor_passes(tables, {2, 4096, 32}, {0, 1024, 2048, 2048}).value();
@@ -81,6 +89,7 @@ TEST(RasterFloor, DrawsEveryPartitionByItself) {
 TEST(RasterFloor, ResultFramesStartOverWhenFull) {
   auto const tables = dense_tables(1000, 1000);
   auto const passes = floor_passes(tables, {0, 8, 32}, {0, 1000, 1000, 1000}).value();
+  ASSERT_EQ(passes.size(), 3U);
   EXPECT_EQ(passes[2].image.num_pixels(), 64U);
   EXPECT_EQ(passes[2].pixels[63], 63U);
   EXPECT_EQ(passes[2].pixels[64], 0U);
