@@ -1,0 +1,66 @@
+// Key columns of any type, read as integers of the same order (dictionary codes where the type has no such integers).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/wide_integer.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "partition/value_dictionary.hpp"
+
+namespace garuda::partition {
+
+/// Consecutive rows of one batch, at most kBlockRows.
+struct RowBlock {
+  std::size_t batch = 0;
+  std::int64_t begin = 0;  ///< counted from the arrays' offsets
+  std::int64_t length = 0;
+  std::uint64_t first_row = 0;  ///< row of the table
+};
+
+/// Cuts the rows of `table` into blocks, in order.
+std::vector<RowBlock> cut_row_blocks(TableView table);
+
+/// Codes of the rows of a block; what stands at null rows is 0.
+struct AttributeCodes {
+  std::vector<std::uint64_t> low;
+  std::vector<std::uint64_t> high;  ///< of types wider than 64 bits; else empty
+  std::vector<std::uint8_t> valid;  ///< 1 or 0 a row
+
+  UInt128 wide(std::size_t i) const noexcept { return (UInt128{high[i]} << 64) | low[i]; }
+};
+
+/// One key column. Safe to use from several threads.
+class AttributeReader {
+ public:
+  /// Borrows the table. Types without integers are encoded through a dictionary here, in parallel.
+  /// Errors: invalid_input for a column in device memory; those of encode_values.
+  static Result<AttributeReader> create(TableView table, std::size_t column, Control const& control);
+
+  Field const& field() const noexcept { return table_.schema()[column_]; }
+  /// True when codes take more than 64 bits.
+  bool is_wide() const noexcept { return wide_; }
+  bool is_dictionary() const noexcept { return codes_.has_value(); }
+  std::uint64_t bytes() const noexcept;
+
+  /// Reads the codes of a block into `out`. Two rows have equal codes, and are equally valid, exactly when their keys
+  /// are equal.
+  void read(RowBlock const& block, AttributeCodes& out) const;
+
+  /// Code of the value 0 of an integer type that can be read in place as words; nullopt for others.
+  std::optional<std::uint64_t> zero_in_place() const noexcept;
+
+ private:
+  AttributeReader(TableView table, std::size_t column) : table_(table), column_(column) {}
+
+  TableView table_;
+  std::size_t column_;
+  bool wide_ = false;
+  std::optional<ColumnCodes> codes_;
+};
+
+}  // namespace garuda::partition

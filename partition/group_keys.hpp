@@ -1,0 +1,63 @@
+// Group-by key columns → fixed-width words on which equality is the keys' equality, nulls included.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/table.hpp"
+#include "partition/key_encoding.hpp"
+
+namespace garuda::partition {
+
+/// Bins of the histograms that tell how diverse an attribute is (GARUDA §4.2.2), and of the one over whole keys.
+inline constexpr std::uint32_t kAttributeBins = std::uint32_t{1} << 16;
+inline constexpr std::uint32_t kKeyBins = std::uint32_t{1} << 20;
+
+/// One key column, encoded.
+struct GroupAttribute {
+  bool has_nulls = false;
+  bool is_dictionary = false;       ///< encoded through an exact dictionary
+  std::uint64_t range = 0;          ///< largest - smallest code + 1; 0: 2^64 or more
+  std::uint32_t nonempty_bins = 0;  ///< of kAttributeBins
+  std::uint32_t first_word = 0;     ///< words form: of its words
+  std::uint32_t num_words = 0;      ///< words form: 1, 2 or 4
+};
+
+/// The keys of all rows, in one of two forms: packed into one word of 32 or 64 bits, or as columns of 32-bit words,
+/// attribute by attribute, then words of null bits. No row is left out.
+struct EncodedGroupKeys {
+  std::uint64_t num_rows = 0;
+  bool is_packed = true;
+  EncodedKeys packed;                ///< packed form; without row ids
+  std::vector<AlignedBuffer> words;  ///< words form: rows × u32 each
+  std::vector<GroupAttribute> attributes;
+  std::size_t hash_attribute = 0;      ///< the most diverse one, the first of several
+  std::uint32_t packed_bits = 0;       ///< bits that all attributes take in one word; over 64: they do not fit
+  std::uint64_t estimated_groups = 0;  ///< from the non-empty bins of whole keys, at most num_rows
+
+  std::span<std::uint32_t const> word(std::size_t i) const noexcept { return {words[i].as<std::uint32_t>(), num_rows}; }
+  /// Host memory held, in bytes.
+  std::uint64_t bytes() const noexcept;
+};
+
+/// Encodes `columns`, in parallel on the threads of the calling task arena. Attributes are packed when their ranges
+/// together fit 64 bits, unless `form` asks for words (or row ids, which compare words too). Integers, dates, decimals,
+/// floats (canonical) and booleans are taken relative to their smallest value; other types by an exact dictionary.
+/// Packed words are borrowed from the only column when it has their layout already; then the table must outlive them.
+/// Requires: at least one column, each exists.
+/// Errors: usage when `form` is packed and the keys do not fit; invalid_input for a column in device memory; those of
+/// encode_values; out_of_memory; cancelled.
+Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_t const> columns, KeyForm form,
+                                           Control const& control);
+
+/// The words that choose a row's partition: the packed keys, or the (first two) words of the hashing attribute.
+/// Borrows from `keys` where it can.
+/// Errors: out_of_memory, cancelled.
+Result<EncodedKeys> partition_words(EncodedGroupKeys const& keys, Control const& control);
+
+}  // namespace garuda::partition
