@@ -1,0 +1,287 @@
+#include "operators/cpu/cpu_join.hpp"
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+
+#include "operators/cpu/grouped_table.hpp"
+#include "tests/operators/workloads.hpp"
+#include "tests/reference/reference_join.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using reference::Keys;
+using reference::RowPair64;
+using testing::JoinCase;
+using testing::KeyPattern;
+using testing::Nulls;
+using testing::SliceSide;
+
+constexpr BuildSide kBuildSides[] = {BuildSide::automatic, BuildSide::left, BuildSide::right};
+
+/// Adds up what the kernels report.
+class PhaseSums final : public StatsSink {
+ public:
+  void add_phase(std::string_view name, std::uint64_t, std::uint64_t, std::uint64_t items) override {
+    std::lock_guard const lock(mutex_);
+    items_[std::string(name)] += items;
+  }
+  void add_counter(std::string_view, std::uint64_t) override {}
+  void max_counter(std::string_view, std::uint64_t) override {}
+  void note(std::string) override {}
+  std::map<std::string, std::uint64_t> items() const { return items_; }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::uint64_t> items_;
+};
+
+struct OpenKernel {
+  std::unique_ptr<JoinBackend> backend;
+  std::unique_ptr<JoinKernel> kernel;
+};
+
+OpenKernel open(KeySpan left, KeySpan right, BackendOptions options = {}) {
+  options.key_bits = std::holds_alternative<std::span<std::uint32_t const>>(left.words) ? 32 : 64;
+  OpenKernel open;
+  open.backend = open_cpu_join(options).value();
+  open.kernel = open.backend->begin({left, right, 0}, 0).value();
+  return open;
+}
+
+std::vector<RowPair> all_pairs(JoinKernel& kernel, std::uint64_t window) {
+  auto const count = kernel.count().value();
+  std::vector<RowPair> pairs(count);
+  for (std::uint64_t first = 0; first < count; first += window)
+    EXPECT_TRUE(kernel.pairs(first, std::span(pairs).subspan(first, std::min(window, count - first))));
+  return pairs;
+}
+
+/// Everything that the kernel says of a case, against the oracle.
+void expect_correct(JoinCase const& join_case, BuildSide build, std::uint64_t window) {
+  SCOPED_TRACE(to_string(join_case) + " build=" + std::to_string(static_cast<int>(build)));
+  auto const keys = testing::make_keys(join_case);
+  auto const expected = reference::reference_join(keys.left, keys.right);
+  ASSERT_EQ(reference::reference_count(keys.left, keys.right), expected.size());
+  SliceSide const left(keys.left, join_case.key_bits);
+  SliceSide const right(keys.right, join_case.key_bits);
+  BackendOptions options;
+  options.tuning.build = build;
+  auto const [backend, kernel] = open(left.span(), right.span(), options);
+  ASSERT_EQ(kernel->count().value(), expected.size());
+  auto pairs = testing::table_rows(all_pairs(*kernel, window), left, right);
+  std::sort(pairs.begin(), pairs.end());
+  ASSERT_TRUE(pairs == expected);
+  for (auto const side : {Side::left, Side::right}) {
+    auto const& side_keys = side == Side::left ? keys.left : keys.right;
+    auto const marks =
+        testing::table_marks(kernel->mark(side).value(), side == Side::left ? left : right, side_keys.words.size());
+    ASSERT_EQ(marks, reference::reference_mark(keys.left, keys.right, side));
+  }
+}
+
+TEST(CpuJoin, EverySmallCase) {
+  for (auto const& join_case : testing::small_cases()) {
+    if (std::max(join_case.left_rows, join_case.right_rows) > testing::max_test_rows()) continue;
+    for (auto const build : kBuildSides) {
+      expect_correct(join_case, build, 1 + join_case.seed % 1'000);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(CpuJoin, LargeCases) {
+  auto const cases = testing::large_cases();
+  std::size_t run = 0;
+  for (auto const& join_case : cases) {
+    if (std::max(join_case.left_rows, join_case.right_rows) > testing::max_test_rows()) continue;
+    expect_correct(join_case, kBuildSides[run++ % 3], 100'003);
+    if (HasFatalFailure()) return;
+  }
+  if (run == 0) GTEST_SKIP() << "all " << cases.size() << " cases have more rows than GARUDA_TEST_MAX_ROWS";
+}
+
+TEST(CpuJoin, PairsRestartAnywhere) {
+  for (auto const pattern : {KeyPattern::zipf_both, KeyPattern::all_equal, KeyPattern::random_unique}) {
+    JoinCase const join_case{64, 2'999, 1'500, pattern, Nulls::right, 7};
+    auto const keys = testing::make_keys(join_case);
+    SliceSide const left(keys.left, 64);
+    SliceSide const right(keys.right, 64);
+    auto const first_open = open(left.span(), right.span());
+    auto const sequence = all_pairs(*first_open.kernel, std::uint64_t{1} << 40);
+    auto const second_open = open(left.span(), right.span());
+    auto& kernel = *second_open.kernel;
+    std::uint64_t const seed = std::random_device{}();
+    SCOPED_TRACE(to_string(join_case) + ", positions by seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 200; ++i) {
+      auto const first = random() % (sequence.size() + 1);
+      auto const count =
+          std::min<std::uint64_t>(random() % (i % 10 == 0 ? sequence.size() + 1 : 100), sequence.size() - first);
+      std::vector<RowPair> window(count);
+      ASSERT_TRUE(kernel.pairs(first, window));
+      ASSERT_TRUE(std::equal(window.begin(), window.end(), sequence.begin() + static_cast<std::ptrdiff_t>(first)))
+          << "first " << first << " count " << count;
+    }
+    std::vector<RowPair> behind(1);
+    EXPECT_THROW((void)kernel.pairs(sequence.size(), behind), LogicError);
+  }
+}
+
+TEST(CpuJoin, PairsFollowProbeRowsThenBuildRows) {
+  auto const keys = testing::make_keys({32, 2'000, 3'000, KeyPattern::zipf_both, Nulls::none, 3});
+  SliceSide const left(keys.left, 32);
+  SliceSide const right(keys.right, 32);
+  for (auto const build : {BuildSide::left, BuildSide::right}) {
+    BackendOptions options;
+    options.tuning.build = build;
+    auto const [backend, kernel] = open(left.span(), right.span(), options);
+    auto const pairs = all_pairs(*kernel, 1'000);
+    EXPECT_TRUE(std::is_sorted(pairs.begin(), pairs.end(), [&](RowPair a, RowPair b) {
+      return build == BuildSide::right ? a < b : std::pair(a.right, a.left) < std::pair(b.right, b.left);
+    }));
+  }
+}
+
+TEST(CpuJoin, BuildsOnTheSmallerSideUnlessTold) {
+  std::vector<std::uint32_t> const small{1, 2};
+  std::vector<std::uint32_t> const large{1, 2, 3};
+  auto const build_rows = [&](auto const& left, auto const& right, BuildSide build) {
+    PhaseSums sums;
+    BackendOptions options;
+    options.stats = &sums;
+    options.tuning.build = build;
+    KeySpan left_span;
+    KeySpan right_span;
+    left_span.words = std::span<std::uint32_t const>(left);
+    right_span.words = std::span<std::uint32_t const>(right);
+    auto const [backend, kernel] = open(left_span, right_span, options);
+    return sums.items().at("build");
+  };
+  EXPECT_EQ(build_rows(small, large, BuildSide::automatic), 2U);
+  EXPECT_EQ(build_rows(large, small, BuildSide::automatic), 2U);
+  EXPECT_EQ(build_rows(large, small, BuildSide::left), 3U);
+  EXPECT_EQ(build_rows(small, large, BuildSide::right), 3U);
+}
+
+TEST(CpuJoin, ReportsItsPhases) {
+  auto const keys = testing::make_keys({32, 100, 300, KeyPattern::dense_unique, Nulls::none, 1});
+  SliceSide const left(keys.left, 32);
+  SliceSide const right(keys.right, 32);
+  PhaseSums sums;
+  BackendOptions options;
+  options.stats = &sums;
+  auto const [backend, kernel] = open(left.span(), right.span(), options);
+  all_pairs(*kernel, 60);
+  ASSERT_TRUE(kernel->mark(Side::left));
+  EXPECT_EQ(sums.items(),
+            (std::map<std::string, std::uint64_t>{{"build", 100}, {"count", 300}, {"probe", 100}, {"mark", 100}}));
+}
+
+/// 70 000 equal keys a side: 4.9e9 pairs, counted by one look-up a probe row and reachable at any position.
+TEST(CpuJoin, CountsBeyond32BitsWithoutEnumerating) {
+  constexpr std::uint64_t kRows = 70'000;
+  if (testing::max_test_rows() < kRows) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
+  auto const keys = testing::make_keys({32, kRows, kRows, KeyPattern::all_equal, Nulls::none, 1});
+  SliceSide const left(keys.left, 32);
+  SliceSide const right(keys.right, 32);
+  auto const start = std::chrono::steady_clock::now();
+  auto const [backend, kernel] = open(left.span(), right.span());
+  ASSERT_EQ(kernel->count().value(), 4'900'000'000U);
+  ASSERT_EQ(kernel->count().value(), reference::reference_count(keys.left, keys.right));
+  std::vector<RowPair> last(3);
+  ASSERT_TRUE(kernel->pairs(4'900'000'000 - 3, last));
+  EXPECT_EQ(last, (std::vector<RowPair>{{69'999, 69'997}, {69'999, 69'998}, {69'999, 69'999}}));
+  std::vector<RowPair> middle(2);
+  ASSERT_TRUE(kernel->pairs((std::uint64_t{1} << 32) - 1, middle));
+  EXPECT_EQ(middle[0], (RowPair{61'356, 47'295}));
+  EXPECT_EQ(middle[1], (RowPair{61'356, 47'296}));
+  auto const marks = kernel->mark(Side::right).value();
+  EXPECT_EQ(std::count(marks.begin(), marks.end(), ~std::uint64_t{0}), static_cast<std::ptrdiff_t>(kRows / 64));
+  // Enumerating would take many seconds; the bound leaves room for a machine that is busy with other things.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+}
+
+TEST(CpuJoin, ThreadCountsGiveTheSameSequence) {
+  if (testing::max_test_rows() < 200'000) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
+  auto const keys = testing::make_keys({64, 150'000, 200'000, KeyPattern::zipf_1_0, Nulls::none, 5});
+  SliceSide const left(keys.left, 64);
+  SliceSide const right(keys.right, 64);
+  std::vector<std::vector<RowPair>> sequences;
+  for (auto const threads : {1, 2, 4}) {
+    // More threads than this machine may have cores.
+    oneapi::tbb::global_control const limit(oneapi::tbb::global_control::max_allowed_parallelism, 4);
+    oneapi::tbb::task_arena arena(threads);
+    arena.execute([&] {
+      auto const [backend, kernel] = open(left.span(), right.span());
+      sequences.push_back(all_pairs(*kernel, 70'001));
+    });
+  }
+  EXPECT_TRUE(sequences[0] == sequences[1]);
+  EXPECT_TRUE(sequences[0] == sequences[2]);
+}
+
+TEST(CpuJoin, CancellationIsSeen) {
+  auto const keys = testing::make_keys({32, 200, 300, KeyPattern::dense_unique, Nulls::none, 1});
+  SliceSide const left(keys.left, 32);
+  SliceSide const right(keys.right, 32);
+  std::atomic<bool> cancelled = false;
+  Control control;
+  control.cancelled = &cancelled;
+  BackendOptions options;
+  options.control = &control;
+  auto const [backend, kernel] = open(left.span(), right.span(), options);
+  ASSERT_EQ(kernel->count().value(), 200U);
+  cancelled = true;
+  std::vector<RowPair> pairs(5);
+  EXPECT_EQ(kernel->pairs(0, pairs).error().code(), ErrorCode::cancelled);
+  EXPECT_EQ(kernel->mark(Side::left).error().code(), ErrorCode::cancelled);
+  EXPECT_EQ(backend->begin({left.span(), right.span(), 0}, 0).error().code(), ErrorCode::cancelled);
+}
+
+TEST(CpuJoin, BrokenPreconditionsThrow) {
+  BackendOptions options;
+  options.key_bits = 16;
+  EXPECT_THROW((void)open_cpu_join(options), LogicError);
+  options.key_bits = 32;
+  auto const backend = open_cpu_join(options).value();
+  std::vector<std::uint64_t> const words{1};
+  KeySpan wrong_width;
+  wrong_width.words = std::span<std::uint64_t const>(words);
+  EXPECT_THROW((void)backend->begin({wrong_width, wrong_width, 0}, 0), LogicError);
+}
+
+/// Keys that agree in the hash bits that chose their partition still spread over the table's sections and slots: the
+/// longest search stays short.
+TEST(GroupedTable, FindsKeysOfOneMixedPartition) {
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t key = 0; keys.size() < 40'000; ++key)
+    if (partition::partition_of(key, {4, 0, true}) == 5) keys.push_back(key);
+  auto const table = GroupedTable<std::uint64_t>::build(keys, {}).value();
+  std::uint64_t longest_run = 0;
+  std::uint64_t run = 0;
+  for (std::uint64_t s = 0; s < table.num_slots(); ++s) {
+    run = table.slots()[s].count == 0 ? 0 : run + 1;
+    longest_run = std::max(longest_run, run);
+  }
+  EXPECT_LT(longest_run, 400U);
+  for (std::uint32_t row = 0; row < keys.size(); ++row) {
+    auto const* const slot = table.find(keys[row]);
+    ASSERT_NE(slot, nullptr);
+    ASSERT_EQ(slot->count, 1U);
+    ASSERT_EQ(table.rows()[slot->first], row);
+  }
+  EXPECT_EQ(table.find(~std::uint64_t{0}), nullptr);
+}
+
+}  // namespace
+}  // namespace garuda::operators

@@ -1,0 +1,124 @@
+#include "tests/reference/column_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace garuda::reference {
+namespace {
+
+bool bit_at(void const* bitmap, std::int64_t i) {
+  return ((static_cast<unsigned char const*>(bitmap)[i / 8] >> (i % 8)) & 1) == 1;
+}
+
+template <class T>
+T value_at(void const* values, std::int64_t i) {
+  T value;
+  std::memcpy(&value, static_cast<char const*>(values) + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+/// Decimal digits of a 128-bit two's complement number in two words, by repeated division.
+std::string decimal_text(std::uint64_t low, std::uint64_t high) {
+  bool const negative = (high >> 63) != 0;
+  if (negative) {
+    low = ~low + 1;
+    high = ~high + (low == 0 ? 1 : 0);
+  }
+  std::string digits;
+  std::uint32_t parts[4] = {static_cast<std::uint32_t>(high >> 32), static_cast<std::uint32_t>(high),
+                            static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(low)};
+  do {
+    std::uint64_t rest = 0;
+    for (auto& part : parts) {
+      auto const dividend = (rest << 32) | part;
+      part = static_cast<std::uint32_t>(dividend / 10);
+      rest = dividend % 10;
+    }
+    digits += static_cast<char>('0' + rest);
+  } while (std::any_of(std::begin(parts), std::end(parts), [](std::uint32_t part) { return part != 0; }));
+  if (negative) digits += '-';
+  std::reverse(digits.begin(), digits.end());
+  return digits;
+}
+
+std::string hexadecimal(std::uint64_t bits, int num_digits) {
+  std::string text;
+  for (int d = num_digits - 1; d >= 0; --d) text += "0123456789abcdef"[(bits >> (4 * d)) & 15];
+  return text;
+}
+
+template <class Offset>
+std::string bytes_at(ArrayView const& array, std::int64_t i) {
+  auto const begin = value_at<Offset>(array.offsets, i);
+  auto const end = value_at<Offset>(array.offsets, i + 1);
+  return {static_cast<char const*>(array.values) + begin, static_cast<std::size_t>(end - begin)};
+}
+
+std::int64_t integer_at(TypeId id, void const* values, std::int64_t i) {
+  switch (id) {
+    case TypeId::int8:
+      return value_at<std::int8_t>(values, i);
+    case TypeId::int16:
+      return value_at<std::int16_t>(values, i);
+    case TypeId::uint8:
+      return value_at<std::uint8_t>(values, i);
+    case TypeId::uint16:
+      return value_at<std::uint16_t>(values, i);
+    case TypeId::uint32:
+      return value_at<std::uint32_t>(values, i);
+    case TypeId::int32:
+    case TypeId::date32:
+    case TypeId::time32:
+    case TypeId::decimal32:
+      return value_at<std::int32_t>(values, i);
+    case TypeId::int64:
+    case TypeId::date64:
+    case TypeId::time64:
+    case TypeId::timestamp:
+    case TypeId::duration:
+    case TypeId::decimal64:
+      return value_at<std::int64_t>(values, i);
+    default:
+      throw std::runtime_error("the oracle has no text form for this type");
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> read_cell(DataType const& type, ArrayView const& array, std::int64_t row) {
+  auto const i = array.offset + row;
+  if (array.validity != nullptr && !bit_at(array.validity, i)) return std::nullopt;
+  switch (type.id) {
+    case TypeId::boolean:
+      return bit_at(array.values, i) ? "true" : "false";
+    case TypeId::uint64:
+      return std::to_string(value_at<std::uint64_t>(array.values, i));
+    case TypeId::float16:
+      return hexadecimal(value_at<std::uint16_t>(array.values, i), 4);
+    case TypeId::float32:
+      return hexadecimal(value_at<std::uint32_t>(array.values, i), 8);
+    case TypeId::float64:
+      return hexadecimal(value_at<std::uint64_t>(array.values, i), 16);
+    case TypeId::decimal128:
+      return decimal_text(value_at<std::uint64_t>(array.values, 2 * i),
+                          value_at<std::uint64_t>(array.values, 2 * i + 1));
+    case TypeId::fixed_size_binary:
+      return std::string(static_cast<char const*>(array.values) + i * type.fixed_byte_width,
+                         static_cast<std::size_t>(type.fixed_byte_width));
+    case TypeId::utf8:
+    case TypeId::binary:
+      return bytes_at<std::int32_t>(array, i);
+    case TypeId::large_utf8:
+    case TypeId::large_binary:
+      return bytes_at<std::int64_t>(array, i);
+    case TypeId::dictionary:
+      return read_cell(*type.value, *array.dictionary,
+                       type.index == TypeId::uint64 ? value_at<std::int64_t>(array.values, i)
+                                                    : integer_at(type.index, array.values, i));
+    default:
+      return std::to_string(integer_at(type.id, array.values, i));
+  }
+}
+
+}  // namespace garuda::reference
