@@ -1,0 +1,18 @@
+// The subcommands: each function adds one, with its options, to the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/context.hpp"
+
+namespace garuda::cli {
+
+/// Parsing runs nothing: it sets `context.run` for the subcommand that was named. `context` must outlive the parse.
+void add_devices_command(CLI::App& app, Context& context);
+void add_join_command(CLI::App& app, Context& context);
+void add_explain_command(CLI::App& app, Context& context);
+void add_bench_command(CLI::App& app, Context& context);
+/// group-by, calibrate and report: known, refused with a sentence.
+void add_later_commands(CLI::App& app, Context& context);
+
+}  // namespace garuda::cli

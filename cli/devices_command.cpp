@@ -1,0 +1,75 @@
+// `garuda devices`: what Vulkan offers here, and what garuda makes of it.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/terminal.hpp"
+#include "garuda/engine.hpp"
+
+namespace garuda::cli {
+namespace {
+
+std::string to_text(DeviceInfo const& device) {
+  constexpr double kMebibyte = 1 << 20;
+  auto text = fmt::format("{}  {}\n", device.index, device.name);
+  auto const line = [&](std::string_view name, std::string_view value) {
+    text += fmt::format("   {:<26}  {}\n", name, value);
+  };
+  line("driver", device.driver);
+  line("Vulkan", device.api_version);
+  line("kind", to_string(device.kind));
+  line("memory", fmt::format("{:.0f} MiB{}", static_cast<double>(device.memory_bytes) / kMebibyte,
+                             device.unified_memory ? ", shared with the CPU" : ""));
+  line("subgroup size", fmt::to_string(device.subgroup_size));
+  line("usable", device.usable ? "yes" : "no");
+  if (!device.reason.empty()) line("reason", device.reason);
+  for (auto const& feature : device.missing_optional) line("missing", feature);
+  for (auto const& [name, value] : device.traits) line(name, value);
+  return text;
+}
+
+nlohmann::ordered_json to_json(DeviceInfo const& device) {
+  auto traits = nlohmann::ordered_json::object();
+  for (auto const& [name, value] : device.traits) traits[name] = value;
+  return {{"index", device.index},
+          {"name", device.name},
+          {"driver", device.driver},
+          {"api_version", device.api_version},
+          {"kind", to_string(device.kind)},
+          {"memory_bytes", device.memory_bytes},
+          {"unified_memory", device.unified_memory},
+          {"subgroup_size", device.subgroup_size},
+          {"usable", device.usable},
+          {"reason", device.reason},
+          {"missing_optional", device.missing_optional},
+          {"traits", std::move(traits)}};
+}
+
+Result<void> list_devices(bool json) {
+  GARUDA_TRY_ASSIGN(auto const engine, Engine::create());
+  std::string text;
+  auto array = nlohmann::ordered_json::array();
+  for (auto const& device : engine.devices()) {
+    array.push_back(to_json(device));
+    text += to_text(device) + '\n';
+  }
+  if (json) return write_output(array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+  if (text.empty()) text = "No Vulkan device was found. Joins run on the CPU path, which needs none.\n";
+  return write_output(text);
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& app, Context& context) {
+  auto& command = *app.add_subcommand("devices", "list the Vulkan devices, usable or not, and their traits");
+  auto const json = std::make_shared<bool>(false);
+  command.add_flag("--json", *json, "a JSON array");
+  command.footer("Example:\n  garuda devices --json");
+  command.callback([json, &context] { context.run = [json] { return report(list_devices(*json)); }; });
+}
+
+}  // namespace garuda::cli

@@ -1,0 +1,37 @@
+#include "cli/exit_code.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/terminal.hpp"
+
+namespace garuda::cli {
+
+int exit_code(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::usage:
+      return 2;
+    case ErrorCode::invalid_input:
+      return 3;
+    case ErrorCode::no_device:
+      return 4;
+    case ErrorCode::out_of_memory:
+    case ErrorCode::limit_exceeded:
+    case ErrorCode::output:
+      return 5;
+    case ErrorCode::device_failure:
+      return 6;
+    case ErrorCode::cancelled:
+      return 130;
+  }
+  return kExitInternalError;
+}
+
+int report(Error const& error) {
+  // A reader that left, as `head` does, is no news to anyone.
+  if (!is_broken_pipe(error)) write_error(fmt::format("garuda: {}\n", error.describe()));
+  return exit_code(error.code());
+}
+
+int report(Result<void> const& result) { return result ? kExitDone : report(result.error()); }
+
+}  // namespace garuda::cli

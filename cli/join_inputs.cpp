@@ -1,0 +1,71 @@
+#include "cli/join_inputs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/interrupt.hpp"
+#include "io/file_format.hpp"
+#include "io/table_reader.hpp"
+
+namespace garuda::cli {
+namespace {
+
+/// Names of the columns that the join uses of one side; nullopt: all.
+std::optional<std::vector<std::string>> used_columns(JoinRequest const& request, Side side) {
+  auto const& spec = request.spec;
+  if (!request.count && !spec.columns) return std::nullopt;
+  std::vector<std::string> names;
+  for (auto const& [left, right] : spec.on) names.push_back(side == Side::left ? left : right);
+  if (request.count) return names;
+  for (auto const& column : *spec.columns) {
+    if (column.side == side) names.push_back(column.name);
+  }
+  return names;
+}
+
+io::ReadOptions read_options(JoinRequest const& request, Side side) {
+  io::ReadOptions options;
+  options.columns = used_columns(request, side);
+  options.threads = request.options.threads;
+  options.cancelled = &interrupted();
+  return options;
+}
+
+io::FileField const* find_field(std::vector<io::FileField> const& fields, std::string const& name) {
+  auto const found = std::find_if(fields.begin(), fields.end(), [&](auto const& field) { return field.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+/// A key column of a CSV file that holds no value takes the type of the key it is compared with, so that a table
+/// without rows joins like any other.
+Result<void> type_empty_keys(JoinRequest const& request, io::ReadOptions& left, io::ReadOptions& right) {
+  auto const is_csv = [](auto const& path) { return io::format_of(path) == io::FileFormat::csv; };
+  if (!is_csv(request.left) && !is_csv(request.right)) return {};
+  GARUDA_TRY_ASSIGN(auto const left_fields, io::read_fields(request.left));
+  GARUDA_TRY_ASSIGN(auto const right_fields, io::read_fields(request.right));
+  for (auto const& [left_key, right_key] : request.spec.on) {
+    auto const* left_field = find_field(left_fields, left_key);
+    auto const* right_field = find_field(right_fields, right_key);
+    if (left_field == nullptr || right_field == nullptr) continue;
+    DataType const number{TypeId::int64};
+    auto const type_of = [&](io::FileField const& field) {
+      return field.field && !field.without_values ? field.field->type : number;
+    };
+    if (left_field->without_values) left.types_without_values.emplace_back(left_key, type_of(*right_field));
+    if (right_field->without_values) right.types_without_values.emplace_back(right_key, type_of(*left_field));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<JoinInputs> read_inputs(JoinRequest const& request) {
+  auto left_options = read_options(request, Side::left);
+  auto right_options = read_options(request, Side::right);
+  GARUDA_TRY(type_empty_keys(request, left_options, right_options));
+  GARUDA_TRY_ASSIGN(auto left, io::read_table(request.left, left_options));
+  GARUDA_TRY_ASSIGN(auto right, io::read_table(request.right, right_options));
+  return JoinInputs{std::move(left), std::move(right)};
+}
+
+}  // namespace garuda::cli

@@ -1,0 +1,58 @@
+// The garuda command: picks the subcommand, and turns what escapes it into one sentence and an exit code.
+#include <fmt/format.h>
+
+#include <exception>
+#include <memory>
+#include <new>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/terminal.hpp"
+
+namespace {
+
+using garuda::Error;
+using garuda::ErrorCode;
+
+int parse_and_run(int argc, char const* const* argv) {
+  garuda::cli::Context context;
+  CLI::App app("Joins tables on any GPU that has a Vulkan driver, with the same result on every one.", "garuda");
+  app.set_version_flag("--version", "garuda " GARUDA_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  garuda devices\n"
+      "  garuda join orders.parquet lineitem.parquet --on o_orderkey=l_orderkey -o joined.parquet\n"
+      "  garuda join a.csv b.csv --on id --count\n"
+      "Exit codes: 0 done, 2 wrong usage, 3 bad input, 4 no such device or path, 5 out of memory, over a limit or\n"
+      "output not writable, 6 device failure, 130 interrupted.");
+  garuda::cli::add_devices_command(app, context);
+  garuda::cli::add_join_command(app, context);
+  garuda::cli::add_explain_command(app, context);
+  garuda::cli::add_bench_command(app, context);
+  garuda::cli::add_later_commands(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::Success const& help_or_version) {
+    app.exit(help_or_version);
+    return 0;
+  } catch (CLI::ParseError const& error) {
+    return garuda::cli::report(Error(ErrorCode::usage, fmt::format("{} (see --help)", error.what())));
+  }
+  return context.run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  garuda::cli::install_signal_handlers();
+  try {
+    return parse_and_run(argc, argv);
+  } catch (std::bad_alloc const&) {
+    return garuda::cli::report(Error(ErrorCode::out_of_memory, "out of host memory"));
+  } catch (std::exception const& bug) {
+    garuda::cli::write_error(fmt::format("garuda: internal error, please report it: {}\n", bug.what()));
+    return garuda::cli::kExitInternalError;
+  }
+}

@@ -1,0 +1,52 @@
+#include "cli/run_stats.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace garuda::cli {
+namespace {
+
+std::string milliseconds(std::uint64_t ns) { return fmt::format("{:.3f}", static_cast<double>(ns) / 1e6); }
+
+std::string throughput(PhaseStats const& phase) {
+  // Bytes per nanosecond are gigabytes per second.
+  if (phase.ns == 0 || phase.bytes == 0) return "-";
+  return fmt::format("{:.2f}", static_cast<double>(phase.bytes) / static_cast<double>(phase.ns));
+}
+
+}  // namespace
+
+std::string stats_table(RunStats const& stats, FileTimes const& times) {
+  auto text = fmt::format("path    {} on {}{}{}\n", to_string(stats.path), stats.device,
+                          stats.driver.empty() ? "" : ", ", stats.driver);
+  text += fmt::format("rows    {} left, {} right, {} out\n", stats.rows_left, stats.rows_right, stats.rows_out);
+  text += fmt::format("time    {} ms; files: read {} ms, write {} ms; in all {} ms\n", milliseconds(stats.total_ns),
+                      milliseconds(times.read_ns), milliseconds(times.write_ns), milliseconds(times.elapsed_ns));
+  text += fmt::format("{:<16}{:>14}{:>16}{:>16}{:>10}\n", "phase", "ms", "items", "bytes", "GB/s");
+  for (auto const& phase : stats.phases) {
+    text += fmt::format("{:<16}{:>14}{:>16}{:>16}{:>10}\n", phase.name, milliseconds(phase.ns), phase.items,
+                        phase.bytes, throughput(phase));
+  }
+  for (auto const& [name, value] : stats.counters) text += fmt::format("{:<16}{:>14}\n", name, value);
+  return text;
+}
+
+std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const& times) {
+  using Json = nlohmann::ordered_json;
+  auto phases = Json::array();
+  for (auto const& phase : stats.phases) {
+    phases.push_back(Json{{"name", phase.name}, {"ns", phase.ns}, {"bytes", phase.bytes}});
+  }
+  auto counters = Json::object();
+  for (auto const& [name, value] : stats.counters) counters[name] = value;
+  Json const object{
+      {"path", to_string(stats.path)},   {"device", stats.device},         {"driver", stats.driver},
+      {"rows_left", stats.rows_left},    {"rows_right", stats.rows_right}, {"rows_out", stats.rows_out},
+      {"total_ns", stats.total_ns},      {"phases", std::move(phases)},    {"plan", Json::parse(to_json(plan))},
+      {"counters", std::move(counters)}, {"read_ns", times.read_ns},       {"write_ns", times.write_ns},
+      {"elapsed_ns", times.elapsed_ns}};
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace garuda::cli

@@ -1,0 +1,25 @@
+// What --stats prints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "garuda/plan.hpp"
+
+namespace garuda::cli {
+
+/// What happened around the run itself.
+struct FileTimes {
+  std::uint64_t read_ns = 0;     ///< reading and validating both inputs
+  std::uint64_t write_ns = 0;    ///< writing the output file
+  std::uint64_t elapsed_ns = 0;  ///< the whole command, files included
+};
+
+/// A table: path, device, rows, phases with their times and throughput, counters.
+std::string stats_table(RunStats const& stats, FileTimes const& times);
+
+/// One JSON object on one line: path, device, driver, rows_left, rows_right, rows_out, total_ns, phases, plan; then
+/// counters, read_ns, write_ns, elapsed_ns.
+std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const& times);
+
+}  // namespace garuda::cli

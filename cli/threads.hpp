@@ -1,0 +1,25 @@
+// The limit on threads that --threads sets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "garuda/error.hpp"
+
+namespace garuda::cli {
+
+/// Limits the threads of oneTBB, while it lives, and of Arrow, to `threads`; 0 leaves them.
+class ThreadLimit {
+ public:
+  static Result<ThreadLimit> set(std::uint32_t threads);
+  ThreadLimit(ThreadLimit&&) noexcept;
+  ThreadLimit& operator=(ThreadLimit&&) noexcept;
+  ~ThreadLimit();
+
+ private:
+  struct Limit;
+  explicit ThreadLimit(std::unique_ptr<Limit> limit);
+  std::unique_ptr<Limit> limit_;
+};
+
+}  // namespace garuda::cli
