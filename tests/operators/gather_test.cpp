@@ -256,6 +256,32 @@ TEST(Gather, RepeatsAndReordersColumns) {
   EXPECT_EQ(cells(result.batch.columns[2], gatherer.schema()[2].type), expected);
 }
 
+TEST(Gather, HasNoBitmapWhenNoRowTakenIsNull) {
+  auto const source = table_of(ForeignBatch(foreign_fixed<std::int32_t>("k", "i", {1, 2, 3}, {true, false, true}),
+                                            foreign_text<std::int32_t>("s", "u", Cells{"x", std::nullopt, "z"})));
+  auto const gatherer = Gatherer::create(source.table.view(), all_columns(source.table.view())).value();
+  auto const without = gatherer.gather(RowIds{2, 0}).value();
+  expect_well_formed(without.batch, gatherer.schema());
+  for (auto const& column : without.batch.columns) EXPECT_EQ(column.validity, nullptr);
+  auto const with = gatherer.gather(RowIds{2, 1}).value();
+  expect_well_formed(with.batch, gatherer.schema());
+  for (auto const& column : with.batch.columns) EXPECT_EQ(column.null_count, 1);
+}
+
+TEST(Gather, LeavesOutTheBytesBehindNulls) {
+  ForeignBatch foreign(foreign_text<std::int32_t>("s", "u", Cells{"x", "hidden", "z"}));
+  std::uint8_t const validity = 0b101;
+  foreign.column(0).buffers[0] = &validity;
+  foreign.column(0).array.null_count = 1;
+  auto const table = import_arrow(foreign.array(), foreign.schema()).value();
+  auto const gatherer = Gatherer::create(table.view(), all_columns(table.view())).value();
+  auto const result = gatherer.gather(RowIds{0, 1, 2}).value();
+  auto const& column = result.batch.columns[0];
+  auto const* offsets = static_cast<std::int32_t const*>(column.offsets);
+  EXPECT_EQ(std::vector<std::int32_t>(offsets, offsets + 4), (std::vector<std::int32_t>{0, 1, 1, 2}));
+  EXPECT_EQ(cells(column, gatherer.schema()[0].type), (Cells{"x", std::nullopt, "z"}));
+}
+
 TEST(Gather, CountsRowsWithoutColumns) {
   auto const source = table_of(ForeignBatch(foreign_fixed<std::int32_t>("k", "i", {1, 2, 3})));
   auto const result = Gatherer::create(source.table.view(), {})->gather(RowIds{2, 2, -1, 0}).value();
@@ -373,10 +399,10 @@ TEST(GatherDictionary, KeepsASingleDictionaryAsItIs) {
 TEST(GatherDictionary, UnifiesWhatDiffers) {
   auto const source = table_of(word_batch({0, 1}, {"a", "b"}), word_batch({}, {"unused"}),
                                word_batch({0, 1, 2, 99}, {"c", "b", std::nullopt}, {true, true, true, false}),
-                               word_batch({1, 0}, {std::nullopt, "a"}));
+                               word_batch({1, 0}, {std::nullopt, "a"}), word_batch({1, 0}, {"a", "b"}));
   auto const gathered = gather_all(source);
   EXPECT_EQ(gathered.dictionary(), (Cells{"a", "b", "c", std::nullopt}));
-  EXPECT_EQ(gathered.values(), (Cells{"a", "b", "c", "b", {}, {}, "a", {}}));
+  EXPECT_EQ(gathered.values(), (Cells{"a", "b", "c", "b", {}, {}, "a", {}, "b", "a"}));
   EXPECT_EQ(gathered.batch.columns[0].null_count, 1) << "nulls of the dictionary are not nulls of the column";
   EXPECT_EQ(gathered.type.index, TypeId::int8);
 }
