@@ -76,9 +76,9 @@ Result<void> HashStack::draw_image(KernelContext& context, std::uint32_t layer, 
 
 Result<void> HashStack::mark_winners(KernelContext& context, std::uint32_t layer, std::uint32_t flag) {
   auto const& image = build_->address()->image;
-  shaders::MarkWinnersPush const push{image.log2_width, static_cast<std::uint32_t>(image.pixels()), layer, flag};
+  shaders::MarkWinnersPush const push{image.log2_width, static_cast<std::uint32_t>(image.pixels()), flag};
   std::array const resources{vk::BoundResource::of(shaders::kBindFlags, flags_),
-                             vk::BoundResource::of(shaders::kBindLayers, images_.array_view())};
+                             vk::BoundResource::of(shaders::kBindLayers, images_.layer_view(layer))};
   // Flags that the image's vertices read, before they change.
   GARUDA_TRY(context.order(phase::kBuild, vk::use::kVertexRead, vk::use::kComputeWrite));
   GARUDA_TRY(context.dispatch(phase::kBuild, "FlagArray", JoinPass::mark_winners, false, resources, push_bytes(push),

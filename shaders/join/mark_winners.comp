@@ -3,19 +3,19 @@
 #extension GL_EXT_samplerless_texture_functions : require
 // Enters the rows that won a pixel of H_i into the FlagArray (GARUDA §3.1.1).
 //
-// Bindings: hash images, FlagArray. Invocation: one per pixel. Writes: flags[row] = push.flag for the row of every
+// Bindings: H_i alone (layers above it are not drawn yet), FlagArray. Invocation: one per pixel. Writes: flags[row] = push.flag for the row of every
 // occupied pixel; rows are distinct. Overflow: none.
 
 #include "groups.glsl"
 #include "texels.glsl"
 
 layout(push_constant) uniform Push { MarkWinnersPush push; };
-layout(set = 0, binding = kBindLayers) uniform utexture2DArray layers;
+layout(set = 0, binding = kBindLayers) uniform utexture2D image;
 layout(set = 0, binding = kBindFlags, std430) writeonly buffer Flags { uint flags[]; };
 
 void main() {
   uint pixel = linear_invocation();
   if (pixel >= push.num_pixels) return;
-  uint winner = texelFetch(layers, ivec3(texel_of(pixel, push.log2_width), push.layer), 0).r;
+  uint winner = texelFetch(image, texel_of(pixel, push.log2_width), 0).r;
   if ((winner & kOccupied) != 0u) flags[winner & kRowMask] = push.flag;
 }

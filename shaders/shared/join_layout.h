@@ -105,7 +105,6 @@ struct BuildPush {
 struct MarkWinnersPush {
   uint log2_width;
   uint num_pixels;
-  uint layer;  // array layer read
   uint flag;   // written for its rows
 };
 
