@@ -128,14 +128,15 @@ void print(JoinOutcome const& outcome, bool json) {
              outcome.floor->record.time.samples);
 }
 
-Result<void> run_join(JoinArguments const& arguments) {
-  GARUDA_TRY_ASSIGN(auto const request, to_request(arguments));
+Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* cancelled) {
+  GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
+  request.cancelled = cancelled;
   GARUDA_TRY_ASSIGN(auto const outcomes, run_join_bench(request));
   for (auto const& outcome : outcomes) print(outcome, arguments.json);
   return {};
 }
 
-Result<void> run_points(PointsArguments const& arguments) {
+Result<void> run_points(PointsArguments const& arguments, std::atomic<bool> const* cancelled) {
   GARUDA_TRY(check_mode(arguments.mode, "resident", "end-to-end"));
   if (arguments.path != "graphics")
     return fail(ErrorCode::usage, fmt::format("bare draws run on path graphics only: '{}'", arguments.path));
@@ -147,6 +148,7 @@ Result<void> run_points(PointsArguments const& arguments) {
   request.device = arguments.device;
   request.repeat = arguments.repeat;
   request.seed = arguments.seed;
+  request.cancelled = cancelled;
   GARUDA_TRY_ASSIGN(auto const outcome, run_points_bench(request));
   if (arguments.json) {
     fmt::print("{}\n", to_json_line(outcome.record));
@@ -169,7 +171,7 @@ int report(Result<void> const& result) {
   return exit_code(ErrorCode::output);
 }
 
-void add_join(CLI::App& bench, std::function<int()>& selected) {
+void add_join(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
   // Shared: the parser's references and `selected` both outlive this function, in any order.
   auto const arguments = std::make_shared<JoinArguments>();
   auto* const command = bench.add_subcommand("join", "Joins of synthetic tables, host memory to host memory");
@@ -192,10 +194,10 @@ void add_join(CLI::App& bench, std::function<int()>& selected) {
   command->add_option("--seed", arguments->seed, "Of the generated tables")->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");
   command->add_flag("--json", arguments->json, "One JSON object a path, a line each");
-  command->callback([arguments, &selected] { selected = [arguments] { return report(run_join(*arguments)); }; });
+  command->callback([=, &selected] { selected = [=] { return report(run_join(*arguments, cancelled)); }; });
 }
 
-void add_points(CLI::App& bench, std::function<int()>& selected) {
+void add_points(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
   auto const arguments = std::make_shared<PointsArguments>();  // shared as in add_join
   auto* const command = bench.add_subcommand("points", "Bare draws, one point a row: the raster floor");
   command->add_option("--rows", arguments->rows, "Points: 2^27, 16M, 6e6")->required();
@@ -208,16 +210,16 @@ void add_points(CLI::App& bench, std::function<int()>& selected) {
   command->add_option("--repeat", arguments->repeat, "Timed runs")->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of the random order")->capture_default_str();
   command->add_flag("--json", arguments->json, "One JSON object");
-  command->callback([arguments, &selected] { selected = [arguments] { return report(run_points(*arguments)); }; });
+  command->callback([=, &selected] { selected = [=] { return report(run_points(*arguments, cancelled)); }; });
 }
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, std::function<int()>& selected) {
+void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
   auto* const bench = app.add_subcommand("bench", "Benchmarks: verify, then time");
   bench->require_subcommand(1);
-  add_join(*bench, selected);
-  add_points(*bench, selected);
+  add_join(*bench, selected, cancelled);
+  add_points(*bench, selected, cancelled);
 }
 
 }  // namespace garuda::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <functional>
 
 namespace garuda::bench {
@@ -9,8 +10,9 @@ namespace garuda::bench {
 /// Adds the subcommand `bench` with `join` and `points` to `app`. Parsing runs nothing: when the parse chose one of
 /// them, `selected` is set to what runs it. `selected` prints results to standard output, failures as one sentence to
 /// standard error, blocks until done and returns an exit code: 0 done, 2 wrong usage, 4 no such device or path, 5 out
-/// of memory or over a limit, 6 device failure or a result that differs from the reference. `selected` must outlive
-/// `app`'s parse; it owns the parsed options.
-void add_bench_command(CLI::App& app, std::function<int()>& selected);
+/// of memory or over a limit, 6 device failure or a result that differs from the reference, 130 cancelled. `selected`
+/// must outlive `app`'s parse; it owns the parsed options. `cancelled`, when given, outlives its run and is looked at
+/// within joins and between draws.
+void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomic<bool> const* cancelled = nullptr);
 
 }  // namespace garuda::bench

@@ -80,6 +80,7 @@ Result<Series> verify(Engine& engine, JoinTables const& tables, ReferenceJoin co
   if (request.floor && path == Path::graphics && request.tuning.address == Address::automatic)
     series.options.tuning.address = Address::direct;
   series.options.threads = request.threads;
+  series.options.control.cancelled = request.cancelled;
   GARUDA_TRY_ASSIGN(auto const run, join_once(engine, tables, series.options));
   if (auto checked = reference.check(run.schema, run.batches); !checked)
     return tl::unexpected(std::move(checked).error().wrap(

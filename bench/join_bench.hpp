@@ -1,6 +1,7 @@
 // `garuda bench join`: end-to-end joins of synthetic tables, verified, then timed, paths interleaved.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct JoinBenchRequest {
   JoinTuning tuning;
   std::uint32_t threads = 0;  ///< 0: all
   std::uint32_t repeat = 7;
+  std::atomic<bool> const* cancelled = nullptr;  ///< looked at within and between joins
   bool floor = false;  ///< time the bare draws of the graphics path beside it (raster_floor.hpp)
 };
 
@@ -33,17 +35,16 @@ struct FloorOutcome {
 
 struct JoinOutcome {
   Record record;
-  std::vector<PhaseStats> phases;  ///< of the sample nearest the median, with their items
-  std::string choices;             ///< the plan's tuning and reason
-  bool compared_rows = false;      ///< verified row by row; else by number and digest
-  CopyBandwidth bandwidth;         ///< of the device, or of the host on the CPU path
+  std::string choices;         ///< the plan's tuning and reason
+  bool compared_rows = false;  ///< verified row by row; else by number and digest
+  CopyBandwidth bandwidth;     ///< of the device, or of the host on the CPU path
   std::optional<FloorOutcome> floor;
 };
 
 /// Generates the tables, joins them once on every path and compares each whole result with ReferenceJoin; then joins
 /// them `repeat` times, all paths in turn within each repetition. One outcome a path, in the order asked for. Time is
 /// from the call to the last batch, with all batches kept in host memory. Blocks.
-/// Errors: usage; those of Engine::join; device_failure, also when a result differs from the reference.
+/// Errors: usage; cancelled; those of Engine::join; device_failure, also when a result differs from the reference.
 Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request);
 
 }  // namespace garuda::bench

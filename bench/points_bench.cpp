@@ -12,6 +12,7 @@
 #include "bench/random.hpp"
 #include "bench/row_count.hpp"
 #include "bench/vulkan_device.hpp"
+#include "garuda/control.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -83,7 +84,10 @@ Result<PointsOutcome> run_points_bench(PointsRequest const& request) {
   GARUDA_TRY_ASSIGN(auto draw, PointDraw::create(*lane, *pipelines, image, pixels));
   GARUDA_TRY(verify(draw, pixels));
   std::vector<std::uint64_t> samples_ns;
+  Control control;
+  control.cancelled = request.cancelled;
   for (std::uint32_t i = 0; i < request.repeat; ++i) {
+    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between draws");
     GARUDA_TRY_ASSIGN(auto const ns, draw.run());
     samples_ns.push_back(ns);
   }

@@ -1,6 +1,7 @@
 // `garuda bench points`: the raster floor, bare draws without a join around them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ struct PointsRequest {
   std::string device = "auto";
   std::uint32_t repeat = 7;
   std::uint64_t seed = 1;
+  std::atomic<bool> const* cancelled = nullptr;  ///< looked at between draws
 };
 
 struct PointsOutcome {
@@ -44,7 +46,7 @@ struct PointsOutcome {
 
 /// Draws, compares the whole image with what the host expects, then draws `repeat` times more under the clock. Blocks.
 /// Errors: usage (rows 0 or above 2^32 - 2, image not a power of two, repeat 0); no_device; limit_exceeded;
-/// out_of_memory; device_failure, also when a pixel differs.
+/// out_of_memory; cancelled; device_failure, also when a pixel differs.
 Result<PointsOutcome> run_points_bench(PointsRequest const& request);
 
 }  // namespace garuda::bench

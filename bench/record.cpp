@@ -75,8 +75,11 @@ std::string to_text(Record const& record, std::optional<CopyBandwidth> const& ba
                         bandwidth->what, format_rate(bandwidth->bytes_per_s));
   text += "\n";
   if (record.phases.empty()) return text;
-  text += "  phases:";
-  for (auto const& phase : record.phases) text += fmt::format(" {} {}", phase.name, format_ns(phase.ns));
+  text += "  phases [points or rows]:";
+  for (auto const& phase : record.phases) {
+    text += fmt::format(" {} {}", phase.name, format_ns(phase.ns));
+    if (phase.items > 0) text += fmt::format(" [{}]", to_row_count(phase.items));
+  }
   return text + "\n";
 }
 

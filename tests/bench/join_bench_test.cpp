@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <atomic>
 
 namespace garuda::bench {
 namespace {
@@ -65,6 +65,10 @@ TEST(JoinBench, RefusesBadRequests) {
   request.paths = {Path::cpu};
   request.floor = true;
   EXPECT_EQ(run_join_bench(request).error().code(), ErrorCode::usage);
+  request = small_request();
+  std::atomic<bool> const cancelled{true};
+  request.cancelled = &cancelled;
+  EXPECT_EQ(run_join_bench(request).error().code(), ErrorCode::cancelled);
   request = small_request();
   request.workload.match_ratio = 2;
   EXPECT_EQ(run_join_bench(request).error().code(), ErrorCode::usage);

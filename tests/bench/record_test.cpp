@@ -46,7 +46,7 @@ TEST(Record, OperationsOnOneTableHaveRows) {
 TEST(Record, TextNamesModeDeviceDriverRowsAndSpread) {
   auto const text = to_text(join_record(), CopyBandwidth{"host copy", 8e9});
   for (auto const* part : {"graphics", "a \"GPU\"", "driver 1.2", "end-to-end", "1000 x 3000 rows -> 3000", "verified",
-                           "2 us", "MAD", "7 samples", "2 Grows/s", "50 % of host copy", "build"})
+                           "2 us", "MAD", "7 samples", "2 Grows/s", "50 % of host copy", "build 700 ns [1000]"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
 }
 
