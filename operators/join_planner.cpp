@@ -175,6 +175,7 @@ struct Option {
   Candidate candidate;
   Sizing sizing;
   std::optional<std::size_t> device;
+  bool can_run = true;
 };
 
 Result<std::vector<Option>> list_options(JoinShape const& shape, std::span<DeviceFacts const> devices,
@@ -184,13 +185,13 @@ Result<std::vector<Option>> list_options(JoinShape const& shape, std::span<Devic
   for (std::size_t i = 0; i < devices.size(); ++i) {
     auto const& facts = devices[i];
     if (!facts.info->usable) {
-      all.push_back({{Path::graphics, facts.info->name, "", 0, facts.info->reason, {}}, {}, i});
+      all.push_back({{Path::graphics, facts.info->name, "", 0, facts.info->reason, {}}, {}, i, false});
       continue;
     }
     auto sizing = size_for_graphics(shape, options, *facts.traits);
     if (!sizing && requested == i) return propagate(std::move(sizing));
     if (!sizing) {
-      all.push_back({{Path::graphics, facts.info->name, "", 0, sizing.error().message(), {}}, {}, i});
+      all.push_back({{Path::graphics, facts.info->name, "", 0, sizing.error().message(), {}}, {}, i, false});
       continue;
     }
     auto candidate = price_graphics(shape, facts, *sizing);
@@ -206,7 +207,7 @@ bool is_allowed(Option const& option, std::span<DeviceFacts const> devices, Join
                 std::optional<std::size_t> requested) {
   if (option.candidate.path == Path::cpu)
     return options.path == Path::cpu || (options.path == Path::automatic && !options.device);
-  if (options.path == Path::cpu || option.candidate.estimated_ns == 0) return false;
+  if (options.path == Path::cpu || !option.can_run) return false;
   if (requested) return requested == option.device;
   return devices[*option.device].traits->type != vk::DeviceType::cpu;
 }

@@ -163,7 +163,9 @@ TEST_F(HashJoin, OrderedResultsLargerThanTheMemoryLimitStream) {
             reference::reference_join_table(left.view(), right.view(), on_keys(true)).rows);
   auto const stats = (*result)->stats();
   for (auto const& [name, value] : stats.counters)
-    if (name == "ordered_ranges") EXPECT_GT(value, 1U);
+    if (name == "ordered_ranges") {
+      EXPECT_GT(value, 1U);
+    }
 }
 
 TEST_F(HashJoin, CancellationEndsTheJoin) {

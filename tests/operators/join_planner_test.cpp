@@ -36,7 +36,7 @@ struct FakeDevice {
     traits.limits.point_size_range = {1.0F, 64.0F};
     traits.heaps = {{std::uint64_t{8} << 30, true}};
     traits.memory_types = {{0, true, true, true, true}};
-    traits.queue_families = {{0, 1, true, true, true, 64}};
+    traits.queue_families = {{0, 1, true, true, true, false, 64}};
     info.name = traits.name;
     info.kind = type == vk::DeviceType::discrete     ? DeviceKind::discrete
                 : type == vk::DeviceType::integrated ? DeviceKind::integrated
