@@ -1,0 +1,41 @@
+// The text form of GroupByTuning, for --tuning and for plans.
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "garuda/group_by.hpp"
+#include "operators/tuning_text.hpp"
+
+namespace garuda {
+namespace {
+
+using operators::Choice;
+using operators::choice_knob;
+using operators::number_knob;
+
+constexpr std::array kKeys{Choice{"auto", 0}, Choice{"packed", 1}, Choice{"words", 2}, Choice{"rowid", 3}};
+
+std::span<operators::Knob<GroupByTuning> const> knobs() {
+  static std::array const all{
+      choice_knob("address", operators::kAddressChoices, &GroupByTuning::address),
+      choice_knob("keys", kKeys, &GroupByTuning::keys),
+      choice_knob("counting", operators::kCountingChoices, &GroupByTuning::counting),
+      choice_knob("upload", operators::kUploadChoices, &GroupByTuning::upload),
+      number_knob("image", 1, 32'768, &GroupByTuning::image),
+      number_knob("spread", 1, 1024, &GroupByTuning::spread),
+      number_knob("radix_bits", 0, 16, &GroupByTuning::radix_bits, -1),
+      number_knob("slice_rows", 1, 1 << 24, &GroupByTuning::slice_rows),
+      number_knob("lanes", 1, 256, &GroupByTuning::lanes),
+      number_knob("chunk_rows", 1, 1 << 30, &GroupByTuning::chunk_rows),
+  };
+  return all;
+}
+
+}  // namespace
+
+Result<GroupByTuning> parse_group_by_tuning(std::string_view text) { return operators::parse_tuning(knobs(), text); }
+
+std::string to_string(GroupByTuning const& tuning) { return operators::print_tuning(knobs(), tuning); }
+
+}  // namespace garuda

@@ -1,0 +1,136 @@
+// The text form of a tuning, `key=value[,key=value…]`: one table of knobs serves parsing and printing.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "garuda/error.hpp"
+#include "garuda/run.hpp"
+
+namespace garuda::operators {
+
+/// A named value of an enumeration.
+struct Choice {
+  std::string_view name;
+  std::uint8_t value;
+};
+
+inline constexpr std::array kAddressChoices{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"direct", 2}};
+inline constexpr std::array kCountingChoices{Choice{"auto", 0}, Choice{"blend", 1}, Choice{"compute", 2}};
+inline constexpr std::array kUploadChoices{Choice{"auto", 0}, Choice{"map", 1}, Choice{"stage", 2},
+                                           Choice{"import", 3}};
+
+/// One key of the text form: either a list of choices or a range of integers.
+template <class Tuning>
+struct Knob {
+  std::string_view name;
+  std::span<Choice const> choices;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::int64_t automatic = 0;  ///< the value that leaves the choice to the planner
+  std::function<std::int64_t(Tuning const&)> get;
+  std::function<void(Tuning&, std::int64_t)> set;
+};
+
+template <class Tuning, class Member>
+Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices, Member Tuning::*member) {
+  return {name,
+          choices,
+          0,
+          0,
+          0,
+          [member](Tuning const& t) { return static_cast<std::int64_t>(t.*member); },
+          [member](Tuning& t, std::int64_t value) { t.*member = static_cast<Member>(value); }};
+}
+
+template <class Tuning, class Member>
+Knob<Tuning> number_knob(std::string_view name, std::int64_t low, std::int64_t high, Member Tuning::*member,
+                         std::int64_t automatic = 0) {
+  return {name,
+          {},
+          low,
+          high,
+          automatic,
+          [member](Tuning const& t) { return static_cast<std::int64_t>(t.*member); },
+          [member](Tuning& t, std::int64_t value) { t.*member = static_cast<Member>(value); }};
+}
+
+template <class Tuning>
+std::string allowed_values(Knob<Tuning> const& knob) {
+  if (knob.choices.empty()) return fmt::format("auto or {} to {}", knob.low, knob.high);
+  std::string text;
+  for (auto const& choice : knob.choices) text += fmt::format("{}{}", text.empty() ? "" : ", ", choice.name);
+  return text;
+}
+
+template <class Tuning>
+std::optional<std::int64_t> parse_value(Knob<Tuning> const& knob, std::string_view value) {
+  if (value == "auto") return knob.automatic;
+  for (auto const& choice : knob.choices)
+    if (choice.name == value) return choice.value;
+  if (!knob.choices.empty()) return std::nullopt;
+  std::int64_t number = 0;
+  auto const [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+  if (number < knob.low || number > knob.high) return std::nullopt;
+  return number;
+}
+
+template <class Tuning>
+Result<void> parse_setting(std::span<Knob<Tuning> const> knobs, std::string_view setting, Tuning& tuning) {
+  auto const equals = setting.find('=');
+  if (equals == std::string_view::npos)
+    return fail(ErrorCode::usage, fmt::format("tuning setting is not of the form key=value: {}", setting));
+  auto const name = setting.substr(0, equals);
+  auto const value = setting.substr(equals + 1);
+  for (auto const& knob : knobs) {
+    if (knob.name != name) continue;
+    auto const parsed = parse_value(knob, value);
+    if (!parsed)
+      return fail(ErrorCode::usage,
+                  fmt::format("tuning value of {} must be {}: {}", name, allowed_values(knob), value));
+    knob.set(tuning, *parsed);
+    return {};
+  }
+  std::string names;
+  for (auto const& knob : knobs) names += fmt::format("{}{}", names.empty() ? "" : ", ", knob.name);
+  return fail(ErrorCode::usage, fmt::format("tuning key must be one of {}: {}", names, name));
+}
+
+/// Parses `text` by `knobs`. Errors: usage, naming the key or value and what is allowed.
+template <class Tuning>
+Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_view text) {
+  Tuning tuning;
+  while (!text.empty()) {
+    auto const comma = text.find(',');
+    GARUDA_TRY(parse_setting(knobs, text.substr(0, comma), tuning));
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+  }
+  return tuning;
+}
+
+/// What differs from the automatic values.
+template <class Tuning>
+std::string print_tuning(std::span<Knob<Tuning> const> knobs, Tuning const& tuning) {
+  std::string text;
+  for (auto const& knob : knobs) {
+    auto const value = knob.get(tuning);
+    if (value == knob.automatic) continue;
+    auto const separator = text.empty() ? "" : ",";
+    if (knob.choices.empty())
+      text += fmt::format("{}{}={}", separator, knob.name, value);
+    else
+      text += fmt::format("{}{}={}", separator, knob.name, knob.choices[static_cast<std::size_t>(value)].name);
+  }
+  return text;
+}
+
+}  // namespace garuda::operators
