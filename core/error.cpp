@@ -6,14 +6,22 @@ namespace garuda {
 
 std::string_view to_string(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::usage: return "usage";
-    case ErrorCode::invalid_input: return "invalid_input";
-    case ErrorCode::no_device: return "no_device";
-    case ErrorCode::out_of_memory: return "out_of_memory";
-    case ErrorCode::limit_exceeded: return "limit_exceeded";
-    case ErrorCode::output: return "output";
-    case ErrorCode::device_failure: return "device_failure";
-    case ErrorCode::cancelled: return "cancelled";
+    case ErrorCode::usage:
+      return "usage";
+    case ErrorCode::invalid_input:
+      return "invalid_input";
+    case ErrorCode::no_device:
+      return "no_device";
+    case ErrorCode::out_of_memory:
+      return "out_of_memory";
+    case ErrorCode::limit_exceeded:
+      return "limit_exceeded";
+    case ErrorCode::output:
+      return "output";
+    case ErrorCode::device_failure:
+      return "device_failure";
+    case ErrorCode::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }
