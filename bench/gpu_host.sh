@@ -10,12 +10,17 @@
 #   VULKAN_DEBS      .deb files, separated by spaces, unpacked into / when the machine has no Vulkan loader (else the
 #                    bundle's own loader serves)
 #   VK_DRIVER_FILES  manifest of the Vulkan driver, where the loader does not find it by itself
-#   DEVICE           device to use (default 0); POWERS, row counts 2^N of the joins (default "20 22 24");
-#                    REPEAT, samples (default 7); SECONDS_EACH, limit of one program (default 120); SKIP_TESTS=1
+#   DEVICE           device to use (default 0)
+#   POWERS           row counts 2^N of the joins (default "20 22 24")
+#   POINTS           points of the bare draws (default 16M)
+#   REPEAT           samples (default 7)
+#   SECONDS_EACH     limit of one program (default 120)
+#   SKIP_TESTS       1: benchmarks only
 set -uo pipefail
 
 readonly device=${DEVICE:-0}
 readonly powers=${POWERS:-20 22 24}
+readonly points=${POINTS:-16M}
 readonly repeat=${REPEAT:-7}
 readonly seconds_each=${SECONDS_EACH:-120}
 failures=0
@@ -99,7 +104,7 @@ bench_points() {
   for image in 1024 4096; do
     for order in random pixel; do
       for blend in none add; do
-        bench points.jsonl points --rows 16M --image "$image" --order "$order" --blend "$blend" --device "$device"
+        bench points.jsonl points --rows "$points" --image "$image" --order "$order" --blend "$blend" --device "$device"
       done
     done
   done

@@ -74,7 +74,7 @@ Result<Series> verify(Engine& engine, JoinTables const& tables, ReferenceJoin co
                       JoinBenchRequest const& request, Path path) {
   Series series;
   series.options.path = path;
-  series.options.device = request.device;
+  if (path != Path::cpu) series.options.device = request.device;
   series.options.tuning = request.tuning;
   // Only the pixels of direct addresses are known without running the join.
   if (request.floor && path == Path::graphics && request.tuning.address == Address::automatic)

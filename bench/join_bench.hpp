@@ -19,7 +19,7 @@ namespace garuda::bench {
 struct JoinBenchRequest {
   JoinWorkload workload;
   std::vector<Path> paths{Path::automatic};
-  std::optional<std::string> device;  ///< as JoinOptions::device
+  std::optional<std::string> device;  ///< as JoinOptions::device, of every path but cpu
   JoinTuning tuning;
   std::uint32_t threads = 0;  ///< 0: all
   std::uint32_t repeat = 7;
