@@ -4,14 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
-#include "vk_runtime/device_traits.hpp"
+#include "operators/path_choice.hpp"
 
 namespace garuda::operators {
 
@@ -28,22 +25,6 @@ struct JoinShape {
   std::uint32_t threads = 1;
   std::uint64_t free_host_bytes = 0;  ///< 0: not known
 };
-
-/// A device as the planner sees it.
-struct DeviceFacts {
-  DeviceInfo const* info = nullptr;
-  vk::DeviceTraits const* traits = nullptr;
-};
-
-/// Rates that price a device, in items per second; defaults by kind of device until it is calibrated.
-struct DeviceRates {
-  double points_per_s = 0;      ///< points drawn
-  double pixels_per_s = 0;      ///< pixels cleared or scanned
-  double copy_bytes_per_s = 0;  ///< each way between host and device
-};
-
-/// Rates assumed of a device that has not been measured, by its type. Sources: docs/design.md, Rates.
-DeviceRates default_rates(vk::DeviceType type) noexcept;
 
 /// The decision, with what the driver needs beside the printable part.
 struct JoinPlan {

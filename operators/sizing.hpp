@@ -1,0 +1,43 @@
+// Sizes that every operator's planner decides.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "operators/key_span.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::operators {
+
+/// Width and height of the largest hash image unless tuned (GARUDA §5).
+inline constexpr std::uint32_t kImageEdge = 4096;
+inline constexpr std::uint64_t kSmallestDeviceSliceRows = 4096;
+inline constexpr std::uint64_t kLargestChunkRows = std::uint64_t{1} << 19;
+inline constexpr std::uint64_t kSmallestChunkRows = 1024;
+/// Rows per second and thread that the host encodes and partitions, before calibration: measured with one thread of a
+/// 2-core x86-64 virtual machine.
+inline constexpr double kEncodePartitionRows = 40e6;
+
+/// How a path cuts the work.
+template <class Tuning>
+struct Sizing {
+  Tuning tuning;
+  std::uint32_t radix_bits = 0;
+  std::uint32_t lanes = 1;
+  std::uint64_t slice_rows = kMaxPassRows;
+  std::uint64_t device_bytes = 0;
+};
+
+/// Smallest radix bits that bring `rows` to at most `target` a partition.
+constexpr std::uint32_t radix_bits_for(std::uint64_t rows, std::uint64_t target) noexcept {
+  std::uint32_t bits = 0;
+  while (bits < partition::kMaxRadixBits && (rows >> bits) > target) ++bits;
+  return bits;
+}
+
+/// Rows of a chunk when each takes `row_bytes` of the `free_bytes` left.
+constexpr std::uint64_t chunk_rows_for(std::uint64_t free_bytes, std::uint64_t row_bytes) noexcept {
+  return std::clamp(free_bytes / 4 / row_bytes, kSmallestChunkRows, kLargestChunkRows);
+}
+
+}  // namespace garuda::operators
