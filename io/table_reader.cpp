@@ -15,6 +15,7 @@
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
 #include "io/system_message.hpp"
+#include "io/view_columns.hpp"
 
 namespace garuda::io {
 namespace {
@@ -30,9 +31,10 @@ Result<InputFile> open_input(std::filesystem::path const& path) {
   if (descriptor < 0) return tl::unexpected(unreadable(input.path, system_message(errno)));
   struct stat status {};
   bool const known = ::fstat(descriptor, &status) == 0;
-  if (!known || !S_ISREG(status.st_mode)) {
+  if (!known || !S_ISREG(status.st_mode) || status.st_size == 0) {
     auto reason = !known                    ? system_message(errno)
                   : S_ISDIR(status.st_mode) ? "it is a folder"
+                  : S_ISREG(status.st_mode) ? "it is empty"
                                             : "it is not a regular file";
     ::close(descriptor);
     return tl::unexpected(unreadable(input.path, std::move(reason)));
@@ -128,7 +130,10 @@ arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches) {
 
 std::shared_ptr<arrow::Schema> select(arrow::Schema const& schema, std::vector<int> const& columns) {
   arrow::FieldVector fields;
-  for (int const column : columns) fields.push_back(plain_field(*schema.field(column)));
+  for (int const column : columns) {
+    auto const field = plain_field(*schema.field(column));
+    fields.push_back(field->WithType(offset_layout(field->type())));
+  }
   return arrow::schema(std::move(fields));
 }
 
@@ -148,7 +153,8 @@ Result<std::vector<FileField>> read_fields(std::filesystem::path const& path) {
   GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
   std::vector<FileField> fields;
   for (auto const& field : reader->schema()->fields()) {
-    auto const plain = plain_field(*field);
+    auto plain = plain_field(*field);
+    plain = plain->WithType(offset_layout(plain->type()));
     FileField file_field{field->name(), field->type()->ToString(), std::nullopt};
     if (plain->type()->id() == arrow::Type::NA && format_of(path) == FileFormat::csv) {
       file_field.field = Field{field->name(), DataType{TypeId::utf8}};
@@ -173,6 +179,7 @@ Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& o
   GARUDA_TRY_ASSIGN(auto batches, reader->read(*columns, options));
   for (auto& batch : batches) batch = plain_batch(*batch);
   GARUDA_ARROW_TRY(validate(batches, options), ErrorCode::invalid_input, sentence);
+  GARUDA_ARROW_TRY_ASSIGN(batches, to_offset_layout(std::move(batches)), ErrorCode::invalid_input, sentence);
   GARUDA_ARROW_TRY_ASSIGN(batches, unify_dictionaries(std::move(batches)), ErrorCode::invalid_input, sentence);
   // The types of a CSV file are known only now.
   if (!batches.empty()) schema = batches.front()->schema();

@@ -201,7 +201,7 @@ TEST_F(RoundTrip, RowGroupsAreBounded) {
 TEST_F(RoundTrip, OnlyChosenColumnsAreRead) {
   auto const rows = batch({{"a", array(arrow::int32(), "[1, 2]")},
                            {"list", array(arrow::list(arrow::int32()), "[[1], [2, 3]]")},
-                           {"view", array(arrow::utf8_view(), R"(["x", "y"])")},
+                           {"names", array(arrow::list(arrow::utf8()), R"([["x"], ["y"]])")},
                            {"b", array(arrow::utf8(), R"(["x", "y"])")},
                            {"s", array(arrow::struct_({arrow::field("x", arrow::int32())}), "[[1], [2]]")},
                            {"c", array(arrow::int8(), "[1, 2]")}});
@@ -260,6 +260,40 @@ TEST_F(RoundTrip, DictionariesOfBatchesAreUnified) {
     text += static_cast<arrow::DictionaryScalar const&>(*value).GetEncodedValue().ValueOrDie()->ToString();
   }
   EXPECT_EQ(text, "abac");
+}
+
+TEST_F(RoundTrip, ViewsBecomeOffsets) {
+  auto const* const text = R"(["short", null, "longer than the twelve bytes of a view", ""])";
+  auto const* const bytes = R"(["a", "longer than the twelve bytes of a view", null, ""])";
+  auto const rows = batch({{"u", array(arrow::utf8_view(), text)},
+                           {"b", array(arrow::binary_view(), bytes)},
+                           {"i", array(arrow::int32(), "[1, 2, 3, null]")}});
+  auto const expected = arrow::Table::FromRecordBatches({batch({{"u", array(arrow::large_utf8(), text)},
+                                                                {"b", array(arrow::large_binary(), bytes)},
+                                                                {"i", array(arrow::int32(), "[1, 2, 3, null]")}})})
+                            .ValueOrDie();
+  auto sink = arrow::io::FileOutputStream::Open((folder_ / "x.arrow").string()).ValueOrDie();
+  auto writer = arrow::ipc::MakeFileWriter(sink, rows->schema()).ValueOrDie();
+  ASSERT_TRUE(writer->WriteRecordBatch(*rows).ok() && writer->Close().ok() && sink->Close().ok());
+  sink = arrow::io::FileOutputStream::Open((folder_ / "x.parquet").string()).ValueOrDie();
+  // With the Arrow schema in the file, the columns are read as views again.
+  auto const properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+  ASSERT_TRUE(parquet::arrow::WriteTable(*arrow::Table::FromRecordBatches({rows}).ValueOrDie(),
+                                         arrow::default_memory_pool(), sink, 2, parquet::default_writer_properties(),
+                                         properties)
+                  .ok());
+  ASSERT_TRUE(sink->Close().ok());
+  for (auto const* name : {"x.arrow", "x.parquet"}) {
+    SCOPED_TRACE(name);
+    auto const table = read_table(folder_ / name);
+    ASSERT_TRUE(table) << table.error().describe();
+    EXPECT_TRUE(to_arrow(*table)->Equals(*expected)) << to_arrow(*table)->ToString();
+    auto const fields = read_fields(folder_ / name);
+    ASSERT_TRUE(fields) << fields.error().describe();
+    ASSERT_TRUE((*fields)[0].field && (*fields)[1].field);
+    EXPECT_EQ((*fields)[0].field->type.id, TypeId::large_utf8);
+    EXPECT_EQ((*fields)[1].field->type.id, TypeId::large_binary);
+  }
 }
 
 }  // namespace
