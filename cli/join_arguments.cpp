@@ -68,7 +68,7 @@ Result<std::vector<ColumnRef>> parse_columns(std::string_view text) {
 
 Result<StatsFormat> parse_stats(std::string_view text) {
   if (text.empty()) return StatsFormat::none;
-  if (text == "table" || text == "true") return StatsFormat::table;
+  if (text == "true") return StatsFormat::table;  // what a flag without a value holds
   if (text == "json") return StatsFormat::json;
   return fail(ErrorCode::usage, fmt::format("--stats wants json, or nothing: '{}'", text));
 }
@@ -117,17 +117,16 @@ void add_run_options(CLI::App& app, JoinArguments& arguments) {
   app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")
       ->type_name("DEVICE");
   app.add_option("--tuning", arguments.tuning,
-                 "how, at the same result: address=hash|direct, storage=stack|runs, probe=instanced|output|atomic, "
-                 "image=N, … separated by commas")
+                 "how it is computed, comma-separated, such as address=hash|direct,storage=stack|runs,image=4096")
       ->type_name("KEY=VALUE,…");
   app.add_option("--memory-limit", arguments.memory_limit, "host memory beside the inputs: 256MiB, 1GB, 2e9")
       ->type_name("SIZE");
   app.add_option("--device-memory-limit", arguments.device_memory_limit, "device memory")->type_name("SIZE");
   app.add_option("--threads", arguments.threads, "threads of the CPU (default: all)")
-      ->type_name("N")
-      ->check(CLI::Range(1U, kMostThreads));
+      ->check(CLI::Range(1U, kMostThreads))
+      ->option_text("N");
   // A flag, so that it never takes the argument that follows it for its value.
-  app.add_flag("--stats{table}", arguments.stats,
+  app.add_flag("--stats", arguments.stats,
                "statistics to standard error: a table, or with --stats=json one JSON object as the last line");
   app.add_flag("--quiet", arguments.quiet, "neither progress nor diagnostics");
 }

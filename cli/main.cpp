@@ -4,6 +4,8 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -37,6 +39,11 @@ int parse_and_run(int argc, char const* const* argv) {
   } catch (CLI::Success const& help_or_version) {
     app.exit(help_or_version);
     return 0;
+  } catch (CLI::RequiredError const& error) {
+    auto const unknown = app.remaining();
+    auto sentence = unknown.empty() ? fmt::format("{} (see --help)", error.what())
+                                    : fmt::format("unknown command (see --help): {}", unknown.front());
+    return garuda::cli::report(Error(ErrorCode::usage, std::move(sentence)));
   } catch (CLI::ParseError const& error) {
     return garuda::cli::report(Error(ErrorCode::usage, fmt::format("{} (see --help)", error.what())));
   }

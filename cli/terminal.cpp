@@ -5,7 +5,8 @@
 
 #include <cerrno>
 #include <limits>
-#include <system_error>
+
+#include "io/system_message.hpp"
 
 namespace garuda::cli {
 namespace {
