@@ -1,0 +1,219 @@
+#include "operators/cpu/cpu_aggregates.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include "core/ordered_value.hpp"
+#include "core/wide_integer.hpp"
+#include "operators/float_parts.hpp"
+#include "partition/parallel_blocks.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using Ids = std::span<std::uint32_t const>;
+
+bool is_valid(AggregateInput const& input, std::uint64_t row) {
+  return input.validity.empty() || ((input.validity[row / 32] >> (row % 32)) & 1) != 0;
+}
+
+/// Calls body(row, group) for every row with a value. Errors: cancelled.
+template <class Body>
+Result<void> for_values(AggregateInput const& input, Ids ids, Control const* control, Body body) {
+  for (std::uint64_t first = 0; first < ids.size(); first += partition::kBlockRows) {
+    GARUDA_TRY(partition::check_cancelled(control));
+    auto const last = std::min<std::uint64_t>(first + partition::kBlockRows, ids.size());
+    for (auto row = first; row < last; ++row)
+      if (is_valid(input, row)) body(row, ids[row]);
+  }
+  return {};
+}
+
+template <class T>
+T value_at(AggregateInput const& input, std::uint64_t row) {
+  T value;
+  std::memcpy(&value, reinterpret_cast<std::byte const*>(input.values.data()) + row * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Calls visit with a null pointer to the C++ type of a value.
+template <class Visitor>
+auto visit_kind(ValueKind kind, Visitor const& visit) {
+  switch (kind) {
+    case ValueKind::int32:
+      return visit(static_cast<std::int32_t*>(nullptr));
+    case ValueKind::uint32:
+      return visit(static_cast<std::uint32_t*>(nullptr));
+    case ValueKind::int64:
+      return visit(static_cast<std::int64_t*>(nullptr));
+    case ValueKind::uint64:
+      return visit(static_cast<std::uint64_t*>(nullptr));
+    case ValueKind::int128:
+      return visit(static_cast<Int128*>(nullptr));
+    case ValueKind::float32:
+      return visit(static_cast<float*>(nullptr));
+    case ValueKind::float64:
+      return visit(static_cast<double*>(nullptr));
+    case ValueKind::none:
+      break;
+  }
+  throw LogicError("counts alone have no values");
+}
+
+/// sum += value, in `words` words of two's complement.
+void add_wide(std::uint64_t* sum, Int128 value) {
+  auto const high = static_cast<std::uint64_t>(value >> 64);
+  auto const sign = static_cast<std::uint64_t>(value >> 127);
+  std::uint64_t const addend[4] = {static_cast<std::uint64_t>(value), high, sign, sign};
+  std::uint64_t carry = 0;
+  for (int w = 0; w < 4; ++w) {
+    auto const total = UInt128{sum[w]} + addend[w] + carry;
+    sum[w] = static_cast<std::uint64_t>(total);
+    carry = static_cast<std::uint64_t>(total >> 64);
+  }
+}
+
+template <class T>
+Result<void> sum_integers(AggregateInput const& input, Ids ids, Control const* control, AggregateState& state) {
+  if constexpr (std::is_same_v<T, Int128>) {
+    return for_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+      add_wide(&state.sums[std::uint64_t{group} * 4], value_at<Int128>(input, row));
+    });
+  } else {
+    std::vector<Int128> sums(state.sums.size() / 2);
+    GARUDA_TRY(for_values(input, ids, control,
+                          [&](std::uint64_t row, std::uint32_t group) { sums[group] += value_at<T>(input, row); }));
+    for (std::size_t g = 0; g < sums.size(); ++g) {
+      state.sums[2 * g] = static_cast<std::uint64_t>(sums[g]);
+      state.sums[2 * g + 1] = static_cast<std::uint64_t>(sums[g] >> 64);
+    }
+    return {};
+  }
+}
+
+/// First and last window that the values of a group touch; first > last: none.
+struct WindowRange {
+  std::uint8_t first = std::numeric_limits<std::uint8_t>::max();
+  std::uint8_t last = 0;
+};
+
+template <class T>
+Result<void> sum_floats(AggregateInput const& input, Ids ids, std::uint64_t num_groups, Control const* control,
+                        FloatSums& sums) {
+  sums.flags.assign(num_groups, 0);
+  sums.first_window.assign(num_groups, 0);
+  sums.offsets.assign(num_groups + 1, 0);
+  std::vector<WindowRange> ranges(num_groups);
+  GARUDA_TRY(for_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+    auto const parts = split_float(value_at<T>(input, row));
+    if (parts.is_nan) sums.flags[group] |= FloatSums::kNan;
+    if (parts.is_infinite)
+      sums.flags[group] |= parts.negative ? FloatSums::kNegativeInfinity : FloatSums::kPositiveInfinity;
+    if (parts.magnitude == 0) return;
+    auto const highest = parts.position + static_cast<std::uint32_t>(std::bit_width(parts.magnitude)) - 1;
+    auto& range = ranges[group];
+    range.first = std::min(range.first, static_cast<std::uint8_t>(parts.position / 64));
+    range.last = std::max(range.last, static_cast<std::uint8_t>(highest / 64));
+  }));
+  for (std::size_t g = 0; g < num_groups; ++g) {
+    auto const any = ranges[g].first <= ranges[g].last;
+    sums.first_window[g] = any ? ranges[g].first : std::uint8_t{0};
+    sums.offsets[g + 1] = sums.offsets[g] + (any ? 1U + ranges[g].last - ranges[g].first : 0U);
+  }
+  std::vector<Int128> windows(sums.offsets.back());
+  GARUDA_TRY(for_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+    auto const parts = split_float(value_at<T>(input, row));
+    if (parts.magnitude == 0) return;
+    auto const shifted = UInt128{parts.magnitude} << (parts.position % 64);
+    auto const low = static_cast<Int128>(static_cast<std::uint64_t>(shifted));
+    auto const high = static_cast<Int128>(static_cast<std::uint64_t>(shifted >> 64));
+    auto* const window = &windows[sums.offsets[group] + parts.position / 64 - sums.first_window[group]];
+    window[0] += parts.negative ? -low : low;
+    if (high != 0) window[1] += parts.negative ? -high : high;
+  }));
+  sums.windows.resize(windows.size() * 2);
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    sums.windows[2 * w] = static_cast<std::uint64_t>(windows[w]);
+    sums.windows[2 * w + 1] = static_cast<std::uint64_t>(windows[w] >> 64);
+  }
+  return {};
+}
+
+/// The order-preserving unsigned map of a value.
+template <class T>
+UInt128 ordered(T value) {
+  if constexpr (std::is_same_v<T, Int128>)
+    return static_cast<UInt128>(value) ^ (UInt128{1} << 127);
+  else if constexpr (std::is_floating_point_v<T>)
+    return ordered_from_bits(canonical_bits(value));
+  else if constexpr (std::is_signed_v<T>)
+    return ordered_signed(static_cast<std::make_unsigned_t<T>>(value));
+  else
+    return value;
+}
+
+/// `words`: of an extreme. Minima start from all ones, maxima from 0.
+template <class T>
+Result<void> find_extremes(AggregateInput const& input, Ids ids, Control const* control, AggregateState& state) {
+  using Ordered = std::conditional_t<std::is_same_v<T, Int128>, UInt128, std::uint64_t>;
+  auto const words = sizeof(Ordered) / 8;
+  auto const find = [&](std::vector<std::uint64_t>& extremes, Ordered start, auto better) -> Result<void> {
+    std::vector<Ordered> best(extremes.size() / words, start);
+    GARUDA_TRY(for_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+      auto const value = static_cast<Ordered>(ordered(value_at<T>(input, row)));
+      if (better(value, best[group])) best[group] = value;
+    }));
+    std::memcpy(extremes.data(), best.data(), best.size() * sizeof(Ordered));
+    return {};
+  };
+  if ((input.states & kMinState) != 0)
+    GARUDA_TRY(find(state.minima, static_cast<Ordered>(~Ordered{0}), [](auto a, auto b) { return a < b; }));
+  if ((input.states & kMaxState) != 0) GARUDA_TRY(find(state.maxima, Ordered{0}, [](auto a, auto b) { return a > b; }));
+  return {};
+}
+
+template <class T>
+Result<void> fill_states(AggregateInput const& input, Ids ids, std::uint64_t num_groups, Control const* control,
+                         AggregateState& state) {
+  if ((input.states & kMinState) != 0) state.minima.resize(num_groups * extreme_words(input.kind));
+  if ((input.states & kMaxState) != 0) state.maxima.resize(num_groups * extreme_words(input.kind));
+  GARUDA_TRY(find_extremes<T>(input, ids, control, state));
+  if ((input.states & kSumState) == 0) return {};
+  if constexpr (std::is_floating_point_v<T>) {
+    return sum_floats<T>(input, ids, num_groups, control, state.float_sums);
+  } else {
+    state.sums.assign(num_groups * sum_words(input.kind), 0);
+    return sum_integers<T>(input, ids, control, state);
+  }
+}
+
+Result<AggregateState> aggregate(AggregateInput const& input, Ids ids, std::uint64_t num_groups,
+                                 Control const* control) {
+  AggregateState state;
+  if ((input.states & kCountState) != 0) {
+    state.counts.assign(num_groups, 0);
+    GARUDA_TRY(for_values(input, ids, control, [&](std::uint64_t, std::uint32_t group) { ++state.counts[group]; }));
+  }
+  if (input.kind == ValueKind::none) return state;
+  GARUDA_TRY(
+      visit_kind(input.kind, [&]<class T>(T*) { return fill_states<T>(input, ids, num_groups, control, state); }));
+  return state;
+}
+
+}  // namespace
+
+Result<AggregateState> aggregate_rows(AggregateInput const& input, std::span<std::uint32_t const> ids,
+                                      std::uint64_t num_groups, Control const* control) {
+  try {
+    return aggregate(input, ids, num_groups, control);
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory for the aggregates of a slice");
+  }
+}
+
+}  // namespace garuda::operators
