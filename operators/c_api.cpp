@@ -1,0 +1,202 @@
+// The C ABI over the C++ API: one translation of errors, one of options.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "garuda/arrow_c.hpp"
+#include "garuda/engine.hpp"
+#include "garuda/garuda.h"
+
+struct garuda_engine {
+  garuda::Engine engine;
+};
+
+struct garuda_cancellation {
+  std::atomic<bool> cancelled{false};
+};
+
+namespace {
+
+using garuda::ErrorCode;
+using garuda::Result;
+
+int code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::usage:
+      return GARUDA_USAGE;
+    case ErrorCode::invalid_input:
+      return GARUDA_INVALID_INPUT;
+    case ErrorCode::no_device:
+      return GARUDA_NO_DEVICE;
+    case ErrorCode::out_of_memory:
+      return GARUDA_OUT_OF_MEMORY;
+    case ErrorCode::limit_exceeded:
+      return GARUDA_LIMIT_EXCEEDED;
+    case ErrorCode::output:
+      return GARUDA_OUTPUT;
+    case ErrorCode::device_failure:
+      return GARUDA_DEVICE_FAILURE;
+    case ErrorCode::cancelled:
+      return GARUDA_CANCELLED;
+  }
+  return GARUDA_LOGIC_ERROR;
+}
+
+int report(int code, char const* sentence, char** error) {
+  if (error != nullptr) *error = ::strdup(sentence);
+  return code;
+}
+
+/// Runs `call`, a Result<void>, and turns every way it can fail into a code and a sentence. No exception passes.
+template <class Call>
+int translated(char** error, Call call) {
+  try {
+    Result<void> const result = call();
+    if (result) return GARUDA_OK;
+    return report(code_of(result.error().code()), result.error().describe().c_str(), error);
+  } catch (std::bad_alloc const&) {
+    return report(GARUDA_OUT_OF_MEMORY, "out of host memory", error);
+  } catch (std::exception const& exception) {
+    return report(GARUDA_LOGIC_ERROR, exception.what(), error);
+  }
+}
+
+/// A join's result together with the tables it reads.
+class OwningJoin final : public garuda::BatchStream {
+ public:
+  OwningJoin(garuda::Table left, garuda::Table right) : left_(std::move(left)), right_(std::move(right)) {}
+
+  Result<void> start(garuda::Engine& engine, garuda::JoinSpec const& spec, garuda::JoinOptions const& options) {
+    GARUDA_TRY_ASSIGN(result_, engine.join(left_.view(), right_.view(), spec, options));
+    return {};
+  }
+
+  garuda::Schema const& schema() const noexcept override { return result_->schema(); }
+  Result<std::optional<garuda::Batch>> next() override { return result_->next(); }
+
+ private:
+  garuda::Table left_;
+  garuda::Table right_;
+  std::unique_ptr<garuda::JoinResult> result_;  // last: views the tables
+};
+
+struct Inputs {
+  garuda::Table left;
+  garuda::Table right;
+};
+
+/// Reads both streams to their end and releases them, the right one also when the left one fails.
+Result<Inputs> read_inputs(ArrowArrayStream* left, ArrowArrayStream* right) {
+  auto left_table = garuda::import_arrow(left);
+  auto right_table = garuda::import_arrow(right);
+  if (!left_table) return tl::unexpected(std::move(left_table).error().wrap("the left table cannot be read"));
+  if (!right_table) return tl::unexpected(std::move(right_table).error().wrap("the right table cannot be read"));
+  return Inputs{std::move(*left_table), std::move(*right_table)};
+}
+
+Result<garuda::ColumnRef> parse_column(std::string_view text) {
+  for (auto const& [prefix, side] : {std::pair{std::string_view("left."), garuda::Side::left},
+                                     std::pair{std::string_view("right."), garuda::Side::right}})
+    if (text.substr(0, prefix.size()) == prefix)
+      return garuda::ColumnRef{side, std::string(text.substr(prefix.size()))};
+  return garuda::fail(ErrorCode::usage, fmt::format("a result column is left.NAME or right.NAME: {}", text));
+}
+
+Result<garuda::JoinSpec> spec_of(garuda_join_options const& options) {
+  if (options.left_key == nullptr || options.right_key == nullptr)
+    return garuda::fail(ErrorCode::usage, "the join options name no key columns");
+  garuda::JoinSpec spec;
+  spec.on = {{options.left_key, options.right_key}};
+  spec.ordered = options.ordered != 0;
+  if (options.columns == nullptr) return spec;
+  spec.columns.emplace();
+  for (std::size_t i = 0; i < options.num_columns; ++i) {
+    GARUDA_TRY_ASSIGN(auto column, parse_column(options.columns[i]));
+    spec.columns->push_back(std::move(column));
+  }
+  return spec;
+}
+
+Result<garuda::JoinOptions> options_of(garuda_join_options const& options) {
+  garuda::JoinOptions result;
+  GARUDA_TRY_ASSIGN(result.path, garuda::parse_path(options.path == nullptr ? "auto" : options.path));
+  GARUDA_TRY_ASSIGN(result.tuning, garuda::parse_join_tuning(options.tuning == nullptr ? "" : options.tuning));
+  if (options.device != nullptr) result.device = options.device;
+  result.memory_limit_bytes = options.memory_limit_bytes;
+  result.device_memory_limit_bytes = options.device_memory_limit_bytes;
+  result.threads = options.threads;
+  if (options.cancellation != nullptr) result.control.cancelled = &options.cancellation->cancelled;
+  return result;
+}
+
+/// What both entry points check and read before they differ.
+template <class Run>
+int with_inputs(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream* right,
+                garuda_join_options const* options, char** error, Run run) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(left != nullptr && right != nullptr);
+    GARUDA_TRY_ASSIGN(auto inputs, read_inputs(left, right));
+    GARUDA_EXPECTS(engine != nullptr && options != nullptr);
+    if (options->size != sizeof(garuda_join_options))
+      return garuda::fail(ErrorCode::usage, fmt::format("size of the join options must be {}: {}",
+                                                        sizeof(garuda_join_options), options->size));
+    GARUDA_TRY_ASSIGN(auto const spec, spec_of(*options));
+    GARUDA_TRY_ASSIGN(auto const join_options, options_of(*options));
+    return run(std::move(inputs), spec, join_options);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+garuda_cancellation* garuda_cancellation_create(void) { return new (std::nothrow) garuda_cancellation; }
+
+void garuda_cancellation_set(garuda_cancellation* cancellation) { cancellation->cancelled = true; }
+
+void garuda_cancellation_destroy(garuda_cancellation* cancellation) { delete cancellation; }
+
+int garuda_engine_create(garuda_engine** engine, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(engine != nullptr);
+    GARUDA_TRY_ASSIGN(auto created, garuda::Engine::create());
+    *engine = new garuda_engine{std::move(created)};
+    return {};
+  });
+}
+
+void garuda_engine_destroy(garuda_engine* engine) { delete engine; }
+
+int garuda_join(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream* right,
+                garuda_join_options const* options, ArrowArrayStream* out, char** error) {
+  return with_inputs(engine, left, right, options, error,
+                     [&](Inputs inputs, garuda::JoinSpec const& spec, garuda::JoinOptions const& how) -> Result<void> {
+                       GARUDA_EXPECTS(out != nullptr);
+                       auto join = std::make_unique<OwningJoin>(std::move(inputs.left), std::move(inputs.right));
+                       GARUDA_TRY(join->start(engine->engine, spec, how));
+                       garuda::export_arrow(std::move(join), out);
+                       return {};
+                     });
+}
+
+int garuda_join_count(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream* right,
+                      garuda_join_options const* options, uint64_t* rows, char** error) {
+  return with_inputs(engine, left, right, options, error,
+                     [&](Inputs inputs, garuda::JoinSpec const& spec, garuda::JoinOptions const& how) -> Result<void> {
+                       GARUDA_EXPECTS(rows != nullptr);
+                       GARUDA_TRY_ASSIGN(auto const counted,
+                                         engine->engine.join_count(inputs.left.view(), inputs.right.view(), spec, how));
+                       *rows = counted.rows;
+                       return {};
+                     });
+}
+
+void garuda_string_free(char* text) { std::free(text); }
+
+}  // extern "C"
