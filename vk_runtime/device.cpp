@@ -98,7 +98,13 @@ Result<VkDevice> create_handle(PhysicalDevice const& physical, std::uint32_t gra
 
 Result<void> Queue::submit(VkSubmitInfo2 const& info) {
   std::lock_guard const lock(mutex_);
+  used_ = true;
   return check(device_.fn->vkQueueSubmit2(queue_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
+}
+
+bool Queue::used() const {
+  std::lock_guard const lock(mutex_);
+  return used_;
 }
 
 Result<std::unique_ptr<Device>> Device::create(Instance const& instance, PhysicalDevice const& physical,
@@ -138,8 +144,11 @@ void Device::open_queues(std::uint32_t graphics_queues) {
 }
 
 Device::~Device() {
-  // On a lost device this fails, and then there is nothing left to wait for.
-  if (handle_) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
+  // A device that only compiled has nothing to wait for, and RADV's null device cannot even do that.
+  bool used = transfer_queue_ && transfer_queue_->used();
+  for (auto const& queue : graphics_queues_) used = used || queue->used();
+  // On a lost device this fails, and then there is nothing left to wait for either.
+  if (used) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
 }
 
 Result<void> Device::wait_idle() { return check(fn_.vkDeviceWaitIdle(handle()), "vkDeviceWaitIdle"); }

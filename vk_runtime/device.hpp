@@ -35,12 +35,15 @@ class Queue {
 
   /// Submits under the queue's lock. Thread-safe, does not wait.
   Result<void> submit(VkSubmitInfo2 const& info);
+  /// Whether anything was submitted to it. Thread-safe.
+  bool used() const;
 
  private:
   DeviceHandle device_;
   VkQueue queue_;
   std::uint32_t family_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  bool used_ = false;
 };
 
 /// Owner of a VkDevice. Does not move; outlives everything made from it. Thread-safe.
@@ -53,7 +56,7 @@ class Device {
 
   Device(Device const&) = delete;
   Device& operator=(Device const&) = delete;
-  /// Waits until the device is idle.
+  /// Waits until the device is idle, if it ever had work.
   ~Device();
 
   VkDevice handle() const noexcept { return handle_.get(); }

@@ -63,24 +63,43 @@ Requirements requirements_of(Device const& device, VkImage image) {
 
 }  // namespace
 
-ArenaToken::ArenaToken(MemoryArena& arena) noexcept : arena_(&arena) { ++arena.live_; }
-ArenaToken::ArenaToken(ArenaToken&& other) noexcept : arena_(std::exchange(other.arena_, nullptr)) {}
-ArenaToken& ArenaToken::operator=(ArenaToken&& other) noexcept {
+ArenaOwner::ArenaOwner(MemoryArena& arena, ArenaResource resource) noexcept
+    : arena_(&arena), resource_(std::move(resource)) {
+  ++arena.live_;
+}
+
+ArenaOwner::ArenaOwner(ArenaOwner&& other) noexcept
+    : arena_(std::exchange(other.arena_, nullptr)), resource_(std::move(other.resource_)) {}
+
+ArenaOwner& ArenaOwner::operator=(ArenaOwner&& other) noexcept {
   if (this != &other) {
     release();
     arena_ = std::exchange(other.arena_, nullptr);
+    resource_ = std::move(other.resource_);
   }
   return *this;
 }
-ArenaToken::~ArenaToken() { release(); }
-void ArenaToken::release() noexcept {
-  if (arena_ != nullptr) --arena_->live_;
-  arena_ = nullptr;
+
+void ArenaOwner::release() noexcept {
+  if (arena_ == nullptr) return;
+  --arena_->live_;
+  std::exchange(arena_, nullptr)->bury(std::exchange(resource_, {}));
+}
+
+void ArenaOwner::destroy() noexcept {
+  if (arena_ == nullptr) return;
+  --std::exchange(arena_, nullptr)->live_;
+  resource_ = {};
+}
+
+void Buffer::destroy() noexcept {
+  owner_.destroy();
+  *this = Buffer();
 }
 
 BufferView Buffer::view(std::uint64_t offset, std::uint64_t bytes) const {
   GARUDA_EXPECTS(offset <= bytes_ && bytes <= bytes_ - offset);
-  return {buffer_.get(), offset, bytes};
+  return {handle(), offset, bytes};
 }
 
 VkMappedMemoryRange Buffer::mapped_range(std::uint64_t offset, std::uint64_t bytes) const {
@@ -112,6 +131,13 @@ MemoryArena::MemoryArena(Device& device, std::uint64_t block_bytes)
 }
 
 MemoryArena::~MemoryArena() = default;
+
+void MemoryArena::make_grave() {
+  std::size_t const graves = buried_.size() + live_ + 1;
+  if (buried_.capacity() < graves) buried_.reserve(2 * graves);
+}
+
+void MemoryArena::bury(ArenaResource resource) noexcept { buried_.push_back(std::move(resource)); }
 
 // ---- placement ----
 
@@ -226,12 +252,14 @@ Result<MemoryArena::Placement> MemoryArena::place_buffer(VkBuffer buffer, Memory
 }
 
 Result<Buffer> MemoryArena::bind(Unique<VkBuffer> handle, Placement placement, std::uint64_t bytes) {
+  make_grave();
+  ArenaResource resource;
+  resource.own_memory = std::move(placement.own_memory);
+  resource.buffer = std::move(handle);
   Buffer buffer;
-  buffer.token_ = ArenaToken(*this);
-  buffer.own_memory_ = std::move(placement.own_memory);
-  MemoryBlock const& block = placement.block != nullptr ? *placement.block : buffer.own_memory_;
+  buffer.owner_ = ArenaOwner(*this, std::move(resource));
+  MemoryBlock const& block = placement.block != nullptr ? *placement.block : buffer.owner_->own_memory;
   MemoryType const& type = device_.traits().memory_types[block.type()];
-  buffer.buffer_ = std::move(handle);
   buffer.device_ = device_.owner();
   buffer.memory_ = block.handle();
   buffer.memory_offset_ = placement.offset;
@@ -328,12 +356,12 @@ Result<MemoryArena::Placement> MemoryArena::place_image(VkImage image) {
   return placement;
 }
 
-Result<Unique<VkImageView>> MemoryArena::create_view(Image const& image, VkImageViewType type,
+Result<Unique<VkImageView>> MemoryArena::create_view(VkImage image, ImageSpec const& spec, VkImageViewType type,
                                                      std::uint32_t first_layer, std::uint32_t layers) const {
   VkImageViewCreateInfo const info{.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                                   .image = image.handle(),
+                                   .image = image,
                                    .viewType = type,
-                                   .format = image.format(),
+                                   .format = spec.format,
                                    .subresourceRange = {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT,
                                                         .baseMipLevel = 0,
                                                         .levelCount = 1,
@@ -348,37 +376,40 @@ Result<Image> MemoryArena::image(ImageSpec const& spec) {
   GARUDA_EXPECTS(spec.width > 0 && spec.height > 0 && spec.layers > 0);
   GARUDA_TRY(check_extent(device_.traits(), spec));
   GARUDA_TRY(device_.memory().count_request(spec.name));
+  make_grave();
+  ArenaResource resource;
+  GARUDA_TRY_ASSIGN(resource.image, create_image(spec));
+  VkImage const handle = resource.image.get();
+  GARUDA_TRY_ASSIGN(Placement placement, place_image(handle));
+  resource.own_memory = std::move(placement.own_memory);
+  MemoryBlock const& block = placement.block != nullptr ? *placement.block : resource.own_memory;
+  GARUDA_TRY(check(device_.fn().vkBindImageMemory(device_.handle(), handle, block.handle(), placement.offset),
+                   "vkBindImageMemory"));
+  GARUDA_TRY_ASSIGN(resource.array_view, create_view(handle, spec, VK_IMAGE_VIEW_TYPE_2D_ARRAY, 0, spec.layers));
+  for (std::uint32_t layer = 0; layer < spec.layers; ++layer) {
+    GARUDA_TRY_ASSIGN(Unique<VkImageView> view, create_view(handle, spec, VK_IMAGE_VIEW_TYPE_2D, layer, 1));
+    resource.layer_views.push_back(std::move(view));
+  }
   Image image;
-  GARUDA_TRY_ASSIGN(Unique<VkImage> handle, create_image(spec));
-  GARUDA_TRY_ASSIGN(Placement placement, place_image(handle.get()));
-  image.token_ = ArenaToken(*this);
-  image.own_memory_ = std::move(placement.own_memory);
-  image.image_ = std::move(handle);
+  image.memory_bytes_ = requirements_of(device_, handle).memory.size;
+  image.owner_ = ArenaOwner(*this, std::move(resource));
   image.format_ = spec.format;
   image.extent_ = {spec.width, spec.height};
   image.layers_ = spec.layers;
-  image.memory_bytes_ = requirements_of(device_, image.handle()).memory.size;
-  MemoryBlock const& block = placement.block != nullptr ? *placement.block : image.own_memory_;
-  GARUDA_TRY(check(device_.fn().vkBindImageMemory(device_.handle(), image.handle(), block.handle(), placement.offset),
-                   "vkBindImageMemory"));
-  GARUDA_TRY_ASSIGN(image.array_view_, create_view(image, VK_IMAGE_VIEW_TYPE_2D_ARRAY, 0, spec.layers));
-  for (std::uint32_t layer = 0; layer < spec.layers; ++layer) {
-    GARUDA_TRY_ASSIGN(Unique<VkImageView> view, create_view(image, VK_IMAGE_VIEW_TYPE_2D, layer, 1));
-    image.layer_views_.push_back(std::move(view));
-  }
   return image;
 }
 
 // ---- rewinding ----
 
 ArenaMark MemoryArena::mark() const {
-  ArenaMark mark{.live = live_, .positions = {}};
+  ArenaMark mark{.live = live_, .buried = buried_.size(), .positions = {}};
   for (Block const& block : blocks_) mark.positions.push_back({block.id, block.offset, block.image_last});
   return mark;
 }
 
 void MemoryArena::rewind(ArenaMark const& mark) {
   GARUDA_EXPECTS(live_ <= mark.live);
+  buried_.erase(buried_.begin() + static_cast<std::ptrdiff_t>(std::min(mark.buried, buried_.size())), buried_.end());
   for (Block& block : blocks_) {
     auto const position = std::ranges::find(mark.positions, block.id, &ArenaMark::Position::block);
     bool const known = position != mark.positions.end();

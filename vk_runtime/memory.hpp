@@ -44,18 +44,35 @@ struct ImageSpec {
   char const* name = "image";
 };
 
-/// Counts an object as alive in its arena for as long as it lives.
-class ArenaToken {
+/// The handles and the memory of its own (dedicated, imported) that a buffer or an image has.
+struct ArenaResource {
+  MemoryBlock own_memory;
+  Unique<VkBuffer> buffer;
+  Unique<VkImage> image;
+  Unique<VkImageView> array_view;
+  std::vector<Unique<VkImageView>> layer_views;
+};
+
+/// Owner of an ArenaResource on behalf of Buffer and Image. Its destruction hands the handles to the arena, which keeps
+/// them until it is reset or rewound: so a function that returns early, with an error, destroys nothing that the device
+/// may still be using.
+class ArenaOwner {
  public:
-  ArenaToken() = default;
-  explicit ArenaToken(MemoryArena& arena) noexcept;
-  ArenaToken(ArenaToken&& other) noexcept;
-  ArenaToken& operator=(ArenaToken&& other) noexcept;
-  ~ArenaToken();
+  ArenaOwner() = default;
+  ArenaOwner(MemoryArena& arena, ArenaResource resource) noexcept;
+  ArenaOwner(ArenaOwner&& other) noexcept;
+  ArenaOwner& operator=(ArenaOwner&& other) noexcept;
+  ~ArenaOwner() { release(); }
+
+  ArenaResource const& operator*() const noexcept { return resource_; }
+  ArenaResource const* operator->() const noexcept { return &resource_; }
+  /// Destroys the handles at once.
+  void destroy() noexcept;
 
  private:
   void release() noexcept;
   MemoryArena* arena_ = nullptr;
+  ArenaResource resource_;
 };
 
 /// A range of a buffer, as descriptors and copies take it. Does not own.
@@ -65,14 +82,15 @@ struct BufferView {
   std::uint64_t bytes = 0;
 };
 
-/// Owner of a VkBuffer whose memory belongs to an arena (or to itself when dedicated or imported). Move-only; destroyed
-/// before its arena is reset, after the device is done with it. An empty one owns nothing.
+/// Owner of a VkBuffer whose memory belongs to an arena (or to itself when dedicated or imported). Move-only. Gone
+/// before its arena is reset or rewound past it; the device may still be using it when it goes. An empty one owns
+/// nothing.
 class Buffer {
  public:
   Buffer() = default;
 
-  explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
-  VkBuffer handle() const noexcept { return buffer_.get(); }
+  explicit operator bool() const noexcept { return static_cast<bool>(owner_->buffer); }
+  VkBuffer handle() const noexcept { return owner_->buffer.get(); }
   /// The size asked for; the VkBuffer itself is a multiple of 16 bytes long.
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// Where the device sees it; 0 where the device has no buffer addresses.
@@ -94,18 +112,19 @@ class Buffer {
   Result<void> flush(std::uint64_t offset, std::uint64_t bytes) const;
   Result<void> invalidate(std::uint64_t offset, std::uint64_t bytes) const;
 
-  BufferView view() const noexcept { return {buffer_.get(), 0, bytes_}; }
+  BufferView view() const noexcept { return {handle(), 0, bytes_}; }
   /// A part of it. `offset + bytes <= bytes()`; as a storage buffer the offset is a multiple of
   /// min_storage_buffer_offset_alignment.
   BufferView view(std::uint64_t offset, std::uint64_t bytes) const;
+
+  /// Destroys it at once, and lets go of imported host memory. The device is done with it.
+  void destroy() noexcept;
 
  private:
   friend class MemoryArena;
   VkMappedMemoryRange mapped_range(std::uint64_t offset, std::uint64_t bytes) const;
 
-  ArenaToken token_;
-  MemoryBlock own_memory_;  // dedicated or imported memory only
-  Unique<VkBuffer> buffer_;
+  ArenaOwner owner_;
   DeviceHandle device_;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
   std::uint64_t memory_offset_ = 0;
@@ -122,25 +141,21 @@ class Image {
  public:
   Image() = default;
 
-  explicit operator bool() const noexcept { return static_cast<bool>(image_); }
-  VkImage handle() const noexcept { return image_.get(); }
+  explicit operator bool() const noexcept { return static_cast<bool>(owner_->image); }
+  VkImage handle() const noexcept { return owner_->image.get(); }
   VkFormat format() const noexcept { return format_; }
   VkExtent2D extent() const noexcept { return extent_; }
   std::uint32_t layers() const noexcept { return layers_; }
   /// 2D view of one layer: attachment, texture2D, image2D.
-  VkImageView layer_view(std::uint32_t layer = 0) const { return layer_views_.at(layer).get(); }
+  VkImageView layer_view(std::uint32_t layer = 0) const { return owner_->layer_views.at(layer).get(); }
   /// 2D array view of all layers: texture2DArray, image2DArray.
-  VkImageView array_view() const noexcept { return array_view_.get(); }
+  VkImageView array_view() const noexcept { return owner_->array_view.get(); }
   /// Bytes of device memory it takes.
   std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
 
  private:
   friend class MemoryArena;
-  ArenaToken token_;
-  MemoryBlock own_memory_;
-  Unique<VkImage> image_;
-  Unique<VkImageView> array_view_;
-  std::vector<Unique<VkImageView>> layer_views_;
+  ArenaOwner owner_;
   VkFormat format_ = VK_FORMAT_UNDEFINED;
   VkExtent2D extent_{};
   std::uint32_t layers_ = 0;
@@ -155,6 +170,7 @@ struct ArenaMark {
     bool image_last = false;
   };
   std::size_t live = 0;
+  std::size_t buried = 0;
   std::vector<Position> positions;
 };
 
@@ -170,7 +186,7 @@ class MemoryArena {
   explicit MemoryArena(Device& device, std::uint64_t block_bytes = std::uint64_t{64} << 20);
   MemoryArena(MemoryArena const&) = delete;
   MemoryArena& operator=(MemoryArena const&) = delete;
-  /// Every buffer and image is gone by then.
+  /// Every buffer and image is gone by then, and the device is done with them.
   ~MemoryArena();
 
   /// Creates a buffer; contents undefined.
@@ -181,18 +197,19 @@ class MemoryArena {
   /// Errors: limit_exceeded for an extent or number of layers past the device's limits; out_of_memory.
   Result<Image> image(ImageSpec const& spec);
 
-  /// Makes host memory a buffer of the device, without a copy. `memory` stays alive and in place as long as the Buffer;
-  /// its address and size are multiples of min_imported_host_pointer_alignment. The contents are not changed by the
-  /// import. Errors: no_device where the device cannot import host memory; out_of_memory when the driver refuses these
-  /// pages.
+  /// Makes host memory a buffer of the device, without a copy. `memory` stays alive and in place until
+  /// Buffer::destroy() or the reset after it was dropped; its address and size are multiples of
+  /// min_imported_host_pointer_alignment. The contents are not changed by the import. Errors: no_device where the
+  /// device cannot import host memory; out_of_memory when the driver refuses these pages.
   Result<Buffer> import_host(std::span<std::byte> memory, VkBufferUsageFlags extra_usage = 0,
                              char const* name = "imported");
 
   /// Position to rewind() to.
   ArenaMark mark() const;
-  /// Frees what was taken since `mark`, all of which has been destroyed. Blocks are kept for reuse.
+  /// Frees what was taken since `mark`: none of it is alive, and the device is done with it. Blocks are kept for reuse.
   void rewind(ArenaMark const& mark);
-  /// Frees everything; no buffer or image of this arena is alive. Blocks are kept for reuse.
+  /// Frees everything: no buffer or image of this arena is alive, and the device is done with them. Blocks are kept for
+  /// reuse.
   void reset();
   /// Gives unused blocks back to the pool.
   void trim();
@@ -206,7 +223,7 @@ class MemoryArena {
   Device& device() noexcept { return device_; }
 
  private:
-  friend class ArenaToken;
+  friend class ArenaOwner;
 
   struct Block {
     std::uint64_t id = 0;
@@ -230,16 +247,21 @@ class MemoryArena {
   Result<Placement> place_buffer(VkBuffer buffer, MemoryUse use);
   Result<Unique<VkImage>> create_image(ImageSpec const& spec) const;
   Result<Placement> place_image(VkImage image);
-  Result<Unique<VkImageView>> create_view(Image const& image, VkImageViewType type, std::uint32_t first_layer,
-                                          std::uint32_t layers) const;
+  Result<Unique<VkImageView>> create_view(VkImage image, ImageSpec const& spec, VkImageViewType type,
+                                          std::uint32_t first_layer, std::uint32_t layers) const;
   Result<std::uint32_t> import_type(std::span<std::byte> memory, VkBuffer buffer) const;
   Result<Buffer> bind(Unique<VkBuffer> handle, Placement placement, std::uint64_t bytes);
+
+  /// Takes over the handles of a dropped resource; never allocates, since make_grave() has.
+  void bury(ArenaResource resource) noexcept;
+  void make_grave();
 
   Device& device_;
   std::uint64_t block_bytes_;
   std::vector<Block> blocks_;
   std::uint64_t next_block_id_ = 0;
   std::size_t live_ = 0;
+  std::vector<ArenaResource> buried_;  // dropped, kept until the device is known to be done
 };
 
 }  // namespace garuda::vk

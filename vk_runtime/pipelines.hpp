@@ -125,7 +125,8 @@ std::optional<std::filesystem::path> default_cache_folder();
 
 /// All pipelines of one device, found by their description. Thread-safe; threads compile different pipelines at once
 /// (two that ask for the same one at the same moment may both compile it, one result is kept). Nothing is ever
-/// submitted, so it works on devices that cannot execute (RADV's null device). Outlived by its device.
+/// submitted, so it works on devices that cannot execute (RADV's null device). Its device outlives it, and it outlives
+/// the lanes that use its pipelines.
 class PipelineStore {
  public:
   /// Reads the cache file of this device and driver from `cache_folder` when there is one. A file of another device or

@@ -206,12 +206,21 @@ Result<Ticket> Transfer::copy_pages(Buffer const& destination, std::uint64_t off
   if (!imported) return stage(destination, offset, pages, after, wait);
   Segment import;
   import.buffer = std::move(*imported);
-  GARUDA_TRY_ASSIGN(import.commands, take_commands());
-  GARUDA_TRY_ASSIGN(import.busy, submit_copy(import.commands, import.buffer.view(),
-                                             destination.view(offset, pages.size()), after, false));
+  auto submitted = submit_import(import, destination.view(offset, pages.size()), after);
+  if (!submitted) {
+    // The pages are the caller's again.
+    import.buffer.destroy();
+    return submitted;
+  }
+  import.busy = *submitted;
   imported_bytes_ += pages.size();
   imports_.push_back(std::move(import));
-  return imports_.back().busy;
+  return submitted;
+}
+
+Result<Ticket> Transfer::submit_import(Segment& import, BufferView destination, Ticket after) {
+  GARUDA_TRY_ASSIGN(import.commands, take_commands());
+  return submit_copy(import.commands, import.buffer.view(), destination, after, false);
 }
 
 Result<void> Transfer::release_imports() {
@@ -220,6 +229,7 @@ Result<void> Transfer::release_imports() {
     GARUDA_TRY_ASSIGN(bool const done, timeline_.reached(import->busy));
     if (!done) break;
     free_commands_.push_back(import->commands);
+    import->buffer.destroy();
     ++import;
   }
   imports_.erase(imports_.begin(), import);
@@ -232,7 +242,7 @@ Result<void> Transfer::download(Buffer const& source, std::uint64_t offset, std:
                                 Ticket after, WaitOptions const& wait) {
   GARUDA_EXPECTS(offset <= source.bytes() && destination.size() <= source.bytes() - offset);
   if (destination.empty()) return {};
-  if (!source.host_cached()) {
+  if (options_.stage_downloads || !source.host_cached()) {
     GARUDA_TRY(download_staged(source, offset, destination, after, wait));
   } else {
     GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(download_ring_, MemoryUse::download, wait));

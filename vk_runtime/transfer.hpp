@@ -32,6 +32,8 @@ struct TransferOptions {
   std::optional<UploadMode> mode;                        ///< nothing: default_upload_mode of the device
   std::uint64_t segment_bytes = std::uint64_t{8} << 20;  ///< of the staging ring
   std::uint32_t segments = 3;                            ///< at least 2, so that host and device copies overlap
+  /// Whether downloads are staged even from memory that the host reads at full speed in place.
+  bool stage_downloads = false;
 };
 
 /// Uploads and downloads of one lane, over its own staging ring and timeline. Not thread-safe, does not move.
@@ -103,6 +105,7 @@ class Transfer {
                                  Ticket after, WaitOptions const& wait);
   Result<Ticket> copy_pages(Buffer const& destination, std::uint64_t offset, std::span<std::byte const> pages,
                             Ticket after, WaitOptions const& wait);
+  Result<Ticket> submit_import(Segment& import, BufferView destination, Ticket after);
   Result<void> download_staged(Buffer const& source, std::uint64_t offset, std::span<std::byte> destination,
                                Ticket after, WaitOptions const& wait);
   Result<void> finish_read(PendingRead const& read, WaitOptions const& wait);

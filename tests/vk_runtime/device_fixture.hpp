@@ -1,0 +1,93 @@
+// A device under the validation layer. Every test ends with a look at its messages: one of them fails the test.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "vk_runtime/device.hpp"
+#include "vk_runtime/device_choice.hpp"
+#include "vk_runtime/instance.hpp"
+#include "vk_runtime/lane.hpp"
+
+namespace garuda::vk {
+
+/// Unwraps a result that a test counts on.
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().describe());
+  return std::move(*result);
+}
+inline void succeed(Result<void> const& result) {
+  if (!result) throw std::runtime_error(result.error().describe());
+}
+
+/// One instance per process, since loading the validation layer takes long; one device per test.
+class DeviceTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (instance_) return;
+    auto created = Instance::create({.validation = true});
+    // A missing layer or a broken loader must not look like an absent device.
+    if (!created && created.error().code() != ErrorCode::no_device) {
+      FAIL() << created.error().describe();
+    }
+    if (created) instance_ = std::move(*created);
+  }
+
+  void SetUp() override {
+    if (!instance_) GTEST_SKIP() << "no Vulkan driver";
+    auto devices = value_of(instance_->physical_devices());
+    std::vector<DeviceTraits> traits;
+    for (PhysicalDevice const& device : devices) traits.push_back(device.traits);
+    physical_ = devices[value_of(choose_device(traits, AutoDevice{})).index];
+    device_ = value_of(Device::create(*instance_, physical_, options_));
+    lane_ = value_of(Lane::create(*device_, {}));
+  }
+
+  void TearDown() override {
+    lane_.reset();
+    device_.reset();
+    if (!instance_) return;
+    EXPECT_THAT(instance_->validation_messages(), ::testing::IsEmpty());
+    instance_->clear_validation_messages();
+  }
+
+  /// Bytes that look random and repeat late.
+  static std::vector<std::byte> pattern(std::size_t bytes, std::uint32_t seed = 1) {
+    std::vector<std::byte> data(bytes);
+    std::uint32_t state = seed * 2'654'435'761U + 1;
+    for (std::byte& byte : data) {
+      state = state * 1'664'525U + 1'013'904'223U;
+      byte = static_cast<std::byte>(state >> 24);
+    }
+    return data;
+  }
+
+  /// The texels of one layer, tightly packed, as T. The image was last used as `last`.
+  template <class T>
+  std::vector<T> texels(Image const& image, ResourceUse last, std::uint32_t layer = 0) {
+    VkRect2D const area{{0, 0}, image.extent()};
+    std::uint32_t const bytes_per_texel = image.format() == VK_FORMAT_R32G32_UINT ? 8 : 4;
+    std::uint64_t const bytes = std::uint64_t{area.extent.width} * area.extent.height * bytes_per_texel;
+    Buffer const buffer = value_of(lane_->arena().buffer({.bytes = bytes, .use = MemoryUse::download}));
+    CommandRecorder recorder = value_of(lane_->begin());
+    recorder.barrier(image, last, use::kTransferRead);
+    recorder.copy(image, layer, area, buffer.view());
+    recorder.barrier(buffer, use::kTransferWrite, use::kHostRead);
+    succeed(lane_->submit_and_wait(std::move(recorder)));
+    succeed(buffer.invalidate(0, bytes));
+    auto const mapped = buffer.mapped_as<T>();
+    return {mapped.begin(), mapped.end()};
+  }
+
+  inline static std::unique_ptr<Instance> instance_;
+  DeviceOptions options_;
+  PhysicalDevice physical_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Lane> lane_;
+};
+
+}  // namespace garuda::vk

@@ -1,0 +1,197 @@
+#include "vk_runtime/memory.hpp"
+
+#include "tests/vk_runtime/device_fixture.hpp"
+
+namespace garuda::vk {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+class MemoryTest : public DeviceTest {
+ protected:
+  MemoryArena& arena() { return lane_->arena(); }
+};
+
+TEST_F(MemoryTest, SubAllocatesFromOneBlock) {
+  std::vector<Buffer> buffers;
+  for (std::uint64_t bytes : {1, 7, 16, 4'095, 65'537}) buffers.push_back(value_of(arena().buffer({.bytes = bytes})));
+  EXPECT_EQ(arena().live(), 5U);
+  EXPECT_EQ(arena().reserved_bytes(), 64 * kMiB);
+  EXPECT_EQ(device_->memory().used_bytes(), 64 * kMiB);
+  for (Buffer const& buffer : buffers)
+    EXPECT_EQ(buffer.address() != 0, device_->traits().features.buffer_device_address);
+}
+
+TEST_F(MemoryTest, MappedBuffersDoNotOverlap) {
+  std::vector<Buffer> buffers;
+  for (std::uint64_t bytes = 1; bytes < 300; bytes += 13) {
+    buffers.push_back(value_of(arena().buffer({.bytes = bytes, .use = MemoryUse::upload})));
+    std::fill_n(buffers.back().mapped(), bytes, static_cast<std::byte>(bytes));
+    ASSERT_TRUE(buffers.back().flush(0, bytes));
+  }
+  for (Buffer const& buffer : buffers) {
+    auto const bytes = buffer.mapped_as<std::byte>();
+    EXPECT_EQ(bytes.size(), buffer.bytes());
+    EXPECT_TRUE(std::ranges::all_of(bytes, [&](std::byte b) { return b == static_cast<std::byte>(buffer.bytes()); }));
+  }
+}
+
+TEST_F(MemoryTest, LargeBuffersGetABlockOfTheirSize) {
+  Buffer const buffer = value_of(arena().buffer({.bytes = 40 * kMiB}));
+  EXPECT_GE(arena().reserved_bytes(), 40 * kMiB);
+  EXPECT_LT(arena().reserved_bytes(), 41 * kMiB);
+}
+
+TEST_F(MemoryTest, ResetKeepsBlocksAndTrimFreesThem) {
+  for (int round = 0; round < 5; ++round) {
+    {
+      Buffer const a = value_of(arena().buffer({.bytes = 10 * kMiB}));
+      Image const b = value_of(arena().image({.format = VK_FORMAT_R32_UINT, .width = 65, .height = 33, .layers = 3}));
+      EXPECT_NE(b.layer_view(2), VK_NULL_HANDLE);
+      EXPECT_NE(b.array_view(), VK_NULL_HANDLE);
+    }
+    EXPECT_GT(arena().used_bytes(), 10 * kMiB);
+    arena().reset();
+    EXPECT_EQ(arena().used_bytes(), 0U);
+    EXPECT_EQ(arena().reserved_bytes(), 64 * kMiB);
+  }
+  arena().trim();
+  EXPECT_EQ(arena().reserved_bytes(), 0U);
+  EXPECT_EQ(device_->memory().used_bytes(), 0U);
+}
+
+TEST_F(MemoryTest, RewindFreesWhatCameAfterTheMark) {
+  Buffer const kept = value_of(arena().buffer({.bytes = 1'000, .use = MemoryUse::upload}));
+  ArenaMark const mark = arena().mark();
+  std::uint64_t const used = arena().used_bytes();
+  Buffer dropped = value_of(arena().buffer({.bytes = 50 * kMiB, .use = MemoryUse::upload}));
+  EXPECT_THROW(arena().rewind(mark), LogicError);
+  dropped = Buffer();
+  arena().rewind(mark);
+  EXPECT_EQ(arena().used_bytes(), used);
+  EXPECT_THROW(arena().reset(), LogicError);
+}
+
+TEST_F(MemoryTest, DroppedBuffersOutliveTheWorkThatUsesThem) {
+  // The copy is still under way, or not even begun, when its buffers go.
+  for (int round = 0; round < 20; ++round) {
+    Buffer const source = value_of(arena().buffer({.bytes = 4 * kMiB}));
+    Buffer const target = value_of(arena().buffer({.bytes = 4 * kMiB}));
+    CommandRecorder recorder = value_of(lane_->begin());
+    recorder.fill(source.view(), 1);
+    recorder.barrier(source, use::kTransferWrite, use::kTransferRead);
+    recorder.copy(source.view(), target.view());
+    value_of(lane_->submit(std::move(recorder)));
+  }
+  EXPECT_EQ(arena().live(), 0U);
+  ASSERT_TRUE(lane_->reset());
+}
+
+TEST_F(MemoryTest, LimitIsKeptAndNamedInTheError) {
+  device_->memory().set_limit_bytes(8 * kMiB);
+  Buffer const first = value_of(arena().buffer({.bytes = 6 * kMiB}));  // a smaller block than usual
+  EXPECT_LE(device_->memory().used_bytes(), 8 * kMiB);
+  auto const second = arena().buffer({.bytes = 6 * kMiB});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code(), ErrorCode::limit_exceeded);
+  EXPECT_THAT(second.error().message(), AllOf(HasSubstr("8388608"), HasSubstr("6291456")));
+  EXPECT_LE(device_->memory().available_bytes(), 2 * kMiB);
+  EXPECT_TRUE(arena().buffer({.bytes = kMiB}));
+}
+
+TEST_F(MemoryTest, UnusedBlocksMakeRoomForOthers) {
+  device_->memory().set_limit_bytes(64 * kMiB);
+  { Buffer const small = value_of(arena().buffer({.bytes = 100})); }
+  arena().reset();
+  EXPECT_EQ(arena().reserved_bytes(), 64 * kMiB);
+  // Memory of another type has no block yet, and the limit leaves no room but what is unused.
+  auto const image = arena().image({.format = VK_FORMAT_R32_UINT, .width = 2'048, .height = 2'048});
+  EXPECT_TRUE(image) << image.error().describe();
+  auto const large = arena().buffer({.bytes = 40 * kMiB});
+  EXPECT_TRUE(large) << large.error().describe();
+}
+
+TEST_F(MemoryTest, SizesPastTheDevicesLimitsAreErrors) {
+  DeviceLimits const& limits = device_->traits().limits;
+  auto const buffer = arena().buffer({.bytes = limits.max_buffer_size + 1});
+  ASSERT_FALSE(buffer);
+  EXPECT_EQ(buffer.error().code(), ErrorCode::limit_exceeded);
+  std::uint32_t const extent = device_->traits().max_render_extent();
+  auto const wide = arena().image({.format = VK_FORMAT_R32_UINT, .width = extent + 1, .height = 1});
+  ASSERT_FALSE(wide);
+  EXPECT_EQ(wide.error().code(), ErrorCode::limit_exceeded);
+  auto const deep = arena().image(
+      {.format = VK_FORMAT_R32_UINT, .width = 1, .height = 1, .layers = limits.max_image_array_layers + 1});
+  ASSERT_FALSE(deep);
+  EXPECT_EQ(deep.error().code(), ErrorCode::limit_exceeded);
+}
+
+TEST_F(MemoryTest, AllocationsPastTheDevicesLargestAreErrors) {
+  auto const block =
+      device_->memory().allocate({.bytes = device_->traits().limits.max_memory_allocation_size + 1, .type = 0});
+  ASSERT_FALSE(block);
+  EXPECT_EQ(block.error().code(), ErrorCode::out_of_memory);
+  EXPECT_EQ(device_->memory().used_bytes(), 0U);
+}
+
+/// Everything that allocates, once.
+Result<void> allocate_all_kinds(Device& device) {
+  GARUDA_TRY_ASSIGN(
+      auto lane,
+      Lane::create(device, {.transfer = {.mode = UploadMode::stage, .segment_bytes = 4'096, .stage_downloads = true}}));
+  std::vector<std::byte> data(20'000, std::byte{42});
+  GARUDA_TRY_ASSIGN(Buffer const buffer, lane->arena().buffer({.bytes = data.size()}));
+  GARUDA_TRY_ASSIGN(Buffer const mapped, lane->arena().buffer({.bytes = 99, .use = MemoryUse::upload}));
+  GARUDA_TRY_ASSIGN(Buffer const large, lane->arena().buffer({.bytes = 40 * kMiB}));
+  GARUDA_TRY_ASSIGN(Image const image,
+                    lane->arena().image({.format = VK_FORMAT_R32G32_UINT, .width = 65, .height = 33, .layers = 2}));
+  GARUDA_TRY_ASSIGN(Ticket const uploaded, lane->transfer().upload(buffer, 0, data));
+  std::vector<std::byte> back(data.size());
+  GARUDA_TRY(lane->transfer().download(buffer, 0, back, uploaded));
+  EXPECT_EQ(data, back);
+  return {};
+}
+
+TEST_F(MemoryTest, EveryFailureIsReportedAndFreesEverything) {
+  lane_.reset();
+  std::uint64_t failures = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    device_->memory().inject_failure(n);
+    auto const result = allocate_all_kinds(*device_);
+    if (device_->memory().failure_pending()) {
+      EXPECT_TRUE(result) << result.error().describe();
+      device_->memory().inject_failure(std::nullopt);
+      break;
+    }
+    // The failure of a block may be made good by a smaller one; all others end the attempt.
+    if (!result) {
+      ++failures;
+      EXPECT_EQ(result.error().code(), ErrorCode::out_of_memory);
+      EXPECT_THAT(result.error().message(), HasSubstr("injected"));
+    }
+    EXPECT_EQ(device_->memory().used_bytes(), 0U) << n;
+    ASSERT_LT(n, 1'000U);
+  }
+  EXPECT_GE(failures, 10U);  // 3 buffers, an image, 3 + 3 staging segments at the least
+}
+
+TEST_F(MemoryTest, HostMemoryIsImportedInPlace) {
+  if (!device_->traits().features.external_memory_host) GTEST_SKIP() << "no VK_EXT_external_memory_host";
+  std::uint64_t const page = device_->traits().limits.min_imported_host_pointer_alignment;
+  std::unique_ptr<std::byte, decltype(&std::free)> memory(static_cast<std::byte*>(std::aligned_alloc(page, 4 * page)),
+                                                          &std::free);
+  std::vector<std::byte> const data = pattern(4 * page);
+  std::ranges::copy(data, memory.get());
+  Buffer const imported = value_of(arena().import_host({memory.get(), 4 * page}));
+  EXPECT_EQ(device_->memory().used_bytes(), 0U);
+  std::vector<std::byte> back(data.size());
+  ASSERT_TRUE(lane_->transfer().download(imported, 0, back));
+  EXPECT_EQ(back, data);
+  EXPECT_THROW(static_cast<void>(arena().import_host({memory.get() + 1, page})), LogicError);
+}
+
+}  // namespace
+}  // namespace garuda::vk

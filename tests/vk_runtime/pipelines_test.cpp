@@ -1,0 +1,129 @@
+#include "vk_runtime/pipelines.hpp"
+
+#include <fstream>
+#include <thread>
+
+#include "tests/vk_runtime/device_fixture.hpp"
+#include "tests/vk_runtime/scratch_folder.hpp"
+#include "vk_runtime_test_shaders.hpp"
+
+namespace garuda::vk {
+namespace {
+
+ComputePipelineSpec ids_spec(std::uint32_t offset) {
+  return {.compute = test_shaders::get("group_ids.comp"),
+          .constants = {{3, offset}},
+          .bindings = {{0, BindingKind::storage_buffer}},
+          .push_bytes = 4};
+}
+
+GraphicsPipelineSpec draw_spec(Blend blend) {
+  return {.vertex = test_shaders::get("points.vert"),
+          .fragment = test_shaders::get("value_float.frag"),
+          .push_bytes = 8,
+          .targets = {{VK_FORMAT_R32_SFLOAT, blend}}};
+}
+
+class PipelinesTest : public DeviceTest {
+ protected:
+  ScratchFolder folder_;
+};
+
+TEST_F(PipelinesTest, OneDescriptionIsCompiledOnce) {
+  auto store = value_of(PipelineStore::create(*device_, std::nullopt));
+  Pipeline const* const first = value_of(store->compile(ids_spec(1)));
+  EXPECT_EQ(value_of(store->compile(ids_spec(1))), first);
+  EXPECT_NE(value_of(store->compile(ids_spec(2))), first);
+  Pipeline const* const drawn = value_of(store->compile(draw_spec(Blend::none)));
+  EXPECT_NE(value_of(store->compile(draw_spec(Blend::add))), drawn);
+  EXPECT_NE(value_of(store->compile(draw_spec(Blend::max))), drawn);
+  EXPECT_EQ(store->size(), 5U);
+  EXPECT_EQ(drawn->name(), "points.vert+value_float.frag");
+  EXPECT_EQ(store->cache_file(), std::nullopt);
+  EXPECT_FALSE(store->save());
+}
+
+TEST_F(PipelinesTest, ThreadsShareAStore) {
+  auto store = value_of(PipelineStore::create(*device_, std::nullopt));
+  std::array<std::array<Pipeline const*, 4>, 3> found{};
+  {
+    std::vector<std::jthread> threads;
+    for (auto& row : found) {
+      threads.emplace_back([&] {
+        for (std::uint32_t i = 0; i < row.size(); ++i) row[i] = value_of(store->compile(ids_spec(i)));
+      });
+    }
+  }
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_EQ(found[0], found[2]);
+  EXPECT_EQ(store->size(), 4U);
+}
+
+TEST_F(PipelinesTest, CacheSurvivesTheStore) {
+  std::filesystem::path file;
+  {
+    auto store = value_of(PipelineStore::create(*device_, folder_.path()));
+    EXPECT_EQ(store->loaded_bytes(), 0U);
+    value_of(store->compile(ids_spec(1)));
+    file = *store->cache_file();
+  }
+  ASSERT_TRUE(std::filesystem::exists(file));
+  auto const store = value_of(PipelineStore::create(*device_, folder_.path()));
+  EXPECT_GT(store->loaded_bytes(), 0U);
+  value_of(store->compile(ids_spec(1)));
+}
+
+TEST_F(PipelinesTest, DamagedCacheIsIgnoredAndReplaced) {
+  std::filesystem::path file;
+  {
+    auto store = value_of(PipelineStore::create(*device_, folder_.path()));
+    value_of(store->compile(ids_spec(1)));
+    file = *store->cache_file();
+  }
+  auto const size = static_cast<std::streamoff>(std::filesystem::file_size(file));
+  std::fstream damage(file, std::ios::in | std::ios::out | std::ios::binary);
+  damage.seekp(size - 1);
+  damage.put(static_cast<char>(~damage.peek()));
+  damage.close();
+  {
+    auto store = value_of(PipelineStore::create(*device_, folder_.path()));
+    EXPECT_EQ(store->loaded_bytes(), 0U);
+    value_of(store->compile(ids_spec(1)));
+  }
+  EXPECT_GT(value_of(PipelineStore::create(*device_, folder_.path()))->loaded_bytes(), 0U);
+}
+
+TEST_F(PipelinesTest, UnwritableCacheIsNoError) {
+  std::ofstream(folder_.path() / "file") << "not a folder";
+  auto store = value_of(PipelineStore::create(*device_, folder_.path() / "file"));
+  value_of(store->compile(ids_spec(1)));
+  EXPECT_FALSE(store->save());
+}
+
+TEST_F(PipelinesTest, WhatTheDeviceCannotHoldIsAnError) {
+  auto store = value_of(PipelineStore::create(*device_, std::nullopt));
+  ComputePipelineSpec compute = ids_spec(0);
+  compute.push_bytes = device_->traits().limits.max_push_constants_bytes + 4;
+  auto const pushed = store->compile(compute);
+  ASSERT_FALSE(pushed);
+  EXPECT_EQ(pushed.error().code(), ErrorCode::limit_exceeded);
+  GraphicsPipelineSpec graphics = draw_spec(Blend::none);
+  graphics.targets.resize(device_->traits().limits.max_color_attachments + 1, graphics.targets[0]);
+  auto const attached = store->compile(graphics);
+  ASSERT_FALSE(attached);
+  EXPECT_EQ(attached.error().code(), ErrorCode::limit_exceeded);
+}
+
+TEST_F(PipelinesTest, SubgroupSizeIsRequiredWhereThatIsPossible) {
+  Subgroup const& subgroup = device_->traits().subgroup;
+  if (!device_->traits().features.subgroup_size_control) GTEST_SKIP() << "no subgroupSizeControl";
+  auto store = value_of(PipelineStore::create(*device_, std::nullopt));
+  ComputePipelineSpec spec = ids_spec(0);
+  spec.required_subgroup_size = subgroup.max_size;
+  EXPECT_TRUE(store->compile(spec));
+  spec.required_subgroup_size = 2 * subgroup.max_size;
+  EXPECT_THROW(static_cast<void>(store->compile(spec)), LogicError);
+}
+
+}  // namespace
+}  // namespace garuda::vk
