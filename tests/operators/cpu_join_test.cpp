@@ -283,5 +283,18 @@ TEST(GroupedTable, FindsKeysOfOneMixedPartition) {
   EXPECT_EQ(table.find(~std::uint64_t{0}), nullptr);
 }
 
+/// What is held while a table is built: slots, rows, the slot of each row, and the dealt-out keys with their rows.
+TEST(GroupedTable, PeakBytesIsAnUpperBound) {
+  for (std::uint64_t const rows : {0, 1, 100, 1'024, 49'152, 200'000}) {
+    std::vector<std::uint32_t> keys(rows);
+    for (std::uint32_t i = 0; i < rows; ++i) keys[i] = i;
+    auto const table = GroupedTable<std::uint32_t>::build(keys, {}).value();
+    auto const held = table.num_slots() * sizeof(GroupedTable<std::uint32_t>::Slot) + rows * (4 + 4 + 8);
+    EXPECT_LE(held, GroupedTable<std::uint32_t>::peak_bytes(rows)) << rows;
+    EXPECT_LE(GroupedTable<std::uint32_t>::peak_bytes(rows), 2 * held + 32'768) << rows;
+    EXPECT_GT(cpu_join_bytes(rows, rows, 64), GroupedTable<std::uint32_t>::peak_bytes(rows));
+  }
+}
+
 }  // namespace
 }  // namespace garuda::operators
