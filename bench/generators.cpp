@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,7 +20,12 @@
 namespace garuda::bench {
 namespace {
 
-enum Purpose : std::uint64_t { kLeftOrder, kRightOrder, kMatched, kDraw, kMiss, kRankOrder, kSpread, kPayload };
+// What a sequence of random numbers is for.
+enum class Purpose : std::uint8_t { left_order, matched, draw, miss, rank_order, spread, left_payload, right_payload };
+
+std::uint64_t seed_for(std::uint64_t seed, Purpose purpose) noexcept {
+  return derive_seed(seed, static_cast<std::uint64_t>(purpose));
+}
 
 // The columns of one table of a generated pair; rows are filled in parallel by functions of the row alone.
 template <class T>
@@ -66,7 +72,7 @@ class TableBuilder {
 template <class T>
 Result<void> add_payload(TableBuilder<T>& builder, char prefix, std::uint32_t num_columns, std::uint64_t seed) {
   for (std::uint32_t column = 0; column < num_columns; ++column) {
-    auto const column_seed = derive_seed(seed, kPayload + (static_cast<std::uint64_t>(prefix) << 32) + column);
+    auto const column_seed = derive_seed(seed, column);
     GARUDA_TRY(builder.add_column(fmt::format("{}{}", prefix, column),
                                   [=](std::uint64_t row) { return static_cast<T>(mix64(column_seed + row)); }));
   }
@@ -78,7 +84,7 @@ template <class T>
 class KeyValues {
  public:
   KeyValues(KeyDistribution distribution, std::uint64_t seed)
-      : spread_(distribution.kind == KeyDistribution::Kind::uniform), seed_(derive_seed(seed, kSpread)) {}
+      : spread_(distribution.kind == KeyDistribution::Kind::uniform), seed_(seed_for(seed, Purpose::spread)) {}
 
   T operator()(std::uint64_t index) const noexcept {
     if (!spread_) return static_cast<T>(index);
@@ -91,19 +97,23 @@ class KeyValues {
   std::uint64_t seed_;
 };
 
+// Right rows that have a left key.
+std::uint64_t matched_rows(JoinWorkload const& workload) noexcept {
+  if (workload.rows_left == 0) return 0;
+  return static_cast<std::uint64_t>(std::llround(workload.match_ratio * static_cast<double>(workload.rows_right)));
+}
+
 // Draws the key index of each right row.
 class RightKeys {
  public:
   RightKeys(JoinWorkload const& workload, std::uint64_t num_keys)
       : distribution_(workload.distribution),
         num_keys_(num_keys),
-        num_matched_(num_keys == 0 ? 0
-                                   : static_cast<std::uint64_t>(std::llround(
-                                         workload.match_ratio * static_cast<double>(workload.rows_right)))),
-        matched_(workload.rows_right, derive_seed(workload.seed, kMatched)),
-        rank_order_(num_keys, derive_seed(workload.seed, kRankOrder)),
-        draw_seed_(derive_seed(workload.seed, kDraw)),
-        miss_seed_(derive_seed(workload.seed, kMiss)) {
+        num_matched_(matched_rows(workload)),
+        matched_(workload.rows_right, seed_for(workload.seed, Purpose::matched)),
+        rank_order_(num_keys, seed_for(workload.seed, Purpose::rank_order)),
+        draw_seed_(seed_for(workload.seed, Purpose::draw)),
+        miss_seed_(seed_for(workload.seed, Purpose::miss)) {
     if (num_keys > 0) zipf_.emplace(num_keys, distribution_.exponent);
   }
 
@@ -138,15 +148,15 @@ class RightKeys {
 template <class T>
 Result<JoinTables> generate(JoinWorkload const& workload, std::uint64_t num_keys) {
   KeyValues<T> const key_values(workload.distribution, workload.seed);
-  Permutation const left_order(workload.rows_left, derive_seed(workload.seed, kLeftOrder));
+  Permutation const left_order(workload.rows_left, seed_for(workload.seed, Purpose::left_order));
   TableBuilder<T> left(workload.rows_left);
   GARUDA_TRY(left.add_column("key", [&](std::uint64_t row) { return key_values(left_order(row) % num_keys); }));
-  GARUDA_TRY(add_payload(left, 'l', workload.payload_left, workload.seed));
+  GARUDA_TRY(add_payload(left, 'l', workload.payload_left, seed_for(workload.seed, Purpose::left_payload)));
 
   RightKeys const right_keys(workload, num_keys);
   TableBuilder<T> right(workload.rows_right);
   GARUDA_TRY(right.add_column("key", [&](std::uint64_t row) { return key_values(right_keys(row)); }));
-  GARUDA_TRY(add_payload(right, 'r', workload.payload_right, workload.seed));
+  GARUDA_TRY(add_payload(right, 'r', workload.payload_right, seed_for(workload.seed, Purpose::right_payload)));
   return JoinTables{left.finish(), right.finish()};
 }
 
@@ -196,6 +206,13 @@ Result<KeyType> parse_key_type(std::string_view text) {
   if (text == "i32") return KeyType::i32;
   if (text == "i64") return KeyType::i64;
   return fail(ErrorCode::usage, fmt::format("unknown key type (allowed: i32, i64): '{}'", text));
+}
+
+std::uint64_t max_result_rows(JoinWorkload const& workload) noexcept {
+  auto const matched = matched_rows(workload);
+  auto const most = std::min(workload.multiplicity, workload.rows_left);
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  return most != 0 && matched > kMost / most ? kMost : matched * most;
 }
 
 std::string_view to_string(KeyType type) noexcept { return type == KeyType::i32 ? "i32" : "i64"; }

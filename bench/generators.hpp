@@ -51,6 +51,10 @@ struct JoinTables {
   Table right;  ///< key, r0, r1, …
 };
 
+/// The most rows that the workload's inner join can have; exact when `multiplicity` divides rows_left, and
+/// 2^64 - 1 at most. Requires a match ratio in [0, 1].
+std::uint64_t max_result_rows(JoinWorkload const& workload) noexcept;
+
 /// Makes the two tables, in parallel; the same data for the same workload whatever the number of threads. One batch a
 /// table, columns aligned so that a device can import them, no nulls.
 /// Errors: usage (match ratio outside [0, 1], multiplicity 0, more keys than the type has); out_of_memory.

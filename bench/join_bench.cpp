@@ -14,6 +14,7 @@
 #include "bench/stopwatch.hpp"
 #include "bench/vulkan_device.hpp"
 #include "garuda/engine.hpp"
+#include "operators/host_memory.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -65,9 +66,31 @@ Result<void> check(JoinBenchRequest const& request) {
   if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
   if (request.paths.empty()) return fail(ErrorCode::usage, "no path to measure");
   auto const has_graphics = std::ranges::find(request.paths, Path::graphics) != request.paths.end();
+  auto const ratio = request.workload.match_ratio;
+  if (!(ratio >= 0 && ratio <= 1))
+    return fail(ErrorCode::usage, fmt::format("match ratio out of range [0, 1]: {}", ratio));
   if (request.floor && !has_graphics)
     return fail(ErrorCode::usage, "--floor draws what --path graphics draws, which is not among the paths");
   return {};
+}
+
+// Inputs, the sorted left side, the result, and for results compared row by row both sides once more while they are
+// sorted. Checked first because an operating system that runs out ends the process instead of saying so.
+Result<void> check_memory(JoinWorkload const& workload) {
+  auto const value_bytes = workload.key_type == KeyType::i32 ? 4.0 : 8.0;
+  auto const left_columns = 1.0 + workload.payload_left;
+  auto const right_columns = 1.0 + workload.payload_right;
+  auto const rows_out = static_cast<double>(max_result_rows(workload));
+  auto const is_compared = max_result_rows(workload) <= kMaxComparedRows;
+  auto const result_row_bytes = (left_columns + right_columns - 1) * (value_bytes + (is_compared ? 24.0 : 0.0));
+  auto const needed = static_cast<double>(workload.rows_left) * (left_columns * value_bytes + 16) +
+                      static_cast<double>(workload.rows_right) * right_columns * value_bytes +
+                      rows_out * result_row_bytes;
+  auto const free = operators::free_host_bytes();
+  if (free == 0 || needed <= static_cast<double>(free)) return {};
+  return fail(ErrorCode::out_of_memory,
+              fmt::format("the tables and {} result rows take {:.1f} GiB, more than is free: {:.1f} GiB",
+                          max_result_rows(workload), needed / 0x1p30, static_cast<double>(free) / 0x1p30));
 }
 
 Result<Series> verify(Engine& engine, JoinTables const& tables, ReferenceJoin const& reference,
@@ -153,6 +176,7 @@ FloorOutcome make_floor(Record const& join, Series const& series) {
 
 Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request) {
   GARUDA_TRY(check(request));
+  GARUDA_TRY(check_memory(request.workload));
   GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
   ReferenceJoin const reference(tables.left.view(), tables.right.view());
 

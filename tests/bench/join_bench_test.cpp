@@ -71,6 +71,9 @@ TEST(JoinBench, RefusesBadRequests) {
   request.cancelled = &cancelled;
   EXPECT_EQ(run_join_bench(request).error().code(), ErrorCode::cancelled);
   request = small_request();
+  request.workload.rows_left = request.workload.rows_right = request.workload.multiplicity = 1ULL << 30;
+  EXPECT_EQ(run_join_bench(request).error().code(), ErrorCode::out_of_memory);
+  request = small_request();
   request.workload.match_ratio = 2;
   EXPECT_EQ(run_join_bench(request).error().code(), ErrorCode::usage);
 }

@@ -106,6 +106,7 @@ TEST(ReferenceJoin, CountsWhatTheGeneratorsPromise) {
   workload.distribution = {KeyDistribution::Kind::zipf, 1.0};
   auto const tables = generate_join_tables(workload).value();
   EXPECT_EQ(ReferenceJoin(tables.left.view(), tables.right.view()).num_rows(), 10'000U);
+  EXPECT_EQ(max_result_rows(workload), 10'000U);
 }
 
 TEST(RowDigest, SeesPositionAndMultiplicity) {
