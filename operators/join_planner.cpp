@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "operators/cpu/cpu_join.hpp"
 #include "operators/graphics/graphics_choice.hpp"
 #include "operators/join_kernel.hpp"
 #include "operators/join_registry.hpp"
@@ -17,7 +18,8 @@ namespace {
 constexpr std::uint32_t kResultEdge = 2048;
 constexpr std::uint32_t kStackLimit = 8;
 /// Build rows a CPU partition: keys, row ids and table together stay within a core's share of the last-level cache.
-constexpr std::uint64_t kCpuPartitionRows = std::uint64_t{1} << 16;
+constexpr std::uint64_t kCpuPartitionRows = std::uint64_t{1} << 14;
+constexpr std::uint64_t kSmallestCpuSliceRows = 4096;
 /// Rows per second and thread, as kEncodePartitionRows.
 constexpr double kCpuJoinRows = 12e6;
 
@@ -151,6 +153,19 @@ Result<JoinWays> list_ways(JoinShape const& shape, std::span<DeviceFacts const> 
   return ways;
 }
 
+/// Shrinks the slices of the CPU path, then its lanes, until their tables take at most half of `free_bytes`.
+/// Returns what they take then.
+std::uint64_t bound_cpu_tables(JoinShape const& shape, std::uint64_t free_bytes, Plan& plan) {
+  auto const rows = std::max<std::uint64_t>(larger_side(shape), 1);
+  auto const bytes = [&] {
+    auto const slice = std::min(plan.slice_rows, rows);
+    return cpu_join_bytes(slice, slice, shape.key_bits) * plan.lanes;
+  };
+  while (bytes() > free_bytes / 2 && plan.slice_rows > kSmallestCpuSliceRows) plan.slice_rows /= 2;
+  while (bytes() > free_bytes / 2 && plan.lanes > 1) plan.lanes /= 2;
+  return bytes();
+}
+
 /// Host memory: partitioned keys must fit; what is left decides the rows of a chunk.
 Result<void> size_host_memory(JoinShape const& shape, JoinOptions const& options, Plan& plan) {
   auto const limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : shape.free_host_bytes / 4 * 3;
@@ -159,11 +174,13 @@ Result<void> size_host_memory(JoinShape const& shape, JoinOptions const& options
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("the partitioned keys of {} rows need {} bytes of host memory, over the limit: {}",
                             rows_of(shape), keys, limit));
+  auto free_bytes = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - keys;
+  auto const tables = plan.path == Path::cpu ? bound_cpu_tables(shape, free_bytes, plan) : 0;
+  free_bytes -= std::min(tables, free_bytes);
   // Per row of a chunk: gathered columns, once more while they are written; pairs waiting, being made and being read.
   auto const per_row = 3 * shape.output_row_bytes + 24 * (std::uint64_t{plan.lanes} + 3);
-  auto const free_bytes = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - keys;
   plan.chunk_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows : chunk_rows_for(free_bytes, per_row);
-  plan.host_bytes = keys + plan.chunk_rows * per_row;
+  plan.host_bytes = keys + tables + plan.chunk_rows * per_row;
   return {};
 }
 
