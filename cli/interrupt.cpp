@@ -1,9 +1,9 @@
 #include "cli/interrupt.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 namespace garuda::cli {
 namespace {

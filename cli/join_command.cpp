@@ -39,14 +39,16 @@ class Stopwatch {
 /// any join; an eighth makes row groups whose raw bytes, encoded bytes and dictionaries stay within the other half.
 struct MemoryShares {
   std::uint64_t join_bytes = 0;  ///< 0: no limit
+  bool halved = false;           ///< a limit that cannot be kept is half of the one that was given
   io::WriteOptions write;
 
-  MemoryShares(JoinRequest const& request) : join_bytes(request.options.memory_limit_bytes) {
+  explicit MemoryShares(JoinRequest const& request) : join_bytes(request.options.memory_limit_bytes) {
     write.threads = request.options.threads;
     if (join_bytes == 0 || !request.output) return;
     constexpr std::uint64_t kMostRowGroupBytes = 64 << 20;
     write.row_group_bytes = static_cast<std::int64_t>(std::clamp<std::uint64_t>(join_bytes / 8, 1, kMostRowGroupBytes));
     join_bytes = std::max<std::uint64_t>(1, join_bytes / 2);
+    halved = request.options.device_memory_limit_bytes == 0;
   }
 };
 
@@ -61,6 +63,13 @@ class JoinRun {
   }
 
   Result<void> run() {
+    auto done = run_parts();
+    if (done || done.error().code() != ErrorCode::limit_exceeded || !shares_.halved) return done;
+    return tl::unexpected(std::move(done).error().wrap("half of --memory-limit is kept for writing the result"));
+  }
+
+ private:
+  Result<void> run_parts() {
     GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request_.options.threads));
     std::optional<io::OutputFile> file;
     std::optional<TemporaryFileGuard> guard;
@@ -81,7 +90,6 @@ class JoinRun {
     return show(*result);
   }
 
- private:
   Result<void> count(Engine& engine, JoinInputs const& inputs) {
     GARUDA_TRY_ASSIGN(auto const counted,
                       engine.join_count(inputs.left.view(), inputs.right.view(), request_.spec, request_.options));

@@ -31,7 +31,7 @@ Result<void> write_output(std::string_view text) {
   if (error_number == 0) return {};
   if (error_number == EPIPE) return fail(ErrorCode::output, std::string(kBrokenPipe));
   return tl::unexpected(
-      Error(ErrorCode::output, std::generic_category().message(error_number)).wrap("cannot write to standard output"));
+      Error(ErrorCode::output, io::system_message(error_number)).wrap("cannot write to standard output"));
 }
 
 void write_error(std::string_view text) noexcept { static_cast<void>(write_all(STDERR_FILENO, text)); }

@@ -1,4 +1,4 @@
-// What io/ uses of Arrow C++ and Parquet, precompiled.
+// What io/ uses of Arrow C++ and Parquet.
 #pragma once
 
 #include <arrow/array.h>

@@ -197,7 +197,10 @@ class CsvReader final : public FileReader {
  private:
   arrow::Result<ArrowBatches> read_batches(std::vector<int> const& columns, ReadOptions const& options) const {
     auto csv = csv_options(options.threads != 1);
-    for (int const column : columns) csv.convert.include_columns.push_back(schema_->field(column)->name());
+    // All columns are asked for by none: a name that occurs twice would not say which is meant.
+    if (columns.size() < static_cast<std::size_t>(schema_->num_fields())) {
+      for (int const column : columns) csv.convert.include_columns.push_back(schema_->field(column)->name());
+    }
     ARROW_ASSIGN_OR_RAISE(auto const reader, arrow::csv::TableReader::Make(
                                                  arrow::io::IOContext(memory_pool()),
                                                  std::make_shared<CancellableInput>(input_.file, options.cancelled),

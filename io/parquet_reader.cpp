@@ -15,10 +15,11 @@ using RowGroupReader = std::unique_ptr<parquet::arrow::FileReader>;
 
 /// Parquet's lower layers throw; above here there are only statuses.
 arrow::Result<RowGroupReader> make_reader(std::shared_ptr<arrow::io::ReadableFile> const& file,
-                                          std::shared_ptr<parquet::FileMetaData> footer) {
+                                          std::shared_ptr<parquet::FileMetaData> footer, bool use_threads) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   auto low_level = parquet::ParquetFileReader::Open(file, parquet::ReaderProperties(memory_pool()), std::move(footer));
-  return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level));
+  return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level),
+                                          parquet::ArrowReaderProperties(use_threads));
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
@@ -52,10 +53,14 @@ class ParquetReader final : public FileReader {
     }
     auto const num_row_groups = static_cast<std::size_t>(reader_->num_row_groups());
     std::vector<Result<ArrowBatches>> groups(num_row_groups);
-    auto const read_groups = [&](tbb::blocked_range<std::size_t> const& range) {
-      for (auto i = range.begin(); i < range.end(); ++i) groups[i] = read_group(static_cast<int>(i), leaves, options);
-    };
     tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+    // Too few row groups for all threads leave the columns of each to Arrow's.
+    bool const split_columns = num_row_groups < static_cast<std::size_t>(arena.max_concurrency());
+    auto const read_groups = [&](tbb::blocked_range<std::size_t> const& range) {
+      for (auto i = range.begin(); i < range.end(); ++i) {
+        groups[i] = read_group(static_cast<int>(i), leaves, split_columns, options);
+      }
+    };
     arena.execute([&] { tbb::parallel_for(tbb::blocked_range<std::size_t>(0, num_row_groups, 1), read_groups); });
     ArrowBatches batches;
     for (auto& group : groups) {
@@ -66,9 +71,11 @@ class ParquetReader final : public FileReader {
   }
 
  private:
-  Result<ArrowBatches> read_group(int row_group, std::vector<int> const& leaves, ReadOptions const& options) const {
+  Result<ArrowBatches> read_group(int row_group, std::vector<int> const& leaves, bool split_columns,
+                                  ReadOptions const& options) const {
     GARUDA_TRY(check_cancelled(options));
-    GARUDA_ARROW_TRY_ASSIGN(auto const reader, make_reader(input_.file, reader_->parquet_reader()->metadata()),
+    GARUDA_ARROW_TRY_ASSIGN(auto const reader,
+                            make_reader(input_.file, reader_->parquet_reader()->metadata(), split_columns),
                             ErrorCode::invalid_input, input_.sentence());
     GARUDA_ARROW_TRY_ASSIGN(auto batches, read_row_group(*reader, row_group, leaves), ErrorCode::invalid_input,
                             input_.sentence());
@@ -83,7 +90,8 @@ class ParquetReader final : public FileReader {
 }  // namespace
 
 Result<std::unique_ptr<FileReader>> open_parquet(InputFile input) {
-  GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input.file, nullptr), ErrorCode::invalid_input, input.sentence());
+  GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input.file, nullptr, false), ErrorCode::invalid_input,
+                          input.sentence());
   std::shared_ptr<arrow::Schema> schema;
   GARUDA_ARROW_TRY(reader->GetSchema(&schema), ErrorCode::invalid_input, input.sentence());
   return std::make_unique<ParquetReader>(std::move(input), std::move(reader), std::move(schema));

@@ -1,0 +1,85 @@
+"""The garuda command as the tests run it: with one Vulkan driver, or none."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import platform
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", ROOT / "build/bin/garuda"))
+NO_DRIVER = "/nonexistent/no_driver.json"
+ICD_FOLDER = pathlib.Path("/usr/share/vulkan/icd.d")
+DRIVERS = {
+    "lavapipe": [ICD_FOLDER / f"lvp_icd.{platform.machine()}.json", ICD_FOLDER / "lvp_icd.json"],
+    "swiftshader": [ROOT / ".deps/swiftshader/vk_swiftshader_icd.json"],
+}
+SECONDS = 120
+
+
+@dataclasses.dataclass(frozen=True)
+class Garuda:
+    """The command in a test's folder, with the manifest of one Vulkan driver and the path that it is told to take."""
+
+    folder: pathlib.Path
+    icd: str = NO_DRIVER
+    path: str | None = None
+
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "VK_ICD_FILENAMES": self.icd, "VK_DRIVER_FILES": self.icd}
+
+    def arguments(self, *arguments: object) -> list[str]:
+        chosen = ["--path", self.path] if self.path and arguments[0] in ("join", "explain") else []
+        return [str(COMMAND), *map(str, arguments), *chosen]
+
+    def run(self, *arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        """Runs in the test's folder; the caller looks at the exit status. `options` are those of subprocess.run."""
+        usual = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.run(
+            self.arguments(*arguments),
+            cwd=self.folder,
+            env=self.environment(),
+            text=True,
+            timeout=SECONDS,
+            check=False,
+            **{**usual, **options},
+        )
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.arguments(*arguments),
+            cwd=self.folder,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def join(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """`garuda join` that must succeed."""
+        done = self.run("join", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def refused(self, status: int, *arguments: object, **options: object) -> str:
+        """Runs what must fail with `status` and one sentence; returns the sentence. No output file is left behind."""
+        before = sorted(self.folder.iterdir())
+        done = self.run(*arguments, **options)
+        assert done.returncode == status, done.stderr
+        assert sorted(self.folder.iterdir()) == before
+        assert done.stdout == ""
+        *diagnostics, sentence = done.stderr.splitlines()
+        assert sentence.startswith("garuda: ") and len(diagnostics) <= 2, done.stderr
+        return sentence
+
+
+def icd_of(driver: str) -> str:
+    for icd in DRIVERS[driver]:
+        if icd.exists():
+            return str(icd)
+    pytest.skip(f"Vulkan driver not installed: {driver}")

@@ -1,0 +1,27 @@
+"""The garuda command on the CPU path and on every Vulkan driver for tests that is installed."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+from command import Garuda, icd_of
+
+
+@pytest.fixture
+def garuda(tmp_path: pathlib.Path) -> Garuda:
+    """Without a Vulkan driver, and the path left to the command."""
+    return Garuda(tmp_path)
+
+
+@pytest.fixture(params=["cpu", "lavapipe", "swiftshader"])
+def on_each(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Garuda:
+    """The CPU path without a Vulkan driver, then the graphics path on each driver."""
+    if request.param == "cpu":
+        return Garuda(tmp_path, path="cpu")
+    return Garuda(tmp_path, icd_of(request.param), "graphics")
+
+
+@pytest.fixture
+def on_lavapipe(tmp_path: pathlib.Path) -> Garuda:
+    return Garuda(tmp_path, icd_of("lavapipe"), "graphics")

@@ -1,0 +1,254 @@
+"""What goes wrong is one sentence that names the thing, the exit code of its kind, and no file left behind."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import tables
+from command import Garuda
+
+USAGE, BAD_INPUT, NO_DEVICE, NO_ROOM = 2, 3, 4, 5
+NOBODY = 65534
+
+
+@pytest.fixture
+def files(garuda):
+    """Two small tables, customers and orders."""
+    customers = pa.table({"id": pa.array([1, 2, None], pa.int32()), "customer_name": ["a", "b", "c"]})
+    orders = pa.table({"id": pa.array([2, 2, 3], pa.int32()), "total": [1.5, 2.5, 3.5]})
+    tables.write(garuda.folder / "customers.parquet", customers)
+    tables.write(garuda.folder / "orders.parquet", orders)
+    tables.write(garuda.folder / "orders.arrow", orders)
+    return garuda
+
+
+def refused_join(garuda, status, *arguments, **options):
+    return garuda.refused(status, "join", *arguments, **options)
+
+
+def test_missing_file(files):
+    for name in ("none.parquet", "none.arrow", "none.csv"):
+        assert name in refused_join(files, BAD_INPUT, name, "orders.parquet", "--on", "id", "-o", "out.parquet")
+        assert name in refused_join(files, BAD_INPUT, "orders.parquet", name, "--on", "id", "--count")
+
+
+def test_folder_in_place_of_a_file(files):
+    (files.folder / "folder.parquet").mkdir()
+    assert "folder.parquet" in refused_join(files, BAD_INPUT, "folder.parquet", "orders.parquet", "--on", "id")
+
+
+def test_truncated_or_foreign_files(files):
+    for name in ("orders.parquet", "orders.arrow"):
+        whole = (files.folder / name).read_bytes()
+        for content in (b"", whole[:3], whole[: len(whole) // 2], whole[:-1], b"id,total\n1,2\n" * 100):
+            bad = f"bad_{name}"
+            (files.folder / bad).write_bytes(content)
+            sentence = refused_join(files, BAD_INPUT, "customers.parquet", bad, "--on", "id", "-o", "out.csv")
+            assert bad in sentence
+
+
+def test_csv_with_a_wrong_number_of_columns(files):
+    (files.folder / "ragged.csv").write_text("id,total\n1,2\n3\n")
+    sentence = refused_join(files, BAD_INPUT, "customers.parquet", "ragged.csv", "--on", "id", "-o", "out.parquet")
+    assert "ragged.csv" in sentence and "line 3 has 1 column instead of 2" in sentence
+    (files.folder / "empty.csv").write_text("")
+    assert "empty.csv" in refused_join(files, BAD_INPUT, "customers.parquet", "empty.csv", "--on", "id")
+
+
+def test_unknown_columns(files):
+    sentence = refused_join(files, BAD_INPUT, "customers.parquet", "orders.parquet", "--on", "idd")
+    assert "idd" in sentence and "nearest name: id" in sentence
+    for option in ("--columns=left.id,right.totl", "--columns=right.totl"):
+        sentence = refused_join(files, BAD_INPUT, "customers.parquet", "orders.parquet", "--on", "id", option)
+        assert "totl" in sentence and "nearest name: total" in sentence
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (pa.int64(), pa.uint64()),
+        (pa.int32(), pa.date32()),
+        (pa.timestamp("us"), pa.timestamp("ns")),
+        (pa.decimal128(9, 2), pa.decimal128(9, 3)),
+        (pa.int32(), pa.string()),
+    ],
+)
+def test_keys_of_different_types(files, left, right):
+    tables.write(files.folder / "l.arrow", pa.table({"lk": pa.array([None], left)}))
+    tables.write(files.folder / "r.arrow", pa.table({"rk": pa.array([None], right)}))
+    sentence = refused_join(files, BAD_INPUT, "l.arrow", "r.arrow", "--on", "lk=rk", "-o", "out.csv")
+    assert "lk" in sentence or "rk" in sentence
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["x"], pa.string()),
+        pa.array([1.5], pa.float64()),
+        pa.array([True], pa.bool_()),
+        pa.array([[1]], pa.list_(pa.int32())),
+        pa.array([{"a": 1}], pa.struct([("a", pa.int32())])),
+    ],
+)
+def test_unsupported_key_types(files, values):
+    tables.write(files.folder / "l.arrow", pa.table({"strange": values}))
+    assert "strange" in refused_join(files, BAD_INPUT, "l.arrow", "l.arrow", "--on", "strange", "--count")
+
+
+def test_unsupported_column_types_are_named_when_used(files):
+    rows = pa.table({"id": pa.array([2], pa.int32()), "nested": pa.array([[1]], pa.list_(pa.int32()))})
+    for name in ("n.arrow", "n.parquet"):
+        tables.write(files.folder / name, rows)
+        sentence = refused_join(files, BAD_INPUT, name, "orders.parquet", "--on", "id", "-o", "out.parquet")
+        assert "nested" in sentence and name in sentence
+        assert files.join(name, "orders.parquet", "--on", "id", "--columns", "right.total").returncode == 0
+
+
+def test_types_that_the_output_cannot_hold(files):
+    intervals = pa.table({"id": pa.array([2], pa.int32()), "span": pa.array([(1, 2, 3)], pa.month_day_nano_interval())})
+    tables.write(files.folder / "i.arrow", intervals)
+    sentence = refused_join(files, BAD_INPUT, "i.arrow", "orders.parquet", "--on", "id", "-o", "out.parquet")
+    assert "out.parquet" in sentence and "interval" in sentence
+    assert files.join("i.arrow", "orders.parquet", "--on", "id", "-o", "out.arrow").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["--nonsense"],
+        ["join"],
+        ["join", "customers.parquet", "orders.parquet"],
+        ["join", "customers.parquet", "orders.txt", "--on", "id"],
+        ["join", "customers.parquet", "orders.parquet", "--on", ""],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id="],
+        ["join", "customers.parquet", "orders.parquet", "--on", "a=b=c"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id,total"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "surplus"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--columns", "total"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--columns", "right.total,"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--how", "sideways"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--path", "gpu"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--path", "cpu", "--device", "0"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--tuning", "speed=high"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--tuning", "address=maybe"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--memory-limit", "much"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--memory-limit", "0"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--device-memory-limit", "-1"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--threads", "0"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--threads", "many"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--stats=xml"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--count", "-o", "out.csv"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "-o", "out.txt"],
+        ["devices", "surplus"],
+        ["explain"],
+    ],
+)
+def test_wrong_usage(files, arguments):
+    files.refused(USAGE, *arguments)
+
+
+@pytest.mark.parametrize("how", ["left", "right", "full", "semi", "anti"])
+def test_kinds_of_join_that_come_later(files, how):
+    assert how in refused_join(files, USAGE, "customers.parquet", "orders.parquet", "--on", "id", "--how", how)
+
+
+@pytest.mark.parametrize("option", [["--nulls-equal"], ["--where", "left.id < 3"], ["--allow-cuda"]])
+def test_options_that_come_later(files, option):
+    assert option[0] in refused_join(files, USAGE, "customers.parquet", "orders.parquet", "--on", "id", *option)
+
+
+@pytest.mark.parametrize("command", [["group-by"], ["calibrate"], ["report"], ["explain", "group-by"]])
+def test_commands_that_come_later(files, command):
+    assert command[-1] in files.refused(USAGE, *command, "orders.parquet", "--keys", "id")
+
+
+def test_no_device_or_path(files, on_lavapipe):
+    join = ["customers.parquet", "orders.parquet", "--on", "id", "-o", "out.parquet"]
+    assert "graphics" in refused_join(files, NO_DEVICE, *join, "--path", "graphics")
+    assert "device" in refused_join(files, NO_DEVICE, *join, "--device", "0")
+    for path in ("compute", "cuda"):
+        assert path in refused_join(files, NO_DEVICE, *join, "--path", path)
+    with_driver = Garuda(files.folder, on_lavapipe.icd)
+    assert "99" in refused_join(with_driver, NO_DEVICE, *join, "--path", "graphics", "--device", "99")
+    assert "Voodoo" in refused_join(with_driver, NO_DEVICE, *join, "--device", "Voodoo")
+
+
+def test_auto_without_a_device_is_the_cpu(files):
+    done = files.join("customers.parquet", "orders.parquet", "--on", "id", "--count")
+    assert done.stdout == "2\n" and "cpu path" in done.stderr
+
+
+def test_memory_limits_that_cannot_be_kept(files, on_lavapipe):
+    join = ["customers.parquet", "orders.parquet", "--on", "id", "-o", "out.parquet"]
+    refused_join(files, NO_ROOM, *join, "--memory-limit", "1")
+    graphics = Garuda(files.folder, on_lavapipe.icd, "graphics")
+    refused_join(graphics, NO_ROOM, *join, "--device-memory-limit", "1KiB")
+
+
+def test_output_folder_missing(files):
+    join = ["customers.parquet", "orders.parquet", "--on", "id", "-o"]
+    assert "none/out.csv" in refused_join(files, NO_ROOM, *join, "none/out.csv")
+    (files.folder / "folder.csv").mkdir()
+    assert "folder.csv" in refused_join(files, NO_ROOM, *join, "folder.csv")
+
+
+def test_output_folder_and_input_without_permission(files):
+    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    closed = files.folder / "closed"
+    closed.mkdir()
+    for folder in (files.folder, *files.folder.parents[:2]):
+        folder.chmod(0o755)
+    closed.chmod(0o555)
+    secret = files.folder / "secret.parquet"
+    secret.write_bytes((files.folder / "orders.parquet").read_bytes())
+    secret.chmod(0)
+    try:
+        usable = files.run("--version", **user).returncode == 0
+    except PermissionError:
+        usable = False
+    if not usable:
+        pytest.skip("an ordinary user cannot run the command from where it was built")
+    join = ["customers.parquet", "orders.parquet", "--on", "id", "-o", "closed/out.parquet"]
+    assert "closed/out.parquet" in refused_join(files, NO_ROOM, *join, **user)
+    assert list(closed.iterdir()) == []
+    assert "secret.parquet" in refused_join(files, BAD_INPUT, "secret.parquet", "orders.parquet", "--on", "id", **user)
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.arrow", "out.csv"])
+def test_full_disk(files, output):
+    """A limit on the size of files stands for the disk: in both cases write(2) fails in the middle."""
+    equal_keys = pa.table({"k": pa.array([1] * 1_000, pa.int32()), "a": range(1_000)})
+    tables.write(files.folder / "equal.parquet", equal_keys)
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    join = ["equal.parquet", "equal.parquet", "--on", "k", "-o", output]
+    assert output in refused_join(files, NO_ROOM, *join, preexec_fn=small_files)
+
+
+def test_full_standard_output(files):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = files.run("join", "customers.parquet", "orders.parquet", "--on", "id", "--quiet", stdout=full)
+    assert done.returncode == NO_ROOM and "no space left" in done.stderr
+
+
+def test_reader_of_standard_output_gone(files):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end) as closed:
+        done = files.run("join", "customers.parquet", "orders.parquet", "--on", "id", "--quiet", stdout=closed)
+    assert (done.returncode, done.stderr) == (NO_ROOM, "")
+
+
+def test_an_existing_output_survives_a_failed_run(files):
+    (files.folder / "out.parquet").write_text("precious")
+    join = ["customers.parquet", "orders.parquet", "--on", "id", "-o", "out.parquet", "--memory-limit", "1"]
+    refused_join(files, NO_ROOM, *join)
+    assert (files.folder / "out.parquet").read_text() == "precious"

@@ -1,0 +1,144 @@
+"""What the command prints: help, devices, plans, previews, statistics."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+
+import pyarrow as pa
+import pytest
+import tables
+
+
+@pytest.fixture
+def files(on_each):
+    left = pa.table({"id": pa.array(range(30), pa.int32()), "name": [f"row {i}" for i in range(30)]})
+    right = pa.table({"id": pa.array([3, 4, 4, None], pa.int32()), "total": [1.5, None, 2.5, 3.5]})
+    tables.write(on_each.folder / "l.parquet", left)
+    tables.write(on_each.folder / "r.csv", right)
+    return on_each
+
+
+@pytest.mark.parametrize("command", [[], ["devices"], ["join"], ["explain"], ["explain", "join"], ["bench"]])
+def test_help(garuda, command):
+    done = garuda.run(*command, "--help")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "garuda" in done.stdout and "--help" in done.stdout
+
+
+def test_version(garuda):
+    done = garuda.run("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    name, version = done.stdout.split()
+    assert name == "garuda" and version.count(".") == 2
+
+
+def test_devices(on_lavapipe):
+    devices = json.loads(on_lavapipe.run("devices", "--json").stdout)
+    assert [device["index"] for device in devices] == list(range(len(devices)))
+    assert any("llvmpipe" in device["name"] and device["usable"] and device["kind"] == "cpu" for device in devices)
+    text = on_lavapipe.run("devices").stdout
+    for device in devices:
+        assert device["name"] in text and device["driver"] in text and device["reason"] in text
+
+
+def test_devices_without_a_driver(garuda):
+    assert json.loads(garuda.run("devices", "--json").stdout) == []
+    done = garuda.run("devices")
+    assert done.returncode == 0 and "No Vulkan device" in done.stdout
+
+
+def test_preview(files):
+    done = files.join("l.parquet", "r.csv", "--on", "id", "--ordered")
+    assert done.stdout.splitlines() == [
+        "   id  name     total",
+        "int32  utf8   float64",
+        "    3  row 3      1.5",
+        "    4  row 4     null",
+        "    4  row 4      2.5",
+        "3 rows",
+    ]
+
+
+def test_preview_of_many_rows(files):
+    done = files.join("l.parquet", "l.parquet", "--on", "id", "--ordered")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 13 and lines[2].split() == ["0", "row", "0", "row", "0"] and lines[-1] == "… 30 rows"
+
+
+def test_quiet(files):
+    done = files.join("l.parquet", "r.csv", "--on", "id", "--quiet", "-o", "out.csv")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_diagnostics_name_path_and_device(files):
+    done = files.join("l.parquet", "r.csv", "--on", "id", "--count")
+    assert done.stdout == "3\n"
+    assert done.stderr.startswith(f"garuda: {files.path} path on ")
+
+
+@pytest.mark.parametrize("output", [["--count"], ["-o", "out.parquet"], []])
+def test_stats_json(files, output):
+    done = files.join("l.parquet", "r.csv", "--on", "id", "--stats=json", *output)
+    stats = json.loads(done.stderr.splitlines()[-1])
+    expected = ["path", "device", "driver", "rows_left", "rows_right", "rows_out", "total_ns", "phases", "plan"]
+    assert list(stats)[: len(expected)] == expected
+    assert stats["path"] == files.path == stats["plan"]["path"]
+    assert (stats["rows_left"], stats["rows_right"], stats["rows_out"]) == (30, 4, 3)
+    assert stats["total_ns"] > 0 and stats["phases"]
+    assert all(list(phase) == ["name", "ns", "bytes"] for phase in stats["phases"])
+
+
+def test_stats_table(files):
+    # --stats takes no value of its own from the arguments that follow it.
+    done = files.join("--stats", "l.parquet", "r.csv", "--on", "id", "--quiet", "--count")
+    assert done.stdout == "3\n"
+    assert "30 left, 4 right, 3 out" in done.stderr and "phase" in done.stderr
+
+
+def test_explain(files):
+    done = files.run("explain", "join", "l.parquet", "r.csv", "--on", "id")
+    assert done.returncode == 0 and done.stdout.split()[:2] == ["path", files.path]
+    plan = json.loads(files.run("explain", "join", "l.parquet", "r.csv", "--on", "id", "--json").stdout)
+    assert plan["path"] == files.path and plan["candidates"]
+    assert sorted(path.name for path in files.folder.iterdir()) == ["l.parquet", "r.csv"]
+
+
+def test_options_that_change_no_row(files):
+    for option in (
+        ["--threads", "1"],
+        ["--threads", "2"],
+        ["--memory-limit", "64MiB"],
+        ["--memory-limit", "1e9"],
+        ["--device-memory-limit", "0.5GB"],
+        ["--tuning", "radix_bits=2,slice_rows=7,chunk_rows=2"],
+        ["--device", "auto"],
+        ["--how", "inner"],
+    ):
+        assert files.join("l.parquet", "r.csv", "--on", "id", "--count", *option).stdout == "3\n", option
+
+
+def test_progress_on_a_terminal(garuda):
+    """A bar is drawn on a terminal and removed again."""
+    rows = pa.table({"k": pa.array([7] * 6_000, pa.int32()), "a": range(6_000)})
+    tables.write(garuda.folder / "equal.parquet", rows)
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        garuda.arguments("join", "equal.parquet", "equal.parquet", "--on", "k", "-o", "out.parquet"),
+        cwd=garuda.folder,
+        env=garuda.environment(),
+        stderr=slave,
+    )
+    os.close(slave)
+    seen = b""
+    try:
+        while chunk := os.read(master, 4096):
+            seen += chunk
+    except OSError:  # the terminal's other end is closed
+        pass
+    os.close(master)
+    assert process.wait() == 0
+    assert b"\r\x1b[2K" in seen and b"rows" in seen
+    assert b"36000000 rows" in seen.split(b"\x1b[2K")[-1]

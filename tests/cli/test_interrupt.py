@@ -1,0 +1,63 @@
+"""Ctrl-C ends a run soon, with exit code 130, and leaves no file."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pyarrow as pa
+import pytest
+import tables
+
+INTERRUPTED = 130
+NUM_ROWS = 40_000
+SECONDS_TO_STOP = 30
+
+
+@pytest.fixture
+def equal_keys():
+    """Joined with itself, 1.6 billion rows: minutes of work."""
+    return pa.table({"k": pa.array([7] * NUM_ROWS, pa.int32()), "a": pa.array(range(NUM_ROWS), pa.int32())})
+
+
+def wait_for_output(garuda, process):
+    """Waits until the run has written some of its temporary file."""
+    for _ in range(600):
+        assert process.poll() is None, process.communicate()
+        if any(path.stat().st_size > 0 for path in garuda.folder.glob(".out*")):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the run has written nothing")
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.csv"])
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_writing(on_each, equal_keys, signal_number, output):
+    tables.write(on_each.folder / "equal.parquet", equal_keys)
+    with on_each.start("join", "equal.parquet", "equal.parquet", "--on", "k", "-o", output) as process:
+        wait_for_output(on_each, process)
+        process.send_signal(signal_number)
+        _, messages = process.communicate(timeout=SECONDS_TO_STOP)
+    assert process.returncode == INTERRUPTED, messages
+    assert messages.splitlines()[-1].startswith("garuda: ")
+    assert [path.name for path in on_each.folder.iterdir()] == ["equal.parquet"]
+
+
+def test_a_second_signal_ends_at_once(garuda, equal_keys):
+    tables.write(garuda.folder / "equal.parquet", equal_keys)
+    with garuda.start("join", "equal.parquet", "equal.parquet", "--on", "k", "-o", "out.arrow") as process:
+        wait_for_output(garuda, process)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=SECONDS_TO_STOP)
+    assert process.returncode == INTERRUPTED
+    assert [path.name for path in garuda.folder.iterdir()] == ["equal.parquet"]
+
+
+def test_interrupted_without_output(on_each, equal_keys):
+    tables.write(on_each.folder / "equal.parquet", equal_keys)
+    with on_each.start("join", "equal.parquet", "equal.parquet", "--on", "k") as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        shown, messages = process.communicate(timeout=SECONDS_TO_STOP)
+    assert (process.returncode, shown) == (INTERRUPTED, ""), messages
