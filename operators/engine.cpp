@@ -6,6 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "operators/group_by.hpp"
+#include "operators/group_by_columns.hpp"
 #include "operators/hash_join.hpp"
 #include "operators/join_columns.hpp"
 #include "operators/join_registry.hpp"
@@ -140,6 +142,11 @@ struct Engine::Impl final : operators::DeviceSet {
     return operators::JoinRequest{left, right, spec, std::move(columns), join_options, this};
   }
 
+  Result<operators::GroupByRequest> resolve(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
+    GARUDA_TRY_ASSIGN(auto columns, operators::resolve_group_by(table, spec));
+    return operators::GroupByRequest{table, spec, std::move(columns), options, this};
+  }
+
   std::unique_ptr<vk::Instance> instance;
   std::vector<vk::PhysicalDevice> physical;
   std::vector<DeviceInfo> infos;
@@ -175,6 +182,17 @@ Result<Engine::Counted> Engine::join_count(TableView left, TableView right, Join
 Result<Plan> Engine::explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(left, right, spec, options));
   return operators::explain_hash_join(request);
+}
+
+Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBySpec const& spec,
+                                                        GroupByOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(table, spec, options));
+  return operators::group_by(request);
+}
+
+Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(table, spec, options));
+  return operators::explain_group_by(request);
 }
 
 std::vector<std::string> Engine::validation_messages() const {

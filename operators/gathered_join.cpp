@@ -24,13 +24,6 @@ std::uint64_t mean_string_bytes(TableView table, std::size_t column, bool large)
   return bytes / rows + 1;
 }
 
-std::uint64_t column_row_bytes(TableView table, std::size_t column) {
-  auto const& type = table.schema()[column].type;
-  if (!is_variable_width(type)) return static_cast<std::uint64_t>(std::max(byte_width(type), 1));
-  auto const large = has_large_offsets(type);
-  return mean_string_bytes(table, column, large) + (large ? 8 : 4);
-}
-
 std::vector<std::size_t> columns_of(ResolvedJoin const& columns, Side side) {
   std::vector<std::size_t> positions;
   for (auto const& output : columns.output)
@@ -110,6 +103,13 @@ class GatheredJoin final : public JoinResult {
 };
 
 }  // namespace
+
+std::uint64_t column_row_bytes(TableView table, std::size_t column) {
+  auto const& type = table.schema()[column].type;
+  if (!is_variable_width(type)) return static_cast<std::uint64_t>(std::max(byte_width(type), 1));
+  auto const large = has_large_offsets(type);
+  return mean_string_bytes(table, column, large) + (large ? 8 : 4);
+}
 
 std::uint64_t output_row_bytes(TableView left, TableView right, ResolvedJoin const& columns) {
   std::uint64_t bytes = 0;

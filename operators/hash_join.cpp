@@ -10,16 +10,13 @@
 #include "operators/gathered_join.hpp"
 #include "operators/host_memory.hpp"
 #include "operators/ordered_join.hpp"
+#include "operators/sizing.hpp"
 
 namespace garuda::operators {
 namespace {
 
 /// Most pairs that a kernel is asked for at once.
 constexpr std::uint64_t kWindowRows = std::uint64_t{1} << 20;
-
-int arena_threads(std::uint32_t threads) {
-  return threads == 0 ? oneapi::tbb::task_arena::automatic : static_cast<int>(threads);
-}
 
 std::uint64_t key_range(partition::EncodedKeys const& keys) { return keys.num_rows == 0 ? 0 : keys.max - keys.min + 1; }
 
@@ -38,17 +35,6 @@ JoinShape shape_of(JoinRequest const& request, partition::EncodedJoinKeys const&
   shape.threads = threads;
   shape.free_host_bytes = free_host_bytes();
   return shape;
-}
-
-std::vector<DeviceFacts> facts_of(DeviceSet& devices) {
-  std::vector<DeviceFacts> facts;
-  for (std::size_t i = 0; i < devices.devices().size(); ++i)
-    facts.push_back({&devices.devices()[i], &devices.traits(i)});
-  return facts;
-}
-
-bool is_shortage(Error const& error) {
-  return error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::limit_exceeded;
 }
 
 Error cancelled() { return Error(ErrorCode::cancelled, "the join was cancelled"); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "operators/join_kernel.hpp"
+#include "operators/sizing.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
@@ -28,9 +29,6 @@ struct SliceTask {
 
   friend bool operator==(SliceTask const&, SliceTask const&) = default;
 };
-
-/// Fewest rows of the larger side that a slice is still split at when it does not fit the device.
-inline constexpr std::uint64_t kSmallestSplitRows = 1024;
 
 /// Cuts every partition with rows on both sides into slices of at most `slice_rows` rows a side, in partition order,
 /// the left side outermost. `left_offsets`, `right_offsets`: partitions + 1 positions each.

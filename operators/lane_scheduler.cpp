@@ -3,9 +3,13 @@
 #include <new>
 #include <utility>
 
+#include "operators/group_states.hpp"
+
 namespace garuda::operators {
 
-LaneScheduler::LaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows, Work work)
+template <class Chunk>
+BasicLaneScheduler<Chunk>::BasicLaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows,
+                                              Work work)
     : work_(std::move(work)), buffer_limit_rows_(buffered_rows), queues_(num_tasks) {
   GARUDA_EXPECTS(lanes > 0);
   lanes_.reserve(lanes);
@@ -13,7 +17,8 @@ LaneScheduler::LaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::ui
     lanes_.emplace_back([this, lane] { run_lane(lane); });
 }
 
-LaneScheduler::~LaneScheduler() {
+template <class Chunk>
+BasicLaneScheduler<Chunk>::~BasicLaneScheduler() {
   {
     std::lock_guard const lock(mutex_);
     stopping_ = true;
@@ -22,12 +27,14 @@ LaneScheduler::~LaneScheduler() {
   for (auto& lane : lanes_) lane.join();
 }
 
-bool LaneScheduler::is_stopping() const {
+template <class Chunk>
+bool BasicLaneScheduler<Chunk>::is_stopping() const {
   std::lock_guard const lock(mutex_);
   return stopping_;
 }
 
-Result<std::optional<PairChunk>> LaneScheduler::next() {
+template <class Chunk>
+Result<std::optional<Chunk>> BasicLaneScheduler<Chunk>::next() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] {
@@ -49,7 +56,8 @@ Result<std::optional<PairChunk>> LaneScheduler::next() {
   }
 }
 
-void LaneScheduler::run_lane(std::uint32_t lane) {
+template <class Chunk>
+void BasicLaneScheduler<Chunk>::run_lane(std::uint32_t lane) {
   while (true) {
     std::size_t task = 0;
     {
@@ -66,12 +74,13 @@ void LaneScheduler::run_lane(std::uint32_t lane) {
   }
 }
 
-void LaneScheduler::run_task(std::uint32_t lane, std::size_t task) {
+template <class Chunk>
+void BasicLaneScheduler<Chunk>::run_task(std::uint32_t lane, std::size_t task) {
   try {
-    auto done = work_(lane, task, [this, task](PairChunk&& chunk) { return emit(task, std::move(chunk)); });
+    auto done = work_(lane, task, [this, task](Chunk&& chunk) { return emit(task, std::move(chunk)); });
     if (!done) fail_with(std::move(done).error());
   } catch (std::bad_alloc const&) {
-    fail_with(Error(ErrorCode::out_of_memory, "out of host memory while joining a partition"));
+    fail_with(Error(ErrorCode::out_of_memory, "out of host memory while working on a partition"));
   } catch (...) {
     {
       std::lock_guard const lock(mutex_);
@@ -82,7 +91,8 @@ void LaneScheduler::run_task(std::uint32_t lane, std::size_t task) {
   }
 }
 
-bool LaneScheduler::emit(std::size_t task, PairChunk&& chunk) {
+template <class Chunk>
+bool BasicLaneScheduler<Chunk>::emit(std::size_t task, Chunk&& chunk) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock,
                 [&] { return stopping_ || task == reading_ || buffered_rows_ + chunk.size() <= buffer_limit_rows_; });
@@ -98,7 +108,8 @@ bool LaneScheduler::emit(std::size_t task, PairChunk&& chunk) {
   return true;
 }
 
-void LaneScheduler::fail_with(Error error) {
+template <class Chunk>
+void BasicLaneScheduler<Chunk>::fail_with(Error error) {
   {
     std::lock_guard const lock(mutex_);
     if (!error_) error_ = std::move(error);
@@ -106,5 +117,8 @@ void LaneScheduler::fail_with(Error error) {
   }
   changed_.notify_all();
 }
+
+template class BasicLaneScheduler<PairChunk>;
+template class BasicLaneScheduler<GroupChunk>;
 
 }  // namespace garuda::operators

@@ -1,4 +1,4 @@
-// Runs numbered tasks on a few host threads ("lanes") and hands their row pairs over in task order.
+// Runs numbered tasks on a few host threads ("lanes") and hands what they make over in task order.
 #pragma once
 
 #include <condition_variable>
@@ -23,39 +23,41 @@ struct PairChunk {
   std::size_t size() const noexcept { return left.size(); }
 };
 
+/// `Chunk`: a movable piece of a task's result whose size() is its number of rows.
 /// Each lane takes the next task, runs it and emits chunks; the consumer reads all chunks of task 0, then of task 1, ….
 /// A lane whose chunk would exceed the buffer waits, unless its task is the one being read: so memory stays bounded and
 /// the consumer never starves.
-class LaneScheduler {
+template <class Chunk>
+class BasicLaneScheduler {
  public:
   /// Passes a chunk on; blocks while the buffer is full. Returns false when the scheduler is stopping.
-  using Emit = std::function<bool(PairChunk&&)>;
+  using Emit = std::function<bool(Chunk&&)>;
   /// Runs one task on one lane. Called concurrently from different lanes.
   using Work = std::function<Result<void>(std::uint32_t lane, std::size_t task, Emit const& emit)>;
 
   /// Starts `lanes` threads on tasks 0 … num_tasks - 1; at most `buffered_rows` rows wait ahead of the task being read.
-  LaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows, Work work);
-  LaneScheduler(LaneScheduler const&) = delete;
-  LaneScheduler& operator=(LaneScheduler const&) = delete;
+  BasicLaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows, Work work);
+  BasicLaneScheduler(BasicLaneScheduler const&) = delete;
+  BasicLaneScheduler& operator=(BasicLaneScheduler const&) = delete;
   /// Stops after the tasks' present steps and waits for the lanes.
-  ~LaneScheduler();
+  ~BasicLaneScheduler();
 
   /// Returns the next chunk, or nullopt after the last task. Blocks. One consumer.
   /// Errors: the first that any task met. A LogicError of a task is thrown here.
-  Result<std::optional<PairChunk>> next();
+  Result<std::optional<Chunk>> next();
 
   /// True once a task failed or the consumer went away: long tasks look at it between steps.
   bool is_stopping() const;
 
  private:
   struct TaskQueue {
-    std::deque<PairChunk> chunks;
+    std::deque<Chunk> chunks;
     bool finished = false;
   };
 
   void run_lane(std::uint32_t lane);
   void run_task(std::uint32_t lane, std::size_t task);
-  bool emit(std::size_t task, PairChunk&& chunk);
+  bool emit(std::size_t task, Chunk&& chunk);
   void fail_with(Error error);
 
   Work work_;
@@ -71,5 +73,7 @@ class LaneScheduler {
   std::exception_ptr exception_;
   std::vector<std::thread> lanes_;  // last: its threads use everything above
 };
+
+using LaneScheduler = BasicLaneScheduler<PairChunk>;
 
 }  // namespace garuda::operators

@@ -26,6 +26,13 @@ bool is_allowed(PathOption const& option, std::span<DeviceFacts const> devices, 
 
 }  // namespace
 
+std::vector<DeviceFacts> facts_of(DeviceSet& devices) {
+  std::vector<DeviceFacts> facts;
+  for (std::size_t i = 0; i < devices.devices().size(); ++i)
+    facts.push_back({&devices.devices()[i], &devices.traits(i)});
+  return facts;
+}
+
 DeviceRates default_rates(vk::DeviceType type) noexcept {
   switch (type) {
     case vk::DeviceType::discrete:

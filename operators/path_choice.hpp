@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
+#include "operators/device_set.hpp"
 #include "vk_runtime/device_traits.hpp"
 
 namespace garuda::operators {
@@ -21,6 +21,8 @@ struct DeviceFacts {
   DeviceInfo const* info = nullptr;
   vk::DeviceTraits const* traits = nullptr;
 };
+
+std::vector<DeviceFacts> facts_of(DeviceSet& devices);
 
 /// Rates that price a device, in items per second; defaults by kind of device until it is calibrated.
 struct DeviceRates {

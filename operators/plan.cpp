@@ -35,14 +35,16 @@ std::string to_string(Plan const& plan) {
   std::string text = fmt::format("path        {} on {}{}\n", to_string(plan.path), plan.device,
                                  plan.driver.empty() ? "" : fmt::format(" ({})", plan.driver));
   text += fmt::format("because     {}\n", plan.reason);
-  text += fmt::format("keys        {} bits, {} partitions", plan.key_bits, std::uint64_t{1} << plan.radix_bits);
+  text += fmt::format("keys        {}{} partitions", plan.key_bits == 0 ? "" : fmt::format("{} bits, ", plan.key_bits),
+                      std::uint64_t{1} << plan.radix_bits);
   if (plan.radix_bits > 0)
     text += plan.mixed_digit ? ", digit from a mixed hash" : fmt::format(", digit from key bit {}", plan.radix_shift);
-  text += fmt::format("\nwork        slices of at most {} rows a side, {} in flight, chunks of {} rows\n",
+  text += fmt::format("\nwork        slices of at most {} rows of a table, {} in flight, chunks of {} rows\n",
                       plan.slice_rows, plan.lanes, plan.chunk_rows);
   text += fmt::format("memory      {} bytes on the device, {} bytes on the host beside the inputs\n", plan.device_bytes,
                       plan.host_bytes);
   text += fmt::format("tuning      {}\n", plan.tuning.empty() ? "auto" : plan.tuning);
+  for (auto const& [name, value] : plan.details) text += fmt::format("{:<11} {}\n", name, value);
   text += "candidates\n";
   for (auto const& candidate : plan.candidates) {
     text += fmt::format("  {:<9} {:<32} {:>14}  {}\n", to_string(candidate.path), candidate.device,
@@ -66,6 +68,8 @@ std::string to_json(Plan const& plan) {
                           {"reason", candidate.reason},
                           {"phases", phases}});
   }
+  nlohmann::ordered_json details = nlohmann::ordered_json::object();
+  for (auto const& [name, value] : plan.details) details[name] = value;
   nlohmann::ordered_json const json{{"path", to_string(plan.path)},
                                     {"device", plan.device},
                                     {"driver", plan.driver},
@@ -81,6 +85,7 @@ std::string to_json(Plan const& plan) {
                                     {"device_bytes", plan.device_bytes},
                                     {"host_bytes", plan.host_bytes},
                                     {"candidates", candidates},
+                                    {"details", details},
                                     {"notes", plan.notes}};
   // Names come from drivers and files: bytes that are not UTF-8 are replaced, never thrown on.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,9 +1,12 @@
 // Sizes that every operator's planner decides.
 #pragma once
 
+#include <oneapi/tbb/task_arena.h>
+
 #include <algorithm>
 #include <cstdint>
 
+#include "garuda/error.hpp"
 #include "operators/key_span.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -17,6 +20,19 @@ inline constexpr std::uint64_t kSmallestChunkRows = 1024;
 /// Rows per second and thread that the host encodes and partitions, before calibration: measured with one thread of a
 /// 2-core x86-64 virtual machine.
 inline constexpr double kEncodePartitionRows = 40e6;
+
+/// Fewest rows of the larger side that a slice is still split at when it does not fit the device.
+inline constexpr std::uint64_t kSmallestSplitRows = 1024;
+
+/// True for an error after which smaller slices may fit.
+inline bool is_shortage(Error const& error) noexcept {
+  return error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::limit_exceeded;
+}
+
+/// RunOptions::threads as a task arena takes it.
+inline int arena_threads(std::uint32_t threads) noexcept {
+  return threads == 0 ? oneapi::tbb::task_arena::automatic : static_cast<int>(threads);
+}
 
 /// How a path cuts the work.
 template <class Tuning>

@@ -32,9 +32,14 @@ void copy_canonical(TypeId type, ArrayView const& from, std::byte* to) {
                                   [](std::uint64_t bits) { return canonical_bits(std::bit_cast<double>(bits)); });
 }
 
-bool is_float_type(TypeId id) { return id >= TypeId::float16 && id <= TypeId::float64; }
-
 }  // namespace
+
+Result<AlignedBuffer> canonical_floats(ArrayView const& array, TypeId type) {
+  GARUDA_EXPECTS(is_float_type(type));
+  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(array.length * byte_width(DataType{type})));
+  copy_canonical(type, array, buffer.data());
+  return buffer;
+}
 
 Result<ValueBytes> ValueBytes::create(std::vector<ArrayView> parts, DataType const& type) {
   GARUDA_EXPECTS(type.id != TypeId::dictionary);
@@ -50,14 +55,13 @@ Result<ValueBytes> ValueBytes::create(std::vector<ArrayView> parts, DataType con
   else if (is_variable_width(type))
     values.layout_ = has_large_offsets(type) ? Layout::offsets64 : Layout::offsets32;
   values.width_ = byte_width(type);
-  if (is_float_type(type.id)) GARUDA_TRY(values.make_canonical(type));
+  if (is_float_type(type.id)) GARUDA_TRY(values.make_canonical(type.id));
   return values;
 }
 
-Result<void> ValueBytes::make_canonical(DataType const& type) {
+Result<void> ValueBytes::make_canonical(TypeId type) {
   for (std::size_t p = 0; p < parts_.size(); ++p) {
-    GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(parts_[p].length * width_));
-    copy_canonical(type.id, parts_[p], buffer.data());
+    GARUDA_TRY_ASSIGN(auto buffer, canonical_floats(parts_[p], type));
     parts_[p].values = buffer.data();
     value_offsets_[p] = 0;
     canonical_.push_back(std::move(buffer));

@@ -13,6 +13,12 @@
 
 namespace garuda::partition {
 
+/// A copy of the floats of `array`, of type float16, float32 or float64, with -0.0 as +0.0 and one NaN; row 0 first.
+/// Errors: out_of_memory.
+Result<AlignedBuffer> canonical_floats(ArrayView const& array, TypeId type);
+
+inline bool is_float_type(TypeId id) noexcept { return id >= TypeId::float16 && id <= TypeId::float64; }
+
 /// Values of consecutive arrays of one type, numbered through. Equal bytes mean equal values: floats are canonical.
 class ValueBytes {
  public:
@@ -59,7 +65,7 @@ class ValueBytes {
     return {values + offsets[at], static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
   }
 
-  Result<void> make_canonical(DataType const& type);
+  Result<void> make_canonical(TypeId type);
 
   Layout layout_ = Layout::fixed;
   std::int64_t width_ = 0;

@@ -34,7 +34,7 @@ struct Plan {
   std::string device;  ///< name of the device; "cpu" on the CPU path
   std::string driver;  ///< driver name and version
   std::string reason;
-  std::uint32_t key_bits = 32;  ///< 32 or 64
+  std::uint32_t key_bits = 32;  ///< 32 or 64; 0: several words, or no keys
   std::uint32_t radix_bits = 0;
   std::uint32_t radix_shift = 0;  ///< first key bit of the raw digit
   bool mixed_digit = false;       ///< the digit comes from a mixed hash because the raw key does not balance
@@ -45,6 +45,7 @@ struct Plan {
   std::uint64_t device_bytes = 0;  ///< planned device memory
   std::uint64_t host_bytes = 0;    ///< planned host memory beside the inputs
   std::vector<Candidate> candidates;
+  std::vector<std::pair<std::string, std::string>> details;  ///< what the operator decided of its own: name, value
   std::vector<std::string> notes;  ///< passes that run differently than asked for or usual, and why
 };
 

@@ -1,0 +1,19 @@
+// From exact sums to numbers: rounding to nearest even, once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "operators/group_by_kernel.hpp"
+
+namespace garuda::operators {
+
+/// The double nearest to (two's complement integer of `words`, low word first, at most 40 of them) · 2^exponent; of two
+/// equally near the one with an even mantissa. Zero is +0.0, what is beyond the largest double infinite.
+double round_to_double(std::span<std::uint64_t const> words, std::int32_t exponent) noexcept;
+
+/// The sum of group `group`, rounded once: the canonical NaN when it has a NaN or both infinities. `kind`: of the
+/// values.
+double round_float_sum(FloatSums const& sums, std::uint64_t group, ValueKind kind) noexcept;
+
+}  // namespace garuda::operators

@@ -1,0 +1,310 @@
+// The group-by as GARUDA §4 states it: encode the keys, radix-partition the rows by the most diverse of them, group and
+// aggregate partition by partition on the path that was planned. How a path does the latter is behind GroupByKernel.
+#include "operators/group_by.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "operators/gathered_join.hpp"
+#include "operators/group_by_registry.hpp"
+#include "operators/grouped_result.hpp"
+#include "operators/host_memory.hpp"
+#include "operators/sizing.hpp"
+
+namespace garuda::operators {
+namespace {
+
+/// Points a row that a state column takes on the graphics path, and bytes of a group's partial state.
+struct StateCost {
+  std::uint32_t draws = 0;
+  std::uint64_t bytes = 0;
+};
+
+StateCost cost_of(StateColumn const& column) {
+  StateCost cost;
+  if ((column.states & kCountState) != 0) cost = {1, 8};
+  if ((column.states & kSumState) != 0) {
+    cost.draws += is_float(column.kind) ? 3 : 1;
+    cost.bytes += is_float(column.kind) ? 10 + 3 * 16 : 8 * std::uint64_t{sum_words(column.kind)};
+  }
+  auto const extremes =
+      static_cast<std::uint32_t>(std::popcount(static_cast<unsigned>(column.states) & (kMinState | kMaxState)));
+  if (extremes > 0) cost.draws += value_words(column.kind) + 1;  // 24-bit pieces
+  cost.bytes += std::uint64_t{extremes} * extreme_words(column.kind) * 8;
+  return cost;
+}
+
+GroupByShape shape_of(GroupByRequest const& request, PlannedGroupBy const& planned, std::uint32_t threads) {
+  GroupByShape shape;
+  auto const& keys = planned.keys;
+  shape.rows = static_cast<std::uint64_t>(request.table.num_rows());
+  shape.key_bits = 0;
+  if (!request.columns.keys.empty()) {
+    if (keys.is_packed) shape.key_bits = keys.packed.key_bits;
+    shape.key_words = static_cast<std::uint32_t>(keys.words.size());
+    shape.key_range = keys.packed.max - keys.packed.min + 1;
+    shape.estimated_groups = std::max<std::uint64_t>(keys.estimated_groups, 1);
+    shape.encoded_bytes = keys.bytes();
+    // The ids of partitioned rows.
+    shape.wide_row_ids = shape.rows > (std::uint64_t{1} << 32);
+  }
+  for (auto const& reader : planned.values) shape.encoded_bytes += reader.bytes();
+  for (auto const& state : request.columns.states) {
+    auto const cost = cost_of(state);
+    shape.value_words += value_words(state.kind) + (state.column ? 1 : 0);  // and a bit of validity, rounded up
+    shape.draws += cost.draws;
+    shape.state_bytes += cost.bytes;
+  }
+  shape.output_row_bytes = 16 * request.columns.aggregates.size();
+  for (auto const key : request.columns.keys) shape.output_row_bytes += column_row_bytes(request.table, key);
+  shape.ordered = request.spec.ordered;
+  shape.threads = threads;
+  shape.free_host_bytes = free_host_bytes();
+  return shape;
+}
+
+/// What `explain` shows of the keys beside the general part of a plan.
+void describe_keys(GroupByRequest const& request, partition::EncodedGroupKeys const& keys, Plan& plan) {
+  if (request.columns.keys.empty()) {
+    plan.details.emplace_back("key form", "no keys: one group");
+    return;
+  }
+  plan.details.emplace_back(
+      "key form",
+      keys.is_packed
+          ? fmt::format("all attributes packed into one word, {} bits of it in use", keys.packed_bits)
+          : fmt::format("{} words of 32 bits; one word would take {} bits", keys.words.size(), keys.packed_bits));
+  std::string bins;
+  for (std::size_t a = 0; a < keys.attributes.size(); ++a)
+    bins += fmt::format("{}{} {}{}", a == 0 ? "" : ", ", request.table.schema()[request.columns.keys[a]].name,
+                        keys.attributes[a].nonempty_bins, keys.attributes[a].is_dictionary ? " (dictionary)" : "");
+  plan.details.emplace_back("diversity", fmt::format("non-empty bins of {}: {}", partition::kAttributeBins, bins));
+  auto const& hashed = request.table.schema()[request.columns.keys[keys.hash_attribute]].name;
+  plan.details.emplace_back("hashing", keys.is_packed ? fmt::format("the whole packed key; most diverse: {}", hashed)
+                                                      : fmt::format("{}, the most diverse attribute", hashed));
+  plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
+}
+
+}  // namespace
+
+Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats) {
+  PlannedGroupBy planned;
+  auto const& control = request.options.control;
+  {
+    PhaseTimer const timer(stats, "encode");
+    if (!request.columns.keys.empty()) {
+      GARUDA_TRY_ASSIGN(planned.keys, arena.execute([&] {
+        return partition::encode_group_keys(request.table, request.columns.keys, request.options.tuning.keys, control);
+      }));
+    }
+    for (auto const& state : request.columns.states) {
+      GARUDA_TRY_ASSIGN(auto reader, arena.execute([&] { return ValueReader::create(request.table, state, control); }));
+      planned.values.push_back(std::move(reader));
+    }
+  }
+  auto const shape = shape_of(request, planned, static_cast<std::uint32_t>(arena.max_concurrency()));
+  GARUDA_TRY_ASSIGN(planned.plan, plan_group_by(shape, facts_of(*request.devices), request.options));
+  auto& plan = planned.plan.plan;
+  describe_keys(request, planned.keys, plan);
+  if (request.columns.keys.empty()) return planned;
+  PhaseTimer const timer(stats, "partition");
+  GARUDA_TRY_ASSIGN(planned.digit, arena.execute([&]() -> Result<partition::RadixDigit> {
+    GARUDA_TRY_ASSIGN(auto const words, partition::partition_words(planned.keys, control));
+    partition::EncodedKeys no_other_side;
+    no_other_side.key_bits = words.key_bits;
+    return partition::choose_digit(words, no_other_side, plan.radix_bits, control);
+  }));
+  plan.radix_bits = planned.digit.bits;
+  plan.radix_shift = planned.digit.shift;
+  plan.mixed_digit = planned.digit.mixed;
+  return planned;
+}
+
+PartitionedGroupBy::PartitionedGroupBy(GroupByRequest const& request)
+    : table_(request.table),
+      columns_(request.columns),
+      options_(request.options),
+      devices_(request.devices),
+      start_(std::chrono::steady_clock::now()),
+      arena_(arena_threads(request.options.threads)) {
+  options_.control.abandoned = &abandoned_;
+}
+
+PartitionedGroupBy::~PartitionedGroupBy() { abandoned_ = true; }
+
+Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(GroupByRequest const& request) {
+  std::unique_ptr<PartitionedGroupBy> run(new PartitionedGroupBy(request));
+  GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, run->arena_, run->recorder_));
+  GARUDA_TRY(run->partition_keys(std::move(planned)));
+  run->tasks_ = cut_group_tasks(run->keys_.offsets(), run->plan_.plan.slice_rows);
+  GARUDA_TRY(run->open_path());
+  return run;
+}
+
+Result<void> PartitionedGroupBy::partition_keys(PlannedGroupBy planned) {
+  plan_ = std::move(planned.plan);
+  values_ = std::move(planned.values);
+  auto const rows = static_cast<std::uint64_t>(table_.num_rows());
+  if (columns_.keys.empty()) {
+    keys_ = PartitionedGroupKeys::without_keys(rows);
+    return {};
+  }
+  PhaseTimer timer(recorder_, "partition");
+  GARUDA_TRY_ASSIGN(keys_, arena_.execute([&] {
+    return PartitionedGroupKeys::partition(std::move(planned.keys), planned.digit, options_.control);
+  }));
+  if (planned.digit.bits > 0) timer.count(2 * rows * (std::max(plan_.plan.key_bits, 32U) / 8 + 4), rows);
+  recorder_.max_counter("partitions", keys_.offsets().size() - 1);
+  return {};
+}
+
+Result<void> PartitionedGroupBy::open_path() {
+  GroupByBackendOptions backend;
+  backend.tuning = plan_.tuning;
+  backend.lanes = plan_.plan.lanes;
+  backend.key_bits = plan_.plan.key_bits;
+  backend.num_words = keys_.num_words();
+  for (auto const& state : columns_.states)
+    backend.max_value_words = std::max(backend.max_value_words, value_words(state.kind));
+  for (auto const& task : tasks_) backend.max_rows = std::max(backend.max_rows, task.size());
+  backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
+  backend.control = &options_.control;
+  backend.stats = &recorder_;
+  auto const* path = find_group_by_path(plan_.plan.path);
+  GARUDA_EXPECTS(path != nullptr);
+  vk::Device* device = nullptr;
+  if (plan_.device) {
+    GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
+  }
+  GARUDA_TRY_ASSIGN(backend_, path->open(device, backend));
+  return {};
+}
+
+void PartitionedGroupBy::start_lanes() {
+  auto work = [this](std::uint32_t lane, std::size_t task, Emit const& emit) {
+    return group_slice(lane, tasks_[task], emit);
+  };
+  scheduler_ =
+      std::make_unique<GroupScheduler>(tasks_.size(), plan_.plan.lanes, 2 * plan_.plan.chunk_rows, std::move(work));
+}
+
+/// A slice that turns out not to fit the device is halved until it does; the halves' groups are merged.
+Result<void> PartitionedGroupBy::group_slice(std::uint32_t lane, GroupTask const& task, Emit const& emit) {
+  if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
+  auto chunk = run_kernel(lane, task);
+  if (chunk) {
+    recorder_.add_counter("slices", 1);
+    report_progress(chunk->size());
+    emit(std::move(*chunk));
+    return {};
+  }
+  if (!is_shortage(chunk.error()) || task.size() < kSmallestSplitRows) return propagate(std::move(chunk));
+  recorder_.add_counter("slices_split", 1);
+  auto const middle = task.begin + task.size() / 2;
+  GARUDA_TRY(group_slice(lane, {task.partition, task.begin, middle, false}, emit));
+  return group_slice(lane, {task.partition, middle, task.end, false}, emit);
+}
+
+/// Groups and aggregates one slice. The arena is entered only for as long as it works: lanes wait for the consumer when
+/// they emit, and the consumer needs the arena too.
+Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask const& task) {
+  GARUDA_TRY_ASSIGN(auto const slice, arena_.execute([&] { return keys_.slice(task, options_.control); }));
+  GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(slice.keys, lane));
+  GARUDA_TRY_ASSIGN(auto const num_groups, kernel->group());
+  std::vector<std::uint32_t> heads(num_groups);
+  GARUDA_TRY(kernel->heads(heads));
+
+  GroupChunk chunk;
+  chunk.partition = task.partition;
+  if (!task.is_whole) chunk.keys = HeadKeys::of(slice.keys, heads);
+  auto const rows = keys_.rows(task);
+  chunk.head_rows.reserve(num_groups);
+  for (auto const head : heads) chunk.head_rows.push_back(rows[head]);
+  for (auto const& reader : values_) {
+    std::optional<SliceValues> values;
+    {
+      PhaseTimer const timer(recorder_, "values");
+      GARUDA_TRY_ASSIGN(values, arena_.execute([&] { return reader.read(rows, options_.control); }));
+    }
+    GARUDA_TRY_ASSIGN(auto state, kernel->aggregate(values->input));
+    chunk.states.push_back(std::move(state));
+  }
+  return chunk;
+}
+
+void PartitionedGroupBy::report_progress(std::uint64_t groups) {
+  std::lock_guard const lock(progress_mutex_);
+  ++tasks_done_;
+  groups_found_ += groups;
+  if (options_.control.on_progress)
+    options_.control.on_progress({"group", std::min(tasks_done_, tasks_.size()), tasks_.size(), groups_found_});
+}
+
+GroupChunk PartitionedGroupBy::empty_table() const {
+  GroupChunk chunk;
+  chunk.head_rows.push_back(0);
+  for (auto column : columns_.states) {
+    column.states |= kCountState;  // 0 of them: the group has no values
+    chunk.states.push_back(empty_state(column, 1));
+  }
+  return chunk;
+}
+
+Result<std::optional<GroupChunk>> PartitionedGroupBy::next_partition() {
+  if (tasks_.empty()) {
+    if (!columns_.keys.empty() || std::exchange(empty_returned_, true)) return std::nullopt;
+    return empty_table();
+  }
+  if (scheduler_ == nullptr) start_lanes();
+  auto groups = std::exchange(pending_, std::nullopt);
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto next, scheduler_->next());
+    if (!next || (groups && next->partition != groups->partition)) {
+      pending_ = std::move(next);
+      return groups;
+    }
+    if (!groups) {
+      groups = std::move(next);
+      continue;
+    }
+    PhaseTimer const timer(recorder_, "merge", 0, next->size());
+    GARUDA_TRY(merge_groups(columns_.states, *next, options_.control, *groups));
+  }
+}
+
+Plan PartitionedGroupBy::plan() const {
+  auto plan = plan_.plan;
+  for (auto& note : recorder_.notes()) plan.notes.push_back(std::move(note));
+  return plan;
+}
+
+RunStats PartitionedGroupBy::stats(std::uint64_t rows_out) const {
+  RunStats stats;
+  stats.path = plan_.plan.path;
+  stats.device = plan_.plan.device;
+  stats.driver = plan_.plan.driver;
+  stats.rows_left = static_cast<std::uint64_t>(table_.num_rows());
+  stats.rows_out = rows_out;
+  stats.total_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count());
+  stats.phases = recorder_.phases();
+  stats.counters = recorder_.counters();
+  return stats;
+}
+
+Result<std::unique_ptr<GroupByResult>> group_by(GroupByRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto run, PartitionedGroupBy::prepare(request));
+  return grouped_result(request, std::move(run));
+}
+
+Result<Plan> explain_group_by(GroupByRequest const& request) {
+  RunRecorder recorder;
+  oneapi::tbb::task_arena arena(arena_threads(request.options.threads));
+  GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, arena, recorder));
+  return std::move(planned.plan.plan);
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,117 @@
+// The partitioned group-by (GARUDA §4), the same for every path.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "operators/device_set.hpp"
+#include "operators/group_by_columns.hpp"
+#include "operators/group_by_kernel.hpp"
+#include "operators/group_by_planner.hpp"
+#include "operators/group_keys_slice.hpp"
+#include "operators/group_states.hpp"
+#include "operators/lane_scheduler.hpp"
+#include "operators/run_recorder.hpp"
+#include "operators/value_reader.hpp"
+#include "partition/group_keys.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::operators {
+
+/// A group-by resolved against its table, and what it may run on. What the view and `devices` refer to outlives every
+/// result.
+struct GroupByRequest {
+  TableView table;
+  GroupBySpec spec;
+  ResolvedGroupBy columns;
+  GroupByOptions options;
+  DeviceSet* devices = nullptr;
+};
+
+/// The table's keys, encoded, its values ready to be read, and what has been decided about them.
+struct PlannedGroupBy {
+  partition::EncodedGroupKeys keys;  ///< without key columns: empty
+  std::vector<ValueReader> values;   ///< a state column each
+  GroupByPlan plan;
+  partition::RadixDigit digit;
+};
+
+/// Encodes keys and values, plans, and chooses the radix digit. Blocks; uses the arena's threads.
+/// Errors: those of encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
+Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats);
+
+/// A group-by whose input is partitioned and whose path is open: gives its groups, once.
+class PartitionedGroupBy {
+ public:
+  /// Encodes, plans, partitions, opens the path. Blocks until that is done.
+  /// Errors: those of plan_groups, radix_partition and the path's open function.
+  static Result<std::unique_ptr<PartitionedGroupBy>> prepare(GroupByRequest const& request);
+
+  PartitionedGroupBy(PartitionedGroupBy const&) = delete;
+  PartitionedGroupBy& operator=(PartitionedGroupBy const&) = delete;
+  /// Cancels what still runs.
+  ~PartitionedGroupBy();
+
+  /// Returns the groups of the next partition that has rows, nullopt after the last; the lanes start with the first
+  /// call. Without keys there is one group, even of no rows. Blocks.
+  Result<std::optional<GroupChunk>> next_partition();
+
+  Plan plan() const;
+  RunStats stats(std::uint64_t rows_out) const;
+  Control const& control() const noexcept { return options_.control; }
+  oneapi::tbb::task_arena& arena() noexcept { return arena_; }
+  RunRecorder& recorder() noexcept { return recorder_; }
+  std::vector<ValueReader> const& values() const noexcept { return values_; }
+  std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
+
+ private:
+  using GroupScheduler = BasicLaneScheduler<GroupChunk>;
+  using Emit = GroupScheduler::Emit;
+
+  explicit PartitionedGroupBy(GroupByRequest const& request);
+
+  Result<void> partition_keys(PlannedGroupBy planned);
+  Result<void> open_path();
+  void start_lanes();
+  Result<void> group_slice(std::uint32_t lane, GroupTask const& task, Emit const& emit);
+  Result<GroupChunk> run_kernel(std::uint32_t lane, GroupTask const& task);
+  void report_progress(std::uint64_t groups);
+  GroupChunk empty_table() const;
+
+  std::atomic<bool> abandoned_{false};  // set when the group-by is destroyed before its end
+  TableView table_;
+  ResolvedGroupBy columns_;
+  GroupByOptions options_;
+  DeviceSet* devices_;
+  std::chrono::steady_clock::time_point start_;
+  oneapi::tbb::task_arena arena_;
+  RunRecorder recorder_;
+  GroupByPlan plan_;
+  std::vector<ValueReader> values_;
+  PartitionedGroupKeys keys_;
+  std::vector<GroupTask> tasks_;
+  std::unique_ptr<GroupByBackend> backend_;
+  std::mutex progress_mutex_;
+  std::size_t tasks_done_ = 0;
+  std::uint64_t groups_found_ = 0;
+  std::optional<GroupChunk> pending_;  // read from the lanes, of a partition not returned yet
+  bool empty_returned_ = false;
+  std::unique_ptr<GroupScheduler> scheduler_;  // last: its lanes use everything above
+};
+
+/// Starts the group-by; see Engine::group_by.
+Result<std::unique_ptr<GroupByResult>> group_by(GroupByRequest const& request);
+
+/// Plans without running; see Engine::explain_group_by.
+Result<Plan> explain_group_by(GroupByRequest const& request);
+
+}  // namespace garuda::operators

@@ -1,0 +1,215 @@
+#include "operators/group_by_planner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "operators/graphics/graphics_choice.hpp"
+#include "operators/group_by_registry.hpp"
+#include "operators/sizing.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using GroupBySizing = Sizing<GroupByTuning>;
+
+/// Groups of a CPU partition: keys, table and states stay within a core's share of the last-level cache.
+constexpr std::uint64_t kCpuPartitionGroups = std::uint64_t{1} << 16;
+constexpr std::uint64_t kSmallestCpuSliceRows = std::uint64_t{1} << 16;
+/// Slices are merged group by group; above this share of the rows that costs more than partitioning them.
+constexpr std::uint64_t kMergedShare = 4;
+/// Rows per second and thread, as kEncodePartitionRows: grouping, and one state.
+constexpr double kCpuGroupRows = 60e6;
+constexpr double kCpuStateRows = 150e6;
+
+std::uint64_t slices_for(std::uint64_t rows, std::uint64_t slice_rows) { return (rows + slice_rows - 1) / slice_rows; }
+
+std::uint64_t key_bytes(GroupByShape const& shape) { return shape.key_bits / 8 + 4 * std::uint64_t{shape.key_words}; }
+
+bool has_keys(GroupByShape const& shape) { return key_bytes(shape) > 0; }
+
+/// Radix bits that keep merging cheap: none while few groups, or few slices, are merged.
+std::uint32_t bits_against_merging(GroupByShape const& shape, std::uint64_t slice_rows) {
+  auto const slices = slices_for(shape.rows, slice_rows);
+  if (!has_keys(shape) || slices <= 1 || shape.estimated_groups * slices < shape.rows / kMergedShare) return 0;
+  return radix_bits_for(shape.rows, slice_rows);
+}
+
+GroupBySizing size_for_cpu(GroupByShape const& shape, GroupByTuning const& tuning) {
+  GroupBySizing sizing;
+  sizing.tuning = tuning;
+  sizing.lanes = tuning.lanes != 0 ? tuning.lanes : shape.threads;
+  auto const share = std::max(slices_for(shape.rows, sizing.lanes), kSmallestCpuSliceRows);
+  sizing.slice_rows = tuning.slice_rows != 0 ? tuning.slice_rows : std::min(share, kMaxPassRows);
+  if (tuning.radix_bits >= 0)
+    sizing.radix_bits = static_cast<std::uint32_t>(tuning.radix_bits);
+  else
+    sizing.radix_bits = std::max(bits_against_merging(shape, sizing.slice_rows),
+                                 has_keys(shape) ? radix_bits_for(shape.estimated_groups, kCpuPartitionGroups) : 0);
+  return sizing;
+}
+
+/// Device memory that a slice of `rows` rows takes: keys, hash image, map and heads, the widest value, accumulators.
+std::uint64_t slice_device_bytes(GroupByShape const& shape, std::uint64_t rows, std::uint64_t image_pixels) {
+  auto const groups = std::min(rows, shape.estimated_groups);
+  auto const wanted = static_cast<std::uint64_t>(static_cast<double>(groups) / kHashFill) + 1;
+  auto const pixels = std::min(image_pixels, 2 * wanted);
+  auto const image = pixels * (8 + key_bytes(shape));
+  auto const per_row = key_bytes(shape) + 12 + 16;
+  auto const per_group = std::uint64_t{3} * 2 * 16;  // windows of two RGBA32_SFLOAT attachments each
+  return image + rows * per_row + groups * (per_group + shape.state_bytes);
+}
+
+GroupBySizing size_for_graphics(GroupByShape const& shape, GroupByOptions const& options,
+                                vk::DeviceTraits const& traits) {
+  GroupBySizing sizing;
+  sizing.tuning = options.tuning;
+  auto const edge = std::uint64_t{
+      std::min(options.tuning.image != 0 ? options.tuning.image : kImageEdge, traits.max_render_extent())};
+  sizing.tuning.image = static_cast<std::uint32_t>(edge);
+  sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
+  auto const budget =
+      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
+  sizing.slice_rows = options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows;
+  auto const bytes_of = [&](std::uint64_t rows) { return slice_device_bytes(shape, rows, edge * edge) * sizing.lanes; };
+  while (sizing.slice_rows > kSmallestDeviceSliceRows && bytes_of(std::min(sizing.slice_rows, shape.rows)) > budget)
+    sizing.slice_rows /= 2;
+  // Duplicates of a key never clash, so groups, not rows, fill an image; those beyond it take further images.
+  auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(edge * edge) * kHashFill) + 1;
+  auto const bits_for_image = has_keys(shape) ? radix_bits_for(shape.estimated_groups, image_groups) : 0;
+  sizing.radix_bits = options.tuning.radix_bits >= 0
+                          ? static_cast<std::uint32_t>(options.tuning.radix_bits)
+                          : std::max(bits_for_image, bits_against_merging(shape, sizing.slice_rows));
+  sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1));
+  return sizing;
+}
+
+double encode_ns(GroupByShape const& shape) {
+  return static_cast<double>(shape.rows) / (kEncodePartitionRows * shape.threads) * 1e9;
+}
+
+Candidate price_cpu(GroupByShape const& shape) {
+  Candidate candidate;
+  candidate.path = Path::cpu;
+  candidate.device = "cpu";
+  auto const rows = static_cast<double>(shape.rows) * 1e9 / shape.threads;
+  candidate.phases_ns = {{"partition", encode_ns(shape)},
+                         {"group", rows / kCpuGroupRows},
+                         {"aggregate", rows / kCpuStateRows * shape.draws}};
+  sum_phases(candidate);
+  candidate.reason = fmt::format("default rates, {} threads", shape.threads);
+  return candidate;
+}
+
+/// Assumes that one hash image finds nearly all groups.
+Candidate price_graphics(GroupByShape const& shape, DeviceFacts const& facts, GroupBySizing const& sizing) {
+  Candidate candidate;
+  candidate.path = Path::graphics;
+  candidate.device = facts.info->name;
+  candidate.choices = to_string(sizing.tuning);
+  auto const rates = default_rates(facts.traits->type);
+  auto const rows = static_cast<double>(shape.rows);
+  auto const groups = static_cast<double>(shape.estimated_groups);
+  auto const uploaded = static_cast<double>(key_bytes(shape) + 4 * std::uint64_t{shape.value_words});
+  candidate.phases_ns = {{"partition", encode_ns(shape)},
+                         {"upload", rates.copy_ns(rows * uploaded)},
+                         {"group", rates.points_ns(rows) + rates.pixels_ns(2 * groups / kHashFill + 2 * rows)},
+                         {"aggregate", rates.points_ns(rows * shape.draws) + rates.pixels_ns(8 * groups)},
+                         {"download", rates.copy_ns(groups * static_cast<double>(shape.state_bytes + 4))}};
+  sum_phases(candidate);
+  candidate.reason = fmt::format("default rates of a {} device, not calibrated", to_string(facts.info->kind));
+  return candidate;
+}
+
+/// The ways to run, and the sizes of each.
+struct GroupByWays {
+  std::vector<PathOption> options;
+  std::vector<GroupBySizing> sizings;
+};
+
+GroupByWays list_ways(GroupByShape const& shape, std::span<DeviceFacts const> devices, GroupByOptions const& options,
+                      std::optional<std::size_t> requested) {
+  GroupByWays ways{{{price_cpu(shape), std::nullopt}}, {size_for_cpu(shape, options.tuning)}};
+  for (std::size_t i = 0; i < devices.size() && find_group_by_path(Path::graphics) != nullptr; ++i) {
+    auto const& facts = devices[i];
+    ways.sizings.push_back(facts.info->usable ? size_for_graphics(shape, options, *facts.traits) : GroupBySizing{});
+    if (!facts.info->usable) {
+      ways.options.push_back(refused(facts, i, facts.info->reason));
+      continue;
+    }
+    auto candidate = price_graphics(shape, facts, ways.sizings.back());
+    if (facts.traits->type == vk::DeviceType::cpu && requested != i)
+      candidate.reason = "a software device: not taken unless asked for";
+    ways.options.push_back({std::move(candidate), i});
+  }
+  return ways;
+}
+
+/// Host memory of a run, beside the inputs and the result's chunks.
+std::uint64_t host_bytes(GroupByShape const& shape, GroupBySizing const& sizing) {
+  auto const row_ids = std::uint64_t{shape.wide_row_ids ? 8U : 4U};
+  auto const partitioned =
+      sizing.radix_bits == 0 ? 0 : shape.rows * (std::max<std::uint64_t>(shape.key_bits, 32) / 8 + row_ids);
+  auto const slice_rows = std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1);
+  auto const slices =
+      std::min<std::uint64_t>(sizing.lanes, (std::uint64_t{1} << sizing.radix_bits) + shape.rows / sizing.slice_rows);
+  auto const per_row = 4 * std::uint64_t{shape.value_words} + 4 * std::uint64_t{shape.key_words} + 8;
+  auto const kept = shape.ordered ? shape.estimated_groups : shape.estimated_groups >> sizing.radix_bits;
+  auto const per_group = 2 * (shape.state_bytes + 8 + key_bytes(shape));
+  return shape.encoded_bytes + partitioned + slices * slice_rows * per_row + (kept + 1) * per_group;
+}
+
+/// Makes slices and partitions smaller until a run fits the memory limit; what is left decides the rows of a chunk.
+Result<void> fit_host_memory(GroupByShape const& shape, GroupByOptions const& options, GroupBySizing& sizing,
+                             Plan& plan) {
+  auto const limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : shape.free_host_bytes / 4 * 3;
+  auto const has_limit = limit != 0;
+  while (has_limit && options.tuning.slice_rows == 0 && sizing.slice_rows > kSmallestCpuSliceRows &&
+         host_bytes(shape, sizing) > limit / 2)
+    sizing.slice_rows /= 2;
+  while (has_limit && options.tuning.radix_bits < 0 && has_keys(shape) &&
+         sizing.radix_bits < partition::kMaxRadixBits && host_bytes(shape, sizing) > limit / 2 &&
+         (shape.estimated_groups >> sizing.radix_bits) > kSmallestChunkRows)
+    ++sizing.radix_bits;
+  auto const used = host_bytes(shape, sizing);
+  if (has_limit && used > limit)
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("keys, values and groups of {} rows need {} bytes of host memory, over the limit: {}",
+                            shape.rows, used, limit));
+  auto const per_row = 3 * shape.output_row_bytes + 24;
+  auto const free_bytes = has_limit ? limit - used : std::numeric_limits<std::uint64_t>::max();
+  plan.chunk_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows : chunk_rows_for(free_bytes, per_row);
+  plan.host_bytes = used + std::min(plan.chunk_rows, shape.estimated_groups) * per_row;
+  return {};
+}
+
+}  // namespace
+
+Result<GroupByPlan> plan_group_by(GroupByShape const& shape, std::span<DeviceFacts const> devices,
+                                  GroupByOptions const& options) {
+  GARUDA_TRY(check_path(options, find_group_by_path(options.path) != nullptr));
+  GARUDA_TRY_ASSIGN(auto const requested, requested_device(devices, options));
+  auto ways = list_ways(shape, devices, options, requested);
+  GARUDA_TRY_ASSIGN(auto const best, choose_option(ways.options, devices, options, requested));
+  auto& sizing = ways.sizings[best];
+
+  GroupByPlan result;
+  auto& plan = result.plan;
+  describe_choice(ways.options[best], devices, options, plan);
+  GARUDA_TRY(fit_host_memory(shape, options, sizing, plan));
+  result.tuning = sizing.tuning;
+  result.device = ways.options[best].device;
+  plan.key_bits = shape.key_bits;
+  plan.radix_bits = has_keys(shape) ? sizing.radix_bits : 0;
+  plan.slice_rows = sizing.slice_rows;
+  plan.lanes = sizing.lanes;
+  plan.device_bytes = sizing.device_bytes;
+  plan.tuning = to_string(result.tuning);
+  for (auto& option : ways.options) plan.candidates.push_back(std::move(option.candidate));
+  return result;
+}
+
+}  // namespace garuda::operators

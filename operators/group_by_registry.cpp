@@ -1,0 +1,25 @@
+#include "operators/group_by_registry.hpp"
+
+#include <array>
+
+#include "operators/cpu/cpu_group_by.hpp"
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::array kGroupByPaths{
+    GroupByPath{Path::cpu, false,
+                [](vk::Device*, GroupByBackendOptions const& options) { return open_cpu_group_by(options); }},
+};
+
+}  // namespace
+
+std::span<GroupByPath const> group_by_paths() noexcept { return kGroupByPaths; }
+
+GroupByPath const* find_group_by_path(Path path) noexcept {
+  for (auto const& row : kGroupByPaths)
+    if (row.path == path) return &row;
+  return nullptr;
+}
+
+}  // namespace garuda::operators

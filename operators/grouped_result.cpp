@@ -1,0 +1,275 @@
+#include "operators/grouped_result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "core/bitmap.hpp"
+#include "operators/value_text.hpp"
+#include "partition/parallel_blocks.hpp"
+#include "partition/value_bytes.hpp"
+
+namespace garuda::operators {
+namespace {
+
+/// Groups finalised by one task: a multiple of 8, so that tasks share no byte of a bitmap.
+constexpr std::uint64_t kFinaliseRows = std::uint64_t{1} << 14;
+
+GroupRange part_of(GroupRange const& range, std::uint64_t begin, std::uint64_t count) {
+  return {range.first + begin, count, range.order};
+}
+
+/// Clears the bits, and the values, of groups without values. Returns their number.
+std::int64_t write_validity(AggregateState const& state, GroupRange const& groups, std::size_t width, std::byte* values,
+                            std::uint8_t* validity) {
+  std::int64_t nulls = 0;
+  std::fill_n(validity, bitmap_bytes(static_cast<std::int64_t>(groups.count)), std::uint8_t{0});
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    if (is_empty_group(state, groups[i])) {
+      std::memset(values + i * width, 0, width);
+      ++nulls;
+    } else {
+      validity[i / 8] = static_cast<std::uint8_t>(validity[i / 8] | (1U << (i % 8)));
+    }
+  }
+  return nulls;
+}
+
+}  // namespace
+
+/// What a batch keeps alive.
+struct GroupWriter::Memory {
+  Batch keys;
+  std::vector<Batch> ranked;  ///< an aggregate each; empty batches for those not of ranks
+  std::vector<AlignedBuffer> buffers;
+  std::vector<std::unique_ptr<ArrayView>> dictionaries;
+};
+
+Result<GroupWriter> GroupWriter::create(TableView table, ResolvedGroupBy const& columns) {
+  GroupWriter writer(table, columns);
+  if (!columns.keys.empty()) {
+    GARUDA_TRY_ASSIGN(writer.keys_, Gatherer::create(table, columns.keys));
+    writer.schema_ = writer.keys_->schema();
+  }
+  for (auto const& aggregate : columns.aggregates) {
+    writer.ranked_.emplace_back();
+    Field field{aggregate.name, aggregate.result, aggregate.row->null_when_empty};
+    if (aggregate.row->finalise == nullptr) {
+      std::size_t const column = *columns.states[aggregate.state].column;
+      GARUDA_TRY_ASSIGN(writer.ranked_.back(), Gatherer::create(table, std::span(&column, 1)));
+      field.type = writer.ranked_.back()->schema()[0].type;
+    }
+    writer.schema_.push_back(std::move(field));
+  }
+  return writer;
+}
+
+Result<void> GroupWriter::write_keys(GroupChunk const& groups, GroupRange& range, Memory& memory) const {
+  if (!keys_) return {};
+  std::vector<std::int64_t> rows(range.count);
+  for (std::uint64_t i = 0; i < range.count; ++i) rows[i] = static_cast<std::int64_t>(groups.head_rows[range[i]]);
+  GARUDA_TRY_ASSIGN(auto gathered, keys_->gather(std::span<std::int64_t const>(rows)));
+  range.count = static_cast<std::uint64_t>(gathered.rows_taken);
+  memory.keys = std::move(gathered.batch);
+  for (std::size_t k = 0; k < memory.keys.columns.size(); ++k) {
+    auto const& type = keys_->schema()[k].type;
+    auto* column = &memory.keys.columns[k];
+    if (type.id == TypeId::dictionary && partition::is_float_type(type.value->id)) {
+      memory.dictionaries.push_back(std::make_unique<ArrayView>(*column->dictionary));
+      column->dictionary = memory.dictionaries.back().get();
+      column = memory.dictionaries.back().get();
+    } else if (!partition::is_float_type(type.id)) {
+      continue;
+    }
+    auto const id = type.id == TypeId::dictionary ? type.value->id : type.id;
+    GARUDA_EXPECTS(column->offset == 0);
+    GARUDA_TRY_ASSIGN(auto buffer, partition::canonical_floats(*column, id));
+    column->values = buffer.data();
+    memory.buffers.push_back(std::move(buffer));
+  }
+  return {};
+}
+
+/// Aggregates of ranks: gathers the values of rows that have them.
+Result<void> GroupWriter::write_ranked(GroupChunk const& groups, GroupRange& range,
+                                       std::vector<ValueReader> const& values, Memory& memory) const {
+  memory.ranked.resize(ranked_.size());
+  for (std::size_t a = 0; a < ranked_.size(); ++a) {
+    if (!ranked_[a]) continue;
+    auto const& aggregate = columns_.aggregates[a];
+    auto const& state = groups.states[aggregate.state];
+    auto const& ranks = aggregate.row->states == kMinState ? state.minima : state.maxima;
+    std::vector<std::int64_t> rows(range.count);
+    for (std::uint64_t i = 0; i < range.count; ++i)
+      rows[i] = is_empty_group(state, range[i])
+                    ? -1
+                    : static_cast<std::int64_t>(values[aggregate.state].row_of_rank(ranks[range[i]]));
+    GARUDA_TRY_ASSIGN(auto gathered, ranked_[a]->gather(std::span<std::int64_t const>(rows)));
+    range.count = static_cast<std::uint64_t>(gathered.rows_taken);
+    memory.ranked[a] = std::move(gathered.batch);
+  }
+  return {};
+}
+
+Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk const& groups, GroupRange const& range,
+                                            Control const& control, Memory& memory) const {
+  auto const& column = columns_.aggregates[aggregate];
+  auto const& state = groups.states[column.state];
+  auto const width = static_cast<std::size_t>(byte_width(column.result));
+  auto const has_nulls = column.row->null_when_empty && !state.counts.empty();
+  GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(static_cast<std::int64_t>(range.count * width)));
+  AlignedBuffer validity;
+  if (has_nulls) {
+    GARUDA_TRY_ASSIGN(validity, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(range.count))));
+  }
+  constexpr auto kNone = std::numeric_limits<std::uint64_t>::max();
+  std::atomic<std::int64_t> nulls{0};
+  std::vector<std::uint64_t> overflows((range.count + kFinaliseRows - 1) / kFinaliseRows, kNone);
+  FinaliseInput const input{state, columns_.states[column.state].kind, column.input, column.result};
+  GARUDA_TRY(partition::for_each_block(overflows.size(), &control, [&](std::size_t block) {
+    auto const begin = block * kFinaliseRows;
+    auto const part = part_of(range, begin, std::min(kFinaliseRows, range.count - begin));
+    auto* const out = values.data() + begin * width;
+    overflows[block] = column.row->finalise(input, part, out).value_or(kNone);
+    if (has_nulls) nulls += write_validity(state, part, width, out, validity.as<std::uint8_t>() + begin / 8);
+  }));
+  for (auto const group : overflows)
+    if (group != kNone) return tl::unexpected<Error>(overflow(aggregate, groups.head_rows[group]));
+  ArrayView view;
+  view.length = static_cast<std::int64_t>(range.count);
+  view.null_count = nulls.load();
+  view.values = values.data();
+  if (view.null_count > 0) view.validity = validity.as<std::uint8_t>();
+  memory.buffers.push_back(std::move(values));
+  memory.buffers.push_back(std::move(validity));
+  return view;
+}
+
+Error GroupWriter::overflow(std::size_t aggregate, std::uint64_t row) const {
+  auto const& column = columns_.aggregates[aggregate];
+  std::string group;
+  for (auto const key : columns_.keys)
+    group +=
+        fmt::format("{}{} = {}", group.empty() ? "" : ", ", table_.schema()[key].name, value_text(table_, key, row));
+  return Error(ErrorCode::invalid_input, fmt::format("'{}' is beyond {} in the group {}", column.name,
+                                                     to_string(column.result), group.empty() ? "of all rows" : group));
+}
+
+Result<Batch> GroupWriter::write(GroupChunk const& groups, GroupRange range, std::vector<ValueReader> const& values,
+                                 Control const& control) const {
+  auto memory = std::make_shared<Memory>();
+  GARUDA_TRY(write_keys(groups, range, *memory));
+  GARUDA_TRY(write_ranked(groups, range, values, *memory));
+  Batch batch;
+  batch.num_rows = static_cast<std::int64_t>(range.count);
+  for (auto const& column : memory->keys.columns) batch.columns.push_back(slice(column, 0, batch.num_rows));
+  for (std::size_t a = 0; a < columns_.aggregates.size(); ++a) {
+    if (ranked_[a]) {
+      batch.columns.push_back(slice(memory->ranked[a].columns[0], 0, batch.num_rows));
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(auto const view, write_values(a, groups, range, control, *memory));
+    batch.columns.push_back(view);
+  }
+  batch.owner = std::move(memory);
+  return batch;
+}
+
+namespace {
+
+/// Pulls partitions out of a PartitionedGroupBy and writes their groups chunk by chunk.
+class GroupedResult final : public GroupByResult {
+ public:
+  GroupedResult(GroupWriter writer, std::unique_ptr<PartitionedGroupBy> run, bool ordered, std::uint64_t kept_limit)
+      : writer_(std::move(writer)),
+        run_(std::move(run)),
+        plan_(run_->plan()),
+        ordered_(ordered),
+        kept_limit_(kept_limit) {}
+
+  Schema const& schema() const noexcept override { return writer_.schema(); }
+  Plan const& plan() const noexcept override { return plan_; }
+  RunStats stats() const override { return run_->stats(rows_out_); }
+
+  Result<std::optional<Batch>> next() override {
+    if (ended_) return std::nullopt;
+    auto batch = next_batch();
+    if (!batch || !*batch) {
+      ended_ = true;
+      plan_ = run_->plan();
+      groups_.reset();
+    }
+    return batch;
+  }
+
+ private:
+  Result<std::optional<Batch>> next_batch() {
+    while (!groups_ || position_ == groups_->size()) {
+      GARUDA_TRY_ASSIGN(auto const found, load());
+      if (!found) return std::nullopt;
+    }
+    auto const rows = std::min<std::uint64_t>(groups_->size() - position_, run_->chunk_rows());
+    GroupRange const range{position_, rows, order_.empty() ? nullptr : order_.data()};
+    PhaseTimer const timer(run_->recorder(), "gather", 0, rows);
+    GARUDA_TRY_ASSIGN(auto batch, run_->arena().execute(
+                                      [&] { return writer_.write(*groups_, range, run_->values(), run_->control()); }));
+    position_ += static_cast<std::uint64_t>(batch.num_rows);
+    rows_out_ += static_cast<std::uint64_t>(batch.num_rows);
+    return batch;
+  }
+
+  /// Loads the next groups to write: a partition's, or all of them in order. False: there are none.
+  Result<bool> load() {
+    if (ordered_ && groups_) return false;
+    position_ = 0;
+    GARUDA_TRY_ASSIGN(groups_, run_->next_partition());
+    if (!groups_) return false;
+    if (ordered_) GARUDA_TRY(load_all());
+    return true;
+  }
+
+  Result<void> load_all() {
+    while (true) {
+      GARUDA_TRY_ASSIGN(auto next, run_->next_partition());
+      if (!next) break;
+      append_groups(std::move(*next), *groups_);
+      if (kept_limit_ != 0 && groups_->bytes() > kept_limit_)
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("groups in the order of their first rows do not fit the memory limit: {} groups so far",
+                                groups_->size()));
+    }
+    PhaseTimer const timer(run_->recorder(), "sort", groups_->size() * 8, groups_->size());
+    order_.resize(groups_->size());
+    std::iota(order_.begin(), order_.end(), std::uint64_t{0});
+    std::sort(order_.begin(), order_.end(),
+              [&](std::uint64_t a, std::uint64_t b) { return groups_->head_rows[a] < groups_->head_rows[b]; });
+    return {};
+  }
+
+  GroupWriter writer_;
+  std::unique_ptr<PartitionedGroupBy> run_;
+  Plan plan_;
+  bool ordered_;
+  std::uint64_t kept_limit_;  // bytes of groups that are kept; 0: no limit
+  std::optional<GroupChunk> groups_;
+  std::vector<std::uint64_t> order_;  // empty: as they are
+  std::uint64_t position_ = 0;
+  std::uint64_t rows_out_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GroupByResult>> grouped_result(GroupByRequest const& request,
+                                                      std::unique_ptr<PartitionedGroupBy> run) {
+  GARUDA_TRY_ASSIGN(auto writer, GroupWriter::create(request.table, request.columns));
+  return std::make_unique<GroupedResult>(std::move(writer), std::move(run), request.spec.ordered,
+                                         request.options.memory_limit_bytes);
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,75 @@
+// Values of a column for the rows of a slice, as kernels take them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "operators/group_by_columns.hpp"
+#include "operators/group_by_kernel.hpp"
+#include "partition/radix_partition.hpp"
+#include "partition/value_dictionary.hpp"
+
+namespace garuda::operators {
+
+/// Rows [first, first + count) of a partitioned table, or of the table itself.
+struct SliceRows {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  partition::PartitionedKeys const* order = nullptr;  ///< nullptr: the table itself
+
+  bool is_sequential() const noexcept { return order == nullptr || order->row_ids == nullptr; }
+  /// Row of the table at position `i` of the slice.
+  std::uint64_t operator[](std::uint64_t i) const noexcept {
+    return is_sequential() ? first + i : order->row_id(first + i);
+  }
+};
+
+/// What a kernel's AggregateInput refers to.
+struct SliceValues {
+  AlignedBuffer values;    ///< empty when they are borrowed from the table
+  AlignedBuffer validity;  ///< empty when no value is null
+  AggregateInput input;
+};
+
+/// Reads one state column. Safe to use from several threads. Borrows the table.
+class ValueReader {
+ public:
+  /// Ranks the column's values when kernels take their ranks; that blocks, in parallel on the calling task arena.
+  /// Errors: invalid_input for a column in device memory; those of rank_values.
+  static Result<ValueReader> create(TableView table, StateColumn const& state, Control const& control);
+
+  /// Gathers the values of `rows` in the calling task arena; borrows consecutive ones that need no widening.
+  /// Errors: out_of_memory, cancelled.
+  Result<SliceValues> read(SliceRows const& rows, Control const& control) const;
+
+  /// A row of the table whose value has the rank. Requires: the column is ranked.
+  std::uint64_t row_of_rank(std::uint64_t rank) const { return ranks_->rows.at(rank); }
+
+  /// Host memory held, in bytes.
+  std::uint64_t bytes() const noexcept;
+
+ private:
+  ValueReader(TableView table, StateColumn const& state) : table_(table), state_(state) {}
+
+  ArrayView const& array(std::size_t part) const noexcept;
+  bool may_have_nulls() const noexcept;
+  std::uint32_t const* borrowed(SliceRows const& rows) const noexcept;
+  template <class Visit>
+  void visit(SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const;
+  void copy_values(SliceRows const& rows, std::uint64_t begin, std::uint64_t end, std::byte* out) const;
+  std::uint64_t copy_validity(SliceRows const& rows, std::uint64_t begin, std::uint64_t end, std::uint32_t* out) const;
+
+  TableView table_;
+  StateColumn state_;
+  std::vector<std::size_t> parts_;        ///< batches with rows
+  std::vector<std::int64_t> first_rows_;  ///< of the parts, then the number of rows
+  std::optional<partition::ColumnRanks> ranks_;
+};
+
+}  // namespace garuda::operators
