@@ -24,21 +24,36 @@ inline void succeed(Result<void> const& result) {
   if (!result) throw std::runtime_error(result.error().describe());
 }
 
-/// One instance per process, since loading the validation layer takes long; one device per test.
+/// The instance that the tests of a process share, since loading the validation layer takes long. It goes before main()
+/// returns: drivers have destructors of their own after that.
+class SharedInstance : public ::testing::Environment {
+ public:
+  static std::unique_ptr<Instance>& get() {
+    static std::unique_ptr<Instance> instance;
+    return instance;
+  }
+  void TearDown() override { get().reset(); }
+};
+inline ::testing::Environment* const kSharedInstance = ::testing::AddGlobalTestEnvironment(new SharedInstance);
+
+/// One device per test.
 class DeviceTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (instance_) return;
+    instance_ = SharedInstance::get().get();
+    if (instance_ != nullptr) return;
     auto created = Instance::create({.validation = true});
     // A missing layer or a broken loader must not look like an absent device.
     if (!created && created.error().code() != ErrorCode::no_device) {
       FAIL() << created.error().describe();
     }
-    if (created) instance_ = std::move(*created);
+    if (!created) return;
+    SharedInstance::get() = std::move(*created);
+    instance_ = SharedInstance::get().get();
   }
 
   void SetUp() override {
-    if (!instance_) GTEST_SKIP() << "no Vulkan driver";
+    if (instance_ == nullptr) GTEST_SKIP() << "no Vulkan driver";
     auto devices = value_of(instance_->physical_devices());
     std::vector<DeviceTraits> traits;
     for (PhysicalDevice const& device : devices) traits.push_back(device.traits);
@@ -50,7 +65,7 @@ class DeviceTest : public ::testing::Test {
   void TearDown() override {
     lane_.reset();
     device_.reset();
-    if (!instance_) return;
+    if (instance_ == nullptr) return;
     EXPECT_THAT(instance_->validation_messages(), ::testing::IsEmpty());
     instance_->clear_validation_messages();
   }
@@ -83,7 +98,7 @@ class DeviceTest : public ::testing::Test {
     return {mapped.begin(), mapped.end()};
   }
 
-  inline static std::unique_ptr<Instance> instance_;
+  inline static Instance* instance_ = nullptr;
   DeviceOptions options_;
   PhysicalDevice physical_;
   std::unique_ptr<Device> device_;
