@@ -81,13 +81,16 @@ arrow::Result<std::unique_ptr<RowWriter>> make_csv_writer(std::shared_ptr<arrow:
                                                           std::shared_ptr<arrow::io::OutputStream> sink) {
   auto options = arrow::csv::WriteOptions::Defaults();
   options.io_context = arrow::io::IOContext(memory_pool());
+  // Arrow's 1024 rows make a write call for every few kilobytes.
+  options.batch_size = 1 << 14;
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::csv::MakeCSVWriter(std::move(sink), schema, options));
   return std::make_unique<BatchRowWriter>(std::move(file));
 }
 
 }  // namespace
 
-arrow::Result<std::unique_ptr<RowWriter>> make_row_writer(FileFormat format, std::shared_ptr<arrow::Schema> schema,
+arrow::Result<std::unique_ptr<RowWriter>> make_row_writer(FileFormat format,
+                                                          std::shared_ptr<arrow::Schema> const& schema,
                                                           std::shared_ptr<arrow::io::OutputStream> sink,
                                                           RowWriterOptions const& options) {
   switch (format) {

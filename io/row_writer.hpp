@@ -27,7 +27,8 @@ struct RowWriterOptions {
 
 /// Returns a writer of `format`; what precedes the first row is written to `sink`.
 /// Fails with NotImplemented or TypeError for a type that the format cannot hold.
-arrow::Result<std::unique_ptr<RowWriter>> make_row_writer(FileFormat format, std::shared_ptr<arrow::Schema> schema,
+arrow::Result<std::unique_ptr<RowWriter>> make_row_writer(FileFormat format,
+                                                          std::shared_ptr<arrow::Schema> const& schema,
                                                           std::shared_ptr<arrow::io::OutputStream> sink,
                                                           RowWriterOptions const& options);
 

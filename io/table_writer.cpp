@@ -27,11 +27,11 @@ Result<TableWriter> TableWriter::open(std::filesystem::path const& path, Schema 
 
 Result<TableWriter> TableWriter::open(OutputFile file, Schema const& schema, WriteOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const format, format_of(file.path()));
-  GARUDA_TRY_ASSIGN(auto arrow_schema, to_arrow_schema(schema));
+  GARUDA_TRY_ASSIGN(auto const arrow_schema, to_arrow_schema(schema));
   auto state = std::make_unique<State>(schema, std::move(file));
   GARUDA_ARROW_TRY_ASSIGN(state->sink, arrow::io::FileOutputStream::Open(state->file.release_descriptor()),
                           ErrorCode::output, state->sentence);
-  auto rows = make_row_writer(format, std::move(arrow_schema), state->sink,
+  auto rows = make_row_writer(format, arrow_schema, state->sink,
                               {options.row_group_rows, options.row_group_bytes, options.threads != 1});
   if (!rows.ok()) {
     bool const wrong_type =
