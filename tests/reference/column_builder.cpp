@@ -58,6 +58,35 @@ Column make_strings(std::vector<std::optional<std::string>> const& values) {
   return column;
 }
 
+Column make_booleans(std::vector<std::optional<bool>> const& values) {
+  auto buffers = std::make_shared<Buffers>();
+  std::vector<bool> valid;
+  buffers->values.resize(values.size() / 8 + 1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].value_or(true)) buffers->values[i / 8] |= std::byte{1} << (i % 8);
+    valid.push_back(values[i].has_value());
+  }
+  Column column;
+  column.type.id = TypeId::boolean;
+  column.array.length = static_cast<std::int64_t>(values.size());
+  column.array.values = buffers->values.data();
+  buffers->validity = bitmap_of(valid, 0);
+  column.array.validity = buffers->validity.data();
+  column.owner = std::move(buffers);
+  return column;
+}
+
+Column make_dictionary(std::vector<std::optional<std::int32_t>> const& indices, Column const& dictionary) {
+  DataType type;
+  type.id = TypeId::dictionary;
+  type.value = std::make_shared<DataType const>(dictionary.type);
+  auto column = make_column(type, indices);
+  auto owner = std::make_shared<std::pair<Column, Column>>(column, dictionary);
+  column.array.dictionary = &owner->second.array;
+  column.owner = std::move(owner);
+  return column;
+}
+
 Batch make_batch(std::vector<Column> const& columns) {
   Batch batch;
   batch.num_rows = columns.empty() ? 0 : columns.front().array.length;

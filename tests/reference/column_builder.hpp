@@ -56,6 +56,12 @@ Column make_column(DataType type, std::vector<T> const& values, std::int64_t off
 /// Builds a utf8 column.
 Column make_strings(std::vector<std::optional<std::string>> const& values);
 
+/// Builds a boolean column.
+Column make_booleans(std::vector<std::optional<bool>> const& values);
+
+/// Builds a dictionary column of int32 indices into `dictionary`.
+Column make_dictionary(std::vector<std::optional<std::int32_t>> const& indices, Column const& dictionary);
+
 /// Owns the columns given: one batch. Requires columns of one length.
 Batch make_batch(std::vector<Column> const& columns);
 
