@@ -14,7 +14,7 @@
 #   POWERS           row counts 2^N of the joins (default "20 22 24")
 #   POINTS           points of the bare draws (default 16M)
 #   REPEAT           samples (default 7)
-#   SECONDS_EACH     limit of one program (default 120)
+#   SECONDS_EACH     limit of one benchmark (default 120); TEST_SECONDS, of one test program (default 240)
 #   SKIP_TESTS       1: benchmarks only
 set -uo pipefail
 
@@ -23,6 +23,7 @@ readonly powers=${POWERS:-20 22 24}
 readonly points=${POINTS:-16M}
 readonly repeat=${REPEAT:-7}
 readonly seconds_each=${SECONDS_EACH:-120}
+readonly test_seconds=${TEST_SECONDS:-240}
 failures=0
 
 die() {
@@ -52,7 +53,12 @@ provide_loader() {
   ldconfig
 }
 
-run() { timeout "$seconds_each" "$bundle/bin/run" "$@"; }
+# run SECONDS PROGRAM ARGUMENTS...
+run() {
+  local seconds=$1
+  shift
+  timeout "$seconds" "$bundle/bin/run" "$@"
+}
 
 fail() {
   failures=$((failures + 1))
@@ -65,7 +71,7 @@ run_tests() {
     [[ -x $program ]] || continue
     name=$(basename "$program")
     printf '== %s\n' "$name" >>"$out/tests.log"
-    if run "$name" --gtest_brief=1 >>"$out/tests.log" 2>&1; then
+    if run "$test_seconds" "$name" --gtest_brief=1 >>"$out/tests.log" 2>&1; then
       printf 'passed %s: %s\n' "$name" "$(grep -a '^\[  PASSED  \]' "$out/tests.log" | tail -1)" >>"$out/summary.txt"
     else
       fail "$name (status $?, see tests.log)"
@@ -77,7 +83,7 @@ run_tests() {
 bench() {
   local file=$1 line lines
   shift
-  if ! lines=$(run garuda bench "$@" --repeat "$repeat" --json 2>>"$out/errors.log"); then
+  if ! lines=$(run "$seconds_each" garuda bench "$@" --repeat "$repeat" --json 2>>"$out/errors.log"); then
     fail "garuda bench $*: $(tail -1 "$out/errors.log")"
     return
   fi
@@ -130,7 +136,7 @@ main() {
   unpack_bundle "$1"
   provide_loader
   : >"$out/summary.txt"
-  if run garuda devices >"$out/devices.txt" 2>>"$out/errors.log"; then
+  if run "$seconds_each" garuda devices >"$out/devices.txt" 2>>"$out/errors.log"; then
     cat "$out/devices.txt"
   else
     fail "garuda devices: $(tail -1 "$out/errors.log")"
