@@ -13,7 +13,9 @@ int main() {
 
   auto engine = garuda::Engine::create({.vulkan = false});
   if (!engine) return std::puts(engine.error().message().c_str()), 1;
-  auto joined = engine->join(table, table, {.on = {{"k", "k"}}}, {.path = garuda::Path::cpu});
+  garuda::JoinOptions options;
+  options.path = garuda::Path::cpu;
+  auto joined = engine->join(table, table, {.on = {{"k", "k"}}}, options);
   if (!joined) return std::puts(joined.error().message().c_str()), 1;
   auto rows = garuda::collect(**joined);
   if (!rows) return std::puts(rows.error().message().c_str()), 1;
