@@ -1,19 +1,25 @@
-// `garuda explain join`: the plan, without its execution.
+// `garuda explain`: the plan, without its execution.
 #include <memory>
 #include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/group_by_arguments.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/join_arguments.hpp"
 #include "cli/join_inputs.hpp"
-#include "cli/later_commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/threads.hpp"
 #include "garuda/engine.hpp"
 
 namespace garuda::cli {
 namespace {
+
+Result<void> print(Plan const& plan, bool json) {
+  auto text = json ? to_json(plan) : to_string(plan);
+  if (!text.ends_with('\n')) text += '\n';
+  return write_output(text);
+}
 
 Result<void> explain(JoinArguments const& arguments, bool json) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
@@ -23,9 +29,26 @@ Result<void> explain(JoinArguments const& arguments, bool json) {
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
   GARUDA_TRY_ASSIGN(auto const plan,
                     engine.explain_join(inputs.left.view(), inputs.right.view(), request.spec, request.options));
-  auto text = json ? to_json(plan) : to_string(plan);
-  if (!text.ends_with('\n')) text += '\n';
-  return write_output(text);
+  return print(plan, json);
+}
+
+Result<void> explain(GroupByArguments const& arguments, bool json) {
+  GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
+  request.options.control.cancelled = &interrupted();
+  GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
+  GARUDA_TRY_ASSIGN(auto const table, read_input(request));
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  GARUDA_TRY_ASSIGN(auto const plan, engine.explain_group_by(table.view(), request.spec, request.options));
+  return print(plan, json);
+}
+
+/// Adds what the plans of all operators have in common to `command`, whose arguments are `arguments`.
+template <class Arguments>
+void finish_command(CLI::App& command, std::shared_ptr<Arguments> const& arguments, Context& context) {
+  auto const json = std::make_shared<bool>(false);
+  command.add_flag("--json", *json, "one JSON object");
+  command.callback(
+      [arguments, json, &context] { context.run = [arguments, json] { return report(explain(*arguments, *json)); }; });
 }
 
 }  // namespace
@@ -34,16 +57,19 @@ void add_explain_command(CLI::App& app, Context& context) {
   auto& command = *app.add_subcommand("explain", "show the plan: path, device, choices, what each would cost");
   command.require_subcommand(1);
   auto& join = *command.add_subcommand("join", "the plan of `garuda join` with the same arguments");
-  auto const arguments = std::make_shared<JoinArguments>();
-  auto const json = std::make_shared<bool>(false);
-  add_join_options(join, *arguments);
-  join.add_flag("--json", *json, "one JSON object");
+  auto const join_arguments = std::make_shared<JoinArguments>();
+  add_join_options(join, *join_arguments);
+  finish_command(join, join_arguments, context);
   join.footer(
       "The files are read, because the plan depends on the keys; nothing is joined or written.\n"
       "Example:\n  garuda explain join customer.parquet orders.parquet --on c_custkey=o_custkey");
-  join.callback(
-      [arguments, json, &context] { context.run = [arguments, json] { return report(explain(*arguments, *json)); }; });
-  add_later_command(command, context, "group-by", "the plan of `garuda group-by`");
+  auto& group_by = *command.add_subcommand("group-by", "the plan of `garuda group-by` with the same arguments");
+  auto const group_by_arguments = std::make_shared<GroupByArguments>();
+  add_group_by_options(group_by, *group_by_arguments);
+  finish_command(group_by, group_by_arguments, context);
+  group_by.footer(
+      "The file is read, because the plan depends on the keys; nothing is grouped or written.\n"
+      "Example:\n  garuda explain group-by orders.parquet --keys o_custkey,o_orderdate --agg count");
 }
 
 }  // namespace garuda::cli

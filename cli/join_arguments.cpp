@@ -8,25 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/size.hpp"
 #include "io/file_format.hpp"
 
 namespace garuda::cli {
 namespace {
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    auto const end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-tl::unexpected<Error> later(std::string_view what) {
-  return fail(ErrorCode::usage, fmt::format("{} in this version", what));
-}
 
 Result<std::pair<std::string, std::string>> parse_on(std::string_view text) {
   auto const pairs = split(text, ',');
@@ -66,13 +51,6 @@ Result<std::vector<ColumnRef>> parse_columns(std::string_view text) {
   return columns;
 }
 
-Result<StatsFormat> parse_stats(std::string_view text) {
-  if (text.empty()) return StatsFormat::none;
-  if (text == "true") return StatsFormat::table;  // what a flag without a value holds
-  if (text == "json") return StatsFormat::json;
-  return fail(ErrorCode::usage, fmt::format("--stats wants json, or nothing: '{}'", text));
-}
-
 Result<JoinSpec> to_spec(JoinArguments const& arguments) {
   if (!arguments.where.empty()) return later("--where is not supported");
   if (arguments.nulls_equal) return later("--nulls-equal is not supported");
@@ -85,50 +63,6 @@ Result<JoinSpec> to_spec(JoinArguments const& arguments) {
   }
   spec.ordered = arguments.ordered;
   return spec;
-}
-
-Result<JoinOptions> to_options(JoinArguments const& arguments) {
-  if (arguments.allow_cuda) return later("--allow-cuda is not supported");
-  JoinOptions options;
-  GARUDA_TRY_ASSIGN(options.path, parse_path(arguments.path));
-  if (options.path == Path::compute || options.path == Path::cuda) {
-    return fail(ErrorCode::no_device,
-                fmt::format("this build of garuda has no {} path, only graphics and cpu", to_string(options.path)));
-  }
-  if (arguments.device != "auto") {
-    if (options.path == Path::cpu) return fail(ErrorCode::usage, "--device says nothing with --path cpu");
-    options.device = arguments.device;
-  }
-  GARUDA_TRY_ASSIGN(options.tuning, parse_join_tuning(arguments.tuning));
-  if (!arguments.memory_limit.empty()) {
-    GARUDA_TRY_ASSIGN(options.memory_limit_bytes, parse_size(arguments.memory_limit));
-  }
-  if (!arguments.device_memory_limit.empty()) {
-    GARUDA_TRY_ASSIGN(options.device_memory_limit_bytes, parse_size(arguments.device_memory_limit));
-  }
-  options.threads = arguments.threads;
-  return options;
-}
-
-void add_run_options(CLI::App& app, JoinArguments& arguments) {
-  constexpr auto kMostThreads = 4096U;
-  app.add_option("--path", arguments.path, "what computes: auto, graphics, compute, cuda or cpu")->type_name("PATH");
-  app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA (comes later)");
-  app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")
-      ->type_name("DEVICE");
-  app.add_option("--tuning", arguments.tuning,
-                 "how it is computed, comma-separated, such as address=hash|direct,storage=stack|runs,image=4096")
-      ->type_name("KEY=VALUE,…");
-  app.add_option("--memory-limit", arguments.memory_limit, "host memory beside the inputs: 256MiB, 1GB, 2e9")
-      ->type_name("SIZE");
-  app.add_option("--device-memory-limit", arguments.device_memory_limit, "device memory")->type_name("SIZE");
-  app.add_option("--threads", arguments.threads, "threads of the CPU (default: all)")
-      ->check(CLI::Range(1U, kMostThreads))
-      ->option_text("N");
-  // A flag, so that it never takes the argument that follows it for its value.
-  app.add_flag("--stats", arguments.stats,
-               "statistics to standard error: a table, or with --stats=json one JSON object as the last line");
-  app.add_flag("--quiet", arguments.quiet, "neither progress nor diagnostics");
 }
 
 }  // namespace
@@ -149,8 +83,7 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
   app.add_option("--where", arguments.where, "condition on joined rows (comes later)")->type_name("CONDITION");
   app.add_flag("--count", arguments.count, "print the number of rows only; no row is made");
   app.add_flag("--ordered", arguments.ordered, "rows sorted by left row, then right row");
-  app.add_option("-o,--output", arguments.output, "result file: .parquet, .arrow, .feather or .csv")->type_name("FILE");
-  add_run_options(app, arguments);
+  add_run_options(app, arguments, "address=hash|direct,storage=stack|runs,image=4096");
 }
 
 Result<JoinRequest> to_request(JoinArguments const& arguments) {
@@ -158,17 +91,13 @@ Result<JoinRequest> to_request(JoinArguments const& arguments) {
   request.left = arguments.left;
   request.right = arguments.right;
   GARUDA_TRY_ASSIGN(request.spec, to_spec(arguments));
-  GARUDA_TRY_ASSIGN(request.options, to_options(arguments));
-  GARUDA_TRY_ASSIGN(request.stats, parse_stats(arguments.stats));
+  GARUDA_TRY(set_run_options(arguments, request.options));
+  GARUDA_TRY_ASSIGN(request.options.tuning, parse_join_tuning(arguments.tuning));
   request.count = arguments.count;
-  request.quiet = arguments.quiet;
   for (auto const& input : {request.left, request.right}) GARUDA_TRY(io::format_of(input));
-  if (!arguments.output.empty()) {
-    if (arguments.count)
-      return fail(ErrorCode::usage, "--count makes no rows, so there is nothing to write to --output");
-    GARUDA_TRY(io::format_of(arguments.output));
-    request.output = arguments.output;
-  }
+  if (!arguments.output.empty() && arguments.count)
+    return fail(ErrorCode::usage, "--count makes no rows, so there is nothing to write to --output");
+  GARUDA_TRY_ASSIGN(static_cast<RunRequest&>(request), to_run_request(arguments));
   return request;
 }
 

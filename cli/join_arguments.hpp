@@ -2,51 +2,34 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
+#include "cli/run_arguments.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 
 namespace garuda::cli {
 
 /// As typed.
-struct JoinArguments {
+struct JoinArguments : RunArguments {
   std::string left;
   std::string right;
   std::string on;
   std::string how = "inner";
   std::string columns;
   std::string where;
-  std::string output;
-  std::string path = "auto";
-  std::string device = "auto";
-  std::string tuning;
-  std::string memory_limit;
-  std::string device_memory_limit;
-  std::string stats;
-  std::uint32_t threads = 0;
   bool nulls_equal = false;
   bool count = false;
-  bool allow_cuda = false;
-  bool ordered = false;
-  bool quiet = false;
 };
 
-enum class StatsFormat : std::uint8_t { none, table, json };
-
 /// What was asked for.
-struct JoinRequest {
+struct JoinRequest : RunRequest {
   std::filesystem::path left;
   std::filesystem::path right;
   JoinSpec spec;
   JoinOptions options;
-  std::optional<std::filesystem::path> output;
-  StatsFormat stats = StatsFormat::none;
   bool count = false;
-  bool quiet = false;
 };
 
 /// Declares the options on `app`; `arguments` must outlive the parse.

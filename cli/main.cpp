@@ -19,7 +19,8 @@ using garuda::ErrorCode;
 
 int parse_and_run(int argc, char const* const* argv) {
   garuda::cli::Context context;
-  CLI::App app("Joins tables on any GPU that has a Vulkan driver, with the same result on every one.", "garuda");
+  CLI::App app("Joins and groups tables on any GPU that has a Vulkan driver, with the same result on every one.",
+               "garuda");
   app.set_version_flag("--version", "garuda " GARUDA_VERSION);
   app.require_subcommand(1);
   app.footer(
@@ -27,10 +28,12 @@ int parse_and_run(int argc, char const* const* argv) {
       "  garuda devices\n"
       "  garuda join orders.parquet lineitem.parquet --on o_orderkey=l_orderkey -o joined.parquet\n"
       "  garuda join a.csv b.csv --on id --count\n"
+      "  garuda group-by joined.parquet --keys o_custkey --agg count,sum:l_quantity\n"
       "Exit codes: 0 done, 2 wrong usage, 3 bad input, 4 no such device or path, 5 out of memory, over a limit or\n"
       "output not writable, 6 device failure, 130 interrupted.");
   garuda::cli::add_devices_command(app, context);
   garuda::cli::add_join_command(app, context);
+  garuda::cli::add_group_by_command(app, context);
   garuda::cli::add_explain_command(app, context);
   garuda::cli::add_bench_command(app, context);
   garuda::cli::add_later_commands(app, context);

@@ -20,7 +20,10 @@ std::string throughput(PhaseStats const& phase) {
 std::string stats_table(RunStats const& stats, FileTimes const& times) {
   auto text = fmt::format("path    {} on {}{}{}\n", to_string(stats.path), stats.device,
                           stats.driver.empty() ? "" : ", ", stats.driver);
-  text += fmt::format("rows    {} left, {} right, {} out\n", stats.rows_left, stats.rows_right, stats.rows_out);
+  if (stats.rows)
+    text += fmt::format("rows    {} in, {} out\n", *stats.rows, stats.rows_out);
+  else
+    text += fmt::format("rows    {} left, {} right, {} out\n", stats.rows_left, stats.rows_right, stats.rows_out);
   text += fmt::format("time    {} ms; files: read {} ms, write {} ms; in all {} ms\n", milliseconds(stats.total_ns),
                       milliseconds(times.read_ns), milliseconds(times.write_ns), milliseconds(times.elapsed_ns));
   text += fmt::format("{:<16}{:>14}{:>16}{:>16}{:>10}\n", "phase", "ms", "items", "bytes", "GB/s");
@@ -40,12 +43,21 @@ std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const&
   }
   auto counters = Json::object();
   for (auto const& [name, value] : stats.counters) counters[name] = value;
-  Json const object{
-      {"path", to_string(stats.path)},   {"device", stats.device},         {"driver", stats.driver},
-      {"rows_left", stats.rows_left},    {"rows_right", stats.rows_right}, {"rows_out", stats.rows_out},
-      {"total_ns", stats.total_ns},      {"phases", std::move(phases)},    {"plan", Json::parse(to_json(plan))},
-      {"counters", std::move(counters)}, {"read_ns", times.read_ns},       {"write_ns", times.write_ns},
-      {"elapsed_ns", times.elapsed_ns}};
+  Json object{{"path", to_string(stats.path)}, {"device", stats.device}, {"driver", stats.driver}};
+  if (stats.rows) {
+    object["rows"] = *stats.rows;
+  } else {
+    object["rows_left"] = stats.rows_left;
+    object["rows_right"] = stats.rows_right;
+  }
+  object["rows_out"] = stats.rows_out;
+  object["total_ns"] = stats.total_ns;
+  object["phases"] = std::move(phases);
+  object["plan"] = Json::parse(to_json(plan));
+  object["counters"] = std::move(counters);
+  object["read_ns"] = times.read_ns;
+  object["write_ns"] = times.write_ns;
+  object["elapsed_ns"] = times.elapsed_ns;
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -18,7 +18,8 @@ struct FileTimes {
 /// A table: path, device, rows, phases with their times and throughput, counters.
 std::string stats_table(RunStats const& stats, FileTimes const& times);
 
-/// One JSON object on one line: path, device, driver, rows_left, rows_right, rows_out, total_ns, phases, plan; then
+/// One JSON object on one line: path, device, driver, rows_left, rows_right (of a group-by: rows), rows_out,
+/// total_ns, phases, plan; then
 /// counters, read_ns, write_ns, elapsed_ns.
 std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const& times);
 

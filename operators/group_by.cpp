@@ -286,7 +286,7 @@ RunStats PartitionedGroupBy::stats(std::uint64_t rows_out) const {
   stats.path = plan_.plan.path;
   stats.device = plan_.plan.device;
   stats.driver = plan_.plan.driver;
-  stats.rows_left = static_cast<std::uint64_t>(table_.num_rows());
+  stats.rows = static_cast<std::uint64_t>(table_.num_rows());
   stats.rows_out = rows_out;
   stats.total_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count());

@@ -65,6 +65,7 @@ struct RunStats {
   Path path = Path::cpu;
   std::string device;
   std::string driver;
+  std::optional<std::uint64_t> rows;  ///< of the table of a group-by, which has no left and right
   std::uint64_t rows_left = 0;
   std::uint64_t rows_right = 0;
   std::uint64_t rows_out = 0;

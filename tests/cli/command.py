@@ -33,7 +33,7 @@ class Garuda:
         return {**os.environ, "VK_ICD_FILENAMES": self.icd, "VK_DRIVER_FILES": self.icd}
 
     def arguments(self, *arguments: object) -> list[str]:
-        chosen = ["--path", self.path] if self.path and arguments[0] in ("join", "explain") else []
+        chosen = ["--path", self.path] if self.path and arguments[0] in ("join", "group-by", "explain") else []
         return [str(COMMAND), *map(str, arguments), *chosen]
 
     def run(self, *arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -63,6 +63,12 @@ class Garuda:
     def join(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """`garuda join` that must succeed."""
         done = self.run("join", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def group_by(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """`garuda group-by` that must succeed."""
+        done = self.run("group-by", *arguments)
         assert done.returncode == 0, done.stderr
         return done
 

@@ -21,7 +21,7 @@ def files(on_each):
     return on_each
 
 
-@pytest.mark.parametrize("command", [[], ["devices"], ["join"], ["explain"], ["explain", "join"], ["bench"]])
+@pytest.mark.parametrize("command", [[], ["devices"], ["join"], ["explain"], ["explain", "join"], ["group-by"], ["explain", "group-by"], ["bench"]])
 def test_help(garuda, command):
     done = garuda.run(*command, "--help")
     assert done.returncode == 0 and done.stderr == ""

@@ -1,0 +1,104 @@
+#include "cli/file_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/preview.hpp"
+#include "cli/terminal.hpp"
+#include "cli/threads.hpp"
+
+namespace garuda::cli {
+
+FileRun::FileRun(RunRequest const& request, RunOptions& options)
+    : request_(request), options_(options), bar_(!request.quiet && error_is_terminal()) {
+  options.control.cancelled = &interrupted();
+  options.control.on_progress = [this](Progress const& progress) { bar_.update(progress); };
+  write_options_.threads = options.threads;
+  if (options.memory_limit_bytes == 0 || !request.output) return;
+  // Half a limit is enough for any operator; an eighth makes row groups whose raw bytes, encoded bytes and dictionaries
+  // stay within the other half.
+  constexpr std::uint64_t kMostRowGroupBytes = 64 << 20;
+  write_options_.row_group_bytes =
+      static_cast<std::int64_t>(std::clamp<std::uint64_t>(options.memory_limit_bytes / 8, 1, kMostRowGroupBytes));
+  options.memory_limit_bytes = std::max<std::uint64_t>(1, options.memory_limit_bytes / 2);
+  limit_halved_ = options.device_memory_limit_bytes == 0;
+}
+
+Result<void> FileRun::run(std::function<Result<void>()> const& body) {
+  GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(options_.threads));
+  if (request_.output) {
+    // First of all, so that nobody waits for a result that has nowhere to go.
+    GARUDA_TRY_ASSIGN(file_, io::OutputFile::create(*request_.output));
+    guard_.emplace(file_->temporary_path());
+  }
+  auto done = body();
+  if (done || done.error().code() != ErrorCode::limit_exceeded || !limit_halved_) return done;
+  return tl::unexpected(std::move(done).error().wrap("half of --memory-limit is kept for writing the result"));
+}
+
+Result<void> FileRun::take(QueryResult& result) {
+  say_plan(result.plan());
+  return file_ ? write(result) : show(result);
+}
+
+Result<void> FileRun::print_number(std::uint64_t number, RunStats const& stats, Plan const& plan) {
+  say_plan(plan);
+  GARUDA_TRY(write_output(fmt::format("{}\n", number)));
+  say_stats(stats, plan);
+  return {};
+}
+
+Result<void> FileRun::write(QueryResult& result) {
+  GARUDA_TRY_ASSIGN(auto writer, io::TableWriter::open(*std::move(file_), result.schema(), write_options_));
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, result.next());
+    if (!batch) break;
+    Stopwatch const writing;
+    GARUDA_TRY(writer.write(*std::move(batch)));
+    times_.write_ns += writing.ns();
+  }
+  // The last moment at which the file can still be called off.
+  if (interrupted()) return fail(ErrorCode::cancelled, "interrupted");
+  Stopwatch const finishing;
+  GARUDA_TRY_ASSIGN(auto const bytes, writer.finish());
+  times_.write_ns += finishing.ns();
+  auto const stats = result.stats();
+  say(fmt::format("{} rows, {} bytes in {}", stats.rows_out, bytes, request_.output->string()));
+  say_stats(stats, result.plan());
+  return {};
+}
+
+Result<void> FileRun::show(QueryResult& result) {
+  Preview preview(result.schema());
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto const batch, result.next());
+    if (!batch) break;
+    GARUDA_TRY(preview.add(*batch));
+  }
+  bar_.clear();
+  GARUDA_TRY(write_output(preview.to_text(output_width())));
+  say_stats(result.stats(), result.plan());
+  return {};
+}
+
+void FileRun::say(std::string_view text) {
+  bar_.clear();
+  if (!request_.quiet) write_error(fmt::format("garuda: {}\n", text));
+}
+
+void FileRun::say_plan(Plan const& plan) {
+  say(fmt::format("{} path on {}{}{}", to_string(plan.path), plan.device, plan.reason.empty() ? "" : ": ",
+                  plan.reason));
+  for (auto const& note : plan.notes) say(note);
+}
+
+void FileRun::say_stats(RunStats const& stats, Plan const& plan) {
+  bar_.clear();
+  times_.elapsed_ns = watch_.ns();
+  if (request_.stats == StatsFormat::table) write_error(stats_table(stats, times_));
+  if (request_.stats == StatsFormat::json) write_error(stats_json(stats, plan, times_) + "\n");
+}
+
+}  // namespace garuda::cli

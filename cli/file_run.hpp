@@ -1,0 +1,77 @@
+// One run of a command from files to a file, a preview or a number: what every operator's command shares.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "cli/interrupt.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/run_arguments.hpp"
+#include "cli/run_stats.hpp"
+#include "garuda/error.hpp"
+#include "garuda/run.hpp"
+#include "io/output_file.hpp"
+#include "io/table_writer.hpp"
+
+namespace garuda::cli {
+
+/// Nanoseconds since it was made.
+class Stopwatch {
+ public:
+  std::uint64_t ns() const {
+    auto const elapsed = std::chrono::steady_clock::now() - start_;
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Its parts end in the order in which they have to.
+class FileRun {
+ public:
+  /// Takes the memory that writing needs out of the limit in `options`, and sets their control. Both must outlive this.
+  FileRun(RunRequest const& request, RunOptions& options);
+  FileRun(FileRun const&) = delete;
+  FileRun& operator=(FileRun const&) = delete;
+
+  /// Limits the threads, opens the output file if there is one, and runs `body`.
+  Result<void> run(std::function<Result<void>()> const& body);
+
+  /// Reads inputs by `read` and adds the time to what --stats shows.
+  template <class Read>
+  auto read(Read const& read) {
+    Stopwatch const reading;
+    auto inputs = read();
+    times_.read_ns += reading.ns();
+    return inputs;
+  }
+
+  /// Writes the result to the output file, or shows its first rows; then the statistics.
+  Result<void> take(QueryResult& result);
+
+  /// Prints a number in place of a result, then the statistics.
+  Result<void> print_number(std::uint64_t number, RunStats const& stats, Plan const& plan);
+
+ private:
+  Result<void> write(QueryResult& result);
+  Result<void> show(QueryResult& result);
+  void say(std::string_view text);
+  void say_plan(Plan const& plan);
+  void say_stats(RunStats const& stats, Plan const& plan);
+
+  Stopwatch watch_;
+  RunRequest const& request_;
+  RunOptions& options_;
+  ProgressBar bar_;
+  io::WriteOptions write_options_;
+  bool limit_halved_ = false;  ///< a limit that cannot be kept is half of the one that was given
+  FileTimes times_;
+  std::optional<io::OutputFile> file_;
+  std::optional<TemporaryFileGuard> guard_;
+};
+
+}  // namespace garuda::cli

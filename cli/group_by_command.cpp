@@ -1,0 +1,43 @@
+// `garuda group-by`: a file in, a file or a preview out.
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/file_run.hpp"
+#include "cli/group_by_arguments.hpp"
+#include "garuda/engine.hpp"
+
+namespace garuda::cli {
+namespace {
+
+Result<void> group_by(GroupByRequest& request, FileRun& run) {
+  GARUDA_TRY_ASSIGN(auto const table, run.read([&] { return read_input(request); }));
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  GARUDA_TRY_ASSIGN(auto const result, engine.group_by(table.view(), request.spec, request.options));
+  return run.take(*result);
+}
+
+int run(GroupByArguments const& arguments) {
+  auto request = to_request(arguments);
+  if (!request) return report(request.error());
+  FileRun file_run(*request, request->options);
+  return report(file_run.run([&] { return group_by(*request, file_run); }));
+}
+
+}  // namespace
+
+void add_group_by_command(CLI::App& app, Context& context) {
+  auto& command = *app.add_subcommand("group-by", "group a file's rows by equal keys and aggregate them");
+  auto const arguments = std::make_shared<GroupByArguments>();
+  add_group_by_options(command, *arguments);
+  command.footer(
+      "Sums are exact: integers fail when the total does not fit 64 bits, floats are rounded once.\n"
+      "Without --output, the first rows and the number of rows go to standard output.\n"
+      "Examples:\n"
+      "  garuda group-by lineitem.parquet --keys l_returnflag,l_linestatus --agg count,sum:l_quantity\n"
+      "  garuda group-by orders.csv --keys o_custkey --agg max:o_totalprice=dearest -o dearest.parquet\n"
+      "  garuda group-by orders.parquet --keys o_custkey,o_orderdate --ordered --path graphics --stats=json");
+  command.callback([arguments, &context] { context.run = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace garuda::cli

@@ -1,0 +1,87 @@
+#include "cli/run_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/size.hpp"
+#include "io/file_format.hpp"
+
+namespace garuda::cli {
+namespace {
+
+Result<StatsFormat> parse_stats(std::string_view text) {
+  if (text.empty()) return StatsFormat::none;
+  if (text == "true") return StatsFormat::table;  // what a flag without a value holds
+  if (text == "json") return StatsFormat::json;
+  return fail(ErrorCode::usage, fmt::format("--stats wants json, or nothing: '{}'", text));
+}
+
+}  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    auto const end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+tl::unexpected<Error> later(std::string_view what) {
+  return fail(ErrorCode::usage, fmt::format("{} in this version", what));
+}
+
+void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& tuning_example) {
+  constexpr auto kMostThreads = 4096U;
+  app.add_option("-o,--output", arguments.output, "result file: .parquet, .arrow, .feather or .csv")->type_name("FILE");
+  app.add_option("--path", arguments.path, "what computes: auto, graphics, compute, cuda or cpu")->type_name("PATH");
+  app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA (comes later)");
+  app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")
+      ->type_name("DEVICE");
+  app.add_option("--tuning", arguments.tuning, "how it is computed, comma-separated, such as " + tuning_example)
+      ->type_name("KEY=VALUE,…");
+  app.add_option("--memory-limit", arguments.memory_limit, "host memory beside the inputs: 256MiB, 1GB, 2e9")
+      ->type_name("SIZE");
+  app.add_option("--device-memory-limit", arguments.device_memory_limit, "device memory")->type_name("SIZE");
+  app.add_option("--threads", arguments.threads, "threads of the CPU (default: all)")
+      ->check(CLI::Range(1U, kMostThreads))
+      ->option_text("N");
+  // A flag, so that it never takes the argument that follows it for its value.
+  app.add_flag("--stats", arguments.stats,
+               "statistics to standard error: a table, or with --stats=json one JSON object as the last line");
+  app.add_flag("--quiet", arguments.quiet, "neither progress nor diagnostics");
+}
+
+Result<void> set_run_options(RunArguments const& arguments, RunOptions& options) {
+  if (arguments.allow_cuda) return later("--allow-cuda is not supported");
+  GARUDA_TRY_ASSIGN(options.path, parse_path(arguments.path));
+  if (options.path == Path::compute || options.path == Path::cuda) {
+    return fail(ErrorCode::no_device,
+                fmt::format("this build of garuda has no {} path, only graphics and cpu", to_string(options.path)));
+  }
+  if (arguments.device != "auto") {
+    if (options.path == Path::cpu) return fail(ErrorCode::usage, "--device says nothing with --path cpu");
+    options.device = arguments.device;
+  }
+  if (!arguments.memory_limit.empty()) {
+    GARUDA_TRY_ASSIGN(options.memory_limit_bytes, parse_size(arguments.memory_limit));
+  }
+  if (!arguments.device_memory_limit.empty()) {
+    GARUDA_TRY_ASSIGN(options.device_memory_limit_bytes, parse_size(arguments.device_memory_limit));
+  }
+  options.threads = arguments.threads;
+  return {};
+}
+
+Result<RunRequest> to_run_request(RunArguments const& arguments) {
+  RunRequest request;
+  GARUDA_TRY_ASSIGN(request.stats, parse_stats(arguments.stats));
+  request.quiet = arguments.quiet;
+  if (!arguments.output.empty()) {
+    GARUDA_TRY(io::format_of(arguments.output));
+    request.output = arguments.output;
+  }
+  return request;
+}
+
+}  // namespace garuda::cli

@@ -1,0 +1,59 @@
+// The arguments that every command with a result has: where it runs, what it may use, where the result goes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/run.hpp"
+
+namespace garuda::cli {
+
+/// As typed.
+struct RunArguments {
+  std::string output;
+  std::string path = "auto";
+  std::string device = "auto";
+  std::string tuning;
+  std::string memory_limit;
+  std::string device_memory_limit;
+  std::string stats;
+  std::uint32_t threads = 0;
+  bool allow_cuda = false;
+  bool ordered = false;
+  bool quiet = false;
+};
+
+enum class StatsFormat : std::uint8_t { none, table, json };
+
+/// What was asked for, beside the options of the run itself.
+struct RunRequest {
+  std::optional<std::filesystem::path> output;
+  StatsFormat stats = StatsFormat::none;
+  bool quiet = false;
+};
+
+/// Declares the options on `app`, but for --ordered, whose meaning each command has to say; `arguments` must outlive
+/// the parse.
+void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& tuning_example);
+
+/// Sets all of `options` but the tuning.
+/// Errors: usage, for values that make no sense and for what this version does not do; no_device, for a path that this
+/// build does not have.
+Result<void> set_run_options(RunArguments const& arguments, RunOptions& options);
+
+/// Errors: usage.
+Result<RunRequest> to_run_request(RunArguments const& arguments);
+
+/// The parts of `text` between separators, at least one.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// The error for something that garuda will do, but does not yet: "`what` in this version".
+tl::unexpected<Error> later(std::string_view what);
+
+}  // namespace garuda::cli
