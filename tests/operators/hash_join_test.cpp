@@ -25,7 +25,9 @@ TestTable random_table(std::string const& key, std::size_t rows, std::uint64_t d
   TestColumn<std::int64_t> keys{key, type_of(TypeId::int64), {}, {}};
   TestColumn<std::int32_t> payload{"payload", type_of(TypeId::int32), {}, {}};
   for (std::size_t i = 0; i < rows; ++i) {
-    keys.values.push_back(lowest + static_cast<std::int64_t>(random() % distinct) * stride);
+    // Unsigned, because wide strides wrap around the whole range on purpose.
+    auto const key_bits = static_cast<std::uint64_t>(lowest) + random() % distinct * static_cast<std::uint64_t>(stride);
+    keys.values.push_back(static_cast<std::int64_t>(key_bits));
     if (nulls) keys.valid.push_back(random() % 7 != 0);
     payload.values.push_back(static_cast<std::int32_t>(i));
   }
