@@ -93,6 +93,27 @@ ImageShape hash_image(std::uint64_t rows, GraphicsLimits const& limits) noexcept
   return shape;
 }
 
+Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload) {
+  switch (upload) {
+    case Upload::map:
+      if (!traits.device_memory_mappable()) {
+        return fail(ErrorCode::no_device, fmt::format("upload=map needs host-visible device memory: {}", traits.name));
+      }
+      return vk::UploadMode::map;
+    case Upload::stage:
+      return vk::UploadMode::stage;
+    case Upload::import:
+      if (!traits.features.external_memory_host) {
+        return fail(ErrorCode::no_device,
+                    fmt::format("upload=import needs VK_EXT_external_memory_host: {}", traits.name));
+      }
+      return vk::UploadMode::import_host;
+    case Upload::automatic:
+      break;
+  }
+  return vk::default_upload_mode(traits);
+}
+
 std::optional<std::uint64_t> direct_pixels(std::uint64_t min, std::uint64_t max,
                                            std::uint32_t shared_low_bits) noexcept {
   auto const last = shared_low_bits >= 64 ? 0 : (max - min) >> shared_low_bits;

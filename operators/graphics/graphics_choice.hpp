@@ -11,6 +11,7 @@
 #include "operators/join_kernel.hpp"
 #include "shaders/shared/join_layout.h"
 #include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/transfer.hpp"
 
 namespace garuda::operators {
 
@@ -55,6 +56,10 @@ ImageShape image_for(std::uint64_t texels, std::uint32_t extent) noexcept;
 
 /// The hash image for `rows` rows: both extents powers of two, rows / kHashFill pixels or the most allowed, at least 4.
 ImageShape hash_image(std::uint64_t rows, GraphicsLimits const& limits) noexcept;
+
+/// The way that keys and values reach a device: the one asked for, or the device's default.
+/// Errors: no_device, with the reason, when the device has not what was asked for.
+Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload);
 
 /// Pixels that direct addresses of the keys in [min, max] take: ((max - min) >> shared_low_bits) + 1; nothing when that
 /// is 2^64.

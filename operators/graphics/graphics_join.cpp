@@ -13,27 +13,6 @@
 namespace garuda::operators {
 namespace {
 
-Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload) {
-  switch (upload) {
-    case Upload::map:
-      if (!traits.device_memory_mappable()) {
-        return fail(ErrorCode::no_device, fmt::format("upload=map needs host-visible device memory: {}", traits.name));
-      }
-      return vk::UploadMode::map;
-    case Upload::stage:
-      return vk::UploadMode::stage;
-    case Upload::import:
-      if (!traits.features.external_memory_host) {
-        return fail(ErrorCode::no_device,
-                    fmt::format("upload=import needs VK_EXT_external_memory_host: {}", traits.name));
-      }
-      return vk::UploadMode::import_host;
-    case Upload::automatic:
-      break;
-  }
-  return vk::default_upload_mode(traits);
-}
-
 class GraphicsBackend final : public JoinBackend {
  public:
   static Result<std::unique_ptr<GraphicsBackend>> open(vk::Device& device, vk::PipelineStore* pipelines,

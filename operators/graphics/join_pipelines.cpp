@@ -147,7 +147,7 @@ PipelineSpec join_pipeline(JoinPass pass, KeyKind kind) {
   }
   vk::GraphicsPipelineSpec spec;
   spec.vertex = shaders::get(entry);
-  spec.fragment = shaders::get(row.target == Target::sums ? "join/color_float.frag" : "join/color_uint.frag");
+  spec.fragment = shaders::get(row.target == Target::sums ? "points/color_float.frag" : "points/color_uint.frag");
   spec.constants = std::move(constants);
   spec.bindings = binding_specs(bound);
   spec.push_bytes = row.push_bytes;

@@ -82,7 +82,8 @@ Result<void> MatchTable::scan(KernelContext& context, JoinPass pass) {
   }
   // Matches and offsets of an earlier slice, read by probe and mark passes, before they are replaced.
   GARUDA_TRY(context.order(phase::kPrefix, vk::use::kVertexRead | vk::use::kComputeWrite, vk::use::kComputeWrite));
-  return prefix_.record(context, phase::kPrefix, pass, inputs, shape_.log2_width);
+  GARUDA_TRY_ASSIGN(auto const pipelines, context.scan_pipelines(pass));
+  return prefix_.record(context, phase::kPrefix, pipelines, inputs, shape_.log2_width);
 }
 
 }  // namespace garuda::operators

@@ -6,27 +6,36 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "operators/graphics/kernel_context.hpp"
+#include "operators/graphics/pass_context.hpp"
 #include "vk_runtime/memory.hpp"
 
 namespace garuda::operators {
 
+/// The two passes of a prefix sum.
+struct ScanPipelines {
+  vk::Pipeline const* scan = nullptr;   ///< a variant of scan_tiles.comp
+  vk::Pipeline const* bases = nullptr;  ///< scan_bases.comp
+};
+
 class PrefixSum {
  public:
   /// Takes memory for `elements` counts, each at most 2^24. `elements` ≥ 1, at most 2^28.
-  static Result<PrefixSum> create(KernelContext& context, std::uint32_t elements, char const* name);
+  static Result<PrefixSum> create(PassContext& context, std::uint32_t elements, char const* name);
 
-  /// Records the sum over counts that `scan`, one of the scan_… passes, reads from `counts` (bindings and resources) in
+  /// Records the sum over counts that `pipelines.scan` reads from `counts` (bindings and resources) in
   /// row-major order of an image 2^log2_width wide. Its inputs are ready for compute; earlier readers of the sum are
   /// done with it. Vertices and compute that follow see the sum.
-  Result<void> record(KernelContext& context, char const* phase, JoinPass scan,
+  Result<void> record(PassContext& context, char const* phase, ScanPipelines const& pipelines,
                       std::span<vk::BoundResource const> counts, std::uint32_t log2_width);
 
+  /// Makes the sums that follow be over fewer counts: 1 to as many as it was created for.
+  void resize(std::uint32_t elements);
+
   /// Submits, waits and returns the sum of all counts.
-  Result<std::uint64_t> total(KernelContext& context, char const* phase);
+  Result<std::uint64_t> total(PassContext& context, char const* phase);
 
   /// Bases of the tiles and the total behind them, num_tiles() + 1 values; submits and waits.
-  Result<std::vector<std::uint64_t>> bases(KernelContext& context);
+  Result<std::vector<std::uint64_t>> bases(PassContext& context);
 
   vk::Buffer const& offsets() const noexcept { return offsets_; }
   vk::Buffer const& tile_bases() const noexcept { return tile_bases_; }

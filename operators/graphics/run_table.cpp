@@ -27,7 +27,8 @@ Result<RunTable> RunTable::create(KernelContext& context, SliceSide const& build
   std::array const counts{blend ? vk::BoundResource::of(shaders::kBindCountImage, build.clash_image().layer_view())
                                 : vk::BoundResource::of(shaders::kBindCounts, build.clash_counts())};
   auto const scan = blend ? JoinPass::scan_clash_image : JoinPass::scan_clash_counts;
-  GARUDA_TRY(table.begins_.record(context, phase::kBuild, scan, counts, address.image.log2_width));
+  GARUDA_TRY_ASSIGN(auto const pipelines, context.scan_pipelines(scan));
+  GARUDA_TRY(table.begins_.record(context, phase::kBuild, pipelines, counts, address.image.log2_width));
   return table;
 }
 

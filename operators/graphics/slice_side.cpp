@@ -1,7 +1,6 @@
 #include "operators/graphics/slice_side.hpp"
 
 #include <array>
-#include <chrono>
 #include <variant>
 
 namespace garuda::operators {
@@ -14,20 +13,9 @@ std::span<std::byte const> bytes_of(KeySpan const& keys) {
 }  // namespace
 
 Result<void> SliceSide::upload(KernelContext& context) {
-  auto const start = std::chrono::steady_clock::now();
   auto const source = bytes_of(*keys_);
-  auto& transfer = context.lane().transfer();
-  bool const mapped = transfer.mode() == vk::UploadMode::map;
-  auto const use = mapped && context.lane().device().traits().device_memory_mappable() ? vk::MemoryUse::device_mapped
-                                                                                       : vk::MemoryUse::device;
-  GARUDA_TRY_ASSIGN(buffer_, context.buffer(source.size(), side_ == Side::left ? "left keys" : "right keys", use));
-  auto& submissions = context.submissions();
-  GARUDA_TRY_ASSIGN(auto const ticket, transfer.upload(buffer_, 0, source, {}, submissions.wait_options()));
-  submissions.start_after(ticket);
-  auto const elapsed = std::chrono::steady_clock::now() - start;
-  submissions.count_time(phase::kUpload, static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()));
-  submissions.count_bytes(phase::kUpload, source.size());
-  return {};
+  GARUDA_TRY_ASSIGN(buffer_, context.upload_buffer(source.size(), side_ == Side::left ? "left keys" : "right keys"));
+  return context.upload(buffer_, 0, source);
 }
 
 Result<void> SliceSide::draw_clashes(KernelContext& context) {

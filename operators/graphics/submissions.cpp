@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "shaders/shared/join_layout.h"
+#include "shaders/shared/pass_layout.h"
 
 namespace garuda::operators {
 namespace {
@@ -56,7 +56,7 @@ Result<vk::CommandRecorder*> Submissions::record(char const* phase, std::uint64_
 
 Result<void> Submissions::submit() {
   if (!recorder_) return {};
-  if (control_ != nullptr && control_->is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
+  if (control_ != nullptr && control_->is_cancelled()) return fail(ErrorCode::cancelled, "the query was cancelled");
   if (phase_ != nullptr) recorder_->end_phase();
   phase_ = nullptr;
   points_ = 0;
@@ -105,7 +105,7 @@ Result<void> Submissions::draw(PointPass const& pass) {
   }
   // Everything drawn, before it is read.
   GARUDA_TRY_ASSIGN(auto* recorder, record(pass.phase));
-  recorder->barrier(*pass.target, pass.layer, 1, vk::use::kColorAttachment, pass.next_use);
+  recorder->barrier(*pass.target, pass.layer, pass.attachments, vk::use::kColorAttachment, pass.next_use);
   return {};
 }
 
@@ -119,16 +119,18 @@ Result<void> Submissions::draw_range(PointPass const& pass, bool first, std::uin
     // Earlier readers of the layer, before it is overwritten; what it held is dropped.
     auto from = pass.last_use;
     from.layout = VK_IMAGE_LAYOUT_UNDEFINED;
-    recorder->barrier(*pass.target, pass.layer, 1, from, vk::use::kColorAttachment);
+    recorder->barrier(*pass.target, pass.layer, pass.attachments, from, vk::use::kColorAttachment);
   } else {
     // Points drawn before, by an earlier rendering of the same pass: blended with, or overwritten in primitive order.
-    recorder->barrier(*pass.target, pass.layer, 1, vk::use::kColorAttachment, vk::use::kColorAttachment);
+    recorder->barrier(*pass.target, pass.layer, pass.attachments, vk::use::kColorAttachment, vk::use::kColorAttachment);
   }
-  vk::ColorAttachment attachment;
-  attachment.view = pass.target->layer_view(pass.layer);
-  attachment.clear = first && pass.clear.has_value();
-  if (attachment.clear) attachment.clear_value = *pass.clear;
-  recorder->begin_rendering(pass.area, std::span(&attachment, 1));
+  std::vector<vk::ColorAttachment> attachments(pass.attachments);
+  for (std::uint32_t i = 0; i < pass.attachments; ++i) {
+    attachments[i].view = pass.target->layer_view(pass.layer + i);
+    attachments[i].clear = first && pass.clear.has_value();
+    if (attachments[i].clear) attachments[i].clear_value = *pass.clear;
+  }
+  recorder->begin_rendering(pass.area, attachments);
   GARUDA_TRY(recorder->bind(*pass.pipeline, pass.resources, pass.push));
   recorder->draw(vertices, pass.instances, vertex, 0);
   recorder->end_rendering();

@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "garuda/control.hpp"
 #include "garuda/error.hpp"
-#include "operators/join_kernel.hpp"
+#include "operators/stats_sink.hpp"
 #include "vk_runtime/commands.hpp"
 #include "vk_runtime/lane.hpp"
 
@@ -26,9 +27,15 @@ inline constexpr char const* kPrefix = "prefix";
 inline constexpr char const* kProbe = "probe";
 inline constexpr char const* kDownload = "download";
 inline constexpr char const* kMark = "mark";
+inline constexpr char const* kHash = "hash";
+inline constexpr char const* kMap = "map";
+inline constexpr char const* kWindows = "windows";
+inline constexpr char const* kSum = "sum";
+inline constexpr char const* kExtremes = "extremes";
+inline constexpr char const* kFold = "fold";
 }  // namespace phase
 
-/// Points drawn into one layer of an image.
+/// Points drawn into one layer of an image, or into several at once.
 struct PointPass {
   char const* phase = nullptr;
   char const* label = nullptr;  ///< as the paper names the pass
@@ -37,6 +44,7 @@ struct PointPass {
   std::span<std::byte const> push;
   vk::Image const* target = nullptr;
   std::uint32_t layer = 0;
+  std::uint32_t attachments = 1;           ///< layers layer, layer + 1, …, each a colour attachment of its own
   VkExtent2D area{};                       ///< drawn into, from texel (0, 0)
   std::optional<VkClearColorValue> clear;  ///< of the area; nothing when every texel of it is drawn
   std::uint32_t first_vertex = 0;

@@ -7,8 +7,9 @@
 // key) at the key's pixel, for rows whose flag is push.flag: 0 while the stack grows, a layer's number when it is drawn
 // again. Overflow: rows that lose keep flag 0 and are drawn into the next image.
 
-#include "key_address.glsl"
-#include "points.glsl"
+#include "../shared/join_layout.h"
+#include "../points/key_address.glsl"
+#include "../points/points.glsl"
 
 layout(push_constant) uniform Push { BuildPush push; };
 layout(set = 0, binding = kBindFlags, std430) readonly buffer Flags { uint flags[]; };

@@ -6,8 +6,9 @@
 // vertex = probe row. Writes: (first entry, number of entries) at the row's own pixel; clipped when there is none. A run
 // of direct addresses is one key and matches as a whole. Overflow: none, a slice has at most 2^24 entries.
 
-#include "key_address.glsl"
-#include "points.glsl"
+#include "../shared/join_layout.h"
+#include "../points/key_address.glsl"
+#include "../points/points.glsl"
 #include "runs.glsl"
 #ifdef HASH_ADDRESS
 #include "run_keys.glsl"

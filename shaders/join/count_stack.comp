@@ -6,8 +6,9 @@
 // Bindings: keys of the probe side, hash images, matches. Invocation: one per probe row. Writes: matches[row], the set of
 // matching layers. Overflow: none, a stack slice has at most kMaxLayers layers.
 
-#include "groups.glsl"
-#include "key_address.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/key_address.glsl"
 #include "layers.glsl"
 
 layout(push_constant) uniform Push { CountPush push; };

@@ -8,9 +8,10 @@
 // is added at most once, so the sum is the set, its bit count the number of matches. Overflow: more than kMaxLayers
 // layers are never drawn at once.
 
-#include "key_address.glsl"
+#include "../shared/join_layout.h"
+#include "../points/key_address.glsl"
 #include "layers.glsl"
-#include "points.glsl"
+#include "../points/points.glsl"
 
 layout(push_constant) uniform Push { CountPush push; };
 layout(location = 0) flat out float out_weight;

@@ -6,7 +6,8 @@
 // Writes: (begin, length, block) of each block. Overflow: none, the host bounds the number of blocks by the histogram of
 // clashes; entries that stay 0 are runs without rows.
 
-#include "groups.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
 
 layout(push_constant) uniform Push { SortPush push; };
 layout(set = 0, binding = kBindLongRuns, std430) readonly buffer LongRuns { uvec2 long_runs[]; };

@@ -3,7 +3,8 @@
 #ifndef GARUDA_JOIN_LAYERS_GLSL
 #define GARUDA_JOIN_LAYERS_GLSL
 
-#include "texels.glsl"
+#include "../shared/join_layout.h"
+#include "../points/texels.glsl"
 
 layout(set = 0, binding = kBindLayers) uniform utexture2DArray layers;
 

@@ -5,8 +5,9 @@
 // Bindings: keys of the build side, offsets and bases of the runs, with hash addresses the runs' keys; heads, marks.
 // Invocation: one per build row, a workgroup per kGroupSize rows. Writes: the bitmap, whole words. Overflow: none.
 
-#include "groups.glsl"
-#include "key_address.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/key_address.glsl"
 #include "runs.glsl"
 #ifdef HASH_ADDRESS
 #include "run_keys.glsl"

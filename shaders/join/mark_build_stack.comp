@@ -7,8 +7,9 @@
 // row in each matching layer's texel. Overflow: none. Cost: as many texel fetches as the slice has matches, at most one
 // per layer and probe row.
 
-#include "groups.glsl"
-#include "key_address.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/key_address.glsl"
 #include "layers.glsl"
 
 layout(push_constant) uniform Push { MarkPush push; };

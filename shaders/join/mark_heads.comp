@@ -5,7 +5,8 @@
 // Bindings: matches (first entry), marks of the probe rows, heads (zeroed before). Invocation: one per probe row. Writes:
 // heads[first] = 1. Overflow: none.
 
-#include "groups.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
 
 layout(push_constant) uniform Push { MarkPush push; };
 layout(set = 0, binding = kBindMatches, std430) readonly buffer Matches { uint matches[]; };

@@ -6,8 +6,9 @@
 // Bindings: H_i alone (layers above it are not drawn yet), FlagArray. Invocation: one per pixel. Writes: flags[row] = push.flag for the row of every
 // occupied pixel; rows are distinct. Overflow: none.
 
-#include "groups.glsl"
-#include "texels.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/texels.glsl"
 
 layout(push_constant) uniform Push { MarkWinnersPush push; };
 layout(set = 0, binding = kBindLayers) uniform utexture2D image;

@@ -6,7 +6,8 @@
 // pairs of entries of the run, exchanged where they are out of order; each entry has one partner, so pairs are disjoint.
 // Overflow: none.
 
-#include "groups.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
 #include "run_entries.glsl"
 
 layout(push_constant) uniform Push { SortPush push; };

@@ -4,7 +4,7 @@
 #define GARUDA_JOIN_OUTPUT_ROWS_GLSL
 
 #include "../shared/join_layout.h"
-#include "wide.glsl"
+#include "../points/wide.glsl"
 
 layout(set = 0, binding = kBindOffsets, std430) readonly buffer Offsets { uint offsets[]; };
 layout(set = 0, binding = kBindTileBases, std430) readonly buffer TileBases { uvec2 tile_bases[]; };

@@ -6,8 +6,9 @@
 // addresses, keys of the runs. Invocation: one per build row. Writes: the row (and its key) at a free entry of its run.
 // Overflow: none, runs are as long as the statistics counted.
 
-#include "groups.glsl"
-#include "key_address.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/key_address.glsl"
 #include "runs.glsl"
 
 layout(push_constant) uniform Push { RunPush push; };

@@ -9,10 +9,11 @@
 // for rows whose first position lies in the window. Overflow: the result FBO has kMaxLayers texels more than the window,
 // so the last row's matches fit.
 
-#include "key_address.glsl"
+#include "../shared/join_layout.h"
+#include "../points/key_address.glsl"
 #include "layers.glsl"
 #include "output_rows.glsl"
-#include "points.glsl"
+#include "../points/points.glsl"
 
 layout(push_constant) uniform Push { ProbePush push; };
 layout(set = 0, binding = kBindCursors, std430) buffer Cursors { uint cursors[]; };

@@ -8,10 +8,11 @@
 // matching layers below this one, less the start of the window. Layers that do not match, and positions outside the
 // window, are clipped. Overflow: none, the next window draws the rest.
 
-#include "key_address.glsl"
+#include "../shared/join_layout.h"
+#include "../points/key_address.glsl"
 #include "layers.glsl"
 #include "output_rows.glsl"
-#include "points.glsl"
+#include "../points/points.glsl"
 
 layout(push_constant) uniform Push { ProbePush push; };
 layout(set = 0, binding = kBindMatches, std430) readonly buffer Matches { uint matches[]; };

@@ -8,15 +8,16 @@
 // owns the position whose rank is the position's distance from the row's prefix. Overflow: none, as many points are drawn
 // as the window holds.
 
+#include "../shared/join_layout.h"
 #include "output_rows.glsl"
-#include "points.glsl"
+#include "../points/points.glsl"
 
 layout(push_constant) uniform Push { ProbePush push; };
 layout(set = 0, binding = kBindMatches, std430) readonly buffer Matches { uint matches[]; };
 layout(location = 0) flat out uvec4 out_color;
 
 #ifdef STACK
-#include "key_address.glsl"
+#include "../points/key_address.glsl"
 #include "layers.glsl"
 
 uint build_row_of(uint row, uint rank) {

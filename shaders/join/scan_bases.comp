@@ -6,8 +6,9 @@
 // most 256 of a slice's 65 536 tiles of rows. Writes: bases in place of the totals, the grand total behind the last one.
 // Overflow: sums are at most 2^48 and carry into the high half.
 
-#include "groups.glsl"
-#include "wide.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/wide.glsl"
 
 layout(push_constant) uniform Push { ScanPush push; };
 layout(set = 0, binding = kBindTileBases, std430) buffer TileBases { uvec2 tile_bases[]; };

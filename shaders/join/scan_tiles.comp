@@ -11,8 +11,9 @@
 // high) into the tile bases. Overflow: with counts up to 2^24 the offsets of 256 elements stay below 2^32; the total may
 // reach 2^32 and carries into its high half.
 
-#include "groups.glsl"
-#include "texels.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/texels.glsl"
 
 layout(push_constant) uniform Push { ScanPush push; };
 

@@ -10,7 +10,8 @@
 // the block's entries. push.stage 0: all stages up to kBlockRows; else the steps of distance kBlockRows / 2 and less of
 // that stage. Overflow: none.
 
-#include "groups.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
 #include "run_entries.glsl"
 
 layout(push_constant) uniform Push { SortPush push; };

@@ -7,7 +7,8 @@
 // length, 0, 0) of medium runs and (begin, length) of long ones, in any order. Overflow: none, the lists have as many
 // entries as the histogram of clashes says.
 
-#include "groups.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
 #include "run_entries.glsl"
 #include "runs.glsl"
 

@@ -5,8 +5,9 @@
 // Bindings: keys. Invocation: vertex = row. Writes: a point of weight 1 at the key's pixel, added into R32_SFLOAT.
 // Overflow: a slice has at most 2^24 rows, so the sums stay exact.
 
-#include "key_address.glsl"
-#include "points.glsl"
+#include "../shared/join_layout.h"
+#include "../points/key_address.glsl"
+#include "../points/points.glsl"
 
 layout(push_constant) uniform Push { StatisticsPush push; };
 layout(location = 0) flat out float out_weight;

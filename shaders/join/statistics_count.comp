@@ -5,8 +5,9 @@
 // Bindings: keys; counts, zeroed before. Invocation: one per row. Writes: counts[pixel]. Overflow: none, a slice has at
 // most 2^24 rows.
 
-#include "groups.glsl"
-#include "key_address.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/key_address.glsl"
 
 layout(push_constant) uniform Push { StatisticsPush push; };
 layout(set = 0, binding = kBindCounts, std430) buffer Counts { uint counts[]; };

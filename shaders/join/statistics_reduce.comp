@@ -6,8 +6,9 @@
 // Bindings: the statistics image (variant COUNTS_IN_IMAGE) or the counts (COUNTS_IN_BUFFER); statistics, zeroed before.
 // Invocation: a workgroup per kReducePixels pixels. Writes: ClashStatistics by atomics. Overflow: none, all sums are bounded by rows and pixels.
 
-#include "groups.glsl"
-#include "texels.glsl"
+#include "../shared/join_layout.h"
+#include "../points/groups.glsl"
+#include "../points/texels.glsl"
 
 layout(push_constant) uniform Push { ReducePush push; };
 #ifdef COUNTS_IN_IMAGE

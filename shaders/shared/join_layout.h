@@ -3,25 +3,12 @@
 #ifndef GARUDA_SHADERS_SHARED_JOIN_LAYOUT_H
 #define GARUDA_SHADERS_SHARED_JOIN_LAYOUT_H
 
-#include "glsl_types.h"
+#include "pass_layout.h"
 
 GARUDA_SHADER_BEGIN
 
-// Pixels of the hash images H_i. r: kOccupied | row; g: low half of the key; b: high half (64-bit keys only, which take
-// RGBA32_UINT; 32-bit keys take RG32_UINT). Rows of a slice stay below 2^24, so the flag never meets the row. A pixel
-// that nobody wrote is 0.
-const uint kOccupied = 0x80000000u;
-const uint kRowMask = 0x7fffffffu;
-
 // Layers of a stack: the CountFBO holds the set of matching layers as a sum of powers of two in a float, exact for 24.
 const uint kMaxLayers = 24u;
-
-// Compute passes run workgroups of this many invocations: the most that every device must offer beyond 128 and that
-// SwiftShader has.
-const uint kGroupSize = 256u;
-
-// Rows of a tile of the prefix sum. 255 × 2^24 fits the u32 offsets inside a tile.
-const uint kTileRows = 256u;
 
 // Runs below kMediumRun rows are sorted by one invocation, below kLongRun (a power of two, the block that a workgroup
 // sorts in shared memory: 12 KiB with 64-bit keys) by one workgroup, longer ones by many. Both thresholds are powers of
@@ -36,19 +23,11 @@ const uint kClashBuckets = 25u;
 // Pixels that one workgroup of the statistics reduction reads.
 const uint kReducePixels = 4096u;
 
-// Specialisation constants.
-const uint kSpecKeyWords = 0u;  // 1: 32-bit keys, 2: 64-bit keys
-const uint kSpecDirect = 1u;    // 0: hash addresses, 1: direct addresses
-
-// Bindings of descriptor set 0; a resource has the same number in every pass.
-const uint kBindKeys = 0u;         // rows × kKeyWords u32
+// Bindings of descriptor set 0, besides those of pass_layout.h; a resource has the same number in every pass.
 const uint kBindFlags = 1u;        // FlagArray: build rows × u32, global layer + 1 or 0
 const uint kBindLayers = 2u;       // utexture2DArray: hash images H_i
 const uint kBindCountImage = 3u;   // texture2D: statistics image or CountFBO; utexture2D: (first, count) of runs
-const uint kBindCounts = 4u;       // u32 counts by pixel, where no image holds them
 const uint kBindStatistics = 5u;   // ClashStatistics
-const uint kBindOffsets = 6u;      // u32 exclusive prefix sum within a tile
-const uint kBindTileBases = 7u;    // uvec2 (low, high) exclusive prefix sum of tiles, the grand total last
 const uint kBindMatches = 8u;      // probe rows × u32: set of matching layers, or first entry of the matching run
 const uint kBindRunOffsets = 9u;   // as kBindOffsets, over pixels
 const uint kBindRunBases = 10u;    // as kBindTileBases, over pixels
@@ -61,21 +40,6 @@ const uint kBindMarks = 16u;       // bitmap of rows that have a match
 const uint kBindHeads = 17u;       // build rows × u32: 1 where a matching run of equal keys starts
 const uint kBindCursors = 18u;     // probe rows × u32: copy of the offsets that the atomic probe counts up
 const uint kBindLongRuns = 19u;    // uvec2 (first, length) of long runs
-
-/// Where a key is drawn. Hash: pixel = hash >> shift. Direct: pixel = (key - minimum) >> shift.
-struct KeyAddress {
-  uint min_low;
-  uint min_high;
-  uint shift;
-  uint num_pixels;  // direct keys at or past this are outside
-};
-
-/// A row-major image that points are drawn into or texels are read from; its width is a power of two.
-struct Raster {
-  uint log2_width;
-  float scale_x;  // 2 / width
-  float scale_y;  // 2 / height
-};
 
 /// Statistics of one side: filled by statistics_reduce.comp, zeroed before.
 struct ClashStatistics {
@@ -115,12 +79,6 @@ struct CountPush {
   uint num_rows;
   uint num_layers;
   uint num_build_rows;
-};
-
-struct ScanPush {
-  uint num_elements;
-  uint log2_width;  // of the image that holds the counts
-  uint num_tiles;
 };
 
 struct ProbePush {

@@ -1,9 +1,9 @@
 // Keys and the pixels they are drawn at. Declares binding kBindKeys.
-#ifndef GARUDA_JOIN_KEY_ADDRESS_GLSL
-#define GARUDA_JOIN_KEY_ADDRESS_GLSL
+#ifndef GARUDA_POINTS_KEY_ADDRESS_GLSL
+#define GARUDA_POINTS_KEY_ADDRESS_GLSL
 
 #include "../shared/hash.h"
-#include "../shared/join_layout.h"
+#include "../shared/pass_layout.h"
 
 layout(constant_id = kSpecKeyWords) const uint kKeyWords = 1u;
 layout(constant_id = kSpecDirect) const uint kDirect = 0u;

@@ -1,8 +1,8 @@
 // Points of one pixel: the centre of the pixel, or a place that is clipped.
-#ifndef GARUDA_JOIN_POINTS_GLSL
-#define GARUDA_JOIN_POINTS_GLSL
+#ifndef GARUDA_POINTS_POINTS_GLSL
+#define GARUDA_POINTS_POINTS_GLSL
 
-#include "../shared/join_layout.h"
+#include "../shared/pass_layout.h"
 
 // Pixel centres leave half a pixel of slack on both sides for the rounding of the viewport transform.
 void draw_point(uint pixel, Raster target) {

@@ -1,6 +1,6 @@
 // Unsigned 64-bit sums as (low, high) pairs.
-#ifndef GARUDA_JOIN_WIDE_GLSL
-#define GARUDA_JOIN_WIDE_GLSL
+#ifndef GARUDA_POINTS_WIDE_GLSL
+#define GARUDA_POINTS_WIDE_GLSL
 
 uvec2 wide_add(uvec2 a, uvec2 b) {
   uint low = a.x + b.x;

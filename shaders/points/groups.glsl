@@ -1,8 +1,8 @@
 // Linear workgroup and invocation numbers of dispatches that are spread over x and y.
-#ifndef GARUDA_JOIN_GROUPS_GLSL
-#define GARUDA_JOIN_GROUPS_GLSL
+#ifndef GARUDA_POINTS_GROUPS_GLSL
+#define GARUDA_POINTS_GROUPS_GLSL
 
-#include "../shared/join_layout.h"
+#include "../shared/pass_layout.h"
 
 layout(local_size_x = 256) in;  // kGroupSize
 

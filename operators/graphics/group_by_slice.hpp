@@ -1,0 +1,57 @@
+// One slice of a group-by as a sequence of rendering passes (GARUDA §4).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "operators/graphics/group_context.hpp"
+#include "operators/graphics/row_grouping.hpp"
+#include "operators/group_by_kernel.hpp"
+
+namespace garuda::operators {
+
+/// What a slice borrows from its backend. All outlive it.
+struct GroupByResources {
+  vk::Lane* lane = nullptr;
+  vk::PipelineStore* pipelines = nullptr;
+  GroupByLimits const* limits = nullptr;
+  GroupByBackendOptions const* options = nullptr;
+  std::uint64_t memory_budget_bytes = 0;  ///< of the lane
+};
+
+class GroupBySlice final : public GroupByKernel {
+ public:
+  /// Takes memory and starts the uploads; waits for none of it. The keys outlive the kernel. Errors: those of
+  /// RowGrouping::start and GroupByKernel; limit_exceeded, too, when values of the width announced would not fit.
+  static Result<std::unique_ptr<GroupByKernel>> start(GroupByResources const& resources, GroupSlice const& slice);
+  ~GroupBySlice() override;
+
+  Result<std::uint64_t> group() override;
+  Result<void> heads(std::span<std::uint32_t> out) override;
+  Result<void> group_ids(std::span<std::uint32_t> out) override;
+  Result<AggregateState> aggregate(AggregateInput const& input) override;
+
+ private:
+  GroupBySlice(GroupByResources const& resources, GroupSlice const& slice);
+
+  Result<void> check_values(GroupByBackendOptions const& options) const;
+  Result<void> start_grouping();
+  Result<void> download(vk::Buffer const& source, std::span<std::uint32_t> out);
+  Result<void> count_rows();
+  Result<DeviceColumn> upload(AggregateInput const& input);
+  Result<AggregateState> run(AggregateInput const& input);
+  Result<void> fill_counts(AggregateInput const& input, DeviceColumn const& column, AggregateState& state);
+
+  GroupSlice slice_;
+  GroupByBackendOptions const& options_;
+  vk::Lane& lane_;
+  Submissions submissions_;
+  GroupContext context_;
+  DeviceGroups groups_;
+  vk::ArenaMark before_grouping_;
+  std::optional<RowGrouping> grouping_;
+};
+
+}  // namespace garuda::operators

@@ -1,0 +1,30 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Highest and lowest window of the floats of each group, and their special values, by MAX blending.
+//
+// Bindings: group ids, values, validity. Invocation: vertex = row. Writes: (highest + 1, 64 - lowest, NaN, +infinity) and
+// (-infinity) at the pixel of the row's group and lane, over two RGBA32_SFLOAT attachments cleared to 0. Overflow: none;
+// zeros touch no window and are clipped, as are groups outside of the draw.
+
+#include "../shared/group_by_layout.h"
+#include "../points/points.glsl"
+#include "group_pixels.glsl"
+#include "validity.glsl"
+#include "values.glsl"
+#include "span_rows.glsl"
+
+layout(push_constant) uniform Push { GroupsPush push; };
+layout(location = 0) flat out vec4 out_low;
+layout(location = 1) flat out vec4 out_high;
+
+void main() {
+  uint row = uint(gl_VertexIndex);
+  uint group;
+  Touched touched = touched_windows(row);
+  out_low = vec4(touched.any ? float(touched.high + 1u) : 0.0, touched.any ? float(64u - touched.low) : 0.0,
+                 touched.special == kSpanNan ? 1.0 : 0.0, touched.special == kSpanPositiveInfinity ? 1.0 : 0.0);
+  out_high = vec4(touched.special == kSpanNegativeInfinity ? 1.0 : 0.0, 0.0, 0.0, 0.0);
+  bool drawn = (touched.any || touched.special != 0u) && is_valid(row);
+  if (drawn && group_of(row, push, group)) draw_point(group_pixel(group, row, push), push.image);
+  else clip_point();
+}
