@@ -3,11 +3,16 @@
 #include <array>
 
 #include "operators/cpu/cpu_group_by.hpp"
+#include "operators/graphics/graphics_group_by.hpp"
 
 namespace garuda::operators {
 namespace {
 
 constexpr std::array kGroupByPaths{
+    GroupByPath{Path::graphics, true,
+                [](vk::Device* device, GroupByBackendOptions const& options) {
+                  return open_graphics_group_by(*device, options);
+                }},
     GroupByPath{Path::cpu, false,
                 [](vk::Device*, GroupByBackendOptions const& options) { return open_cpu_group_by(options); }},
 };

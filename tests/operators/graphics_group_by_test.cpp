@@ -1,0 +1,404 @@
+// The graphics group-by against sums and groups found one row at a time: every way to run it.
+#include "operators/graphics/graphics_group_by.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "operators/graphics/group_by_choice.hpp"
+#include "shaders/shared/group_by_layout.h"
+#include "tests/operators/graphics_device.hpp"
+#include "tests/operators/group_problem.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using testing::GroupCase;
+using testing::GroupPattern;
+using testing::GroupProblem;
+using testing::KeyShape;
+using testing::ValueColumn;
+using testing::ValuePattern;
+
+constexpr StateSet kAllStates = kCountState | kSumState | kMinState | kMaxState;
+constexpr std::array kKinds{ValueKind::int32,  ValueKind::uint32,  ValueKind::int64,  ValueKind::uint64,
+                            ValueKind::int128, ValueKind::float32, ValueKind::float64};
+
+constexpr std::array kShapes{
+    KeyShape{32, 0, false, false}, KeyShape{32, 0, true, false}, KeyShape{64, 0, false, false},
+    KeyShape{64, 0, true, false},  KeyShape{0, 0, false, false}, KeyShape{0, 1, false, false},
+    KeyShape{0, 2, false, false},  KeyShape{0, 3, false, false}, KeyShape{0, 4, false, true},
+    KeyShape{0, 5, false, false},  KeyShape{0, 9, false, false}, KeyShape{0, 31, false, false}};
+
+/// Counters and notes of a run.
+class Counters final : public StatsSink {
+ public:
+  void add_phase(std::string_view name, std::uint64_t ns, std::uint64_t, std::uint64_t) override {
+    std::lock_guard const lock(mutex_);
+    phases_[std::string(name)] += ns;
+  }
+  void add_counter(std::string_view name, std::uint64_t value) override {
+    std::lock_guard const lock(mutex_);
+    values_[std::string(name)] += value;
+  }
+  void max_counter(std::string_view name, std::uint64_t value) override {
+    std::lock_guard const lock(mutex_);
+    auto& kept = values_[std::string(name)];
+    kept = std::max(kept, value);
+  }
+  void note(std::string text) override { notes_.push_back(std::move(text)); }
+
+  std::uint64_t value(std::string const& name) const {
+    auto const found = values_.find(name);
+    return found == values_.end() ? 0 : found->second;
+  }
+  std::map<std::string, std::uint64_t> const& phases() const { return phases_; }
+  std::vector<std::string> const& notes() const { return notes_; }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::uint64_t> values_;
+  std::map<std::string, std::uint64_t> phases_;
+  std::vector<std::string> notes_;
+};
+
+class GraphicsGroupBy : public testing::GraphicsDeviceTest {
+ protected:
+  static Result<std::unique_ptr<GroupByBackend>> open(GroupByTuning const& tuning, StatsSink* stats = nullptr) {
+    GroupByBackendOptions options;
+    options.tuning = tuning;
+    options.max_value_words = 4;
+    options.stats = stats;
+    return open_graphics_group_by(device(), store(), options);
+  }
+
+  /// Groups and checks them.
+  static void expect_groups(GroupByKernel& kernel, GroupProblem const& problem) {
+    auto const groups = kernel.group();
+    ASSERT_TRUE(groups) << groups.error().describe();
+    ASSERT_EQ(*groups, problem.heads().size());
+    std::vector<std::uint32_t> heads(*groups);
+    auto const got_heads = kernel.heads(heads);
+    ASSERT_TRUE(got_heads) << got_heads.error().describe();
+    ASSERT_TRUE(heads == problem.heads());
+    std::vector<std::uint32_t> ids(problem.ids().size());
+    auto const got_ids = kernel.group_ids(ids);
+    ASSERT_TRUE(got_ids) << got_ids.error().describe();
+    ASSERT_TRUE(ids == problem.ids());
+  }
+
+  static void expect_states(GroupByKernel& kernel, GroupProblem const& problem, ValueColumn const& column,
+                            StateSet states) {
+    auto const state = kernel.aggregate(column.input(states));
+    ASSERT_TRUE(state) << state.error().describe();
+    column.expect_states(*state, states, problem);
+  }
+
+  /// Groups a case and aggregates `columns` columns of it, whose kinds, values, nulls and states take turns.
+  static void run(GroupByBackend& backend, GroupCase const& group_case, std::uint32_t columns) {
+    GroupProblem const problem(group_case);
+    auto kernel = backend.begin(problem.slice(), 0);
+    ASSERT_TRUE(kernel) << kernel.error().describe();
+    expect_groups(**kernel, problem);
+    for (std::uint32_t i = 0; i < columns && !HasFatalFailure(); ++i) {
+      auto const turn = group_case.seed + i;
+      auto const kind = kKinds.at(turn % kKinds.size());
+      auto const values = static_cast<ValuePattern>(turn / 2 % testing::kNumValuePatterns);
+      bool const nulls = turn % 3 == 0;
+      auto const states = static_cast<StateSet>(turn % 5 == 0 ? 1 + turn / 5 % 15 : kAllStates);
+      SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + " values " +
+                   std::to_string(static_cast<int>(values)) + " states " + std::to_string(states));
+      expect_states(**kernel, problem, ValueColumn(kind, values, nulls, group_case.rows, turn), states);
+    }
+  }
+
+  static void run(GroupByTuning const& tuning, GroupCase const& group_case, std::uint32_t columns) {
+    SCOPED_TRACE(to_string(group_case) + " " + to_string(tuning));
+    auto const backend = open(tuning);
+    ASSERT_TRUE(backend) << backend.error().describe();
+    run(**backend, group_case, columns);
+  }
+
+  static bool too_large(std::uint64_t rows) {
+    char const* const most = std::getenv("GARUDA_TEST_MAX_ROWS");
+    return most != nullptr && rows > std::stoull(most);
+  }
+};
+
+/// Every pattern and shape of keys at sizes around a workgroup; kinds and values take turns.
+TEST_F(GraphicsGroupBy, EverySmallCase) {
+  std::uint32_t seed = 0;
+  for (auto const keys : {KeyForm::automatic, KeyForm::rowid}) {
+    GroupByTuning tuning;
+    tuning.keys = keys;
+    auto const backend = open(tuning);
+    ASSERT_TRUE(backend) << backend.error().describe();
+    for (auto const& shape : kShapes) {
+      if (keys == KeyForm::rowid && shape.words == 0) continue;
+      for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; ++pattern) {
+        for (std::uint64_t const rows : {1, 255, 257}) {
+          auto const kept =
+              shape.bits == 0 && shape.words == 0 ? GroupPattern::one : static_cast<GroupPattern>(pattern);
+          GroupCase const group_case{rows, kept, shape, ++seed};
+          SCOPED_TRACE(to_string(group_case));
+          run(**backend, group_case, 1);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+/// Every kind with every pattern of values, with and without nulls.
+TEST_F(GraphicsGroupBy, EveryKindOfValues) {
+  for (auto const counting : {Counting::automatic, Counting::compute}) {
+    GroupByTuning tuning;
+    tuning.counting = counting;
+    auto const backend = open(tuning);
+    ASSERT_TRUE(backend) << backend.error().describe();
+    GroupProblem const problem({257, GroupPattern::zipf, {32, 0, false, false}, 5});
+    auto kernel = (*backend)->begin(problem.slice(), 0);
+    ASSERT_TRUE(kernel) << kernel.error().describe();
+    expect_groups(**kernel, problem);
+    for (auto const kind : kKinds) {
+      for (std::uint32_t values = 0; values < testing::kNumValuePatterns; ++values) {
+        for (bool const nulls : {false, true}) {
+          SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + " values " + std::to_string(values));
+          ValueColumn const column(kind, static_cast<ValuePattern>(values), nulls, 257, values + 1);
+          expect_states(**kernel, problem, column, kAllStates);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+    expect_states(**kernel, problem, ValueColumn(ValueKind::none, ValuePattern::tiny, true, 257, 9), kCountState);
+  }
+}
+
+/// Every pattern of groups at more rows than one pixel may add up; shapes, kinds and values take turns.
+TEST_F(GraphicsGroupBy, LargeCases) {
+  if (too_large(65'537)) GTEST_SKIP() << "sanitizer builds run small cases";
+  auto const backend = open({});
+  ASSERT_TRUE(backend) << backend.error().describe();
+  constexpr std::array kLargeShapes{KeyShape{32, 0, false, false}, KeyShape{64, 0, true, false},
+                                    KeyShape{64, 0, false, false}, KeyShape{32, 0, true, false},
+                                    KeyShape{0, 3, false, false},  KeyShape{0, 9, false, false},
+                                    KeyShape{0, 2, false, true}};
+  std::uint32_t seed = 0;
+  for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; ++pattern) {
+    for (std::uint32_t turn = 0; turn < 2; ++turn) {
+      GroupCase const group_case{65'537, static_cast<GroupPattern>(pattern),
+                                 kLargeShapes.at((pattern + 3 * turn) % kLargeShapes.size()), ++seed};
+      SCOPED_TRACE(to_string(group_case));
+      run(**backend, group_case, 2);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// More rows in one group than 16 lanes of a pixel each may add up, all of the largest value.
+TEST_F(GraphicsGroupBy, MillionRowsInOneGroup) {
+  constexpr std::uint64_t kRows = (std::uint64_t{1} << 20) + 3;
+  if (too_large(kRows)) GTEST_SKIP() << "sanitizer builds run small cases";
+  auto const backend = open({});
+  ASSERT_TRUE(backend) << backend.error().describe();
+  GroupProblem const problem({kRows, GroupPattern::heavy, {32, 0, true, false}, 3});
+  auto kernel = (*backend)->begin(problem.slice(), 0);
+  ASSERT_TRUE(kernel) << kernel.error().describe();
+  expect_groups(**kernel, problem);
+  expect_states(**kernel, problem, ValueColumn(ValueKind::int64, ValuePattern::largest, false, kRows, 1),
+                kCountState | kSumState);
+}
+
+/// Images of 64 × 64 pixels: several hash images, accumulators drawn in parts that cut through groups.
+TEST_F(GraphicsGroupBy, SmallImages) {
+  GroupByTuning tuning;
+  tuning.image = 64;
+  std::uint64_t const rows = too_large(20'000) ? 257 : 20'000;
+  for (auto const pattern : {GroupPattern::distinct, GroupPattern::zipf}) {
+    for (auto const& shape : {KeyShape{32, 0, false, false}, KeyShape{0, 5, false, true}}) {
+      run(tuning, {rows, pattern, shape, 6}, 2);
+      if (HasFatalFailure()) return;
+    }
+  }
+  tuning.image = 2;
+  run(tuning, {257, GroupPattern::distinct, {64, 0, false, false}, 8}, 1);
+}
+
+TEST_F(GraphicsGroupBy, LanesOfOneGroupInParts) {
+  if (too_large(140'000)) GTEST_SKIP() << "sanitizer builds run small cases";
+  GroupByTuning tuning;
+  tuning.image = 64;
+  tuning.spread = 1000;
+  // Three blocks of 65 536 rows: 3000 lanes a window, windows of floats in more than one part.
+  GroupProblem const problem({140'000, GroupPattern::heavy, {32, 0, false, false}, 4});
+  auto const backend = open(tuning);
+  ASSERT_TRUE(backend) << backend.error().describe();
+  auto kernel = (*backend)->begin(problem.slice(), 0);
+  ASSERT_TRUE(kernel) << kernel.error().describe();
+  expect_groups(**kernel, problem);
+  for (auto const kind : {ValueKind::float32, ValueKind::int128}) {
+    expect_states(**kernel, problem, ValueColumn(kind, ValuePattern::cancelling, true, 140'000, 2), kSumState);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// The same without blending.
+TEST_F(GraphicsGroupBy, ComputeCounting) {
+  GroupByTuning tuning;
+  tuning.counting = Counting::compute;
+  Counters stats;
+  auto const backend = open(tuning, &stats);
+  ASSERT_TRUE(backend) << backend.error().describe();
+  ASSERT_EQ(stats.notes().size(), 1U);
+  std::uint64_t const rows = too_large(65'537) ? 257 : 65'537;
+  for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; pattern += 2) {
+    GroupCase const group_case{rows, static_cast<GroupPattern>(pattern), {32, 0, false, false}, 11 + pattern};
+    SCOPED_TRACE(to_string(group_case));
+    run(**backend, group_case, 3);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// A hashing attribute that all rows agree in costs one image, not one for every group.
+TEST_F(GraphicsGroupBy, PoorHashingAttribute) {
+  for (auto const keys : {KeyForm::words, KeyForm::rowid}) {
+    Counters stats;
+    GroupByTuning tuning;
+    tuning.keys = keys;
+    auto const backend = open(tuning, &stats);
+    ASSERT_TRUE(backend) << backend.error().describe();
+    run(**backend, {257, GroupPattern::distinct, {0, 4, false, true}, 2}, 0);
+    EXPECT_GE(stats.value("hash_images"), 2U);
+    EXPECT_LE(stats.value("hash_images"), 6U);
+    EXPECT_EQ(stats.value("attachments"), keys == KeyForm::words ? 2U : 1U);
+  }
+}
+
+TEST_F(GraphicsGroupBy, ReportsWhatItDid) {
+  Counters stats;
+  auto const backend = open({}, &stats);
+  ASSERT_TRUE(backend) << backend.error().describe();
+  GroupProblem const problem({257, GroupPattern::some, {32, 0, true, false}, 2});
+  {
+    auto kernel = (*backend)->begin(problem.slice(), 0);
+    ASSERT_TRUE(kernel) << kernel.error().describe();
+    expect_groups(**kernel, problem);
+    expect_states(**kernel, problem, ValueColumn(ValueKind::float64, ValuePattern::full_range, false, 257, 2),
+                  kAllStates);
+  }
+  // Direct addresses need one image and nothing else.
+  EXPECT_EQ(stats.value("hash_images"), 1U);
+  EXPECT_EQ(stats.value("direct_slices"), 1U);
+  // The image, the count, the windows, the sum, three pieces of the extremes.
+  EXPECT_EQ(stats.value("passes"), 7U);
+  EXPECT_EQ(stats.value("points"), 257U * 8);
+  EXPECT_GT(stats.value("accumulator_pixels"), 0U);
+  for (auto const* name : {"upload", "hash", "map", "prefix", "windows", "sum", "extremes", "fold", "count"}) {
+    EXPECT_TRUE(stats.phases().contains(name)) << name;
+  }
+}
+
+TEST_F(GraphicsGroupBy, KeysAtBothEndsOfTheRange) {
+  std::vector<std::uint64_t> const keys{~std::uint64_t{0}, 0, 1, ~std::uint64_t{0}, 0, std::uint64_t{1} << 63};
+  KeySpan span;
+  span.words = std::span(keys);
+  span.max = ~std::uint64_t{0};
+  GroupSlice slice;
+  slice.num_rows = keys.size();
+  slice.keys = span;
+  auto const backend = open({});
+  ASSERT_TRUE(backend) << backend.error().describe();
+  auto kernel = (*backend)->begin(slice, 0);
+  ASSERT_TRUE(kernel) << kernel.error().describe();
+  auto const groups = (*kernel)->group();
+  ASSERT_TRUE(groups) << groups.error().describe();
+  ASSERT_EQ(*groups, 4U);
+  std::vector<std::uint32_t> ids(keys.size());
+  ASSERT_TRUE((*kernel)->group_ids(ids));
+  EXPECT_EQ(ids, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 3}));
+}
+
+TEST_F(GraphicsGroupBy, RefusesWhatCannotBe) {
+  auto const code_of = [](GroupByTuning const& tuning, GroupCase const& group_case) {
+    GroupProblem const problem(group_case);
+    auto const backend = open(tuning);
+    if (!backend) return backend.error().code();
+    auto const kernel = (*backend)->begin(problem.slice(), 0);
+    EXPECT_FALSE(kernel);
+    return kernel ? ErrorCode::invalid_input : kernel.error().code();
+  };
+  GroupByTuning direct;
+  direct.address = Address::direct;
+  EXPECT_EQ(code_of(direct, {257, GroupPattern::distinct, {64, 0, false, false}, 1}), ErrorCode::usage);
+  EXPECT_EQ(code_of(direct, {257, GroupPattern::distinct, {0, 2, false, false}, 1}), ErrorCode::usage);
+  GroupByTuning words;
+  words.keys = KeyForm::words;
+  EXPECT_EQ(code_of(words, {257, GroupPattern::distinct, {0, 40, false, false}, 1}), ErrorCode::no_device);
+}
+
+TEST_F(GraphicsGroupBy, KeepsToItsMemory) {
+  GroupProblem const problem({257, GroupPattern::distinct, {64, 0, false, false}, 1});
+  GroupByBackendOptions options;
+  options.max_value_words = 2;
+  options.device_memory_limit_bytes = 4096;
+  auto const backend = open_graphics_group_by(device(), store(), options);
+  ASSERT_TRUE(backend) << backend.error().describe();
+  auto const kernel = (*backend)->begin(problem.slice(), 0);
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(kernel.error().code(), ErrorCode::limit_exceeded);
+}
+
+TEST_F(GraphicsGroupBy, StopsWhenCancelled) {
+  GroupProblem const problem({257, GroupPattern::distinct, {64, 0, false, false}, 1});
+  std::atomic<bool> cancelled = false;
+  Control control;
+  control.cancelled = &cancelled;
+  GroupByBackendOptions options;
+  options.control = &control;
+  auto const backend = open_graphics_group_by(device(), store(), options);
+  ASSERT_TRUE(backend) << backend.error().describe();
+  auto kernel = (*backend)->begin(problem.slice(), 0);
+  ASSERT_TRUE(kernel) << kernel.error().describe();
+  cancelled = true;
+  auto const groups = (*kernel)->group();
+  ASSERT_FALSE(groups);
+  EXPECT_EQ(groups.error().code(), ErrorCode::cancelled);
+}
+
+TEST(GroupByChoice, NoPixelAddsUpTooManyRows) {
+  GroupByLimits limits;
+  limits.blend = true;
+  for (std::uint64_t const rows : {65'537, 1'000'000, 1 << 24}) {
+    for (std::uint32_t const spread : {0, 1, 3, 1024}) {
+      auto const lanes = sum_lanes(rows, spread, limits);
+      EXPECT_LE((rows + lanes - 1) / lanes, shaders::kPixelRows) << rows << " rows, spread " << spread;
+    }
+  }
+  EXPECT_EQ(sum_lanes(65'536, 0, limits), 1U);
+}
+
+TEST(GroupByChoice, KeyFormFollowsAttachments) {
+  GroupByLimits limits;
+  limits.max_attachments = 4;
+  EXPECT_EQ(choose_key_form(15, KeyForm::automatic, limits).value(), KeyForm::words);
+  EXPECT_EQ(choose_key_form(16, KeyForm::automatic, limits).value(), KeyForm::rowid);
+  EXPECT_EQ(choose_key_form(2, KeyForm::rowid, limits).value(), KeyForm::rowid);
+  EXPECT_FALSE(choose_key_form(16, KeyForm::words, limits));
+}
+
+TEST(GroupByChoice, ImagesKeepToTheBudget) {
+  GroupByLimits limits;
+  limits.images.hash_extent = 4096;
+  limits.images.max_pixels = std::uint64_t{1} << 28;
+  EXPECT_EQ(group_image(1'000'000, 8, ~std::uint64_t{0}, limits).pixels(), std::uint64_t{1} << 22);
+  EXPECT_LE(group_image(1'000'000, 8, 1'000'000, limits).pixels() * 8, 1'000'000U);
+  EXPECT_EQ(group_image(1'000'000, 8, 0, limits).pixels(), 4U);
+}
+
+}  // namespace
+}  // namespace garuda::operators
