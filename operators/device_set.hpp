@@ -10,9 +10,16 @@
 
 namespace garuda::vk {
 class Device;
+class PipelineStore;
 }
 
 namespace garuda::operators {
+
+/// A device that is open, and the pipelines that all operators on it share. Does not own.
+struct OpenDevice {
+  vk::Device* device = nullptr;
+  vk::PipelineStore* pipelines = nullptr;
+};
 
 class DeviceSet {
  public:
@@ -21,7 +28,7 @@ class DeviceSet {
   /// Traits of device `index`, known without opening it.
   virtual vk::DeviceTraits const& traits(std::size_t index) const = 0;
   /// Opens a device on first use. Errors: no_device, device_failure. Thread-safe.
-  virtual Result<vk::Device*> open(std::size_t index) = 0;
+  virtual Result<OpenDevice> open(std::size_t index) = 0;
 };
 
 }  // namespace garuda::operators

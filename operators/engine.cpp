@@ -14,6 +14,7 @@
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
+#include "vk_runtime/pipelines.hpp"
 
 namespace garuda {
 namespace {
@@ -109,16 +110,25 @@ std::string_view to_string(DeviceKind kind) noexcept {
 }
 
 struct Engine::Impl final : operators::DeviceSet {
+  struct Opened {
+    std::unique_ptr<vk::Device> device;
+    std::unique_ptr<vk::PipelineStore> pipelines;  // after its device: destroyed first
+  };
+
   std::span<DeviceInfo const> devices() const noexcept override { return infos; }
   vk::DeviceTraits const& traits(std::size_t index) const override { return physical.at(index).traits; }
 
-  Result<vk::Device*> open(std::size_t index) override {
+  Result<operators::OpenDevice> open(std::size_t index) override {
     GARUDA_EXPECTS(index < physical.size());
     std::lock_guard const lock(mutex);
-    if (opened[index] == nullptr) {
-      GARUDA_TRY_ASSIGN(opened[index], vk::Device::create(*instance, physical[index]));
+    auto& entry = opened[index];
+    if (entry.pipelines == nullptr) {
+      GARUDA_TRY_ASSIGN(entry.device, vk::Device::create(*instance, physical[index]));
+      GARUDA_TRY_ASSIGN(
+          entry.pipelines,
+          vk::PipelineStore::create(*entry.device, pipeline_cache_on_disk ? vk::default_cache_folder() : std::nullopt));
     }
-    return opened[index].get();
+    return operators::OpenDevice{entry.device.get(), entry.pipelines.get()};
   }
 
   /// A machine without Vulkan is a CPU-only engine; asking for the validation layer where there is none is an error.
@@ -151,7 +161,8 @@ struct Engine::Impl final : operators::DeviceSet {
   std::vector<vk::PhysicalDevice> physical;
   std::vector<DeviceInfo> infos;
   std::mutex mutex;
-  std::vector<std::unique_ptr<vk::Device>> opened;  // after `instance`: destroyed first
+  std::vector<Opened> opened;  // after `instance`: destroyed first
+  bool pipeline_cache_on_disk = true;
 };
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -161,6 +172,7 @@ Engine::~Engine() = default;
 
 Result<Engine> Engine::create(EngineOptions const& options) {
   auto impl = std::make_unique<Impl>();
+  impl->pipeline_cache_on_disk = options.pipeline_cache_on_disk;
   if (options.vulkan) GARUDA_TRY(impl->find_devices(options));
   return Engine(std::move(impl));
 }

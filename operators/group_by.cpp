@@ -175,7 +175,7 @@ Result<void> PartitionedGroupBy::open_path() {
   backend.stats = &recorder_;
   auto const* path = find_group_by_path(plan_.plan.path);
   GARUDA_EXPECTS(path != nullptr);
-  vk::Device* device = nullptr;
+  OpenDevice device;
   if (plan_.device) {
     GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
   }

@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::array kGroupByPaths{
     GroupByPath{Path::graphics, true,
-                [](vk::Device* device, GroupByBackendOptions const& options) {
-                  return open_graphics_group_by(*device, options);
+                [](OpenDevice device, GroupByBackendOptions const& options) {
+                  return open_graphics_group_by(*device.device, *device.pipelines, options);
                 }},
     GroupByPath{Path::cpu, false,
-                [](vk::Device*, GroupByBackendOptions const& options) { return open_cpu_group_by(options); }},
+                [](OpenDevice, GroupByBackendOptions const& options) { return open_cpu_group_by(options); }},
 };
 
 }  // namespace

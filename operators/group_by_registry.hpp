@@ -15,8 +15,8 @@ namespace garuda::operators {
 struct GroupByPath {
   Path path = Path::cpu;
   bool needs_device = false;
-  /// Opens the path for one group-by; `device` is null when the path needs none.
-  Result<std::unique_ptr<GroupByBackend>> (*open)(vk::Device* device, GroupByBackendOptions const& options) = nullptr;
+  /// Opens the path for one group-by; `device` is empty when the path needs none.
+  Result<std::unique_ptr<GroupByBackend>> (*open)(OpenDevice device, GroupByBackendOptions const& options) = nullptr;
 };
 
 /// All paths built into this library.

@@ -114,7 +114,7 @@ Result<void> PartitionedJoin::open_path() {
   }
   auto const* path = find_join_path(plan_.plan.path);
   GARUDA_EXPECTS(path != nullptr);
-  vk::Device* device = nullptr;
+  OpenDevice device;
   if (plan_.device) {
     GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
   }

@@ -10,8 +10,10 @@ namespace {
 
 constexpr std::array kJoinPaths{
     JoinPath{Path::graphics, true,
-             [](vk::Device* device, BackendOptions const& options) { return open_graphics_join(*device, options); }},
-    JoinPath{Path::cpu, false, [](vk::Device*, BackendOptions const& options) { return open_cpu_join(options); }},
+             [](OpenDevice device, BackendOptions const& options) {
+               return open_graphics_join(*device.device, *device.pipelines, options);
+             }},
+    JoinPath{Path::cpu, false, [](OpenDevice, BackendOptions const& options) { return open_cpu_join(options); }},
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace garuda::operators {
 struct JoinPath {
   Path path = Path::cpu;
   bool needs_device = false;
-  /// Opens the path for one join; `device` is null when the path needs none.
-  Result<std::unique_ptr<JoinBackend>> (*open)(vk::Device* device, BackendOptions const& options) = nullptr;
+  /// Opens the path for one join; `device` is empty when the path needs none.
+  Result<std::unique_ptr<JoinBackend>> (*open)(OpenDevice device, BackendOptions const& options) = nullptr;
 };
 
 /// All paths built into this library.

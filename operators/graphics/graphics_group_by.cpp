@@ -14,7 +14,7 @@ namespace {
 
 class GraphicsGroupByBackend final : public GroupByBackend {
  public:
-  static Result<std::unique_ptr<GraphicsGroupByBackend>> open(vk::Device& device, vk::PipelineStore* pipelines,
+  static Result<std::unique_ptr<GraphicsGroupByBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
                                                               GroupByBackendOptions const& options);
 
   Result<std::unique_ptr<GroupByKernel>> begin(GroupSlice const& slice, std::uint32_t lane) override;
@@ -26,13 +26,12 @@ class GraphicsGroupByBackend final : public GroupByBackend {
   GroupByBackendOptions options_;
   GroupByLimits limits_;
   std::uint64_t lane_budget_bytes_ = 0;
-  std::unique_ptr<vk::PipelineStore> own_pipelines_;
   vk::PipelineStore* pipelines_ = nullptr;
   std::vector<std::unique_ptr<vk::Lane>> lanes_;
 };
 
 Result<std::unique_ptr<GraphicsGroupByBackend>> GraphicsGroupByBackend::open(vk::Device& device,
-                                                                             vk::PipelineStore* pipelines,
+                                                                             vk::PipelineStore& pipelines,
                                                                              GroupByBackendOptions const& options) {
   GARUDA_EXPECTS(options.lanes > 0);
   std::unique_ptr<GraphicsGroupByBackend> backend(new GraphicsGroupByBackend(options));
@@ -47,11 +46,7 @@ Result<std::unique_ptr<GraphicsGroupByBackend>> GraphicsGroupByBackend::open(vk:
   auto const available = device.memory().available_bytes();
   auto const limit = options.device_memory_limit_bytes;
   backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
-  if (pipelines == nullptr) {
-    GARUDA_TRY_ASSIGN(backend->own_pipelines_, vk::PipelineStore::create(device, vk::default_cache_folder()));
-    pipelines = backend->own_pipelines_.get();
-  }
-  backend->pipelines_ = pipelines;
+  backend->pipelines_ = &pipelines;
   GARUDA_TRY(backend->open_lanes(device));
   return backend;
 }
@@ -79,13 +74,7 @@ Result<std::unique_ptr<GroupByKernel>> GraphicsGroupByBackend::begin(GroupSlice 
 
 Result<std::unique_ptr<GroupByBackend>> open_graphics_group_by(vk::Device& device, vk::PipelineStore& pipelines,
                                                                GroupByBackendOptions const& options) {
-  GARUDA_TRY_ASSIGN(std::unique_ptr<GroupByBackend> backend, GraphicsGroupByBackend::open(device, &pipelines, options));
-  return backend;
-}
-
-Result<std::unique_ptr<GroupByBackend>> open_graphics_group_by(vk::Device& device,
-                                                               GroupByBackendOptions const& options) {
-  GARUDA_TRY_ASSIGN(std::unique_ptr<GroupByBackend> backend, GraphicsGroupByBackend::open(device, nullptr, options));
+  GARUDA_TRY_ASSIGN(std::unique_ptr<GroupByBackend> backend, GraphicsGroupByBackend::open(device, pipelines, options));
   return backend;
 }
 

@@ -22,8 +22,4 @@ namespace garuda::operators {
 Result<std::unique_ptr<GroupByBackend>> open_graphics_group_by(vk::Device& device, vk::PipelineStore& pipelines,
                                                                GroupByBackendOptions const& options);
 
-/// The same with pipelines of its own, read from and saved to the cache on disk.
-Result<std::unique_ptr<GroupByBackend>> open_graphics_group_by(vk::Device& device,
-                                                               GroupByBackendOptions const& options);
-
 }  // namespace garuda::operators

@@ -15,7 +15,7 @@ namespace {
 
 class GraphicsBackend final : public JoinBackend {
  public:
-  static Result<std::unique_ptr<GraphicsBackend>> open(vk::Device& device, vk::PipelineStore* pipelines,
+  static Result<std::unique_ptr<GraphicsBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
                                                        BackendOptions const& options);
 
   Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) override;
@@ -32,11 +32,10 @@ class GraphicsBackend final : public JoinBackend {
   BackendOptions options_;
   GraphicsLimits limits_;
   std::uint64_t lane_budget_bytes_ = 0;
-  std::unique_ptr<vk::PipelineStore> own_pipelines_;
   std::vector<LaneState> lanes_;
 };
 
-Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& device, vk::PipelineStore* pipelines,
+Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& device, vk::PipelineStore& pipelines,
                                                                BackendOptions const& options) {
   GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
   std::unique_ptr<GraphicsBackend> backend(new GraphicsBackend(options));
@@ -49,11 +48,7 @@ Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& devic
   auto const available = device.memory().available_bytes();
   auto const limit = options.device_memory_limit_bytes;
   backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
-  if (pipelines == nullptr) {
-    GARUDA_TRY_ASSIGN(backend->own_pipelines_, vk::PipelineStore::create(device, vk::default_cache_folder()));
-    pipelines = backend->own_pipelines_.get();
-  }
-  GARUDA_TRY(backend->open_lanes(device, *pipelines));
+  GARUDA_TRY(backend->open_lanes(device, pipelines));
   return backend;
 }
 
@@ -80,12 +75,7 @@ Result<std::unique_ptr<JoinKernel>> GraphicsBackend::begin(JoinSlice const& slic
 
 Result<std::unique_ptr<JoinBackend>> open_graphics_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                         BackendOptions const& options) {
-  GARUDA_TRY_ASSIGN(std::unique_ptr<JoinBackend> backend, GraphicsBackend::open(device, &pipelines, options));
-  return backend;
-}
-
-Result<std::unique_ptr<JoinBackend>> open_graphics_join(vk::Device& device, BackendOptions const& options) {
-  GARUDA_TRY_ASSIGN(std::unique_ptr<JoinBackend> backend, GraphicsBackend::open(device, nullptr, options));
+  GARUDA_TRY_ASSIGN(std::unique_ptr<JoinBackend> backend, GraphicsBackend::open(device, pipelines, options));
   return backend;
 }
 

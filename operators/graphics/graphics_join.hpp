@@ -21,7 +21,4 @@ namespace garuda::operators {
 Result<std::unique_ptr<JoinBackend>> open_graphics_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                         BackendOptions const& options);
 
-/// The same with pipelines of its own, read from and saved to the cache on disk.
-Result<std::unique_ptr<JoinBackend>> open_graphics_join(vk::Device& device, BackendOptions const& options);
-
 }  // namespace garuda::operators
