@@ -163,6 +163,8 @@ void merge_state(StateColumn const& column, AggregateState const& from, std::vec
   auto const num_sum_words = sum_words(column.kind);
   for (std::size_t g = 0; g < ids.size(); ++g) {
     auto const to = std::size_t{ids[g]};
+    // The extremes of a group without values are unspecified.
+    bool const is_first = is_empty_group(into, to);
     if (!from.counts.empty()) into.counts[to] += from.counts[g];
     if (!from.sums.empty()) add_words(&into.sums[to * num_sum_words], &from.sums[g * num_sum_words], num_sum_words);
     if (is_empty_group(from, g)) continue;
@@ -170,7 +172,8 @@ void merge_state(StateColumn const& column, AggregateState const& from, std::vec
       if (source.empty()) return;
       auto const* const value = &source[g * words];
       auto* const best = &target[to * words];
-      if (less ? is_less(value, best, words) : is_less(best, value, words)) std::copy_n(value, words, best);
+      bool const better = less ? is_less(value, best, words) : is_less(best, value, words);
+      if (is_first || better) std::copy_n(value, words, best);
     };
     take(from.minima, into.minima, true);
     take(from.maxima, into.maxima, false);
