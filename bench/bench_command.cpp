@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/group_by_bench.hpp"
 #include "bench/join_bench.hpp"
 #include "bench/points_bench.hpp"
 #include "bench/row_count.hpp"
@@ -47,6 +48,24 @@ struct JoinArguments {
   std::string distribution = "dense";
   double match_ratio = 1;
   std::string multiplicity = "1";
+  std::string paths = "auto";
+  std::string device;
+  std::string tuning;
+  std::string mode = "end-to-end";
+  std::uint32_t threads = 0;
+  std::uint32_t repeat = 7;
+  std::uint64_t seed = 1;
+  bool floor = false;
+  bool json = false;
+};
+
+struct GroupByArguments {
+  std::string rows;
+  std::string groups;
+  std::uint32_t keys = 1;
+  std::string aggregates = "sum";
+  std::string value_type = "i64";
+  std::string distribution = "uniform";
   std::string paths = "auto";
   std::string device;
   std::string tuning;
@@ -110,6 +129,57 @@ Result<JoinBenchRequest> to_request(JoinArguments const& arguments) {
   request.repeat = arguments.repeat;
   request.floor = arguments.floor;
   return request;
+}
+
+Result<GroupByBenchRequest> to_request(GroupByArguments const& arguments) {
+  GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
+  GroupByBenchRequest request;
+  auto& workload = request.workload;
+  GARUDA_TRY_ASSIGN(workload.rows, parse_row_count(arguments.rows));
+  GARUDA_TRY_ASSIGN(workload.groups, parse_row_count(arguments.groups));
+  workload.keys = arguments.keys;
+  GARUDA_TRY_ASSIGN(workload.value_type, parse_value_type(arguments.value_type));
+  GARUDA_TRY_ASSIGN(workload.distribution, parse_key_distribution(arguments.distribution));
+  workload.seed = arguments.seed;
+  GARUDA_TRY_ASSIGN(auto const aggregates, parse_aggregates(arguments.aggregates));
+  request.functions.clear();
+  for (auto const& aggregate : aggregates) {
+    if (aggregate.column || aggregate.name)
+      return fail(ErrorCode::usage, "--agg of a benchmark takes functions only, the column is generated");
+    request.functions.push_back(aggregate.function);
+  }
+  GARUDA_TRY_ASSIGN(request.paths, parse_paths(arguments.paths));
+  if (!arguments.device.empty()) request.device = arguments.device;
+  GARUDA_TRY_ASSIGN(request.tuning, parse_group_by_tuning(arguments.tuning));
+  request.threads = arguments.threads;
+  request.repeat = arguments.repeat;
+  request.floor = arguments.floor;
+  return request;
+}
+
+void print(GroupByOutcome const& outcome, bool json) {
+  if (json) {
+    fmt::print("{}\n", to_json_line(outcome.record));
+    if (outcome.floor) fmt::print("{}\n", to_json_line(*outcome.floor));
+    return;
+  }
+  fmt::print("{}", to_text(outcome.record, outcome.bandwidth));
+  fmt::print("  plan: {}\n  counters:", outcome.choices);
+  for (auto const& [name, value] : outcome.counters) fmt::print(" {} {}", name, value);
+  fmt::print("\n");
+  if (!outcome.floor) return;
+  fmt::print("{}", to_text(*outcome.floor, std::nullopt));
+  auto const& ratio = outcome.total_ratio;
+  fmt::print("  group-by / one bare additive draw a row: median {:.2f} ({:.2f} … {:.2f}, {} samples)\n", ratio.median,
+             ratio.min, ratio.max, outcome.floor->time.samples);
+}
+
+Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> const* cancelled) {
+  GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
+  request.cancelled = cancelled;
+  GARUDA_TRY_ASSIGN(auto const outcomes, run_group_by_bench(request));
+  for (auto const& outcome : outcomes) print(outcome, arguments.json);
+  return {};
 }
 
 void print(JoinOutcome const& outcome, bool json) {
@@ -213,13 +283,27 @@ void add_points(CLI::App& bench, std::function<int()>& selected, std::atomic<boo
   command->callback([=, &selected] { selected = [=] { return report(run_points(*arguments, cancelled)); }; });
 }
 
-// Named in the design, so that asking for it is answered rather than taken for a misspelling.
-void add_later_group_by(CLI::App& bench, std::function<int()>& selected) {
-  auto* const command = bench.add_subcommand("group-by", "Not part of this version");
-  command->allow_extras();
-  command->callback([&selected] {
-    selected = [] { return report(fail(ErrorCode::usage, "bench group-by is not part of this version")); };
-  });
+void add_group_by(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
+  auto const arguments = std::make_shared<GroupByArguments>();  // shared as in add_join
+  auto* const command = bench.add_subcommand("group-by", "Group-bys of synthetic tables, host memory to host memory");
+  command->add_option("--rows", arguments->rows, "Rows: 2^27, 16M, 6e6")->required();
+  command->add_option("--groups", arguments->groups, "Groups that rows draw from")->required();
+  command->add_option("--keys", arguments->keys, "Key columns")->capture_default_str();
+  command->add_option("--agg", arguments->aggregates, "Aggregates of one value column: count,sum,min,max,mean")
+      ->capture_default_str();
+  command->add_option("--value-type", arguments->value_type, "i32, i64 or f64")->capture_default_str();
+  command->add_option("--distribution", arguments->distribution, "uniform or zipf:Z")->capture_default_str();
+  command->add_option("--path", arguments->paths, "Paths, by comma: auto, graphics, compute, cuda, cpu")
+      ->capture_default_str();
+  command->add_option("--device", arguments->device, "auto, an index or part of a name");
+  command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
+  command->add_option("--mode", arguments->mode, "end-to-end")->capture_default_str();
+  command->add_option("--threads", arguments->threads, "CPU threads, 0: all")->capture_default_str();
+  command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Of the generated table")->capture_default_str();
+  command->add_flag("--floor", arguments->floor, "Also time one bare additive draw a row, at its group's pixel");
+  command->add_flag("--json", arguments->json, "One JSON object a path, a line each");
+  command->callback([=, &selected] { selected = [=] { return report(run_group_by(*arguments, cancelled)); }; });
 }
 
 }  // namespace
@@ -229,7 +313,7 @@ void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomi
   bench->require_subcommand(1);
   add_join(*bench, selected, cancelled);
   add_points(*bench, selected, cancelled);
-  add_later_group_by(*bench, selected);
+  add_group_by(*bench, selected, cancelled);
 }
 
 }  // namespace garuda::bench

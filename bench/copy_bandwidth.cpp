@@ -8,6 +8,7 @@
 
 #include "bench/sampling.hpp"
 #include "bench/stopwatch.hpp"
+#include "bench/vulkan_device.hpp"
 #include "core/buffer.hpp"
 #include "vk_runtime/lane.hpp"
 
@@ -60,6 +61,12 @@ Result<CopyBandwidth> measure_device_copy(vk::Device& device) {
   }
   return CopyBandwidth{"device copy in and out",
                        per_second(2 * static_cast<std::uint64_t>(kDeviceBytes), summarise(samples_ns).median_ns)};
+}
+
+Result<CopyBandwidth> measure_bandwidth(Plan const& plan) {
+  if (plan.path == Path::cpu) return measure_host_copy();
+  GARUDA_TRY_ASSIGN(auto const opened, open_device(plan.device));
+  return measure_device_copy(*opened.device);
 }
 
 }  // namespace garuda::bench

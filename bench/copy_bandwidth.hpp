@@ -16,4 +16,7 @@ Result<CopyBandwidth> measure_host_copy();
 /// together. Blocks. Errors: out_of_memory, device_failure.
 Result<CopyBandwidth> measure_device_copy(vk::Device& device);
 
+/// Of the plan's device, or of the host on the CPU path. Errors: as measure_device_copy; no_device.
+Result<CopyBandwidth> measure_bandwidth(Plan const& plan);
+
 }  // namespace garuda::bench

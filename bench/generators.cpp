@@ -1,21 +1,18 @@
 #include "bench/generators.hpp"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bench/random.hpp"
+#include "bench/table_builder.hpp"
 #include "bench/zipf.hpp"
-#include "core/buffer.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -27,54 +24,12 @@ std::uint64_t seed_for(std::uint64_t seed, Purpose purpose) noexcept {
   return derive_seed(seed, static_cast<std::uint64_t>(purpose));
 }
 
-// The columns of one table of a generated pair; rows are filled in parallel by functions of the row alone.
 template <class T>
-class TableBuilder {
- public:
-  explicit TableBuilder(std::uint64_t num_rows) : num_rows_(num_rows) {}
-
-  template <class ValueOfRow>
-  Result<void> add_column(std::string name, ValueOfRow const& value_of_row) {
-    GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(num_rows_ * sizeof(T))));
-    auto* const values = buffer.template as<T>();
-    tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, num_rows_, 1U << 14), [&](auto const& rows) {
-      for (auto row = rows.begin(); row != rows.end(); ++row) values[row] = value_of_row(row);
-    });
-    DataType type;
-    type.id = sizeof(T) == 4 ? TypeId::int32 : TypeId::int64;
-    schema_.push_back(Field{std::move(name), type, false});
-    ArrayView column;
-    column.length = static_cast<std::int64_t>(num_rows_);
-    column.null_count = 0;
-    column.values = values;
-    columns_.push_back(column);
-    buffers_.push_back(std::move(buffer));
-    return {};
-  }
-
-  Table finish() {
-    Batch batch;
-    batch.num_rows = static_cast<std::int64_t>(num_rows_);
-    batch.columns = std::move(columns_);
-    batch.owner = std::make_shared<std::vector<AlignedBuffer>>(std::move(buffers_));
-    std::vector<Batch> batches;
-    batches.push_back(std::move(batch));
-    return Table(std::move(schema_), std::move(batches));
-  }
-
- private:
-  std::uint64_t num_rows_;
-  Schema schema_;
-  std::vector<ArrayView> columns_;
-  std::vector<AlignedBuffer> buffers_;
-};
-
-template <class T>
-Result<void> add_payload(TableBuilder<T>& builder, char prefix, std::uint32_t num_columns, std::uint64_t seed) {
+Result<void> add_payload(TableBuilder& builder, char prefix, std::uint32_t num_columns, std::uint64_t seed) {
   for (std::uint32_t column = 0; column < num_columns; ++column) {
     auto const column_seed = derive_seed(seed, column);
-    GARUDA_TRY(builder.add_column(fmt::format("{}{}", prefix, column),
-                                  [=](std::uint64_t row) { return static_cast<T>(mix64(column_seed + row)); }));
+    GARUDA_TRY(builder.add_column<T>(fmt::format("{}{}", prefix, column),
+                                     [=](std::uint64_t row) { return static_cast<T>(mix64(column_seed + row)); }));
   }
   return {};
 }
@@ -149,14 +104,14 @@ template <class T>
 Result<JoinTables> generate(JoinWorkload const& workload, std::uint64_t num_keys) {
   KeyValues<T> const key_values(workload.distribution, workload.seed);
   Permutation const left_order(workload.rows_left, seed_for(workload.seed, Purpose::left_order));
-  TableBuilder<T> left(workload.rows_left);
-  GARUDA_TRY(left.add_column("key", [&](std::uint64_t row) { return key_values(left_order(row) % num_keys); }));
-  GARUDA_TRY(add_payload(left, 'l', workload.payload_left, seed_for(workload.seed, Purpose::left_payload)));
+  TableBuilder left(workload.rows_left);
+  GARUDA_TRY(left.add_column<T>("key", [&](std::uint64_t row) { return key_values(left_order(row) % num_keys); }));
+  GARUDA_TRY(add_payload<T>(left, 'l', workload.payload_left, seed_for(workload.seed, Purpose::left_payload)));
 
   RightKeys const right_keys(workload, num_keys);
-  TableBuilder<T> right(workload.rows_right);
-  GARUDA_TRY(right.add_column("key", [&](std::uint64_t row) { return key_values(right_keys(row)); }));
-  GARUDA_TRY(add_payload(right, 'r', workload.payload_right, seed_for(workload.seed, Purpose::right_payload)));
+  TableBuilder right(workload.rows_right);
+  GARUDA_TRY(right.add_column<T>("key", [&](std::uint64_t row) { return key_values(right_keys(row)); }));
+  GARUDA_TRY(add_payload<T>(right, 'r', workload.payload_right, seed_for(workload.seed, Purpose::right_payload)));
   return JoinTables{left.finish(), right.finish()};
 }
 

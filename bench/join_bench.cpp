@@ -1,8 +1,6 @@
 #include "bench/join_bench.hpp"
 
 #include <fmt/format.h>
-#include <tbb/info.h>
-#include <tbb/version.h>
 
 #include <algorithm>
 #include <memory>
@@ -12,7 +10,6 @@
 #include "bench/raster_floor.hpp"
 #include "bench/reference_join.hpp"
 #include "bench/stopwatch.hpp"
-#include "bench/vulkan_device.hpp"
 #include "garuda/engine.hpp"
 #include "operators/host_memory.hpp"
 
@@ -54,12 +51,6 @@ Result<Run> join_once(Engine& engine, JoinTables const& tables, JoinOptions cons
   run.plan = result->plan();
   run.stats = result->stats();
   return run;
-}
-
-std::uint64_t row_bytes(Schema const& schema) {
-  std::uint64_t bytes = 0;
-  for (auto const& field : schema) bytes += static_cast<std::uint64_t>(byte_width(field.type));
-  return bytes;
 }
 
 Result<void> check(JoinBenchRequest const& request) {
@@ -125,18 +116,6 @@ Result<void> sample(Engine& engine, JoinTables const& tables, Series& series) {
   return {};
 }
 
-Result<CopyBandwidth> measure_bandwidth(Plan const& plan) {
-  if (plan.path == Path::cpu) return measure_host_copy();
-  GARUDA_TRY_ASSIGN(auto const opened, open_device(plan.device));
-  return measure_device_copy(*opened.device);
-}
-
-// What stands for a driver on the CPU path.
-std::string host_driver(std::uint32_t threads) {
-  auto const used = threads != 0 ? static_cast<int>(threads) : tbb::info::default_concurrency();
-  return fmt::format("oneTBB {}, {} threads", TBB_runtime_version(), used);
-}
-
 Record make_record(JoinTables const& tables, ReferenceJoin const& reference, Series const& series) {
   auto const& median_stats = series.stats[median_position(series.samples_ns)];
   auto const left_bytes = row_bytes(tables.left.schema());
@@ -146,7 +125,7 @@ Record make_record(JoinTables const& tables, ReferenceJoin const& reference, Ser
   record.op = "join";
   record.path = to_string(series.plan.path);
   record.device = series.plan.device;
-  record.driver = series.plan.path == Path::cpu ? host_driver(series.options.threads) : series.plan.driver;
+  record.driver = driver_of(series.plan, series.options.threads);
   record.mode = "end-to-end";
   record.rows_left = static_cast<std::uint64_t>(tables.left.num_rows());
   record.rows_right = static_cast<std::uint64_t>(tables.right.num_rows());

@@ -142,6 +142,12 @@ Result<std::vector<std::uint32_t>> PointDraw::read_image() {
   return words;
 }
 
+PointImage image_for(std::uint64_t num_pixels, PointTarget target) noexcept {
+  auto const log2_pixels = std::bit_width(std::max<std::uint64_t>(num_pixels, 1) - 1);
+  auto const width = 1U << ((log2_pixels + 1) / 2);
+  return {width, static_cast<std::uint32_t>((num_pixels + width - 1) / width), target};
+}
+
 std::vector<std::uint32_t> expected_image(PointImage const& image, std::span<std::uint32_t const> pixels) {
   auto const words = words_per_pixel(image.target);
   std::vector<std::uint32_t> expected(image.num_pixels() * words);

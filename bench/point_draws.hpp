@@ -32,6 +32,9 @@ struct PointImage {
   std::uint64_t num_pixels() const noexcept { return std::uint64_t{width} * height; }
 };
 
+/// The image of at least `num_pixels` pixels: a width that is a power of two, as near to square as that allows.
+PointImage image_for(std::uint64_t num_pixels, PointTarget target) noexcept;
+
 /// Pixels of an image on the device and the points to draw into it. Used by one thread; borrows lane and pipelines,
 /// which outlive it.
 class PointDraw {

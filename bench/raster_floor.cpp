@@ -40,13 +40,6 @@ std::vector<Keys> partition_keys(Keys const& keys, std::uint32_t radix_bits) {
   return partitions;
 }
 
-// The image the join takes for that many pixels: a width that is a power of two, as near to square as that allows.
-PointImage image_for(std::uint64_t num_pixels, PointTarget target) {
-  auto const log2_pixels = std::bit_width(std::max<std::uint64_t>(num_pixels, 1) - 1);
-  auto const width = 1U << ((log2_pixels + 1) / 2);
-  return {width, static_cast<std::uint32_t>((num_pixels + width - 1) / width), target};
-}
-
 // The keys of one side of a partition.
 struct PartitionSide {
   Keys const& keys;

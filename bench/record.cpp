@@ -1,6 +1,8 @@
 #include "bench/record.hpp"
 
 #include <fmt/format.h>
+#include <tbb/info.h>
+#include <tbb/version.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -15,6 +17,7 @@ std::uint64_t input_rows(Record const& record) noexcept {
 }
 
 std::string rows_text(Record const& record) {
+  if (record.groups) return fmt::format("{} rows -> {}", to_row_count(*record.rows), to_row_count(record.rows_out));
   if (record.rows) return fmt::format("{} rows", to_row_count(*record.rows));
   return fmt::format("{} x {} rows -> {}", to_row_count(record.rows_left.value_or(0)),
                      to_row_count(record.rows_right.value_or(0)), to_row_count(record.rows_out));
@@ -36,6 +39,7 @@ std::string to_json_line(Record const& record) {
   if (record.rows_left) line["rows_left"] = *record.rows_left;
   if (record.rows_right) line["rows_right"] = *record.rows_right;
   if (record.rows) line["rows"] = *record.rows;
+  if (record.groups) line["groups"] = *record.groups;
   line["rows_out"] = record.rows_out;
   line["median_ns"] = record.time.median_ns;
   line["mad_ns"] = record.time.mad_ns;
@@ -47,6 +51,18 @@ std::string to_json_line(Record const& record) {
     line["phases"].push_back({{"name", phase.name}, {"ns", phase.ns}, {"bytes", phase.bytes}});
   line["verified"] = record.verified;
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string driver_of(Plan const& plan, std::uint32_t threads) {
+  if (plan.path != Path::cpu) return plan.driver;
+  auto const used = threads != 0 ? static_cast<int>(threads) : tbb::info::default_concurrency();
+  return fmt::format("oneTBB {}, {} threads", TBB_runtime_version(), used);
+}
+
+std::uint64_t row_bytes(Schema const& schema) {
+  std::uint64_t bytes = 0;
+  for (auto const& field : schema) bytes += static_cast<std::uint64_t>(byte_width(field.type));
+  return bytes;
 }
 
 std::string format_ns(std::uint64_t ns) {

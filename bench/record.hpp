@@ -9,18 +9,20 @@
 
 #include "bench/sampling.hpp"
 #include "garuda/plan.hpp"
+#include "garuda/types.hpp"
 
 namespace garuda::bench {
 
 struct Record {
-  std::string op;    ///< "join", "points", "raster-floor"
+  std::string op;    ///< "join", "group-by", "points", "raster-floor"
   std::string path;  ///< the path that ran, never "auto"
   std::string device;
   std::string driver;
   std::string mode;                        ///< "end-to-end" or "resident"
   std::optional<std::uint64_t> rows_left;  ///< both or neither
   std::optional<std::uint64_t> rows_right;
-  std::optional<std::uint64_t> rows;  ///< of operations on one table
+  std::optional<std::uint64_t> rows;    ///< of operations on one table
+  std::optional<std::uint64_t> groups;  ///< asked for; rows_out says how many there are
   std::uint64_t rows_out = 0;
   Summary time;
   std::uint64_t bytes = 0;  ///< read and written once: inputs and result
@@ -32,7 +34,7 @@ struct Record {
 double rows_per_second(Record const& record) noexcept;
 double bytes_per_second(Record const& record) noexcept;
 
-/// One JSON object without line break: op, path, device, driver, mode, rows_left, rows_right | rows, rows_out,
+/// One JSON object without line break: op, path, device, driver, mode, rows_left, rows_right | rows, groups, rows_out,
 /// median_ns, mad_ns, samples (their number), rows_per_s, bytes_per_s, phases [{name, ns, bytes}], verified.
 std::string to_json_line(Record const& record);
 
@@ -44,6 +46,12 @@ struct CopyBandwidth {
 
 /// A few lines for people: every number with mode, device, driver, rows and spread.
 std::string to_text(Record const& record, std::optional<CopyBandwidth> const& bandwidth);
+
+/// The plan's driver; oneTBB and its threads (0: all) on the CPU path.
+std::string driver_of(Plan const& plan, std::uint32_t threads);
+
+/// Bytes of a row of fixed-width columns.
+std::uint64_t row_bytes(Schema const& schema);
 
 /// 12.3 ms, 4.56 s.
 std::string format_ns(std::uint64_t ns);
