@@ -1,0 +1,260 @@
+// Group-by keys become words that are equal exactly when the keys are, in every form.
+#include "partition/group_keys.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "partition/value_dictionary.hpp"
+#include "tests/reference/column_builder.hpp"
+#include "tests/reference/column_reader.hpp"
+
+namespace garuda::partition {
+namespace {
+
+using reference::Column;
+using reference::make_column;
+
+DataType typed(TypeId id) {
+  DataType type;
+  type.id = id;
+  return type;
+}
+
+/// A table of columns k0, k1, … in one batch.
+Table table_of(std::vector<Column> const& columns) {
+  Schema schema;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    schema.push_back({std::string("k").append(std::to_string(c)), columns[c].type, true});
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch(columns));
+  return Table(std::move(schema), std::move(batches));
+}
+
+std::vector<std::size_t> all_columns(Table const& table) {
+  std::vector<std::size_t> columns(table.schema().size());
+  for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = c;
+  return columns;
+}
+
+EncodedGroupKeys encode(Table const& table, KeyForm form = KeyForm::automatic) {
+  auto keys = encode_group_keys(table.view(), all_columns(table), form, {});
+  EXPECT_TRUE(keys) << keys.error().describe();
+  return std::move(*keys);
+}
+
+/// All words of a row.
+std::vector<std::uint64_t> words_of(EncodedGroupKeys const& keys, std::size_t row) {
+  if (keys.is_packed)
+    return {keys.packed.key_bits == 32 ? std::uint64_t{keys.packed.words32()[row]} : keys.packed.words64()[row]};
+  std::vector<std::uint64_t> words;
+  for (std::size_t w = 0; w < keys.words.size(); ++w) words.push_back(keys.word(w)[row]);
+  return words;
+}
+
+/// Words of rows are equal exactly when `labels` are.
+void expect_injective(EncodedGroupKeys const& keys, std::vector<int> const& labels) {
+  std::map<int, std::vector<std::uint64_t>> words_of_label;
+  std::set<std::vector<std::uint64_t>> seen;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    auto const words = words_of(keys, row);
+    auto const [found, is_new] = words_of_label.emplace(labels[row], words);
+    EXPECT_EQ(found->second, words) << "row " << row;
+    if (is_new) EXPECT_TRUE(seen.insert(words).second) << "row " << row;
+    if (!keys.is_packed) continue;
+    EXPECT_GE(words[0], keys.packed.min);
+    EXPECT_LE(words[0], keys.packed.max);
+  }
+}
+
+void expect_injective_in_every_form(Table const& table, std::vector<int> const& labels) {
+  for (auto const form : {KeyForm::automatic, KeyForm::words, KeyForm::rowid}) {
+    SCOPED_TRACE(static_cast<int>(form));
+    expect_injective(encode(table, form), labels);
+  }
+}
+
+constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+
+TEST(GroupKeys, IntegersOfTheWholeRangeWithNulls) {
+  auto const column = make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, std::nullopt, 0, kMin, -1, kMax}, 2);
+  auto const table = table_of({column});
+  auto const keys = encode(table);
+  // 2^64 values and null do not fit 64 bits.
+  EXPECT_FALSE(keys.is_packed);
+  EXPECT_EQ(keys.packed_bits, 65U);
+  expect_injective_in_every_form(table, {0, 1, 2, 3, 0, 4, 1});
+  auto const without_null = table_of({make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, kMin})});
+  EXPECT_TRUE(encode(without_null).is_packed);
+  expect_injective_in_every_form(without_null, {0, 1, 2, 0});
+}
+
+TEST(GroupKeys, FloatsInCanonicalForm) {
+  auto const nan = std::numeric_limits<double>::quiet_NaN();
+  auto const infinity = std::numeric_limits<double>::infinity();
+  expect_injective_in_every_form(
+      table_of({make_column<double>(typed(TypeId::float64),
+                                    {0.0, -0.0, nan, -nan, infinity, -infinity, 5e-324, std::nan("7")})}),
+      {0, 0, 1, 1, 2, 3, 4, 1});
+  expect_injective_in_every_form(
+      table_of({make_column<float>(typed(TypeId::float32), {0.0F, -0.0F, std::nanf("1"), -1.0F, std::nanf("2")})}),
+      {0, 0, 1, 2, 1});
+  // 1.0, -0, +0, two NaNs.
+  expect_injective_in_every_form(
+      table_of({make_column<std::uint16_t>(typed(TypeId::float16), {0x3C00, 0x8000, 0, 0x7C01, 0xFE00})}),
+      {0, 1, 1, 2, 2});
+}
+
+TEST(GroupKeys, StringsBooleansDecimalsAndDictionaries) {
+  expect_injective_in_every_form(table_of({reference::make_strings({"b", "a", std::nullopt, "", "b", "ab", ""})}),
+                                 {0, 1, 2, 3, 0, 4, 3});
+  expect_injective_in_every_form(table_of({reference::make_booleans({true, std::nullopt, false, true})}), {0, 1, 2, 0});
+  auto decimal = typed(TypeId::decimal128);
+  decimal.precision = 38;
+  expect_injective_in_every_form(
+      table_of({make_column<reference::Decimal128>(decimal, {{{1, 0}}, {{1, 1}}, {{1, -1}}, std::nullopt, {{1, 1}}})}),
+      {0, 1, 2, 3, 1});
+  // Values that a dictionary holds twice, and a null among them.
+  auto const dictionary = reference::make_strings({"x", "y", "x", std::nullopt});
+  expect_injective_in_every_form(table_of({reference::make_dictionary({0, 1, 2, 3, std::nullopt}, dictionary)}),
+                                 {0, 1, 0, 2, 2});
+}
+
+TEST(GroupKeys, AttributesPackTightlyIntoOneWord) {
+  auto const flags = make_column<std::int32_t>(typed(TypeId::int32), {7, 9, 8, 7, 8, 7});
+  auto const letters = reference::make_strings({"a", "b", "a", "b", std::nullopt, "b"});
+  auto const table = table_of({flags, letters});
+  auto const keys = encode(table);
+  ASSERT_TRUE(keys.is_packed);
+  EXPECT_EQ(keys.packed_bits, 4U);  // 3 numbers × (2 letters and null) = 9
+  EXPECT_LT(keys.packed.max, 9U);
+  EXPECT_EQ(keys.packed.key_bits, 32U);
+  expect_injective_in_every_form(table, {0, 1, 2, 3, 4, 3});
+}
+
+TEST(GroupKeys, WordsHaveNullBitsOfTheirOwn) {
+  std::vector<Column> columns;
+  std::vector<int> labels;
+  constexpr std::size_t kColumns = 40;  // more than one word of null bits
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    std::vector<std::optional<std::int64_t>> values;
+    for (std::size_t row = 0; row <= kColumns; ++row)
+      values.push_back(row == c ? std::nullopt : std::optional<std::int64_t>(c == 0 ? kMin : 5));
+    columns.push_back(make_column<std::int64_t>(typed(TypeId::int64), values));
+  }
+  for (std::size_t row = 0; row <= kColumns; ++row) labels.push_back(static_cast<int>(row));
+  auto const table = table_of(columns);
+  auto const keys = encode(table, KeyForm::words);
+  EXPECT_EQ(keys.words.size(), kColumns + 2);
+  expect_injective(keys, labels);
+}
+
+TEST(GroupKeys, PackedKeysThatDoNotFitAreRefused) {
+  auto const wide = make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax});
+  auto const table = table_of({wide, wide});
+  auto const refused = encode_group_keys(table.view(), all_columns(table), KeyForm::packed, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::usage);
+  EXPECT_EQ(refused.error().message(), "keys=packed needs keys of at most 64 bits together: 128");
+}
+
+TEST(GroupKeys, OneColumnOfWordsIsBorrowed) {
+  auto const column = make_column<std::int32_t>(typed(TypeId::int32), {3, 9, 6}, 2);
+  auto const table = table_of({column});
+  auto const keys = encode(table);
+  EXPECT_EQ(keys.packed.words, column.array.data<std::int32_t>());
+  EXPECT_EQ(keys.bytes(), 0U);
+  EXPECT_EQ(keys.packed.min, 3U);
+  EXPECT_EQ(keys.packed.max, 9U);
+  EXPECT_EQ(keys.packed.common_low_bits, 0U);
+  auto const negative = table_of({make_column<std::int32_t>(typed(TypeId::int32), {-64, 64})});
+  EXPECT_EQ(encode(negative).packed.max, 128U);
+  EXPECT_EQ(encode(negative).packed.common_low_bits, 7U);
+}
+
+TEST(GroupKeys, TheMostDiverseAttributeIsChosen) {
+  std::vector<std::int32_t> few;
+  std::vector<std::int64_t> many;
+  for (int row = 0; row < 5000; ++row) {
+    few.push_back(row % 3);
+    many.push_back(std::int64_t{row % 1000} << 40);
+  }
+  auto const table = table_of(
+      {make_column<std::int32_t>(typed(TypeId::int32), few), make_column<std::int64_t>(typed(TypeId::int64), many)});
+  for (auto const form : {KeyForm::automatic, KeyForm::words}) {
+    auto const keys = encode(table, form);
+    EXPECT_EQ(keys.hash_attribute, 1U);
+    EXPECT_EQ(keys.attributes[0].nonempty_bins, 3U);
+    EXPECT_NEAR(keys.attributes[1].nonempty_bins, 1000, 30);
+    EXPECT_NEAR(static_cast<double>(keys.estimated_groups), 3000, 60);
+    auto const words = partition_words(keys, {});
+    ASSERT_TRUE(words);
+    EXPECT_EQ(words->num_rows, 5000U);
+    EXPECT_EQ(words->key_bits, 64U);
+    if (form == KeyForm::words) EXPECT_EQ(words->words64()[999], std::uint64_t{999} << 40);
+  }
+}
+
+TEST(GroupKeys, EmptyAndAllNullColumns) {
+  auto const empty = table_of({make_column<std::int32_t>(typed(TypeId::int32), std::vector<std::int32_t>{})});
+  EXPECT_EQ(encode(empty).num_rows, 0U);
+  auto const nulls = table_of({make_column<std::int32_t>(typed(TypeId::int32), {std::nullopt, std::nullopt})});
+  expect_injective_in_every_form(nulls, {0, 0});
+}
+
+/// Ranks ascend with the values' bytes, over batches with dictionaries of their own.
+TEST(ValueDictionary, RanksAscendWithTheBytes) {
+  std::vector<Column> const batches{
+      reference::make_dictionary({1, 0, std::nullopt}, reference::make_strings({"b", "a"})),
+      reference::make_dictionary({0, 1, 2}, reference::make_strings({"\xC3\xA4", "", "b"}))};
+  auto const table = reference::make_table("s", batches);
+  auto const ranks = rank_values(table.view(), 0, {});
+  ASSERT_TRUE(ranks) << ranks.error().describe();
+  auto const* const words = ranks->ranks.as<std::uint32_t>();
+  // "" < "a" < "b" < "ä"
+  EXPECT_EQ((std::vector<std::uint32_t>(words, words + 6)), (std::vector<std::uint32_t>{1, 2, kNullCode, 3, 0, 2}));
+  EXPECT_EQ(ranks->rows, (std::vector<std::uint64_t>{4, 0, 1, 3}));
+}
+
+TEST(ValueDictionary, CodesAreDenseOverManySections) {
+  std::vector<std::optional<std::string>> values;
+  constexpr std::size_t kRows = 100'000;
+  for (std::size_t row = 0; row < kRows; ++row)
+    values.push_back(row % 10 == 9
+                         ? std::nullopt
+                         : std::optional<std::string>(std::string("value ").append(std::to_string(row * 7 % 30'011))));
+  auto const table = reference::make_table("s", {reference::make_strings(values)});
+  auto const codes = encode_values(table.view(), 0, {});
+  ASSERT_TRUE(codes) << codes.error().describe();
+  std::map<std::optional<std::string>, std::uint32_t> code_of;
+  std::set<std::uint32_t> seen;
+  for (std::size_t row = 0; row < kRows; ++row) {
+    auto const code = codes->codes.as<std::uint32_t>()[row];
+    if (!values[row]) {
+      EXPECT_EQ(code, kNullCode);
+      continue;
+    }
+    auto const [found, is_new] = code_of.emplace(values[row], code);
+    ASSERT_EQ(found->second, code);
+    if (is_new) ASSERT_TRUE(seen.insert(code).second);
+  }
+  EXPECT_EQ(seen.size(), codes->num_codes);
+  EXPECT_EQ(*seen.rbegin(), codes->num_codes - 1);
+}
+
+TEST(ValueDictionary, CanBeCancelled) {
+  auto const table = reference::make_table("s", {reference::make_strings({"a"})});
+  std::atomic<bool> const cancelled{true};
+  Control control;
+  control.cancelled = &cancelled;
+  auto const codes = encode_values(table.view(), 0, control);
+  ASSERT_FALSE(codes);
+  EXPECT_EQ(codes.error().code(), ErrorCode::cancelled);
+}
+
+}  // namespace
+}  // namespace garuda::partition
