@@ -12,6 +12,9 @@ namespace {
 constexpr std::uint32_t kSumBytes = 16;
 constexpr std::uint32_t kLimbBytes = 32;
 
+// A channel of limbs stays where floats are exact integers, whatever its rows.
+static_assert(shaders::kPixelRows * 255 < 1U << 24);
+
 struct Span {
   std::uint32_t low;
   std::uint32_t high;
