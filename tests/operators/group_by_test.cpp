@@ -21,8 +21,8 @@ namespace garuda {
 namespace {
 
 using reference::TextTable;
-using testing::GroupCase;
-using testing::GroupPattern;
+using testing::GroupSpread;
+using testing::GroupTableCase;
 using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
@@ -97,7 +97,7 @@ class GroupBy : public ::testing::Test {
 Engine* GroupBy::engine_ = nullptr;
 
 TEST_F(GroupBy, EqualsTheOracleWhateverThePlan) {
-  GroupCase group_case{230, 40, GroupPattern::uniform, 4, true, 61};
+  GroupTableCase group_case{230, 40, GroupSpread::uniform, 4, true, 61};
   auto const table = testing::make_table(group_case);
   auto spec = testing::all_aggregates(group_case);
   auto const expected = reference::reference_group_by(table.view(), spec);
@@ -116,8 +116,8 @@ TEST_F(GroupBy, EqualsTheOracleWhateverThePlan) {
 struct Axes {
   std::vector<std::uint64_t> rows;
   std::vector<std::uint64_t> groups{1, 2, 64, 65'536};
-  std::vector<GroupPattern> patterns{GroupPattern::uniform, GroupPattern::zipf_1_5, GroupPattern::one_heavy,
-                                     GroupPattern::every_row};
+  std::vector<GroupSpread> patterns{GroupSpread::uniform, GroupSpread::zipf_1_5, GroupSpread::one_heavy,
+                                    GroupSpread::every_row};
   std::vector<std::uint32_t> keys{1, 2, 3, 5, 7, 9};
   std::vector<bool> nulls{false, true};
   std::vector<char const*> tunings{"", "keys=words", "keys=rowid", "radix_bits=4", "slice_rows=100"};
@@ -130,9 +130,9 @@ TEST_F(GroupBy, SmallTablesOnEveryAxis) {
       for (auto const pattern : axes.patterns)
         for (auto const keys : axes.keys)
           for (auto const nulls : axes.nulls) {
-            if (pattern == GroupPattern::every_row && groups != 1) continue;
-            if (rows < 2 && (groups > 2 || pattern == GroupPattern::zipf_1_5)) continue;
-            GroupCase const group_case{rows, groups, pattern, keys, nulls, rows == 257 ? 100 : 0, 7};
+            if (pattern == GroupSpread::every_row && groups != 1) continue;
+            if (rows < 2 && (groups > 2 || pattern == GroupSpread::zipf_1_5)) continue;
+            GroupTableCase const group_case{rows, groups, pattern, keys, nulls, rows == 257 ? 100 : 0, 7};
             auto const table = testing::make_table(group_case);
             auto spec = testing::all_aggregates(group_case);
             spec.ordered = (rows + keys) % 2 == 0;
@@ -157,13 +157,13 @@ TEST_F(GroupBy, LargeTablesPairwise) {
   auto const chosen = testing::pairwise_cases(named, [](std::span<std::size_t const>) { return true; });
   std::size_t next = 0;
   for (auto const& choice : chosen.cases) {
-    GroupCase const group_case{kRows,
-                               axes.groups[choice[0]],
-                               axes.patterns[choice[1]],
-                               axes.keys[choice[2]],
-                               axes.nulls[choice[3]],
-                               next % 2 == 0 ? 0 : 10'000,
-                               7 + next};
+    GroupTableCase const group_case{kRows,
+                                    axes.groups[choice[0]],
+                                    axes.patterns[choice[1]],
+                                    axes.keys[choice[2]],
+                                    axes.nulls[choice[3]],
+                                    next % 2 == 0 ? 0 : 10'000,
+                                    7 + next};
     auto const table = testing::make_table(group_case);
     auto all = testing::all_aggregates(group_case);
     // A few of the aggregates each time, all of them over the cases.
@@ -181,7 +181,7 @@ TEST_F(GroupBy, LargeTablesPairwise) {
 }
 
 TEST_F(GroupBy, ShuffledInputGivesTheSameBits) {
-  GroupCase const group_case{257, 9, GroupPattern::zipf_1_5, 2, true, 0};
+  GroupTableCase const group_case{257, 9, GroupSpread::zipf_1_5, 2, true, 0};
   auto const spec = testing::all_aggregates(group_case);
   auto const table = testing::make_table(group_case);
   auto const other = testing::shuffled(group_case);
@@ -194,9 +194,9 @@ TEST_F(GroupBy, ShuffledInputGivesTheSameBits) {
 }
 
 TEST_F(GroupBy, NoKeysIsOneGroupAndNoAggregatesAreDistinctKeys) {
-  GroupCase group_case{200, 30, GroupPattern::uniform, 3, true, 64};
+  GroupTableCase group_case{200, 30, GroupSpread::uniform, 3, true, 64};
   auto const table = testing::make_table(group_case);
-  GroupCase empty_case = group_case;
+  GroupTableCase empty_case = group_case;
   empty_case.rows = 0;
   auto const empty = testing::make_table(empty_case);
   auto const all = testing::all_aggregates(group_case);
@@ -280,7 +280,7 @@ TEST_F(GroupBy, DecimalSumsUpToTheLastDigit) {
 }
 
 TEST_F(GroupBy, TypesAndNamesOfTheResult) {
-  GroupCase const group_case{10, 3, GroupPattern::uniform, 1, false, 0};
+  GroupTableCase const group_case{10, 3, GroupSpread::uniform, 1, false, 0};
   auto const table = testing::make_table(group_case);
   GroupBySpec spec;
   spec.keys = {"k0"};
@@ -306,7 +306,7 @@ TEST_F(GroupBy, TypesAndNamesOfTheResult) {
 }
 
 TEST_F(GroupBy, RefusesWhatItCannotDo) {
-  GroupCase const group_case{100, 64, GroupPattern::uniform, 5, false, 0};
+  GroupTableCase const group_case{100, 64, GroupSpread::uniform, 5, false, 0};
   auto const table = testing::make_table(group_case);
   auto const error_of = [&](std::vector<std::string> keys, std::string const& aggregates, char const* tuning = "") {
     auto parsed = parse_aggregates(aggregates);
@@ -330,7 +330,7 @@ TEST_F(GroupBy, RefusesWhatItCannotDo) {
 
 TEST_F(GroupBy, MemoryLimitsForceManyPartitionsOrAreNamed) {
   if (testing::max_test_rows() < 65'537) GTEST_SKIP() << "larger than this run's tables: 65537";
-  GroupCase const group_case{65'537, 1, GroupPattern::every_row, 1, false, 0};
+  GroupTableCase const group_case{65'537, 1, GroupSpread::every_row, 1, false, 0};
   auto const table = testing::make_table(group_case);
   GroupBySpec const spec{{"k0"}, {{AggregateFunction::sum, "f64", std::nullopt}}, false};
   for (auto options : all_paths(engine())) {
@@ -348,7 +348,7 @@ TEST_F(GroupBy, MemoryLimitsForceManyPartitionsOrAreNamed) {
 }
 
 TEST_F(GroupBy, CanBeCancelled) {
-  GroupCase const group_case{257, 64, GroupPattern::uniform, 1, false, 0};
+  GroupTableCase const group_case{257, 64, GroupSpread::uniform, 1, false, 0};
   auto const table = testing::make_table(group_case);
   auto const spec = testing::all_aggregates(group_case);
   for (auto options : all_paths(engine())) {
@@ -367,7 +367,7 @@ TEST_F(GroupBy, CanBeCancelled) {
 }
 
 TEST_F(GroupBy, ExplainShowsTheHashingAttribute) {
-  GroupCase const group_case{257, 64, GroupPattern::uniform, 3, false, 0};
+  GroupTableCase const group_case{257, 64, GroupSpread::uniform, 3, false, 0};
   auto const table = testing::make_table(group_case);
   GroupByOptions options;
   options.path = Path::cpu;

@@ -36,8 +36,8 @@ std::string numbered(std::string prefix, std::uint64_t number) { return prefix.a
 /// Random numbers that are a function of case, row and purpose.
 class Rows {
  public:
-  explicit Rows(GroupCase const& group_case) : case_(group_case) {
-    if (case_.pattern != GroupPattern::zipf_1_5) return;
+  explicit Rows(GroupTableCase const& group_case) : case_(group_case) {
+    if (case_.pattern != GroupSpread::zipf_1_5) return;
     double total = 0;
     for (std::uint64_t g = 0; g < case_.groups; ++g)
       cumulated_.push_back(total += std::pow(static_cast<double>(g + 1), -1.5));
@@ -54,13 +54,13 @@ class Rows {
   std::uint64_t group(std::uint64_t row) const {
     auto const number = random(row, 0);
     switch (case_.pattern) {
-      case GroupPattern::uniform:
+      case GroupSpread::uniform:
         break;
-      case GroupPattern::one_heavy:
+      case GroupSpread::one_heavy:
         return number % 10 != 0 ? 0 : number / 10 % case_.groups;
-      case GroupPattern::every_row:
+      case GroupSpread::every_row:
         return row;
-      case GroupPattern::zipf_1_5: {
+      case GroupSpread::zipf_1_5: {
         auto const share = static_cast<double>(number >> 11) / 9007199254740992.0 * cumulated_.back();
         auto const found = std::upper_bound(cumulated_.begin(), cumulated_.end() - 1, share);
         return static_cast<std::uint64_t>(found - cumulated_.begin());
@@ -70,7 +70,7 @@ class Rows {
   }
 
  private:
-  GroupCase case_;
+  GroupTableCase case_;
   std::vector<double> cumulated_;
 };
 
@@ -224,7 +224,7 @@ std::vector<Column> value_column_list(Rows const& rows, RowIds const& ids) {
   };
 }
 
-Table table_of(GroupCase const& group_case, RowIds const& order) {
+Table table_of(GroupTableCase const& group_case, RowIds const& order) {
   Rows const rows(group_case);
   auto const step = group_case.batch_rows == 0 ? std::max<std::size_t>(order.size(), 1)
                                                : static_cast<std::size_t>(group_case.batch_rows);
@@ -255,12 +255,12 @@ RowIds all_rows(std::uint64_t rows) {
 
 }  // namespace
 
-std::string_view to_string(GroupPattern pattern) noexcept {
+std::string_view to_string(GroupSpread pattern) noexcept {
   static constexpr std::array<std::string_view, 4> kNames{"uniform", "zipf_1_5", "one_heavy", "every_row"};
   return kNames[static_cast<std::size_t>(pattern)];
 }
 
-std::string to_string(GroupCase const& group_case) {
+std::string to_string(GroupTableCase const& group_case) {
   return "rows=" + std::to_string(group_case.rows) + " groups=" + std::to_string(group_case.groups) + " " +
          std::string(to_string(group_case.pattern)) + " keys=" + std::to_string(group_case.keys) +
          (group_case.nulls ? " nulls" : "") + " batch_rows=" + std::to_string(group_case.batch_rows) +
@@ -273,16 +273,16 @@ std::vector<std::string> const& value_columns() {
   return names;
 }
 
-Table make_table(GroupCase const& group_case) { return table_of(group_case, all_rows(group_case.rows)); }
+Table make_table(GroupTableCase const& group_case) { return table_of(group_case, all_rows(group_case.rows)); }
 
-Table shuffled(GroupCase const& group_case) {
+Table shuffled(GroupTableCase const& group_case) {
   auto ids = all_rows(group_case.rows);
   std::mt19937_64 random(group_case.seed + 99);
   for (auto i = ids.size(); i > 1; --i) std::swap(ids[i - 1], ids[random() % i]);
   return table_of(group_case, ids);
 }
 
-GroupBySpec all_aggregates(GroupCase const& group_case) {
+GroupBySpec all_aggregates(GroupTableCase const& group_case) {
   GroupBySpec spec;
   for (std::uint32_t k = 0; k < group_case.keys; ++k) spec.keys.push_back(numbered("k", k));
   spec.aggregates.push_back({AggregateFunction::count, std::nullopt, std::nullopt});
