@@ -55,6 +55,7 @@ GroupByShape shape_of(GroupByRequest const& request, PlannedGroupBy const& plann
   for (auto const& state : request.columns.states) {
     auto const cost = cost_of(state);
     shape.value_words += value_words(state.kind) + (state.column ? 1 : 0);  // and a bit of validity, rounded up
+    shape.widest_value = std::max(shape.widest_value, value_words(state.kind));
     shape.draws += cost.draws;
     shape.state_bytes += cost.bytes;
   }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/graphics/graphics_choice.hpp"
+#include "operators/graphics/group_by_choice.hpp"
 #include "operators/group_by_registry.hpp"
 #include "operators/sizing.hpp"
 
@@ -52,39 +52,56 @@ GroupBySizing size_for_cpu(GroupByShape const& shape, GroupByTuning const& tunin
   return sizing;
 }
 
-/// Device memory that a slice of `rows` rows takes: keys, hash image, map and heads, the widest value, accumulators.
-std::uint64_t slice_device_bytes(GroupByShape const& shape, std::uint64_t rows, std::uint64_t image_pixels) {
-  auto const groups = std::min(rows, shape.estimated_groups);
-  auto const wanted = static_cast<std::uint64_t>(static_cast<double>(groups) / kHashFill) + 1;
-  auto const pixels = std::min(image_pixels, 2 * wanted);
-  auto const image = pixels * (8 + key_bytes(shape));
-  auto const per_row = key_bytes(shape) + 12 + 16;
-  auto const per_group = std::uint64_t{3} * 2 * 16;  // windows of two RGBA32_SFLOAT attachments each
-  return image + rows * per_row + groups * (per_group + shape.state_bytes);
-}
+std::uint32_t words_of_keys(GroupByShape const& shape) { return static_cast<std::uint32_t>(key_bytes(shape) / 4); }
 
-GroupBySizing size_for_graphics(GroupByShape const& shape, GroupByOptions const& options,
-                                vk::DeviceTraits const& traits) {
+Result<GroupBySizing> size_for_graphics(GroupByShape const& shape, GroupByOptions const& options,
+                                        vk::DeviceTraits const& traits) {
   GroupBySizing sizing;
   sizing.tuning = options.tuning;
-  auto const edge = std::uint64_t{
-      std::min(options.tuning.image != 0 ? options.tuning.image : kImageEdge, traits.max_render_extent())};
-  sizing.tuning.image = static_cast<std::uint32_t>(edge);
+  if (sizing.tuning.image == 0) sizing.tuning.image = kImageEdge;
+  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(traits, sizing.tuning));
+  if (shape.key_words > 0) {
+    GARUDA_TRY_ASSIGN(sizing.tuning.keys, choose_key_form(shape.key_words, options.tuning.keys, limits));
+  }
   sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
   auto const budget =
       options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
-  sizing.slice_rows = options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows;
-  auto const bytes_of = [&](std::uint64_t rows) { return slice_device_bytes(shape, rows, edge * edge) * sizing.lanes; };
+  sizing.slice_rows = std::min(options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows,
+                               group_by_slice_rows(words_of_keys(shape), shape.widest_value, limits));
+  auto const bytes_of = [&](std::uint64_t rows) {
+    return group_by_slice_bytes(rows, words_of_keys(shape), shape.widest_value, limits) * sizing.lanes;
+  };
   while (sizing.slice_rows > kSmallestDeviceSliceRows && bytes_of(std::min(sizing.slice_rows, shape.rows)) > budget)
     sizing.slice_rows /= 2;
   // Duplicates of a key never clash, so groups, not rows, fill an image; those beyond it take further images.
-  auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(edge * edge) * kHashFill) + 1;
+  auto const pixels = std::uint64_t{limits.images.hash_extent} * limits.images.hash_extent;
+  auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill) + 1;
   auto const bits_for_image = has_keys(shape) ? radix_bits_for(shape.estimated_groups, image_groups) : 0;
   sizing.radix_bits = options.tuning.radix_bits >= 0
                           ? static_cast<std::uint32_t>(options.tuning.radix_bits)
                           : std::max(bits_for_image, bits_against_merging(shape, sizing.slice_rows));
   sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1));
   return sizing;
+}
+
+/// What a slice will draw into, as far as it is known before.
+void describe_images(GroupByShape const& shape, GroupBySizing const& sizing, GroupByLimits const& limits, Plan& plan) {
+  auto const rows = std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1);
+  auto const groups = std::clamp<std::uint64_t>(shape.estimated_groups >> sizing.radix_bits, 1, rows);
+  if (has_keys(shape)) {
+    auto const words = sizing.tuning.keys == KeyForm::rowid ? 0 : words_of_keys(shape);
+    auto const attachments = key_attachments(words);
+    auto const image = group_image(rows, 4 * (1 + std::uint64_t{words}), ~std::uint64_t{0}, limits);
+    plan.details.emplace_back(
+        "hash images",
+        fmt::format("at most {} x {} pixels, {} attachment{} of row id{}", image.width(), image.height, attachments,
+                    attachments == 1 ? "" : "s",
+                    words == 0 ? "s alone" : fmt::format(" and {} key word{}", words, words == 1 ? "" : "s")));
+  }
+  auto const pixels = groups * group_lanes(groups, sizing.tuning.spread, limits);
+  plan.details.emplace_back("aggregates",
+                            fmt::format("{}, about {} draws a row into {} pixels",
+                                        limits.blend ? "by blending" : "by compute passes", shape.draws, pixels));
 }
 
 double encode_ns(GroupByShape const& shape) {
@@ -130,17 +147,20 @@ struct GroupByWays {
   std::vector<GroupBySizing> sizings;
 };
 
-GroupByWays list_ways(GroupByShape const& shape, std::span<DeviceFacts const> devices, GroupByOptions const& options,
-                      std::optional<std::size_t> requested) {
+Result<GroupByWays> list_ways(GroupByShape const& shape, std::span<DeviceFacts const> devices,
+                              GroupByOptions const& options, std::optional<std::size_t> requested) {
   GroupByWays ways{{{price_cpu(shape), std::nullopt}}, {size_for_cpu(shape, options.tuning)}};
   for (std::size_t i = 0; i < devices.size() && find_group_by_path(Path::graphics) != nullptr; ++i) {
     auto const& facts = devices[i];
-    ways.sizings.push_back(facts.info->usable ? size_for_graphics(shape, options, *facts.traits) : GroupBySizing{});
-    if (!facts.info->usable) {
-      ways.options.push_back(refused(facts, i, facts.info->reason));
+    auto sizing = facts.info->usable ? size_for_graphics(shape, options, *facts.traits)
+                                     : Result<GroupBySizing>(fail(ErrorCode::no_device, facts.info->reason));
+    if (!sizing && facts.info->usable && requested == i) return propagate(std::move(sizing));
+    ways.sizings.push_back(sizing ? *sizing : GroupBySizing{});
+    if (!sizing) {
+      ways.options.push_back(refused(facts, i, sizing.error().message()));
       continue;
     }
-    auto candidate = price_graphics(shape, facts, ways.sizings.back());
+    auto candidate = price_graphics(shape, facts, *sizing);
     if (facts.traits->type == vk::DeviceType::cpu && requested != i)
       candidate.reason = "a software device: not taken unless asked for";
     ways.options.push_back({std::move(candidate), i});
@@ -192,7 +212,7 @@ Result<GroupByPlan> plan_group_by(GroupByShape const& shape, std::span<DeviceFac
                                   GroupByOptions const& options) {
   GARUDA_TRY(check_path(options, find_group_by_path(options.path) != nullptr));
   GARUDA_TRY_ASSIGN(auto const requested, requested_device(devices, options));
-  auto ways = list_ways(shape, devices, options, requested);
+  GARUDA_TRY_ASSIGN(auto ways, list_ways(shape, devices, options, requested));
   GARUDA_TRY_ASSIGN(auto const best, choose_option(ways.options, devices, options, requested));
   auto& sizing = ways.sizings[best];
 
@@ -208,6 +228,10 @@ Result<GroupByPlan> plan_group_by(GroupByShape const& shape, std::span<DeviceFac
   plan.lanes = sizing.lanes;
   plan.device_bytes = sizing.device_bytes;
   plan.tuning = to_string(result.tuning);
+  if (plan.path == Path::graphics) {
+    GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*devices[*result.device].traits, result.tuning));
+    describe_images(shape, sizing, limits, plan);
+  }
   for (auto& option : ways.options) plan.candidates.push_back(std::move(option.candidate));
   return result;
 }

@@ -21,6 +21,7 @@ struct GroupByShape {
   std::uint64_t key_range = 0;  ///< packed: largest - smallest word + 1; 0: 2^64
   std::uint64_t estimated_groups = 1;
   std::uint32_t value_words = 0;       ///< 32-bit words of a row's values, all state columns together
+  std::uint32_t widest_value = 0;      ///< 32-bit words of the widest of them
   std::uint32_t draws = 0;             ///< points a row that the states take on the graphics path, about
   std::uint64_t state_bytes = 0;       ///< of a group, all state columns together
   std::uint64_t encoded_bytes = 0;     ///< host memory that keys and ranks hold already

@@ -1,0 +1,52 @@
+// A device that planners are tested on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "operators/path_choice.hpp"
+
+namespace garuda::testing {
+
+/// Usable as it stands; tests take from its traits what they want to be missing.
+struct FakeDevice {
+  DeviceInfo info;
+  vk::DeviceTraits traits;
+
+  explicit FakeDevice(vk::DeviceType type, bool usable = true) {
+    traits.name = std::string("fake ") + std::string(vk::to_string(type));
+    traits.type = type;
+    traits.api_version = (1U << 22) | (3U << 12);
+    traits.features.dynamic_rendering = traits.features.synchronization2 = traits.features.maintenance4 =
+        traits.features.timeline_semaphore = traits.features.scalar_block_layout = true;
+    traits.formats.fill({true, true, true, true, true});
+    traits.limits.max_image_2d = traits.limits.max_framebuffer_width = traits.limits.max_framebuffer_height = 16'384;
+    traits.limits.max_viewport = {16'384, 16'384};
+    traits.limits.max_image_array_layers = 2048;
+    traits.limits.max_storage_buffer_range = 1U << 30;
+    traits.limits.max_workgroup_invocations = 256;
+    traits.limits.max_workgroup_size = {256, 256, 64};
+    traits.limits.max_workgroup_count = {65'535, 65'535, 65'535};
+    traits.limits.max_compute_shared_memory_bytes = 32'768;
+    traits.limits.max_push_constants_bytes = 128;
+    traits.limits.max_color_attachments = 8;
+    traits.limits.max_per_stage_storage_buffers = traits.limits.max_per_stage_sampled_images =
+        traits.limits.max_per_stage_storage_images = 64;
+    traits.limits.max_per_stage_resources = 256;
+    traits.limits.max_bound_descriptor_sets = 8;
+    traits.limits.point_size_range = {1.0F, 64.0F};
+    traits.heaps = {{std::uint64_t{8} << 30, true}};
+    traits.memory_types = {{0, true, true, true, true}};
+    traits.queue_families = {{0, 1, true, true, true, false, 64}};
+    info.name = traits.name;
+    info.kind = type == vk::DeviceType::discrete     ? DeviceKind::discrete
+                : type == vk::DeviceType::integrated ? DeviceKind::integrated
+                                                     : DeviceKind::cpu;
+    info.usable = usable;
+    if (!usable) info.reason = "no Vulkan 1.3";
+  }
+
+  operators::DeviceFacts facts() const { return {&info, &traits}; }
+};
+
+}  // namespace garuda::testing
