@@ -1,4 +1,4 @@
-"""Joins TPC-H tables and two skewed tables through the graphics pipeline and on the CPU, and compares the results.
+"""Joins and groups TPC-H and skewed tables through the graphics pipeline and on the CPU, and compares the results.
 
 Called by `./dev demo`. Uses the garuda command, tpchgen-cli for the data and DuckDB as the reference: each path's whole
 result, columns and rows, must be the multiset that DuckDB computes. Exit status 1 when any is not.
@@ -23,9 +23,10 @@ import pyarrow.parquet
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "demo-data"
 SCALE_FACTOR = "0.1"
+TABLES = ("customer", "orders", "lineitem", "partsupp")
 PATHS = ("graphics", "cpu")
-# Columns of the table, and the phases of a run that each adds up.
-PHASES = {
+# Columns of the tables, and the phases of a run that each adds up.
+JOIN_PHASES = {
     "partition": ("partition",),
     "upload": ("upload",),
     "build": ("statistics", "build"),
@@ -34,10 +35,18 @@ PHASES = {
     "download": ("download",),
     "gather": ("gather",),
 }
+GROUP_PHASES = {
+    "partition": ("encode", "partition"),
+    "upload": ("upload", "values"),
+    "group": ("group", "hash", "map", "prefix"),
+    "aggregate": ("aggregate", "count", "windows", "sum", "minmax", "fold"),
+    "download": ("download",),
+    "gather": ("merge", "gather"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
-class Query:
+class Join:
     """An inner join of two Parquet files on one key."""
 
     name: str
@@ -45,6 +54,13 @@ class Query:
     right: pathlib.Path
     left_key: str
     right_key: str
+
+    phases = JOIN_PHASES
+    inputs = ("rows left", "rows right")
+
+    def arguments(self) -> list[object]:
+        on = self.left_key if self.left_key == self.right_key else f"{self.left_key}={self.right_key}"
+        return ["join", self.left, self.right, "--on", on]
 
     def reference(self) -> str:
         """The same join in DuckDB's SQL: left columns, then right columns without the key."""
@@ -54,20 +70,49 @@ class Query:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class GroupBy:
+    """The sum of one column of a Parquet file by one or more keys."""
+
+    name: str
+    table: pathlib.Path
+    keys: tuple[str, ...]
+    summed: str
+
+    phases = GROUP_PHASES
+    inputs = ("rows",)
+
+    def arguments(self) -> list[object]:
+        return ["group-by", self.table, "--keys", ",".join(self.keys), "--agg", f"sum:{self.summed}"]
+
+    def reference(self) -> str:
+        keys = ", ".join(self.keys)
+        return (
+            f"SELECT {keys}, sum({self.summed}) AS sum_{self.summed} FROM read_parquet('{self.table}') GROUP BY {keys}"
+        )
+
+
+Query = Join | GroupBy
+
+
 def make_tpch(folder: pathlib.Path) -> None:
-    """Writes customer, orders and lineitem as Parquet, unless they are there already."""
-    if folder.is_dir():
+    """Writes the tables that are not there yet as Parquet."""
+    missing = [name for name in TABLES if not (folder / f"{name}.parquet").exists()]
+    if not missing:
         return
     generator = pathlib.Path(sys.executable).parent / "tpchgen-cli"
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     subprocess.run(
-        [generator, "parquet", "-s", SCALE_FACTOR, "--tables=customer,orders,lineitem", f"--output-dir={unfinished}"],
+        [generator, "parquet", "-s", SCALE_FACTOR, f"--tables={','.join(missing)}", f"--output-dir={unfinished}"],
         check=True,
         stdout=subprocess.DEVNULL,
     )
-    unfinished.rename(folder)
+    folder.mkdir(exist_ok=True)
+    for name in missing:
+        (unfinished / f"{name}.parquet").rename(folder / f"{name}.parquet")
+    shutil.rmtree(unfinished)
 
 
 def make_zipf(file: pathlib.Path, value_name: str, num_rows: int, seed: int) -> None:
@@ -86,7 +131,7 @@ def make_zipf(file: pathlib.Path, value_name: str, num_rows: int, seed: int) -> 
     unfinished.rename(file)
 
 
-def make_queries() -> list[Query]:
+def make_joins() -> list[Join]:
     """Generates the data that is missing and returns the demo's joins."""
     tpch = DATA / f"tpch-{SCALE_FACTOR}"
     DATA.mkdir(exist_ok=True)
@@ -94,20 +139,37 @@ def make_queries() -> list[Query]:
     make_zipf(DATA / "zipf-left.parquet", "left_value", 8_000, seed=2)
     make_zipf(DATA / "zipf-right.parquet", "right_value", 12_000, seed=3)
     return [
-        Query("JO1", tpch / "customer.parquet", tpch / "orders.parquet", "c_custkey", "o_custkey"),
-        Query("JO4", tpch / "orders.parquet", tpch / "lineitem.parquet", "o_orderkey", "l_orderkey"),
-        Query("Zipf n:m", DATA / "zipf-left.parquet", DATA / "zipf-right.parquet", "key", "key"),
+        Join("JO1", tpch / "customer.parquet", tpch / "orders.parquet", "c_custkey", "o_custkey"),
+        Join("JO4", tpch / "orders.parquet", tpch / "lineitem.parquet", "o_orderkey", "l_orderkey"),
+        Join("Zipf n:m", DATA / "zipf-left.parquet", DATA / "zipf-right.parquet", "key", "key"),
     ]
 
 
-def run_garuda(command: pathlib.Path, query: Query, path: str, device: str | None, output: pathlib.Path) -> dict:
-    """Runs one join into `output` and returns its statistics; raises RuntimeError with the command's own sentence."""
-    on = query.left_key if query.left_key == query.right_key else f"{query.left_key}={query.right_key}"
-    arguments = [command, "join", query.left, query.right, "--on", on, "--path", path, "-o", output]
-    arguments += ["--stats=json", "--quiet"]
-    if device is not None and path != "cpu":
-        arguments += ["--device", device]
-    finished = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+def make_group_bys(command: pathlib.Path, scratch: pathlib.Path) -> list[GroupBy]:
+    """Joins lineitem with orders into `scratch` and returns the demo's group-bys (GARUDA §6.1.1)."""
+    tpch = DATA / f"tpch-{SCALE_FACTOR}"
+    line_order = scratch / "lineorder.parquet"
+    arguments = ["join", tpch / "lineitem.parquet", tpch / "orders.parquet", "--on", "l_orderkey=o_orderkey"]
+    run_garuda(command, [*arguments, "-o", line_order])
+    price = "l_extendedprice"
+    return [
+        GroupBy("SGO1", line_order, ("o_orderdate",), price),
+        GroupBy("SGO2", line_order, ("l_orderkey",), price),
+        GroupBy("SGO3", tpch / "partsupp.parquet", ("ps_partkey",), "ps_supplycost"),
+        GroupBy("MGO1", line_order, ("l_orderkey", "o_orderdate"), price),
+        GroupBy("MGO2", line_order, ("l_orderkey", "o_orderdate", "o_shippriority"), price),
+    ]
+
+
+def run_garuda(command: pathlib.Path, arguments: list[object]) -> dict:
+    """Runs the command and returns its statistics; raises RuntimeError with the command's own sentence."""
+    finished = subprocess.run(
+        [command, *arguments, "--stats=json", "--quiet"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     lines = finished.stderr.strip().splitlines()
     if finished.returncode != 0:
         raise RuntimeError(f"exit status {finished.returncode}: {' '.join(lines[-3:])}")
@@ -132,13 +194,13 @@ def same_rows(database: duckdb.DuckDBPyConnection, query: Query, output: pathlib
     return num_different == 0, num_rows
 
 
-def phase_columns(stats: dict) -> list[str]:
+def phase_columns(stats: dict, phases: dict[str, tuple[str, ...]]) -> list[str]:
     """The milliseconds of each group of phases; a dash where a path has no such phase."""
     spent = {}
     for phase in stats["phases"]:
         spent[phase["name"]] = spent.get(phase["name"], 0) + phase["ns"]
     columns = []
-    for names in PHASES.values():
+    for names in phases.values():
         present = [spent[name] for name in names if name in spent]
         columns.append(f"{sum(present) / 1e6:.1f}" if present else "-")
     return columns
@@ -154,40 +216,70 @@ def format_table(rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
+class Demo:
+    """Runs queries through every path, compares each result with DuckDB's, and collects what went wrong."""
+
+    def __init__(self, command: pathlib.Path, device: str | None, scratch: pathlib.Path) -> None:
+        self.command = command
+        self.device = device
+        self.output = scratch / "result.parquet"
+        self.failures: list[str] = []
+
+    def run(self, title: str, queries: list[Query]) -> None:
+        """Prints one table: a row for each query and path."""
+        phases, inputs = queries[0].phases, queries[0].inputs
+        table = [["query", "path", "device", *inputs, "rows out", "DuckDB", *phases, "total", "equal"]]
+        with duckdb.connect() as database:
+            for query in queries:
+                for path in PATHS:
+                    print(f"{query.name} through {path} …", file=sys.stderr, flush=True)
+                    row = self.run_one(database, query, path)
+                    if row:
+                        table.append(row)
+        if len(table) > 1:
+            print(f"{title}\n\n{format_table(table)}\n")
+
+    def run_one(self, database: duckdb.DuckDBPyConnection, query: Query, path: str) -> list[str] | None:
+        chosen = ["--path", path, "-o", self.output]
+        if self.device is not None and path != "cpu":
+            chosen += ["--device", self.device]
+        try:
+            stats = run_garuda(self.command, [*query.arguments(), *chosen])
+        except RuntimeError as error:
+            self.failures.append(f"{query.name} through {path}: {error}")
+            return None
+        equal, num_expected = same_rows(database, query, self.output)
+        if not equal or stats["path"] != path:
+            self.failures.append(f"{query.name} through {path} differs from DuckDB's result")
+        read = [stats[name.replace(" ", "_")] for name in query.inputs]
+        counts = [*read, stats["rows_out"], num_expected]
+        times = [*phase_columns(stats, query.phases), f"{stats['total_ns'] / 1e6:.1f}"]
+        row = [query.name, path, stats["device"], *(f"{count:,}" for count in counts)]
+        return [*row, *times, "yes" if equal else "NO"]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.splitlines()[0])
     parser.add_argument("--command", type=pathlib.Path, default=ROOT / "build" / "bin" / "garuda", help="the command")
     parser.add_argument("--device", help="Vulkan device, by index or part of its name")
     arguments = parser.parse_args()
 
-    header = ["query", "path", "device", "rows left", "rows right", "rows out", "DuckDB", *PHASES, "total", "equal"]
-    table = [header]
-    failures = []
-    queries = make_queries()
-    with tempfile.TemporaryDirectory(dir=DATA) as scratch, duckdb.connect() as database:
-        for query in queries:
-            for path in PATHS:
-                print(f"{query.name} through {path} …", file=sys.stderr, flush=True)
-                output = pathlib.Path(scratch) / "result.parquet"
-                try:
-                    stats = run_garuda(arguments.command, query, path, arguments.device, output)
-                except RuntimeError as error:
-                    failures.append(f"{query.name} through {path}: {error}")
-                    continue
-                equal, num_expected = same_rows(database, query, output)
-                if not equal or stats["path"] != path:
-                    failures.append(f"{query.name} through {path} differs from DuckDB's result")
-                counts = [stats["rows_left"], stats["rows_right"], stats["rows_out"], num_expected]
-                times = [*phase_columns(stats), f"{stats['total_ns'] / 1e6:.1f}"]
-                row = [query.name, path, stats["device"], *(f"{count:,}" for count in counts)]
-                table.append([*row, *times, "yes" if equal else "NO"])
-    if len(table) > 1:
-        print(f"TPC-H at scale factor {SCALE_FACTOR}; JO1 customer ⋈ orders, JO4 orders ⋈ lineitem; times in ms, summed")
-        print("over the partitions in flight; equal: all columns and rows are those of DuckDB's join, as multisets\n")
-        print(format_table(table))
-    for failure in failures:
+    joins = make_joins()
+    with tempfile.TemporaryDirectory(dir=DATA) as folder:
+        scratch = pathlib.Path(folder)
+        demo = Demo(arguments.command, arguments.device, scratch)
+        print(f"TPC-H at scale factor {SCALE_FACTOR}. Times in ms, summed over the partitions in flight; equal: all columns")
+        print("and rows are those of DuckDB's result, as multisets.\n")
+        demo.run("Joins: JO1 customer ⋈ orders, JO4 orders ⋈ lineitem, two skewed tables", joins)
+        try:
+            group_bys = make_group_bys(arguments.command, scratch)
+        except RuntimeError as error:
+            demo.failures.append(f"lineitem ⋈ orders for the group-bys: {error}")
+        else:
+            demo.run("Group-bys: sums over lineitem ⋈ orders, joined by garuda, and over partsupp (SGO3)", group_bys)
+    for failure in demo.failures:
         print(f"error: {failure}", file=sys.stderr)
-    return 1 if failures else 0
+    return 1 if demo.failures else 0
 
 
 if __name__ == "__main__":
