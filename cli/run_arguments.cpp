@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "cli/size.hpp"
 #include "io/file_format.hpp"
 
@@ -13,6 +15,14 @@ Result<StatsFormat> parse_stats(std::string_view text) {
   if (text == "true") return StatsFormat::table;  // what a flag without a value holds
   if (text == "json") return StatsFormat::json;
   return fail(ErrorCode::usage, fmt::format("--stats wants json, or nothing: '{}'", text));
+}
+
+/// 0, which stands for no limit of the caller's, when `text` is empty.
+Result<std::uint64_t> parse_limit(std::string_view option, std::string_view text) {
+  if (text.empty()) return 0;
+  auto size = parse_size(text);
+  if (!size) return tl::unexpected(std::move(size).error().wrap(std::string(option)));
+  return size;
 }
 
 }  // namespace
@@ -63,12 +73,9 @@ Result<void> set_run_options(RunArguments const& arguments, RunOptions& options)
     if (options.path == Path::cpu) return fail(ErrorCode::usage, "--device says nothing with --path cpu");
     options.device = arguments.device;
   }
-  if (!arguments.memory_limit.empty()) {
-    GARUDA_TRY_ASSIGN(options.memory_limit_bytes, parse_size(arguments.memory_limit));
-  }
-  if (!arguments.device_memory_limit.empty()) {
-    GARUDA_TRY_ASSIGN(options.device_memory_limit_bytes, parse_size(arguments.device_memory_limit));
-  }
+  GARUDA_TRY_ASSIGN(options.memory_limit_bytes, parse_limit("--memory-limit", arguments.memory_limit));
+  GARUDA_TRY_ASSIGN(options.device_memory_limit_bytes,
+                    parse_limit("--device-memory-limit", arguments.device_memory_limit));
   options.threads = arguments.threads;
   return {};
 }

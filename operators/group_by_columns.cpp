@@ -27,12 +27,16 @@ Result<Aggregate> parse_aggregate(std::string_view text) {
   }
   auto const call = text.substr(0, equals);
   auto const colon = call.find(':');
-  if (colon != std::string_view::npos) aggregate.column = std::string(call.substr(colon + 1));
+  if (colon != std::string_view::npos) {
+    aggregate.column = std::string(call.substr(colon + 1));
+    if (aggregate.column->empty())
+      return fail(ErrorCode::usage, fmt::format("aggregate has an empty column: {}", text));
+  }
   auto const function = call.substr(0, colon);
   auto const* const found = std::find_if(kFunctionNames.begin(), kFunctionNames.end(),
                                          [&](auto const& entry) { return entry.second == function; });
   if (found == kFunctionNames.end())
-    return fail(ErrorCode::usage, fmt::format("aggregate must be one of count, sum, min, max, mean: {}", function));
+    return fail(ErrorCode::usage, fmt::format("aggregate must be one of count, sum, min, max, mean: '{}'", function));
   aggregate.function = found->first;
   return aggregate;
 }
@@ -47,13 +51,14 @@ std::string_view to_string(AggregateFunction function) noexcept {
 
 Result<std::vector<Aggregate>> parse_aggregates(std::string_view text) {
   std::vector<Aggregate> aggregates;
-  while (!text.empty()) {
+  if (text.empty()) return aggregates;
+  while (true) {
     auto const comma = text.find(',');
     GARUDA_TRY_ASSIGN(auto aggregate, parse_aggregate(text.substr(0, comma)));
     aggregates.push_back(std::move(aggregate));
-    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+    if (comma == std::string_view::npos) return aggregates;
+    text.remove_prefix(comma + 1);
   }
-  return aggregates;
 }
 
 }  // namespace garuda

@@ -127,7 +127,13 @@ Result<void> PassContext::read_back(char const* phase, vk::Buffer const& source,
 
 Result<void> PassContext::download(vk::Buffer const& source, std::span<std::byte> destination) {
   GARUDA_TRY(submissions_.finish());
-  return lane_.transfer().download(source, 0, destination, submissions_.last(), submissions_.wait_options());
+  auto const start = std::chrono::steady_clock::now();
+  GARUDA_TRY(lane_.transfer().download(source, 0, destination, submissions_.last(), submissions_.wait_options()));
+  auto const elapsed = std::chrono::steady_clock::now() - start;
+  submissions_.count_time(phase::kDownload, static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()));
+  submissions_.count_bytes(phase::kDownload, destination.size());
+  // A download may be the last that its kernel does.
+  return submissions_.finish();
 }
 
 }  // namespace garuda::operators

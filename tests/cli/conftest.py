@@ -22,6 +22,12 @@ def on_each(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Garuda:
     return Garuda(tmp_path, icd_of(request.param), "graphics")
 
 
+@pytest.fixture(params=["lavapipe", "swiftshader"])
+def on_graphics(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Garuda:
+    """The graphics path on each driver."""
+    return Garuda(tmp_path, icd_of(request.param), "graphics")
+
+
 @pytest.fixture
 def on_lavapipe(tmp_path: pathlib.Path) -> Garuda:
     return Garuda(tmp_path, icd_of("lavapipe"), "graphics")

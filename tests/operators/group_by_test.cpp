@@ -319,7 +319,10 @@ TEST_F(GroupBy, RefusesWhatItCannotDo) {
   };
   EXPECT_EQ(error_of({}, ""), "a group-by needs keys or aggregates");
   EXPECT_EQ(error_of({"k0"}, "sum"), "aggregate needs a column: sum");
-  EXPECT_EQ(error_of({"k0"}, "median:i8"), "aggregate must be one of count, sum, min, max, mean: median");
+  EXPECT_EQ(error_of({"k0"}, "median:i8"), "aggregate must be one of count, sum, min, max, mean: 'median'");
+  EXPECT_EQ(error_of({"k0"}, "count,"), "aggregate must be one of count, sum, min, max, mean: ''");
+  EXPECT_EQ(error_of({"k0"}, "count:"), "aggregate has an empty column: count:");
+  EXPECT_EQ(error_of({"k0"}, "count="), "aggregate has an empty name: count=");
   EXPECT_EQ(error_of({"k0"}, "sum:s"), "sum is not defined for column 's' of type utf8");
   EXPECT_EQ(error_of({"k0"}, "mean:date"), "mean is not defined for column 'date' of type date32");
   EXPECT_EQ(error_of({"k0"}, "count=k0"), "two columns of the result have one name: 'k0'");

@@ -1,0 +1,175 @@
+"""What a group-by refuses: one sentence that names the thing, the exit code of its kind, and no file left behind."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import pyarrow as pa
+import pytest
+import tables
+from command import Garuda
+
+USAGE, BAD_INPUT, NO_DEVICE, NO_ROOM = 2, 3, 4, 5
+
+
+@pytest.fixture
+def sales(garuda: Garuda) -> Garuda:
+    """A small table in a file of each format."""
+    rows = pa.table(
+        {
+            "city": ["Oslo", "Graz", None],
+            "number": pa.array([1, 2, 3], pa.int32()),
+            "word": ["a", "b", "c"],
+            "flag": [True, False, None],
+            "day": pa.array([1, 2, 3], pa.int32()).cast(pa.date32()),
+            "wide": pa.array([None, None, None], pa.decimal256(50, 2)),
+            "nested": pa.array([[1], [], None], pa.list_(pa.int32())),
+        }
+    )
+    tables.write(garuda.folder / "sales.parquet", rows)
+    tables.write(garuda.folder / "sales.arrow", rows)
+    tables.write(garuda.folder / "sales.csv", rows.select(["city", "number", "word"]))
+    return garuda
+
+
+def refused(garuda: Garuda, status: int, *arguments: object, **options: object) -> str:
+    return garuda.refused(status, "group-by", *arguments, **options)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--keys", "cty"], "unknown column (nearest name: city): cty"),
+        (["--keys", "city,nubmer"], "unknown column (nearest name: number): nubmer"),
+        (["--keys", "city", "--agg", "sum:numbr"], "unknown column (nearest name: number): numbr"),
+        (["--agg", "count:wurd"], "unknown column (nearest name: word): wurd"),
+    ],
+)
+def test_unknown_columns(sales, arguments, named, suffix):
+    sentence = refused(sales, BAD_INPUT, f"sales.{suffix}", *arguments, "-o", "out.parquet")
+    assert sentence == f"garuda: cannot read sales.{suffix}: {named}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--agg", "sum:word"], "sum is not defined for column 'word' of type utf8"),
+        (["--agg", "mean:word"], "mean is not defined for column 'word' of type utf8"),
+        (["--agg", "sum:flag"], "sum is not defined for column 'flag' of type bool"),
+        (["--agg", "sum:day"], "sum is not defined for column 'day' of type date32"),
+        (["--keys", "city", "--agg", "count,mean:day"], "mean is not defined for column 'day' of type date32"),
+    ],
+)
+def test_functions_that_a_type_has_not(sales, arguments, named):
+    assert refused(sales, BAD_INPUT, "sales.parquet", *arguments, "-o", "out.csv") == f"garuda: {named}"
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("column", ["wide", "nested"])
+def test_unsupported_types_are_named_when_used(sales, column, suffix):
+    for arguments in (["--keys", column], ["--agg", f"min:{column}"], ["--agg", f"count:{column}"]):
+        sentence = refused(sales, BAD_INPUT, f"sales.{suffix}", *arguments, "-o", "out.parquet")
+        assert f"sales.{suffix}" in sentence and f"{column}: type not supported: " in sentence
+    assert sales.group_by(f"sales.{suffix}", "--keys", "city", "--agg", "count").returncode == 0
+
+
+def test_counting_rows_of_columns_without_a_supported_type(sales):
+    """A count of rows needs some column; without one the file is named."""
+    tables.write(sales.folder / "nested.arrow", pa.table({"nested": pa.array([[1]], pa.list_(pa.int32()))}))
+    assert "nested.arrow has no column" in refused(sales, BAD_INPUT, "nested.arrow", "--agg", "count")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([], "group-by wants --keys, --agg or both"),
+        (["--keys", ""], "group-by wants --keys, --agg or both"),
+        (["--keys", ","], "--keys wants column names"),
+        (["--keys", "city,"], "--keys wants column names"),
+        (["--agg", "median:number"], "aggregate must be one of count, sum, min, max, mean: 'median'"),
+        (["--agg", "SUM:number"], "'SUM'"),
+        (["--agg", ","], "aggregate must be one of count, sum, min, max, mean: ''"),
+        (["--agg", "count,"], "aggregate must be one of count, sum, min, max, mean: ''"),
+        (["--agg", ":number"], "aggregate must be one of count, sum, min, max, mean: ''"),
+        (["--agg", "sum"], "aggregate needs a column: sum"),
+        (["--agg", "sum:"], "aggregate has an empty column: sum:"),
+        (["--agg", "sum:number="], "aggregate has an empty name: sum:number="),
+        (["--agg", "sum:number,sum:number"], "two columns of the result have one name: 'sum_number'"),
+        (["--agg", "min:number=x,max:number=x"], "two columns of the result have one name: 'x'"),
+        (["--keys", "city,city"], "two columns of the result have one name: 'city'"),
+        (["--keys", "city", "--agg", "count=city"], "two columns of the result have one name: 'city'"),
+        (["--keys", "city", "--tuning", "storage=runs"], "storage"),
+        (["--keys", "city", "--tuning", "keys=heap"], "tuning value of keys must be auto, packed, words, rowid: heap"),
+        (["--keys", "city", "--tuning", "spread=2000"], "tuning value of spread must be auto or 1 to 1024: 2000"),
+        (["--keys", "city", "--path", "gpu"], "gpu"),
+        (["--keys", "city", "--count"], "--count"),
+        (["--keys", "city", "-o", "out.txt"], "out.txt"),
+        (["--keys", "city", "--threads", "0"], "--threads"),
+        (["--keys", "city", "--memory-limit", "much"], "--memory-limit"),
+    ],
+)
+def test_wrong_usage(sales, arguments, named):
+    assert named in refused(sales, USAGE, "sales.parquet", *arguments)
+
+
+def test_missing_damaged_and_foreign_files(sales):
+    arguments = ["--keys", "city", "-o", "out.parquet"]
+    for name in ("none.parquet", "none.arrow", "none.csv"):
+        assert refused(sales, BAD_INPUT, name, *arguments) == f"garuda: cannot read {name}: no such file or directory"
+    assert "sales.txt" in refused(sales, USAGE, "sales.txt", *arguments)
+    whole = (sales.folder / "sales.parquet").read_bytes()
+    for content in (b"", whole[: len(whole) // 2], b"city\nOslo\n"):
+        (sales.folder / "bad.parquet").write_bytes(content)
+        assert "bad.parquet" in refused(sales, BAD_INPUT, "bad.parquet", *arguments)
+
+
+def test_outputs_that_cannot_be_written(sales):
+    assert "none/out.csv" in refused(sales, NO_ROOM, "sales.parquet", "--keys", "city", "-o", "none/out.csv")
+    (sales.folder / "folder.csv").mkdir()
+    assert "folder.csv" in refused(sales, NO_ROOM, "sales.parquet", "--keys", "city", "-o", "folder.csv")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = sales.run("group-by", "sales.parquet", "--keys", "city", "--quiet", stdout=full)
+    assert done.returncode == NO_ROOM and "no space left" in done.stderr
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.arrow", "out.csv"])
+def test_full_disk(sales, output):
+    """A limit on the size of files stands for the disk: in both cases write(2) fails in the middle."""
+    words = [os.urandom(8).hex() for _ in range(20_000)]
+    tables.write(sales.folder / "many.arrow", pa.table({"k": words}))
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    assert output in refused(sales, NO_ROOM, "many.arrow", "--keys", "k", "-o", output, preexec_fn=small_files)
+
+
+def test_memory_limits_that_cannot_be_kept(sales, on_lavapipe):
+    arguments = ["sales.parquet", "--keys", "city", "--agg", "sum:number", "-o", "out.parquet"]
+    assert "host memory, over the limit" in refused(sales, NO_ROOM, *arguments, "--memory-limit", "1")
+    graphics = Garuda(sales.folder, on_lavapipe.icd, "graphics")
+    assert "device memory" in refused(graphics, NO_ROOM, *arguments, "--device-memory-limit", "16")
+
+
+def test_no_device_or_path(sales, on_lavapipe):
+    arguments = ["sales.parquet", "--keys", "city", "-o", "out.parquet"]
+    for path in ("graphics", "compute", "cuda"):
+        assert path in refused(sales, NO_DEVICE, *arguments, "--path", path)
+    with_driver = Garuda(sales.folder, on_lavapipe.icd)
+    assert "Voodoo" in refused(with_driver, NO_DEVICE, *arguments, "--device", "Voodoo")
+
+
+def test_keys_that_do_not_pack(on_each: Garuda):
+    """A form of keys that is asked for and cannot hold them is refused, not replaced."""
+    rows = pa.table({"a": pa.array([-(2**63), 2**63 - 1], pa.int64()), "b": pa.array([0, 2**40], pa.int64())})
+    tables.write(on_each.folder / "rows.arrow", rows)
+    arguments = ["rows.arrow", "--keys", "a,b", "--tuning", "keys=packed", "-o", "out.csv"]
+    assert "64 bits" in refused(on_each, USAGE, *arguments)
+
+
+def test_an_existing_output_survives_a_failed_run(sales):
+    (sales.folder / "out.parquet").write_text("precious")
+    refused(sales, BAD_INPUT, "sales.parquet", "--agg", "sum:word", "-o", "out.parquet")
+    assert (sales.folder / "out.parquet").read_text() == "precious"
