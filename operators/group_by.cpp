@@ -82,7 +82,8 @@ void describe_keys(GroupByRequest const& request, partition::EncodedGroupKeys co
   for (std::size_t a = 0; a < keys.attributes.size(); ++a)
     bins += fmt::format("{}{} {}{}", a == 0 ? "" : ", ", request.table.schema()[request.columns.keys[a]].name,
                         keys.attributes[a].nonempty_bins, keys.attributes[a].is_dictionary ? " (dictionary)" : "");
-  plan.details.emplace_back("diversity", fmt::format("non-empty bins of {}: {}", partition::kAttributeBins, bins));
+  plan.details.emplace_back("diversity", fmt::format("non-empty bins of {} in {} rows: {}", partition::kAttributeBins,
+                                                     keys.sampled_rows, bins));
   auto const& hashed = request.table.schema()[request.columns.keys[keys.hash_attribute]].name;
   plan.details.emplace_back("hashing", keys.is_packed ? fmt::format("the whole packed key; most diverse: {}", hashed)
                                                       : fmt::format("{}, the most diverse attribute", hashed));

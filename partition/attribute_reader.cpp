@@ -14,7 +14,7 @@
 namespace garuda::partition {
 namespace {
 
-constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
+constexpr auto kSignBit = integer_code(std::int64_t{0});
 
 /// How the values of a type become codes.
 enum class Coding : std::uint8_t {
@@ -92,7 +92,7 @@ void read_integers(ArrayView const& array, RowBlock const& block, std::int32_t w
   auto const read = [&]<class Signed>(Signed*) {
     using Unsigned = std::make_unsigned_t<Signed>;
     if (is_signed)
-      read_fixed<Signed>(array, block, out, [](Signed value) { return static_cast<std::uint64_t>(value) ^ kSignBit; });
+      read_fixed<Signed>(array, block, out, [](Signed value) { return integer_code(value); });
     else
       read_fixed<Unsigned>(array, block, out, [](Unsigned value) { return std::uint64_t{value}; });
   };
@@ -177,6 +177,30 @@ std::optional<std::uint64_t> AttributeReader::zero_in_place() const noexcept {
   if (coding == Coding::signed_integer) return kSignBit;
   if (coding == Coding::unsigned_integer) return 0;
   return std::nullopt;
+}
+
+std::optional<NativeIntegers> AttributeReader::native_integers(RowBlock const& block) const noexcept {
+  auto const coding = coding_of(field().type);
+  if (coding != Coding::signed_integer && coding != Coding::unsigned_integer) return std::nullopt;
+  auto const& array = table_.batch(block.batch).columns[column_];
+  if (array.validity != nullptr) return std::nullopt;
+  auto const width = byte_width(field().type);
+  return NativeIntegers{static_cast<std::byte const*>(array.values) + (array.offset + block.begin) * width, width,
+                        coding == Coding::signed_integer};
+}
+
+CodeInverse AttributeReader::inverse() const noexcept {
+  auto const& type = field().type;
+  switch (coding_of(type)) {
+    case Coding::signed_integer:
+      return CodeInverse::signed_integer;
+    case Coding::unsigned_integer:
+      return CodeInverse::unsigned_integer;
+    case Coding::floating:
+      return type.id == TypeId::float32 ? CodeInverse::float32 : CodeInverse::float64;
+    default:
+      return CodeInverse::none;
+  }
 }
 
 void AttributeReader::read(RowBlock const& block, AttributeCodes& out) const {

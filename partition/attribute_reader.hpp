@@ -1,9 +1,11 @@
 // Key columns of any type, read as integers of the same order (dictionary codes where the type has no such integers).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "core/wide_integer.hpp"
@@ -34,6 +36,29 @@ struct AttributeCodes {
   UInt128 wide(std::size_t i) const noexcept { return (UInt128{high[i]} << 64) | low[i]; }
 };
 
+/// Integers of `width` bytes without nulls, as they lie in the column; not necessarily aligned.
+struct NativeIntegers {
+  std::byte const* values = nullptr;
+  std::int32_t width = 0;
+  bool is_signed = false;
+};
+
+/// The code of an integer: signed ones, sign-extended, with the sign bit flipped.
+template <class T>
+constexpr std::uint64_t integer_code(T value) noexcept {
+  constexpr std::uint64_t kFlip = std::is_signed_v<T> ? std::uint64_t{1} << 63 : 0;
+  return static_cast<std::uint64_t>(value) ^ kFlip;
+}
+
+/// How the values of a key column are got back from their codes.
+enum class CodeInverse : std::uint8_t {
+  none,  ///< not from the code alone: dictionaries, and the types that are only compared
+  signed_integer,
+  unsigned_integer,
+  float32,
+  float64,
+};
+
 /// One key column. Safe to use from several threads.
 class AttributeReader {
  public:
@@ -50,6 +75,11 @@ class AttributeReader {
   /// Reads the codes of a block into `out`. Two rows have equal codes, and are equally valid, exactly when their keys
   /// are equal.
   void read(RowBlock const& block, AttributeCodes& out) const;
+
+  /// The values of a block as they lie in the column; nullopt when they are no integers, or may be null.
+  std::optional<NativeIntegers> native_integers(RowBlock const& block) const noexcept;
+
+  CodeInverse inverse() const noexcept;
 
   /// Code of the value 0 of an integer type that can be read in place as words; nullopt for others.
   std::optional<std::uint64_t> zero_in_place() const noexcept;

@@ -3,162 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <cmath>
 #include <limits>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
 
 #include "core/wide_integer.hpp"
 #include "partition/attribute_reader.hpp"
-#include "partition/mix.hpp"
+#include "partition/code_range.hpp"
+#include "partition/key_sample.hpp"
 #include "partition/parallel_blocks.hpp"
 
 namespace garuda::partition {
 namespace {
-
-/// Hash of a null attribute; the choice is free, a clash with a value only blurs the histograms.
-constexpr std::uint64_t kNullHash = 0x6A09'E667'F3BC'C908;
-
-/// Which of `2^bits` bins have been hit. Thread-safe.
-class Bins {
- public:
-  explicit Bins(std::uint32_t bins)
-      : shift_(64 - static_cast<std::uint32_t>(std::countr_zero(bins))), words_(bins / 64) {}
-
-  void hit(std::uint64_t hash) noexcept {
-    auto const bin = hash >> shift_;
-    auto const bit = std::uint64_t{1} << (bin % 64);
-    auto& word = words_[bin / 64];
-    if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
-  }
-
-  std::uint32_t count() const noexcept {
-    std::uint32_t total = 0;
-    for (auto const& word : words_) total += static_cast<std::uint32_t>(std::popcount(word.load()));
-    return total;
-  }
-
- private:
-  std::uint32_t shift_;
-  std::vector<std::atomic<std::uint64_t>> words_;
-};
-
-/// Range of the codes of one attribute.
-struct CodeRange {
-  bool has_values = false;
-  bool has_nulls = false;
-  UInt128 min = 0;
-  UInt128 max = 0;
-  std::uint64_t sample = 0;   ///< low word of any code
-  std::uint64_t varying = 0;  ///< bits in which low words differ from `sample`
-
-  void add(UInt128 code) noexcept {
-    if (!has_values) sample = static_cast<std::uint64_t>(code);
-    min = has_values ? std::min(min, code) : code;
-    max = has_values ? std::max(max, code) : code;
-    varying |= static_cast<std::uint64_t>(code) ^ sample;
-    has_values = true;
-  }
-
-  void add(CodeRange const& other) noexcept {
-    has_nulls = has_nulls || other.has_nulls;
-    if (!other.has_values) return;
-    add(other.min);
-    add(other.max);
-    varying |= other.varying | (other.sample ^ sample);
-  }
-
-  /// Values that the attribute can take, null among them; at least 1.
-  UInt128 span() const noexcept { return has_values ? max - min + 1 : 0; }  // 0 also when it is 2^128
-  bool exceeds_64_bits() const noexcept { return has_values && max - min > std::numeric_limits<std::uint64_t>::max(); }
-  UInt128 cardinality() const noexcept { return std::max<UInt128>(span() + (has_nulls ? 1 : 0), 1); }
-};
-
-void scan_codes(AttributeCodes const& codes, bool wide, CodeRange& range) {
-  auto min = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t max = 0;
-  for (std::size_t i = 0; i < codes.low.size(); ++i) {
-    if (codes.valid[i] == 0) {
-      range.has_nulls = true;
-      continue;
-    }
-    if (wide) {
-      range.add(codes.wide(i));
-      continue;
-    }
-    if (!range.has_values) range.sample = codes.low[i];
-    range.has_values = true;
-    min = std::min(min, codes.low[i]);
-    max = std::max(max, codes.low[i]);
-    range.varying |= codes.low[i] ^ range.sample;
-  }
-  if (wide || !range.has_values) return;
-  range.min = min;
-  range.max = max;
-}
-
-/// A first pass over all keys: the range and the diversity of every attribute, and of whole keys.
-struct KeyScan {
-  std::vector<CodeRange> ranges;
-  std::vector<std::uint32_t> nonempty_bins;  ///< an attribute
-  std::uint32_t nonempty_key_bins = 0;
-};
-
-class KeyScanner {
- public:
-  KeyScanner(std::vector<AttributeReader> const& readers, std::vector<RowBlock> const& blocks)
-      : readers_(readers), blocks_(blocks), ranges_(readers.size()), key_bins_(kKeyBins) {
-    for (std::size_t a = 0; a < readers.size(); ++a) bins_.push_back(std::make_unique<Bins>(kAttributeBins));
-  }
-
-  Result<KeyScan> run(Control const& control) {
-    GARUDA_TRY(for_each_block(blocks_.size(), &control, [&](std::size_t b) { scan_block(blocks_[b]); }));
-    KeyScan scan;
-    scan.ranges = std::move(ranges_);
-    for (auto const& bins : bins_) scan.nonempty_bins.push_back(bins->count());
-    scan.nonempty_key_bins = key_bins_.count();
-    return scan;
-  }
-
- private:
-  void scan_block(RowBlock const& block) {
-    AttributeCodes codes;
-    std::vector<std::uint64_t> hashes(static_cast<std::size_t>(block.length));
-    std::vector<CodeRange> ranges(readers_.size());
-    for (std::size_t a = 0; a < readers_.size(); ++a) {
-      readers_[a].read(block, codes);
-      scan_codes(codes, readers_[a].is_wide(), ranges[a]);
-      for (std::size_t i = 0; i < hashes.size(); ++i) {
-        auto hash = codes.valid[i] == 0 ? kNullHash : mix(codes.low[i]);
-        if (readers_[a].is_wide()) hash = mix(hash ^ codes.high[i]);
-        bins_[a]->hit(hash);
-        hashes[i] = mix(hashes[i] + hash);
-      }
-    }
-    for (auto const hash : hashes) key_bins_.hit(hash);
-    std::lock_guard const lock(mutex_);
-    for (std::size_t a = 0; a < ranges.size(); ++a) ranges_[a].add(ranges[a]);
-  }
-
-  std::vector<AttributeReader> const& readers_;
-  std::vector<RowBlock> const& blocks_;
-  std::mutex mutex_;
-  std::vector<CodeRange> ranges_;
-  std::vector<std::unique_ptr<Bins>> bins_;
-  Bins key_bins_;
-};
-
-/// Number of distinct keys that leave `nonempty` of kKeyBins bins non-empty (linear counting: Whang et al. 1990).
-std::uint64_t estimate_groups(std::uint32_t nonempty, std::uint64_t num_rows) {
-  if (nonempty == kKeyBins) return num_rows;
-  auto const empty_share = 1.0 - static_cast<double>(nonempty) / kKeyBins;
-  auto const estimate = std::llround(-static_cast<double>(kKeyBins) * std::log(empty_share));
-  return std::min(num_rows, std::max<std::uint64_t>(static_cast<std::uint64_t>(estimate), nonempty));
-}
 
 /// Bits of the product of all attributes' cardinalities less one; when it exceeds 64 bits, what single attributes take.
 std::uint32_t packed_bits(std::vector<CodeRange> const& ranges) {
@@ -200,6 +58,20 @@ struct PackedRange {
     max = std::max(max, word);
     varying |= word ^ sample;
   }
+  /// Three reductions over plain loads, so that compilers vectorise them.
+  template <class Word>
+  void add(Word const* words, std::size_t count) noexcept {
+    if (count == 0) return;
+    auto least = words[0];
+    auto largest = words[0];
+    Word differing = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      least = std::min(least, words[i]);
+      largest = std::max(largest, words[i]);
+      differing |= words[i] ^ words[0];
+    }
+    add(PackedRange{least, largest, words[0], differing, true});
+  }
   void add(PackedRange const& other) noexcept {
     if (!other.has_words) return;
     add(other.min);
@@ -218,9 +90,10 @@ class GroupKeyEncoder {
       GARUDA_TRY_ASSIGN(auto reader, AttributeReader::create(table_, column, control_));
       readers_.push_back(std::move(reader));
     }
-    KeyScanner scanner(readers_, blocks_);
-    GARUDA_TRY_ASSIGN(scan_, scanner.run(control_));
-    describe();
+    GARUDA_TRY(scan_ranges());
+    GARUDA_TRY_ASSIGN(auto const sample,
+                      sample_keys(readers_, blocks_, static_cast<std::uint64_t>(table_.num_rows()), control_));
+    describe(sample);
     auto const fits = keys_.packed_bits <= 64;
     if (form == KeyForm::packed && !fits)
       return fail(ErrorCode::usage,
@@ -235,27 +108,42 @@ class GroupKeyEncoder {
   }
 
  private:
-  void describe() {
+  Result<void> scan_ranges() {
+    ranges_.resize(readers_.size());
+    std::mutex mutex;
+    return for_each_block(blocks_.size(), &control_, [&](std::size_t b) {
+      AttributeCodes scratch;
+      std::vector<CodeRange> ranges;
+      for (auto const& reader : readers_) ranges.push_back(scan_range(reader, blocks_[b], scratch));
+      std::lock_guard const lock(mutex);
+      for (std::size_t a = 0; a < ranges.size(); ++a) ranges_[a].add(ranges[a]);
+    });
+  }
+
+  void describe(KeySample const& sample) {
     keys_.num_rows = static_cast<std::uint64_t>(table_.num_rows());
-    keys_.packed_bits = packed_bits(scan_.ranges);
-    keys_.estimated_groups = estimate_groups(scan_.nonempty_key_bins, keys_.num_rows);
+    keys_.packed_bits = packed_bits(ranges_);
+    keys_.sampled_rows = sample.rows;
+    keys_.estimated_groups = sample.estimated_groups;
     for (std::size_t a = 0; a < readers_.size(); ++a) {
-      auto const& range = scan_.ranges[a];
+      auto const& range = ranges_[a];
       GroupAttribute attribute;
       attribute.has_nulls = range.has_nulls;
       attribute.is_dictionary = readers_[a].is_dictionary();
       attribute.range = range.exceeds_64_bits() ? 0 : static_cast<std::uint64_t>(range.span());
-      attribute.nonempty_bins = scan_.nonempty_bins[a];
-      if (attribute.nonempty_bins > scan_.nonempty_bins[keys_.hash_attribute]) keys_.hash_attribute = a;
+      attribute.smallest = range.exceeds_64_bits() ? 0 : static_cast<std::uint64_t>(range.min);
+      attribute.inverse = readers_[a].inverse();
+      attribute.nonempty_bins = sample.nonempty_bins[a];
+      if (attribute.nonempty_bins > sample.nonempty_bins[keys_.hash_attribute]) keys_.hash_attribute = a;
       keys_.attributes.push_back(attribute);
     }
   }
 
   /// The array that holds the only attribute as words of `word_bytes` bytes, without nulls or negative values.
   void const* words_in_place(std::uint32_t word_bytes) const {
-    if (readers_.size() != 1 || keys_.num_rows == 0 || scan_.ranges[0].has_nulls) return nullptr;
+    if (readers_.size() != 1 || keys_.num_rows == 0 || ranges_[0].has_nulls) return nullptr;
     auto const zero = readers_[0].zero_in_place();
-    if (!zero || scan_.ranges[0].min < *zero) return nullptr;
+    if (!zero || ranges_[0].min < *zero) return nullptr;
     if (static_cast<std::uint32_t>(byte_width(readers_[0].field().type)) != word_bytes) return nullptr;
     if (blocks_.front().batch != blocks_.back().batch) return nullptr;
     auto const& array = table_.batch(blocks_.front().batch).columns[columns_[0]];
@@ -270,7 +158,7 @@ class GroupKeyEncoder {
     packed.table_rows = keys_.num_rows;
     packed.words = words_in_place(packed.key_bits / 8);
     if (packed.words != nullptr) {
-      auto const& range = scan_.ranges[0];
+      auto const& range = ranges_[0];
       auto const zero = *readers_[0].zero_in_place();
       set_range({static_cast<std::uint64_t>(range.min) - zero, static_cast<std::uint64_t>(range.max) - zero, 0,
                  range.varying, true});
@@ -300,36 +188,26 @@ class GroupKeyEncoder {
   }
 
   PackedRange pack_block(RowBlock const& block) {
-    AttributeCodes codes;
-    std::vector<std::uint64_t> words(static_cast<std::size_t>(block.length));
-    for (std::size_t a = 0; a < readers_.size(); ++a) {
-      auto const& range = scan_.ranges[a];
-      readers_[a].read(block, codes);
-      // Modulo 2^64: a cardinality of 2^64 has only factors of 1 beside it.
-      auto const cardinality = static_cast<std::uint64_t>(range.cardinality());
-      for (std::size_t i = 0; i < words.size(); ++i) words[i] = words[i] * cardinality + code_of(codes, range, i);
-    }
-    PackedRange packed;
-    for (auto const word : words) packed.add(word);
-    if (keys_.packed.key_bits == 32)
-      std::copy(words.begin(), words.end(), keys_.packed.owned_words.as<std::uint32_t>() + block.first_row);
-    else
-      std::copy(words.begin(), words.end(), keys_.packed.owned_words.as<std::uint64_t>() + block.first_row);
-    return packed;
+    return keys_.packed.key_bits == 32 ? pack_block(block, keys_.packed.owned_words.as<std::uint32_t>())
+                                       : pack_block(block, keys_.packed.owned_words.as<std::uint64_t>());
   }
 
-  /// Position of a code of at most 64 bits in its attribute's range, null first.
-  static std::uint64_t code_of(AttributeCodes const& codes, CodeRange const& range, std::size_t i) {
-    if (codes.valid[i] == 0) return 0;
-    auto const offset = codes.low[i] - static_cast<std::uint64_t>(range.min);
-    return offset + (range.has_nulls ? 1 : 0);
+  template <class Word>
+  PackedRange pack_block(RowBlock const& block, Word* all_words) {
+    auto* const words = all_words + block.first_row;
+    AttributeCodes scratch;
+    for (std::size_t a = 0; a < readers_.size(); ++a)
+      pack_attribute(readers_[a], ranges_[a], block, a == 0, scratch, words);
+    PackedRange packed;
+    packed.add(words, static_cast<std::size_t>(block.length));
+    return packed;
   }
 
   Result<void> write_words() {
     std::uint32_t nullable = 0;
     std::uint32_t next = 0;
     for (std::size_t a = 0; a < readers_.size(); ++a) {
-      auto const& range = scan_.ranges[a];
+      auto const& range = ranges_[a];
       auto const last = range.max - range.min;
       auto& attribute = keys_.attributes[a];
       attribute.first_word = next;
@@ -355,7 +233,7 @@ class GroupKeyEncoder {
     for (std::size_t w = first_null_word; w < keys_.words.size(); ++w) std::fill_n(word(w, block), rows, 0U);
     std::uint32_t nullable = 0;
     for (std::size_t a = 0; a < readers_.size(); ++a) {
-      auto const& range = scan_.ranges[a];
+      auto const& range = ranges_[a];
       auto const& attribute = keys_.attributes[a];
       readers_[a].read(block, codes);
       for (std::size_t i = 0; i < rows; ++i) {
@@ -378,7 +256,7 @@ class GroupKeyEncoder {
   Control const& control_;
   std::vector<RowBlock> blocks_;
   std::vector<AttributeReader> readers_;
-  KeyScan scan_;
+  std::vector<CodeRange> ranges_;
   EncodedGroupKeys keys_;
 };
 

@@ -10,20 +10,20 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
+#include "partition/attribute_reader.hpp"
 #include "partition/key_encoding.hpp"
+#include "partition/key_sample.hpp"
 
 namespace garuda::partition {
-
-/// Bins of the histograms that tell how diverse an attribute is (GARUDA §4.2.2), and of the one over whole keys.
-inline constexpr std::uint32_t kAttributeBins = std::uint32_t{1} << 16;
-inline constexpr std::uint32_t kKeyBins = std::uint32_t{1} << 20;
 
 /// One key column, encoded.
 struct GroupAttribute {
   bool has_nulls = false;
-  bool is_dictionary = false;       ///< encoded through an exact dictionary
-  std::uint64_t range = 0;          ///< largest - smallest code + 1; 0: 2^64 or more
-  std::uint32_t nonempty_bins = 0;  ///< of kAttributeBins
+  bool is_dictionary = false;  ///< encoded through an exact dictionary
+  std::uint64_t range = 0;     ///< largest - smallest code + 1; 0: 2^64 or more
+  std::uint64_t smallest = 0;  ///< code; where `range` is not 0
+  CodeInverse inverse = CodeInverse::none;
+  std::uint32_t nonempty_bins = 0;  ///< of kAttributeBins, in the sampled rows
   std::uint32_t first_word = 0;     ///< words form: of its words
   std::uint32_t num_words = 0;      ///< words form: 1, 2 or 4
 };
@@ -38,7 +38,8 @@ struct EncodedGroupKeys {
   std::vector<GroupAttribute> attributes;
   std::size_t hash_attribute = 0;      ///< the most diverse one, the first of several
   std::uint32_t packed_bits = 0;       ///< bits that all attributes take in one word; over 64: they do not fit
-  std::uint64_t estimated_groups = 0;  ///< from the non-empty bins of whole keys, at most num_rows
+  std::uint64_t sampled_rows = 0;      ///< rows that the next, and the non-empty bins, were found from
+  std::uint64_t estimated_groups = 0;  ///< at most num_rows; see sample_keys
 
   std::span<std::uint32_t const> word(std::size_t i) const noexcept { return {words[i].as<std::uint32_t>(), num_rows}; }
   /// Host memory held, in bytes.

@@ -1,0 +1,31 @@
+// What a sample of rows tells of group-by keys: how diverse each attribute is, and about how many groups there are.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "partition/attribute_reader.hpp"
+
+namespace garuda::partition {
+
+/// Bins of the histograms that tell how diverse an attribute is (GARUDA §4.2.2).
+inline constexpr std::uint32_t kAttributeBins = std::uint32_t{1} << 16;
+/// Most rows that are looked at.
+inline constexpr std::uint64_t kSampledRows = std::uint64_t{1} << 17;
+
+struct KeySample {
+  std::uint64_t rows = 0;                    ///< in the sample
+  std::vector<std::uint32_t> nonempty_bins;  ///< an attribute: of kAttributeBins
+  std::uint64_t estimated_groups = 0;        ///< of the whole table: exact when all rows are in the sample
+};
+
+/// Samples short runs of rows, evenly spread, or all rows when there are at most kSampledRows. On the calling thread.
+/// Groups beyond those in the sample are estimated from how many groups were seen once and how many twice, never more
+/// than the rows (Chao 1984: a lower bound for skewed keys, close for evenly drawn ones).
+/// Errors: out_of_memory, cancelled.
+Result<KeySample> sample_keys(std::vector<AttributeReader> const& readers, std::vector<RowBlock> const& blocks,
+                              std::uint64_t num_rows, Control const& control);
+
+}  // namespace garuda::partition
