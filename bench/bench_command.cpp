@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/export_tables.hpp"
 #include "bench/group_by_bench.hpp"
 #include "bench/join_bench.hpp"
 #include "bench/points_bench.hpp"
@@ -45,6 +46,7 @@ struct JoinArguments {
   std::uint32_t payload_left = 1;
   std::uint32_t payload_right = 1;
   std::string key_type = "i32";
+  std::string payload_type;
   std::string distribution = "dense";
   double match_ratio = 1;
   std::string multiplicity = "1";
@@ -52,6 +54,7 @@ struct JoinArguments {
   std::string device;
   std::string tuning;
   std::string mode = "end-to-end";
+  std::string export_folder;
   std::uint32_t threads = 0;
   std::uint32_t repeat = 7;
   std::uint64_t seed = 1;
@@ -70,6 +73,7 @@ struct GroupByArguments {
   std::string device;
   std::string tuning;
   std::string mode = "end-to-end";
+  std::string export_folder;
   std::uint32_t threads = 0;
   std::uint32_t repeat = 7;
   std::uint64_t seed = 1;
@@ -118,6 +122,9 @@ Result<JoinBenchRequest> to_request(JoinArguments const& arguments) {
   workload.payload_left = arguments.payload_left;
   workload.payload_right = arguments.payload_right;
   GARUDA_TRY_ASSIGN(workload.key_type, parse_key_type(arguments.key_type));
+  if (!arguments.payload_type.empty()) {
+    GARUDA_TRY_ASSIGN(workload.payload_type, parse_key_type(arguments.payload_type));
+  }
   GARUDA_TRY_ASSIGN(workload.distribution, parse_key_distribution(arguments.distribution));
   workload.match_ratio = arguments.match_ratio;
   GARUDA_TRY_ASSIGN(workload.multiplicity, parse_row_count(arguments.multiplicity));
@@ -157,6 +164,12 @@ Result<GroupByBenchRequest> to_request(GroupByArguments const& arguments) {
   return request;
 }
 
+Result<void> export_as(std::string const& folder, std::string const& name, Table const& table) {
+  GARUDA_TRY_ASSIGN(auto const path, export_table(folder, name, table));
+  fmt::print("{}\n", path.string());
+  return {};
+}
+
 void print(GroupByOutcome const& outcome, bool json) {
   if (json) {
     fmt::print("{}\n", to_json_line(outcome.record));
@@ -176,6 +189,10 @@ void print(GroupByOutcome const& outcome, bool json) {
 
 Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> const* cancelled) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
+  if (!arguments.export_folder.empty()) {
+    GARUDA_TRY_ASSIGN(auto const table, generate_group_table(request.workload));
+    return export_as(arguments.export_folder, "table", table);
+  }
   request.cancelled = cancelled;
   GARUDA_TRY_ASSIGN(auto const outcomes, run_group_by_bench(request));
   for (auto const& outcome : outcomes) print(outcome, arguments.json);
@@ -200,6 +217,11 @@ void print(JoinOutcome const& outcome, bool json) {
 
 Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* cancelled) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
+  if (!arguments.export_folder.empty()) {
+    GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
+    GARUDA_TRY(export_as(arguments.export_folder, "left", tables.left));
+    return export_as(arguments.export_folder, "right", tables.right);
+  }
   request.cancelled = cancelled;
   GARUDA_TRY_ASSIGN(auto const outcomes, run_join_bench(request));
   for (auto const& outcome : outcomes) print(outcome, arguments.json);
@@ -249,7 +271,8 @@ void add_join(CLI::App& bench, std::function<int()>& selected, std::atomic<bool>
   command->add_option("--rows-right", arguments->rows_right, "Rows of the side that draws from its keys")->required();
   command->add_option("--payload-left", arguments->payload_left, "Columns beside the key")->capture_default_str();
   command->add_option("--payload-right", arguments->payload_right, "Columns beside the key")->capture_default_str();
-  command->add_option("--key-type", arguments->key_type, "i32 or i64, payloads alike")->capture_default_str();
+  command->add_option("--key-type", arguments->key_type, "i32 or i64")->capture_default_str();
+  command->add_option("--payload-type", arguments->payload_type, "i32 or i64 (default: as the key)");
   command->add_option("--distribution", arguments->distribution, "dense, uniform or zipf:Z")->capture_default_str();
   command->add_option("--match-ratio", arguments->match_ratio, "Share of right rows with a left key, 0 to 1")
       ->capture_default_str();
@@ -263,6 +286,8 @@ void add_join(CLI::App& bench, std::function<int()>& selected, std::atomic<bool>
   command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of the generated tables")->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");
+  command->add_option("--export", arguments->export_folder,
+                      "Only write the tables, as Arrow IPC files, to this folder");
   command->add_flag("--json", arguments->json, "One JSON object a path, a line each");
   command->callback([=, &selected] { selected = [=] { return report(run_join(*arguments, cancelled)); }; });
 }
@@ -302,6 +327,8 @@ void add_group_by(CLI::App& bench, std::function<int()>& selected, std::atomic<b
   command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of the generated table")->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time one bare additive draw a row, at its group's pixel");
+  command->add_option("--export", arguments->export_folder,
+                      "Only write the tables, as Arrow IPC files, to this folder");
   command->add_flag("--json", arguments->json, "One JSON object a path, a line each");
   command->callback([=, &selected] { selected = [=] { return report(run_group_by(*arguments, cancelled)); }; });
 }

@@ -34,6 +34,12 @@ Result<void> add_payload(TableBuilder& builder, char prefix, std::uint32_t num_c
   return {};
 }
 
+Result<void> add_payload(TableBuilder& builder, KeyType type, char prefix, std::uint32_t num_columns,
+                         std::uint64_t seed) {
+  return type == KeyType::i32 ? add_payload<std::int32_t>(builder, prefix, num_columns, seed)
+                              : add_payload<std::int64_t>(builder, prefix, num_columns, seed);
+}
+
 // Maps key indices 0…d-1 (on the left side) and d…2d-1 (nowhere on it) to key values.
 template <class T>
 class KeyValues {
@@ -103,15 +109,18 @@ class RightKeys {
 template <class T>
 Result<JoinTables> generate(JoinWorkload const& workload, std::uint64_t num_keys) {
   KeyValues<T> const key_values(workload.distribution, workload.seed);
+  auto const payload_type = workload.payload_type.value_or(workload.key_type);
   Permutation const left_order(workload.rows_left, seed_for(workload.seed, Purpose::left_order));
   TableBuilder left(workload.rows_left);
   GARUDA_TRY(left.add_column<T>("key", [&](std::uint64_t row) { return key_values(left_order(row) % num_keys); }));
-  GARUDA_TRY(add_payload<T>(left, 'l', workload.payload_left, seed_for(workload.seed, Purpose::left_payload)));
+  GARUDA_TRY(
+      add_payload(left, payload_type, 'l', workload.payload_left, seed_for(workload.seed, Purpose::left_payload)));
 
   RightKeys const right_keys(workload, num_keys);
   TableBuilder right(workload.rows_right);
   GARUDA_TRY(right.add_column<T>("key", [&](std::uint64_t row) { return key_values(right_keys(row)); }));
-  GARUDA_TRY(add_payload<T>(right, 'r', workload.payload_right, seed_for(workload.seed, Purpose::right_payload)));
+  GARUDA_TRY(
+      add_payload(right, payload_type, 'r', workload.payload_right, seed_for(workload.seed, Purpose::right_payload)));
   return JoinTables{left.finish(), right.finish()};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,9 +38,10 @@ std::string_view to_string(KeyType type) noexcept;
 struct JoinWorkload {
   std::uint64_t rows_left = 0;
   std::uint64_t rows_right = 0;
-  std::uint32_t payload_left = 1;   ///< columns l0, l1, … beside the key, of the key's type, random bits
+  std::uint32_t payload_left = 1;   ///< columns l0, l1, … beside the key, random bits
   std::uint32_t payload_right = 1;  ///< columns r0, r1, …
   KeyType key_type = KeyType::i32;
+  std::optional<KeyType> payload_type;  ///< nullopt: the key's
   KeyDistribution distribution;
   double match_ratio = 1;
   std::uint64_t multiplicity = 1;

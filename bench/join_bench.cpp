@@ -68,7 +68,9 @@ Result<void> check(JoinBenchRequest const& request) {
 // Inputs, the sorted left side, the result, and for results compared row by row both sides once more while they are
 // sorted. Checked first because an operating system that runs out ends the process instead of saying so.
 Result<void> check_memory(JoinWorkload const& workload) {
-  auto const value_bytes = workload.key_type == KeyType::i32 ? 4.0 : 8.0;
+  auto const is_narrow =
+      workload.key_type == KeyType::i32 && workload.payload_type.value_or(KeyType::i32) == KeyType::i32;
+  auto const value_bytes = is_narrow ? 4.0 : 8.0;
   auto const left_columns = 1.0 + workload.payload_left;
   auto const right_columns = 1.0 + workload.payload_right;
   auto const rows_out = static_cast<double>(max_result_rows(workload));

@@ -25,6 +25,8 @@ endforeach()
 set(garuda_package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/garuda)
 install(TARGETS garuda_api ${garuda_exported} EXPORT garuda-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(TARGETS garuda_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+        NAMELINK_COMPONENT development)
 install(EXPORT garuda-targets NAMESPACE garuda:: DESTINATION ${garuda_package_directory} COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/garuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 

@@ -7,7 +7,9 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
@@ -67,23 +69,20 @@ int translated(char** error, Call call) {
   }
 }
 
-/// A join's result together with the tables it reads.
-class OwningJoin final : public garuda::BatchStream {
+/// A result together with the tables it reads.
+class OwningResult final : public garuda::BatchStream {
  public:
-  OwningJoin(garuda::Table left, garuda::Table right) : left_(std::move(left)), right_(std::move(right)) {}
+  explicit OwningResult(std::vector<garuda::Table> tables) : tables_(std::move(tables)) {}
 
-  Result<void> start(garuda::Engine& engine, garuda::JoinSpec const& spec, garuda::JoinOptions const& options) {
-    GARUDA_TRY_ASSIGN(result_, engine.join(left_.view(), right_.view(), spec, options));
-    return {};
-  }
+  garuda::TableView table(std::size_t position) const { return tables_[position].view(); }
+  void hold(std::unique_ptr<garuda::QueryResult> result) { result_ = std::move(result); }
 
   garuda::Schema const& schema() const noexcept override { return result_->schema(); }
   Result<std::optional<garuda::Batch>> next() override { return result_->next(); }
 
  private:
-  garuda::Table left_;
-  garuda::Table right_;
-  std::unique_ptr<garuda::JoinResult> result_;  // last: views the tables
+  std::vector<garuda::Table> tables_;
+  std::unique_ptr<garuda::QueryResult> result_;  // last: views the tables
 };
 
 struct Inputs {
@@ -123,19 +122,48 @@ Result<garuda::JoinSpec> spec_of(garuda_join_options const& options) {
   return spec;
 }
 
+template <class Options>
+Result<void> check_size(Options const& options, std::string_view name) {
+  if (options.size == sizeof(Options)) return {};
+  return garuda::fail(ErrorCode::usage,
+                      fmt::format("size of the {} options must be {}: {}", name, sizeof(Options), options.size));
+}
+
+/// The members that the options of all operators have.
+template <class Options>
+Result<void> set_run_options(Options const& options, garuda::RunOptions& run) {
+  GARUDA_TRY_ASSIGN(run.path, garuda::parse_path(options.path == nullptr ? "auto" : options.path));
+  if (options.device != nullptr) run.device = options.device;
+  run.memory_limit_bytes = options.memory_limit_bytes;
+  run.device_memory_limit_bytes = options.device_memory_limit_bytes;
+  run.threads = options.threads;
+  if (options.cancellation != nullptr) run.control.cancelled = &options.cancellation->cancelled;
+  return {};
+}
+
 Result<garuda::JoinOptions> options_of(garuda_join_options const& options) {
   garuda::JoinOptions result;
-  GARUDA_TRY_ASSIGN(result.path, garuda::parse_path(options.path == nullptr ? "auto" : options.path));
+  GARUDA_TRY(set_run_options(options, result));
   GARUDA_TRY_ASSIGN(result.tuning, garuda::parse_join_tuning(options.tuning == nullptr ? "" : options.tuning));
-  if (options.device != nullptr) result.device = options.device;
-  result.memory_limit_bytes = options.memory_limit_bytes;
-  result.device_memory_limit_bytes = options.device_memory_limit_bytes;
-  result.threads = options.threads;
-  if (options.cancellation != nullptr) result.control.cancelled = &options.cancellation->cancelled;
   return result;
 }
 
-/// What both entry points check and read before they differ.
+Result<garuda::GroupByOptions> options_of(garuda_group_by_options const& options) {
+  garuda::GroupByOptions result;
+  GARUDA_TRY(set_run_options(options, result));
+  GARUDA_TRY_ASSIGN(result.tuning, garuda::parse_group_by_tuning(options.tuning == nullptr ? "" : options.tuning));
+  return result;
+}
+
+Result<garuda::GroupBySpec> spec_of(garuda_group_by_options const& options) {
+  garuda::GroupBySpec spec;
+  for (std::size_t i = 0; i < options.num_keys; ++i) spec.keys.emplace_back(options.keys[i]);
+  GARUDA_TRY_ASSIGN(spec.aggregates, garuda::parse_aggregates(options.aggregates == nullptr ? "" : options.aggregates));
+  spec.ordered = options.ordered != 0;
+  return spec;
+}
+
+/// What both joins check and read before they differ.
 template <class Run>
 int with_inputs(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream* right,
                 garuda_join_options const* options, char** error, Run run) {
@@ -143,9 +171,7 @@ int with_inputs(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream*
     GARUDA_EXPECTS(left != nullptr && right != nullptr);
     GARUDA_TRY_ASSIGN(auto inputs, read_inputs(left, right));
     GARUDA_EXPECTS(engine != nullptr && options != nullptr);
-    if (options->size != sizeof(garuda_join_options))
-      return garuda::fail(ErrorCode::usage, fmt::format("size of the join options must be {}: {}",
-                                                        sizeof(garuda_join_options), options->size));
+    GARUDA_TRY(check_size(*options, "join"));
     GARUDA_TRY_ASSIGN(auto const spec, spec_of(*options));
     GARUDA_TRY_ASSIGN(auto const join_options, options_of(*options));
     return run(std::move(inputs), spec, join_options);
@@ -178,9 +204,13 @@ int garuda_join(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream*
   return with_inputs(engine, left, right, options, error,
                      [&](Inputs inputs, garuda::JoinSpec const& spec, garuda::JoinOptions const& how) -> Result<void> {
                        GARUDA_EXPECTS(out != nullptr);
-                       auto join = std::make_unique<OwningJoin>(std::move(inputs.left), std::move(inputs.right));
-                       GARUDA_TRY(join->start(engine->engine, spec, how));
-                       garuda::export_arrow(std::move(join), out);
+                       std::vector<garuda::Table> tables;
+                       tables.push_back(std::move(inputs.left));
+                       tables.push_back(std::move(inputs.right));
+                       auto result = std::make_unique<OwningResult>(std::move(tables));
+                       GARUDA_TRY_ASSIGN(auto join, engine->engine.join(result->table(0), result->table(1), spec, how));
+                       result->hold(std::move(join));
+                       garuda::export_arrow(std::move(result), out);
                        return {};
                      });
 }
@@ -195,6 +225,27 @@ int garuda_join_count(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayS
                        *rows = counted.rows;
                        return {};
                      });
+}
+
+int garuda_group_by(garuda_engine* engine, ArrowArrayStream* table, garuda_group_by_options const* options,
+                    ArrowArrayStream* out, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(table != nullptr);
+    auto input = garuda::import_arrow(table);
+    if (!input) return tl::unexpected(std::move(input).error().wrap("the table cannot be read"));
+    GARUDA_EXPECTS(engine != nullptr && options != nullptr && out != nullptr);
+    GARUDA_TRY(check_size(*options, "group-by"));
+    GARUDA_EXPECTS(options->num_keys == 0 || options->keys != nullptr);
+    GARUDA_TRY_ASSIGN(auto const spec, spec_of(*options));
+    GARUDA_TRY_ASSIGN(auto const how, options_of(*options));
+    std::vector<garuda::Table> tables;
+    tables.push_back(*std::move(input));
+    auto result = std::make_unique<OwningResult>(std::move(tables));
+    GARUDA_TRY_ASSIGN(auto groups, engine->engine.group_by(result->table(0), spec, how));
+    result->hold(std::move(groups));
+    garuda::export_arrow(std::move(result), out);
+    return {};
+  });
 }
 
 void garuda_string_free(char* text) { std::free(text); }

@@ -13,6 +13,10 @@
 extern "C" {
 #endif
 
+#ifdef __GNUC__
+#pragma GCC visibility push(default) /* what the shared library shows */
+#endif
+
 struct ArrowArrayStream; /* the Arrow C stream interface */
 
 enum garuda_code {
@@ -50,6 +54,21 @@ struct garuda_join_options {
   garuda_cancellation const* cancellation; /* outlives the stream; null: none */
 };
 
+struct garuda_group_by_options {
+  size_t size;
+  char const* const* keys;           /* columns; none: all rows are one group */
+  size_t num_keys;
+  char const* aggregates;            /* "FN[:COLUMN][=NAME],…", FN: count, sum, min, max, mean; null: the distinct keys */
+  int ordered;                       /* not 0: groups in the order of their first rows */
+  char const* path;                  /* from here on as in garuda_join_options */
+  char const* device;
+  char const* tuning;
+  uint64_t memory_limit_bytes;
+  uint64_t device_memory_limit_bytes;
+  uint32_t threads;
+  garuda_cancellation const* cancellation;
+};
+
 /* Null when memory is exhausted. */
 garuda_cancellation* garuda_cancellation_create(void);
 /* From any thread. */
@@ -72,8 +91,16 @@ int garuda_join(garuda_engine* engine, struct ArrowArrayStream* left, struct Arr
 int garuda_join_count(garuda_engine* engine, struct ArrowArrayStream* left, struct ArrowArrayStream* right,
                       struct garuda_join_options const* options, uint64_t* rows, char** error);
 
+/* Groups a stream, which is treated as those of garuda_join are. Columns of the result: the keys, then the aggregates. */
+int garuda_group_by(garuda_engine* engine, struct ArrowArrayStream* table, struct garuda_group_by_options const* options,
+                    struct ArrowArrayStream* out, char** error);
+
 /* Null is allowed. */
 void garuda_string_free(char* text);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

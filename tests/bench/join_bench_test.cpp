@@ -19,7 +19,7 @@ JoinBenchRequest small_request() {
 TEST(JoinBench, VerifiesAndTimesEveryPathInTheOrderAskedFor) {
   auto request = small_request();
   request.paths = {Path::graphics, Path::cpu};
-  request.device = "0";
+  request.device.emplace("0");
   auto const outcomes = run_join_bench(request);
   ASSERT_TRUE(outcomes) << outcomes.error().describe();
   ASSERT_EQ(outcomes->size(), 2U);

@@ -112,7 +112,7 @@ def test_explain(on_each, rows):
     plan = plan_of(on_each, *KEYS, "--agg", AGGREGATES)
     assert plan["path"] == on_each.path
     details = plan["details"]
-    assert details["diversity"] == "non-empty bins of 65536: flag 3, i8 211"
+    assert details["diversity"] == f"non-empty bins of 65536 in {NUM_ROWS} rows: flag 3, i8 211"
     assert details["hashing"] == "the whole packed key; most diverse: i8"
     assert details["key form"].startswith("all attributes packed into one word")
     assert all(candidate["phases"] for candidate in plan["candidates"])

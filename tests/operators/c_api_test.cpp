@@ -113,6 +113,65 @@ TEST_F(CApi, SaysWhatIsWrongAndReleasesTheStreams) {
   }
 }
 
+TEST_F(CApi, GroupsAStream) {
+  auto table = stream_of_keys("a", 1, 20);
+  garuda_group_by_options how{};
+  how.size = sizeof how;
+  how.aggregates = "count,sum:a=total,mean:a";
+  how.path = "cpu";
+  ArrowArrayStream out;
+  ASSERT_EQ(garuda_group_by(engine_, &table, &how, &out, nullptr), GARUDA_OK);
+  EXPECT_EQ(table.release, nullptr);
+  auto const all = import_arrow(&out);
+  ASSERT_TRUE(all) << all.error().describe();
+  ASSERT_EQ(all->num_rows(), 1);
+  EXPECT_EQ(all->schema()[1].name, "total");
+  EXPECT_EQ(all->batches()[0].columns[0].data<std::int64_t>()[0], 20);
+  EXPECT_EQ(all->batches()[0].columns[1].data<std::int64_t>()[0], 210);
+  EXPECT_EQ(all->batches()[0].columns[2].data<double>()[0], 10.5);
+
+  table = stream_of_keys("a", 1, 20);
+  char const* keys[] = {"a"};
+  how.keys = keys;
+  how.num_keys = 1;
+  how.aggregates = nullptr;
+  how.ordered = 1;
+  ASSERT_EQ(garuda_group_by(engine_, &table, &how, &out, nullptr), GARUDA_OK);
+  auto const distinct = import_arrow(&out);
+  ASSERT_TRUE(distinct) << distinct.error().describe();
+  ASSERT_EQ(distinct->num_rows(), 20);
+  EXPECT_EQ(distinct->batches()[0].columns[0].data<std::int32_t>()[0], 1);
+}
+
+TEST_F(CApi, SaysWhatIsWrongWithAGroupBy) {
+  struct Case {
+    void (*change)(garuda_group_by_options&);
+    int code;
+    char const* word;
+  };
+  for (auto const& wrong :
+       {Case{[](garuda_group_by_options& o) { o.aggregates = "median:a"; }, GARUDA_USAGE, "median"},
+        Case{[](garuda_group_by_options& o) { o.aggregates = nullptr; }, GARUDA_USAGE, "keys or aggregates"},
+        Case{[](garuda_group_by_options& o) { o.aggregates = "sum:b"; }, GARUDA_INVALID_INPUT, "b"},
+        Case{[](garuda_group_by_options& o) { o.tuning = "storage=runs"; }, GARUDA_USAGE, "storage"},
+        Case{[](garuda_group_by_options& o) { o.memory_limit_bytes = 1; }, GARUDA_LIMIT_EXCEEDED, "limit"},
+        Case{[](garuda_group_by_options& o) { o.size = 3; }, GARUDA_USAGE, "size"}}) {
+    auto table = stream_of_keys("a", 1, 20);
+    garuda_group_by_options how{};
+    how.size = sizeof how;
+    how.aggregates = "sum:a";
+    how.path = "cpu";
+    wrong.change(how);
+    ArrowArrayStream out;
+    char* error = nullptr;
+    EXPECT_EQ(garuda_group_by(engine_, &table, &how, &out, &error), wrong.code);
+    ASSERT_NE(error, nullptr);
+    EXPECT_NE(std::string(error).find(wrong.word), std::string::npos) << error;
+    garuda_string_free(error);
+    EXPECT_EQ(table.release, nullptr);
+  }
+}
+
 TEST_F(CApi, ACancelledCallEnds) {
   auto* cancellation = garuda_cancellation_create();
   garuda_cancellation_set(cancellation);

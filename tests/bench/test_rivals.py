@@ -1,0 +1,116 @@
+"""`./dev bench rivals` at sizes that take no time, the tables it is fed with, and whether it tells results apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.feather
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", ROOT / "build/bin/garuda"))
+LIBRARY = COMMAND.parents[1] / "lib/libgaruda.so"
+RIVALS = ROOT / "bench/rivals"
+WITHOUT_DRIVER = {**os.environ, "VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent"}
+
+sys.path.insert(0, str(RIVALS))
+import compare  # noqa: E402
+import engine  # noqa: E402
+import measure  # noqa: E402
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        list(map(str, arguments)), env=WITHOUT_DRIVER, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def rivals(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return run(sys.executable, RIVALS, "--garuda", COMMAND, "--library", LIBRARY, "--quick", *arguments)
+
+
+def test_every_work_is_verified_and_timed(tmp_path):
+    done = rivals("--repeat", 2, "--output", tmp_path / "rivals.json")
+    assert done.returncode == 0, done.stderr
+    stored = json.loads((tmp_path / "rivals.json").read_text())
+    works = {work["name"]: work for work in stored["works"]}
+    assert len(works) == 12 and stored["quick"]
+    rows_out = {"join-dense": 16 << 10, "join-small-build": 64 << 10, "join-misses": 1966, "group-16": 16}
+    assert {name: works[name]["rows_out"] for name in rows_out} == rows_out
+    for work in works.values():
+        assert work["verified"] and work["ratio_least"] <= work["ratio_greatest"]
+        assert [entry["name"] for entry in work["engines"]] == ["garuda", "DuckDB", "Polars", "pyarrow"]
+        assert all(len(entry["samples_s"]) == 2 and min(entry["samples_s"]) > 0 for entry in work["engines"])
+        rated = [entry["median_s"] for entry in work["engines"][1:3]]
+        assert work["ratio"] == min(rated) / work["engines"][0]["median_s"]
+        assert work["title"] in done.stdout
+
+
+def test_what_cannot_be_run_is_one_sentence(tmp_path):
+    output = ["--output", tmp_path / "rivals.json"]
+    done = rivals("group-16", "--path", "graphics", *output)
+    assert done.returncode == 1 and "error: group-16: garuda: " in done.stderr and "Traceback" not in done.stderr
+    assert "unknown work" in rivals("group-17", *output).stderr
+    assert "unknown rival" in rivals("--rivals", "sqlite", *output).stderr
+    assert not (tmp_path / "rivals.json").exists()
+
+
+def digest(**columns: list) -> compare.Digest:
+    return compare.digest(pa.table(columns), threads=1)
+
+
+def test_differences_are_found():
+    join, group_by = engine.Join(), engine.GroupBy(("k",), ("sum",))
+    ours = digest(k=[1, 2, 2], v=[10, 20, 30])
+    assert compare.difference(ours, digest(a=[2, 1, 2], b=[30, 10, 20]), join, 1) is None
+    assert compare.difference(ours, digest(k=[1, 2], v=[10, 20]), join, 1) == "2 rows, not 3"
+    assert compare.difference(ours, digest(k=[1, 2, 2], v=[20, 10, 30]), join, 1) == "other rows"
+    assert compare.difference(ours, digest(k=[1, 2, 2], v=[10, 20, 20]), join, 1) == "other rows"
+    floats = digest(k=[1, 2], v=[0.1 + 0.2, 1.0])
+    assert compare.difference(floats, digest(k=[2, 1], v=[1.0, 0.3]), group_by, 1) is None
+    assert "differ by" in compare.difference(floats, digest(k=[1, 2], v=[0.3, 1.001]), group_by, 1)
+    assert compare.difference(floats, digest(k=[1, 2], v=[1, 1]), group_by, 1) == "other types of columns"
+
+
+class Constant(engine.Engine):
+    """Gives one table whatever is asked; its second way another."""
+
+    name, version, ways = "constant", "1", ("right", "wrong")
+
+    def load(self, tables):
+        pass
+
+    def join(self, join, way):
+        return pa.table({"key": [1, 2 if way == "right" else 3]})
+
+    def group_by(self, group_by, way):
+        raise AssertionError("only joins are asked for")
+
+
+def test_a_wrong_way_of_an_engine_is_an_error():
+    with pytest.raises(measure.WrongResult, match=r"constant \(wrong\) gives other rows"):
+        measure.verify([Constant()], engine.Join(), threads=1)
+
+
+def test_exported_tables(tmp_path):
+    arguments = ["--rows-left", 1000, "--rows-right", 3000, "--key-type", "i64", "--payload-type", "i32"]
+    arguments += ["--payload-right", 2, "--match-ratio", 0.25]
+    done = run(COMMAND, "bench", "join", *arguments, "--export", tmp_path / "join")
+    assert done.stdout.split() == [str(tmp_path / "join" / f"{side}.arrow") for side in ("left", "right")], done.stderr
+    left, right = (pyarrow.feather.read_table(path) for path in done.stdout.split())
+    assert left.schema == pa.schema([pa.field("key", pa.int64(), False), pa.field("l0", pa.int32(), False)])
+    assert right.column_names == ["key", "r0", "r1"] and right.num_rows == 3000
+    assert sorted(left["key"].to_pylist()) == list(range(1000))
+    assert pyarrow.compute.sum(pyarrow.compute.is_in(right["key"], left["key"].combine_chunks())).as_py() == 750
+    done = run(COMMAND, "bench", "group-by", "--rows", 500, "--groups", 7, "--keys", 2, "--export", tmp_path)
+    grouped = pyarrow.feather.read_table(done.stdout.strip())
+    assert grouped.column_names == ["k0", "k1", "v"] and set(grouped["k0"].to_pylist()) == set(range(7))
+    (tmp_path / "file").write_text("")
+    done = run(COMMAND, "bench", "group-by", "--rows", 5, "--groups", 7, "--export", tmp_path / "file")
+    assert done.returncode == 5 and done.stderr.count("\n") == 1 and str(tmp_path / "file") in done.stderr
