@@ -207,6 +207,12 @@ Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, 
   return operators::explain_group_by(request);
 }
 
+void Engine::release_device_memory() {
+  std::lock_guard const lock(impl_->mutex);
+  for (auto const& entry : impl_->opened)
+    if (entry.device != nullptr) entry.device->memory().trim();
+}
+
 std::vector<std::string> Engine::validation_messages() const {
   return impl_->instance == nullptr ? std::vector<std::string>{} : impl_->instance->validation_messages();
 }

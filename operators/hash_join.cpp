@@ -101,6 +101,7 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
 }
 
 Result<void> PartitionedJoin::open_path() {
+  PhaseTimer const timer(recorder_, "open");
   BackendOptions backend;
   backend.tuning = plan_.tuning;
   backend.lanes = plan_.plan.lanes;

@@ -20,6 +20,15 @@ VkMemoryPropertyFlags flags_of(MemoryType const& type) noexcept {
   return flags;
 }
 
+/// Share of the largest device-local heap, 1 / kKeptShare, that blocks kept for reuse may take.
+constexpr std::uint64_t kKeptShare = 8;
+
+/// Whether the block serves any other request of its type later.
+bool is_reusable(BlockRequest const& request) noexcept {
+  return request.dedicated_buffer == VK_NULL_HANDLE && request.dedicated_image == VK_NULL_HANDLE &&
+         request.imported_host_pointer == nullptr;
+}
+
 /// vkAllocateMemory with the structures that `request` takes.
 Result<VkDeviceMemory> allocate_memory(DeviceHandle device, bool addresses, BlockRequest const& request) {
   VkMemoryDedicatedAllocateInfo dedicated{.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
@@ -57,7 +66,8 @@ MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
       bytes_(other.bytes_),
       type_(other.type_),
       mapped_(std::exchange(other.mapped_, nullptr)),
-      imported_(other.imported_) {}
+      imported_(other.imported_),
+      reusable_(other.reusable_) {}
 
 MemoryBlock& MemoryBlock::operator=(MemoryBlock&& other) noexcept {
   std::swap(pool_, other.pool_);
@@ -66,22 +76,33 @@ MemoryBlock& MemoryBlock::operator=(MemoryBlock&& other) noexcept {
   std::swap(type_, other.type_);
   std::swap(mapped_, other.mapped_);
   std::swap(imported_, other.imported_);
+  std::swap(reusable_, other.reusable_);
   return *this;
 }
 
 MemoryBlock::~MemoryBlock() {
-  memory_.reset();
-  if (pool_ != nullptr) pool_->release(type_, imported_ ? 0 : bytes_);
+  if (pool_ != nullptr) pool_->give_back(*this);
 }
 
 MemoryPool::MemoryPool(DeviceHandle device, VkPhysicalDevice physical, DeviceTraits const& traits,
                        std::uint64_t limit_bytes)
     : device_(device), physical_(physical), traits_(traits), limit_bytes_(limit_bytes) {}
 
+MemoryPool::~MemoryPool() { trim(); }
+
 Result<MemoryBlock> MemoryPool::allocate(BlockRequest const& request) {
   GARUDA_EXPECTS(request.bytes > 0 && request.type < traits_.memory_types.size());
   GARUDA_EXPECTS(request.dedicated_buffer == VK_NULL_HANDLE || request.dedicated_image == VK_NULL_HANDLE);
   GARUDA_TRY(count_request("a memory block"));
+  if (auto kept = take_kept(request); kept.pool_ != nullptr) return kept;
+  auto block = allocate_new(request);
+  if (block || block.error().code() != ErrorCode::out_of_memory || kept_bytes() == 0) return block;
+  // The driver may have more to give once the kept blocks are back.
+  trim();
+  return allocate_new(request);
+}
+
+Result<MemoryBlock> MemoryPool::allocate_new(BlockRequest const& request) {
   GARUDA_TRY(reserve(request));
   // From here on the block gives back what was reserved, whatever happens.
   MemoryBlock block;
@@ -97,48 +118,123 @@ Result<MemoryBlock> MemoryPool::allocate(BlockRequest const& request) {
     GARUDA_TRY(check(device_.fn->vkMapMemory(device_.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
     block.mapped_ = static_cast<std::byte*>(mapped);
   }
+  if (is_reusable(request)) {
+    std::lock_guard const lock(mutex_);
+    kept_.reserve(reusable_blocks_ + 1);
+    ++reusable_blocks_;
+    block.reusable_ = true;
+  }
   return block;
+}
+
+MemoryBlock MemoryPool::take_kept(BlockRequest const& request) {
+  if (!is_reusable(request)) return {};
+  std::lock_guard const lock(mutex_);
+  auto best = kept_.end();
+  for (auto block = kept_.begin(); block != kept_.end(); ++block) {
+    auto const fits = block->type_ == request.type && block->bytes_ >= request.bytes &&
+                      block->bytes_ - request.bytes <= request.bytes / 2;
+    if (fits && (best == kept_.end() || block->bytes_ < best->bytes_)) best = block;
+  }
+  // A limit that was lowered since holds for kept blocks too.
+  if (best == kept_.end() || (charged(request.type) && limit_bytes_ != 0 && used_bytes_ + best->bytes_ > limit_bytes_))
+    return {};
+  auto taken = std::move(*best);
+  kept_.erase(best);
+  taken.pool_ = this;
+  kept_bytes_ -= taken.bytes_;
+  if (charged(taken.type_)) used_bytes_ += taken.bytes_;
+  return taken;
+}
+
+void MemoryPool::give_back(MemoryBlock& block) noexcept {
+  MemoryBlock freed = std::move(block);  // destroyed after the lock is released
+  std::lock_guard const lock(mutex_);
+  freed.pool_ = nullptr;
+  if (charged(freed.type_) && !freed.imported_) used_bytes_ -= freed.bytes_;
+  auto const largest = traits_.device_local_bytes() / kKeptShare;
+  if (freed.reusable_ && kept_bytes_ + freed.bytes_ <= largest) {
+    kept_bytes_ += freed.bytes_;
+    kept_.push_back(std::move(freed));
+    return;
+  }
+  if (freed.reusable_) --reusable_blocks_;
+  --blocks_;
+}
+
+std::vector<MemoryBlock> MemoryPool::forget_kept() noexcept {
+  auto const count = static_cast<std::uint32_t>(kept_.size());
+  blocks_ -= count;
+  reusable_blocks_ -= count;
+  kept_bytes_ = 0;
+  return std::exchange(kept_, {});
+}
+
+void MemoryPool::trim() {
+  std::vector<MemoryBlock> freed;  // after the lock
+  std::lock_guard const lock(mutex_);
+  freed = forget_kept();
+  kept_.reserve(reusable_blocks_);
 }
 
 bool MemoryPool::charged(std::uint32_t type) const noexcept { return traits_.memory_types[type].device_local; }
 
 Result<void> MemoryPool::reserve(BlockRequest const& request) {
-  if (request.bytes > traits_.limits.max_memory_allocation_size) {
-    return fail(ErrorCode::out_of_memory, fmt::format("allocation larger than the device's largest, {} bytes: {}",
-                                                      traits_.limits.max_memory_allocation_size, request.bytes));
-  }
   std::lock_guard const lock(mutex_);
-  if (blocks_ >= traits_.limits.max_memory_allocation_count) {
-    return fail(ErrorCode::out_of_memory, fmt::format("all memory allocations of the device are in use: {}", blocks_));
+  auto fits = check_fits(request);
+  if (!fits && !kept_.empty()) {
+    forget_kept();  // under the lock: the budget is read again below
+    kept_.reserve(reusable_blocks_);
+    fits = check_fits(request);
   }
-  if (request.imported_host_pointer == nullptr) {
-    if (charged(request.type) && limit_bytes_ != 0 &&
-        request.bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
-      return fail(ErrorCode::limit_exceeded,
-                  fmt::format("device memory limit of {} bytes, {} of them in use, is too small for another: {}",
-                              limit_bytes_, used_bytes_, request.bytes));
-    }
-    std::uint64_t const left = heap_bytes_left(traits_.memory_types[request.type].heap);
-    if (request.bytes > left) {
-      return fail(ErrorCode::out_of_memory,
-                  fmt::format("device memory has {} bytes left, too few for another: {}", left, request.bytes));
-    }
-    if (charged(request.type)) used_bytes_ += request.bytes;
-  }
+  GARUDA_TRY(std::move(fits));
+  if (request.imported_host_pointer == nullptr && charged(request.type)) used_bytes_ += request.bytes;
   ++blocks_;
   return {};
 }
 
-void MemoryPool::release(std::uint32_t type, std::uint64_t bytes) noexcept {
-  std::lock_guard const lock(mutex_);
-  if (charged(type)) used_bytes_ -= bytes;
-  --blocks_;
+Result<void> MemoryPool::check_fits(BlockRequest const& request) const {
+  if (request.bytes > traits_.limits.max_memory_allocation_size) {
+    return fail(ErrorCode::out_of_memory, fmt::format("allocation larger than the device's largest, {} bytes: {}",
+                                                      traits_.limits.max_memory_allocation_size, request.bytes));
+  }
+  if (blocks_ >= traits_.limits.max_memory_allocation_count) {
+    return fail(ErrorCode::out_of_memory, fmt::format("all memory allocations of the device are in use: {}", blocks_));
+  }
+  if (request.imported_host_pointer != nullptr) return {};
+  if (charged(request.type) && limit_bytes_ != 0 &&
+      request.bytes > limit_bytes_ - std::min(limit_bytes_, charged_bytes())) {
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("device memory limit of {} bytes, {} of them in use, is too small for another: {}",
+                            limit_bytes_, used_bytes_, request.bytes));
+  }
+  std::uint64_t const left = heap_bytes_left(traits_.memory_types[request.type].heap);
+  if (request.bytes > left) {
+    return fail(ErrorCode::out_of_memory,
+                fmt::format("device memory has {} bytes left, too few for another: {}", left, request.bytes));
+  }
+  return {};
+}
+
+std::uint64_t MemoryPool::kept_bytes_in(std::uint32_t heap) const noexcept {
+  std::uint64_t bytes = 0;
+  for (auto const& block : kept_)
+    if (traits_.memory_types[block.type_].heap == heap) bytes += block.bytes_;
+  return bytes;
+}
+
+std::uint64_t MemoryPool::charged_bytes() const noexcept {
+  auto bytes = used_bytes_;
+  for (auto const& block : kept_)
+    if (charged(block.type_)) bytes += block.bytes_;
+  return bytes;
 }
 
 std::uint64_t MemoryPool::heap_bytes_left(std::uint32_t heap) const {
   if (!traits_.features.memory_budget) {
     bool const device_local = traits_.heaps[heap].device_local;
-    return traits_.heaps[heap].bytes - std::min(traits_.heaps[heap].bytes, device_local ? used_bytes_ : 0);
+    auto const taken = device_local ? charged_bytes() : 0;
+    return traits_.heaps[heap].bytes - std::min(traits_.heaps[heap].bytes, taken);
   }
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
@@ -170,6 +266,11 @@ std::uint64_t MemoryPool::used_bytes() const {
   return used_bytes_;
 }
 
+std::uint64_t MemoryPool::kept_bytes() const {
+  std::lock_guard const lock(mutex_);
+  return kept_bytes_;
+}
+
 std::uint64_t MemoryPool::limit_bytes() const {
   std::lock_guard const lock(mutex_);
   return limit_bytes_;
@@ -184,7 +285,7 @@ std::uint64_t MemoryPool::available_bytes() const {
   std::lock_guard const lock(mutex_);
   std::uint64_t left = 0;
   for (std::uint32_t heap = 0; heap < traits_.heaps.size(); ++heap) {
-    if (traits_.heaps[heap].device_local) left = std::max(left, heap_bytes_left(heap));
+    if (traits_.heaps[heap].device_local) left = std::max(left, heap_bytes_left(heap) + kept_bytes_in(heap));
   }
   return limit_bytes_ == 0 ? left : std::min(left, limit_bytes_ - std::min(limit_bytes_, used_bytes_));
 }

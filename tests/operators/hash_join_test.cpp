@@ -151,6 +151,16 @@ TEST_F(HashJoin, ADeviceMemoryLimitIsKeptBySlices) {
   }
 }
 
+TEST_F(HashJoin, MemoryKeptBetweenJoinsCanBeGivenBack) {
+  auto const left = random_table("k", 100, 50, 0, 1, 1, false).build();
+  auto const right = random_table("k", 200, 50, 0, 1, 2, false).build();
+  for (auto const& options : all_paths(engine()))
+    for (int round = 0; round < 3; ++round) {
+      expect_join(left, right, on_keys(true), options);
+      engine().release_device_memory();
+    }
+}
+
 TEST_F(HashJoin, OrderedResultsLargerThanTheMemoryLimitStream) {
   auto const left = random_table("k", 300, 1, 0, 1, 1, false).build();
   auto const right = random_table("k", 300, 1, 0, 1, 2, false).build();

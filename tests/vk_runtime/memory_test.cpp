@@ -13,6 +13,9 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 class MemoryTest : public DeviceTest {
  protected:
   MemoryArena& arena() { return lane_->arena(); }
+  std::uint32_t device_local_type() const {
+    return device_->memory().find_type(~0U, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT).value();
+  }
 };
 
 TEST_F(MemoryTest, SubAllocatesFromOneBlock) {
@@ -61,6 +64,45 @@ TEST_F(MemoryTest, ResetKeepsBlocksAndTrimFreesThem) {
   arena().trim();
   EXPECT_EQ(arena().reserved_bytes(), 0U);
   EXPECT_EQ(device_->memory().used_bytes(), 0U);
+}
+
+TEST_F(MemoryTest, ThePoolKeepsBlocksForTheNextArena) {
+  auto& pool = device_->memory();
+  VkDeviceMemory first = VK_NULL_HANDLE;
+  {
+    MemoryBlock const block = value_of(pool.allocate({.bytes = 8 * kMiB, .type = device_local_type()}));
+    first = block.handle();
+    EXPECT_EQ(pool.kept_bytes(), 0U);
+  }
+  EXPECT_EQ(pool.kept_bytes(), 8 * kMiB);
+  {
+    // Too small for a block of 8 MiB to be worth it, and too large for one.
+    MemoryBlock const smaller = value_of(pool.allocate({.bytes = 5 * kMiB, .type = device_local_type()}));
+    MemoryBlock const larger = value_of(pool.allocate({.bytes = 9 * kMiB, .type = device_local_type()}));
+    EXPECT_NE(smaller.handle(), first);
+    EXPECT_NE(larger.handle(), first);
+    MemoryBlock const fitting = value_of(pool.allocate({.bytes = 6 * kMiB, .type = device_local_type()}));
+    EXPECT_EQ(fitting.handle(), first);
+    EXPECT_EQ(fitting.bytes(), 8 * kMiB);
+    EXPECT_EQ(pool.kept_bytes(), 0U);
+  }
+  EXPECT_EQ(pool.kept_bytes(), 22 * kMiB);
+  pool.trim();
+  EXPECT_EQ(pool.kept_bytes(), 0U);
+  EXPECT_EQ(pool.used_bytes(), 0U);
+}
+
+TEST_F(MemoryTest, KeptBlocksGiveWayToALimit) {
+  auto& pool = device_->memory();
+  { MemoryBlock const block = value_of(pool.allocate({.bytes = 8 * kMiB, .type = device_local_type()})); }
+  auto const available = pool.available_bytes();
+  pool.set_limit_bytes(10 * kMiB);
+  EXPECT_EQ(pool.available_bytes(), 10 * kMiB);
+  MemoryBlock const block = value_of(pool.allocate({.bytes = 4 * kMiB, .type = device_local_type()}));
+  EXPECT_EQ(pool.kept_bytes(), 0U);
+  EXPECT_EQ(pool.used_bytes(), 4 * kMiB);
+  pool.set_limit_bytes(0);
+  EXPECT_LE(pool.available_bytes(), available);
 }
 
 TEST_F(MemoryTest, RewindFreesWhatCameAfterTheMark) {
@@ -130,8 +172,8 @@ TEST_F(MemoryTest, SizesPastTheDevicesLimitsAreErrors) {
 }
 
 TEST_F(MemoryTest, AllocationsPastTheDevicesLargestAreErrors) {
-  auto const block =
-      device_->memory().allocate({.bytes = device_->traits().limits.max_memory_allocation_size + 1, .type = 0});
+  auto const block = device_->memory().allocate(
+      {.bytes = device_->traits().limits.max_memory_allocation_size + 1, .type = device_local_type()});
   ASSERT_FALSE(block);
   EXPECT_EQ(block.error().code(), ErrorCode::out_of_memory);
   EXPECT_EQ(device_->memory().used_bytes(), 0U);
