@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,11 +58,5 @@ class GraphicsDeviceTest : public ::testing::Test {
   inline static std::unique_ptr<vk::Device> device_;
   inline static std::unique_ptr<vk::PipelineStore> store_;
 };
-
-/// Whether GARUDA_TEST_FULL asks for every case.
-inline bool full_tests() {
-  char const* const full = std::getenv("GARUDA_TEST_FULL");
-  return full != nullptr && std::string(full) == "1";
-}
 
 }  // namespace garuda::testing
