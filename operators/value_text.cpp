@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "core/bitmap.hpp"
@@ -30,6 +32,60 @@ std::string decimal_text(Int128 value, std::int32_t scale) {
     digits.insert(digits.size() - places, 1, '.');
   }
   return negative ? "-" + digits : digits;
+}
+
+constexpr std::int64_t kSecondsOfDay = 86'400;
+
+struct Ticks {
+  std::int64_t per_second;
+  int digits;
+};
+
+/// Of a time's unit.
+Ticks ticks_of(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::second:
+      return {1, 0};
+    case TimeUnit::millisecond:
+      return {1'000, 3};
+    case TimeUnit::microsecond:
+      return {1'000'000, 6};
+    case TimeUnit::nanosecond:
+      break;
+  }
+  return {1'000'000'000, 9};
+}
+
+std::int64_t floor_divide(std::int64_t value, std::int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
+
+/// `days` since 1970-01-01 as YYYY-MM-DD; nullopt outside the years that a calendar of four digits has.
+std::optional<std::string> day_text(std::int64_t days) {
+  constexpr std::int64_t kFirst = -719'162;  // 0001-01-01
+  constexpr std::int64_t kLast = 2'932'896;  // 9999-12-31
+  if (days < kFirst || days > kLast) return std::nullopt;
+  std::chrono::year_month_day const date{std::chrono::sys_days(std::chrono::days(days))};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()));
+}
+
+std::optional<std::string> moment_text(std::int64_t value, Ticks ticks) {
+  auto const seconds = floor_divide(value, ticks.per_second);
+  auto const days = floor_divide(seconds, kSecondsOfDay);
+  auto text = day_text(days);
+  if (!text) return std::nullopt;
+  auto const of_day = seconds - days * kSecondsOfDay;
+  *text += fmt::format(" {:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60);
+  if (ticks.digits > 0) *text += fmt::format(".{:0{}}", value - seconds * ticks.per_second, ticks.digits);
+  return text;
+}
+
+/// Dates and times as a calendar has them, of a timestamp in UTC; nullopt for other types and beyond four-digit years.
+std::optional<std::string> calendar_text(std::int64_t value, DataType const& type) {
+  constexpr std::int64_t kMillisecondsOfDay = kSecondsOfDay * 1000;
+  if (type.id == TypeId::date32) return day_text(value);
+  if (type.id == TypeId::date64) return day_text(floor_divide(value, kMillisecondsOfDay));
+  if (type.id == TypeId::timestamp) return moment_text(value, ticks_of(type.unit));
+  return std::nullopt;
 }
 
 template <class T>
@@ -109,7 +165,8 @@ std::string text_of(ArrayView const& array, DataType const& type, std::int64_t r
       break;
   }
   auto const is_unsigned = type.id >= TypeId::uint8 && type.id <= TypeId::uint64;
-  return decimal_text(load_integer(array, byte_width(type), !is_unsigned, row), type.scale);
+  auto const value = load_integer(array, byte_width(type), !is_unsigned, row);
+  return calendar_text(static_cast<std::int64_t>(value), type).value_or(decimal_text(value, type.scale));
 }
 
 }  // namespace

@@ -63,7 +63,9 @@ void expect_injective(EncodedGroupKeys const& keys, std::vector<int> const& labe
     auto const words = words_of(keys, row);
     auto const [found, is_new] = words_of_label.emplace(labels[row], words);
     EXPECT_EQ(found->second, words) << "row " << row;
-    if (is_new) EXPECT_TRUE(seen.insert(words).second) << "row " << row;
+    if (is_new) {
+      EXPECT_TRUE(seen.insert(words).second) << "row " << row;
+    }
     if (!keys.is_packed) continue;
     EXPECT_GE(words[0], keys.packed.min);
     EXPECT_LE(words[0], keys.packed.max);
@@ -195,7 +197,9 @@ TEST(GroupKeys, TheMostDiverseAttributeIsChosen) {
     ASSERT_TRUE(words);
     EXPECT_EQ(words->num_rows, 5000U);
     EXPECT_EQ(words->key_bits, 64U);
-    if (form == KeyForm::words) EXPECT_EQ(words->words64()[999], std::uint64_t{999} << 40);
+    if (form == KeyForm::words) {
+      EXPECT_EQ(words->words64()[999], std::uint64_t{999} << 40);
+    }
   }
 }
 
@@ -240,7 +244,9 @@ TEST(ValueDictionary, CodesAreDenseOverManySections) {
     }
     auto const [found, is_new] = code_of.emplace(values[row], code);
     ASSERT_EQ(found->second, code);
-    if (is_new) ASSERT_TRUE(seen.insert(code).second);
+    if (is_new) {
+      ASSERT_TRUE(seen.insert(code).second);
+    }
   }
   EXPECT_EQ(seen.size(), codes->num_codes);
   EXPECT_EQ(*seen.rbegin(), codes->num_codes - 1);
