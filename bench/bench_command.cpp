@@ -11,6 +11,7 @@
 #include "bench/export_tables.hpp"
 #include "bench/group_by_bench.hpp"
 #include "bench/join_bench.hpp"
+#include "bench/partition_bench.hpp"
 #include "bench/points_bench.hpp"
 #include "bench/row_count.hpp"
 
@@ -89,6 +90,19 @@ struct PointsArguments {
   std::string path = "graphics";
   std::string device = "auto";
   std::string mode = "resident";
+  std::uint32_t repeat = 7;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+struct PartitionArguments {
+  std::string rows;
+  std::uint32_t bits = 10;
+  std::string key_type = "i32";
+  std::uint32_t payload = 0;
+  bool mixed = false;
+  std::string instructions;
+  std::vector<std::uint32_t> threads{1, 0};
   std::uint32_t repeat = 7;
   std::uint64_t seed = 1;
   bool json = false;
@@ -251,6 +265,31 @@ Result<void> run_points(PointsArguments const& arguments, std::atomic<bool> cons
   return {};
 }
 
+Result<void> run_partition(PartitionArguments const& arguments, std::atomic<bool> const* cancelled) {
+  PartitionRequest request;
+  GARUDA_TRY_ASSIGN(request.rows, parse_row_count(arguments.rows));
+  request.bits = arguments.bits;
+  GARUDA_TRY_ASSIGN(request.key_type, parse_key_type(arguments.key_type));
+  request.payload = arguments.payload;
+  request.mixed = arguments.mixed;
+  request.instructions = arguments.instructions;
+  request.threads = arguments.threads;
+  request.repeat = arguments.repeat;
+  request.seed = arguments.seed;
+  request.cancelled = cancelled;
+  GARUDA_TRY_ASSIGN(auto const outcomes, run_partition_bench(request));
+  for (auto const& outcome : outcomes) {
+    if (arguments.json) {
+      fmt::print("{}\n", to_json_line(outcome.record));
+      continue;
+    }
+    fmt::print("{}  {}; {:.1f} % of the bandwidth of a copy by as many threads, {}B/s read and written\n",
+               to_text(outcome.record, std::nullopt), outcome.choices, 100 * outcome.share(),
+               format_rate(2 * outcome.copy.bytes_per_s));
+  }
+  return {};
+}
+
 int report(Result<void> const& result) {
   // A benchmark whose output is lost has not reported anything.
   auto const flushed = std::fflush(stdout) == 0;
@@ -308,6 +347,26 @@ void add_points(CLI::App& bench, std::function<int()>& selected, std::atomic<boo
   command->callback([=, &selected] { selected = [=] { return report(run_points(*arguments, cancelled)); }; });
 }
 
+void add_partition(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
+  auto const arguments = std::make_shared<PartitionArguments>();  // shared as in add_join
+  auto* const command = bench.add_subcommand("partition", "Radix partitioning against a copy: the memory floor");
+  command->add_option("--rows", arguments->rows, "Keys: 2^27, 64M, 6e6")->required();
+  command->add_option("--bits", arguments->bits, "2^bits partitions, 1 to 16")->capture_default_str();
+  command->add_option("--key-type", arguments->key_type, "i32 or i64, payload alike")->capture_default_str();
+  command->add_option("--payload", arguments->payload, "Columns moved along with key and row id")
+      ->capture_default_str();
+  command->add_flag("--mixed", arguments->mixed, "Partition by hash digits, not by the lowest bits");
+  command->add_option("--instructions", arguments->instructions,
+                      "baseline, avx2 or avx512; default: the best there is");
+  command->add_option("--threads", arguments->threads, "Numbers of threads to measure, 0: all")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--repeat", arguments->repeat, "Timed runs")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Of the keys")->capture_default_str();
+  command->add_flag("--json", arguments->json, "One JSON object a number of threads");
+  command->callback([=, &selected] { selected = [=] { return report(run_partition(*arguments, cancelled)); }; });
+}
+
 void add_group_by(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
   auto const arguments = std::make_shared<GroupByArguments>();  // shared as in add_join
   auto* const command = bench.add_subcommand("group-by", "Group-bys of synthetic tables, host memory to host memory");
@@ -340,6 +399,7 @@ void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomi
   bench->require_subcommand(1);
   add_join(*bench, selected, cancelled);
   add_points(*bench, selected, cancelled);
+  add_partition(*bench, selected, cancelled);
   add_group_by(*bench, selected, cancelled);
 }
 

@@ -2,10 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
+// Sanitizers watch the bounds of what comes from the heap, not of mappings.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GARUDA_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GARUDA_SANITIZED
+#endif
+#if defined(__linux__) && !defined(GARUDA_SANITIZED)
+#define GARUDA_MAPS_BUFFERS
+#include <sys/mman.h>
+#endif
+
 namespace garuda {
+namespace {
+
+#ifdef GARUDA_MAPS_BUFFERS
+/// Maps `bytes` bytes (a multiple of the page size) from a multiple of kHugePageBytes on; nullptr: no memory.
+std::byte* map_huge(std::size_t bytes) {
+  constexpr auto kHuge = static_cast<std::size_t>(kHugePageBytes);
+  if (bytes > std::numeric_limits<std::size_t>::max() - kHuge) return nullptr;
+  void* const mapping = mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  auto* const first = static_cast<std::byte*>(mapping);
+  auto const skipped = (kHuge - reinterpret_cast<std::uintptr_t>(first) % kHuge) % kHuge;
+  if (skipped > 0) munmap(first, skipped);
+  munmap(first + skipped + bytes, kHuge - skipped);
+  // Whole pages only: the tail must not take memory that nobody asked for. A refusal costs speed, nothing else.
+  madvise(first + skipped, bytes / kHuge * kHuge, MADV_HUGEPAGE);
+  return first + skipped;
+}
+#endif
+
+}  // namespace
+
+void AlignedBuffer::Free::operator()(std::byte* bytes) const noexcept {
+#ifdef GARUDA_MAPS_BUFFERS
+  if (mapped_bytes != 0) {
+    munmap(bytes, mapped_bytes);
+    return;
+  }
+#endif
+  std::free(bytes);
+}
 
 Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
   GARUDA_EXPECTS(size_bytes >= 0);
@@ -13,13 +58,21 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
   if (size_bytes == 0) return buffer;
   if (size_bytes <= std::numeric_limits<std::int64_t>::max() - kBufferAlignment) {
     buffer.capacity_bytes_ = (size_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-    buffer.bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(kBufferAlignment),
-                                                                   static_cast<std::size_t>(buffer.capacity_bytes_))));
+    auto const capacity = static_cast<std::size_t>(buffer.capacity_bytes_);
+#ifdef GARUDA_MAPS_BUFFERS
+    if (size_bytes >= kHugePageBytes)
+      buffer.bytes_ = {map_huge(capacity), Free{capacity}};
+    else
+#endif
+      buffer.bytes_.reset(
+          static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(kBufferAlignment), capacity)));
   }
   if (!buffer.bytes_) {
     return fail(ErrorCode::out_of_memory, fmt::format("host memory exhausted, bytes asked for: {}", size_bytes));
   }
   buffer.size_bytes_ = size_bytes;
+  // A mapping is zero already; writing its last page would make it take memory.
+  if (buffer.bytes_.get_deleter().mapped_bytes != 0) return buffer;
   std::memset(buffer.data() + size_bytes, 0, static_cast<std::size_t>(buffer.capacity_bytes_ - size_bytes));
   return buffer;
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <span>
 
@@ -15,7 +14,12 @@ namespace garuda {
 /// minImportedHostPointerAlignment that drivers report on systems with pages of 4 KiB.
 inline constexpr std::int64_t kBufferAlignment = 4'096;
 
-/// A move-only block of host memory, aligned so that a device can import it. An empty buffer has no address.
+/// Buffers of at least this size lie on huge pages where the operating system has them: first touches of fresh memory
+/// cost a fault a page, and scattered accesses a translation a page.
+inline constexpr std::int64_t kHugePageBytes = std::int64_t{2} << 20;
+
+/// A move-only block of host memory, aligned so that a device can import it. An empty buffer has no address. Memory of
+/// kHugePageBytes or more goes back to the operating system when the buffer is destroyed.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -48,7 +52,10 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
+    Free() noexcept : mapped_bytes(0) {}
+    explicit Free(std::size_t bytes) noexcept : mapped_bytes(bytes) {}
+    std::size_t mapped_bytes;  ///< 0: from the heap
+    void operator()(std::byte* bytes) const noexcept;
   };
 
   std::unique_ptr<std::byte[], Free> bytes_;

@@ -117,7 +117,8 @@ Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::t
     GARUDA_TRY_ASSIGN(auto const words, partition::partition_words(planned.keys, control));
     partition::EncodedKeys no_other_side;
     no_other_side.key_bits = words.key_bits;
-    return partition::choose_digit(words, no_other_side, plan.radix_bits, control);
+    GARUDA_TRY_ASSIGN(auto const choice, partition::choose_digit(words, no_other_side, plan.radix_bits, control));
+    return choice.digit;
   }));
   plan.radix_bits = planned.digit.bits;
   plan.radix_shift = planned.digit.shift;

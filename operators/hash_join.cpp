@@ -57,9 +57,10 @@ Result<PlannedJoin> plan_keys(JoinRequest const& request, oneapi::tbb::task_aren
     return partition::choose_digit(planned.keys.left, planned.keys.right, planned.plan.plan.radix_bits,
                                    request.options.control);
   }));
-  planned.plan.plan.radix_bits = planned.digit.bits;
-  planned.plan.plan.radix_shift = planned.digit.shift;
-  planned.plan.plan.mixed_digit = planned.digit.mixed;
+  auto const digit = planned.digit.digit;
+  planned.plan.plan.radix_bits = digit.bits;
+  planned.plan.plan.radix_shift = digit.shift;
+  planned.plan.plan.mixed_digit = digit.mixed;
   return planned;
 }
 
@@ -86,18 +87,22 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(JoinRequest co
 
 Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
   plan_ = std::move(planned.plan);
-  digit_ = planned.digit;
+  digit_ = planned.digit.digit;
   PhaseTimer timer(recorder_, "partition");
-  GARUDA_TRY_ASSIGN(left_, arena_.execute([&] {
-    return partition::radix_partition(std::move(planned.keys.left), digit_, options_.control);
-  }));
-  GARUDA_TRY_ASSIGN(right_, arena_.execute([&] {
-    return partition::radix_partition(std::move(planned.keys.right), digit_, options_.control);
-  }));
+  GARUDA_TRY_ASSIGN(left_, partition_side(std::move(planned.keys.left), std::move(planned.digit.left)));
+  GARUDA_TRY_ASSIGN(right_, partition_side(std::move(planned.keys.right), std::move(planned.digit.right)));
   auto const rows = left_.num_rows() + right_.num_rows();
   if (digit_.bits > 0) timer.count(2 * rows * (plan_.plan.key_bits / 8 + (left_.wide_row_ids ? 8 : 4)), rows);
   recorder_.max_counter("partitions", left_.num_partitions());
   return {};
+}
+
+Result<partition::PartitionedKeys> PartitionedJoin::partition_side(partition::EncodedKeys keys,
+                                                                   partition::DigitCounts counts) {
+  partition::PartitionOptions options;
+  options.counts = std::move(counts);
+  return arena_.execute(
+      [&] { return partition::radix_partition(std::move(keys), digit_, options_.control, std::move(options)); });
 }
 
 Result<void> PartitionedJoin::open_path() {

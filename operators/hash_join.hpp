@@ -42,7 +42,7 @@ struct JoinRequest {
 struct PlannedJoin {
   partition::EncodedJoinKeys keys;
   JoinPlan plan;
-  partition::RadixDigit digit;
+  partition::DigitChoice digit;
 };
 
 /// Encodes the keys, plans, and chooses the radix digit. Blocks; uses the arena's threads.
@@ -80,6 +80,7 @@ class PartitionedJoin {
   explicit PartitionedJoin(JoinRequest const& request);
 
   Result<void> partition_keys(PlannedJoin planned);
+  Result<partition::PartitionedKeys> partition_side(partition::EncodedKeys keys, partition::DigitCounts counts);
   Result<void> open_path();
   std::unique_ptr<LaneScheduler> start_lanes(bool count_only);
   Result<void> join_slice(std::uint32_t lane, SliceTask const& slice, Emit const* emit, std::uint64_t* rows);

@@ -1,4 +1,4 @@
-// Radix partitioning of (key, row id) on the CPU: histogram, prefix sum, scatter.
+// Radix partitioning of keys with row ids and payload on the CPU: histogram, prefix sum, scatter.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "core/buffer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "partition/instruction_set.hpp"
 #include "partition/key_encoding.hpp"
 
 namespace garuda::partition {
@@ -39,14 +40,48 @@ std::uint32_t partition_of(std::uint64_t key, RadixDigit digit) noexcept;
 /// of a raw digit, since `choose_digit` shifts only over bits that are equal in all keys; 0 of a mixed one.
 std::uint32_t shared_low_bits(RadixDigit digit) noexcept;
 
+/// How many keys each chunk of consecutive keys has in each partition: counted once, by choose_digit or by
+/// radix_partition itself.
+struct DigitCounts {
+  RadixDigit digit;
+  std::uint64_t chunks = 0;  ///< 0: not counted
+  AlignedBuffer counts;      ///< chunks × partitions × u64
+};
+
+struct DigitChoice {
+  RadixDigit digit;
+  DigitCounts left;
+  DigitCounts right;
+};
+
 /// Decides the digit for both sides of a join from their histograms. The raw digit is the lowest `bits` bits above
 /// those that all keys of both sides share (strided keys), so that partitions stay dense and keep their low bits in
 /// common; the mixed one is taken when the raw one puts clearly more rows of a side into too full partitions: a heavy
-/// key alone, which no digit can split, does not count against the raw digit. Cost: no pass for bits = 0, else a
-/// histogram pass over each side, and another one when the raw digit does not balance. Requires bits <= kMaxRadixBits,
-/// sides of one width. Errors: out_of_memory, cancelled.
-Result<RadixDigit> choose_digit(EncodedKeys const& left, EncodedKeys const& right, std::uint32_t bits,
-                                Control const& control);
+/// key alone, which no digit can split, does not count against the raw digit. The counts are those of the digit where
+/// it was counted, for radix_partition to use. Cost: no pass for bits = 0, else a histogram pass over each side, and
+/// another one when the raw digit does not balance. Requires bits <= kMaxRadixBits, sides of one width.
+/// Errors: out_of_memory, cancelled.
+Result<DigitChoice> choose_digit(EncodedKeys const& left, EncodedKeys const& right, std::uint32_t bits,
+                                 Control const& control);
+
+/// A fixed-width column that is moved along with the keys. Borrowed.
+struct PayloadColumn {
+  struct Part {
+    std::uint64_t first_row = 0;  ///< of the table
+    std::byte const* values = nullptr;
+  };
+  std::uint32_t width = 4;  ///< bytes of a value: 1, 2, 4, 8 or 16
+  std::vector<Part> parts;  ///< ascending, each with rows, together all rows of the table
+};
+
+/// What radix_partition moves, and how. The first two are semantics, the others change speed only.
+struct PartitionOptions {
+  std::span<PayloadColumn const> payload;
+  bool row_ids = true;  ///< false: the result has none, unless nothing is moved (digit.bits = 0)
+  DigitCounts counts;   ///< used when they are of these keys, by the same digit
+  InstructionSet instructions = best_instruction_set();
+  std::uint32_t one_pass_bits = 0;  ///< most radix bits of one pass, 1…16; 0: by the size of a second-level cache
+};
 
 /// Keys and row ids grouped by partition; within a partition rows keep their order.
 struct PartitionedKeys {
@@ -56,6 +91,7 @@ struct PartitionedKeys {
   void const* row_ids = nullptr;  ///< num_rows × u32 (u64 when wide_row_ids); nullptr: key i is row i of the table
   AlignedBuffer owned_keys;       ///< empty when `keys` is borrowed
   AlignedBuffer owned_row_ids;
+  std::vector<AlignedBuffer> payload;  ///< a column: num_rows × width, in the order of `keys`; none when borrowed
   std::vector<std::uint64_t> offsets;  ///< partitions + 1
   struct Range {
     std::uint64_t min = 0;
@@ -80,11 +116,14 @@ struct PartitionedKeys {
 };
 
 /// Partitions `keys` by `digit` on the threads of the calling task arena. Stable. Takes `keys` over: with bits = 0
-/// nothing is copied, its buffers become the result's; otherwise they are freed on return. What `keys` borrowed from a
-/// table stays borrowed with bits = 0.
-/// Memory beside the result: at most threads × partitions counters.
+/// nothing is copied, its buffers become the result's, payload stays where it is; otherwise they are freed on return.
+/// What `keys` borrowed from a table stays borrowed with bits = 0.
+/// More bits than one pass takes are done in two, the leading ones first, which needs the result's memory once more
+/// meanwhile. Memory beside the result otherwise: chunks × partitions counters, and about 1 MiB a thread of buffers.
 /// Requires digit.bits <= kMaxRadixBits; shift + bits at most 64, for a raw digit at most the key's width.
-/// Errors: out_of_memory, cancelled. Source: histogram, prefix sum and scatter after Balkesen et al., ICDE 2013.
-Result<PartitionedKeys> radix_partition(EncodedKeys keys, RadixDigit digit, Control const& control);
+/// Errors: out_of_memory, cancelled. Source: histogram, prefix sum and scatter through write-combining buffers after
+/// Balkesen et al., ICDE 2013; payload in the order of partitions after Wu et al. 2025, §4.
+Result<PartitionedKeys> radix_partition(EncodedKeys keys, RadixDigit digit, Control const& control,
+                                        PartitionOptions options = {});
 
 }  // namespace garuda::partition

@@ -37,7 +37,7 @@ TEST(Bitmap, ReadsOnlyTheBytesOfTheRange) {
 }
 
 TEST(AlignedBuffer, IsAlignedPaddedAndExactlySized) {
-  for (std::int64_t const size : {1, 4'095, 4'096, 4'097, 1'000'000}) {
+  for (std::int64_t const size : {1, 4'095, 4'096, 4'097, 1'000'000, 2'097'151, 2'097'152, 2'097'153, 5'000'000}) {
     auto buffer = AlignedBuffer::allocate(size).value();
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 4'096, 0U);
     EXPECT_EQ(buffer.size_bytes(), size);

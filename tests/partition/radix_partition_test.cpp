@@ -254,7 +254,7 @@ template <class Word>
 RadixDigit digit_for(std::vector<Word> const& left, std::vector<Word> const& right, std::uint32_t bits) {
   auto const digit = choose_digit(encoded(left), encoded(right), bits, {});
   EXPECT_TRUE(digit) << digit.error().describe();
-  return digit.value();
+  return digit->digit;
 }
 
 TEST(ChooseDigit, DenseAndRandomKeysStayRaw) {

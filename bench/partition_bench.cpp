@@ -1,0 +1,164 @@
+#include "bench/partition_bench.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "bench/copy_bandwidth.hpp"
+#include "bench/random.hpp"
+#include "bench/stopwatch.hpp"
+#include "core/buffer.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::bench {
+namespace {
+
+using partition::RadixDigit;
+
+// Random words: the keys, then the payload columns.
+struct Input {
+  std::uint32_t word_bytes = 4;
+  std::uint64_t rows = 0;
+  std::vector<AlignedBuffer> columns;
+  std::vector<partition::PayloadColumn> payload;
+
+  partition::EncodedKeys keys() const {
+    partition::EncodedKeys keys;
+    keys.key_bits = 8 * word_bytes;
+    keys.num_rows = rows;
+    keys.table_rows = rows;
+    keys.words = columns[0].data();
+    keys.max = ~std::uint64_t{0} >> (64 - keys.key_bits);
+    return keys;
+  }
+  std::uint64_t key(std::uint64_t row) const {
+    return word_bytes == 4 ? columns[0].as<std::uint32_t>()[row] : columns[0].as<std::uint64_t>()[row];
+  }
+};
+
+Result<void> check(PartitionRequest const& request) {
+  if (request.rows == 0) return fail(ErrorCode::usage, "--rows must be at least 1: 0");
+  if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
+  if (request.threads.empty()) return fail(ErrorCode::usage, "no number of threads to measure");
+  if (request.bits < 1 || request.bits > partition::kMaxRadixBits)
+    return fail(ErrorCode::usage,
+                fmt::format("radix bits out of range [1, {}]: {}", partition::kMaxRadixBits, request.bits));
+  return {};
+}
+
+Result<partition::InstructionSet> parse_instructions(std::string const& name) {
+  if (name.empty()) return partition::best_instruction_set();
+  std::string names;
+  for (auto const set : partition::instruction_sets()) {
+    if (to_string(set) == name) return set;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(set));
+  }
+  return fail(ErrorCode::usage, fmt::format("instruction set must be one of {} on this machine: {}", names, name));
+}
+
+Result<Input> make_input(PartitionRequest const& request) {
+  Input input;
+  input.word_bytes = request.key_type == KeyType::i32 ? 4 : 8;
+  input.rows = request.rows;
+  for (std::uint32_t c = 0; c <= request.payload; ++c) {
+    GARUDA_TRY_ASSIGN(auto column, AlignedBuffer::allocate(static_cast<std::int64_t>(request.rows * input.word_bytes)));
+    auto const seed = derive_seed(request.seed, c);
+    tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, request.rows, 1U << 14), [&](auto const& range) {
+      for (auto row = range.begin(); row != range.end(); ++row) {
+        auto const word = RowRandom(seed, row).next();
+        std::memcpy(column.data() + row * input.word_bytes, &word, input.word_bytes);
+      }
+    });
+    if (c > 0) input.payload.push_back({input.word_bytes, {{0, column.data()}}});
+    input.columns.push_back(std::move(column));
+  }
+  return input;
+}
+
+// Every row once, in the partition of its key, after the rows before it; its key and payload with it.
+Result<void> verify(Input const& input, RadixDigit digit, partition::PartitionedKeys const& result) {
+  std::atomic<std::uint64_t> wrong{0};
+  tbb::parallel_for(std::uint32_t{0}, result.num_partitions(), [&](std::uint32_t p) {
+    std::uint64_t next_row = 0;
+    for (auto i = result.offsets[p]; i < result.offsets[p + 1]; ++i) {
+      auto const row = result.row_id(i);
+      auto const key = input.word_bytes == 4 ? result.keys32()[i] : result.keys64()[i];
+      // Rows ascend in each partition and each is in its key's: so none is there twice.
+      bool good = row >= next_row && row < input.rows && key == input.key(row) && partition_of(key, digit) == p;
+      next_row = row + 1;
+      for (std::size_t c = 0; good && c < result.payload.size(); ++c)
+        good = std::memcmp(result.payload[c].data() + i * input.word_bytes,
+                           input.columns[c + 1].data() + row * input.word_bytes, input.word_bytes) == 0;
+      if (!good) wrong.fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+  if (wrong == 0 && result.num_rows() == input.rows) return {};
+  return fail(ErrorCode::device_failure, fmt::format("of {} partitioned rows so many are not where they belong: {}",
+                                                     result.num_rows(), wrong.load()));
+}
+
+Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& input,
+                                 partition::InstructionSet instructions, std::uint32_t threads) {
+  RadixDigit const digit{request.bits, 0, request.mixed};
+  Control control;
+  control.cancelled = request.cancelled;
+  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  auto const partition_once = [&] {
+    partition::PartitionOptions options;
+    options.payload = input.payload;
+    options.instructions = instructions;
+    return arena.execute([&] { return radix_partition(input.keys(), digit, control, std::move(options)); });
+  };
+  {
+    GARUDA_TRY_ASSIGN(auto const result, partition_once());
+    GARUDA_TRY(verify(input, digit, result));
+  }
+  PartitionOutcome outcome;
+  GARUDA_TRY_ASSIGN(outcome.copy, arena.execute([] { return measure_host_copy(); }));
+  std::vector<std::uint64_t> samples;
+  for (std::uint32_t i = 0; i < request.repeat; ++i) {
+    Stopwatch const watch;
+    GARUDA_TRY_ASSIGN(auto const result, partition_once());
+    samples.push_back(watch.elapsed_ns());
+  }
+  auto const row_id_bytes = std::uint64_t{request.rows > (std::uint64_t{1} << 32) ? 8U : 4U};
+  auto& record = outcome.record;
+  record.op = "partition";
+  record.path = "cpu";
+  record.device = "cpu";
+  Plan plan;
+  plan.path = Path::cpu;
+  record.driver = driver_of(plan, threads);
+  record.mode = "resident";
+  record.rows = request.rows;
+  record.rows_out = request.rows;
+  record.time = summarise(samples);
+  record.bytes = request.rows * ((3 + 2 * std::uint64_t{request.payload}) * input.word_bytes + row_id_bytes);
+  record.verified = true;
+  outcome.choices = fmt::format("2^{} partitions, {} digit, {}", request.bits, request.mixed ? "mixed" : "raw",
+                                to_string(instructions));
+  return outcome;
+}
+
+}  // namespace
+
+Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const& request) {
+  GARUDA_TRY(check(request));
+  GARUDA_TRY_ASSIGN(auto const instructions, parse_instructions(request.instructions));
+  GARUDA_TRY_ASSIGN(auto const input, make_input(request));
+  std::vector<PartitionOutcome> outcomes;
+  for (auto const threads : request.threads) {
+    GARUDA_TRY_ASSIGN(auto outcome, measure(request, input, instructions, threads));
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+}  // namespace garuda::bench

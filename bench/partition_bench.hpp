@@ -1,0 +1,45 @@
+// `garuda bench partition`: how near partitioning comes to merely copying memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/generators.hpp"
+#include "bench/record.hpp"
+#include "garuda/error.hpp"
+
+namespace garuda::bench {
+
+struct PartitionRequest {
+  std::uint64_t rows = 0;
+  std::uint32_t bits = 10;
+  KeyType key_type = KeyType::i32;
+  std::uint32_t payload = 0;                 ///< columns of the key's type that are moved along
+  bool mixed = false;                        ///< partition by hash digits, not by the lowest bits
+  std::string instructions;                  ///< empty: the fastest that the machine has
+  std::vector<std::uint32_t> threads{1, 0};  ///< one measurement each; 0: all
+  std::uint32_t repeat = 7;
+  std::uint64_t seed = 1;
+  std::atomic<bool> const* cancelled = nullptr;
+};
+
+/// One number of threads.
+struct PartitionOutcome {
+  /// op "partition"; bytes: keys read twice (count, move), row ids made, payload read once, everything written once.
+  Record record;
+  CopyBandwidth copy;  ///< of as many threads
+  std::string choices;
+
+  /// Bytes moved a second over those of the copy, which reads and writes every byte that it counts once.
+  double share() const noexcept { return bytes_per_second(record) / (2 * copy.bytes_per_s); }
+};
+
+/// Partitions random keys with their row ids, compares the whole result with what a stable partitioning gives, then
+/// partitions under the clock. Blocks.
+/// Errors: usage (rows, repeat or threads 0, bits above 16, an instruction set that is not there); out_of_memory;
+/// cancelled; device_failure when a row is in the wrong place.
+Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const& request);
+
+}  // namespace garuda::bench

@@ -1,0 +1,61 @@
+// The inner loops of partitioning: digits of keys, and the scatter through write-combining buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "partition/instruction_set.hpp"
+
+namespace garuda::partition {
+
+/// Which bits of a key choose its partition; RadixDigit without its guarantees.
+struct DigitBits {
+  std::uint32_t bits = 0;
+  std::uint32_t shift = 0;
+  bool mixed = false;
+};
+
+/// Where one task writes: a buffer a partition, which goes to memory whole when it is full, so that writes reach memory
+/// as full cache lines and touch few pages. Positions count elements; slot p % entries of a buffer holds position p.
+/// `entries` is a power of two and a multiple of 64, so every buffer begins on a cache line whatever the widths.
+/// Source: software write-combining with non-temporal stores, Balkesen et al., ICDE 2013; Schuh et al., SIGMOD 2016.
+struct WriteBuffers {
+  std::uint32_t entries = 64;
+  std::byte* buffers = nullptr;   ///< partitions × entries × (bytes of all streams), aligned to cache lines
+  std::uint16_t* fill = nullptr;  ///< a partition: next slot
+  std::uint16_t* head = nullptr;  ///< a partition: first slot that is this task's to write; 0 after its first flush
+  std::uint64_t* positions = nullptr;  ///< a partition: position of slot 0
+  std::byte* out_a = nullptr;          ///< first stream's output, aligned to cache lines
+  std::byte* out_b = nullptr;          ///< second stream's, when there are two
+};
+
+/// Kernels of one instruction set. They differ in speed only.
+struct ScatterKernels {
+  /// Writes the digit of each of `count` keys.
+  void (*digits_32)(std::uint32_t const* keys, std::size_t count, DigitBits digit, std::uint16_t* digits);
+  void (*digits_64)(std::uint64_t const* keys, std::size_t count, DigitBits digit, std::uint16_t* digits);
+
+  /// Appends element i of stream `a` (and of `b`) to partition digits[i], for i below `count`.
+  using Scatter = void (*)(std::uint16_t const* digits, void const* a, void const* b, std::size_t count,
+                           WriteBuffers const& to);
+  /// Writes out what the buffers of `partitions` partitions still hold.
+  using Drain = void (*)(std::size_t partitions, WriteBuffers const& to);
+  struct Streams {
+    Scatter scatter;
+    Drain drain;
+  };
+
+  Streams pairs[2][2];  ///< two streams of 4 or 8 bytes an element: [a is 8][b is 8]
+  Streams singles[5];   ///< one stream of 2^i bytes an element
+};
+
+/// Requires: `set` is one of instruction_sets().
+ScatterKernels const& scatter_kernels(InstructionSet set) noexcept;
+
+ScatterKernels const& scatter_kernels_baseline() noexcept;
+#ifdef GARUDA_X86_KERNELS
+ScatterKernels const& scatter_kernels_avx2() noexcept;
+ScatterKernels const& scatter_kernels_avx512() noexcept;
+#endif
+
+}  // namespace garuda::partition
