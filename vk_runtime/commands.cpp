@@ -163,6 +163,12 @@ void CommandRecorder::fill(BufferView view, std::uint32_t word) {
   device_->fn().vkCmdFillBuffer(commands_, view.buffer, view.offset, view.bytes, word);
 }
 
+void CommandRecorder::update(BufferView view, std::span<std::byte const> bytes) {
+  GARUDA_EXPECTS(view.offset % 4 == 0 && bytes.size() % 4 == 0 && !bytes.empty() && bytes.size() <= 65'536);
+  GARUDA_EXPECTS(bytes.size() <= view.bytes);
+  device_->fn().vkCmdUpdateBuffer(commands_, view.buffer, view.offset, bytes.size(), bytes.data());
+}
+
 void CommandRecorder::copy(BufferView source, BufferView destination) {
   GARUDA_EXPECTS(source.bytes == destination.bytes && source.bytes > 0);
   VkBufferCopy const region{source.offset, destination.offset, source.bytes};

@@ -89,6 +89,8 @@ class CommandRecorder {
 
   /// Fills `view` (offset and size multiples of 4) with a word. Use: kTransferWrite.
   void fill(BufferView view, std::uint32_t word);
+  /// Writes `bytes` (4 to 65536, a multiple of 4) at the start of `view`, from the command itself. Use: kTransferWrite.
+  void update(BufferView view, std::span<std::byte const> bytes);
   /// Copies bytes between buffers (kTransferRead → kTransferWrite); `source.bytes == destination.bytes`.
   void copy(BufferView source, BufferView destination);
   /// Copies the texels of `area` of one layer to or from tightly packed rows (kTransferRead / kTransferWrite). The

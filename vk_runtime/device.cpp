@@ -52,6 +52,7 @@ struct EnabledFeatures {
     v12.shaderInt8 = features.shader_int8;
     v12.shaderBufferInt64Atomics = features.shader_buffer_int64_atomics;
     v13.subgroupSizeControl = features.subgroup_size_control;
+    v13.computeFullSubgroups = features.compute_full_subgroups;
     executables.pipelineExecutableInfo = features.pipeline_executable_properties;
   }
   EnabledFeatures(EnabledFeatures const&) = delete;

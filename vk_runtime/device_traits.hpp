@@ -123,6 +123,7 @@ struct DeviceFeatures {
   bool shader_int8 = false;
   bool shader_buffer_int64_atomics = false;
   bool subgroup_size_control = false;
+  bool compute_full_subgroups = false;
   bool pipeline_executable_properties = false;
   bool external_memory_host = false;  ///< VK_EXT_external_memory_host
   bool memory_budget = false;         ///< VK_EXT_memory_budget
@@ -147,6 +148,7 @@ struct Subgroup {
   bool arithmetic = false;
   bool ballot = false;
   bool shuffle = false;
+  bool selectable_in_compute = false;  ///< the size may be required of compute pipelines
   bool operator==(Subgroup const&) const = default;
 };
 

@@ -73,7 +73,7 @@ class Key {
 std::string key_of(ComputePipelineSpec const& spec) {
   Key key;
   key.add(std::uint64_t{'c'}).add(spec.compute).add(spec.constants).add(spec.bindings);
-  return std::move(key.add(spec.push_bytes).add(spec.required_subgroup_size)).take();
+  return std::move(key.add(spec.push_bytes).add(spec.required_subgroup_size).add(spec.full_subgroups ? 1U : 0U)).take();
 }
 
 std::string key_of(GraphicsPipelineSpec const& spec) {
@@ -204,6 +204,7 @@ Result<VkPipeline> create_compute(Device const& device, VkPipelineCache cache, C
       .requiredSubgroupSize = spec.required_subgroup_size};
   VkPipelineShaderStageCreateInfo stage = stage_info(VK_SHADER_STAGE_COMPUTE_BIT, module, constants);
   if (spec.required_subgroup_size != 0) stage.pNext = &subgroup;
+  if (spec.full_subgroups) stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   VkComputePipelineCreateInfo const info{
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .stage = stage, .layout = layout};
   VkPipeline pipeline = VK_NULL_HANDLE;

@@ -93,6 +93,8 @@ struct ComputePipelineSpec {
   /// 0: the driver's default; otherwise a power of two within [min_size, max_size] where subgroup_size_control is
   /// present.
   std::uint32_t required_subgroup_size = 0;
+  /// Every subgroup has all its invocations; the workgroup's width is a multiple of the subgroup size.
+  bool full_subgroups = false;
 };
 
 /// A compiled pipeline with its layout. Lives as long as its store; immutable, shared by threads.

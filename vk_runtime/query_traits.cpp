@@ -103,6 +103,7 @@ void read_subgroup(VkPhysicalDeviceVulkan11Properties const& from, VkPhysicalDev
   to.arithmetic = (operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
   to.ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
   to.shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+  to.selectable_in_compute = (size.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
 }
 
 /// Properties of Vulkan 1.3; the structures for later core versions than the device's must not be chained.
@@ -158,6 +159,7 @@ void read_features(VkPhysicalDevice device, std::vector<std::string> const& exte
   to.shader_int8 = v12.shaderInt8 == VK_TRUE;
   to.shader_buffer_int64_atomics = v12.shaderBufferInt64Atomics == VK_TRUE;
   to.subgroup_size_control = v13.subgroupSizeControl == VK_TRUE;
+  to.compute_full_subgroups = v13.computeFullSubgroups == VK_TRUE;
   to.pipeline_executable_properties = executables.pipelineExecutableInfo == VK_TRUE;
   to.external_memory_host = contains(extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   to.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);

@@ -1,0 +1,49 @@
+// How compute passes are cut to a device: sizes that change speed, never results.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "garuda/error.hpp"
+#include "vk_runtime/device_traits.hpp"
+
+namespace garuda::operators {
+
+/// How a prefix sum is computed.
+enum class ScanMethod : std::uint8_t {
+  look_back,         ///< one pass over the data
+  reduce_then_scan,  ///< two passes, no communication between workgroups
+};
+
+/// Plain values; every workgroup size is a multiple of `subgroup_size`.
+struct ComputeTuning {
+  std::uint32_t subgroup_size = 32;
+  bool require_subgroup_size = false;  ///< of each pipeline; where the device has a choice
+  bool full_subgroups = false;         ///< asked of each pipeline; where the device knows it
+
+  std::uint32_t group_size = 256;  ///< of passes that have no size of their own
+
+  ScanMethod scan = ScanMethod::look_back;
+  std::uint32_t scan_items = 16;  ///< elements an invocation: a multiple of 4
+  std::uint32_t scan_spins = 64;  ///< readings of a missing state before its tile is summed again
+
+  std::uint32_t partition_group_size = 256;
+  std::uint32_t partition_items = 16;
+  std::uint32_t partition_tiles = 8;  ///< a chunk, at most
+  std::uint32_t partition_bits = 8;   ///< of one pass, at most
+  /// Stable partitions keep a counter for each subgroup and bin in shared memory, so small subgroups take small groups.
+  std::uint32_t stable_group_size = 256;
+
+  bool operator==(ComputeTuning const&) const = default;
+};
+
+/// The tuning of a device by its limits. `subgroup_size`: forced, where given.
+/// Errors: no_device, with the reason, for a device without buffer addresses or the subgroup operations that the passes
+/// use, and for a subgroup size that it cannot give.
+Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
+                                     std::optional<std::uint32_t> subgroup_size = std::nullopt);
+
+/// Bytes of shared memory that a scatter pass takes.
+std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
+
+}  // namespace garuda::operators

@@ -1,0 +1,78 @@
+#include "operators/compute/device_scan.hpp"
+
+#include "shaders/primitives/primitives_layout.h"
+
+namespace garuda::operators {
+namespace {
+
+std::uint64_t tile_elements(ComputeTuning const& tuning) {
+  return std::uint64_t{tuning.group_size} * tuning.scan_items;
+}
+
+PassShape scan_shape(std::string_view entry, ComputeTuning const& tuning, bool wide) {
+  return {
+      entry, tuning.group_size, tuning.scan_items, sizeof(shaders::PrefixPush), {{shaders::kSpecWide, wide ? 1U : 0U}}};
+}
+
+PassShape tile_shape(std::string_view entry, ComputeTuning const& tuning) {
+  return {entry, tuning.group_size, tuning.scan_items, sizeof(shaders::PrefixPush), {}};
+}
+
+constexpr std::string_view kLookBack = "primitives/scan.comp:LOOK_BACK";
+constexpr std::string_view kFromBases = "primitives/scan.comp:FROM_BASES";
+constexpr std::string_view kTileSums = "primitives/tile_sums.comp";
+constexpr std::string_view kTileBases = "primitives/tile_bases.comp";
+
+}  // namespace
+
+Result<DeviceScan> DeviceScan::create(ComputeContext& context, std::uint64_t elements) {
+  GARUDA_EXPECTS(elements <= kMaxScanElements);
+  DeviceScan scan;
+  scan.elements_ = elements;
+  auto const tiles = groups_for(elements, tile_elements(context.tuning()));
+  GARUDA_TRY_ASSIGN(scan.states_, context.device_buffer((tiles + 1) * 8, "states of tiles"));
+  GARUDA_TRY_ASSIGN(scan.total_, context.device_buffer(8, "total"));
+  return scan;
+}
+
+Result<void> DeviceScan::record(ComputeContext& context, char const* phase, VkDeviceAddress source,
+                                VkDeviceAddress target, std::uint64_t elements, bool wide) {
+  GARUDA_EXPECTS(elements > 0 && elements <= elements_);
+  GARUDA_EXPECTS(source % 16 == 0 && target % 16 == 0 && source != target);
+  auto const& tuning = context.tuning();
+  auto const tiles = groups_for(elements, tile_elements(tuning));
+  shaders::PrefixPush push{};
+  push.source = source;
+  push.target = target;
+  push.states = states_.address();
+  push.total = total_.address();
+  push.num_elements = static_cast<std::uint32_t>(elements);
+  push.num_tiles = static_cast<std::uint32_t>(tiles);
+  push.spins = tuning.scan_spins;
+  if (tuning.scan == ScanMethod::look_back) {
+    GARUDA_TRY(context.fill(phase, states_, 0));
+    return context.dispatch(phase, scan_shape(kLookBack, tuning, wide), push, tiles, elements);
+  }
+  GARUDA_TRY(context.dispatch(phase, tile_shape(kTileSums, tuning), push, tiles, elements));
+  GARUDA_TRY(context.dispatch(phase, tile_shape(kTileBases, tuning), push, 1, tiles));
+  return context.dispatch(phase, scan_shape(kFromBases, tuning, wide), push, tiles, elements);
+}
+
+Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const* phase) {
+  std::uint64_t total = 0;
+  GARUDA_TRY(context.order_all(phase));
+  GARUDA_TRY(context.read_back(phase, total_, 0, std::as_writable_bytes(std::span<std::uint64_t, 1>(&total, 1))));
+  return total;
+}
+
+std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning) {
+  std::vector<vk::ComputePipelineSpec> specs;
+  for (bool const wide : {false, true}) {
+    specs.push_back(compute_pipeline(scan_shape(kLookBack, tuning, wide), tuning));
+    specs.push_back(compute_pipeline(scan_shape(kFromBases, tuning, wide), tuning));
+  }
+  for (auto const entry : {kTileSums, kTileBases}) specs.push_back(compute_pipeline(tile_shape(entry, tuning), tuning));
+  return specs;
+}
+
+}  // namespace garuda::operators

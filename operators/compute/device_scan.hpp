@@ -1,0 +1,41 @@
+// Exclusive prefix sums of u32 arrays on the device, with 64-bit totals.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "operators/compute/compute_context.hpp"
+#include "vk_runtime/memory.hpp"
+
+namespace garuda::operators {
+
+/// Most elements of one sum: totals stay below 2^60.
+inline constexpr std::uint64_t kMaxScanElements = std::uint64_t{1} << 28;
+
+/// Scratch memory of prefix sums over up to so many elements; used by one sum after another.
+class DeviceScan {
+ public:
+  /// `elements` ≤ kMaxScanElements. Errors: limit_exceeded, out_of_memory.
+  static Result<DeviceScan> create(ComputeContext& context, std::uint64_t elements);
+
+  /// Records target[i] = source[0] + … + source[i - 1] for `elements` u32, modulo 2^32; as (low, high) pairs when
+  /// `wide`. Both addresses are 16-byte aligned, the ranges do not overlap. 1 ≤ elements ≤ as created for.
+  /// Source: Merrill and Garland 2016; Smith, Levien and Owens 2025 (look_back).
+  Result<void> record(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress target,
+                      std::uint64_t elements, bool wide = false);
+
+  /// Where the last sum's total is: u64.
+  vk::Buffer const& total() const noexcept { return total_; }
+  /// Submits, waits and returns it.
+  Result<std::uint64_t> read_total(ComputeContext& context, char const* phase);
+
+ private:
+  std::uint64_t elements_ = 0;
+  vk::Buffer states_;
+  vk::Buffer total_;
+};
+
+/// Every pipeline of prefix sums with this tuning.
+std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning);
+
+}  // namespace garuda::operators

@@ -1,0 +1,212 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Exclusive sum of u32 values, a tile a workgroup. Two variants:
+//   LOOK_BACK   single pass: workgroups take tiles in the order they start, publish their tile's sum, and add up what the
+//               tiles before have published (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
+//               Look-back). A tile whose sum stays missing is summed again here, so no workgroup ever waits for another
+//               (Smith, Levien and Owens, Decoupled Fallback): no forward progress between workgroups is assumed.
+//   FROM_BASES  second pass of reduce-then-scan: the base of each tile has been computed.
+//
+// Buffers: PrefixPush, by address. Invocation: see scan_tile.glsl. Writes: target, in look-back the states and the total.
+// Overflow: output words are modulo 2^32 (2^64 when wide); the total is exact below 2^60.
+
+#include "primitives_layout.h"
+#include "words.glsl"
+#include "block.glsl"
+#include "sum60.glsl"
+
+layout(constant_id = 10) const uint kWide = 0u;
+layout(push_constant) uniform Push { PrefixPush push; };
+
+#include "scan_tile.glsl"
+
+#ifdef LOOK_BACK
+layout(buffer_reference, std430, buffer_reference_align = 8) coherent volatile buffer States { uint at[]; };
+
+shared uint ticket;
+shared uvec2 shared_sum;
+shared uint next_tile;  // tiles at and past it are in shared_sum; its predecessor is missing
+shared uint is_done;
+
+void publish(uint tile, uint state, uvec2 sum) {
+  atomicExchange(States(push.states).at[2u + 2u * tile], state << kStateShift | sum.x);
+  atomicExchange(States(push.states).at[3u + 2u * tile], state << kStateShift | sum.y);
+}
+
+// The same for a tile of another workgroup, which may have published it meanwhile: the same sum, or more.
+void publish_for_other(uint tile, uvec2 sum) {
+  atomicCompSwap(States(push.states).at[2u + 2u * tile], 0u, kStateTile << kStateShift | sum.x);
+  atomicCompSwap(States(push.states).at[3u + 2u * tile], 0u, kStateTile << kStateShift | sum.y);
+}
+
+// State of the tile `distance` before tile `end`; before the first tile everything is known to be zero.
+uint read_state(uint end, uint distance, out uvec2 sum) {
+  sum = uvec2(0u);
+  if (distance > end) return kStatePrefix;
+  uint tile = end - distance;
+  uint low = States(push.states).at[2u + 2u * tile];
+  uint high = States(push.states).at[3u + 2u * tile];
+  if (low >> kStateShift != high >> kStateShift) return kStateMissing;
+  sum = uvec2(low & kSumMask, high & kSumMask);
+  return low >> kStateShift;
+}
+
+// Adds up published sums backwards from `end`, by subgroup 0 alone, a tile an invocation at a time. Ends at a prefix, or
+// before a tile that stays missing.
+void look_back(uint end, uvec2 sum) {
+  bool is_prefix = false;
+  uint spins = 0u;
+  while (true) {
+    uvec2 own;
+    uint state = read_state(end, gl_SubgroupInvocationID + 1u, own);
+    uvec4 missing = subgroupBallot(state == kStateMissing);
+    uvec4 prefixes = subgroupBallot(state == kStatePrefix);
+    uint known = subgroupAny(state == kStateMissing) ? subgroupBallotFindLSB(missing) : kSubgroup;
+    uint last = subgroupAny(state == kStatePrefix) ? subgroupBallotFindLSB(prefixes) : kSubgroup;
+    is_prefix = last < known;
+    uint taken = is_prefix ? last + 1u : known;
+    if (taken > 0u) {
+      bool is_taken = gl_SubgroupInvocationID < taken;
+      sum = sum60_add(sum, sum60_subgroup(is_taken ? own : uvec2(0u)));
+    }
+    if (is_prefix) break;
+    end -= taken;
+    spins = taken > 0u ? 0u : spins + 1u;
+    if (spins > push.spins) break;
+  }
+  if (subgroupElect()) {
+    shared_sum = sum;
+    next_tile = end;
+    is_done = is_prefix ? 1u : 0u;
+  }
+}
+
+// The sum of all tiles before `tile`.
+uvec2 prefix_of(uint tile) {
+  uint end = tile;
+  uvec2 sum = uvec2(0u);
+  while (true) {
+    if (gl_SubgroupID == 0u) look_back(end, sum);
+    barrier();
+    end = next_tile;
+    sum = shared_sum;
+    bool done = is_done != 0u;
+    barrier();
+    if (done) return sum;
+    uvec2 missing = sum_of_tile(end - 1u);
+    if (thread_index() == 0u) publish_for_other(end - 1u, missing);
+    sum = sum60_add(sum, missing);
+    --end;
+  }
+}
+#endif
+
+// By subgroup: sum modulo 2^32, made exclusive; sums of low and high halves, when wide exclusive too. The totals last.
+shared uvec3 subgroup_sums[kSubgroups + 1u];
+
+void scan_subgroup_sums() {
+  if (gl_SubgroupID != 0u) return;
+  uvec3 before = uvec3(0u);
+  for (uint first = 0u; first < kSubgroups; first += kSubgroup) {
+    uint i = first + gl_SubgroupInvocationID;
+    uvec3 own = i < kSubgroups ? subgroup_sums[i] : uvec3(0u);
+    uint sum = subgroupInclusiveAdd(own.x);
+    if (i < kSubgroups) subgroup_sums[i].x = before.x + sum - own.x;
+    before.x += subgroupAdd(own.x);
+    if (kWide != 0u) {
+      uint low = subgroupInclusiveAdd(own.y);
+      uint high = subgroupInclusiveAdd(own.z);
+      if (i < kSubgroups) subgroup_sums[i].yz = before.yz + uvec2(low - own.y, high - own.z);
+    }
+#ifdef LOOK_BACK
+    before.y += subgroupAdd(own.y);
+    before.z += subgroupAdd(own.z);
+#else
+    if (kWide != 0u) before.yz += uvec2(subgroupAdd(own.y), subgroupAdd(own.z));
+#endif
+  }
+  if (subgroupElect()) subgroup_sums[kSubgroups] = before;
+}
+
+void main() {
+#ifdef LOOK_BACK
+  if (thread_index() == 0u) ticket = atomicAdd(States(push.states).at[0], 1u);
+  barrier();
+  uint tile = ticket;
+#else
+  uint tile = group_index();
+#endif
+  if (tile >= push.num_tiles) return;
+
+  uvec4 quads[kQuads];
+  for (uint q = 0u; q < kQuads; ++q) quads[q] = load_quad(quad_position(tile, q));
+
+  // Sums before each quad, within the subgroup; of the subgroups; of the tile. When wide, those of halves, too.
+  uint before[kQuads];
+  uvec2 halves_before[kQuads];
+  uint subgroup_sum = 0u;
+  uint low = 0u;
+  uint high = 0u;
+  for (uint q = 0u; q < kQuads; ++q) {
+    uint own = quads[q].x + quads[q].y + quads[q].z + quads[q].w;
+    before[q] = subgroup_sum + subgroupExclusiveAdd(own);
+    subgroup_sum += subgroupAdd(own);
+    uvec2 halves = uvec2(low_halves(quads[q]), high_halves(quads[q]));
+    if (kWide != 0u) {
+      halves_before[q] = uvec2(low, high) + uvec2(subgroupExclusiveAdd(halves.x), subgroupExclusiveAdd(halves.y));
+      halves = uvec2(subgroupAdd(halves.x), subgroupAdd(halves.y));
+    }
+    low += halves.x;
+    high += halves.y;
+  }
+#ifdef LOOK_BACK
+  if (kWide == 0u) {
+    low = subgroupAdd(low);
+    high = subgroupAdd(high);
+  }
+#endif
+  if (subgroupElect()) subgroup_sums[gl_SubgroupID] = uvec3(subgroup_sum, low, high);
+  barrier();
+  scan_subgroup_sums();
+  barrier();
+  uint in_tile = subgroup_sums[gl_SubgroupID].x;
+
+#ifdef LOOK_BACK
+  uvec2 tile_sum = sum60_of_halves(subgroup_sums[kSubgroups].y, subgroup_sums[kSubgroups].z);
+  if (thread_index() == 0u) publish(tile, tile == 0u ? kStatePrefix : kStateTile, tile_sum);
+  uvec2 base60 = tile == 0u ? uvec2(0u) : prefix_of(tile);
+  uvec2 end60 = sum60_add(base60, tile_sum);
+  if (thread_index() == 0u) {
+    if (tile > 0u) publish(tile, kStatePrefix, end60);
+    if (tile == push.num_tiles - 1u) Pairs(push.total).at[0] = sum60_words(end60);
+  }
+#else
+  uvec2 base60 = Pairs(push.states).at[tile];
+#endif
+
+  uvec2 base = sum60_words(base60);
+  for (uint q = 0u; q < kQuads; ++q) {
+    uint position = quad_position(tile, q);
+    uvec4 sums;
+    sums.x = base.x + in_tile + before[q];
+    sums.y = sums.x + quads[q].x;
+    sums.z = sums.y + quads[q].y;
+    sums.w = sums.z + quads[q].z;
+    if (kWide == 0u) {
+      if (position + 4u <= push.num_elements) {
+        Quads(push.target).at[position / 4u] = sums;
+      } else {
+        for (uint i = 0u; i < 4u; ++i) {
+          if (position + i < push.num_elements) Words(push.target).at[position + i] = sums[i];
+        }
+      }
+    } else {
+      uvec2 halves = subgroup_sums[gl_SubgroupID].yz + halves_before[q];
+      for (uint i = 0u; i < 4u; ++i) {
+        uvec2 sum = sum60_add(base60, sum60_of_halves(halves.x, halves.y));
+        if (position + i < push.num_elements) Pairs(push.target).at[position + i] = sum60_words(sum);
+        halves += uvec2(quads[q][i] & 0xffffu, quads[q][i] >> 16);
+      }
+    }
+  }
+}

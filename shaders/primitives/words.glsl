@@ -1,0 +1,9 @@
+// Memory by device address: u32 words, pairs and quads.
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer Words { uint at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly restrict buffer InputWords { uint at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { uvec2 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) buffer Quads { uvec4 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly restrict buffer InputQuads { uvec4 at[]; };
