@@ -13,6 +13,7 @@
 #include "bench/join_bench.hpp"
 #include "bench/partition_bench.hpp"
 #include "bench/points_bench.hpp"
+#include "bench/primitives_command.hpp"
 #include "bench/row_count.hpp"
 
 namespace garuda::bench {
@@ -290,18 +291,6 @@ Result<void> run_partition(PartitionArguments const& arguments, std::atomic<bool
   return {};
 }
 
-int report(Result<void> const& result) {
-  // A benchmark whose output is lost has not reported anything.
-  auto const flushed = std::fflush(stdout) == 0;
-  if (!result) {
-    fmt::print(stderr, "garuda bench: {}\n", result.error().describe());
-    return exit_code(result.error().code());
-  }
-  if (flushed) return kExitOk;
-  fmt::print(stderr, "garuda bench: standard output cannot be written\n");
-  return exit_code(ErrorCode::output);
-}
-
 void add_join(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
   // Shared: the parser's references and `selected` both outlive this function, in any order.
   auto const arguments = std::make_shared<JoinArguments>();
@@ -394,6 +383,18 @@ void add_group_by(CLI::App& bench, std::function<int()>& selected, std::atomic<b
 
 }  // namespace
 
+int report(Result<void> const& result) {
+  // A benchmark whose output is lost has not reported anything.
+  auto const flushed = std::fflush(stdout) == 0;
+  if (!result) {
+    fmt::print(stderr, "garuda bench: {}\n", result.error().describe());
+    return exit_code(result.error().code());
+  }
+  if (flushed) return kExitOk;
+  fmt::print(stderr, "garuda bench: standard output cannot be written\n");
+  return exit_code(ErrorCode::output);
+}
+
 void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
   auto* const bench = app.add_subcommand("bench", "Benchmarks: verify, then time");
   bench->require_subcommand(1);
@@ -401,6 +402,7 @@ void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomi
   add_points(*bench, selected, cancelled);
   add_partition(*bench, selected, cancelled);
   add_group_by(*bench, selected, cancelled);
+  add_primitives_command(*bench, selected, cancelled);
 }
 
 }  // namespace garuda::bench

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <functional>
 
+#include "garuda/error.hpp"
+
 namespace garuda::bench {
 
 /// Adds the subcommand `bench` with `join` and `points` to `app`. Parsing runs nothing: when the parse chose one of
@@ -14,5 +16,9 @@ namespace garuda::bench {
 /// must outlive `app`'s parse; it owns the parsed options. `cancelled`, when given, outlives its run and is looked at
 /// within joins and between draws.
 void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomic<bool> const* cancelled = nullptr);
+
+/// Ends a benchmark: writes a failure to standard error as one sentence, and returns the exit code. A benchmark whose
+/// standard output is lost has failed, too.
+int report(Result<void> const& result);
 
 }  // namespace garuda::bench

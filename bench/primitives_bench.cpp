@@ -1,0 +1,397 @@
+#include "bench/primitives_bench.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "bench/compute_bench.hpp"
+#include "bench/random.hpp"
+#include "garuda/control.hpp"
+#include "operators/compute/device_primitives.hpp"
+#include "operators/compute/device_scan.hpp"
+#include "operators/compute/radix_pass.hpp"
+
+namespace garuda::bench {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, PrimitiveOp>, 6> kOps{{{"copy", PrimitiveOp::copy},
+                                                                        {"reduce", PrimitiveOp::reduce},
+                                                                        {"scan", PrimitiveOp::scan},
+                                                                        {"histogram", PrimitiveOp::histogram},
+                                                                        {"partition", PrimitiveOp::partition},
+                                                                        {"gather", PrimitiveOp::gather}}};
+constexpr std::uint64_t kClusterRows = 4096;
+
+using Words = std::vector<std::uint32_t>;
+
+template <class Make>
+Words make_words(std::uint64_t count, Make const& make) {
+  Words words(count);
+  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count, 1U << 14), [&](auto const& rows) {
+    for (auto row = rows.begin(); row != rows.end(); ++row) words[row] = make(row);
+  });
+  return words;
+}
+
+Words random_words(std::uint64_t count, std::uint64_t seed) {
+  return make_words(count, [&](auto row) { return static_cast<std::uint32_t>(RowRandom(seed, row).next()); });
+}
+
+/// A primitive with its inputs on the device: recorded again and again, and checked once.
+class Primitive {
+ public:
+  Primitive(ComputeBench& bench, PrimitivesRequest const& request) : bench_(bench), request_(request) {}
+  virtual ~Primitive() = default;
+
+  virtual Result<void> prepare() = 0;
+  virtual Result<void> record() = 0;
+  /// Compares what record() left on the device with the host's result.
+  virtual Result<void> check() = 0;
+  virtual std::uint64_t bytes() const = 0;  ///< read and written once
+
+ protected:
+  operators::ComputeContext& context() { return bench_.context(); }
+  std::uint64_t rows() const { return request_.rows; }
+
+  Result<vk::Buffer> upload(Words const& words, char const* name) {
+    return bench_.upload(std::as_bytes(std::span(words)), name);
+  }
+
+  Result<void> expect_equal(vk::Buffer const& buffer, Words const& expected, char const* what) {
+    Words found(expected.size());
+    GARUDA_TRY(context().download(buffer, std::as_writable_bytes(std::span(found))));
+    auto const [at, wanted] = std::mismatch(found.begin(), found.end(), expected.begin());
+    if (at == found.end()) return {};
+    return fail(ErrorCode::device_failure, fmt::format("word {} of {} differs from the host's, {:#x}: {:#x}",
+                                                       at - found.begin(), what, *wanted, *at));
+  }
+
+  ComputeBench& bench_;
+  PrimitivesRequest const& request_;
+};
+
+class Copy final : public Primitive {
+ public:
+  using Primitive::Primitive;
+  Result<void> prepare() override {
+    words_ = random_words((rows() + 3) / 4 * 4, request_.seed);
+    GARUDA_TRY_ASSIGN(source_, upload(words_, "copy source"));
+    GARUDA_TRY_ASSIGN(target_, context().device_buffer(words_.size() * 4, "copy target"));
+    return {};
+  }
+  Result<void> record() override {
+    return record_copy(context(), "copy", source_.address(), target_.address(), words_.size() * 4);
+  }
+  Result<void> check() override { return expect_equal(target_, words_, "the copy"); }
+  std::uint64_t bytes() const override { return words_.size() * 8; }
+
+ private:
+  Words words_;
+  vk::Buffer source_;
+  vk::Buffer target_;
+};
+
+class Reduce final : public Primitive {
+ public:
+  using Primitive::Primitive;
+  Result<void> prepare() override {
+    words_ = random_words(rows(), request_.seed);
+    GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(result_, context().device_buffer(8, "sum"));
+    return {};
+  }
+  Result<void> record() override {
+    return record_reduce(context(), "reduce", operators::Reduction::add, source_.address(), rows(), 1, result_);
+  }
+  Result<void> check() override {
+    auto const sum = std::accumulate(words_.begin(), words_.end(), std::uint64_t{0});
+    return expect_equal(result_, {static_cast<std::uint32_t>(sum), static_cast<std::uint32_t>(sum >> 32)}, "the sum");
+  }
+  std::uint64_t bytes() const override { return rows() * 4; }
+
+ private:
+  Words words_;
+  vk::Buffer source_;
+  vk::Buffer result_;
+};
+
+class Scan final : public Primitive {
+ public:
+  using Primitive::Primitive;
+  Result<void> prepare() override {
+    words_ = random_words(rows(), request_.seed);
+    GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(target_, context().device_buffer(rows() * 4, "sums"));
+    GARUDA_TRY_ASSIGN(scan_, operators::DeviceScan::create(context(), rows()));
+    return {};
+  }
+  Result<void> record() override {
+    return scan_.record(context(), "scan", source_.address(), target_.address(), rows());
+  }
+  Result<void> check() override {
+    Words expected(words_.size());
+    std::exclusive_scan(words_.begin(), words_.end(), expected.begin(), std::uint32_t{0});
+    return expect_equal(target_, expected, "the sums");
+  }
+  std::uint64_t bytes() const override { return rows() * 8; }
+
+ private:
+  Words words_;
+  vk::Buffer source_;
+  vk::Buffer target_;
+  operators::DeviceScan scan_;
+};
+
+/// Rows of each bin start to the end: the counts alone when nothing moves.
+class Partition : public Primitive {
+ public:
+  using Primitive::Primitive;
+  Result<void> prepare() override {
+    keys_ = random_words(rows(), request_.seed);
+    GARUDA_TRY_ASSIGN(keys_in_, upload(keys_, "keys"));
+    GARUDA_TRY_ASSIGN(keys_out_, context().device_buffer(rows() * 4, "partitioned keys"));
+    moved_ = {rows(), {keys_in_.address(), keys_out_.address(), 1}, {}, false};
+    for (std::uint32_t i = 0; i < request_.payload; ++i) {
+      auto const words = make_words(rows(), [&](auto row) { return static_cast<std::uint32_t>(row + i); });
+      GARUDA_TRY_ASSIGN(auto source, upload(words, "payload"));
+      GARUDA_TRY_ASSIGN(auto target, context().device_buffer(rows() * 4, "partitioned payload"));
+      moved_.payload.push_back({source.address(), target.address(), 1});
+      payload_in_.push_back(std::move(source));
+      payload_out_.push_back(std::move(target));
+    }
+    operators::RadixDigit const digit{request_.bits, 0, false, request_.stable};
+    GARUDA_TRY_ASSIGN(pass_, operators::RadixPass::create(context(), rows(), 1, digit, request_.payload));
+    return {};
+  }
+  Result<void> record() override { return pass_.record(context(), {}, moved_); }
+  Result<void> check() override {
+    auto const starts = expected_starts();
+    GARUDA_TRY(expect_equal(pass_.starts(), starts, "the starts of bins"));
+    auto order = stable_order(starts);
+    if (!request_.stable) GARUDA_TRY(read_order(starts, order));
+    GARUDA_TRY(expect_equal(keys_out_, make_words(rows(), [&](auto i) { return keys_[order[i]]; }), "the keys"));
+    for (std::uint32_t c = 0; c < request_.payload; ++c)
+      GARUDA_TRY(expect_equal(payload_out_[c], make_words(rows(), [&](auto i) { return order[i] + c; }), "a payload"));
+    return {};
+  }
+  std::uint64_t bytes() const override { return rows() * 8 * (1 + request_.payload); }
+
+ protected:
+  operators::RadixRows moved_;
+  operators::RadixPass pass_;
+
+ private:
+  std::uint32_t bin_of(std::uint32_t key) const { return key & ((1U << request_.bits) - 1); }
+
+  Words expected_starts() const {
+    Words starts((std::size_t{1} << request_.bits) + 1);
+    for (auto const key : keys_) ++starts[bin_of(key) + 1];
+    std::inclusive_scan(starts.begin(), starts.end(), starts.begin());
+    return starts;
+  }
+  Words stable_order(Words starts) const {
+    Words order(keys_.size());
+    for (std::uint32_t row = 0; row < keys_.size(); ++row) order[starts[bin_of(keys_[row])]++] = row;
+    return order;
+  }
+  /// Takes the order within bins from the device's first payload column, after a look that it holds the same rows.
+  Result<void> read_order(Words const& starts, Words& order) {
+    if (request_.payload == 0) return fail(ErrorCode::usage, "an order of any kind is checked by its first payload");
+    Words found(order.size());
+    GARUDA_TRY(context().download(payload_out_[0], std::as_writable_bytes(std::span(found))));
+    auto sorted = found;
+    tbb::parallel_for(std::size_t{0}, starts.size() - 1,
+                      [&](auto bin) { std::sort(sorted.begin() + starts[bin], sorted.begin() + starts[bin + 1]); });
+    if (sorted != order) return fail(ErrorCode::device_failure, "a bin has other rows than the host's");
+    order = std::move(found);
+    return {};
+  }
+
+  Words keys_;
+  vk::Buffer keys_in_;
+  vk::Buffer keys_out_;
+  std::vector<vk::Buffer> payload_in_;
+  std::vector<vk::Buffer> payload_out_;
+};
+
+/// The first pass of a partition alone, once the whole of it has been checked.
+class Histogram final : public Partition {
+ public:
+  using Partition::Partition;
+  Result<void> record() override {
+    return is_checked_ ? pass_.record_counts(context(), "histogram", moved_) : Partition::record();
+  }
+  Result<void> check() override {
+    is_checked_ = true;
+    return Partition::check();
+  }
+  std::uint64_t bytes() const override { return rows() * 4; }
+
+ private:
+  bool is_checked_ = false;
+};
+
+class Gather final : public Primitive {
+ public:
+  using Primitive::Primitive;
+  Result<void> prepare() override {
+    words_ = random_words(rows(), request_.seed);
+    rows_ = make_words(rows(), [&](auto row) {
+      RowRandom random(request_.seed + 1, row);
+      auto const first = request_.clustered ? row / kClusterRows * kClusterRows : 0;
+      return static_cast<std::uint32_t>(
+          first + random.next_below(request_.clustered ? std::min(kClusterRows, rows() - first) : rows()));
+    });
+    GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(rows_in_, upload(rows_, "rows"));
+    GARUDA_TRY_ASSIGN(target_, context().device_buffer(rows() * 4, "gathered"));
+    return {};
+  }
+  Result<void> record() override {
+    return record_gather(context(), "gather", source_.address(), rows_in_.address(), target_.address(), rows(), 1);
+  }
+  Result<void> check() override {
+    return expect_equal(target_, make_words(rows(), [&](auto i) { return words_[rows_[i]]; }), "the gathered values");
+  }
+  std::uint64_t bytes() const override { return rows() * 12; }
+
+ private:
+  Words words_;
+  Words rows_;
+  vk::Buffer source_;
+  vk::Buffer rows_in_;
+  vk::Buffer target_;
+};
+
+std::unique_ptr<Primitive> make_primitive(ComputeBench& bench, PrimitivesRequest const& request) {
+  switch (request.op) {
+    case PrimitiveOp::copy:
+      return std::make_unique<Copy>(bench, request);
+    case PrimitiveOp::reduce:
+      return std::make_unique<Reduce>(bench, request);
+    case PrimitiveOp::scan:
+      return std::make_unique<Scan>(bench, request);
+    case PrimitiveOp::gather:
+      return std::make_unique<Gather>(bench, request);
+    case PrimitiveOp::histogram:
+      return std::make_unique<Histogram>(bench, request);
+    case PrimitiveOp::partition:
+      break;
+  }
+  return std::make_unique<Partition>(bench, request);
+}
+
+Result<void> check(PrimitivesRequest const& request) {
+  auto const most = operators::kMaxScanElements;
+  if (request.rows == 0 || request.rows > most)
+    return fail(ErrorCode::usage, fmt::format("--rows out of range [1, 2^28]: {}", request.rows));
+  if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
+  return {};
+}
+
+/// Applies what the request asks for; what the device cannot hold is an error.
+Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limits, operators::ComputeTuning& tuning) {
+  if (request.scan) tuning.scan = *request.scan;
+  auto const group = request.group_size;
+  if (group != 0) {
+    tuning.group_size = group;
+    tuning.partition_group_size = group;
+    tuning.stable_group_size = group;
+  }
+  if (request.items != 0) tuning.scan_items = tuning.partition_items = request.items;
+  if (request.tiles != 0) tuning.partition_tiles = request.tiles;
+  if (request.bits == 0 || request.bits > 10)
+    return fail(ErrorCode::usage, fmt::format("--bits out of range [1, 10]: {}", request.bits));
+  tuning.partition_bits = std::max(tuning.partition_bits, request.bits);
+  if (group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
+    return fail(ErrorCode::usage, fmt::format("--group must be a multiple of {} up to {}: {}", tuning.subgroup_size,
+                                              limits.max_workgroup_invocations, group));
+  if (request.op == PrimitiveOp::scan && tuning.scan_items % 4 != 0)
+    return fail(ErrorCode::usage, fmt::format("--items of a scan is a multiple of 4: {}", tuning.scan_items));
+  auto const shared = operators::scatter_shared_bytes(tuning, request.bits, request.stable);
+  if (request.op == PrimitiveOp::partition && shared > limits.max_compute_shared_memory_bytes)
+    return fail(ErrorCode::usage, fmt::format("these sizes take more shared memory than the device's {} bytes: {}",
+                                              limits.max_compute_shared_memory_bytes, shared));
+  return {};
+}
+
+Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, std::string op,
+                   std::span<PhaseSample const> samples, std::uint64_t bytes) {
+  Record record;
+  record.op = std::move(op);
+  record.path = "compute";
+  record.device = bench.device().name();
+  record.driver = bench.device().driver();
+  record.mode = "resident";
+  record.rows = request.rows;
+  record.rows_out = request.rows;
+  record.time = summarise(times_of(samples));
+  record.bytes = bytes;
+  record.phases = median_sample(samples).phases;
+  record.verified = true;
+  return record;
+}
+
+std::string describe(operators::ComputeTuning const& tuning, bool stable) {
+  return fmt::format("subgroup {}, scan {} of {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
+                     tuning.scan == operators::ScanMethod::look_back ? "look-back" : "two-pass", tuning.group_size,
+                     tuning.scan_items, stable ? tuning.stable_group_size : tuning.partition_group_size,
+                     tuning.partition_items, tuning.partition_tiles, stable ? "stable" : "in any order");
+}
+
+}  // namespace
+
+Result<PrimitiveOp> parse_primitive_op(std::string_view text) {
+  for (auto const& [name, op] : kOps)
+    if (name == text) return op;
+  return fail(ErrorCode::usage,
+              fmt::format("unknown primitive (allowed: copy, reduce, scan, histogram, partition, gather): '{}'", text));
+}
+
+std::string_view to_string(PrimitiveOp op) noexcept {
+  return std::ranges::find(kOps, op, &std::pair<std::string_view, PrimitiveOp>::second)->first;
+}
+
+Result<PrimitivesOutcome> run_primitives_bench(PrimitivesRequest const& request) {
+  GARUDA_TRY(check(request));
+  GARUDA_TRY_ASSIGN(
+      auto bench, ComputeBench::open(request.device, request.subgroup_size,
+                                     [&](auto& tuning, auto const& limits) { return tune(request, limits, tuning); }));
+  auto const primitive = make_primitive(*bench, request);
+  GARUDA_TRY(primitive->prepare());
+  GARUDA_TRY(bench->time([&] { return primitive->record(); }));
+  GARUDA_TRY(primitive->check());
+
+  // As many bytes as the primitive moves, half of them read.
+  auto const copied = std::max<std::uint64_t>(primitive->bytes() / 2 / 16 * 16, 16);
+  GARUDA_TRY_ASSIGN(auto const copy_in, bench->context().device_buffer(copied, "copy source"));
+  GARUDA_TRY_ASSIGN(auto const copy_out, bench->context().device_buffer(copied, "copy target"));
+  std::vector<PhaseSample> samples;
+  std::vector<PhaseSample> copies;
+  Control control;
+  control.cancelled = request.cancelled;
+  for (std::uint32_t i = 0; i < request.repeat; ++i) {
+    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between repetitions");
+    GARUDA_TRY_ASSIGN(auto copy, bench->time([&] {
+      return operators::record_copy(bench->context(), "copy", copy_in.address(), copy_out.address(), copied);
+    }));
+    copies.push_back(std::move(copy));
+    GARUDA_TRY_ASSIGN(auto sample, bench->time([&] { return primitive->record(); }));
+    samples.push_back(std::move(sample));
+  }
+  PrimitivesOutcome outcome;
+  outcome.record = make_record(*bench, request, std::string(to_string(request.op)), samples, primitive->bytes());
+  outcome.copy = make_record(*bench, request, "copy", copies, 2 * copied);
+  outcome.clock = bench->clock();
+  outcome.tuning = describe(bench->tuning(), request.stable);
+  return outcome;
+}
+
+}  // namespace garuda::bench

@@ -1,0 +1,50 @@
+// `garuda bench primitives`: the passes that compute operators are made of, against the device's copy rate.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/record.hpp"
+#include "garuda/error.hpp"
+#include "operators/compute/compute_tuning.hpp"
+
+namespace garuda::bench {
+
+enum class PrimitiveOp : std::uint8_t { copy, reduce, scan, histogram, partition, gather };
+/// Errors: usage.
+Result<PrimitiveOp> parse_primitive_op(std::string_view text);
+std::string_view to_string(PrimitiveOp op) noexcept;
+
+struct PrimitivesRequest {
+  PrimitiveOp op = PrimitiveOp::copy;
+  std::uint64_t rows = 0;
+  std::uint32_t bits = 8;     ///< of a digit: histogram, partition
+  std::uint32_t payload = 1;  ///< u32 columns that move with the keys
+  bool stable = true;
+  bool clustered = false;  ///< gather: rows within 2^12 of each other, else over the whole column
+  std::optional<std::uint32_t> subgroup_size;
+  std::optional<operators::ScanMethod> scan;
+  std::uint32_t group_size = 0;  ///< 0: the device's tuning; so the others
+  std::uint32_t items = 0;
+  std::uint32_t tiles = 0;
+  std::string device = "auto";
+  std::uint32_t repeat = 7;
+  std::uint64_t seed = 1;
+  std::atomic<bool> const* cancelled = nullptr;  ///< looked at between repetitions
+};
+
+struct PrimitivesOutcome {
+  Record record;      ///< path "compute", mode "resident"; bytes read and written once
+  Record copy;        ///< a copy of as many bytes by a compute pass, in the same repetitions
+  std::string clock;  ///< where times come from
+  std::string tuning;
+};
+
+/// Runs the primitive on random words, compares the whole result with the host's, then times it. Blocks.
+/// Errors: usage; no_device; limit_exceeded; out_of_memory; cancelled; device_failure, also when a result differs.
+Result<PrimitivesOutcome> run_primitives_bench(PrimitivesRequest const& request);
+
+}  // namespace garuda::bench
