@@ -25,7 +25,7 @@ struct ComputeTuning {
 
   ScanMethod scan = ScanMethod::look_back;
   std::uint32_t scan_items = 16;  ///< elements an invocation: a multiple of 4
-  std::uint32_t scan_spins = 64;  ///< readings of a missing state before its tile is summed again
+  std::uint32_t scan_spins = 1024;  ///< readings of a missing state before its tile is summed again
 
   std::uint32_t partition_group_size = 256;
   std::uint32_t partition_items = 16;

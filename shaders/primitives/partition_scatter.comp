@@ -62,16 +62,22 @@ uint peer_count(uvec4 peers) {
 
 // Rank of a row among those of its digit: in its subgroup (stable) or in the tile. Counts on the way.
 uint rank_of(uint digit, bool is_valid) {
-  if (kStable == 0u) return is_valid ? atomicAdd(counts[digit], 1u) : 0u;
-  uvec4 peers = peers_of(digit, is_valid);
-  uint counter = gl_SubgroupID * kBins + digit;
-  uint before = peers_before(peers);
-  uint base = is_valid ? scratch[counter] : 0u;
-  subgroupBarrier();
-  if (is_valid && before == 0u) scratch[counter] = base + peer_count(peers);
-  subgroupMemoryBarrierShared();
-  subgroupBarrier();
-  return base + before;
+  uint rank = 0u;
+  if (kStable == 0u) {
+    if (is_valid) rank = atomicAdd(counts[digit], 1u);
+  } else {
+    uvec4 peers = peers_of(digit, is_valid);
+    uint counter = gl_SubgroupID * kBins + digit;
+    uint before = peers_before(peers);
+    uint base = scratch[counter];
+    subgroupMemoryBarrierShared();
+    subgroupBarrier();
+    if (is_valid && before == 0u) scratch[counter] = base + peer_count(peers);
+    subgroupMemoryBarrierShared();
+    subgroupBarrier();
+    rank = base + before;
+  }
+  return rank;
 }
 
 // Counts of subgroups become sums over the subgroups before; their totals go to `counts`. Called by all.

@@ -39,16 +39,17 @@ void publish_for_other(uint tile, uvec2 sum) {
   atomicCompSwap(States(push.states).at[3u + 2u * tile], 0u, kStateTile << kStateShift | sum.y);
 }
 
-// State of the tile `distance` before tile `end`; before the first tile everything is known to be zero.
+// State of the tile `distance` before tile `end`; before the first tile everything is known to be zero. Without
+// branches: subgroup operations follow.
 uint read_state(uint end, uint distance, out uvec2 sum) {
-  sum = uvec2(0u);
-  if (distance > end) return kStatePrefix;
-  uint tile = end - distance;
+  bool is_before_all = distance > end;
+  uint tile = is_before_all ? 0u : end - distance;
   uint low = States(push.states).at[2u + 2u * tile];
   uint high = States(push.states).at[3u + 2u * tile];
-  if (low >> kStateShift != high >> kStateShift) return kStateMissing;
-  sum = uvec2(low & kSumMask, high & kSumMask);
-  return low >> kStateShift;
+  sum = is_before_all ? uvec2(0u) : uvec2(low & kSumMask, high & kSumMask);
+  uint state = low >> kStateShift;
+  state = state == high >> kStateShift ? state : kStateMissing;
+  return is_before_all ? kStatePrefix : state;
 }
 
 // Adds up published sums backwards from `end`, by subgroup 0 alone, a tile an invocation at a time. Ends at a prefix, or
@@ -56,23 +57,19 @@ uint read_state(uint end, uint distance, out uvec2 sum) {
 void look_back(uint end, uvec2 sum) {
   bool is_prefix = false;
   uint spins = 0u;
-  while (true) {
+  while (!is_prefix && spins <= push.spins) {
     uvec2 own;
     uint state = read_state(end, gl_SubgroupInvocationID + 1u, own);
     uvec4 missing = subgroupBallot(state == kStateMissing);
     uvec4 prefixes = subgroupBallot(state == kStatePrefix);
-    uint known = subgroupAny(state == kStateMissing) ? subgroupBallotFindLSB(missing) : kSubgroup;
-    uint last = subgroupAny(state == kStatePrefix) ? subgroupBallotFindLSB(prefixes) : kSubgroup;
+    uint known = missing == uvec4(0u) ? kSubgroup : subgroupBallotFindLSB(missing);
+    uint last = prefixes == uvec4(0u) ? kSubgroup : subgroupBallotFindLSB(prefixes);
     is_prefix = last < known;
     uint taken = is_prefix ? last + 1u : known;
-    if (taken > 0u) {
-      bool is_taken = gl_SubgroupInvocationID < taken;
-      sum = sum60_add(sum, sum60_subgroup(is_taken ? own : uvec2(0u)));
-    }
-    if (is_prefix) break;
-    end -= taken;
+    bool is_taken = gl_SubgroupInvocationID < taken;
+    sum = sum60_add(sum, sum60_subgroup(is_taken ? own : uvec2(0u)));
+    end -= is_prefix ? 0u : taken;
     spins = taken > 0u ? 0u : spins + 1u;
-    if (spins > push.spins) break;
   }
   if (subgroupElect()) {
     shared_sum = sum;
@@ -85,19 +82,22 @@ void look_back(uint end, uvec2 sum) {
 uvec2 prefix_of(uint tile) {
   uint end = tile;
   uvec2 sum = uvec2(0u);
-  while (true) {
+  bool is_known = false;
+  while (!is_known) {
     if (gl_SubgroupID == 0u) look_back(end, sum);
     barrier();
     end = next_tile;
     sum = shared_sum;
-    bool done = is_done != 0u;
+    is_known = is_done != 0u;
     barrier();
-    if (done) return sum;
-    uvec2 missing = sum_of_tile(end - 1u);
-    if (thread_index() == 0u) publish_for_other(end - 1u, missing);
-    sum = sum60_add(sum, missing);
-    --end;
+    if (!is_known) {
+      uvec2 missing = sum_of_tile(end - 1u);
+      if (thread_index() == 0u) publish_for_other(end - 1u, missing);
+      sum = sum60_add(sum, missing);
+      --end;
+    }
   }
+  return sum;
 }
 #endif
 

@@ -9,12 +9,16 @@ uint quad_position(uint tile, uint q) {
   return tile * kTile + gl_SubgroupID * kSubgroup * kItems + (q * kSubgroup + gl_SubgroupInvocationID) * 4u;
 }
 
-// The quad at element `position`, zeros past the end.
+// The quad at element `position`, zeros past the end. (One exit: subgroup operations follow, and invocations that left a
+// function early need not have come together again.)
 uvec4 load_quad(uint position) {
-  if (position + 4u <= push.num_elements) return InputQuads(push.source).at[position / 4u];
   uvec4 quad = uvec4(0u);
-  for (uint i = 0u; i < 4u; ++i) {
-    if (position + i < push.num_elements) quad[i] = InputWords(push.source).at[position + i];
+  if (position + 4u <= push.num_elements) {
+    quad = InputQuads(push.source).at[position / 4u];
+  } else {
+    for (uint i = 0u; i < 4u; ++i) {
+      if (position + i < push.num_elements) quad[i] = InputWords(push.source).at[position + i];
+    }
   }
   return quad;
 }
