@@ -35,13 +35,39 @@ void put(std::byte* out, std::uint64_t i, T const& value) {
   std::memcpy(out + i * sizeof(T), &value, sizeof(T));
 }
 
-/// An integer sum that fits 128 bits.
-Int128 narrow_sum(std::uint64_t const* words) { return static_cast<Int128>((UInt128{words[1]} << 64) | words[0]); }
+/// Sums of groups as integers, however many words they take.
+class IntegerSums {
+ public:
+  explicit IntegerSums(FinaliseInput const& input)
+      : sums_(input.state.sums.data()),
+        words_(input.state.words_per_sum != 0 ? input.state.words_per_sum : sum_words(input.kind)),
+        is_unsigned_(input.kind == ValueKind::uint32 || input.kind == ValueKind::uint64) {}
 
-/// True when a sum of `words` words has the value of its lowest two.
-bool fits_128_bits(std::uint64_t const* words, std::uint32_t count) {
-  auto const sign = (words[1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
-  return count == 2 || (words[2] == sign && words[3] == sign);
+  /// The sum of `group`; nullopt when it takes more than 128 bits.
+  std::optional<Int128> narrow(std::uint64_t group) const {
+    auto const* const words = sums_ + words_ * group;
+    if (words_ == 1) return is_unsigned_ ? Int128{words[0]} : Int128{static_cast<std::int64_t>(words[0])};
+    auto const sign = (words[1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
+    for (std::uint32_t w = 2; w < words_; ++w)
+      if (words[w] != sign) return std::nullopt;
+    return static_cast<Int128>((UInt128{words[1]} << 64) | words[0]);
+  }
+
+  /// The double nearest to the sum times 2^exponent.
+  double rounded(std::uint64_t group, std::int32_t exponent) const {
+    if (auto const sum = narrow(group)) return round_to_double(*sum, exponent);
+    return round_to_double(std::span(sums_ + words_ * group, words_), exponent);
+  }
+
+ private:
+  std::uint64_t const* sums_;
+  std::uint32_t words_;
+  bool is_unsigned_;
+};
+
+double float_sum(FinaliseInput const& input, std::uint64_t group) {
+  if (!input.state.sum_exponent) return round_float_sum(input.state.float_sums, group, input.kind);
+  return IntegerSums(input).rounded(group, *input.state.sum_exponent);
 }
 
 MaybeGroup finalise_count(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
@@ -53,8 +79,9 @@ MaybeGroup finalise_count(FinaliseInput const& input, GroupRange const& groups, 
 /// Sums of integers of at most 64 bits, in T.
 template <class T>
 MaybeGroup finalise_integer_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  IntegerSums const sums(input);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
-    auto const sum = narrow_sum(&input.state.sums[2 * groups[i]]);
+    auto const sum = *sums.narrow(groups[i]);
     if (sum < Int128{std::numeric_limits<T>::min()} || sum > Int128{std::numeric_limits<T>::max()}) return groups[i];
     put(out, i, static_cast<T>(sum));
   }
@@ -63,19 +90,17 @@ MaybeGroup finalise_integer_sum(FinaliseInput const& input, GroupRange const& gr
 
 MaybeGroup finalise_decimal_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
   constexpr auto kLimit = static_cast<Int128>(power_of_ten(kDecimalDigits));
-  auto const words = sum_words(input.kind);
+  IntegerSums const sums(input);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
-    auto const* const sum = &input.state.sums[words * groups[i]];
-    auto const total = narrow_sum(sum);
-    if (!fits_128_bits(sum, words) || total >= kLimit || total <= -kLimit) return groups[i];
-    put(out, i, total);
+    auto const total = sums.narrow(groups[i]);
+    if (!total || *total >= kLimit || *total <= -kLimit) return groups[i];
+    put(out, i, *total);
   }
   return std::nullopt;
 }
 
 MaybeGroup finalise_float_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
-  for (std::uint64_t i = 0; i < groups.count; ++i)
-    put(out, i, round_float_sum(input.state.float_sums, groups[i], input.kind));
+  for (std::uint64_t i = 0; i < groups.count; ++i) put(out, i, float_sum(input, groups[i]));
   return std::nullopt;
 }
 
@@ -84,7 +109,7 @@ double canonical(double value) { return std::bit_cast<double>(canonical_bits(val
 
 MaybeGroup finalise_float_mean(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
   for (std::uint64_t i = 0; i < groups.count; ++i) {
-    auto const sum = round_float_sum(input.state.float_sums, groups[i], input.kind);
+    auto const sum = float_sum(input, groups[i]);
     put(out, i, canonical(sum / static_cast<double>(input.state.counts[groups[i]])));
   }
   return std::nullopt;
@@ -92,11 +117,11 @@ MaybeGroup finalise_float_mean(FinaliseInput const& input, GroupRange const& gro
 
 /// Integers and decimals. The scale of an integer is 0.
 MaybeGroup finalise_integer_mean(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
-  auto const words = sum_words(input.kind);
+  IntegerSums const sums(input);
   auto const scale = input.input.scale;
   auto const power = kPowersOfTen[static_cast<std::size_t>(scale < 0 ? -scale : scale)];
   for (std::uint64_t i = 0; i < groups.count; ++i) {
-    auto const sum = round_to_double(std::span(input.state.sums).subspan(words * groups[i], words), 0);
+    auto const sum = sums.rounded(groups[i], 0);
     auto const mean = sum / static_cast<double>(input.state.counts[groups[i]]);
     put(out, i, canonical(scale < 0 ? mean * power : mean / power));
   }

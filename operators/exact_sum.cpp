@@ -72,6 +72,20 @@ double round_to_double(std::span<std::uint64_t const> words, std::int32_t expone
   return negative ? -rounded : rounded;
 }
 
+double round_to_double(Int128 value, std::int32_t exponent) noexcept {
+  constexpr std::int32_t kLowestNormal = -1022;
+  auto const magnitude = value < 0 ? -static_cast<UInt128>(value) : static_cast<UInt128>(value);
+  // Beyond the subnormals, where the conversion rounds to as many bits as the result has, scaling rounds no more.
+  if (value == 0) return 0.0;
+  if (exponent >= kLowestNormal) {
+    auto const rounded = std::ldexp(static_cast<double>(magnitude), exponent);
+    return value < 0 ? -rounded : rounded;
+  }
+  auto const bits = static_cast<UInt128>(value);
+  std::array<std::uint64_t, 2> const words{static_cast<std::uint64_t>(bits), static_cast<std::uint64_t>(bits >> 64)};
+  return round_to_double(words, exponent);
+}
+
 double round_float_sum(FloatSums const& sums, std::uint64_t group, ValueKind kind) noexcept {
   auto const flags = sums.flags[group];
   auto const infinities = flags & (FloatSums::kPositiveInfinity | FloatSums::kNegativeInfinity);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/wide_integer.hpp"
 #include "operators/group_by_kernel.hpp"
 
 namespace garuda::operators {
@@ -11,6 +12,9 @@ namespace garuda::operators {
 /// The double nearest to (two's complement integer of `words`, low word first, at most 40 of them) · 2^exponent; of two
 /// equally near the one with an even mantissa. Zero is +0.0, what is beyond the largest double infinite.
 double round_to_double(std::span<std::uint64_t const> words, std::int32_t exponent) noexcept;
+
+/// The same of an integer of 128 bits.
+double round_to_double(Int128 value, std::int32_t exponent) noexcept;
 
 /// The sum of group `group`, rounded once: the canonical NaN when it has a NaN or both infinities. `kind`: of the
 /// values.

@@ -90,6 +90,64 @@ void describe_keys(GroupByRequest const& request, partition::EncodedGroupKeys co
   plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
 }
 
+Result<partition::RadixDigit> choose_slice_digit(partition::EncodedGroupKeys const& keys, std::uint32_t radix_bits,
+                                                 Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const words, partition::partition_words(keys, control));
+  partition::EncodedKeys no_other_side;
+  no_other_side.key_bits = words.key_bits;
+  GARUDA_TRY_ASSIGN(auto const choice, partition::choose_digit(words, no_other_side, radix_bits, control));
+  return choice.digit;
+}
+
+std::vector<DataType> key_types(GroupByRequest const& request) {
+  std::vector<DataType> types;
+  for (auto const key : request.columns.keys) types.push_back(request.table.schema()[key].type);
+  return types;
+}
+
+/// The table as a path takes it whole; refers to `keys`. Requires: the keys are packed, or there are none.
+WholeTable whole_table(TableView table, std::vector<StateColumn> const& states, std::vector<ValueReader> const& values,
+                       partition::EncodedGroupKeys const& keys) {
+  WholeTable whole;
+  whole.num_rows = static_cast<std::uint64_t>(table.num_rows());
+  if (!keys.attributes.empty()) {
+    auto const& packed = keys.packed;
+    KeySpan span{packed.words32(), packed.min, packed.max, {}};
+    if (packed.key_bits == 64) span.words = packed.words64();
+    whole.keys = std::move(span);
+    whole.common_low_bits = packed.common_low_bits;
+    whole.estimated_groups = std::max<std::uint64_t>(keys.estimated_groups, 1);
+  }
+  for (auto const& block : partition::cut_row_blocks(table))
+    whole.blocks.push_back({block.first_row, static_cast<std::uint64_t>(block.length)});
+  for (std::size_t c = 0; c < states.size(); ++c)
+    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls()});
+  return whole;
+}
+
+/// Slices where their tunings are given, where the path or the form of the keys leaves nothing else.
+Result<GroupingChoice> choose_grouping(GroupByRequest const& request, PlannedGroupBy const& planned,
+                                       std::uint32_t threads) {
+  auto const& tuning = request.options.tuning;
+  auto const* path = find_group_by_path(planned.plan.plan.path);
+  GARUDA_EXPECTS(path != nullptr);
+  auto const has_keys = !request.columns.keys.empty();
+  if (!path->takes_whole_tables) return GroupingChoice{Grouping::slices, 0, "the path's way"};
+  if (has_keys && !planned.keys.is_packed) {
+    if (tuning.grouping == Grouping::automatic || tuning.grouping == Grouping::slices)
+      return GroupingChoice{Grouping::slices, 0, "keys of several words"};
+    return fail(ErrorCode::usage, "only grouping=slices takes keys of several words");
+  }
+  auto const is_sliced = tuning.radix_bits >= 0 || tuning.slice_rows != 0;
+  if (is_sliced && tuning.grouping == Grouping::automatic)
+    return GroupingChoice{Grouping::slices, 0, "radix_bits or slice_rows are given"};
+  if (planned.keys.num_rows == 0 && has_keys) return GroupingChoice{Grouping::slices, 0, "no rows"};
+  auto const limit =
+      request.options.memory_limit_bytes != 0 ? request.options.memory_limit_bytes / 2 : free_host_bytes() / 2;
+  auto const table = whole_table(request.table, request.columns.states, planned.values, planned.keys);
+  return operators::choose_grouping(table, tuning.grouping, threads, limit);
+}
+
 }  // namespace
 
 Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats) {
@@ -111,14 +169,18 @@ Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::t
   GARUDA_TRY_ASSIGN(planned.plan, plan_group_by(shape, facts_of(*request.devices), request.options));
   auto& plan = planned.plan.plan;
   describe_keys(request, planned.keys, plan);
+  GARUDA_TRY_ASSIGN(auto const choice, choose_grouping(request, planned, shape.threads));
+  planned.grouping = choice.grouping;
+  plan.details.emplace_back("grouping", fmt::format("{}: {}", to_string(choice.grouping), choice.reason));
+  if (planned.grouping != Grouping::slices) {
+    plan.radix_bits = 0;
+    plan.host_bytes += choice.bytes;
+    return planned;
+  }
   if (request.columns.keys.empty()) return planned;
   PhaseTimer const timer(stats, "partition");
   GARUDA_TRY_ASSIGN(planned.digit, arena.execute([&]() -> Result<partition::RadixDigit> {
-    GARUDA_TRY_ASSIGN(auto const words, partition::partition_words(planned.keys, control));
-    partition::EncodedKeys no_other_side;
-    no_other_side.key_bits = words.key_bits;
-    GARUDA_TRY_ASSIGN(auto const choice, partition::choose_digit(words, no_other_side, plan.radix_bits, control));
-    return choice.digit;
+    return choose_slice_digit(planned.keys, plan.radix_bits, control);
   }));
   plan.radix_bits = planned.digit.bits;
   plan.radix_shift = planned.digit.shift;
@@ -131,6 +193,7 @@ PartitionedGroupBy::PartitionedGroupBy(GroupByRequest const& request)
       columns_(request.columns),
       options_(request.options),
       devices_(request.devices),
+      wants_order_(request.spec.ordered),
       start_(std::chrono::steady_clock::now()),
       arena_(arena_threads(request.options.threads)) {
   options_.control.abandoned = &abandoned_;
@@ -141,15 +204,48 @@ PartitionedGroupBy::~PartitionedGroupBy() { abandoned_ = true; }
 Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(GroupByRequest const& request) {
   std::unique_ptr<PartitionedGroupBy> run(new PartitionedGroupBy(request));
   GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, run->arena_, run->recorder_));
-  GARUDA_TRY(run->partition_keys(std::move(planned)));
-  run->tasks_ = cut_group_tasks(run->keys_.offsets(), run->plan_.plan.slice_rows);
-  GARUDA_TRY(run->open_path());
+  run->plan_ = std::move(planned.plan);
+  run->values_ = std::move(planned.values);
+  run->encoded_ = std::move(planned.keys);
+  run->grouping_ = planned.grouping;
+  if (run->grouping_ != Grouping::slices) {
+    run->decoder_ = partition::KeyDecoder::create(run->encoded_, key_types(request));
+    GARUDA_TRY(run->open_whole());
+    if (run->whole_ != nullptr) return run;
+  }
+  GARUDA_TRY(run->open_slices(planned.digit));
   return run;
 }
 
-Result<void> PartitionedGroupBy::partition_keys(PlannedGroupBy planned) {
-  plan_ = std::move(planned.plan);
-  values_ = std::move(planned.values);
+Result<SliceValues> PartitionedGroupBy::read(std::size_t column, SliceRows const& rows) const {
+  return values_[column].read(rows, options_.control);
+}
+
+/// Groups the whole table, unless the values are such that slices have to.
+Result<void> PartitionedGroupBy::open_whole() {
+  auto table = whole_table(table_, columns_.states, values_, encoded_);
+  table.values = this;
+  table.wants_first_rows = columns_.keys.empty() || wants_order_ || !decoder_;
+  WholeGroupByOptions const options{grouping_, &options_.control, &recorder_};
+  GARUDA_TRY_ASSIGN(whole_, arena_.execute([&] { return open_cpu_whole_group_by(table, options); }));
+  if (whole_ != nullptr) {
+    num_tasks_ = whole_->num_parts();
+    return {};
+  }
+  recorder_.note("floats too far apart for sums of 128 bits, infinite or NaN: grouped slice by slice");
+  decoder_.reset();
+  return {};
+}
+
+Result<void> PartitionedGroupBy::open_slices(partition::RadixDigit digit) {
+  decoder_.reset();
+  GARUDA_TRY(partition_keys(digit));
+  tasks_ = cut_group_tasks(keys_.offsets(), plan_.plan.slice_rows);
+  num_tasks_ = tasks_.size();
+  return open_path();
+}
+
+Result<void> PartitionedGroupBy::partition_keys(partition::RadixDigit digit) {
   auto const rows = static_cast<std::uint64_t>(table_.num_rows());
   if (columns_.keys.empty()) {
     keys_ = PartitionedGroupKeys::without_keys(rows);
@@ -157,9 +253,9 @@ Result<void> PartitionedGroupBy::partition_keys(PlannedGroupBy planned) {
   }
   PhaseTimer timer(recorder_, "partition");
   GARUDA_TRY_ASSIGN(keys_, arena_.execute([&] {
-    return PartitionedGroupKeys::partition(std::move(planned.keys), planned.digit, options_.control);
+    return PartitionedGroupKeys::partition(std::move(encoded_), digit, options_.control);
   }));
-  if (planned.digit.bits > 0) timer.count(2 * rows * (std::max(plan_.plan.key_bits, 32U) / 8 + 4), rows);
+  if (digit.bits > 0) timer.count(2 * rows * (std::max(plan_.plan.key_bits, 32U) / 8 + 4), rows);
   recorder_.max_counter("partitions", keys_.offsets().size() - 1);
   return {};
 }
@@ -188,10 +284,23 @@ Result<void> PartitionedGroupBy::open_path() {
 
 void PartitionedGroupBy::start_lanes() {
   auto work = [this](std::uint32_t lane, std::size_t task, Emit const& emit) {
-    return group_slice(lane, tasks_[task], emit);
+    return whole_ != nullptr ? emit_part(task, emit) : group_slice(lane, tasks_[task], emit);
   };
   scheduler_ =
-      std::make_unique<GroupScheduler>(tasks_.size(), plan_.plan.lanes, 2 * plan_.plan.chunk_rows, std::move(work));
+      std::make_unique<GroupScheduler>(num_tasks_, plan_.plan.lanes, 2 * plan_.plan.chunk_rows, std::move(work));
+}
+
+Result<void> PartitionedGroupBy::emit_part(std::size_t part, Emit const& emit) {
+  if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
+  GARUDA_TRY_ASSIGN(auto groups, whole_->part(part));
+  GroupChunk chunk;
+  chunk.partition = static_cast<std::uint32_t>(part);
+  chunk.head_rows = std::move(groups.first_rows);
+  chunk.key_words = std::move(groups.keys);
+  chunk.states = std::move(groups.states);
+  report_progress(chunk.size());
+  emit(std::move(chunk));
+  return {};
 }
 
 /// A slice that turns out not to fit the device is halved until it does; the halves' groups are merged.
@@ -243,7 +352,7 @@ void PartitionedGroupBy::report_progress(std::uint64_t groups) {
   ++tasks_done_;
   groups_found_ += groups;
   if (options_.control.on_progress)
-    options_.control.on_progress({"group", std::min(tasks_done_, tasks_.size()), tasks_.size(), groups_found_});
+    options_.control.on_progress({"group", std::min(tasks_done_, num_tasks_), num_tasks_, groups_found_});
 }
 
 GroupChunk PartitionedGroupBy::empty_table() const {
@@ -257,7 +366,7 @@ GroupChunk PartitionedGroupBy::empty_table() const {
 }
 
 Result<std::optional<GroupChunk>> PartitionedGroupBy::next_partition() {
-  if (tasks_.empty()) {
+  if (num_tasks_ == 0) {
     if (!columns_.keys.empty() || std::exchange(empty_returned_, true)) return std::nullopt;
     return empty_table();
   }

@@ -13,6 +13,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
+#include "operators/cpu/whole_group_by.hpp"
 #include "operators/device_set.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/group_by_kernel.hpp"
@@ -23,6 +24,7 @@
 #include "operators/run_recorder.hpp"
 #include "operators/value_reader.hpp"
 #include "partition/group_keys.hpp"
+#include "partition/key_decoder.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
@@ -42,24 +44,26 @@ struct PlannedGroupBy {
   partition::EncodedGroupKeys keys;  ///< without key columns: empty
   std::vector<ValueReader> values;   ///< a state column each
   GroupByPlan plan;
-  partition::RadixDigit digit;
+  Grouping grouping = Grouping::slices;  ///< when not `slices`, the path takes the whole table
+  partition::RadixDigit digit;           ///< of slices
 };
 
-/// Encodes keys and values, plans, and chooses the radix digit. Blocks; uses the arena's threads.
-/// Errors: those of encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
+/// Encodes keys and values, plans, and chooses how rows are brought together: for slices, the radix digit. Blocks; uses
+/// the arena's threads.
+/// Errors: those of encode_group_keys, ValueReader::create, plan_group_by, choose_grouping and choose_digit.
 Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats);
 
-/// A group-by whose input is partitioned and whose path is open: gives its groups, once.
-class PartitionedGroupBy {
+/// A group-by whose input is partitioned, or grouped already, and whose path is open: gives its groups, once.
+class PartitionedGroupBy final : private TableValues {
  public:
   /// Encodes, plans, partitions, opens the path. Blocks until that is done.
-  /// Errors: those of plan_groups, radix_partition and the path's open function.
+  /// Errors: those of plan_groups, radix_partition, open_cpu_whole_group_by and the path's open function.
   static Result<std::unique_ptr<PartitionedGroupBy>> prepare(GroupByRequest const& request);
 
   PartitionedGroupBy(PartitionedGroupBy const&) = delete;
   PartitionedGroupBy& operator=(PartitionedGroupBy const&) = delete;
   /// Cancels what still runs.
-  ~PartitionedGroupBy();
+  ~PartitionedGroupBy() override;
 
   /// Returns the groups of the next partition that has rows, nullopt after the last; the lanes start with the first
   /// call. Without keys there is one group, even of no rows. Blocks.
@@ -71,6 +75,9 @@ class PartitionedGroupBy {
   oneapi::tbb::task_arena& arena() noexcept { return arena_; }
   RunRecorder& recorder() noexcept { return recorder_; }
   std::vector<ValueReader> const& values() const noexcept { return values_; }
+  ResolvedGroupBy const& columns() const noexcept { return columns_; }
+  /// Makes keys of the groups' key words; nullptr: keys are gathered from the groups' first rows.
+  partition::KeyDecoder const* decoder() const noexcept { return decoder_ ? &*decoder_ : nullptr; }
   std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
 
  private:
@@ -79,9 +86,16 @@ class PartitionedGroupBy {
 
   explicit PartitionedGroupBy(GroupByRequest const& request);
 
-  Result<void> partition_keys(PlannedGroupBy planned);
+  Result<SliceValues> read(std::size_t column, SliceRows const& rows) const override;
+  std::vector<partition::PayloadColumn::Part> in_place(std::size_t column) const override {
+    return values_[column].in_place();
+  }
+  Result<void> open_whole();
+  Result<void> open_slices(partition::RadixDigit digit);
+  Result<void> partition_keys(partition::RadixDigit digit);
   Result<void> open_path();
   void start_lanes();
+  Result<void> emit_part(std::size_t part, Emit const& emit);
   Result<void> group_slice(std::uint32_t lane, GroupTask const& task, Emit const& emit);
   Result<GroupChunk> run_kernel(std::uint32_t lane, GroupTask const& task);
   void report_progress(std::uint64_t groups);
@@ -92,13 +106,19 @@ class PartitionedGroupBy {
   ResolvedGroupBy columns_;
   GroupByOptions options_;
   DeviceSet* devices_;
+  bool wants_order_;
   std::chrono::steady_clock::time_point start_;
   oneapi::tbb::task_arena arena_;
   RunRecorder recorder_;
   GroupByPlan plan_;
   std::vector<ValueReader> values_;
+  partition::EncodedGroupKeys encoded_;  // of a whole table; those of slices are in keys_
+  Grouping grouping_ = Grouping::slices;
+  std::unique_ptr<WholeGroupBy> whole_;  // refers to the keys and values above
+  std::optional<partition::KeyDecoder> decoder_;
   PartitionedGroupKeys keys_;
   std::vector<GroupTask> tasks_;
+  std::size_t num_tasks_ = 0;
   std::unique_ptr<GroupByBackend> backend_;
   std::mutex progress_mutex_;
   std::size_t tasks_done_ = 0;

@@ -4,15 +4,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "operators/key_span.hpp"
 #include "operators/stats_sink.hpp"
+#include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
 
@@ -119,7 +122,7 @@ struct FloatSums {
 /// Partial states of one column, a group each in the order of group ids. Vectors of states not asked for are empty.
 struct AggregateState {
   std::vector<std::uint64_t> counts;  ///< values that are not null
-  std::vector<std::uint64_t> sums;    ///< integers: sum_words(kind) a group, two's complement, low word first
+  std::vector<std::uint64_t> sums;    ///< integers: words_per_sum a group, two's complement, low word first
   FloatSums float_sums;               ///< floats
   /// extreme_words(kind) a group, low word first; unspecified when the group has no value. Order-preserving unsigned
   /// maps of the values (core/ordered_value.hpp): signed integers with the sign bit flipped; floats with -0.0 as +0.0,
@@ -127,6 +130,11 @@ struct AggregateState {
   /// bits.
   std::vector<std::uint64_t> minima;
   std::vector<std::uint64_t> maxima;
+  /// 0: sum_words(kind). One word a sum is signed as the values are, several are signed.
+  std::uint32_t words_per_sum = 0;
+  /// Floats: when set, `sums` holds words_per_sum words a group, in units of 2^sum_exponent, and `float_sums` is empty:
+  /// then all values are finite. Kernels of slices leave it unset.
+  std::optional<std::int32_t> sum_exponent;
 };
 
 /// Groups one slice. Used by one thread at a time; calls after `group` in any order. Everything it holds is freed by
@@ -147,6 +155,88 @@ class GroupByKernel {
 
   /// Computes partial states of one column: exact, whatever the order of rows.
   virtual Result<AggregateState> aggregate(AggregateInput const& input) = 0;
+};
+
+/// What is wanted of a column of the whole table.
+struct StateRequest {
+  ValueKind kind = ValueKind::none;
+  StateSet states = kCountState;
+  bool may_have_nulls = false;
+};
+
+/// Rows [first, first + count) of a partitioned table, or of the table itself.
+struct SliceRows {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  partition::PartitionedKeys const* order = nullptr;  ///< nullptr: the table itself
+  std::uint64_t base = 0;                             ///< row of the table that is row 0 of the partitioned ones
+
+  bool is_sequential() const noexcept { return order == nullptr || order->row_ids == nullptr; }
+  /// Row of the table at position 0. Requires is_sequential().
+  std::uint64_t first_row() const noexcept { return base + first; }
+  /// Row of the table at position `i` of the slice.
+  std::uint64_t operator[](std::uint64_t i) const noexcept {
+    return base + (is_sequential() ? first + i : order->row_id(first + i));
+  }
+};
+
+/// What an AggregateInput of a table's rows refers to.
+struct SliceValues {
+  AlignedBuffer values;    ///< empty when they are borrowed from the table
+  AlignedBuffer validity;  ///< empty when no value is null
+  AggregateInput input;
+};
+
+/// Reads the values of rows of the table. Safe to use from several threads.
+class TableValues {
+ public:
+  virtual ~TableValues() = default;
+
+  /// The values of `rows` in the `column`-th state column. Nothing is copied when they follow each other in one batch,
+  /// need no widening and have no nulls. Errors: out_of_memory, cancelled.
+  virtual Result<SliceValues> read(std::size_t column, SliceRows const& rows) const = 0;
+
+  /// Where the column's values lie in the table, batch by batch; no parts when they need widening or may be null.
+  virtual std::vector<partition::PayloadColumn::Part> in_place(std::size_t column) const = 0;
+};
+
+/// Rows [first, first + count) of a table.
+struct TableBlock {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+/// The rows of a table, not partitioned, as a path takes them that groups a table at once. What it refers to outlives
+/// the group-by.
+struct WholeTable {
+  std::uint64_t num_rows = 0;
+  std::variant<NoKeys, KeySpan> keys;  ///< in the order of rows, min and max known
+  std::uint32_t common_low_bits = 0;   ///< lowest bits that are equal in all keys
+  std::uint64_t estimated_groups = 1;
+  std::vector<TableBlock> blocks;       ///< all rows, each range within one batch
+  std::vector<StateRequest> requests;   ///< a state column each
+  TableValues const* values = nullptr;  ///< of the state columns
+  bool wants_first_rows = false;
+};
+
+/// Groups that have all their rows. Their order is the same in every run.
+struct GroupPart {
+  std::vector<std::uint64_t> first_rows;  ///< empty unless wanted
+  std::vector<std::uint64_t> keys;        ///< a word each; empty without keys
+  std::vector<AggregateState> states;     ///< a state column each
+
+  std::size_t size() const noexcept { return keys.empty() ? first_rows.size() : keys.size(); }
+};
+
+/// A group-by of a whole table, its rows grouped or partitioned already: gives its groups part by part. No group is in
+/// two parts.
+class WholeGroupBy {
+ public:
+  virtual ~WholeGroupBy() = default;
+
+  virtual std::size_t num_parts() const noexcept = 0;
+  /// Called once for each part, by several threads at once. Errors: out_of_memory, cancelled.
+  virtual Result<GroupPart> part(std::size_t index) = 0;
 };
 
 /// One path on one device, opened for one group-by. `begin` is called by several lanes at once, each with its own

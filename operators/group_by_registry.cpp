@@ -14,7 +14,7 @@ constexpr std::array kGroupByPaths{
                   return open_graphics_group_by(*device.device, *device.pipelines, options);
                 }},
     GroupByPath{Path::cpu, false,
-                [](OpenDevice, GroupByBackendOptions const& options) { return open_cpu_group_by(options); }},
+                [](OpenDevice, GroupByBackendOptions const& options) { return open_cpu_group_by(options); }, true},
 };
 
 }  // namespace

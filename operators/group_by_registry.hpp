@@ -17,6 +17,8 @@ struct GroupByPath {
   bool needs_device = false;
   /// Opens the path for one group-by; `device` is empty when the path needs none.
   Result<std::unique_ptr<GroupByBackend>> (*open)(OpenDevice device, GroupByBackendOptions const& options) = nullptr;
+  /// True when the path may also take the whole table at once: operators/cpu/whole_group_by.hpp.
+  bool takes_whole_tables = false;
 };
 
 /// All paths built into this library.

@@ -16,10 +16,14 @@ using operators::number_knob;
 
 constexpr std::array kKeys{Choice{"auto", 0}, Choice{"packed", 1}, Choice{"words", 2}, Choice{"rowid", 3}};
 
+constexpr std::array kGroupings{Choice{"auto", 0}, Choice{"slices", 1}, Choice{"direct", 2}, Choice{"local", 3},
+                                Choice{"partitioned", 4}};
+
 std::span<operators::Knob<GroupByTuning> const> knobs() {
   static std::array const all{
       choice_knob("address", operators::kAddressChoices, &GroupByTuning::address),
       choice_knob("keys", kKeys, &GroupByTuning::keys),
+      choice_knob("grouping", kGroupings, &GroupByTuning::grouping),
       choice_knob("counting", operators::kCountingChoices, &GroupByTuning::counting),
       choice_knob("upload", operators::kUploadChoices, &GroupByTuning::upload),
       number_knob("image", 1, 32'768, &GroupByTuning::image),
@@ -33,6 +37,12 @@ std::span<operators::Knob<GroupByTuning> const> knobs() {
 }
 
 }  // namespace
+
+std::string_view to_string(Grouping grouping) noexcept {
+  for (auto const& choice : kGroupings)
+    if (choice.value == static_cast<int>(grouping)) return choice.name;
+  return "unknown";
+}
 
 Result<GroupByTuning> parse_group_by_tuning(std::string_view text) { return operators::parse_tuning(knobs(), text); }
 

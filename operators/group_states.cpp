@@ -88,6 +88,24 @@ void merge_float_sums(FloatSums const& from, std::vector<std::uint32_t> const& i
   into = std::move(merged);
 }
 
+/// Gives sums at least `words` words a group.
+void widen_sums(ValueKind kind, std::uint32_t words, AggregateState& state) {
+  auto const before = state.words_per_sum;
+  if (before >= words) return;
+  auto const is_unsigned = kind == ValueKind::uint32 || kind == ValueKind::uint64;
+  auto const groups = before == 0 ? 0 : state.sums.size() / before;
+  std::vector<std::uint64_t> wide(groups * words);
+  for (std::size_t g = 0; g < groups; ++g) {
+    auto const* const from = &state.sums[g * before];
+    auto const sign = !is_unsigned && (from[before - 1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
+    auto* const to = &wide[g * words];
+    std::copy_n(from, before, to);
+    std::fill(to + before, to + words, sign);
+  }
+  state.sums = std::move(wide);
+  state.words_per_sum = words;
+}
+
 bool has_float_sum(StateColumn const& column) { return is_float(column.kind) && (column.states & kSumState) != 0; }
 bool has_integer_sum(StateColumn const& column) { return !is_float(column.kind) && (column.states & kSumState) != 0; }
 
@@ -142,7 +160,7 @@ GroupSlice HeadKeys::slice(std::uint64_t num_rows) const {
 }
 
 std::uint64_t GroupChunk::bytes() const noexcept {
-  auto bytes = bytes_of(head_rows) + bytes_of(keys.packed32) + bytes_of(keys.packed64);
+  auto bytes = bytes_of(head_rows) + bytes_of(key_words) + bytes_of(keys.packed32) + bytes_of(keys.packed64);
   for (auto const& word : keys.words) bytes += bytes_of(word);
   for (auto const& state : states)
     bytes += bytes_of(state.counts) + bytes_of(state.sums) + bytes_of(state.minima) + bytes_of(state.maxima) +
@@ -205,13 +223,17 @@ Result<void> merge_groups(std::vector<StateColumn> const& columns, GroupChunk co
   }
 }
 
-void append_groups(GroupChunk&& next, GroupChunk& groups) {
+void append_groups(std::vector<StateColumn> const& columns, GroupChunk&& next, GroupChunk& groups) {
   append(groups.head_rows, next.head_rows);
+  append(groups.key_words, next.key_words);
   for (std::size_t c = 0; c < next.states.size(); ++c) {
     auto& into = groups.states[c];
-    auto const from = std::exchange(next.states[c], {});
+    auto from = std::exchange(next.states[c], {});
     append(into.counts, from.counts);
+    widen_sums(columns[c].kind, from.words_per_sum, into);
+    widen_sums(columns[c].kind, into.words_per_sum, from);
     append(into.sums, from.sums);
+    into.sum_exponent = from.sum_exponent;
     append(into.minima, from.minima);
     append(into.maxima, from.maxima);
     auto& sums = into.float_sums;

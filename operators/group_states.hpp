@@ -24,14 +24,15 @@ struct HeadKeys {
   GroupSlice slice(std::uint64_t num_rows) const;
 };
 
-/// Groups in the order of their first rows.
+/// Groups: of slices in the order of their first rows. Either `head_rows` or `key_words` may be empty, not both.
 struct GroupChunk {
   std::uint32_t partition = 0;
   std::vector<std::uint64_t> head_rows;  ///< of the table
+  std::vector<std::uint64_t> key_words;  ///< packed keys
   HeadKeys keys;                         ///< only where groups have to be merged
   std::vector<AggregateState> states;    ///< a state column each
 
-  std::size_t size() const noexcept { return head_rows.size(); }
+  std::size_t size() const noexcept { return head_rows.empty() ? key_words.size() : head_rows.size(); }
   /// Host memory held, in bytes.
   std::uint64_t bytes() const noexcept;
 };
@@ -49,6 +50,6 @@ Result<void> merge_groups(std::vector<StateColumn> const& columns, GroupChunk co
                           GroupChunk& groups);
 
 /// Appends the groups of `next`, none of which has the key of one of `groups`, and frees their states one by one.
-void append_groups(GroupChunk&& next, GroupChunk& groups);
+void append_groups(std::vector<StateColumn> const& columns, GroupChunk&& next, GroupChunk& groups);
 
 }  // namespace garuda::operators

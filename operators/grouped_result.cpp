@@ -50,8 +50,9 @@ struct GroupWriter::Memory {
   std::vector<std::unique_ptr<ArrayView>> dictionaries;
 };
 
-Result<GroupWriter> GroupWriter::create(TableView table, ResolvedGroupBy const& columns) {
-  GroupWriter writer(table, columns);
+Result<GroupWriter> GroupWriter::create(TableView table, ResolvedGroupBy const& columns,
+                                        partition::KeyDecoder const* decoder) {
+  GroupWriter writer(table, columns, decoder);
   if (!columns.keys.empty()) {
     GARUDA_TRY_ASSIGN(writer.keys_, Gatherer::create(table, columns.keys));
     writer.schema_ = writer.keys_->schema();
@@ -69,8 +70,34 @@ Result<GroupWriter> GroupWriter::create(TableView table, ResolvedGroupBy const& 
   return writer;
 }
 
-Result<void> GroupWriter::write_keys(GroupChunk const& groups, GroupRange& range, Memory& memory) const {
+Result<void> GroupWriter::write_keys(GroupChunk const& groups, GroupRange& range, Control const& control,
+                                     Memory& memory) const {
   if (!keys_) return {};
+  return decoder_ != nullptr ? decode_keys(groups, range, control, memory) : gather_keys(groups, range, memory);
+}
+
+Result<void> GroupWriter::decode_keys(GroupChunk const& groups, GroupRange const& range, Control const& control,
+                                      Memory& memory) const {
+  std::vector<std::uint64_t> ordered;
+  auto words = std::span(groups.key_words);
+  if (range.order == nullptr) {
+    words = words.subspan(range.first, range.count);
+  } else {
+    ordered.reserve(range.count);
+    for (std::uint64_t i = 0; i < range.count; ++i) ordered.push_back(words[range[i]]);
+    words = ordered;
+  }
+  memory.keys.num_rows = static_cast<std::int64_t>(range.count);
+  for (std::size_t k = 0; k < decoder_->num_columns(); ++k) {
+    GARUDA_TRY_ASSIGN(auto column, decoder_->decode(k, words, control));
+    memory.keys.columns.push_back(column.array);
+    memory.buffers.push_back(std::move(column.values));
+    memory.buffers.push_back(std::move(column.validity));
+  }
+  return {};
+}
+
+Result<void> GroupWriter::gather_keys(GroupChunk const& groups, GroupRange& range, Memory& memory) const {
   std::vector<std::int64_t> rows(range.count);
   for (std::uint64_t i = 0; i < range.count; ++i) rows[i] = static_cast<std::int64_t>(groups.head_rows[range[i]]);
   GARUDA_TRY_ASSIGN(auto gathered, keys_->gather(std::span<std::int64_t const>(rows)));
@@ -139,7 +166,10 @@ Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk co
     if (has_nulls) nulls += write_validity(state, part, width, out, validity.as<std::uint8_t>() + begin / 8);
   }));
   for (auto const group : overflows)
-    if (group != kNone) return tl::unexpected<Error>(overflow(aggregate, groups.head_rows[group]));
+    if (group != kNone) {
+      GARUDA_TRY_ASSIGN(auto error, overflow(aggregate, groups, group, control));
+      return tl::unexpected<Error>(std::move(error));
+    }
   ArrayView view;
   view.length = static_cast<std::int64_t>(range.count);
   view.null_count = nulls.load();
@@ -150,20 +180,29 @@ Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk co
   return view;
 }
 
-Error GroupWriter::overflow(std::size_t aggregate, std::uint64_t row) const {
+Result<Error> GroupWriter::overflow(std::size_t aggregate, GroupChunk const& groups, std::uint64_t group,
+                                    Control const& control) const {
+  // The group's keys as the result would have had them.
+  Memory memory;
+  GroupRange one{group, 1, nullptr};
+  GARUDA_TRY(write_keys(groups, one, control, memory));
+  BatchView const row{1, memory.keys.columns};
+  std::string text;
+  if (keys_) {
+    TableView const keys(keys_->schema(), std::span(&row, 1));
+    for (std::size_t k = 0; k < columns_.keys.size(); ++k)
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", table_.schema()[columns_.keys[k]].name,
+                          value_text(keys, k, 0));
+  }
   auto const& column = columns_.aggregates[aggregate];
-  std::string group;
-  for (auto const key : columns_.keys)
-    group +=
-        fmt::format("{}{} = {}", group.empty() ? "" : ", ", table_.schema()[key].name, value_text(table_, key, row));
   return Error(ErrorCode::invalid_input, fmt::format("'{}' is beyond {} in the group {}", column.name,
-                                                     to_string(column.result), group.empty() ? "of all rows" : group));
+                                                     to_string(column.result), text.empty() ? "of all rows" : text));
 }
 
 Result<Batch> GroupWriter::write(GroupChunk const& groups, GroupRange range, std::vector<ValueReader> const& values,
                                  Control const& control) const {
   auto memory = std::make_shared<Memory>();
-  GARUDA_TRY(write_keys(groups, range, *memory));
+  GARUDA_TRY(write_keys(groups, range, control, *memory));
   GARUDA_TRY(write_ranked(groups, range, values, *memory));
   Batch batch;
   batch.num_rows = static_cast<std::int64_t>(range.count);
@@ -237,7 +276,7 @@ class GroupedResult final : public GroupByResult {
     while (true) {
       GARUDA_TRY_ASSIGN(auto next, run_->next_partition());
       if (!next) break;
-      append_groups(std::move(*next), *groups_);
+      append_groups(run_->columns().states, std::move(*next), *groups_);
       if (kept_limit_ != 0 && groups_->bytes() > kept_limit_)
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("groups in the order of their first rows do not fit the memory limit: {} groups so far",
@@ -267,7 +306,7 @@ class GroupedResult final : public GroupByResult {
 
 Result<std::unique_ptr<GroupByResult>> grouped_result(GroupByRequest const& request,
                                                       std::unique_ptr<PartitionedGroupBy> run) {
-  GARUDA_TRY_ASSIGN(auto writer, GroupWriter::create(request.table, request.columns));
+  GARUDA_TRY_ASSIGN(auto writer, GroupWriter::create(request.table, request.columns, run->decoder()));
   return std::make_unique<GroupedResult>(std::move(writer), std::move(run), request.spec.ordered,
                                          request.options.memory_limit_bytes);
 }

@@ -13,10 +13,12 @@
 
 namespace garuda::operators {
 
-/// Writes result rows: keys gathered from the groups' first rows, then aggregates made of their states.
+/// Writes result rows: keys decoded, or gathered from the groups' first rows, then aggregates made of their states.
 class GroupWriter {
  public:
-  static Result<GroupWriter> create(TableView table, ResolvedGroupBy const& columns);
+  /// `decoder`: of the keys; nullptr: they are gathered. Outlives the writer.
+  static Result<GroupWriter> create(TableView table, ResolvedGroupBy const& columns,
+                                    partition::KeyDecoder const* decoder);
 
   Schema const& schema() const noexcept { return schema_; }
 
@@ -27,18 +29,24 @@ class GroupWriter {
                       Control const& control) const;
 
  private:
-  GroupWriter(TableView table, ResolvedGroupBy columns) : table_(table), columns_(std::move(columns)) {}
+  GroupWriter(TableView table, ResolvedGroupBy columns, partition::KeyDecoder const* decoder)
+      : table_(table), columns_(std::move(columns)), decoder_(decoder) {}
 
   struct Memory;
-  Result<void> write_keys(GroupChunk const& groups, GroupRange& range, Memory& memory) const;
+  Result<void> write_keys(GroupChunk const& groups, GroupRange& range, Control const& control, Memory& memory) const;
+  Result<void> decode_keys(GroupChunk const& groups, GroupRange const& range, Control const& control,
+                           Memory& memory) const;
+  Result<void> gather_keys(GroupChunk const& groups, GroupRange& range, Memory& memory) const;
   Result<void> write_ranked(GroupChunk const& groups, GroupRange& range, std::vector<ValueReader> const& values,
                             Memory& memory) const;
   Result<ArrayView> write_values(std::size_t aggregate, GroupChunk const& groups, GroupRange const& range,
                                  Control const& control, Memory& memory) const;
-  Error overflow(std::size_t aggregate, std::uint64_t row) const;
+  Result<Error> overflow(std::size_t aggregate, GroupChunk const& groups, std::uint64_t group,
+                         Control const& control) const;
 
   TableView table_;
   ResolvedGroupBy columns_;
+  partition::KeyDecoder const* decoder_;
   std::optional<Gatherer> keys_;                 ///< nullopt: no keys
   std::vector<std::optional<Gatherer>> ranked_;  ///< an aggregate each; nullopt: not of ranks
   Schema schema_;

@@ -93,11 +93,11 @@ void ValueReader::visit(SliceRows const& rows, std::uint64_t begin, std::uint64_
     return;
   }
   if (rows.is_sequential()) {
-    auto const first = static_cast<std::int64_t>(rows.first + begin);
+    auto const first = static_cast<std::int64_t>(rows.first_row() + begin);
     auto part = static_cast<std::size_t>(std::upper_bound(first_rows_.begin(), first_rows_.end(), first) -
                                          first_rows_.begin() - 1);
     for (auto i = begin; i < end; ++i) {
-      auto const row = static_cast<std::int64_t>(rows.first + i);
+      auto const row = static_cast<std::int64_t>(rows.first_row() + i);
       while (row >= first_rows_[part + 1]) ++part;
       visit(i, array(part), row - first_rows_[part]);
     }
@@ -113,16 +113,28 @@ void ValueReader::visit(SliceRows const& rows, std::uint64_t begin, std::uint64_
 
 std::uint32_t const* ValueReader::borrowed(SliceRows const& rows) const noexcept {
   if (!rows.is_sequential()) return nullptr;
-  if (ranks_) return ranks_->ranks.as<std::uint32_t>() + rows.first;
+  if (ranks_) return ranks_->ranks.as<std::uint32_t>() + rows.first_row();
   auto const width = byte_width(table_.schema()[*state_.column].type);
   if (width != static_cast<std::int32_t>(4 * value_words(state_.kind))) return nullptr;
-  auto const first = static_cast<std::int64_t>(rows.first);
+  auto const first = static_cast<std::int64_t>(rows.first_row());
   auto const part = static_cast<std::size_t>(std::upper_bound(first_rows_.begin(), first_rows_.end(), first) -
                                              first_rows_.begin() - 1);
   if (part >= parts_.size() || first + static_cast<std::int64_t>(rows.count) > first_rows_[part + 1]) return nullptr;
   auto const* const values =
       static_cast<std::byte const*>(array(part).values) + (array(part).offset + first - first_rows_[part]) * width;
   return reinterpret_cast<std::uintptr_t>(values) % 4 == 0 ? reinterpret_cast<std::uint32_t const*>(values) : nullptr;
+}
+
+std::vector<partition::PayloadColumn::Part> ValueReader::in_place() const {
+  if (value_words(state_.kind) == 0 || may_have_nulls()) return {};
+  if (ranks_) return {{0, ranks_->ranks.data()}};
+  auto const width = byte_width(table_.schema()[*state_.column].type);
+  if (width != static_cast<std::int32_t>(4 * value_words(state_.kind))) return {};
+  std::vector<partition::PayloadColumn::Part> parts;
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    parts.push_back({static_cast<std::uint64_t>(first_rows_[p]),
+                     static_cast<std::byte const*>(array(p).values) + array(p).offset * width});
+  return parts;
 }
 
 void ValueReader::copy_values(SliceRows const& rows, std::uint64_t begin, std::uint64_t end, std::byte* out) const {

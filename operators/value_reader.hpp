@@ -17,26 +17,6 @@
 
 namespace garuda::operators {
 
-/// Rows [first, first + count) of a partitioned table, or of the table itself.
-struct SliceRows {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-  partition::PartitionedKeys const* order = nullptr;  ///< nullptr: the table itself
-
-  bool is_sequential() const noexcept { return order == nullptr || order->row_ids == nullptr; }
-  /// Row of the table at position `i` of the slice.
-  std::uint64_t operator[](std::uint64_t i) const noexcept {
-    return is_sequential() ? first + i : order->row_id(first + i);
-  }
-};
-
-/// What a kernel's AggregateInput refers to.
-struct SliceValues {
-  AlignedBuffer values;    ///< empty when they are borrowed from the table
-  AlignedBuffer validity;  ///< empty when no value is null
-  AggregateInput input;
-};
-
 /// Reads one state column. Safe to use from several threads. Borrows the table.
 class ValueReader {
  public:
@@ -48,6 +28,11 @@ class ValueReader {
   /// Errors: out_of_memory, cancelled.
   Result<SliceValues> read(SliceRows const& rows, Control const& control) const;
 
+  bool may_have_nulls() const noexcept;
+
+  /// See TableValues::in_place.
+  std::vector<partition::PayloadColumn::Part> in_place() const;
+
   /// A row of the table whose value has the rank. Requires: the column is ranked.
   std::uint64_t row_of_rank(std::uint64_t rank) const { return ranks_->rows.at(rank); }
 
@@ -58,7 +43,6 @@ class ValueReader {
   ValueReader(TableView table, StateColumn const& state) : table_(table), state_(state) {}
 
   ArrayView const& array(std::size_t part) const noexcept;
-  bool may_have_nulls() const noexcept;
   std::uint32_t const* borrowed(SliceRows const& rows) const noexcept;
   template <class Visit>
   void visit(SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const;

@@ -132,6 +132,7 @@ class GroupKeyEncoder {
       attribute.is_dictionary = readers_[a].is_dictionary();
       attribute.range = range.exceeds_64_bits() ? 0 : static_cast<std::uint64_t>(range.span());
       attribute.smallest = range.exceeds_64_bits() ? 0 : static_cast<std::uint64_t>(range.min);
+      attribute.cardinality = range.exceeds_64_bits() ? 0 : range.cardinality();
       attribute.inverse = readers_[a].inverse();
       attribute.nonempty_bins = sample.nonempty_bins[a];
       if (attribute.nonempty_bins > sample.nonempty_bins[keys_.hash_attribute]) keys_.hash_attribute = a;
@@ -160,6 +161,7 @@ class GroupKeyEncoder {
     if (packed.words != nullptr) {
       auto const& range = ranges_[0];
       auto const zero = *readers_[0].zero_in_place();
+      keys_.attributes[0].smallest = zero;
       set_range({static_cast<std::uint64_t>(range.min) - zero, static_cast<std::uint64_t>(range.max) - zero, 0,
                  range.varying, true});
       return {};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/wide_integer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
@@ -21,7 +22,8 @@ struct GroupAttribute {
   bool has_nulls = false;
   bool is_dictionary = false;  ///< encoded through an exact dictionary
   std::uint64_t range = 0;     ///< largest - smallest code + 1; 0: 2^64 or more
-  std::uint64_t smallest = 0;  ///< code; where `range` is not 0
+  UInt128 cardinality = 1;     ///< values that it can take, null among them; 0: more than 2^64
+  std::uint64_t smallest = 0;  ///< packed form: code that position 0, or 1 behind null, stands for
   CodeInverse inverse = CodeInverse::none;
   std::uint32_t nonempty_bins = 0;  ///< of kAttributeBins, in the sampled rows
   std::uint32_t first_word = 0;     ///< words form: of its words

@@ -54,10 +54,23 @@ enum class KeyForm : std::uint8_t {
   rowid,   ///< several words, only the row in the image; keys are compared through it
 };
 
+/// How the CPU path brings the rows of a group together. Others than `slices` need packed keys.
+enum class Grouping : std::uint8_t {
+  automatic,
+  slices,       ///< partition the rows' ids, group slice by slice, aggregate column by column: as on a device
+  direct,       ///< an array of accumulators over the key range in each thread
+  local,        ///< a hash table in each thread, until that no longer brings rows together; then partitioned
+  partitioned,  ///< partition keys and values, then a table a partition
+};
+
+/// Name as it is written: `auto`, `slices`, …
+std::string_view to_string(Grouping grouping) noexcept;
+
 /// Knobs of the group-by: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
 struct GroupByTuning {
   Address address = Address::automatic;
   KeyForm keys = KeyForm::automatic;
+  Grouping grouping = Grouping::automatic;  ///< on the CPU; `slices` when radix_bits or slice_rows are given
   Counting counting = Counting::automatic;  ///< how aggregates are accumulated
   Upload upload = Upload::automatic;
   std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels

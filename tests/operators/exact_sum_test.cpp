@@ -54,6 +54,8 @@ TEST(RoundToDouble, EqualsTheConversionOfInts) {
         static_cast<Int128>((UInt128{random()} << 64 | random()) >> (random() % 128)) * (random() % 2 == 0 ? 1 : -1);
     Words const words{static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(value >> 64)};
     ASSERT_EQ(bits(round_to_double(words, 0)), bits(static_cast<double>(value) + 0.0));
+    auto const exponent = static_cast<std::int32_t>(random() % 2400) - 1300;
+    ASSERT_EQ(bits(round_to_double(value, exponent)), bits(round_to_double(words, exponent))) << exponent;
   }
 }
 

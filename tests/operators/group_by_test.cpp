@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -182,6 +183,85 @@ TEST_F(GroupBy, LargeTablesPairwise) {
   }
 }
 
+TestTable int_table(std::vector<std::int64_t> keys, std::vector<std::int64_t> values) {
+  return TestTable()
+      .add(TestColumn<std::int64_t>{"k", type_of(TypeId::int64), std::move(keys), {}})
+      .add(TestColumn<std::int64_t>{"x", type_of(TypeId::int64), std::move(values), {}});
+}
+
+/// Tables of integers, dates and strings whose keys pack, every way of the CPU path forced.
+TEST_F(GroupBy, EveryGroupingEqualsTheOracle) {
+  for (auto const rows : {0U, 1U, 64U, 257U})
+    for (auto const keys : {1U, 2U, 3U})
+      for (auto const nulls : {false, true})
+        for (auto const pattern : {GroupSpread::uniform, GroupSpread::one_heavy, GroupSpread::every_row}) {
+          GroupTableCase const group_case{rows, 40, pattern, keys, nulls, rows == 257 ? 100 : 0, 5};
+          auto const table = testing::make_table(group_case);
+          auto spec = testing::all_aggregates(group_case);
+          // Floats of every magnitude are summed slice by slice; without them the whole table is taken.
+          std::erase_if(spec.aggregates, [](Aggregate const& aggregate) {
+            return aggregate.column && (*aggregate.column == "f32" || *aggregate.column == "f64") &&
+                   (aggregate.function == AggregateFunction::sum || aggregate.function == AggregateFunction::mean);
+          });
+          auto const expected = reference::reference_group_by(table.view(), spec);
+          for (auto const* tuning : {"keys=packed", "keys=packed,grouping=slices", "keys=packed,grouping=local",
+                                     "keys=packed,grouping=partitioned", "keys=packed,grouping=partitioned,lanes=1"})
+            for (auto const ordered : {false, true}) {
+              SCOPED_TRACE(std::string(tuning) + (ordered ? " ordered " : " ") + to_string(group_case));
+              spec.ordered = ordered;
+              GroupByOptions options;
+              options.path = Path::cpu;
+              options.threads = 3;
+              options = with_tuning(options, tuning);
+              auto const packs = run(table.view(), spec, options);
+              if (!packs && packs.error().code() == ErrorCode::usage) continue;  // keys of more than 64 bits
+              expect_result(expected, table.view(), spec, options);
+              if (HasFatalFailure()) return;
+            }
+        }
+}
+
+TEST_F(GroupBy, FloatsInReachOfOneAnotherGiveTheSameBitsInEveryOrder) {
+  std::vector<std::int64_t> keys;
+  std::vector<double> values;
+  for (int row = 0; row < 900; ++row) {
+    keys.push_back(row % 7);
+    values.push_back(std::ldexp(row % 2 == 0 ? 1.1 + row : -3.7 * row, row % 40 - 20));
+  }
+  auto const build = [&] {
+    return TestTable()
+        .add(TestColumn<std::int64_t>{"k", type_of(TypeId::int64), keys, {}})
+        .add(TestColumn<double>{"x", type_of(TypeId::float64), values, {}})
+        .build();
+  };
+  auto const table = build();
+  std::reverse(keys.begin(), keys.end());
+  std::reverse(values.begin(), values.end());
+  auto const reversed = build();
+  GroupBySpec const spec{
+      {"k"}, {{AggregateFunction::sum, "x", std::nullopt}, {AggregateFunction::mean, "x", std::nullopt}}, false};
+  for (auto const* tuning : {"grouping=slices", "grouping=direct", "grouping=local", "grouping=partitioned"}) {
+    SCOPED_TRACE(tuning);
+    GroupByOptions options;
+    options.path = Path::cpu;
+    options = with_tuning(options, tuning);
+    expect_groups(table.view(), spec, options);
+    expect_groups(reversed.view(), spec, options);
+  }
+}
+
+TEST_F(GroupBy, GroupingsThatTheKeysDoNotAllowAreRefused) {
+  auto const table = int_table({0, 1, std::int64_t{1} << 40}, {1, 2, 3}).build();
+  GroupBySpec const spec{{"k"}, {{AggregateFunction::sum, "x", std::nullopt}}, false};
+  GroupByOptions options;
+  options.path = Path::cpu;
+  for (auto const* tuning : {"grouping=direct", "grouping=local,keys=words"}) {
+    auto const refused = run(table.view(), spec, with_tuning(options, tuning));
+    ASSERT_FALSE(refused) << tuning;
+    EXPECT_EQ(refused.error().code(), ErrorCode::usage);
+  }
+}
+
 TEST_F(GroupBy, ShuffledInputGivesTheSameBits) {
   GroupTableCase const group_case{257, 9, GroupSpread::zipf_1_5, 2, true, 0};
   auto const spec = testing::all_aggregates(group_case);
@@ -215,12 +295,6 @@ TEST_F(GroupBy, NoKeysIsOneGroupAndNoAggregatesAreDistinctKeys) {
     }
 }
 
-TestTable int_table(std::vector<std::int64_t> keys, std::vector<std::int64_t> values) {
-  return TestTable()
-      .add(TestColumn<std::int64_t>{"k", type_of(TypeId::int64), std::move(keys), {}})
-      .add(TestColumn<std::int64_t>{"x", type_of(TypeId::int64), std::move(values), {}});
-}
-
 TEST_F(GroupBy, OverflowNamesTheGroup) {
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   auto const beyond = int_table({1, 2, 2, 1}, {5, kMax, 1, 6}).build();
@@ -229,7 +303,8 @@ TEST_F(GroupBy, OverflowNamesTheGroup) {
   auto const below = int_table({2, 2, 2}, {-kMax, -1, -1}).build();
   GroupBySpec const spec{{"k"}, {{AggregateFunction::sum, "x", std::nullopt}}, true};
   for (auto const& base : all_paths(engine()))
-    for (auto const* tuning : {"", "slice_rows=1", "radix_bits=2"}) {
+    for (auto const* tuning :
+         {"", "slice_rows=1", "radix_bits=2", "grouping=direct", "grouping=local", "grouping=partitioned"}) {
       SCOPED_TRACE(std::string(to_string(base.path)) + " " + tuning);
       auto const options = with_tuning(base, tuning);
       for (auto const* table : {&beyond, &below}) {

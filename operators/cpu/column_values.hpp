@@ -1,0 +1,89 @@
+// The values of an AggregateInput by their C++ types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "core/ordered_value.hpp"
+#include "core/wide_integer.hpp"
+#include "garuda/error.hpp"
+#include "operators/group_by_kernel.hpp"
+
+namespace garuda::operators {
+
+inline bool is_valid(AggregateInput const& input, std::uint64_t row) noexcept {
+  return input.validity.empty() || ((input.validity[row / 32] >> (row % 32)) & 1) != 0;
+}
+
+template <class T>
+T value_at(AggregateInput const& input, std::uint64_t row) noexcept {
+  T value;
+  std::memcpy(&value, reinterpret_cast<std::byte const*>(input.values.data()) + row * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Calls body(row, groups[row - first]) for the rows [first, first + groups.size()) that have a value.
+template <class Body>
+void for_valid_rows(AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups,
+                    Body const& body) {
+  if (input.validity.empty()) {
+    for (std::size_t i = 0; i < groups.size(); ++i) body(first + i, groups[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (is_valid(input, first + i)) body(first + i, groups[i]);
+}
+
+/// Calls body(groups[row - first], value of the row) for the rows [first, first + groups.size()) that have a value.
+template <class T, class Body>
+void for_values(AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups,
+                Body const& body) {
+  for_valid_rows(input, first, groups,
+                 [&](std::uint64_t row, std::uint32_t group) { body(group, value_at<T>(input, row)); });
+}
+
+/// Calls visit with a null pointer to the C++ type of a value. Requires: kind is not none.
+template <class Visitor>
+auto visit_kind(ValueKind kind, Visitor const& visit) {
+  switch (kind) {
+    case ValueKind::int32:
+      return visit(static_cast<std::int32_t*>(nullptr));
+    case ValueKind::uint32:
+      return visit(static_cast<std::uint32_t*>(nullptr));
+    case ValueKind::int64:
+      return visit(static_cast<std::int64_t*>(nullptr));
+    case ValueKind::uint64:
+      return visit(static_cast<std::uint64_t*>(nullptr));
+    case ValueKind::int128:
+      return visit(static_cast<Int128*>(nullptr));
+    case ValueKind::float32:
+      return visit(static_cast<float*>(nullptr));
+    case ValueKind::float64:
+      return visit(static_cast<double*>(nullptr));
+    case ValueKind::none:
+      break;
+  }
+  throw LogicError("counts alone have no values");
+}
+
+/// The word in which the extremes of values of type T are kept.
+template <class T>
+using OrderedOf = std::conditional_t<std::is_same_v<T, Int128>, UInt128, std::uint64_t>;
+
+/// The order-preserving unsigned map of a value.
+template <class T>
+OrderedOf<T> ordered(T value) noexcept {
+  if constexpr (std::is_same_v<T, Int128>)
+    return static_cast<UInt128>(value) ^ (UInt128{1} << 127);
+  else if constexpr (std::is_floating_point_v<T>)
+    return ordered_from_bits(canonical_bits(value));
+  else if constexpr (std::is_signed_v<T>)
+    return ordered_signed(static_cast<std::make_unsigned_t<T>>(value));
+  else
+    return value;
+}
+
+}  // namespace garuda::operators
