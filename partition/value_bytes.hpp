@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,24 @@ class ValueBytes {
   static Result<ValueBytes> create(std::vector<ArrayView> parts, DataType const& type);
 
   std::uint64_t size() const noexcept { return first_.back(); }
+
+  /// Calls visit(i, bytes) for the values [begin, end) in order; with no bytes, std::nullopt, for nulls.
+  template <class Visit>
+  void for_each(std::uint64_t begin, std::uint64_t end, Visit const& visit) const {
+    while (begin < end) {
+      auto const part = part_of(begin);
+      auto const last = std::min(end, first_[part + 1]);
+      auto const& array = parts_[part];
+      auto const first = static_cast<std::int64_t>(first_[part]);
+      for (; begin < last; ++begin) {
+        auto const at = static_cast<std::int64_t>(begin) - first;
+        if (array.is_null(at))
+          visit(begin, std::optional<std::string_view>{});
+        else
+          visit(begin, std::optional<std::string_view>{bytes(array, value_offsets_[part] + at)});
+      }
+    }
+  }
 
   bool is_null(std::uint64_t i) const noexcept {
     auto const part = part_of(i);

@@ -12,124 +12,12 @@
 #include <type_traits>
 #include <utility>
 
-#include "partition/mix.hpp"
 #include "partition/parallel_blocks.hpp"
-#include "partition/radix_partition.hpp"
 #include "partition/value_bytes.hpp"
+#include "partition/value_numbering.hpp"
 
 namespace garuda::partition {
 namespace {
-
-/// Values a section of the dictionary: its table then lies in a core's cache.
-constexpr std::uint64_t kSectionValues = std::uint64_t{1} << 15;
-constexpr std::uint32_t kMaxSectionBits = 10;
-
-/// Codes of a list of values, and a value that has each code.
-struct ListCodes {
-  AlignedBuffer codes;  ///< u32 a value
-  std::vector<std::uint64_t> heads;
-};
-
-Result<AlignedBuffer> hash_values(ValueBytes const& values, Control const& control) {
-  GARUDA_TRY_ASSIGN(auto hashes, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 8)));
-  auto* const out = hashes.as<std::uint64_t>();
-  auto const blocks = (values.size() + kBlockRows - 1) / kBlockRows;
-  GARUDA_TRY(for_each_block(blocks, &control, [&](std::size_t block) {
-    auto const end = std::min(values.size(), (block + 1) * kBlockRows);
-    for (auto i = block * kBlockRows; i < end; ++i)
-      out[i] = values.is_null(i) ? 0 : mix(std::hash<std::string_view>{}(values[i]));
-  }));
-  return hashes;
-}
-
-/// Numbers the distinct values of one section in the order in which they are added.
-class SectionTable {
- public:
-  explicit SectionTable(ValueBytes const& values) : values_(values), slots_(1024, kEmpty) {}
-
-  /// The code of value `i`, whose hash is `hash`.
-  std::uint32_t add(std::uint64_t i, std::uint64_t hash) {
-    auto const bytes = values_[i];
-    auto slot = hash & (slots_.size() - 1);
-    for (; slots_[slot] != kEmpty; slot = (slot + 1) & (slots_.size() - 1)) {
-      auto const& head = heads_[slots_[slot]];
-      if (head.hash == hash && values_[head.value] == bytes) return slots_[slot];
-    }
-    auto const code = static_cast<std::uint32_t>(heads_.size());
-    slots_[slot] = code;
-    heads_.push_back({hash, i});
-    if (heads_.size() * 2 > slots_.size()) grow();
-    return code;
-  }
-
-  std::uint64_t size() const noexcept { return heads_.size(); }
-  std::uint64_t head(std::size_t code) const noexcept { return heads_[code].value; }
-
- private:
-  static constexpr std::uint32_t kEmpty = kNullCode;
-  struct Head {
-    std::uint64_t hash;
-    std::uint64_t value;
-  };
-
-  void grow() {
-    slots_.assign(slots_.size() * 2, kEmpty);
-    for (std::size_t code = 0; code < heads_.size(); ++code) {
-      auto slot = heads_[code].hash & (slots_.size() - 1);
-      while (slots_[slot] != kEmpty) slot = (slot + 1) & (slots_.size() - 1);
-      slots_[slot] = static_cast<std::uint32_t>(code);
-    }
-  }
-
-  ValueBytes const& values_;
-  std::vector<std::uint32_t> slots_;  ///< codes; a power of two of them, at most half in use
-  std::vector<Head> heads_;           ///< of each code
-};
-
-/// Numbers the values of every section from 0, then moves each section's codes behind those of the sections before it.
-Result<ListCodes> number_sections(ValueBytes const& values, PartitionedKeys const& sections, Control const& control) {
-  ListCodes list;
-  GARUDA_TRY_ASSIGN(list.codes, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 4)));
-  auto* const codes = list.codes.as<std::uint32_t>();
-  auto const hashes = sections.keys64();
-  std::vector<std::vector<std::uint64_t>> heads(sections.num_partitions());
-  GARUDA_TRY(for_each_block(heads.size(), &control, [&](std::size_t s) {
-    SectionTable table(values);
-    for (auto i = sections.offsets[s]; i < sections.offsets[s + 1]; ++i) {
-      auto const value = sections.row_id(i);
-      codes[value] = values.is_null(value) ? kNullCode : table.add(value, hashes[i]);
-    }
-    for (std::size_t code = 0; code < table.size(); ++code) heads[s].push_back(table.head(code));
-  }));
-  std::vector<std::uint64_t> first(heads.size());
-  for (std::size_t s = 0; s < heads.size(); ++s) {
-    first[s] = list.heads.size();
-    list.heads.insert(list.heads.end(), heads[s].begin(), heads[s].end());
-  }
-  if (list.heads.size() >= kNullCode) return list;  // refused by the caller
-  GARUDA_TRY(for_each_block(heads.size(), &control, [&](std::size_t s) {
-    for (auto i = sections.offsets[s]; first[s] != 0 && i < sections.offsets[s + 1]; ++i) {
-      auto& code = codes[sections.row_id(i)];
-      if (code != kNullCode) code += static_cast<std::uint32_t>(first[s]);
-    }
-  }));
-  return list;
-}
-
-Result<ListCodes> encode_list(ValueBytes const& values, Control const& control) {
-  EncodedKeys keys;
-  keys.key_bits = 64;
-  keys.num_rows = values.size();
-  keys.table_rows = values.size();
-  GARUDA_TRY_ASSIGN(keys.owned_words, hash_values(values, control));
-  keys.words = keys.owned_words.data();
-  std::uint32_t bits = 0;
-  while (bits < kMaxSectionBits && (values.size() >> bits) > kSectionValues) ++bits;
-  // The leading bits: a section's table takes the lowest ones.
-  RadixDigit const digit{bits, bits == 0 ? 0 : 64 - bits, false};
-  GARUDA_TRY_ASSIGN(auto const sections, radix_partition(std::move(keys), digit, control));
-  return number_sections(values, sections, control);
-}
 
 /// Calls visit(first row of the table, array) for the column's arrays that have rows.
 template <class Visitor>
@@ -221,12 +109,12 @@ Result<AlignedBuffer> look_up(TableView table, std::size_t column, ColumnValues 
 
 struct Encoded {
   ColumnCodes codes;
-  std::vector<std::uint64_t> heads;  ///< of each code, a value of `values`
+  std::vector<std::uint64_t> heads;  ///< of each code, the first value of `values` that has it
 };
 
 Result<Encoded> encode(TableView table, std::size_t column, ColumnValues const& source, ValueBytes const& values,
                        Control const& control) {
-  GARUDA_TRY_ASSIGN(auto list, encode_list(values, control));
+  GARUDA_TRY_ASSIGN(auto list, number_values(values, control));
   if (list.heads.size() >= kNullCode)
     return fail(ErrorCode::limit_exceeded, fmt::format("column '{}' has too many distinct values: {}",
                                                        table.schema()[column].name, list.heads.size()));
@@ -254,12 +142,19 @@ Result<ColumnRanks> rank(TableView table, std::size_t column, Control const& con
   for (std::uint32_t r = 0; r < num_codes; ++r) rank_of[order[r]] = r;
   constexpr auto kNoRow = std::numeric_limits<std::uint64_t>::max();
   ColumnRanks ranks{std::move(encoded.codes.codes), std::vector<std::uint64_t>(num_codes, kNoRow)};
+  auto const num_rows = static_cast<std::uint64_t>(table.num_rows());
   auto* const words = ranks.ranks.as<std::uint32_t>();
-  for (std::uint64_t row = 0; row < static_cast<std::uint64_t>(table.num_rows()); ++row) {
-    if (words[row] == kNullCode) continue;
-    words[row] = rank_of[words[row]];
-    if (ranks.rows[words[row]] == kNoRow) ranks.rows[words[row]] = row;
+  GARUDA_TRY(for_each_block((num_rows + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
+    auto const end = std::min(num_rows, (block + 1) * kBlockRows);
+    for (auto row = block * kBlockRows; row < end; ++row)
+      if (words[row] != kNullCode) words[row] = rank_of[words[row]];
+  }));
+  if (table.schema()[column].type.id != TypeId::dictionary) {
+    for (std::uint32_t r = 0; r < num_codes; ++r) ranks.rows[r] = encoded.heads[order[r]];
+    return ranks;
   }
+  for (std::uint64_t row = 0; row < num_rows; ++row)
+    if (words[row] != kNullCode && ranks.rows[words[row]] == kNoRow) ranks.rows[words[row]] = row;
   return ranks;
 }
 

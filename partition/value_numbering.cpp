@@ -1,0 +1,247 @@
+#include "partition/value_numbering.hpp"
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/wide_integer.hpp"
+#include "partition/mix.hpp"
+#include "partition/parallel_blocks.hpp"
+#include "partition/radix_partition.hpp"
+#include "partition/value_dictionary.hpp"
+
+namespace garuda::partition {
+namespace {
+
+/// Most distinct values in a thread's table: it then lies in a core's second-level cache.
+constexpr std::uint64_t kMostLocalValues = std::uint64_t{1} << 14;
+/// Values a section: its table then lies in a core's cache.
+constexpr std::uint64_t kSectionValues = std::uint64_t{1} << 15;
+constexpr std::uint32_t kMaxSectionBits = 10;
+
+template <class T>
+std::uint64_t load(char const* bytes) noexcept {
+  T word;
+  std::memcpy(&word, bytes, sizeof(T));
+  return word;
+}
+
+std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
+  auto const product = UInt128{a} * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+/// Hashes bytes by folded 128-bit products of 16 bytes at a time, the last ones overlapping; every bit of the result
+/// depends on all of them. Source: the scheme of wyhash (Wang Yi).
+std::uint64_t hash_bytes(std::string_view bytes) noexcept {
+  constexpr std::uint64_t kFirst = 0xA076'1D64'78BD'642F;
+  constexpr std::uint64_t kSecond = 0xE703'7ED1'A0B4'28DB;
+  auto const* at = bytes.data();
+  auto const size = bytes.size();
+  std::uint64_t hash = kFirst ^ size;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  if (size > 16) {
+    for (auto const* const last = at + size - 16; at < last; at += 16)
+      hash = fold(load<std::uint64_t>(at) ^ kSecond, load<std::uint64_t>(at + 8) ^ hash);
+    at = bytes.data() + size - 16;
+    a = load<std::uint64_t>(at);
+    b = load<std::uint64_t>(at + 8);
+  } else if (size >= 8) {
+    a = load<std::uint64_t>(at);
+    b = load<std::uint64_t>(at + size - 8);
+  } else if (size >= 4) {
+    a = load<std::uint32_t>(at);
+    b = load<std::uint32_t>(at + size - 4);
+  } else if (size > 0) {
+    a = load<std::uint8_t>(at) << 16 | load<std::uint8_t>(at + size / 2) << 8 | load<std::uint8_t>(at + size - 1);
+  }
+  return mix(fold(a ^ kSecond, b ^ hash));
+}
+
+/// Numbers distinct values in the order in which they are added.
+class ValueTable {
+ public:
+  explicit ValueTable(ValueBytes const& values) : values_(&values), slots_(1024) {}
+
+  struct Head {
+    std::uint64_t hash;
+    std::uint64_t value;
+  };
+
+  /// The code of value `i`.
+  std::uint32_t add(std::uint64_t i, std::uint64_t hash, std::string_view bytes) {
+    auto at = hash & (slots_.size() - 1);
+    for (; slots_[at].code != kNullCode; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == hash && (*values_)[heads_[slots_[at].code].value] == bytes) return slots_[at].code;
+    auto const code = static_cast<std::uint32_t>(heads_.size());
+    slots_[at] = {hash, code};
+    heads_.push_back({hash, i});
+    if (heads_.size() * 2 > slots_.size()) grow();
+    return code;
+  }
+
+  std::vector<Head> const& heads() const noexcept { return heads_; }
+  /// Makes `value` the head of a code when it comes before the present one.
+  void lower_head(std::uint32_t code, std::uint64_t value) { heads_[code].value = std::min(heads_[code].value, value); }
+
+ private:
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::uint32_t code = kNullCode;
+  };
+
+  void grow() {
+    slots_.assign(slots_.size() * 2, Slot{});
+    for (std::size_t code = 0; code < heads_.size(); ++code) {
+      auto at = heads_[code].hash & (slots_.size() - 1);
+      while (slots_[at].code != kNullCode) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = {heads_[code].hash, static_cast<std::uint32_t>(code)};
+    }
+  }
+
+  ValueBytes const* values_;
+  std::vector<Slot> slots_;  ///< a power of two of them, at most half in use
+  std::vector<Head> heads_;  ///< of each code
+};
+
+std::uint64_t num_blocks(ValueBytes const& values) { return (values.size() + kBlockRows - 1) / kBlockRows; }
+
+std::uint64_t block_end(ValueBytes const& values, std::uint64_t block) {
+  return std::min(values.size(), (block + 1) * kBlockRows);
+}
+
+/// A table a thread over the values in their order, then one over the tables' values.
+class LocalNumbering {
+ public:
+  explicit LocalNumbering(ValueBytes const& values) : values_(values), owners_(num_blocks(values)) {}
+
+  /// nullopt: there are too many distinct values.
+  Result<std::optional<ValueCodes>> run(Control const& control) {
+    GARUDA_TRY_ASSIGN(buffer_, AlignedBuffer::allocate(static_cast<std::int64_t>(values_.size() * 4)));
+    auto const threads = static_cast<std::size_t>(oneapi::tbb::this_task_arena::max_concurrency());
+    tables_.assign(std::min<std::size_t>(threads, std::max<std::size_t>(owners_.size(), 1)), ValueTable(values_));
+    GARUDA_TRY(for_each_block(tables_.size(), &control, [&](std::size_t t) { fill(t, control); }));
+    if (too_many_) return std::nullopt;
+    auto const codes_of = merge();
+    auto* const codes = buffer_.as<std::uint32_t>();
+    GARUDA_TRY(for_each_block(owners_.size(), &control, [&](std::size_t block) {
+      auto const& map = codes_of[owners_[block]];
+      for (auto i = block * kBlockRows; i < block_end(values_, block); ++i)
+        if (codes[i] != kNullCode) codes[i] = map[codes[i]];
+    }));
+    return ValueCodes{std::move(buffer_), std::move(heads_)};
+  }
+
+ private:
+  void fill(std::size_t t, Control const& control) {
+    auto* const codes = buffer_.as<std::uint32_t>();
+    for (auto block = next_++; block < owners_.size(); block = next_++) {
+      if (too_many_ || is_cancelled(&control)) return;
+      owners_[block] = t;
+      values_.for_each(block * kBlockRows, block_end(values_, block),
+                       [&](std::uint64_t i, std::optional<std::string_view> bytes) {
+                         codes[i] = bytes ? tables_[t].add(i, hash_bytes(*bytes), *bytes) : kNullCode;
+                       });
+      if (tables_[t].heads().size() > kMostLocalValues) too_many_ = true;
+    }
+  }
+
+  /// Numbers all values by their first occurrences; returns the codes of each table's codes.
+  std::vector<std::vector<std::uint32_t>> merge() {
+    ValueTable all(values_);
+    std::vector<std::vector<std::uint32_t>> codes_of(tables_.size());
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      for (auto const& head : tables_[t].heads()) {
+        auto const code = all.add(head.value, head.hash, values_[head.value]);
+        all.lower_head(code, head.value);
+        codes_of[t].push_back(code);
+      }
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+    for (std::uint32_t code = 0; code < all.heads().size(); ++code) order.push_back({all.heads()[code].value, code});
+    std::sort(order.begin(), order.end());
+    std::vector<std::uint32_t> rank(order.size());
+    for (std::uint32_t r = 0; r < rank.size(); ++r) {
+      rank[order[r].second] = r;
+      heads_.push_back(order[r].first);
+    }
+    for (auto& codes : codes_of)
+      for (auto& code : codes) code = rank[code];
+    return codes_of;
+  }
+
+  ValueBytes const& values_;
+  AlignedBuffer buffer_;
+  std::vector<std::size_t> owners_;  ///< of each block: the table that its codes are of
+  std::vector<ValueTable> tables_;
+  std::vector<std::uint64_t> heads_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> too_many_{false};
+};
+
+Result<AlignedBuffer> hash_values(ValueBytes const& values, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto hashes, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 8)));
+  auto* const out = hashes.as<std::uint64_t>();
+  GARUDA_TRY(for_each_block(num_blocks(values), &control, [&](std::size_t block) {
+    values.for_each(
+        block * kBlockRows, block_end(values, block),
+        [&](std::uint64_t i, std::optional<std::string_view> bytes) { out[i] = bytes ? hash_bytes(*bytes) : 0; });
+  }));
+  return hashes;
+}
+
+/// Numbers the values of every section from 0, then moves each section's codes behind those of the sections before it.
+Result<ValueCodes> number_sections(ValueBytes const& values, PartitionedKeys const& sections, Control const& control) {
+  ValueCodes list;
+  GARUDA_TRY_ASSIGN(list.codes, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 4)));
+  auto* const codes = list.codes.as<std::uint32_t>();
+  auto const hashes = sections.keys64();
+  std::vector<std::vector<ValueTable::Head>> heads(sections.num_partitions());
+  GARUDA_TRY(for_each_block(heads.size(), &control, [&](std::size_t s) {
+    ValueTable table(values);
+    for (auto i = sections.offsets[s]; i < sections.offsets[s + 1]; ++i) {
+      auto const value = sections.row_id(i);
+      codes[value] = values.is_null(value) ? kNullCode : table.add(value, hashes[i], values[value]);
+    }
+    heads[s] = table.heads();
+  }));
+  std::vector<std::uint64_t> first(heads.size());
+  for (std::size_t s = 0; s < heads.size(); ++s) {
+    first[s] = list.heads.size();
+    for (auto const& head : heads[s]) list.heads.push_back(head.value);
+  }
+  if (list.heads.size() >= kNullCode) return list;  // refused by the caller
+  GARUDA_TRY(for_each_block(heads.size(), &control, [&](std::size_t s) {
+    for (auto i = sections.offsets[s]; first[s] != 0 && i < sections.offsets[s + 1]; ++i) {
+      auto& code = codes[sections.row_id(i)];
+      if (code != kNullCode) code += static_cast<std::uint32_t>(first[s]);
+    }
+  }));
+  return list;
+}
+
+}  // namespace
+
+Result<ValueCodes> number_values(ValueBytes const& values, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto few, LocalNumbering(values).run(control));
+  if (few) return std::move(*few);
+  EncodedKeys keys;
+  keys.key_bits = 64;
+  keys.num_rows = values.size();
+  keys.table_rows = values.size();
+  GARUDA_TRY_ASSIGN(keys.owned_words, hash_values(values, control));
+  keys.words = keys.owned_words.data();
+  std::uint32_t bits = 0;
+  while (bits < kMaxSectionBits && (values.size() >> bits) > kSectionValues) ++bits;
+  // The leading bits: a section's table takes the lowest ones.
+  RadixDigit const digit{bits, bits == 0 ? 0 : 64 - bits, false};
+  GARUDA_TRY_ASSIGN(auto const sections, radix_partition(std::move(keys), digit, control));
+  return number_sections(values, sections, control);
+}
+
+}  // namespace garuda::partition
