@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
+#include <utility>
+
+#include "shaders/compute/partitioned_join_layout.h"
 
 namespace garuda::operators {
 namespace {
@@ -11,6 +16,9 @@ namespace {
 constexpr std::uint32_t kGroupSize = 256;
 // Readings before a missing tile is summed again: a software driver may run workgroups one after another.
 constexpr std::uint32_t kSpinsOnSoftware = 2;
+// llvmpipe ends the loops of an invocation after 65535 iterations in all; one workgroup may have to write a whole
+// window.
+constexpr std::uint64_t kWindowRowsOnSoftware = std::uint64_t{1} << 18;
 
 Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::optional<std::uint32_t> forced) {
   auto const& subgroup = traits.subgroup;
@@ -21,6 +29,59 @@ Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::
   if (std::has_single_bit(size) && size >= least && size <= most && size >= 4 && size <= 128) return size;
   return fail(ErrorCode::no_device, fmt::format("{} has subgroups of {} to {} invocations (4 to 128 are used): {}",
                                                 traits.name, least, most, size));
+}
+
+/// Names of what apply_tuning changes.
+constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 8> kNames{
+    {{"partition_group", &ComputeTuning::partition_group_size},
+     {"stable_group", &ComputeTuning::stable_group_size},
+     {"partition_items", &ComputeTuning::partition_items},
+     {"partition_tiles", &ComputeTuning::partition_tiles},
+     {"scan_items", &ComputeTuning::scan_items},
+     {"join_group", &ComputeTuning::join_group_size},
+     {"join_items", &ComputeTuning::join_items},
+     {"join_log2_slots", &ComputeTuning::join_log2_slots}}};
+
+Result<void> apply(std::string_view entry, ComputeTuning& tuning) {
+  auto const equals = entry.find('=');
+  auto const name = entry.substr(0, equals);
+  auto const text = equals == std::string_view::npos ? std::string_view() : entry.substr(equals + 1);
+  std::uint32_t value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || text.empty())
+    return fail(ErrorCode::usage, fmt::format("not a tuning of the compute path (name=number): '{}'", entry));
+  if (name == "stable_join" && value <= 1) {
+    tuning.stable_join = value == 1;
+    return {};
+  }
+  for (auto const& [known, member] : kNames) {
+    if (known != name) continue;
+    tuning.*member = value;
+    return {};
+  }
+  return fail(ErrorCode::usage, fmt::format("unknown tuning of the compute path: '{}'", entry));
+}
+
+Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& limits) {
+  auto const wrong = [](char const* what, std::uint64_t value) {
+    return fail(ErrorCode::usage, fmt::format("{}: {}", what, value));
+  };
+  for (auto const group : {tuning.partition_group_size, tuning.stable_group_size, tuning.join_group_size}) {
+    if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
+      return wrong("a group is a multiple of the subgroup size that the device can run", group);
+  }
+  if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.join_items == 0)
+    return wrong("items and tiles are at least 1", 0);
+  if (tuning.scan_items == 0 || tuning.scan_items % 4 != 0)
+    return wrong("scan_items is a multiple of 4", tuning.scan_items);
+  auto const chunk = std::uint64_t{tuning.join_group_size} * tuning.join_items;
+  if (chunk > shaders::kMaxChunkRows) return wrong("a chunk has more rows than slots can name", chunk);
+  if (tuning.join_log2_slots > shaders::kMaxLog2Slots || (std::uint64_t{1} << tuning.join_log2_slots) <= chunk)
+    return wrong("2^join_log2_slots has to exceed the rows of a chunk", tuning.join_log2_slots);
+  auto const shared = std::max({join_shared_bytes(tuning, 2), scatter_shared_bytes(tuning, tuning.partition_bits, true),
+                                scatter_shared_bytes(tuning, tuning.partition_bits, false)});
+  if (shared > limits.max_compute_shared_memory_bytes) return wrong("more shared memory than the device has", shared);
+  return {};
 }
 
 Result<void> check_features(vk::DeviceTraits const& traits) {
@@ -47,7 +108,10 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   auto const group = std::min(kGroupSize, traits.limits.max_workgroup_invocations);
   tuning.group_size = group;
   tuning.partition_group_size = group;
-  if (traits.type == vk::DeviceType::cpu) tuning.scan_spins = kSpinsOnSoftware;
+  if (traits.type == vk::DeviceType::cpu) {
+    tuning.scan_spins = kSpinsOnSoftware;
+    tuning.join_window_rows = kWindowRowsOnSoftware;
+  }
   while (tuning.partition_items > 4 &&
          scatter_shared_bytes(tuning, tuning.partition_bits, false) > traits.limits.max_compute_shared_memory_bytes)
     tuning.partition_items /= 2;
@@ -55,7 +119,36 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   while (tuning.stable_group_size > tuning.subgroup_size &&
          scatter_shared_bytes(tuning, tuning.partition_bits, true) > traits.limits.max_compute_shared_memory_bytes)
     tuning.stable_group_size /= 2;
+  tuning.join_group_size = group;
+  // A chunk's rows and the table's slots, from the largest: tables stay about half full.
+  constexpr std::array<std::array<std::uint32_t, 2>, 4> kSizes{{{9, 12}, {6, 11}, {4, 10}, {2, 9}}};
+  for (auto const& [items, log2_slots] : kSizes) {
+    tuning.join_items = items;
+    tuning.join_log2_slots = log2_slots;
+    if (join_shared_bytes(tuning, 2) <= traits.limits.max_compute_shared_memory_bytes) break;
+  }
   return tuning;
+}
+
+Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning) {
+  while (!text.empty()) {
+    auto const comma = text.find(',');
+    GARUDA_TRY(apply(text.substr(0, comma), tuning));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return check_sizes(tuning, limits);
+}
+
+std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept {
+  auto const chunk = tuning.join_group_size * tuning.join_items;
+  // Order, keys and slots; then order, positions, matches and a staged column.
+  return std::max((1 + key_words) * chunk + (1U << tuning.join_log2_slots), 4 * chunk);
+}
+
+std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept {
+  auto const subgroups = tuning.join_group_size / tuning.subgroup_size;
+  // Besides: sums by subgroup, by item and subgroup, and a few words.
+  return 4 * (std::uint64_t{join_scratch_words(tuning, key_words)} + subgroups + tuning.join_items * subgroups + 8);
 }
 
 std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {

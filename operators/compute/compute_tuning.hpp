@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "garuda/error.hpp"
 #include "vk_runtime/device_traits.hpp"
@@ -24,7 +25,7 @@ struct ComputeTuning {
   std::uint32_t group_size = 256;  ///< of passes that have no size of their own
 
   ScanMethod scan = ScanMethod::look_back;
-  std::uint32_t scan_items = 16;  ///< elements an invocation: a multiple of 4
+  std::uint32_t scan_items = 16;    ///< elements an invocation: a multiple of 4
   std::uint32_t scan_spins = 1024;  ///< readings of a missing state before its tile is summed again
 
   std::uint32_t partition_group_size = 256;
@@ -33,6 +34,13 @@ struct ComputeTuning {
   std::uint32_t partition_bits = 8;   ///< of one pass, at most
   /// Stable partitions keep a counter for each subgroup and bin in shared memory, so small subgroups take small groups.
   std::uint32_t stable_group_size = 256;
+
+  std::uint32_t join_group_size = 256;
+  std::uint32_t join_items = 9;  ///< rows of a chunk an invocation
+  std::uint32_t join_log2_slots = 12;
+  /// Pairs that one submission writes for the host: as many bytes as keep a copy busy.
+  std::uint64_t join_window_rows = std::uint64_t{1} << 21;
+  bool stable_join = false;  ///< sides are partitioned by the stable passes, else by the faster ones
 
   bool operator==(ComputeTuning const&) const = default;
 };
@@ -43,6 +51,16 @@ struct ComputeTuning {
 Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
                                      std::optional<std::uint32_t> subgroup_size = std::nullopt);
 
+/// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
+/// partition_group, stable_group, partition_items, partition_tiles, scan_items, join_group, join_items,
+/// join_log2_slots, stable_join (0 or 1). Errors: usage for an unknown name, and for sizes that the limits or the
+/// passes do not allow.
+Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
+
+/// Words of shared memory for the table over a build chunk, and what takes its place once it has been read.
+std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
+/// Bytes of shared memory that a pass over tasks of a join takes.
+std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
 /// Bytes of shared memory that a scatter pass takes.
 std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
 

@@ -58,11 +58,6 @@ PassShape starts_shape(bool segmented) {
           {{shaders::kSpecSegmented, segmented ? 1U : 0U}}};
 }
 
-PassShape chunk_shape(std::string_view entry) { return {entry, 0, 1, sizeof(shaders::ChunkTablePush), {}}; }
-
-constexpr std::string_view kFirstChunks = "primitives/first_chunks.comp";
-constexpr std::string_view kChunkTable = "primitives/chunk_table.comp";
-
 }  // namespace
 
 Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
@@ -76,9 +71,14 @@ Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows,
   auto const tile = tile_rows(tuning, digit.stable);
   auto const tiles = std::clamp<std::uint64_t>(rows / tile / kManyChunks, 1, tuning.partition_tiles);
   pass.chunk_rows_ = tiles * tile;
-  // Each segment may end within a chunk.
-  pass.max_chunks_ = groups_for(rows, pass.chunk_rows_) + (segments > 1 ? segments : 0);
+  pass.max_chunks_ = groups_for(rows, pass.chunk_rows_);
   auto const bins = std::uint64_t{1} << digit.bits;
+  if (segments > 1) {
+    GARUDA_TRY_ASSIGN(pass.chunks_,
+                      ChunkTable::create(context, rows, segments, static_cast<std::uint32_t>(pass.chunk_rows_),
+                                         static_cast<std::uint32_t>(bins)));
+    pass.max_chunks_ = pass.chunks_.max_chunks();
+  }
   auto const cells = pass.max_chunks_ * bins;
   if (cells > kMaxScanElements) return fail(ErrorCode::limit_exceeded, "a partition has more chunks than are summed");
   GARUDA_TRY_ASSIGN(
@@ -87,27 +87,8 @@ Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows,
   GARUDA_TRY_ASSIGN(pass.matrix_, context.device_buffer(cells * 4, "digit counts"));
   GARUDA_TRY_ASSIGN(pass.sums_, context.device_buffer(cells * 4, "digit sums"));
   GARUDA_TRY_ASSIGN(pass.starts_, context.device_buffer((segments * bins + 1) * 4, "partition starts"));
-  if (segments > 1) {
-    GARUDA_TRY_ASSIGN(pass.first_chunk_, context.device_buffer((std::uint64_t{segments} + 1) * 4, "first chunks"));
-    GARUDA_TRY_ASSIGN(pass.chunks_,
-                      context.device_buffer(pass.max_chunks_ * sizeof(shaders::PartitionChunk), "chunks"));
-  }
   GARUDA_TRY_ASSIGN(pass.scan_, DeviceScan::create(context, cells));
   return pass;
-}
-
-Result<void> RadixPass::record_chunks(ComputeContext& context, char const* phase, Segments const& segments) {
-  shaders::ChunkTablePush push{};
-  push.starts = segments.starts->address();
-  push.first_chunk = first_chunk_.address();
-  push.chunks = chunks_.address();
-  push.num_segments = segments.count;
-  push.max_chunks = static_cast<std::uint32_t>(max_chunks_);
-  push.chunk_rows = static_cast<std::uint32_t>(chunk_rows_);
-  push.bins = 1U << digit_.bits;
-  GARUDA_TRY(context.dispatch(phase, chunk_shape(kFirstChunks), push, 1, segments.count));
-  auto const groups = groups_for(max_chunks_, context.tuning().group_size);
-  return context.dispatch(phase, chunk_shape(kChunkTable), push, groups, max_chunks_);
 }
 
 shaders::PartitionPush RadixPass::push_for(RadixRows const& rows, Segments const& segments) const {
@@ -117,7 +98,7 @@ shaders::PartitionPush RadixPass::push_for(RadixRows const& rows, Segments const
   push.keys = rows.keys.source;
   push.keys_out = rows.keys.target;
   push.payload = columns_.address();
-  push.chunks = segmented ? chunks_.address() : 0;
+  push.chunks = segmented ? chunks_.chunks().address() : 0;
   push.matrix = matrix_.address();
   push.num_rows = static_cast<std::uint32_t>(rows.rows);
   push.num_chunks = static_cast<std::uint32_t>(segmented ? max_chunks_ : groups_for(rows.rows, chunk_rows_));
@@ -131,7 +112,7 @@ Result<void> RadixPass::record_counts(ComputeContext& context, char const* phase
                                       Segments const& segments) {
   bool const segmented = segments.starts != nullptr;
   auto const push = push_for(rows, segments);
-  if (segmented) GARUDA_TRY(record_chunks(context, phase, segments));
+  if (segmented) GARUDA_TRY(chunks_.record(context, phase, segments.starts->address()));
   auto const shape = count_shape(context.tuning(), {digit_, rows.keys.words, segmented, rows.number_rows});
   return context.dispatch(phase, shape, push, push.num_chunks, rows.rows);
 }
@@ -141,7 +122,7 @@ Result<void> RadixPass::record_starts(ComputeContext& context, char const* phase
   bool const segmented = segments.starts != nullptr;
   shaders::BinStartsPush starts{};
   starts.matrix = sums_.address();
-  starts.first_chunk = segmented ? first_chunk_.address() : 0;
+  starts.first_chunk = segmented ? chunks_.first_chunk().address() : 0;
   starts.segments = segmented ? segments.starts->address() : 0;
   starts.starts = starts_.address();
   starts.num_segments = segments_;
@@ -184,7 +165,6 @@ std::vector<vk::ComputePipelineSpec> radix_pipelines(ComputeTuning const& tuning
     }
     specs.push_back(compute_pipeline(starts_shape(segmented), tuning));
   }
-  for (auto const entry : {kFirstChunks, kChunkTable}) specs.push_back(compute_pipeline(chunk_shape(entry), tuning));
   return specs;
 }
 

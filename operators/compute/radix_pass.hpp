@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "operators/compute/chunk_table.hpp"
 #include "operators/compute/compute_context.hpp"
 #include "operators/compute/device_scan.hpp"
 #include "vk_runtime/memory.hpp"
@@ -74,7 +75,6 @@ class RadixPass {
   shaders::PartitionPush push_for(RadixRows const& rows, Segments const& segments) const;
   Result<void> record_starts(ComputeContext& context, char const* phase, shaders::PartitionPush const& push,
                              Segments const& segments);
-  Result<void> record_chunks(ComputeContext& context, char const* phase, Segments const& segments);
 
   RadixDigit digit_;
   std::uint32_t segments_ = 1;
@@ -83,8 +83,7 @@ class RadixPass {
   vk::Buffer columns_;
   vk::Buffer matrix_;
   vk::Buffer sums_;
-  vk::Buffer first_chunk_;
-  vk::Buffer chunks_;
+  ChunkTable chunks_;  // where there are several segments
   vk::Buffer starts_;
   DeviceScan scan_;
 };

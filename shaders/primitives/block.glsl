@@ -1,5 +1,6 @@
 // The workgroup of a compute pass: its size, the order of its invocations, sums over it. Includers declare nothing of
 // their own for it. Subgroups are full: the size of a workgroup is a multiple of theirs.
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_ballot : require

@@ -12,7 +12,7 @@ layout(push_constant) uniform Push { CompactPush push; };
 
 void main() {
   uint first = group_index() * kGroup * kItems + thread_index();
-  for (uint i = 0u; i < kItems; ++i) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint element = first + i * kGroup;
     if (element >= push.num_elements) return;
     if (InputWords(push.flags).at[element] != 0u) {

@@ -14,10 +14,10 @@ void main() {
   uint first = group_index() * kGroup * kItems + thread_index();
   if (first + (kItems - 1u) * kGroup < push.num_quads) {
     uvec4 quads[kItems];
-    for (uint i = 0u; i < kItems; ++i) quads[i] = InputQuads(push.source).at[first + i * kGroup];
-    for (uint i = 0u; i < kItems; ++i) Quads(push.target).at[first + i * kGroup] = quads[i];
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) quads[i] = InputQuads(push.source).at[first + i * kGroup];
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) Quads(push.target).at[first + i * kGroup] = quads[i];
   } else {
-    for (uint i = 0u; i < kItems; ++i) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint quad = first + i * kGroup;
       if (quad < push.num_quads) Quads(push.target).at[quad] = InputQuads(push.source).at[quad];
     }

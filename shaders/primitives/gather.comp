@@ -14,11 +14,11 @@ layout(push_constant) uniform Push { GatherPush push; };
 void main() {
   uint first = group_index() * kGroup * kItems + thread_index();
   uint rows[kItems];
-  for (uint i = 0u; i < kItems; ++i) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint element = first + i * kGroup;
     rows[i] = element < push.num_elements ? InputWords(push.rows).at[element] : 0u;
   }
-  for (uint i = 0u; i < kItems; ++i) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint element = first + i * kGroup;
     if (element >= push.num_elements) break;
     if (kWords == 1u) {

@@ -25,8 +25,8 @@ void main() {
     uint first = tile + thread;
     if (tile + kTile <= chunk.end) {
       uvec2 keys[kItems];
-      for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(first + i * kGroup);
-      for (uint i = 0u; i < kItems; ++i) atomicAdd(counts[digit_of(keys[i])], 1u);
+      [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(first + i * kGroup);
+      [[unroll]] for (uint i = 0u; i < kItems; ++i) atomicAdd(counts[digit_of(keys[i])], 1u);
     } else {
       for (uint row = first; row < chunk.end; row += kGroup) atomicAdd(counts[digit_of(load_key(row))], 1u);
     }

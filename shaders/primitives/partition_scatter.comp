@@ -30,35 +30,26 @@ shared uint counts[kBins];      // rows of the tile by bin, then their first pos
 shared uint cursors[kBins];     // where the bin's next row goes
 shared uint shifts[kBins];      // from a position in the tile to where it goes
 
-// Invocations of the subgroup that are valid and have the same digit.
+// Invocations of the subgroup that are valid and have the same digit. Subgroups of up to 32 take one word.
 uvec4 peers_of(uint digit, bool is_valid) {
   uvec4 peers = subgroupBallot(is_valid);
-  if (kSubgroup <= 32u) {
-    uint mask = peers.x;
-    for (uint bit = 0u; bit < kBits; ++bit) {
-      bool is_set = (digit >> bit & 1u) != 0u;
-      uint set = subgroupBallot(is_set).x;
-      mask &= is_set ? set : ~set;
-    }
-    return uvec4(mask, 0u, 0u, 0u);
-  }
-  for (uint bit = 0u; bit < kBits; ++bit) {
+  [[unroll]] for (uint bit = 0u; bit < kBits; ++bit) {
     bool is_set = (digit >> bit & 1u) != 0u;
     uvec4 set = subgroupBallot(is_set);
-    peers &= is_set ? set : ~set;
+    if (kSubgroup <= 32u) {
+      peers.x &= is_set ? set.x : ~set.x;
+    } else {
+      peers &= is_set ? set : ~set;
+    }
   }
   return peers;
 }
 
 uint peers_before(uvec4 peers) {
-  if (kSubgroup <= 32u) return bitCount(peers.x & gl_SubgroupLtMask.x);
-  return subgroupBallotExclusiveBitCount(peers);
+  return kSubgroup <= 32u ? bitCount(peers.x & gl_SubgroupLtMask.x) : subgroupBallotExclusiveBitCount(peers);
 }
 
-uint peer_count(uvec4 peers) {
-  if (kSubgroup <= 32u) return bitCount(peers.x);
-  return subgroupBallotBitCount(peers);
-}
+uint peer_count(uvec4 peers) { return kSubgroup <= 32u ? bitCount(peers.x) : subgroupBallotBitCount(peers); }
 
 // Rank of a row among those of its digit: in its subgroup (stable) or in the tile. Counts on the way.
 uint rank_of(uint digit, bool is_valid) {
@@ -98,13 +89,13 @@ void place_bins() {
   uint first = thread_index() * kBinsEach;
   uint own[kBinsEach];
   uint sum = 0u;
-  for (uint i = 0u; i < kBinsEach; ++i) {
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
     own[i] = first + i < kBins ? counts[first + i] : 0u;
     sum += own[i];
   }
   uint ignored;
   uint position = block_exclusive_add(sum, ignored);
-  for (uint i = 0u; i < kBinsEach; ++i) {
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
     if (first + i < kBins) {
       counts[first + i] = position;
       shifts[first + i] = cursors[first + i] - position;
@@ -136,14 +127,14 @@ void main() {
     uint tile_rows = min(chunk.end - tile, kTile);
     uint first = tile + own_first;
     uvec2 keys[kItems];
-    for (uint i = 0u; i < kItems; ++i) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       keys[i] = own_first + i * kSubgroup < tile_rows ? load_key(first + i * kSubgroup) : uvec2(0u);
     }
     clear_counts();
     barrier();
 
     uint positions[kItems];  // rank | digit << 16, then the position in the tile
-    for (uint i = 0u; i < kItems; ++i) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint digit = digit_of(keys[i]);
       positions[i] = rank_of(digit, own_first + i * kSubgroup < tile_rows) | digit << 16;
     }
@@ -154,7 +145,7 @@ void main() {
     }
     place_bins();
     barrier();
-    for (uint i = 0u; i < kItems; ++i) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint digit = positions[i] >> 16;
       uint position = counts[digit] + (positions[i] & 0xffffu);
       if (kStable != 0u) position += scratch[gl_SubgroupID * kBins + digit];
@@ -164,11 +155,11 @@ void main() {
 
     // Where the rows at this invocation's positions in the tile, kGroup apart, go.
     uint targets[kItems];
-    for (uint i = 0u; i < kItems; ++i) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       if (positions[i] != kNowhere) scratch[positions[i]] = kWords == 1u ? keys[i].x : digit_of(keys[i]);
     }
     barrier();
-    for (uint i = 0u; i < kItems; ++i) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint position = i * kGroup + thread;
       if (position < tile_rows) {
         uint word = scratch[position];
@@ -179,11 +170,11 @@ void main() {
     if (kWords == 2u) {
       for (uint word = 0u; word < 2u; ++word) {
         barrier();
-        for (uint i = 0u; i < kItems; ++i) {
+        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
           if (positions[i] != kNowhere) scratch[positions[i]] = keys[i][word];
         }
         barrier();
-        for (uint i = 0u; i < kItems; ++i) {
+        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
           uint position = i * kGroup + thread;
           if (position < tile_rows) Words(push.keys_out).at[2u * targets[i] + word] = scratch[position];
         }
@@ -194,7 +185,7 @@ void main() {
       PayloadColumn column = Columns(push.payload).at[c];
       for (uint word = 0u; word < column.words; ++word) {
         uint values[kItems];
-        for (uint i = 0u; i < kItems; ++i) {
+        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
           uint row = first + i * kSubgroup;
           if (kIota != 0u && c == 0u) {
             values[i] = row;
@@ -203,11 +194,11 @@ void main() {
           }
         }
         barrier();
-        for (uint i = 0u; i < kItems; ++i) {
+        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
           if (positions[i] != kNowhere) scratch[positions[i]] = values[i];
         }
         barrier();
-        for (uint i = 0u; i < kItems; ++i) {
+        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
           uint position = i * kGroup + thread;
           if (position < tile_rows) Words(column.target).at[targets[i] * column.words + word] = scratch[position];
         }

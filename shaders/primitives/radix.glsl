@@ -32,8 +32,10 @@ uint digit_of(uvec2 key) {
 
 // Surplus chunks are empty; their counts go where no sum is read.
 PartitionChunk own_chunk() {
-  uint chunk = group_index();
-  if (kSegmented != 0u) return Chunks(push.chunks).at[chunk];
-  uint begin = chunk * push.chunk_rows;
-  return PartitionChunk(begin, min(begin + push.chunk_rows, push.num_rows), chunk, push.num_chunks);
+  uint number = group_index();
+  uint begin = number * push.chunk_rows;
+  PartitionChunk chunk =
+      PartitionChunk(begin, min(begin + push.chunk_rows, push.num_rows), number, push.num_chunks);
+  if (kSegmented != 0u) chunk = Chunks(push.chunks).at[number];
+  return chunk;
 }

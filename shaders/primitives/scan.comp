@@ -57,6 +57,7 @@ uint read_state(uint end, uint distance, out uvec2 sum) {
 void look_back(uint end, uvec2 sum) {
   bool is_prefix = false;
   uint spins = 0u;
+  uvec2 own_sum = uvec2(0u);
   while (!is_prefix && spins <= push.spins) {
     uvec2 own;
     uint state = read_state(end, gl_SubgroupInvocationID + 1u, own);
@@ -67,10 +68,11 @@ void look_back(uint end, uvec2 sum) {
     is_prefix = last < known;
     uint taken = is_prefix ? last + 1u : known;
     bool is_taken = gl_SubgroupInvocationID < taken;
-    sum = sum60_add(sum, sum60_subgroup(is_taken ? own : uvec2(0u)));
+    own_sum = sum60_add(own_sum, is_taken ? own : uvec2(0u));
     end -= is_prefix ? 0u : taken;
     spins = taken > 0u ? 0u : spins + 1u;
   }
+  sum = sum60_add(sum, sum60_subgroup(own_sum));
   if (subgroupElect()) {
     shared_sum = sum;
     next_tile = end;
@@ -139,7 +141,7 @@ void main() {
   if (tile >= push.num_tiles) return;
 
   uvec4 quads[kQuads];
-  for (uint q = 0u; q < kQuads; ++q) quads[q] = load_quad(quad_position(tile, q));
+  [[unroll]] for (uint q = 0u; q < kQuads; ++q) quads[q] = load_quad(quad_position(tile, q));
 
   // Sums before each quad, within the subgroup; of the subgroups; of the tile. When wide, those of halves, too.
   uint before[kQuads];
@@ -147,7 +149,7 @@ void main() {
   uint subgroup_sum = 0u;
   uint low = 0u;
   uint high = 0u;
-  for (uint q = 0u; q < kQuads; ++q) {
+  [[unroll]] for (uint q = 0u; q < kQuads; ++q) {
     uint own = quads[q].x + quads[q].y + quads[q].z + quads[q].w;
     before[q] = subgroup_sum + subgroupExclusiveAdd(own);
     subgroup_sum += subgroupAdd(own);
@@ -185,7 +187,7 @@ void main() {
 #endif
 
   uvec2 base = sum60_words(base60);
-  for (uint q = 0u; q < kQuads; ++q) {
+  [[unroll]] for (uint q = 0u; q < kQuads; ++q) {
     uint position = quad_position(tile, q);
     uvec4 sums;
     sums.x = base.x + in_tile + before[q];
@@ -196,13 +198,13 @@ void main() {
       if (position + 4u <= push.num_elements) {
         Quads(push.target).at[position / 4u] = sums;
       } else {
-        for (uint i = 0u; i < 4u; ++i) {
+        [[unroll]] for (uint i = 0u; i < 4u; ++i) {
           if (position + i < push.num_elements) Words(push.target).at[position + i] = sums[i];
         }
       }
     } else {
       uvec2 halves = subgroup_sums[gl_SubgroupID].yz + halves_before[q];
-      for (uint i = 0u; i < 4u; ++i) {
+      [[unroll]] for (uint i = 0u; i < 4u; ++i) {
         uvec2 sum = sum60_add(base60, sum60_of_halves(halves.x, halves.y));
         if (position + i < push.num_elements) Pairs(push.target).at[position + i] = sum60_words(sum);
         halves += uvec2(quads[q][i] & 0xffffu, quads[q][i] >> 16);

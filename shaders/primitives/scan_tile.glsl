@@ -16,7 +16,7 @@ uvec4 load_quad(uint position) {
   if (position + 4u <= push.num_elements) {
     quad = InputQuads(push.source).at[position / 4u];
   } else {
-    for (uint i = 0u; i < 4u; ++i) {
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
       if (position + i < push.num_elements) quad[i] = InputWords(push.source).at[position + i];
     }
   }
@@ -32,7 +32,7 @@ uint high_halves(uvec4 quad) { return (quad.x >> 16) + (quad.y >> 16) + (quad.z 
 uvec2 sum_of_tile(uint tile) {
   uint low = 0u;
   uint high = 0u;
-  for (uint q = 0u; q < kQuads; ++q) {
+  [[unroll]] for (uint q = 0u; q < kQuads; ++q) {
     uvec4 quad = load_quad(quad_position(tile, q));
     low += low_halves(quad);
     high += high_halves(quad);

@@ -42,7 +42,7 @@ void main() {
   bool is_one = last <= end;
   uint low = 0u;
   uint high = 0u;
-  for (uint i = 0u; i < kItems; ++i) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint element = first + i * kSubgroup + gl_SubgroupInvocationID;
     if (element >= last) break;
     uint value = InputWords(push.values).at[element];

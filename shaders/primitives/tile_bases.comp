@@ -20,7 +20,7 @@ void main() {
   for (uint first = 0u; first < push.num_tiles; first += kGroup * kItems) {
     uvec2 sums[kItems];
     uvec2 own = uvec2(0u);
-    for (uint i = 0u; i < kItems; ++i) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint tile = first + thread * kItems + i;
       sums[i] = tile < push.num_tiles ? Pairs(push.states).at[tile] : uvec2(0u);
       own = sum60_add(own, sums[i]);
@@ -35,7 +35,7 @@ void main() {
     }
     uvec2 sum = base;
     if (thread > 0u) sum = sum60_add(sum, thread_sums[thread - 1u]);
-    for (uint i = 0u; i < kItems; ++i) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint tile = first + thread * kItems + i;
       if (tile < push.num_tiles) Pairs(push.states).at[tile] = sum;
       sum = sum60_add(sum, sums[i]);

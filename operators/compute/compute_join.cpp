@@ -1,0 +1,70 @@
+#include "operators/compute/compute_join.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "operators/compute/compute_kernel.hpp"
+#include "vk_runtime/lane.hpp"
+
+namespace garuda::operators {
+namespace {
+
+class ComputeBackend final : public JoinBackend {
+ public:
+  static Result<std::unique_ptr<ComputeBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
+                                                      BackendOptions const& options);
+
+  Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) override;
+
+ private:
+  ComputeBackend(vk::PipelineStore& pipelines, BackendOptions const& options)
+      : pipelines_(pipelines), options_(options) {}
+  Result<void> open_lanes(vk::Device& device);
+
+  vk::PipelineStore& pipelines_;
+  BackendOptions options_;
+  ComputeTuning tuning_;
+  std::uint64_t lane_budget_bytes_ = 0;
+  std::vector<std::unique_ptr<vk::Lane>> lanes_;
+};
+
+Result<std::unique_ptr<ComputeBackend>> ComputeBackend::open(vk::Device& device, vk::PipelineStore& pipelines,
+                                                             BackendOptions const& options) {
+  GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
+  std::unique_ptr<ComputeBackend> backend(new ComputeBackend(pipelines, options));
+  GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
+  auto const available = device.memory().available_bytes();
+  auto const limit = options.device_memory_limit_bytes;
+  backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
+  GARUDA_TRY(backend->open_lanes(device));
+  return backend;
+}
+
+Result<void> ComputeBackend::open_lanes(vk::Device& device) {
+  vk::LaneOptions lane_options;
+  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options_.tuning.upload));
+  lane_options.name = "compute join lane";
+  for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
+    lane_options.queue = lane;
+    GARUDA_TRY_ASSIGN(auto opened, vk::Lane::create(device, lane_options));
+    lanes_.push_back(std::move(opened));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<JoinKernel>> ComputeBackend::begin(JoinSlice const& slice, std::uint32_t lane) {
+  auto& own = *lanes_.at(lane);
+  // The lane's previous kernel is gone: its memory is free again.
+  GARUDA_TRY(own.reset());
+  return ComputeKernel::start({&own, &pipelines_, &tuning_, &options_, lane_budget_bytes_}, slice);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JoinBackend>> open_compute_join(vk::Device& device, vk::PipelineStore& pipelines,
+                                                       BackendOptions const& options) {
+  GARUDA_TRY_ASSIGN(std::unique_ptr<JoinBackend> backend, ComputeBackend::open(device, pipelines, options));
+  return backend;
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,59 @@
+#include "operators/compute/join_passes.hpp"
+
+#include <array>
+
+#include "operators/compute/chunk_table.hpp"
+#include "operators/compute/device_scan.hpp"
+#include "operators/compute/radix_pass.hpp"
+#include "shaders/compute/partitioned_join_layout.h"
+
+namespace garuda::operators {
+namespace {
+
+struct PassRow {
+  JoinComputePass pass;
+  std::string_view entry;
+  std::uint32_t push_bytes;
+  bool grouped;
+};
+
+constexpr std::array<PassRow, 5> kPasses{{
+    {JoinComputePass::group_chunks, "compute/group_chunks.comp", sizeof(shaders::GroupPush), false},
+    {JoinComputePass::count, "compute/join_count.comp", sizeof(shaders::JoinCountPush), true},
+    {JoinComputePass::mark, "compute/join_count.comp:MARKS", sizeof(shaders::JoinCountPush), true},
+    {JoinComputePass::pairs, "compute/join_pairs.comp", sizeof(shaders::JoinPairsPush), true},
+    {JoinComputePass::rows, "compute/join_rows.comp", sizeof(shaders::JoinRowsPush), false},
+}};
+
+}  // namespace
+
+PassShape join_shape(JoinComputePass pass, ComputeTuning const& tuning, std::uint32_t key_words) {
+  auto const& row = kPasses.at(static_cast<std::size_t>(pass));
+  GARUDA_EXPECTS(row.pass == pass && join_chunk_rows(tuning) <= shaders::kMaxChunkRows);
+  return {row.entry,
+          tuning.join_group_size,
+          tuning.join_items,
+          row.push_bytes,
+          {{shaders::kSpecWords, key_words},
+           {shaders::kSpecScratch, join_scratch_words(tuning, key_words)},
+           {shaders::kSpecLog2Slots, tuning.join_log2_slots},
+           {shaders::kSpecGrouped, row.grouped ? 1U : 0U}}};
+}
+
+PassShape task_shape(bool listed) {
+  return {listed ? "compute/list_tasks.comp" : "compute/count_tasks.comp", 0, 1, sizeof(shaders::TasksPush), {}};
+}
+
+std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const& tuning) {
+  std::vector<vk::ComputePipelineSpec> specs;
+  for (auto const& row : kPasses) {
+    for (std::uint32_t const key_words : {1U, 2U})
+      specs.push_back(compute_pipeline(join_shape(row.pass, tuning, key_words), tuning));
+  }
+  for (bool const listed : {false, true}) specs.push_back(compute_pipeline(task_shape(listed), tuning));
+  for (auto const& more : {scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
+    specs.insert(specs.end(), more.begin(), more.end());
+  return specs;
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,84 @@
+#include "operators/compute/partitioned_side.hpp"
+
+#include <algorithm>
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::uint32_t kHashBits = 32;
+
+// Phases of a pass, by its number.
+constexpr std::array<RadixPhases, 3> kPhases{{{"histogram 1", "scan 1", "scatter 1"},
+                                              {"histogram 2", "scan 2", "scatter 2"},
+                                              {"histogram 3", "scan 3", "scatter 3"}}};
+
+}  // namespace
+
+std::vector<std::uint32_t> bits_of_passes(std::uint32_t bits, std::uint32_t most) {
+  auto const passes = (bits + most - 1) / most;
+  std::vector<std::uint32_t> split;
+  for (std::uint32_t pass = 0; pass < passes; ++pass) {
+    auto const left = passes - pass;
+    split.push_back((bits + left - 1) / left);
+    bits -= split.back();
+  }
+  return split;
+}
+
+Result<PartitionedSide> PartitionedSide::create(ComputeContext& context, DeviceRows rows, std::uint32_t bits) {
+  GARUDA_EXPECTS(rows.rows > 0 && bits > 0 && bits <= 24);
+  PartitionedSide side;
+  side.rows_ = std::move(rows);
+  side.bits_ = bits;
+  auto const split = bits_of_passes(bits, context.tuning().partition_bits);
+  auto const payload = side.rows_.payload.size() + (side.rows_.number_rows ? 1 : 0);
+  std::uint32_t used = 0;
+  for (auto const pass_bits : split) {
+    RadixDigit const digit{pass_bits, kHashBits - used - pass_bits, true, context.tuning().stable_join};
+    GARUDA_TRY_ASSIGN(
+        auto pass, RadixPass::create(context, side.rows_.rows, 1U << used, digit, static_cast<std::uint32_t>(payload)));
+    side.passes_.push_back(std::move(pass));
+    used += pass_bits;
+  }
+  for (std::size_t copy = 0; copy < std::min<std::size_t>(split.size(), 2); ++copy) {
+    auto& [keys, columns] = side.copies_[copy];
+    GARUDA_TRY_ASSIGN(keys, context.device_buffer(side.rows_.rows * side.rows_.keys.words * 4, "partitioned keys"));
+    for (std::size_t i = 0; i < payload; ++i) {
+      bool const is_number = side.rows_.number_rows && i == 0;
+      auto const words = is_number ? 1 : side.rows_.payload[i - (side.rows_.number_rows ? 1 : 0)].words;
+      GARUDA_TRY_ASSIGN(auto column, context.device_buffer(side.rows_.rows * words * 4, "partitioned column"));
+      columns.push_back(std::move(column));
+    }
+  }
+  side.last_ = (split.size() - 1) % 2;
+  return side;
+}
+
+RadixRows PartitionedSide::moved_by(std::size_t pass) const {
+  bool const first = pass == 0;
+  auto const& source = copies_[(pass + 1) % 2];
+  auto const& target = copies_[pass % 2];
+  RadixRows moved;
+  moved.rows = rows_.rows;
+  moved.keys = {first ? rows_.keys.address : source.keys.address(), target.keys.address(), rows_.keys.words};
+  moved.number_rows = first && rows_.number_rows;
+  auto const numbers = rows_.number_rows ? std::size_t{1} : 0;
+  for (std::size_t i = 0; i < target.payload.size(); ++i) {
+    bool const is_number = i < numbers;
+    auto const original = is_number ? DeviceColumn{} : rows_.payload[i - numbers];
+    moved.payload.push_back(
+        {first ? original.address : source.payload[i].address(), target.payload[i].address(), original.words});
+  }
+  return moved;
+}
+
+Result<void> PartitionedSide::record(ComputeContext& context) {
+  for (std::size_t pass = 0; pass < passes_.size(); ++pass) {
+    Segments segments;
+    if (pass > 0) segments = {&passes_[pass - 1].starts(), passes_[pass - 1].num_starts()};
+    GARUDA_TRY(passes_[pass].record(context, kPhases.at(pass), moved_by(pass), segments));
+  }
+  return {};
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,65 @@
+// One side of a join, partitioned on the device by the hash of its keys, in as many passes as its partitions need.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "operators/compute/radix_pass.hpp"
+#include "vk_runtime/memory.hpp"
+
+namespace garuda::operators {
+
+/// A column on the device, as the caller has it.
+struct DeviceColumn {
+  VkDeviceAddress address = 0;
+  std::uint32_t words = 1;  ///< u32 words of an element
+};
+
+/// Rows of a side on the device: keys of one or two words, and the columns that move with them.
+struct DeviceRows {
+  std::uint64_t rows = 0;
+  DeviceColumn keys;
+  std::vector<DeviceColumn> payload;
+  /// Moves the rows' numbers besides, as the first payload column.
+  bool number_rows = false;
+};
+
+/// Radix bits of each pass for partitions by `bits` bits in all, `most` a pass; the top bits of the hash first.
+std::vector<std::uint32_t> bits_of_passes(std::uint32_t bits, std::uint32_t most);
+
+/// Owns the partitioned copy. Partition p holds the rows whose hash starts with the bits of p, in any order.
+class PartitionedSide {
+ public:
+  /// For 1 ≤ rows ≤ 2^31 and 1 ≤ bits ≤ 24. The columns of `rows` stay in place until record() has run on the device.
+  /// Errors: limit_exceeded, out_of_memory.
+  static Result<PartitionedSide> create(ComputeContext& context, DeviceRows rows, std::uint32_t bits);
+
+  Result<void> record(ComputeContext& context);
+
+  std::uint64_t rows() const noexcept { return rows_.rows; }
+  std::uint32_t key_words() const noexcept { return rows_.keys.words; }
+  std::uint32_t num_partitions() const noexcept { return 1U << bits_; }
+  vk::Buffer const& keys() const noexcept { return copies_[last_].keys; }
+  /// Payload columns, the rows' numbers first where they were asked for.
+  vk::Buffer const& payload(std::size_t column) const { return copies_[last_].payload.at(column); }
+  /// (num_partitions() + 1) × u32.
+  vk::Buffer const& starts() const noexcept { return passes_.back().starts(); }
+
+ private:
+  struct Copy {
+    vk::Buffer keys;
+    std::vector<vk::Buffer> payload;
+  };
+
+  RadixRows moved_by(std::size_t pass) const;
+
+  DeviceRows rows_;
+  std::uint32_t bits_ = 0;
+  std::vector<RadixPass> passes_;
+  std::array<Copy, 2> copies_;  // passes write them in turn
+  std::size_t last_ = 0;
+};
+
+}  // namespace garuda::operators

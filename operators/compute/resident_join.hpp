@@ -1,0 +1,57 @@
+// The join of tables in device memory: partitioned with their payload, joined in shared memory, the result left there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "operators/compute/join_tasks.hpp"
+#include "operators/compute/partitioned_side.hpp"
+#include "vk_runtime/memory.hpp"
+
+namespace garuda::operators {
+
+/// Columns of a result on the device.
+struct ResidentResult {
+  std::uint64_t rows = 0;
+  vk::Buffer const* keys = nullptr;
+  std::vector<vk::Buffer const*> left;   ///< the left side's payload, in its order
+  std::vector<vk::Buffer const*> right;  ///< the right side's
+};
+
+/// The inner join of two sides, run as often as wanted. "GFTR" of Wu et al. 2025, §4.2: payload moves with the keys, so
+/// that the result is gathered from neighbours. Rows of the result come in any order.
+class ResidentJoin {
+ public:
+  /// For sides of up to 2^31 rows with keys of the same width. `expected_rows`: room for the result at first; more is
+  /// taken when it turns out larger. Errors: limit_exceeded, out_of_memory.
+  static Result<ResidentJoin> create(ComputeContext& context, DeviceRows left, DeviceRows right,
+                                     std::uint64_t expected_rows);
+
+  /// Records the whole join. Its result is good when finish() says so.
+  Result<void> record(ComputeContext& context);
+  /// Waits, and runs the join again with more room when the result did not fit.
+  /// Errors: limit_exceeded for a result of 2^32 - 1 rows or more.
+  Result<ResidentResult> finish(ComputeContext& context);
+
+ private:
+  Result<void> take_columns(ComputeContext& context, std::uint64_t capacity);
+  Result<void> record_rows(ComputeContext& context);
+
+  bool build_is_left_ = true;
+  std::optional<PartitionedSide> build_;
+  std::optional<PartitionedSide> probe_;
+  std::vector<std::uint32_t> build_words_;
+  std::vector<std::uint32_t> probe_words_;
+  std::optional<JoinTasks> tasks_;
+  std::uint64_t max_tasks_ = 0;
+  std::uint32_t max_task_rows_ = 0;
+  std::uint64_t capacity_ = 0;
+  vk::Buffer state_;
+  vk::Buffer columns_;
+  vk::Buffer keys_out_;
+  std::vector<vk::Buffer> build_out_;
+  std::vector<vk::Buffer> probe_out_;
+};
+
+}  // namespace garuda::operators

@@ -1,0 +1,116 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// The result of a join in one pass over partitioned rows: every task takes as many places as it has pairs and writes all
+// columns there. Rows come in any order.
+//
+// Buffers: JoinRowsPush, by address. Invocation: a task a workgroup. Writes: the columns' targets, state. Overflow: rows
+// past the capacity are left out, and said so; the total is exact either way.
+
+#include "partitioned_join_layout.h"
+#include "../primitives/words.glsl"
+#include "../primitives/block.glsl"
+#include "chunk_table.glsl"
+#include "match_positions.glsl"
+
+layout(push_constant) uniform Push { JoinRowsPush push; };
+
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly restrict buffer Tasks { JoinTask at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { JoinedColumn at[]; };
+
+const uint kNoPlace = 0xffffffffu;
+
+shared uint first_row;
+
+// Takes places for `total` rows; kNoPlace when they are left out. By one invocation.
+uint take_places(uint total) {
+  uint before = atomicAdd(Words(push.state).at[1], total);
+  if (before + total < before) atomicAdd(Words(push.state).at[2], 1u);
+  uint first = kNoPlace;
+  if (total <= push.max_task_rows) {
+    first = atomicAdd(Words(push.state).at[0], total);
+    if (first > push.capacity || total > push.capacity - first) first = kNoPlace;
+  }
+  if (first == kNoPlace) atomicOr(Words(push.state).at[3], 1u);
+  return first;
+}
+
+// Copies one word of the build chunk's rows of a column to shared memory. Called by all.
+void stage(JoinedColumn column, uint word, JoinTask task) {
+  barrier();
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = i * kGroup + thread_index();
+    if (row < task.build_rows) {
+      scratch[kStaging + row] = InputWords(column.source).at[(task.build_begin + row) * column.words + word];
+    }
+  }
+  barrier();
+}
+
+void main() {
+  if (group_index() >= push.max_tasks || group_index() >= Words(push.num_tasks).at[0]) return;
+  JoinTask task = Tasks(push.tasks).at[group_index()];
+  uint thread = thread_index();
+  uvec2 keys[kItems];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = i * kGroup + thread;
+    if (row < task.probe_rows) keys[i] = load_key(push.probe_keys, task.probe_begin + row);
+  }
+  load_chunk(push.build_keys, task.build_begin, task.build_rows);
+  barrier();
+  bool is_listed = build_table(task.build_rows);
+  uint matches[kItems];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    matches[i] = i * kGroup + thread < task.probe_rows ? look_up(keys[i], is_listed) : 0u;
+  }
+  uint positions[kItems];
+  uint total = place_matches(matches, positions);
+  if (total == 0u) return;
+  if (thread == 0u) first_row = take_places(total);
+  barrier();
+  uint first = first_row;
+  if (first == kNoPlace) return;
+
+  if (!is_listed) {
+    for (uint c = 0u; c < push.num_columns; ++c) {
+      JoinedColumn column = Columns(push.columns).at[c];
+      for (uint word = 0u; word < column.words; ++word) {
+        if (column.side == kFromBuild) stage(column, word, task);
+        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+          if (matches[i] == 0u) continue;
+          uint value;
+          if (column.side == kFromKey) {
+            value = keys[i][word];
+          } else if (column.side == kFromBuild) {
+            value = scratch[kStaging + (matches[i] & kRowMask12)];
+          } else {
+            value = InputWords(column.source).at[(task.probe_begin + i * kGroup + thread) * column.words + word];
+          }
+          Words(column.target).at[(first + positions[i]) * column.words + word] = value;
+        }
+      }
+    }
+    return;
+  }
+  share_matches(matches, positions);
+  for (uint c = 0u; c < push.num_columns; ++c) {
+    JoinedColumn column = Columns(push.columns).at[c];
+    for (uint word = 0u; word < column.words; ++word) {
+      if (column.side == kFromBuild) {
+        stage(column, word, task);
+      } else {
+        barrier();
+      }
+      for (uint pair = thread; pair < total; pair += kGroup) {
+        uint row = row_of_output(pair, task.probe_rows);
+        uint value;
+        if (column.side == kFromBuild) {
+          uint place = (scratch[kMatches + row] & kRowMask12) + pair - scratch[kPositions + row];
+          value = scratch[kStaging + scratch[place]];
+        } else {
+          value = InputWords(column.source).at[(task.probe_begin + row) * column.words + word];
+        }
+        Words(column.target).at[(first + pair) * column.words + word] = value;
+      }
+    }
+  }
+}

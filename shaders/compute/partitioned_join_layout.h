@@ -1,0 +1,117 @@
+// What the passes of the partitioned hash join and the C++ that records them agree on.
+#ifndef GARUDA_SHADERS_PARTITIONED_JOIN_LAYOUT_H
+#define GARUDA_SHADERS_PARTITIONED_JOIN_LAYOUT_H
+
+#include "../primitives/primitives_layout.h"
+
+GARUDA_SHADER_BEGIN
+
+// Specialisation constants, besides those of primitives_layout.h. kSpecItems: rows of a chunk an invocation; a chunk of
+// either side has at most kGroup × kItems rows.
+const uint kSpecLog2Slots = 13u;  // of the table in shared memory; at most kMaxLog2Slots
+const uint kSpecGrouped = 14u;    // equal keys of a build chunk are neighbours (1)
+
+// A slot of the table: 0, or the first row of its key in the chunk + 1 in the low bits, the key's rows above.
+const uint kRowBits = 12u;
+const uint kMaxChunkRows = 4094u;
+const uint kMaxLog2Slots = 13u;
+
+/// A build chunk and a probe chunk of the same partition.
+struct JoinTask {
+  uint build_begin;
+  uint build_rows;
+  uint probe_begin;
+  uint probe_rows;
+};
+
+/// Tasks of all partitions: every build chunk with every probe chunk of its partition.
+struct TasksPush {
+  device_address build_starts;  // (num_partitions + 1) × u32
+  device_address probe_starts;  // the same
+  device_address task_counts;   // num_partitions × u32: tasks of a partition, saturated
+  device_address task_starts;   // their exclusive sums
+  device_address num_tasks;     // (low, high): all tasks
+  device_address tasks;         // max_tasks × JoinTask
+  device_address dispatch;      // workgroups in x, y, z for the tasks listed
+  uint num_partitions;
+  uint max_tasks;
+  uint chunk_rows;
+  uint max_groups_x;
+};
+
+/// Brings equal keys of each build chunk together, keys and row numbers, in place.
+struct GroupPush {
+  device_address starts;       // (num_partitions + 1) × u32
+  device_address first_chunk;  // as PartitionChunk tables have them: chunks of a partition are cut from its start
+  device_address chunks;       // × PartitionChunk
+  device_address keys;
+  device_address rows;
+  uint num_chunks;
+};
+
+/// Counts the pairs of each task, and marks the rows that have a match.
+struct JoinCountPush {
+  device_address tasks;
+  device_address build_keys;
+  device_address probe_keys;
+  device_address totals;       // max_tasks × u32: pairs of the task; 0 past the last
+  device_address build_rows;   // row numbers, where rows are marked
+  device_address probe_rows;
+  device_address build_marks;  // bitmaps, or 0
+  device_address probe_marks;
+  uint num_tasks;
+};
+
+/// Writes the pairs [first, first + num_pairs) of the sequence.
+struct JoinPairsPush {
+  device_address tasks;
+  device_address build_keys;
+  device_address probe_keys;
+  device_address offsets;  // (low, high): first pair of each task
+  device_address build_rows;
+  device_address probe_rows;
+  device_address pairs;  // num_pairs × (left, right)
+  uint num_tasks;
+  uint first_low;
+  uint first_high;
+  uint num_pairs;
+  uint build_is_left;
+};
+
+/// A column of the result, read from one side's partitioned rows.
+struct JoinedColumn {
+  device_address source;
+  device_address target;
+  uint words;
+  uint side;  // 0: build, 1: probe, 2: probe and the key itself
+};
+
+const uint kFromBuild = 0u;
+const uint kFromProbe = 1u;
+const uint kFromKey = 2u;
+
+/// What a join that writes as it finds reports.
+struct JoinRowsState {
+  uint cursor;      // rows placed; below 2^32 whatever happens
+  uint total_low;   // rows there are
+  uint total_high;
+  uint incomplete;  // 1: rows were left out
+};
+
+/// Writes the result in one pass, in any order.
+struct JoinRowsPush {
+  device_address tasks;
+  device_address num_tasks;  // (low, high)
+  device_address build_keys;
+  device_address probe_keys;
+  device_address columns;  // num_columns × JoinedColumn
+  device_address state;    // JoinRowsState, zeroed
+  uint max_tasks;
+  uint num_columns;
+  uint capacity;       // rows that the columns hold
+  uint max_task_rows;  // more in one task are not placed, so that the cursor cannot wrap
+};
+
+GARUDA_SHADER_END
+
+#endif

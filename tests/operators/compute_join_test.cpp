@@ -1,0 +1,264 @@
+// The compute join against the oracle: kernels over sizes, distributions and forced overflows; joins of resident
+// tables.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <random>
+#include <string>
+
+#include "operators/compute/compute_join.hpp"
+#include "operators/compute/compute_kernel.hpp"
+#include "operators/compute/join_passes.hpp"
+#include "operators/compute/resident_join.hpp"
+#include "tests/operators/compute_device.hpp"
+#include "tests/operators/graphics_problem.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using testing::ComputeLane;
+using testing::JoinCase;
+using testing::KeyPattern;
+using testing::Nulls;
+using testing::Problem;
+using testing::succeed;
+using testing::value_of;
+
+/// Chunks of 64 to 128 rows in tables of 128 slots: a few hundred rows make many partitions, several chunks of a heavy
+/// one.
+ComputeTuning tiny_tuning(ComputeTuning tuning) {
+  tuning.join_group_size = std::max(32U, tuning.subgroup_size);
+  tuning.join_items = 64 / tuning.join_group_size == 0 ? 1 : 64 / tuning.join_group_size;
+  tuning.join_log2_slots = 8;
+  return tuning;
+}
+
+class ComputeJoin : public testing::ComputeDeviceTest {
+ protected:
+  void SetUp() override {
+    auto lane = vk::Lane::create(device(), {});
+    ASSERT_TRUE(lane) << lane.error().describe();
+    lane_ = std::move(*lane);
+  }
+  void TearDown() override {
+    lane_.reset();
+    ComputeDeviceTest::TearDown();
+  }
+
+  void expect_solved(JoinCase const& join_case, ComputeTuning const& tuning, BuildSide build, std::uint64_t piece) {
+    SCOPED_TRACE(to_string(join_case) + ", chunks of " + std::to_string(join_chunk_rows(tuning)) + ", subgroup " +
+                 std::to_string(tuning.subgroup_size) + ", build " + std::to_string(static_cast<int>(build)));
+    Problem const problem(join_case);
+    BackendOptions options;
+    options.tuning.build = build;
+    options.key_bits = join_case.key_bits;
+    succeed(lane_->reset());
+    auto kernel =
+        ComputeKernel::start({lane_.get(), &store(), &tuning, &options, std::uint64_t{1} << 31}, problem.slice());
+    ASSERT_TRUE(kernel) << kernel.error().describe();
+    problem.expect_solved_by(**kernel, piece);
+  }
+
+ private:
+  std::unique_ptr<vk::Lane> lane_;
+};
+
+constexpr std::array kBuildSides{BuildSide::automatic, BuildSide::left, BuildSide::right};
+
+/// A kernel never sees nulls, which only vary the keys: cases with nulls take turns.
+TEST_F(ComputeJoin, EverySmallCase) {
+  auto const usual = tuning();
+  auto const tiny = tiny_tuning(usual);
+  std::uint64_t turn = 0;
+  for (auto const& join_case : testing::small_cases()) {
+    if (std::max(join_case.left_rows, join_case.right_rows) > testing::max_test_rows()) continue;
+    ++turn;
+    if (join_case.nulls != Nulls::none && turn % 8 != 0 && !testing::full_tests()) continue;
+    bool const is_small = std::max(join_case.left_rows, join_case.right_rows) < 255;
+    expect_solved(join_case, is_small || turn % 4 == 0 ? usual : tiny, kBuildSides[turn % 3], 1 + turn % 1'000);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(ComputeJoin, EverySubgroupSizeAndKindOfPartition) {
+  for (auto const size : subgroup_sizes()) {
+    for (bool const stable : {false, true}) {
+      for (auto const scan : {ScanMethod::look_back, ScanMethod::reduce_then_scan}) {
+        auto tuning = tiny_tuning(value_of(compute_tuning(device().traits(), size)));
+        tuning.stable_join = stable;
+        tuning.scan = scan;
+        for (auto const pattern : {KeyPattern::random_unique, KeyPattern::zipf_both, KeyPattern::all_equal}) {
+          expect_solved({stable ? 64U : 32U, 700, 900, pattern, Nulls::none, 3}, tuning, BuildSide::automatic, 5'000);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ComputeJoin, LargeCases) {
+  std::uint64_t turn = 0;
+  for (auto const& join_case : testing::large_cases()) {
+    if (std::max(join_case.left_rows, join_case.right_rows) > testing::max_test_rows()) continue;
+    if (!testing::is_affordable(join_case.pattern, join_case.left_rows, join_case.right_rows)) continue;
+    ++turn;
+    if (turn % 3 != 0 && !testing::full_tests()) continue;
+    expect_solved(join_case, tuning(), kBuildSides[turn / 3 % 3], 1'000'003);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(ComputeJoin, RestartsAtAnyPairOfAnyWindow) {
+  if (testing::max_test_rows() < 3'000) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
+  Problem const problem(JoinCase{32, 1'800, 2'500, KeyPattern::all_equal, Nulls::none, 1});
+  BackendOptions options;
+  auto backend = open_compute_join(device(), store(), options);
+  ASSERT_TRUE(backend) << backend.error().describe();
+  auto kernel = value_of((*backend)->begin(problem.slice(), 0));
+  auto const count = value_of(kernel->count());
+  ASSERT_EQ(count, 4'500'000U);
+  std::vector<RowPair> all(count);
+  succeed(kernel->pairs(0, all));
+  problem.expect_pairs(all);
+  for (std::uint64_t const first : {std::uint64_t{4'000'001}, std::uint64_t{17}, std::uint64_t{2'097'100}}) {
+    std::vector<RowPair> some(300'000);
+    succeed(kernel->pairs(first, some));
+    auto const [found, expected] =
+        std::mismatch(some.begin(), some.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
+    EXPECT_EQ(found, some.end()) << "pair " << expected - all.begin() << " read from " << first << ": (" << found->left
+                                 << ", " << found->right << "), not (" << expected->left << ", " << expected->right
+                                 << ")";
+  }
+}
+
+/// Columns of words, and the device's copies of them.
+struct HostTable {
+  std::uint32_t key_words = 1;
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint32_t> column_words;
+  std::vector<std::vector<std::uint32_t>> columns;
+};
+
+HostTable make_table(std::size_t rows, std::uint32_t key_words, std::uint64_t distinct,
+                     std::vector<std::uint32_t> words, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  HostTable table{key_words, {}, std::move(words), {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    // Distinct keys far apart, in both words.
+    auto const key = (random() % distinct) * 0x9e3779b97f4a7c15;
+    table.keys.push_back(key_words == 1 ? static_cast<std::uint32_t>(key) : key);
+  }
+  for (auto const count : table.column_words) {
+    auto& column = table.columns.emplace_back(rows * count);
+    for (auto& word : column) word = static_cast<std::uint32_t>(random());
+  }
+  return table;
+}
+
+using Row = std::vector<std::uint32_t>;
+
+void append(Row& row, HostTable const& table, std::size_t at) {
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    for (std::uint32_t word = 0; word < table.column_words[c]; ++word)
+      row.push_back(table.columns[c][at * table.column_words[c] + word]);
+}
+
+std::vector<Row> expected_rows(HostTable const& left, HostTable const& right) {
+  std::multimap<std::uint64_t, std::size_t> rows;
+  for (std::size_t i = 0; i < left.keys.size(); ++i) rows.emplace(left.keys[i], i);
+  std::vector<Row> joined;
+  for (std::size_t r = 0; r < right.keys.size(); ++r) {
+    auto const [first, last] = rows.equal_range(right.keys[r]);
+    for (auto match = first; match != last; ++match) {
+      Row row{static_cast<std::uint32_t>(right.keys[r])};
+      if (right.key_words == 2) row.push_back(static_cast<std::uint32_t>(right.keys[r] >> 32));
+      append(row, left, match->second);
+      append(row, right, r);
+      joined.push_back(std::move(row));
+    }
+  }
+  std::ranges::sort(joined);
+  return joined;
+}
+
+class ResidentJoinTest : public testing::ComputeDeviceTest {
+ protected:
+  static DeviceRows upload(ComputeLane& lane, HostTable const& table, std::vector<vk::Buffer>& buffers) {
+    std::vector<std::uint32_t> keys;
+    for (auto const key : table.keys) {
+      keys.push_back(static_cast<std::uint32_t>(key));
+      if (table.key_words == 2) keys.push_back(static_cast<std::uint32_t>(key >> 32));
+    }
+    DeviceRows rows;
+    rows.rows = table.keys.size();
+    buffers.push_back(lane.upload(keys));
+    rows.keys = {buffers.back().address(), table.key_words};
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      buffers.push_back(lane.upload(table.columns[c]));
+      rows.payload.push_back({buffers.back().address(), table.column_words[c]});
+    }
+    return rows;
+  }
+
+  static void expect_joined(ComputeTuning const& tuning, HostTable const& left, HostTable const& right,
+                            std::uint64_t expected_rows_first) {
+    SCOPED_TRACE(::testing::Message() << left.keys.size() << " × " << right.keys.size() << " rows, chunks of "
+                                      << join_chunk_rows(tuning) << ", key words " << left.key_words << ", room for "
+                                      << expected_rows_first);
+    ComputeLane lane(device(), store(), tuning);
+    std::vector<vk::Buffer> buffers;
+    auto left_rows = upload(lane, left, buffers);
+    auto right_rows = upload(lane, right, buffers);
+    auto join = value_of(
+        ResidentJoin::create(lane.context(), std::move(left_rows), std::move(right_rows), expected_rows_first));
+    auto const expected = expected_rows(left, right);
+    // The same join twice: nothing of the first run is left over.
+    for (int run = 0; run < 2; ++run) {
+      succeed(join.record(lane.context()));
+      auto const result = value_of(join.finish(lane.context()));
+      ASSERT_EQ(result.rows, expected.size());
+      std::vector<Row> rows(result.rows);
+      auto const take = [&](vk::Buffer const& buffer, std::uint32_t words) {
+        auto const column = lane.download<std::uint32_t>(buffer, result.rows * words);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          rows[i].insert(rows[i].end(), column.begin() + static_cast<std::ptrdiff_t>(i * words),
+                         column.begin() + static_cast<std::ptrdiff_t>((i + 1) * words));
+      };
+      take(*result.keys, left.key_words);
+      for (std::size_t c = 0; c < result.left.size(); ++c) take(*result.left[c], left.column_words[c]);
+      for (std::size_t c = 0; c < result.right.size(); ++c) take(*result.right[c], right.column_words[c]);
+      std::ranges::sort(rows);
+      ASSERT_EQ(rows, expected);
+    }
+  }
+};
+
+TEST_F(ResidentJoinTest, JoinsEveryShape) {
+  auto const usual = tuning();
+  auto const tiny = tiny_tuning(usual);
+  for (auto const& chosen : {usual, tiny}) {
+    for (std::uint32_t const key_words : {1U, 2U}) {
+      // Unique-ish, many to many, one heavy key on one side, on both sides; no rows; no payload.
+      expect_joined(chosen, make_table(900, key_words, 1 << 20, {1}, 1), make_table(1'300, key_words, 1 << 20, {1}, 2),
+                    1'300);
+      expect_joined(chosen, make_table(900, key_words, 400, {1, 2}, 3), make_table(700, key_words, 400, {2}, 4),
+                    10'000);
+      expect_joined(chosen, make_table(1, key_words, 1, {1}, 5), make_table(1'000, key_words, 1, {}, 6), 1'000);
+      expect_joined(chosen, make_table(400, key_words, 1, {}, 7), make_table(300, key_words, 1, {1}, 8), 120'000);
+      expect_joined(chosen, make_table(0, key_words, 1, {1}, 9), make_table(300, key_words, 9, {1}, 10), 1);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(ResidentJoinTest, TakesMoreRoomWhenTheResultDoesNotFit) {
+  auto const tiny = tiny_tuning(tuning());
+  expect_joined(tiny, make_table(900, 1, 300, {1}, 1), make_table(700, 1, 300, {1}, 2), 1);
+  // More tasks than one side's skew makes, and more rows than were expected.
+  expect_joined(tiny, make_table(2'000, 1, 1, {1}, 3), make_table(1'500, 1, 1, {}, 4), 10);
+}
+
+}  // namespace
+}  // namespace garuda::operators
