@@ -14,6 +14,7 @@
 #include "bench/partition_bench.hpp"
 #include "bench/points_bench.hpp"
 #include "bench/primitives_command.hpp"
+#include "bench/resident_join_bench.hpp"
 #include "bench/row_count.hpp"
 
 namespace garuda::bench {
@@ -55,6 +56,7 @@ struct JoinArguments {
   std::string paths = "auto";
   std::string device;
   std::string tuning;
+  std::string compute_tuning;
   std::string mode = "end-to-end";
   std::string export_folder;
   std::uint32_t threads = 0;
@@ -129,7 +131,6 @@ Result<void> check_mode(std::string_view mode, std::string_view available, std::
 }
 
 Result<JoinBenchRequest> to_request(JoinArguments const& arguments) {
-  GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
   JoinBenchRequest request;
   auto& workload = request.workload;
   GARUDA_TRY_ASSIGN(workload.rows_left, parse_row_count(arguments.rows_left));
@@ -238,6 +239,12 @@ Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* c
     return export_as(arguments.export_folder, "right", tables.right);
   }
   request.cancelled = cancelled;
+  if (arguments.mode == "resident") {
+    GARUDA_TRY_ASSIGN(auto const outcome, run_resident_join_bench(request, arguments.compute_tuning));
+    print(outcome, arguments.json);
+    return {};
+  }
+  GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
   GARUDA_TRY_ASSIGN(auto const outcomes, run_join_bench(request));
   for (auto const& outcome : outcomes) print(outcome, arguments.json);
   return {};
@@ -309,7 +316,8 @@ void add_join(CLI::App& bench, std::function<int()>& selected, std::atomic<bool>
       ->capture_default_str();
   command->add_option("--device", arguments->device, "auto, an index or part of a name");
   command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
-  command->add_option("--mode", arguments->mode, "end-to-end")->capture_default_str();
+  command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: partition_items=16,…");
+  command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute)")->capture_default_str();
   command->add_option("--threads", arguments->threads, "CPU threads, 0: all")->capture_default_str();
   command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of the generated tables")->capture_default_str();
