@@ -37,7 +37,7 @@ struct BothSides {
   Batch right;
 };
 
-/// Pulls pairs out of a PartitionedJoin and gathers full chunks of them.
+/// Pulls batches out of a PartitionedJoin, or pairs, of which it gathers full chunks.
 class GatheredJoin final : public JoinResult {
  public:
   GatheredJoin(PairGatherer gatherer, std::unique_ptr<PartitionedJoin> join)
@@ -49,13 +49,22 @@ class GatheredJoin final : public JoinResult {
 
   Result<std::optional<Batch>> next() override {
     if (failed_) return std::nullopt;
-    auto batch = next_batch();
+    auto batch = join_->output() == JoinOutput::batches ? take_batch() : gather_batch();
     if (!batch) failed_ = true;
     return batch;
   }
 
  private:
-  Result<std::optional<Batch>> next_batch() {
+  Result<std::optional<Batch>> take_batch() {
+    GARUDA_TRY_ASSIGN(auto batch, join_->next_batch());
+    if (batch)
+      rows_out_ += static_cast<std::uint64_t>(batch->num_rows);
+    else
+      plan_ = join_->plan();
+    return batch;
+  }
+
+  Result<std::optional<Batch>> gather_batch() {
     if (position_ == pairs_.size()) GARUDA_TRY(fill_pairs());
     if (pairs_.size() == 0) {
       plan_ = join_->plan();
@@ -157,7 +166,7 @@ Result<Batch> PairGatherer::gather(PairChunk const& pairs, std::size_t first) co
 
 Result<std::unique_ptr<JoinResult>> gathered_join(JoinRequest const& request) {
   GARUDA_TRY_ASSIGN(auto gatherer, PairGatherer::create(request.left, request.right, request.columns));
-  GARUDA_TRY_ASSIGN(auto join, PartitionedJoin::prepare(request));
+  GARUDA_TRY_ASSIGN(auto join, PartitionedJoin::prepare(request, JoinOutput::batches));
   return std::make_unique<GatheredJoin>(std::move(gatherer), std::move(join));
 }
 

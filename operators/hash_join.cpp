@@ -10,17 +10,27 @@
 #include "operators/gathered_join.hpp"
 #include "operators/host_memory.hpp"
 #include "operators/ordered_join.hpp"
+#include "operators/payload_choice.hpp"
 #include "operators/sizing.hpp"
+#include "partition/match_sample.hpp"
 
 namespace garuda::operators {
 namespace {
 
 /// Most pairs that a kernel is asked for at once.
 constexpr std::uint64_t kWindowRows = std::uint64_t{1} << 20;
+/// Probe rows of a slice of the CPU path: what they found stays in a second-level cache until its pairs are written.
+constexpr std::uint64_t kProbeSliceRows = std::uint64_t{1} << 16;
+/// Tasks of the CPU path: several a lane, so that lanes end together, but not so small that batches get tiny.
+constexpr std::uint64_t kTasksPerLane = 8;
+constexpr std::uint64_t kSmallestTaskRows = std::uint64_t{1} << 15;
+/// A batch gets room for a few more rows than expected, so that it seldom ends short of its task.
+constexpr double kCapacitySlack = 1.05;
 
 std::uint64_t key_range(partition::EncodedKeys const& keys) { return keys.num_rows == 0 ? 0 : keys.max - keys.min + 1; }
 
-JoinShape shape_of(JoinRequest const& request, partition::EncodedJoinKeys const& keys, std::uint32_t threads) {
+JoinShape shape_of(JoinRequest const& request, PlannedJoin const& planned, std::uint32_t threads) {
+  auto const& keys = planned.keys;
   JoinShape shape;
   shape.rows_left = keys.left.num_rows;
   shape.rows_right = keys.right.num_rows;
@@ -31,17 +41,33 @@ JoinShape shape_of(JoinRequest const& request, partition::EncodedJoinKeys const&
     shape.encoded_bytes += static_cast<std::uint64_t>(side->owned_words.size_bytes() + side->row_ids.size_bytes());
     shape.wide_row_ids = shape.wide_row_ids || side->table_rows > (std::uint64_t{1} << 32);
   }
+  shape.carried_bytes = shape.rows_left * row_bytes_of(request.left, planned.left_carried) +
+                        shape.rows_right * row_bytes_of(request.right, planned.right_carried);
+  shape.expected_matches = planned.expected_matches;
   shape.output_row_bytes = output_row_bytes(request.left, request.right, request.columns);
   shape.threads = threads;
   shape.free_host_bytes = free_host_bytes();
   return shape;
 }
 
+/// Decides which columns would be carried, from a sample of the keys.
+void choose_payload(JoinRequest const& request, PlannedJoin& planned) {
+  auto const& keys = planned.keys;
+  planned.expected_matches = partition::expected_matches(keys.left, keys.right);
+  auto const shape = [&](partition::EncodedKeys const& side) {
+    return PayloadShape{side.num_rows, side.key_bits / 8, planned.expected_matches};
+  };
+  auto const payload = request.options.tuning.payload;
+  planned.left_carried = carried_columns(request.left, request.columns, Side::left, shape(keys.left), payload);
+  planned.right_carried = carried_columns(request.right, request.columns, Side::right, shape(keys.right), payload);
+}
+
 Error cancelled() { return Error(ErrorCode::cancelled, "the join was cancelled"); }
 
 }  // namespace
 
-Result<PlannedJoin> plan_keys(JoinRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats) {
+Result<PlannedJoin> plan_keys(JoinRequest const& request, JoinOutput output, oneapi::tbb::task_arena& arena,
+                              StatsSink& stats) {
   PlannedJoin planned;
   {
     PhaseTimer const timer(stats, "encode");
@@ -50,9 +76,14 @@ Result<PlannedJoin> plan_keys(JoinRequest const& request, oneapi::tbb::task_aren
                                          request.columns.right_key, request.options.control);
     }));
   }
-  auto const shape = shape_of(request, planned.keys, static_cast<std::uint32_t>(arena.max_concurrency()));
-  GARUDA_TRY_ASSIGN(planned.plan, plan_join(shape, facts_of(*request.devices), request.options));
   PhaseTimer const timer(stats, "partition");
+  if (output == JoinOutput::batches) choose_payload(request, planned);
+  auto const shape = shape_of(request, planned, static_cast<std::uint32_t>(arena.max_concurrency()));
+  GARUDA_TRY_ASSIGN(planned.plan, plan_join(shape, facts_of(*request.devices), request.options));
+  if (!planned.plan.carries_payload) {
+    planned.left_carried.clear();
+    planned.right_carried.clear();
+  }
   GARUDA_TRY_ASSIGN(planned.digit, arena.execute([&] {
     return partition::choose_digit(planned.keys.left, planned.keys.right, planned.plan.plan.radix_bits,
                                    request.options.control);
@@ -64,10 +95,12 @@ Result<PlannedJoin> plan_keys(JoinRequest const& request, oneapi::tbb::task_aren
   return planned;
 }
 
-PartitionedJoin::PartitionedJoin(JoinRequest const& request)
+PartitionedJoin::PartitionedJoin(JoinRequest const& request, JoinOutput output)
     : left_table_(request.left),
       right_table_(request.right),
+      columns_(request.columns),
       options_(request.options),
+      output_(output),
       devices_(request.devices),
       start_(std::chrono::steady_clock::now()),
       arena_(arena_threads(request.options.threads)) {
@@ -76,11 +109,13 @@ PartitionedJoin::PartitionedJoin(JoinRequest const& request)
 
 PartitionedJoin::~PartitionedJoin() { abandoned_ = true; }
 
-Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(JoinRequest const& request) {
-  std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request));
-  GARUDA_TRY_ASSIGN(auto planned, plan_keys(request, join->arena_, join->recorder_));
+Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(JoinRequest const& request, JoinOutput output) {
+  std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, output));
+  GARUDA_TRY_ASSIGN(auto planned, plan_keys(request, output, join->arena_, join->recorder_));
+  if (planned.plan.plan.path != Path::cpu && output == JoinOutput::batches) join->output_ = JoinOutput::pairs;
+  auto const expected_matches = planned.expected_matches;
   GARUDA_TRY(join->partition_keys(std::move(planned)));
-  join->slices_ = cut_slices(join->left_.offsets, join->right_.offsets, join->plan_.plan.slice_rows);
+  join->cut_tasks(expected_matches);
   GARUDA_TRY(join->open_path());
   return join;
 }
@@ -88,29 +123,68 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(JoinRequest co
 Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
   plan_ = std::move(planned.plan);
   digit_ = planned.digit.digit;
-  PhaseTimer timer(recorder_, "partition");
-  GARUDA_TRY_ASSIGN(left_, partition_side(std::move(planned.keys.left), std::move(planned.digit.left)));
-  GARUDA_TRY_ASSIGN(right_, partition_side(std::move(planned.keys.right), std::move(planned.digit.right)));
-  auto const rows = left_.num_rows() + right_.num_rows();
-  if (digit_.bits > 0) timer.count(2 * rows * (plan_.plan.key_bits / 8 + (left_.wide_row_ids ? 8 : 4)), rows);
+  PartitionedSide left{left_table_, columns_.left_key, planned.keys.base, &left_, std::move(planned.left_carried)};
+  PartitionedSide right{right_table_, columns_.right_key, planned.keys.base, &right_, std::move(planned.right_carried)};
+  {
+    PhaseTimer timer(recorder_, "partition");
+    GARUDA_TRY_ASSIGN(left_,
+                      partition_side(std::move(planned.keys.left), std::move(planned.digit.left), left, Side::left));
+    GARUDA_TRY_ASSIGN(
+        right_, partition_side(std::move(planned.keys.right), std::move(planned.digit.right), right, Side::right));
+    std::uint64_t bytes = 0;
+    for (auto const* side : {&left_, &right_}) {
+      bytes += static_cast<std::uint64_t>(side->owned_keys.size_bytes() + side->owned_row_ids.size_bytes());
+      for (auto const& column : side->payload) bytes += static_cast<std::uint64_t>(column.size_bytes());
+    }
+    if (digit_.bits > 0) timer.count(2 * bytes, left_.num_rows() + right_.num_rows());
+  }
   recorder_.max_counter("partitions", left_.num_partitions());
+  recorder_.max_counter("columns_carried", left_.payload.size() + right_.payload.size());
+  if (output_ != JoinOutput::batches) return {};
+  GARUDA_TRY_ASSIGN(sources_, BatchSources::create(std::move(left), std::move(right), columns_));
   return {};
 }
 
 Result<partition::PartitionedKeys> PartitionedJoin::partition_side(partition::EncodedKeys keys,
-                                                                   partition::DigitCounts counts) {
+                                                                   partition::DigitCounts counts,
+                                                                   PartitionedSide const& side, Side which) {
   partition::PartitionOptions options;
   options.counts = std::move(counts);
+  options.row_ids =
+      output_ == JoinOutput::pairs || (output_ == JoinOutput::batches && needs_row_ids(side, columns_, which));
+  std::vector<partition::PayloadColumn> payload;
+  if (keys.num_rows > 0 && digit_.bits > 0)
+    for (auto const column : side.carried) payload.push_back(payload_column(side.table, column));
+  options.payload = payload;
   return arena_.execute(
       [&] { return partition::radix_partition(std::move(keys), digit_, options_.control, std::move(options)); });
 }
 
+/// Slices of the CPU path share their build side, and a task is as many of them as fill a batch. A slice of another
+/// path is a task of its own.
+void PartitionedJoin::cut_tasks(double expected_matches) {
+  auto const& plan = plan_.plan;
+  if (plan.path != Path::cpu) {
+    slices_ = cut_slices(left_.offsets, right_.offsets, plan.slice_rows);
+    for (std::size_t s = 0; s <= slices_.size(); ++s) tasks_.push_back(s);
+    return;
+  }
+  auto const probe_rows = std::min(plan.slice_rows, kProbeSliceRows);
+  slices_ = cut_probe_slices(left_.offsets, right_.offsets, {plan.slice_rows, probe_rows}, options_.tuning.build);
+  auto const rows = std::max<std::uint64_t>(std::max(left_.num_rows(), right_.num_rows()), 1);
+  // Where few rows match, more of them go into one batch.
+  auto const matches_a_row = std::clamp(expected_matches / static_cast<double>(rows), 1.0 / 16, 1.0);
+  auto const fair = rows / (std::uint64_t{plan.lanes} * kTasksPerLane);
+  auto const filling = static_cast<std::uint64_t>(static_cast<double>(plan.chunk_rows) / matches_a_row);
+  tasks_ = group_slices(slices_, std::clamp(fair, std::min(kSmallestTaskRows, filling), filling));
+}
+
 Result<void> PartitionedJoin::open_path() {
-  PhaseTimer const timer(recorder_, "open");
   BackendOptions backend;
   backend.tuning = plan_.tuning;
   backend.lanes = plan_.plan.lanes;
   backend.key_bits = plan_.plan.key_bits;
+  backend.pairs_wanted = output_ != JoinOutput::count;
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
   backend.control = &options_.control;
   backend.stats = &recorder_;
@@ -129,80 +203,211 @@ Result<void> PartitionedJoin::open_path() {
 }
 
 Result<std::uint64_t> PartitionedJoin::count() {
-  GARUDA_EXPECTS(scheduler_ == nullptr);
-  scheduler_ = start_lanes(true);
-  GARUDA_TRY(scheduler_->next());
+  GARUDA_EXPECTS(output_ == JoinOutput::count && pair_lanes_ == nullptr);
+  pair_lanes_ = start_lanes<LaneScheduler>([this](std::uint32_t lane, std::size_t task, LaneScheduler::Emit const&) {
+    return join_task(lane, task, [](JoinKernel&, std::uint64_t count, SliceTask const&, std::uint64_t* rows) {
+      *rows = count;
+      return Result<void>{};
+    });
+  });
+  GARUDA_TRY(pair_lanes_->next());
   return rows_counted_.load();
 }
 
 Result<std::optional<PairChunk>> PartitionedJoin::next_pairs() {
-  if (scheduler_ == nullptr) scheduler_ = start_lanes(false);
-  return scheduler_->next();
+  GARUDA_EXPECTS(output_ == JoinOutput::pairs);
+  if (pair_lanes_ == nullptr)
+    pair_lanes_ =
+        start_lanes<LaneScheduler>([this](std::uint32_t lane, std::size_t task, LaneScheduler::Emit const& emit) {
+          return join_task(lane, task,
+                           [&](JoinKernel& kernel, std::uint64_t count, SliceTask const& slice, std::uint64_t* rows) {
+                             return emit_pairs(kernel, count, slice, rows, emit);
+                           });
+        });
+  return pair_lanes_->next();
 }
 
-std::unique_ptr<LaneScheduler> PartitionedJoin::start_lanes(bool count_only) {
-  auto work = [this, count_only](std::uint32_t lane, std::size_t task, Emit const& emit) -> Result<void> {
-    std::uint64_t rows = 0;
-    GARUDA_TRY(join_slice(lane, slices_[task], count_only ? nullptr : &emit, &rows));
-    rows_counted_ += rows;
+Result<std::optional<Batch>> PartitionedJoin::next_batch() {
+  GARUDA_EXPECTS(output_ == JoinOutput::batches);
+  if (batch_lanes_ == nullptr)
+    batch_lanes_ =
+        start_lanes<BatchScheduler>([this](std::uint32_t lane, std::size_t task, BatchScheduler::Emit const& emit) {
+          return build_batches(lane, task, emit);
+        });
+  GARUDA_TRY_ASSIGN(auto chunk, batch_lanes_->next());
+  if (!chunk) return std::nullopt;
+  return std::move(chunk->batch);
+}
+
+/// Lanes of the CPU path share the threads: each has an arena of its own, so that they do not wait for one another's
+/// loops.
+template <class Scheduler, class Work>
+std::unique_ptr<Scheduler> PartitionedJoin::start_lanes(Work work) {
+  auto const lanes = plan_.plan.lanes;
+  auto const threads = static_cast<std::uint32_t>(arena_.max_concurrency());
+  for (std::uint32_t lane = 0; lane < lanes; ++lane)
+    lane_arenas_.push_back(
+        std::make_unique<oneapi::tbb::task_arena>(static_cast<int>(std::max<std::uint32_t>(threads / lanes, 1))));
+  auto in_arena = [this, work = std::move(work)](std::uint32_t lane, std::size_t task,
+                                                 typename Scheduler::Emit const& emit) {
+    if (plan_.plan.path != Path::cpu) return work(lane, task, emit);
+    return lane_arenas_[lane]->execute([&] { return work(lane, task, emit); });
+  };
+  auto const tasks = tasks_.empty() ? 0 : tasks_.size() - 1;
+  return std::make_unique<Scheduler>(tasks, lanes, 2 * plan_.plan.chunk_rows, std::move(in_arena));
+}
+
+Result<void> PartitionedJoin::join_task(std::uint32_t lane, std::size_t task, Consume const& consume) {
+  for (auto s = tasks_[task]; s < tasks_[task + 1]; ++s) {
+    GARUDA_TRY(join_slice(lane, slices_[s], consume));
     recorder_.add_counter("slices", 1);
     report_progress();
-    return {};
-  };
-  return std::make_unique<LaneScheduler>(slices_.size(), plan_.plan.lanes, 2 * plan_.plan.chunk_rows, std::move(work));
+  }
+  return {};
 }
 
 /// A slice that turns out not to fit the device is halved until it does.
-Result<void> PartitionedJoin::join_slice(std::uint32_t lane, SliceTask const& slice, Emit const* emit,
-                                         std::uint64_t* rows) {
+Result<void> PartitionedJoin::join_slice(std::uint32_t lane, SliceTask const& slice, Consume const& consume) {
   if (options_.control.is_cancelled()) return tl::unexpected<Error>(cancelled());
-  std::uint64_t slice_rows = 0;
-  auto done = run_kernel(lane, slice, emit, &slice_rows);
-  *rows += slice_rows;
-  if (done || slice_rows > 0 || !is_shortage(done.error())) return done;
+  std::uint64_t rows = 0;
+  auto done = run_kernel(lane, slice, consume, &rows);
+  rows_counted_ += rows;
+  if (done || rows > 0 || !is_shortage(done.error())) return done;
   auto const halves = split_slice(slice);
   if (!halves) return done;
   recorder_.add_counter("slices_split", 1);
-  for (auto const& half : *halves) GARUDA_TRY(join_slice(lane, half, emit, rows));
+  for (auto const& half : *halves) GARUDA_TRY(join_slice(lane, half, consume));
   return {};
 }
 
 /// Build, count and probe of one slice. `*rows` stays 0 unless its pairs have begun to be handed over.
-Result<void> PartitionedJoin::run_kernel(std::uint32_t lane, SliceTask const& slice, Emit const* emit,
+Result<void> PartitionedJoin::run_kernel(std::uint32_t lane, SliceTask const& slice, Consume const& consume,
                                          std::uint64_t* rows) {
   JoinSlice const keys{keys_of(left_, slice.partition, slice.left), keys_of(right_, slice.partition, slice.right),
-                       partition::shared_low_bits(digit_)};
+                       partition::shared_low_bits(digit_), slice.build};
   GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(keys, lane));
   GARUDA_TRY_ASSIGN(auto const count, kernel->count());
-  if (emit == nullptr) {
-    *rows = count;
-    return {};
-  }
-  // The result buffers are sized by the kernel's first window, so a shortage shows before any pair is handed over.
-  return emit_pairs(*kernel, count, slice, [&](PairChunk&& chunk) {
-    *rows += chunk.size();
-    return (*emit)(std::move(chunk));
-  });
+  return consume(*kernel, count, slice, rows);
 }
 
+/// The result buffers are sized by the kernel's first window, so a shortage shows before any pair is handed over.
 Result<void> PartitionedJoin::emit_pairs(JoinKernel& kernel, std::uint64_t count, SliceTask const& slice,
-                                         Emit const& emit) {
+                                         std::uint64_t* rows, LaneScheduler::Emit const& emit) const {
   auto const window = std::min({kWindowRows, plan_.plan.chunk_rows, std::max<std::uint64_t>(count, 1)});
   std::vector<RowPair> pairs(window);
   for (std::uint64_t first = 0; first < count; first += window) {
     if (options_.control.is_cancelled()) return tl::unexpected<Error>(cancelled());
-    auto const rows = std::min(window, count - first);
-    GARUDA_TRY(kernel.pairs(first, std::span(pairs).first(rows)));
+    auto const taken = std::min(window, count - first);
+    GARUDA_TRY(kernel.pairs(first, std::span(pairs).first(taken)));
     PairChunk chunk;
-    chunk.left.resize(rows);
-    chunk.right.resize(rows);
-    for (std::uint64_t i = 0; i < rows; ++i) {
+    chunk.left.resize(taken);
+    chunk.right.resize(taken);
+    for (std::uint64_t i = 0; i < taken; ++i) {
       chunk.left[i] = static_cast<std::int64_t>(left_.row_id(slice.left.begin + pairs[i].left));
       chunk.right[i] = static_cast<std::int64_t>(right_.row_id(slice.right.begin + pairs[i].right));
     }
+    *rows += taken;
     if (!emit(std::move(chunk))) return {};
   }
   return {};
+}
+
+/// Rows of the larger sides from `slice` to the end of its task.
+std::uint64_t PartitionedJoin::task_rows_from(std::size_t task, SliceTask const& slice) const {
+  std::uint64_t rows = 0;
+  for (auto s = tasks_[task + 1]; s > tasks_[task]; --s) {
+    auto const& other = slices_[s - 1];
+    rows += std::max(other.left.size(), other.right.size());
+    if (other == slice) break;
+  }
+  return rows;
+}
+
+/// One task's batches: rows are written as soon as their pairs are found, while what they need is cached.
+class PartitionedJoin::BatchTask {
+ public:
+  BatchTask(PartitionedJoin& join, std::size_t task, BatchScheduler::Emit const& emit)
+      : join_(join), task_(task), emit_(emit), builder_(*join.sources_), window_(kAppendedPairs) {}
+
+  Result<void> consume(JoinKernel& kernel, std::uint64_t count, SliceTask const& slice, std::uint64_t* rows) {
+    auto const probe = slice.build == Side::left ? Side::right : Side::left;
+    for (std::uint64_t first = 0; first < count && !stopped_;) {
+      if (join_.options_.control.is_cancelled()) return tl::unexpected<Error>(cancelled());
+      if (builder_.size() > 0 && builder_.room() == 0) GARUDA_TRY(hand_over());
+      if (builder_.size() == 0) GARUDA_TRY(builder_.start(capacity(count, first, slice)));
+      auto const pairs = std::span(window_).first(std::min({kAppendedPairs, count - first, builder_.room()}));
+      GARUDA_TRY(kernel.pairs(first, pairs));
+      PhaseClock const clock(gathering_);
+      builder_.append(pairs, slice.left.begin, slice.right.begin, probe);
+      first += pairs.size();
+      *rows += pairs.size();
+      rows_ += pairs.size();
+    }
+    return {};
+  }
+
+  /// Hands the last batch over.
+  Result<void> finish() {
+    GARUDA_TRY(hand_over());
+    auto const ns = std::chrono::duration_cast<std::chrono::nanoseconds>(gathering_).count();
+    join_.recorder_.add_phase("gather", static_cast<std::uint64_t>(ns), 0, rows_);
+    return {};
+  }
+
+ private:
+  using Duration = std::chrono::steady_clock::duration;
+
+  /// Adds its lifetime to a sum.
+  class PhaseClock {
+   public:
+    explicit PhaseClock(Duration& sum) : sum_(sum), start_(std::chrono::steady_clock::now()) {}
+    PhaseClock(PhaseClock const&) = delete;
+    PhaseClock& operator=(PhaseClock const&) = delete;
+    ~PhaseClock() { sum_ += std::chrono::steady_clock::now() - start_; }
+
+   private:
+    Duration& sum_;
+    std::chrono::steady_clock::time_point start_;
+  };
+
+  /// Rows of a new batch: as many as the rest of the task has, if it matches as this slice does.
+  std::uint64_t capacity(std::uint64_t count, std::uint64_t first, SliceTask const& slice) const {
+    auto const most = join_.plan_.plan.chunk_rows;
+    auto const larger = static_cast<double>(std::max(slice.left.size(), slice.right.size()));
+    auto const expected =
+        kCapacitySlack * static_cast<double>(count) / larger * static_cast<double>(join_.task_rows_from(task_, slice));
+    return std::max(std::min(count - first, most),
+                    static_cast<std::uint64_t>(std::min(expected, static_cast<double>(most))));
+  }
+
+  Result<void> hand_over() {
+    std::vector<Batch> batches;
+    {
+      PhaseClock const clock(gathering_);
+      GARUDA_TRY_ASSIGN(batches, builder_.finish());
+    }
+    for (auto& batch : batches)
+      if (!stopped_ && !emit_(BatchChunk{std::move(batch)})) stopped_ = true;
+    return {};
+  }
+
+  PartitionedJoin& join_;
+  std::size_t task_;
+  BatchScheduler::Emit const& emit_;
+  BatchBuilder builder_;
+  std::vector<RowPair> window_;
+  bool stopped_ = false;
+  Duration gathering_{};
+  std::uint64_t rows_ = 0;
+};
+
+Result<void> PartitionedJoin::build_batches(std::uint32_t lane, std::size_t task, BatchScheduler::Emit const& emit) {
+  BatchTask batches(*this, task, emit);
+  GARUDA_TRY(
+      join_task(lane, task, [&](JoinKernel& kernel, std::uint64_t count, SliceTask const& slice, std::uint64_t* rows) {
+        return batches.consume(kernel, count, slice, rows);
+      }));
+  return batches.finish();
 }
 
 void PartitionedJoin::report_progress() {
@@ -239,7 +444,7 @@ Result<std::unique_ptr<JoinResult>> hash_join(JoinRequest request) {
 }
 
 Result<Engine::Counted> hash_join_count(JoinRequest const& request) {
-  GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request));
+  GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, JoinOutput::count));
   GARUDA_TRY_ASSIGN(auto const rows, join->count());
   return Engine::Counted{rows, join->plan(), join->stats(rows)};
 }
@@ -247,7 +452,7 @@ Result<Engine::Counted> hash_join_count(JoinRequest const& request) {
 Result<Plan> explain_hash_join(JoinRequest const& request) {
   RunRecorder recorder;
   oneapi::tbb::task_arena arena(arena_threads(request.options.threads));
-  GARUDA_TRY_ASSIGN(auto planned, plan_keys(request, arena, recorder));
+  GARUDA_TRY_ASSIGN(auto planned, plan_keys(request, JoinOutput::batches, arena, recorder));
   return std::move(planned.plan.plan);
 }
 

@@ -15,6 +15,7 @@
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
+#include "operators/batch_builder.hpp"
 #include "operators/join_columns.hpp"
 #include "operators/join_kernel.hpp"
 #include "operators/join_planner.hpp"
@@ -38,34 +39,52 @@ struct JoinRequest {
   DeviceSet* devices = nullptr;
 };
 
+/// What a join is run for.
+enum class JoinOutput : std::uint8_t {
+  count,    ///< the number of its rows
+  pairs,    ///< pairs of row ids
+  batches,  ///< result columns, made by the lanes; the CPU path only, others give pairs
+};
+
 /// Both tables' keys, encoded, and what has been decided about them.
 struct PlannedJoin {
   partition::EncodedJoinKeys keys;
   JoinPlan plan;
   partition::DigitChoice digit;
+  std::vector<std::size_t> left_carried;  ///< columns that are moved along with the keys
+  std::vector<std::size_t> right_carried;
+  double expected_matches = 0;
 };
 
 /// Encodes the keys, plans, and chooses the radix digit. Blocks; uses the arena's threads.
 /// Errors: those of encode_join_keys, plan_join and choose_digit.
-Result<PlannedJoin> plan_keys(JoinRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats);
+Result<PlannedJoin> plan_keys(JoinRequest const& request, JoinOutput output, oneapi::tbb::task_arena& arena,
+                              StatsSink& stats);
 
-/// A join whose inputs are partitioned and whose path is open: gives its row pairs, or their number, once.
+/// A join whose inputs are partitioned and whose path is open: gives its rows, its row pairs, or their number, once.
 class PartitionedJoin {
  public:
   /// Encodes, plans, partitions, opens the path. Blocks until that is done.
   /// Errors: those of plan_keys, radix_partition and the path's open function.
-  static Result<std::unique_ptr<PartitionedJoin>> prepare(JoinRequest const& request);
+  static Result<std::unique_ptr<PartitionedJoin>> prepare(JoinRequest const& request, JoinOutput output);
 
   PartitionedJoin(PartitionedJoin const&) = delete;
   PartitionedJoin& operator=(PartitionedJoin const&) = delete;
   /// Cancels what still runs.
   ~PartitionedJoin();
 
-  /// Returns the number of rows; enumerates no pair. Blocks. Call at most one of count and next_pairs.
+  /// What it was prepared for; pairs instead of batches on a path whose lanes make none.
+  JoinOutput output() const noexcept { return output_; }
+
+  /// Returns the number of rows; enumerates no pair. Blocks. Requires output() is count. Call once.
   Result<std::uint64_t> count();
 
   /// Returns the next pairs in the order of partitions, nullopt at the end. The lanes start with the first call.
+  /// Requires output() is pairs.
   Result<std::optional<PairChunk>> next_pairs();
+
+  /// The same of the result's batches. Requires output() is batches.
+  Result<std::optional<Batch>> next_batch();
 
   Plan plan() const;
   RunStats stats(std::uint64_t rows_out) const;
@@ -74,24 +93,36 @@ class PartitionedJoin {
   std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
 
  private:
-  /// Receives the pairs of one window; false: stop. In counting runs pairs are never asked for.
-  using Emit = LaneScheduler::Emit;
+  /// Takes the pairs of one slice out of its kernel; adds to `*rows` before anything of them leaves the lane.
+  using Consume =
+      std::function<Result<void>(JoinKernel& kernel, std::uint64_t count, SliceTask const& slice, std::uint64_t* rows)>;
 
-  explicit PartitionedJoin(JoinRequest const& request);
+  class BatchTask;
+
+  PartitionedJoin(JoinRequest const& request, JoinOutput output);
 
   Result<void> partition_keys(PlannedJoin planned);
-  Result<partition::PartitionedKeys> partition_side(partition::EncodedKeys keys, partition::DigitCounts counts);
+  Result<partition::PartitionedKeys> partition_side(partition::EncodedKeys keys, partition::DigitCounts counts,
+                                                    PartitionedSide const& side, Side which);
+  void cut_tasks(double expected_matches);
   Result<void> open_path();
-  std::unique_ptr<LaneScheduler> start_lanes(bool count_only);
-  Result<void> join_slice(std::uint32_t lane, SliceTask const& slice, Emit const* emit, std::uint64_t* rows);
-  Result<void> run_kernel(std::uint32_t lane, SliceTask const& slice, Emit const* emit, std::uint64_t* rows);
-  Result<void> emit_pairs(JoinKernel& kernel, std::uint64_t count, SliceTask const& slice, Emit const& emit);
+  template <class Scheduler, class Work>
+  std::unique_ptr<Scheduler> start_lanes(Work work);
+  Result<void> join_task(std::uint32_t lane, std::size_t task, Consume const& consume);
+  Result<void> join_slice(std::uint32_t lane, SliceTask const& slice, Consume const& consume);
+  Result<void> run_kernel(std::uint32_t lane, SliceTask const& slice, Consume const& consume, std::uint64_t* rows);
+  Result<void> emit_pairs(JoinKernel& kernel, std::uint64_t count, SliceTask const& slice, std::uint64_t* rows,
+                          LaneScheduler::Emit const& emit) const;
+  Result<void> build_batches(std::uint32_t lane, std::size_t task, BatchScheduler::Emit const& emit);
+  std::uint64_t task_rows_from(std::size_t task, SliceTask const& slice) const;
   void report_progress();
 
   std::atomic<bool> abandoned_{false};  // set when the join is destroyed before its end
   TableView left_table_;
   TableView right_table_;
+  ResolvedJoin columns_;
   JoinOptions options_;
+  JoinOutput output_;
   DeviceSet* devices_;
   std::chrono::steady_clock::time_point start_;
   oneapi::tbb::task_arena arena_;
@@ -101,11 +132,15 @@ class PartitionedJoin {
   partition::PartitionedKeys left_;
   partition::PartitionedKeys right_;
   std::vector<SliceTask> slices_;
+  std::vector<std::size_t> tasks_;  // task t: slices [tasks_[t], tasks_[t + 1])
+  std::unique_ptr<BatchSources> sources_;
+  std::vector<std::unique_ptr<oneapi::tbb::task_arena>> lane_arenas_;
   std::unique_ptr<JoinBackend> backend_;
   std::mutex progress_mutex_;
   std::size_t slices_done_ = 0;
   std::atomic<std::uint64_t> rows_counted_{0};
-  std::unique_ptr<LaneScheduler> scheduler_;  // last: its lanes use everything above
+  std::unique_ptr<LaneScheduler> pair_lanes_;  // last: their lanes use everything above
+  std::unique_ptr<BatchScheduler> batch_lanes_;
 };
 
 /// Starts the join; see Engine::join.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,10 +18,13 @@ namespace garuda::operators {
 /// One build × probe slice of a partition. Both sides have the same width. The spans outlive the kernel.
 /// `shared_low_bits`: the lowest bits of the keys, equal in all keys of the slice (the raw radix digit), so that direct
 /// addressing may use (key - min) >> shared_low_bits. 0 when the digit was mixed.
+/// `build`: the side to build on where the path has that choice, because slices that follow have the same rows there;
+/// those keys then outlive the backend. nullopt: the path decides.
 struct JoinSlice {
   KeySpan left;   ///< at most kMaxPassRows
   KeySpan right;  ///< at most kMaxPassRows
   std::uint32_t shared_low_bits = 0;
+  std::optional<Side> build = std::nullopt;
 };
 
 /// Indices into the two sides of a slice.
@@ -68,6 +72,7 @@ struct BackendOptions {
   std::uint64_t max_left_rows = 0;   ///< of any slice
   std::uint64_t max_right_rows = 0;  ///< of any slice
   std::uint32_t key_bits = 32;
+  bool pairs_wanted = true;                     ///< pairs will be asked for, so that counting may keep what it finds
   std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
   Control const* control = nullptr;
   StatsSink* stats = nullptr;

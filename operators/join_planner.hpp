@@ -21,6 +21,8 @@ struct JoinShape {
   std::uint64_t key_range_right = 0;
   std::uint64_t encoded_bytes = 0;     ///< host memory that the encoded keys hold already
   std::uint64_t output_row_bytes = 0;  ///< estimate of a gathered result row
+  std::uint64_t carried_bytes = 0;     ///< of the payload that partitioning would carry along
+  double expected_matches = 0;         ///< result rows, from a sample
   bool wide_row_ids = false;           ///< row ids need 64 bits
   std::uint32_t threads = 1;
   std::uint64_t free_host_bytes = 0;  ///< 0: not known
@@ -31,6 +33,7 @@ struct JoinPlan {
   Plan plan;
   JoinTuning tuning;
   std::optional<std::size_t> device;  ///< index into the devices
+  bool carries_payload = false;       ///< the CPU path moves the chosen payload along with the keys
 };
 
 /// Plans. Prices every candidate; takes the cheapest, or the one that was asked for.

@@ -119,6 +119,7 @@ void BasicLaneScheduler<Chunk>::fail_with(Error error) {
 }
 
 template class BasicLaneScheduler<PairChunk>;
+template class BasicLaneScheduler<BatchChunk>;
 template class BasicLaneScheduler<GroupChunk>;
 
 }  // namespace garuda::operators

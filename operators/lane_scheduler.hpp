@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "garuda/error.hpp"
+#include "garuda/table.hpp"
 
 namespace garuda::operators {
 
@@ -21,6 +22,13 @@ struct PairChunk {
   std::vector<std::int64_t> right;
 
   std::size_t size() const noexcept { return left.size(); }
+};
+
+/// Rows of a result, finished.
+struct BatchChunk {
+  Batch batch;
+
+  std::size_t size() const noexcept { return static_cast<std::size_t>(batch.num_rows); }
 };
 
 /// `Chunk`: a movable piece of a task's result whose size() is its number of rows.
@@ -75,5 +83,6 @@ class BasicLaneScheduler {
 };
 
 using LaneScheduler = BasicLaneScheduler<PairChunk>;
+using BatchScheduler = BasicLaneScheduler<BatchChunk>;
 
 }  // namespace garuda::operators

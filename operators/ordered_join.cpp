@@ -131,7 +131,7 @@ class OrderedJoin final : public JoinResult {
     RowSlice const slice(request_.left, next_left_row_, rows);
     auto range = request_;
     range.left = slice.view();
-    GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(range));
+    GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(range, JoinOutput::pairs));
     plan_ = join->plan();
     chunk_rows_ = join->chunk_rows();
     stats_.path = plan_.path;

@@ -262,7 +262,8 @@ WordLayout choose_layout(Side const& left, Side const& right, KeyOrder order) {
   layout.key_bits = max - min <= kMaxWord32 ? 32 : 64;
   layout.base = order.key(min);
   auto const zero = order.ordered(0);
-  bool const base_can_be_zero = min >= zero && (layout.key_bits == 64 || max - zero <= kMaxWord32);
+  // Words of 64 bits hold every key as it is; those of 32 only keys that have no more.
+  bool const base_can_be_zero = layout.key_bits == 64 || (min >= zero && max - zero <= kMaxWord32);
   auto const word_bytes = layout.key_bits / 8;
   if (base_can_be_zero && (words_in_place(left, word_bytes) != nullptr || words_in_place(right, word_bytes) != nullptr))
     layout.base = 0;
@@ -306,6 +307,11 @@ Result<EncodedKeys> encode_side(Side const& side, WordLayout layout, KeyOrder or
   if (side.num_keys == 0) return keys;
   keys.min = order.key(side.min) - layout.base;
   keys.max = order.key(side.max) - layout.base;
+  // Without a base, negative keys are the largest words.
+  if (keys.min > keys.max) {
+    keys.min = 0;
+    keys.max = std::numeric_limits<std::uint64_t>::max();
+  }
   // Subtracting the base keeps the lowest differing bit where it is.
   if (side.varying != 0) keys.common_low_bits = static_cast<std::uint32_t>(std::countr_zero(side.varying));
   auto const word_bytes = layout.key_bits / 8;

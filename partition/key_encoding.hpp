@@ -24,7 +24,8 @@ struct EncodedKeys {
   void const* words = nullptr;        ///< num_rows × u32 or u64
   AlignedBuffer owned_words;          ///< empty when `words` is borrowed
   AlignedBuffer row_ids;              ///< empty: word i is row i; else num_rows × u32 (u64 when table_rows > 2^32)
-  std::uint64_t min = 0, max = 0;     ///< over the words; unspecified when num_rows is 0
+  std::uint64_t min = 0, max = 0;     ///< bounds of the words, exact unless keys of 64 bits have both signs;
+                                      ///< unspecified when num_rows is 0
   std::uint32_t common_low_bits = 0;  ///< lowest bits that are equal in all words: key_bits when all are equal
 
   std::span<std::uint32_t const> words32() const noexcept {
@@ -43,7 +44,7 @@ struct EncodedJoinKeys {
 /// Encodes one key column of each table, in parallel on the threads of the calling task arena. Words are key - base, 32
 /// bits wide when the keys of both sides span less than 2^32, 64 otherwise. The base is the smallest key of both sides;
 /// it is 0 when that lets a column be borrowed: one batch with rows, no nulls, a type as wide as the words, aligned to
-/// them, and no negative key on either side. Decimals of 128 bits are accepted when every value fits 64 bits.
+/// them, and for words of 32 bits no negative key on either side. Decimals of 128 bits are accepted when every value fits 64 bits.
 /// What is borrowed must outlive the result.
 /// Requires: both columns exist. Errors: those of common_key_type; invalid_input for a decimal value beyond 64 bits
 /// (the first such row is named) and for a column in device memory; out_of_memory; cancelled.

@@ -14,6 +14,8 @@
 namespace garuda::partition {
 
 inline constexpr std::uint32_t kMaxRadixBits = 16;
+/// Most radix bits of one pass unless told: the write buffers of one task stay within half of a second-level cache.
+inline constexpr std::uint32_t kOnePassBits = 12;
 
 /// A partition is too full when it has more than kRawBalance × the mean and kBalanceSlackRows more: small partitions of
 /// random keys vary that much by themselves.

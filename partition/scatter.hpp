@@ -97,7 +97,4 @@ class Scatter {
 std::vector<std::array<std::size_t, 2>> pair_streams(std::span<Stream const> streams);
 inline constexpr std::size_t kNoStream = ~std::size_t{0};
 
-/// Greatest number of radix bits of one pass: the write buffers of one task stay within half of a second-level cache.
-inline constexpr std::uint32_t kOnePassBits = 12;
-
 }  // namespace garuda::partition

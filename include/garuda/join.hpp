@@ -52,6 +52,12 @@ enum class Probe : std::uint8_t {
   atomic,     ///< t instances a probe row, atomicAdd for the position (GARUDA §3.3.1)
 };
 enum class BuildSide : std::uint8_t { automatic, left, right };
+/// How the CPU path brings payload columns into the order of partitions.
+enum class Payload : std::uint8_t {
+  automatic,  ///< column by column, whichever moves fewer bytes
+  carry,      ///< through the partitioning, with the keys
+  gather,     ///< by row id, when the result is made
+};
 
 /// Knobs of the join: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
 struct JoinTuning {
@@ -59,6 +65,7 @@ struct JoinTuning {
   Storage storage = Storage::automatic;
   Probe probe = Probe::automatic;
   BuildSide build = BuildSide::automatic;
+  Payload payload = Payload::automatic;
   Counting counting = Counting::automatic;  ///< of statistics and stack counts
   Upload upload = Upload::automatic;
   std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels

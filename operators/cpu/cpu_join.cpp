@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -10,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/cpu/grouped_table.hpp"
+#include "operators/cpu/join_table.hpp"
 #include "partition/parallel_blocks.hpp"
 
 namespace garuda::operators {
@@ -19,10 +21,13 @@ namespace {
 /// Probe rows whose matches are counted together: a restart of `pairs` looks up at most this many rows again.
 /// A multiple of 64, so that no word of a bitmap belongs to two blocks.
 constexpr std::uint64_t kProbeBlockRows = 1'024;
+static_assert(kProbeBlockRows <= JoinTable<std::uint32_t>::kBlock);
 /// Bounds of the work of one task of `pairs`: it ends after so many pairs, or after the block in which it passes so
-/// many probe blocks.
+/// many probe blocks. The other passes take as many blocks a task.
 constexpr std::uint64_t kTaskPairs = std::uint64_t{1} << 16;
-constexpr std::uint64_t kTaskBlocks = 16;
+constexpr std::uint64_t kTaskBlocks = 64;
+/// Largest build side for which every lane makes a table of its own.
+constexpr std::uint64_t kLaneTableRows = std::uint64_t{1} << 16;
 
 constexpr std::uint64_t num_blocks(std::uint64_t rows) { return (rows + kProbeBlockRows - 1) / kProbeBlockRows; }
 constexpr std::uint64_t bitmap_words(std::uint64_t rows) { return (rows + 63) / 64; }
@@ -60,18 +65,42 @@ std::invoke_result_t<Body> or_out_of_memory(Body const& body) {
   }
 }
 
+/// Keys of a table, to know it again.
+template <class Word>
+struct BuildKeys {
+  Word const* data = nullptr;
+  std::size_t size = 0;
+  std::uint32_t shared_low_bits = 0;
+
+  friend bool operator==(BuildKeys const&, BuildKeys const&) = default;
+};
+
+/// What the kernels of one lane use one after the other.
+template <class Word>
+struct LaneSpace {
+  JoinTable<Word> table;
+  BuildKeys<Word> keys;  ///< that the table holds, while slices may share them
+  AlignedBuffer found;   ///< u32 a probe row
+};
+
 template <class Word>
 class CpuJoinKernel final : public JoinKernel {
  public:
-  CpuJoinKernel(std::span<Word const> build, std::span<Word const> probe, Side build_side, Control const& control,
-                StatsSink* stats)
-      : build_(build), probe_(probe), build_side_(build_side), control_(&control), stats_(stats) {}
+  using Table = JoinTable<Word>;
+  using Found = typename Table::Found;
 
-  Result<void> build() {
-    Phase const phase(stats_, "build", build_.size_bytes() * 2 + build_.size() * 12, build_.size());
-    GARUDA_TRY_ASSIGN(table_, GroupedTable<Word>::build(build_, *control_));
-    return {};
-  }
+  /// `table` holds the rows of `build`; `space`, the lane's, outlives the kernel. `keep`: pairs will be asked for.
+  CpuJoinKernel(std::span<Word const> build, std::span<Word const> probe, Side build_side,
+                std::shared_ptr<Table const> table, LaneSpace<Word>& space, bool keep, Control const& control,
+                StatsSink* stats)
+      : build_(build),
+        probe_(probe),
+        build_side_(build_side),
+        table_(std::move(table)),
+        space_(space),
+        keep_(keep),
+        control_(&control),
+        stats_(stats) {}
 
   Result<std::uint64_t> count() override {
     return or_out_of_memory([&]() -> Result<std::uint64_t> {
@@ -82,6 +111,8 @@ class CpuJoinKernel final : public JoinKernel {
 
   Result<void> pairs(std::uint64_t first, std::span<RowPair> out) override {
     return or_out_of_memory([&]() -> Result<void> {
+      keep_ = true;
+      if (!is_kept_) offsets_.reset();
       GARUDA_TRY(count_blocks());
       GARUDA_EXPECTS(first <= offsets_->back() && out.size() <= offsets_->back() - first);
       Phase const phase(stats_, "probe", out.size_bytes(), out.size());
@@ -101,30 +132,52 @@ class CpuJoinKernel final : public JoinKernel {
   }
 
  private:
-  /// Fills offsets_: matches of all probe rows before each block of them.
+  /// Fills offsets_, the matches of all probe rows before each block of them; keeps what each row found when asked to.
   Result<void> count_blocks() {
     if (offsets_) return {};
     Phase const phase(stats_, "count", probe_.size_bytes(), probe_.size());
     std::vector<std::uint64_t> offsets(num_blocks(probe_.size()) + 1);
+    if (keep_) GARUDA_TRY(reserve_found());
     GARUDA_TRY(for_probe_blocks([&](std::uint64_t block, std::uint64_t first, std::uint64_t last) {
-      std::uint64_t matches = 0;
-      for (auto row = first; row < last; ++row) {
-        auto const* const slot = table_.find(probe_[row]);
-        if (slot != nullptr) matches += slot->count;
-      }
-      offsets[block + 1] = matches;
+      Found passing[kProbeBlockRows];
+      auto* const found = keep_ ? space_.found.template as<Found>() + first : passing;
+      table_->find(probe_.data() + first, last - first, found);
+      offsets[block + 1] = matches_of({found, last - first});
     }));
     for (std::size_t b = 1; b < offsets.size(); ++b) offsets[b] += offsets[b - 1];
     offsets_ = std::move(offsets);
+    is_kept_ = keep_;
     return {};
   }
 
-  /// Calls body(block, first row, last row) for all blocks of probe rows, several at once.
+  Result<void> reserve_found() {
+    auto const bytes = static_cast<std::int64_t>(probe_.size() * sizeof(Found));
+    if (space_.found.size_bytes() >= bytes) return {};
+    space_.found = {};
+    GARUDA_TRY_ASSIGN(space_.found, AlignedBuffer::allocate(bytes));
+    return {};
+  }
+
+  std::uint64_t matches_of(std::span<Found const> found) const {
+    std::uint64_t matches = 0;
+    if (table_->is_unique()) {
+      for (auto const f : found) matches += f != 0 ? 1 : 0;
+    } else {
+      for (auto const f : found) matches += f != 0 ? table_->run_length(f) : 0;
+    }
+    return matches;
+  }
+
+  /// Calls body(block, first row, last row) for all blocks of probe rows, tasks of several blocks at once.
   template <class Body>
   Result<void> for_probe_blocks(Body const& body) const {
-    return partition::for_each_block(num_blocks(probe_.size()), control_, [&](std::size_t block) {
-      auto const first = block * kProbeBlockRows;
-      body(block, first, std::min<std::uint64_t>(first + kProbeBlockRows, probe_.size()));
+    auto const blocks = num_blocks(probe_.size());
+    return partition::for_each_block((blocks + kTaskBlocks - 1) / kTaskBlocks, control_, [&](std::size_t task) {
+      auto const end = std::min<std::uint64_t>((task + 1) * kTaskBlocks, blocks);
+      for (auto block = task * kTaskBlocks; block < end; ++block) {
+        auto const first = block * kProbeBlockRows;
+        body(block, first, std::min<std::uint64_t>(first + kProbeBlockRows, probe_.size()));
+      }
     });
   }
 
@@ -145,44 +198,64 @@ class CpuJoinKernel final : public JoinKernel {
     return cuts;
   }
 
+  RowPair pair_of(std::uint32_t build_row, std::uint64_t probe_row) const {
+    auto const row = static_cast<std::uint32_t>(probe_row);
+    return build_side_ == Side::left ? RowPair{build_row, row} : RowPair{row, build_row};
+  }
+
   /// Writes the pairs from `position` on. Requires: there are as many.
   void write_pairs(std::uint64_t position, std::span<RowPair> out) const {
     auto const block = block_of(position);
-    auto skipped = position - (*offsets_)[block];
-    std::size_t written = 0;
-    for (auto row = block * kProbeBlockRows; written < out.size(); ++row) {
-      auto const* const slot = table_.find(probe_[row]);
-      if (slot == nullptr) continue;
-      if (skipped >= slot->count) {
-        skipped -= slot->count;
+    auto const skipped = position - (*offsets_)[block];
+    if (table_->is_unique())
+      write_unique(block * kProbeBlockRows, skipped, out);
+    else
+      write_runs(block * kProbeBlockRows, skipped, out);
+  }
+
+  /// One build row at most for each probe row from `row` on, without a branch on whether there is one.
+  void write_unique(std::uint64_t row, std::uint64_t skipped, std::span<RowPair> out) const {
+    auto const* const found = space_.found.template as<Found>();
+    for (; skipped > 0; ++row) skipped -= found[row] != 0 ? 1 : 0;
+    for (std::size_t written = 0; written < out.size(); ++row) {
+      out[written] = pair_of(found[row] - 1, row);
+      written += found[row] != 0 ? 1 : 0;
+    }
+  }
+
+  void write_runs(std::uint64_t row, std::uint64_t skipped, std::span<RowPair> out) const {
+    auto const* const found = space_.found.template as<Found>();
+    for (std::size_t written = 0; written < out.size(); ++row) {
+      if (found[row] == 0) continue;
+      auto const matches = table_->run(found[row]);
+      if (skipped >= matches.size()) {
+        skipped -= matches.size();
         continue;
       }
-      auto const* const matches = table_.rows() + slot->first;
-      auto const last = std::min<std::uint64_t>(slot->count, skipped + (out.size() - written));
-      auto const probe_row = static_cast<std::uint32_t>(row);
-      for (auto m = std::exchange(skipped, 0); m < last; ++m)
-        out[written++] = build_side_ == Side::left ? RowPair{matches[m], probe_row} : RowPair{probe_row, matches[m]};
+      auto const last = std::min<std::uint64_t>(matches.size(), skipped + (out.size() - written));
+      for (auto m = std::exchange(skipped, 0); m < last; ++m) out[written++] = pair_of(matches[m], row);
     }
   }
 
   Result<MarkBitmap> mark_probe() const {
     MarkBitmap marks(bitmap_words(probe_.size()));
     GARUDA_TRY(for_probe_blocks([&](std::uint64_t, std::uint64_t first, std::uint64_t last) {
-      for (auto row = first; row < last; ++row)
-        if (table_.find(probe_[row]) != nullptr) marks[row / 64] |= std::uint64_t{1} << (row % 64);
+      Found found[kProbeBlockRows];
+      table_->find(probe_.data() + first, last - first, found);
+      for (auto row = first; row < last; ++row) marks[row / 64] |= std::uint64_t{found[row - first] != 0} << (row % 64);
     }));
     return marks;
   }
 
-  /// Probe rows mark the slots of their keys, then the marked slots mark their rows: no pair is looked at.
+  /// Probe rows mark what they found, then what is marked marks its rows: no pair is looked at.
   Result<MarkBitmap> mark_build() const {
-    auto const* const slots = table_.slots();
-    std::vector<std::uint8_t> hit(table_.num_slots());
+    std::vector<std::uint8_t> hit(table_->is_unique() ? build_.size() : table_->num_slots());
     GARUDA_TRY(for_probe_blocks([&](std::uint64_t, std::uint64_t first, std::uint64_t last) {
-      for (auto row = first; row < last; ++row) {
-        auto const* const slot = table_.find(probe_[row]);
-        if (slot == nullptr) continue;
-        std::atomic_ref<std::uint8_t> const flag(hit[static_cast<std::size_t>(slot - slots)]);
+      Found found[kProbeBlockRows];
+      table_->find(probe_.data() + first, last - first, found);
+      for (std::uint64_t i = 0; i < last - first; ++i) {
+        if (found[i] == 0) continue;
+        std::atomic_ref<std::uint8_t> const flag(hit[found[i] - 1]);
         // Read first: a key that many rows have would otherwise be a line written by all threads.
         if (flag.load(std::memory_order_relaxed) == 0) flag.store(1, std::memory_order_relaxed);
       }
@@ -191,81 +264,129 @@ class CpuJoinKernel final : public JoinKernel {
     auto const blocks = (hit.size() + partition::kBlockRows - 1) / partition::kBlockRows;
     GARUDA_TRY(partition::for_each_block(blocks, control_, [&](std::size_t block) {
       auto const last = std::min<std::size_t>((block + 1) * partition::kBlockRows, hit.size());
-      for (auto s = block * partition::kBlockRows; s < last; ++s) {
-        if (hit[s] == 0) continue;
-        for (std::uint32_t i = 0; i < slots[s].count; ++i) {
-          auto const row = table_.rows()[slots[s].first + i];
-          std::atomic_ref<std::uint64_t>(marks[row / 64])
-              .fetch_or(std::uint64_t{1} << (row % 64), std::memory_order_relaxed);
-        }
-      }
+      for (auto h = block * partition::kBlockRows; h < last; ++h)
+        if (hit[h] != 0) mark_rows(static_cast<Found>(h + 1), marks);
     }));
     return marks;
+  }
+
+  void mark_rows(Found found, MarkBitmap& marks) const {
+    auto const mark = [&](std::uint32_t row) {
+      std::atomic_ref<std::uint64_t>(marks[row / 64])
+          .fetch_or(std::uint64_t{1} << (row % 64), std::memory_order_relaxed);
+    };
+    if (table_->is_unique()) return mark(found - 1);
+    for (auto const row : table_->run(found)) mark(row);
   }
 
   std::span<Word const> build_;
   std::span<Word const> probe_;
   Side build_side_;
+  std::shared_ptr<Table const> table_;  // the lane's, or shared by kernels of several lanes
+  LaneSpace<Word>& space_;
+  bool keep_;
   Control const* control_;
   StatsSink* stats_;
-  GroupedTable<Word> table_;
   std::optional<std::vector<std::uint64_t>> offsets_;  ///< blocks of probe rows + 1, once counted
+  bool is_kept_ = false;                               ///< space_.found holds what each probe row found
 };
 
+template <class Word>
 class CpuJoinBackend final : public JoinBackend {
  public:
   explicit CpuJoinBackend(BackendOptions const& options)
-      : build_(options.tuning.build), key_bits_(options.key_bits), control_(options.control), stats_(options.stats) {
+      : build_(options.tuning.build),
+        keep_(options.pairs_wanted),
+        control_(options.control),
+        stats_(options.stats),
+        lanes_(options.lanes) {
     if (control_ == nullptr) control_ = &uncontrolled_;
   }
 
-  Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t) override {
+  Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) override {
+    GARUDA_EXPECTS(lane < lanes_.size());
     for (auto const* side : {&slice.left, &slice.right}) {
       GARUDA_EXPECTS(side->location.kind != Location::Kind::device);
       GARUDA_EXPECTS(side->size() <= kMaxPassRows);
+      GARUDA_EXPECTS(std::holds_alternative<std::span<Word const>>(side->words));
     }
-    return key_bits_ == 32 ? begin_words<std::uint32_t>(slice) : begin_words<std::uint64_t>(slice);
+    return or_out_of_memory([&]() -> Result<std::unique_ptr<JoinKernel>> {
+      auto const side = build_side(slice);
+      auto const& build = side == Side::left ? slice.left : slice.right;
+      auto const& probe = side == Side::left ? slice.right : slice.left;
+      GARUDA_TRY_ASSIGN(auto table, table_of(build, slice, lane));
+      return std::make_unique<CpuJoinKernel<Word>>(words_of(build), words_of(probe), side, std::move(table),
+                                                   lanes_[lane], keep_, *control_, stats_);
+    });
   }
 
  private:
+  using Table = JoinTable<Word>;
+
+  static std::span<Word const> words_of(KeySpan const& keys) { return std::get<std::span<Word const>>(keys.words); }
+
   Side build_side(JoinSlice const& slice) const {
+    if (slice.build) return *slice.build;
     if (build_ != BuildSide::automatic) return build_ == BuildSide::left ? Side::left : Side::right;
     return slice.left.size() < slice.right.size() ? Side::left : Side::right;
   }
 
-  template <class Word>
-  Result<std::unique_ptr<JoinKernel>> begin_words(JoinSlice const& slice) const {
-    auto const* const left = std::get_if<std::span<Word const>>(&slice.left.words);
-    auto const* const right = std::get_if<std::span<Word const>>(&slice.right.words);
-    GARUDA_EXPECTS(left != nullptr && right != nullptr);
-    auto const side = build_side(slice);
-    return or_out_of_memory([&]() -> Result<std::unique_ptr<JoinKernel>> {
-      auto kernel = std::make_unique<CpuJoinKernel<Word>>(side == Side::left ? *left : *right,
-                                                          side == Side::left ? *right : *left, side, *control_, stats_);
-      GARUDA_TRY(kernel->build());
-      return kernel;
-    });
+  /// The lane's own table while it stays in its caches; one for all lanes otherwise, where slices share their build
+  /// side.
+  Result<std::shared_ptr<Table const>> table_of(KeySpan const& build, JoinSlice const& slice, std::uint32_t lane) {
+    BuildKeys<Word> const keys{words_of(build).data(), build.size(), slice.shared_low_bits};
+    if (!slice.build || build.size() <= kLaneTableRows) {
+      auto& space = lanes_[lane];
+      std::shared_ptr<Table const> const table(std::shared_ptr<void>(), &space.table);
+      if (slice.build && space.keys == keys && build.size() > 0) return table;
+      space.keys = {};
+      GARUDA_TRY(fill(space.table, build, slice.shared_low_bits));
+      if (slice.build) space.keys = keys;
+      return table;
+    }
+    // Other lanes wait for the table that they are about to need.
+    std::lock_guard const lock(shared_mutex_);
+    if (shared_table_ && shared_keys_ == keys) return shared_table_;
+    auto table = std::make_shared<Table>();
+    GARUDA_TRY(fill(*table, build, slice.shared_low_bits));
+    shared_keys_ = keys;
+    shared_table_ = std::move(table);
+    return shared_table_;
+  }
+
+  Result<void> fill(Table& table, KeySpan const& build, std::uint32_t shared_low_bits) const {
+    GARUDA_TRY(partition::check_cancelled(control_));
+    auto const keys = words_of(build);
+    Phase const phase(stats_, "build", keys.size_bytes() + keys.size() * 4, keys.size());
+    return table.build(keys, static_cast<Word>(build.min), static_cast<Word>(build.max), shared_low_bits);
   }
 
   BuildSide build_;
-  std::uint32_t key_bits_;
+  bool keep_;
   Control uncontrolled_;
   Control const* control_;
   StatsSink* stats_;
+  std::vector<LaneSpace<Word>> lanes_;
+  std::mutex shared_mutex_;
+  BuildKeys<Word> shared_keys_;
+  std::shared_ptr<Table const> shared_table_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<JoinBackend>> open_cpu_join(BackendOptions const& options) {
   GARUDA_EXPECTS(options.key_bits == 32 || options.key_bits == 64);
-  return or_out_of_memory(
-      [&]() -> Result<std::unique_ptr<JoinBackend>> { return std::make_unique<CpuJoinBackend>(options); });
+  GARUDA_EXPECTS(options.lanes > 0);
+  return or_out_of_memory([&]() -> Result<std::unique_ptr<JoinBackend>> {
+    if (options.key_bits == 32) return std::make_unique<CpuJoinBackend<std::uint32_t>>(options);
+    return std::make_unique<CpuJoinBackend<std::uint64_t>>(options);
+  });
 }
 
 std::uint64_t cpu_join_bytes(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint32_t key_bits) noexcept {
-  auto const table = key_bits == 32 ? GroupedTable<std::uint32_t>::peak_bytes(build_rows)
-                                    : GroupedTable<std::uint64_t>::peak_bytes(build_rows);
-  return table + 8 * (num_blocks(probe_rows) + 1) + bitmap_words(std::max(build_rows, probe_rows)) * 8;
+  auto const table = key_bits == 32 ? JoinTable<std::uint32_t>::peak_bytes(build_rows)
+                                    : JoinTable<std::uint64_t>::peak_bytes(build_rows);
+  return table + 4 * probe_rows + 8 * (num_blocks(probe_rows) + 1) + bitmap_words(std::max(build_rows, probe_rows)) * 8;
 }
 
 }  // namespace garuda::operators

@@ -9,11 +9,12 @@
 
 namespace garuda::operators {
 
-/// Opens the CPU path. Its kernels build on the smaller side of a slice (the right one of two equal ones) unless
-/// `tuning.build` names one; the other knobs do not apply. Every call of a kernel runs on the threads of the calling
-/// task arena. Pairs come in the order of probe rows, those of one probe row in ascending order of build rows.
+/// Opens the CPU path. Its kernels build on the side that the slice or `tuning.build` names, else on the smaller one
+/// (the right one of two equal ones); the other knobs do not apply. Each key is looked up once: what `count` finds is
+/// kept for `pairs` when these are wanted, four bytes a probe row. Every call of a kernel runs on the threads of the
+/// calling task arena. Pairs come in the order of probe rows, those of one probe row in ascending order of build rows.
 /// Phases reported: build, count, probe (pairs), mark.
-/// Requires: options.key_bits is 32 or 64. `options.control` and `options.stats` may be null.
+/// Requires: options.key_bits is 32 or 64, at least one lane. `options.control` and `options.stats` may be null.
 Result<std::unique_ptr<JoinBackend>> open_cpu_join(BackendOptions const& options);
 
 /// Upper bound of the host memory that a kernel of the CPU path holds beside its keys, in bytes.

@@ -12,7 +12,8 @@
 #include <random>
 #include <string>
 
-#include "operators/cpu/grouped_table.hpp"
+#include "operators/cpu/join_table.hpp"
+#include "partition/radix_partition.hpp"
 #include "tests/operators/workloads.hpp"
 #include "tests/reference/reference_join.hpp"
 
@@ -261,40 +262,147 @@ TEST(CpuJoin, BrokenPreconditionsThrow) {
   EXPECT_THROW((void)backend->begin({wrong_width, wrong_width, 0}, 0), LogicError);
 }
 
-/// Keys that agree in the hash bits that chose their partition still spread over the table's sections and slots: the
-/// longest search stays short.
-TEST(GroupedTable, FindsKeysOfOneMixedPartition) {
-  std::vector<std::uint64_t> keys;
-  for (std::uint64_t key = 0; keys.size() < 40'000; ++key)
-    if (partition::partition_of(key, {4, 0, true}) == 5) keys.push_back(key);
-  auto const table = GroupedTable<std::uint64_t>::build(keys, {}).value();
-  std::uint64_t longest_run = 0;
-  std::uint64_t run = 0;
-  for (std::uint64_t s = 0; s < table.num_slots(); ++s) {
-    run = table.slots()[s].count == 0 ? 0 : run + 1;
-    longest_run = std::max(longest_run, run);
+/// Every form of the table against a map: unique or not, direct or hashed, all keys of one partition.
+template <class Word>
+void expect_table(std::vector<Word> const& keys, std::uint32_t shared_low_bits, bool direct, bool unique) {
+  SCOPED_TRACE(::testing::Message() << keys.size() << " keys, shared bits " << shared_low_bits);
+  std::map<Word, std::vector<std::uint32_t>> rows_of;
+  for (std::uint32_t row = 0; row < keys.size(); ++row) rows_of[keys[row]].push_back(row);
+  auto const min = keys.empty() ? Word{0} : *std::min_element(keys.begin(), keys.end());
+  auto const max = keys.empty() ? Word{0} : *std::max_element(keys.begin(), keys.end());
+  JoinTable<Word> table;
+  // What the table held before must not show.
+  std::vector<Word> const before{1, 1, 2};
+  ASSERT_TRUE(table.build(before, 1, 2, 0));
+  ASSERT_TRUE(table.build(keys, min, max, shared_low_bits));
+  EXPECT_EQ(table.is_direct(), direct);
+  EXPECT_EQ(table.is_unique(), unique);
+  std::vector<Word> probes(keys);
+  auto const step = static_cast<Word>(Word{1} << shared_low_bits);
+  for (auto const edge : {min, max}) {
+    probes.push_back(static_cast<Word>(edge - step));
+    probes.push_back(static_cast<Word>(edge + step));
+    probes.push_back(static_cast<Word>(edge + static_cast<Word>(~(step - 1)) / 2 / step * step));
   }
-  EXPECT_LT(longest_run, 400U);
-  for (std::uint32_t row = 0; row < keys.size(); ++row) {
-    auto const* const slot = table.find(keys[row]);
-    ASSERT_NE(slot, nullptr);
-    ASSERT_EQ(slot->count, 1U);
-    ASSERT_EQ(table.rows()[slot->first], row);
+  std::mt19937_64 random(keys.size());
+  for (int i = 0; i < 5'000; ++i)
+    probes.push_back(static_cast<Word>((random() << shared_low_bits) + (min & (step - 1))));
+  for (std::size_t first = 0; first < probes.size(); first += 1'000) {
+    auto const count = std::min<std::size_t>(1'000, probes.size() - first);
+    std::uint32_t found[1'000];
+    table.find(probes.data() + first, count, found);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const expected = rows_of.find(probes[first + i]);
+      ASSERT_EQ(found[i] != 0, expected != rows_of.end()) << "key " << probes[first + i];
+      if (found[i] == 0) continue;
+      if (unique) {
+        ASSERT_EQ(found[i] - 1, expected->second.front());
+        continue;
+      }
+      auto const run = table.run(found[i]);
+      ASSERT_EQ(table.run_length(found[i]), run.size());
+      ASSERT_TRUE(std::equal(run.begin(), run.end(), expected->second.begin(), expected->second.end()));
+    }
   }
-  EXPECT_EQ(table.find(~std::uint64_t{0}), nullptr);
 }
 
-/// What is held while a table is built: slots, rows, the slot of each row, and the dealt-out keys with their rows.
-TEST(GroupedTable, PeakBytesIsAnUpperBound) {
+template <class Word>
+void check_tables() {
+  std::mt19937_64 random(8 * sizeof(Word));
+  for (std::size_t const rows : {0, 1, 2, 1'023, 1'025, 40'000}) {
+    std::vector<Word> dense(rows);
+    std::vector<Word> strided(rows);
+    std::vector<Word> sparse(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      dense[i] = static_cast<Word>(1'000 + i);
+      strided[i] = static_cast<Word>((i << 10) + 77);
+      sparse[i] = static_cast<Word>(std::uint64_t{i} * 0x9E37'79B9'7F4A'7C15);
+    }
+    std::shuffle(dense.begin(), dense.end(), random);
+    expect_table<Word>(dense, 0, true, true);
+    expect_table<Word>(strided, 10, true, true);
+    expect_table<Word>(strided, 0, rows < 3, true);
+    expect_table<Word>(sparse, 0, rows < 2, true);
+    if (rows < 3) continue;
+    for (auto* const keys : {&dense, &strided, &sparse})
+      for (std::size_t i = 0; i < rows; i += 3) (*keys)[i] = (*keys)[rows / 2];
+    expect_table<Word>(dense, 0, true, false);
+    expect_table<Word>(strided, 10, true, false);
+    expect_table<Word>(sparse, 0, false, false);
+  }
+}
+
+TEST(JoinTable, FindsAllRowsOfEveryKey32) { check_tables<std::uint32_t>(); }
+TEST(JoinTable, FindsAllRowsOfEveryKey64) { check_tables<std::uint64_t>(); }
+
+TEST(JoinTable, HoldsTheEdgesOfTheKeySpace) {
+  expect_table<std::uint32_t>({0, 0xFFFF'FFFF}, 0, false, true);
+  expect_table<std::uint32_t>({0xFFFF'FFFE, 0xFFFF'FFFF}, 0, true, true);
+  expect_table<std::uint64_t>({0, ~std::uint64_t{0}}, 0, false, true);
+  expect_table<std::uint64_t>({~std::uint64_t{0} - 1, ~std::uint64_t{0}, ~std::uint64_t{0}}, 0, true, false);
+}
+
+/// Keys that agree in the hash bits that chose their partition still spread over the slots.
+TEST(JoinTable, FindsKeysOfOneMixedPartition) {
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t key = 0; keys.size() < 40'000; ++key)
+    if (partition::partition_of(key << 20, {4, 0, true}) == 5) keys.push_back(key << 20);
+  expect_table(keys, 0, false, true);
+}
+
+TEST(JoinTable, PeakBytesIsAnUpperBound) {
   for (std::uint64_t const rows : {0, 1, 100, 1'024, 49'152, 200'000}) {
     std::vector<std::uint32_t> keys(rows);
-    for (std::uint32_t i = 0; i < rows; ++i) keys[i] = i;
-    auto const table = GroupedTable<std::uint32_t>::build(keys, {}).value();
-    auto const held = table.num_slots() * sizeof(GroupedTable<std::uint32_t>::Slot) + rows * (4 + 4 + 8);
-    EXPECT_LE(held, GroupedTable<std::uint32_t>::peak_bytes(rows)) << rows;
-    EXPECT_LE(GroupedTable<std::uint32_t>::peak_bytes(rows), 2 * held + 32'768) << rows;
-    EXPECT_GT(cpu_join_bytes(rows, rows, 64), GroupedTable<std::uint32_t>::peak_bytes(rows));
+    for (std::uint32_t i = 0; i < rows; ++i) keys[i] = i / 2 * 8;  // as wide as a direct table may be
+    JoinTable<std::uint32_t> table;
+    ASSERT_TRUE(table.build(keys, 0, rows == 0 ? 0 : keys.back(), 0));
+    auto const held = 4 * (2 * table.num_slots() + 1 + 2 * rows);
+    EXPECT_LE(held, JoinTable<std::uint32_t>::peak_bytes(rows)) << rows;
+    EXPECT_GT(cpu_join_bytes(rows, rows, 64), JoinTable<std::uint32_t>::peak_bytes(rows));
   }
+}
+
+/// Slices that name the same build side share its table: a small one a lane, a large one over all lanes.
+TEST(CpuJoin, SlicesOfOneBuildSideShareItsTable) {
+  for (std::uint32_t const build_rows : {1'000U, 100'000U}) {
+    std::vector<std::uint32_t> build(build_rows);
+    for (std::uint32_t i = 0; i < build_rows; ++i) build[i] = i;
+    std::vector<std::uint32_t> probe(10'000);
+    for (std::uint32_t i = 0; i < probe.size(); ++i) probe[i] = (i * 37) % (2 * build_rows);
+    PhaseSums sums;
+    BackendOptions options;
+    options.lanes = 2;
+    options.stats = &sums;
+    auto const backend = open_cpu_join(options).value();
+    std::uint64_t matches = 0;
+    for (std::uint32_t s = 0; s < 10; ++s) {
+      JoinSlice slice;
+      slice.left.words = std::span<std::uint32_t const>(build);
+      slice.left.max = build_rows - 1;
+      slice.right.words = std::span<std::uint32_t const>(probe).subspan(s * 1'000, 1'000);
+      slice.right.max = 2 * build_rows - 1;
+      slice.build = Side::left;
+      auto const kernel = backend->begin(slice, s % 2).value();
+      auto const pairs = all_pairs(*kernel, 300);
+      for (auto const pair : pairs) ASSERT_EQ(build[pair.left], probe[s * 1'000 + pair.right]);
+      matches += pairs.size();
+    }
+    EXPECT_EQ(matches, static_cast<std::uint64_t>(
+                           std::count_if(probe.begin(), probe.end(), [&](auto key) { return key < build_rows; })));
+    EXPECT_EQ(sums.items().at("build"), build_rows <= 65'536 ? 2 * build_rows : build_rows);
+  }
+}
+
+/// A count that was not to be followed by pairs is, all the same.
+TEST(CpuJoin, PairsComeAfterACountThatKeptNothing) {
+  auto const keys = testing::make_keys({32, 3'000, 2'000, KeyPattern::zipf_both, Nulls::none, 3});
+  SliceSide const left(keys.left, 32);
+  SliceSide const right(keys.right, 32);
+  BackendOptions options;
+  auto const kept = open(left.span(), right.span(), options);
+  options.pairs_wanted = false;
+  auto const counted = open(left.span(), right.span(), options);
+  EXPECT_EQ(all_pairs(*counted.kernel, 777), all_pairs(*kept.kernel, 1'000));
 }
 
 }  // namespace

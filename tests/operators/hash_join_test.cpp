@@ -128,6 +128,83 @@ TEST_F(HashJoin, WideKeysAndOneHeavyKey) {
     }
 }
 
+/// Keys of a type of their own and payload of every width, with and without nulls.
+template <class Key>
+TestTable wide_table(TypeId key_type, std::size_t rows, std::int64_t lowest, std::uint64_t seed, bool null_keys) {
+  std::mt19937_64 random(seed);
+  TestColumn<Key> keys{"k", type_of(key_type), {}, {}};
+  TestColumn<std::int8_t> a{"a", type_of(TypeId::int8), {}, {}};
+  TestColumn<std::int16_t> b{"b", type_of(TypeId::int16), {}, {}};
+  TestColumn<std::int32_t> c{"c", type_of(TypeId::int32), {}, {}};
+  TestColumn<std::int64_t> d{"d", type_of(TypeId::int64), {}, {}};
+  TestColumn<double> e{"e", type_of(TypeId::float64), {}, {}};
+  TestColumn<std::int32_t> f{"f", type_of(TypeId::int32), {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    keys.values.push_back(static_cast<Key>(lowest + static_cast<std::int64_t>(random() % rows)));
+    if (null_keys) keys.valid.push_back(random() % 5 != 0);
+    a.values.push_back(static_cast<std::int8_t>(random()));
+    b.values.push_back(static_cast<std::int16_t>(random()));
+    c.values.push_back(static_cast<std::int32_t>(random()));
+    d.values.push_back(static_cast<std::int64_t>(random()));
+    e.values.push_back(static_cast<double>(random() % 1'000) / 8);
+    f.values.push_back(static_cast<std::int32_t>(random()));
+    f.valid.push_back(random() % 3 != 0);
+  }
+  return TestTable()
+      .add(std::move(a))
+      .add(std::move(keys))
+      .add(std::move(b))
+      .add(std::move(c))
+      .add(std::move(d))
+      .add(std::move(e))
+      .add(std::move(f));
+}
+
+TEST_F(HashJoin, PayloadMayBeCarriedOrGathered) {
+  for (bool const null_keys : {false, true})
+    for (std::int64_t const batch_rows : {0, 61}) {
+      auto const left = wide_table<std::int16_t>(TypeId::int16, 700, -300, 1, null_keys).build(batch_rows);
+      auto const right = wide_table<std::int64_t>(TypeId::int64, 1'100, -500, 2, false).build(batch_rows);
+      auto every_column = on_keys(false);
+      auto some_columns = on_keys(false);
+      some_columns.columns = {
+          {Side::right, "k"}, {Side::left, "c"}, {Side::right, "d"}, {Side::left, "c"}, {Side::left, "k"}};
+      for (auto base : all_paths(engine()))
+        for (auto const* tuning : {"payload=auto", "payload=carry", "payload=gather"})
+          for (auto const* partitions : {"radix_bits=0", "radix_bits=3", "radix_bits=2,build=left,chunk_rows=13",
+                                         "radix_bits=13,lanes=2,build=right", "radix_bits=1,slice_rows=50"}) {
+            auto const text = std::string(tuning) + "," + partitions;
+            SCOPED_TRACE(std::string(to_string(base.path)) + " " + text + (null_keys ? " null keys" : "") +
+                         " batches of " + std::to_string(batch_rows));
+            auto options = base;
+            options.tuning = parse_join_tuning(text).value();
+            options.tuning.result = base.tuning.result;
+            if (base.path != Path::cpu && batch_rows != 0) continue;  // the device sees no batches
+            expect_join(left, right, every_column, options);
+            expect_join(left, right, some_columns, options);
+            if (HasFailure()) return;
+          }
+    }
+}
+
+TEST_F(HashJoin, CarriesWhatItSaysAndOnlyThen) {
+  auto const left = wide_table<std::int32_t>(TypeId::int32, 700, 0, 1, false).build();
+  auto const right = wide_table<std::int32_t>(TypeId::int32, 700, 0, 2, false).build();
+  auto const carried = [&](char const* tuning) {
+    JoinOptions options;
+    options.path = Path::cpu;
+    options.tuning = parse_join_tuning(tuning).value();
+    auto result = engine().join(left.view(), right.view(), on_keys(false), options).value();
+    EXPECT_TRUE(collect(*result));
+    for (auto const& [name, value] : result->stats().counters)
+      if (name == "columns_carried") return value;
+    return ~std::uint64_t{0};
+  };
+  EXPECT_EQ(carried("payload=carry,radix_bits=2"), 10U);  // all but keys and the columns with nulls
+  EXPECT_EQ(carried("payload=gather,radix_bits=2"), 0U);
+  EXPECT_EQ(carried("payload=carry,radix_bits=0"), 0U);
+}
+
 TEST_F(HashJoin, EmptySides) {
   auto const none = random_table("k", 0, 1, 0, 1, 1, false).build();
   auto const some = random_table("k", 10, 5, 0, 1, 1, false).build();

@@ -125,6 +125,39 @@ TEST(JoinPlanner, AMemoryLimitShrinksChunksAndThenRefuses) {
   EXPECT_EQ(refused.error().code(), ErrorCode::limit_exceeded);
 }
 
+TEST(JoinPlanner, TheCpuDoesNotPartitionWhatTheCacheHolds) {
+  JoinOptions options;
+  options.path = Path::cpu;
+  auto const small = plan_join(shape_of(100'000, 60'000'000), {}, options);
+  ASSERT_TRUE(small);
+  EXPECT_EQ(small->plan.radix_bits, 0U);
+  auto const large = plan_join(shape_of(16'000'000, 60'000'000), {}, options);
+  ASSERT_TRUE(large);
+  EXPECT_GE(large->plan.radix_bits, 8U);
+}
+
+TEST(JoinPlanner, PayloadIsCarriedWhereItFits) {
+  JoinOptions options;
+  options.path = Path::cpu;
+  auto shape = shape_of(16'000'000, 16'000'000);
+  auto const bare = plan_join(shape, {}, options);
+  ASSERT_TRUE(bare);
+  EXPECT_FALSE(bare->carries_payload);
+  shape.carried_bytes = 256'000'000;
+  auto const carrying = plan_join(shape, {}, options);
+  ASSERT_TRUE(carrying);
+  EXPECT_TRUE(carrying->carries_payload);
+  EXPECT_GE(carrying->plan.host_bytes, bare->plan.host_bytes + shape.carried_bytes);
+  options.memory_limit_bytes = 600'000'000;
+  auto const limited = plan_join(shape, {}, options);
+  ASSERT_TRUE(limited);
+  EXPECT_FALSE(limited->carries_payload);
+  EXPECT_LE(limited->plan.host_bytes, options.memory_limit_bytes);
+  options.memory_limit_bytes = 0;
+  options.tuning.radix_bits = 0;
+  EXPECT_FALSE(plan_join(shape, {}, options)->carries_payload);
+}
+
 TEST(JoinPlanner, TuningsAreKept) {
   JoinOptions options;
   options.path = Path::cpu;

@@ -28,6 +28,27 @@ TEST(JoinSlices, LeaveOutPartitionsWithAnEmptySide) {
   EXPECT_TRUE(cut_slices({0, 0}, {0, 0}, 100).empty());
 }
 
+TEST(JoinSlices, ProbeSlicesShareTheSmallerSide) {
+  std::vector<std::uint64_t> const left{0, 10, 10, 40};
+  std::vector<std::uint64_t> const right{0, 4, 9, 129};
+  auto const slices = cut_probe_slices(left, right, {20, 50}, BuildSide::automatic);
+  std::vector<SliceTask> const expected{{0, {0, 10}, {0, 4}, Side::right},    {2, {10, 30}, {9, 59}, Side::left},
+                                        {2, {10, 30}, {59, 109}, Side::left}, {2, {10, 30}, {109, 129}, Side::left},
+                                        {2, {30, 40}, {9, 59}, Side::left},   {2, {30, 40}, {59, 109}, Side::left},
+                                        {2, {30, 40}, {109, 129}, Side::left}};
+  EXPECT_EQ(slices, expected);
+  for (auto const& slice : cut_probe_slices(left, right, {20, 50}, BuildSide::right))
+    EXPECT_EQ(slice.build, Side::right);
+}
+
+TEST(JoinSlices, GroupsTakeConsecutiveSlices) {
+  auto const slice = [](std::uint64_t left, std::uint64_t right) { return SliceTask{0, {0, left}, {0, right}, {}}; };
+  EXPECT_EQ(group_slices({}, 10), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(group_slices({slice(3, 1), slice(1, 3), slice(4, 4), slice(5, 50), slice(1, 1)}, 10),
+            (std::vector<std::size_t>{0, 3, 4, 5}));
+  EXPECT_EQ(group_slices({slice(3, 1)}, 10), (std::vector<std::size_t>{0, 1}));
+}
+
 TEST(JoinSlices, SplitTheLargerSideUntilSmall) {
   SliceTask const slice{3, {10, 10 + 5000}, {0, 4000}};
   auto const halves = split_slice(slice);

@@ -7,7 +7,8 @@ namespace {
 
 TEST(JoinTuning, ParsesEveryKnob) {
   auto const text =
-      "address=direct,storage=runs,probe=output,build=left,counting=compute,upload=stage,image=64,result=32,sh_limit=2,"
+      "address=direct,storage=runs,probe=output,build=left,payload=carry,counting=compute,upload=stage,image=64,result="
+      "32,sh_limit=2,"
       "radix_bits=0,slice_rows=1000,lanes=3,chunk_rows=77";
   auto const tuning = parse_join_tuning(text);
   ASSERT_TRUE(tuning) << tuning.error().describe();
@@ -15,6 +16,7 @@ TEST(JoinTuning, ParsesEveryKnob) {
   EXPECT_EQ(tuning->storage, Storage::runs);
   EXPECT_EQ(tuning->probe, Probe::output);
   EXPECT_EQ(tuning->build, BuildSide::left);
+  EXPECT_EQ(tuning->payload, Payload::carry);
   EXPECT_EQ(tuning->counting, Counting::compute);
   EXPECT_EQ(tuning->upload, Upload::stage);
   EXPECT_EQ(tuning->radix_bits, 0);

@@ -1,0 +1,218 @@
+// The table of the CPU path's join: from a key to the build rows that have it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <numeric>
+#include <span>
+
+#include "core/buffer.hpp"
+#include "garuda/error.hpp"
+#include "operators/key_span.hpp"
+#include "partition/mix.hpp"
+
+namespace garuda::operators {
+
+/// Rows of the build side by key, in four bytes a slot. Two forms, chosen for the keys:
+///   direct  slot (key - min) >> shared low bits, when that range is small: no key is compared
+///   hash    linear probing from the lowest bits of the hash; a slot holds eight other bits of it beside its row, so
+///           that nearly every miss ends in the slots. The leading bits may have chosen the keys' partition already.
+/// While keys are unique a slot names its row. Otherwise the rows of a key are a run of one array, ascending: their
+/// number costs one look-up however many they are, and any of them is reached directly.
+/// Read-only once built, thus usable from several threads. The keys are borrowed.
+template <class Word>
+class JoinTable {
+ public:
+  /// Takes the place of what the table held; its memory is used again. `keys`: at most kMaxPassRows, all in [min, max]
+  /// and equal in their `shared_low_bits` lowest bits, as every key is that will be looked up.
+  /// Errors: out_of_memory.
+  Result<void> build(std::span<Word const> keys, Word min, Word max, std::uint32_t shared_low_bits) {
+    GARUDA_EXPECTS(keys.size() <= kMaxPassRows && shared_low_bits < 8 * sizeof(Word));
+    keys_ = keys;
+    min_ = min;
+    shift_ = shared_low_bits;
+    unique_ = true;
+    auto const range = keys.empty() ? 0 : static_cast<std::uint64_t>(static_cast<Word>(max - min) >> shift_);
+    direct_ = range < kDirectFill * keys.size() + kDirectSlack;
+    num_slots_ = direct_ ? range + 1 : std::bit_ceil(std::max<std::uint64_t>(2 * keys.size(), 2));
+    mask_ = num_slots_ - 1;
+    GARUDA_TRY(reserve(slots_, num_slots_));
+    std::fill_n(slots(), num_slots_, 0);
+    if (direct_)
+      fill_direct();
+    else
+      fill_hash();
+    return unique_ ? Result<void>{} : build_runs();
+  }
+
+  /// Upper bound of the bytes that a table of `num_rows` rows takes.
+  static std::uint64_t peak_bytes(std::uint64_t num_rows) noexcept {
+    auto const slots = kDirectFill * num_rows + kDirectSlack + 1;
+    return 4 * (2 * slots + 1 + 2 * num_rows) + 4 * static_cast<std::uint64_t>(kBufferAlignment);
+  }
+
+  bool is_unique() const noexcept { return unique_; }
+  bool is_direct() const noexcept { return direct_; }
+  std::uint64_t num_slots() const noexcept { return num_slots_; }
+
+  /// What `find` found: 0 nothing, else 1 + the row of a unique table, 1 + the slot of another.
+  using Found = std::uint32_t;
+
+  /// Looks up `count` keys, at most kBlock: found[i] for keys[i].
+  void find(Word const* keys, std::size_t count, Found* found) const noexcept {
+    if (direct_)
+      find_direct(keys, count, found);
+    else
+      find_hash(keys, count, found);
+  }
+
+  static constexpr std::size_t kBlock = 1'024;
+
+  /// The rows behind `found` of a table that is not unique. Requires found > 0.
+  std::span<std::uint32_t const> run(Found found) const noexcept {
+    auto const* const begins = run_begins_.template as<std::uint32_t>() + (found - 1);
+    return {rows_.template as<std::uint32_t>() + begins[0], begins[1] - begins[0]};
+  }
+  /// Their number.
+  std::uint32_t run_length(Found found) const noexcept {
+    auto const* const begins = run_begins_.template as<std::uint32_t>() + (found - 1);
+    return begins[1] - begins[0];
+  }
+
+ private:
+  /// A direct table has at most kDirectFill × rows + kDirectSlack slots.
+  static constexpr std::uint64_t kDirectFill = 4;
+  static constexpr std::uint64_t kDirectSlack = 1'024;
+  static constexpr std::uint32_t kRowBits = 24;
+  static_assert(kMaxPassRows == std::uint64_t{1} << kRowBits);
+  static constexpr std::uint32_t kRowMask = (std::uint32_t{1} << kRowBits) - 1;
+  /// Tables beyond a second-level cache are reached sooner when their slots are asked for ahead.
+  static constexpr std::uint64_t kCachedSlots = std::uint64_t{1} << 17;
+  static constexpr std::size_t kAhead = 16;
+
+  static Result<void> reserve(AlignedBuffer& buffer, std::uint64_t words) {
+    auto const bytes = static_cast<std::int64_t>(4 * words);
+    if (buffer.size_bytes() >= bytes) return {};
+    buffer = {};
+    GARUDA_TRY_ASSIGN(buffer, AlignedBuffer::allocate(bytes));
+    return {};
+  }
+
+  std::uint32_t* slots() noexcept { return slots_.template as<std::uint32_t>(); }
+  std::uint32_t const* slots() const noexcept { return slots_.template as<std::uint32_t>(); }
+
+  /// Beyond every slot for keys outside the range: the subtraction wraps.
+  std::uint64_t direct_slot(Word key) const noexcept { return static_cast<Word>(key - min_) >> shift_; }
+  /// Eight bits of the hash, never all zero, above the row: thus no used slot is 0.
+  static std::uint32_t tag_of(std::uint64_t hash) noexcept {
+    auto const tag = static_cast<std::uint32_t>(hash >> 32) & 0xFF;
+    return (tag + (tag == 0 ? 1 : 0)) << kRowBits;
+  }
+
+  void fill_direct() noexcept {
+    auto* const slots = this->slots();
+    bool unique = true;
+    for (std::uint32_t row = 0; row < keys_.size(); ++row) {
+      auto& slot = slots[direct_slot(keys_[row])];
+      unique &= slot == 0;
+      slot = row + 1;
+    }
+    unique_ = unique;
+  }
+
+  void fill_hash() noexcept {
+    auto* const slots = this->slots();
+    bool const far = num_slots_ > kCachedSlots;
+    for (std::uint32_t row = 0; row < keys_.size(); ++row) {
+      if (far && row + kAhead < keys_.size())
+        __builtin_prefetch(slots + (partition::mix(keys_[row + kAhead]) & mask_), 1);
+      auto const hash = partition::mix(keys_[row]);
+      auto const slot = slot_of(hash, keys_[row]);
+      if (slots[slot] == 0)
+        slots[slot] = tag_of(hash) | row;
+      else
+        unique_ = false;
+    }
+  }
+
+  /// The slot of `key`, or the unused one where a search for it ends.
+  std::uint64_t slot_of(std::uint64_t hash, Word key) const noexcept {
+    auto const* const slots = this->slots();
+    auto const tag = tag_of(hash);
+    for (auto i = hash & mask_;; i = (i + 1) & mask_) {
+      auto const slot = slots[i];
+      if (slot == 0 || ((slot & ~kRowMask) == tag && keys_[slot & kRowMask] == key)) return i;
+    }
+  }
+
+  std::uint64_t slot_of_key(Word key) const noexcept {
+    return direct_ ? direct_slot(key) : slot_of(partition::mix(key), key);
+  }
+
+  /// Sorts the rows by slot, in order.
+  Result<void> build_runs() {
+    auto const rows = keys_.size();
+    GARUDA_TRY(reserve(run_begins_, num_slots_ + 1));
+    GARUDA_TRY(reserve(rows_, rows));
+    GARUDA_TRY(reserve(slot_of_row_, rows));
+    auto* const begins = run_begins_.template as<std::uint32_t>();
+    auto* const slot_of_row = slot_of_row_.template as<std::uint32_t>();
+    std::fill_n(begins, num_slots_ + 1, 0);
+    for (std::size_t row = 0; row < rows; ++row) {
+      auto const slot = static_cast<std::uint32_t>(slot_of_key(keys_[row]));
+      slot_of_row[row] = slot;
+      ++begins[slot];
+    }
+    std::exclusive_scan(begins, begins + num_slots_ + 1, begins, std::uint32_t{0});
+    auto* const sorted = rows_.template as<std::uint32_t>();
+    for (std::size_t row = 0; row < rows; ++row) sorted[begins[slot_of_row[row]]++] = static_cast<std::uint32_t>(row);
+    // Each begin has moved to the next one's place.
+    std::copy_backward(begins, begins + num_slots_, begins + num_slots_ + 1);
+    begins[0] = 0;
+    return {};
+  }
+
+  void find_direct(Word const* keys, std::size_t count, Found* found) const noexcept {
+    auto const* const slots = this->slots();
+    if (unique_) {
+      for (std::size_t i = 0; i < count; ++i) {
+        auto const slot = direct_slot(keys[i]);
+        found[i] = slot < num_slots_ ? slots[slot] : 0;
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const slot = direct_slot(keys[i]);
+      found[i] = slot < num_slots_ && slots[slot] != 0 ? static_cast<Found>(slot) + 1 : 0;
+    }
+  }
+
+  void find_hash(Word const* keys, std::size_t count, Found* found) const noexcept {
+    auto const* const slots = this->slots();
+    std::uint64_t hashes[kBlock];
+    for (std::size_t i = 0; i < count; ++i) hashes[i] = partition::mix(keys[i]);
+    if (num_slots_ > kCachedSlots)
+      for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(slots + (hashes[i] & mask_));
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const slot = slot_of(hashes[i], keys[i]);
+      auto const entry = slots[slot];
+      auto const hit = unique_ ? (entry & kRowMask) + 1 : static_cast<Found>(slot) + 1;
+      found[i] = entry == 0 ? 0 : hit;
+    }
+  }
+
+  std::span<Word const> keys_;
+  Word min_ = 0;
+  std::uint32_t shift_ = 0;
+  bool direct_ = false;
+  bool unique_ = true;
+  std::uint64_t num_slots_ = 0;
+  std::uint64_t mask_ = 0;
+  AlignedBuffer slots_;        ///< direct: 1 + a row of the key, 0 without; hash: tag and a row of the key, 0 without
+  AlignedBuffer run_begins_;   ///< slots + 1
+  AlignedBuffer rows_;         ///< by slot, ascending in each
+  AlignedBuffer slot_of_row_;  ///< while runs are built
+};
+
+}  // namespace garuda::operators
