@@ -156,8 +156,8 @@ std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bi
   std::uint64_t const group = stable ? tuning.stable_group_size : tuning.partition_group_size;
   auto const subgroups = group / tuning.subgroup_size;
   auto const tile = group * tuning.partition_items;
-  auto const scratch = stable ? std::max(tile, subgroups * bins) : tile;
-  return 4 * (scratch + 3 * bins + subgroups + 1);
+  auto const scratch = stable ? std::max(tile + 1, subgroups * bins) : tile + 1;
+  return 4 * (scratch + 3 * bins + subgroups + 2);
 }
 
 }  // namespace garuda::operators

@@ -43,12 +43,14 @@ PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
                   sizeof(shaders::PartitionPush), key_constants(kind)};
   auto const bins = std::uint64_t{1} << kind.digit.bits;
   auto const counters = kind.digit.stable ? shape.group_size / tuning.subgroup_size * bins : 0;
-  auto const scratch = std::max<std::uint64_t>(tile_rows(tuning, kind.digit.stable), counters);
+  auto const scratch = std::max<std::uint64_t>(tile_rows(tuning, kind.digit.stable) + 1, counters);
   shape.constants.push_back({shaders::kSpecStable, kind.digit.stable ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecIota, kind.number_rows ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecScratch, static_cast<std::uint32_t>(scratch)});
   return shape;
 }
+
+shaders::PayloadColumn column_of(MovedColumn const& column) { return {column.source, column.target, column.words, 0}; }
 
 PassShape starts_shape(bool segmented) {
   return {"primitives/bin_starts.comp",
@@ -97,6 +99,7 @@ shaders::PartitionPush RadixPass::push_for(RadixRows const& rows, Segments const
   shaders::PartitionPush push{};
   push.keys = rows.keys.source;
   push.keys_out = rows.keys.target;
+  if (!rows.payload.empty()) push.first = column_of(rows.payload[0]);
   push.payload = columns_.address();
   push.chunks = segmented ? chunks_.chunks().address() : 0;
   push.matrix = matrix_.address();
@@ -137,9 +140,9 @@ Result<void> RadixPass::record(ComputeContext& context, RadixPhases const& phase
                                Segments const& segments) {
   bool const segmented = segments.starts != nullptr;
   auto push = push_for(rows, segments);
-  if (!rows.payload.empty()) {
+  if (rows.payload.size() > 1) {
     std::vector<shaders::PayloadColumn> columns;
-    for (auto const& column : rows.payload) columns.push_back({column.source, column.target, column.words, 0});
+    for (auto const& column : rows.payload) columns.push_back(column_of(column));
     GARUDA_TRY(context.update(phases.count, columns_, std::as_bytes(std::span(columns))));
   }
   GARUDA_TRY(record_counts(context, phases.count, rows, segments));

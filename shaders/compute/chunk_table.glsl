@@ -37,13 +37,13 @@ uint first_slot(uvec2 key) {
 // Loads keys and empties the table. Called by all; a barrier follows.
 void load_chunk(uvec2 keys, uint begin, uint rows) {
   uint thread = thread_index();
+  // Rows past the end repeat the last, so that loads need no branches; nothing reads them.
+  uvec2 loaded[kItems];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) loaded[i] = load_key(keys, begin + min(i * kGroup + thread, rows - 1u));
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint row = i * kGroup + thread;
-    if (row < rows) {
-      uvec2 key = load_key(keys, begin + row);
-      scratch[kKeys + row] = key.x;
-      if (kWords == 2u) scratch[kKeys + kChunk + row] = key.y;
-    }
+    scratch[kKeys + row] = loaded[i].x;
+    if (kWords == 2u) scratch[kKeys + kChunk + row] = loaded[i].y;
   }
   for (uint slot = thread; slot < kSlots; slot += kGroup) scratch[kTable + slot] = 0u;
   if (thread == 0u) has_duplicates = 0u;

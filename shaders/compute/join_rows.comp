@@ -36,14 +36,58 @@ uint take_places(uint total) {
 
 // Copies one word of the build chunk's rows of a column to shared memory. Called by all.
 void stage(JoinedColumn column, uint word, JoinTask task) {
-  barrier();
+  uint values[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint row = i * kGroup + thread_index();
-    if (row < task.build_rows) {
-      scratch[kStaging + row] = InputWords(column.source).at[(task.build_begin + row) * column.words + word];
-    }
+    uint row = min(i * kGroup + thread_index(), task.build_rows - 1u);
+    values[i] = InputWords(column.source).at[(task.build_begin + row) * column.words + word];
   }
   barrier();
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[kStaging + i * kGroup + thread_index()] = values[i];
+  barrier();
+}
+
+// One word of a column of the result where no build key repeats: each probe row has one place at most.
+void write_single(JoinedColumn column, uint word, JoinTask task, uint first, uvec2 keys[kItems], uint matches[kItems],
+                  uint positions[kItems]) {
+  uint values[kItems];
+  if (column.side == kFromKey) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = keys[i][word];
+  } else if (column.side == kFromBuild) {
+    stage(column, word, task);
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = scratch[kStaging + (matches[i] & kRowMask12)];
+  } else {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      uint row = task.probe_begin + min(i * kGroup + thread_index(), task.probe_rows - 1u);
+      values[i] = InputWords(column.source).at[row * column.words + word];
+    }
+  }
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    if (matches[i] != 0u) Words(column.target).at[(first + positions[i]) * column.words + word] = values[i];
+  }
+}
+
+const uint kPairs = 4u;  // that an invocation has under way at once
+
+// One word of a column where build keys repeat: pairs are dealt out evenly.
+void write_lists(JoinedColumn column, uint word, JoinTask task, uint first, uint total) {
+  if (column.side == kFromBuild) stage(column, word, task);
+  for (uint begin = thread_index(); begin < total; begin += kPairs * kGroup) {
+    uint values[kPairs];
+    [[unroll]] for (uint k = 0u; k < kPairs; ++k) {
+      uint pair = min(begin + k * kGroup, total - 1u);
+      uint row = row_of_output(pair, task.probe_rows);
+      if (column.side == kFromBuild) {
+        uint place = (scratch[kMatches + row] & kRowMask12) + pair - scratch[kPositions + row];
+        values[k] = scratch[kStaging + scratch[place]];
+      } else {
+        values[k] = InputWords(column.source).at[(task.probe_begin + row) * column.words + word];
+      }
+    }
+    [[unroll]] for (uint k = 0u; k < kPairs; ++k) {
+      uint pair = begin + k * kGroup;
+      if (pair < total) Words(column.target).at[(first + pair) * column.words + word] = values[k];
+    }
+  }
 }
 
 void main() {
@@ -52,8 +96,7 @@ void main() {
   uint thread = thread_index();
   uvec2 keys[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint row = i * kGroup + thread;
-    if (row < task.probe_rows) keys[i] = load_key(push.probe_keys, task.probe_begin + row);
+    keys[i] = load_key(push.probe_keys, task.probe_begin + min(i * kGroup + thread, task.probe_rows - 1u));
   }
   load_chunk(push.build_keys, task.build_begin, task.build_rows);
   barrier();
@@ -70,46 +113,17 @@ void main() {
   uint first = first_row;
   if (first == kNoPlace) return;
 
-  if (!is_listed) {
-    for (uint c = 0u; c < push.num_columns; ++c) {
-      JoinedColumn column = Columns(push.columns).at[c];
-      for (uint word = 0u; word < column.words; ++word) {
-        if (column.side == kFromBuild) stage(column, word, task);
-        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-          if (matches[i] == 0u) continue;
-          uint value;
-          if (column.side == kFromKey) {
-            value = keys[i][word];
-          } else if (column.side == kFromBuild) {
-            value = scratch[kStaging + (matches[i] & kRowMask12)];
-          } else {
-            value = InputWords(column.source).at[(task.probe_begin + i * kGroup + thread) * column.words + word];
-          }
-          Words(column.target).at[(first + positions[i]) * column.words + word] = value;
-        }
-      }
-    }
-    return;
+  if (is_listed) {
+    share_matches(matches, positions);
+    barrier();
   }
-  share_matches(matches, positions);
   for (uint c = 0u; c < push.num_columns; ++c) {
     JoinedColumn column = Columns(push.columns).at[c];
     for (uint word = 0u; word < column.words; ++word) {
-      if (column.side == kFromBuild) {
-        stage(column, word, task);
+      if (is_listed) {
+        write_lists(column, word, task, first, total);
       } else {
-        barrier();
-      }
-      for (uint pair = thread; pair < total; pair += kGroup) {
-        uint row = row_of_output(pair, task.probe_rows);
-        uint value;
-        if (column.side == kFromBuild) {
-          uint place = (scratch[kMatches + row] & kRowMask12) + pair - scratch[kPositions + row];
-          value = scratch[kStaging + scratch[place]];
-        } else {
-          value = InputWords(column.source).at[(task.probe_begin + row) * column.words + word];
-        }
-        Words(column.target).at[(first + pair) * column.words + word] = value;
+        write_single(column, word, task, first, keys, matches, positions);
       }
     }
   }

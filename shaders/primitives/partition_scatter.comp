@@ -23,10 +23,13 @@ layout(constant_id = 12) const uint kScratch = 4096u;
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { PayloadColumn at[]; };
 
 const uint kBinsEach = (kBins + kGroup - 1u) / kGroup;
-const uint kNowhere = 0xffffffffu;
 
-shared uint scratch[kScratch];  // a tile's words by position; before that, stable: counts by (subgroup, bin)
-shared uint counts[kBins];      // rows of the tile by bin, then their first position in the tile
+// Places of rows past the end of the tile: everything is done for them, too, so that loads need no branches.
+const uint kNowhere = kTile;
+const uint kNoBin = kBins;
+
+shared uint scratch[kScratch];   // a tile's words by position, kNowhere last; before that, stable: counts by (subgroup, bin)
+shared uint counts[kBins + 1u];  // rows of the tile by bin, then their first position in the tile
 shared uint cursors[kBins];     // where the bin's next row goes
 shared uint shifts[kBins];      // from a position in the tile to where it goes
 
@@ -55,7 +58,7 @@ uint peer_count(uvec4 peers) { return kSubgroup <= 32u ? bitCount(peers.x) : sub
 uint rank_of(uint digit, bool is_valid) {
   uint rank = 0u;
   if (kStable == 0u) {
-    if (is_valid) rank = atomicAdd(counts[digit], 1u);
+    rank = atomicAdd(counts[is_valid ? digit : kNoBin], 1u);
   } else {
     uvec4 peers = peers_of(digit, is_valid);
     uint counter = gl_SubgroupID * kBins + digit;
@@ -114,6 +117,42 @@ void clear_counts() {
   }
 }
 
+// The row of the array that item `i` of this invocation is; past the tile's end its last row.
+uint row_of(uint tile, uint tile_rows, uint i) {
+  uint own = (gl_SubgroupID * kItems + i) * kSubgroup + gl_SubgroupInvocationID;
+  return tile + min(own, tile_rows - 1u);
+}
+
+bool is_row(uint tile_rows, uint i) {
+  return (gl_SubgroupID * kItems + i) * kSubgroup + gl_SubgroupInvocationID < tile_rows;
+}
+
+void load_column(PayloadColumn column, uint word, bool is_number, uint tile, uint tile_rows, out uint values[kItems]) {
+  if (is_number) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = row_of(tile, tile_rows, i);
+  } else {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      values[i] = InputWords(column.source).at[row_of(tile, tile_rows, i) * column.words + word];
+    }
+  }
+}
+
+// Orders one word of each row by position in shared memory. Called by all, between barriers.
+void stage(uint positions[kItems], uint values[kItems]) {
+  barrier();
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[positions[i]] = values[i];
+  barrier();
+}
+
+// Sends the words in shared memory to their rows' places.
+void send(uvec2 target, uint words, uint word, uint targets[kItems], uint tile_rows) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint position = i * kGroup + thread_index();
+    uint value = scratch[position];
+    if (position < tile_rows) Words(target).at[targets[i] * words + word] = value;
+  }
+}
+
 void main() {
   if (group_index() >= push.num_chunks) return;
   uint thread = thread_index();
@@ -121,22 +160,21 @@ void main() {
   for (uint bin = thread; bin < kBins; bin += kGroup) {
     cursors[bin] = InputWords(push.matrix).at[chunk.first + bin * chunk.stride];
   }
-  uint own_first = gl_SubgroupID * kSubgroup * kItems + gl_SubgroupInvocationID;
 
   for (uint tile = chunk.begin; tile < chunk.end; tile += kTile) {
     uint tile_rows = min(chunk.end - tile, kTile);
-    uint first = tile + own_first;
     uvec2 keys[kItems];
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      keys[i] = own_first + i * kSubgroup < tile_rows ? load_key(first + i * kSubgroup) : uvec2(0u);
-    }
+    uint values[kItems];
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(row_of(tile, tile_rows, i));
+    // The first column's words arrive while rows are ranked.
+    if (push.num_payload > 0u) load_column(push.first, 0u, kIota != 0u, tile, tile_rows, values);
     clear_counts();
     barrier();
 
     uint positions[kItems];  // rank | digit << 16, then the position in the tile
     [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint digit = digit_of(keys[i]);
-      positions[i] = rank_of(digit, own_first + i * kSubgroup < tile_rows) | digit << 16;
+      positions[i] = rank_of(digit, is_row(tile_rows, i)) | digit << 16;
     }
     barrier();
     if (kStable != 0u) {
@@ -149,59 +187,34 @@ void main() {
       uint digit = positions[i] >> 16;
       uint position = counts[digit] + (positions[i] & 0xffffu);
       if (kStable != 0u) position += scratch[gl_SubgroupID * kBins + digit];
-      positions[i] = own_first + i * kSubgroup < tile_rows ? position : kNowhere;
+      positions[i] = is_row(tile_rows, i) ? position : kNowhere;
     }
-    barrier();
 
-    // Where the rows at this invocation's positions in the tile, kGroup apart, go.
+    // Where the rows at this invocation's positions in the tile, kGroup apart, go: by their keys, or by digits.
+    uint words[kItems];
     uint targets[kItems];
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      if (positions[i] != kNowhere) scratch[positions[i]] = kWords == 1u ? keys[i].x : digit_of(keys[i]);
-    }
-    barrier();
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) words[i] = kWords == 1u ? keys[i].x : digit_of(keys[i]);
+    stage(positions, words);
     [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint position = i * kGroup + thread;
-      if (position < tile_rows) {
-        uint word = scratch[position];
-        targets[i] = shifts[kWords == 1u ? digit_of(uvec2(word, 0u)) : word] + position;
-        if (kWords == 1u) Words(push.keys_out).at[targets[i]] = word;
-      }
+      uint word = scratch[position];
+      targets[i] = shifts[kWords == 1u ? digit_of(uvec2(word, 0u)) : word & (kBins - 1u)] + position;
+      if (kWords == 1u && position < tile_rows) Words(push.keys_out).at[targets[i]] = word;
     }
     if (kWords == 2u) {
-      for (uint word = 0u; word < 2u; ++word) {
-        barrier();
-        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-          if (positions[i] != kNowhere) scratch[positions[i]] = keys[i][word];
-        }
-        barrier();
-        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-          uint position = i * kGroup + thread;
-          if (position < tile_rows) Words(push.keys_out).at[2u * targets[i] + word] = scratch[position];
-        }
+      [[unroll]] for (uint word = 0u; word < 2u; ++word) {
+        [[unroll]] for (uint i = 0u; i < kItems; ++i) words[i] = keys[i][word];
+        stage(positions, words);
+        send(push.keys_out, 2u, word, targets, tile_rows);
       }
     }
-
     for (uint c = 0u; c < push.num_payload; ++c) {
-      PayloadColumn column = Columns(push.payload).at[c];
+      PayloadColumn column = push.first;
+      if (c > 0u) column = Columns(push.payload).at[c];
       for (uint word = 0u; word < column.words; ++word) {
-        uint values[kItems];
-        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-          uint row = first + i * kSubgroup;
-          if (kIota != 0u && c == 0u) {
-            values[i] = row;
-          } else if (positions[i] != kNowhere) {
-            values[i] = InputWords(column.source).at[row * column.words + word];
-          }
-        }
-        barrier();
-        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-          if (positions[i] != kNowhere) scratch[positions[i]] = values[i];
-        }
-        barrier();
-        [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-          uint position = i * kGroup + thread;
-          if (position < tile_rows) Words(column.target).at[targets[i] * column.words + word] = scratch[position];
-        }
+        if (c + word > 0u) load_column(column, word, false, tile, tile_rows, values);
+        stage(positions, values);
+        send(column.target, column.words, word, targets, tile_rows);
       }
     }
     barrier();

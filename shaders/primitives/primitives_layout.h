@@ -112,6 +112,7 @@ struct PartitionChunk {
 struct PartitionPush {
   device_address keys;
   device_address keys_out;
+  PayloadColumn first;     // payload column; the others are in the table
   device_address payload;  // num_payload × PayloadColumn
   device_address chunks;   // table of chunks, when segmented
   device_address matrix;   // count pass: counts by (segment, bin, chunk); scatter pass: their exclusive sums
