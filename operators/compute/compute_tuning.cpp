@@ -120,8 +120,8 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
          scatter_shared_bytes(tuning, tuning.partition_bits, true) > traits.limits.max_compute_shared_memory_bytes)
     tuning.stable_group_size /= 2;
   tuning.join_group_size = group;
-  // A chunk's rows and the table's slots, from the largest: tables stay about half full.
-  constexpr std::array<std::array<std::uint32_t, 2>, 4> kSizes{{{9, 12}, {6, 11}, {4, 10}, {2, 9}}};
+  // A chunk's rows and the table's slots, from the largest: a table always keeps empty slots, which end every search.
+  constexpr std::array<std::array<std::uint32_t, 2>, 5> kSizes{{{9, 12}, {6, 11}, {4, 11}, {2, 10}, {1, 9}}};
   for (auto const& [items, log2_slots] : kSizes) {
     tuning.join_items = items;
     tuning.join_log2_slots = log2_slots;
