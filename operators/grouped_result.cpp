@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <limits>
-#include <numeric>
+#include <new>
 #include <utility>
 
 #include "core/bitmap.hpp"
+#include "operators/sizing.hpp"
 #include "operators/value_text.hpp"
 #include "partition/parallel_blocks.hpp"
+#include "partition/radix_partition.hpp"
 #include "partition/value_bytes.hpp"
 
 namespace garuda::operators {
@@ -221,6 +224,34 @@ Result<Batch> GroupWriter::write(GroupChunk const& groups, GroupRange range, std
 
 namespace {
 
+/// Rows that one task sorts, in a core's cache.
+constexpr std::uint64_t kSortedRows = std::uint64_t{1} << 15;
+
+/// The positions of `rows`, which are distinct, in ascending order of the rows: dealt out by their leading bits, then
+/// sorted part by part, in parallel on the calling task arena. Errors: out_of_memory, cancelled.
+Result<std::vector<std::uint64_t>> order_by_rows(std::vector<std::uint64_t> const& rows, Control const& control) {
+  partition::EncodedKeys keys;
+  keys.key_bits = 64;
+  keys.num_rows = rows.size();
+  keys.table_rows = rows.size();
+  keys.words = rows.data();
+  auto const last = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
+  auto const width = static_cast<std::uint32_t>(std::bit_width(last));
+  auto const bits = std::min(radix_bits_for(rows.size(), kSortedRows), width);
+  partition::RadixDigit const digit{bits, bits == 0 ? 0 : width - bits, false};
+  GARUDA_TRY_ASSIGN(auto const parts, partition::radix_partition(std::move(keys), digit, control));
+  auto const sorted_rows = parts.keys64();
+  std::vector<std::uint64_t> order(rows.size());
+  GARUDA_TRY(partition::for_each_block(parts.num_partitions(), &control, [&](std::size_t p) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> part;
+    for (auto i = parts.offsets[p]; i < parts.offsets[p + 1]; ++i) part.emplace_back(sorted_rows[i], parts.row_id(i));
+    std::sort(part.begin(), part.end());
+    std::transform(part.begin(), part.end(), order.begin() + static_cast<std::ptrdiff_t>(parts.offsets[p]),
+                   [](auto const& entry) { return entry.second; });
+  }));
+  return order;
+}
+
 /// Pulls partitions out of a PartitionedGroupBy and writes their groups chunk by chunk.
 class GroupedResult final : public GroupByResult {
  public:
@@ -283,11 +314,14 @@ class GroupedResult final : public GroupByResult {
                                 groups_->size()));
     }
     PhaseTimer const timer(run_->recorder(), "sort", groups_->size() * 8, groups_->size());
-    order_.resize(groups_->size());
-    std::iota(order_.begin(), order_.end(), std::uint64_t{0});
-    std::sort(order_.begin(), order_.end(),
-              [&](std::uint64_t a, std::uint64_t b) { return groups_->head_rows[a] < groups_->head_rows[b]; });
-    return {};
+    return run_->arena().execute([&]() -> Result<void> {
+      try {
+        GARUDA_TRY_ASSIGN(order_, order_by_rows(groups_->head_rows, run_->control()));
+        return {};
+      } catch (std::bad_alloc const&) {
+        return fail(ErrorCode::out_of_memory, "no memory to put the groups in order");
+      }
+    });
   }
 
   GroupWriter writer_;
