@@ -24,7 +24,7 @@ struct ComputeTuning {
 
   std::uint32_t group_size = 256;  ///< of passes that have no size of their own
 
-  ScanMethod scan = ScanMethod::look_back;
+  ScanMethod scan = ScanMethod::reduce_then_scan;
   std::uint32_t scan_items = 16;    ///< elements an invocation: a multiple of 4
   std::uint32_t scan_spins = 1024;  ///< readings of a missing state before its tile is summed again
 

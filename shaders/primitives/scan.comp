@@ -24,8 +24,8 @@ layout(push_constant) uniform Push { PrefixPush push; };
 layout(buffer_reference, std430, buffer_reference_align = 8) coherent volatile buffer States { uint at[]; };
 
 shared uint ticket;
-shared uvec2 shared_sum;
-shared uint next_tile;  // tiles at and past it are in shared_sum; its predecessor is missing
+shared uvec4 found_sums[kSubgroup];
+shared uint next_tile;  // tiles at and past it have been added; its predecessor is missing
 shared uint is_done;
 
 void publish(uint tile, uint state, uvec2 sum) {
@@ -53,8 +53,9 @@ uint read_state(uint end, uint distance, out uvec2 sum) {
 }
 
 // Adds up published sums backwards from `end`, by subgroup 0 alone, a tile an invocation at a time. Ends at a prefix, or
-// before a tile that stays missing.
-void look_back(uint end, uvec2 sum) {
+// before a tile that stays missing. Invocations leave their sums in shared memory for the workgroup to add up: one driver
+// (NVIDIA 580) returned -1 from subgroupAdd here, depending on the code around it.
+void look_back(uint end) {
   bool is_prefix = false;
   uint spins = 0u;
   uvec2 own_sum = uvec2(0u);
@@ -72,9 +73,9 @@ void look_back(uint end, uvec2 sum) {
     end -= is_prefix ? 0u : taken;
     spins = taken > 0u ? 0u : spins + 1u;
   }
-  sum = sum60_add(sum, sum60_subgroup(own_sum));
-  if (subgroupElect()) {
-    shared_sum = sum;
+  // Parts whose sums over at most 128 invocations fit a word.
+  found_sums[gl_SubgroupInvocationID] = uvec4(own_sum.x & 0x7fffu, own_sum.x >> 15u, own_sum.y, 0u);
+  if (gl_SubgroupInvocationID == 0u) {
     next_tile = end;
     is_done = is_prefix ? 1u : 0u;
   }
@@ -86,10 +87,12 @@ uvec2 prefix_of(uint tile) {
   uvec2 sum = uvec2(0u);
   bool is_known = false;
   while (!is_known) {
-    if (gl_SubgroupID == 0u) look_back(end, sum);
+    if (gl_SubgroupID == 0u) look_back(end);
     barrier();
     end = next_tile;
-    sum = shared_sum;
+    uvec3 found = uvec3(0u);
+    for (uint i = 0u; i < kSubgroup; ++i) found += found_sums[i].xyz;
+    sum = sum60_add(sum, sum60_add(uvec2(found.x, found.z), uvec2((found.y & 0x7fffu) << 15u, found.y >> 15u)));
     is_known = is_done != 0u;
     barrier();
     if (!is_known) {

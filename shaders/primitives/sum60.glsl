@@ -14,11 +14,3 @@ uvec2 sum60_of_halves(uint low_halves, uint high_halves) {
 
 // The sum as u32 words (low, high).
 uvec2 sum60_words(uvec2 sum) { return uvec2(sum.x | sum.y << kStateShift, sum.y >> 2u); }
-
-// Sum over the subgroup, at most 128 invocations.
-uvec2 sum60_subgroup(uvec2 own) {
-  uint low = subgroupAdd(own.x & 0x7fffu);
-  uint middle = subgroupAdd(own.x >> 15u);
-  uint high = subgroupAdd(own.y);
-  return sum60_add(uvec2(low, high), uvec2((middle & 0x7fffu) << 15u, middle >> 15u));
-}
