@@ -14,6 +14,8 @@ namespace garuda::operators {
 namespace {
 
 constexpr std::uint32_t kGroupSize = 256;
+// Bins of a pass: counters of so many fit the least shared memory there is.
+constexpr std::uint32_t kMostPartitionBits = 10;
 // Readings before a missing tile is summed again: a software driver may run workgroups one after another.
 constexpr std::uint32_t kSpinsOnSoftware = 2;
 // llvmpipe ends the loops of an invocation after 65535 iterations in all; one workgroup may have to write a whole
@@ -32,11 +34,12 @@ Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::
 }
 
 /// Names of what apply_tuning changes.
-constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 8> kNames{
+constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 9> kNames{
     {{"partition_group", &ComputeTuning::partition_group_size},
      {"stable_group", &ComputeTuning::stable_group_size},
      {"partition_items", &ComputeTuning::partition_items},
      {"partition_tiles", &ComputeTuning::partition_tiles},
+     {"partition_bits", &ComputeTuning::partition_bits},
      {"scan_items", &ComputeTuning::scan_items},
      {"join_group", &ComputeTuning::join_group_size},
      {"join_items", &ComputeTuning::join_items},
@@ -72,6 +75,8 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   }
   if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.join_items == 0)
     return wrong("items and tiles are at least 1", 0);
+  if (tuning.partition_bits == 0 || tuning.partition_bits > kMostPartitionBits)
+    return wrong("partition_bits are 1 to 10", tuning.partition_bits);
   if (tuning.scan_items == 0 || tuning.scan_items % 4 != 0)
     return wrong("scan_items is a multiple of 4", tuning.scan_items);
   auto const chunk = std::uint64_t{tuning.join_group_size} * tuning.join_items;

@@ -52,7 +52,7 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
                                      std::optional<std::uint32_t> subgroup_size = std::nullopt);
 
 /// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
-/// partition_group, stable_group, partition_items, partition_tiles, scan_items, join_group, join_items,
+/// partition_group, stable_group, partition_items, partition_tiles, partition_bits, scan_items, join_group, join_items,
 /// join_log2_slots, stable_join (0 or 1). Errors: usage for an unknown name, and for sizes that the limits or the
 /// passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
