@@ -36,7 +36,7 @@ struct GroupedRows {
   std::span<Word const> keys;              ///< empty: all rows have key 0
   std::span<AggregateInput const> values;  ///< a request each
   std::uint64_t count = 0;
-  std::uint64_t first_row = 0;             ///< row of the table; when there are no row ids
+  std::uint64_t first_row = 0;             ///< row of the table that row 0, or row id 0, is
   std::span<std::uint32_t const> row_ids;  ///< rows of the table, ascending
   std::span<std::uint64_t const> wide_row_ids;
 };
@@ -208,9 +208,9 @@ class GroupTable {
         best[slots[i]] = std::min<std::uint64_t>(best[slots[i]], row_of(i));
     };
     if (!rows.row_ids.empty())
-      keep([&](std::size_t i) { return rows.row_ids[first + i]; });
+      keep([&](std::size_t i) { return rows.first_row + rows.row_ids[first + i]; });
     else if (!rows.wide_row_ids.empty())
-      keep([&](std::size_t i) { return rows.wide_row_ids[first + i]; });
+      keep([&](std::size_t i) { return rows.first_row + rows.wide_row_ids[first + i]; });
     else
       keep([&](std::size_t i) { return rows.first_row + first + i; });
   }

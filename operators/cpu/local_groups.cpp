@@ -102,7 +102,8 @@ class LocalTables {
 
 template <class Word>
 Result<std::unique_ptr<WholeGroupBy>> open_local_groups(TableRows<Word> const& rows, GroupStates const& states,
-                                                        std::uint64_t most_groups, WholeGroupByOptions const& options) {
+                                                        std::uint64_t most_groups, WholeGroupByOptions const& options,
+                                                        PartitionSizes const& sizes) {
   auto const& table = rows.table();
   GroupedBefore<Word> before;
   {
@@ -117,15 +118,17 @@ Result<std::unique_ptr<WholeGroupBy>> open_local_groups(TableRows<Word> const& r
                                                          ? table.num_rows
                                                          : table.blocks[before.first_block].first);
   if (before.first_block < table.blocks.size() || before.num_groups() > kMergedGroups)
-    return open_partitioned_groups(rows, states, std::move(before), options);
+    return open_partitioned_groups(rows, states, std::move(before), options, sizes);
   GroupTable<Word> all({false, 0, 0, before.num_groups()}, states);
   for (auto const& part : before.tables) all.merge(part, part.occupied(0, part.num_slots()));
   return std::make_unique<MergedGroups<Word>>(std::move(all));
 }
 
 template Result<std::unique_ptr<WholeGroupBy>> open_local_groups(TableRows<std::uint32_t> const&, GroupStates const&,
-                                                                 std::uint64_t, WholeGroupByOptions const&);
+                                                                 std::uint64_t, WholeGroupByOptions const&,
+                                                                 PartitionSizes const&);
 template Result<std::unique_ptr<WholeGroupBy>> open_local_groups(TableRows<std::uint64_t> const&, GroupStates const&,
-                                                                 std::uint64_t, WholeGroupByOptions const&);
+                                                                 std::uint64_t, WholeGroupByOptions const&,
+                                                                 PartitionSizes const&);
 
 }  // namespace garuda::operators

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "operators/cpu/local_groups.hpp"
@@ -11,8 +12,6 @@
 namespace garuda::operators {
 namespace {
 
-/// A partition's table: half of a core's second-level cache.
-constexpr std::uint64_t kTableBytes = std::uint64_t{1} << 19;
 /// Most slots of direct addressing a row: beyond, clearing and reading them costs more than hashing.
 constexpr std::uint64_t kSlotsPerRow = 4;
 
@@ -46,26 +45,28 @@ template <class Word>
 class PartitionedGroups final : public WholeGroupBy {
  public:
   PartitionedGroups(TableRows<Word> const& rows, GroupStates const& states, GroupedBefore<Word> before,
-                    WholeGroupByOptions const& options)
+                    WholeGroupByOptions const& options, PartitionSizes const& sizes)
       : rows_(rows),
         states_(states),
         before_(std::move(before)),
         control_(options.control),
+        sizes_(sizes),
         first_row_(before_.first_block < blocks().size() ? blocks()[before_.first_block].first
                                                          : rows.table().num_rows) {}
 
   Result<void> partition() {
     GARUDA_TRY(partition::check_cancelled(control_));
-    auto keys = left_keys();
-    GARUDA_TRY_ASSIGN(auto choice, choose_digit(keys));
+    GARUDA_TRY_ASSIGN(auto choice, choose_digit(keys_of(first_row_, num_rows())));
     digit_ = choice.digit;
-    auto const payload = payload_columns();
-    partition::PartitionOptions options;
-    options.payload = payload;
-    options.row_ids = states_.first_rows || gathers_;
-    options.counts = std::move(choice.left);
-    GARUDA_TRY_ASSIGN(order_, partition::radix_partition(std::move(keys), digit_, control(), std::move(options)));
     for (auto const& table : before_.tables) before_slots_.push_back(partition_slots(table, digit_));
+    plan_chunks();
+    if (tables_.empty()) {
+      GARUDA_TRY_ASSIGN(chunk_, partition_chunk(first_row_, num_rows(), std::move(choice.left)));
+      return {};
+    }
+    auto const end = first_row_ + num_rows();
+    for (auto first = first_row_; first < end; first += chunk_rows_) GARUDA_TRY(add_chunk(first, end));
+    chunk_ = {};
     return {};
   }
 
@@ -75,12 +76,10 @@ class PartitionedGroups final : public WholeGroupBy {
   Result<GroupPart> part(std::size_t index) override {
     try {
       GARUDA_TRY(partition::check_cancelled(control_));
-      GroupTable<Word> table(addressing_of(index), states_);
-      for (std::size_t t = 0; t < before_.tables.size(); ++t)
-        table.merge(before_.tables[t], before_slots_[t].of(index));
-      for (auto first = order_.offsets[index]; first < order_.offsets[index + 1]; first += partition::kBlockRows)
-        GARUDA_TRY(add(first, std::min(partition::kBlockRows, order_.offsets[index + 1] - first), table));
-      return table.part(table.occupied(0, table.num_slots()));
+      if (!tables_.empty()) return finish(index, std::exchange(tables_[index], std::nullopt));
+      std::optional<GroupTable<Word>> table(std::in_place, addressing_of(index), states_);
+      GARUDA_TRY(add_partition(index, *table));
+      return finish(index, std::move(table));
     } catch (std::bad_alloc const&) {
       return fail(ErrorCode::out_of_memory, "no memory for the groups of a partition");
     }
@@ -89,14 +88,22 @@ class PartitionedGroups final : public WholeGroupBy {
  private:
   std::vector<TableBlock> const& blocks() const { return rows_.table().blocks; }
 
-  /// The keys of the rows that are left; borrowed.
-  partition::EncodedKeys left_keys() const {
-    auto const& span = std::get<KeySpan>(rows_.table().keys);
+  /// Rows of the table from `first_row` on, partitioned.
+  struct Chunk {
+    std::uint64_t first_row = 0;
+    partition::PartitionedKeys order;
+  };
+
+  KeySpan const& key_span() const { return std::get<KeySpan>(rows_.table().keys); }
+
+  /// The keys of `count` rows from `first` on; borrowed.
+  partition::EncodedKeys keys_of(std::uint64_t first, std::uint64_t count) const {
+    auto const& span = key_span();
     partition::EncodedKeys keys;
     keys.key_bits = 8 * sizeof(Word);
-    keys.num_rows = num_rows();
-    keys.table_rows = keys.num_rows;
-    keys.words = rows_.keys().data() + first_row_;
+    keys.num_rows = count;
+    keys.table_rows = count;
+    keys.words = rows_.keys().data() + first;
     keys.min = span.min;
     keys.max = span.max;
     keys.common_low_bits = rows_.table().common_low_bits;
@@ -108,8 +115,72 @@ class PartitionedGroups final : public WholeGroupBy {
     return control_ == nullptr ? kNever : *control_;
   }
 
-  /// The columns that move along with their keys; the others are gathered by row ids later.
-  std::vector<partition::PayloadColumn> payload_columns() {
+  /// Dense keys have accumulators of a size that is known before: rows are then partitioned chunk by chunk, each added
+  /// to the tables of all partitions, so that only a chunk is ever copied.
+  void plan_chunks() {
+    if (digit_.bits == 0 || digit_.mixed) return;
+    auto const last_slot = (key_span().max - key_span().min) >> shared_bits();
+    auto const groups = expected_groups();
+    if (last_slot >= kSlotsPerRow * (groups >> digit_.bits) || num_rows() <= 2 * groups) return;
+    slots_ = last_slot + 1;
+    // Each chunk brings every table into the cache once.
+    chunk_rows_ = std::max(sizes_.chunk_rows, slots_ << digit_.bits);
+    tables_.resize(num_parts());
+  }
+
+  Result<Chunk> partition_chunk(std::uint64_t first, std::uint64_t count, partition::DigitCounts counts) {
+    auto const payload = payload_columns(first);
+    partition::PartitionOptions options;
+    options.payload = payload;
+    options.row_ids = states_.first_rows || gathers_;
+    options.counts = std::move(counts);
+    Chunk chunk{first, {}};
+    GARUDA_TRY_ASSIGN(chunk.order,
+                      partition::radix_partition(keys_of(first, count), digit_, control(), std::move(options)));
+    return chunk;
+  }
+
+  Result<void> add_chunk(std::uint64_t first, std::uint64_t end) {
+    chunk_ = {};
+    GARUDA_TRY_ASSIGN(chunk_, partition_chunk(first, std::min(chunk_rows_, end - first), {}));
+    FirstError errors;
+    GARUDA_TRY(partition::for_each_block(num_parts(), control_, [&](std::size_t p) {
+      auto const& order = chunk_.order;
+      if (errors.failed() || order.offsets[p] == order.offsets[p + 1]) return;
+      if (!tables_[p]) tables_[p].emplace(whole_range(static_cast<Word const*>(order.keys)[order.offsets[p]]), states_);
+      errors.keep(add_partition(p, *tables_[p]));
+    }));
+    return errors.result();
+  }
+
+  /// Slots for all keys of the whole range that are in the partition of `key`: they agree in their shared bits.
+  Addressing whole_range(std::uint64_t key) const {
+    auto const min = key_span().min;
+    auto const mask = (std::uint64_t{1} << shared_bits()) - 1;
+    return {true, min + ((key - min) & mask), shared_bits(), slots_};
+  }
+
+  Result<void> add_partition(std::size_t index, GroupTable<Word>& table) const {
+    auto const end = chunk_.order.offsets[index + 1];
+    for (auto first = chunk_.order.offsets[index]; first < end; first += partition::kBlockRows)
+      GARUDA_TRY(add(first, std::min(partition::kBlockRows, end - first), table));
+    return {};
+  }
+
+  /// The groups of a partition, with those from before.
+  Result<GroupPart> finish(std::size_t index, std::optional<GroupTable<Word>> table) const {
+    for (std::size_t t = 0; t < before_.tables.size(); ++t) {
+      auto const slots = before_slots_[t].of(index);
+      if (slots.empty()) continue;
+      if (!table) table.emplace(whole_range(before_.tables[t].key_of(slots[0])), states_);
+      table->merge(before_.tables[t], slots);
+    }
+    if (!table) table.emplace(Addressing{false, 0, 0, 1}, states_);
+    return table->part(table->occupied(0, table->num_slots()));
+  }
+
+  /// The columns that move along with their keys, from row `first_row` on; the others are gathered by row ids later.
+  std::vector<partition::PayloadColumn> payload_columns(std::uint64_t first_row) {
     std::vector<partition::PayloadColumn> payload;
     payload_of_.assign(states_.requests.size(), kGathered);
     for (std::size_t c = 0; c < payload_of_.size(); ++c) {
@@ -122,19 +193,19 @@ class PartitionedGroups final : public WholeGroupBy {
         continue;
       }
       payload_of_[c] = payload.size();
-      payload.push_back({width, parts_from(std::move(parts), width)});
+      payload.push_back({width, parts_from(std::move(parts), width, first_row)});
     }
     return payload;
   }
 
-  /// The parts of the rows from first_row_ on, which is row 0 of what is partitioned.
-  std::vector<partition::PayloadColumn::Part> parts_from(std::vector<partition::PayloadColumn::Part> parts,
-                                                         std::uint32_t width) const {
-    while (parts.size() > 1 && parts[1].first_row <= first_row_) parts.erase(parts.begin());
+  /// The parts of the rows from `first_row` on, which is row 0 of what is partitioned.
+  static std::vector<partition::PayloadColumn::Part> parts_from(std::vector<partition::PayloadColumn::Part> parts,
+                                                                std::uint32_t width, std::uint64_t first_row) {
+    while (parts.size() > 1 && parts[1].first_row <= first_row) parts.erase(parts.begin());
     for (auto& part : parts) {
-      auto const skipped = first_row_ - std::min(part.first_row, first_row_);
+      auto const skipped = first_row - std::min(part.first_row, first_row);
       part.values += skipped * width;
-      part.first_row = std::max(part.first_row, first_row_) - first_row_;
+      part.first_row = std::max(part.first_row, first_row) - first_row;
     }
     return parts;
   }
@@ -156,7 +227,7 @@ class PartitionedGroups final : public WholeGroupBy {
     for (auto const& request : states_.requests) group_bytes += 16 * std::uint64_t{value_words(request.kind)};
     auto const groups = expected_groups();
     std::uint32_t bits = 0;
-    while (bits < partition::kMaxRadixBits && (groups >> bits) * group_bytes > kTableBytes) ++bits;
+    while (bits < partition::kMaxRadixBits && (groups >> bits) * group_bytes > sizes_.table_bytes) ++bits;
     // A raw digit takes none of the bits that all keys share.
     bits = std::min(bits, keys.key_bits - 1 - std::min(keys.common_low_bits, keys.key_bits - 1));
     partition::EncodedKeys no_other_side;
@@ -165,9 +236,9 @@ class PartitionedGroups final : public WholeGroupBy {
   }
 
   Addressing addressing_of(std::size_t index) const {
-    auto const rows = order_.offsets[index + 1] - order_.offsets[index];
+    auto const rows = chunk_.order.offsets[index + 1] - chunk_.order.offsets[index];
     auto range = partition::PartitionedKeys::Range{~std::uint64_t{0}, 0};
-    if (rows > 0) range = order_.ranges[index];
+    if (rows > 0) range = chunk_.order.ranges[index];
     std::uint64_t groups = std::min(rows, expected_groups() >> digit_.bits);
     for (std::size_t t = 0; t < before_.tables.size(); ++t)
       for (auto const slot : before_slots_[t].of(index)) {
@@ -189,27 +260,27 @@ class PartitionedGroups final : public WholeGroupBy {
     std::vector<SliceValues> values(states_.requests.size());
     std::vector<AggregateInput> inputs(values.size());
     for (std::size_t c = 0; c < values.size(); ++c) {
-      if (auto const moved = payload_of_[c]; moved != kGathered && !order_.payload.empty()) {
+      if (auto const moved = payload_of_[c]; moved != kGathered && !chunk_.order.payload.empty()) {
         auto const words = std::uint64_t{value_words(states_.requests[c].kind)};
         inputs[c].kind = states_.requests[c].kind;
         inputs[c].states = states_.requests[c].states;
-        inputs[c].values = {order_.payload[moved].template as<std::uint32_t>() + first * words, count * words};
+        inputs[c].values = {chunk_.order.payload[moved].template as<std::uint32_t>() + first * words, count * words};
         continue;
       }
-      GARUDA_TRY_ASSIGN(values[c], rows_.table().values->read(c, {first, count, &order_, first_row_}));
+      GARUDA_TRY_ASSIGN(values[c], rows_.table().values->read(c, {first, count, &chunk_.order, chunk_.first_row}));
       inputs[c] = values[c].input;
     }
     GroupedRows<Word> rows;
-    rows.keys = std::span(static_cast<Word const*>(order_.keys), order_.num_rows()).subspan(first, count);
+    rows.keys = std::span(static_cast<Word const*>(chunk_.order.keys), chunk_.order.num_rows()).subspan(first, count);
     rows.values = inputs;
     rows.count = count;
-    rows.first_row = first_row_;
-    if (order_.row_ids == nullptr)
+    rows.first_row = chunk_.first_row;
+    if (chunk_.order.row_ids == nullptr)
       rows.first_row += first;
-    else if (order_.wide_row_ids)
-      rows.wide_row_ids = {static_cast<std::uint64_t const*>(order_.row_ids) + first, count};
+    else if (chunk_.order.wide_row_ids)
+      rows.wide_row_ids = {static_cast<std::uint64_t const*>(chunk_.order.row_ids) + first, count};
     else
-      rows.row_ids = {static_cast<std::uint32_t const*>(order_.row_ids) + first, count};
+      rows.row_ids = {static_cast<std::uint32_t const*>(chunk_.order.row_ids) + first, count};
     table.add(rows);
     return {};
   }
@@ -218,13 +289,17 @@ class PartitionedGroups final : public WholeGroupBy {
   GroupStates states_;
   GroupedBefore<Word> before_;
   Control const* control_;
+  PartitionSizes sizes_;
   static constexpr std::size_t kGathered = std::numeric_limits<std::size_t>::max();
 
   std::uint64_t first_row_;
   std::vector<std::size_t> payload_of_;  ///< a request's payload column, or kGathered
   bool gathers_ = false;                 ///< some values are gathered by row ids
   partition::RadixDigit digit_;
-  partition::PartitionedKeys order_;  ///< of the rows from first_row_ on
+  Chunk chunk_;  ///< all rows that are left, or those that are being added to the tables
+  std::uint64_t chunk_rows_ = 0;
+  std::uint64_t slots_ = 0;                              ///< of each of the tables
+  std::vector<std::optional<GroupTable<Word>>> tables_;  ///< a partition each; empty: made when their part is
   std::vector<SlotsByPartition> before_slots_;
 };
 
@@ -233,8 +308,9 @@ class PartitionedGroups final : public WholeGroupBy {
 template <class Word>
 Result<std::unique_ptr<WholeGroupBy>> open_partitioned_groups(TableRows<Word> const& rows, GroupStates const& states,
                                                               GroupedBefore<Word> before,
-                                                              WholeGroupByOptions const& options) {
-  auto groups = std::make_unique<PartitionedGroups<Word>>(rows, states, std::move(before), options);
+                                                              WholeGroupByOptions const& options,
+                                                              PartitionSizes const& sizes) {
+  auto groups = std::make_unique<PartitionedGroups<Word>>(rows, states, std::move(before), options, sizes);
   auto const num_rows = groups->num_rows();
   PhaseClock const clock(options.stats, "partition", 2 * num_rows * sizeof(Word), num_rows);
   GARUDA_TRY(groups->partition());
@@ -244,9 +320,11 @@ Result<std::unique_ptr<WholeGroupBy>> open_partitioned_groups(TableRows<Word> co
 
 template Result<std::unique_ptr<WholeGroupBy>> open_partitioned_groups(TableRows<std::uint32_t> const&,
                                                                        GroupStates const&, GroupedBefore<std::uint32_t>,
-                                                                       WholeGroupByOptions const&);
+                                                                       WholeGroupByOptions const&,
+                                                                       PartitionSizes const&);
 template Result<std::unique_ptr<WholeGroupBy>> open_partitioned_groups(TableRows<std::uint64_t> const&,
                                                                        GroupStates const&, GroupedBefore<std::uint64_t>,
-                                                                       WholeGroupByOptions const&);
+                                                                       WholeGroupByOptions const&,
+                                                                       PartitionSizes const&);
 
 }  // namespace garuda::operators

@@ -25,12 +25,22 @@ struct GroupedBefore {
   }
 };
 
+/// Sizes that change speed and memory only.
+struct PartitionSizes {
+  /// Of a partition's table: half of a core's second-level cache.
+  std::uint64_t table_bytes = std::uint64_t{1} << 19;
+  /// Fewest rows that are partitioned at once when the tables of all partitions are kept: so many that the tables do
+  /// not come through the cache too often, so few that their copies stay small beside the table.
+  std::uint64_t chunk_rows = std::uint64_t{1} << 24;
+};
+
 /// Partitions the rows from `before.first_block` on; each part is a partition's groups, with those of `before` that
 /// have its digit. Word: u32 or u64. Throws std::bad_alloc.
 /// Requires: the table has keys. Errors: out_of_memory, cancelled.
 template <class Word>
 Result<std::unique_ptr<WholeGroupBy>> open_partitioned_groups(TableRows<Word> const& rows, GroupStates const& states,
                                                               GroupedBefore<Word> before,
-                                                              WholeGroupByOptions const& options);
+                                                              WholeGroupByOptions const& options,
+                                                              PartitionSizes const& sizes = {});
 
 }  // namespace garuda::operators

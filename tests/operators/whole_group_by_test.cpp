@@ -269,8 +269,8 @@ Open with_local_tables_of(std::uint64_t most_groups) {
     GroupStates const states{table.requests, std::vector<FixedPoint>(table.requests.size()), table.wants_first_rows};
     WholeGroupByOptions const options{Grouping::local, nullptr, nullptr};
     if (std::holds_alternative<std::span<std::uint32_t const>>(std::get<KeySpan>(table.keys).words))
-      return open_local_groups(TableRows<std::uint32_t>(table), states, most_groups, options);
-    return open_local_groups(TableRows<std::uint64_t>(table), states, most_groups, options);
+      return open_local_groups(TableRows<std::uint32_t>(table), states, most_groups, options, {2000, 1});
+    return open_local_groups(TableRows<std::uint64_t>(table), states, most_groups, options, {2000, 1});
   };
 }
 
@@ -293,6 +293,31 @@ TEST(WholeGroupBy, EveryGroupingFindsTheSameStates) {
                 check(*problem, first_rows, with(grouping));
             if (::testing::Test::HasFatalFailure()) return;
           }
+        }
+}
+
+/// So many partitions, and so small chunks, as `sizes` make of a few rows.
+Open with_partitions_of(PartitionSizes const& sizes) {
+  return [sizes](WholeTable const& table) -> Result<std::unique_ptr<WholeGroupBy>> {
+    GroupStates const states{table.requests, std::vector<FixedPoint>(table.requests.size()), table.wants_first_rows};
+    WholeGroupByOptions const options{Grouping::partitioned, nullptr, nullptr};
+    if (std::holds_alternative<std::span<std::uint32_t const>>(std::get<KeySpan>(table.keys).words))
+      return open_partitioned_groups(TableRows<std::uint32_t>(table), states, {}, options, sizes);
+    return open_partitioned_groups(TableRows<std::uint64_t>(table), states, {}, options, sizes);
+  };
+}
+
+TEST(WholeGroupBy, ManyPartitionsWholeOrChunkByChunk) {
+  for (auto const narrow : {false, true})
+    for (auto const nulls : {false, true})
+      for (auto const stride : {1U, 1024U, 0x9E37'79B1U})
+        for (auto const first_rows : {false, true}) {
+          SCOPED_TRACE(std::to_string(stride) + (narrow ? " narrow" : " wide") + (nulls ? " nulls" : ""));
+          // Dense keys of 100 groups: kept tables, whose rows come in chunks of 128 and of 1024.
+          auto const problem = random_problem(5000, 100, stride, narrow, nulls, stride);
+          for (auto const& sizes : {PartitionSizes{1, 1}, PartitionSizes{600, 1024}, PartitionSizes{600, 1 << 20}})
+            check(problem, first_rows, with_partitions_of(sizes));
+          if (::testing::Test::HasFatalFailure()) return;
         }
 }
 
