@@ -18,6 +18,8 @@
 #if defined(__linux__) && !defined(GARUDA_SANITIZED)
 #define GARUDA_MAPS_BUFFERS
 #include <sys/mman.h>
+
+#include "core/kept_memory.hpp"
 #endif
 
 namespace garuda {
@@ -45,7 +47,7 @@ std::byte* map_huge(std::size_t bytes) {
 void AlignedBuffer::Free::operator()(std::byte* bytes) const noexcept {
 #ifdef GARUDA_MAPS_BUFFERS
   if (mapped_bytes != 0) {
-    munmap(bytes, mapped_bytes);
+    KeptMemory::instance().keep({bytes, mapped_bytes});
     return;
   }
 #endif
@@ -56,13 +58,24 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
   GARUDA_EXPECTS(size_bytes >= 0);
   AlignedBuffer buffer;
   if (size_bytes == 0) return buffer;
+  bool fresh = false;
   if (size_bytes <= std::numeric_limits<std::int64_t>::max() - kBufferAlignment) {
     buffer.capacity_bytes_ = (size_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     auto const capacity = static_cast<std::size_t>(buffer.capacity_bytes_);
 #ifdef GARUDA_MAPS_BUFFERS
-    if (size_bytes >= kHugePageBytes)
-      buffer.bytes_ = {map_huge(capacity), Free{capacity}};
-    else
+    if (size_bytes >= kHugePageBytes) {
+      if (auto const kept = KeptMemory::instance().take(capacity); kept.address != nullptr) {
+        buffer.bytes_ = {kept.address, Free{kept.bytes}};
+      } else {
+        auto* mapping = map_huge(capacity);
+        if (mapping == nullptr) {
+          KeptMemory::instance().give_back_all();
+          mapping = map_huge(capacity);
+        }
+        buffer.bytes_ = {mapping, Free{capacity}};
+        fresh = true;
+      }
+    } else
 #endif
       buffer.bytes_.reset(
           static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(kBufferAlignment), capacity)));
@@ -71,8 +84,8 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
     return fail(ErrorCode::out_of_memory, fmt::format("host memory exhausted, bytes asked for: {}", size_bytes));
   }
   buffer.size_bytes_ = size_bytes;
-  // A mapping is zero already; writing its last page would make it take memory.
-  if (buffer.bytes_.get_deleter().mapped_bytes != 0) return buffer;
+  // A fresh mapping is zero already; writing its last page would make it take memory.
+  if (fresh) return buffer;
   std::memset(buffer.data() + size_bytes, 0, static_cast<std::size_t>(buffer.capacity_bytes_ - size_bytes));
   return buffer;
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/kept_memory.hpp"
 #include "operators/group_by.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/hash_join.hpp"
@@ -149,12 +150,19 @@ struct Engine::Impl final : operators::DeviceSet {
   Result<operators::JoinRequest> resolve(TableView left, TableView right, JoinSpec const& spec,
                                          JoinOptions const& join_options) {
     GARUDA_TRY_ASSIGN(auto columns, operators::resolve_join(left.schema(), right.schema(), spec));
+    keep_memory(join_options);
     return operators::JoinRequest{left, right, spec, std::move(columns), join_options, this};
   }
 
   Result<operators::GroupByRequest> resolve(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
     GARUDA_TRY_ASSIGN(auto columns, operators::resolve_group_by(table, spec));
+    keep_memory(options);
     return operators::GroupByRequest{table, spec, std::move(columns), options, this};
+  }
+
+  /// What earlier calls left behind would count against a limit.
+  static void keep_memory(RunOptions const& options) {
+    KeptMemory::instance().set_limit(options.memory_limit_bytes != 0 ? 0 : KeptMemory::kDefaultLimit);
   }
 
   std::unique_ptr<vk::Instance> instance;
@@ -211,6 +219,7 @@ void Engine::release_device_memory() {
   std::lock_guard const lock(impl_->mutex);
   for (auto const& entry : impl_->opened)
     if (entry.device != nullptr) entry.device->memory().trim();
+  KeptMemory::instance().give_back_all();
 }
 
 std::vector<std::string> Engine::validation_messages() const {

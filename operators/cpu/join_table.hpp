@@ -10,14 +10,15 @@
 #include "core/buffer.hpp"
 #include "garuda/error.hpp"
 #include "operators/key_span.hpp"
-#include "partition/mix.hpp"
 
 namespace garuda::operators {
 
 /// Rows of the build side by key, in four bytes a slot. Two forms, chosen for the keys:
 ///   direct  slot (key - min) >> shared low bits, when that range is small: no key is compared
-///   hash    linear probing from the lowest bits of the hash; a slot holds eight other bits of it beside its row, so
-///           that nearly every miss ends in the slots. The leading bits may have chosen the keys' partition already.
+///   hash    linear probing from the leading bits of a multiplicative hash (Dietzfelbinger et al. 1997), which is not
+///           the one that may have chosen the keys' partition; a slot holds the eight bits behind them beside its row,
+///           so that nearly every miss ends in the slots. At most a third of the slots is used: a search that goes on
+///           costs a mispredicted branch.
 /// While keys are unique a slot names its row. Otherwise the rows of a key are a run of one array, ascending: their
 /// number costs one look-up however many they are, and any of them is reached directly.
 /// Read-only once built, thus usable from several threads. The keys are borrowed.
@@ -35,8 +36,9 @@ class JoinTable {
     unique_ = true;
     auto const range = keys.empty() ? 0 : static_cast<std::uint64_t>(static_cast<Word>(max - min) >> shift_);
     direct_ = range < kDirectFill * keys.size() + kDirectSlack;
-    num_slots_ = direct_ ? range + 1 : std::bit_ceil(std::max<std::uint64_t>(2 * keys.size(), 2));
+    num_slots_ = direct_ ? range + 1 : std::bit_ceil(std::max<std::uint64_t>(kHashSlots * keys.size(), 2));
     mask_ = num_slots_ - 1;
+    slot_shift_ = static_cast<std::uint32_t>(65 - std::bit_width(num_slots_));
     GARUDA_TRY(reserve(slots_, num_slots_));
     std::fill_n(slots(), num_slots_, 0);
     if (direct_)
@@ -48,7 +50,7 @@ class JoinTable {
 
   /// Upper bound of the bytes that a table of `num_rows` rows takes.
   static std::uint64_t peak_bytes(std::uint64_t num_rows) noexcept {
-    auto const slots = kDirectFill * num_rows + kDirectSlack + 1;
+    auto const slots = std::max(kDirectFill * num_rows + kDirectSlack + 1, 2 * kHashSlots * num_rows);
     return 4 * (2 * slots + 1 + 2 * num_rows) + 4 * static_cast<std::uint64_t>(kBufferAlignment);
   }
 
@@ -84,11 +86,12 @@ class JoinTable {
   /// A direct table has at most kDirectFill × rows + kDirectSlack slots.
   static constexpr std::uint64_t kDirectFill = 4;
   static constexpr std::uint64_t kDirectSlack = 1'024;
+  /// Slots of a hash table: at least so many a row, less than twice as many.
+  static constexpr std::uint64_t kHashSlots = 3;
   static constexpr std::uint32_t kRowBits = 24;
   static_assert(kMaxPassRows == std::uint64_t{1} << kRowBits);
   static constexpr std::uint32_t kRowMask = (std::uint32_t{1} << kRowBits) - 1;
-  /// Tables beyond a second-level cache are reached sooner when their slots are asked for ahead.
-  static constexpr std::uint64_t kCachedSlots = std::uint64_t{1} << 17;
+  /// Slots are asked for so many keys ahead: after a mispredicted branch the core looks ahead no more.
   static constexpr std::size_t kAhead = 16;
 
   static Result<void> reserve(AlignedBuffer& buffer, std::uint64_t words) {
@@ -104,9 +107,15 @@ class JoinTable {
 
   /// Beyond every slot for keys outside the range: the subtraction wraps.
   std::uint64_t direct_slot(Word key) const noexcept { return static_cast<Word>(key - min_) >> shift_; }
+  /// 2^64 over the golden ratio. Bits that all keys have in common are shifted out first: they would leave the
+  /// product's lowest bits in common.
+  std::uint64_t hash_of(Word key) const noexcept {
+    return (static_cast<std::uint64_t>(key) >> shift_) * 0x9E37'79B9'7F4A'7C15;
+  }
+  std::uint64_t first_slot(std::uint64_t hash) const noexcept { return hash >> slot_shift_; }
   /// Eight bits of the hash, never all zero, above the row: thus no used slot is 0.
-  static std::uint32_t tag_of(std::uint64_t hash) noexcept {
-    auto const tag = static_cast<std::uint32_t>(hash >> 32) & 0xFF;
+  std::uint32_t tag_of(std::uint64_t hash) const noexcept {
+    auto const tag = static_cast<std::uint32_t>(hash >> (slot_shift_ - 8)) & 0xFF;
     return (tag + (tag == 0 ? 1 : 0)) << kRowBits;
   }
 
@@ -123,11 +132,9 @@ class JoinTable {
 
   void fill_hash() noexcept {
     auto* const slots = this->slots();
-    bool const far = num_slots_ > kCachedSlots;
     for (std::uint32_t row = 0; row < keys_.size(); ++row) {
-      if (far && row + kAhead < keys_.size())
-        __builtin_prefetch(slots + (partition::mix(keys_[row + kAhead]) & mask_), 1);
-      auto const hash = partition::mix(keys_[row]);
+      if (row + kAhead < keys_.size()) __builtin_prefetch(slots + first_slot(hash_of(keys_[row + kAhead])), 1);
+      auto const hash = hash_of(keys_[row]);
       auto const slot = slot_of(hash, keys_[row]);
       if (slots[slot] == 0)
         slots[slot] = tag_of(hash) | row;
@@ -140,15 +147,13 @@ class JoinTable {
   std::uint64_t slot_of(std::uint64_t hash, Word key) const noexcept {
     auto const* const slots = this->slots();
     auto const tag = tag_of(hash);
-    for (auto i = hash & mask_;; i = (i + 1) & mask_) {
+    for (auto i = first_slot(hash);; i = (i + 1) & mask_) {
       auto const slot = slots[i];
       if (slot == 0 || ((slot & ~kRowMask) == tag && keys_[slot & kRowMask] == key)) return i;
     }
   }
 
-  std::uint64_t slot_of_key(Word key) const noexcept {
-    return direct_ ? direct_slot(key) : slot_of(partition::mix(key), key);
-  }
+  std::uint64_t slot_of_key(Word key) const noexcept { return direct_ ? direct_slot(key) : slot_of(hash_of(key), key); }
 
   /// Sorts the rows by slot, in order.
   Result<void> build_runs() {
@@ -190,12 +195,9 @@ class JoinTable {
 
   void find_hash(Word const* keys, std::size_t count, Found* found) const noexcept {
     auto const* const slots = this->slots();
-    std::uint64_t hashes[kBlock];
-    for (std::size_t i = 0; i < count; ++i) hashes[i] = partition::mix(keys[i]);
-    if (num_slots_ > kCachedSlots)
-      for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(slots + (hashes[i] & mask_));
     for (std::size_t i = 0; i < count; ++i) {
-      auto const slot = slot_of(hashes[i], keys[i]);
+      if (i + kAhead < count) __builtin_prefetch(slots + first_slot(hash_of(keys[i + kAhead])));
+      auto const slot = slot_of(hash_of(keys[i]), keys[i]);
       auto const entry = slots[slot];
       auto const hit = unique_ ? (entry & kRowMask) + 1 : static_cast<Found>(slot) + 1;
       found[i] = entry == 0 ? 0 : hit;
@@ -209,6 +211,7 @@ class JoinTable {
   bool unique_ = true;
   std::uint64_t num_slots_ = 0;
   std::uint64_t mask_ = 0;
+  std::uint32_t slot_shift_ = 0;  ///< of a hash, to its first slot
   AlignedBuffer slots_;        ///< direct: 1 + a row of the key, 0 without; hash: tag and a row of the key, 0 without
   AlignedBuffer run_begins_;   ///< slots + 1
   AlignedBuffer rows_;         ///< by slot, ascending in each
