@@ -79,7 +79,8 @@ class Engine {
   /// What `group_by` would do, without doing it.
   Result<Plan> explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options = {});
 
-  /// Gives back the device memory that is kept between calls, up to an eighth of a device's. Safe while calls run.
+  /// Gives back the device memory that is kept between calls, up to an eighth of a device's, and the host memory that
+  /// freed results and intermediates left for later ones, up to 1 GiB. Safe while calls run.
   void release_device_memory();
 
   /// What the validation layer said since the engine was made; empty without `validation`.
