@@ -57,6 +57,7 @@ struct JoinArguments {
   std::string device;
   std::string tuning;
   std::string compute_tuning;
+  std::string choices;
   std::string mode = "end-to-end";
   std::string export_folder;
   std::uint32_t threads = 0;
@@ -76,6 +77,7 @@ struct GroupByArguments {
   std::string paths = "auto";
   std::string device;
   std::string tuning;
+  std::string choices;
   std::string mode = "end-to-end";
   std::string export_folder;
   std::uint32_t threads = 0;
@@ -122,6 +124,24 @@ Result<std::vector<Path>> parse_paths(std::string_view text) {
   }
 }
 
+// Reads PATH[:TUNING][;…] with the tuning's own parser.
+template <class Choice, class ParseTuning>
+Result<std::vector<Choice>> parse_choices(std::string_view text, ParseTuning const& parse_tuning) {
+  std::vector<Choice> choices;
+  while (!text.empty()) {
+    auto const end = text.find(';');
+    auto const choice = text.substr(0, end);
+    auto const colon = choice.find(':');
+    GARUDA_TRY_ASSIGN(auto const path, parse_path(choice.substr(0, colon)));
+    GARUDA_TRY_ASSIGN(auto const tuning,
+                      parse_tuning(colon == std::string_view::npos ? std::string_view() : choice.substr(colon + 1)));
+    choices.push_back({path, tuning});
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return choices;
+}
+
 Result<void> check_mode(std::string_view mode, std::string_view available, std::string_view other) {
   if (mode == available) return {};
   if (mode == other)
@@ -148,6 +168,7 @@ Result<JoinBenchRequest> to_request(JoinArguments const& arguments) {
   GARUDA_TRY_ASSIGN(request.paths, parse_paths(arguments.paths));
   if (!arguments.device.empty()) request.device = arguments.device;
   GARUDA_TRY_ASSIGN(request.tuning, parse_join_tuning(arguments.tuning));
+  GARUDA_TRY_ASSIGN(request.choices, parse_choices<JoinChoice>(arguments.choices, parse_join_tuning));
   request.threads = arguments.threads;
   request.repeat = arguments.repeat;
   request.floor = arguments.floor;
@@ -174,6 +195,7 @@ Result<GroupByBenchRequest> to_request(GroupByArguments const& arguments) {
   GARUDA_TRY_ASSIGN(request.paths, parse_paths(arguments.paths));
   if (!arguments.device.empty()) request.device = arguments.device;
   GARUDA_TRY_ASSIGN(request.tuning, parse_group_by_tuning(arguments.tuning));
+  GARUDA_TRY_ASSIGN(request.choices, parse_choices<GroupByChoice>(arguments.choices, parse_group_by_tuning));
   request.threads = arguments.threads;
   request.repeat = arguments.repeat;
   request.floor = arguments.floor;
@@ -317,6 +339,8 @@ void add_join(CLI::App& bench, std::function<int()>& selected, std::atomic<bool>
   command->add_option("--device", arguments->device, "auto, an index or part of a name");
   command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
   command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: partition_items=16,…");
+  command->add_option("--choices", arguments->choices,
+                      "In place of --path and --tuning: PATH[:TUNING][;PATH[:TUNING]…]");
   command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute)")->capture_default_str();
   command->add_option("--threads", arguments->threads, "CPU threads, 0: all")->capture_default_str();
   command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();
@@ -378,6 +402,8 @@ void add_group_by(CLI::App& bench, std::function<int()>& selected, std::atomic<b
       ->capture_default_str();
   command->add_option("--device", arguments->device, "auto, an index or part of a name");
   command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
+  command->add_option("--choices", arguments->choices,
+                      "In place of --path and --tuning: PATH[:TUNING][;PATH[:TUNING]…]");
   command->add_option("--mode", arguments->mode, "end-to-end")->capture_default_str();
   command->add_option("--threads", arguments->threads, "CPU threads, 0: all")->capture_default_str();
   command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();

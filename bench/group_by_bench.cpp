@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "bench/copy_bandwidth.hpp"
-#include "bench/point_draws.hpp"
-#include "bench/stopwatch.hpp"
 #include "bench/vulkan_device.hpp"
+#include "core/stopwatch.hpp"
 #include "garuda/engine.hpp"
+#include "operators/calibration/point_draws.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -37,12 +37,13 @@ class GroupFloor {
     lane_options.name = "bench group-by floor";
     GARUDA_TRY_ASSIGN(floor->lane_, vk::Lane::create(vk_device, lane_options));
     auto const pixels = groups_of(table);
-    GARUDA_TRY_ASSIGN(
-        auto draw, PointDraw::create(*floor->lane_, *floor->pipelines_, image_for(groups, PointTarget::add), pixels));
+    GARUDA_TRY_ASSIGN(auto draw, calibration::PointDraw::create(
+                                     *floor->lane_, *floor->pipelines_,
+                                     calibration::image_for(groups, calibration::PointTarget::add), pixels));
     floor->draw_.emplace(std::move(draw));
     GARUDA_TRY(floor->draw_->run());
     GARUDA_TRY_ASSIGN(auto const image, floor->draw_->read_image());
-    if (image != expected_image(floor->draw_->image(), pixels))
+    if (image != calibration::expected_image(floor->draw_->image(), pixels))
       return fail(ErrorCode::device_failure, "bare draws gave a wrong image");
     return floor;
   }
@@ -53,7 +54,7 @@ class GroupFloor {
   OpenedDevice opened_;
   std::unique_ptr<vk::PipelineStore> pipelines_;
   std::unique_ptr<vk::Lane> lane_;
-  std::optional<PointDraw> draw_;
+  std::optional<calibration::PointDraw> draw_;
 };
 
 // What is kept of the runs of one path.
@@ -90,20 +91,28 @@ Result<Run> group_once(Engine& engine, Table const& table, GroupBySpec const& sp
   return run;
 }
 
+std::vector<GroupByChoice> choices_of(GroupByBenchRequest const& request) {
+  if (!request.choices.empty()) return request.choices;
+  std::vector<GroupByChoice> choices;
+  for (auto const path : request.paths) choices.push_back({path, request.tuning});
+  return choices;
+}
+
 Result<void> check(GroupByBenchRequest const& request) {
   if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
-  if (request.paths.empty()) return fail(ErrorCode::usage, "no path to measure");
+  if (choices_of(request).empty()) return fail(ErrorCode::usage, "no path to measure");
   if (request.floor && std::ranges::find(request.paths, Path::graphics) == request.paths.end())
     return fail(ErrorCode::usage, "--floor draws on the device of --path graphics, which is not among the paths");
   return {};
 }
 
 Result<Series> verify(Engine& engine, Table const& table, ReferenceGroups const& reference,
-                      GroupByBenchRequest const& request, Path path) {
+                      GroupByBenchRequest const& request, GroupByChoice const& choice) {
+  auto const path = choice.path;
   Series series;
   series.options.path = path;
   if (path != Path::cpu) series.options.device = request.device;
-  series.options.tuning = request.tuning;
+  series.options.tuning = choice.tuning;
   series.options.threads = request.threads;
   series.options.control.cancelled = request.cancelled;
   auto const spec = spec_of(request);
@@ -163,12 +172,13 @@ Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const
   GARUDA_TRY_ASSIGN(auto const table, generate_group_table(request.workload));
   ReferenceGroups const reference(table, request.workload);
 
+  auto const choices = choices_of(request);
   EngineOptions engine_options;
-  engine_options.vulkan = std::ranges::any_of(request.paths, [](Path path) { return path != Path::cpu; });
+  engine_options.vulkan = std::ranges::any_of(choices, [](auto const& choice) { return choice.path != Path::cpu; });
   GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
   std::vector<Series> all;
-  for (auto const path : request.paths) {
-    GARUDA_TRY_ASSIGN(auto series, verify(engine, table, reference, request, path));
+  for (auto const& choice : choices) {
+    GARUDA_TRY_ASSIGN(auto series, verify(engine, table, reference, request, choice));
     all.push_back(std::move(series));
   }
   auto const spec = spec_of(request);

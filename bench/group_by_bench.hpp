@@ -16,13 +16,20 @@
 
 namespace garuda::bench {
 
+/// A path and how it is told to go about it.
+struct GroupByChoice {
+  Path path = Path::automatic;
+  GroupByTuning tuning;
+};
+
 struct GroupByBenchRequest {
   GroupWorkload workload;
   std::vector<AggregateFunction> functions{AggregateFunction::sum};  ///< of the column v
   std::vector<Path> paths{Path::automatic};
   std::optional<std::string> device;  ///< as RunOptions::device, of every path but cpu
   GroupByTuning tuning;
-  std::uint32_t threads = 0;  ///< 0: all
+  std::vector<GroupByChoice> choices;  ///< in place of `paths` and `tuning` when there are any
+  std::uint32_t threads = 0;           ///< 0: all
   std::uint32_t repeat = 7;
   std::atomic<bool> const* cancelled = nullptr;  ///< looked at within and between group-bys
   bool floor = false;  ///< time one bare additive draw a row, at its group's pixel, beside the graphics path

@@ -9,7 +9,7 @@
 #include "bench/copy_bandwidth.hpp"
 #include "bench/raster_floor.hpp"
 #include "bench/reference_join.hpp"
-#include "bench/stopwatch.hpp"
+#include "core/stopwatch.hpp"
 #include "garuda/engine.hpp"
 #include "operators/host_memory.hpp"
 
@@ -53,9 +53,16 @@ Result<Run> join_once(Engine& engine, JoinTables const& tables, JoinOptions cons
   return run;
 }
 
+std::vector<JoinChoice> choices_of(JoinBenchRequest const& request) {
+  if (!request.choices.empty()) return request.choices;
+  std::vector<JoinChoice> choices;
+  for (auto const path : request.paths) choices.push_back({path, request.tuning});
+  return choices;
+}
+
 Result<void> check(JoinBenchRequest const& request) {
   if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
-  if (request.paths.empty()) return fail(ErrorCode::usage, "no path to measure");
+  if (choices_of(request).empty()) return fail(ErrorCode::usage, "no path to measure");
   auto const has_graphics = std::ranges::find(request.paths, Path::graphics) != request.paths.end();
   auto const ratio = request.workload.match_ratio;
   if (!(ratio >= 0 && ratio <= 1))
@@ -87,13 +94,14 @@ Result<void> check_memory(JoinWorkload const& workload) {
 }
 
 Result<Series> verify(Engine& engine, JoinTables const& tables, ReferenceJoin const& reference,
-                      JoinBenchRequest const& request, Path path) {
+                      JoinBenchRequest const& request, JoinChoice const& choice) {
+  auto const path = choice.path;
   Series series;
   series.options.path = path;
   if (path != Path::cpu) series.options.device = request.device;
-  series.options.tuning = request.tuning;
+  series.options.tuning = choice.tuning;
   // Only the pixels of direct addresses are known without running the join.
-  if (request.floor && path == Path::graphics && request.tuning.address == Address::automatic)
+  if (request.floor && path == Path::graphics && choice.tuning.address == Address::automatic)
     series.options.tuning.address = Address::direct;
   series.options.threads = request.threads;
   series.options.control.cancelled = request.cancelled;
@@ -161,12 +169,13 @@ Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request)
   GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
   ReferenceJoin const reference(tables.left.view(), tables.right.view());
 
+  auto const choices = choices_of(request);
   EngineOptions engine_options;
-  engine_options.vulkan = std::ranges::any_of(request.paths, [](Path path) { return path != Path::cpu; });
+  engine_options.vulkan = std::ranges::any_of(choices, [](auto const& choice) { return choice.path != Path::cpu; });
   GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
   std::vector<Series> all;
-  for (auto const path : request.paths) {
-    GARUDA_TRY_ASSIGN(auto series, verify(engine, tables, reference, request, path));
+  for (auto const& choice : choices) {
+    GARUDA_TRY_ASSIGN(auto series, verify(engine, tables, reference, request, choice));
     all.push_back(std::move(series));
   }
   for (std::uint32_t i = 0; i < request.repeat; ++i)

@@ -16,12 +16,19 @@
 
 namespace garuda::bench {
 
+/// A path and how it is told to go about it.
+struct JoinChoice {
+  Path path = Path::automatic;
+  JoinTuning tuning;
+};
+
 struct JoinBenchRequest {
   JoinWorkload workload;
   std::vector<Path> paths{Path::automatic};
   std::optional<std::string> device;  ///< as JoinOptions::device, of every path but cpu
   JoinTuning tuning;
-  std::uint32_t threads = 0;  ///< 0: all
+  std::vector<JoinChoice> choices;  ///< in place of `paths` and `tuning` when there are any
+  std::uint32_t threads = 0;        ///< 0: all
   std::uint32_t repeat = 7;
   std::atomic<bool> const* cancelled = nullptr;  ///< looked at within and between joins
   bool floor = false;  ///< time the bare draws of the graphics path beside it (raster_floor.hpp)

@@ -13,8 +13,8 @@
 
 #include "bench/copy_bandwidth.hpp"
 #include "bench/random.hpp"
-#include "bench/stopwatch.hpp"
 #include "core/buffer.hpp"
+#include "core/stopwatch.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::bench {

@@ -59,8 +59,8 @@ enum class RowOrder : std::uint8_t { ascending, descending };
 
 // Points at the keys' direct addresses.
 FloorPass keyed_pass(std::string name, PartitionSide const& side, std::uint32_t shift, RowOrder order,
-                     PointTarget target) {
-  FloorPass pass{std::move(name), image_for(side.num_pixels, target), {}};
+                     calibration::PointTarget target) {
+  FloorPass pass{std::move(name), calibration::image_for(side.num_pixels, target), {}};
   pass.pixels.reserve(side.keys.size());
   for (auto const key : side.keys)
     pass.pixels.push_back(static_cast<std::uint32_t>(
@@ -69,7 +69,7 @@ FloorPass keyed_pass(std::string name, PartitionSide const& side, std::uint32_t 
   return pass;
 }
 
-FloorPass ordered_pass(std::string name, std::uint64_t num_points, PointImage const& image) {
+FloorPass ordered_pass(std::string name, std::uint64_t num_points, calibration::PointImage const& image) {
   FloorPass pass{std::move(name), image, std::vector<std::uint32_t>(num_points)};
   auto const num_pixels = image.num_pixels();
   for (std::uint64_t i = 0; i < num_points; ++i) pass.pixels[i] = static_cast<std::uint32_t>(i % num_pixels);
@@ -122,33 +122,37 @@ Result<std::vector<FloorPass>> floor_passes(JoinTables const& tables, DirectLayo
   GARUDA_TRY_ASSIGN(auto const build, sides_of("build", drawn.build, left.size(), right.size(), true));
   auto const build_left = build.left || drawn.build == 0;
   GARUDA_TRY_ASSIGN(auto const count, sides_of("count", drawn.count, left.size(), right.size(), !build_left));
-  auto const hash_target = layout.key_bits == 32 ? PointTarget::overwrite_2 : PointTarget::overwrite_4;
+  auto const hash_target =
+      layout.key_bits == 32 ? calibration::PointTarget::overwrite_2 : calibration::PointTarget::overwrite_4;
   auto const left_parts = partition_keys(left, layout.radix_bits);
   auto const right_parts = partition_keys(right, layout.radix_bits);
 
-  auto const count_target = layout.runs ? PointTarget::overwrite_2 : PointTarget::add;
+  auto const count_target = layout.runs ? calibration::PointTarget::overwrite_2 : calibration::PointTarget::add;
 
   std::vector<FloorPass> passes;
   for (std::size_t p = 0; p < left_parts.size(); ++p) {
     if (left_parts[p].empty() || right_parts[p].empty()) continue;
     GARUDA_TRY_ASSIGN(auto const l, side_of(left_parts[p], layout.radix_bits));
     GARUDA_TRY_ASSIGN(auto const r, side_of(right_parts[p], layout.radix_bits));
-    auto const keyed = [&](char const* name, PartitionSide const& side, RowOrder order, PointTarget target) {
+    auto const keyed = [&](char const* name, PartitionSide const& side, RowOrder order,
+                           calibration::PointTarget target) {
       passes.push_back(keyed_pass(name, side, layout.radix_bits, order, target));
     };
-    auto const ordered = [&](char const* name, std::uint64_t num_points, PointTarget target, std::uint64_t edge) {
+    auto const ordered = [&](char const* name, std::uint64_t num_points, calibration::PointTarget target,
+                             std::uint64_t edge) {
       if (num_points > 0)
-        passes.push_back(ordered_pass(name, num_points, image_for(std::min(num_points, edge * edge), target)));
+        passes.push_back(
+            ordered_pass(name, num_points, calibration::image_for(std::min(num_points, edge * edge), target)));
     };
-    if (statistics.left) keyed("statistics", l, RowOrder::ascending, PointTarget::add);
-    if (statistics.right) keyed("statistics", r, RowOrder::ascending, PointTarget::add);
+    if (statistics.left) keyed("statistics", l, RowOrder::ascending, calibration::PointTarget::add);
+    if (statistics.right) keyed("statistics", r, RowOrder::ascending, calibration::PointTarget::add);
     if (build.left) keyed("build", l, RowOrder::descending, hash_target);
     if (build.right) keyed("build", r, RowOrder::descending, hash_target);
     if (count.left) ordered("count", l.keys.size(), count_target, kCountEdge);
     if (count.right) ordered("count", r.keys.size(), count_target, kCountEdge);
     auto const probed =
         build_left ? share(drawn.probe, r.keys.size(), right.size()) : share(drawn.probe, l.keys.size(), left.size());
-    ordered("probe", probed, PointTarget::overwrite_2, layout.result_edge);
+    ordered("probe", probed, calibration::PointTarget::overwrite_2, layout.result_edge);
   }
   return passes;
 }
@@ -171,7 +175,8 @@ Result<std::unique_ptr<RasterFloor>> RasterFloor::create(Plan const& plan, RunSt
   options.name = "raster floor";
   GARUDA_TRY_ASSIGN(floor->lane_, vk::Lane::create(*floor->opened_.device, options));
   for (auto const& pass : passes) {
-    GARUDA_TRY_ASSIGN(auto draw, PointDraw::create(*floor->lane_, *floor->pipelines_, pass.image, pass.pixels));
+    GARUDA_TRY_ASSIGN(auto draw,
+                      calibration::PointDraw::create(*floor->lane_, *floor->pipelines_, pass.image, pass.pixels));
     floor->passes_.push_back({pass.name, std::move(draw), {}});
     GARUDA_TRY(floor->passes_.back().draw.run());
   }
@@ -191,7 +196,8 @@ Result<std::uint64_t> RasterFloor::run() {
 std::uint64_t RasterFloor::bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (auto const& pass : passes_)
-    bytes += pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + words_per_pixel(pass.draw.image().target));
+    bytes +=
+        pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + calibration::words_per_pixel(pass.draw.image().target));
   return bytes;
 }
 
@@ -201,7 +207,8 @@ std::vector<PhaseStats> RasterFloor::median_phases() const {
     auto found = std::ranges::find(phases, pass.name, &PhaseStats::name);
     if (found == phases.end()) found = phases.insert(phases.end(), PhaseStats{pass.name, 0, 0, 0});
     found->ns += summarise(pass.samples_ns).median_ns;
-    found->bytes += pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + words_per_pixel(pass.draw.image().target));
+    found->bytes +=
+        pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + calibration::words_per_pixel(pass.draw.image().target));
     found->items += pass.draw.num_rows();
   }
   return phases;

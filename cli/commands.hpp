@@ -9,11 +9,12 @@ namespace garuda::cli {
 
 /// Parsing runs nothing: it sets `context.run` for the subcommand that was named. `context` must outlive the parse.
 void add_devices_command(CLI::App& app, Context& context);
+void add_calibrate_command(CLI::App& app, Context& context);
 void add_join_command(CLI::App& app, Context& context);
 void add_group_by_command(CLI::App& app, Context& context);
 void add_explain_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
-/// calibrate and report: known, refused with a sentence.
+/// report: known, refused with a sentence.
 void add_later_commands(CLI::App& app, Context& context);
 
 }  // namespace garuda::cli

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/calibration_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/terminal.hpp"
@@ -13,7 +14,7 @@
 namespace garuda::cli {
 namespace {
 
-std::string to_text(DeviceInfo const& device) {
+std::string to_text(DeviceInfo const& device, CalibrationInfo const& calibration) {
   constexpr double kMebibyte = 1 << 20;
   auto text = fmt::format("{}  {}\n", device.index, device.name);
   auto const line = [&](std::string_view name, std::string_view value) {
@@ -29,10 +30,11 @@ std::string to_text(DeviceInfo const& device) {
   if (!device.reason.empty()) line("reason", device.reason);
   for (auto const& feature : device.missing_optional) line("missing", feature);
   for (auto const& [name, value] : device.traits) line(name, value);
-  return text;
+  line("rates", calibration_state(calibration));
+  return text + calibration_text(calibration);
 }
 
-nlohmann::ordered_json to_json(DeviceInfo const& device) {
+nlohmann::ordered_json to_json(DeviceInfo const& device, CalibrationInfo const& calibration) {
   auto traits = nlohmann::ordered_json::object();
   for (auto const& [name, value] : device.traits) traits[name] = value;
   return {{"index", device.index},
@@ -46,16 +48,19 @@ nlohmann::ordered_json to_json(DeviceInfo const& device) {
           {"usable", device.usable},
           {"reason", device.reason},
           {"missing_optional", device.missing_optional},
-          {"traits", std::move(traits)}};
+          {"traits", std::move(traits)},
+          {"calibration", calibration_json(calibration)}};
 }
 
 Result<void> list_devices(bool json) {
   GARUDA_TRY_ASSIGN(auto const engine, Engine::create());
   std::string text;
   auto array = nlohmann::ordered_json::array();
+  auto const calibrations = engine.calibrations();
   for (auto const& device : engine.devices()) {
-    array.push_back(to_json(device));
-    text += to_text(device) + '\n';
+    auto const& calibration = calibrations.at(device.index + 1);  // the host comes first
+    array.push_back(to_json(device, calibration));
+    text += to_text(device, calibration) + '\n';
   }
   if (json) return write_output(array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
   if (text.empty()) text = "No Vulkan device was found. Joins run on the CPU path, which needs none.\n";

@@ -97,7 +97,7 @@ void FileRun::say_plan(Plan const& plan) {
 void FileRun::say_stats(RunStats const& stats, Plan const& plan) {
   bar_.clear();
   times_.elapsed_ns = watch_.ns();
-  if (request_.stats == StatsFormat::table) write_error(stats_table(stats, times_));
+  if (request_.stats == StatsFormat::table) write_error(stats_table(stats, plan, times_));
   if (request_.stats == StatsFormat::json) write_error(stats_json(stats, plan, times_) + "\n");
 }
 

@@ -18,7 +18,6 @@ void add_later_command(CLI::App& app, Context& context, std::string const& name,
 }
 
 void add_later_commands(CLI::App& app, Context& context) {
-  add_later_command(app, context, "calibrate", "measure a device, for better plans");
   add_later_command(app, context, "report", "compare devices and paths");
 }
 

@@ -32,6 +32,7 @@ int parse_and_run(int argc, char const* const* argv) {
       "Exit codes: 0 done, 2 wrong usage, 3 bad input, 4 no such device or path, 5 out of memory, over a limit or\n"
       "output not writable, 6 device failure, 130 interrupted.");
   garuda::cli::add_devices_command(app, context);
+  garuda::cli::add_calibrate_command(app, context);
   garuda::cli::add_join_command(app, context);
   garuda::cli::add_group_by_command(app, context);
   garuda::cli::add_explain_command(app, context);

@@ -16,7 +16,7 @@ struct FileTimes {
 };
 
 /// A table: path, device, rows, phases with their times and throughput, counters.
-std::string stats_table(RunStats const& stats, FileTimes const& times);
+std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const& times);
 
 /// One JSON object on one line: path, device, driver, rows_left, rows_right (of a group-by: rows), rows_out,
 /// total_ns, phases, plan; then

@@ -6,12 +6,13 @@
 
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
+#include "operators/calibration/calibration_store.hpp"
 #include "vk_runtime/device_traits.hpp"
 
 namespace garuda::vk {
 class Device;
 class PipelineStore;
-}
+}  // namespace garuda::vk
 
 namespace garuda::operators {
 
@@ -27,6 +28,8 @@ class DeviceSet {
   virtual std::span<DeviceInfo const> devices() const noexcept = 0;
   /// Traits of device `index`, known without opening it.
   virtual vk::DeviceTraits const& traits(std::size_t index) const = 0;
+  /// What is known of the speed of devices and host.
+  virtual calibration::CalibrationStore const& calibrations() const noexcept = 0;
   /// Opens a device on first use. Errors: no_device, device_failure. Thread-safe.
   virtual Result<OpenDevice> open(std::size_t index) = 0;
 };

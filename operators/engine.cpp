@@ -2,16 +2,23 @@
 #include "garuda/engine.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/task_arena.h>
 
+#include <filesystem>
 #include <mutex>
 #include <utility>
 
 #include "core/kept_memory.hpp"
+#include "operators/calibration/calibration_store.hpp"
+#include "operators/calibration/device_rates.hpp"
+#include "operators/calibration/host_rates.hpp"
 #include "operators/group_by.hpp"
 #include "operators/group_by_columns.hpp"
+#include "operators/group_by_timing.hpp"
 #include "operators/hash_join.hpp"
 #include "operators/join_columns.hpp"
 #include "operators/join_registry.hpp"
+#include "operators/sizing.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
@@ -19,6 +26,9 @@
 
 namespace garuda {
 namespace {
+
+/// CalibrateOptions::device of the host.
+constexpr char const* kHost = "host";
 
 DeviceKind kind_of(vk::DeviceType type) {
   switch (type) {
@@ -118,6 +128,7 @@ struct Engine::Impl final : operators::DeviceSet {
 
   std::span<DeviceInfo const> devices() const noexcept override { return infos; }
   vk::DeviceTraits const& traits(std::size_t index) const override { return physical.at(index).traits; }
+  calibration::CalibrationStore const& calibrations() const noexcept override { return *calibration_store; }
 
   Result<operators::OpenDevice> open(std::size_t index) override {
     GARUDA_EXPECTS(index < physical.size());
@@ -147,6 +158,50 @@ struct Engine::Impl final : operators::DeviceSet {
     return {};
   }
 
+  void read_calibrations(EngineOptions const& options) {
+    auto folder = calibration::default_folder();
+    if (options.calibration_folder) folder = *options.calibration_folder;
+    if (folder && folder->empty()) folder.reset();
+    std::vector<vk::DeviceTraits const*> all;
+    for (auto const& device : physical) all.push_back(&device.traits);
+    calibration_store = std::make_unique<calibration::CalibrationStore>(std::move(folder), all);
+  }
+
+  /// Positions of the devices that are to be calibrated.
+  Result<std::vector<std::size_t>> devices_to_calibrate(std::optional<std::string> const& request) const {
+    std::vector<std::size_t> chosen;
+    if (request == kHost) return chosen;
+    if (request) {
+      std::vector<vk::DeviceTraits> all;
+      for (auto const& device : physical) all.push_back(device.traits);
+      GARUDA_TRY_ASSIGN(auto const choice, vk::choose_device(all, vk::parse_device_request(*request)));
+      chosen.push_back(choice.index);
+      return chosen;
+    }
+    for (std::size_t i = 0; i < infos.size(); ++i)
+      if (infos[i].usable) chosen.push_back(i);
+    return chosen;
+  }
+
+  Result<CalibrationInfo> calibrate_host(CalibrateOptions const& options) {
+    oneapi::tbb::task_arena arena(operators::arena_threads(options.threads));
+    auto const group_by = [&](std::uint64_t rows, std::uint64_t groups, bool sum) {
+      return operators::time_cpu_group_by({rows, groups, sum, options.threads}, *this, options.control);
+    };
+    GARUDA_TRY_ASSIGN(auto const rates,
+                      arena.execute([&] { return calibration::measure_host(options.control, group_by); }));
+    GARUDA_TRY(calibration_store->keep(rates));
+    return calibration_store->host_info();
+  }
+
+  Result<CalibrationInfo> calibrate_device(std::size_t index, CalibrateOptions const& options) {
+    GARUDA_TRY_ASSIGN(auto const device, open(index));
+    GARUDA_TRY_ASSIGN(auto const rates,
+                      calibration::measure_device(*device.device, *device.pipelines, options.control));
+    GARUDA_TRY(calibration_store->keep(index, rates));
+    return calibration_store->device_info(index);
+  }
+
   Result<operators::JoinRequest> resolve(TableView left, TableView right, JoinSpec const& spec,
                                          JoinOptions const& join_options) {
     GARUDA_TRY_ASSIGN(auto columns, operators::resolve_join(left.schema(), right.schema(), spec));
@@ -170,6 +225,7 @@ struct Engine::Impl final : operators::DeviceSet {
   std::vector<DeviceInfo> infos;
   std::mutex mutex;
   std::vector<Opened> opened;  // after `instance`: destroyed first
+  std::unique_ptr<calibration::CalibrationStore> calibration_store;
   bool pipeline_cache_on_disk = true;
 };
 
@@ -182,6 +238,7 @@ Result<Engine> Engine::create(EngineOptions const& options) {
   auto impl = std::make_unique<Impl>();
   impl->pipeline_cache_on_disk = options.pipeline_cache_on_disk;
   if (options.vulkan) GARUDA_TRY(impl->find_devices(options));
+  impl->read_calibrations(options);
   return Engine(std::move(impl));
 }
 
@@ -220,6 +277,26 @@ void Engine::release_device_memory() {
   for (auto const& entry : impl_->opened)
     if (entry.device != nullptr) entry.device->memory().trim();
   KeptMemory::instance().give_back_all();
+}
+
+Result<std::vector<CalibrationInfo>> Engine::calibrate(CalibrateOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const devices, impl_->devices_to_calibrate(options.device));
+  std::vector<CalibrationInfo> infos;
+  if (!options.device || options.device == kHost) {
+    GARUDA_TRY_ASSIGN(auto info, impl_->calibrate_host(options));
+    infos.push_back(std::move(info));
+  }
+  for (auto const index : devices) {
+    GARUDA_TRY_ASSIGN(auto info, impl_->calibrate_device(index, options));
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+std::vector<CalibrationInfo> Engine::calibrations() const {
+  std::vector<CalibrationInfo> infos{impl_->calibration_store->host_info()};
+  for (std::size_t i = 0; i < impl_->infos.size(); ++i) infos.push_back(impl_->calibration_store->device_info(i));
+  return infos;
 }
 
 std::vector<std::string> Engine::validation_messages() const {

@@ -52,6 +52,7 @@ GroupByShape shape_of(GroupByRequest const& request, PlannedGroupBy const& plann
     shape.wide_row_ids = shape.rows > (std::uint64_t{1} << 32);
   }
   for (auto const& reader : planned.values) shape.encoded_bytes += reader.bytes();
+  shape.states = static_cast<std::uint32_t>(request.columns.states.size());
   for (auto const& state : request.columns.states) {
     auto const cost = cost_of(state);
     shape.value_words += value_words(state.kind) + (state.column ? 1 : 0);  // and a bit of validity, rounded up
@@ -166,7 +167,7 @@ Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::t
     }
   }
   auto const shape = shape_of(request, planned, static_cast<std::uint32_t>(arena.max_concurrency()));
-  GARUDA_TRY_ASSIGN(planned.plan, plan_group_by(shape, facts_of(*request.devices), request.options));
+  GARUDA_TRY_ASSIGN(planned.plan, plan_group_by(shape, machine_of(*request.devices, shape.threads), request.options));
   auto& plan = planned.plan.plan;
   describe_keys(request, planned.keys, plan);
   GARUDA_TRY_ASSIGN(auto const choice, choose_grouping(request, planned, shape.threads));
@@ -264,6 +265,7 @@ Result<void> PartitionedGroupBy::open_path() {
   GroupByBackendOptions backend;
   backend.tuning = plan_.tuning;
   backend.lanes = plan_.plan.lanes;
+  backend.expected_groups = plan_.slice_groups;
   backend.key_bits = plan_.plan.key_bits;
   backend.num_words = keys_.num_words();
   for (auto const& state : columns_.states)

@@ -254,6 +254,7 @@ struct GroupByBackendOptions {
   GroupByTuning tuning;  ///< after planning; `automatic` means: choose per slice
   std::uint32_t lanes = 1;
   std::uint64_t max_rows = 0;                   ///< of any slice
+  std::uint64_t expected_groups = 0;            ///< of a slice, about; 0: not known
   std::uint32_t key_bits = 0;                   ///< 32 or 64: KeySpan; 0: KeyWords or NoKeys
   std::uint32_t num_words = 0;                  ///< of KeyWords; 0: KeySpan or NoKeys
   std::uint32_t max_value_words = 0;            ///< widest value that will be aggregated

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/cost_model.hpp"
 #include "operators/graphics/group_by_choice.hpp"
 #include "operators/group_by_registry.hpp"
 #include "operators/sizing.hpp"
@@ -14,16 +15,16 @@
 namespace garuda::operators {
 namespace {
 
-using GroupBySizing = Sizing<GroupByTuning>;
+/// With the pixels of a slice's first hash image.
+struct GroupBySizing : Sizing<GroupByTuning> {
+  double pixels = 0;
+};
 
 /// Groups of a CPU partition: keys, table and states stay within a core's share of the last-level cache.
 constexpr std::uint64_t kCpuPartitionGroups = std::uint64_t{1} << 16;
 constexpr std::uint64_t kSmallestCpuSliceRows = std::uint64_t{1} << 16;
 /// Slices are merged group by group; above this share of the rows that costs more than partitioning them.
 constexpr std::uint64_t kMergedShare = 4;
-/// Rows per second and thread, as kEncodePartitionRows: grouping, and one state.
-constexpr double kCpuGroupRows = 60e6;
-constexpr double kCpuStateRows = 150e6;
 
 std::uint64_t slices_for(std::uint64_t rows, std::uint64_t slice_rows) { return (rows + slice_rows - 1) / slice_rows; }
 
@@ -54,6 +55,18 @@ GroupBySizing size_for_cpu(GroupByShape const& shape, GroupByTuning const& tunin
 
 std::uint32_t words_of_keys(GroupByShape const& shape) { return static_cast<std::uint32_t>(key_bytes(shape) / 4); }
 
+/// Groups that a slice has, about.
+std::uint64_t slice_groups(GroupByShape const& shape, GroupBySizing const& sizing) {
+  auto const rows = std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1);
+  return std::clamp<std::uint64_t>(shape.estimated_groups >> sizing.radix_bits, 1, rows);
+}
+
+/// The first hash image of a slice.
+ImageShape image_of(GroupByShape const& shape, GroupBySizing const& sizing, GroupByLimits const& limits) {
+  auto const words = sizing.tuning.keys == KeyForm::rowid ? 0 : words_of_keys(shape);
+  return group_image(slice_groups(shape, sizing), 4 * (1 + std::uint64_t{words}), ~std::uint64_t{0}, limits);
+}
+
 Result<GroupBySizing> size_for_graphics(GroupByShape const& shape, GroupByOptions const& options,
                                         vk::DeviceTraits const& traits) {
   GroupBySizing sizing;
@@ -81,20 +94,20 @@ Result<GroupBySizing> size_for_graphics(GroupByShape const& shape, GroupByOption
                           ? static_cast<std::uint32_t>(options.tuning.radix_bits)
                           : std::max(bits_for_image, bits_against_merging(shape, sizing.slice_rows));
   sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1));
+  if (has_keys(shape)) sizing.pixels = static_cast<double>(image_of(shape, sizing, limits).pixels());
   return sizing;
 }
 
 /// What a slice will draw into, as far as it is known before.
 void describe_images(GroupByShape const& shape, GroupBySizing const& sizing, GroupByLimits const& limits, Plan& plan) {
-  auto const rows = std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1);
-  auto const groups = std::clamp<std::uint64_t>(shape.estimated_groups >> sizing.radix_bits, 1, rows);
+  auto const groups = slice_groups(shape, sizing);
   if (has_keys(shape)) {
     auto const words = sizing.tuning.keys == KeyForm::rowid ? 0 : words_of_keys(shape);
     auto const attachments = key_attachments(words);
-    auto const image = group_image(rows, 4 * (1 + std::uint64_t{words}), ~std::uint64_t{0}, limits);
+    auto const image = image_of(shape, sizing, limits);
     plan.details.emplace_back(
         "hash images",
-        fmt::format("at most {} x {} pixels, {} attachment{} of row id{}", image.width(), image.height, attachments,
+        fmt::format("{} x {} pixels first, {} attachment{} of row id{}", image.width(), image.height, attachments,
                     attachments == 1 ? "" : "s",
                     words == 0 ? "s alone" : fmt::format(" and {} key word{}", words, words == 1 ? "" : "s")));
   }
@@ -104,40 +117,36 @@ void describe_images(GroupByShape const& shape, GroupBySizing const& sizing, Gro
                                         limits.blend ? "by blending" : "by compute passes", shape.draws, pixels));
 }
 
-double encode_ns(GroupByShape const& shape) {
-  return static_cast<double>(shape.rows) / (kEncodePartitionRows * shape.threads) * 1e9;
-}
-
-Candidate price_cpu(GroupByShape const& shape) {
+Candidate price_cpu(GroupByShape const& shape, Machine const& machine, HostRates const& host) {
   Candidate candidate;
   candidate.path = Path::cpu;
   candidate.device = "cpu";
-  auto const rows = static_cast<double>(shape.rows) * 1e9 / shape.threads;
-  candidate.phases_ns = {{"partition", encode_ns(shape)},
-                         {"group", rows / kCpuGroupRows},
-                         {"aggregate", rows / kCpuStateRows * shape.draws}};
-  sum_phases(candidate);
-  candidate.reason = fmt::format("default rates, {} threads", shape.threads);
+  set_phases(candidate, cpu_group_by_costs(shape, host));
+  candidate.reason = fmt::format("{} rates, {} threads", machine.measured_host ? "measured" : "assumed", shape.threads);
   return candidate;
 }
 
-/// Assumes that one hash image finds nearly all groups.
-Candidate price_graphics(GroupByShape const& shape, DeviceFacts const& facts, GroupBySizing const& sizing) {
+/// Chooses the upload by the bytes of a slice, and prices the path.
+Candidate price_device(Path path, GroupByShape const& shape, DeviceFacts const& facts, HostRates const& host,
+                       GroupBySizing& sizing) {
+  auto const parts = std::uint64_t{1} << (has_keys(shape) ? sizing.radix_bits : 0);
+  auto const slice = std::min(sizing.slice_rows, shape.rows / parts + 1);
+  DeviceCut cut;
+  cut.radix_bits = has_keys(shape) ? sizing.radix_bits : 0;
+  cut.lanes = sizing.lanes;
+  cut.slices = parts * slices_for(shape.rows / parts + 1, sizing.slice_rows);
+  cut.pixels = sizing.pixels * static_cast<double>(cut.slices);
+  auto const bytes = static_cast<double>(slice) * static_cast<double>(key_bytes(shape) + 4 * shape.value_words);
+  if (sizing.tuning.upload == Upload::automatic)
+    sizing.tuning.upload = upload_of(cheapest_upload(facts.rates(), *facts.traits, bytes));
+  cut.upload = mode_of(sizing.tuning.upload);
   Candidate candidate;
-  candidate.path = Path::graphics;
+  candidate.path = path;
   candidate.device = facts.info->name;
   candidate.choices = to_string(sizing.tuning);
-  auto const rates = default_rates(facts.traits->type);
-  auto const rows = static_cast<double>(shape.rows);
-  auto const groups = static_cast<double>(shape.estimated_groups);
-  auto const uploaded = static_cast<double>(key_bytes(shape) + 4 * std::uint64_t{shape.value_words});
-  candidate.phases_ns = {{"partition", encode_ns(shape)},
-                         {"upload", rates.copy_ns(rows * uploaded)},
-                         {"group", rates.points_ns(rows) + rates.pixels_ns(2 * groups / kHashFill + 2 * rows)},
-                         {"aggregate", rates.points_ns(rows * shape.draws) + rates.pixels_ns(8 * groups)},
-                         {"download", rates.copy_ns(groups * static_cast<double>(shape.state_bytes + 4))}};
-  sum_phases(candidate);
-  candidate.reason = fmt::format("default rates of a {} device, not calibrated", to_string(facts.info->kind));
+  set_phases(candidate, path == Path::graphics ? graphics_group_by_costs(shape, cut, facts.rates(), host)
+                                               : compute_group_by_costs(shape, cut, facts.rates(), host));
+  candidate.reason = source_of(facts);
   return candidate;
 }
 
@@ -147,23 +156,28 @@ struct GroupByWays {
   std::vector<GroupBySizing> sizings;
 };
 
-Result<GroupByWays> list_ways(GroupByShape const& shape, std::span<DeviceFacts const> devices,
-                              GroupByOptions const& options, std::optional<std::size_t> requested) {
-  GroupByWays ways{{{price_cpu(shape), std::nullopt}}, {size_for_cpu(shape, options.tuning)}};
-  for (std::size_t i = 0; i < devices.size() && find_group_by_path(Path::graphics) != nullptr; ++i) {
-    auto const& facts = devices[i];
-    auto sizing = facts.info->usable ? size_for_graphics(shape, options, *facts.traits)
-                                     : Result<GroupBySizing>(fail(ErrorCode::no_device, facts.info->reason));
-    if (!sizing && facts.info->usable && requested == i) return propagate(std::move(sizing));
-    ways.sizings.push_back(sizing ? *sizing : GroupBySizing{});
-    if (!sizing) {
-      ways.options.push_back(refused(facts, i, sizing.error().message()));
-      continue;
+Result<GroupByWays> list_ways(GroupByShape const& shape, Machine const& machine, GroupByOptions const& options,
+                              std::optional<std::size_t> requested) {
+  auto const host = machine.host(shape.threads);
+  GroupByWays ways{{{price_cpu(shape, machine, host), std::nullopt}}, {size_for_cpu(shape, options.tuning)}};
+  for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+    auto const& facts = machine.devices[i];
+    for (auto const path : {Path::graphics, Path::compute}) {
+      if (find_group_by_path(path) == nullptr) continue;
+      auto sizing = facts.info->usable ? size_for_graphics(shape, options, *facts.traits)
+                                       : Result<GroupBySizing>(fail(ErrorCode::no_device, facts.info->reason));
+      if (!sizing && facts.info->usable && requested == i) return propagate(std::move(sizing));
+      if (!sizing) {
+        ways.sizings.emplace_back();
+        ways.options.push_back(refused(path, facts, i, sizing.error().message()));
+        continue;
+      }
+      auto candidate = price_device(path, shape, facts, host, *sizing);
+      if (facts.traits->type == vk::DeviceType::cpu && requested != i)
+        candidate.reason = "a software device: not taken unless asked for";
+      ways.sizings.push_back(*sizing);
+      ways.options.push_back({std::move(candidate), i});
     }
-    auto candidate = price_graphics(shape, facts, *sizing);
-    if (facts.traits->type == vk::DeviceType::cpu && requested != i)
-      candidate.reason = "a software device: not taken unless asked for";
-    ways.options.push_back({std::move(candidate), i});
   }
   return ways;
 }
@@ -208,20 +222,22 @@ Result<void> fit_host_memory(GroupByShape const& shape, GroupByOptions const& op
 
 }  // namespace
 
-Result<GroupByPlan> plan_group_by(GroupByShape const& shape, std::span<DeviceFacts const> devices,
-                                  GroupByOptions const& options) {
+Result<GroupByPlan> plan_group_by(GroupByShape const& shape, Machine const& machine, GroupByOptions const& options) {
+  auto const& devices = machine.devices;
   GARUDA_TRY(check_path(options, find_group_by_path(options.path) != nullptr));
   GARUDA_TRY_ASSIGN(auto const requested, requested_device(devices, options));
-  GARUDA_TRY_ASSIGN(auto ways, list_ways(shape, devices, options, requested));
+  GARUDA_TRY_ASSIGN(auto ways, list_ways(shape, machine, options, requested));
   GARUDA_TRY_ASSIGN(auto const best, choose_option(ways.options, devices, options, requested));
   auto& sizing = ways.sizings[best];
 
   GroupByPlan result;
   auto& plan = result.plan;
-  describe_choice(ways.options[best], devices, options, plan);
+  describe_choice(ways.options[best], machine, options, plan);
+  plan.estimated = ways.options[best].candidate;
   GARUDA_TRY(fit_host_memory(shape, options, sizing, plan));
   result.tuning = sizing.tuning;
   result.device = ways.options[best].device;
+  result.slice_groups = slice_groups(shape, sizing);
   plan.key_bits = shape.key_bits;
   plan.radix_bits = has_keys(shape) ? sizing.radix_bits : 0;
   plan.slice_rows = sizing.slice_rows;

@@ -1,5 +1,4 @@
-// Chooses path, device, radix bits, slices and chunks for a group-by: a pure function of shape, device traits and
-// options.
+// Chooses path, device, radix bits, slices and chunks for a group-by: a pure function of shape, machine and options.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +19,7 @@ struct GroupByShape {
   std::uint32_t key_words = 0;  ///< words form: their number
   std::uint64_t key_range = 0;  ///< packed: largest - smallest word + 1; 0: 2^64
   std::uint64_t estimated_groups = 1;
+  std::uint32_t states = 0;            ///< state columns
   std::uint32_t value_words = 0;       ///< 32-bit words of a row's values, all state columns together
   std::uint32_t widest_value = 0;      ///< 32-bit words of the widest of them
   std::uint32_t draws = 0;             ///< points a row that the states take on the graphics path, about
@@ -37,12 +37,12 @@ struct GroupByPlan {
   Plan plan;
   GroupByTuning tuning;
   std::optional<std::size_t> device;  ///< index into the devices
+  std::uint64_t slice_groups = 0;     ///< that a slice has, about
 };
 
 /// Plans. Prices every candidate; takes the cheapest, or the one that was asked for.
 /// Errors: no_device when the path or device asked for cannot run (the sentence says why); limit_exceeded when the keys
 /// do not fit the memory limit.
-Result<GroupByPlan> plan_group_by(GroupByShape const& shape, std::span<DeviceFacts const> devices,
-                                  GroupByOptions const& options);
+Result<GroupByPlan> plan_group_by(GroupByShape const& shape, Machine const& machine, GroupByOptions const& options);
 
 }  // namespace garuda::operators

@@ -9,6 +9,7 @@
 
 #include "operators/gathered_join.hpp"
 #include "operators/host_memory.hpp"
+#include "operators/key_statistics.hpp"
 #include "operators/ordered_join.hpp"
 #include "operators/payload_choice.hpp"
 #include "operators/sizing.hpp"
@@ -44,7 +45,19 @@ JoinShape shape_of(JoinRequest const& request, PlannedJoin const& planned, std::
   shape.carried_bytes = shape.rows_left * row_bytes_of(request.left, planned.left_carried) +
                         shape.rows_right * row_bytes_of(request.right, planned.right_carried);
   shape.expected_matches = planned.expected_matches;
-  shape.output_row_bytes = output_row_bytes(request.left, request.right, request.columns);
+  auto const left = sample_keys(keys.left);
+  auto const right = sample_keys(keys.right);
+  shape.distinct_left = left.distinct;
+  shape.distinct_right = right.distinct;
+  shape.heaviest_left = left.heaviest_share;
+  shape.heaviest_right = right.heaviest_share;
+  for (auto const& output : request.columns.output) {
+    auto const is_left = output.side == Side::left;
+    ++(is_left ? shape.columns_left : shape.columns_right);
+    (is_left ? shape.row_bytes_left : shape.row_bytes_right) +=
+        column_row_bytes(is_left ? request.left : request.right, output.column);
+  }
+  shape.output_row_bytes = shape.row_bytes_left + shape.row_bytes_right;
   shape.threads = threads;
   shape.free_host_bytes = free_host_bytes();
   return shape;
@@ -79,7 +92,7 @@ Result<PlannedJoin> plan_keys(JoinRequest const& request, JoinOutput output, one
   PhaseTimer const timer(stats, "partition");
   if (output == JoinOutput::batches) choose_payload(request, planned);
   auto const shape = shape_of(request, planned, static_cast<std::uint32_t>(arena.max_concurrency()));
-  GARUDA_TRY_ASSIGN(planned.plan, plan_join(shape, facts_of(*request.devices), request.options));
+  GARUDA_TRY_ASSIGN(planned.plan, plan_join(shape, machine_of(*request.devices, shape.threads), request.options));
   if (!planned.plan.carries_payload) {
     planned.left_carried.clear();
     planned.right_carried.clear();
@@ -186,6 +199,7 @@ Result<void> PartitionedJoin::open_path() {
   backend.key_bits = plan_.plan.key_bits;
   backend.pairs_wanted = output_ != JoinOutput::count;
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
+  backend.rates = plan_.rates;
   backend.control = &options_.control;
   backend.stats = &recorder_;
   for (auto const& slice : slices_) {

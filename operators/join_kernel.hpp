@@ -10,6 +10,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
+#include "operators/calibration/rates.hpp"
 #include "operators/key_span.hpp"
 #include "operators/stats_sink.hpp"
 
@@ -72,8 +73,9 @@ struct BackendOptions {
   std::uint64_t max_left_rows = 0;   ///< of any slice
   std::uint64_t max_right_rows = 0;  ///< of any slice
   std::uint32_t key_bits = 32;
-  bool pairs_wanted = true;                     ///< pairs will be asked for, so that counting may keep what it finds
-  std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
+  bool pairs_wanted = true;                       ///< pairs will be asked for, so that counting may keep what it finds
+  std::uint64_t device_memory_limit_bytes = 0;    ///< 0: the device's budget
+  std::optional<calibration::DeviceRates> rates;  ///< of the device, where it was measured
   Control const* control = nullptr;
   StatsSink* stats = nullptr;
 };

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "operators/cost_model.hpp"
 #include "operators/cpu/cpu_join.hpp"
 #include "operators/graphics/graphics_choice.hpp"
 #include "operators/join_kernel.hpp"
@@ -24,8 +25,6 @@ constexpr std::uint64_t kCpuPartitionRows = std::uint64_t{1} << 14;
 /// probed by 2^26 took 988 ms with a table of 4 MiB, 373 ms in 2^5 partitions.
 constexpr std::uint64_t kCachedTableBytes = std::uint64_t{512} << 10;
 constexpr std::uint64_t kSmallestCpuSliceRows = 4096;
-/// Rows per second and thread, as kEncodePartitionRows.
-constexpr double kCpuJoinRows = 12e6;
 
 std::uint64_t row_bytes(JoinShape const& shape) { return shape.key_bits / 8 + (shape.wide_row_ids ? 8 : 4); }
 
@@ -93,67 +92,151 @@ Result<JoinSizing> size_for_graphics(JoinShape const& shape, JoinOptions const& 
   return sizing;
 }
 
-Candidate price_cpu(JoinShape const& shape) {
+std::uint64_t slices_of(JoinShape const& shape, JoinSizing const& sizing) {
+  auto const parts = std::uint64_t{1} << sizing.radix_bits;
+  auto const of_side = [&](std::uint64_t rows) {
+    auto const part = rows / parts + 1;
+    return (part + sizing.slice_rows - 1) / sizing.slice_rows;
+  };
+  return parts * of_side(shape.rows_left) * of_side(shape.rows_right);
+}
+
+/// Upload is chosen by the bytes of a slice's keys.
+DeviceCut cut_for(JoinShape const& shape, DeviceFacts const& facts, JoinSizing& sizing) {
+  DeviceCut cut;
+  cut.radix_bits = sizing.radix_bits;
+  cut.lanes = sizing.lanes;
+  cut.slices = slices_of(shape, sizing);
+  auto const bytes = static_cast<double>(rows_of(shape) / cut.slices + 1) * shape.key_bits / 8;
+  if (sizing.tuning.upload == Upload::automatic)
+    sizing.tuning.upload = upload_of(cheapest_upload(facts.rates(), *facts.traits, bytes));
+  cut.upload = mode_of(sizing.tuning.upload);
+  return cut;
+}
+
+Candidate candidate_of(Path path, DeviceFacts const& facts, JoinSizing const& sizing) {
   Candidate candidate;
-  candidate.path = Path::cpu;
-  candidate.device = "cpu";
-  auto const rows = static_cast<double>(rows_of(shape));
-  auto const threads = static_cast<double>(shape.threads);
-  candidate.phases_ns = {{"partition", rows / (kEncodePartitionRows * threads) * 1e9},
-                         {"join", rows / (kCpuJoinRows * threads) * 1e9}};
-  sum_phases(candidate);
-  candidate.reason = fmt::format("default rates, {} threads", shape.threads);
+  candidate.path = path;
+  candidate.device = facts.info->name;
+  candidate.choices = to_string(sizing.tuning);
+  candidate.reason = source_of(facts);
   return candidate;
 }
 
-/// Assumes one match a probe row and one image layer: what a key and its foreign key give.
-Candidate price_graphics(JoinShape const& shape, DeviceFacts const& facts, JoinSizing const& sizing) {
-  Candidate candidate;
-  candidate.path = Path::graphics;
-  candidate.device = facts.info->name;
-  candidate.choices = to_string(sizing.tuning);
-  auto const rates = default_rates(facts.traits->type);
-  auto const build = static_cast<double>(std::min(shape.rows_left, shape.rows_right));
-  auto const probe = static_cast<double>(larger_side(shape));
-  auto const pixels = (build + probe) / kHashFill;
-  auto const key_bytes = static_cast<double>(shape.key_bits) / 8;
-  auto const threads = static_cast<double>(shape.threads);
-  candidate.phases_ns = {{"partition", (build + probe) / (kEncodePartitionRows * threads) * 1e9},
-                         {"upload", rates.copy_ns((build + probe) * key_bytes)},
-                         {"statistics", rates.points_ns(build + probe) + rates.pixels_ns(2 * pixels)},
-                         {"build", rates.points_ns(build) + rates.pixels_ns(2 * pixels)},
-                         {"count", rates.points_ns(probe) + rates.pixels_ns(probe)},
-                         {"prefix", rates.pixels_ns(2 * probe)},
-                         {"probe", rates.points_ns(probe) + rates.pixels_ns(probe)},
-                         {"download", rates.copy_ns(probe * 8)}};
-  sum_phases(candidate);
-  candidate.reason = fmt::format("default rates of a {} device, not calibrated", to_string(facts.info->kind));
-  return candidate;
+/// Pixels of the images of all partitions with one layer each; nothing when a range does not fit an image.
+std::optional<double> pixels_of(JoinShape const& shape, Address address, JoinSizing const& sizing,
+                                GraphicsLimits const& limits) {
+  auto const parts = std::uint64_t{1} << sizing.radix_bits;
+  auto const build_is_left = shape.rows_left <= shape.rows_right;
+  auto const rows = std::min(shape.rows_left, shape.rows_right) / parts + 1;
+  if (address == Address::hash) return static_cast<double>(parts * hash_image(rows, limits).pixels());
+  auto const range = build_is_left ? shape.key_range_left : shape.key_range_right;
+  SideShape side{rows, 0, range == 0 ? ~std::uint64_t{0} : (range - 1) / parts, 0};
+  auto const chosen = choose_address(side, sizing.tuning.address, limits);
+  if (!chosen || !chosen->direct) return std::nullopt;
+  return static_cast<double>(parts * chosen->image.pixels());
+}
+
+/// The ways that the tuning leaves open.
+std::vector<GraphicsWay> ways_of(JoinTuning const& tuning) {
+  std::vector<GraphicsWay> ways;
+  for (auto const address : {Address::direct, Address::hash})
+    for (auto const storage : {Storage::stack, Storage::runs})
+      for (auto const probe : {Probe::output, Probe::instanced, Probe::atomic}) {
+        auto const is_asked = [](auto asked, auto value, auto automatic) {
+          return asked == value || asked == automatic;
+        };
+        if (!is_asked(tuning.address, address, Address::automatic) ||
+            !is_asked(tuning.storage, storage, Storage::automatic) || !is_asked(tuning.probe, probe, Probe::automatic))
+          continue;
+        // Runs have no layers to instance; the atomic probe is there to be compared with, never to be chosen.
+        if (storage == Storage::runs && probe != Probe::output) continue;
+        if (probe == Probe::atomic && tuning.probe != Probe::atomic) continue;
+        ways.push_back({address, storage, probe});
+      }
+  return ways;
 }
 
 /// The ways to run, and the sizes of each.
 struct JoinWays {
   std::vector<PathOption> options;
   std::vector<JoinSizing> sizings;
+
+  void add(Candidate candidate, std::optional<std::size_t> device, JoinSizing const& sizing) {
+    options.push_back({std::move(candidate), device});
+    sizings.push_back(sizing);
+  }
 };
 
-Result<JoinWays> list_ways(JoinShape const& shape, std::span<DeviceFacts const> devices, JoinOptions const& options,
-                           std::optional<std::size_t> requested) {
-  JoinWays ways{{{price_cpu(shape), std::nullopt}}, {size_for_cpu(shape, options.tuning)}};
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    auto const& facts = devices[i];
-    auto sizing = facts.info->usable ? size_for_graphics(shape, options, *facts.traits)
-                                     : Result<JoinSizing>(fail(ErrorCode::no_device, facts.info->reason));
-    if (!sizing && facts.info->usable && requested == i) return propagate(std::move(sizing));
-    ways.sizings.push_back(sizing ? *sizing : JoinSizing{});
-    if (!sizing) {
-      ways.options.push_back(refused(facts, i, sizing.error().message()));
-      continue;
+/// What every candidate is priced with.
+struct Pricing {
+  JoinShape const& shape;
+  Machine const& machine;
+  JoinOptions const& options;
+  HostRates host;
+};
+
+void add_cpu(Pricing const& pricing, JoinWays& ways) {
+  auto const sizing = size_for_cpu(pricing.shape, pricing.options.tuning);
+  Candidate candidate;
+  candidate.path = Path::cpu;
+  candidate.device = "cpu";
+  candidate.choices = fmt::format("radix_bits={}", sizing.radix_bits);
+  candidate.reason = fmt::format("{} rates, {} threads", pricing.machine.measured_host ? "measured" : "assumed",
+                                 pricing.shape.threads);
+  set_phases(candidate, cpu_join_costs(pricing.shape, sizing.radix_bits, pricing.host));
+  ways.add(std::move(candidate), std::nullopt, sizing);
+}
+
+/// The kernel chooses between ways slice by slice, from statistics that it takes; the candidates say what it is
+/// expected to choose from and at what cost. Addresses need a key range that fits; without one only hashing is left.
+Result<void> add_graphics(Pricing const& pricing, std::size_t index, JoinWays& ways) {
+  auto const& facts = pricing.machine.devices[index];
+  GARUDA_TRY_ASSIGN(auto sizing, size_for_graphics(pricing.shape, pricing.options, *facts.traits));
+  GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.traits, sizing.tuning));
+  auto cut = cut_for(pricing.shape, facts, sizing);
+  for (auto const& way : ways_of(sizing.tuning)) {
+    auto const pixels = pixels_of(pricing.shape, way.address, sizing, limits);
+    if (!pixels && sizing.tuning.address != Address::direct) continue;
+    cut.pixels = pixels.value_or(0);
+    auto candidate = candidate_of(Path::graphics, facts, sizing);
+    candidate.choices = fmt::format("{},upload={}", to_string(way), to_string(cut.upload));
+    set_phases(candidate, graphics_join_costs(pricing.shape, way, cut, facts.rates(), pricing.host));
+    ways.add(std::move(candidate), index, sizing);
+  }
+  return {};
+}
+
+Result<void> add_compute(Pricing const& pricing, std::size_t index, JoinWays& ways) {
+  auto const& facts = pricing.machine.devices[index];
+  GARUDA_TRY_ASSIGN(auto sizing, size_for_graphics(pricing.shape, pricing.options, *facts.traits));
+  auto const cut = cut_for(pricing.shape, facts, sizing);
+  auto candidate = candidate_of(Path::compute, facts, sizing);
+  set_phases(candidate, compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host));
+  ways.add(std::move(candidate), index, sizing);
+  return {};
+}
+
+Result<JoinWays> list_ways(Pricing const& pricing, std::optional<std::size_t> requested) {
+  JoinWays ways;
+  add_cpu(pricing, ways);
+  for (std::size_t i = 0; i < pricing.machine.devices.size(); ++i) {
+    auto const& facts = pricing.machine.devices[i];
+    for (auto const path : {Path::graphics, Path::compute}) {
+      if (find_join_path(path) == nullptr) continue;
+      auto const first = ways.options.size();
+      auto added = !facts.info->usable      ? fail(ErrorCode::no_device, facts.info->reason)
+                   : path == Path::graphics ? add_graphics(pricing, i, ways)
+                                            : add_compute(pricing, i, ways);
+      if (!added && facts.info->usable && requested == i) return propagate(std::move(added));
+      if (!added) {
+        ways.options.push_back(refused(path, facts, i, added.error().message()));
+        ways.sizings.emplace_back();
+      }
+      if (facts.traits->type == vk::DeviceType::cpu && requested != i && added)
+        for (auto w = first; w < ways.options.size(); ++w)
+          ways.options[w].candidate.reason = "a software device: not taken unless asked for";
     }
-    auto candidate = price_graphics(shape, facts, *sizing);
-    if (facts.traits->type == vk::DeviceType::cpu && requested != i)
-      candidate.reason = "a software device: not taken unless asked for";
-    ways.options.push_back({std::move(candidate), i});
   }
   return ways;
 }
@@ -201,18 +284,24 @@ Result<void> size_host_memory(JoinShape const& shape, JoinOptions const& options
 
 }  // namespace
 
-Result<JoinPlan> plan_join(JoinShape const& shape, std::span<DeviceFacts const> devices, JoinOptions const& options) {
+Result<JoinPlan> plan_join(JoinShape const& shape, Machine const& machine, JoinOptions const& options) {
   GARUDA_TRY(check_path(options, find_join_path(options.path) != nullptr));
-  GARUDA_TRY_ASSIGN(auto const requested, requested_device(devices, options));
-  GARUDA_TRY_ASSIGN(auto ways, list_ways(shape, devices, options, requested));
-  GARUDA_TRY_ASSIGN(auto const best, choose_option(ways.options, devices, options, requested));
+  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, options));
+  Pricing const pricing{shape, machine, options, machine.host(shape.threads)};
+  GARUDA_TRY_ASSIGN(auto ways, list_ways(pricing, requested));
+  GARUDA_TRY_ASSIGN(auto const best, choose_option(ways.options, machine.devices, options, requested));
   auto const& sizing = ways.sizings[best];
 
   JoinPlan result;
   result.tuning = sizing.tuning;
   result.device = ways.options[best].device;
+  if (result.device) result.rates = machine.devices[*result.device].measured;
   auto& plan = result.plan;
-  describe_choice(ways.options[best], devices, options, plan);
+  describe_choice(ways.options[best], machine, options, plan);
+  plan.details.emplace_back(
+      "estimate",
+      fmt::format("{:.3f} ms, {:.0f} rows", ways.options[best].candidate.estimated_ns * 1e-6, shape.expected_matches));
+  plan.estimated = ways.options[best].candidate;
   plan.key_bits = shape.key_bits;
   plan.radix_bits = sizing.radix_bits;
   plan.slice_rows = sizing.slice_rows;

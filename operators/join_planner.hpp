@@ -1,4 +1,4 @@
-// Chooses path, device, radix bits, slices and chunks for a join: a pure function of shape, device traits and options.
+// Chooses path, device, radix bits, slices and chunks for a join: a pure function of shape, machine and options.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,18 @@ struct JoinShape {
   std::uint32_t key_bits = 32;
   std::uint64_t key_range_left = 0;  ///< largest - smallest word + 1; 0: empty or 2^64
   std::uint64_t key_range_right = 0;
+  double distinct_left = 0;  ///< estimate of the keys; 0: as many as rows
+  double distinct_right = 0;
+  double heaviest_left = 0;  ///< share of the rows that the most frequent key has; 0: not known
+  double heaviest_right = 0;
+  std::uint32_t columns_left = 0;  ///< of the result, from the left table
+  std::uint32_t columns_right = 0;
+  std::uint64_t row_bytes_left = 0;  ///< of these columns
+  std::uint64_t row_bytes_right = 0;
   std::uint64_t encoded_bytes = 0;     ///< host memory that the encoded keys hold already
   std::uint64_t output_row_bytes = 0;  ///< estimate of a gathered result row
   std::uint64_t carried_bytes = 0;     ///< of the payload that partitioning would carry along
-  double expected_matches = 0;         ///< result rows, from a sample
+  double expected_matches = 0;         ///< result rows, from a sample; 0: they are only counted
   bool wide_row_ids = false;           ///< row ids need 64 bits
   std::uint32_t threads = 1;
   std::uint64_t free_host_bytes = 0;  ///< 0: not known
@@ -32,13 +40,14 @@ struct JoinShape {
 struct JoinPlan {
   Plan plan;
   JoinTuning tuning;
-  std::optional<std::size_t> device;  ///< index into the devices
-  bool carries_payload = false;       ///< the CPU path moves the chosen payload along with the keys
+  std::optional<std::size_t> device;              ///< index into the devices
+  bool carries_payload = false;                   ///< the CPU path moves the chosen payload along with the keys
+  std::optional<calibration::DeviceRates> rates;  ///< of the device, where it was measured
 };
 
 /// Plans. Prices every candidate; takes the cheapest, or the one that was asked for.
 /// Errors: no_device when the path or device asked for cannot run (the sentence says why); limit_exceeded when the keys
 /// do not fit the memory limit; usage for tunings that contradict each other.
-Result<JoinPlan> plan_join(JoinShape const& shape, std::span<DeviceFacts const> devices, JoinOptions const& options);
+Result<JoinPlan> plan_join(JoinShape const& shape, Machine const& machine, JoinOptions const& options);
 
 }  // namespace garuda::operators

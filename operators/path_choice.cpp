@@ -9,9 +9,9 @@ namespace {
 
 bool is_software(DeviceFacts const& facts) { return facts.traits->type == vk::DeviceType::cpu; }
 
-Error no_path(std::span<DeviceFacts const> devices) {
+Error no_path(std::span<DeviceFacts const> devices, Path path) {
   return Error(ErrorCode::no_device,
-               fmt::format("the graphics path cannot run: {}",
+               fmt::format("the {} path cannot run: {}", to_string(path == Path::automatic ? Path::graphics : path),
                            devices.empty() ? "no Vulkan device was found" : "no Vulkan device is usable"));
 }
 
@@ -19,46 +19,64 @@ bool is_allowed(PathOption const& option, std::span<DeviceFacts const> devices, 
                 std::optional<std::size_t> requested) {
   if (option.candidate.path == Path::cpu)
     return options.path == Path::cpu || (options.path == Path::automatic && !options.device);
-  if (options.path == Path::cpu || !option.can_run) return false;
+  if (!option.can_run || (options.path != Path::automatic && options.path != option.candidate.path)) return false;
   if (requested) return requested == option.device;
   return !is_software(devices[*option.device]);
 }
 
 }  // namespace
 
-std::vector<DeviceFacts> facts_of(DeviceSet& devices) {
-  std::vector<DeviceFacts> facts;
-  for (std::size_t i = 0; i < devices.devices().size(); ++i)
-    facts.push_back({&devices.devices()[i], &devices.traits(i)});
-  return facts;
+Machine machine_of(DeviceSet& devices, std::uint32_t threads) {
+  Machine machine;
+  auto const& known = devices.calibrations();
+  for (std::size_t i = 0; i < devices.devices().size(); ++i) {
+    DeviceFacts facts{&devices.devices()[i], &devices.traits(i)};
+    if (auto const rates = known.device(i); rates.measured) facts.measured = rates.rates;
+    machine.devices.push_back(std::move(facts));
+  }
+  if (auto host = known.host(threads); host.measured) machine.measured_host = std::move(host.rates);
+  machine.notes = known.notes();
+  return machine;
 }
 
-DeviceRates default_rates(vk::DeviceType type) noexcept {
-  switch (type) {
-    case vk::DeviceType::discrete:
-      return {0.59e9, 7e9, 20e9};
-    case vk::DeviceType::cpu:
-      return {2.4e6, 0.2e9, 5e9};
-    case vk::DeviceType::integrated:
-    case vk::DeviceType::virtual_gpu:
-    case vk::DeviceType::other:
+void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns) {
+  candidate.estimated_ns = 0;
+  for (auto& [name, ns] : phases_ns) {
+    candidate.estimated_ns += ns;
+    if (ns > 0) candidate.phases_ns.emplace_back(std::move(name), ns);
+  }
+}
+
+std::string source_of(DeviceFacts const& facts) {
+  return facts.measured ? "measured rates"
+                        : fmt::format("rates assumed of a {} device, not calibrated", to_string(facts.info->kind));
+}
+
+PathOption refused(Path path, DeviceFacts const& facts, std::size_t index, std::string reason) {
+  return {{path, facts.info->name, "", 0, std::move(reason), {}}, index, false};
+}
+
+Upload upload_of(vk::UploadMode mode) noexcept {
+  switch (mode) {
+    case vk::UploadMode::map:
+      return Upload::map;
+    case vk::UploadMode::import_host:
+      return Upload::import;
+    case vk::UploadMode::stage:
       break;
   }
-  return {0.05e9, 1e9, 10e9};
+  return Upload::stage;
 }
 
-void sum_phases(Candidate& candidate) {
-  candidate.estimated_ns = 0;
-  for (auto const& [name, ns] : candidate.phases_ns) candidate.estimated_ns += ns;
-}
-
-PathOption refused(DeviceFacts const& facts, std::size_t index, std::string reason) {
-  return {{Path::graphics, facts.info->name, "", 0, std::move(reason), {}}, index, false};
+vk::UploadMode mode_of(Upload upload) {
+  GARUDA_EXPECTS(upload != Upload::automatic);
+  if (upload == Upload::map) return vk::UploadMode::map;
+  return upload == Upload::import ? vk::UploadMode::import_host : vk::UploadMode::stage;
 }
 
 Result<std::optional<std::size_t>> requested_device(std::span<DeviceFacts const> devices, RunOptions const& options) {
   if (options.path == Path::cpu || (options.path == Path::automatic && !options.device)) return std::nullopt;
-  if (devices.empty()) return tl::unexpected<Error>(no_path(devices));
+  if (devices.empty()) return tl::unexpected<Error>(no_path(devices, options.path));
   std::vector<vk::DeviceTraits> traits;
   for (auto const& facts : devices) traits.push_back(*facts.traits);
   auto choice = vk::choose_device(traits, vk::parse_device_request(options.device.value_or("auto")));
@@ -81,18 +99,22 @@ Result<std::size_t> choose_option(std::span<PathOption const> all, std::span<Dev
     if (is_allowed(all[i], devices, options, requested) &&
         (!best || all[i].candidate.estimated_ns < all[*best].candidate.estimated_ns))
       best = i;
-  if (!best) return tl::unexpected<Error>(no_path(devices));
+  if (!best) return tl::unexpected<Error>(no_path(devices, options.path));
   return *best;
 }
 
-void describe_choice(PathOption const& chosen, std::span<DeviceFacts const> devices, RunOptions const& options,
-                     Plan& plan) {
+void describe_choice(PathOption const& chosen, Machine const& machine, RunOptions const& options, Plan& plan) {
+  auto const& devices = machine.devices;
   plan.path = chosen.candidate.path;
   plan.device = chosen.candidate.device;
   if (chosen.device) plan.driver = devices[*chosen.device].info->driver;
   plan.reason = options.path != Path::automatic ? fmt::format("path {} was asked for", to_string(options.path))
                 : options.device                ? "the device was asked for"
                                                 : "the least estimated time of all candidates";
+  plan.details.emplace_back(
+      "rates", fmt::format("of the host {}{}", machine.measured_host ? "measured" : "assumed, not calibrated",
+                           chosen.device ? "; of the device: " + source_of(devices[*chosen.device]) : ""));
+  for (auto const& note : machine.notes) plan.notes.push_back(note);
   if (chosen.device && is_software(devices[*chosen.device]))
     plan.notes.push_back("the device is a software rasteriser: results are right, speed says nothing about a GPU");
 }

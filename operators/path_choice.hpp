@@ -11,8 +11,10 @@
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
+#include "operators/calibration/rates.hpp"
 #include "operators/device_set.hpp"
 #include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/transfer.hpp"
 
 namespace garuda::operators {
 
@@ -20,23 +22,26 @@ namespace garuda::operators {
 struct DeviceFacts {
   DeviceInfo const* info = nullptr;
   vk::DeviceTraits const* traits = nullptr;
+  std::optional<calibration::DeviceRates> measured = std::nullopt;  ///< nullopt: rates are assumed by type
+
+  calibration::DeviceRates rates() const {
+    return measured ? *measured : calibration::default_device_rates(traits->type);
+  }
 };
 
-std::vector<DeviceFacts> facts_of(DeviceSet& devices);
+/// What queries can run on. Refers to the engine's devices.
+struct Machine {
+  std::vector<DeviceFacts> devices;
+  std::optional<calibration::HostRates> measured_host;  ///< nullopt: rates are assumed
+  std::vector<std::string> notes;                       ///< why calibrations were ignored
 
-/// Rates that price a device, in items per second; defaults by kind of device until it is calibrated.
-struct DeviceRates {
-  double points_per_s = 0;      ///< points drawn
-  double pixels_per_s = 0;      ///< pixels cleared or scanned
-  double copy_bytes_per_s = 0;  ///< each way between host and device
-
-  double points_ns(double points) const noexcept { return points / points_per_s * 1e9; }
-  double pixels_ns(double pixels) const noexcept { return pixels / pixels_per_s * 1e9; }
-  double copy_ns(double bytes) const noexcept { return bytes / copy_bytes_per_s * 1e9; }
+  calibration::HostRates host(std::uint32_t threads) const {
+    return measured_host ? *measured_host : calibration::default_host_rates(threads);
+  }
 };
 
-/// Rates assumed of a device that has not been measured, by its type. Sources: docs/design.md, Rates.
-DeviceRates default_rates(vk::DeviceType type) noexcept;
+/// `threads`: that the query runs on.
+Machine machine_of(DeviceSet& devices, std::uint32_t threads);
 
 /// One way to run, priced.
 struct PathOption {
@@ -45,15 +50,23 @@ struct PathOption {
   bool can_run = true;
 };
 
-/// Sets the estimate to the sum of the candidate's phases.
-void sum_phases(Candidate& candidate);
+/// Phases without cost are left out of the candidate; its estimate is the sum of the others.
+void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns);
+
+/// "measured rates", or "rates assumed of a discrete device, not calibrated".
+std::string source_of(DeviceFacts const& facts);
 
 /// An option that cannot run on device `index`, and why.
-PathOption refused(DeviceFacts const& facts, std::size_t index, std::string reason);
+PathOption refused(Path path, DeviceFacts const& facts, std::size_t index, std::string reason);
 
 /// The device that the options ask a path that needs one to use; nullopt when that is left open or the CPU path is
 /// asked for. Errors: no_device.
 Result<std::optional<std::size_t>> requested_device(std::span<DeviceFacts const> devices, RunOptions const& options);
+
+/// Between what a tuning asks for and what the runtime does.
+Upload upload_of(vk::UploadMode mode) noexcept;
+/// Requires: not automatic.
+vk::UploadMode mode_of(Upload upload);
 
 /// `built_in`: whether the path that was asked for is part of the library.
 /// Errors: no_device, usage for a device with the CPU path.
@@ -66,7 +79,6 @@ Result<std::size_t> choose_option(std::span<PathOption const> all, std::span<Dev
                                   RunOptions const& options, std::optional<std::size_t> requested);
 
 /// Writes path, device, driver, reason and notes of the choice into `plan`.
-void describe_choice(PathOption const& chosen, std::span<DeviceFacts const> devices, RunOptions const& options,
-                     Plan& plan);
+void describe_choice(PathOption const& chosen, Machine const& machine, RunOptions const& options, Plan& plan);
 
 }  // namespace garuda::operators

@@ -49,6 +49,7 @@ std::string to_string(Plan const& plan) {
   for (auto const& candidate : plan.candidates) {
     text += fmt::format("  {:<9} {:<32} {:>14}  {}\n", to_string(candidate.path), candidate.device,
                         candidate.estimated_ns > 0 ? milliseconds(candidate.estimated_ns) : "-", candidate.reason);
+    if (!candidate.choices.empty()) text += fmt::format("    {}\n", candidate.choices);
     for (auto const& [phase, ns] : candidate.phases_ns)
       text += fmt::format("    {:<12} {:>14}\n", phase, milliseconds(ns));
   }
@@ -84,6 +85,7 @@ std::string to_json(Plan const& plan) {
                                     {"tuning", plan.tuning},
                                     {"device_bytes", plan.device_bytes},
                                     {"host_bytes", plan.host_bytes},
+                                    {"estimated_ns", plan.estimated.estimated_ns},
                                     {"candidates", candidates},
                                     {"details", details},
                                     {"notes", plan.notes}};

@@ -17,10 +17,6 @@ inline constexpr std::uint32_t kImageEdge = 4096;
 inline constexpr std::uint64_t kSmallestDeviceSliceRows = 4096;
 inline constexpr std::uint64_t kLargestChunkRows = std::uint64_t{1} << 19;
 inline constexpr std::uint64_t kSmallestChunkRows = 1024;
-/// Rows per second and thread that the host encodes and partitions, before calibration: measured with one thread of a
-/// 2-core x86-64 virtual machine.
-inline constexpr double kEncodePartitionRows = 40e6;
-
 /// Fewest rows of the larger side that a slice is still split at when it does not fit the device.
 inline constexpr std::uint64_t kSmallestSplitRows = 1024;
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "garuda/calibration.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
@@ -39,6 +40,9 @@ struct EngineOptions {
   bool vulkan = true;       ///< false: CPU only, the Vulkan loader is not touched
   bool validation = false;  ///< validation layer with synchronisation validation
   bool pipeline_cache_on_disk = true;
+  /// Folder of calibrations. nullopt: calibration/ in $XDG_CACHE_HOME/garuda or ~/.cache/garuda; empty: none is read or
+  /// written.
+  std::optional<std::string> calibration_folder = std::nullopt;
 };
 
 /// Joins and groups tables. Safe to use from several threads. Devices are opened on first use.
@@ -82,6 +86,15 @@ class Engine {
   /// Gives back the device memory that is kept between calls, up to an eighth of a device's, and the host memory that
   /// freed results and intermediates left for later ones, up to 1 GiB. Safe while calls run.
   void release_device_memory();
+
+  /// Measures the host and the devices that `options` name, some seconds each, keeps the rates in the calibration
+  /// folder and plans with them from now on. Blocks. Returns what was measured.
+  /// Errors: no_device, usage for a name of several devices, output when a file cannot be written, cancelled,
+  /// out_of_memory, device_failure.
+  Result<std::vector<CalibrationInfo>> calibrate(CalibrateOptions const& options = {});
+
+  /// The rates that plans are made with: of the host, then of every device.
+  std::vector<CalibrationInfo> calibrations() const;
 
   /// What the validation layer said since the engine was made; empty without `validation`.
   std::vector<std::string> validation_messages() const;

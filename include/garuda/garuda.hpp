@@ -2,6 +2,7 @@
 #pragma once
 
 #include "garuda/arrow_c.hpp"
+#include "garuda/calibration.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"

@@ -44,6 +44,7 @@ struct Plan {
   std::string tuning;              ///< the choices, as --tuning would spell them
   std::uint64_t device_bytes = 0;  ///< planned device memory
   std::uint64_t host_bytes = 0;    ///< planned host memory beside the inputs
+  Candidate estimated;             ///< the candidate that was chosen, with its estimate by phase
   std::vector<Candidate> candidates;
   std::vector<std::pair<std::string, std::string>> details;  ///< what the operator decided of its own: name, value
   std::vector<std::string> notes;  ///< passes that run differently than asked for or usual, and why

@@ -22,13 +22,6 @@ constexpr std::uint64_t kMostImageBytes = std::uint64_t{1} << 31;
 constexpr std::uint64_t kSmallDirectPixels = std::uint64_t{1} << 16;
 constexpr std::uint64_t kDirectSparseness = 8;
 
-// Costs in points that overwrite random pixels, from rates measured on an H200 (points/s, driver 580, 2025-10):
-// overwrite 0.593 G, all clipped 1.73 G, in pixel order 1.0–1.5 G; clear 7.0 G pixels/s, flag scan 18–166 G pixels/s.
-constexpr double kClippedPoint = 0.34;
-constexpr double kPixelClearAndScan = 0.1;
-// An output point adds a binary search to a draw in pixel order.
-constexpr double kOutputPoint = 1.25;
-
 std::uint32_t log2_floor(std::uint64_t value) { return static_cast<std::uint32_t>(std::bit_width(value)) - 1; }
 std::uint32_t log2_ceil(std::uint64_t value) { return value <= 1 ? 0 : log2_floor(value - 1) + 1; }
 
@@ -37,6 +30,16 @@ std::uint64_t texel_bytes(std::uint32_t key_bits) { return key_bits == 64 ? 16 :
 double as_double(std::uint64_t value) { return static_cast<double>(value); }
 
 }  // namespace
+
+RasterCosts raster_costs(calibration::DeviceRates const& rates) noexcept {
+  auto const point = rates.random_points_per_s;
+  RasterCosts costs;
+  costs.clipped_point = point / rates.clipped_points_per_s;
+  costs.pixel = point * (1 / rates.cleared_pixels_per_s + 8 / rates.streamed_bytes_per_s);
+  costs.output_point = point * (1 / rates.ordered_points_per_s + kSearchReads / rates.random_reads_per_s);
+  costs.run_row = point * (kRunAtomics / rates.atomics_per_s + kRunReads / rates.random_reads_per_s);
+  return costs;
+}
 
 Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTuning const& tuning) {
   bool const layered = tuning.probe == Probe::instanced || tuning.probe == Probe::atomic;
@@ -142,7 +145,7 @@ std::optional<SideAddress> choose_address(SideShape const& side, Address address
 }
 
 double stack_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::ClashStatistics const& clashes,
-                  std::uint64_t pixels) noexcept {
+                  std::uint64_t pixels, RasterCosts const& costs) noexcept {
   auto const layers = static_cast<double>(clashes.max_clashes);
   // A pixel of c rows draws c of them into the first image, c - 1 into the second …; the rest are clipped.
   double drawn = 0;
@@ -152,22 +155,25 @@ double stack_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::C
     drawn += static_cast<double>(clashes.rows[bucket]) * (mean + 1) / 2;
   }
   auto const clipped = std::max(layers * as_double(build_rows) - drawn, 0.0);
-  auto const probe = as_double(probe_rows) * (1 + (layers - 1) * kClippedPoint);
-  return drawn + clipped * kClippedPoint + probe + layers * as_double(pixels) * kPixelClearAndScan;
+  auto const probe = as_double(probe_rows) * (1 + (layers - 1) * costs.clipped_point);
+  return drawn + clipped * costs.clipped_point + probe + layers * as_double(pixels) * costs.pixel;
 }
 
-double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels) noexcept {
-  return least_cost(build_rows, probe_rows, pixels);
+double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,
+                 RasterCosts const& costs) noexcept {
+  return as_double(build_rows) * costs.run_row + as_double(probe_rows) + as_double(pixels) * costs.pixel;
 }
 
-double least_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels) noexcept {
-  return as_double(build_rows) + as_double(probe_rows) + as_double(pixels) * kPixelClearAndScan;
+double least_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,
+                  RasterCosts const& costs) noexcept {
+  return as_double(build_rows) * std::min(costs.run_row, 1.0) + as_double(probe_rows) + as_double(pixels) * costs.pixel;
 }
 
 StorageChoice choose_storage(std::uint64_t build_rows, std::uint64_t probe_rows,
-                             shaders::ClashStatistics const& clashes, std::uint64_t pixels, JoinTuning const& tuning) {
-  auto const stack = stack_cost(build_rows, probe_rows, clashes, pixels);
-  auto const runs = runs_cost(build_rows, probe_rows, pixels);
+                             shaders::ClashStatistics const& clashes, std::uint64_t pixels, JoinTuning const& tuning,
+                             RasterCosts const& costs) {
+  auto const stack = stack_cost(build_rows, probe_rows, clashes, pixels, costs);
+  auto const runs = runs_cost(build_rows, probe_rows, pixels, costs);
   bool const layered = tuning.probe == Probe::instanced || tuning.probe == Probe::atomic;
   if (tuning.storage == Storage::stack || layered) return {Storage::stack, stack};
   if (tuning.storage == Storage::runs || runs < stack) return {Storage::runs, runs};
@@ -175,12 +181,12 @@ StorageChoice choose_storage(std::uint64_t build_rows, std::uint64_t probe_rows,
 }
 
 Probe choose_probe(Storage storage, std::uint64_t probe_rows, std::uint64_t layers, std::uint64_t output_rows,
-                   Probe asked) noexcept {
+                   Probe asked, RasterCosts const& costs) noexcept {
   if (storage == Storage::runs) return Probe::output;
   if (asked != Probe::automatic) return asked;
   auto const points = as_double(probe_rows) * as_double(layers);
-  auto const instanced = as_double(output_rows) + std::max(points - as_double(output_rows), 0.0) * kClippedPoint;
-  return as_double(output_rows) * kOutputPoint < instanced ? Probe::output : Probe::instanced;
+  auto const instanced = as_double(output_rows) + std::max(points - as_double(output_rows), 0.0) * costs.clipped_point;
+  return as_double(output_rows) * costs.output_point < instanced ? Probe::output : Probe::instanced;
 }
 
 std::uint32_t layers_per_slice(ImageShape const& image, std::uint32_t key_bits, std::uint64_t layers,

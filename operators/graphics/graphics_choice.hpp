@@ -8,12 +8,32 @@
 
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
+#include "operators/calibration/rates.hpp"
 #include "operators/join_kernel.hpp"
 #include "shaders/shared/join_layout.h"
 #include "vk_runtime/device_traits.hpp"
 #include "vk_runtime/transfer.hpp"
 
 namespace garuda::operators {
+
+/// What passes cost, in points that overwrite random pixels. Where a device was not measured: ratios of rates measured
+/// on an H200 (points/s, driver 580): overwrite 0.593 G, all clipped 1.73 G, in pixel order 1.0–1.5 G; clear 7.0 G
+/// pixels/s, flag scan 18–166 G pixels/s.
+struct RasterCosts {
+  double clipped_point = 0.34;
+  double pixel = 0.1;          ///< cleared and scanned
+  double output_point = 1.25;  ///< drawn in pixel order, after a binary search
+  double run_row = 1;          ///< a build row placed in a run by compute passes
+
+  friend bool operator==(RasterCosts const&, RasterCosts const&) = default;
+};
+RasterCosts raster_costs(calibration::DeviceRates const& rates) noexcept;
+
+/// Accesses that place a row in a run: counts and cursors; keys and rows, read and written, and read again to sort.
+inline constexpr double kRunAtomics = 2;
+inline constexpr double kRunReads = 8;
+/// Steps of a binary search in the prefix sum that miss the cache: neighbours share all but the last.
+inline constexpr double kSearchReads = 1.5;
 
 /// What a device and a tuning allow the graphics join.
 struct GraphicsLimits {
@@ -25,6 +45,7 @@ struct GraphicsLimits {
   std::uint64_t max_image_bytes = 0;
   bool blend = false;    ///< statistics and stack counts by blending; else compute
   bool atomics = false;  ///< vertex shaders may use atomics
+  RasterCosts costs;
 
   friend bool operator==(GraphicsLimits const&, GraphicsLimits const&) = default;
 };
@@ -86,14 +107,16 @@ struct SideShape {
 /// asked for and the range does not fit.
 std::optional<SideAddress> choose_address(SideShape const& side, Address address, GraphicsLimits const& limits);
 
-/// Predicted cost of one way, in points that miss every cache: the unit of the measured rates of docs/design.md.
-/// `clashes`: statistics of the build side. `pixels`: of its image.
+/// Predicted cost of one way, in points that overwrite random pixels. `clashes`: statistics of the build side.
+/// `pixels`: of its image.
 double stack_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::ClashStatistics const& clashes,
-                  std::uint64_t pixels) noexcept;
-double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels) noexcept;
+                  std::uint64_t pixels, RasterCosts const& costs = {}) noexcept;
+double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,
+                 RasterCosts const& costs = {}) noexcept;
 
-/// The least that building on a side can cost, whatever its statistics say: a stack of one image.
-double least_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels) noexcept;
+/// The least that building on a side can cost, whatever its statistics say: a stack of one image, or runs.
+double least_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,
+                  RasterCosts const& costs = {}) noexcept;
 
 /// The storage for a build side and what it costs.
 struct StorageChoice {
@@ -104,12 +127,13 @@ struct StorageChoice {
 /// Automatic: the cheaper one, a stack when both cost the same; a stack when the probe that is asked for instances
 /// layers.
 StorageChoice choose_storage(std::uint64_t build_rows, std::uint64_t probe_rows,
-                             shaders::ClashStatistics const& clashes, std::uint64_t pixels, JoinTuning const& tuning);
+                             shaders::ClashStatistics const& clashes, std::uint64_t pixels, JoinTuning const& tuning,
+                             RasterCosts const& costs = {});
 
 /// Automatic: `output` when drawing every output row, with its search, is cheaper than `layers` instances of every
 /// probe row, most of which are clipped. Runs are always probed by output.
 Probe choose_probe(Storage storage, std::uint64_t probe_rows, std::uint64_t layers, std::uint64_t output_rows,
-                   Probe asked) noexcept;
+                   Probe asked, RasterCosts const& costs = {}) noexcept;
 
 /// Images of one stack slice: the tuning's limit, the device's, and what `budget_bytes` of memory and the largest image
 /// hold; at least 1.

@@ -37,6 +37,7 @@ Result<std::unique_ptr<GraphicsGroupByBackend>> GraphicsGroupByBackend::open(vk:
   std::unique_ptr<GraphicsGroupByBackend> backend(new GraphicsGroupByBackend(options));
   auto const& traits = device.traits();
   GARUDA_TRY_ASSIGN(backend->limits_, group_by_limits(traits, options.tuning));
+  backend->limits_.expected_groups = options.expected_groups;
   if (!backend->limits_.blend && options.stats != nullptr) {
     options.stats->note(
         options.tuning.counting == Counting::compute

@@ -72,7 +72,8 @@ Result<void> GraphicsKernel::upload_and_start_statistics() {
 Result<StorageChoice> GraphicsKernel::storage_on(SliceSide& build) {
   if (!build.has_recorded_statistics()) GARUDA_TRY(build.record_statistics(context_));
   GARUDA_TRY_ASSIGN(auto const* clashes, build.statistics(context_));
-  return choose_storage(build.rows(), other(build).rows(), *clashes, build.address()->image.pixels(), options_.tuning);
+  return choose_storage(build.rows(), other(build).rows(), *clashes, build.address()->image.pixels(), options_.tuning,
+                        context_.limits().costs);
 }
 
 // The smaller side's statistics decide alone when building on it costs no more than building on the other one could at
@@ -82,7 +83,8 @@ Result<void> GraphicsKernel::choose_build_side() {
   auto& rival = other(likely);
   GARUDA_TRY_ASSIGN(auto choice, storage_on(likely));
   build_ = &likely;
-  if (rival.address() && choice.cost > least_cost(rival.rows(), likely.rows(), rival.address()->image.pixels())) {
+  if (rival.address() &&
+      choice.cost > least_cost(rival.rows(), likely.rows(), rival.address()->image.pixels(), context_.limits().costs)) {
     GARUDA_TRY_ASSIGN(auto const rival_choice, storage_on(rival));
     if (rival_choice.cost < choice.cost) {
       choice = rival_choice;
@@ -154,7 +156,8 @@ Result<void> GraphicsKernel::create_windows() {
   std::uint64_t most = 0;
   for (std::size_t i = 1; i < slice_starts_.size(); ++i) most = std::max(most, slice_starts_[i] - slice_starts_[i - 1]);
   auto const layers = stack_ ? stack_->num_images() : 1;
-  auto const probe = choose_probe(storage_, other(*build_).rows(), layers, slice_starts_.back(), options_.tuning.probe);
+  auto const probe = choose_probe(storage_, other(*build_).rows(), layers, slice_starts_.back(), options_.tuning.probe,
+                                  context_.limits().costs);
   GARUDA_TRY_ASSIGN(windows_, ProbeWindows::create(context_, probe, most));
   return {};
 }

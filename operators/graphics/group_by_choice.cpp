@@ -71,6 +71,10 @@ ImageShape group_image(std::uint64_t rows, std::uint64_t texel_bytes, std::uint6
   return shape;
 }
 
+std::uint64_t first_image_rows(std::uint64_t rows, GroupByLimits const& limits) noexcept {
+  return limits.expected_groups == 0 ? rows : std::min(rows, limits.expected_groups);
+}
+
 std::uint32_t group_lanes(std::uint64_t groups, std::uint32_t spread, GroupByLimits const& limits) noexcept {
   if (!limits.blend) return 1;
   auto const wanted = spread == 0 ? std::min<std::uint64_t>(kSpreadPixels / groups, kMostLanes)

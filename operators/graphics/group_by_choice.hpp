@@ -19,6 +19,7 @@ struct GroupByLimits {
   std::uint32_t max_attachments = 0;     ///< of a hash image with key words in it
   std::uint64_t max_buffer_bytes = 0;    ///< that a shader sees
   bool blend = false;                    ///< aggregates by blending; else by compute passes with atomics
+  std::uint64_t expected_groups = 0;     ///< of a slice; 0: as many as rows
 
   friend bool operator==(GroupByLimits const&, GroupByLimits const&) = default;
 };
@@ -35,9 +36,13 @@ constexpr std::uint32_t key_attachments(std::uint32_t num_words) noexcept { retu
 /// suffice. Errors: no_device when `asked` is words and they do not.
 Result<KeyForm> choose_key_form(std::uint32_t num_words, KeyForm asked, GroupByLimits const& limits);
 
-/// The hash image for `rows` rows, halved until it takes at most `budget_bytes`; at least 4 pixels.
+/// The hash image for `rows` rows of different keys, halved until it takes at most `budget_bytes`; at least 4 pixels.
 ImageShape group_image(std::uint64_t rows, std::uint64_t texel_bytes, std::uint64_t budget_bytes,
                        GroupByLimits const& limits) noexcept;
+
+/// Rows that the first hash image of a slice of `rows` rows is made for: the groups that are expected. More of them
+/// take further images.
+std::uint64_t first_image_rows(std::uint64_t rows, GroupByLimits const& limits) noexcept;
 
 /// Lanes of every group in draws of one pixel a group and lane: enough to spread few groups over some thousand pixels,
 /// or `spread` while that takes at most 2^20 pixels. At least 1.

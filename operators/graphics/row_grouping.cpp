@@ -78,7 +78,13 @@ Result<void> RowGrouping::take_memory(GroupContext& context) {
   // What the lists of losers may take is left free.
   auto const left = context.bytes_left();
   image_bytes_ = left > 2 * bytes ? (left - 2 * bytes) / 8 * 7 : 0;
-  if (!kind_.direct) address_.image = group_image(num_rows_, texel_bytes_, image_bytes_, context.limits());
+  if (!kind_.direct) {
+    auto const rows = first_image_rows(num_rows_, context.limits());
+    // More groups than expected take a second, larger image, once: what is left is divided between the two.
+    auto const first_bytes = rows < num_rows_ ? image_bytes_ / 3 : image_bytes_;
+    if (rows < num_rows_) image_bytes_ -= first_bytes;
+    address_.image = group_image(rows, texel_bytes_, first_bytes, context.limits());
+  }
   GARUDA_TRY_ASSIGN(image_, context.image(format_, address_.image, attachments_, "hash image"));
   context.max_counter("image_pixels", address_.image.pixels());
   context.add_counter(kind_.direct ? "direct_slices" : "hash_slices", 1);
@@ -115,10 +121,17 @@ vk::BoundResource RowGrouping::rows() const {
 }
 
 Result<void> RowGrouping::run(GroupContext& context, DeviceGroups& groups) {
+  auto room = address_.image.pixels();
   for (auto count = num_rows_; count > 0; ++iteration_) {
     auto const shape = kind_.direct || iteration_ == 0
                            ? address_.image
                            : group_image(count, texel_bytes_, image_bytes_, context.limits());
+    if (shape.pixels() > room) {
+      // Rows left only become fewer, so this image has room for all that follow.
+      GARUDA_TRY_ASSIGN(image_, context.image(format_, shape, attachments_, "larger hash image"));
+      room = shape.pixels();
+      context.max_counter("image_pixels", room);
+    }
     auto const push = push_of(count, shape);
     GARUDA_TRY(draw_image(context, push, shape));
     GARUDA_TRY(map_rows(context, push));

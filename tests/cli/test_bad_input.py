@@ -163,7 +163,7 @@ def test_options_that_come_later(files, option):
     assert option[0] in refused_join(files, USAGE, "customers.parquet", "orders.parquet", "--on", "id", *option)
 
 
-@pytest.mark.parametrize("command", [["calibrate"], ["report"]])
+@pytest.mark.parametrize("command", [["report"]])
 def test_commands_that_come_later(files, command):
     assert command[-1] in files.refused(USAGE, *command, "orders.parquet", "--keys", "id")
 

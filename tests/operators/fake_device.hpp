@@ -46,7 +46,7 @@ struct FakeDevice {
     if (!usable) info.reason = "no Vulkan 1.3";
   }
 
-  operators::DeviceFacts facts() const { return {&info, &traits}; }
+  operators::DeviceFacts facts() const { return {&info, &traits, std::nullopt}; }
 };
 
 }  // namespace garuda::testing

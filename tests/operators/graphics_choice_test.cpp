@@ -210,5 +210,32 @@ TEST(SliceBytes, GrowWithRowsAndKeys) {
   EXPECT_LT(slice_bytes(100'000, 1'000, 32, limits), slice_bytes(100'000, 1'000, 64, limits));
 }
 
+TEST(RasterCosts, FollowTheRatesOfADevice) {
+  calibration::DeviceRates rates;
+  rates.random_points_per_s = 1e9;
+  rates.ordered_points_per_s = 2e9;
+  rates.clipped_points_per_s = 4e9;
+  rates.cleared_pixels_per_s = 10e9;
+  rates.streamed_bytes_per_s = 80e9;
+  rates.random_reads_per_s = 16e9;
+  rates.atomics_per_s = 8e9;
+  auto const costs = raster_costs(rates);
+  EXPECT_DOUBLE_EQ(costs.clipped_point, 0.25);
+  EXPECT_DOUBLE_EQ(costs.pixel, 0.2);
+  EXPECT_DOUBLE_EQ(costs.output_point, 0.5 + kSearchReads / 16);
+  EXPECT_DOUBLE_EQ(costs.run_row, 0.75);
+}
+
+TEST(RasterCosts, DecideBetweenStackAndRuns) {
+  shaders::ClashStatistics unique{};
+  unique.max_clashes = 1;
+  unique.pixels[0] = unique.rows[0] = 1000;
+  RasterCosts costs;
+  costs.run_row = 0.5;
+  EXPECT_EQ(choose_storage(1000, 1000, unique, 2500, {}, costs).storage, Storage::runs);
+  costs.run_row = 2;
+  EXPECT_EQ(choose_storage(1000, 1000, unique, 2500, {}, costs).storage, Storage::stack);
+}
+
 }  // namespace
 }  // namespace garuda::operators

@@ -353,6 +353,38 @@ TEST_F(GraphicsGroupBy, KeepsToItsMemory) {
   EXPECT_EQ(kernel.error().code(), ErrorCode::limit_exceeded);
 }
 
+TEST_F(GraphicsGroupBy, TheFirstImageIsForTheGroupsExpectedAndMoreTakeALargerOne) {
+  for (std::uint32_t const words : {0U, 3U}) {
+    GroupProblem const problem({5000, GroupPattern::distinct, {words == 0 ? 64U : 0U, words, false, false}, 1});
+    for (std::uint64_t const expected : {1U, 100U, 5000U, 1'000'000U}) {
+      SCOPED_TRACE(std::to_string(words) + " words, groups expected: " + std::to_string(expected));
+      Counters counters;
+      GroupByBackendOptions options;
+      options.tuning.address = Address::hash;
+      options.expected_groups = expected;
+      options.stats = &counters;
+      auto const backend = open_graphics_group_by(device(), store(), options);
+      ASSERT_TRUE(backend) << backend.error().describe();
+      auto const kernel = (*backend)->begin(problem.slice(), 0);
+      ASSERT_TRUE(kernel) << kernel.error().describe();
+      expect_groups(**kernel, problem);
+      EXPECT_LE(counters.value("image_pixels"), 16'384U) << "5000 rows fill two fifths of it";
+    }
+  }
+  GroupProblem const one({5000, GroupPattern::one, {64, 0, false, false}, 1});
+  Counters counters;
+  GroupByBackendOptions options;
+  options.tuning.address = Address::hash;
+  options.expected_groups = 1;
+  options.stats = &counters;
+  auto const backend = open_graphics_group_by(device(), store(), options);
+  ASSERT_TRUE(backend) << backend.error().describe();
+  auto const kernel = (*backend)->begin(one.slice(), 0);
+  ASSERT_TRUE(kernel) << kernel.error().describe();
+  expect_groups(**kernel, one);
+  EXPECT_EQ(counters.value("image_pixels"), 4U);
+}
+
 TEST_F(GraphicsGroupBy, StopsWhenCancelled) {
   GroupProblem const problem({257, GroupPattern::distinct, {64, 0, false, false}, 1});
   std::atomic<bool> cancelled = false;

@@ -79,27 +79,27 @@ TEST(GroupByPlanner, KeepsTheMemoryLimitOrRefuses) {
 
 TEST(GroupByPlanner, GraphicsKeepsDeviceMemoryAndSaysWhatItDraws) {
   testing::FakeDevice const device(vk::DeviceType::discrete);
-  std::vector<DeviceFacts> const devices{device.facts()};
+  Machine const machine{{device.facts()}, std::nullopt, {}};
   GroupByOptions options;
   options.path = Path::graphics;
   auto shape = shape_of(100'000'000, 16);
   shape.widest_value = 2;
-  auto const few = plan_group_by(shape, devices, options);
+  auto const few = plan_group_by(shape, machine, options);
   ASSERT_TRUE(few) << few.error().describe();
   EXPECT_EQ(few->plan.radix_bits, 0U) << "duplicates never clash: 16 groups are merged over slices";
   EXPECT_LE(few->plan.slice_rows, kMaxPassRows);
   shape.estimated_groups = shape.rows;
-  auto const many = plan_group_by(shape, devices, options);
+  auto const many = plan_group_by(shape, machine, options);
   ASSERT_TRUE(many);
   EXPECT_GE(many->plan.radix_bits, 4U) << "groups fill two fifths of an image of 4096 x 4096 pixels";
   options.device_memory_limit_bytes = 64 << 20;
-  auto const small = plan_group_by(shape, devices, options);
+  auto const small = plan_group_by(shape, machine, options);
   ASSERT_TRUE(small);
   EXPECT_LE(small->plan.device_bytes, options.device_memory_limit_bytes);
   shape.key_bits = 0;
   shape.key_words = 6;
   options.tuning.keys = KeyForm::words;
-  auto const words = plan_group_by(shape, devices, options);
+  auto const words = plan_group_by(shape, machine, options);
   ASSERT_TRUE(words);
   EXPECT_NE(to_string(words->plan).find("2 attachments of row id and 6 key words"), std::string::npos)
       << to_string(words->plan);
@@ -108,12 +108,12 @@ TEST(GroupByPlanner, GraphicsKeepsDeviceMemoryAndSaysWhatItDraws) {
 TEST(GroupByPlanner, SaysWhyADeviceCannot) {
   testing::FakeDevice device(vk::DeviceType::discrete);
   for (auto& format : device.traits.formats) format.blend = false;
-  std::vector<DeviceFacts> const devices{device.facts()};
+  Machine const machine{{device.facts()}, std::nullopt, {}};
   GroupByOptions options;
   options.path = Path::graphics;
-  EXPECT_TRUE(plan_group_by(shape_of(1000, 10), devices, options)) << "compute passes stand in for blending";
+  EXPECT_TRUE(plan_group_by(shape_of(1000, 10), machine, options)) << "compute passes stand in for blending";
   options.tuning.counting = Counting::blend;
-  auto const refused = plan_group_by(shape_of(1000, 10), devices, options);
+  auto const refused = plan_group_by(shape_of(1000, 10), machine, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::no_device);
 }

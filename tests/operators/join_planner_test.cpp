@@ -32,32 +32,32 @@ TEST(JoinPlanner, TakesTheCpuWithoutDevices) {
 
 TEST(JoinPlanner, TakesADiscreteDeviceForLargeTables) {
   FakeDevice const gpu(vk::DeviceType::discrete);
-  DeviceFacts const facts[] = {gpu.facts()};
-  auto const plan = plan_join(shape_of(50'000'000, 50'000'000), facts, {});
+  Machine const machine{{gpu.facts()}, std::nullopt, {}};
+  auto const plan = plan_join(shape_of(50'000'000, 50'000'000), machine, {});
   ASSERT_TRUE(plan) << plan.error().describe();
   EXPECT_EQ(plan->plan.path, Path::graphics);
   EXPECT_EQ(plan->device, 0U);
-  EXPECT_EQ(plan->plan.candidates.size(), 2U);
+  EXPECT_EQ(plan->plan.candidates.size(), 1U + 6U) << "the CPU, and every way of the graphics path";
   EXPECT_GE(std::uint64_t{1} << plan->plan.radix_bits, 50'000'000 / kMaxPassRows);
 }
 
 TEST(JoinPlanner, NeverTakesASoftwareDeviceByItself) {
   FakeDevice const software(vk::DeviceType::cpu);
-  DeviceFacts const facts[] = {software.facts()};
-  auto const automatic = plan_join(shape_of(100'000, 100'000), facts, {});
+  Machine const machine{{software.facts()}, std::nullopt, {}};
+  auto const automatic = plan_join(shape_of(100'000, 100'000), machine, {});
   ASSERT_TRUE(automatic);
   EXPECT_EQ(automatic->plan.path, Path::cpu);
 
   JoinOptions graphics;
   graphics.path = Path::graphics;
-  auto const forced = plan_join(shape_of(100'000, 100'000), facts, graphics);
+  auto const forced = plan_join(shape_of(100'000, 100'000), machine, graphics);
   ASSERT_TRUE(forced) << forced.error().describe();
   EXPECT_EQ(forced->plan.path, Path::graphics);
   ASSERT_EQ(forced->plan.notes.size(), 1U);
 
   JoinOptions named;
   named.device = "0";
-  auto const by_device = plan_join(shape_of(100'000, 100'000), facts, named);
+  auto const by_device = plan_join(shape_of(100'000, 100'000), machine, named);
   ASSERT_TRUE(by_device) << by_device.error().describe();
   EXPECT_EQ(by_device->plan.path, Path::graphics);
 }
@@ -85,25 +85,25 @@ TEST(JoinPlanner, RefusesPathsThatCannotRun) {
 
 TEST(JoinPlanner, RefusesInstancedProbeOfRuns) {
   FakeDevice const gpu(vk::DeviceType::discrete);
-  DeviceFacts const facts[] = {gpu.facts()};
+  Machine const machine{{gpu.facts()}, std::nullopt, {}};
   JoinOptions options;
   options.path = Path::graphics;
   options.tuning.storage = Storage::runs;
   options.tuning.probe = Probe::instanced;
-  auto const plan = plan_join(shape_of(10, 10), facts, options);
+  auto const plan = plan_join(shape_of(10, 10), machine, options);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code(), ErrorCode::usage);
 }
 
 TEST(JoinPlanner, ADeviceMemoryLimitForcesPartitions) {
   FakeDevice const gpu(vk::DeviceType::discrete);
-  DeviceFacts const facts[] = {gpu.facts()};
+  Machine const machine{{gpu.facts()}, std::nullopt, {}};
   JoinOptions options;
   options.path = Path::graphics;
   options.tuning.result = 64;
-  auto const free = plan_join(shape_of(1'000'000, 1'000'000), facts, options);
+  auto const free = plan_join(shape_of(1'000'000, 1'000'000), machine, options);
   options.device_memory_limit_bytes = std::uint64_t{8} << 20;
-  auto const limited = plan_join(shape_of(1'000'000, 1'000'000), facts, options);
+  auto const limited = plan_join(shape_of(1'000'000, 1'000'000), machine, options);
   ASSERT_TRUE(free);
   ASSERT_TRUE(limited) << limited.error().describe();
   EXPECT_GT(limited->plan.radix_bits, free->plan.radix_bits);

@@ -1,5 +1,5 @@
 // Bare draws against the image computed on the host, under the validation layer.
-#include "bench/point_draws.hpp"
+#include "operators/calibration/point_draws.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,18 +7,17 @@
 #include <memory>
 #include <vector>
 
-#include "bench/points_bench.hpp"
-#include "bench/random.hpp"
+#include "partition/mix.hpp"
 #include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
 
-namespace garuda::bench {
+namespace garuda::calibration {
 namespace {
 
 std::vector<std::uint32_t> random_pixels(std::uint64_t num_rows, std::uint64_t num_pixels) {
   std::vector<std::uint32_t> pixels(num_rows);
   for (std::uint64_t row = 0; row < num_rows; ++row)
-    pixels[row] = static_cast<std::uint32_t>(RowRandom(9, row).next_below(num_pixels));
+    pixels[row] = static_cast<std::uint32_t>(partition::mix(row) % num_pixels);
   return pixels;
 }
 
@@ -102,41 +101,5 @@ TEST(ExpectedImage, CountsAndLastRows) {
   EXPECT_THROW(expected_image({1, 2, PointTarget::add}, pixels), LogicError);
 }
 
-TEST(PointsBench, VerifiesAndTimes) {
-  PointsRequest request;
-  request.rows = 5000;
-  request.image = 64;
-  request.repeat = 3;
-  for (auto const order : {PointOrder::random, PointOrder::pixel}) {
-    for (auto const blend : {PointBlend::none, PointBlend::add}) {
-      request.order = order;
-      request.blend = blend;
-      auto const outcome = run_points_bench(request);
-      ASSERT_TRUE(outcome) << outcome.error().describe();
-      EXPECT_TRUE(outcome->record.verified);
-      EXPECT_EQ(outcome->record.time.samples, 3U);
-      EXPECT_GT(outcome->record.time.median_ns, 0U);
-      EXPECT_EQ(outcome->record.rows, 5000U);
-      EXPECT_FALSE(outcome->record.device.empty());
-    }
-  }
-}
-
-TEST(PointsBench, RefusesBadRequests) {
-  PointsRequest request;
-  EXPECT_EQ(run_points_bench(request).error().code(), ErrorCode::usage);
-  request.rows = 10;
-  request.image = 48;
-  EXPECT_EQ(run_points_bench(request).error().code(), ErrorCode::usage);
-  request.image = 64;
-  request.repeat = 0;
-  EXPECT_EQ(run_points_bench(request).error().code(), ErrorCode::usage);
-  request.repeat = 1;
-  request.device = "no such device";
-  EXPECT_EQ(run_points_bench(request).error().code(), ErrorCode::no_device);
-  EXPECT_EQ(parse_point_order("pixels").error().code(), ErrorCode::usage);
-  EXPECT_EQ(parse_point_blend("max").error().code(), ErrorCode::usage);
-}
-
 }  // namespace
-}  // namespace garuda::bench
+}  // namespace garuda::calibration

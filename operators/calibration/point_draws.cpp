@@ -1,4 +1,4 @@
-#include "bench/point_draws.hpp"
+#include "operators/calibration/point_draws.hpp"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <bit>
 #include <utility>
 
-#include "shaders/bench/points_layout.h"
+#include "shaders/calibration/points_layout.h"
 #include "shaders/embedded.hpp"
 
-namespace garuda::bench {
+namespace garuda::calibration {
 namespace {
 
 constexpr char const* kDrawPhase = "draw";
@@ -39,10 +39,10 @@ Result<void> check_device(vk::DeviceTraits const& traits, PointImage const& imag
 vk::GraphicsPipelineSpec pipeline_spec(PointTarget target) {
   vk::GraphicsPipelineSpec spec;
   auto const is_add = target == PointTarget::add;
-  spec.vertex = shaders::get("bench/points.vert");
-  spec.fragment = shaders::get(is_add ? "bench/points.frag:ADD" : "bench/points.frag");
-  spec.bindings = {{shaders::kBindBenchPixels, vk::BindingKind::storage_buffer}};
-  spec.push_bytes = sizeof(shaders::BenchDraw);
+  spec.vertex = shaders::get("calibration/points.vert");
+  spec.fragment = shaders::get(is_add ? "calibration/points.frag:ADD" : "calibration/points.frag");
+  spec.bindings = {{shaders::kBindPixels, vk::BindingKind::storage_buffer}};
+  spec.push_bytes = sizeof(shaders::PointsPush);
   spec.targets = {{format_of(target), is_add ? vk::Blend::add : vk::Blend::none}};
   return spec;
 }
@@ -71,9 +71,9 @@ Result<PointDraw> PointDraw::create(vk::Lane& lane, vk::PipelineStore& pipelines
                                                       .width = image.width,
                                                       .height = image.height,
                                                       .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
-                                                      .name = "bench target"}));
+                                                      .name = "bare points"}));
   if (pixels.empty()) return draw;
-  GARUDA_TRY_ASSIGN(draw.pixels_, lane.arena().buffer({.bytes = pixels.size_bytes(), .name = "bench pixels"}));
+  GARUDA_TRY_ASSIGN(draw.pixels_, lane.arena().buffer({.bytes = pixels.size_bytes(), .name = "bare points pixels"}));
   GARUDA_TRY_ASSIGN(auto const uploaded, lane.transfer().upload(draw.pixels_, 0, std::as_bytes(pixels)));
   GARUDA_TRY(lane.wait(uploaded));
   return draw;
@@ -97,11 +97,11 @@ Result<void> PointDraw::clear() {
 }
 
 Result<void> PointDraw::draw_rows(std::uint64_t first, std::uint32_t count) {
-  shaders::BenchDraw const push{static_cast<std::uint32_t>(first),
-                                static_cast<std::uint32_t>(std::countr_zero(spec_.width)),
-                                2.0F / static_cast<float>(spec_.width), 2.0F / static_cast<float>(spec_.height)};
+  shaders::PointsPush const push{static_cast<std::uint32_t>(first),
+                                 static_cast<std::uint32_t>(std::countr_zero(spec_.width)),
+                                 2.0F / static_cast<float>(spec_.width), 2.0F / static_cast<float>(spec_.height)};
   vk::BoundResource const resources[] = {vk::BoundResource::of(
-      shaders::kBindBenchPixels, pixels_.view(first * sizeof(std::uint32_t), count * sizeof(std::uint32_t)))};
+      shaders::kBindPixels, pixels_.view(first * sizeof(std::uint32_t), count * sizeof(std::uint32_t)))};
   vk::ColorAttachment const attachments[] = {{.view = target_.layer_view()}};
   GARUDA_TRY_ASSIGN(auto recorder, lane_->begin());
   recorder.barrier(target_, vk::use::kColorAttachment, vk::use::kColorAttachment);
@@ -131,7 +131,7 @@ Result<std::uint64_t> PointDraw::run() {
 Result<std::vector<std::uint32_t>> PointDraw::read_image() {
   std::vector<std::uint32_t> words(spec_.num_pixels() * words_per_pixel(spec_.target));
   auto const bytes = std::as_writable_bytes(std::span(words));
-  GARUDA_TRY_ASSIGN(auto const buffer, lane_->arena().buffer({.bytes = bytes.size(), .name = "bench read back"}));
+  GARUDA_TRY_ASSIGN(auto const buffer, lane_->arena().buffer({.bytes = bytes.size(), .name = "bare points read back"}));
   GARUDA_TRY_ASSIGN(auto recorder, lane_->begin());
   recorder.barrier(target_, vk::use::kColorAttachment, vk::use::kTransferRead);
   recorder.copy(target_, 0, VkRect2D{{0, 0}, {spec_.width, spec_.height}}, buffer.view());
@@ -168,4 +168,4 @@ std::vector<std::uint32_t> expected_image(PointImage const& image, std::span<std
   return expected;
 }
 
-}  // namespace garuda::bench
+}  // namespace garuda::calibration

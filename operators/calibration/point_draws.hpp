@@ -11,7 +11,7 @@
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 
-namespace garuda::bench {
+namespace garuda::calibration {
 
 /// Where points go and how they meet what is there.
 enum class PointTarget : std::uint8_t {
@@ -39,7 +39,8 @@ PointImage image_for(std::uint64_t num_pixels, PointTarget target) noexcept;
 /// which outlive it.
 class PointDraw {
  public:
-  /// Uploads `pixels` (row-major pixel number of each row, below image.num_pixels()) and makes image and pipeline.
+  /// Uploads `pixels` (row-major pixel number of each row; those from image.num_pixels() on are clipped) and makes
+  /// image and pipeline.
   /// Blocks. Errors: limit_exceeded for an image larger than the device renders; no_device where it cannot blend
   /// R32_SFLOAT; out_of_memory, device_failure.
   static Result<PointDraw> create(vk::Lane& lane, vk::PipelineStore& pipelines, PointImage const& image,
@@ -75,4 +76,4 @@ class PointDraw {
 /// The image that drawing `pixels` in order must give, computed on the host; laid out as read_image().
 std::vector<std::uint32_t> expected_image(PointImage const& image, std::span<std::uint32_t const> pixels);
 
-}  // namespace garuda::bench
+}  // namespace garuda::calibration

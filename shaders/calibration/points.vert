@@ -1,13 +1,13 @@
 #version 460
 // One point a row at the pixel that the row's word names: the least that a pass of the graphics path can do.
 //
-// Bindings: kBindBenchPixels, u32 a point. Invocations: gl_VertexIndex = position in the bound range of pixels.
+// Bindings: kBindPixels, u32 a point. Invocations: gl_VertexIndex = position in the bound range of pixels.
 // Writes: row + 1 (0 is a pixel that nobody wrote) and its pixel, flat. Overflow: none; pixels lie inside the image.
 #extension GL_GOOGLE_include_directive : require
 #include "points_layout.h"
 
-layout(set = 0, binding = kBindBenchPixels, std430) readonly buffer Pixels { uint pixels[]; };
-layout(push_constant) uniform Push { BenchDraw push; };
+layout(set = 0, binding = kBindPixels, std430) readonly buffer Pixels { uint pixels[]; };
+layout(push_constant) uniform Push { PointsPush push; };
 
 layout(location = 0) flat out uvec2 row_and_pixel;  // (row + 1, pixel)
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace garuda::bench {
+namespace garuda {
 
 class Stopwatch {
  public:
@@ -17,4 +17,4 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace garuda::bench
+}  // namespace garuda

@@ -1,0 +1,82 @@
+// `garuda calibrate`: measures devices and host, for better plans.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "cli/calibration_text.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/terminal.hpp"
+#include "cli/threads.hpp"
+#include "garuda/engine.hpp"
+
+namespace garuda::cli {
+namespace {
+
+struct CalibrateArguments {
+  std::string device;
+  std::uint32_t threads = 0;
+  bool show = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+Result<std::vector<CalibrationInfo>> measure(Engine& engine, CalibrateArguments const& arguments) {
+  CalibrateOptions options;
+  if (!arguments.device.empty()) options.device = arguments.device;
+  options.threads = arguments.threads;
+  options.control.cancelled = &interrupted();
+  if (!arguments.quiet)
+    options.control.on_progress = [](Progress const& progress) {
+      write_error(fmt::format("garuda: measuring {}\n", progress.phase));
+    };
+  return engine.calibrate(options);
+}
+
+Result<void> calibrate(CalibrateArguments const& arguments) {
+  GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(arguments.threads));
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create());
+  auto infos =
+      arguments.show ? Result<std::vector<CalibrationInfo>>(engine.calibrations()) : measure(engine, arguments);
+  if (!infos) return propagate(std::move(infos));
+  auto array = nlohmann::ordered_json::array();
+  std::string text;
+  for (auto const& info : *infos) {
+    nlohmann::ordered_json object{{"device", info.device ? nlohmann::ordered_json(*info.device) : nullptr},
+                                  {"name", info.name},
+                                  {"driver", info.driver}};
+    object.update(calibration_json(info));
+    array.push_back(std::move(object));
+    text += fmt::format("{}  {} ({})\n   {:<26}  {}\n{}\n", info.device ? fmt::to_string(*info.device) : "host",
+                        info.name, info.driver, "rates", calibration_state(info), calibration_text(info));
+  }
+  if (!arguments.json) return write_output(text);
+  return write_output(array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+}
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, Context& context) {
+  constexpr auto kMostThreads = 4096U;
+  auto& command = *app.add_subcommand("calibrate", "measure devices and host, for better plans");
+  auto const arguments = std::make_shared<CalibrateArguments>();
+  command
+      .add_option("--device", arguments->device,
+                  "an index or part of a name of `garuda devices`, or host (default: the host and every usable device)")
+      ->type_name("DEVICE");
+  command.add_option("--threads", arguments->threads, "threads that the host is measured with (default: all)")
+      ->check(CLI::Range(1U, kMostThreads))
+      ->type_name("N");
+  command.add_flag("--show", arguments->show, "show what is known; measure nothing");
+  command.add_flag("--json", arguments->json, "a JSON array");
+  command.add_flag("--quiet", arguments->quiet, "no progress");
+  command.footer(
+      "Takes some seconds a device; nothing else should run meanwhile. The rates are kept in\n"
+      "$XDG_CACHE_HOME/garuda/calibration or ~/.cache/garuda/calibration, by device, driver and version of garuda.\n"
+      "Examples:\n  garuda calibrate\n  garuda calibrate --device 0\n  garuda calibrate --show --json");
+  command.callback([arguments, &context] { context.run = [arguments] { return report(calibrate(*arguments)); }; });
+}
+
+}  // namespace garuda::cli

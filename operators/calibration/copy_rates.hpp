@@ -1,0 +1,27 @@
+// How fast bytes can merely be copied.
+#pragma once
+
+#include <cstdint>
+
+#include "garuda/error.hpp"
+#include "vk_runtime/device.hpp"
+#include "vk_runtime/transfer.hpp"
+
+namespace garuda::calibration {
+
+/// Copies `bytes` from host memory to host memory on the threads of the calling task arena, `repetitions` times; the
+/// median in bytes copied a second. Errors: out_of_memory.
+Result<double> measure_host_copy(std::int64_t bytes, int repetitions = 5);
+
+/// Medians of one way to upload and of downloads.
+struct DeviceCopy {
+  double upload_ns = 0;
+  double download_ns = 0;
+};
+
+/// Copies `bytes` to the device the way `mode` says and back, `repetitions` times. Blocks.
+/// Errors: no_device where the device has not this way; out_of_memory, device_failure.
+Result<DeviceCopy> measure_device_copy(vk::Device& device, vk::UploadMode mode, std::int64_t bytes,
+                                       int repetitions = 5);
+
+}  // namespace garuda::calibration

@@ -1,0 +1,46 @@
+#include "operators/group_by_timing.hpp"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "core/stopwatch.hpp"
+#include "operators/group_by.hpp"
+#include "operators/group_by_columns.hpp"
+#include "partition/mix.hpp"
+
+namespace garuda::operators {
+
+Result<std::uint64_t> time_cpu_group_by(TimedGroupBy const& run, DeviceSet& devices, Control const& control) {
+  std::vector<std::int32_t> keys(run.rows);
+  for (std::uint64_t row = 0; row < run.rows; ++row)
+    keys[row] = static_cast<std::int32_t>(partition::mix(row) % run.groups);
+  std::vector<std::int64_t> const values(run.rows, 1);
+  Schema const schema{Field{"key", DataType{TypeId::int32}, false}, Field{"value", DataType{TypeId::int64}, false}};
+  std::array<ArrayView, 2> columns;
+  for (auto& column : columns) {
+    column.length = static_cast<std::int64_t>(run.rows);
+    column.null_count = 0;
+  }
+  columns[0].values = keys.data();
+  columns[1].values = values.data();
+  BatchView const batch{static_cast<std::int64_t>(run.rows), columns};
+  TableView const table(schema, std::span(&batch, 1));
+
+  GroupBySpec spec;
+  spec.keys = {"key"};
+  if (run.sum) spec.aggregates = {{AggregateFunction::sum, "value", std::nullopt}};
+  GroupByOptions options;
+  options.path = Path::cpu;
+  options.threads = run.threads;
+  options.control.cancelled = control.cancelled;
+  GARUDA_TRY_ASSIGN(auto resolved, resolve_group_by(table, spec));
+  Stopwatch const watch;
+  GARUDA_TRY_ASSIGN(auto const result, group_by(GroupByRequest{table, spec, std::move(resolved), options, &devices}));
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto const next, result->next());
+    if (!next) return watch.elapsed_ns();
+  }
+}
+
+}  // namespace garuda::operators

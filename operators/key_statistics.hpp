@@ -1,0 +1,23 @@
+// What a sample of the keys tells the planner of a join.
+#pragma once
+
+#include <cstdint>
+
+#include "partition/key_encoding.hpp"
+
+namespace garuda::operators {
+
+/// Most keys that are looked at.
+inline constexpr std::uint64_t kSampledKeys = std::uint64_t{1} << 12;
+
+/// Of one side. Estimates: never more than the rows, or the range of the keys.
+struct KeyStatistics {
+  double distinct = 1;        ///< keys (Chao 1984: a lower bound for skewed keys, close for evenly drawn ones)
+  double heaviest_share = 0;  ///< of the rows, those of the most frequent key of the sample; 0: it came once
+};
+
+/// Samples short runs of keys, evenly spread, or all keys when there are at most kSampledKeys. Some ten microseconds;
+/// on the calling thread.
+KeyStatistics sample_keys(partition::EncodedKeys const& keys);
+
+}  // namespace garuda::operators

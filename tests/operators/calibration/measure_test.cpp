@@ -1,0 +1,83 @@
+// Measuring on every driver, under the validation layer, through the engine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+
+#include "garuda/engine.hpp"
+#include "tests/vk_runtime/scratch_folder.hpp"
+
+namespace garuda {
+namespace {
+
+class Calibrate : public testing::Test {
+ protected:
+  Engine engine() {
+    return Engine::create({.validation = true, .pipeline_cache_on_disk = false, .calibration_folder = folder_}).value();
+  }
+
+  vk::ScratchFolder scratch_;
+  std::string folder_ = (scratch_.path() / "calibration").string();
+};
+
+TEST_F(Calibrate, DevicesAreMeasuredOnceAndKnownAfterwards) {
+  auto measuring = engine();
+  for (auto const& info : measuring.calibrations()) EXPECT_FALSE(info.measured);
+  auto const infos = measuring.calibrate({.device = "0", .threads = 0, .control = {}});
+  ASSERT_TRUE(infos) << infos.error().describe();
+  EXPECT_EQ(measuring.validation_messages(), std::vector<std::string>{});
+  ASSERT_EQ(infos->size(), 1U);
+  EXPECT_TRUE(infos->front().measured);
+  EXPECT_EQ(infos->front().device, 0U);
+  EXPECT_TRUE(std::filesystem::exists(infos->front().file));
+
+  auto const known = engine().calibrations();
+  EXPECT_FALSE(known.at(0).measured) << "the host was not asked for";
+  EXPECT_TRUE(known.at(1).measured);
+  EXPECT_EQ(known.at(1).rates.size(), infos->front().rates.size());
+  for (std::size_t i = 0; i < known.at(1).rates.size(); ++i)
+    EXPECT_EQ(known.at(1).rates[i].value, infos->front().rates[i].value);
+}
+
+TEST_F(Calibrate, ADamagedFileIsIgnoredWithANote) {
+  auto measuring = engine();
+  auto const infos = measuring.calibrate({.device = "0", .threads = 0, .control = {}});
+  ASSERT_TRUE(infos) << infos.error().describe();
+  std::ofstream(infos->front().file, std::ios::trunc) << "{";
+  auto const known = engine().calibrations();
+  EXPECT_FALSE(known.at(1).measured);
+  EXPECT_THAT(known.at(1).note, ::testing::HasSubstr("ignored"));
+}
+
+TEST_F(Calibrate, CancellingKeepsNothing) {
+  std::atomic<bool> const cancelled{true};
+  Control control;
+  control.cancelled = &cancelled;
+  auto measuring = engine();
+  auto const infos = measuring.calibrate({.device = std::nullopt, .threads = 0, .control = control});
+  ASSERT_FALSE(infos);
+  EXPECT_EQ(infos.error().code(), ErrorCode::cancelled);
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+TEST_F(Calibrate, UnknownDevicesAreErrors) {
+  auto const infos = engine().calibrate({.device = "no such device", .threads = 0, .control = {}});
+  ASSERT_FALSE(infos);
+  EXPECT_EQ(infos.error().code(), ErrorCode::no_device);
+}
+
+TEST(CalibrateHost, IsMeasuredWithoutADeviceAndUsedWithoutAFolder) {
+  auto engine = Engine::create({.vulkan = false, .calibration_folder = ""}).value();
+  auto const infos = engine.calibrate({.device = "host", .threads = 1, .control = {}});
+  ASSERT_TRUE(infos) << infos.error().describe();
+  ASSERT_EQ(infos->size(), 1U);
+  EXPECT_FALSE(infos->front().device);
+  EXPECT_EQ(infos->front().file, "");
+  EXPECT_TRUE(engine.calibrations().at(0).measured);
+}
+
+}  // namespace
+}  // namespace garuda

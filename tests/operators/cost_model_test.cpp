@@ -1,0 +1,257 @@
+// The planner on recorded calibrations: what it must choose whatever the numbers are.
+#include "operators/cost_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+
+#include "operators/calibration/calibration_file.hpp"
+#include "operators/join_kernel.hpp"
+#include "tests/operators/fake_device.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using testing::FakeDevice;
+
+constexpr std::array kGpus{"h200", "consumer", "integrated"};
+constexpr std::array kSoftware{"lavapipe", "swiftshader"};
+
+std::filesystem::path recorded(std::string const& name) {
+  return std::filesystem::path(GARUDA_TEST_CALIBRATIONS) / (name + ".json");
+}
+
+DeviceRates device_rates(std::string const& name) {
+  auto rates = calibration::read_recorded_device(recorded(name));
+  EXPECT_TRUE(rates) << rates.error().describe();
+  return rates.value_or(DeviceRates{});
+}
+
+HostRates host_rates() {
+  auto rates = calibration::read_recorded_host(recorded("host"));
+  EXPECT_TRUE(rates) << rates.error().describe();
+  return rates.value_or(HostRates{});
+}
+
+vk::DeviceType type_of(std::string const& name) {
+  if (name == "integrated") return vk::DeviceType::integrated;
+  return name == "h200" || name == "consumer" ? vk::DeviceType::discrete : vk::DeviceType::cpu;
+}
+
+/// A host and one device with recorded rates.
+struct RecordedMachine {
+  explicit RecordedMachine(std::string const& name) : device(type_of(name)) {
+    auto facts = device.facts();
+    facts.measured = device_rates(name);
+    device.traits.features.external_memory_host = true;
+    device.traits.unified_memory = type_of(name) != vk::DeviceType::discrete;
+    machine.devices.push_back(std::move(facts));
+    machine.measured_host = host_rates();
+  }
+  RecordedMachine(RecordedMachine const&) = delete;
+
+  FakeDevice device;
+  Machine machine;
+};
+
+JoinShape join_shape(std::uint64_t left, std::uint64_t right, bool dense) {
+  JoinShape shape;
+  shape.rows_left = left;
+  shape.rows_right = right;
+  shape.key_bits = dense ? 32 : 64;
+  shape.key_range_left = shape.key_range_right = dense ? left : 0;
+  shape.distinct_left = shape.distinct_right = static_cast<double>(std::min(left, right));
+  shape.expected_matches = static_cast<double>(std::max(left, right));
+  shape.columns_left = 2;
+  shape.columns_right = 1;
+  shape.row_bytes_left = 8;
+  shape.row_bytes_right = 4;
+  shape.output_row_bytes = 12;
+  shape.threads = 2;
+  shape.free_host_bytes = std::uint64_t{64} << 30;
+  return shape;
+}
+
+GroupByShape group_shape(std::uint64_t rows, std::uint64_t groups) {
+  GroupByShape shape;
+  shape.rows = rows;
+  shape.key_range = groups;
+  shape.estimated_groups = groups;
+  shape.states = 1;
+  shape.value_words = 2;
+  shape.widest_value = 2;
+  shape.draws = 1;
+  shape.state_bytes = 16;
+  shape.output_row_bytes = 16;
+  shape.threads = 2;
+  shape.free_host_bytes = std::uint64_t{64} << 30;
+  return shape;
+}
+
+JoinPlan plan(JoinShape const& shape, RecordedMachine const& recorded_machine, JoinOptions const& options = {}) {
+  auto plan = plan_join(shape, recorded_machine.machine, options);
+  EXPECT_TRUE(plan) << plan.error().describe();
+  return plan ? std::move(*plan) : JoinPlan{};
+}
+
+TEST(CostModel, EveryCandidateIsPricedByPhase) {
+  for (auto const* name : kGpus) {
+    RecordedMachine const recorded_machine(name);
+    auto const planned = plan(join_shape(1'000'000, 1'000'000, true), recorded_machine);
+    EXPECT_GE(planned.plan.candidates.size(), 7U) << "the CPU, and three ways for each kind of address";
+    for (auto const& candidate : planned.plan.candidates) {
+      EXPECT_GT(candidate.estimated_ns, 0) << name << " " << candidate.choices;
+      double sum = 0;
+      for (auto const& [phase, ns] : candidate.phases_ns) {
+        EXPECT_GT(ns, 0) << phase;
+        sum += ns;
+      }
+      EXPECT_NEAR(sum, candidate.estimated_ns, candidate.estimated_ns * 1e-9);
+    }
+    EXPECT_EQ(planned.plan.estimated.estimated_ns,
+              std::ranges::min(planned.plan.candidates, {}, &Candidate::estimated_ns).estimated_ns);
+  }
+}
+
+TEST(CostModel, CostsGrowWithRows) {
+  for (auto const* name : {"h200", "consumer", "integrated", "lavapipe", "swiftshader"}) {
+    RecordedMachine const recorded_machine(name);
+    for (auto const path : {Path::cpu, Path::graphics}) {
+      JoinOptions join;
+      join.path = path;
+      GroupByOptions group_by;
+      group_by.path = path;
+      double last_join = 0;
+      double last_group_by = 0;
+      for (std::uint64_t rows = 1000; rows <= 100'000'000; rows *= 10) {
+        auto const joined = plan(join_shape(rows, rows, false), recorded_machine, join).plan.estimated.estimated_ns;
+        EXPECT_GT(joined, last_join) << name << " " << to_string(path) << " " << rows;
+        last_join = joined;
+        auto const grouped = plan_group_by(group_shape(rows, rows / 10), recorded_machine.machine, group_by);
+        ASSERT_TRUE(grouped) << grouped.error().describe();
+        EXPECT_GT(grouped->plan.estimated.estimated_ns, last_group_by) << name << " " << to_string(path) << " " << rows;
+        last_group_by = grouped->plan.estimated.estimated_ns;
+      }
+    }
+  }
+}
+
+TEST(CostModel, DenseKeysAreAddressedDirectly) {
+  for (auto const* name : kGpus) {
+    RecordedMachine const recorded_machine(name);
+    JoinOptions options;
+    options.path = Path::graphics;
+    auto const dense = plan(join_shape(4'000'000, 4'000'000, true), recorded_machine, options);
+    EXPECT_NE(dense.plan.estimated.choices.find("address=direct"), std::string::npos) << dense.plan.estimated.choices;
+    auto const sparse = plan(join_shape(4'000'000, 4'000'000, false), recorded_machine, options);
+    EXPECT_NE(sparse.plan.estimated.choices.find("address=hash"), std::string::npos) << sparse.plan.estimated.choices;
+  }
+}
+
+TEST(CostModel, ManyEqualKeysAreNotStacked) {
+  for (auto const* name : kGpus) {
+    RecordedMachine const recorded_machine(name);
+    auto shape = join_shape(1'000'000, 1'000'000, true);
+    shape.distinct_left = shape.distinct_right = 10'000;
+    shape.expected_matches = 100e6;
+    JoinOptions options;
+    options.path = Path::graphics;
+    auto const planned = plan(shape, recorded_machine, options);
+    EXPECT_NE(planned.plan.estimated.choices.find("storage=runs"), std::string::npos) << planned.plan.estimated.choices;
+  }
+}
+
+TEST(CostModel, TinyTablesStayOnTheCpu) {
+  for (auto const* name : kGpus) {
+    RecordedMachine const recorded_machine(name);
+    EXPECT_EQ(plan(join_shape(1000, 1000, true), recorded_machine).plan.path, Path::cpu) << name;
+    auto const grouped = plan_group_by(group_shape(1000, 10), recorded_machine.machine, {});
+    ASSERT_TRUE(grouped);
+    EXPECT_EQ(grouped->plan.path, Path::cpu) << name;
+  }
+}
+
+TEST(CostModel, LargeJoinsOfTwoThreadsGoToAGpuThatRasterisesWell) {
+  RecordedMachine const recorded_machine("consumer");
+  EXPECT_EQ(plan(join_shape(100'000'000, 100'000'000, true), recorded_machine).plan.path, Path::graphics);
+}
+
+TEST(CostModel, ASoftwareDeviceIsNeverTakenUnasked) {
+  for (auto const* name : kSoftware) {
+    RecordedMachine recorded_machine(name);
+    // However fast it says that it is.
+    auto& rates = *recorded_machine.machine.devices[0].measured;
+    for (double factor : {1.0, 1e6}) {
+      for (auto const& field : calibration::device_rate_fields()) {
+        auto const is_time = field.unit == "ns";
+        rates.*field.value *= is_time ? 1 / factor : factor;
+      }
+      for (std::uint64_t rows : {1000ULL, 1'000'000ULL, 100'000'000ULL}) {
+        EXPECT_EQ(plan(join_shape(rows, rows, true), recorded_machine).plan.path, Path::cpu);
+        EXPECT_EQ(plan_group_by(group_shape(rows, 100), recorded_machine.machine, {})->plan.path, Path::cpu);
+      }
+    }
+    JoinOptions named;
+    named.device = "0";
+    EXPECT_EQ(plan(join_shape(1000, 1000, true), recorded_machine, named).plan.path, Path::graphics);
+  }
+}
+
+TEST(CostModel, UploadFollowsTheRates) {
+  JoinOptions options;
+  options.path = Path::graphics;
+  auto const shape = join_shape(4'194'304, 4'194'304, true);
+  RecordedMachine h200("h200");
+  EXPECT_EQ(plan(shape, h200, options).tuning.upload, Upload::import) << "faster than staging there";
+  EXPECT_NE(plan(join_shape(500, 500, true), h200, options).tuning.upload, Upload::import) << "importing has a price";
+  h200.device.traits.features.external_memory_host = false;
+  EXPECT_EQ(plan(shape, h200, options).tuning.upload, Upload::map) << "of what is left";
+  options.tuning.upload = Upload::stage;
+  EXPECT_EQ(plan(shape, h200, options).tuning.upload, Upload::stage) << "what is asked for is kept";
+}
+
+TEST(CostModel, MemoryLimitsAreKept) {
+  for (auto const* name : kGpus) {
+    RecordedMachine const recorded_machine(name);
+    JoinOptions options;
+    options.path = Path::graphics;
+    options.device_memory_limit_bytes = std::uint64_t{256} << 20;
+    options.memory_limit_bytes = std::uint64_t{1} << 30;
+    auto const planned = plan(join_shape(20'000'000, 20'000'000, false), recorded_machine, options);
+    EXPECT_LE(planned.plan.device_bytes, options.device_memory_limit_bytes);
+    EXPECT_LE(planned.plan.host_bytes, options.memory_limit_bytes);
+  }
+}
+
+TEST(CostModel, PartitionsCostWhatTheySave) {
+  auto const host = host_rates();
+  auto const costs = [&](JoinShape const& shape, std::uint32_t bits) {
+    return total_ns(cpu_join_costs(shape, bits, host));
+  };
+  auto const small = join_shape(1000, 1000, true);
+  EXPECT_LT(costs(small, 0), costs(small, 8)) << "nothing to gain";
+  auto large = join_shape(16'000'000, 16'000'000, false);
+  EXPECT_LT(costs(large, 10), costs(large, 0)) << "tables stay in the cache";
+  large.carried_bytes = 16'000'000 * 12;
+  EXPECT_LT(costs(large, 10), costs(join_shape(16'000'000, 16'000'000, false), 10)) << "so do carried columns";
+}
+
+TEST(CostModel, SaysWhetherRatesWereMeasured) {
+  RecordedMachine recorded_machine("h200");
+  auto const rates_of = [&] {
+    auto const text = to_string(plan(join_shape(1000, 1000, true), recorded_machine).plan);
+    return text.substr(text.find("\nrates"));
+  };
+  EXPECT_NE(rates_of().find("of the host measured"), std::string::npos);
+  recorded_machine.machine.measured_host.reset();
+  recorded_machine.machine.devices[0].measured.reset();
+  EXPECT_NE(rates_of().find("assumed, not calibrated"), std::string::npos);
+  recorded_machine.machine.notes = {"calibration ignored"};
+  EXPECT_NE(rates_of().find("note        calibration ignored"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garuda::operators
