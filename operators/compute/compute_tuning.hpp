@@ -24,20 +24,20 @@ struct ComputeTuning {
 
   std::uint32_t group_size = 256;  ///< of passes that have no size of their own
 
-  ScanMethod scan = ScanMethod::reduce_then_scan;
+  ScanMethod scan = ScanMethod::look_back;
   std::uint32_t scan_items = 16;    ///< elements an invocation: a multiple of 4
   std::uint32_t scan_spins = 1024;  ///< readings of a missing state before its tile is summed again
 
-  std::uint32_t partition_group_size = 256;
-  std::uint32_t partition_items = 16;
+  std::uint32_t partition_group_size = 512;
+  std::uint32_t partition_items = 8;
   std::uint32_t partition_tiles = 8;  ///< a chunk, at most
-  std::uint32_t partition_bits = 8;   ///< of one pass, at most
+  std::uint32_t partition_bits = 9;   ///< of one pass, at most
   /// Stable partitions keep a counter for each subgroup and bin in shared memory, so small subgroups take small groups.
   std::uint32_t stable_group_size = 256;
 
   std::uint32_t join_group_size = 256;
-  std::uint32_t join_items = 9;  ///< rows of a chunk an invocation
-  std::uint32_t join_log2_slots = 12;
+  std::uint32_t join_items = 5;  ///< rows of a chunk an invocation
+  std::uint32_t join_log2_slots = 11;
   /// Pairs that one submission writes for the host: as many bytes as keep a copy busy.
   std::uint64_t join_window_rows = std::uint64_t{1} << 21;
   bool stable_join = false;  ///< sides are partitioned by the stable passes, else by the faster ones
