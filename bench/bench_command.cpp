@@ -20,43 +20,11 @@
 namespace garuda::bench {
 namespace {
 
-constexpr int kExitOk = 0;
-
-int exit_code(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::usage:
-      return 2;
-    case ErrorCode::invalid_input:
-      return 3;
-    case ErrorCode::no_device:
-      return 4;
-    case ErrorCode::out_of_memory:
-    case ErrorCode::limit_exceeded:
-    case ErrorCode::output:
-      return 5;
-    case ErrorCode::device_failure:
-      return 6;
-    case ErrorCode::cancelled:
-      break;
-  }
-  return 130;
-}
-
-// Options as they were typed.
-struct JoinArguments {
-  std::string rows_left;
-  std::string rows_right;
-  std::uint32_t payload_left = 1;
-  std::uint32_t payload_right = 1;
-  std::string key_type = "i32";
-  std::string payload_type;
-  std::string distribution = "dense";
-  double match_ratio = 1;
-  std::string multiplicity = "1";
+// Options as they were typed: of joins and group-bys alike, then of each.
+struct OperatorArguments {
   std::string paths = "auto";
   std::string device;
   std::string tuning;
-  std::string compute_tuning;
   std::string choices;
   std::string mode = "end-to-end";
   std::string export_folder;
@@ -67,24 +35,26 @@ struct JoinArguments {
   bool json = false;
 };
 
-struct GroupByArguments {
+struct JoinArguments : OperatorArguments {
+  std::string rows_left;
+  std::string rows_right;
+  std::uint32_t payload_left = 1;
+  std::uint32_t payload_right = 1;
+  std::string key_type = "i32";
+  std::string payload_type;
+  std::string distribution = "dense";
+  double match_ratio = 1;
+  std::string multiplicity = "1";
+  std::string compute_tuning;
+};
+
+struct GroupByArguments : OperatorArguments {
   std::string rows;
   std::string groups;
   std::uint32_t keys = 1;
   std::string aggregates = "sum";
   std::string value_type = "i64";
   std::string distribution = "uniform";
-  std::string paths = "auto";
-  std::string device;
-  std::string tuning;
-  std::string choices;
-  std::string mode = "end-to-end";
-  std::string export_folder;
-  std::uint32_t threads = 0;
-  std::uint32_t repeat = 7;
-  std::uint64_t seed = 1;
-  bool floor = false;
-  bool json = false;
 };
 
 struct PointsArguments {
@@ -125,9 +95,10 @@ Result<std::vector<Path>> parse_paths(std::string_view text) {
 }
 
 // Reads PATH[:TUNING][;…] with the tuning's own parser.
-template <class Choice, class ParseTuning>
-Result<std::vector<Choice>> parse_choices(std::string_view text, ParseTuning const& parse_tuning) {
-  std::vector<Choice> choices;
+template <class Tuning>
+Result<std::vector<Choice<Tuning>>> parse_choices(std::string_view text,
+                                                  Result<Tuning> (*parse_tuning)(std::string_view)) {
+  std::vector<Choice<Tuning>> choices;
   while (!text.empty()) {
     auto const end = text.find(';');
     auto const choice = text.substr(0, end);
@@ -142,6 +113,20 @@ Result<std::vector<Choice>> parse_choices(std::string_view text, ParseTuning con
   return choices;
 }
 
+template <class Tuning>
+Result<void> read_comparison(OperatorArguments const& arguments, Result<Tuning> (*parse_tuning)(std::string_view),
+                             std::atomic<bool> const* cancelled, Comparison<Tuning>& comparison) {
+  GARUDA_TRY_ASSIGN(comparison.paths, parse_paths(arguments.paths));
+  if (!arguments.device.empty()) comparison.device = arguments.device;
+  GARUDA_TRY_ASSIGN(comparison.tuning, parse_tuning(arguments.tuning));
+  GARUDA_TRY_ASSIGN(comparison.choices, parse_choices(arguments.choices, parse_tuning));
+  comparison.threads = arguments.threads;
+  comparison.repeat = arguments.repeat;
+  comparison.floor = arguments.floor;
+  comparison.cancelled = cancelled;
+  return {};
+}
+
 Result<void> check_mode(std::string_view mode, std::string_view available, std::string_view other) {
   if (mode == available) return {};
   if (mode == other)
@@ -150,7 +135,7 @@ Result<void> check_mode(std::string_view mode, std::string_view available, std::
   return fail(ErrorCode::usage, fmt::format("unknown mode (allowed: resident, end-to-end): '{}'", mode));
 }
 
-Result<JoinBenchRequest> to_request(JoinArguments const& arguments) {
+Result<JoinBenchRequest> to_request(JoinArguments const& arguments, std::atomic<bool> const* cancelled) {
   JoinBenchRequest request;
   auto& workload = request.workload;
   GARUDA_TRY_ASSIGN(workload.rows_left, parse_row_count(arguments.rows_left));
@@ -165,17 +150,11 @@ Result<JoinBenchRequest> to_request(JoinArguments const& arguments) {
   workload.match_ratio = arguments.match_ratio;
   GARUDA_TRY_ASSIGN(workload.multiplicity, parse_row_count(arguments.multiplicity));
   workload.seed = arguments.seed;
-  GARUDA_TRY_ASSIGN(request.paths, parse_paths(arguments.paths));
-  if (!arguments.device.empty()) request.device = arguments.device;
-  GARUDA_TRY_ASSIGN(request.tuning, parse_join_tuning(arguments.tuning));
-  GARUDA_TRY_ASSIGN(request.choices, parse_choices<JoinChoice>(arguments.choices, parse_join_tuning));
-  request.threads = arguments.threads;
-  request.repeat = arguments.repeat;
-  request.floor = arguments.floor;
+  GARUDA_TRY(read_comparison(arguments, parse_join_tuning, cancelled, request));
   return request;
 }
 
-Result<GroupByBenchRequest> to_request(GroupByArguments const& arguments) {
+Result<GroupByBenchRequest> to_request(GroupByArguments const& arguments, std::atomic<bool> const* cancelled) {
   GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
   GroupByBenchRequest request;
   auto& workload = request.workload;
@@ -192,13 +171,7 @@ Result<GroupByBenchRequest> to_request(GroupByArguments const& arguments) {
       return fail(ErrorCode::usage, "--agg of a benchmark takes functions only, the column is generated");
     request.functions.push_back(aggregate.function);
   }
-  GARUDA_TRY_ASSIGN(request.paths, parse_paths(arguments.paths));
-  if (!arguments.device.empty()) request.device = arguments.device;
-  GARUDA_TRY_ASSIGN(request.tuning, parse_group_by_tuning(arguments.tuning));
-  GARUDA_TRY_ASSIGN(request.choices, parse_choices<GroupByChoice>(arguments.choices, parse_group_by_tuning));
-  request.threads = arguments.threads;
-  request.repeat = arguments.repeat;
-  request.floor = arguments.floor;
+  GARUDA_TRY(read_comparison(arguments, parse_group_by_tuning, cancelled, request));
   return request;
 }
 
@@ -226,12 +199,11 @@ void print(GroupByOutcome const& outcome, bool json) {
 }
 
 Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> const* cancelled) {
-  GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
+  GARUDA_TRY_ASSIGN(auto const request, to_request(arguments, cancelled));
   if (!arguments.export_folder.empty()) {
     GARUDA_TRY_ASSIGN(auto const table, generate_group_table(request.workload));
     return export_as(arguments.export_folder, "table", table);
   }
-  request.cancelled = cancelled;
   GARUDA_TRY_ASSIGN(auto const outcomes, run_group_by_bench(request));
   for (auto const& outcome : outcomes) print(outcome, arguments.json);
   return {};
@@ -254,13 +226,12 @@ void print(JoinOutcome const& outcome, bool json) {
 }
 
 Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* cancelled) {
-  GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
+  GARUDA_TRY_ASSIGN(auto const request, to_request(arguments, cancelled));
   if (!arguments.export_folder.empty()) {
     GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
     GARUDA_TRY(export_as(arguments.export_folder, "left", tables.left));
     return export_as(arguments.export_folder, "right", tables.right);
   }
-  request.cancelled = cancelled;
   if (arguments.mode == "resident") {
     GARUDA_TRY_ASSIGN(auto const outcome, run_resident_join_bench(request, arguments.compute_tuning));
     print(outcome, arguments.json);
@@ -320,8 +291,20 @@ Result<void> run_partition(PartitionArguments const& arguments, std::atomic<bool
   return {};
 }
 
-void add_join(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
-  // Shared: the parser's references and `selected` both outlive this function, in any order.
+void add_operator_options(CLI::App& command, OperatorArguments& arguments) {
+  command.add_option("--path", arguments.paths, "Paths, by comma: auto, graphics, compute, cuda, cpu")
+      ->capture_default_str();
+  command.add_option("--device", arguments.device, "auto, an index or part of a name");
+  command.add_option("--choices", arguments.choices, "In place of --path and --tuning: PATH[:TUNING][;PATH[:TUNING]…]");
+  command.add_option("--threads", arguments.threads, "CPU threads, 0: all")->capture_default_str();
+  command.add_option("--repeat", arguments.repeat, "Timed runs a path")->capture_default_str();
+  command.add_option("--seed", arguments.seed, "Of the generated tables")->capture_default_str();
+  command.add_option("--export", arguments.export_folder, "Only write the tables, as Arrow IPC files, to this folder");
+  command.add_flag("--json", arguments.json, "One JSON object a path, a line each");
+}
+
+void add_join(CLI::App& bench, Select const& select, std::atomic<bool> const* cancelled) {
+  // Shared: the parser's references and what is selected outlive this function, in any order.
   auto const arguments = std::make_shared<JoinArguments>();
   auto* const command = bench.add_subcommand("join", "Joins of synthetic tables, host memory to host memory");
   command->add_option("--rows-left", arguments->rows_left, "Rows of the primary-key side: 2^27, 16M, 6e6")->required();
@@ -334,25 +317,15 @@ void add_join(CLI::App& bench, std::function<int()>& selected, std::atomic<bool>
   command->add_option("--match-ratio", arguments->match_ratio, "Share of right rows with a left key, 0 to 1")
       ->capture_default_str();
   command->add_option("--multiplicity", arguments->multiplicity, "Left rows a key")->capture_default_str();
-  command->add_option("--path", arguments->paths, "Paths, by comma: auto, graphics, compute, cuda, cpu")
-      ->capture_default_str();
-  command->add_option("--device", arguments->device, "auto, an index or part of a name");
+  add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
   command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: partition_items=16,…");
-  command->add_option("--choices", arguments->choices,
-                      "In place of --path and --tuning: PATH[:TUNING][;PATH[:TUNING]…]");
   command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute)")->capture_default_str();
-  command->add_option("--threads", arguments->threads, "CPU threads, 0: all")->capture_default_str();
-  command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();
-  command->add_option("--seed", arguments->seed, "Of the generated tables")->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");
-  command->add_option("--export", arguments->export_folder,
-                      "Only write the tables, as Arrow IPC files, to this folder");
-  command->add_flag("--json", arguments->json, "One JSON object a path, a line each");
-  command->callback([=, &selected] { selected = [=] { return report(run_join(*arguments, cancelled)); }; });
+  command->callback([=] { select([=] { return flushed(run_join(*arguments, cancelled)); }); });
 }
 
-void add_points(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
+void add_points(CLI::App& bench, Select const& select, std::atomic<bool> const* cancelled) {
   auto const arguments = std::make_shared<PointsArguments>();  // shared as in add_join
   auto* const command = bench.add_subcommand("points", "Bare draws, one point a row: the raster floor");
   command->add_option("--rows", arguments->rows, "Points: 2^27, 16M, 6e6")->required();
@@ -365,10 +338,10 @@ void add_points(CLI::App& bench, std::function<int()>& selected, std::atomic<boo
   command->add_option("--repeat", arguments->repeat, "Timed runs")->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of the random order")->capture_default_str();
   command->add_flag("--json", arguments->json, "One JSON object");
-  command->callback([=, &selected] { selected = [=] { return report(run_points(*arguments, cancelled)); }; });
+  command->callback([=] { select([=] { return flushed(run_points(*arguments, cancelled)); }); });
 }
 
-void add_partition(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
+void add_partition(CLI::App& bench, Select const& select, std::atomic<bool> const* cancelled) {
   auto const arguments = std::make_shared<PartitionArguments>();  // shared as in add_join
   auto* const command = bench.add_subcommand("partition", "Radix partitioning against a copy: the memory floor");
   command->add_option("--rows", arguments->rows, "Keys: 2^27, 64M, 6e6")->required();
@@ -385,10 +358,10 @@ void add_partition(CLI::App& bench, std::function<int()>& selected, std::atomic<
   command->add_option("--repeat", arguments->repeat, "Timed runs")->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of the keys")->capture_default_str();
   command->add_flag("--json", arguments->json, "One JSON object a number of threads");
-  command->callback([=, &selected] { selected = [=] { return report(run_partition(*arguments, cancelled)); }; });
+  command->callback([=] { select([=] { return flushed(run_partition(*arguments, cancelled)); }); });
 }
 
-void add_group_by(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
+void add_group_by(CLI::App& bench, Select const& select, std::atomic<bool> const* cancelled) {
   auto const arguments = std::make_shared<GroupByArguments>();  // shared as in add_join
   auto* const command = bench.add_subcommand("group-by", "Group-bys of synthetic tables, host memory to host memory");
   command->add_option("--rows", arguments->rows, "Rows: 2^27, 16M, 6e6")->required();
@@ -398,45 +371,29 @@ void add_group_by(CLI::App& bench, std::function<int()>& selected, std::atomic<b
       ->capture_default_str();
   command->add_option("--value-type", arguments->value_type, "i32, i64 or f64")->capture_default_str();
   command->add_option("--distribution", arguments->distribution, "uniform or zipf:Z")->capture_default_str();
-  command->add_option("--path", arguments->paths, "Paths, by comma: auto, graphics, compute, cuda, cpu")
-      ->capture_default_str();
-  command->add_option("--device", arguments->device, "auto, an index or part of a name");
+  add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
-  command->add_option("--choices", arguments->choices,
-                      "In place of --path and --tuning: PATH[:TUNING][;PATH[:TUNING]…]");
   command->add_option("--mode", arguments->mode, "end-to-end")->capture_default_str();
-  command->add_option("--threads", arguments->threads, "CPU threads, 0: all")->capture_default_str();
-  command->add_option("--repeat", arguments->repeat, "Timed runs a path")->capture_default_str();
-  command->add_option("--seed", arguments->seed, "Of the generated table")->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time one bare additive draw a row, at its group's pixel");
-  command->add_option("--export", arguments->export_folder,
-                      "Only write the tables, as Arrow IPC files, to this folder");
-  command->add_flag("--json", arguments->json, "One JSON object a path, a line each");
-  command->callback([=, &selected] { selected = [=] { return report(run_group_by(*arguments, cancelled)); }; });
+  command->callback([=] { select([=] { return flushed(run_group_by(*arguments, cancelled)); }); });
 }
 
 }  // namespace
 
-int report(Result<void> const& result) {
-  // A benchmark whose output is lost has not reported anything.
-  auto const flushed = std::fflush(stdout) == 0;
-  if (!result) {
-    fmt::print(stderr, "garuda bench: {}\n", result.error().describe());
-    return exit_code(result.error().code());
-  }
-  if (flushed) return kExitOk;
-  fmt::print(stderr, "garuda bench: standard output cannot be written\n");
-  return exit_code(ErrorCode::output);
+Result<void> flushed(Result<void> result) {
+  auto const is_written = std::fflush(stdout) == 0;
+  if (!result || is_written) return result;
+  return fail(ErrorCode::output, "standard output cannot be written");
 }
 
-void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
+void add_bench_command(CLI::App& app, Select const& select, std::atomic<bool> const* cancelled) {
   auto* const bench = app.add_subcommand("bench", "Benchmarks: verify, then time");
   bench->require_subcommand(1);
-  add_join(*bench, selected, cancelled);
-  add_points(*bench, selected, cancelled);
-  add_partition(*bench, selected, cancelled);
-  add_group_by(*bench, selected, cancelled);
-  add_primitives_command(*bench, selected, cancelled);
+  add_join(*bench, select, cancelled);
+  add_points(*bench, select, cancelled);
+  add_partition(*bench, select, cancelled);
+  add_group_by(*bench, select, cancelled);
+  add_primitives_command(*bench, select, cancelled);
 }
 
 }  // namespace garuda::bench

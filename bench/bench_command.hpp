@@ -1,4 +1,4 @@
-// `garuda bench`: its subcommands, options and exit codes.
+// `garuda bench`: its subcommands and options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,16 +9,15 @@
 
 namespace garuda::bench {
 
-/// Adds the subcommand `bench` with `join` and `points` to `app`. Parsing runs nothing: when the parse chose one of
-/// them, `selected` is set to what runs it. `selected` prints results to standard output, failures as one sentence to
-/// standard error, blocks until done and returns an exit code: 0 done, 2 wrong usage, 4 no such device or path, 5 out
-/// of memory or over a limit, 6 device failure or a result that differs from the reference, 130 cancelled. `selected`
-/// must outlive `app`'s parse; it owns the parsed options. `cancelled`, when given, outlives its run and is looked at
-/// within joins and between draws.
-void add_bench_command(CLI::App& app, std::function<int()>& selected, std::atomic<bool> const* cancelled = nullptr);
+/// Takes what runs the benchmark that a command line names. That owns its options, prints results to standard output
+/// and blocks until done. Errors: those of the benchmark; output; device_failure also for a wrong result.
+using Select = std::function<void(std::function<Result<void>()>)>;
 
-/// Ends a benchmark: writes a failure to standard error as one sentence, and returns the exit code. A benchmark whose
-/// standard output is lost has failed, too.
-int report(Result<void> const& result);
+/// Adds the subcommand `bench` to `app`. Parsing runs nothing: it calls a copy of `select`. `cancelled`, when given,
+/// outlives the run and is looked at within joins and group-bys and between draws.
+void add_bench_command(CLI::App& app, Select const& select, std::atomic<bool> const* cancelled = nullptr);
+
+/// Ends a benchmark. Errors: its own; output, because one whose standard output is lost has failed, too.
+Result<void> flushed(Result<void> result);
 
 }  // namespace garuda::bench

@@ -2,27 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "bench/copy_bandwidth.hpp"
 #include "bench/vulkan_device.hpp"
-#include "core/stopwatch.hpp"
-#include "garuda/engine.hpp"
 #include "operators/calibration/point_draws.hpp"
 
 namespace garuda::bench {
 namespace {
-
-// One group-by, its result whole in host memory.
-struct Run {
-  std::uint64_t ns = 0;
-  Schema schema;
-  std::vector<Batch> batches;
-  Plan plan;
-  RunStats stats;
-};
 
 // One bare additive draw a row, at its group's pixel.
 class GroupFloor {
@@ -57,16 +45,7 @@ class GroupFloor {
   std::optional<calibration::PointDraw> draw_;
 };
 
-// What is kept of the runs of one path.
-struct Series {
-  GroupByOptions options;
-  Plan plan;
-  Schema schema;
-  std::vector<std::uint64_t> samples_ns;
-  std::vector<RunStats> stats;
-  std::unique_ptr<GroupFloor> floor;
-  std::vector<std::uint64_t> floor_ns;
-};
+using GroupBySeries = Series<GroupByOptions, GroupFloor>;
 
 GroupBySpec spec_of(GroupByBenchRequest const& request) {
   GroupBySpec spec;
@@ -75,51 +54,18 @@ GroupBySpec spec_of(GroupByBenchRequest const& request) {
   return spec;
 }
 
-Result<Run> group_once(Engine& engine, Table const& table, GroupBySpec const& spec, GroupByOptions const& options) {
-  Run run;
-  Stopwatch const watch;
-  GARUDA_TRY_ASSIGN(auto const result, engine.group_by(table.view(), spec, options));
-  while (true) {
-    GARUDA_TRY_ASSIGN(auto batch, result->next());
-    if (!batch) break;
-    run.batches.push_back(std::move(*batch));
-  }
-  run.ns = watch.elapsed_ns();
-  run.schema = result->schema();
-  run.plan = result->plan();
-  run.stats = result->stats();
-  return run;
+auto start_of(Engine& engine, Table const& table, GroupBySpec const& spec, GroupByOptions const& options) {
+  return [&] { return engine.group_by(table.view(), spec, options); };
 }
 
-std::vector<GroupByChoice> choices_of(GroupByBenchRequest const& request) {
-  if (!request.choices.empty()) return request.choices;
-  std::vector<GroupByChoice> choices;
-  for (auto const path : request.paths) choices.push_back({path, request.tuning});
-  return choices;
-}
-
-Result<void> check(GroupByBenchRequest const& request) {
-  if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
-  if (choices_of(request).empty()) return fail(ErrorCode::usage, "no path to measure");
-  if (request.floor && std::ranges::find(request.paths, Path::graphics) == request.paths.end())
-    return fail(ErrorCode::usage, "--floor draws on the device of --path graphics, which is not among the paths");
-  return {};
-}
-
-Result<Series> verify(Engine& engine, Table const& table, ReferenceGroups const& reference,
-                      GroupByBenchRequest const& request, GroupByChoice const& choice) {
-  auto const path = choice.path;
-  Series series;
-  series.options.path = path;
-  if (path != Path::cpu) series.options.device = request.device;
-  series.options.tuning = choice.tuning;
-  series.options.threads = request.threads;
-  series.options.control.cancelled = request.cancelled;
+Result<GroupBySeries> verify(Engine& engine, Table const& table, ReferenceGroups const& reference,
+                             GroupByBenchRequest const& request, Choice<GroupByTuning> const& choice) {
+  GroupBySeries series;
+  series.options = options_of<GroupByOptions>(request, choice);
   auto const spec = spec_of(request);
-  GARUDA_TRY_ASSIGN(auto run, group_once(engine, table, spec, series.options));
+  GARUDA_TRY_ASSIGN(auto run, run_once(start_of(engine, table, spec, series.options)));
   if (auto checked = reference.check(spec.aggregates, run.batches); !checked)
-    return tl::unexpected(std::move(checked).error().wrap(
-        fmt::format("wrong result of path {} on {}", to_string(run.plan.path), run.plan.device)));
+    return tl::unexpected(wrong_result(std::move(checked).error(), run.plan));
   if (request.floor && run.plan.path == Path::graphics) {
     GARUDA_TRY_ASSIGN(series.floor, GroupFloor::create(run.plan.device, table, request.workload.groups));
   }
@@ -128,17 +74,8 @@ Result<Series> verify(Engine& engine, Table const& table, ReferenceGroups const&
   return series;
 }
 
-Result<void> sample(Engine& engine, Table const& table, GroupBySpec const& spec, Series& series) {
-  GARUDA_TRY_ASSIGN(auto run, group_once(engine, table, spec, series.options));
-  series.samples_ns.push_back(run.ns);
-  series.stats.push_back(std::move(run.stats));
-  if (!series.floor) return {};
-  GARUDA_TRY_ASSIGN(auto const ns, series.floor->run());
-  series.floor_ns.push_back(ns);
-  return {};
-}
-
-Record make_record(Table const& table, GroupByBenchRequest const& request, std::uint64_t groups, Series const& series) {
+Record make_record(Table const& table, GroupByBenchRequest const& request, std::uint64_t groups,
+                   GroupBySeries const& series) {
   Record record;
   record.op = "group-by";
   record.path = to_string(series.plan.path);
@@ -155,7 +92,7 @@ Record make_record(Table const& table, GroupByBenchRequest const& request, std::
   return record;
 }
 
-Record make_floor(Record const& group_by, Series const& series) {
+Record make_floor(Record const& group_by, GroupBySeries const& series) {
   auto record = group_by;
   record.op = "raster-floor";
   record.mode = "resident";
@@ -173,24 +110,21 @@ Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const
   ReferenceGroups const reference(table, request.workload);
 
   auto const choices = choices_of(request);
-  EngineOptions engine_options;
-  engine_options.vulkan = std::ranges::any_of(choices, [](auto const& choice) { return choice.path != Path::cpu; });
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
-  std::vector<Series> all;
+  GARUDA_TRY_ASSIGN(auto engine, engine_for(choices));
+  std::vector<GroupBySeries> all;
   for (auto const& choice : choices) {
     GARUDA_TRY_ASSIGN(auto series, verify(engine, table, reference, request, choice));
     all.push_back(std::move(series));
   }
   auto const spec = spec_of(request);
   for (std::uint32_t i = 0; i < request.repeat; ++i)
-    for (auto& series : all) GARUDA_TRY(sample(engine, table, spec, series));
+    for (auto& series : all) GARUDA_TRY(sample(series, start_of(engine, table, spec, series.options)));
 
   std::vector<GroupByOutcome> outcomes;
   for (auto const& series : all) {
     GroupByOutcome outcome;
     outcome.record = make_record(table, request, reference.num_groups(), series);
-    outcome.choices =
-        fmt::format("{}{}{}", series.plan.tuning, series.plan.tuning.empty() ? "" : "; ", series.plan.reason);
+    outcome.choices = choices_text(series.plan);
     outcome.counters = series.stats[median_position(series.samples_ns)].counters;
     GARUDA_TRY_ASSIGN(outcome.bandwidth, measure_bandwidth(series.plan));
     if (series.floor) {

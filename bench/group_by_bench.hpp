@@ -1,12 +1,12 @@
 // `garuda bench group-by`: end-to-end group-bys of synthetic tables, verified, then timed, paths interleaved.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/comparison.hpp"
 #include "bench/group_tables.hpp"
 #include "bench/record.hpp"
 #include "bench/sampling.hpp"
@@ -16,23 +16,9 @@
 
 namespace garuda::bench {
 
-/// A path and how it is told to go about it.
-struct GroupByChoice {
-  Path path = Path::automatic;
-  GroupByTuning tuning;
-};
-
-struct GroupByBenchRequest {
+struct GroupByBenchRequest : Comparison<GroupByTuning> {
   GroupWorkload workload;
   std::vector<AggregateFunction> functions{AggregateFunction::sum};  ///< of the column v
-  std::vector<Path> paths{Path::automatic};
-  std::optional<std::string> device;  ///< as RunOptions::device, of every path but cpu
-  GroupByTuning tuning;
-  std::vector<GroupByChoice> choices;  ///< in place of `paths` and `tuning` when there are any
-  std::uint32_t threads = 0;           ///< 0: all
-  std::uint32_t repeat = 7;
-  std::atomic<bool> const* cancelled = nullptr;  ///< looked at within and between group-bys
-  bool floor = false;  ///< time one bare additive draw a row, at its group's pixel, beside the graphics path
 };
 
 struct GroupByOutcome {

@@ -1,12 +1,11 @@
 // `garuda bench join`: end-to-end joins of synthetic tables, verified, then timed, paths interleaved.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/comparison.hpp"
 #include "bench/generators.hpp"
 #include "bench/record.hpp"
 #include "bench/sampling.hpp"
@@ -16,22 +15,8 @@
 
 namespace garuda::bench {
 
-/// A path and how it is told to go about it.
-struct JoinChoice {
-  Path path = Path::automatic;
-  JoinTuning tuning;
-};
-
-struct JoinBenchRequest {
+struct JoinBenchRequest : Comparison<JoinTuning> {
   JoinWorkload workload;
-  std::vector<Path> paths{Path::automatic};
-  std::optional<std::string> device;  ///< as JoinOptions::device, of every path but cpu
-  JoinTuning tuning;
-  std::vector<JoinChoice> choices;  ///< in place of `paths` and `tuning` when there are any
-  std::uint32_t threads = 0;        ///< 0: all
-  std::uint32_t repeat = 7;
-  std::atomic<bool> const* cancelled = nullptr;  ///< looked at within and between joins
-  bool floor = false;  ///< time the bare draws of the graphics path beside it (raster_floor.hpp)
 };
 
 /// The bare draws of one path's join, timed in the same repetitions.

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "bench/bench_command.hpp"
 #include "bench/primitives_bench.hpp"
 #include "bench/row_count.hpp"
 
@@ -54,8 +53,8 @@ Result<void> run_primitives(PrimitivesArguments const& arguments, std::atomic<bo
 
 }  // namespace
 
-void add_primitives_command(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled) {
-  auto const arguments = std::make_shared<PrimitivesArguments>();  // the parser and `selected` both refer to them
+void add_primitives_command(CLI::App& bench, Select const& select, std::atomic<bool> const* cancelled) {
+  auto const arguments = std::make_shared<PrimitivesArguments>();  // the parser and what is selected both refer to them
   auto& request = arguments->request;
   auto* const command = bench.add_subcommand("primitives", "Compute passes on resident data, against a copy");
   command->add_option("--op", arguments->op, "copy, reduce, scan, histogram, partition or gather")->required();
@@ -74,7 +73,7 @@ void add_primitives_command(CLI::App& bench, std::function<int()>& selected, std
   command->add_option("--repeat", request.repeat, "Timed runs")->capture_default_str();
   command->add_option("--seed", request.seed, "Of the generated words")->capture_default_str();
   command->add_flag("--json", arguments->json, "Two JSON objects, the primitive and the copy beside it");
-  command->callback([=, &selected] { selected = [=] { return report(run_primitives(*arguments, cancelled)); }; });
+  command->callback([=] { select([=] { return flushed(run_primitives(*arguments, cancelled)); }); });
 }
 
 }  // namespace garuda::bench

@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 
 #include <atomic>
-#include <functional>
+
+#include "bench/bench_command.hpp"
 
 namespace garuda::bench {
 
-/// Adds the subcommand to `bench`; choosing it sets `selected` to what runs it and returns the exit code.
-/// `cancelled` may be null.
-void add_primitives_command(CLI::App& bench, std::function<int()>& selected, std::atomic<bool> const* cancelled);
+/// Adds the subcommand to `bench`, as add_bench_command does. `cancelled` may be null.
+void add_primitives_command(CLI::App& bench, Select const& select, std::atomic<bool> const* cancelled);
 
 }  // namespace garuda::bench
