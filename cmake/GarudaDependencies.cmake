@@ -1,8 +1,8 @@
 # Finds what garuda links against. What is missing is named together with the way to get it.
 #
 # Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk; for the command CLI11 and spdlog; for
-# tests GoogleTest and RapidCheck; for benchmarks Google Benchmark. Arrow C++ and Parquet come with the pyarrow package
-# of the Python environment GARUDA_PYTHON, so that files are read by the same library in C++ and in Python.
+# tests GoogleTest and RapidCheck. Arrow C++ and Parquet come with the pyarrow package of the Python environment
+# GARUDA_PYTHON, so that files are read by the same library in C++ and in Python.
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(garuda_default_python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
@@ -38,9 +38,6 @@ endif()
 if(GARUDA_BUILD_TESTS)
   garuda_require(GTest libgtest-dev)
   garuda_require(rapidcheck librapidcheck-dev)
-endif()
-if(GARUDA_BUILD_BENCH)
-  garuda_require(benchmark libbenchmark-dev)
 endif()
 
 # volk is compiled here because the distributions package its source, and because every user has to agree on
