@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "core/bitmap.hpp"
+#include "core/load.hpp"
 #include "core/wide_integer.hpp"
 
 namespace garuda::operators {
@@ -90,11 +90,7 @@ std::optional<std::string> calendar_text(std::int64_t value, DataType const& typ
 
 template <class T>
 T load(ArrayView const& array, std::int64_t row) {
-  T value;
-  std::memcpy(&value,
-              static_cast<std::byte const*>(array.values) + (array.offset + row) * static_cast<std::int64_t>(sizeof(T)),
-              sizeof(T));
-  return value;
+  return garuda::load<T>(static_cast<std::byte const*>(array.values), array.offset + row);
 }
 
 /// An integer of the array's width, sign-extended.

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <type_traits>
 
 #include "core/bitmap.hpp"
+#include "core/load.hpp"
 #include "core/ordered_value.hpp"
 #include "partition/parallel_blocks.hpp"
 
@@ -70,13 +70,6 @@ Coding coding_of(DataType const& type) {
       break;
   }
   return Coding::dictionary;
-}
-
-template <class T>
-T load(std::byte const* values, std::int64_t i) {
-  T value;
-  std::memcpy(&value, values + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-  return value;
 }
 
 /// Writes code(value) for the rows of a block whose values have type T.

@@ -1,7 +1,8 @@
 #include "partition/code_range.hpp"
 
-#include <cstring>
 #include <type_traits>
+
+#include "core/load.hpp"
 
 namespace garuda::partition {
 namespace {
@@ -23,13 +24,6 @@ auto visit_integer_type(NativeIntegers const& integers, Visitor const& visit) {
       return integers.is_signed ? visit(static_cast<std::int64_t*>(nullptr))
                                 : visit(static_cast<std::uint64_t*>(nullptr));
   }
-}
-
-template <class T>
-T load(std::byte const* values, std::int64_t i) {
-  T value;
-  std::memcpy(&value, values + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-  return value;
 }
 
 /// Three reductions over plain loads, so that compilers vectorise them. Requires length > 0.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "core/bitmap.hpp"
+#include "core/load.hpp"
 #include "partition/parallel_blocks.hpp"
 
 namespace garuda::partition {
@@ -129,14 +129,6 @@ Result<Side> cut_blocks(TableView table, std::size_t column) {
     side.num_rows += static_cast<std::uint64_t>(array.length);
   }
   return side;
-}
-
-/// Value `i` of a block. The copy is one load; it allows columns that are not aligned to their type.
-template <class T>
-T load(std::byte const* values, std::int64_t i) {
-  T value;
-  std::memcpy(&value, values + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-  return value;
 }
 
 template <class T>

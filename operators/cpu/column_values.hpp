@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
 
+#include "core/load.hpp"
 #include "core/ordered_value.hpp"
 #include "core/wide_integer.hpp"
 #include "garuda/error.hpp"
@@ -20,9 +20,7 @@ inline bool is_valid(AggregateInput const& input, std::uint64_t row) noexcept {
 
 template <class T>
 T value_at(AggregateInput const& input, std::uint64_t row) noexcept {
-  T value;
-  std::memcpy(&value, reinterpret_cast<std::byte const*>(input.values.data()) + row * sizeof(T), sizeof(T));
-  return value;
+  return load<T>(reinterpret_cast<std::byte const*>(input.values.data()), static_cast<std::int64_t>(row));
 }
 
 /// Calls body(row, groups[row - first]) for the rows [first, first + groups.size()) that have a value.

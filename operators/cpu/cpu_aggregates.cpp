@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/ordered_value.hpp"
 #include "core/wide_integer.hpp"
+#include "operators/cpu/column_values.hpp"
 #include "operators/float_parts.hpp"
 #include "partition/parallel_blocks.hpp"
 
@@ -18,51 +18,15 @@ namespace {
 
 using Ids = std::span<std::uint32_t const>;
 
-bool is_valid(AggregateInput const& input, std::uint64_t row) {
-  return input.validity.empty() || ((input.validity[row / 32] >> (row % 32)) & 1) != 0;
-}
-
 /// Calls body(row, group) for every row with a value. Errors: cancelled.
 template <class Body>
-Result<void> for_values(AggregateInput const& input, Ids ids, Control const* control, Body body) {
+Result<void> for_all_values(AggregateInput const& input, Ids ids, Control const* control, Body const& body) {
   for (std::uint64_t first = 0; first < ids.size(); first += partition::kBlockRows) {
     GARUDA_TRY(partition::check_cancelled(control));
-    auto const last = std::min<std::uint64_t>(first + partition::kBlockRows, ids.size());
-    for (auto row = first; row < last; ++row)
-      if (is_valid(input, row)) body(row, ids[row]);
+    for_valid_rows(input, first, ids.subspan(first, std::min<std::uint64_t>(partition::kBlockRows, ids.size() - first)),
+                   body);
   }
   return {};
-}
-
-template <class T>
-T value_at(AggregateInput const& input, std::uint64_t row) {
-  T value;
-  std::memcpy(&value, reinterpret_cast<std::byte const*>(input.values.data()) + row * sizeof(T), sizeof(T));
-  return value;
-}
-
-/// Calls visit with a null pointer to the C++ type of a value.
-template <class Visitor>
-auto visit_kind(ValueKind kind, Visitor const& visit) {
-  switch (kind) {
-    case ValueKind::int32:
-      return visit(static_cast<std::int32_t*>(nullptr));
-    case ValueKind::uint32:
-      return visit(static_cast<std::uint32_t*>(nullptr));
-    case ValueKind::int64:
-      return visit(static_cast<std::int64_t*>(nullptr));
-    case ValueKind::uint64:
-      return visit(static_cast<std::uint64_t*>(nullptr));
-    case ValueKind::int128:
-      return visit(static_cast<Int128*>(nullptr));
-    case ValueKind::float32:
-      return visit(static_cast<float*>(nullptr));
-    case ValueKind::float64:
-      return visit(static_cast<double*>(nullptr));
-    case ValueKind::none:
-      break;
-  }
-  throw LogicError("counts alone have no values");
 }
 
 /// sum += value, in `words` words of two's complement.
@@ -81,13 +45,13 @@ void add_wide(std::uint64_t* sum, Int128 value) {
 template <class T>
 Result<void> sum_integers(AggregateInput const& input, Ids ids, Control const* control, AggregateState& state) {
   if constexpr (std::is_same_v<T, Int128>) {
-    return for_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+    return for_all_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
       add_wide(&state.sums[std::uint64_t{group} * 4], value_at<Int128>(input, row));
     });
   } else {
     std::vector<Int128> sums(state.sums.size() / 2);
-    GARUDA_TRY(for_values(input, ids, control,
-                          [&](std::uint64_t row, std::uint32_t group) { sums[group] += value_at<T>(input, row); }));
+    GARUDA_TRY(for_all_values(input, ids, control,
+                              [&](std::uint64_t row, std::uint32_t group) { sums[group] += value_at<T>(input, row); }));
     for (std::size_t g = 0; g < sums.size(); ++g) {
       state.sums[2 * g] = static_cast<std::uint64_t>(sums[g]);
       state.sums[2 * g + 1] = static_cast<std::uint64_t>(sums[g] >> 64);
@@ -109,7 +73,7 @@ Result<void> sum_floats(AggregateInput const& input, Ids ids, std::uint64_t num_
   sums.first_window.assign(num_groups, 0);
   sums.offsets.assign(num_groups + 1, 0);
   std::vector<WindowRange> ranges(num_groups);
-  GARUDA_TRY(for_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+  GARUDA_TRY(for_all_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
     auto const parts = split_float(value_at<T>(input, row));
     if (parts.is_nan) sums.flags[group] |= FloatSums::kNan;
     if (parts.is_infinite)
@@ -126,7 +90,7 @@ Result<void> sum_floats(AggregateInput const& input, Ids ids, std::uint64_t num_
     sums.offsets[g + 1] = sums.offsets[g] + (any ? 1U + ranges[g].last - ranges[g].first : 0U);
   }
   std::vector<Int128> windows(sums.offsets.back());
-  GARUDA_TRY(for_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+  GARUDA_TRY(for_all_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
     auto const parts = split_float(value_at<T>(input, row));
     if (parts.magnitude == 0) return;
     auto const shifted = UInt128{parts.magnitude} << (parts.position % 64);
@@ -144,28 +108,15 @@ Result<void> sum_floats(AggregateInput const& input, Ids ids, std::uint64_t num_
   return {};
 }
 
-/// The order-preserving unsigned map of a value.
-template <class T>
-UInt128 ordered(T value) {
-  if constexpr (std::is_same_v<T, Int128>)
-    return static_cast<UInt128>(value) ^ (UInt128{1} << 127);
-  else if constexpr (std::is_floating_point_v<T>)
-    return ordered_from_bits(canonical_bits(value));
-  else if constexpr (std::is_signed_v<T>)
-    return ordered_signed(static_cast<std::make_unsigned_t<T>>(value));
-  else
-    return value;
-}
-
 /// `words`: of an extreme. Minima start from all ones, maxima from 0.
 template <class T>
 Result<void> find_extremes(AggregateInput const& input, Ids ids, Control const* control, AggregateState& state) {
-  using Ordered = std::conditional_t<std::is_same_v<T, Int128>, UInt128, std::uint64_t>;
+  using Ordered = OrderedOf<T>;
   auto const words = sizeof(Ordered) / 8;
   auto const find = [&](std::vector<std::uint64_t>& extremes, Ordered start, auto better) -> Result<void> {
     std::vector<Ordered> best(extremes.size() / words, start);
-    GARUDA_TRY(for_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
-      auto const value = static_cast<Ordered>(ordered(value_at<T>(input, row)));
+    GARUDA_TRY(for_all_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+      auto const value = ordered(value_at<T>(input, row));
       if (better(value, best[group])) best[group] = value;
     }));
     std::memcpy(extremes.data(), best.data(), best.size() * sizeof(Ordered));
@@ -197,7 +148,7 @@ Result<AggregateState> aggregate(AggregateInput const& input, Ids ids, std::uint
   AggregateState state;
   if ((input.states & kCountState) != 0) {
     state.counts.assign(num_groups, 0);
-    GARUDA_TRY(for_values(input, ids, control, [&](std::uint64_t, std::uint32_t group) { ++state.counts[group]; }));
+    GARUDA_TRY(for_all_values(input, ids, control, [&](std::uint64_t, std::uint32_t group) { ++state.counts[group]; }));
   }
   if (input.kind == ValueKind::none) return state;
   GARUDA_TRY(
