@@ -8,23 +8,13 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "operators/compute/compute_context.hpp"
 #include "tests/operators/graphics_device.hpp"
+#include "tests/unwrap.hpp"
 
 namespace garuda::testing {
-
-/// The value of a result that a test counts on.
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().describe());
-  return std::move(*result);
-}
-inline void succeed(Result<void> const& result) {
-  if (!result) throw std::runtime_error(result.error().describe());
-}
 
 /// Everything a compute context needs, on one device.
 class ComputeLane {

@@ -11,11 +11,15 @@
 #include "operators/calibration/calibration_file.hpp"
 #include "operators/join_kernel.hpp"
 #include "tests/operators/fake_device.hpp"
+#include "tests/operators/planner_shapes.hpp"
 
 namespace garuda::operators {
 namespace {
 
+using testing::dense_join;
 using testing::FakeDevice;
+using testing::sparse_join;
+using testing::summed_groups;
 
 constexpr std::array kGpus{"h200", "consumer", "integrated"};
 constexpr std::array kSoftware{"lavapipe", "swiftshader"};
@@ -57,40 +61,6 @@ struct RecordedMachine {
   Machine machine;
 };
 
-JoinShape join_shape(std::uint64_t left, std::uint64_t right, bool dense) {
-  JoinShape shape;
-  shape.rows_left = left;
-  shape.rows_right = right;
-  shape.key_bits = dense ? 32 : 64;
-  shape.key_range_left = shape.key_range_right = dense ? left : 0;
-  shape.distinct_left = shape.distinct_right = static_cast<double>(std::min(left, right));
-  shape.expected_matches = static_cast<double>(std::max(left, right));
-  shape.columns_left = 2;
-  shape.columns_right = 1;
-  shape.row_bytes_left = 8;
-  shape.row_bytes_right = 4;
-  shape.output_row_bytes = 12;
-  shape.threads = 2;
-  shape.free_host_bytes = std::uint64_t{64} << 30;
-  return shape;
-}
-
-GroupByShape group_shape(std::uint64_t rows, std::uint64_t groups) {
-  GroupByShape shape;
-  shape.rows = rows;
-  shape.key_range = groups;
-  shape.estimated_groups = groups;
-  shape.states = 1;
-  shape.value_words = 2;
-  shape.widest_value = 2;
-  shape.draws = 1;
-  shape.state_bytes = 16;
-  shape.output_row_bytes = 16;
-  shape.threads = 2;
-  shape.free_host_bytes = std::uint64_t{64} << 30;
-  return shape;
-}
-
 JoinPlan plan(JoinShape const& shape, RecordedMachine const& recorded_machine, JoinOptions const& options = {}) {
   auto plan = plan_join(shape, recorded_machine.machine, options);
   EXPECT_TRUE(plan) << plan.error().describe();
@@ -100,7 +70,7 @@ JoinPlan plan(JoinShape const& shape, RecordedMachine const& recorded_machine, J
 TEST(CostModel, EveryCandidateIsPricedByPhase) {
   for (auto const* name : kGpus) {
     RecordedMachine const recorded_machine(name);
-    auto const planned = plan(join_shape(1'000'000, 1'000'000, true), recorded_machine);
+    auto const planned = plan(dense_join(1'000'000, 1'000'000), recorded_machine);
     EXPECT_GE(planned.plan.candidates.size(), 7U) << "the CPU, and three ways for each kind of address";
     for (auto const& candidate : planned.plan.candidates) {
       EXPECT_GT(candidate.estimated_ns, 0) << name << " " << candidate.choices;
@@ -127,10 +97,10 @@ TEST(CostModel, CostsGrowWithRows) {
       double last_join = 0;
       double last_group_by = 0;
       for (std::uint64_t rows = 1000; rows <= 100'000'000; rows *= 10) {
-        auto const joined = plan(join_shape(rows, rows, false), recorded_machine, join).plan.estimated.estimated_ns;
+        auto const joined = plan(sparse_join(rows, rows), recorded_machine, join).plan.estimated.estimated_ns;
         EXPECT_GT(joined, last_join) << name << " " << to_string(path) << " " << rows;
         last_join = joined;
-        auto const grouped = plan_group_by(group_shape(rows, rows / 10), recorded_machine.machine, group_by);
+        auto const grouped = plan_group_by(summed_groups(rows, rows / 10), recorded_machine.machine, group_by);
         ASSERT_TRUE(grouped) << grouped.error().describe();
         EXPECT_GT(grouped->plan.estimated.estimated_ns, last_group_by) << name << " " << to_string(path) << " " << rows;
         last_group_by = grouped->plan.estimated.estimated_ns;
@@ -144,9 +114,9 @@ TEST(CostModel, DenseKeysAreAddressedDirectly) {
     RecordedMachine const recorded_machine(name);
     JoinOptions options;
     options.path = Path::graphics;
-    auto const dense = plan(join_shape(4'000'000, 4'000'000, true), recorded_machine, options);
+    auto const dense = plan(dense_join(4'000'000, 4'000'000), recorded_machine, options);
     EXPECT_NE(dense.plan.estimated.choices.find("address=direct"), std::string::npos) << dense.plan.estimated.choices;
-    auto const sparse = plan(join_shape(4'000'000, 4'000'000, false), recorded_machine, options);
+    auto const sparse = plan(sparse_join(4'000'000, 4'000'000), recorded_machine, options);
     EXPECT_NE(sparse.plan.estimated.choices.find("address=hash"), std::string::npos) << sparse.plan.estimated.choices;
   }
 }
@@ -154,7 +124,7 @@ TEST(CostModel, DenseKeysAreAddressedDirectly) {
 TEST(CostModel, ManyEqualKeysAreNotStacked) {
   for (auto const* name : kGpus) {
     RecordedMachine const recorded_machine(name);
-    auto shape = join_shape(1'000'000, 1'000'000, true);
+    auto shape = dense_join(1'000'000, 1'000'000);
     shape.distinct_left = shape.distinct_right = 10'000;
     shape.expected_matches = 100e6;
     JoinOptions options;
@@ -167,8 +137,8 @@ TEST(CostModel, ManyEqualKeysAreNotStacked) {
 TEST(CostModel, TinyTablesStayOnTheCpu) {
   for (auto const* name : kGpus) {
     RecordedMachine const recorded_machine(name);
-    EXPECT_EQ(plan(join_shape(1000, 1000, true), recorded_machine).plan.path, Path::cpu) << name;
-    auto const grouped = plan_group_by(group_shape(1000, 10), recorded_machine.machine, {});
+    EXPECT_EQ(plan(dense_join(1000, 1000), recorded_machine).plan.path, Path::cpu) << name;
+    auto const grouped = plan_group_by(summed_groups(1000, 10), recorded_machine.machine, {});
     ASSERT_TRUE(grouped);
     EXPECT_EQ(grouped->plan.path, Path::cpu) << name;
   }
@@ -176,7 +146,7 @@ TEST(CostModel, TinyTablesStayOnTheCpu) {
 
 TEST(CostModel, LargeJoinsOfTwoThreadsGoToAGpuThatRasterisesWell) {
   RecordedMachine const recorded_machine("consumer");
-  EXPECT_EQ(plan(join_shape(100'000'000, 100'000'000, true), recorded_machine).plan.path, Path::graphics);
+  EXPECT_EQ(plan(dense_join(100'000'000, 100'000'000), recorded_machine).plan.path, Path::graphics);
 }
 
 TEST(CostModel, ASoftwareDeviceIsNeverTakenUnasked) {
@@ -190,23 +160,23 @@ TEST(CostModel, ASoftwareDeviceIsNeverTakenUnasked) {
         rates.*field.value *= is_time ? 1 / factor : factor;
       }
       for (std::uint64_t rows : {1000ULL, 1'000'000ULL, 100'000'000ULL}) {
-        EXPECT_EQ(plan(join_shape(rows, rows, true), recorded_machine).plan.path, Path::cpu);
-        EXPECT_EQ(plan_group_by(group_shape(rows, 100), recorded_machine.machine, {})->plan.path, Path::cpu);
+        EXPECT_EQ(plan(dense_join(rows, rows), recorded_machine).plan.path, Path::cpu);
+        EXPECT_EQ(plan_group_by(summed_groups(rows, 100), recorded_machine.machine, {})->plan.path, Path::cpu);
       }
     }
     JoinOptions named;
     named.device = "0";
-    EXPECT_EQ(plan(join_shape(1000, 1000, true), recorded_machine, named).plan.path, Path::graphics);
+    EXPECT_EQ(plan(dense_join(1000, 1000), recorded_machine, named).plan.path, Path::graphics);
   }
 }
 
 TEST(CostModel, UploadFollowsTheRates) {
   JoinOptions options;
   options.path = Path::graphics;
-  auto const shape = join_shape(4'194'304, 4'194'304, true);
+  auto const shape = dense_join(4'194'304, 4'194'304);
   RecordedMachine h200("h200");
   EXPECT_EQ(plan(shape, h200, options).tuning.upload, Upload::import) << "faster than staging there";
-  EXPECT_NE(plan(join_shape(500, 500, true), h200, options).tuning.upload, Upload::import) << "importing has a price";
+  EXPECT_NE(plan(dense_join(500, 500), h200, options).tuning.upload, Upload::import) << "importing has a price";
   h200.device.traits.features.external_memory_host = false;
   EXPECT_EQ(plan(shape, h200, options).tuning.upload, Upload::map) << "of what is left";
   options.tuning.upload = Upload::stage;
@@ -220,7 +190,7 @@ TEST(CostModel, MemoryLimitsAreKept) {
     options.path = Path::graphics;
     options.device_memory_limit_bytes = std::uint64_t{256} << 20;
     options.memory_limit_bytes = std::uint64_t{1} << 30;
-    auto const planned = plan(join_shape(20'000'000, 20'000'000, false), recorded_machine, options);
+    auto const planned = plan(sparse_join(20'000'000, 20'000'000), recorded_machine, options);
     EXPECT_LE(planned.plan.device_bytes, options.device_memory_limit_bytes);
     EXPECT_LE(planned.plan.host_bytes, options.memory_limit_bytes);
   }
@@ -231,18 +201,18 @@ TEST(CostModel, PartitionsCostWhatTheySave) {
   auto const costs = [&](JoinShape const& shape, std::uint32_t bits) {
     return total_ns(cpu_join_costs(shape, bits, host));
   };
-  auto const small = join_shape(1000, 1000, true);
+  auto const small = dense_join(1000, 1000);
   EXPECT_LT(costs(small, 0), costs(small, 8)) << "nothing to gain";
-  auto large = join_shape(16'000'000, 16'000'000, false);
+  auto large = sparse_join(16'000'000, 16'000'000);
   EXPECT_LT(costs(large, 10), costs(large, 0)) << "tables stay in the cache";
   large.carried_bytes = 16'000'000 * 12;
-  EXPECT_LT(costs(large, 10), costs(join_shape(16'000'000, 16'000'000, false), 10)) << "so do carried columns";
+  EXPECT_LT(costs(large, 10), costs(sparse_join(16'000'000, 16'000'000), 10)) << "so do carried columns";
 }
 
 TEST(CostModel, SaysWhetherRatesWereMeasured) {
   RecordedMachine recorded_machine("h200");
   auto const rates_of = [&] {
-    auto const text = to_string(plan(join_shape(1000, 1000, true), recorded_machine).plan);
+    auto const text = to_string(plan(dense_join(1000, 1000), recorded_machine).plan);
     return text.substr(text.find("\nrates"));
   };
   EXPECT_NE(rates_of().find("of the host measured"), std::string::npos);

@@ -6,6 +6,7 @@
 #include "operators/group_states.hpp"
 #include "operators/key_span.hpp"
 #include "tests/operators/fake_device.hpp"
+#include "tests/operators/planner_shapes.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -30,16 +31,10 @@ TEST(GroupTasks, PartitionsAreCutInOrder) {
   EXPECT_TRUE(cut_group_tasks({0, 0}, 4).empty());
 }
 
+/// On four threads.
 GroupByShape shape_of(std::uint64_t rows, std::uint64_t groups) {
-  GroupByShape shape;
-  shape.rows = rows;
-  shape.estimated_groups = groups;
-  shape.value_words = 2;
-  shape.draws = 1;
-  shape.state_bytes = 16;
-  shape.output_row_bytes = 16;
+  auto shape = testing::summed_groups(rows, groups);
   shape.threads = 4;
-  shape.free_host_bytes = std::uint64_t{16} << 30;
   return shape;
 }
 
@@ -126,6 +121,18 @@ TEST(GroupByPlanner, RefusesPathsItDoesNotHave) {
   EXPECT_EQ(refused.error().code(), ErrorCode::no_device);
 }
 
+using Words = std::vector<std::uint64_t>;
+
+/// Of integers.
+AggregateState state_of(Words counts, Words sums = {}, Words minima = {}, Words maxima = {}) {
+  AggregateState state;
+  state.counts = std::move(counts);
+  state.sums = std::move(sums);
+  state.minima = std::move(minima);
+  state.maxima = std::move(maxima);
+  return state;
+}
+
 /// One chunk of groups with 32-bit keys, of a column of int64 with all states.
 GroupChunk chunk_of(std::vector<std::uint32_t> keys, std::vector<std::uint64_t> rows, AggregateState state) {
   GroupChunk chunk;
@@ -139,8 +146,8 @@ TEST(MergeGroups, AddsStatesOfEqualKeysInTheOrderOfFirstRows) {
   StateColumn const column{std::size_t{0}, ValueKind::int64, kCountState | kSumState | kMinState | kMaxState, false};
   constexpr auto kAll = ~std::uint64_t{0};
   // Group 7 has no value yet: its extremes are unspecified.
-  auto groups = chunk_of({7, 3}, {0, 1}, {{0, 2}, {0, 0, kAll, 0}, {}, {123, 10}, {99, 20}});
-  auto const next = chunk_of({3, 5, 7}, {10, 11, 12}, {{1, 0, 3}, {1, 0, 0, 0, 4, kAll}, {}, {5, 1, 8}, {5, 1, 9}});
+  auto groups = chunk_of({7, 3}, {0, 1}, state_of({0, 2}, {0, 0, kAll, 0}, {123, 10}, {99, 20}));
+  auto const next = chunk_of({3, 5, 7}, {10, 11, 12}, state_of({1, 0, 3}, {1, 0, 0, 0, 4, kAll}, {5, 1, 8}, {5, 1, 9}));
   ASSERT_TRUE(merge_groups({column}, next, {}, groups));
   EXPECT_EQ(groups.head_rows, (std::vector<std::uint64_t>{0, 1, 11}));
   EXPECT_EQ(groups.keys.packed32, (std::vector<std::uint32_t>{7, 3, 5}));
@@ -169,8 +176,8 @@ TEST(MergeGroups, FloatWindowsAreUnited) {
 
 TEST(MergeGroups, WithoutKeysThereIsOneGroup) {
   StateColumn const column{std::nullopt, ValueKind::none, kCountState, false};
-  auto groups = chunk_of({}, {0}, {{5}, {}, {}, {}, {}});
-  ASSERT_TRUE(merge_groups({column}, chunk_of({}, {9}, {{6}, {}, {}, {}, {}}), {}, groups));
+  auto groups = chunk_of({}, {0}, state_of({5}));
+  ASSERT_TRUE(merge_groups({column}, chunk_of({}, {9}, state_of({6})), {}, groups));
   EXPECT_EQ(groups.head_rows, (std::vector<std::uint64_t>{0}));
   EXPECT_EQ(groups.states[0].counts, (std::vector<std::uint64_t>{11}));
 }

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <optional>
 
-#include "core/ordered_value.hpp"
 #include "core/wide_integer.hpp"
+#include "operators/cpu/column_values.hpp"
 #include "operators/exact_sum.hpp"
 #include "partition/mix.hpp"
 #include "tests/reference/big_number.hpp"
@@ -154,25 +154,13 @@ Plain<T> plain_states(CaseData const& data, Groups const& groups) {
 }
 
 template <class T>
-UInt128 ordered(T value) {
-  if constexpr (std::is_same_v<T, Int128>)
-    return static_cast<UInt128>(value) ^ (UInt128{1} << 127);
-  else if constexpr (std::is_floating_point_v<T>)
-    return ordered_from_bits(canonical_bits(value));
-  else if constexpr (std::is_signed_v<T>)
-    return ordered_signed(static_cast<std::make_unsigned_t<T>>(value));
-  else
-    return value;
-}
-
-template <class T>
 void expect_extremes(std::vector<std::uint64_t> const& actual, std::vector<std::optional<T>> const& expected,
                      char const* what) {
   constexpr std::size_t kWords = sizeof(T) == 16 ? 2 : 1;
   ASSERT_EQ(actual.size(), expected.size() * kWords) << what;
   for (std::size_t g = 0; g < expected.size(); ++g) {
     if (!expected[g]) continue;
-    auto const value = ordered(*expected[g]);
+    auto const value = static_cast<UInt128>(operators::ordered(*expected[g]));
     ASSERT_EQ(actual[g * kWords], static_cast<std::uint64_t>(value)) << what << " of group " << g;
     if (kWords == 2) {
       ASSERT_EQ(actual[g * kWords + 1], static_cast<std::uint64_t>(value >> 64)) << what << " of group " << g;

@@ -5,26 +5,16 @@
 
 #include "operators/join_kernel.hpp"
 #include "tests/operators/fake_device.hpp"
+#include "tests/operators/planner_shapes.hpp"
 
 namespace garuda::operators {
 namespace {
 
+using testing::dense_join;
 using testing::FakeDevice;
 
-JoinShape shape_of(std::uint64_t left, std::uint64_t right) {
-  JoinShape shape;
-  shape.rows_left = left;
-  shape.rows_right = right;
-  shape.key_range_left = left;
-  shape.key_range_right = left;
-  shape.output_row_bytes = 16;
-  shape.threads = 2;
-  shape.free_host_bytes = std::uint64_t{16} << 30;
-  return shape;
-}
-
 TEST(JoinPlanner, TakesTheCpuWithoutDevices) {
-  auto const plan = plan_join(shape_of(1000, 1000), {}, {});
+  auto const plan = plan_join(dense_join(1000, 1000), {}, {});
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->plan.path, Path::cpu);
   EXPECT_FALSE(plan->device);
@@ -33,7 +23,7 @@ TEST(JoinPlanner, TakesTheCpuWithoutDevices) {
 TEST(JoinPlanner, TakesADiscreteDeviceForLargeTables) {
   FakeDevice const gpu(vk::DeviceType::discrete);
   Machine const machine{{gpu.facts()}, std::nullopt, {}};
-  auto const plan = plan_join(shape_of(50'000'000, 50'000'000), machine, {});
+  auto const plan = plan_join(dense_join(50'000'000, 50'000'000), machine, {});
   ASSERT_TRUE(plan) << plan.error().describe();
   EXPECT_EQ(plan->plan.path, Path::graphics);
   EXPECT_EQ(plan->device, 0U);
@@ -44,20 +34,20 @@ TEST(JoinPlanner, TakesADiscreteDeviceForLargeTables) {
 TEST(JoinPlanner, NeverTakesASoftwareDeviceByItself) {
   FakeDevice const software(vk::DeviceType::cpu);
   Machine const machine{{software.facts()}, std::nullopt, {}};
-  auto const automatic = plan_join(shape_of(100'000, 100'000), machine, {});
+  auto const automatic = plan_join(dense_join(100'000, 100'000), machine, {});
   ASSERT_TRUE(automatic);
   EXPECT_EQ(automatic->plan.path, Path::cpu);
 
   JoinOptions graphics;
   graphics.path = Path::graphics;
-  auto const forced = plan_join(shape_of(100'000, 100'000), machine, graphics);
+  auto const forced = plan_join(dense_join(100'000, 100'000), machine, graphics);
   ASSERT_TRUE(forced) << forced.error().describe();
   EXPECT_EQ(forced->plan.path, Path::graphics);
   ASSERT_EQ(forced->plan.notes.size(), 1U);
 
   JoinOptions named;
   named.device = "0";
-  auto const by_device = plan_join(shape_of(100'000, 100'000), machine, named);
+  auto const by_device = plan_join(dense_join(100'000, 100'000), machine, named);
   ASSERT_TRUE(by_device) << by_device.error().describe();
   EXPECT_EQ(by_device->plan.path, Path::graphics);
 }
@@ -65,20 +55,20 @@ TEST(JoinPlanner, NeverTakesASoftwareDeviceByItself) {
 TEST(JoinPlanner, RefusesPathsThatCannotRun) {
   JoinOptions graphics;
   graphics.path = Path::graphics;
-  auto const none = plan_join(shape_of(10, 10), {}, graphics);
+  auto const none = plan_join(dense_join(10, 10), {}, graphics);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code(), ErrorCode::no_device);
 
   JoinOptions cuda;
   cuda.path = Path::cuda;
-  auto const absent = plan_join(shape_of(10, 10), {}, cuda);
+  auto const absent = plan_join(dense_join(10, 10), {}, cuda);
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code(), ErrorCode::no_device);
 
   JoinOptions cpu_with_device;
   cpu_with_device.path = Path::cpu;
   cpu_with_device.device = "0";
-  auto const contradiction = plan_join(shape_of(10, 10), {}, cpu_with_device);
+  auto const contradiction = plan_join(dense_join(10, 10), {}, cpu_with_device);
   ASSERT_FALSE(contradiction);
   EXPECT_EQ(contradiction.error().code(), ErrorCode::usage);
 }
@@ -90,7 +80,7 @@ TEST(JoinPlanner, RefusesInstancedProbeOfRuns) {
   options.path = Path::graphics;
   options.tuning.storage = Storage::runs;
   options.tuning.probe = Probe::instanced;
-  auto const plan = plan_join(shape_of(10, 10), machine, options);
+  auto const plan = plan_join(dense_join(10, 10), machine, options);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code(), ErrorCode::usage);
 }
@@ -101,9 +91,9 @@ TEST(JoinPlanner, ADeviceMemoryLimitForcesPartitions) {
   JoinOptions options;
   options.path = Path::graphics;
   options.tuning.result = 64;
-  auto const free = plan_join(shape_of(1'000'000, 1'000'000), machine, options);
+  auto const free = plan_join(dense_join(1'000'000, 1'000'000), machine, options);
   options.device_memory_limit_bytes = std::uint64_t{8} << 20;
-  auto const limited = plan_join(shape_of(1'000'000, 1'000'000), machine, options);
+  auto const limited = plan_join(dense_join(1'000'000, 1'000'000), machine, options);
   ASSERT_TRUE(free);
   ASSERT_TRUE(limited) << limited.error().describe();
   EXPECT_GT(limited->plan.radix_bits, free->plan.radix_bits);
@@ -114,13 +104,13 @@ TEST(JoinPlanner, AMemoryLimitShrinksChunksAndThenRefuses) {
   JoinOptions options;
   options.path = Path::cpu;
   options.memory_limit_bytes = std::uint64_t{64} << 20;
-  auto const limited = plan_join(shape_of(1'000'000, 1'000'000), {}, options);
+  auto const limited = plan_join(dense_join(1'000'000, 1'000'000), {}, options);
   ASSERT_TRUE(limited) << limited.error().describe();
-  EXPECT_LT(limited->plan.chunk_rows, plan_join(shape_of(1'000'000, 1'000'000), {}, {})->plan.chunk_rows);
+  EXPECT_LT(limited->plan.chunk_rows, plan_join(dense_join(1'000'000, 1'000'000), {}, {})->plan.chunk_rows);
   EXPECT_LE(limited->plan.host_bytes, options.memory_limit_bytes);
 
   options.memory_limit_bytes = std::uint64_t{1} << 20;
-  auto const refused = plan_join(shape_of(1'000'000, 1'000'000), {}, options);
+  auto const refused = plan_join(dense_join(1'000'000, 1'000'000), {}, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::limit_exceeded);
 }
@@ -128,10 +118,10 @@ TEST(JoinPlanner, AMemoryLimitShrinksChunksAndThenRefuses) {
 TEST(JoinPlanner, TheCpuDoesNotPartitionWhatTheCacheHolds) {
   JoinOptions options;
   options.path = Path::cpu;
-  auto const small = plan_join(shape_of(100'000, 60'000'000), {}, options);
+  auto const small = plan_join(dense_join(100'000, 60'000'000), {}, options);
   ASSERT_TRUE(small);
   EXPECT_EQ(small->plan.radix_bits, 0U);
-  auto const large = plan_join(shape_of(16'000'000, 60'000'000), {}, options);
+  auto const large = plan_join(dense_join(16'000'000, 60'000'000), {}, options);
   ASSERT_TRUE(large);
   EXPECT_GE(large->plan.radix_bits, 8U);
 }
@@ -139,7 +129,7 @@ TEST(JoinPlanner, TheCpuDoesNotPartitionWhatTheCacheHolds) {
 TEST(JoinPlanner, PayloadIsCarriedWhereItFits) {
   JoinOptions options;
   options.path = Path::cpu;
-  auto shape = shape_of(16'000'000, 16'000'000);
+  auto shape = dense_join(16'000'000, 16'000'000);
   auto const bare = plan_join(shape, {}, options);
   ASSERT_TRUE(bare);
   EXPECT_FALSE(bare->carries_payload);
@@ -165,7 +155,7 @@ TEST(JoinPlanner, TuningsAreKept) {
   options.tuning.slice_rows = 100;
   options.tuning.lanes = 3;
   options.tuning.chunk_rows = 50;
-  auto const plan = plan_join(shape_of(1000, 1000), {}, options);
+  auto const plan = plan_join(dense_join(1000, 1000), {}, options);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->plan.radix_bits, 7U);
   EXPECT_EQ(plan->plan.slice_rows, 100U);

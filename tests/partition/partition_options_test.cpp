@@ -108,9 +108,13 @@ void expect_sorted(PartitionedKeys const& result, Input const& input, RadixDigit
   for (std::size_t i = 0; i < order.size(); ++i) {
     auto const key = input.key_bits == 32 ? result.keys32()[i] : result.keys64()[i];
     ASSERT_EQ(key, input.keys[order[i]]) << "position " << i;
-    if (row_ids) ASSERT_EQ(result.row_id(i), input.row_of(order[i])) << "position " << i;
+    if (row_ids) {
+      ASSERT_EQ(result.row_id(i), input.row_of(order[i])) << "position " << i;
+    }
   }
-  if (!row_ids) ASSERT_EQ(result.owned_row_ids.size_bytes(), 0);
+  if (!row_ids) {
+    ASSERT_EQ(result.owned_row_ids.size_bytes(), 0);
+  }
   ASSERT_EQ(result.payload.size(), input.payload.size());
   for (std::size_t c = 0; c < result.payload.size(); ++c) {
     auto const width = input.payload[c].width;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "tests/unwrap.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
@@ -14,15 +15,8 @@
 
 namespace garuda::vk {
 
-/// Unwraps a result that a test counts on.
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().describe());
-  return std::move(*result);
-}
-inline void succeed(Result<void> const& result) {
-  if (!result) throw std::runtime_error(result.error().describe());
-}
+using garuda::testing::succeed;
+using garuda::testing::value_of;
 
 /// The instance that the tests of a process share, since loading the validation layer takes long. It goes before main()
 /// returns: drivers have destructors of their own after that.
