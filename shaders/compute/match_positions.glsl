@@ -42,13 +42,14 @@ void share_matches(uint matches[kItems], uint positions[kItems]) {
   }
 }
 
-// The probe row of an output: the last whose pairs start at or before it. A fixed number of steps, so that no loop is
-// left: llvmpipe ends all loops of an invocation after 65535 iterations in all.
+// The probe row of an output, of `rows` > 0: the last whose pairs start at or before it. A fixed number of steps, so that
+// no loop is left: llvmpipe ends all loops of an invocation after 65535 iterations in all.
 uint row_of_output(uint pair, uint rows) {
   uint row = 0u;
   [[unroll]] for (uint step = 1u << (kRowBits - 1u); step > 0u; step /= 2u) {
     uint further = row + step;
-    if (further < rows && scratch[kPositions + further] <= pair) row = further;
+    uint first = scratch[kPositions + min(further, rows - 1u)];
+    row = further < rows && first <= pair ? further : row;
   }
   return row;
 }

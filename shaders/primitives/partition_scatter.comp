@@ -29,7 +29,7 @@ const uint kNowhere = kTile;
 const uint kNoBin = kBins;
 
 shared uint scratch[kScratch];   // a tile's words by position, kNowhere last; before that, stable: counts by (subgroup, bin)
-shared uint counts[kBins + 1u];  // rows of the tile by bin, then their first position in the tile
+shared uint counts[kBins + 1u];  // rows of the tile by bin, then their first position in the tile; places past its end last
 shared uint cursors[kBins];     // where the bin's next row goes
 shared uint shifts[kBins];      // from a position in the tile to where it goes
 
@@ -111,7 +111,8 @@ void place_bins() {
 void clear_counts() {
   uint thread = thread_index();
   if (kStable == 0u) {
-    for (uint bin = thread; bin < kBins; bin += kGroup) counts[bin] = 0u;
+    // kNoBin too: ranks past the tile's end share a word with digits, which index this memory.
+    for (uint bin = thread; bin <= kNoBin; bin += kGroup) counts[bin] = 0u;
   } else {
     for (uint i = thread; i < kSubgroups * kBins; i += kGroup) scratch[i] = 0u;
   }

@@ -258,7 +258,7 @@ TEST_F(ResidentJoinTest, TakesMoreRoomWhenTheResultDoesNotFit) {
   auto const tiny = tiny_tuning(tuning());
   expect_joined(tiny, make_table(900, 1, 300, {1}, 1), make_table(700, 1, 300, {1}, 2), 1);
   // More tasks than one side's skew makes, and more rows than were expected.
-  expect_joined(tiny, make_table(2'000, 1, 1, {1}, 3), make_table(1'500, 1, 1, {}, 4), 10);
+  expect_joined(tiny, make_table(500, 1, 1, {1}, 3), make_table(400, 1, 1, {}, 4), 10);
 }
 
 }  // namespace
