@@ -26,6 +26,11 @@ namespace garuda {
 namespace {
 
 #ifdef GARUDA_MAPS_BUFFERS
+/// Smaller buffers come from the heap.
+constexpr auto kLeastSpanBytes = std::size_t{64} << 10;
+/// Fresh memory of which smaller buffers are cut.
+constexpr auto kChunkBytes = std::size_t{8} << 20;
+
 /// Maps `bytes` bytes (a multiple of the page size) from a multiple of kHugePageBytes on; nullptr: no memory.
 std::byte* map_huge(std::size_t bytes) {
   constexpr auto kHuge = static_cast<std::size_t>(kHugePageBytes);
@@ -39,6 +44,31 @@ std::byte* map_huge(std::size_t bytes) {
   // Whole pages only: the tail must not take memory that nobody asked for. A refusal costs speed, nothing else.
   madvise(first + skipped, bytes / kHuge * kHuge, MADV_HUGEPAGE);
   return first + skipped;
+}
+
+/// True for what is taken from kept memory or mapped; the rest comes from the heap.
+bool is_mapped(std::size_t capacity) {
+  if (capacity >= static_cast<std::size_t>(kHugePageBytes)) return true;
+  return capacity >= kLeastSpanBytes && KeptMemory::instance().is_keeping();
+}
+
+struct Mapped {
+  std::byte* address = nullptr;
+  bool is_zero = false;
+};
+
+/// `capacity` bytes of kept memory, else fresh ones.
+Mapped map_buffer(std::size_t capacity) {
+  auto& kept = KeptMemory::instance();
+  if (auto const span = kept.take(capacity); span.address != nullptr) return {span.address, false};
+  auto const bytes = capacity < static_cast<std::size_t>(kHugePageBytes) ? kChunkBytes : capacity;
+  auto* mapping = map_huge(bytes);
+  if (mapping == nullptr) {
+    kept.give_back_all();
+    mapping = map_huge(bytes);
+  }
+  if (mapping != nullptr && bytes > capacity) kept.keep({mapping + capacity, bytes - capacity});
+  return {mapping, true};
 }
 #endif
 
@@ -63,18 +93,10 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
     buffer.capacity_bytes_ = (size_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     auto const capacity = static_cast<std::size_t>(buffer.capacity_bytes_);
 #ifdef GARUDA_MAPS_BUFFERS
-    if (size_bytes >= kHugePageBytes) {
-      if (auto const kept = KeptMemory::instance().take(capacity); kept.address != nullptr) {
-        buffer.bytes_ = {kept.address, Free{kept.bytes}};
-      } else {
-        auto* mapping = map_huge(capacity);
-        if (mapping == nullptr) {
-          KeptMemory::instance().give_back_all();
-          mapping = map_huge(capacity);
-        }
-        buffer.bytes_ = {mapping, Free{capacity}};
-        fresh = true;
-      }
+    if (is_mapped(capacity)) {
+      auto const mapped = map_buffer(capacity);
+      buffer.bytes_ = {mapped.address, Free{capacity}};
+      fresh = mapped.is_zero;
     } else
 #endif
       buffer.bytes_.reset(

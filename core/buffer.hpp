@@ -18,8 +18,8 @@ inline constexpr std::int64_t kBufferAlignment = 4'096;
 /// cost a fault a page, and scattered accesses a translation a page.
 inline constexpr std::int64_t kHugePageBytes = std::int64_t{2} << 20;
 
-/// A move-only block of host memory, aligned so that a device can import it. An empty buffer has no address. Memory of
-/// kHugePageBytes or more goes back to the operating system when the buffer is destroyed.
+/// A move-only block of host memory, aligned so that a device can import it. An empty buffer has no address. When it is
+/// destroyed, on whatever thread, large memory goes to KeptMemory, and to the operating system what that does not keep.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;

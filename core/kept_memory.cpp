@@ -1,6 +1,7 @@
 #include "core/kept_memory.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #ifdef __linux__
@@ -10,11 +11,11 @@
 namespace garuda {
 namespace {
 
-void give_back(KeptMemory::Mapping mapping) noexcept {
+void give_back(KeptMemory::Span span) noexcept {
 #ifdef __linux__
-  munmap(mapping.address, mapping.bytes);
+  munmap(span.address, span.bytes);
 #else
-  static_cast<void>(mapping);
+  static_cast<void>(span);
 #endif
 }
 
@@ -26,36 +27,71 @@ KeptMemory& KeptMemory::instance() {
   return *kept;
 }
 
-KeptMemory::Mapping KeptMemory::take(std::size_t bytes) {
-  std::lock_guard const lock(mutex_);
-  auto best = mappings_.end();
-  for (auto m = mappings_.begin(); m != mappings_.end(); ++m) {
-    if (m->bytes < bytes || m->bytes > bytes + bytes / 4) continue;
-    if (best == mappings_.end() || m->bytes < best->bytes) best = m;
-  }
-  if (best == mappings_.end()) return {};
-  auto const mapping = *best;
-  mappings_.erase(best);
-  bytes_ -= mapping.bytes;
-  return mapping;
+KeptMemory::Tenancy::Tenancy() {
+  auto& kept = instance();
+  std::lock_guard const lock(kept.mutex_);
+  ++kept.tenants_;
 }
 
-void KeptMemory::keep(Mapping mapping) noexcept {
+KeptMemory::Tenancy::~Tenancy() {
+  auto& kept = instance();
+  std::lock_guard const lock(kept.mutex_);
+  --kept.tenants_;
+  kept.shrink_to(kept.limit());
+}
+
+KeptMemory::Span KeptMemory::take(std::size_t bytes) {
   std::lock_guard const lock(mutex_);
-  if (mapping.bytes > limit_) return give_back(mapping);
-  shrink_to(limit_ - mapping.bytes);
+  auto const best = by_size_.lower_bound(bytes);
+  if (best == by_size_.end()) return {};
+  auto const span = spans_.find(best->second);
+  auto const address = span->first;
+  auto const kept = span->second;
+  erase(span);
+  if (kept.bytes > bytes) {
+    try {
+      insert(address + bytes, {kept.bytes - bytes, kept.since});
+    } catch (std::bad_alloc const&) {
+      give_back({address + bytes, kept.bytes - bytes});
+    }
+  }
+  return {address, bytes};
+}
+
+void KeptMemory::keep(Span span) noexcept {
+  std::lock_guard const lock(mutex_);
+  if (span.bytes > limit()) return give_back(span);
+  shrink_to(limit() - span.bytes);
+  auto address = span.address;
+  auto bytes = span.bytes;
+  if (auto const next = spans_.find(address + bytes); next != spans_.end()) {
+    bytes += next->second.bytes;
+    erase(next);
+  }
+  if (auto after = spans_.lower_bound(address); after != spans_.begin()) {
+    auto const before = std::prev(after);
+    if (before->first + before->second.bytes == address) {
+      address = before->first;
+      bytes += before->second.bytes;
+      erase(before);
+    }
+  }
   try {
-    mappings_.push_back(mapping);
-    bytes_ += mapping.bytes;
+    insert(address, {bytes, next_since_++});
   } catch (std::bad_alloc const&) {
-    give_back(mapping);
+    give_back({address, bytes});
   }
 }
 
 void KeptMemory::set_limit(std::size_t bytes) noexcept {
   std::lock_guard const lock(mutex_);
   limit_ = bytes;
-  shrink_to(bytes);
+  shrink_to(limit());
+}
+
+bool KeptMemory::is_keeping() const noexcept {
+  std::lock_guard const lock(mutex_);
+  return limit() > 0;
 }
 
 void KeptMemory::give_back_all() noexcept {
@@ -68,13 +104,39 @@ std::size_t KeptMemory::kept_bytes() const noexcept {
   return bytes_;
 }
 
-void KeptMemory::shrink_to(std::size_t bytes) noexcept {
-  std::size_t given = 0;
-  for (; bytes_ > bytes; ++given) {
-    bytes_ -= mappings_[given].bytes;
-    give_back(mappings_[given]);
+void KeptMemory::erase(std::map<std::byte*, Kept>::iterator span) noexcept {
+  auto const [first, last] = by_size_.equal_range(span->second.bytes);
+  by_size_.erase(std::find_if(first, last, [&](auto const& entry) { return entry.second == span->first; }));
+  by_age_.erase(span->second.since);
+  bytes_ -= span->second.bytes;
+  spans_.erase(span);
+}
+
+/// All or nothing.
+void KeptMemory::insert(std::byte* address, Kept kept) {
+  auto const span = spans_.emplace(address, kept).first;
+  try {
+    auto const sized = by_size_.emplace(kept.bytes, address);
+    try {
+      by_age_.emplace(kept.since, address);
+    } catch (...) {
+      by_size_.erase(sized);
+      throw;
+    }
+  } catch (...) {
+    spans_.erase(span);
+    throw;
   }
-  mappings_.erase(mappings_.begin(), mappings_.begin() + static_cast<std::ptrdiff_t>(given));
+  bytes_ += kept.bytes;
+}
+
+void KeptMemory::shrink_to(std::size_t bytes) noexcept {
+  while (bytes_ > bytes) {
+    auto const span = spans_.find(by_age_.begin()->second);
+    Span const given{span->first, span->second.bytes};
+    erase(span);
+    give_back(given);
+  }
 }
 
 }  // namespace garuda

@@ -2,46 +2,69 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <mutex>
-#include <vector>
 
 namespace garuda {
 
-/// Mappings of AlignedBuffers that were destroyed, kept for buffers of about their size: fresh memory is zeroed page by
-/// page by the operating system, and under a hypervisor may have to be found first, which can take longer than filling
-/// it. One a process, because buffers outlive engines and each other in any order. Thread-safe.
+/// Memory of AlignedBuffers that were destroyed, kept for later ones: fresh memory is zeroed page by page by the
+/// operating system, and under a hypervisor may have to be found first, which can take longer than filling it. Spans
+/// of pages that lie side by side are one span; a span may serve a smaller buffer and keeps the rest. One a process,
+/// because buffers outlive engines and each other in any order: but only engines make it keep anything (Tenancy), and
+/// with the last of them everything goes back. Thread-safe.
 class KeptMemory {
  public:
   /// The process's; never destroyed.
   static KeptMemory& instance();
 
-  /// Bytes kept at most unless told.
-  static constexpr std::size_t kDefaultLimit = std::size_t{1} << 30;
-
-  struct Mapping {
+  /// Whole pages.
+  struct Span {
     std::byte* address = nullptr;
     std::size_t bytes = 0;
   };
 
-  /// Returns the smallest kept mapping of `bytes` to 1.25 × `bytes` bytes, contents unspecified; no address when there
-  /// is none.
-  Mapping take(std::size_t bytes);
-  /// Keeps a mapping, in place of the ones kept longest; gives it back to the operating system when it is beyond the
-  /// limit.
-  void keep(Mapping mapping) noexcept;
-  /// Keeps at most `bytes` bytes from now on; gives back what is more. 0: everything.
+  /// While one exists freed memory is kept, up to the limit. Held by an engine.
+  class Tenancy {
+   public:
+    Tenancy();
+    ~Tenancy();
+    Tenancy(Tenancy const&) = delete;
+    Tenancy& operator=(Tenancy const&) = delete;
+  };
+
+  /// Returns `bytes` bytes, whole pages, contents unspecified, from the smallest kept span that has as many; no
+  /// address when there is none.
+  Span take(std::size_t bytes);
+  /// Keeps a span, in place of the ones kept longest; gives back to the operating system what is beyond the limit.
+  void keep(Span span) noexcept;
+  /// Keeps at most `bytes` bytes from now on, at once of what is kept already; 0: nothing.
   void set_limit(std::size_t bytes) noexcept;
+  /// True when memory freed now would be kept.
+  bool is_keeping() const noexcept;
   /// Gives back everything that is kept now.
   void give_back_all() noexcept;
   std::size_t kept_bytes() const noexcept;
 
  private:
+  struct Kept {
+    std::size_t bytes = 0;
+    std::uint64_t since = 0;  ///< number of the `keep` that made or last enlarged the span
+  };
+
+  void erase(std::map<std::byte*, Kept>::iterator span) noexcept;
+  void insert(std::byte* address, Kept kept);
   void shrink_to(std::size_t bytes) noexcept;
+  std::size_t limit() const noexcept { return tenants_ == 0 ? 0 : limit_; }
 
   mutable std::mutex mutex_;
-  std::vector<Mapping> mappings_;  ///< the one kept longest first
+  std::map<std::byte*, Kept> spans_;
+  std::multimap<std::size_t, std::byte*> by_size_;
+  std::map<std::uint64_t, std::byte*> by_age_;
   std::size_t bytes_ = 0;
-  std::size_t limit_ = kDefaultLimit;
+  std::size_t limit_ = 0;
+  std::size_t tenants_ = 0;
+  std::uint64_t next_since_ = 0;
 };
 
 }  // namespace garuda

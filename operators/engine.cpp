@@ -16,6 +16,7 @@
 #include "operators/group_by_columns.hpp"
 #include "operators/group_by_timing.hpp"
 #include "operators/hash_join.hpp"
+#include "operators/host_memory.hpp"
 #include "operators/join_columns.hpp"
 #include "operators/join_registry.hpp"
 #include "operators/sizing.hpp"
@@ -27,6 +28,8 @@
 namespace garuda {
 namespace {
 
+/// Freed host memory is kept up to the total's part of so much.
+constexpr std::uint64_t kKeptShare = 4;
 /// CalibrateOptions::device of the host.
 constexpr char const* kHost = "host";
 
@@ -216,10 +219,12 @@ struct Engine::Impl final : operators::DeviceSet {
   }
 
   /// What earlier calls left behind would count against a limit.
-  static void keep_memory(RunOptions const& options) {
-    KeptMemory::instance().set_limit(options.memory_limit_bytes != 0 ? 0 : KeptMemory::kDefaultLimit);
+  void keep_memory(RunOptions const& options) const {
+    KeptMemory::instance().set_limit(options.memory_limit_bytes != 0 ? 0 : kept_memory_limit);
   }
 
+  KeptMemory::Tenancy keeps_memory;
+  std::size_t kept_memory_limit = operators::total_host_bytes() / kKeptShare;
   std::unique_ptr<vk::Instance> instance;
   std::vector<vk::PhysicalDevice> physical;
   std::vector<DeviceInfo> infos;
@@ -276,8 +281,9 @@ void Engine::release_device_memory() {
   std::lock_guard const lock(impl_->mutex);
   for (auto const& entry : impl_->opened)
     if (entry.device != nullptr) entry.device->memory().trim();
-  KeptMemory::instance().give_back_all();
 }
+
+void Engine::release_host_memory() { KeptMemory::instance().give_back_all(); }
 
 Result<std::vector<CalibrationInfo>> Engine::calibrate(CalibrateOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const devices, impl_->devices_to_calibrate(options.device));

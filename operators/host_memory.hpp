@@ -6,7 +6,10 @@
 namespace garuda::operators {
 
 /// Bytes that can still be allocated without swapping, as the operating system estimates it, within the process's
-/// control group where that is smaller; 0 when it is not known.
+/// control group where that is smaller, kept memory included; 0 when it is not known.
 std::uint64_t free_host_bytes();
+
+/// Bytes of memory that the host, or the process's control group, has in all; 0 when it is not known.
+std::uint64_t total_host_bytes();
 
 }  // namespace garuda::operators

@@ -83,9 +83,13 @@ class Engine {
   /// What `group_by` would do, without doing it.
   Result<Plan> explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options = {});
 
-  /// Gives back the device memory that is kept between calls, up to an eighth of a device's, and the host memory that
-  /// freed results and intermediates left for later ones, up to 1 GiB. Safe while calls run.
+  /// Gives back the device memory that is kept between calls, up to an eighth of a device's. Safe while calls run.
   void release_device_memory();
+
+  /// Gives back the host memory that freed results and intermediates left for later ones: up to a quarter of the host's
+  /// or the control group's memory, shared by all engines of the process; nothing is kept once the last of them is
+  /// gone, or from a call with a memory limit on until one without. Safe while calls run, and results live.
+  void release_host_memory();
 
   /// Measures the host and the devices that `options` name, some seconds each, keeps the rates in the calibration
   /// folder and plans with them from now on. Blocks. Returns what was measured.

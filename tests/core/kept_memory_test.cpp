@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -13,55 +15,101 @@ namespace {
 
 constexpr std::int64_t kBytes = 3 * kHugePageBytes + 5;
 
-/// Sanitized builds take every buffer from the heap.
-bool buffers_are_mapped() {
-  auto& kept = KeptMemory::instance();
-  kept.give_back_all();
-  { auto const buffer = AlignedBuffer::allocate(kBytes).value(); }
-  return kept.kept_bytes() > 0;
+constexpr std::size_t kLimit = std::size_t{1} << 28;
+
+class KeptMemoryTest : public testing::Test {
+ protected:
+  KeptMemoryTest() {
+    kept_.set_limit(kLimit);
+    kept_.give_back_all();
+  }
+  ~KeptMemoryTest() override { kept_.set_limit(0); }
+
+  void SetUp() override {
+    { auto const buffer = AlignedBuffer::allocate(kBytes).value(); }
+    // Sanitized builds take every buffer from the heap.
+    if (kept_.kept_bytes() == 0) GTEST_SKIP() << "buffers of this build are not mappings";
+    kept_.give_back_all();
+  }
+
+  KeptMemory& kept_ = KeptMemory::instance();
+  std::optional<KeptMemory::Tenancy> tenancy_{std::in_place};
+};
+
+std::size_t capacity_of(std::int64_t bytes) {
+  return static_cast<std::size_t>(AlignedBuffer::allocate(bytes).value().capacity_bytes());
 }
 
-TEST(KeptMemory, IsUsedAgainByBuffersOfAboutItsSize) {
-  if (!buffers_are_mapped()) GTEST_SKIP() << "buffers of this build are not mappings";
-  auto& kept = KeptMemory::instance();
-  kept.give_back_all();
+TEST_F(KeptMemoryTest, IsUsedAgainByBuffersOfItsSizeAndSmallerOnes) {
   std::byte const* address = nullptr;
   {
     auto buffer = AlignedBuffer::allocate(kBytes).value();
     address = buffer.data();
     std::memset(buffer.data(), 0xFF, static_cast<std::size_t>(buffer.capacity_bytes()));
   }
-  auto const bytes = kept.kept_bytes();
-  EXPECT_GE(bytes, static_cast<std::size_t>(kBytes));
+  auto const bytes = kept_.kept_bytes();
+  EXPECT_EQ(bytes, capacity_of(kBytes));
   auto const larger = AlignedBuffer::allocate(kBytes + kHugePageBytes).value();
-  EXPECT_EQ(kept.kept_bytes(), bytes);
-  auto const much_smaller = AlignedBuffer::allocate(kHugePageBytes).value();
-  EXPECT_EQ(kept.kept_bytes(), bytes);
-  auto const smaller = AlignedBuffer::allocate(kBytes - kHugePageBytes / 2).value();
-  EXPECT_EQ(smaller.data(), address);
-  EXPECT_EQ(kept.kept_bytes(), 0U);
-  for (auto i = smaller.size_bytes(); i < smaller.capacity_bytes(); ++i) ASSERT_EQ(smaller.data()[i], std::byte{0});
+  EXPECT_EQ(kept_.kept_bytes(), bytes);
+  {
+    auto const smaller = AlignedBuffer::allocate(kBytes - kHugePageBytes / 2).value();
+    EXPECT_EQ(smaller.data(), address);
+    EXPECT_EQ(kept_.kept_bytes(), bytes - static_cast<std::size_t>(smaller.capacity_bytes()));
+    for (auto i = smaller.size_bytes(); i < smaller.capacity_bytes(); ++i) ASSERT_EQ(smaller.data()[i], std::byte{0});
+  }
+  // What was cut is whole again.
+  auto const same = AlignedBuffer::allocate(kBytes).value();
+  EXPECT_EQ(same.data(), address);
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
 }
 
-TEST(KeptMemory, StaysWithinItsLimit) {
-  if (!buffers_are_mapped()) GTEST_SKIP() << "buffers of this build are not mappings";
-  auto& kept = KeptMemory::instance();
-  kept.set_limit(static_cast<std::size_t>(2 * kBytes + 2 * kBufferAlignment));
+TEST_F(KeptMemoryTest, JoinsWhatWasFreedInAnyOrder) {
+  auto const* const address = AlignedBuffer::allocate(8 * kHugePageBytes).value().data();
+  std::vector<AlignedBuffer> parts;
+  for (int i = 0; i < 8; ++i) parts.push_back(AlignedBuffer::allocate(kHugePageBytes).value());
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
+  for (auto const i : {3, 1, 2, 7, 0, 5, 6, 4}) parts[static_cast<std::size_t>(i)] = {};
+  auto const whole = AlignedBuffer::allocate(8 * kHugePageBytes).value();
+  EXPECT_EQ(whole.data(), address);
+}
+
+TEST_F(KeptMemoryTest, ServesSmallBuffersFromOneMapping) {
+  std::vector<AlignedBuffer> buffers;
+  for (int i = 0; i < 20; ++i) buffers.push_back(AlignedBuffer::allocate(100'000).value());
+  auto const kept = kept_.kept_bytes();
+  EXPECT_GT(kept, 0U);
+  for (auto& buffer : buffers) std::memset(buffer.data(), 1, static_cast<std::size_t>(buffer.size_bytes()));
+  buffers.clear();
+  EXPECT_EQ(kept_.kept_bytes(), kept + 20 * capacity_of(100'000));
+}
+
+TEST_F(KeptMemoryTest, StaysWithinItsLimit) {
+  kept_.set_limit(2 * capacity_of(kBytes));
   {
     std::vector<AlignedBuffer> buffers;
     for (int i = 0; i < 5; ++i) buffers.push_back(AlignedBuffer::allocate(kBytes).value());
   }
-  auto const bytes = kept.kept_bytes();
-  EXPECT_GE(bytes, static_cast<std::size_t>(2 * kBytes));
-  EXPECT_LE(bytes, static_cast<std::size_t>(2 * kBytes + 2 * kBufferAlignment));
-  kept.set_limit(0);
-  EXPECT_EQ(kept.kept_bytes(), 0U);
+  EXPECT_LE(kept_.kept_bytes(), 2 * capacity_of(kBytes));
+  EXPECT_GE(kept_.kept_bytes(), capacity_of(kBytes));
+  kept_.set_limit(0);
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
   { auto const buffer = AlignedBuffer::allocate(kBytes).value(); }
-  EXPECT_EQ(kept.kept_bytes(), 0U);
-  kept.set_limit(KeptMemory::kDefaultLimit);
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
 }
 
-TEST(KeptMemory, ServesSeveralThreads) {
+TEST_F(KeptMemoryTest, GoesWithItsLastTenant) {
+  std::optional<KeptMemory::Tenancy> other(std::in_place);
+  auto outliving = AlignedBuffer::allocate(kBytes).value();
+  { auto const buffer = AlignedBuffer::allocate(kBytes).value(); }
+  tenancy_.reset();
+  EXPECT_GT(kept_.kept_bytes(), 0U);
+  other.reset();
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
+  outliving = {};
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
+}
+
+TEST_F(KeptMemoryTest, ServesSeveralThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([t] {
@@ -73,8 +121,8 @@ TEST(KeptMemory, ServesSeveralThreads) {
       }
     });
   for (auto& thread : threads) thread.join();
-  KeptMemory::instance().give_back_all();
-  EXPECT_EQ(KeptMemory::instance().kept_bytes(), 0U);
+  kept_.give_back_all();
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
 }
 
 }  // namespace

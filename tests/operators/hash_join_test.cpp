@@ -235,6 +235,7 @@ TEST_F(HashJoin, MemoryKeptBetweenJoinsCanBeGivenBack) {
     for (int round = 0; round < 3; ++round) {
       expect_join(left, right, on_keys(true), options);
       engine().release_device_memory();
+      engine().release_host_memory();
     }
 }
 
