@@ -65,10 +65,6 @@ void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& 
 Result<void> set_run_options(RunArguments const& arguments, RunOptions& options) {
   if (arguments.allow_cuda) return later("--allow-cuda is not supported");
   GARUDA_TRY_ASSIGN(options.path, parse_path(arguments.path));
-  if (options.path == Path::compute || options.path == Path::cuda) {
-    return fail(ErrorCode::no_device,
-                fmt::format("this build of garuda has no {} path, only graphics and cpu", to_string(options.path)));
-  }
   if (arguments.device != "auto") {
     if (options.path == Path::cpu) return fail(ErrorCode::usage, "--device says nothing with --path cpu");
     options.device = arguments.device;

@@ -12,6 +12,7 @@
 #include "operators/calibration/calibration_store.hpp"
 #include "operators/calibration/device_rates.hpp"
 #include "operators/calibration/host_rates.hpp"
+#include "operators/compute/compute_tuning.hpp"
 #include "operators/group_by.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/group_by_timing.hpp"
@@ -75,6 +76,9 @@ std::vector<std::pair<std::string, std::string>> printable_traits(vk::DeviceTrai
       {"imported host memory", traits.features.external_memory_host ? "yes" : "no"},
       {"vertex stage atomics", traits.features.vertex_pipeline_stores_and_atomics ? "yes" : "no"},
   };
+  auto const compute = operators::compute_tuning(traits);
+  rows.emplace_back("compute path", compute ? fmt::format("yes, subgroups of {}", compute->subgroup_size)
+                                            : "no: " + compute.error().message());
   for (auto const format : {vk::PixelFormat::r32_sfloat, vk::PixelFormat::r32g32b32a32_sfloat,
                             vk::PixelFormat::r32g32_uint, vk::PixelFormat::r32g32b32a32_uint})
     rows.emplace_back(vk::to_string(format), format_support(traits.format(format)));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "operators/compute/compute_join.hpp"
 #include "operators/cost_model.hpp"
 #include "operators/cpu/cpu_join.hpp"
 #include "operators/graphics/graphics_choice.hpp"
@@ -88,6 +89,28 @@ Result<JoinSizing> size_for_graphics(JoinShape const& shape, JoinOptions const& 
   auto const target = std::max<std::uint64_t>(std::min(sizing.slice_rows, is_dense(shape) ? pixels : hash_rows), 1);
   sizing.radix_bits = options.tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(options.tuning.radix_bits)
                                                      : radix_bits_for(larger_side(shape), target);
+  sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (larger_side(shape) >> sizing.radix_bits) + 1));
+  return sizing;
+}
+
+/// Sides larger than a slice, which one pass partitions on the device, are cut by partitioning on the host.
+Result<JoinSizing> size_for_compute(JoinShape const& shape, JoinOptions const& options,
+                                    vk::DeviceTraits const& traits) {
+  JoinSizing sizing;
+  sizing.tuning = options.tuning;
+  sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
+  GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(traits));
+  auto const budget =
+      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
+  sizing.slice_rows = options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows;
+  auto const bytes_of = [&](std::uint64_t rows) {
+    auto const left = std::min(shape.rows_left, rows);
+    auto const right = std::min(shape.rows_right, rows);
+    return compute_join_bytes(left, right, shape.key_bits, tuning, shape.expected_matches > 0) * sizing.lanes;
+  };
+  while (sizing.slice_rows > kSmallestDeviceSliceRows && bytes_of(sizing.slice_rows) > budget) sizing.slice_rows /= 2;
+  sizing.radix_bits = options.tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(options.tuning.radix_bits)
+                                                     : radix_bits_for(larger_side(shape), sizing.slice_rows);
   sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (larger_side(shape) >> sizing.radix_bits) + 1));
   return sizing;
 }
@@ -209,9 +232,10 @@ Result<void> add_graphics(Pricing const& pricing, std::size_t index, JoinWays& w
 
 Result<void> add_compute(Pricing const& pricing, std::size_t index, JoinWays& ways) {
   auto const& facts = pricing.machine.devices[index];
-  GARUDA_TRY_ASSIGN(auto sizing, size_for_graphics(pricing.shape, pricing.options, *facts.traits));
+  GARUDA_TRY_ASSIGN(auto sizing, size_for_compute(pricing.shape, pricing.options, *facts.traits));
   auto const cut = cut_for(pricing.shape, facts, sizing);
   auto candidate = candidate_of(Path::compute, facts, sizing);
+  candidate.choices = fmt::format("upload={}", to_string(cut.upload));
   set_phases(candidate, compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host));
   ways.add(std::move(candidate), index, sizing);
   return {};
@@ -228,7 +252,10 @@ Result<JoinWays> list_ways(Pricing const& pricing, std::optional<std::size_t> re
       auto added = !facts.info->usable      ? fail(ErrorCode::no_device, facts.info->reason)
                    : path == Path::graphics ? add_graphics(pricing, i, ways)
                                             : add_compute(pricing, i, ways);
-      if (!added && facts.info->usable && requested == i) return propagate(std::move(added));
+      // What was asked for and cannot run is an error; another path of the device may still take its place otherwise.
+      bool const is_asked =
+          requested == i && (pricing.options.path == path || (!added && added.error().code() == ErrorCode::usage));
+      if (!added && facts.info->usable && is_asked) return propagate(std::move(added));
       if (!added) {
         ways.options.push_back(refused(path, facts, i, added.error().message()));
         ways.sizings.emplace_back();

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "operators/compute/compute_join.hpp"
 #include "operators/cpu/cpu_join.hpp"
 #include "operators/graphics/graphics_join.hpp"
 
@@ -12,6 +13,10 @@ constexpr std::array kJoinPaths{
     JoinPath{Path::graphics, true,
              [](OpenDevice device, BackendOptions const& options) {
                return open_graphics_join(*device.device, *device.pipelines, options);
+             }},
+    JoinPath{Path::compute, true,
+             [](OpenDevice device, BackendOptions const& options) {
+               return open_compute_join(*device.device, *device.pipelines, options);
              }},
     JoinPath{Path::cpu, false, [](OpenDevice, BackendOptions const& options) { return open_cpu_join(options); }},
 };

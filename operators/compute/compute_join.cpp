@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "operators/compute/compute_kernel.hpp"
+#include "operators/compute/join_tasks.hpp"
+#include "operators/compute/partitioned_side.hpp"
 #include "vk_runtime/lane.hpp"
 
 namespace garuda::operators {
@@ -60,6 +62,17 @@ Result<std::unique_ptr<JoinKernel>> ComputeBackend::begin(JoinSlice const& slice
 }
 
 }  // namespace
+
+std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
+                                 ComputeTuning const& tuning, bool pairs_wanted) noexcept {
+  auto const bits = join_radix_bits(std::max<std::uint64_t>(std::min(left_rows, right_rows), 1), tuning);
+  auto const rows = left_rows + right_rows;
+  auto const key_bytes = std::uint64_t{key_bits} / 8;
+  auto bytes = rows * (key_bytes + std::min<std::uint64_t>(bits_of_passes(bits, tuning.partition_bits).size(), 2) *
+                                       (key_bytes + sizeof(std::uint32_t)));
+  for (auto const side : {left_rows, right_rows}) bytes += radix_scratch_bytes(side, bits, tuning);
+  return bytes + (pairs_wanted ? std::min(rows, tuning.join_window_rows) * sizeof(RowPair) : 0);
+}
 
 Result<std::unique_ptr<JoinBackend>> open_compute_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                        BackendOptions const& options) {

@@ -1,9 +1,11 @@
 // The join as Vulkan compute passes, on one device.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "garuda/error.hpp"
+#include "operators/compute/compute_tuning.hpp"
 #include "operators/join_kernel.hpp"
 
 namespace garuda::vk {
@@ -19,5 +21,10 @@ namespace garuda::operators {
 /// reason, for a device that cannot run it; out_of_memory; device_failure.
 Result<std::unique_ptr<JoinBackend>> open_compute_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                        BackendOptions const& options);
+
+/// Device bytes that a slice of so many rows takes: keys, their partitioned copies with row numbers, counts and sums of
+/// digits, and the window of pairs where `pairs_wanted`. `key_bits`: 32 or 64.
+std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
+                                 ComputeTuning const& tuning, bool pairs_wanted) noexcept;
 
 }  // namespace garuda::operators

@@ -95,7 +95,7 @@ Result<void> ComputeKernel::count_pairs() {
   GARUDA_TRY(tasks_->record_count(context_, *build_, *probe_));
   GARUDA_TRY_ASSIGN(num_tasks_, tasks_->read_count(context_));
   if (options_.stats != nullptr) {
-    options_.stats->add_counter("partitions", build_->num_partitions());
+    options_.stats->add_counter("device_partitions", build_->num_partitions());
     options_.stats->add_counter("tasks", num_tasks_);
   }
   if (num_tasks_ == 0) {
@@ -130,7 +130,9 @@ Result<std::uint64_t> ComputeKernel::count() {
 
 Result<void> ComputeKernel::load_window(std::uint64_t first) {
   if (!window_) {
-    window_rows_ = std::min(*count_, context_.tuning().join_window_rows);
+    // Of little memory half is left to what the window's submission takes besides.
+    auto const room = std::max<std::uint64_t>(context_.bytes_left() / 2 / sizeof(RowPair), 1);
+    window_rows_ = std::min({*count_, context_.tuning().join_window_rows, room});
     GARUDA_TRY_ASSIGN(window_, context_.device_buffer(window_rows_ * sizeof(RowPair), "window of pairs"));
   }
   auto const rows = std::min(*count_ - first, window_rows_);

@@ -25,6 +25,16 @@ std::vector<std::uint32_t> bits_of_passes(std::uint32_t bits, std::uint32_t most
   return split;
 }
 
+std::uint64_t radix_scratch_bytes(std::uint64_t rows, std::uint32_t bits, ComputeTuning const& tuning) noexcept {
+  std::uint64_t bytes = 0;
+  std::uint32_t used = 0;
+  for (auto const pass_bits : bits_of_passes(bits, tuning.partition_bits)) {
+    bytes += RadixPass::scratch_bytes(rows, 1U << used, pass_bits, tuning);
+    used += pass_bits;
+  }
+  return bytes;
+}
+
 Result<PartitionedSide> PartitionedSide::create(ComputeContext& context, DeviceRows rows, std::uint32_t bits) {
   GARUDA_EXPECTS(rows.rows > 0 && bits > 0 && bits <= 24);
   PartitionedSide side;

@@ -29,6 +29,9 @@ struct DeviceRows {
 /// Radix bits of each pass for partitions by `bits` bits in all, `most` a pass; the top bits of the hash first.
 std::vector<std::uint32_t> bits_of_passes(std::uint32_t bits, std::uint32_t most);
 
+/// Device bytes of the counts and sums of digits that partitioning `rows` rows by `bits` bits takes, about.
+std::uint64_t radix_scratch_bytes(std::uint64_t rows, std::uint32_t bits, ComputeTuning const& tuning) noexcept;
+
 /// Owns the partitioned copy. Partition p holds the rows whose hash starts with the bits of p, in any order.
 class PartitionedSide {
  public:

@@ -18,6 +18,11 @@ std::uint64_t tile_rows(ComputeTuning const& tuning, bool stable) {
   return std::uint64_t{group_size(tuning, stable)} * tuning.partition_items;
 }
 
+std::uint64_t chunk_rows(std::uint64_t rows, ComputeTuning const& tuning, bool stable) {
+  auto const tile = tile_rows(tuning, stable);
+  return std::clamp<std::uint64_t>(rows / tile / kManyChunks, 1, tuning.partition_tiles) * tile;
+}
+
 /// What the passes over keys are specialised by.
 struct RadixKind {
   RadixDigit digit;
@@ -62,6 +67,12 @@ PassShape starts_shape(bool segmented) {
 
 }  // namespace
 
+std::uint64_t RadixPass::scratch_bytes(std::uint64_t rows, std::uint32_t segments, std::uint32_t bits,
+                                       ComputeTuning const& tuning) noexcept {
+  auto const chunks = rows / chunk_rows(rows, tuning, tuning.stable_join) + segments;
+  return (chunks << bits) * 2 * sizeof(std::uint32_t);
+}
+
 Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
                                     RadixDigit const& digit, std::uint32_t payload_columns) {
   auto const& tuning = context.tuning();
@@ -70,9 +81,7 @@ Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows,
   RadixPass pass;
   pass.digit_ = digit;
   pass.segments_ = segments;
-  auto const tile = tile_rows(tuning, digit.stable);
-  auto const tiles = std::clamp<std::uint64_t>(rows / tile / kManyChunks, 1, tuning.partition_tiles);
-  pass.chunk_rows_ = tiles * tile;
+  pass.chunk_rows_ = chunk_rows(rows, tuning, digit.stable);
   pass.max_chunks_ = groups_for(rows, pass.chunk_rows_);
   auto const bins = std::uint64_t{1} << digit.bits;
   if (segments > 1) {

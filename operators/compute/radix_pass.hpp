@@ -59,6 +59,10 @@ class RadixPass {
   static Result<RadixPass> create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
                                   RadixDigit const& digit, std::uint32_t payload_columns);
 
+  /// Device bytes that a pass takes, about.
+  static std::uint64_t scratch_bytes(std::uint64_t rows, std::uint32_t segments, std::uint32_t bits,
+                                     ComputeTuning const& tuning) noexcept;
+
   /// Records the pass. Without `segments.starts` the whole array is one segment. Rows ≥ 1.
   Result<void> record(ComputeContext& context, RadixPhases const& phases, RadixRows const& rows,
                       Segments const& segments = {});

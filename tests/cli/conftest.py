@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from command import Garuda, icd_of
+from command import DRIVERS, Garuda, icd_of
 
 
 @pytest.fixture
@@ -20,6 +20,13 @@ def on_each(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Garuda:
     if request.param == "cpu":
         return Garuda(tmp_path, path="cpu")
     return Garuda(tmp_path, icd_of(request.param), "graphics")
+
+
+@pytest.fixture(params=["cpu", *(f"{path}-{driver}" for driver in DRIVERS for path in ("graphics", "compute"))])
+def join_on_each(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Garuda:
+    """Every path that joins: the CPU path without a Vulkan driver, the others on each driver."""
+    path, _, driver = request.param.partition("-")
+    return Garuda(tmp_path, icd_of(driver), path) if driver else Garuda(tmp_path, path=path)
 
 
 @pytest.fixture(params=["lavapipe", "swiftshader"])

@@ -187,8 +187,9 @@ def test_auto_without_a_device_is_the_cpu(files):
 def test_memory_limits_that_cannot_be_kept(files, on_lavapipe):
     join = ["customers.parquet", "orders.parquet", "--on", "id", "-o", "out.parquet"]
     refused_join(files, NO_ROOM, *join, "--memory-limit", "1")
-    graphics = Garuda(files.folder, on_lavapipe.icd, "graphics")
-    refused_join(graphics, NO_ROOM, *join, "--device-memory-limit", "1KiB")
+    for path in ("graphics", "compute"):
+        on_device = Garuda(files.folder, on_lavapipe.icd, path)
+        refused_join(on_device, NO_ROOM, *join, "--device-memory-limit", "1KiB")
 
 
 def test_output_folder_missing(files):

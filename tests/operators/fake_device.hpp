@@ -19,6 +19,10 @@ struct FakeDevice {
     traits.api_version = (1U << 22) | (3U << 12);
     traits.features.dynamic_rendering = traits.features.synchronization2 = traits.features.maintenance4 =
         traits.features.timeline_semaphore = traits.features.scalar_block_layout = true;
+    traits.features.buffer_device_address = true;
+    auto& subgroup = traits.subgroup;
+    subgroup.size = subgroup.min_size = subgroup.max_size = 32;
+    subgroup.stages.compute = subgroup.basic = subgroup.vote = subgroup.arithmetic = subgroup.ballot = true;
     traits.formats.fill({true, true, true, true, true});
     traits.limits.max_image_2d = traits.limits.max_framebuffer_width = traits.limits.max_framebuffer_height = 16'384;
     traits.limits.max_viewport = {16'384, 16'384};

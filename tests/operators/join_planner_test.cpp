@@ -25,9 +25,10 @@ TEST(JoinPlanner, TakesADiscreteDeviceForLargeTables) {
   Machine const machine{{gpu.facts()}, std::nullopt, {}};
   auto const plan = plan_join(dense_join(50'000'000, 50'000'000), machine, {});
   ASSERT_TRUE(plan) << plan.error().describe();
-  EXPECT_EQ(plan->plan.path, Path::graphics);
+  EXPECT_NE(plan->plan.path, Path::cpu);
   EXPECT_EQ(plan->device, 0U);
-  EXPECT_EQ(plan->plan.candidates.size(), 1U + 6U) << "the CPU, and every way of the graphics path";
+  EXPECT_EQ(plan->plan.candidates.size(), 1U + 6U + 1U)
+      << "the CPU, every way of the graphics path, and the compute path";
   EXPECT_GE(std::uint64_t{1} << plan->plan.radix_bits, 50'000'000 / kMaxPassRows);
 }
 
@@ -49,7 +50,7 @@ TEST(JoinPlanner, NeverTakesASoftwareDeviceByItself) {
   named.device = "0";
   auto const by_device = plan_join(dense_join(100'000, 100'000), machine, named);
   ASSERT_TRUE(by_device) << by_device.error().describe();
-  EXPECT_EQ(by_device->plan.path, Path::graphics);
+  EXPECT_NE(by_device->plan.path, Path::cpu);
 }
 
 TEST(JoinPlanner, RefusesPathsThatCannotRun) {
@@ -71,6 +72,45 @@ TEST(JoinPlanner, RefusesPathsThatCannotRun) {
   auto const contradiction = plan_join(dense_join(10, 10), {}, cpu_with_device);
   ASSERT_FALSE(contradiction);
   EXPECT_EQ(contradiction.error().code(), ErrorCode::usage);
+}
+
+TEST(JoinPlanner, TheComputePathCutsOnTheHostWhatOnePassDoesNotTake) {
+  FakeDevice const gpu(vk::DeviceType::discrete);
+  Machine const machine{{gpu.facts()}, std::nullopt, {}};
+  JoinOptions options;
+  options.path = Path::compute;
+  auto const small = plan_join(dense_join(10'000'000, 16'000'000), machine, options);
+  ASSERT_TRUE(small) << small.error().describe();
+  EXPECT_EQ(small->plan.path, Path::compute);
+  EXPECT_EQ(small->plan.radix_bits, 0U);
+  EXPECT_GT(small->plan.device_bytes, 26'000'000U * 20);
+  auto const large = plan_join(dense_join(100'000'000, 100'000'000), machine, options);
+  ASSERT_TRUE(large);
+  EXPECT_GE(large->plan.radix_bits, 3U);
+  options.device_memory_limit_bytes = std::uint64_t{32} << 20;
+  auto const limited = plan_join(dense_join(10'000'000, 16'000'000), machine, options);
+  ASSERT_TRUE(limited);
+  EXPECT_GT(limited->plan.radix_bits, 0U);
+  EXPECT_LE(limited->plan.device_bytes, options.device_memory_limit_bytes);
+}
+
+TEST(JoinPlanner, APathThatCannotRunDoesNotStandInAnothersWay) {
+  FakeDevice raster_alone(vk::DeviceType::discrete);
+  raster_alone.traits.features.buffer_device_address = false;
+  Machine const machine{{raster_alone.facts()}, std::nullopt, {}};
+  JoinOptions options;
+  options.device = "0";
+  for (auto const path : {Path::graphics, Path::automatic}) {
+    options.path = path;
+    auto const plan = plan_join(dense_join(1000, 1000), machine, options);
+    ASSERT_TRUE(plan) << plan.error().describe();
+    EXPECT_EQ(plan->plan.path, Path::graphics);
+  }
+  options.path = Path::compute;
+  auto const refused = plan_join(dense_join(1000, 1000), machine, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::no_device);
+  EXPECT_NE(refused.error().describe().find("bufferDeviceAddress"), std::string::npos) << refused.error().describe();
 }
 
 TEST(JoinPlanner, RefusesInstancedProbeOfRuns) {
