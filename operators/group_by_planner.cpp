@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/compute/compute_group_by.hpp"
 #include "operators/cost_model.hpp"
 #include "operators/graphics/group_by_choice.hpp"
 #include "operators/group_by_registry.hpp"
@@ -67,6 +68,20 @@ ImageShape image_of(GroupByShape const& shape, GroupBySizing const& sizing, Grou
   return group_image(slice_groups(shape, sizing), 4 * (1 + std::uint64_t{words}), ~std::uint64_t{0}, limits);
 }
 
+/// Lanes and rows of a slice on a device whose slices of so many rows take `bytes_of` them.
+template <class BytesOf>
+void size_slices(GroupByShape const& shape, GroupByOptions const& options, vk::DeviceTraits const& traits,
+                 GroupByLimits const& limits, BytesOf const& bytes_of, GroupBySizing& sizing) {
+  sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
+  auto const budget =
+      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
+  sizing.slice_rows = std::min(options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows,
+                               group_by_slice_rows(words_of_keys(shape), shape.widest_value, limits));
+  while (sizing.slice_rows > kSmallestDeviceSliceRows &&
+         bytes_of(std::min(sizing.slice_rows, shape.rows)) * sizing.lanes > budget)
+    sizing.slice_rows /= 2;
+}
+
 Result<GroupBySizing> size_for_graphics(GroupByShape const& shape, GroupByOptions const& options,
                                         vk::DeviceTraits const& traits) {
   GroupBySizing sizing;
@@ -76,16 +91,10 @@ Result<GroupBySizing> size_for_graphics(GroupByShape const& shape, GroupByOption
   if (shape.key_words > 0) {
     GARUDA_TRY_ASSIGN(sizing.tuning.keys, choose_key_form(shape.key_words, options.tuning.keys, limits));
   }
-  sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
-  auto const budget =
-      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
-  sizing.slice_rows = std::min(options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows,
-                               group_by_slice_rows(words_of_keys(shape), shape.widest_value, limits));
   auto const bytes_of = [&](std::uint64_t rows) {
-    return group_by_slice_bytes(rows, words_of_keys(shape), shape.widest_value, limits) * sizing.lanes;
+    return group_by_slice_bytes(rows, words_of_keys(shape), shape.widest_value, limits);
   };
-  while (sizing.slice_rows > kSmallestDeviceSliceRows && bytes_of(std::min(sizing.slice_rows, shape.rows)) > budget)
-    sizing.slice_rows /= 2;
+  size_slices(shape, options, traits, limits, bytes_of, sizing);
   // Duplicates of a key never clash, so groups, not rows, fill an image; those beyond it take further images.
   auto const pixels = std::uint64_t{limits.images.hash_extent} * limits.images.hash_extent;
   auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill) + 1;
@@ -93,9 +102,32 @@ Result<GroupBySizing> size_for_graphics(GroupByShape const& shape, GroupByOption
   sizing.radix_bits = options.tuning.radix_bits >= 0
                           ? static_cast<std::uint32_t>(options.tuning.radix_bits)
                           : std::max(bits_for_image, bits_against_merging(shape, sizing.slice_rows));
-  sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1));
+  sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1)) * sizing.lanes;
   if (has_keys(shape)) sizing.pixels = static_cast<double>(image_of(shape, sizing, limits).pixels());
   return sizing;
+}
+
+/// Tables hold any number of groups, so partitions only keep merging cheap.
+Result<GroupBySizing> size_for_compute(GroupByShape const& shape, GroupByOptions const& options,
+                                       vk::DeviceTraits const& traits) {
+  GroupBySizing sizing;
+  sizing.tuning = options.tuning;
+  GARUDA_TRY_ASSIGN(auto const limits, compute_group_by_limits(traits, options.tuning));
+  auto const bytes_of = [&](std::uint64_t rows) {
+    return compute_group_by_slice_bytes(rows, words_of_keys(shape), shape.widest_value, limits);
+  };
+  size_slices(shape, options, traits, limits, bytes_of, sizing);
+  sizing.radix_bits = options.tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(options.tuning.radix_bits)
+                                                     : bits_against_merging(shape, sizing.slice_rows);
+  sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1)) * sizing.lanes;
+  return sizing;
+}
+
+Result<GroupBySizing> size_for_device(Path path, GroupByShape const& shape, GroupByOptions const& options,
+                                      DeviceFacts const& facts) {
+  if (!facts.info->usable) return fail(ErrorCode::no_device, facts.info->reason);
+  return path == Path::graphics ? size_for_graphics(shape, options, *facts.traits)
+                                : size_for_compute(shape, options, *facts.traits);
 }
 
 /// What a slice will draw into, as far as it is known before.
@@ -164,9 +196,9 @@ Result<GroupByWays> list_ways(GroupByShape const& shape, Machine const& machine,
     auto const& facts = machine.devices[i];
     for (auto const path : {Path::graphics, Path::compute}) {
       if (find_group_by_path(path) == nullptr) continue;
-      auto sizing = facts.info->usable ? size_for_graphics(shape, options, *facts.traits)
-                                       : Result<GroupBySizing>(fail(ErrorCode::no_device, facts.info->reason));
-      if (!sizing && facts.info->usable && requested == i) return propagate(std::move(sizing));
+      auto sizing = size_for_device(path, shape, options, facts);
+      bool const is_asked = requested == i && path == (options.path == Path::automatic ? Path::graphics : options.path);
+      if (!sizing && facts.info->usable && is_asked) return propagate(std::move(sizing));
       if (!sizing) {
         ways.sizings.emplace_back();
         ways.options.push_back(refused(path, facts, i, sizing.error().message()));

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "operators/compute/compute_group_by.hpp"
 #include "operators/cpu/cpu_group_by.hpp"
 #include "operators/graphics/graphics_group_by.hpp"
 
@@ -12,6 +13,10 @@ constexpr std::array kGroupByPaths{
     GroupByPath{Path::graphics, true,
                 [](OpenDevice device, GroupByBackendOptions const& options) {
                   return open_graphics_group_by(*device.device, *device.pipelines, options);
+                }},
+    GroupByPath{Path::compute, true,
+                [](OpenDevice device, GroupByBackendOptions const& options) {
+                  return open_compute_group_by(*device.device, *device.pipelines, options);
                 }},
     GroupByPath{Path::cpu, false,
                 [](OpenDevice, GroupByBackendOptions const& options) { return open_cpu_group_by(options); }, true},

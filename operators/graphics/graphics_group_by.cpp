@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operators/graphics/group_by_slice.hpp"
+#include "operators/graphics/row_grouping.hpp"
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 
@@ -68,7 +69,7 @@ Result<std::unique_ptr<GroupByKernel>> GraphicsGroupByBackend::begin(GroupSlice 
   auto& state = *lanes_.at(lane);
   // The lane's previous kernel is gone: its memory is free again.
   GARUDA_TRY(state.reset());
-  return GroupBySlice::start({&state, pipelines_, &limits_, &options_, lane_budget_bytes_}, slice);
+  return GroupBySlice::start({&state, pipelines_, &limits_, &options_, lane_budget_bytes_, &RowGrouping::start}, slice);
 }
 
 }  // namespace

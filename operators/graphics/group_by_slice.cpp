@@ -22,7 +22,7 @@ Result<std::unique_ptr<GroupByKernel>> GroupBySlice::start(GroupByResources cons
   GARUDA_EXPECTS(slice.num_rows > 0 && slice.num_rows <= kMaxPassRows);
   std::unique_ptr<GroupBySlice> kernel(new GroupBySlice(resources, slice));
   GARUDA_TRY(kernel->check_values(*resources.options));
-  GARUDA_TRY(kernel->start_grouping());
+  GARUDA_TRY(kernel->start_grouping(resources));
   return std::unique_ptr<GroupByKernel>(std::move(kernel));
 }
 
@@ -47,7 +47,7 @@ Result<void> GroupBySlice::check_values(GroupByBackendOptions const& options) co
                           bytes, context_.bytes_left()));
 }
 
-Result<void> GroupBySlice::start_grouping() {
+Result<void> GroupBySlice::start_grouping(GroupByResources const& resources) {
   groups_.num_rows = static_cast<std::uint32_t>(slice_.num_rows);
   GARUDA_TRY(context_.reserve_read_back());
   if (std::holds_alternative<NoKeys>(slice_.keys)) {
@@ -60,7 +60,7 @@ Result<void> GroupBySlice::start_grouping() {
   GARUDA_TRY_ASSIGN(groups_.ids, context_.buffer(slice_.num_rows * 4, "group ids"));
   GARUDA_TRY_ASSIGN(groups_.head_rows, context_.buffer(slice_.num_rows * 4, "head rows"));
   before_grouping_ = lane_.arena().mark();
-  GARUDA_TRY_ASSIGN(grouping_, RowGrouping::start(context_, slice_));
+  GARUDA_TRY_ASSIGN(grouping_, resources.start_grouping(context_, slice_));
   return {};
 }
 
@@ -105,8 +105,8 @@ Result<void> GroupBySlice::count_rows() {
   return {};
 }
 
-Result<DeviceColumn> GroupBySlice::upload(AggregateInput const& input) {
-  DeviceColumn column;
+Result<SliceColumn> GroupBySlice::upload(AggregateInput const& input) {
+  SliceColumn column;
   column.kind = input.kind;
   bool const reads_values = (input.states & ~kCountState) != 0;
   if (reads_values) {
@@ -150,7 +150,7 @@ Result<AggregateState> GroupBySlice::run(AggregateInput const& input) {
   return state;
 }
 
-Result<void> GroupBySlice::fill_counts(AggregateInput const& input, DeviceColumn const& column, AggregateState& state) {
+Result<void> GroupBySlice::fill_counts(AggregateInput const& input, SliceColumn const& column, AggregateState& state) {
   if (input.validity.empty()) {
     GARUDA_TRY_ASSIGN(state.counts, download_counts(context_, groups_, groups_.group_rows));
     return {};

@@ -1,13 +1,12 @@
-// One slice of a group-by as a sequence of rendering passes (GARUDA §4).
+// One slice of a group-by on a device: its rows grouped, then aggregated column by column (GARUDA §4).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "operators/graphics/group_context.hpp"
-#include "operators/graphics/row_grouping.hpp"
 #include "operators/group_by_kernel.hpp"
 
 namespace garuda::operators {
@@ -19,12 +18,14 @@ struct GroupByResources {
   GroupByLimits const* limits = nullptr;
   GroupByBackendOptions const* options = nullptr;
   std::uint64_t memory_budget_bytes = 0;  ///< of the lane
+  /// Begins to group a slice with keys: takes memory and starts the uploads. The slice's keys outlive what it returns.
+  std::function<Result<std::unique_ptr<SliceGrouping>>(GroupContext&, GroupSlice const&)> start_grouping;
 };
 
 class GroupBySlice final : public GroupByKernel {
  public:
   /// Takes memory and starts the uploads; waits for none of it. The keys outlive the kernel. Errors: those of
-  /// RowGrouping::start and GroupByKernel; limit_exceeded, too, when values of the width announced would not fit.
+  /// `start_grouping` and GroupByKernel; limit_exceeded, too, when values of the width announced would not fit.
   static Result<std::unique_ptr<GroupByKernel>> start(GroupByResources const& resources, GroupSlice const& slice);
   ~GroupBySlice() override;
 
@@ -37,12 +38,12 @@ class GroupBySlice final : public GroupByKernel {
   GroupBySlice(GroupByResources const& resources, GroupSlice const& slice);
 
   Result<void> check_values(GroupByBackendOptions const& options) const;
-  Result<void> start_grouping();
+  Result<void> start_grouping(GroupByResources const& resources);
   Result<void> download(vk::Buffer const& source, std::span<std::uint32_t> out);
   Result<void> count_rows();
-  Result<DeviceColumn> upload(AggregateInput const& input);
+  Result<SliceColumn> upload(AggregateInput const& input);
   Result<AggregateState> run(AggregateInput const& input);
-  Result<void> fill_counts(AggregateInput const& input, DeviceColumn const& column, AggregateState& state);
+  Result<void> fill_counts(AggregateInput const& input, SliceColumn const& column, AggregateState& state);
 
   GroupSlice slice_;
   GroupByBackendOptions const& options_;
@@ -51,7 +52,7 @@ class GroupBySlice final : public GroupByKernel {
   GroupContext context_;
   DeviceGroups groups_;
   vk::ArenaMark before_grouping_;
-  std::optional<RowGrouping> grouping_;
+  std::unique_ptr<SliceGrouping> grouping_;
 };
 
 }  // namespace garuda::operators

@@ -37,7 +37,7 @@ std::uint64_t GroupContext::pixels_at_once(std::uint64_t pixels, std::uint64_t b
   return std::max<std::uint64_t>(most, 1);
 }
 
-std::vector<vk::BoundResource> DeviceColumn::resources(DeviceGroups const& groups) const {
+std::vector<vk::BoundResource> SliceColumn::resources(DeviceGroups const& groups) const {
   // A variant that reads no values or no validity is bound to a buffer that is there.
   return {vk::BoundResource::of(shaders::kBindIds, groups.ids),
           vk::BoundResource::of(shaders::kBindValues, values ? values : groups.ids),

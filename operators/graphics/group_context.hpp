@@ -71,8 +71,17 @@ struct DeviceGroups {
   vk::Buffer group_rows;  ///< groups × u32, rows of the group; empty until they are counted
 };
 
+/// Finds the groups of a slice on the device; what it needs for that goes with it.
+class SliceGrouping {
+ public:
+  virtual ~SliceGrouping() = default;
+
+  /// Finds the groups: fills `groups`' number, ids and head rows, which have room for every row. Waits.
+  virtual Result<void> run(GroupContext& context, DeviceGroups& groups) = 0;
+};
+
 /// A column on the device. Values that the kind has none of, and a validity that no row lacks, are empty.
-struct DeviceColumn {
+struct SliceColumn {
   ValueKind kind = ValueKind::none;
   vk::Buffer values;
   vk::Buffer validity;

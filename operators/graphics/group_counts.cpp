@@ -7,12 +7,12 @@
 namespace garuda::operators {
 namespace {
 
-std::array<vk::BoundResource, 2> inputs(DeviceGroups const& groups, DeviceColumn const& column) {
+std::array<vk::BoundResource, 2> inputs(DeviceGroups const& groups, SliceColumn const& column) {
   return {vk::BoundResource::of(shaders::kBindIds, groups.ids),
           vk::BoundResource::of(shaders::kBindValidity, column.nulls() ? column.validity : groups.ids)};
 }
 
-Result<void> count_in_buffer(GroupContext& context, DeviceGroups const& groups, DeviceColumn const& column,
+Result<void> count_in_buffer(GroupContext& context, DeviceGroups const& groups, SliceColumn const& column,
                              vk::Buffer const& counts) {
   GARUDA_TRY_ASSIGN(auto* recorder, context.submissions().record(phase::kCount));
   recorder->fill(counts.view(), 0);
@@ -27,7 +27,7 @@ Result<void> count_in_buffer(GroupContext& context, DeviceGroups const& groups, 
 
 }  // namespace
 
-Result<void> count_values(GroupContext& context, DeviceGroups const& groups, DeviceColumn const& column,
+Result<void> count_values(GroupContext& context, DeviceGroups const& groups, SliceColumn const& column,
                           vk::Buffer const& counts) {
   if (!context.limits().blend) return count_in_buffer(context, groups, column, counts);
   GARUDA_TRY_ASSIGN(auto target, GroupTarget::create(context, groups.num_groups, VK_FORMAT_R32_SFLOAT, 1, 0));

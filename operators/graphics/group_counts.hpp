@@ -11,7 +11,7 @@ namespace garuda::operators {
 
 /// Records the counts of the column's values in each group into `counts`: groups × u32, for vertices and compute that
 /// follow. By blending, or by compute where `limits.blend` is false.
-Result<void> count_values(GroupContext& context, DeviceGroups const& groups, DeviceColumn const& column,
+Result<void> count_values(GroupContext& context, DeviceGroups const& groups, SliceColumn const& column,
                           vk::Buffer const& counts);
 
 /// Waits and returns `counts` of the device.

@@ -15,7 +15,7 @@ constexpr std::uint32_t num_pieces(ValueKind kind) {
 struct Extremes {
   GroupContext& context;
   DeviceGroups const& groups;
-  DeviceColumn const& column;
+  SliceColumn const& column;
   GroupTarget target;
   vk::Buffer pieces;
   std::uint32_t sides = 0;
@@ -82,7 +82,7 @@ Result<void> read_pieces(Extremes& extremes, GroupRange range, AggregateState& s
 
 }  // namespace
 
-Result<void> find_extremes(GroupContext& context, DeviceGroups const& groups, DeviceColumn const& column,
+Result<void> find_extremes(GroupContext& context, DeviceGroups const& groups, SliceColumn const& column,
                            StateSet wanted, AggregateState& state) {
   auto const words = std::size_t{groups.num_groups} * extreme_words(column.kind);
   if ((wanted & kMinState) != 0) state.minima.resize(words);

@@ -17,7 +17,7 @@ namespace garuda::operators {
 class GroupSums {
  public:
   /// `groups.group_rows` is filled when sum_lanes is above 1. Both outlive this.
-  GroupSums(DeviceGroups const& groups, DeviceColumn const& column) : groups_(groups), column_(column) {}
+  GroupSums(DeviceGroups const& groups, SliceColumn const& column) : groups_(groups), column_(column) {}
 
   /// Fills `state`'s sums, or float sums. Waits.
   Result<void> run(GroupContext& context, AggregateState& state);
@@ -37,7 +37,7 @@ class GroupSums {
   void finish(AggregateState& state);
 
   DeviceGroups const& groups_;
-  DeviceColumn const& column_;
+  SliceColumn const& column_;
   vk::Buffer spans_;         // floats: groups × (u32, u32)
   vk::Buffer first_pixels_;  // (groups + 1) × u32
   vk::Image limbs_;

@@ -9,8 +9,9 @@
 
 namespace garuda::operators {
 
-Result<RowGrouping> RowGrouping::start(GroupContext& context, GroupSlice const& slice) {
-  RowGrouping grouping;
+Result<std::unique_ptr<SliceGrouping>> RowGrouping::start(GroupContext& context, GroupSlice const& slice) {
+  auto started = std::make_unique<RowGrouping>();
+  auto& grouping = *started;
   grouping.num_rows_ = static_cast<std::uint32_t>(slice.num_rows);
   if (auto const* packed = std::get_if<KeySpan>(&slice.keys)) {
     GARUDA_TRY(grouping.start_packed(context, *packed, slice));
@@ -18,7 +19,7 @@ Result<RowGrouping> RowGrouping::start(GroupContext& context, GroupSlice const& 
     GARUDA_TRY(grouping.start_words(context, std::get<KeyWords>(slice.keys)));
   }
   GARUDA_TRY(grouping.take_memory(context));
-  return grouping;
+  return std::unique_ptr<SliceGrouping>(std::move(started));
 }
 
 Result<void> RowGrouping::start_packed(GroupContext& context, KeySpan const& keys, GroupSlice const& slice) {

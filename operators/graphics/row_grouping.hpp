@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "garuda/error.hpp"
 #include "operators/graphics/group_context.hpp"
@@ -14,15 +15,14 @@ namespace garuda::operators {
 /// each, the lowest row of a pixel wins, rows of the same key take it as the head of their group, rows of other keys go
 /// into the next image, under another hash. A head is the first row of its key, for all rows of a key share a pixel in
 /// every image. The lowest row that is left wins its pixel, so each image ends at least one group.
-class RowGrouping {
+class RowGrouping final : public SliceGrouping {
  public:
   /// Chooses how, takes memory and starts the uploads. `slice`'s keys are KeySpan or KeyWords and outlive this.
   /// Errors: usage when direct addresses were asked for and the key range does not fit the image, or keys have several
   /// words; no_device when more colour attachments were asked for than there are; limit_exceeded.
-  static Result<RowGrouping> start(GroupContext& context, GroupSlice const& slice);
+  static Result<std::unique_ptr<SliceGrouping>> start(GroupContext& context, GroupSlice const& slice);
 
-  /// Finds the groups: fills `groups`' number, ids and head rows, which have room for every row. Waits.
-  Result<void> run(GroupContext& context, DeviceGroups& groups);
+  Result<void> run(GroupContext& context, DeviceGroups& groups) override;
 
  private:
   Result<void> start_packed(GroupContext& context, KeySpan const& keys, GroupSlice const& slice);

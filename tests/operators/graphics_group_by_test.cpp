@@ -5,15 +5,12 @@
 
 #include <array>
 #include <atomic>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "operators/graphics/group_by_choice.hpp"
 #include "shaders/shared/group_by_layout.h"
-#include "tests/operators/graphics_device.hpp"
-#include "tests/operators/group_problem.hpp"
+#include "tests/operators/group_kernel_test.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -25,49 +22,12 @@ using testing::KeyShape;
 using testing::ValueColumn;
 using testing::ValuePattern;
 
-constexpr StateSet kAllStates = kCountState | kSumState | kMinState | kMaxState;
-constexpr std::array kKinds{ValueKind::int32,  ValueKind::uint32,  ValueKind::int64,  ValueKind::uint64,
-                            ValueKind::int128, ValueKind::float32, ValueKind::float64};
+using testing::Counters;
+using testing::kAllStates;
+using testing::kKinds;
+using testing::kShapes;
 
-constexpr std::array kShapes{
-    KeyShape{32, 0, false, false}, KeyShape{32, 0, true, false}, KeyShape{64, 0, false, false},
-    KeyShape{64, 0, true, false},  KeyShape{0, 0, false, false}, KeyShape{0, 1, false, false},
-    KeyShape{0, 2, false, false},  KeyShape{0, 3, false, false}, KeyShape{0, 4, false, true},
-    KeyShape{0, 5, false, false},  KeyShape{0, 9, false, false}, KeyShape{0, 31, false, false}};
-
-/// Counters and notes of a run.
-class Counters final : public StatsSink {
- public:
-  void add_phase(std::string_view name, std::uint64_t ns, std::uint64_t, std::uint64_t) override {
-    std::lock_guard const lock(mutex_);
-    phases_[std::string(name)] += ns;
-  }
-  void add_counter(std::string_view name, std::uint64_t value) override {
-    std::lock_guard const lock(mutex_);
-    values_[std::string(name)] += value;
-  }
-  void max_counter(std::string_view name, std::uint64_t value) override {
-    std::lock_guard const lock(mutex_);
-    auto& kept = values_[std::string(name)];
-    kept = std::max(kept, value);
-  }
-  void note(std::string text) override { notes_.push_back(std::move(text)); }
-
-  std::uint64_t value(std::string const& name) const {
-    auto const found = values_.find(name);
-    return found == values_.end() ? 0 : found->second;
-  }
-  std::map<std::string, std::uint64_t> const& phases() const { return phases_; }
-  std::vector<std::string> const& notes() const { return notes_; }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::uint64_t> values_;
-  std::map<std::string, std::uint64_t> phases_;
-  std::vector<std::string> notes_;
-};
-
-class GraphicsGroupBy : public testing::GraphicsDeviceTest {
+class GraphicsGroupBy : public testing::GroupKernelTest {
  protected:
   static Result<std::unique_ptr<GroupByBackend>> open(GroupByTuning const& tuning, StatsSink* stats = nullptr) {
     GroupByBackendOptions options;
@@ -77,56 +37,12 @@ class GraphicsGroupBy : public testing::GraphicsDeviceTest {
     return open_graphics_group_by(device(), store(), options);
   }
 
-  /// Groups and checks them.
-  static void expect_groups(GroupByKernel& kernel, GroupProblem const& problem) {
-    auto const groups = kernel.group();
-    ASSERT_TRUE(groups) << groups.error().describe();
-    ASSERT_EQ(*groups, problem.heads().size());
-    std::vector<std::uint32_t> heads(*groups);
-    auto const got_heads = kernel.heads(heads);
-    ASSERT_TRUE(got_heads) << got_heads.error().describe();
-    ASSERT_TRUE(heads == problem.heads());
-    std::vector<std::uint32_t> ids(problem.ids().size());
-    auto const got_ids = kernel.group_ids(ids);
-    ASSERT_TRUE(got_ids) << got_ids.error().describe();
-    ASSERT_TRUE(ids == problem.ids());
-  }
-
-  static void expect_states(GroupByKernel& kernel, GroupProblem const& problem, ValueColumn const& column,
-                            StateSet states) {
-    auto const state = kernel.aggregate(column.input(states));
-    ASSERT_TRUE(state) << state.error().describe();
-    column.expect_states(*state, states, problem);
-  }
-
-  /// Groups a case and aggregates `columns` columns of it, whose kinds, values, nulls and states take turns.
-  static void run(GroupByBackend& backend, GroupCase const& group_case, std::uint32_t columns) {
-    GroupProblem const problem(group_case);
-    auto kernel = backend.begin(problem.slice(), 0);
-    ASSERT_TRUE(kernel) << kernel.error().describe();
-    expect_groups(**kernel, problem);
-    for (std::uint32_t i = 0; i < columns && !HasFatalFailure(); ++i) {
-      auto const turn = group_case.seed + i;
-      auto const kind = kKinds.at(turn % kKinds.size());
-      auto const values = static_cast<ValuePattern>(turn / 2 % testing::kNumValuePatterns);
-      bool const nulls = turn % 3 == 0;
-      auto const states = static_cast<StateSet>(turn % 5 == 0 ? 1 + turn / 5 % 15 : kAllStates);
-      SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + " values " +
-                   std::to_string(static_cast<int>(values)) + " states " + std::to_string(states));
-      expect_states(**kernel, problem, ValueColumn(kind, values, nulls, group_case.rows, turn), states);
-    }
-  }
-
+  using GroupKernelTest::run;
   static void run(GroupByTuning const& tuning, GroupCase const& group_case, std::uint32_t columns) {
     SCOPED_TRACE(to_string(group_case) + " " + to_string(tuning));
     auto const backend = open(tuning);
     ASSERT_TRUE(backend) << backend.error().describe();
     run(**backend, group_case, columns);
-  }
-
-  static bool too_large(std::uint64_t rows) {
-    char const* const most = std::getenv("GARUDA_TEST_MAX_ROWS");
-    return most != nullptr && rows > std::stoull(most);
   }
 };
 

@@ -1,0 +1,95 @@
+#include "operators/compute/compute_group_by.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "operators/compute/hash_grouping.hpp"
+#include "operators/graphics/group_by_slice.hpp"
+#include "vk_runtime/lane.hpp"
+
+namespace garuda::operators {
+namespace {
+
+class ComputeGroupByBackend final : public GroupByBackend {
+ public:
+  static Result<std::unique_ptr<ComputeGroupByBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
+                                                             GroupByBackendOptions const& options);
+
+  Result<std::unique_ptr<GroupByKernel>> begin(GroupSlice const& slice, std::uint32_t lane) override;
+
+ private:
+  ComputeGroupByBackend(vk::PipelineStore& pipelines, GroupByBackendOptions const& options)
+      : pipelines_(pipelines), options_(options) {}
+  Result<void> open_lanes(vk::Device& device);
+
+  vk::PipelineStore& pipelines_;
+  GroupByBackendOptions options_;
+  GroupByLimits limits_;
+  ComputeTuning tuning_;
+  std::uint64_t lane_budget_bytes_ = 0;
+  std::vector<std::unique_ptr<vk::Lane>> lanes_;
+};
+
+Result<std::unique_ptr<ComputeGroupByBackend>> ComputeGroupByBackend::open(vk::Device& device,
+                                                                           vk::PipelineStore& pipelines,
+                                                                           GroupByBackendOptions const& options) {
+  GARUDA_EXPECTS(options.lanes > 0);
+  std::unique_ptr<ComputeGroupByBackend> backend(new ComputeGroupByBackend(pipelines, options));
+  GARUDA_TRY_ASSIGN(backend->limits_, compute_group_by_limits(device.traits(), options.tuning));
+  backend->limits_.expected_groups = options.expected_groups;
+  GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
+  auto const available = device.memory().available_bytes();
+  auto const limit = options.device_memory_limit_bytes;
+  backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
+  GARUDA_TRY(backend->open_lanes(device));
+  return backend;
+}
+
+Result<void> ComputeGroupByBackend::open_lanes(vk::Device& device) {
+  vk::LaneOptions lane_options;
+  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options_.tuning.upload));
+  lane_options.name = "compute group-by lane";
+  for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
+    lane_options.queue = lane;
+    GARUDA_TRY_ASSIGN(auto opened, vk::Lane::create(device, lane_options));
+    lanes_.push_back(std::move(opened));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<GroupByKernel>> ComputeGroupByBackend::begin(GroupSlice const& slice, std::uint32_t lane) {
+  auto& own = *lanes_.at(lane);
+  // The lane's previous kernel is gone: its memory is free again.
+  GARUDA_TRY(own.reset());
+  auto const start = [this](GroupContext& context, GroupSlice const& rows) {
+    return HashGrouping::start({&pipelines_, &tuning_, lane_budget_bytes_}, context, rows);
+  };
+  return GroupBySlice::start({&own, &pipelines_, &limits_, &options_, lane_budget_bytes_, start}, slice);
+}
+
+}  // namespace
+
+Result<GroupByLimits> compute_group_by_limits(vk::DeviceTraits const& traits, GroupByTuning const& tuning) {
+  if (tuning.counting == Counting::blend)
+    return fail(ErrorCode::usage, "counting=blend was asked for, but the compute path draws nothing");
+  GARUDA_TRY(compute_tuning(traits));
+  auto in_buffers = tuning;
+  in_buffers.counting = Counting::compute;
+  return group_by_limits(traits, in_buffers);
+}
+
+std::uint64_t compute_group_by_slice_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words,
+                                           GroupByLimits const& limits) noexcept {
+  // Keys, table, slots, first rows and their sums go before values come.
+  auto const grouping = rows * (4 * std::uint64_t{key_words} + 3 * 4 + 1) + hash_table_slots(rows) * 4;
+  auto const drawn = group_by_slice_bytes(rows, 0, value_words, limits);
+  return std::max(rows * 8 + grouping, drawn);
+}
+
+Result<std::unique_ptr<GroupByBackend>> open_compute_group_by(vk::Device& device, vk::PipelineStore& pipelines,
+                                                              GroupByBackendOptions const& options) {
+  GARUDA_TRY_ASSIGN(std::unique_ptr<GroupByBackend> backend, ComputeGroupByBackend::open(device, pipelines, options));
+  return backend;
+}
+
+}  // namespace garuda::operators
