@@ -14,6 +14,7 @@
 #include "bench/partition_bench.hpp"
 #include "bench/points_bench.hpp"
 #include "bench/primitives_command.hpp"
+#include "bench/resident_group_by_bench.hpp"
 #include "bench/resident_join_bench.hpp"
 #include "bench/row_count.hpp"
 
@@ -55,6 +56,7 @@ struct GroupByArguments : OperatorArguments {
   std::string aggregates = "sum";
   std::string value_type = "i64";
   std::string distribution = "uniform";
+  std::string compute_tuning;
 };
 
 struct PointsArguments {
@@ -155,7 +157,6 @@ Result<JoinBenchRequest> to_request(JoinArguments const& arguments, std::atomic<
 }
 
 Result<GroupByBenchRequest> to_request(GroupByArguments const& arguments, std::atomic<bool> const* cancelled) {
-  GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
   GroupByBenchRequest request;
   auto& workload = request.workload;
   GARUDA_TRY_ASSIGN(workload.rows, parse_row_count(arguments.rows));
@@ -204,6 +205,12 @@ Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> c
     GARUDA_TRY_ASSIGN(auto const table, generate_group_table(request.workload));
     return export_as(arguments.export_folder, "table", table);
   }
+  if (arguments.mode == "resident") {
+    GARUDA_TRY_ASSIGN(auto const outcome, run_resident_group_by_bench(request, arguments.compute_tuning));
+    print(outcome, arguments.json);
+    return {};
+  }
+  GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
   GARUDA_TRY_ASSIGN(auto const outcomes, run_group_by_bench(request));
   for (auto const& outcome : outcomes) print(outcome, arguments.json);
   return {};
@@ -363,7 +370,7 @@ void add_partition(CLI::App& bench, Select const& select, std::atomic<bool> cons
 
 void add_group_by(CLI::App& bench, Select const& select, std::atomic<bool> const* cancelled) {
   auto const arguments = std::make_shared<GroupByArguments>();  // shared as in add_join
-  auto* const command = bench.add_subcommand("group-by", "Group-bys of synthetic tables, host memory to host memory");
+  auto* const command = bench.add_subcommand("group-by", "Group-bys of synthetic tables");
   command->add_option("--rows", arguments->rows, "Rows: 2^27, 16M, 6e6")->required();
   command->add_option("--groups", arguments->groups, "Groups that rows draw from")->required();
   command->add_option("--keys", arguments->keys, "Key columns")->capture_default_str();
@@ -373,7 +380,8 @@ void add_group_by(CLI::App& bench, Select const& select, std::atomic<bool> const
   command->add_option("--distribution", arguments->distribution, "uniform or zipf:Z")->capture_default_str();
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
-  command->add_option("--mode", arguments->mode, "end-to-end")->capture_default_str();
+  command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: group_by_way=3,…");
+  command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute)")->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time one bare additive draw a row, at its group's pixel");
   command->callback([=] { select([=] { return flushed(run_group_by(*arguments, cancelled)); }); });
 }

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "bench/compute_bench.hpp"
 #include "bench/reference_join.hpp"
-#include "bench/table_builder.hpp"
+#include "bench/resident_table.hpp"
 #include "garuda/control.hpp"
 #include "operators/compute/device_primitives.hpp"
 #include "operators/compute/join_passes.hpp"
@@ -16,44 +15,11 @@
 namespace garuda::bench {
 namespace {
 
-/// A table's columns on the device. Owns them.
-struct ResidentTable {
-  std::vector<vk::Buffer> columns;
-  operators::DeviceRows rows;
-};
-
-Result<ResidentTable> upload(ComputeBench& bench, Table const& table) {
-  ResidentTable resident;
-  resident.rows.rows = static_cast<std::uint64_t>(table.num_rows());
-  for (std::size_t c = 0; c < table.schema().size(); ++c) {
-    auto const width = static_cast<std::uint64_t>(byte_width(table.schema()[c].type));
-    auto const* const values = static_cast<std::byte const*>(table.batches()[0].columns[c].values);
-    GARUDA_TRY_ASSIGN(auto buffer, bench.upload({values, resident.rows.rows * width}, "column"));
-    operators::DeviceColumn const column{buffer.address(), static_cast<std::uint32_t>(width / 4)};
-    resident.columns.push_back(std::move(buffer));
-    if (c == 0) {
-      resident.rows.keys = column;
-    } else {
-      resident.rows.payload.push_back(column);
-    }
-  }
-  return resident;
-}
-
-template <class T>
-Result<void> add_column(ComputeBench& bench, TableBuilder& builder, std::string name, vk::Buffer const& buffer,
-                        std::uint64_t rows) {
-  std::vector<T> values(rows);
-  if (rows > 0) GARUDA_TRY(bench.context().download(buffer, std::as_writable_bytes(std::span(values))));
-  return builder.add_column<T>(std::move(name), [&](std::uint64_t row) { return values[row]; });
-}
-
 /// The result in host memory: left columns, then right columns without the key.
 Result<Table> download(ComputeBench& bench, JoinTables const& tables, operators::ResidentResult const& result) {
   TableBuilder builder(result.rows);
   auto const add = [&](Field const& field, vk::Buffer const& buffer) {
-    return byte_width(field.type) == 4 ? add_column<std::int32_t>(bench, builder, field.name, buffer, result.rows)
-                                       : add_column<std::int64_t>(bench, builder, field.name, buffer, result.rows);
+    return download_column(bench, builder, field.name, field.type, buffer, result.rows);
   };
   GARUDA_TRY(add(tables.left.schema()[0], *result.keys));
   for (std::size_t c = 0; c < result.left.size(); ++c) GARUDA_TRY(add(tables.left.schema()[c + 1], *result.left[c]));
@@ -141,8 +107,8 @@ Result<JoinOutcome> run_resident_join_bench(JoinBenchRequest const& request, std
                                                    [&](auto& tuning, auto const& limits) {
                                                      return operators::apply_tuning(compute_tuning, limits, tuning);
                                                    }));
-  GARUDA_TRY_ASSIGN(auto left, upload(*bench, tables.left));
-  GARUDA_TRY_ASSIGN(auto right, upload(*bench, tables.right));
+  GARUDA_TRY_ASSIGN(auto left, upload_table(*bench, tables.left));
+  GARUDA_TRY_ASSIGN(auto right, upload_table(*bench, tables.right));
   auto const build_rows = std::min(left.rows.rows, right.rows.rows);
   GARUDA_TRY_ASSIGN(auto join, operators::ResidentJoin::create(bench->context(), left.rows, right.rows,
                                                                max_result_rows(request.workload)));

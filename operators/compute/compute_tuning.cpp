@@ -17,11 +17,20 @@ constexpr std::uint32_t kGroupSize = 256;
 constexpr std::uint32_t kPartitionGroupSize = 512;
 // Bins of a pass: counters of so many fit the least shared memory there is.
 constexpr std::uint32_t kMostPartitionBits = 10;
+constexpr std::uint32_t kGroupBySize = 512;
+constexpr std::uint32_t kWaysToGroup = 3;
+constexpr std::uint32_t kMostGroupByItems = 32;
+constexpr std::uint32_t kMostGroupByBits = 24;
+// What tables of a group-by take of larger shared memories, too: more leaves too few workgroups resident.
+constexpr std::uint64_t kGroupBySharedBytes = std::uint64_t{48} << 10;
 // Readings before a missing tile is summed again: a software driver may run workgroups one after another.
 constexpr std::uint32_t kSpinsOnSoftware = 2;
 // llvmpipe ends the loops of an invocation after 65535 iterations in all; one workgroup may have to write a whole
 // window.
 constexpr std::uint64_t kWindowRowsOnSoftware = std::uint64_t{1} << 18;
+// Items are unrolled, which software drivers compile slowly and run no faster.
+constexpr std::uint32_t kGroupByItemsOnSoftware = 1;
+constexpr std::uint64_t kGroupByWindowRowsOnSoftware = std::uint64_t{1} << 13;
 
 Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::optional<std::uint32_t> forced) {
   auto const& subgroup = traits.subgroup;
@@ -35,7 +44,7 @@ Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::
 }
 
 /// Names of what apply_tuning changes.
-constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 9> kNames{
+constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 14> kNames{
     {{"partition_group", &ComputeTuning::partition_group_size},
      {"stable_group", &ComputeTuning::stable_group_size},
      {"partition_items", &ComputeTuning::partition_items},
@@ -44,7 +53,12 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
      {"scan_items", &ComputeTuning::scan_items},
      {"join_group", &ComputeTuning::join_group_size},
      {"join_items", &ComputeTuning::join_items},
-     {"join_log2_slots", &ComputeTuning::join_log2_slots}}};
+     {"join_log2_slots", &ComputeTuning::join_log2_slots},
+     {"group_by_size", &ComputeTuning::group_by_size},
+     {"group_by_items", &ComputeTuning::group_by_items},
+     {"group_by_way", &ComputeTuning::group_by_way},
+     {"group_by_bits", &ComputeTuning::group_by_bits},
+     {"group_by_slots", &ComputeTuning::group_by_slots}}};
 
 Result<void> apply(std::string_view entry, ComputeTuning& tuning) {
   auto const equals = entry.find('=');
@@ -70,14 +84,19 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   auto const wrong = [](char const* what, std::uint64_t value) {
     return fail(ErrorCode::usage, fmt::format("{}: {}", what, value));
   };
-  for (auto const group : {tuning.partition_group_size, tuning.stable_group_size, tuning.join_group_size}) {
+  for (auto const group :
+       {tuning.partition_group_size, tuning.stable_group_size, tuning.join_group_size, tuning.group_by_size}) {
     if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
       return wrong("a group is a multiple of the subgroup size that the device can run", group);
   }
-  if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.join_items == 0)
+  if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.join_items == 0 ||
+      tuning.group_by_items == 0)
     return wrong("items and tiles are at least 1", 0);
   if (tuning.partition_bits == 0 || tuning.partition_bits > kMostPartitionBits)
     return wrong("partition_bits are 1 to 10", tuning.partition_bits);
+  if (tuning.group_by_items > kMostGroupByItems) return wrong("group_by_items are 1 to 32", tuning.group_by_items);
+  if (tuning.group_by_way > kWaysToGroup) return wrong("group_by_way is 0 to 3", tuning.group_by_way);
+  if (tuning.group_by_bits > kMostGroupByBits) return wrong("group_by_bits are 0 to 24", tuning.group_by_bits);
   if (tuning.scan_items == 0 || tuning.scan_items % 4 != 0)
     return wrong("scan_items is a multiple of 4", tuning.scan_items);
   auto const chunk = std::uint64_t{tuning.join_group_size} * tuning.join_items;
@@ -118,6 +137,10 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   if (traits.type == vk::DeviceType::cpu) {
     tuning.scan_spins = kSpinsOnSoftware;
     tuning.join_window_rows = kWindowRowsOnSoftware;
+    // Shared memory is memory like any other there.
+    tuning.group_by_window_rows = kGroupByWindowRowsOnSoftware;
+    tuning.group_by_in_shared = false;
+    tuning.group_by_items = kGroupByItemsOnSoftware;
   }
   while (tuning.partition_items > 4 &&
          scatter_shared_bytes(tuning, tuning.partition_bits, false) > traits.limits.max_compute_shared_memory_bytes)
@@ -127,6 +150,9 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
          scatter_shared_bytes(tuning, tuning.partition_bits, true) > traits.limits.max_compute_shared_memory_bytes)
     tuning.stable_group_size /= 2;
   tuning.join_group_size = group;
+  tuning.group_by_size = std::min(kGroupBySize, traits.limits.max_workgroup_invocations);
+  tuning.group_by_shared_bytes =
+      std::min<std::uint64_t>(kGroupBySharedBytes, traits.limits.max_compute_shared_memory_bytes);
   // A chunk's rows and the table's slots, from the largest: a table always keeps empty slots, which end every search.
   // On an H200, 2^24 x 2^24 rows (2026-11), the join pass takes 0.81 ms with 5 rows and 2^11 slots, 1.19 ms with 9 and
   // 2^12, of which fewer workgroups are resident.

@@ -42,6 +42,15 @@ struct ComputeTuning {
   std::uint64_t join_window_rows = std::uint64_t{1} << 21;
   bool stable_join = false;  ///< sides are partitioned by the stable passes, else by the faster ones
 
+  std::uint32_t group_by_size = 512;  ///< workgroup of passes that group rows in tables
+  std::uint32_t group_by_items = 8;
+  std::uint64_t group_by_shared_bytes = 32'768;                 ///< of their tables
+  std::uint64_t group_by_window_rows = std::uint64_t{1} << 19;  ///< of a workgroup, at most
+  bool group_by_in_shared = true;    ///< tables in shared memory are faster than in device memory
+  std::uint32_t group_by_way = 0;    ///< of resident group-bys, a ResidentWay
+  std::uint32_t group_by_bits = 0;   ///< partition bits; 0: by the groups expected
+  std::uint32_t group_by_slots = 0;  ///< of a table in shared memory; 0: likewise
+
   bool operator==(ComputeTuning const&) const = default;
 };
 
@@ -53,7 +62,8 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 
 /// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
 /// partition_group, stable_group, partition_items, partition_tiles, partition_bits, scan_items, join_group, join_items,
-/// join_log2_slots, stable_join (0 or 1). Errors: usage for an unknown name, and for sizes that the limits or the
+/// join_log2_slots, stable_join (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2 table, 3
+/// partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the limits or the
 /// passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 

@@ -7,6 +7,7 @@
 #include "operators/compute/device_primitives.hpp"
 #include "operators/compute/hash_grouping.hpp"
 #include "operators/compute/join_passes.hpp"
+#include "operators/compute/resident_group_by.hpp"
 #include "tests/operators/compute_device.hpp"
 
 namespace garuda::operators {
@@ -22,7 +23,8 @@ TEST_F(ComputePipelines, AllCompileAtEverySubgroupSize) {
     SCOPED_TRACE(size);
     std::set<vk::Pipeline const*> pipelines;
     std::size_t described = 0;
-    for (auto const& specs : {join_compute_pipelines(tuning), primitive_pipelines(tuning), hash_grouping_pipelines(tuning)}) {
+    for (auto const& specs : {join_compute_pipelines(tuning), primitive_pipelines(tuning), hash_grouping_pipelines(tuning),
+                              resident_group_by_pipelines(tuning)}) {
       for (auto const& spec : specs) {
         auto const pipeline = store().compile(spec);
         ASSERT_TRUE(pipeline) << pipeline.error().describe();

@@ -1,0 +1,299 @@
+#include "operators/compute/resident_group_by.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "shaders/compute/group_states_layout.h"
+
+namespace garuda::operators {
+namespace {
+
+constexpr char const* kAggregatePhase = "aggregate";
+constexpr char const* kCollectPhase = "collect";
+
+// Partitions are laid out by how their groups vary: the mean and six times its square root.
+constexpr double kDeviations = 6;
+// Of a table in shared memory, at most; linear probing stays short.
+constexpr double kMostFill = 0.62;
+// Workgroups that keep every multiprocessor of a large GPU busy to the end.
+constexpr std::uint64_t kManyWindows = 2048;
+constexpr std::uint64_t kManyPartitions = 512;
+constexpr std::uint64_t kLeastWindowRows = std::uint64_t{1} << 13;
+// Words of shared memory that copies of states may fill.
+constexpr std::uint64_t kCopyWords = 4096;
+// Rows that partitioning is not worth its passes for.
+constexpr std::uint64_t kFewRows = std::uint64_t{1} << 18;
+constexpr std::uint64_t kLeastTableSlots = std::uint64_t{1} << 14;
+constexpr std::uint32_t kCollectItems = 8;
+
+std::uint32_t words_of(ResidentFunction function) noexcept {
+  switch (function) {
+    case ResidentFunction::none:
+      return 0;
+    case ResidentFunction::sum_i32:
+    case ResidentFunction::sum_u32:
+      return 2;
+    case ResidentFunction::sum_i64:
+    case ResidentFunction::sum_u64:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+/// Of the result's column.
+std::uint32_t result_words(ResidentFunction function) noexcept { return std::min(words_of(function), 2U); }
+
+static_assert(kMostResidentAggregates == shaders::kMostAggregates);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::count) == shaders::kAggregateCount);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::sum_i32) == shaders::kAggregateSum32);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::sum_u64) == shaders::kAggregateSumU64);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::max_u32) == shaders::kAggregateMaxU32);
+
+/// Groups of a partition that is larger than nearly all others.
+double large_partition(std::uint64_t groups, std::uint32_t bits) noexcept {
+  auto const mean = static_cast<double>(groups) / static_cast<double>(std::uint64_t{1} << bits);
+  return bits == 0 ? mean : mean + kDeviations * std::sqrt(mean);
+}
+
+std::uint64_t most_slots(std::uint32_t state_words, ComputeTuning const& tuning) noexcept {
+  // Besides the table: the slot behind the last, sums by subgroup, a few words.
+  auto const besides = std::uint64_t{tuning.group_by_size / tuning.subgroup_size} + 8;
+  return tuning.group_by_shared_bytes / 4 / (1 + state_words) - 1 - besides;
+}
+
+std::vector<vk::SpecConstant> constants_of(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words) {
+  std::vector<vk::SpecConstant> constants{{shaders::kSpecWords, key_words}};
+  for (std::uint32_t a = 0; a < shaders::kMostAggregates; ++a) {
+    auto const function = a < aggregates.size() ? aggregates[a].function : ResidentFunction::none;
+    constants.push_back({shaders::kSpecAggregate + a, static_cast<std::uint32_t>(function)});
+  }
+  return constants;
+}
+
+PassShape aggregate_shape(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words,
+                          ResidentGrouping const& grouping, ComputeTuning const& tuning) {
+  bool const in_table = grouping.way == ResidentWay::table;
+  PassShape shape{in_table ? "compute/aggregate_table.comp" : "compute/aggregate_rows.comp", tuning.group_by_size,
+                  tuning.group_by_items, sizeof(shaders::GroupRowsPush), constants_of(aggregates, key_words)};
+  if (in_table) return shape;
+  shape.constants.push_back({shaders::kSpecSlots, grouping.slots});
+  shape.constants.push_back({shaders::kSpecCopies, grouping.copies});
+  shape.constants.push_back({shaders::kSpecPartitions, grouping.way == ResidentWay::partitioned ? 1U : 0U});
+  return shape;
+}
+
+PassShape collect_shape(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words) {
+  return {"compute/collect_groups.comp", 0, kCollectItems, sizeof(shaders::GroupRowsPush),
+          constants_of(aggregates, key_words)};
+}
+
+}  // namespace
+
+std::uint32_t resident_state_words(std::vector<ResidentAggregate> const& aggregates) noexcept {
+  std::uint32_t words = 0;
+  for (auto const& aggregate : aggregates) words += words_of(aggregate.function);
+  return words;
+}
+
+ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t groups, std::uint32_t state_words,
+                                          ComputeTuning const& tuning) noexcept {
+  ResidentGrouping grouping;
+  auto const expected = std::clamp<std::uint64_t>(groups, 1, rows);
+  auto const most = most_slots(state_words, tuning);
+  auto const room = kMostFill * static_cast<double>(most);
+  grouping.way = static_cast<ResidentWay>(tuning.group_by_way);
+  if (grouping.way == ResidentWay::automatic) {
+    bool const few = static_cast<double>(expected) <= room;
+    grouping.way = few && tuning.group_by_in_shared                ? ResidentWay::shared
+                   : rows < kFewRows || !tuning.group_by_in_shared ? ResidentWay::table
+                                                                   : ResidentWay::partitioned;
+  }
+  auto least_window = kLeastWindowRows;
+  if (grouping.way == ResidentWay::partitioned) {
+    while (grouping.radix_bits < 24 && large_partition(expected, grouping.radix_bits) > room) ++grouping.radix_bits;
+    // Fewer partitions than workgroups would be cut into windows, whose groups are merged.
+    auto const whole = std::min<std::uint64_t>(kManyPartitions, rows / kLeastWindowRows + 1);
+    auto const one_pass = std::min(tuning.partition_bits, static_cast<std::uint32_t>(std::bit_width(whole - 1)));
+    grouping.radix_bits = std::max({grouping.radix_bits, one_pass, 1U});
+    if (tuning.group_by_bits != 0) grouping.radix_bits = std::min(tuning.group_by_bits, 24U);
+    // Room for partitions of twice the rows, but not for one that keeps a single workgroup busy for long.
+    least_window = std::max(least_window, std::min(2 * (rows >> grouping.radix_bits), rows / (kManyPartitions / 2)));
+  }
+  auto const held = static_cast<std::uint64_t>(std::ceil(large_partition(expected, grouping.radix_bits)));
+  grouping.slots = static_cast<std::uint32_t>(std::min(
+      tuning.group_by_slots != 0 ? tuning.group_by_slots : std::bit_ceil(std::max<std::uint64_t>(2 * held, 32)), most));
+  while (grouping.copies < tuning.subgroup_size &&
+         2 * grouping.copies * state_words * (std::uint64_t{grouping.slots} + 1) <= kCopyWords &&
+         (1 + 2 * grouping.copies * std::uint64_t{state_words}) * (grouping.slots + 1) <= most * (1 + state_words))
+    grouping.copies *= 2;
+  grouping.window_rows = std::min(std::max(rows / kManyWindows, least_window), tuning.group_by_window_rows);
+  // Partitions in whole leave nothing in the table of the device; groups of others do.
+  auto const merged = grouping.way == ResidentWay::partitioned && (rows >> grouping.radix_bits) <= grouping.window_rows
+                          ? expected >> std::min(grouping.radix_bits, 4U)
+                          : expected;
+  grouping.table_slots = std::clamp(2 * merged, kLeastTableSlots, 2 * std::max(rows, kLeastTableSlots / 2));
+  return grouping;
+}
+
+Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceRows rows,
+                                                std::vector<ResidentAggregate> aggregates,
+                                                std::uint64_t expected_groups) {
+  GARUDA_EXPECTS(rows.rows > 0 && rows.rows <= std::uint64_t{1} << 30 && !rows.number_rows);
+  GARUDA_EXPECTS(aggregates.size() <= kMostResidentAggregates);
+  ResidentGroupBy group_by;
+  group_by.aggregates_ = std::move(aggregates);
+  group_by.grouping_ = choose_resident_grouping(rows.rows, expected_groups, resident_state_words(group_by.aggregates_),
+                                                context.tuning());
+  group_by.rows_ = rows;
+  GARUDA_TRY_ASSIGN(group_by.state_, context.device_buffer(sizeof(shaders::GroupedState), "state of groups"));
+  auto const addresses = (shaders::kMostAggregates + 1) * sizeof(std::uint64_t);
+  GARUDA_TRY_ASSIGN(group_by.addresses_, context.device_buffer(addresses, "addresses of values"));
+  GARUDA_TRY_ASSIGN(group_by.targets_, context.device_buffer(addresses, "addresses of columns"));
+  if (group_by.grouping_.way == ResidentWay::partitioned) {
+    GARUDA_TRY_ASSIGN(group_by.partitions_,
+                      PartitionedSide::create(context, std::move(rows), group_by.grouping_.radix_bits));
+  }
+  GARUDA_TRY(group_by.take_table(context));
+  // Of an estimate, a little more.
+  group_by.capacity_ = std::min(expected_groups + expected_groups / 8 + 1024, group_by.rows_.rows);
+  GARUDA_TRY(group_by.take_targets(context));
+  return group_by;
+}
+
+Result<void> ResidentGroupBy::take_table(ComputeContext& context) {
+  auto const words = 1 + std::uint64_t{resident_state_words(aggregates_)};
+  GARUDA_TRY_ASSIGN(table_, context.device_buffer((grouping_.table_slots + 1) * words * 4, "table of groups"));
+  return {};
+}
+
+Result<void> ResidentGroupBy::take_targets(ComputeContext& context) {
+  columns_out_.clear();
+  GARUDA_TRY_ASSIGN(keys_out_, context.device_buffer(capacity_ * rows_.keys.words * 4, "keys of groups"));
+  for (auto const& aggregate : aggregates_) {
+    GARUDA_TRY_ASSIGN(auto column,
+                      context.device_buffer(capacity_ * result_words(aggregate.function) * 4, "aggregate of groups"));
+    columns_out_.push_back(std::move(column));
+  }
+  return {};
+}
+
+shaders::GroupRowsPush ResidentGroupBy::push() const {
+  shaders::GroupRowsPush push{};
+  push.keys = partitions_ ? partitions_->keys().address() : rows_.keys.address;
+  push.values = addresses_.address();
+  push.starts = partitions_ ? partitions_->starts().address() : 0;
+  push.table = table_.address();
+  push.targets = targets_.address();
+  push.state = state_.address();
+  push.num_rows = static_cast<std::uint32_t>(rows_.rows);
+  push.num_partitions = partitions_ ? partitions_->num_partitions() : 0;
+  push.window_rows = static_cast<std::uint32_t>(grouping_.window_rows);
+  push.num_windows = static_cast<std::uint32_t>(groups_for(rows_.rows, grouping_.window_rows));
+  push.table_slots = static_cast<std::uint32_t>(grouping_.table_slots);
+  push.capacity = static_cast<std::uint32_t>(capacity_);
+  return push;
+}
+
+Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
+  std::vector<std::uint64_t> values(shaders::kMostAggregates);
+  std::vector<std::uint64_t> targets{keys_out_.address()};
+  for (std::size_t a = 0; a < aggregates_.size(); ++a) {
+    targets.push_back(columns_out_[a].address());
+    if (aggregates_[a].function == ResidentFunction::count) continue;
+    auto const column = aggregates_[a].column;
+    values[a] = partitions_ ? partitions_->payload(column).address() : rows_.payload.at(column).address;
+  }
+  GARUDA_TRY(context.update(kAggregatePhase, addresses_, std::as_bytes(std::span(values))));
+  GARUDA_TRY(context.update(kAggregatePhase, targets_, std::as_bytes(std::span(targets))));
+  GARUDA_TRY(context.fill(kAggregatePhase, state_, 0));
+  GARUDA_TRY(context.fill(kAggregatePhase, table_, 0));
+  auto const pushed = push();
+  auto const& tuning = context.tuning();
+  auto const shape = aggregate_shape(aggregates_, rows_.keys.words, grouping_, tuning);
+  auto const groups = grouping_.way == ResidentWay::table
+                          ? groups_for(rows_.rows, std::uint64_t{tuning.group_by_size} * tuning.group_by_items)
+                          : std::uint64_t{pushed.num_windows} + pushed.num_partitions;
+  GARUDA_TRY(context.dispatch(kAggregatePhase, shape, pushed, groups, rows_.rows));
+  auto const slots = grouping_.table_slots + 1;
+  return context.dispatch(kCollectPhase, collect_shape(aggregates_, rows_.keys.words), pushed,
+                          groups_for(slots, std::uint64_t{tuning.group_size} * kCollectItems), slots);
+}
+
+Result<void> ResidentGroupBy::record(ComputeContext& context) {
+  if (partitions_) GARUDA_TRY(partitions_->record(context));
+  return record_aggregates(context);
+}
+
+// Tables grow eightfold until every row may be a group: then only keys whose hashes agree find no slot.
+Result<void> ResidentGroupBy::grow(ComputeContext& context, std::uint64_t groups) {
+  if (groups > capacity_) {
+    capacity_ = std::min(groups, rows_.rows);
+    return take_targets(context);
+  }
+  auto const most = 2 * std::max(rows_.rows, kLeastTableSlots / 2);
+  if (grouping_.table_slots >= most) {
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("too many keys have the same hash, in a table of {} slots", grouping_.table_slots));
+  }
+  grouping_.table_slots = std::min(8 * grouping_.table_slots, most);
+  GARUDA_TRY(take_table(context));
+  // What the larger table finds is more than what the smaller one did.
+  capacity_ = std::min(std::max(capacity_, 2 * groups), rows_.rows);
+  return take_targets(context);
+}
+
+Result<std::uint64_t> ResidentGroupBy::key_at(ComputeContext& context, std::uint32_t group) {
+  std::uint64_t key = 0;
+  auto const bytes = std::uint64_t{rows_.keys.words} * 4;
+  GARUDA_TRY(context.read_back(kCollectPhase, keys_out_, group * bytes,
+                               std::as_writable_bytes(std::span(&key, 1)).first(bytes)));
+  return key;
+}
+
+Result<ResidentGroups> ResidentGroupBy::finish(ComputeContext& context) {
+  ResidentGroups result;
+  while (true) {
+    shaders::GroupedState state{};
+    GARUDA_TRY(context.order_all(kCollectPhase));
+    GARUDA_TRY(context.read_back(kCollectPhase, state_, 0, std::as_writable_bytes(std::span(&state, 1))));
+    result.groups = state.groups;
+    if (state.incomplete == 0 && state.overflow != 0) {
+      GARUDA_TRY_ASSIGN(auto const key, key_at(context, state.overflow_group));
+      return fail(ErrorCode::invalid_input, fmt::format("a sum does not fit 64 bits, that of the group {}", key));
+    }
+    if (state.incomplete == 0) break;
+    GARUDA_TRY(grow(context, state.groups));
+    GARUDA_TRY(record_aggregates(context));
+  }
+  result.keys = &keys_out_;
+  for (auto const& column : columns_out_) result.aggregates.push_back(&column);
+  return result;
+}
+
+std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning const& tuning) {
+  using Function = ResidentFunction;
+  std::vector<std::vector<ResidentAggregate>> const sets{
+      {},
+      {{Function::sum_i32, 0}},
+      {{Function::count, 0}, {Function::sum_u32, 0}, {Function::min_i32, 0}, {Function::max_u32, 0}},
+      {{Function::sum_i64, 0}, {Function::sum_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}}};
+  std::vector<vk::ComputePipelineSpec> specs;
+  for (auto const& set : sets) {
+    for (std::uint32_t const key_words : {1U, 2U}) {
+      for (auto const way : {ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned}) {
+        auto forced = tuning;
+        forced.group_by_way = static_cast<std::uint32_t>(way);
+        auto const grouping = choose_resident_grouping(std::uint64_t{1} << 24, 1000, resident_state_words(set), forced);
+        specs.push_back(compute_pipeline(aggregate_shape(set, key_words, grouping, forced), forced));
+      }
+      specs.push_back(compute_pipeline(collect_shape(set, key_words), tuning));
+    }
+  }
+  return specs;
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,250 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Groups and aggregates rows in shared memory: a table a workgroup, over a partition, or over a window of rows.
+//
+// Buffers: GroupRowsPush, by address. Invocation: a window or a partition a workgroup, a tile of kGroup × kItems rows at a
+// time. Writes: whole partitions go to the targets, at places taken from one cursor; groups of a window, which others may
+// have, too, are added to the table in device memory. Overflow: rows that find no slot in shared memory are added to that
+// table one by one, and all groups of their workgroup follow; what finds no room there, or no place in the targets, is
+// left out, and said so.
+
+#include "group_states_layout.h"
+#include "../primitives/words.glsl"
+#include "../primitives/block.glsl"
+
+layout(constant_id = 24) const uint kSlots = 1024u;
+layout(constant_id = 25) const uint kCopies = 1u;
+layout(constant_id = 26) const uint kPartitions = 0u;
+layout(push_constant) uniform Push { GroupRowsPush push; };
+
+#include "group_states.glsl"
+
+const uint kStride = (kSlots + 1u) * kCopies;
+// Slots of a subgroup when groups are listed.
+const uint kSpan = (kSlots / kGroup + 1u) * kSubgroup;
+
+shared uint slot_words[kSlots + 1u];
+shared uint states[kStateWords * kStride + 1u];
+shared uint has_overflow;
+shared uint first_place;
+
+uint shared_slot(uvec2 key, uint row) {
+  if (is_last(key)) {
+    if (slot_words[kSlots] == 0u) slot_words[kSlots] = 1u;
+    return kSlots;
+  }
+  // A multiplication, since the keys of a partition agree in the top bits of the hash.
+  uint slot = scaled(hash_of(key) * 0x9e3779b1u, kSlots);
+  for (uint probe = 0u; probe < kMostSharedProbes; ++probe) {
+    uint found = slot_words[slot];
+    if (found == 0u) {
+      found = atomicCompSwap(slot_words[slot], 0u, slot_word(key, row));
+      if (found == 0u) return slot;
+    }
+    if (holds(found, key)) return slot;
+    slot = slot + 1u == kSlots ? 0u : slot + 1u;
+  }
+  return kNoSlot;
+}
+
+// Invocations of a subgroup add to different copies as far as there are.
+void add_to_slot(uint slot, uint aggregate, uvec3 state) {
+  uint kind = kind_of(aggregate);
+  uint index = first_word(aggregate) * kStride + slot * kCopies + (gl_SubgroupInvocationID & (kCopies - 1u));
+  if (is_extreme(kind)) {
+    if (state.x > states[index]) atomicMax(states[index], state.x);
+    return;
+  }
+  uint carry = 0u;
+  [[unroll]] for (uint w = 0u; w < 3u; ++w) {
+    if (w >= state_words(kind)) break;
+    uint added = state[w] + carry;
+    carry = carry_of(state[w], carry);
+    if (added != 0u) carry += carry_of(atomicAdd(states[index + w * kStride], added), added);
+  }
+}
+
+// The copies of a slot's state together.
+uvec3 combined(uint slot, uint aggregate) {
+  uint kind = kind_of(aggregate);
+  uint index = first_word(aggregate) * kStride + slot * kCopies;
+  uvec3 sum = uvec3(0u);
+  for (uint copy = 0u; copy < kCopies; ++copy) {
+    uint carry = 0u;
+    [[unroll]] for (uint w = 0u; w < 3u; ++w) {
+      if (w >= state_words(kind)) break;
+      uint word = states[index + w * kStride + copy];
+      if (is_extreme(kind)) {
+        sum.x = max(sum.x, word);
+      } else {
+        uint added = word + carry;
+        carry = carry_of(word, carry) + carry_of(sum[w], added);
+        sum[w] += added;
+      }
+    }
+  }
+  return sum;
+}
+
+// False when the row found no slot.
+bool add_row(uvec2 key, uint row, uvec2 first_value) {
+  uint slot = shared_slot(key, row);
+  if (slot == kNoSlot) return false;
+  [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+    if (kind_of(a) != kAggregateNone) add_to_slot(slot, a, state_of(a, a == 0u ? first_value : load_value(a, row)));
+  }
+  return true;
+}
+
+// A row that found no slot in shared memory.
+void add_to_device(uint row) {
+  has_overflow = 1u;
+  uint slot = table_slot(load_key(row), row);
+  if (slot == kNoSlot) {
+    say_incomplete();
+    return;
+  }
+  [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+    if (kind_of(a) != kAggregateNone) add_to_table(slot, a, state_of(a, load_value(a, row)));
+  }
+}
+
+void clear() {
+  uint thread = thread_index();
+  for (uint i = thread; i <= kSlots; i += kGroup) slot_words[i] = 0u;
+  for (uint i = thread; i < kStateWords * kStride; i += kGroup) states[i] = 0u;
+  if (thread == 0u) has_overflow = 0u;
+}
+
+void add_rows(uint begin, uint end) {
+  for (uint tile = begin; tile < end; tile += kGroup * kItems) {
+    uvec2 keys[kItems];
+    uvec2 values[kItems];
+    uint first = tile + thread_index();
+    // Rows past the end repeat the last, so that loads need no branches.
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(min(first + i * kGroup, end - 1u));
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = load_value(0u, min(first + i * kGroup, end - 1u));
+    uint left = 0u;  // items that found no slot
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      if (first + i * kGroup < end && !add_row(keys[i], first + i * kGroup, values[i])) left |= 1u << i;
+    }
+    for (; left != 0u; left &= left - 1u) add_to_device(first + uint(findLSB(left)) * kGroup);
+  }
+}
+
+uvec2 slot_key(uint slot) {
+  uint word = slot_words[slot];
+  if (kWords == 2u) return load_key(word - 1u);
+  return uvec2(slot == kSlots ? 0u : word, 0u);
+}
+
+bool is_taken(uint slot) { return slot <= kSlots && slot_words[min(slot, kSlots)] != 0u; }
+
+// Groups that no other workgroup has. Called by all.
+void write_groups() {
+  uint first = gl_SubgroupID * kSpan + gl_SubgroupInvocationID;
+  uint count = 0u;
+  for (uint i = 0u; i < kSpan; i += kSubgroup) count += subgroupBallotBitCount(subgroupBallot(is_taken(first + i)));
+  uint total;
+  uint place = block_exclusive_add(gl_SubgroupInvocationID == 0u ? count : 0u, total);
+  place = subgroupBroadcastFirst(place);
+  if (thread_index() == 0u) first_place = atomicAdd(Words(push.state).at[0], total);
+  barrier();
+  if (first_place > push.capacity || total > push.capacity - first_place) {
+    if (thread_index() == 0u) say_incomplete();
+    return;
+  }
+  place += first_place;
+  for (uint i = 0u; i < kSpan; i += kSubgroup) {
+    uint slot = first + i;
+    uvec4 taken = subgroupBallot(is_taken(slot));
+    uint own = place + subgroupBallotExclusiveBitCount(taken);
+    if (is_taken(slot)) {
+      write_key(own, slot_key(slot));
+      [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+        if (kind_of(a) != kAggregateNone) write_state(a, own, combined(slot, a));
+      }
+    }
+    place += subgroupBallotBitCount(taken);
+  }
+}
+
+// Groups that other workgroups may have, too.
+void merge_groups() {
+  for (uint slot = thread_index(); slot <= kSlots; slot += kGroup) {
+    if (slot_words[slot] == 0u) continue;
+    uint into = table_slot(slot_key(slot), slot_words[slot] - 1u);
+    if (into == kNoSlot) {
+      say_incomplete();
+      continue;
+    }
+    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+      if (kind_of(a) != kAggregateNone) add_to_table(into, a, combined(slot, a));
+    }
+  }
+}
+
+void aggregate(uint begin, uint end, bool is_whole) {
+  barrier();
+  clear();
+  barrier();
+  add_rows(begin, end);
+  barrier();
+  if (is_whole && has_overflow == 0u) {
+    write_groups();
+  } else {
+    merge_groups();
+  }
+}
+
+uint start_of(uint part) { return InputWords(push.starts).at[part]; }
+
+// The partition of a row: the last that starts at or before it.
+uint partition_of(uint row) {
+  uint low = 0u;
+  uint high = push.num_partitions - 1u;
+  while (low < high) {
+    uint middle = low + (high - low + 1u) / 2u;
+    if (start_of(middle) <= row) {
+      low = middle;
+    } else {
+      high = middle - 1u;
+    }
+  }
+  return low;
+}
+
+// What lies of a partition in a window, when the partition is larger than windows are. At most two such partitions share
+// a window, its first and its last.
+uvec2 part_of(uint part, uint begin, uint end) {
+  uint first = start_of(part);
+  uint last = start_of(part + 1u);
+  return last - first > push.window_rows ? uvec2(max(first, begin), min(last, end)) : uvec2(0u);
+}
+
+void main() {
+  uint task = group_index();
+  uvec2 parts[2] = uvec2[2](uvec2(0u), uvec2(0u));
+  bool is_whole = false;
+  if (task < push.num_windows) {
+    uint begin = task * push.window_rows;
+    uint end = begin + min(push.window_rows, push.num_rows - begin);
+    parts[0] = uvec2(begin, end);
+    if (kPartitions == 0u) {
+      is_whole = push.num_windows == 1u;
+    } else {
+      uint first = partition_of(begin);
+      uint last = partition_of(end - 1u);
+      parts[0] = part_of(first, begin, end);
+      if (last != first) parts[1] = part_of(last, begin, end);
+    }
+  } else if (task - push.num_windows < push.num_partitions) {
+    uint part = task - push.num_windows;
+    parts[0] = uvec2(start_of(part), start_of(part + 1u));
+    if (parts[0].y - parts[0].x > push.window_rows) return;
+    is_whole = true;
+  }
+  for (uint i = 0u; i < 2u; ++i) {
+    if (parts[i].y > parts[i].x) aggregate(parts[i].x, parts[i].y, is_whole);
+  }
+}

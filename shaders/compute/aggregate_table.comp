@@ -1,0 +1,34 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Groups and aggregates rows in one table in device memory.
+//
+// Buffers: GroupRowsPush, by address. Invocation: kItems rows each, kGroup apart. Writes: table. Overflow: rows that find
+// no slot are left out, and said so.
+
+#include "group_states_layout.h"
+#include "../primitives/words.glsl"
+#include "../primitives/block.glsl"
+
+layout(push_constant) uniform Push { GroupRowsPush push; };
+
+#include "group_states.glsl"
+
+void main() {
+  uint first = group_index() * kGroup * kItems + thread_index();
+  uvec2 keys[kItems];
+  uvec2 values[kItems];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(min(first + i * kGroup, push.num_rows - 1u));
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = load_value(0u, min(first + i * kGroup, push.num_rows - 1u));
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = first + i * kGroup;
+    if (row >= push.num_rows) continue;
+    uint slot = table_slot(keys[i], row);
+    if (slot == kNoSlot) {
+      say_incomplete();
+      continue;
+    }
+    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+      if (kind_of(a) != kAggregateNone) add_to_table(slot, a, state_of(a, a == 0u ? values[i] : load_value(a, row)));
+    }
+  }
+}

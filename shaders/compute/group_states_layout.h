@@ -1,0 +1,62 @@
+// What the passes that group and aggregate rows of device tables in one go and the C++ that records them agree on.
+#ifndef GARUDA_SHADERS_GROUP_STATES_LAYOUT_H
+#define GARUDA_SHADERS_GROUP_STATES_LAYOUT_H
+
+#include "../primitives/primitives_layout.h"
+
+GARUDA_SHADER_BEGIN
+
+// Aggregates of one pass.
+const uint kMostAggregates = 4u;
+
+// Specialisation constants, besides those of primitives_layout.h. kSpecWords: words of a key, 1 or 2.
+const uint kSpecAggregate = 20u;   // kSpecAggregate + i: kind of aggregate i, one of the following
+const uint kSpecSlots = 24u;       // of the table in shared memory
+const uint kSpecCopies = 25u;      // of each slot's states there: a power of two
+const uint kSpecPartitions = 26u;  // rows are partitioned (1)
+
+// Kinds of aggregates, and the words of their states. All start from 0.
+const uint kAggregateNone = 0u;     // 0
+const uint kAggregateCount = 1u;    // 1: rows
+const uint kAggregateSum32 = 2u;    // 2: of signed values of one word
+const uint kAggregateSumU32 = 3u;   // 2: of unsigned ones
+const uint kAggregateSum64 = 4u;    // 3: of signed values of two words
+const uint kAggregateSumU64 = 5u;   // 3
+const uint kAggregateMin32 = 6u;    // 1: complement of the least value's ordered image
+const uint kAggregateMinU32 = 7u;   // 1
+const uint kAggregateMax32 = 8u;    // 1: the greatest value's ordered image
+const uint kAggregateMaxU32 = 9u;   // 1
+
+// Slots that a row looks at in shared memory before it goes to the table in device memory, and there before it says that
+// there is no room. Few enough for software drivers, which end the loops of an invocation after 65535 iterations.
+const uint kMostSharedProbes = 128u;
+const uint kMostTableProbes = 1024u;
+
+/// A group's states in a table: the key's word first. One word: the key itself, its slot is taken when it is not 0; the
+/// key 0 has the slot behind the last, taken when the word is 1. Two words: the number + 1 of a row with that key.
+/// Tables are zeroed before. The table in device memory has a slot's words together.
+struct GroupRowsPush {
+  device_address keys;     // num_rows × kSpecWords u32
+  device_address values;   // num_aggregates × device_address
+  device_address starts;   // (num_partitions + 1) × u32: first rows of the partitions
+  device_address table;    // (table_slots + 1) × (1 + words of all states)
+  device_address targets;  // device_address of the keys, then of each aggregate
+  device_address state;    // GroupedState, zeroed before
+  uint num_rows;
+  uint num_partitions;
+  uint window_rows;  // rows of a window: larger partitions are cut there
+  uint num_windows;
+  uint table_slots;
+  uint capacity;  // groups that the targets hold
+};
+
+struct GroupedState {
+  uint groups;      // found, written or not
+  uint incomplete;  // 1: rows or groups found no room
+  uint overflow;    // 1: a sum left 64 bits
+  uint overflow_group;  // number of a group with such a sum
+};
+
+GARUDA_SHADER_END
+
+#endif
