@@ -9,8 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/wide_integer.hpp"
-#include "partition/mix.hpp"
+#include "partition/hash_bytes.hpp"
 #include "partition/parallel_blocks.hpp"
 #include "partition/radix_partition.hpp"
 #include "partition/value_dictionary.hpp"
@@ -23,46 +22,6 @@ constexpr std::uint64_t kMostLocalValues = std::uint64_t{1} << 14;
 /// Values a section: its table then lies in a core's cache.
 constexpr std::uint64_t kSectionValues = std::uint64_t{1} << 15;
 constexpr std::uint32_t kMaxSectionBits = 10;
-
-template <class T>
-std::uint64_t load(char const* bytes) noexcept {
-  T word;
-  std::memcpy(&word, bytes, sizeof(T));
-  return word;
-}
-
-std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
-  auto const product = UInt128{a} * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
-/// Hashes bytes by folded 128-bit products of 16 bytes at a time, the last ones overlapping; every bit of the result
-/// depends on all of them. Source: the scheme of wyhash (Wang Yi).
-std::uint64_t hash_bytes(std::string_view bytes) noexcept {
-  constexpr std::uint64_t kFirst = 0xA076'1D64'78BD'642F;
-  constexpr std::uint64_t kSecond = 0xE703'7ED1'A0B4'28DB;
-  auto const* at = bytes.data();
-  auto const size = bytes.size();
-  std::uint64_t hash = kFirst ^ size;
-  std::uint64_t a = 0;
-  std::uint64_t b = 0;
-  if (size > 16) {
-    for (auto const* const last = at + size - 16; at < last; at += 16)
-      hash = fold(load<std::uint64_t>(at) ^ kSecond, load<std::uint64_t>(at + 8) ^ hash);
-    at = bytes.data() + size - 16;
-    a = load<std::uint64_t>(at);
-    b = load<std::uint64_t>(at + 8);
-  } else if (size >= 8) {
-    a = load<std::uint64_t>(at);
-    b = load<std::uint64_t>(at + size - 8);
-  } else if (size >= 4) {
-    a = load<std::uint32_t>(at);
-    b = load<std::uint32_t>(at + size - 4);
-  } else if (size > 0) {
-    a = load<std::uint8_t>(at) << 16 | load<std::uint8_t>(at + size / 2) << 8 | load<std::uint8_t>(at + size - 1);
-  }
-  return mix(fold(a ^ kSecond, b ^ hash));
-}
 
 /// Numbers distinct values in the order in which they are added.
 class ValueTable {
