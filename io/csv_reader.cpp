@@ -167,6 +167,75 @@ arrow::Result<std::shared_ptr<arrow::Table>> give_types(std::shared_ptr<arrow::T
   return table;
 }
 
+/// A column of type null in what the first block suggests, as in give_types.
+std::shared_ptr<arrow::Schema> with_types(arrow::Schema const& schema, ReadOptions const& options) {
+  arrow::FieldVector fields;
+  for (auto const& field : schema.fields())
+    fields.push_back(
+        field->type()->id() == arrow::Type::NA ? field->WithType(type_without_values(field->name(), options)) : field);
+  return arrow::schema(std::move(fields));
+}
+
+/// Says which line has the wrong number of columns, when that is what `status` is about.
+Error explain(InputFile const& input, arrow::Status const& status) {
+  if (status.IsInvalid()) {
+    auto const ragged = find_ragged_line(*input.file);
+    if (ragged.ok() && *ragged) {
+      auto const& [line, num_columns, expected] = **ragged;
+      return Error(ErrorCode::invalid_input,
+                   fmt::format("cannot read {}: line {} has {} column{} instead of {}", input.path, line, num_columns,
+                               num_columns == 1 ? "" : "s", expected));
+    }
+  }
+  return to_error(status, ErrorCode::invalid_input, input.sentence());
+}
+
+class CsvCursor final : public BatchCursor {
+ public:
+  CsvCursor(InputFile input, std::int64_t file_bytes, std::shared_ptr<arrow::csv::StreamingReader> reader,
+            ReadOptions const& options)
+      : input_(std::move(input)),
+        file_bytes_(file_bytes),
+        reader_(std::move(reader)),
+        schema_(with_types(*reader_->schema(), options)) {}
+
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> next() override {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    auto const status = read_next(&batch);
+    if (!status.ok()) {
+      auto error = explain(input_, status);
+      if (error.code() != ErrorCode::invalid_input || !status.IsInvalid()) return tl::unexpected(std::move(error));
+      return tl::unexpected(std::move(error).wrap(
+          "a CSV file that does not fit the memory limit has the types that its first block suggests"));
+    }
+    return batch;
+  }
+
+  double fraction_read() const noexcept override {
+    return static_cast<double>(reader_->bytes_read()) / static_cast<double>(file_bytes_);
+  }
+
+ private:
+  arrow::Status read_next(std::shared_ptr<arrow::RecordBatch>* batch) {
+    ARROW_RETURN_NOT_OK(reader_->ReadNext(batch));
+    if (*batch == nullptr) return arrow::Status::OK();
+    for (int i = 0; i < schema_->num_fields(); ++i) {
+      if ((*batch)->column(i)->type_id() != arrow::Type::NA) continue;
+      ARROW_ASSIGN_OR_RAISE(auto const nulls,
+                            arrow::MakeArrayOfNull(schema_->field(i)->type(), (*batch)->num_rows(), memory_pool()));
+      ARROW_ASSIGN_OR_RAISE(*batch, (*batch)->SetColumn(i, schema_->field(i), nulls));
+    }
+    return (*batch)->Validate();
+  }
+
+  InputFile input_;
+  std::int64_t file_bytes_;
+  std::shared_ptr<arrow::csv::StreamingReader> reader_;
+  std::shared_ptr<arrow::Schema> schema_;
+};
+
 class CsvReader final : public FileReader {
  public:
   CsvReader(InputFile input, std::shared_ptr<arrow::Schema> schema)
@@ -180,27 +249,28 @@ class CsvReader final : public FileReader {
     return *std::move(batches);
   }
 
-  /// Says which line has the wrong number of columns, when that is what `status` is about.
-  static Error explain(InputFile const& input, arrow::Status const& status) {
-    if (status.IsInvalid()) {
-      auto const ragged = find_ragged_line(*input.file);
-      if (ragged.ok() && *ragged) {
-        auto const& [line, num_columns, expected] = **ragged;
-        return Error(ErrorCode::invalid_input,
-                     fmt::format("cannot read {}: line {} has {} column{} instead of {}", input.path, line, num_columns,
-                                 num_columns == 1 ? "" : "s", expected));
-      }
-    }
-    return to_error(status, ErrorCode::invalid_input, input.sentence());
+  Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
+                                              std::int64_t /*batch_rows*/) override {
+    GARUDA_ARROW_TRY_ASSIGN(auto const bytes, input_.file->GetSize(), ErrorCode::invalid_input, input_.sentence());
+    auto const csv = options_for(columns, options);
+    auto reader = arrow::csv::StreamingReader::Make(arrow::io::IOContext(memory_pool()),
+                                                    std::make_shared<CancellableInput>(input_.file, options.cancelled),
+                                                    csv.read, csv.parse, csv.convert);
+    if (!reader.ok()) return tl::unexpected(explain(input_, reader.status()));
+    return std::make_unique<CsvCursor>(input_, bytes, *std::move(reader), options);
   }
 
  private:
-  arrow::Result<ArrowBatches> read_batches(std::vector<int> const& columns, ReadOptions const& options) const {
+  CsvOptions options_for(std::vector<int> const& columns, ReadOptions const& options) const {
     auto csv = csv_options(options.threads != 1);
     // All columns are asked for by none: a name that occurs twice would not say which is meant.
-    if (columns.size() < static_cast<std::size_t>(schema_->num_fields())) {
+    if (columns.size() < static_cast<std::size_t>(schema_->num_fields()))
       for (int const column : columns) csv.convert.include_columns.push_back(schema_->field(column)->name());
-    }
+    return csv;
+  }
+
+  arrow::Result<ArrowBatches> read_batches(std::vector<int> const& columns, ReadOptions const& options) const {
+    auto const csv = options_for(columns, options);
     ARROW_ASSIGN_OR_RAISE(auto const reader, arrow::csv::TableReader::Make(
                                                  arrow::io::IOContext(memory_pool()),
                                                  std::make_shared<CancellableInput>(input_.file, options.cancelled),
@@ -225,7 +295,7 @@ Result<std::unique_ptr<FileReader>> open_csv(InputFile input) {
   auto const reader = arrow::csv::StreamingReader::Make(arrow::io::IOContext(memory_pool()),
                                                         std::make_shared<CancellableInput>(input.file, nullptr),
                                                         csv.read, csv.parse, csv.convert);
-  if (!reader.ok()) return tl::unexpected(CsvReader::explain(input, reader.status()));
+  if (!reader.ok()) return tl::unexpected(explain(input, reader.status()));
   auto schema = (*reader)->schema();
   return std::make_unique<CsvReader>(std::move(input), std::move(schema));
 }

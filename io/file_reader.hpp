@@ -1,6 +1,8 @@
 // What the readers of the three formats owe to table_reader.cpp.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +12,21 @@
 #include "io/table_reader.hpp"
 
 namespace garuda::io {
+
+/// Batches of one file, one after the other.
+class BatchCursor {
+ public:
+  virtual ~BatchCursor() = default;
+
+  /// The columns that were asked for. Of a CSV file, with the types that its first block suggests.
+  virtual std::shared_ptr<arrow::Schema> const& schema() const noexcept = 0;
+
+  /// Returns the next batch, nullptr after the last; as checked as those of FileReader::read.
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> next() = 0;
+
+  /// Share of the file that has been read, an estimate.
+  virtual double fraction_read() const noexcept = 0;
+};
 
 /// One input file, opened, its schema read.
 class FileReader {
@@ -23,6 +40,12 @@ class FileReader {
   /// have been checked against each other by Arrow. CSV: at least one batch, whose schema has the final types.
   /// Errors: invalid_input, out_of_memory, cancelled; the sentence names the file.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) = 0;
+
+  /// The same rows in the same order, of which no more are held than a batch and what decoding it takes.
+  /// `batch_rows`: most rows of a batch, at least 1; a CSV file's blocks may have more. The reader must outlive the
+  /// cursor.
+  virtual Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
+                                                      std::int64_t batch_rows) = 0;
 };
 
 struct InputFile {
@@ -36,11 +59,10 @@ Result<std::unique_ptr<FileReader>> open_parquet(InputFile input);
 Result<std::unique_ptr<FileReader>> open_ipc(InputFile input);
 Result<std::unique_ptr<FileReader>> open_csv(InputFile input);
 
-/// Errors: cancelled.
-inline Result<void> check_cancelled(ReadOptions const& options) {
-  if (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed)) {
+/// `cancelled`: ReadOptions::cancelled. Errors: cancelled.
+inline Result<void> check_cancelled(std::atomic<bool> const* cancelled) {
+  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
     return fail(ErrorCode::cancelled, "interrupted while reading");
-  }
   return {};
 }
 

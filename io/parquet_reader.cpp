@@ -11,6 +11,9 @@
 namespace garuda::io {
 namespace {
 
+/// Bytes of a column chunk that are fetched at once when it is read piece by piece.
+constexpr std::int64_t kStreamBufferBytes = 256 << 10;
+
 using RowGroupReader = std::unique_ptr<parquet::arrow::FileReader>;
 
 /// Parquet's lower layers throw; above here there are only statuses.
@@ -20,6 +23,21 @@ arrow::Result<RowGroupReader> make_reader(std::shared_ptr<arrow::io::ReadableFil
   auto low_level = parquet::ParquetFileReader::Open(file, parquet::ReaderProperties(memory_pool()), std::move(footer));
   return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level),
                                           parquet::ArrowReaderProperties(use_threads));
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+arrow::Result<RowGroupReader> make_streaming_reader(std::shared_ptr<arrow::io::ReadableFile> const& file,
+                                                    std::shared_ptr<parquet::FileMetaData> footer, bool use_threads,
+                                                    std::int64_t batch_rows) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  parquet::ReaderProperties properties(memory_pool());
+  properties.enable_buffered_stream();
+  properties.set_buffer_size(kStreamBufferBytes);
+  auto low_level = parquet::ParquetFileReader::Open(file, properties, std::move(footer));
+  parquet::ArrowReaderProperties arrow_properties(use_threads);
+  arrow_properties.set_batch_size(batch_rows);
+  arrow_properties.set_pre_buffer(false);
+  return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level), arrow_properties);
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
@@ -39,6 +57,71 @@ void append_leaves(parquet::arrow::SchemaField const& field, std::vector<int>& l
   for (auto const& child : field.children) append_leaves(child, leaves);
 }
 
+/// One row group after the other. A column chunk is fetched through a small buffer and decoded a batch at a time, so
+/// that memory does not grow with the row groups.
+class ParquetCursor final : public BatchCursor {
+ public:
+  ParquetCursor(std::string sentence, RowGroupReader reader, std::vector<int> leaves, ReadOptions const& options)
+      : sentence_(std::move(sentence)),
+        reader_(std::move(reader)),
+        leaves_(std::move(leaves)),
+        cancelled_(options.cancelled) {}
+
+  Result<void> open() {
+    GARUDA_ARROW_TRY(read_schema(), ErrorCode::invalid_input, sentence_);
+    return {};
+  }
+
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> next() override {
+    GARUDA_TRY(check_cancelled(cancelled_));
+    GARUDA_ARROW_TRY_ASSIGN(auto batch, next_batch(), ErrorCode::invalid_input, sentence_);
+    return batch;
+  }
+
+  double fraction_read() const noexcept override {
+    auto const rows = reader_->parquet_reader()->metadata()->num_rows();
+    return rows == 0 ? 1.0 : static_cast<double>(rows_read_) / static_cast<double>(rows);
+  }
+
+ private:
+  arrow::Status read_schema() {
+    BEGIN_PARQUET_CATCH_EXCEPTIONS
+    ARROW_ASSIGN_OR_RAISE(auto const none, reader_->GetRecordBatchReader({}, leaves_));
+    schema_ = none->schema();
+    return arrow::Status::OK();
+    END_PARQUET_CATCH_EXCEPTIONS
+  }
+
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() {
+    BEGIN_PARQUET_CATCH_EXCEPTIONS
+    while (true) {
+      if (batches_ == nullptr) {
+        if (row_group_ == reader_->num_row_groups()) return nullptr;
+        ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({row_group_++}, leaves_));
+      }
+      ARROW_ASSIGN_OR_RAISE(auto batch, batches_->Next());
+      if (batch != nullptr) {
+        ARROW_RETURN_NOT_OK(batch->Validate());
+        rows_read_ += batch->num_rows();
+        return batch;
+      }
+      batches_.reset();
+    }
+    END_PARQUET_CATCH_EXCEPTIONS
+  }
+
+  std::string sentence_;
+  RowGroupReader reader_;
+  std::vector<int> leaves_;
+  std::atomic<bool> const* cancelled_;
+  std::shared_ptr<arrow::Schema> schema_;
+  int row_group_ = 0;
+  std::int64_t rows_read_ = 0;
+  std::unique_ptr<arrow::RecordBatchReader> batches_;
+};
+
 class ParquetReader final : public FileReader {
  public:
   ParquetReader(InputFile input, RowGroupReader reader, std::shared_ptr<arrow::Schema> schema)
@@ -47,10 +130,7 @@ class ParquetReader final : public FileReader {
   std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
-    std::vector<int> leaves;
-    for (int const column : columns) {
-      append_leaves(reader_->manifest().schema_fields[static_cast<std::size_t>(column)], leaves);
-    }
+    auto const leaves = leaves_of(columns);
     auto const num_row_groups = static_cast<std::size_t>(reader_->num_row_groups());
     std::vector<Result<ArrowBatches>> groups(num_row_groups);
     tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
@@ -70,10 +150,28 @@ class ParquetReader final : public FileReader {
     return batches;
   }
 
+  Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
+                                              std::int64_t batch_rows) override {
+    GARUDA_ARROW_TRY_ASSIGN(
+        auto reader,
+        make_streaming_reader(input_.file, reader_->parquet_reader()->metadata(), options.threads != 1, batch_rows),
+        ErrorCode::invalid_input, input_.sentence());
+    auto cursor = std::make_unique<ParquetCursor>(input_.sentence(), std::move(reader), leaves_of(columns), options);
+    GARUDA_TRY(cursor->open());
+    return cursor;
+  }
+
  private:
+  std::vector<int> leaves_of(std::vector<int> const& columns) const {
+    std::vector<int> leaves;
+    for (int const column : columns)
+      append_leaves(reader_->manifest().schema_fields[static_cast<std::size_t>(column)], leaves);
+    return leaves;
+  }
+
   Result<ArrowBatches> read_group(int row_group, std::vector<int> const& leaves, bool split_columns,
                                   ReadOptions const& options) const {
-    GARUDA_TRY(check_cancelled(options));
+    GARUDA_TRY(check_cancelled(options.cancelled));
     GARUDA_ARROW_TRY_ASSIGN(auto const reader,
                             make_reader(input_.file, reader_->parquet_reader()->metadata(), split_columns),
                             ErrorCode::invalid_input, input_.sentence());
