@@ -1,5 +1,6 @@
 // `garuda join`: two files in, a file, a preview or a number out.
 #include <memory>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -7,11 +8,30 @@
 #include "cli/join_arguments.hpp"
 #include "cli/join_inputs.hpp"
 #include "garuda/engine.hpp"
+#include "spill/file_join.hpp"
 
 namespace garuda::cli {
 namespace {
 
+/// The limit holds for the tables too, so they are read, and spilled, by whoever joins them.
+Result<void> join_within_limit(JoinRequest const& request, FileRun& run) {
+  GARUDA_TRY_ASSIGN(auto files, files_of(request));
+  spill::FileJoin const join{{request.left, std::move(files.left)},
+                             {request.right, std::move(files.right)},
+                             request.spec,
+                             request.options,
+                             request.temp_folder};
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  if (request.count) {
+    GARUDA_TRY_ASSIGN(auto const counted, spill::count_join_of_files(engine, join));
+    return run.print_number(counted.rows, counted.stats, counted.plan);
+  }
+  GARUDA_TRY_ASSIGN(auto const result, spill::join_files(engine, join));
+  return run.take(*result);
+}
+
 Result<void> join(JoinRequest& request, FileRun& run) {
+  if (request.options.memory_limit_bytes != 0) return join_within_limit(request, run);
   GARUDA_TRY_ASSIGN(auto const inputs, run.read([&] { return read_inputs(request); }));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
   if (request.count) {

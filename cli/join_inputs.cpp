@@ -59,12 +59,16 @@ Result<void> type_empty_keys(JoinRequest const& request, io::ReadOptions& left, 
 
 }  // namespace
 
+Result<JoinFiles> files_of(JoinRequest const& request) {
+  JoinFiles files{read_options(request, Side::left), read_options(request, Side::right)};
+  GARUDA_TRY(type_empty_keys(request, files.left, files.right));
+  return files;
+}
+
 Result<JoinInputs> read_inputs(JoinRequest const& request) {
-  auto left_options = read_options(request, Side::left);
-  auto right_options = read_options(request, Side::right);
-  GARUDA_TRY(type_empty_keys(request, left_options, right_options));
-  GARUDA_TRY_ASSIGN(auto left, io::read_table(request.left, left_options));
-  GARUDA_TRY_ASSIGN(auto right, io::read_table(request.right, right_options));
+  GARUDA_TRY_ASSIGN(auto const files, files_of(request));
+  GARUDA_TRY_ASSIGN(auto left, io::read_table(request.left, files.left));
+  GARUDA_TRY_ASSIGN(auto right, io::read_table(request.right, files.right));
   return JoinInputs{std::move(left), std::move(right)};
 }
 

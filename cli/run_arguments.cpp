@@ -50,8 +50,10 @@ void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& 
       ->type_name("DEVICE");
   app.add_option("--tuning", arguments.tuning, "how it is computed, comma-separated, such as " + tuning_example)
       ->type_name("KEY=VALUE,…");
-  app.add_option("--memory-limit", arguments.memory_limit, "host memory beside the inputs: 256MiB, 1GB, 2e9")
-      ->type_name("SIZE");
+  app.add_option("--memory-limit", arguments.memory_limit, "host memory: 256MiB, 1GB, 2e9")->type_name("SIZE");
+  app.add_option("--temp-folder", arguments.temp_folder,
+                 "where tables that do not fit --memory-limit are spilled (default: $TMPDIR, or /tmp)")
+      ->type_name("FOLDER");
   app.add_option("--device-memory-limit", arguments.device_memory_limit, "device memory")->type_name("SIZE");
   app.add_option("--threads", arguments.threads, "threads of the CPU (default: all)")
       ->check(CLI::Range(1U, kMostThreads))
@@ -84,6 +86,7 @@ Result<RunRequest> to_run_request(RunArguments const& arguments) {
     GARUDA_TRY(io::format_of(arguments.output));
     request.output = arguments.output;
   }
+  if (!arguments.temp_folder.empty()) request.temp_folder = arguments.temp_folder;
   return request;
 }
 

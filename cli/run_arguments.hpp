@@ -22,6 +22,7 @@ struct RunArguments {
   std::string tuning;
   std::string memory_limit;
   std::string device_memory_limit;
+  std::string temp_folder;
   std::string stats;
   std::uint32_t threads = 0;
   bool allow_cuda = false;
@@ -34,6 +35,7 @@ enum class StatsFormat : std::uint8_t { none, table, json };
 /// What was asked for, beside the options of the run itself.
 struct RunRequest {
   std::optional<std::filesystem::path> output;
+  std::optional<std::filesystem::path> temp_folder;  ///< nullopt: $TMPDIR, or /tmp
   StatsFormat stats = StatsFormat::none;
   bool quiet = false;
 };

@@ -1,0 +1,111 @@
+#include "spill/dictionary_columns.hpp"
+
+#include <arrow/buffer_builder.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/cast.h>
+#include <arrow/compute/exec.h>
+
+#include <utility>
+
+namespace garuda::spill {
+namespace {
+
+arrow::compute::ExecContext single_threaded() {
+  arrow::compute::ExecContext context(io::memory_pool());
+  context.set_use_threads(false);
+  return context;
+}
+
+/// `map` with nulls where `values` has them: an index of a null value is a null.
+arrow::Result<std::shared_ptr<arrow::Array>> with_nulls_of(arrow::Array const& values,
+                                                           std::shared_ptr<arrow::Buffer> map) {
+  auto data = arrow::ArrayData::Make(arrow::int32(), values.length(), {nullptr, std::move(map)}, 0);
+  if (values.null_count() > 0) {
+    arrow::TypedBufferBuilder<bool> valid(io::memory_pool());
+    for (std::int64_t i = 0; i < values.length(); ++i) ARROW_RETURN_NOT_OK(valid.Append(values.IsValid(i)));
+    ARROW_ASSIGN_OR_RAISE(data->buffers[0], valid.Finish());
+    data->null_count = values.null_count();
+  }
+  return arrow::MakeArray(std::move(data));
+}
+
+}  // namespace
+
+Result<DictionaryColumns> DictionaryColumns::create(std::shared_ptr<arrow::Schema> schema, std::string sentence) {
+  DictionaryColumns columns;
+  columns.sentence_ = std::move(sentence);
+  columns.schema_ = std::move(schema);
+  arrow::FieldVector fields;
+  for (auto const& field : columns.schema_->fields()) {
+    auto const position = static_cast<int>(fields.size());
+    fields.push_back(field);
+    if (field->type()->id() != arrow::Type::DICTIONARY) continue;
+    fields.back() = field->WithType(arrow::int32());
+    auto const& type = static_cast<arrow::DictionaryType const&>(*field->type());
+    GARUDA_ARROW_TRY_ASSIGN(auto unifier, arrow::DictionaryUnifier::Make(type.value_type(), io::memory_pool()),
+                            ErrorCode::invalid_input,
+                            columns.sentence_ + ": dictionaries of column '" + field->name() + "' cannot be unified");
+    columns.columns_.push_back({position, field, std::move(unifier), nullptr, nullptr, nullptr});
+  }
+  columns.spilled_schema_ = arrow::schema(std::move(fields));
+  return columns;
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> DictionaryColumns::indices_of(Column& column,
+                                                                           arrow::Array const& array) const {
+  auto const& encoded = static_cast<arrow::DictionaryArray const&>(array);
+  auto const& dictionary = encoded.dictionary();
+  if (dictionary != column.last) {
+    std::shared_ptr<arrow::Buffer> map;
+    ARROW_RETURN_NOT_OK(column.unifier->Unify(*dictionary, &map));
+    ARROW_ASSIGN_OR_RAISE(column.transposed, with_nulls_of(*dictionary, std::move(map)));
+    column.last = dictionary;
+  }
+  auto context = single_threaded();
+  return arrow::compute::Take(*column.transposed, *encoded.indices(), arrow::compute::TakeOptions::NoBoundsCheck(),
+                              &context);
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> DictionaryColumns::detach(std::shared_ptr<arrow::RecordBatch> batch) {
+  for (auto& column : columns_) {
+    GARUDA_ARROW_TRY_ASSIGN(auto const indices, indices_of(column, *batch->column(column.position)),
+                            ErrorCode::invalid_input, sentence_);
+    GARUDA_ARROW_TRY_ASSIGN(batch, batch->SetColumn(column.position, spilled_schema_->field(column.position), indices),
+                            ErrorCode::invalid_input, sentence_);
+  }
+  return batch;
+}
+
+arrow::Status DictionaryColumns::finish_column(Column& column) {
+  auto const& type = static_cast<arrow::DictionaryType const&>(*column.field->type());
+  ARROW_RETURN_NOT_OK(column.unifier->GetResultWithIndexType(type.index_type(), &column.dictionary));
+  column.unifier.reset();
+  column.last.reset();
+  column.transposed.reset();
+  ARROW_ASSIGN_OR_RAISE(auto const bytes, arrow::util::ReferencedBufferSize(*column.dictionary));
+  bytes_ += static_cast<std::uint64_t>(bytes);
+  return arrow::Status::OK();
+}
+
+Result<void> DictionaryColumns::finish() {
+  for (auto& column : columns_) GARUDA_ARROW_TRY(finish_column(column), ErrorCode::invalid_input, sentence_);
+  return {};
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> DictionaryColumns::attach(std::shared_ptr<arrow::RecordBatch> batch) const {
+  for (auto const& column : columns_) {
+    auto const attached = [&]() -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+      auto context = single_threaded();
+      auto const& type = static_cast<arrow::DictionaryType const&>(*column.field->type());
+      ARROW_ASSIGN_OR_RAISE(auto const indices, arrow::compute::Cast(*batch->column(column.position), type.index_type(),
+                                                                     arrow::compute::CastOptions::Safe(), &context));
+      ARROW_ASSIGN_OR_RAISE(auto const array,
+                            arrow::DictionaryArray::FromArrays(column.field->type(), indices, column.dictionary));
+      return batch->SetColumn(column.position, column.field, array);
+    };
+    GARUDA_ARROW_TRY_ASSIGN(batch, attached(), ErrorCode::invalid_input, sentence_);
+  }
+  return batch;
+}
+
+}  // namespace garuda::spill

@@ -1,0 +1,193 @@
+#include "spill/file_join.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "operators/run_recorder.hpp"
+#include "spill/join_pairs.hpp"
+
+namespace garuda::spill {
+namespace {
+
+/// What all joins of one pair of files have in common.
+class PairedJoin {
+ public:
+  PairedJoin(Engine& engine, FileJoin const& request)
+      : engine_(engine), request_(request), start_(std::chrono::steady_clock::now()) {}
+
+  Result<void> open() {
+    GARUDA_TRY_ASSIGN(pairs_, JoinPairs::open(request_, recorder_));
+    return {};
+  }
+
+  Engine& engine() noexcept { return engine_; }
+  FileJoin const& request() const noexcept { return request_; }
+  JoinPairs& pairs() noexcept { return *pairs_; }
+  JoinPairs const& pairs() const noexcept { return *pairs_; }
+
+  /// How the next pair is joined: what its tables take is no longer free, and all pairs go the way of the first.
+  JoinOptions options_for(TablePair const& pair) const {
+    auto options = request_.options;
+    auto const limit = pairs_->limit_bytes();
+    options.memory_limit_bytes = limit - std::min(limit - 1, pair.data_bytes);
+    if (plan_) options.path = plan_->path;
+    if (!pairs_->is_whole()) options.control.on_progress = nullptr;
+    return options;
+  }
+
+  void started(Plan const& plan) {
+    if (!plan_) plan_ = plan;
+  }
+
+  /// Takes what the join of a pair did.
+  void ended(RunStats const& stats) {
+    for (auto const& phase : stats.phases) recorder_.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
+    for (auto const& [name, value] : stats.counters) recorder_.add_counter(name, value);
+    stats_.path = stats.path;
+    stats_.device = stats.device;
+    stats_.driver = stats.driver;
+    ++pairs_done_;
+    auto const& on_progress = request_.options.control.on_progress;
+    if (on_progress && !pairs_->is_whole()) on_progress({"join", pairs_done_, 0, rows_out_});
+  }
+
+  void add_rows_out(std::uint64_t rows) noexcept { rows_out_ += rows; }
+
+  Plan plan() const {
+    auto plan = plan_.value_or(Plan{});
+    if (!pairs_->is_whole())
+      plan.notes.push_back(fmt::format("both tables were spilled: {} and {} rows do not fit the memory limit",
+                                       pairs_->rows_left(), pairs_->rows_right()));
+    return plan;
+  }
+
+  RunStats stats() const {
+    auto stats = stats_;
+    stats.rows_left = pairs_->rows_left();
+    stats.rows_right = pairs_->rows_right();
+    stats.rows_out = rows_out_;
+    auto const elapsed = std::chrono::steady_clock::now() - start_;
+    stats.total_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count());
+    stats.phases = recorder_.phases();
+    stats.counters = recorder_.counters();
+    return stats;
+  }
+
+ private:
+  Engine& engine_;
+  FileJoin request_;
+  std::chrono::steady_clock::time_point start_;
+  operators::RunRecorder recorder_;
+  std::unique_ptr<JoinPairs> pairs_;  // refers to the two above
+  std::optional<Plan> plan_;
+  RunStats stats_;
+  std::uint64_t pairs_done_ = 0;
+  std::uint64_t rows_out_ = 0;
+};
+
+/// The join of tables without rows: what is wrong with the request shows before a file is read, and it gives the
+/// result its schema when no rows come.
+Result<std::unique_ptr<JoinResult>> join_nothing(PairedJoin& join, TablePair& nothing) {
+  GARUDA_TRY_ASSIGN(nothing.left, join.pairs().left().without_rows());
+  GARUDA_TRY_ASSIGN(nothing.right, join.pairs().right().without_rows());
+  auto options = join.request().options;
+  options.memory_limit_bytes = 0;  // there is nothing to limit
+  return join.engine().join(nothing.left.view(), nothing.right.view(), join.request().spec, options);
+}
+
+/// The joins of all pairs, one after the other.
+class SpilledJoin final : public JoinResult {
+ public:
+  SpilledJoin(Engine& engine, FileJoin const& request) : join_(engine, request) {}
+
+  Result<void> start() {
+    GARUDA_TRY(join_.open());
+    GARUDA_TRY_ASSIGN(result_, join_nothing(join_, pair_));
+    schema_ = result_->schema();
+    auto const plan_of_nothing = result_->plan();
+    GARUDA_TRY(join_.pairs().read(std::nullopt));
+    if (!join_.pairs().is_whole() && join_.request().spec.ordered)
+      return fail(ErrorCode::limit_exceeded,
+                  "--ordered keeps both tables in memory, and they do not fit the memory limit");
+    GARUDA_TRY_ASSIGN(auto const any, start_next());
+    if (!any) {
+      join_.started(plan_of_nothing);
+      plan_ = join_.plan();
+    }
+    return {};
+  }
+
+  Schema const& schema() const noexcept override { return schema_; }
+  Plan const& plan() const noexcept override { return plan_; }
+  RunStats stats() const override { return join_.stats(); }
+
+  Result<std::optional<Batch>> next() override {
+    while (result_ != nullptr) {
+      GARUDA_TRY_ASSIGN(auto batch, result_->next());
+      if (batch) {
+        join_.add_rows_out(static_cast<std::uint64_t>(batch->num_rows));
+        return batch;
+      }
+      join_.ended(result_->stats());
+      GARUDA_TRY(start_next());
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Starts the join of the next pair; false after the last.
+  Result<bool> start_next() {
+    // Before its tables, which make room for those that follow.
+    result_.reset();
+    pair_ = TablePair{};
+    GARUDA_TRY_ASSIGN(auto pair, join_.pairs().next());
+    if (!pair) return false;
+    pair_ = *std::move(pair);
+    GARUDA_TRY_ASSIGN(result_, join_.engine().join(pair_.left.view(), pair_.right.view(), join_.request().spec,
+                                                   join_.options_for(pair_)));
+    join_.started(result_->plan());
+    plan_ = join_.plan();
+    schema_ = result_->schema();
+    return true;
+  }
+
+  PairedJoin join_;
+  TablePair pair_;
+  std::unique_ptr<JoinResult> result_;  // of the pair
+  Schema schema_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<JoinResult>> join_files(Engine& engine, FileJoin const& request) {
+  auto join = std::make_unique<SpilledJoin>(engine, request);
+  GARUDA_TRY(join->start());
+  return join;
+}
+
+Result<Engine::Counted> count_join_of_files(Engine& engine, FileJoin const& request) {
+  PairedJoin join(engine, request);
+  GARUDA_TRY(join.open());
+  TablePair nothing;
+  GARUDA_TRY_ASSIGN(auto const empty, join_nothing(join, nothing));
+  GARUDA_TRY(join.pairs().read(std::nullopt));
+  std::uint64_t rows = 0;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto const pair, join.pairs().next());
+    if (!pair) break;
+    GARUDA_TRY_ASSIGN(auto const counted, engine.join_count(pair->left.view(), pair->right.view(), join.request().spec,
+                                                            join.options_for(*pair)));
+    join.started(counted.plan);
+    join.add_rows_out(counted.rows);
+    join.ended(counted.stats);
+    rows += counted.rows;
+  }
+  join.started(empty->plan());
+  return Engine::Counted{rows, join.plan(), join.stats()};
+}
+
+}  // namespace garuda::spill

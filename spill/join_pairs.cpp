@@ -1,0 +1,282 @@
+#include "spill/join_pairs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "spill/row_partitioner.hpp"
+
+namespace garuda::spill {
+namespace {
+
+/// Host memory that joining takes for each row of its inputs: encoded and partitioned keys, and tables.
+constexpr std::uint64_t kJoinRowBytes = 32;
+/// Splittings of one row at most; each divides by up to 2^kMostBits.
+constexpr std::uint32_t kMostLevels = 4;
+constexpr std::int64_t kMostBatchRows = 1 << 16;
+constexpr std::int64_t kFewestBatchRows = 64;
+
+/// Rows of a batch of which the limit holds many.
+std::int64_t batch_rows(std::uint64_t limit_bytes) {
+  constexpr std::uint64_t kBytesOfARow = 64;
+  constexpr std::uint64_t kBatches = 64;
+  return std::clamp(static_cast<std::int64_t>(std::min<std::uint64_t>(limit_bytes / kBytesOfARow / kBatches, 1 << 30)),
+                    kFewestBatchRows, kMostBatchRows);
+}
+
+int position_of(arrow::Schema const& schema, std::string const& name) { return schema.GetFieldIndex(name); }
+
+}  // namespace
+
+/// Every block of the one side with every block of the other: what is left when one key fills a partition.
+class JoinPairs::Blocks {
+ public:
+  static Result<std::unique_ptr<Blocks>> start(JoinPairs const& pairs, Partition partition) {
+    auto blocks = std::make_unique<Blocks>(pairs, std::move(partition));
+    GARUDA_TRY_ASSIGN(blocks->outer_, blocks->partition_.of(blocks->outer_side_).read());
+    return blocks;
+  }
+
+  Blocks(JoinPairs const& pairs, Partition partition) : pairs_(pairs), partition_(std::move(partition)) {
+    // The lighter side is read once, the other one as often as the lighter one has blocks.
+    outer_side_ =
+        pairs.weight(partition_, Side::left) <= pairs.weight(partition_, Side::right) ? Side::left : Side::right;
+    inner_side_ = outer_side_ == Side::left ? Side::right : Side::left;
+  }
+
+  Result<std::optional<TablePair>> next() {
+    while (true) {
+      if (outer_block_.empty()) {
+        GARUDA_TRY_ASSIGN(outer_block_, next_block(outer_, outer_ahead_));
+        if (outer_block_.empty()) return std::nullopt;
+        GARUDA_TRY_ASSIGN(inner_, partition_.of(inner_side_).read());
+      }
+      GARUDA_TRY_ASSIGN(auto inner_block, next_block(inner_, inner_ahead_));
+      if (!inner_block.empty()) return make_pair(std::move(inner_block));
+      outer_block_.clear();
+    }
+  }
+
+ private:
+  using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
+
+  /// Batches that together weigh half the limit at most; one at least, unless there is none.
+  Result<io::ArrowBatches> next_block(NextBatch const& next, BatchPtr& ahead) {
+    io::ArrowBatches block;
+    RowVolume volume;
+    while (true) {
+      if (ahead == nullptr) {
+        GARUDA_TRY_ASSIGN(ahead, next());
+      }
+      if (ahead == nullptr) return block;
+      GARUDA_TRY_ASSIGN(auto const of_batch, volume_of(*ahead));
+      volume += of_batch;
+      if (!block.empty() && pairs_.share_.weight(volume) > pairs_.share_.limit_bytes / 2) return block;
+      block.push_back(std::exchange(ahead, nullptr));
+    }
+  }
+
+  Result<std::optional<TablePair>> make_pair(io::ArrowBatches inner_block) {
+    TablePair pair;
+    for (auto const* block : {&std::as_const(outer_block_), &std::as_const(inner_block)})
+      for (auto const& batch : *block) {
+        GARUDA_TRY_ASSIGN(auto const volume, volume_of(*batch));
+        pair.data_bytes += volume.bytes;
+      }
+    GARUDA_TRY_ASSIGN(auto outer, pairs_.input(outer_side_).to_table(outer_block_));
+    GARUDA_TRY_ASSIGN(auto inner, pairs_.input(inner_side_).to_table(std::move(inner_block)));
+    pair.left = outer_side_ == Side::left ? std::move(outer) : std::move(inner);
+    pair.right = outer_side_ == Side::left ? std::move(inner) : std::move(outer);
+    return pair;
+  }
+
+  JoinPairs const& pairs_;
+  Partition partition_;
+  Side outer_side_ = Side::left;
+  Side inner_side_ = Side::right;
+  NextBatch outer_;
+  NextBatch inner_;
+  BatchPtr outer_ahead_;
+  BatchPtr inner_ahead_;
+  io::ArrowBatches outer_block_;
+};
+
+JoinPairs::JoinPairs(FileJoin const& request, operators::RunRecorder& recorder, TableInput left, TableInput right)
+    : request_(request),
+      recorder_(recorder),
+      folder_(request.temp_folder),
+      share_{request.options.memory_limit_bytes, kJoinRowBytes},
+      left_(std::move(left)),
+      right_(std::move(right)) {
+  for (auto const& [left_key, right_key] : request.spec.on) {
+    left_keys_.push_back(position_of(*left_.schema(), left_key));
+    right_keys_.push_back(position_of(*right_.schema(), right_key));
+  }
+}
+
+JoinPairs::~JoinPairs() = default;
+
+Result<std::unique_ptr<JoinPairs>> JoinPairs::open(FileJoin const& request, operators::RunRecorder& recorder) {
+  GARUDA_EXPECTS(request.options.memory_limit_bytes > 0);
+  auto const rows = batch_rows(request.options.memory_limit_bytes);
+  GARUDA_TRY_ASSIGN(auto left, TableInput::open(request.left, rows));
+  GARUDA_TRY_ASSIGN(auto right, TableInput::open(request.right, rows));
+  return std::unique_ptr<JoinPairs>(new JoinPairs(request, recorder, std::move(left), std::move(right)));
+}
+
+Result<void> JoinPairs::read(std::optional<std::string> const& row_numbers) {
+  {
+    operators::PhaseTimer const timer(recorder_, "read");
+    GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
+    auto const weight = std::min(share_.weight(left_.held()), share_.limit_bytes);
+    // Of a file that is spilled at any rate, just enough to tell its size.
+    GARUDA_TRY(right_.hold(share_, left_.is_whole() ? share_.limit_bytes - weight : 0));
+  }
+  rows_left_ = left_.held().rows;
+  rows_right_ = right_.held().rows;
+  whole_ =
+      left_.is_whole() && right_.is_whole() && share_.fits(share_.weight(left_.held()) + share_.weight(right_.held()));
+  return whole_ ? Result<void>{} : spill_inputs(row_numbers);
+}
+
+Result<void> JoinPairs::spill_inputs(std::optional<std::string> const& row_numbers) {
+  auto const left_volume = left_.estimated_volume();
+  auto const right_volume = right_.estimated_volume();
+  auto const bits = share_.bits_for(share_.weight(left_volume) + share_.weight(right_volume), kMostBits);
+  auto const split_input = [&](TableInput& input, Side side, RowVolume const& volume) {
+    return split(
+        side, [&input] { return input.hand_over(); }, 0, bits, volume);
+  };
+  GARUDA_TRY(left_.start_handing_over(row_numbers));
+  GARUDA_TRY_ASSIGN(auto left, split_input(left_, Side::left, left_volume));
+  GARUDA_TRY(right_.start_handing_over(row_numbers));
+  GARUDA_TRY_ASSIGN(auto right, split_input(right_, Side::right, right_volume));
+  rows_left_ = left_.rows_handed_over();
+  rows_right_ = right_.rows_handed_over();
+  GARUDA_TRY_ASSIGN(auto const left_dictionaries, left_.finish());
+  GARUDA_TRY_ASSIGN(auto const right_dictionaries, right_.finish());
+  auto const dictionaries = left_dictionaries + right_dictionaries;
+  if (dictionaries > share_.limit_bytes / 2)
+    return fail(
+        ErrorCode::limit_exceeded,
+        fmt::format("the dictionaries of both tables, which stay in memory, take {} bytes, over half the limit: {}",
+                    dictionaries, share_.limit_bytes));
+  share_.limit_bytes -= dictionaries;
+  push(std::move(left), std::move(right), 0, 0);
+  return {};
+}
+
+/// Writes the rows of one side into 2^bits files.
+Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next, std::uint32_t level,
+                                                std::uint32_t bits, RowVolume const& sample) {
+  auto const& control = request_.options.control;
+  operators::PhaseTimer timer(recorder_, "spill");
+  PartitionRequest partition;
+  partition.schema = input(side).spilled_schema();
+  partition.keys = side == Side::left ? left_keys_ : right_keys_;
+  partition.drop_null_keys = true;
+  partition.bits = bits;
+  partition.level = level;
+  partition.window_bytes = share_.window_bytes(sample);
+  partition.threads = request_.options.threads;
+  std::uint64_t rows = 0;
+  GARUDA_TRY_ASSIGN(auto files, partition_rows(next, partition, folder_, control, [&](std::uint64_t more) {
+                      rows += more;
+                      if (control.on_progress) control.on_progress({"spill", rows, sample.rows, 0});
+                    }));
+  std::uint64_t bytes = 0;
+  for (auto const& file : files) bytes += file.file_bytes();
+  timer.count(bytes, rows);
+  recorder_.add_counter("spilled_bytes", bytes);
+  recorder_.add_counter("spilled_rows", rows);
+  recorder_.max_counter("spill_levels", level + 1);
+  return files;
+}
+
+/// The partition that is to come first is pushed last.
+void JoinPairs::push(std::vector<SpillFile> left, std::vector<SpillFile> right, std::uint32_t level,
+                     std::uint64_t weight_above) {
+  recorder_.add_counter("spilled_partitions", left.size());
+  for (auto p = left.size(); p > 0; --p)
+    if (left[p - 1].volume().rows > 0 && right[p - 1].volume().rows > 0)
+      waiting_.push_back({std::move(left[p - 1]), std::move(right[p - 1]), level, weight_above});
+}
+
+std::uint64_t JoinPairs::weight(Partition const& partition, Side side) const noexcept {
+  return share_.weight(partition.of(side).volume());
+}
+
+/// Splitting helps while it makes the lighter side lighter; rows of one key stay together.
+bool JoinPairs::can_be_split(Partition const& partition) const noexcept {
+  auto const lighter = std::min(weight(partition, Side::left), weight(partition, Side::right));
+  return partition.level + 1 < kMostLevels && (partition.level == 0 || lighter <= partition.weight_above / 4 * 3);
+}
+
+Result<void> JoinPairs::split_again(Partition partition) {
+  auto const lighter = std::min(weight(partition, Side::left), weight(partition, Side::right));
+  auto const bits = share_.bits_for(weight(partition, Side::left) + weight(partition, Side::right), kMostBits);
+  std::vector<SpillFile> sides[2];
+  for (auto const side : {Side::left, Side::right}) {
+    auto const& file = partition.of(side);
+    GARUDA_TRY_ASSIGN(auto const next, file.read());
+    GARUDA_TRY_ASSIGN(sides[side == Side::left ? 0 : 1], split(side, next, partition.level + 1, bits, file.volume()));
+  }
+  push(std::move(sides[0]), std::move(sides[1]), partition.level + 1, lighter);
+  return {};
+}
+
+Result<Table> JoinPairs::load_side(SpillFile const& file, Side side) const {
+  GARUDA_TRY_ASSIGN(auto const next, file.read());
+  io::ArrowBatches batches;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, next());
+    if (batch == nullptr) return input(side).to_table(std::move(batches));
+    batches.push_back(std::move(batch));
+  }
+}
+
+Result<TablePair> JoinPairs::load(Partition const& partition) {
+  auto const bytes = partition.left.volume().bytes + partition.right.volume().bytes;
+  operators::PhaseTimer const timer(recorder_, "restore", bytes,
+                                    partition.left.volume().rows + partition.right.volume().rows);
+  TablePair pair;
+  pair.data_bytes = bytes;
+  GARUDA_TRY_ASSIGN(pair.left, load_side(partition.left, Side::left));
+  GARUDA_TRY_ASSIGN(pair.right, load_side(partition.right, Side::right));
+  return pair;
+}
+
+Result<std::optional<TablePair>> JoinPairs::next() {
+  if (whole_) {
+    if (std::exchange(whole_taken_, true)) return std::nullopt;
+    TablePair pair;
+    pair.data_bytes = left_.held().bytes + right_.held().bytes;
+    GARUDA_TRY_ASSIGN(pair.left, left_.take_table());
+    GARUDA_TRY_ASSIGN(pair.right, right_.take_table());
+    return pair;
+  }
+  while (true) {
+    if (request_.options.control.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
+    if (blocks_ != nullptr) {
+      operators::PhaseTimer const timer(recorder_, "restore");
+      GARUDA_TRY_ASSIGN(auto pair, blocks_->next());
+      if (pair) return pair;
+      blocks_.reset();
+    }
+    if (waiting_.empty()) return std::nullopt;
+    auto partition = std::move(waiting_.back());
+    waiting_.pop_back();
+    auto const left = weight(partition, Side::left);
+    auto const right = weight(partition, Side::right);
+    if (share_.fits(left + right)) return load(partition);
+    if (std::min(left, right) > share_.limit_bytes / 2 && can_be_split(partition)) {
+      GARUDA_TRY(split_again(std::move(partition)));
+      continue;
+    }
+    recorder_.add_counter("block_partitions", 1);
+    GARUDA_TRY_ASSIGN(blocks_, Blocks::start(*this, std::move(partition)));
+  }
+}
+
+}  // namespace garuda::spill

@@ -1,0 +1,96 @@
+// Cuts the join of two files into joins of tables that fit the memory limit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "operators/run_recorder.hpp"
+#include "spill/file_join.hpp"
+#include "spill/memory_share.hpp"
+#include "spill/spill_file.hpp"
+#include "spill/table_input.hpp"
+#include "spill/temporary_folder.hpp"
+
+namespace garuda::spill {
+
+/// Tables whose join is a part of the result.
+struct TablePair {
+  Table left;
+  Table right;
+  std::uint64_t data_bytes = 0;  ///< of both
+};
+
+/// The pairs of tables whose joins, one after the other, are the join of both files.
+class JoinPairs {
+ public:
+  /// Opens the files. `request` and `recorder` must outlive this. Errors: those of TableInput::open.
+  static Result<std::unique_ptr<JoinPairs>> open(FileJoin const& request, operators::RunRecorder& recorder);
+
+  ~JoinPairs();
+
+  TableInput const& left() const noexcept { return left_; }
+  TableInput const& right() const noexcept { return right_; }
+
+  /// Reads the files; spills them unless they fit. With `row_numbers`, tables that were spilled end with a column of
+  /// that name: the rows' positions in their files. Errors: those of TableInput and partition_rows.
+  Result<void> read(std::optional<std::string> const& row_numbers);
+
+  /// True when the only pair is that of both tables.
+  bool is_whole() const noexcept { return whole_; }
+  std::uint64_t rows_left() const noexcept { return rows_left_; }
+  std::uint64_t rows_right() const noexcept { return rows_right_; }
+
+  /// Bytes that tables of a pair and their join may take.
+  std::uint64_t limit_bytes() const noexcept { return share_.limit_bytes; }
+
+  /// Returns the next pair, nullopt after the last. Errors: those of SpillFile.
+  Result<std::optional<TablePair>> next();
+
+ private:
+  /// Rows of both sides whose keys have the same hash.
+  struct Partition {
+    SpillFile left;
+    SpillFile right;
+    std::uint32_t level = 0;
+    std::uint64_t weight_above = 0;  ///< of the lighter side of the partition that it was split from
+
+    SpillFile const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+  };
+  class Blocks;
+
+  JoinPairs(FileJoin const& request, operators::RunRecorder& recorder, TableInput left, TableInput right);
+
+  Result<std::vector<SpillFile>> split(Side side, NextBatch const& next, std::uint32_t level, std::uint32_t bits,
+                                       RowVolume const& sample);
+  Result<void> spill_inputs(std::optional<std::string> const& row_numbers);
+  void push(std::vector<SpillFile> left, std::vector<SpillFile> right, std::uint32_t level, std::uint64_t weight_above);
+  Result<void> split_again(Partition partition);
+  Result<TablePair> load(Partition const& partition);
+  Result<Table> load_side(SpillFile const& file, Side side) const;
+  std::uint64_t weight(Partition const& partition, Side side) const noexcept;
+  bool can_be_split(Partition const& partition) const noexcept;
+  TableInput const& input(Side side) const noexcept { return side == Side::left ? left_ : right_; }
+
+  FileJoin const& request_;
+  operators::RunRecorder& recorder_;
+  TemporaryFolder folder_;
+  MemoryShare share_;
+  TableInput left_;
+  TableInput right_;
+  std::vector<int> left_keys_;
+  std::vector<int> right_keys_;
+  std::uint64_t rows_left_ = 0;
+  std::uint64_t rows_right_ = 0;
+  bool whole_ = false;
+  bool whole_taken_ = false;
+  std::vector<Partition> waiting_;  // the next one last
+  std::unique_ptr<Blocks> blocks_;  // of the partition that is being joined, when it comes in blocks
+};
+
+}  // namespace garuda::spill

@@ -1,0 +1,155 @@
+#include "spill/row_partitioner.hpp"
+
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/exec.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "partition/mix.hpp"
+#include "spill/key_hash.hpp"
+
+namespace garuda::spill {
+namespace {
+
+using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
+
+/// A batch with its rows in the order of their partitions.
+struct PartitionedBatch {
+  BatchPtr rows;
+  std::vector<std::int64_t> offsets;  ///< of each partition, then the number of rows
+};
+
+/// One hash a row, of the key columns of `batch`; the rows that are to be left out are marked in `dropped`.
+Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, PartitionRequest const& request,
+                                             std::vector<bool>* dropped) {
+  GARUDA_ARROW_TRY_ASSIGN(auto const keys, batch.SelectColumns(request.keys), ErrorCode::invalid_input,
+                          "cannot select the keys");
+  GARUDA_TRY_ASSIGN(auto const table, io::to_table(keys->schema(), {keys}));
+  std::vector<std::uint64_t> hashes(static_cast<std::size_t>(batch.num_rows()), 0);
+  for (std::size_t c = 0; c < table.schema().size(); ++c) {
+    auto const& column = table.batches().front().columns[c];
+    GARUDA_TRY(hash_key_column(column, table.schema()[c].type, hashes));
+    if (!request.drop_null_keys || column.validity == nullptr) continue;
+    dropped->resize(hashes.size(), false);
+    for (std::size_t i = 0; i < hashes.size(); ++i)
+      if (column.is_null(static_cast<std::int64_t>(i))) (*dropped)[i] = true;
+  }
+  return hashes;
+}
+
+/// Keys of one partition share what another level made of them, so each level mixes again.
+std::size_t partition_of(std::uint64_t hash, PartitionRequest const& request) noexcept {
+  constexpr std::uint64_t kOdd = 0xD6E8'FEB8'6659'FD93;
+  return partition::hash_digit(partition::mix(hash + (request.level + 1) * kOdd), request.bits);
+}
+
+arrow::Result<BatchPtr> take_rows(BatchPtr const& batch, std::shared_ptr<arrow::Buffer> indices, std::int64_t count) {
+  auto const rows = std::make_shared<arrow::UInt32Array>(count, std::move(indices));
+  arrow::compute::ExecContext context(io::memory_pool());
+  context.set_use_threads(false);  // batches are worked on side by side
+  ARROW_ASSIGN_OR_RAISE(auto const taken,
+                        arrow::compute::Take(batch, rows, arrow::compute::TakeOptions::NoBoundsCheck(), &context));
+  return taken.record_batch();
+}
+
+Result<PartitionedBatch> partition_batch(BatchPtr const& batch, PartitionRequest const& request) {
+  std::vector<bool> dropped;
+  GARUDA_TRY_ASSIGN(auto const hashes, hash_keys(*batch, request, &dropped));
+  auto const partitions = std::size_t{1} << request.bits;
+  std::vector<std::uint8_t> digits(hashes.size());
+  static_assert(kMostBits <= 8);
+  std::vector<std::int64_t> offsets(partitions + 1, 0);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (!dropped.empty() && dropped[i]) continue;
+    digits[i] = static_cast<std::uint8_t>(partition_of(hashes[i], request));
+    ++offsets[digits[i] + std::size_t{1}];
+  }
+  for (std::size_t p = 0; p < partitions; ++p) offsets[p + 1] += offsets[p];
+  auto const count = offsets.back();
+  GARUDA_ARROW_TRY_ASSIGN(std::shared_ptr<arrow::Buffer> indices,
+                          arrow::AllocateBuffer(count * std::int64_t{sizeof(std::uint32_t)}, io::memory_pool()),
+                          ErrorCode::out_of_memory, "cannot split a batch");
+  auto* const to = reinterpret_cast<std::uint32_t*>(indices->mutable_data());
+  auto at = offsets;
+  for (std::size_t i = 0; i < hashes.size(); ++i)
+    if (dropped.empty() || !dropped[i]) to[at[digits[i]]++] = static_cast<std::uint32_t>(i);
+  GARUDA_ARROW_TRY_ASSIGN(auto rows, take_rows(batch, std::move(indices), count), ErrorCode::invalid_input,
+                          "cannot split a batch");
+  return PartitionedBatch{std::move(rows), std::move(offsets)};
+}
+
+/// Rows of one partition, of all batches of a window.
+Result<BatchPtr> concatenate_partition(std::vector<PartitionedBatch> const& window, std::size_t partition,
+                                       std::shared_ptr<arrow::Schema> const& schema) {
+  arrow::ArrayVector columns;
+  std::int64_t rows = 0;
+  for (auto const& batch : window) rows += batch.offsets[partition + 1] - batch.offsets[partition];
+  for (int c = 0; c < schema->num_fields(); ++c) {
+    arrow::ArrayVector pieces;
+    for (auto const& batch : window) {
+      auto const begin = batch.offsets[partition];
+      pieces.push_back(batch.rows->column(c)->Slice(begin, batch.offsets[partition + 1] - begin));
+    }
+    GARUDA_ARROW_TRY_ASSIGN(auto column, arrow::Concatenate(pieces, io::memory_pool()), ErrorCode::output,
+                            "cannot bring the rows of a partition together");
+    columns.push_back(std::move(column));
+  }
+  return arrow::RecordBatch::Make(schema, rows, std::move(columns));
+}
+
+/// Runs work(i) for all i < count on the arena's threads; returns the first failure.
+template <class Work>
+Result<void> for_all(tbb::task_arena& arena, std::size_t count, Work const& work) {
+  std::vector<Result<void>> results(count);
+  arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { results[i] = work(i); }); });
+  for (auto& result : results) GARUDA_TRY(std::move(result));
+  return {};
+}
+
+/// Splits the batches of a window and writes each partition's rows as one batch.
+Result<void> write_window(std::vector<BatchPtr> batches, PartitionRequest const& request, tbb::task_arena& arena,
+                          std::vector<SpillFile>& files) {
+  std::vector<PartitionedBatch> window(batches.size());
+  GARUDA_TRY(for_all(arena, batches.size(), [&](std::size_t i) -> Result<void> {
+    auto const batch = std::exchange(batches[i], nullptr);  // its memory goes as soon as it is split
+    GARUDA_TRY_ASSIGN(window[i], partition_batch(batch, request));
+    return {};
+  }));
+  return for_all(arena, files.size(), [&](std::size_t p) -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto const rows, concatenate_partition(window, p, request.schema));
+    return files[p].write(*rows);
+  });
+}
+
+}  // namespace
+
+Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRequest const& request,
+                                              TemporaryFolder const& folder, Control const& control,
+                                              std::function<void(std::uint64_t)> const& on_rows) {
+  GARUDA_EXPECTS(request.bits <= kMostBits);
+  tbb::task_arena arena(request.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(request.threads));
+  std::vector<SpillFile> files;
+  for (std::size_t p = 0; p < std::size_t{1} << request.bits; ++p) files.emplace_back(folder, request.schema);
+  while (true) {
+    std::vector<BatchPtr> window;
+    RowVolume volume;
+    while (volume.bytes < request.window_bytes || window.empty()) {
+      GARUDA_TRY_ASSIGN(auto batch, next());
+      if (batch == nullptr) break;
+      GARUDA_TRY_ASSIGN(auto const of_batch, volume_of(*batch));
+      volume += of_batch;
+      window.push_back(std::move(batch));
+    }
+    if (window.empty()) break;
+    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "interrupted while spilling");
+    GARUDA_TRY(write_window(std::move(window), request, arena, files));
+    on_rows(volume.rows);
+  }
+  GARUDA_TRY(for_all(arena, files.size(), [&](std::size_t p) { return files[p].finish(); }));
+  return files;
+}
+
+}  // namespace garuda::spill

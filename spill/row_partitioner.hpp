@@ -1,0 +1,37 @@
+// Splits rows into spill files by the hash of their keys.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "io/arrow_bridge.hpp"
+#include "spill/spill_file.hpp"
+#include "spill/temporary_folder.hpp"
+
+namespace garuda::spill {
+
+/// Most bits of one splitting: every partition of both sides keeps a file open.
+inline constexpr std::uint32_t kMostBits = 6;
+
+struct PartitionRequest {
+  std::shared_ptr<arrow::Schema> schema;  ///< of the rows, without dictionaries
+  std::vector<int> keys;                  ///< positions of the key columns
+  bool drop_null_keys = false;            ///< leave out rows with a null key, which match nothing
+  std::uint32_t bits = 1;                 ///< partitions = 2^bits, 0…kMostBits
+  std::uint32_t level = 0;                ///< splittings of one level share a hash, those of other levels have others
+  std::uint64_t window_bytes = 0;         ///< rows held before they are written, about; twice as much memory is taken
+  std::uint32_t threads = 0;              ///< 0: all
+};
+
+/// Reads `next` to its end and returns the partitions' files, finished; rows of a partition keep their order. Blocks.
+/// `folder` must outlive the files. `on_rows` is called now and then with the rows read since.
+/// Errors: those of `next`, SpillFile and hash_key_column; cancelled.
+Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRequest const& request,
+                                              TemporaryFolder const& folder, Control const& control,
+                                              std::function<void(std::uint64_t)> const& on_rows);
+
+}  // namespace garuda::spill

@@ -1,0 +1,130 @@
+#include "spill/spill_file.hpp"
+
+#include <arrow/util/io_util.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "io/system_message.hpp"
+
+namespace garuda::spill {
+namespace {
+
+/// Arrow's message says what it did, the operating system's why it failed.
+Error spill_error(arrow::Status const& status, TemporaryFolder const& folder) {
+  int const error_number = arrow::internal::ErrnoFromStatus(status);
+  if (error_number == 0) return io::to_error(status, ErrorCode::output, folder.sentence());
+  return Error(ErrorCode::output, io::system_message(error_number)).wrap(folder.sentence());
+}
+
+arrow::Result<std::shared_ptr<arrow::ipc::RecordBatchFileReader>> open_file(int descriptor) {
+  ARROW_ASSIGN_OR_RAISE(auto const file, arrow::io::ReadableFile::Open(descriptor, io::memory_pool()));
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.memory_pool = io::memory_pool();
+  options.use_threads = false;  // nothing is compressed, so there is nothing to decode
+  return arrow::ipc::RecordBatchFileReader::Open(file, options);
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::RecordBatchFileReader& reader, int index) {
+  ARROW_ASSIGN_OR_RAISE(auto batch, reader.ReadRecordBatch(index));
+  ARROW_RETURN_NOT_OK(batch->Validate());
+  return batch;
+}
+
+}  // namespace
+
+Result<RowVolume> volume_of(arrow::RecordBatch const& batch) {
+  GARUDA_ARROW_TRY_ASSIGN(auto const bytes, arrow::util::ReferencedBufferSize(batch), ErrorCode::invalid_input,
+                          "cannot tell the size of a batch");
+  return RowVolume{static_cast<std::uint64_t>(batch.num_rows()), static_cast<std::uint64_t>(bytes)};
+}
+
+struct SpillFile::Writer {
+  std::shared_ptr<arrow::io::FileOutputStream> sink;
+  std::shared_ptr<arrow::ipc::RecordBatchWriter> rows;
+};
+
+SpillFile::Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+SpillFile::Descriptor& SpillFile::Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+SpillFile::Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+SpillFile::SpillFile(TemporaryFolder const& folder, std::shared_ptr<arrow::Schema> schema)
+    : folder_(&folder), schema_(std::move(schema)) {}
+SpillFile::SpillFile(SpillFile&&) noexcept = default;
+SpillFile& SpillFile::operator=(SpillFile&&) noexcept = default;
+SpillFile::~SpillFile() = default;
+
+Result<void> SpillFile::open() {
+  GARUDA_TRY_ASSIGN(int const descriptor, folder_->create_file());
+  descriptor_ = Descriptor(descriptor);
+  auto const opened = [&]() -> arrow::Result<std::unique_ptr<Writer>> {
+    int const own = ::dup(descriptor);
+    if (own < 0) return arrow::internal::IOErrorFromErrno(errno, "cannot duplicate a descriptor");
+    auto writer = std::make_unique<Writer>();
+    ARROW_ASSIGN_OR_RAISE(writer->sink, arrow::io::FileOutputStream::Open(own));
+    auto options = arrow::ipc::IpcWriteOptions::Defaults();
+    options.memory_pool = io::memory_pool();
+    options.use_threads = false;
+    ARROW_ASSIGN_OR_RAISE(writer->rows, arrow::ipc::MakeFileWriter(writer->sink, schema_, options));
+    return writer;
+  };
+  auto writer = opened();
+  if (!writer.ok()) return tl::unexpected(spill_error(writer.status(), *folder_));
+  writer_ = *std::move(writer);
+  return {};
+}
+
+Result<void> SpillFile::write(arrow::RecordBatch const& batch) {
+  if (batch.num_rows() == 0) return {};
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of(batch));
+  if (writer_ == nullptr) {
+    GARUDA_EXPECTS(descriptor_.number() < 0);  // not finished
+    GARUDA_TRY(open());
+  }
+  auto const status = writer_->rows->WriteRecordBatch(batch);
+  if (!status.ok()) return tl::unexpected(spill_error(status, *folder_));
+  volume_ += volume;
+  return {};
+}
+
+Result<void> SpillFile::finish() {
+  if (writer_ == nullptr) return {};
+  auto const writer = std::exchange(writer_, nullptr);
+  auto const close = [&]() -> arrow::Status {
+    ARROW_RETURN_NOT_OK(writer->rows->Close());
+    ARROW_ASSIGN_OR_RAISE(auto const bytes, writer->sink->Tell());
+    file_bytes_ = static_cast<std::uint64_t>(bytes);
+    return writer->sink->Close();
+  };
+  auto const status = close();
+  if (!status.ok()) return tl::unexpected(spill_error(status, *folder_));
+  return {};
+}
+
+Result<NextBatch> SpillFile::read() const {
+  GARUDA_EXPECTS(writer_ == nullptr);
+  if (descriptor_.number() < 0) return NextBatch([] { return Result<std::shared_ptr<arrow::RecordBatch>>(nullptr); });
+  auto const damaged = [folder = folder_](arrow::Status const& status) {
+    return tl::unexpected(spill_error(status, *folder).wrap("spilled rows cannot be read back"));
+  };
+  int const own = ::dup(descriptor_.number());
+  if (own < 0) return damaged(arrow::internal::IOErrorFromErrno(errno, "cannot duplicate a descriptor"));
+  auto const reader = open_file(own);
+  if (!reader.ok()) return damaged(reader.status());
+  return NextBatch([reader = *reader, damaged, next = 0]() mutable -> Result<std::shared_ptr<arrow::RecordBatch>> {
+    if (next == reader->num_record_batches()) return nullptr;
+    auto batch = read_batch(*reader, next++);
+    if (!batch.ok()) return damaged(batch.status());
+    return *std::move(batch);
+  });
+}
+
+}  // namespace garuda::spill

@@ -1,0 +1,217 @@
+"""`garuda join` of files that do not fit --memory-limit: the same rows, spilled on the way, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import time
+
+import pyarrow as pa
+import pytest
+import tables
+
+NO_ROOM = 5
+INTERRUPTED = 130
+LEFT_ROWS = 9_000
+RIGHT_ROWS = 3_000
+LIMIT = ["--memory-limit", "2MiB"]
+
+
+@pytest.fixture
+def spill_folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = tmp_path / "spilled"
+    folder.mkdir()
+    return folder
+
+
+def counters(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    return json.loads(done.stderr.splitlines()[-1])["counters"]
+
+
+def sparse_keys(kind: str, num_rows: int, seed: int) -> pa.Table:
+    """Every kind of payload; one in ten keys of the shorter side has matches."""
+    rows = tables.table(kind, num_rows, seed)
+    keys = [None if i % 11 == 0 else i * 7 % 30_011 for i in range(num_rows)]
+    return rows.set_column(1, "k", pa.array(keys, pa.int64()))
+
+
+@pytest.mark.parametrize("extension", ["parquet", "arrow"])
+def test_spilled_join_gives_the_same_rows(on_each, spill_folder, extension):
+    left, right = sparse_keys("int64", LEFT_ROWS, 1), sparse_keys("int64", RIGHT_ROWS, 2)
+    tables.write(on_each.folder / f"l.{extension}", left)
+    tables.write(on_each.folder / "r.parquet", right)
+    join = [f"l.{extension}", "r.parquet", "--on", "k", "--temp-folder", spill_folder, "--stats=json", *LIMIT]
+    done = on_each.join(*join, "-o", f"out.{extension}")
+    counted = counters(done)
+    assert counted["spilled_rows"] >= LEFT_ROWS + RIGHT_ROWS
+    assert counted["spilled_bytes"] > 500_000 and counted["spilled_partitions"] >= 2
+    expected = tables.expected_join(left, right, "k", "k")
+    assert expected.num_rows > 1_000
+    tables.assert_same_rows(tables.read(on_each.folder / f"out.{extension}"), expected)
+    assert list(spill_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", tables.KEYS)
+def test_every_key_type(garuda, spill_folder, kind):
+    left, right = tables.table(kind, 2_500, 3), tables.table(kind, 1_500, 4)
+    tables.write(garuda.folder / "l.parquet", left)
+    tables.write(garuda.folder / "r.parquet", right)
+    join = ["l.parquet", "r.parquet", "--on", "k", "--temp-folder", spill_folder, "--memory-limit", "32KiB"]
+    done = garuda.join(*join, "--count", "--stats=json")
+    assert counters(done)["spilled_rows"] > 0
+    assert done.stdout == f"{tables.expected_join(left, right, 'k', 'k').num_rows}\n"
+
+
+def test_keys_of_different_widths(garuda, spill_folder):
+    left = pa.table({"k": pa.array([i % 200 for i in range(60_000)], pa.uint8()), "a": range(60_000)})
+    right = pa.table({"k": pa.array(range(-100, 300), pa.int64()), "b": range(400)})
+    tables.write(garuda.folder / "l.parquet", left)
+    tables.write(garuda.folder / "r.parquet", right)
+    join = ["l.parquet", "r.parquet", "--on", "k", "--temp-folder", spill_folder, "--memory-limit", "1MiB"]
+    done = garuda.join(*join, "-o", "out.parquet", "--stats=json")
+    assert counters(done)["spilled_rows"] == 60_400
+    tables.assert_same_rows(tables.read(garuda.folder / "out.parquet"), tables.expected_join(left, right, "k", "k"))
+
+
+def test_csv_spills(garuda, spill_folder):
+    kept = ["row", "k", "flag", "number", "real", "day", "word"]
+    left = sparse_keys("int64", 20_000, 5).select(kept)
+    right = sparse_keys("int64", RIGHT_ROWS, 6).select(kept)
+    for name, rows in (("l.csv", left), ("r.csv", right)):
+        tables.write(garuda.folder / name, rows)
+    join = ["l.csv", "r.csv", "--on", "k", "--temp-folder", spill_folder, *LIMIT, "--stats=json"]
+    done = garuda.join(*join, "-o", "out.parquet")
+    assert counters(done)["spilled_rows"] > 0
+    left, right = tables.read(garuda.folder / "l.csv"), tables.read(garuda.folder / "r.csv")
+    expected = tables.expected_join(left, right, "k", "k")
+    tables.assert_same_rows(tables.read(garuda.folder / "out.parquet"), expected)
+
+
+@pytest.mark.parametrize(("left_rows", "right_rows"), [(60_000, 60_000), (3, 60_000), (60_000, 3)])
+def test_one_key_larger_than_the_limit(garuda, spill_folder, left_rows, right_rows):
+    """Splitting by keys cannot help, so blocks of both sides are joined."""
+    for name, num_rows in (("l", left_rows), ("r", right_rows)):
+        rows = pa.table({"k": pa.array([7] * num_rows, pa.int32()), name: pa.array(range(num_rows), pa.int64())})
+        tables.write(garuda.folder / f"{name}.parquet", rows, batch_rows=10_000)
+    join = ["l.parquet", "r.parquet", "--on", "k", "--temp-folder", spill_folder, "--memory-limit", "1MiB"]
+    done = garuda.join(*join, "--count", "--stats=json")
+    assert done.stdout == f"{left_rows * right_rows}\n"
+    assert counters(done)["block_partitions"] == 1
+    if min(left_rows, right_rows) == 3:
+        garuda.join(*join, "-o", "out.parquet")
+        result = tables.read(garuda.folder / "out.parquet")
+        pairs = set(zip(result["l"].to_pylist(), result["r"].to_pylist()))
+        assert result.num_rows == len(pairs) == left_rows * right_rows
+
+
+def test_ordered_rows_are_not_spilled(large, spill_folder):
+    assert "--ordered" in large.refused(NO_ROOM, *LARGE, "--temp-folder", spill_folder, "--ordered")
+
+
+def test_small_tables_stay_in_memory(garuda):
+    left, right = tables.table("int32", 500, 7), tables.table("int32", 500, 8)
+    tables.write(garuda.folder / "l.parquet", left)
+    tables.write(garuda.folder / "r.parquet", right)
+    missing = garuda.folder / "missing"
+    join = ["l.parquet", "r.parquet", "--on", "k", "-o", "out.parquet", "--memory-limit", "64MiB", "--ordered"]
+    done = garuda.join(*join, "--temp-folder", missing, "--stats=json")
+    assert "spilled_rows" not in counters(done)
+    expected = tables.expected_join(left, right, "k", "k")
+    tables.assert_same_rows(tables.read(garuda.folder / "out.parquet"), expected, ordered=True)
+
+
+@pytest.fixture
+def large(garuda):
+    """Two tables of 3 MB in memory."""
+    for name in ("l", "r"):
+        rows = pa.table({"k": pa.array(range(200_000), pa.int64()), name: pa.array(range(200_000), pa.int64())})
+        tables.write(garuda.folder / f"{name}.parquet", rows, batch_rows=50_000)
+    return garuda
+
+
+LARGE = ["join", "l.parquet", "r.parquet", "--on", "k", "-o", "out.parquet", *LIMIT, "--quiet"]
+
+
+def test_full_disk(large, spill_folder):
+    """A file system without room, or, where none can be mounted, a bound on the sizes of files."""
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", spill_folder], capture_output=True)
+    if mounted.returncode == 0:
+        try:
+            sentence = large.refused(NO_ROOM, *LARGE, "--temp-folder", spill_folder)
+            assert sentence.endswith(f"cannot spill to {spill_folder}: no space left on device")
+            assert list(spill_folder.iterdir()) == [] and os.statvfs(spill_folder).f_bavail > 50
+        finally:
+            subprocess.run(["umount", spill_folder], check=True)
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))}
+    sentence = large.refused(NO_ROOM, *LARGE, "--temp-folder", spill_folder, **limit)
+    assert sentence.endswith(f"cannot spill to {spill_folder}: file too large")
+    assert list(spill_folder.iterdir()) == []
+
+
+def test_unusable_temporary_folders(large, spill_folder, monkeypatch):
+    assert "none: no such file or directory" in large.refused(NO_ROOM, *LARGE, "--temp-folder", "none")
+    assert "l.parquet: not a directory" in large.refused(NO_ROOM, *LARGE, "--temp-folder", "l.parquet")
+    spill_folder.chmod(0o500)
+    if os.geteuid() != 0:
+        assert "permission denied" in large.refused(NO_ROOM, *LARGE, "--temp-folder", spill_folder)
+    monkeypatch.setenv("TMPDIR", "nowhere")
+    assert "cannot spill to nowhere: no such file" in large.refused(NO_ROOM, *LARGE)
+
+
+def deleted_files(pid: int, folder: pathlib.Path) -> list[pathlib.Path]:
+    """Files that a process has open in `folder` and that have no name."""
+    found = []
+    for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = os.readlink(link)
+        except OSError:
+            continue
+        if target.startswith(str(folder)) and target.endswith(" (deleted)"):
+            found.append(link)
+    return found
+
+
+@pytest.fixture
+def endless(garuda, spill_folder):
+    """A join that has spilled and then takes minutes, started; with the folder of its files."""
+    rows = pa.table({"k": pa.array([i % 3 for i in range(200_000)], pa.int32()), "a": range(200_000)})
+    tables.write(garuda.folder / "equal.parquet", rows, batch_rows=50_000)
+    join = ["equal.parquet", "equal.parquet", "--on", "k", "-o", "out.parquet", "--memory-limit", "512KiB"]
+    with garuda.start("join", *join, "--temp-folder", spill_folder) as process:
+        for _ in range(600):
+            assert process.poll() is None, process.communicate()
+            spilled = deleted_files(process.pid, spill_folder)
+            if spilled and any(path.stat().st_size > 0 for path in garuda.folder.glob(".out*")):
+                break
+            time.sleep(0.02)
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_spilled(endless, garuda, spill_folder, signal_number):
+    assert list(spill_folder.iterdir()) == []  # also while it runs
+    endless.send_signal(signal_number)
+    _, messages = endless.communicate(timeout=30)
+    assert endless.returncode == INTERRUPTED, messages
+    assert sorted(path.name for path in garuda.folder.iterdir()) == ["equal.parquet", "spilled"]
+    assert list(spill_folder.iterdir()) == []
+
+
+def test_the_temporary_folder_may_vanish(endless, spill_folder):
+    spill_folder.rmdir()
+    time.sleep(0.5)
+    assert endless.poll() is None
+
+
+def test_damaged_spill_files(endless, spill_folder):
+    """Somebody cuts what was spilled short: an error, not fewer rows."""
+    for link in deleted_files(endless.pid, spill_folder):
+        os.truncate(link, link.stat().st_size // 10)
+    _, messages = endless.communicate(timeout=60)
+    assert endless.returncode == NO_ROOM, messages
+    assert f"spilled rows cannot be read back: cannot spill to {spill_folder}" in messages
