@@ -13,6 +13,7 @@
 #include "operators/calibration/device_rates.hpp"
 #include "operators/calibration/host_rates.hpp"
 #include "operators/compute/compute_tuning.hpp"
+#include "operators/device_table.hpp"
 #include "operators/group_by.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/group_by_timing.hpp"
@@ -174,15 +175,21 @@ struct Engine::Impl final : operators::DeviceSet {
     calibration_store = std::make_unique<calibration::CalibrationStore>(std::move(folder), all);
   }
 
+  /// The device that `request` names. Errors: no_device, usage for a name of several.
+  Result<std::size_t> choose(std::string_view request) const {
+    std::vector<vk::DeviceTraits> all;
+    for (auto const& device : physical) all.push_back(device.traits);
+    GARUDA_TRY_ASSIGN(auto const choice, vk::choose_device(all, vk::parse_device_request(request)));
+    return choice.index;
+  }
+
   /// Positions of the devices that are to be calibrated.
   Result<std::vector<std::size_t>> devices_to_calibrate(std::optional<std::string> const& request) const {
     std::vector<std::size_t> chosen;
     if (request == kHost) return chosen;
     if (request) {
-      std::vector<vk::DeviceTraits> all;
-      for (auto const& device : physical) all.push_back(device.traits);
-      GARUDA_TRY_ASSIGN(auto const choice, vk::choose_device(all, vk::parse_device_request(*request)));
-      chosen.push_back(choice.index);
+      GARUDA_TRY_ASSIGN(auto const index, choose(*request));
+      chosen.push_back(index);
       return chosen;
     }
     for (std::size_t i = 0; i < infos.size(); ++i)
@@ -268,6 +275,23 @@ Result<Engine::Counted> Engine::join_count(TableView left, TableView right, Join
 Result<Plan> Engine::explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(left, right, spec, options));
   return operators::explain_hash_join(request);
+}
+
+Result<DeviceTable> Engine::upload(TableView table, DeviceTableOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const index, impl_->choose(options.device.value_or("auto")));
+  GARUDA_TRY(operators::compute_tuning(impl_->traits(index)));
+  GARUDA_TRY_ASSIGN(auto const open, impl_->open(index));
+  return operators::upload_table(table, {open, &impl_->infos[index]}, options.control);
+}
+
+Result<DeviceJoin> Engine::join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
+                                DeviceJoinOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const columns, operators::resolve_join(left.schema(), right.schema(), spec));
+  if (spec.ordered) return fail(ErrorCode::usage, "rows of a join on a device come in any order: ordered");
+  if (left.state().device.info != right.state().device.info)
+    return fail(ErrorCode::usage,
+                fmt::format("the tables are on different devices: {}, {}", left.device(), right.device()));
+  return operators::join_device_tables(left, right, columns, options);
 }
 
 Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBySpec const& spec,

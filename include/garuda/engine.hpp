@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "garuda/calibration.hpp"
+#include "garuda/device_table.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
@@ -73,6 +74,19 @@ class Engine {
 
   /// What `join` would do, without doing it.
   Result<Plan> explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
+
+  /// Copies a table into the memory of a device, to be joined there as often as wanted. Columns of fixed width, nulls
+  /// included; all of them are copied. Blocks; `table` is free afterwards.
+  /// Errors: no_device for one without the compute path; invalid_input for a column of variable width or a dictionary;
+  /// out_of_memory, limit_exceeded, device_failure, cancelled.
+  Result<DeviceTable> upload(TableView table, DeviceTableOptions const& options = {});
+
+  /// Joins tables of one device there; only the result's columns move, and the result stays there. Rows come in any
+  /// order. Blocks. Errors: usage (spec, tables of two devices, an ordered result); invalid_input (unknown column, key
+  /// columns of different types or with nulls); limit_exceeded for sides beyond 2^31 rows or a result beyond 2^32 - 2;
+  /// out_of_memory, device_failure, cancelled. Source: Wu et al. 2025, §4.2 (payload transformed with the keys).
+  Result<DeviceJoin> join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
+                          DeviceJoinOptions const& options = {});
 
   /// Starts a group-by. `table` and what it views must outlive the result. Blocks until keys are encoded and
   /// partitioned; groups are computed in the background and by GroupByResult::next.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "operators/compute/join_passes.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
@@ -23,9 +24,10 @@ std::vector<std::uint32_t> words_of(DeviceRows const& rows) {
 }  // namespace
 
 Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows left, DeviceRows right,
-                                          std::uint64_t expected_rows) {
+                                          std::uint64_t expected_rows, vk::MemoryArena* results) {
   GARUDA_EXPECTS(left.keys.words == right.keys.words && !left.number_rows && !right.number_rows);
   ResidentJoin join;
+  join.results_ = results;
   GARUDA_TRY_ASSIGN(join.state_, context.device_buffer(sizeof(shaders::JoinRowsState), "join state"));
   join.build_is_left_ = left.rows <= right.rows;
   auto& build = join.build_is_left_ ? left : right;
@@ -48,18 +50,29 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
   return join;
 }
 
+Result<vk::Buffer> ResidentJoin::column_buffer(ComputeContext& context, std::uint64_t bytes, char const* name) {
+  if (results_ == nullptr) return context.device_buffer(bytes, name);
+  vk::BufferSpec spec;
+  spec.bytes = bytes;
+  spec.name = name;
+  return results_->buffer(spec);
+}
+
 Result<void> ResidentJoin::take_columns(ComputeContext& context, std::uint64_t capacity) {
   capacity_ = capacity;
+  keys_out_ = {};
   build_out_.clear();
   probe_out_.clear();
+  // Columns that were too small: the device is done with them, and nothing else is in their arena.
+  if (results_ != nullptr) results_->reset();
   auto const key_words = build_ ? build_->key_words() : 1;
-  GARUDA_TRY_ASSIGN(keys_out_, context.device_buffer(capacity * key_words * 4, "joined keys"));
+  GARUDA_TRY_ASSIGN(keys_out_, column_buffer(context, capacity * key_words * 4, "joined keys"));
   for (auto const words : build_words_) {
-    GARUDA_TRY_ASSIGN(auto column, context.device_buffer(capacity * words * 4, "joined column"));
+    GARUDA_TRY_ASSIGN(auto column, column_buffer(context, capacity * words * 4, "joined column"));
     build_out_.push_back(std::move(column));
   }
   for (auto const words : probe_words_) {
-    GARUDA_TRY_ASSIGN(auto column, context.device_buffer(capacity * words * 4, "joined column"));
+    GARUDA_TRY_ASSIGN(auto column, column_buffer(context, capacity * words * 4, "joined column"));
     probe_out_.push_back(std::move(column));
   }
   return {};
@@ -128,6 +141,16 @@ Result<ResidentResult> ResidentJoin::finish(ComputeContext& context) {
   result.keys = &keys_out_;
   for (auto const& column : build_out_) (build_is_left_ ? result.left : result.right).push_back(&column);
   for (auto const& column : probe_out_) (build_is_left_ ? result.right : result.left).push_back(&column);
+  return result;
+}
+
+OwnedResult ResidentJoin::take(std::uint64_t rows) {
+  OwnedResult result;
+  result.rows = rows;
+  result.capacity = capacity_;
+  result.keys = std::move(keys_out_);
+  result.left = std::move(build_is_left_ ? build_out_ : probe_out_);
+  result.right = std::move(build_is_left_ ? probe_out_ : build_out_);
   return result;
 }
 

@@ -19,26 +19,40 @@ struct ResidentResult {
   std::vector<vk::Buffer const*> right;  ///< the right side's
 };
 
+/// The columns of a result, owned by the arena that they were asked from.
+struct OwnedResult {
+  std::uint64_t rows = 0;
+  std::uint64_t capacity = 0;  ///< rows that the columns have room for
+  vk::Buffer keys;
+  std::vector<vk::Buffer> left;
+  std::vector<vk::Buffer> right;
+};
+
 /// The inner join of two sides, run as often as wanted. "GFTR" of Wu et al. 2025, §4.2: payload moves with the keys, so
 /// that the result is gathered from neighbours. Rows of the result come in any order.
 class ResidentJoin {
  public:
   /// For sides of up to 2^31 rows with keys of the same width. `expected_rows`: room for the result at first; more is
-  /// taken when it turns out larger. Errors: limit_exceeded, out_of_memory.
+  /// taken when it turns out larger. `results`: where the result's columns go, this join's alone until they are taken;
+  /// without it, to the context's lane. Errors: limit_exceeded, out_of_memory.
   static Result<ResidentJoin> create(ComputeContext& context, DeviceRows left, DeviceRows right,
-                                     std::uint64_t expected_rows);
+                                     std::uint64_t expected_rows, vk::MemoryArena* results = nullptr);
 
   /// Records the whole join. Its result is good when finish() says so.
   Result<void> record(ComputeContext& context);
   /// Waits, and runs the join again with more room when the result did not fit.
   /// Errors: limit_exceeded for a result of 2^32 - 1 rows or more.
   Result<ResidentResult> finish(ComputeContext& context);
+  /// Hands the columns over after finish(), which returned `rows` rows. The join is at its end.
+  OwnedResult take(std::uint64_t rows);
 
  private:
+  Result<vk::Buffer> column_buffer(ComputeContext& context, std::uint64_t bytes, char const* name);
   Result<void> take_columns(ComputeContext& context, std::uint64_t capacity);
   Result<void> record_rows(ComputeContext& context);
 
   bool build_is_left_ = true;
+  vk::MemoryArena* results_ = nullptr;
   std::optional<PartitionedSide> build_;
   std::optional<PartitionedSide> probe_;
   std::vector<std::uint32_t> build_words_;

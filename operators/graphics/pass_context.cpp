@@ -73,11 +73,14 @@ Result<vk::Image> PassContext::image(VkFormat format, ImageShape const& shape, s
   return lane_.arena().image(spec);
 }
 
-Result<vk::Buffer> PassContext::upload_buffer(std::uint64_t bytes, char const* name) {
+vk::MemoryUse PassContext::upload_use() const noexcept {
   bool const mapped = lane_.transfer().mode() == vk::UploadMode::map;
-  auto const use =
-      mapped && lane_.device().traits().device_memory_mappable() ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
-  return buffer(bytes, name, use);
+  return mapped && lane_.device().traits().device_memory_mappable() ? vk::MemoryUse::device_mapped
+                                                                    : vk::MemoryUse::device;
+}
+
+Result<vk::Buffer> PassContext::upload_buffer(std::uint64_t bytes, char const* name) {
+  return buffer(bytes, name, upload_use());
 }
 
 Result<void> PassContext::upload(vk::Buffer const& destination, std::uint64_t offset,

@@ -28,7 +28,9 @@ class PassContext {
   Result<vk::Buffer> buffer(std::uint64_t bytes, char const* name, vk::MemoryUse use = vk::MemoryUse::device);
   /// A buffer filled with zeros by a command of `phase`; the commands that follow see them in compute and vertices.
   Result<vk::Buffer> zeroed_buffer(std::uint64_t bytes, char const* name, char const* phase);
-  /// A buffer that upload() writes: mapped where that is the lane's way.
+  /// The use of memory that upload() writes: mapped where that is the lane's way.
+  vk::MemoryUse upload_use() const noexcept;
+  /// A buffer that upload() writes.
   Result<vk::Buffer> upload_buffer(std::uint64_t bytes, char const* name);
   /// An image to draw into and to read.
   Result<vk::Image> image(VkFormat format, ImageShape const& shape, std::uint32_t layers, char const* name);

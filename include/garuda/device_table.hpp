@@ -1,0 +1,64 @@
+// Tables that stay in the memory of a device: uploaded once, joined as often as wanted, downloaded when wanted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/plan.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda {
+
+namespace operators {
+struct DeviceTableState;
+}  // namespace operators
+
+/// Where a table goes.
+struct DeviceTableOptions {
+  std::optional<std::string> device;  ///< index or part of a name; nullopt: the engine's choice
+  Control control;
+};
+
+/// Columns in the memory of one device, owned. Made by Engine::upload and Engine::join; destroyed before its engine.
+/// Move-only. Joining and downloading read it, from several threads at once if wanted.
+class DeviceTable {
+ public:
+  DeviceTable(DeviceTable&&) noexcept;
+  DeviceTable& operator=(DeviceTable&&) noexcept;
+  ~DeviceTable();
+
+  Schema const& schema() const noexcept;
+  std::uint64_t num_rows() const noexcept;
+  /// Index of its device among Engine::devices().
+  std::uint32_t device() const noexcept;
+  /// Device memory that its columns take.
+  std::uint64_t device_bytes() const noexcept;
+
+  /// Copies it to the host, into one batch. Blocks. Errors: out_of_memory, device_failure, cancelled.
+  Result<Table> download(Control const& control = {}) const;
+
+  /// The library's own.
+  explicit DeviceTable(std::unique_ptr<operators::DeviceTableState> state);
+  operators::DeviceTableState const& state() const noexcept { return *state_; }
+
+ private:
+  std::unique_ptr<operators::DeviceTableState> state_;
+};
+
+/// How a join of device tables runs.
+struct DeviceJoinOptions {
+  std::string tuning;  ///< of the compute path's passes, "partition_items=16,…"; changes speed, never results
+  Control control;
+};
+
+/// A joined table, and what joining took.
+struct DeviceJoin {
+  DeviceTable table;
+  RunStats stats;
+};
+
+}  // namespace garuda

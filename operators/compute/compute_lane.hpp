@@ -1,0 +1,42 @@
+// A lane opened for the compute passes of one call.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "operators/compute/compute_context.hpp"
+#include "operators/graphics/submissions.hpp"
+#include "operators/stats_sink.hpp"
+#include "vk_runtime/device.hpp"
+#include "vk_runtime/lane.hpp"
+#include "vk_runtime/pipelines.hpp"
+
+namespace garuda::operators {
+
+/// Owns a lane and the context of its passes; waits for its work when it goes. Used by one thread; does not move.
+class ComputeLane {
+ public:
+  /// All but `tuning` outlive the lane; `stats` may be null. Errors: no_device for a device that cannot run compute
+  /// passes; usage for a `tuning` (see apply_tuning); out_of_memory, device_failure.
+  static Result<std::unique_ptr<ComputeLane>> open(vk::Device& device, vk::PipelineStore& pipelines,
+                                                   std::string_view tuning, Control const& control, StatsSink* stats);
+  ComputeLane(ComputeLane const&) = delete;
+  ComputeLane& operator=(ComputeLane const&) = delete;
+  ~ComputeLane();
+
+  ComputeContext& context() noexcept { return context_; }
+  Submissions& submissions() noexcept { return submissions_; }
+
+ private:
+  ComputeLane(std::unique_ptr<vk::Lane> lane, vk::PipelineStore& pipelines, ComputeTuning const& tuning,
+              Control const& control, StatsSink* stats);
+
+  ComputeTuning tuning_;
+  std::unique_ptr<vk::Lane> lane_;
+  Submissions submissions_;
+  ComputeContext context_;
+};
+
+}  // namespace garuda::operators

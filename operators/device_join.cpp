@@ -1,0 +1,220 @@
+// The join of tables that live on a device: columns of the result move, the others stay where they are.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "garuda/engine.hpp"
+#include "operators/compute/compute_lane.hpp"
+#include "operators/compute/resident_join.hpp"
+#include "operators/device_table.hpp"
+#include "operators/run_recorder.hpp"
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
+/// Columns of a result with room for so many times its rows are copied to columns that fit.
+constexpr std::uint64_t kMostSlack = 2;
+constexpr char const* kShrinkPhase = "shrink";
+
+bool is_key(TypeId id) {
+  switch (id) {
+    case TypeId::int8:
+    case TypeId::int16:
+    case TypeId::int32:
+    case TypeId::int64:
+    case TypeId::uint8:
+    case TypeId::uint16:
+    case TypeId::uint32:
+    case TypeId::uint64:
+    case TypeId::date32:
+    case TypeId::date64:
+    case TypeId::timestamp:
+    case TypeId::decimal32:
+    case TypeId::decimal64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<void> check_keys(DeviceTableState const& left, DeviceTableState const& right, ResolvedJoin const& columns) {
+  auto const& left_type = left.schema[columns.left_key].type;
+  auto const& right_type = right.schema[columns.right_key].type;
+  if (left_type != right_type || !is_key(left_type.id)) {
+    return fail(ErrorCode::invalid_input,
+                fmt::format("keys of a join on a device are integers, dates, timestamps or decimals of at most 64 bits "
+                            "and of the same type: {}, {}",
+                            to_string(left_type), to_string(right_type)));
+  }
+  for (auto const* side : {&left, &right}) {
+    auto const key = side == &left ? columns.left_key : columns.right_key;
+    if (side->rows > kMostSideRows)
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
+    if (side->columns[key].nulls)
+      return fail(ErrorCode::invalid_input, fmt::format("the key column '{}' has nulls, which a join on a device does "
+                                                        "not take; filter them out before the upload",
+                                                        side->schema[key].name));
+  }
+  return {};
+}
+
+/// What one side sends along: each of its stored columns that the result needs, once.
+class MovedSide {
+ public:
+  MovedSide(DeviceTableState const& table, std::size_t key) : table_(table) {
+    key_stored_ = table.columns[key].stored;
+    rows_.rows = table.rows;
+    rows_.keys = at(key_stored_);
+  }
+
+  void add(std::size_t column) {
+    auto const& from = table_.columns[column];
+    add_stored(from.stored);
+    if (from.nulls) add_stored(*from.nulls);
+  }
+
+  DeviceRows const& rows() const noexcept { return rows_; }
+  DeviceTableState const& table() const noexcept { return table_; }
+  /// Stored columns in the order of the payload.
+  std::vector<std::size_t> const& moved() const noexcept { return moved_; }
+  /// Position among the payload; nothing for the key.
+  std::optional<std::size_t> position(std::size_t stored) const {
+    if (stored == key_stored_) return std::nullopt;
+    return static_cast<std::size_t>(std::ranges::find(moved_, stored) - moved_.begin());
+  }
+  std::uint64_t payload_words() const noexcept {
+    std::uint64_t words = 0;
+    for (auto const& column : rows_.payload) words += column.words;
+    return words;
+  }
+
+ private:
+  DeviceColumn at(std::size_t stored) const {
+    auto const& column = table_.stored[stored];
+    return {column.buffer.address(), column.words};
+  }
+  void add_stored(std::size_t stored) {
+    if (stored == key_stored_ || std::ranges::find(moved_, stored) != moved_.end()) return;
+    moved_.push_back(stored);
+    rows_.payload.push_back(at(stored));
+  }
+
+  DeviceTableState const& table_;
+  std::size_t key_stored_ = 0;
+  DeviceRows rows_;
+  std::vector<std::size_t> moved_;
+};
+
+struct MovedSides {
+  MovedSide left;
+  MovedSide right;
+
+  MovedSide& of(Side side) noexcept { return side == Side::left ? left : right; }
+  MovedSide const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+  std::uint64_t result_row_bytes() const noexcept {
+    return (left.rows().keys.words + left.payload_words() + right.payload_words()) * kWordBytes;
+  }
+};
+
+/// Names, types and places of the result's columns: the key first, then the left side's payload, then the right's.
+void place_columns(MovedSides const& sides, ResolvedJoin const& columns, DeviceTableState& result) {
+  auto const place = [&](Side side, std::size_t stored) {
+    auto const position = sides.of(side).position(stored);
+    if (!position) return std::size_t{0};
+    return 1 + *position + (side == Side::right ? sides.left.moved().size() : 0);
+  };
+  for (std::size_t i = 0; i < columns.output.size(); ++i) {
+    auto const& [side, column] = columns.output[i];
+    auto const& table = sides.of(side).table();
+    auto field = table.schema[column];
+    field.name = columns.names[i];
+    result.schema.push_back(std::move(field));
+    DeviceTableState::Column placed = table.columns[column];
+    placed.stored = place(side, placed.stored);
+    if (placed.nulls) placed.nulls = place(side, *placed.nulls);
+    result.columns.push_back(placed);
+  }
+}
+
+void keep(OwnedResult owned, MovedSides const& sides, DeviceTableState& result) {
+  result.rows = owned.rows;
+  result.stored.push_back({std::move(owned.keys), sides.left.rows().keys.words});
+  for (std::size_t i = 0; i < owned.left.size(); ++i)
+    result.stored.push_back({std::move(owned.left[i]), sides.left.rows().payload[i].words});
+  for (std::size_t i = 0; i < owned.right.size(); ++i)
+    result.stored.push_back({std::move(owned.right[i]), sides.right.rows().payload[i].words});
+}
+
+/// Copies the result to columns of its own size.
+Result<void> shrink(ComputeContext& context, DeviceTableState& result, std::uint64_t row_bytes) {
+  auto arena = column_arena(*result.device.open.device, result.rows * row_bytes);
+  std::vector<DeviceTableState::Stored> stored;
+  GARUDA_TRY(context.order_all(kShrinkPhase));
+  for (auto const& column : result.stored) {
+    vk::BufferSpec spec;
+    spec.bytes = std::max<std::uint64_t>(result.rows * column.words * kWordBytes, kWordBytes);
+    spec.name = "joined column";
+    GARUDA_TRY_ASSIGN(auto buffer, arena->buffer(spec));
+    GARUDA_TRY_ASSIGN(auto* const recorder, context.submissions().record(kShrinkPhase));
+    recorder->copy(column.buffer.view(0, spec.bytes), buffer.view());
+    stored.push_back({std::move(buffer), column.words});
+  }
+  GARUDA_TRY(context.order_all(kShrinkPhase));
+  GARUDA_TRY(context.submissions().finish());
+  result.stored = std::move(stored);
+  result.arena = std::move(arena);
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right, ResolvedJoin const& columns,
+                                      DeviceJoinOptions const& options) {
+  auto const start = std::chrono::steady_clock::now();
+  GARUDA_TRY(check_keys(left.state(), right.state(), columns));
+  MovedSides sides{{left.state(), columns.left_key}, {right.state(), columns.right_key}};
+  for (auto const& [side, column] : columns.output) sides.of(side).add(column);
+
+  RunRecorder recorder;
+  auto const& device = left.state().device;
+  auto result = std::make_unique<DeviceTableState>();
+  result->device = device;
+  place_columns(sides, columns, *result);
+  {
+    GARUDA_TRY_ASSIGN(auto const lane, ComputeLane::open(*device.open.device, *device.open.pipelines, options.tuning,
+                                                         options.control, &recorder));
+    auto& context = lane->context();
+    auto const row_bytes = sides.result_row_bytes();
+    // A foreign key finds its primary key; more room is taken where rows multiply.
+    auto const room = context.bytes_left() / 4 / row_bytes;
+    auto const expected = std::min(std::max(left.num_rows(), right.num_rows()), room);
+    result->arena = column_arena(*device.open.device, expected * row_bytes);
+    GARUDA_TRY_ASSIGN(
+        auto join, ResidentJoin::create(context, sides.left.rows(), sides.right.rows(), expected, result->arena.get()));
+    GARUDA_TRY(join.record(context));
+    GARUDA_TRY_ASSIGN(auto const joined, join.finish(context));
+    auto owned = join.take(joined.rows);
+    bool const is_roomy = owned.capacity / kMostSlack > owned.rows;
+    keep(std::move(owned), sides, *result);
+    if (is_roomy) GARUDA_TRY(shrink(context, *result, row_bytes));
+  }
+  RunStats stats;
+  stats.path = Path::compute;
+  stats.device = device.info->name;
+  stats.driver = device.info->driver;
+  stats.rows_left = left.num_rows();
+  stats.rows_right = right.num_rows();
+  stats.rows_out = result->rows;
+  auto const elapsed = std::chrono::steady_clock::now() - start;
+  stats.total_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count());
+  stats.phases = recorder.phases();
+  stats.counters = recorder.counters();
+  return DeviceJoin{DeviceTable(std::move(result)), std::move(stats)};
+}
+
+}  // namespace garuda::operators

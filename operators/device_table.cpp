@@ -1,0 +1,271 @@
+#include "operators/device_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "core/bitmap.hpp"
+#include "core/buffer.hpp"
+#include "garuda/engine.hpp"
+#include "operators/compute/compute_context.hpp"
+#include "operators/compute/compute_lane.hpp"
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint32_t kNullBits = 32;  // of a word
+constexpr std::uint64_t kLeastBlockBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostBlockBytes = std::uint64_t{64} << 20;
+
+bool is_whole(DataType const& type) {
+  return type.id != TypeId::boolean && byte_width(type) % static_cast<std::int32_t>(kWordBytes) == 0;
+}
+
+/// Values of a batch of a narrow type, each in words of its own.
+void widen(ArrayView const& array, DataType const& type, std::uint32_t words, std::uint32_t* out) {
+  if (type.id == TypeId::boolean) {
+    auto const* bits = static_cast<std::uint8_t const*>(array.values);
+    for (std::int64_t i = 0; i < array.length; ++i) out[i] = get_bit(bits, array.offset + i) ? 1 : 0;
+    return;
+  }
+  auto const width = static_cast<std::size_t>(byte_width(type));
+  auto const* values = static_cast<std::byte const*>(array.values) + static_cast<std::size_t>(array.offset) * width;
+  for (std::int64_t i = 0; i < array.length; ++i) {
+    auto* const target = out + static_cast<std::size_t>(i) * words;
+    target[words - 1] = 0;
+    std::memcpy(target, values + static_cast<std::size_t>(i) * width, width);
+  }
+}
+
+/// The inverse; booleans become a bitmap, which starts as zeros.
+void narrow(std::uint32_t const* words, std::uint64_t rows, DataType const& type, std::uint32_t words_each,
+            std::byte* out) {
+  auto const width = static_cast<std::size_t>(byte_width(type));
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    if (type.id == TypeId::boolean) {
+      out[i / 8] |= static_cast<std::byte>(words[i] << (i % 8));
+    } else {
+      std::memcpy(out + i * width, words + i * words_each, width);
+    }
+  }
+}
+
+/// Puts the columns of one table into device memory, one after the other.
+class Uploader {
+ public:
+  Uploader(TableView table, ComputeLane& lane, DeviceTableState& state) : table_(table), lane_(lane), state_(state) {}
+
+  Result<void> run() {
+    for (std::size_t c = 0; c < table_.num_columns(); ++c) GARUDA_TRY(add_values(c));
+    for (std::size_t c = 0; c < table_.num_columns(); ++c)
+      if (has_nulls(c)) null_columns_.push_back(c);
+    for (std::size_t first = 0; first < null_columns_.size(); first += kNullBits) GARUDA_TRY(add_nulls(first));
+    // A submission that waits for the copies: what the device does next sees them.
+    GARUDA_TRY(lane_.context().order_all(phase::kUpload));
+    return lane_.submissions().finish();
+  }
+
+ private:
+  Result<vk::Buffer*> add_buffer(std::uint32_t words) {
+    vk::BufferSpec spec;
+    spec.bytes = std::max<std::uint64_t>(state_.rows * words * kWordBytes, kWordBytes);
+    spec.use = lane_.context().upload_use();
+    spec.name = "table column";
+    GARUDA_TRY_ASSIGN(auto buffer, state_.arena->buffer(spec));
+    state_.stored.push_back({std::move(buffer), words});
+    return &state_.stored.back().buffer;
+  }
+
+  Result<void> add_values(std::size_t c) {
+    auto const& type = table_.schema()[c].type;
+    auto const words = *device_words(type);
+    GARUDA_TRY_ASSIGN(auto* const buffer, add_buffer(words));
+    state_.columns.push_back({state_.stored.size() - 1, std::nullopt, 0});
+    std::uint64_t offset = 0;
+    for (std::size_t b = 0; b < table_.num_batches(); ++b) {
+      auto const& array = table_.batch(b).columns[c];
+      auto const values = static_cast<std::size_t>(array.length) * words;
+      if (values == 0) continue;
+      std::span<std::byte const> bytes;
+      if (is_whole(type)) {
+        auto const width = static_cast<std::size_t>(byte_width(type));
+        bytes = {static_cast<std::byte const*>(array.values) + static_cast<std::size_t>(array.offset) * width,
+                 static_cast<std::size_t>(array.length) * width};
+      } else {
+        scratch_.resize(values);
+        widen(array, type, words, scratch_.data());
+        bytes = std::as_bytes(std::span(scratch_));
+      }
+      GARUDA_TRY(lane_.context().upload(*buffer, offset, bytes));
+      offset += bytes.size();
+    }
+    return {};
+  }
+
+  bool has_nulls(std::size_t c) const {
+    for (std::size_t b = 0; b < table_.num_batches(); ++b)
+      if (count_nulls(table_.batch(b).columns[c]) > 0) return true;
+    return false;
+  }
+
+  /// One word a row for up to 32 columns with nulls.
+  Result<void> add_nulls(std::size_t first) {
+    GARUDA_TRY_ASSIGN(auto* const buffer, add_buffer(1));
+    auto const count = std::min<std::size_t>(kNullBits, null_columns_.size() - first);
+    scratch_.assign(state_.rows, 0);
+    for (std::size_t bit = 0; bit < count; ++bit) {
+      auto const c = null_columns_[first + bit];
+      state_.columns[c].nulls = state_.stored.size() - 1;
+      state_.columns[c].null_bit = static_cast<std::uint32_t>(bit);
+      std::uint64_t row = 0;
+      for (std::size_t b = 0; b < table_.num_batches(); ++b) {
+        auto const& array = table_.batch(b).columns[c];
+        for (std::int64_t i = 0; i < array.length; ++i, ++row) scratch_[row] |= array.is_null(i) ? 1U << bit : 0U;
+      }
+    }
+    return lane_.context().upload(*buffer, 0, std::as_bytes(std::span(scratch_)));
+  }
+
+  TableView table_;
+  ComputeLane& lane_;
+  DeviceTableState& state_;
+  std::vector<std::size_t> null_columns_;
+  std::vector<std::uint32_t> scratch_;
+};
+
+/// Columns of a downloaded table.
+class Downloader {
+ public:
+  Downloader(DeviceTableState const& state, ComputeLane& lane)
+      : state_(state), lane_(lane), words_(state.stored.size()) {}
+
+  Result<Table> run() {
+    Batch batch;
+    batch.num_rows = static_cast<std::int64_t>(state_.rows);
+    for (std::size_t c = 0; c < state_.columns.size(); ++c) {
+      GARUDA_TRY_ASSIGN(auto const array, column(c));
+      batch.columns.push_back(array);
+    }
+    for (auto& words : words_) buffers_.push_back(std::move(words));
+    // Arrays of the batch are exported and outlive each other in any order.
+    batch.owner = std::make_shared<std::vector<AlignedBuffer>>(std::move(buffers_));
+    std::vector<Batch> batches;
+    if (state_.rows > 0) batches.push_back(std::move(batch));
+    return Table(state_.schema, std::move(batches));
+  }
+
+ private:
+  Result<std::uint32_t const*> load(std::size_t stored) {
+    auto& words = words_[stored];
+    auto const& source = state_.stored[stored];
+    if (words.data() == nullptr && state_.rows > 0) {
+      GARUDA_TRY_ASSIGN(words,
+                        AlignedBuffer::allocate(static_cast<std::int64_t>(state_.rows * source.words * kWordBytes)));
+      GARUDA_TRY(lane_.context().download(source.buffer, {words.data(), static_cast<std::size_t>(words.size_bytes())}));
+    }
+    return words.as<std::uint32_t>();
+  }
+
+  Result<ArrayView> column(std::size_t c) {
+    auto const& type = state_.schema[c].type;
+    auto const& from = state_.columns[c];
+    ArrayView array;
+    array.length = static_cast<std::int64_t>(state_.rows);
+    array.null_count = 0;
+    GARUDA_TRY_ASSIGN(auto const* const words, load(from.stored));
+    array.values = words;
+    if (!is_whole(type)) {
+      auto const bytes = type.id == TypeId::boolean ? bitmap_bytes(array.length) : array.length * byte_width(type);
+      GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(bytes));
+      if (type.id == TypeId::boolean && bytes > 0) std::memset(values.data(), 0, static_cast<std::size_t>(bytes));
+      narrow(words, state_.rows, type, state_.stored[from.stored].words, values.data());
+      array.values = values.data();
+      buffers_.push_back(std::move(values));
+    }
+    if (!from.nulls) return array;
+    GARUDA_TRY_ASSIGN(auto const* const nulls, load(*from.nulls));
+    GARUDA_TRY_ASSIGN(auto bitmap, AlignedBuffer::allocate(bitmap_bytes(array.length)));
+    std::memset(bitmap.data(), 0, static_cast<std::size_t>(bitmap.size_bytes()));
+    auto* const bits = bitmap.as<std::uint8_t>();
+    for (std::uint64_t i = 0; i < state_.rows; ++i) {
+      auto const is_null = nulls[i] >> from.null_bit & 1U;
+      bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (1U - is_null) << (i % 8));
+      array.null_count += is_null;
+    }
+    array.validity = bits;
+    buffers_.push_back(std::move(bitmap));
+    return array;
+  }
+
+  DeviceTableState const& state_;
+  ComputeLane& lane_;
+  std::vector<AlignedBuffer> words_;  // by stored column, empty until loaded
+  std::vector<AlignedBuffer> buffers_;
+};
+
+}  // namespace
+
+std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
+  if (type.id == TypeId::boolean) return 1;
+  auto const width = byte_width(type);
+  if (type.id == TypeId::dictionary || width <= 0) return std::nullopt;
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(width) + kWordBytes - 1) / kWordBytes);
+}
+
+std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes) {
+  return std::make_unique<vk::MemoryArena>(device, std::clamp(bytes, kLeastBlockBytes, kMostBlockBytes));
+}
+
+Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control) {
+  auto state = std::make_unique<DeviceTableState>();
+  state->schema = table.schema();
+  state->rows = static_cast<std::uint64_t>(table.num_rows());
+  state->device = device;
+  std::uint64_t bytes = 0;
+  for (auto const& field : table.schema()) {
+    auto const words = device_words(field.type);
+    if (!words) {
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("column '{}' of type {} cannot be kept on a device: its values have no fixed width there",
+                              field.name, to_string(field.type)));
+    }
+    bytes += state->rows * *words * kWordBytes;
+  }
+  state->arena = column_arena(*device.open.device, bytes);
+  GARUDA_TRY_ASSIGN(auto const lane,
+                    ComputeLane::open(*device.open.device, *device.open.pipelines, "", control, nullptr));
+  GARUDA_TRY(Uploader(table, *lane, *state).run());
+  return DeviceTable(std::move(state));
+}
+
+}  // namespace garuda::operators
+
+namespace garuda {
+
+DeviceTable::DeviceTable(std::unique_ptr<operators::DeviceTableState> state) : state_(std::move(state)) {}
+DeviceTable::DeviceTable(DeviceTable&&) noexcept = default;
+DeviceTable& DeviceTable::operator=(DeviceTable&&) noexcept = default;
+DeviceTable::~DeviceTable() = default;
+
+Schema const& DeviceTable::schema() const noexcept { return state_->schema; }
+std::uint64_t DeviceTable::num_rows() const noexcept { return state_->rows; }
+std::uint32_t DeviceTable::device() const noexcept { return state_->device.info->index; }
+
+std::uint64_t DeviceTable::device_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (auto const& stored : state_->stored) bytes += stored.buffer.bytes();
+  return bytes;
+}
+
+Result<Table> DeviceTable::download(Control const& control) const {
+  GARUDA_TRY_ASSIGN(
+      auto const lane,
+      operators::ComputeLane::open(*state_->device.open.device, *state_->device.open.pipelines, "", control, nullptr));
+  return operators::Downloader(*state_, *lane).run();
+}
+
+}  // namespace garuda

@@ -1,0 +1,59 @@
+// What a table on a device consists of, and how tables get there and back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/device_table.hpp"
+#include "garuda/join.hpp"
+#include "operators/device_set.hpp"
+#include "operators/join_columns.hpp"
+#include "vk_runtime/memory.hpp"
+
+namespace garuda::operators {
+
+/// A device that holds tables.
+struct TableDevice {
+  OpenDevice open;
+  DeviceInfo const* info = nullptr;
+};
+
+/// Columns as the passes take them: `words` u32 words a value, narrow values in a word of their own. Whether values are
+/// null is said by bits of a column of one word.
+struct DeviceTableState {
+  struct Stored {
+    vk::Buffer buffer;
+    std::uint32_t words = 1;
+  };
+  struct Column {
+    std::size_t stored = 0;            ///< several columns may be the same values
+    std::optional<std::size_t> nulls;  ///< among `stored`
+    std::uint32_t null_bit = 0;
+  };
+
+  Schema schema;
+  std::uint64_t rows = 0;
+  TableDevice device;
+  std::unique_ptr<vk::MemoryArena> arena;  // before the buffers: destroyed after them
+  std::vector<Stored> stored;
+  std::vector<Column> columns;
+};
+
+/// u32 words that a value takes on a device; nothing for a type that cannot go there.
+std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
+
+/// An arena for columns of so many bytes in all.
+std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);
+
+/// Copies `table` to the device; blocks. Errors: invalid_input for a column of variable width or a dictionary, naming
+/// it; those of device memory; cancelled.
+Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control);
+
+/// Joins. `columns`: resolved against the tables' schemas. Blocks. Errors: those of Engine::join of device tables.
+Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right, ResolvedJoin const& columns,
+                                      DeviceJoinOptions const& options);
+
+}  // namespace garuda::operators

@@ -1,0 +1,241 @@
+// Tables on a device through the public API: what goes up comes down, and joins there equal the oracle's.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "garuda/engine.hpp"
+#include "tests/operators/tables.hpp"
+#include "tests/reference/reference_join.hpp"
+
+namespace garuda {
+namespace {
+
+using testing::TestColumn;
+using testing::TestTable;
+using testing::type_of;
+
+template <class T>
+TestColumn<T> random_column(std::string name, TypeId id, std::size_t rows, std::uint64_t seed, bool nulls) {
+  std::mt19937_64 random(seed);
+  TestColumn<T> column{std::move(name), type_of(id), {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    column.values.push_back(static_cast<T>(random()));
+    if (nulls) column.valid.push_back(random() % 3 != 0);
+  }
+  return column;
+}
+
+template <class Key>
+TestTable keyed_table(TypeId key_type, std::size_t rows, std::uint64_t distinct, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  TestColumn<Key> keys{"k", type_of(key_type), {}, {}};
+  // Distinct keys far apart, also negative ones.
+  for (std::size_t i = 0; i < rows; ++i)
+    keys.values.push_back(static_cast<Key>((random() % distinct) * 0x9e3779b97f4a7c15));
+  return TestTable()
+      .add(random_column<std::int8_t>("tiny", TypeId::int8, rows, seed + 1, true))
+      .add(std::move(keys))
+      .add(random_column<std::int32_t>("word", TypeId::int32, rows, seed + 2, false))
+      .add(random_column<std::uint16_t>("small", TypeId::uint16, rows, seed + 3, false))
+      .add(random_column<std::int64_t>("wide", TypeId::int64, rows, seed + 4, true));
+}
+
+class DeviceTables : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    EngineOptions options;
+    options.validation = true;
+    auto created = Engine::create(options);
+    ASSERT_TRUE(created) << created.error().describe();
+    engine_ = new Engine(std::move(*created));
+  }
+  static void TearDownTestSuite() {
+    EXPECT_EQ(engine_->validation_messages(), std::vector<std::string>{});
+    delete engine_;
+    engine_ = nullptr;
+  }
+
+  static Engine& engine() { return *engine_; }
+
+  static DeviceTable upload(Table const& table) {
+    auto uploaded = engine().upload(table.view());
+    if (!uploaded) throw std::runtime_error(uploaded.error().describe());
+    return std::move(*uploaded);
+  }
+  static Table download(DeviceTable const& table) {
+    auto downloaded = table.download();
+    if (!downloaded) throw std::runtime_error(downloaded.error().describe());
+    return std::move(*downloaded);
+  }
+
+  static void expect_same(Table const& actual_table, reference::TextTable const& expected) {
+    auto const actual = reference::read_table(actual_table.view());
+    EXPECT_EQ(actual.names, expected.names);
+    EXPECT_EQ(reference::sorted(actual), reference::sorted(expected));
+  }
+
+  static JoinSpec on_keys() {
+    JoinSpec spec;
+    spec.on = {{"k", "k"}};
+    return spec;
+  }
+
+  static void expect_join(Table const& left, Table const& right, JoinSpec const& spec) {
+    auto const left_there = upload(left);
+    auto const right_there = upload(right);
+    // As often as wanted: nothing of a join is left in its inputs.
+    for (int round = 0; round < 2; ++round) {
+      auto const joined = engine().join(left_there, right_there, spec);
+      ASSERT_TRUE(joined) << joined.error().describe();
+      auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
+      EXPECT_EQ(joined->table.num_rows(), expected.rows.size());
+      EXPECT_EQ(joined->stats.rows_out, expected.rows.size());
+      EXPECT_EQ(joined->stats.path, Path::compute);
+      expect_same(download(joined->table), expected);
+    }
+  }
+
+  static Engine* engine_;
+};
+
+Engine* DeviceTables::engine_ = nullptr;
+
+TEST_F(DeviceTables, WhatGoesUpComesDown) {
+  for (std::size_t const rows : {0U, 1U, 33U, 1'000U}) {
+    TestTable table;
+    table.add(random_column<std::int8_t>("a", TypeId::int8, rows, 1, true))
+        .add(random_column<std::uint16_t>("b", TypeId::uint16, rows, 2, false))
+        .add(random_column<std::int32_t>("c", TypeId::int32, rows, 3, true))
+        .add(random_column<std::int64_t>("d", TypeId::timestamp, rows, 4, true))
+        .add(random_column<std::uint64_t>("e", TypeId::uint64, rows, 5, false));
+    for (std::int64_t const batch_rows : {0, 7}) {
+      auto const original = table.build(batch_rows);
+      auto const there = upload(original);
+      EXPECT_EQ(there.num_rows(), rows);
+      EXPECT_EQ(there.schema(), original.schema());
+      // Narrow values take a word each, nulls one word a row.
+      EXPECT_EQ(there.device_bytes() >= rows * 4 * (1 + 1 + 1 + 2 + 2 + 1), true);
+      auto const back = download(there);
+      EXPECT_EQ(reference::read_table(back.view()).rows, reference::read_table(original.view()).rows);
+    }
+  }
+}
+
+TEST_F(DeviceTables, BooleansAndManyColumnsWithNulls) {
+  std::vector<std::uint8_t> bits{0b10110101, 0b01010110, 0b1};
+  ArrayView flags;
+  flags.length = 14;
+  flags.offset = 3;
+  flags.values = bits.data();
+  std::vector<std::int32_t> numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+  std::vector<std::uint8_t> validity(80);
+  Schema schema{{"flag", type_of(TypeId::boolean), true}};
+  Batch batch;
+  batch.num_rows = 14;
+  batch.columns.push_back(flags);
+  // More columns with nulls than one word has bits.
+  for (std::size_t c = 0; c < 40; ++c) {
+    validity[2 * c] = static_cast<std::uint8_t>(c * 37 + 1);
+    validity[2 * c + 1] = static_cast<std::uint8_t>(c);
+    ArrayView array;
+    array.length = 14;
+    array.values = numbers.data();
+    array.validity = &validity[2 * c];
+    schema.push_back({std::string("c").append(std::to_string(c)), type_of(TypeId::int32), true});
+    batch.columns.push_back(array);
+  }
+  std::vector<Batch> batches;
+  batches.push_back(std::move(batch));
+  Table const original(schema, std::move(batches));
+  auto const back = download(upload(original));
+  EXPECT_EQ(reference::read_table(back.view()).rows, reference::read_table(original.view()).rows);
+}
+
+TEST_F(DeviceTables, JoinsEqualTheOracle) {
+  JoinSpec some_columns = on_keys();
+  some_columns.columns = {{Side::right, "wide"}, {Side::left, "tiny"}, {Side::right, "k"}, {Side::left, "tiny"}};
+  JoinSpec key_alone = on_keys();
+  key_alone.columns = {{Side::right, "k"}};
+  for (auto const& spec : {on_keys(), some_columns, key_alone}) {
+    expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
+                keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(100), spec);
+    expect_join(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(),
+                keyed_table<std::int64_t>(TypeId::int64, 300, 900, 4).build(), spec);
+  }
+  // Narrow and negative keys; few matches, many; no rows.
+  expect_join(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(),
+              keyed_table<std::int8_t>(TypeId::int8, 70, 200, 6).build(), on_keys());
+  expect_join(keyed_table<std::int32_t>(TypeId::date32, 2'000, 1'000'000, 7).build(),
+              keyed_table<std::int32_t>(TypeId::date32, 1'000, 1'000'000, 8).build(), on_keys());
+  expect_join(keyed_table<std::uint16_t>(TypeId::uint16, 100, 1, 9).build(),
+              keyed_table<std::uint16_t>(TypeId::uint16, 200, 1, 10).build(), on_keys());
+  expect_join(keyed_table<std::int64_t>(TypeId::int64, 0, 1, 11).build(),
+              keyed_table<std::int64_t>(TypeId::int64, 20, 2, 12).build(), on_keys());
+}
+
+TEST_F(DeviceTables, AResultIsATableToJoinAgain) {
+  auto const a = keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build();
+  auto const b = keyed_table<std::int32_t>(TypeId::int32, 200, 150, 2).build();
+  auto const c = keyed_table<std::int32_t>(TypeId::int32, 250, 150, 3).build();
+  auto first = engine().join(upload(a), upload(b), on_keys());
+  ASSERT_TRUE(first) << first.error().describe();
+  auto const expected_first = download(first->table);
+  auto const second = engine().join(first->table, upload(c), on_keys());
+  ASSERT_TRUE(second) << second.error().describe();
+  expect_same(download(second->table), reference::reference_join_table(expected_first.view(), c.view(), on_keys()));
+}
+
+TEST_F(DeviceTables, RefusesWhatItCannotDo) {
+  auto const ints = keyed_table<std::int32_t>(TypeId::int32, 20, 5, 1).build();
+  auto const wide = keyed_table<std::int64_t>(TypeId::int64, 20, 5, 1).build();
+  auto const with_null_keys = TestTable().add(random_column<std::int32_t>("k", TypeId::int32, 50, 1, true)).build();
+  auto const floats = TestTable().add(TestColumn<float>{"k", type_of(TypeId::float32), {1, 2}, {}}).build();
+  auto const ints_there = upload(ints);
+  auto const code_of = [&](Table const& other, JoinSpec const& spec) {
+    auto const joined = engine().join(ints_there, upload(other), spec);
+    return joined ? std::nullopt : std::optional(joined.error().code());
+  };
+  EXPECT_EQ(code_of(wide, on_keys()), ErrorCode::invalid_input);
+  EXPECT_EQ(code_of(with_null_keys, on_keys()), ErrorCode::invalid_input);
+  EXPECT_EQ(code_of(floats, on_keys()), ErrorCode::invalid_input);
+  auto ordered = on_keys();
+  ordered.ordered = true;
+  EXPECT_EQ(code_of(ints, ordered), ErrorCode::usage);
+  auto unknown = on_keys();
+  unknown.on[0].first = "kay";
+  EXPECT_EQ(code_of(ints, unknown), ErrorCode::invalid_input);
+
+  DeviceJoinOptions options;
+  options.tuning = "speed=11";
+  auto const tuned = engine().join(ints_there, ints_there, on_keys(), options);
+  ASSERT_FALSE(tuned);
+  EXPECT_EQ(tuned.error().code(), ErrorCode::usage);
+  std::atomic<bool> const cancelled{true};
+  options.tuning = "partition_bits=4";
+  options.control.cancelled = &cancelled;
+  auto const stopped = engine().join(ints_there, ints_there, on_keys(), options);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), ErrorCode::cancelled);
+
+  DeviceTableOptions nowhere;
+  nowhere.device = "no such GPU";
+  EXPECT_EQ(engine().upload(ints.view(), nowhere).error().code(), ErrorCode::no_device);
+  DataType text = type_of(TypeId::utf8);
+  std::vector<std::int32_t> offsets{0, 1};
+  ArrayView strings;
+  strings.length = 1;
+  strings.offsets = offsets.data();
+  strings.values = "x";
+  std::vector<Batch> batches;
+  batches.push_back({1, {strings}, nullptr});
+  Table const texts({{"name", text, true}}, std::move(batches));
+  auto const refused = engine().upload(texts.view());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().describe().find("'name'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garuda
