@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "bench/copy_bandwidth.hpp"
 #include "bench/random.hpp"
 #include "core/buffer.hpp"
+#include "core/kept_memory.hpp"
 #include "core/stopwatch.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -151,6 +153,9 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
 
 Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const& request) {
   GARUDA_TRY(check(request));
+  // As within an engine: results lie in memory that earlier ones left.
+  KeptMemory::Tenancy const keeps_memory;
+  KeptMemory::instance().set_limit(std::numeric_limits<std::size_t>::max());
   GARUDA_TRY_ASSIGN(auto const instructions, parse_instructions(request.instructions));
   GARUDA_TRY_ASSIGN(auto const input, make_input(request));
   std::vector<PartitionOutcome> outcomes;

@@ -23,6 +23,8 @@ constexpr std::uint64_t kMaxCounters = std::uint64_t{1} << 22;
 /// A partition of the first of two passes with more than so many times the mean is cut among the threads.
 constexpr std::uint64_t kLargeShare = 4;
 constexpr std::size_t kRangeTasks = 256;
+/// Keys whose range has at most so many values a row: the ranges of partitions follow from it.
+constexpr std::uint64_t kDenseRange = 2;
 /// Several chunks a thread, so that a thread that the machine holds up does not hold up the others.
 constexpr std::uint64_t kChunksPerThread = 4;
 constexpr std::uint64_t kRowsPerCounter = 256;
@@ -279,6 +281,9 @@ class Partitioning {
  public:
   Partitioning(EncodedKeys keys, RadixDigit digit, Control const& control, PartitionOptions options)
       : keys_(std::move(keys)),
+        all_keys_{keys_.min, keys_.max},
+        num_rows_(keys_.num_rows),
+        common_low_bits_(keys_.common_low_bits),
         digit_(digit),
         control_(control),
         options_(std::move(options)),
@@ -365,8 +370,13 @@ class Partitioning {
   }
 
   Result<void> find_ranges(PartitionedKeys& out) const {
-    out.ranges.resize(out.offsets.size() - 1);
+    out.ranges.assign(out.offsets.size() - 1, {all_keys_.min, all_keys_.max});
     auto const partitions = out.ranges.size();
+    if (!options_.ranges) return {};
+    if (is_dense()) {
+      for (std::uint32_t p = 0; p < partitions; ++p) out.ranges[p] = dense_range(p);
+      return {};
+    }
     auto const tasks = std::min<std::size_t>(partitions, kRangeTasks);
     return for_each_block(tasks, &control_, [&](std::size_t task) {
       for (auto p = partitions * task / tasks; p < partitions * (task + 1) / tasks; ++p) {
@@ -378,7 +388,25 @@ class Partitioning {
     });
   }
 
+  /// The keys of a raw digit's partitions cannot lie much closer than in all of their range.
+  bool is_dense() const {
+    return !digit_.mixed && digit_.shift <= common_low_bits_ &&
+           all_keys_.max - all_keys_.min < kDenseRange * num_rows_;
+  }
+
+  /// The outermost keys within the range of all keys that a raw digit takes to a partition.
+  PartitionedKeys::Range dense_range(std::uint32_t partition) const {
+    auto const [min, max] = all_keys_;
+    // What all keys share below the digit, the digit, and how far the next such key is.
+    auto const period = std::uint64_t{1} << (digit_.shift + digit_.bits);
+    auto const low = (min & ((std::uint64_t{1} << digit_.shift) - 1)) | (std::uint64_t{partition} << digit_.shift);
+    return {min + ((low - min) & (period - 1)), max - ((max - low) & (period - 1))};
+  }
+
   EncodedKeys keys_;
+  PartitionedKeys::Range all_keys_;
+  std::uint64_t num_rows_;
+  std::uint32_t common_low_bits_;
   RadixDigit digit_;
   Control const& control_;
   PartitionOptions options_;

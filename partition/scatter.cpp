@@ -172,7 +172,7 @@ Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t
   WriteBuffers to;
   to.entries = buffer_entries(partitions, element_bytes, std::min(a.width, b.width));
   auto const buffer_bytes = static_cast<std::int64_t>(partitions * to.entries * element_bytes);
-  auto const cursor_bytes = static_cast<std::int64_t>(partitions * (2 + 2 + 8));
+  auto const cursor_bytes = static_cast<std::int64_t>(partitions * (2 + 4 + 8));
   GARUDA_TRY_ASSIGN(auto space, scratch.take());
   if (space.buffers.size_bytes() < buffer_bytes) {
     GARUDA_TRY_ASSIGN(space.buffers, AlignedBuffer::allocate(buffer_bytes));
@@ -182,13 +182,14 @@ Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t
   }
   to.buffers = space.buffers.data();
   to.positions = space.cursors.as<std::uint64_t>();
-  to.fill = reinterpret_cast<std::uint16_t*>(to.positions + partitions);
-  to.head = to.fill + partitions;
+  to.cursors = reinterpret_cast<std::uint32_t*>(to.positions + partitions);
+  to.head = reinterpret_cast<std::uint16_t*>(to.cursors + partitions);
   to.out_a = a.out;
   to.out_b = two ? b.out : nullptr;
   for (std::uint64_t p = 0; p < partitions; ++p) {
-    to.fill[p] = to.head[p] = static_cast<std::uint16_t>(starts[p] & (to.entries - 1));
-    to.positions[p] = starts[p] - to.fill[p];
+    to.head[p] = static_cast<std::uint16_t>(starts[p] & (to.entries - 1));
+    to.cursors[p] = static_cast<std::uint32_t>(p * to.entries + to.head[p]);
+    to.positions[p] = starts[p] - to.head[p];
   }
   auto const& kernel =
       two ? kernels_->pairs[log2_of(a.width) - 2][log2_of(b.width) - 2] : kernels_->singles[log2_of(a.width)];
@@ -204,7 +205,7 @@ Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t
     auto const* const from_a = a.source.read(first, rows, a.width, space.staging.data());
     auto const* const from_b =
         two ? b.source.read(first, rows, b.width, space.staging.data() + kStagingBytes) : nullptr;
-    kernel.scatter(digits.data(), from_a, from_b, rows, to);
+    kernel.scatter(digits.data(), from_a, from_b, rows, partitions, to);
   }
   kernel.drain(partitions, to);
   scratch.put_back(std::move(space));

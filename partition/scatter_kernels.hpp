@@ -17,13 +17,14 @@ struct DigitBits {
 
 /// Where one task writes: a buffer a partition, which goes to memory whole when it is full, so that writes reach memory
 /// as full cache lines and touch few pages. Positions count elements; slot p % entries of a buffer holds position p.
-/// `entries` is a power of two and a multiple of 64, so every buffer begins on a cache line whatever the widths.
+/// `entries` is a power of two and a multiple of 64 bytes, so every buffer begins on a cache line whatever the widths.
+/// Two streams of one width lie in the buffers in pairs, others each for itself.
 /// Source: software write-combining with non-temporal stores, Balkesen et al., ICDE 2013; Schuh et al., SIGMOD 2016.
 struct WriteBuffers {
   std::uint32_t entries = 64;
-  std::byte* buffers = nullptr;   ///< partitions × entries × (bytes of all streams), aligned to cache lines
-  std::uint16_t* fill = nullptr;  ///< a partition: next slot
-  std::uint16_t* head = nullptr;  ///< a partition: first slot that is this task's to write; 0 after its first flush
+  std::byte* buffers = nullptr;      ///< partitions × entries × (bytes of all streams), aligned to cache lines
+  std::uint32_t* cursors = nullptr;  ///< a partition: next slot, counted over the buffers of all partitions
+  std::uint16_t* head = nullptr;     ///< a partition: first slot that is this task's to write; 0 after its first flush
   std::uint64_t* positions = nullptr;  ///< a partition: position of slot 0
   std::byte* out_a = nullptr;          ///< first stream's output, aligned to cache lines
   std::byte* out_b = nullptr;          ///< second stream's, when there are two
@@ -37,7 +38,7 @@ struct ScatterKernels {
 
   /// Appends element i of stream `a` (and of `b`) to partition digits[i], for i below `count`.
   using Scatter = void (*)(std::uint16_t const* digits, void const* a, void const* b, std::size_t count,
-                           WriteBuffers const& to);
+                           std::size_t partitions, WriteBuffers const& to);
   /// Writes out what the buffers of `partitions` partitions still hold.
   using Drain = void (*)(std::size_t partitions, WriteBuffers const& to);
   struct Streams {

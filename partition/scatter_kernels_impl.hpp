@@ -1,7 +1,14 @@
-// The kernels' code, compiled once an instruction set: each includes it after declaring stream_line(to, from), which
-// writes one aligned cache line past the caches. Everything here has internal linkage and calls nothing that has not:
+// The kernels' code, compiled once an instruction set: each includes it after declaring
+//   stream_line(to, from)        writes one aligned cache line past the caches
+//   stream_split<w>(from, a, b)  the same of two lines, of the first and the second elements of the pairs in two lines
+//   finish_streams()
+// for w of 4 and 8. Everything here has internal linkage and calls nothing that has not:
 // a shared inline function would be compiled with one set's flags and linked into another's.
 #include "partition/scatter_kernels.hpp"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace garuda::partition {
 namespace {
@@ -28,77 +35,149 @@ void write_digits(Word const* keys, std::size_t count, DigitBits digit, std::uin
   }
 }
 
-/// Copies slots [first, last) of one stream's buffer to its positions.
+/// Copies `count` elements of one stream.
 template <std::size_t kWidth>
-void copy_slots(std::byte const* buffer, std::byte* out, std::uint64_t position, std::size_t first, std::size_t last) {
-  __builtin_memcpy(out + (position + first) * kWidth, buffer + first * kWidth, (last - first) * kWidth);
+void copy_elements(std::byte const* from, std::byte* to, std::size_t count) {
+  __builtin_memcpy(to, from, count * kWidth);
 }
 
-/// Writes a full buffer of one stream.
+/// Writes whole lines of one stream.
 template <std::size_t kWidth>
-void write_full(std::byte const* buffer, std::byte* out, std::uint64_t position, std::uint32_t entries) {
-  auto* const to = out + position * kWidth;
-  for (std::size_t byte = 0; byte < entries * kWidth; byte += 64) stream_line(to + byte, buffer + byte);
+void write_lines(std::byte const* from, std::byte* to, std::uint32_t count) {
+  for (std::size_t byte = 0; byte < count * kWidth; byte += 64) stream_line(to + byte, from + byte);
 }
 
-/// One element, whatever it holds.
+/// Slots of the streams side by side, each stream's in lines of its own. kSecond: 0 without a second stream.
+template <std::size_t kFirst, std::size_t kSecond>
+struct SeparateSlots {
+  std::byte* first;
+  std::byte* second;
+
+  SeparateSlots(std::size_t partitions, WriteBuffers const& to)
+      : first(to.buffers), second(to.buffers + partitions * to.entries * kFirst) {}
+
+  void put(std::uint32_t slot, std::byte const* a, std::byte const* b) const {
+    __builtin_memcpy(first + std::size_t{slot} * kFirst, a, kFirst);
+    if constexpr (kSecond != 0) __builtin_memcpy(second + std::size_t{slot} * kSecond, b, kSecond);
+  }
+  void write_full(std::uint32_t slot, std::uint64_t position, WriteBuffers const& to) const {
+    write_lines<kFirst>(first + std::size_t{slot} * kFirst, to.out_a + position * kFirst, to.entries);
+    if constexpr (kSecond != 0)
+      write_lines<kSecond>(second + std::size_t{slot} * kSecond, to.out_b + position * kSecond, to.entries);
+  }
+  void write_part(std::uint32_t slot, std::uint64_t position, std::size_t count, WriteBuffers const& to) const {
+    copy_elements<kFirst>(first + std::size_t{slot} * kFirst, to.out_a + position * kFirst, count);
+    if constexpr (kSecond != 0)
+      copy_elements<kSecond>(second + std::size_t{slot} * kSecond, to.out_b + position * kSecond, count);
+  }
+};
+
+/// Writes a pair of elements of kWidth bytes, by one store where the machine has one so wide.
+#ifdef __SSE2__
 template <std::size_t kWidth>
-struct Element {
-  std::byte bytes[kWidth];
+void store_pair(std::byte* to, std::byte const* a, std::byte const* b) {
+  if constexpr (kWidth == 4) {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+    __builtin_memcpy(&first, a, 4);
+    __builtin_memcpy(&second, b, 4);
+    auto const pair = std::uint64_t{second} << 32 | first;
+    __builtin_memcpy(to, &pair, 8);
+  } else {
+    auto const first = _mm_loadl_epi64(reinterpret_cast<__m128i const*>(a));
+    auto const second = _mm_loadl_epi64(reinterpret_cast<__m128i const*>(b));
+    _mm_store_si128(reinterpret_cast<__m128i*>(to), _mm_unpacklo_epi64(first, second));
+  }
+}
+#else
+template <std::size_t kWidth>
+void store_pair(std::byte* to, std::byte const* a, std::byte const* b) {
+  __builtin_memcpy(to, a, kWidth);
+  __builtin_memcpy(to + kWidth, b, kWidth);
+}
+#endif
+
+/// Slots of pairs of elements of one width: one line of a buffer is touched, by one store.
+template <std::size_t kWidth>
+struct PairSlots {
+  std::byte* pairs;
+
+  PairSlots(std::size_t, WriteBuffers const& to) : pairs(to.buffers) {}
+
+  void put(std::uint32_t slot, std::byte const* a, std::byte const* b) const {
+    store_pair<kWidth>(pairs + std::size_t{slot} * 2 * kWidth, a, b);
+  }
+  void write_full(std::uint32_t slot, std::uint64_t position, WriteBuffers const& to) const {
+    auto const* from = pairs + std::size_t{slot} * 2 * kWidth;
+    auto* const a = to.out_a + position * kWidth;
+    auto* const b = to.out_b + position * kWidth;
+    for (std::size_t byte = 0; byte < to.entries * kWidth; byte += 64, from += 128)
+      stream_split<kWidth>(from, a + byte, b + byte);
+  }
+  void write_part(std::uint32_t slot, std::uint64_t position, std::size_t count, WriteBuffers const& to) const {
+    auto const* from = pairs + std::size_t{slot} * 2 * kWidth;
+    for (std::size_t i = 0; i < count; ++i, from += 2 * kWidth) {
+      __builtin_memcpy(to.out_a + (position + i) * kWidth, from, kWidth);
+      __builtin_memcpy(to.out_b + (position + i) * kWidth, from + kWidth, kWidth);
+    }
+  }
+};
+
+template <std::size_t kFirst, std::size_t kSecond>
+struct SlotsOf {
+  using Type = SeparateSlots<kFirst, kSecond>;
+};
+template <std::size_t kWidth>
+struct SlotsOf<kWidth, kWidth> {
+  using Type = PairSlots<kWidth>;
 };
 
 /// kSecond: bytes of an element of the second stream, 0 without one.
 template <std::size_t kFirst, std::size_t kSecond>
 struct StreamKernels {
-  /// Kept out of the loop: it runs once every `entries` elements.
-  [[gnu::noinline]] static void flush(std::uint32_t partition, std::byte const* buffer, WriteBuffers const& to) {
+  using Slots = typename SlotsOf<kFirst, kSecond>::Type;
+
+  /// Kept out of the loop: it runs once every `entries` elements. `slot`: the partition's first one.
+  [[gnu::noinline]] static void flush(std::uint32_t partition, std::uint32_t slot, Slots slots,
+                                      WriteBuffers const& to) {
     auto const position = to.positions[partition];
     auto const head = to.head[partition];
     if (head == 0) {
-      write_full<kFirst>(buffer, to.out_a, position, to.entries);
-      if constexpr (kSecond != 0) write_full<kSecond>(buffer + to.entries * kFirst, to.out_b, position, to.entries);
+      slots.write_full(slot, position, to);
     } else {
-      copy_slots<kFirst>(buffer, to.out_a, position, head, to.entries);
-      if constexpr (kSecond != 0)
-        copy_slots<kSecond>(buffer + to.entries * kFirst, to.out_b, position, head, to.entries);
+      slots.write_part(slot + head, position + head, to.entries - head, to);
       to.head[partition] = 0;
     }
     to.positions[partition] = position + to.entries;
   }
 
   static void scatter(std::uint16_t const* digits, void const* a, void const* b, std::size_t count,
-                      WriteBuffers const& to) {
-    auto const* const first = static_cast<Element<kFirst> const*>(a);
-    auto const* const second = static_cast<Element<kSecond == 0 ? 1 : kSecond> const*>(b);
+                      std::size_t partitions, WriteBuffers const& to) {
+    auto const* first = static_cast<std::byte const*>(a);
+    auto const* second = static_cast<std::byte const*>(b);
+    Slots const slots(partitions, to);
     auto const entries = to.entries;
-    auto const unit = entries * (kFirst + kSecond);
-    auto* const buffers = to.buffers;
-    auto* const fill = to.fill;
-    for (std::size_t i = 0; i < count; ++i) {
+    auto* const cursors = to.cursors;
+    for (std::size_t i = 0; i < count; ++i, first += kFirst, second += kSecond) {
       std::uint32_t const partition = digits[i];
-      std::uint32_t slot = fill[partition];
-      auto* const buffer = buffers + partition * unit;
-      __builtin_memcpy(buffer + slot * kFirst, first + i, kFirst);
-      if constexpr (kSecond != 0) __builtin_memcpy(buffer + entries * kFirst + slot * kSecond, second + i, kSecond);
+      auto slot = cursors[partition];
+      slots.put(slot, first, second);
       ++slot;
-      if (__builtin_expect(slot == entries, 0)) {
-        flush(partition, buffer, to);
-        slot = 0;
+      if (__builtin_expect((slot & (entries - 1)) == 0, 0)) {
+        slot -= entries;
+        flush(partition, slot, slots, to);
       }
-      fill[partition] = static_cast<std::uint16_t>(slot);
+      cursors[partition] = slot;
     }
   }
 
   static void drain(std::size_t partitions, WriteBuffers const& to) {
-    auto const unit = to.entries * (kFirst + kSecond);
+    Slots const slots(partitions, to);
     for (std::size_t p = 0; p < partitions; ++p) {
-      auto const* const buffer = to.buffers + p * unit;
+      auto const fill = to.cursors[p] & (to.entries - 1);
       auto const head = to.head[p];
-      auto const fill = to.fill[p];
       if (fill <= head) continue;
-      copy_slots<kFirst>(buffer, to.out_a, to.positions[p], head, fill);
-      if constexpr (kSecond != 0)
-        copy_slots<kSecond>(buffer + to.entries * kFirst, to.out_b, to.positions[p], head, fill);
+      slots.write_part(to.cursors[p] - fill + head, to.positions[p] + head, fill - head, to);
     }
     finish_streams();
   }

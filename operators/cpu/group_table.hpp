@@ -30,6 +30,19 @@ struct GroupStates {
   bool first_rows = false;
 };
 
+/// Bytes of a group's states in a table with direct addressing.
+inline std::uint64_t state_bytes(std::span<StateRequest const> requests, bool first_rows) noexcept {
+  std::uint64_t bytes = first_rows ? 8 : 1;
+  for (auto const& request : requests) {
+    auto const wide = request.kind == ValueKind::int128 || is_float(request.kind);
+    if ((request.states & kCountState) != 0) bytes += 8;
+    if ((request.states & kSumState) != 0) bytes += wide ? 16 : 8;
+    auto const extremes = std::popcount(static_cast<unsigned>(request.states) & (kMinState | kMaxState));
+    bytes += static_cast<std::uint64_t>(extremes) * 8 * extreme_words(request.kind);
+  }
+  return bytes;
+}
+
 /// Rows of a table, or what is left of them after partitioning, with their values.
 template <class Word>
 struct GroupedRows {

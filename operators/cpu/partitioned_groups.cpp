@@ -121,10 +121,12 @@ class PartitionedGroups final : public WholeGroupBy {
     if (digit_.bits == 0 || digit_.mixed) return;
     auto const last_slot = (key_span().max - key_span().min) >> shared_bits();
     auto const groups = expected_groups();
-    if (last_slot >= kSlotsPerRow * (groups >> digit_.bits) || num_rows() <= 2 * groups) return;
-    slots_ = last_slot + 1;
+    if (last_slot >= kSlotsPerRow * (groups >> digit_.bits)) return;
     // Each chunk brings every table into the cache once.
-    chunk_rows_ = std::max(sizes_.chunk_rows, slots_ << digit_.bits);
+    auto const chunk_rows = std::max(sizes_.chunk_rows, 2 * groups);
+    if (num_rows() <= chunk_rows) return;
+    slots_ = last_slot + 1;
+    chunk_rows_ = chunk_rows;
     tables_.resize(num_parts());
   }
 
@@ -133,6 +135,7 @@ class PartitionedGroups final : public WholeGroupBy {
     partition::PartitionOptions options;
     options.payload = payload;
     options.row_ids = states_.first_rows || gathers_;
+    options.ranges = tables_.empty();
     options.counts = std::move(counts);
     Chunk chunk{first, {}};
     GARUDA_TRY_ASSIGN(chunk.order,
@@ -223,11 +226,13 @@ class PartitionedGroups final : public WholeGroupBy {
   }
 
   Result<partition::DigitChoice> choose_digit(partition::EncodedKeys const& keys) const {
-    std::uint64_t group_bytes = kHashBytes;
-    for (auto const& request : states_.requests) group_bytes += 16 * std::uint64_t{value_words(request.kind)};
     auto const groups = expected_groups();
+    auto const last_slot = (keys.max - keys.min) >> std::min(keys.common_low_bits, keys.key_bits - 1);
+    auto const is_dense = last_slot < kSlotsPerRow * groups;
+    auto const slots = is_dense ? last_slot + 1 : groups;
+    auto const slot_bytes = state_bytes(states_.requests, states_.first_rows) + (is_dense ? 0 : kHashBytes);
     std::uint32_t bits = 0;
-    while (bits < partition::kMaxRadixBits && (groups >> bits) * group_bytes > sizes_.table_bytes) ++bits;
+    while (bits < partition::kMaxRadixBits && (slots >> bits) * slot_bytes > sizes_.table_bytes) ++bits;
     // A raw digit takes none of the bits that all keys share.
     bits = std::min(bits, keys.key_bits - 1 - std::min(keys.common_low_bits, keys.key_bits - 1));
     partition::EncodedKeys no_other_side;

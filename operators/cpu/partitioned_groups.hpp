@@ -31,7 +31,7 @@ struct PartitionSizes {
   std::uint64_t table_bytes = std::uint64_t{1} << 19;
   /// Fewest rows that are partitioned at once when the tables of all partitions are kept: so many that the tables do
   /// not come through the cache too often, so few that their copies stay small beside the table.
-  std::uint64_t chunk_rows = std::uint64_t{1} << 24;
+  std::uint64_t chunk_rows = std::uint64_t{1} << 26;
 };
 
 /// Partitions the rows from `before.first_block` on; each part is a partition's groups, with those of `before` that

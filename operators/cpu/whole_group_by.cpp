@@ -4,7 +4,6 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
-#include <bit>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -25,19 +24,6 @@ constexpr std::uint64_t kLocalBytes = std::uint64_t{4} << 20;
 /// Accumulators that are worth their clearing whatever the rows.
 constexpr std::uint64_t kCheapSlots = std::uint64_t{1} << 12;
 
-/// Bytes of a group's states in a table.
-std::uint64_t group_bytes(WholeTable const& table) {
-  std::uint64_t bytes = table.wants_first_rows ? 8 : 1;
-  for (auto const& request : table.requests) {
-    auto const wide = request.kind == ValueKind::int128 || is_float(request.kind);
-    if ((request.states & kCountState) != 0) bytes += 8;
-    if ((request.states & kSumState) != 0) bytes += wide ? 16 : 8;
-    auto const extremes = std::popcount(static_cast<unsigned>(request.states) & (kMinState | kMaxState));
-    bytes += static_cast<std::uint64_t>(extremes) * 8 * extreme_words(request.kind);
-  }
-  return bytes;
-}
-
 /// Bytes of a row that partitioning moves: twice over, since what was there before stays.
 std::uint64_t partitioned_row_bytes(WholeTable const& table, KeySpan const& keys) {
   std::uint64_t bytes = std::holds_alternative<std::span<std::uint32_t const>>(keys.words) ? 4 : 8;
@@ -50,7 +36,10 @@ std::uint64_t partitioned_row_bytes(WholeTable const& table, KeySpan const& keys
 class Chooser {
  public:
   Chooser(WholeTable const& table, std::uint32_t threads, std::uint64_t limit_bytes)
-      : table_(table), threads_(threads), limit_(limit_bytes), group_bytes_(group_bytes(table)) {
+      : table_(table),
+        threads_(threads),
+        limit_(limit_bytes),
+        group_bytes_(state_bytes(table.requests, table.wants_first_rows)) {
     if (auto const* keys = std::get_if<KeySpan>(&table.keys)) {
       slots_ = ((keys->max - keys->min) >> shift_of(table)) + 1;  // 0: 2^64
       row_bytes_ = partitioned_row_bytes(table, *keys);
@@ -118,8 +107,10 @@ Result<std::unique_ptr<WholeGroupBy>> open(WholeTable const& table, GroupStates 
   TableRows<Word> const rows(table);
   if (options.grouping == Grouping::direct) return open_direct_groups(rows, states, options);
   if (options.grouping == Grouping::local)
-    return open_local_groups(rows, states, std::max<std::uint64_t>(kLocalBytes / (group_bytes(table) + kHashBytes), 1),
-                             options);
+    return open_local_groups(
+        rows, states,
+        std::max<std::uint64_t>(kLocalBytes / (state_bytes(table.requests, table.wants_first_rows) + kHashBytes), 1),
+        options);
   return open_partitioned_groups(rows, states, {}, options);
 }
 
