@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "operators/compute/compute_join.hpp"
@@ -13,6 +14,7 @@
 #include "operators/join_kernel.hpp"
 #include "operators/join_registry.hpp"
 #include "operators/sizing.hpp"
+#include "operators/sorted_join_costs.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -94,10 +96,11 @@ Result<JoinSizing> size_for_graphics(JoinShape const& shape, JoinOptions const& 
 }
 
 /// Sides larger than a slice, which one pass partitions on the device, are cut by partitioning on the host.
-Result<JoinSizing> size_for_compute(JoinShape const& shape, JoinOptions const& options,
+Result<JoinSizing> size_for_compute(JoinShape const& shape, JoinOptions const& options, JoinMethod method,
                                     vk::DeviceTraits const& traits) {
   JoinSizing sizing;
   sizing.tuning = options.tuning;
+  sizing.tuning.method = method;
   sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
   GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(traits));
   auto const budget =
@@ -106,7 +109,7 @@ Result<JoinSizing> size_for_compute(JoinShape const& shape, JoinOptions const& o
   auto const bytes_of = [&](std::uint64_t rows) {
     auto const left = std::min(shape.rows_left, rows);
     auto const right = std::min(shape.rows_right, rows);
-    return compute_join_bytes(left, right, shape.key_bits, tuning, shape.expected_matches > 0) * sizing.lanes;
+    return compute_join_bytes(left, right, shape.key_bits, method, tuning, shape.expected_matches > 0) * sizing.lanes;
   };
   while (sizing.slice_rows > kSmallestDeviceSliceRows && bytes_of(sizing.slice_rows) > budget) sizing.slice_rows /= 2;
   sizing.radix_bits = options.tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(options.tuning.radix_bits)
@@ -230,14 +233,24 @@ Result<void> add_graphics(Pricing const& pricing, std::size_t index, JoinWays& w
   return {};
 }
 
+/// Sorting both sides is for those who ask for it: its passes are more, whatever the tables.
 Result<void> add_compute(Pricing const& pricing, std::size_t index, JoinWays& ways) {
   auto const& facts = pricing.machine.devices[index];
-  GARUDA_TRY_ASSIGN(auto sizing, size_for_compute(pricing.shape, pricing.options, *facts.traits));
-  auto const cut = cut_for(pricing.shape, facts, sizing);
-  auto candidate = candidate_of(Path::compute, facts, sizing);
-  candidate.choices = fmt::format("upload={}", to_string(cut.upload));
-  set_phases(candidate, compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host));
-  ways.add(std::move(candidate), index, sizing);
+  auto const asked = pricing.options.tuning.method;
+  for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
+    if (asked != method && (asked != JoinMethod::automatic || method == JoinMethod::sorted)) continue;
+    GARUDA_TRY_ASSIGN(auto sizing, size_for_compute(pricing.shape, pricing.options, method, *facts.traits));
+    auto const cut = cut_for(pricing.shape, facts, sizing);
+    auto candidate = candidate_of(Path::compute, facts, sizing);
+    JoinTuning chosen;
+    chosen.method = method;
+    candidate.choices = fmt::format("{},upload={}", to_string(chosen), to_string(cut.upload));
+    auto costs = compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host);
+    if (method != JoinMethod::partitioned)
+      costs = sorted_join_costs(std::move(costs), pricing.shape, method, cut, facts.rates());
+    set_phases(candidate, std::move(costs));
+    ways.add(std::move(candidate), index, sizing);
+  }
   return {};
 }
 

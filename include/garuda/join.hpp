@@ -59,6 +59,14 @@ enum class Payload : std::uint8_t {
   gather,     ///< by row id, when the result is made
 };
 
+/// How the compute path finds matches.
+enum class JoinMethod : std::uint8_t {
+  automatic,
+  partitioned,  ///< both sides partitioned, joined in shared memory
+  global,       ///< the build side sorted and indexed in device memory, the probe side left where it is
+  sorted,       ///< both sides sorted by key, pairs in the order of the keys
+};
+
 /// Knobs of the join: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
 struct JoinTuning {
   Address address = Address::automatic;
@@ -66,6 +74,7 @@ struct JoinTuning {
   Probe probe = Probe::automatic;
   BuildSide build = BuildSide::automatic;
   Payload payload = Payload::automatic;
+  JoinMethod method = JoinMethod::automatic;
   Counting counting = Counting::automatic;  ///< of statistics and stack counts
   Upload upload = Upload::automatic;
   std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels

@@ -6,6 +6,7 @@
 #include "operators/compute/compute_kernel.hpp"
 #include "operators/compute/join_tasks.hpp"
 #include "operators/compute/partitioned_side.hpp"
+#include "operators/compute/sorted_kernel.hpp"
 #include "vk_runtime/lane.hpp"
 
 namespace garuda::operators {
@@ -58,20 +59,27 @@ Result<std::unique_ptr<JoinKernel>> ComputeBackend::begin(JoinSlice const& slice
   auto& own = *lanes_.at(lane);
   // The lane's previous kernel is gone: its memory is free again.
   GARUDA_TRY(own.reset());
-  return ComputeKernel::start({&own, &pipelines_, &tuning_, &options_, lane_budget_bytes_}, slice);
+  ComputeResources const resources{&own, &pipelines_, &tuning_, &options_, lane_budget_bytes_};
+  auto const method = options_.tuning.method;
+  if (method == JoinMethod::global || method == JoinMethod::sorted)
+    return SortedKernel::start(resources, slice, method);
+  return ComputeKernel::start(resources, slice);
 }
 
 }  // namespace
 
 std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
-                                 ComputeTuning const& tuning, bool pairs_wanted) noexcept {
-  auto const bits = join_radix_bits(std::max<std::uint64_t>(std::min(left_rows, right_rows), 1), tuning);
+                                 JoinMethod method, ComputeTuning const& tuning, bool pairs_wanted) noexcept {
   auto const rows = left_rows + right_rows;
+  auto const window = pairs_wanted ? std::min(rows, tuning.join_window_rows) * sizeof(RowPair) : 0;
+  if (method == JoinMethod::global || method == JoinMethod::sorted)
+    return sorted_join_bytes(left_rows, right_rows, key_bits, method, tuning) + window;
+  auto const bits = join_radix_bits(std::max<std::uint64_t>(std::min(left_rows, right_rows), 1), tuning);
   auto const key_bytes = std::uint64_t{key_bits} / 8;
   auto bytes = rows * (key_bytes + std::min<std::uint64_t>(bits_of_passes(bits, tuning.partition_bits).size(), 2) *
                                        (key_bytes + sizeof(std::uint32_t)));
   for (auto const side : {left_rows, right_rows}) bytes += radix_scratch_bytes(side, bits, tuning);
-  return bytes + (pairs_wanted ? std::min(rows, tuning.join_window_rows) * sizeof(RowPair) : 0);
+  return bytes + window;
 }
 
 Result<std::unique_ptr<JoinBackend>> open_compute_join(vk::Device& device, vk::PipelineStore& pipelines,

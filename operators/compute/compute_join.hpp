@@ -22,9 +22,10 @@ namespace garuda::operators {
 Result<std::unique_ptr<JoinBackend>> open_compute_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                        BackendOptions const& options);
 
-/// Device bytes that a slice of so many rows takes: keys, their partitioned copies with row numbers, counts and sums of
-/// digits, and the window of pairs where `pairs_wanted`. `key_bits`: 32 or 64.
+/// Device bytes that a slice of so many rows takes with a method (automatic: partitioned): keys, their partitioned or
+/// sorted copies with row numbers, counts and sums of digits, and the window of pairs where `pairs_wanted`. `key_bits`:
+/// 32 or 64.
 std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
-                                 ComputeTuning const& tuning, bool pairs_wanted) noexcept;
+                                 JoinMethod method, ComputeTuning const& tuning, bool pairs_wanted) noexcept;
 
 }  // namespace garuda::operators

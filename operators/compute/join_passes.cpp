@@ -5,6 +5,7 @@
 #include "operators/compute/chunk_table.hpp"
 #include "operators/compute/device_scan.hpp"
 #include "operators/compute/radix_pass.hpp"
+#include "operators/compute/sorted_kernel.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
 
 namespace garuda::operators {
@@ -51,7 +52,8 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
       specs.push_back(compute_pipeline(join_shape(row.pass, tuning, key_words), tuning));
   }
   for (bool const listed : {false, true}) specs.push_back(compute_pipeline(task_shape(listed), tuning));
-  for (auto const& more : {scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
+  for (auto const& more :
+       {sorted_join_pipelines(tuning), scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
     specs.insert(specs.end(), more.begin(), more.end());
   return specs;
 }

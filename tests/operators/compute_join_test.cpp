@@ -7,11 +7,14 @@
 #include <map>
 #include <random>
 #include <string>
+#include <tuple>
+#include <variant>
 
 #include "operators/compute/compute_join.hpp"
 #include "operators/compute/compute_kernel.hpp"
 #include "operators/compute/join_passes.hpp"
 #include "operators/compute/resident_join.hpp"
+#include "operators/compute/sorted_kernel.hpp"
 #include "tests/operators/compute_device.hpp"
 #include "tests/operators/graphics_problem.hpp"
 
@@ -47,16 +50,19 @@ class ComputeJoin : public testing::ComputeDeviceTest {
     ComputeDeviceTest::TearDown();
   }
 
-  void expect_solved(JoinCase const& join_case, ComputeTuning const& tuning, BuildSide build, std::uint64_t piece) {
-    SCOPED_TRACE(to_string(join_case) + ", chunks of " + std::to_string(join_chunk_rows(tuning)) + ", subgroup " +
-                 std::to_string(tuning.subgroup_size) + ", build " + std::to_string(static_cast<int>(build)));
+  void expect_solved(JoinCase const& join_case, ComputeTuning const& tuning, BuildSide build, std::uint64_t piece,
+                     JoinMethod method = JoinMethod::partitioned) {
+    SCOPED_TRACE(to_string(join_case) + ", method " + std::to_string(static_cast<int>(method)) + ", chunks of " +
+                 std::to_string(join_chunk_rows(tuning)) + ", subgroup " + std::to_string(tuning.subgroup_size) +
+                 ", build " + std::to_string(static_cast<int>(build)));
     Problem const problem(join_case);
     BackendOptions options;
     options.tuning.build = build;
     options.key_bits = join_case.key_bits;
     succeed(lane_->reset());
-    auto kernel =
-        ComputeKernel::start({lane_.get(), &store(), &tuning, &options, std::uint64_t{1} << 31}, problem.slice());
+    ComputeResources const resources{lane_.get(), &store(), &tuning, &options, std::uint64_t{1} << 31};
+    auto kernel = method == JoinMethod::partitioned ? ComputeKernel::start(resources, problem.slice())
+                                                    : SortedKernel::start(resources, problem.slice(), method);
     ASSERT_TRUE(kernel) << kernel.error().describe();
     problem.expect_solved_by(**kernel, piece);
   }
@@ -65,6 +71,7 @@ class ComputeJoin : public testing::ComputeDeviceTest {
   std::unique_ptr<vk::Lane> lane_;
 };
 
+constexpr std::array kMethods{JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted};
 constexpr std::array kBuildSides{BuildSide::automatic, BuildSide::left, BuildSide::right};
 
 /// A kernel never sees nulls, which only vary the keys: cases with nulls take turns.
@@ -78,12 +85,14 @@ TEST_F(ComputeJoin, EverySmallCase) {
     if (!testing::takes_case(turn)) continue;
     if (join_case.nulls != Nulls::none && turn % 8 != 0 && !testing::full_tests()) continue;
     bool const is_small = std::max(join_case.left_rows, join_case.right_rows) < 255;
-    expect_solved(join_case, is_small || turn % 4 == 0 ? usual : tiny, kBuildSides[turn % 3], 1 + turn % 1'000);
+    auto const method = kMethods[turn % 7 % 3];
+    expect_solved(join_case, is_small || turn % 4 == 0 ? usual : tiny, kBuildSides[turn % 3], 1 + turn % 1'000, method);
     if (HasFailure()) return;
   }
 }
 
 TEST_F(ComputeJoin, EverySubgroupSizeAndKindOfPartition) {
+  std::size_t turn = 0;
   for (auto const size : subgroup_sizes()) {
     for (bool const stable : {false, true}) {
       for (auto const scan : {ScanMethod::look_back, ScanMethod::reduce_then_scan}) {
@@ -91,7 +100,9 @@ TEST_F(ComputeJoin, EverySubgroupSizeAndKindOfPartition) {
         tuning.stable_join = stable;
         tuning.scan = scan;
         for (auto const pattern : {KeyPattern::random_unique, KeyPattern::zipf_both, KeyPattern::all_equal}) {
-          expect_solved({stable ? 64U : 32U, 700, 900, pattern, Nulls::none, 3}, tuning, BuildSide::automatic, 5'000);
+          JoinCase const join_case{stable ? 64U : 32U, 700, 900, pattern, Nulls::none, 3};
+          expect_solved(join_case, tuning, BuildSide::automatic, 5'000);
+          if (!stable) expect_solved(join_case, tuning, BuildSide::automatic, 5'000, kMethods[turn++ % 3]);
           if (HasFailure()) return;
         }
       }
@@ -106,8 +117,32 @@ TEST_F(ComputeJoin, LargeCases) {
     if (!testing::is_affordable(join_case.pattern, join_case.left_rows, join_case.right_rows)) continue;
     ++turn;
     if (turn % 3 != 0 && !testing::full_tests()) continue;
-    expect_solved(join_case, tuning(), kBuildSides[turn / 3 % 3], 1'000'003);
+    expect_solved(join_case, tuning(), kBuildSides[turn / 3 % 3], 1'000'003, kMethods[turn % 7 % 3]);
     if (HasFailure()) return;
+  }
+}
+
+/// Pairs come by key, then by rows of the probe and the build side; keys may differ in one bit, or in all.
+TEST_F(ComputeJoin, SortedPairsAscendByKey) {
+  for (auto const key_bits : {32U, 64U}) {
+    for (auto const pattern : {KeyPattern::extremes, KeyPattern::zipf_both, KeyPattern::stride_2_16}) {
+      Problem const problem(JoinCase{key_bits, 150, 250, pattern, Nulls::none, 5});
+      BackendOptions options;
+      options.tuning.method = JoinMethod::sorted;
+      options.tuning.build = BuildSide::left;
+      auto backend = open_compute_join(device(), store(), options);
+      ASSERT_TRUE(backend) << backend.error().describe();
+      auto kernel = value_of((*backend)->begin(problem.slice(), 0));
+      std::vector<RowPair> pairs(value_of(kernel->count()));
+      succeed(kernel->pairs(0, pairs));
+      problem.expect_pairs(pairs);
+      auto const key = [&](RowPair const& pair) {
+        return std::visit([&](auto const& keys) { return std::uint64_t{keys[pair.right]}; },
+                          problem.slice().right.words);
+      };
+      EXPECT_TRUE(std::ranges::is_sorted(
+          pairs, {}, [&](RowPair const& pair) { return std::tuple(key(pair), pair.right, pair.left); }));
+    }
   }
 }
 

@@ -27,8 +27,8 @@ TEST(JoinPlanner, TakesADiscreteDeviceForLargeTables) {
   ASSERT_TRUE(plan) << plan.error().describe();
   EXPECT_NE(plan->plan.path, Path::cpu);
   EXPECT_EQ(plan->device, 0U);
-  EXPECT_EQ(plan->plan.candidates.size(), 1U + 6U + 1U)
-      << "the CPU, every way of the graphics path, and the compute path";
+  EXPECT_EQ(plan->plan.candidates.size(), 1U + 6U + 2U)
+      << "the CPU, every way of the graphics path, and two methods of the compute path";
   EXPECT_GE(std::uint64_t{1} << plan->plan.radix_bits, 50'000'000 / kMaxPassRows);
 }
 
@@ -92,6 +92,22 @@ TEST(JoinPlanner, TheComputePathCutsOnTheHostWhatOnePassDoesNotTake) {
   ASSERT_TRUE(limited);
   EXPECT_GT(limited->plan.radix_bits, 0U);
   EXPECT_LE(limited->plan.device_bytes, options.device_memory_limit_bytes);
+}
+
+TEST(JoinPlanner, SortsWhenAskedTo) {
+  FakeDevice const gpu(vk::DeviceType::discrete);
+  Machine const machine{{gpu.facts()}, std::nullopt, {}};
+  JoinOptions options;
+  options.path = Path::compute;
+  auto const shape = dense_join(4'000'000, 16'000'000);
+  EXPECT_NE(plan_join(shape, machine, options)->tuning.method, JoinMethod::sorted);
+  for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
+    options.tuning.method = method;
+    auto const plan = plan_join(shape, machine, options);
+    ASSERT_TRUE(plan) << plan.error().describe();
+    EXPECT_EQ(plan->tuning.method, method);
+    EXPECT_EQ(plan->plan.tuning.find("method="), 0U) << plan->plan.tuning;
+  }
 }
 
 TEST(JoinPlanner, APathThatCannotRunDoesNotStandInAnothersWay) {
