@@ -37,6 +37,10 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/garuda-config-version.cma
 install(FILES ${PROJECT_BINARY_DIR}/garuda-config.cmake ${PROJECT_BINARY_DIR}/garuda-config-version.cmake
         DESTINATION ${garuda_package_directory} COMPONENT development)
 
+if(TARGET garuda_cuda)
+  install(TARGETS garuda_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/garuda COMPONENT library)
+endif()
+
 if(TARGET garuda)
   set(garuda_private_libraries ${CMAKE_INSTALL_LIBDIR}/garuda)
   file(RELATIVE_PATH garuda_relative_libraries ${CMAKE_INSTALL_FULL_BINDIR}

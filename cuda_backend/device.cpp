@@ -1,0 +1,171 @@
+#include "cuda_backend/device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "cuda_backend/status.hpp"
+
+namespace garuda::cuda {
+namespace {
+
+constexpr std::uint32_t kOldestCapability = 75;  // 10 × major + minor
+constexpr std::uint64_t kKeptShare = 8;
+
+Result<std::uint64_t> attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  GARUDA_CUDA_TRY(cudaDeviceGetAttribute(&value, which, ordinal));
+  return static_cast<std::uint64_t>(value);
+}
+
+}  // namespace
+
+Result<PinnedMemory> PinnedMemory::create(std::uint64_t bytes) {
+  PinnedMemory pinned;
+  GARUDA_CUDA_TRY(cudaMallocHost(&pinned.memory_, bytes));
+  pinned.bytes_ = bytes;
+  return pinned;
+}
+
+PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (memory_ != nullptr) (void)cudaFreeHost(memory_);
+}
+
+Result<std::uint32_t> count_devices() {
+  int count = 0;
+  auto const status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0))
+    return fail(ErrorCode::no_device, "the NVIDIA driver knows no CUDA device");
+  if (status == cudaErrorInsufficientDriver)
+    return fail(ErrorCode::no_device, "no NVIDIA driver, or one too old for this build's CUDA runtime");
+  GARUDA_TRY(check(status, "cudaGetDeviceCount"));
+  return static_cast<std::uint32_t>(count);
+}
+
+Result<GarudaCudaTraits> device_traits(std::uint32_t ordinal) {
+  auto const index = static_cast<int>(ordinal);
+  cudaDeviceProp properties;
+  GARUDA_CUDA_TRY(cudaGetDeviceProperties(&properties, index));
+  GarudaCudaTraits traits{};
+  std::memcpy(traits.name, properties.name, std::min(sizeof traits.name, sizeof properties.name));
+  traits.name[sizeof traits.name - 1] = 0;
+  std::memcpy(traits.uuid, &properties.uuid, sizeof traits.uuid);
+  traits.memory_bytes = properties.totalGlobalMem;
+  traits.l2_bytes = static_cast<std::uint64_t>(properties.l2CacheSize);
+  traits.shared_bytes = properties.sharedMemPerBlockOptin;
+  traits.compute_major = static_cast<std::uint32_t>(properties.major);
+  traits.compute_minor = static_cast<std::uint32_t>(properties.minor);
+  traits.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
+  traits.threads_per_multiprocessor = static_cast<std::uint32_t>(properties.maxThreadsPerMultiProcessor);
+  traits.is_integrated = properties.integrated != 0 ? 1 : 0;
+  GARUDA_TRY_ASSIGN(auto const pools, attribute(cudaDevAttrMemoryPoolsSupported, index));
+  traits.has_memory_pools = pools != 0 ? 1 : 0;
+  int version = 0;
+  GARUDA_CUDA_TRY(cudaDriverGetVersion(&version));
+  traits.driver_version = static_cast<std::uint32_t>(version);
+  GARUDA_CUDA_TRY(cudaRuntimeGetVersion(&version));
+  traits.runtime_version = static_cast<std::uint32_t>(version);
+  return traits;
+}
+
+Result<std::unique_ptr<Device>> Device::open(std::uint32_t ordinal) {
+  GARUDA_TRY_ASSIGN(auto const traits, device_traits(ordinal));
+  auto const capability = 10 * traits.compute_major + traits.compute_minor;
+  if (capability < kOldestCapability)
+    return fail(ErrorCode::no_device, std::string("CUDA devices are used from compute capability 7.5 on; ") +
+                                          traits.name + " has " + std::to_string(traits.compute_major) + "." +
+                                          std::to_string(traits.compute_minor));
+  std::unique_ptr<Device> device(new Device(ordinal, traits));
+  GARUDA_TRY(device->enter());
+  if (traits.has_memory_pools == 0) return device;
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = static_cast<int>(ordinal);
+  GARUDA_CUDA_TRY(cudaMemPoolCreate(&device->pool_, &properties));
+  std::uint64_t kept = traits.memory_bytes / kKeptShare;
+  GARUDA_CUDA_TRY(cudaMemPoolSetAttribute(device->pool_, cudaMemPoolAttrReleaseThreshold, &kept));
+  return device;
+}
+
+Device::~Device() {
+  // A failure here is a lost device, whose memory the driver takes back.
+  if (pool_ != nullptr && enter()) (void)cudaMemPoolDestroy(pool_);
+}
+
+Result<void> Device::enter() const {
+  GARUDA_CUDA_TRY(cudaSetDevice(static_cast<int>(ordinal_)));
+  return {};
+}
+
+Result<std::uint64_t> Device::available_bytes() const {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  GARUDA_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes));
+  if (pool_ == nullptr) return free_bytes;
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  GARUDA_CUDA_TRY(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  GARUDA_CUDA_TRY(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used));
+  return free_bytes + (reserved > used ? reserved - used : 0);
+}
+
+Result<void> Device::trim() {
+  {
+    std::lock_guard const lock(pinned_mutex_);
+    pinned_.clear();
+  }
+  if (pool_ != nullptr) GARUDA_CUDA_TRY(cudaMemPoolTrimTo(pool_, 0));
+  return {};
+}
+
+Result<void*> Device::allocate(std::uint64_t bytes, cudaStream_t stream) {
+  void* memory = nullptr;
+  if (pool_ != nullptr) {
+    GARUDA_CUDA_TRY(cudaMallocFromPoolAsync(&memory, bytes, pool_, stream));
+  } else {
+    GARUDA_CUDA_TRY(cudaMalloc(&memory, bytes));
+  }
+  return memory;
+}
+
+void Device::release(void* memory, cudaStream_t stream) noexcept {
+  // Failures are those of earlier work, which the next checked call reports.
+  if (pool_ != nullptr) {
+    (void)cudaFreeAsync(memory, stream);
+  } else {
+    (void)cudaStreamSynchronize(stream);
+    (void)cudaFree(memory);
+  }
+}
+
+Result<PinnedMemory> Device::take_pinned(std::uint64_t bytes) {
+  {
+    std::lock_guard const lock(pinned_mutex_);
+    auto const found = std::ranges::find(pinned_, bytes, &PinnedMemory::bytes);
+    if (found != pinned_.end()) {
+      auto memory = std::move(*found);
+      pinned_.erase(found);
+      return memory;
+    }
+  }
+  return PinnedMemory::create(bytes);
+}
+
+void Device::keep_pinned(PinnedMemory memory) {
+  if (memory.bytes() == 0) return;
+  std::lock_guard const lock(pinned_mutex_);
+  pinned_.push_back(std::move(memory));
+}
+
+}  // namespace garuda::cuda

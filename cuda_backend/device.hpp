@@ -1,0 +1,80 @@
+// A CUDA device, opened: its traits and the pool its memory comes from.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda_backend/plugin.h"
+#include "garuda/error.hpp"
+
+namespace garuda::cuda {
+
+/// Number of devices. Errors: no_device, with the driver's reason.
+Result<std::uint32_t> count_devices();
+
+/// What device `ordinal` is, known without opening it. Errors: no_device, device_failure.
+Result<GarudaCudaTraits> device_traits(std::uint32_t ordinal);
+
+/// Page-locked host memory.
+class PinnedMemory {
+ public:
+  /// Errors: out_of_memory, device_failure.
+  static Result<PinnedMemory> create(std::uint64_t bytes);
+  PinnedMemory() = default;
+  PinnedMemory(PinnedMemory&& other) noexcept;
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
+  ~PinnedMemory();
+
+  std::byte* data() const noexcept { return static_cast<std::byte*>(memory_); }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  void* memory_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Owns the pool of the device's memory. Freed memory stays in the pool for later calls, up to an eighth of the
+/// device's. Thread-safe.
+class Device {
+ public:
+  /// Errors: no_device for a device older than compute capability 7.5; device_failure.
+  static Result<std::unique_ptr<Device>> open(std::uint32_t ordinal);
+  Device(Device const&) = delete;
+  Device& operator=(Device const&) = delete;
+  ~Device();
+
+  GarudaCudaTraits const& traits() const noexcept { return traits_; }
+  /// Makes the device the calling thread's. Errors: device_failure.
+  Result<void> enter() const;
+  /// Free bytes, those that the pool keeps included. Errors: device_failure.
+  Result<std::uint64_t> available_bytes() const;
+  /// Gives back device and page-locked memory that is kept. Errors: device_failure.
+  Result<void> trim();
+
+  /// Memory whose use begins and ends in the order of `stream`. Where the device has no pools, allocating and freeing
+  /// wait for it. Errors: out_of_memory, device_failure.
+  Result<void*> allocate(std::uint64_t bytes, cudaStream_t stream);
+  void release(void* memory, cudaStream_t stream) noexcept;
+
+  /// Page-locked memory of `bytes`, from what was kept when there is some: locking pages takes milliseconds.
+  /// Errors: out_of_memory, device_failure.
+  Result<PinnedMemory> take_pinned(std::uint64_t bytes);
+  /// Keeps `memory`, no longer in use, for later.
+  void keep_pinned(PinnedMemory memory);
+
+ private:
+  Device(std::uint32_t ordinal, GarudaCudaTraits const& traits) : ordinal_(ordinal), traits_(traits) {}
+
+  std::uint32_t ordinal_;
+  GarudaCudaTraits traits_;
+  cudaMemPool_t pool_ = nullptr;
+  std::mutex pinned_mutex_;
+  std::vector<PinnedMemory> pinned_;
+};
+
+}  // namespace garuda::cuda

@@ -1,0 +1,79 @@
+// The group-by of one slice on a lane: the contract of garuda::operators::GroupByKernel.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cuda_backend/group_kernels.hpp"
+#include "cuda_backend/lane.hpp"
+#include "cuda_backend/plugin.h"
+#include "garuda/error.hpp"
+
+namespace garuda::cuda {
+
+/// Errors of every call: device_failure, out_of_memory, limit_exceeded, cancelled.
+class Groups {
+ public:
+  /// `slice`'s columns and `lane` outlive the groups.
+  Groups(Lane& lane, GarudaCudaGroupSlice const& slice);
+  Groups(Groups const&) = delete;
+  Groups& operator=(Groups const&) = delete;
+  ~Groups() { lane_.drain(); }
+
+  /// Finds the groups. Called once, first.
+  Result<std::uint64_t> find();
+  Result<void> heads(std::span<std::uint32_t> out);
+  Result<void> ids(std::span<std::uint32_t> out);
+
+  /// Computes the states of a column. Returns the windows of its float sums.
+  Result<std::uint64_t> aggregate(GarudaCudaAggregate const& input);
+  /// Copies the states of the last aggregate.
+  Result<void> fetch(GarudaCudaStates const& states);
+
+ private:
+  /// What an aggregate computed, on the device.
+  struct States {
+    AccumulatorLayout layout;
+    GarudaCudaValueKind kind = GARUDA_CUDA_NONE;
+    std::uint64_t num_windows = 0;
+    Buffer accumulators;
+    Buffer sums;
+    Buffer minima;  ///< 128-bit kinds
+    Buffer maxima;
+    Buffer flags;
+    Buffer first_windows;
+    Buffer offsets;
+    Buffer windows;
+  };
+
+  bool has_keys() const noexcept { return slice_.key_bits != 0 || slice_.num_words != 0; }
+  /// Slots of a directly addressed table, 0: keys are hashed.
+  std::uint64_t direct_slots() const;
+  Result<void> upload_keys();
+  Result<void> find_slots();
+  Result<void> address();
+  Result<bool> hash(std::uint32_t log2_slots);
+  Result<void> number();
+  Result<GroupedValues> upload_values(GarudaCudaAggregate const& input, Buffer& values, Buffer& validity);
+  Result<void> accumulate_words(GroupedValues const& values, States& states);
+  Result<Buffer> wide_extremes(GroupedValues const& values, States const& states, bool is_min);
+  Result<void> sum_floats(GroupedValues const& values, States& states);
+  template <class Word>
+  Result<void> copy_out(Word* target, void const* source, std::uint64_t words);
+
+  Lane& lane_;
+  Launch launch_;
+  GarudaCudaGroupSlice slice_;
+  std::vector<std::uint32_t const*> word_columns_;
+  Buffer keys_;
+  GroupTable table_;
+  Buffer table_heads_;
+  Buffer slots_;
+  Buffer ids_;
+  Buffer heads_;
+  std::uint32_t num_groups_ = 1;
+  States states_;
+};
+
+}  // namespace garuda::cuda

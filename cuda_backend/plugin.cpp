@@ -1,0 +1,241 @@
+// The plug-in's side of its C border: every function turns results into codes and lets no exception out.
+#include "cuda_backend/plugin.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "cuda_backend/device.hpp"
+#include "cuda_backend/groups.hpp"
+#include "cuda_backend/join.hpp"
+#include "cuda_backend/lane.hpp"
+
+using garuda::Error;
+using garuda::ErrorCode;
+using garuda::Result;
+
+struct GarudaCudaDevice {
+  std::unique_ptr<garuda::cuda::Device> device;
+};
+struct GarudaCudaLane {
+  std::unique_ptr<garuda::cuda::Lane> lane;
+};
+struct GarudaCudaJoin {
+  garuda::cuda::Lane& lane;
+  std::unique_ptr<garuda::cuda::Join> join;
+};
+struct GarudaCudaGroups {
+  GarudaCudaGroups(garuda::cuda::Lane& own_lane, GarudaCudaGroupSlice const& slice)
+      : lane(own_lane), groups(own_lane, slice) {}
+  garuda::cuda::Lane& lane;
+  garuda::cuda::Groups groups;
+};
+
+namespace {
+
+GarudaCudaCode code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::usage:
+      return GARUDA_CUDA_USAGE;
+    case ErrorCode::no_device:
+      return GARUDA_CUDA_NO_DEVICE;
+    case ErrorCode::out_of_memory:
+      return GARUDA_CUDA_OUT_OF_MEMORY;
+    case ErrorCode::limit_exceeded:
+      return GARUDA_CUDA_LIMIT_EXCEEDED;
+    case ErrorCode::cancelled:
+      return GARUDA_CUDA_CANCELLED;
+    default:
+      return GARUDA_CUDA_DEVICE_FAILURE;
+  }
+}
+
+std::int32_t report(GarudaCudaCode code, std::string const& message, GarudaCudaError* error) noexcept {
+  auto const length = std::min(message.size(), sizeof error->message - 1);
+  std::memcpy(error->message, message.data(), length);
+  error->message[length] = 0;
+  return code;
+}
+
+/// Calls `body`, which returns a Result<void>.
+template <class Body>
+std::int32_t guarded(GarudaCudaError* error, Body const& body) noexcept {
+  try {
+    Result<void> const result = body();
+    if (result) return GARUDA_CUDA_OK;
+    return report(code_of(result.error().code()), result.error().describe(), error);
+  } catch (std::bad_alloc const&) {
+    return GARUDA_CUDA_OUT_OF_MEMORY;
+  } catch (std::exception const& exception) {
+    return report(GARUDA_CUDA_DEVICE_FAILURE, exception.what(), error);
+  }
+}
+
+/// The same, the lane's device being the calling thread's.
+template <class Body>
+std::int32_t guarded(garuda::cuda::Lane& lane, GarudaCudaError* error, Body const& body) noexcept {
+  return guarded(error, [&]() -> Result<void> {
+    GARUDA_TRY(lane.device().enter());
+    return body();
+  });
+}
+
+std::int32_t count_devices(std::uint32_t* count, GarudaCudaError* error) {
+  return guarded(error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(*count, garuda::cuda::count_devices());
+    return {};
+  });
+}
+
+std::int32_t device_traits(std::uint32_t ordinal, GarudaCudaTraits* traits, GarudaCudaError* error) {
+  return guarded(error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(*traits, garuda::cuda::device_traits(ordinal));
+    return {};
+  });
+}
+
+std::int32_t open_device(std::uint32_t ordinal, GarudaCudaDevice** device, GarudaCudaError* error) {
+  return guarded(error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto opened, garuda::cuda::Device::open(ordinal));
+    *device = std::make_unique<GarudaCudaDevice>(GarudaCudaDevice{std::move(opened)}).release();
+    return {};
+  });
+}
+
+void close_device(GarudaCudaDevice* device) { std::unique_ptr<GarudaCudaDevice>{device}.reset(); }
+
+std::int32_t available_bytes(GarudaCudaDevice* device, std::uint64_t* bytes, GarudaCudaError* error) {
+  return guarded(error, [&]() -> Result<void> {
+    GARUDA_TRY(device->device->enter());
+    GARUDA_TRY_ASSIGN(*bytes, device->device->available_bytes());
+    return {};
+  });
+}
+
+std::int32_t trim(GarudaCudaDevice* device, GarudaCudaError* error) {
+  return guarded(error, [&]() -> Result<void> {
+    GARUDA_TRY(device->device->enter());
+    return device->device->trim();
+  });
+}
+
+std::int32_t open_lane(GarudaCudaDevice* device, GarudaCudaLaneOptions const* options, GarudaCudaHost const* host,
+                       GarudaCudaLane** lane, GarudaCudaError* error) {
+  return guarded(error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto opened, garuda::cuda::Lane::create(*device->device, *options, *host));
+    *lane = std::make_unique<GarudaCudaLane>(GarudaCudaLane{std::move(opened)}).release();
+    return {};
+  });
+}
+
+void close_lane(GarudaCudaLane* lane) {
+  std::unique_ptr<GarudaCudaLane> const closed(lane);
+  // Without its device nothing of the lane is there any more.
+  (void)closed->lane->device().enter();
+}
+
+std::int32_t begin_join(GarudaCudaLane* lane, GarudaCudaJoinSlice const* slice, GarudaCudaJoin** join,
+                        GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto begun, garuda::cuda::Join::begin(*lane->lane, *slice));
+    *join = std::make_unique<GarudaCudaJoin>(GarudaCudaJoin{*lane->lane, std::move(begun)}).release();
+    return {};
+  });
+}
+
+std::int32_t join_count(GarudaCudaJoin* join, std::uint64_t* count, GarudaCudaError* error) {
+  return guarded(join->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(*count, join->join->count());
+    return {};
+  });
+}
+
+std::int32_t join_pairs(GarudaCudaJoin* join, std::uint64_t first, std::uint64_t count, GarudaCudaRowPair* pairs,
+                        GarudaCudaError* error) {
+  return guarded(join->lane, error, [&] { return join->join->pairs(first, {pairs, count}); });
+}
+
+std::int32_t join_mark(GarudaCudaJoin* join, std::uint32_t is_left, std::uint64_t count, std::uint64_t* words,
+                       GarudaCudaError* error) {
+  return guarded(join->lane, error, [&] { return join->join->mark(is_left != 0, {words, count}); });
+}
+
+void end_join(GarudaCudaJoin* join) {
+  std::unique_ptr<GarudaCudaJoin> const ended(join);
+  (void)ended->lane.device().enter();
+}
+
+std::int32_t begin_groups(GarudaCudaLane* lane, GarudaCudaGroupSlice const* slice, GarudaCudaGroups** groups,
+                          GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&]() -> Result<void> {
+    *groups = std::make_unique<GarudaCudaGroups>(*lane->lane, *slice).release();
+    return {};
+  });
+}
+
+std::int32_t find_groups(GarudaCudaGroups* groups, std::uint64_t* count, GarudaCudaError* error) {
+  return guarded(groups->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(*count, groups->groups.find());
+    return {};
+  });
+}
+
+std::int32_t group_heads(GarudaCudaGroups* groups, std::uint64_t count, std::uint32_t* heads, GarudaCudaError* error) {
+  return guarded(groups->lane, error, [&] { return groups->groups.heads({heads, count}); });
+}
+
+std::int32_t group_ids(GarudaCudaGroups* groups, std::uint64_t count, std::uint32_t* ids, GarudaCudaError* error) {
+  return guarded(groups->lane, error, [&] { return groups->groups.ids({ids, count}); });
+}
+
+std::int32_t aggregate(GarudaCudaGroups* groups, GarudaCudaAggregate const* input, std::uint64_t* num_windows,
+                       GarudaCudaError* error) {
+  return guarded(groups->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(*num_windows, groups->groups.aggregate(*input));
+    return {};
+  });
+}
+
+std::int32_t fetch_states(GarudaCudaGroups* groups, GarudaCudaStates const* states, GarudaCudaError* error) {
+  return guarded(groups->lane, error, [&] { return groups->groups.fetch(*states); });
+}
+
+void end_groups(GarudaCudaGroups* groups) {
+  std::unique_ptr<GarudaCudaGroups> const ended(groups);
+  (void)ended->lane.device().enter();
+}
+
+constexpr GarudaCudaApi kApi{
+    GARUDA_CUDA_ABI_VERSION,
+    sizeof(GarudaCudaApi),
+    count_devices,
+    device_traits,
+    open_device,
+    close_device,
+    available_bytes,
+    trim,
+    open_lane,
+    close_lane,
+    begin_join,
+    join_count,
+    join_pairs,
+    join_mark,
+    end_join,
+    begin_groups,
+    find_groups,
+    group_heads,
+    group_ids,
+    aggregate,
+    fetch_states,
+    end_groups,
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) GarudaCudaApi const* garuda_cuda_api(std::uint32_t version) {
+  return version == GARUDA_CUDA_ABI_VERSION ? &kApi : nullptr;
+}
