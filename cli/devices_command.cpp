@@ -1,4 +1,4 @@
-// `garuda devices`: what Vulkan offers here, and what garuda makes of it.
+// `garuda devices`: what Vulkan and CUDA offer here, and what garuda makes of it.
 #include <fmt/format.h>
 
 #include <memory>
@@ -14,63 +14,72 @@
 namespace garuda::cli {
 namespace {
 
-std::string to_text(DeviceInfo const& device, CalibrationInfo const& calibration) {
+/// `calibration`: null of a CUDA device, which is priced as its Vulkan device.
+std::string to_text(DeviceInfo const& device, CalibrationInfo const* calibration) {
   constexpr double kMebibyte = 1 << 20;
   auto text = fmt::format("{}  {}\n", device.index, device.name);
   auto const line = [&](std::string_view name, std::string_view value) {
     text += fmt::format("   {:<26}  {}\n", name, value);
   };
   line("driver", device.driver);
-  line("Vulkan", device.api_version);
+  line(device.api == DeviceApi::cuda ? "CUDA" : "Vulkan", device.api_version);
   line("kind", to_string(device.kind));
   line("memory", fmt::format("{:.0f} MiB{}", static_cast<double>(device.memory_bytes) / kMebibyte,
                              device.unified_memory ? ", shared with the CPU" : ""));
   line("subgroup size", fmt::to_string(device.subgroup_size));
   line("usable", device.usable ? "yes" : "no");
   if (!device.reason.empty()) line("reason", device.reason);
+  if (device.same_gpu) line("same GPU as device", fmt::to_string(*device.same_gpu));
   for (auto const& feature : device.missing_optional) line("missing", feature);
   for (auto const& [name, value] : device.traits) line(name, value);
-  line("rates", calibration_state(calibration));
-  return text + calibration_text(calibration);
+  if (calibration == nullptr) return text;
+  line("rates", calibration_state(*calibration));
+  return text + calibration_text(*calibration);
 }
 
-nlohmann::ordered_json to_json(DeviceInfo const& device, CalibrationInfo const& calibration) {
+nlohmann::ordered_json to_json(DeviceInfo const& device, CalibrationInfo const* calibration) {
   auto traits = nlohmann::ordered_json::object();
   for (auto const& [name, value] : device.traits) traits[name] = value;
-  return {{"index", device.index},
-          {"name", device.name},
-          {"driver", device.driver},
-          {"api_version", device.api_version},
-          {"kind", to_string(device.kind)},
-          {"memory_bytes", device.memory_bytes},
-          {"unified_memory", device.unified_memory},
-          {"subgroup_size", device.subgroup_size},
-          {"usable", device.usable},
-          {"reason", device.reason},
-          {"missing_optional", device.missing_optional},
-          {"traits", std::move(traits)},
-          {"calibration", calibration_json(calibration)}};
+  nlohmann::ordered_json json{{"index", device.index},
+                              {"api", to_string(device.api)},
+                              {"name", device.name},
+                              {"driver", device.driver},
+                              {"api_version", device.api_version},
+                              {"kind", to_string(device.kind)},
+                              {"memory_bytes", device.memory_bytes},
+                              {"unified_memory", device.unified_memory},
+                              {"subgroup_size", device.subgroup_size},
+                              {"usable", device.usable},
+                              {"reason", device.reason},
+                              {"missing_optional", device.missing_optional},
+                              {"traits", std::move(traits)}};
+  if (device.same_gpu) json["same_gpu"] = *device.same_gpu;
+  if (calibration != nullptr) json["calibration"] = calibration_json(*calibration);
+  return json;
 }
 
 Result<void> list_devices(bool json) {
-  GARUDA_TRY_ASSIGN(auto const engine, Engine::create());
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create());
+  auto const cuda = engine.find_cuda_devices();
   std::string text;
   auto array = nlohmann::ordered_json::array();
   auto const calibrations = engine.calibrations();
   for (auto const& device : engine.devices()) {
-    auto const& calibration = calibrations.at(device.index + 1);  // the host comes first
+    // The host comes first.
+    auto const* const calibration = device.api == DeviceApi::vulkan ? &calibrations.at(device.index + 1) : nullptr;
     array.push_back(to_json(device, calibration));
     text += to_text(device, calibration) + '\n';
   }
   if (json) return write_output(array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
   if (text.empty()) text = "No Vulkan device was found. Joins run on the CPU path, which needs none.\n";
+  if (!cuda) text += fmt::format("No CUDA device: {}\n", cuda.error().describe());
   return write_output(text);
 }
 
 }  // namespace
 
 void add_devices_command(CLI::App& app, Context& context) {
-  auto& command = *app.add_subcommand("devices", "list the Vulkan devices, usable or not, and their traits");
+  auto& command = *app.add_subcommand("devices", "list the Vulkan and CUDA devices, usable or not, and their traits");
   auto const json = std::make_shared<bool>(false);
   command.add_flag("--json", *json, "a JSON array");
   command.footer("Example:\n  garuda devices --json");

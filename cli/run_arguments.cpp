@@ -45,7 +45,7 @@ void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& 
   constexpr auto kMostThreads = 4096U;
   app.add_option("-o,--output", arguments.output, "result file: .parquet, .arrow, .feather or .csv")->type_name("FILE");
   app.add_option("--path", arguments.path, "what computes: auto, graphics, compute, cuda or cpu")->type_name("PATH");
-  app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA (comes later)");
+  app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA, too, where Vulkan has a GPU");
   app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")
       ->type_name("DEVICE");
   app.add_option("--tuning", arguments.tuning, "how it is computed, comma-separated, such as " + tuning_example)
@@ -65,7 +65,7 @@ void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& 
 }
 
 Result<void> set_run_options(RunArguments const& arguments, RunOptions& options) {
-  if (arguments.allow_cuda) return later("--allow-cuda is not supported");
+  options.allow_cuda = arguments.allow_cuda;
   GARUDA_TRY_ASSIGN(options.path, parse_path(arguments.path));
   if (arguments.device != "auto") {
     if (options.path == Path::cpu) return fail(ErrorCode::usage, "--device says nothing with --path cpu");

@@ -4,6 +4,7 @@
 #   VK_ICD_FILENAMES, VK_DRIVER_FILES  the driver of this entry, and no other
 #   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, radv-vega10, radv-navi10, radv-navi21
 #   GARUDA_TEST_FULL                   "1" when `./dev test --full` runs: every case, not the chosen ones
+#   GARUDA_CUDA_PLUGIN                 a file that is not there, but for tests with the label `cuda`
 #   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
 
 set(GARUDA_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the time limit of every test")
@@ -85,6 +86,9 @@ function(garuda_add_test)
   endif()
   if(arg_VULKAN)
     list(PREPEND arg_DRIVERS lavapipe swiftshader)
+  endif()
+  if(NOT "cuda" IN_LIST arg_LABELS)  # the other tests are the same on machines with an NVIDIA GPU
+    list(APPEND arg_ENVIRONMENT GARUDA_CUDA_PLUGIN=/nonexistent/libgaruda_cuda.so)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <mutex>
 #include <utility>
@@ -13,6 +15,8 @@
 #include "operators/calibration/device_rates.hpp"
 #include "operators/calibration/host_rates.hpp"
 #include "operators/compute/compute_tuning.hpp"
+#include "operators/cuda/cuda_device.hpp"
+#include "operators/cuda/cuda_library.hpp"
 #include "operators/device_table.hpp"
 #include "operators/group_by.hpp"
 #include "operators/group_by_columns.hpp"
@@ -32,6 +36,10 @@ namespace {
 
 /// Freed host memory is kept up to the total's part of so much.
 constexpr std::uint64_t kKeptShare = 4;
+
+/// More than any host has.
+constexpr std::size_t kMostCudaDevices = 64;
+
 /// CalibrateOptions::device of the host.
 constexpr char const* kHost = "host";
 
@@ -112,6 +120,8 @@ DeviceInfo describe(std::uint32_t index, vk::DeviceTraits const& traits) {
 
 }  // namespace
 
+std::string_view to_string(DeviceApi api) noexcept { return api == DeviceApi::cuda ? "cuda" : "vulkan"; }
+
 std::string_view to_string(DeviceKind kind) noexcept {
   switch (kind) {
     case DeviceKind::discrete:
@@ -132,23 +142,74 @@ struct Engine::Impl final : operators::DeviceSet {
   struct Opened {
     std::unique_ptr<vk::Device> device;
     std::unique_ptr<vk::PipelineStore> pipelines;  // after its device: destroyed first
+    std::unique_ptr<operators::CudaDevice> cuda;   // of a CUDA device, alone
   };
 
-  std::span<DeviceInfo const> devices() const noexcept override { return infos; }
-  vk::DeviceTraits const& traits(std::size_t index) const override { return physical.at(index).traits; }
+  std::span<DeviceInfo const> devices() const noexcept override {
+    std::lock_guard const lock(mutex);
+    return infos;
+  }
+  vk::DeviceTraits const& traits(std::size_t index) const override {
+    if (index < physical.size()) return physical[index].traits;
+    return cuda_traits.at(index - physical.size());
+  }
   calibration::CalibrationStore const& calibrations() const noexcept override { return *calibration_store; }
 
   Result<operators::OpenDevice> open(std::size_t index) override {
-    GARUDA_EXPECTS(index < physical.size());
     std::lock_guard const lock(mutex);
+    GARUDA_EXPECTS(index < infos.size());
     auto& entry = opened[index];
+    if (index >= physical.size()) return open_cuda(entry, static_cast<std::uint32_t>(index - physical.size()));
     if (entry.pipelines == nullptr) {
       GARUDA_TRY_ASSIGN(entry.device, vk::Device::create(*instance, physical[index]));
       GARUDA_TRY_ASSIGN(
           entry.pipelines,
           vk::PipelineStore::create(*entry.device, pipeline_cache_on_disk ? vk::default_cache_folder() : std::nullopt));
     }
-    return operators::OpenDevice{entry.device.get(), entry.pipelines.get()};
+    return operators::OpenDevice{entry.device.get(), entry.pipelines.get(), nullptr};
+  }
+
+  Result<operators::OpenDevice> open_cuda(Opened& entry, std::uint32_t ordinal) const {
+    if (entry.cuda == nullptr) {
+      GARUDA_TRY_ASSIGN(entry.cuda, operators::CudaDevice::open(*cuda, ordinal));
+    }
+    return operators::OpenDevice{nullptr, nullptr, entry.cuda.get()};
+  }
+
+  /// Once: the answer stays the same.
+  Result<void> find_cuda() {
+    std::lock_guard const lock(mutex);
+    if (!cuda_looked_for) cuda_found = look_for_cuda();
+    cuda_looked_for = true;
+    return cuda_found;
+  }
+
+  Result<void> look_for_cuda() {
+    if (!cuda_wanted) return fail(ErrorCode::no_device, "the engine was made without CUDA");
+    GARUDA_TRY_ASSIGN(cuda, operators::CudaLibrary::load());
+    GARUDA_TRY_ASSIGN(auto found, cuda->devices());
+    if (found.size() > kMostCudaDevices) found.resize(kMostCudaDevices);
+    std::vector<vk::DeviceTraits const*> vulkan;
+    for (auto const& device : physical) vulkan.push_back(&device.traits);
+    opened.resize(physical.size() + found.size());
+    for (auto const& traits : found) {
+      cuda_traits.push_back(operators::planning_traits(traits));
+      infos.push_back(operators::describe_cuda(static_cast<std::uint32_t>(infos.size()), traits, vulkan));
+    }
+    return {};
+  }
+
+  /// Path cuda needs them, and so does a machine that has nothing else; where there are none the others say so.
+  Result<void> find_cuda_for(RunOptions const& options) {
+    if (options.path == Path::cuda) {
+      auto found = find_cuda();
+      if (!found) return tl::unexpected<Error>(std::move(found).error().wrap("the cuda path cannot run"));
+      return {};
+    }
+    bool const has_gpu = std::ranges::any_of(
+        devices(), [](DeviceInfo const& info) { return info.usable && info.kind != DeviceKind::cpu; });
+    if (options.path == Path::automatic && (options.allow_cuda || !has_gpu)) (void)find_cuda();
+    return {};
   }
 
   /// A machine without Vulkan is a CPU-only engine; asking for the validation layer where there is none is an error.
@@ -162,6 +223,8 @@ struct Engine::Impl final : operators::DeviceSet {
     if (!found) return {};
     physical = std::move(*found);
     opened.resize(physical.size());
+    // CUDA devices may follow while spans of these are out.
+    infos.reserve(physical.size() + kMostCudaDevices);
     for (std::uint32_t i = 0; i < physical.size(); ++i) infos.push_back(describe(i, physical[i].traits));
     return {};
   }
@@ -192,7 +255,7 @@ struct Engine::Impl final : operators::DeviceSet {
       chosen.push_back(index);
       return chosen;
     }
-    for (std::size_t i = 0; i < infos.size(); ++i)
+    for (std::size_t i = 0; i < physical.size(); ++i)
       if (infos[i].usable) chosen.push_back(i);
     return chosen;
   }
@@ -219,12 +282,14 @@ struct Engine::Impl final : operators::DeviceSet {
   Result<operators::JoinRequest> resolve(TableView left, TableView right, JoinSpec const& spec,
                                          JoinOptions const& join_options) {
     GARUDA_TRY_ASSIGN(auto columns, operators::resolve_join(left.schema(), right.schema(), spec));
+    GARUDA_TRY(find_cuda_for(join_options));
     keep_memory(join_options);
     return operators::JoinRequest{left, right, spec, std::move(columns), join_options, this};
   }
 
   Result<operators::GroupByRequest> resolve(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
     GARUDA_TRY_ASSIGN(auto columns, operators::resolve_group_by(table, spec));
+    GARUDA_TRY(find_cuda_for(options));
     keep_memory(options);
     return operators::GroupByRequest{table, spec, std::move(columns), options, this};
   }
@@ -238,8 +303,13 @@ struct Engine::Impl final : operators::DeviceSet {
   std::size_t kept_memory_limit = operators::total_host_bytes() / kKeptShare;
   std::unique_ptr<vk::Instance> instance;
   std::vector<vk::PhysicalDevice> physical;
-  std::vector<DeviceInfo> infos;
-  std::mutex mutex;
+  std::vector<DeviceInfo> infos;  // Vulkan devices, then CUDA devices
+  mutable std::mutex mutex;
+  std::unique_ptr<operators::CudaLibrary> cuda;
+  std::deque<vk::DeviceTraits> cuda_traits;
+  Result<void> cuda_found;
+  bool cuda_looked_for = false;
+  bool cuda_wanted = true;
   std::vector<Opened> opened;  // after `instance`: destroyed first
   std::unique_ptr<calibration::CalibrationStore> calibration_store;
   bool pipeline_cache_on_disk = true;
@@ -253,12 +323,16 @@ Engine::~Engine() = default;
 Result<Engine> Engine::create(EngineOptions const& options) {
   auto impl = std::make_unique<Impl>();
   impl->pipeline_cache_on_disk = options.pipeline_cache_on_disk;
+  impl->cuda_wanted = options.cuda;
+  impl->infos.reserve(kMostCudaDevices);
   if (options.vulkan) GARUDA_TRY(impl->find_devices(options));
   impl->read_calibrations(options);
   return Engine(std::move(impl));
 }
 
-std::span<DeviceInfo const> Engine::devices() const noexcept { return impl_->infos; }
+std::span<DeviceInfo const> Engine::devices() const noexcept { return impl_->devices(); }
+
+Result<void> Engine::find_cuda_devices() { return impl_->find_cuda(); }
 
 Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right, JoinSpec const& spec,
                                                  JoinOptions const& options) {
@@ -274,6 +348,7 @@ Result<Engine::Counted> Engine::join_count(TableView left, TableView right, Join
 
 Result<Plan> Engine::explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(left, right, spec, options));
+  if (options.path == Path::automatic) (void)impl_->find_cuda();
   return operators::explain_hash_join(request);
 }
 
@@ -302,13 +377,17 @@ Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBy
 
 Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(table, spec, options));
+  if (options.path == Path::automatic) (void)impl_->find_cuda();
   return operators::explain_group_by(request);
 }
 
 void Engine::release_device_memory() {
   std::lock_guard const lock(impl_->mutex);
-  for (auto const& entry : impl_->opened)
+  for (auto const& entry : impl_->opened) {
     if (entry.device != nullptr) entry.device->memory().trim();
+    // A lost device has no memory to give back; the next call on it says so.
+    if (entry.cuda != nullptr) (void)entry.cuda->trim();
+  }
 }
 
 void Engine::release_host_memory() { KeptMemory::instance().give_back_all(); }
@@ -329,7 +408,7 @@ Result<std::vector<CalibrationInfo>> Engine::calibrate(CalibrateOptions const& o
 
 std::vector<CalibrationInfo> Engine::calibrations() const {
   std::vector<CalibrationInfo> infos{impl_->calibration_store->host_info()};
-  for (std::size_t i = 0; i < impl_->infos.size(); ++i) infos.push_back(impl_->calibration_store->device_info(i));
+  for (std::size_t i = 0; i < impl_->physical.size(); ++i) infos.push_back(impl_->calibration_store->device_info(i));
   return infos;
 }
 

@@ -9,6 +9,7 @@
 
 #include "operators/compute/compute_group_by.hpp"
 #include "operators/cost_model.hpp"
+#include "operators/cuda/cuda_group_by.hpp"
 #include "operators/graphics/group_by_choice.hpp"
 #include "operators/group_by_registry.hpp"
 #include "operators/sizing.hpp"
@@ -68,15 +69,14 @@ ImageShape image_of(GroupByShape const& shape, GroupBySizing const& sizing, Grou
   return group_image(slice_groups(shape, sizing), 4 * (1 + std::uint64_t{words}), ~std::uint64_t{0}, limits);
 }
 
-/// Lanes and rows of a slice on a device whose slices of so many rows take `bytes_of` them.
+/// Lanes and rows, at most `most_rows`, of a slice on a device whose slices of so many rows take `bytes_of` them.
 template <class BytesOf>
 void size_slices(GroupByShape const& shape, GroupByOptions const& options, vk::DeviceTraits const& traits,
-                 GroupByLimits const& limits, BytesOf const& bytes_of, GroupBySizing& sizing) {
+                 std::uint64_t most_rows, BytesOf const& bytes_of, GroupBySizing& sizing) {
   sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
   auto const budget =
       options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
-  sizing.slice_rows = std::min(options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows,
-                               group_by_slice_rows(words_of_keys(shape), shape.widest_value, limits));
+  sizing.slice_rows = std::min(options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows, most_rows);
   while (sizing.slice_rows > kSmallestDeviceSliceRows &&
          bytes_of(std::min(sizing.slice_rows, shape.rows)) * sizing.lanes > budget)
     sizing.slice_rows /= 2;
@@ -94,7 +94,8 @@ Result<GroupBySizing> size_for_graphics(GroupByShape const& shape, GroupByOption
   auto const bytes_of = [&](std::uint64_t rows) {
     return group_by_slice_bytes(rows, words_of_keys(shape), shape.widest_value, limits);
   };
-  size_slices(shape, options, traits, limits, bytes_of, sizing);
+  size_slices(shape, options, traits, group_by_slice_rows(words_of_keys(shape), shape.widest_value, limits), bytes_of,
+              sizing);
   // Duplicates of a key never clash, so groups, not rows, fill an image; those beyond it take further images.
   auto const pixels = std::uint64_t{limits.images.hash_extent} * limits.images.hash_extent;
   auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill) + 1;
@@ -116,7 +117,21 @@ Result<GroupBySizing> size_for_compute(GroupByShape const& shape, GroupByOptions
   auto const bytes_of = [&](std::uint64_t rows) {
     return compute_group_by_slice_bytes(rows, words_of_keys(shape), shape.widest_value, limits);
   };
-  size_slices(shape, options, traits, limits, bytes_of, sizing);
+  size_slices(shape, options, traits, group_by_slice_rows(words_of_keys(shape), shape.widest_value, limits), bytes_of,
+              sizing);
+  sizing.radix_bits = options.tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(options.tuning.radix_bits)
+                                                     : bits_against_merging(shape, sizing.slice_rows);
+  sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1)) * sizing.lanes;
+  return sizing;
+}
+
+GroupBySizing size_for_cuda(GroupByShape const& shape, GroupByOptions const& options, vk::DeviceTraits const& traits) {
+  GroupBySizing sizing;
+  sizing.tuning = options.tuning;
+  auto const bytes_of = [&](std::uint64_t rows) {
+    return cuda_group_by_bytes(rows, words_of_keys(shape), shape.widest_value);
+  };
+  size_slices(shape, options, traits, kMaxPassRows, bytes_of, sizing);
   sizing.radix_bits = options.tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(options.tuning.radix_bits)
                                                      : bits_against_merging(shape, sizing.slice_rows);
   sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1)) * sizing.lanes;
@@ -126,6 +141,7 @@ Result<GroupBySizing> size_for_compute(GroupByShape const& shape, GroupByOptions
 Result<GroupBySizing> size_for_device(Path path, GroupByShape const& shape, GroupByOptions const& options,
                                       DeviceFacts const& facts) {
   if (!facts.info->usable) return fail(ErrorCode::no_device, facts.info->reason);
+  if (path == Path::cuda) return size_for_cuda(shape, options, *facts.traits);
   return path == Path::graphics ? size_for_graphics(shape, options, *facts.traits)
                                 : size_for_compute(shape, options, *facts.traits);
 }
@@ -158,7 +174,7 @@ Candidate price_cpu(GroupByShape const& shape, Machine const& machine, HostRates
   return candidate;
 }
 
-/// Chooses the upload by the bytes of a slice, and prices the path.
+/// Chooses the upload by the bytes of a slice, and prices the path: CUDA as compute passes of the same GPU.
 Candidate price_device(Path path, GroupByShape const& shape, DeviceFacts const& facts, HostRates const& host,
                        GroupBySizing& sizing) {
   auto const parts = std::uint64_t{1} << (has_keys(shape) ? sizing.radix_bits : 0);
@@ -194,10 +210,11 @@ Result<GroupByWays> list_ways(GroupByShape const& shape, Machine const& machine,
   GroupByWays ways{{{price_cpu(shape, machine, host), std::nullopt}}, {size_for_cpu(shape, options.tuning)}};
   for (std::size_t i = 0; i < machine.devices.size(); ++i) {
     auto const& facts = machine.devices[i];
-    for (auto const path : {Path::graphics, Path::compute}) {
+    for (auto const path : paths_of(facts)) {
       if (find_group_by_path(path) == nullptr) continue;
       auto sizing = size_for_device(path, shape, options, facts);
-      bool const is_asked = requested == i && path == (options.path == Path::automatic ? Path::graphics : options.path);
+      bool const is_asked =
+          requested == i && path == (options.path == Path::automatic ? paths_of(facts).front() : options.path);
       if (!sizing && facts.info->usable && is_asked) return propagate(std::move(sizing));
       if (!sizing) {
         ways.sizings.emplace_back();

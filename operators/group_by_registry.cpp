@@ -4,6 +4,7 @@
 
 #include "operators/compute/compute_group_by.hpp"
 #include "operators/cpu/cpu_group_by.hpp"
+#include "operators/cuda/cuda_group_by.hpp"
 #include "operators/graphics/graphics_group_by.hpp"
 
 namespace garuda::operators {
@@ -17,6 +18,10 @@ constexpr std::array kGroupByPaths{
     GroupByPath{Path::compute, true,
                 [](OpenDevice device, GroupByBackendOptions const& options) {
                   return open_compute_group_by(*device.device, *device.pipelines, options);
+                }},
+    GroupByPath{Path::cuda, true,
+                [](OpenDevice device, GroupByBackendOptions const& options) {
+                  return open_cuda_group_by(*device.cuda, options);
                 }},
     GroupByPath{Path::cpu, false,
                 [](OpenDevice, GroupByBackendOptions const& options) { return open_cpu_group_by(options); }, true},

@@ -10,6 +10,7 @@
 #include "operators/compute/compute_join.hpp"
 #include "operators/cost_model.hpp"
 #include "operators/cpu/cpu_join.hpp"
+#include "operators/cuda/cuda_join.hpp"
 #include "operators/graphics/graphics_choice.hpp"
 #include "operators/join_kernel.hpp"
 #include "operators/join_registry.hpp"
@@ -254,17 +255,53 @@ Result<void> add_compute(Pricing const& pricing, std::size_t index, JoinWays& wa
   return {};
 }
 
+JoinSizing size_for_cuda(JoinShape const& shape, JoinOptions const& options, vk::DeviceTraits const& traits) {
+  JoinSizing sizing;
+  sizing.tuning = options.tuning;
+  sizing.lanes = options.tuning.lanes != 0 ? options.tuning.lanes : 2;
+  auto const budget =
+      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
+  sizing.slice_rows = options.tuning.slice_rows != 0 ? options.tuning.slice_rows : kMaxPassRows;
+  auto const bytes_of = [&](std::uint64_t rows) {
+    return cuda_join_bytes(std::min(shape.rows_left, rows), std::min(shape.rows_right, rows), shape.key_bits) *
+           sizing.lanes;
+  };
+  while (sizing.slice_rows > kSmallestDeviceSliceRows && bytes_of(sizing.slice_rows) > budget) sizing.slice_rows /= 2;
+  sizing.radix_bits = options.tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(options.tuning.radix_bits)
+                                                     : radix_bits_for(larger_side(shape), sizing.slice_rows);
+  sizing.device_bytes = bytes_of(std::min(sizing.slice_rows, (larger_side(shape) >> sizing.radix_bits) + 1));
+  return sizing;
+}
+
+/// Priced as compute passes of the same GPU: both move the same bytes.
+void add_cuda(Pricing const& pricing, std::size_t index, JoinWays& ways) {
+  auto const& facts = pricing.machine.devices[index];
+  auto sizing = size_for_cuda(pricing.shape, pricing.options, *facts.traits);
+  auto const cut = cut_for(pricing.shape, facts, sizing);
+  auto candidate = candidate_of(Path::cuda, facts, sizing);
+  candidate.choices = fmt::format("upload={}", to_string(cut.upload));
+  set_phases(candidate, compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host));
+  ways.add(std::move(candidate), index, sizing);
+}
+
+Result<void> add_way(Path path, Pricing const& pricing, std::size_t index, JoinWays& ways) {
+  auto const& info = *pricing.machine.devices[index].info;
+  if (!info.usable) return fail(ErrorCode::no_device, info.reason);
+  if (path == Path::graphics) return add_graphics(pricing, index, ways);
+  if (path == Path::compute) return add_compute(pricing, index, ways);
+  add_cuda(pricing, index, ways);
+  return {};
+}
+
 Result<JoinWays> list_ways(Pricing const& pricing, std::optional<std::size_t> requested) {
   JoinWays ways;
   add_cpu(pricing, ways);
   for (std::size_t i = 0; i < pricing.machine.devices.size(); ++i) {
     auto const& facts = pricing.machine.devices[i];
-    for (auto const path : {Path::graphics, Path::compute}) {
+    for (auto const path : paths_of(facts)) {
       if (find_join_path(path) == nullptr) continue;
       auto const first = ways.options.size();
-      auto added = !facts.info->usable      ? fail(ErrorCode::no_device, facts.info->reason)
-                   : path == Path::graphics ? add_graphics(pricing, i, ways)
-                                            : add_compute(pricing, i, ways);
+      auto added = add_way(path, pricing, i, ways);
       // What was asked for and cannot run is an error; another path of the device may still take its place otherwise.
       bool const is_asked =
           requested == i && (pricing.options.path == path || (!added && added.error().code() == ErrorCode::usage));

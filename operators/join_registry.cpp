@@ -4,6 +4,7 @@
 
 #include "operators/compute/compute_join.hpp"
 #include "operators/cpu/cpu_join.hpp"
+#include "operators/cuda/cuda_join.hpp"
 #include "operators/graphics/graphics_join.hpp"
 
 namespace garuda::operators {
@@ -18,6 +19,8 @@ constexpr std::array kJoinPaths{
              [](OpenDevice device, BackendOptions const& options) {
                return open_compute_join(*device.device, *device.pipelines, options);
              }},
+    JoinPath{Path::cuda, true,
+             [](OpenDevice device, BackendOptions const& options) { return open_cuda_join(*device.cuda, options); }},
     JoinPath{Path::cpu, false, [](OpenDevice, BackendOptions const& options) { return open_cpu_join(options); }},
 };
 

@@ -53,6 +53,9 @@ struct PathOption {
 /// Phases without cost are left out of the candidate; its estimate is the sum of the others.
 void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns);
 
+/// The paths that a device of its API can serve.
+std::span<Path const> paths_of(DeviceFacts const& facts) noexcept;
+
 /// "measured rates", or "rates assumed of a discrete device, not calibrated".
 std::string source_of(DeviceFacts const& facts);
 
@@ -60,7 +63,9 @@ std::string source_of(DeviceFacts const& facts);
 PathOption refused(Path path, DeviceFacts const& facts, std::size_t index, std::string reason);
 
 /// The device that the options ask a path that needs one to use; nullopt when that is left open or the CPU path is
-/// asked for. Errors: no_device.
+/// asked for. Path cuda takes a CUDA device, which may also be asked for as the Vulkan device of the same GPU; the
+/// other paths take a Vulkan one, `automatic` a CUDA device where no Vulkan device has the name. Errors: no_device,
+/// usage for a name that fits several devices.
 Result<std::optional<std::size_t>> requested_device(std::span<DeviceFacts const> devices, RunOptions const& options);
 
 /// Between what a tuning asks for and what the runtime does.
@@ -73,7 +78,8 @@ vk::UploadMode mode_of(Upload upload);
 Result<void> check_path(RunOptions const& options, bool built_in);
 
 /// Returns the position of the cheapest of `all` that the options and the device rules allow: a software device is
-/// never taken unless it is `requested`.
+/// never taken unless it is `requested`; `automatic` takes a CUDA device when it is, CUDA is allowed, or Vulkan has no
+/// usable GPU.
 /// Errors: no_device.
 Result<std::size_t> choose_option(std::span<PathOption const> all, std::span<DeviceFacts const> devices,
                                   RunOptions const& options, std::optional<std::size_t> requested);

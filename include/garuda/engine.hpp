@@ -21,9 +21,15 @@ namespace garuda {
 enum class DeviceKind : std::uint8_t { discrete, integrated, virtual_gpu, cpu, other };
 std::string_view to_string(DeviceKind kind) noexcept;
 
-/// A Vulkan device as found, usable or not.
+/// What a device is driven through.
+enum class DeviceApi : std::uint8_t { vulkan, cuda };
+std::string_view to_string(DeviceApi api) noexcept;
+
+/// A device as found, usable or not. A GPU that Vulkan and CUDA know is listed twice.
 struct DeviceInfo {
   std::uint32_t index = 0;
+  DeviceApi api = DeviceApi::vulkan;
+  std::optional<std::uint32_t> same_gpu;  ///< of a CUDA device: the Vulkan device with its UUID
   std::string name;
   std::string driver;
   std::string api_version;
@@ -38,7 +44,8 @@ struct DeviceInfo {
 };
 
 struct EngineOptions {
-  bool vulkan = true;       ///< false: CPU only, the Vulkan loader is not touched
+  bool vulkan = true;       ///< false: the Vulkan loader is not touched
+  bool cuda = true;         ///< false: the CUDA plug-in is not loaded
   bool validation = false;  ///< validation layer with synchronisation validation
   bool pipeline_cache_on_disk = true;
   /// Folder of calibrations. nullopt: calibration/ in $XDG_CACHE_HOME/garuda or ~/.cache/garuda; empty: none is read or
@@ -49,13 +56,20 @@ struct EngineOptions {
 /// Joins and groups tables. Safe to use from several threads. Devices are opened on first use.
 class Engine {
  public:
-  /// Finds the devices. A machine without a Vulkan loader or device gives an engine with the CPU path only.
+  /// Finds the Vulkan devices, and where none of them is a usable GPU the CUDA devices. A machine with neither gives an
+  /// engine with the CPU path only.
   static Result<Engine> create(EngineOptions const& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
   ~Engine();
 
+  /// Those found so far. The span stays good; CUDA devices, which follow the others, are in later ones.
   std::span<DeviceInfo const> devices() const noexcept;
+
+  /// Looks for CUDA devices now, once; calls that ask for path cuda, allow it or explain do so by themselves. Takes
+  /// tenths of a second where there is an NVIDIA driver. Errors: no_device, with what is missing: plug-in, driver,
+  /// device.
+  Result<void> find_cuda_devices();
 
   /// Starts a join. `left`, `right` and what they view must outlive the result. Blocks until keys are encoded and
   /// partitioned; rows are computed in the background and by JoinResult::next.
@@ -111,7 +125,7 @@ class Engine {
   /// out_of_memory, device_failure.
   Result<std::vector<CalibrationInfo>> calibrate(CalibrateOptions const& options = {});
 
-  /// The rates that plans are made with: of the host, then of every device.
+  /// The rates that plans are made with: of the host, then of every Vulkan device.
   std::vector<CalibrationInfo> calibrations() const;
 
   /// What the validation layer said since the engine was made; empty without `validation`.

@@ -45,7 +45,7 @@ struct garuda_join_options {
   char const* const* columns;        /* result columns, "left.NAME" or "right.NAME"; null: all but the right key */
   size_t num_columns;
   int ordered;                       /* not 0: rows sorted by (left row, right row) */
-  char const* path;                  /* "auto" (or null), "graphics", "cpu" */
+  char const* path;                  /* "auto" (or null), "graphics", "compute", "cuda", "cpu" */
   char const* device;                /* index or part of a name; null: garuda chooses */
   char const* tuning;                /* "key=value,…"; null: none */
   uint64_t memory_limit_bytes;       /* 0: three quarters of what is free */

@@ -52,6 +52,13 @@ enum class Probe : std::uint8_t {
   atomic,     ///< t instances a probe row, atomicAdd for the position (GARUDA §3.3.1)
 };
 enum class BuildSide : std::uint8_t { automatic, left, right };
+/// How the CUDA path finds matches.
+enum class JoinMethod : std::uint8_t {
+  automatic,
+  partitioned,  ///< hash table, rows sorted by their leading hash bits first, so that accesses stay near each other
+  table,        ///< hash table alone, for build sides that fit a cache
+  merge,        ///< both sides sorted by key
+};
 /// How the CPU path brings payload columns into the order of partitions.
 enum class Payload : std::uint8_t {
   automatic,  ///< column by column, whichever moves fewer bytes

@@ -25,6 +25,7 @@ enum class Address : std::uint8_t {
 /// How and where to run; changes speed and resources, never results. Each operator adds its tuning.
 struct RunOptions {
   Path path = Path::automatic;
+  bool allow_cuda = false;                      ///< whether `automatic` may take the CUDA path where Vulkan has a GPU
   std::optional<std::string> device;            ///< index or part of a name; nullopt: the engine's choice
   std::uint64_t memory_limit_bytes = 0;         ///< host memory beside the inputs; 0: three quarters of free
   std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget

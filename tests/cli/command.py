@@ -30,7 +30,8 @@ class Garuda:
     path: str | None = None
 
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "VK_ICD_FILENAMES": self.icd, "VK_DRIVER_FILES": self.icd}
+        drivers = {"VK_ICD_FILENAMES": self.icd, "VK_DRIVER_FILES": self.icd, "GARUDA_CUDA_PLUGIN": NO_DRIVER}
+        return {**os.environ, **drivers}
 
     def arguments(self, *arguments: object) -> list[str]:
         chosen = ["--path", self.path] if self.path and arguments[0] in ("join", "group-by", "explain") else []

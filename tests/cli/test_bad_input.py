@@ -158,7 +158,7 @@ def test_kinds_of_join_that_come_later(files, how):
     assert how in refused_join(files, USAGE, "customers.parquet", "orders.parquet", "--on", "id", "--how", how)
 
 
-@pytest.mark.parametrize("option", [["--nulls-equal"], ["--where", "left.id < 3"], ["--allow-cuda"]])
+@pytest.mark.parametrize("option", [["--nulls-equal"], ["--where", "left.id < 3"]])
 def test_options_that_come_later(files, option):
     assert option[0] in refused_join(files, USAGE, "customers.parquet", "orders.parquet", "--on", "id", *option)
 

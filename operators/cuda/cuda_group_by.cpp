@@ -1,0 +1,149 @@
+#include "operators/cuda/cuda_group_by.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "operators/cuda/cuda_lane.hpp"
+
+namespace garuda::operators {
+namespace {
+
+static_assert(static_cast<int>(ValueKind::none) == GARUDA_CUDA_NONE);
+static_assert(static_cast<int>(ValueKind::int32) == GARUDA_CUDA_INT32);
+static_assert(static_cast<int>(ValueKind::uint32) == GARUDA_CUDA_UINT32);
+static_assert(static_cast<int>(ValueKind::int64) == GARUDA_CUDA_INT64);
+static_assert(static_cast<int>(ValueKind::uint64) == GARUDA_CUDA_UINT64);
+static_assert(static_cast<int>(ValueKind::int128) == GARUDA_CUDA_INT128);
+static_assert(static_cast<int>(ValueKind::float32) == GARUDA_CUDA_FLOAT32);
+static_assert(static_cast<int>(ValueKind::float64) == GARUDA_CUDA_FLOAT64);
+static_assert(kCountState == GARUDA_CUDA_COUNT && kSumState == GARUDA_CUDA_SUM && kMinState == GARUDA_CUDA_MIN &&
+              kMaxState == GARUDA_CUDA_MAX);
+
+/// The plug-in's groups behind the contract.
+class CudaGroupKernel final : public GroupByKernel {
+ public:
+  CudaGroupKernel(CudaLane& lane, GarudaCudaGroups* groups) : api_(lane.api()), groups_(groups) {}
+  CudaGroupKernel(CudaGroupKernel const&) = delete;
+  CudaGroupKernel& operator=(CudaGroupKernel const&) = delete;
+  ~CudaGroupKernel() override { api_.end_groups(groups_); }
+
+  Result<std::uint64_t> group() override {
+    GarudaCudaError error{};
+    GARUDA_TRY(cuda_result(api_.find_groups(groups_, &num_groups_, &error), error));
+    return num_groups_;
+  }
+
+  Result<void> heads(std::span<std::uint32_t> out) override {
+    GarudaCudaError error{};
+    return cuda_result(api_.group_heads(groups_, out.size(), out.data(), &error), error);
+  }
+
+  Result<void> group_ids(std::span<std::uint32_t> out) override {
+    GarudaCudaError error{};
+    return cuda_result(api_.group_ids(groups_, out.size(), out.data(), &error), error);
+  }
+
+  Result<AggregateState> aggregate(AggregateInput const& input) override;
+
+ private:
+  GarudaCudaApi const& api_;
+  GarudaCudaGroups* groups_;
+  std::uint64_t num_groups_ = 0;
+};
+
+Result<AggregateState> CudaGroupKernel::aggregate(AggregateInput const& input) {
+  GarudaCudaAggregate column{};
+  column.values = input.values.data();
+  column.validity = input.validity.empty() ? nullptr : input.validity.data();
+  column.kind = static_cast<std::uint32_t>(input.kind);
+  column.states = input.states;
+  GarudaCudaError error{};
+  std::uint64_t windows = 0;
+  GARUDA_TRY(cuda_result(api_.aggregate(groups_, &column, &windows, &error), error));
+  AggregateState state;
+  GarudaCudaStates targets{};
+  auto const has = [&](StateSet bit) { return (input.states & bit) != 0; };
+  auto const take = [](std::vector<std::uint64_t>& words, std::uint64_t count) {
+    words.resize(count);
+    return words.data();
+  };
+  if (has(kCountState)) targets.counts = take(state.counts, num_groups_);
+  if (has(kMinState)) targets.minima = take(state.minima, num_groups_ * extreme_words(input.kind));
+  if (has(kMaxState)) targets.maxima = take(state.maxima, num_groups_ * extreme_words(input.kind));
+  if (has(kSumState) && is_float(input.kind)) {
+    auto& sums = state.float_sums;
+    sums.flags.resize(num_groups_);
+    sums.first_window.resize(num_groups_);
+    targets.flags = sums.flags.data();
+    targets.first_window = sums.first_window.data();
+    targets.offsets = take(sums.offsets, num_groups_ + 1);
+    targets.windows = take(sums.windows, 2 * windows);
+  } else if (has(kSumState)) {
+    targets.sums = take(state.sums, num_groups_ * sum_words(input.kind));
+  }
+  GARUDA_TRY(cuda_result(api_.fetch_states(groups_, &targets, &error), error));
+  return state;
+}
+
+class CudaGroupByBackend final : public GroupByBackend {
+ public:
+  CudaGroupByBackend(GroupByBackendOptions const& options, std::vector<std::unique_ptr<CudaLane>> lanes)
+      : options_(options), lanes_(std::move(lanes)) {}
+
+  Result<std::unique_ptr<GroupByKernel>> begin(GroupSlice const& slice, std::uint32_t lane) override;
+
+ private:
+  GroupByBackendOptions options_;
+  std::vector<std::unique_ptr<CudaLane>> lanes_;
+};
+
+Result<std::unique_ptr<GroupByKernel>> CudaGroupByBackend::begin(GroupSlice const& slice, std::uint32_t lane) {
+  auto& own = *lanes_.at(lane);
+  GARUDA_EXPECTS(slice.num_rows >= 1 && slice.num_rows <= kMaxPassRows);
+  GarudaCudaGroupSlice rows{};
+  rows.num_rows = static_cast<std::uint32_t>(slice.num_rows);
+  rows.expected_groups = options_.expected_groups;
+  rows.shared_low_bits = slice.shared_low_bits;
+  rows.allow_direct = options_.tuning.address == Address::hash ? 0 : 1;
+  rows.force_direct = options_.tuning.address == Address::direct ? 1 : 0;
+  std::vector<std::uint32_t const*> words;
+  if (auto const* const keys = std::get_if<KeySpan>(&slice.keys)) {
+    rows.keys = std::visit([](auto const& span) { return static_cast<void const*>(span.data()); }, keys->words);
+    rows.key_bits = std::holds_alternative<std::span<std::uint32_t const>>(keys->words) ? 32 : 64;
+    rows.min_key = keys->min;
+    rows.max_key = keys->max;
+  } else if (auto const* const several = std::get_if<KeyWords>(&slice.keys)) {
+    for (auto const& column : several->words) words.push_back(column.data());
+    rows.words = words.data();
+    rows.num_words = static_cast<std::uint32_t>(words.size());
+    rows.force_direct = 0;
+  }
+  GarudaCudaError error{};
+  GarudaCudaGroups* groups = nullptr;
+  GARUDA_TRY(cuda_result(own.api().begin_groups(own.handle(), &rows, &groups, &error), error));
+  return std::make_unique<CudaGroupKernel>(own, groups);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GroupByBackend>> open_cuda_group_by(CudaDevice& device, GroupByBackendOptions const& options) {
+  CudaLaneOptions lane_options;
+  lane_options.lanes = options.lanes;
+  lane_options.device_memory_limit_bytes = options.device_memory_limit_bytes;
+  lane_options.upload = options.tuning.upload;
+  lane_options.control = options.control;
+  lane_options.stats = options.stats;
+  GARUDA_TRY_ASSIGN(auto lanes, CudaLane::open(device, lane_options));
+  return std::make_unique<CudaGroupByBackend>(options, std::move(lanes));
+}
+
+std::uint64_t cuda_group_by_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words) {
+  // cuda_backend/groups.cpp. Keys, slots and 4 bytes for each of at most four slots while rows are grouped; flags,
+  // numbers, ids. Then ids and heads, values with validity, and for as many groups as rows: seven accumulators, sums,
+  // two wide extremes and three windows of floats.
+  auto const grouping = 4 * std::uint64_t{key_words} + 4 + 4 * 4 + 12;
+  auto const aggregating = 8 + 4 * std::uint64_t{value_words} + 1 + 7 * 8 + 4 * 8 + 2 * 3 * 8 + 3 * 16;
+  return rows * std::max(grouping, aggregating);
+}
+
+}  // namespace garuda::operators

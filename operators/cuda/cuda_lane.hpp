@@ -1,0 +1,50 @@
+// A lane of a CUDA device: a stream with its share of memory, which reports to a run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/run.hpp"
+#include "operators/cuda/cuda_device.hpp"
+#include "operators/stats_sink.hpp"
+
+namespace garuda::operators {
+
+/// What lanes are opened with; `control` and `stats` may be null, and outlive the lanes.
+struct CudaLaneOptions {
+  std::uint32_t lanes = 1;
+  std::uint64_t device_memory_limit_bytes = 0;  ///< of all lanes together; 0: what is free
+  Upload upload = Upload::automatic;
+  Control const* control = nullptr;
+  StatsSink* stats = nullptr;
+};
+
+/// Used by one thread at a time. Does not move: the plug-in keeps its address.
+class CudaLane {
+ public:
+  /// Opens `options.lanes` lanes with equal shares of the memory. `device` outlives them.
+  /// Errors: no_device for an upload that CUDA does not have; out_of_memory, device_failure.
+  static Result<std::vector<std::unique_ptr<CudaLane>>> open(CudaDevice& device, CudaLaneOptions const& options);
+  CudaLane(CudaLane const&) = delete;
+  CudaLane& operator=(CudaLane const&) = delete;
+  ~CudaLane();
+
+  CudaDevice& device() const noexcept { return device_; }
+  GarudaCudaApi const& api() const noexcept { return device_.api(); }
+  GarudaCudaLane* handle() const noexcept { return handle_; }
+
+ private:
+  CudaLane(CudaDevice& device, CudaLaneOptions const& options)
+      : device_(device), control_(options.control), stats_(options.stats) {}
+  Result<void> start(GarudaCudaLaneOptions const& options);
+
+  CudaDevice& device_;
+  Control const* control_;
+  StatsSink* stats_;
+  GarudaCudaLane* handle_ = nullptr;
+};
+
+}  // namespace garuda::operators

@@ -1,0 +1,166 @@
+// The CUDA join against the oracle: every method over sizes, distributions and forced overflows.
+#include "operators/cuda/cuda_join.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/operators/cuda_device.hpp"
+#include "tests/operators/graphics_problem.hpp"
+#include "tests/unwrap.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using testing::JoinCase;
+using testing::KeyPattern;
+using testing::Nulls;
+using testing::Problem;
+using testing::succeed;
+using testing::value_of;
+
+constexpr std::array kMethods{JoinMethod::partitioned, JoinMethod::table, JoinMethod::merge};
+constexpr std::array kBuildSides{BuildSide::automatic, BuildSide::left, BuildSide::right};
+constexpr std::array kUploads{Upload::stage, Upload::import};
+
+class CudaJoin : public testing::CudaDeviceTest {
+ protected:
+  static void expect_solved(JoinCase const& join_case, JoinTuning const& tuning, std::uint64_t piece) {
+    SCOPED_TRACE(to_string(join_case) + ", " + to_string(tuning));
+    Problem const problem(join_case);
+    BackendOptions options;
+    options.tuning = tuning;
+    options.key_bits = join_case.key_bits;
+    auto const backend = value_of(open_cuda_join(device(), options));
+    auto const kernel = value_of(backend->begin(problem.slice(), 0));
+    problem.expect_solved_by(*kernel, piece);
+  }
+
+  static JoinTuning tuning_of(std::uint64_t turn) {
+    JoinTuning tuning;
+    tuning.method = kMethods.at(turn % kMethods.size());
+    tuning.build = kBuildSides.at(turn / kMethods.size() % kBuildSides.size());
+    tuning.upload = kUploads.at(turn / 9 % kUploads.size());
+    return tuning;
+  }
+};
+
+/// A kernel never sees nulls, which only vary the keys: cases with nulls take turns.
+TEST_F(CudaJoin, EverySmallCase) {
+  std::uint64_t turn = 0;
+  for (auto const& join_case : testing::small_cases()) {
+    ++turn;
+    if (!testing::takes_case(turn)) continue;
+    if (join_case.nulls != Nulls::none && turn % 8 != 0 && !testing::full_tests()) continue;
+    expect_solved(join_case, tuning_of(turn), 1 + turn % 1'000);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(CudaJoin, EveryMethodOnEveryPattern) {
+  std::uint64_t turn = 0;
+  for (std::uint32_t const bits : {32U, 64U})
+    for (std::size_t pattern = 0; pattern < testing::kNumKeyPatterns; ++pattern)
+      for (auto const method : kMethods) {
+        auto tuning = tuning_of(++turn);
+        tuning.method = method;
+        expect_solved({bits, 257, 255, static_cast<KeyPattern>(pattern), Nulls::none, turn}, tuning, 5'000);
+        if (HasFailure()) return;
+      }
+}
+
+TEST_F(CudaJoin, LargeCases) {
+  std::uint64_t turn = 0;
+  for (auto const& join_case : testing::large_cases()) {
+    auto const rows = std::max(join_case.left_rows, join_case.right_rows);
+    if (rows > testing::max_test_rows()) continue;
+    if (!testing::is_affordable(join_case.pattern, join_case.left_rows, join_case.right_rows)) continue;
+    expect_solved(join_case, tuning_of(++turn), 1'000'003);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(CudaJoin, RestartsAtAnyPairOfAnyWindow) {
+  if (testing::max_test_rows() < 3'000) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
+  Problem const problem(JoinCase{32, 1'800, 2'500, KeyPattern::all_equal, Nulls::none, 1});
+  for (auto const method : kMethods) {
+    BackendOptions options;
+    options.tuning.method = method;
+    auto const backend = value_of(open_cuda_join(device(), options));
+    auto const kernel = value_of(backend->begin(problem.slice(), 0));
+    std::vector<RowPair> all(value_of(kernel->count()));
+    ASSERT_EQ(all.size(), 4'500'000U);
+    succeed(kernel->pairs(0, all));
+    problem.expect_pairs(all);
+    for (std::uint64_t const first : {std::uint64_t{4'000'001}, std::uint64_t{17}, std::uint64_t{1'048'570}}) {
+      std::vector<RowPair> some(300'000);
+      succeed(kernel->pairs(first, some));
+      ASSERT_TRUE(std::equal(some.begin(), some.end(), all.begin() + static_cast<std::ptrdiff_t>(first))) << first;
+    }
+  }
+}
+
+TEST_F(CudaJoin, CountsWhatCouldNotBeEnumerated) {
+  std::vector<std::uint32_t> const keys(70'000, 7);
+  for (auto const method : kMethods) {
+    BackendOptions options;
+    options.tuning.method = method;
+    auto const backend = value_of(open_cuda_join(device(), options));
+    JoinSlice const slice{{std::span(keys), 7, 7, {}}, {std::span(keys), 7, 7, {}}};
+    auto const kernel = value_of(backend->begin(slice, 0));
+    EXPECT_EQ(value_of(kernel->count()), 4'900'000'000U);
+    std::vector<RowPair> last(10);
+    succeed(kernel->pairs(4'900'000'000U - last.size(), last));
+    for (auto const& pair : last) EXPECT_TRUE(pair.left < keys.size() && pair.right < keys.size());
+  }
+}
+
+TEST_F(CudaJoin, TooLittleMemoryIsAnErrorBeforeAnyPair) {
+  Problem const problem(JoinCase{32, 257, 257, KeyPattern::dense_unique, Nulls::none, 1});
+  BackendOptions options;
+  options.device_memory_limit_bytes = 1'000;
+  auto const backend = value_of(open_cuda_join(device(), options));
+  auto const kernel = backend->begin(problem.slice(), 0);
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(kernel.error().code(), ErrorCode::limit_exceeded);
+}
+
+TEST_F(CudaJoin, StopsWhenCancelled) {
+  std::atomic<bool> const cancelled{true};
+  Control control;
+  control.cancelled = &cancelled;
+  Problem const problem(JoinCase{32, 257, 257, KeyPattern::dense_unique, Nulls::none, 1});
+  BackendOptions options;
+  options.control = &control;
+  auto const backend = value_of(open_cuda_join(device(), options));
+  auto const kernel = backend->begin(problem.slice(), 0);
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(kernel.error().code(), ErrorCode::cancelled);
+}
+
+TEST_F(CudaJoin, MappedUploadsAreRefused) {
+  BackendOptions options;
+  options.tuning.upload = Upload::map;
+  auto const backend = open_cuda_join(device(), options);
+  ASSERT_FALSE(backend);
+  EXPECT_EQ(backend.error().code(), ErrorCode::no_device);
+}
+
+TEST_F(CudaJoin, KeepsMemoryUntilItIsTrimmed) {
+  Problem const problem(JoinCase{64, 257, 257, KeyPattern::random_unique, Nulls::none, 1});
+  succeed(device().trim());
+  auto const before = value_of(device().available_bytes());
+  for (int i = 0; i < 3; ++i) expect_solved({32, 255, 257, KeyPattern::zipf_1_0, Nulls::none, 1}, {}, 1'000);
+  succeed(device().trim());
+  // Modules and the runtime's own buffers stay; the lanes' memory does not.
+  EXPECT_LT(before, value_of(device().available_bytes()) + (std::uint64_t{512} << 20));
+}
+
+}  // namespace
+}  // namespace garuda::operators
