@@ -19,7 +19,6 @@ constexpr std::array kProbe{Choice{"auto", 0}, Choice{"instanced", 1}, Choice{"o
 constexpr std::array kBuild{Choice{"auto", 0}, Choice{"left", 1}, Choice{"right", 2}};
 constexpr std::array kMethod{Choice{"auto", 0}, Choice{"partitioned", 1}, Choice{"global", 2}, Choice{"sorted", 3}};
 constexpr std::array kPayload{Choice{"auto", 0}, Choice{"carry", 1}, Choice{"gather", 2}};
-constexpr std::array kMethod{Choice{"auto", 0}, Choice{"partitioned", 1}, Choice{"table", 2}, Choice{"merge", 3}};
 
 std::span<operators::Knob<JoinTuning> const> knobs() {
   static std::array const all{

@@ -52,13 +52,6 @@ enum class Probe : std::uint8_t {
   atomic,     ///< t instances a probe row, atomicAdd for the position (GARUDA §3.3.1)
 };
 enum class BuildSide : std::uint8_t { automatic, left, right };
-/// How the CUDA path finds matches.
-enum class JoinMethod : std::uint8_t {
-  automatic,
-  partitioned,  ///< hash table, rows sorted by their leading hash bits first, so that accesses stay near each other
-  table,        ///< hash table alone, for build sides that fit a cache
-  merge,        ///< both sides sorted by key
-};
 /// How the CPU path brings payload columns into the order of partitions.
 enum class Payload : std::uint8_t {
   automatic,  ///< column by column, whichever moves fewer bytes
@@ -66,12 +59,12 @@ enum class Payload : std::uint8_t {
   gather,     ///< by row id, when the result is made
 };
 
-/// How the compute path finds matches.
+/// How the compute and CUDA paths find matches.
 enum class JoinMethod : std::uint8_t {
   automatic,
-  partitioned,  ///< both sides partitioned, joined in shared memory
-  global,       ///< the build side sorted and indexed in device memory, the probe side left where it is
-  sorted,       ///< both sides sorted by key, pairs in the order of the keys
+  partitioned,  ///< both sides partitioned, so that matches are found near each other: in shared memory or in a cache
+  global,       ///< the build side indexed in device memory, the probe side left where it is
+  sorted,       ///< both sides sorted, by key or by its hash
 };
 
 /// Knobs of the join: they change speed, never results. Zero or `automatic` leaves the choice to the planner.

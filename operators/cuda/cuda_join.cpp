@@ -16,9 +16,9 @@ GarudaCudaJoinMethod method_of(JoinMethod method) {
   switch (method) {
     case JoinMethod::partitioned:
       return GARUDA_CUDA_JOIN_PARTITIONED;
-    case JoinMethod::table:
+    case JoinMethod::global:
       return GARUDA_CUDA_JOIN_TABLE;
-    case JoinMethod::merge:
+    case JoinMethod::sorted:
       return GARUDA_CUDA_JOIN_MERGE;
     case JoinMethod::automatic:
       break;

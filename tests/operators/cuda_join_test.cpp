@@ -25,7 +25,7 @@ using testing::Problem;
 using testing::succeed;
 using testing::value_of;
 
-constexpr std::array kMethods{JoinMethod::partitioned, JoinMethod::table, JoinMethod::merge};
+constexpr std::array kMethods{JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted};
 constexpr std::array kBuildSides{BuildSide::automatic, BuildSide::left, BuildSide::right};
 constexpr std::array kUploads{Upload::stage, Upload::import};
 
