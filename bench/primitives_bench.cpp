@@ -305,7 +305,8 @@ Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limi
     tuning.partition_group_size = group;
     tuning.stable_group_size = group;
   }
-  if (request.items != 0) tuning.scan_items = tuning.partition_items = request.items;
+  if (request.items != 0)
+    (request.op == PrimitiveOp::scan ? tuning.scan_items : tuning.partition_items) = request.items;
   if (request.tiles != 0) tuning.partition_tiles = request.tiles;
   if (request.bits == 0 || request.bits > 10)
     return fail(ErrorCode::usage, fmt::format("--bits out of range [1, 10]: {}", request.bits));
@@ -339,11 +340,11 @@ Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, 
   return record;
 }
 
-std::string describe(operators::ComputeTuning const& tuning, bool stable) {
+std::string describe(operators::ComputeTuning const& tuning, std::uint32_t bits, bool stable) {
   return fmt::format("subgroup {}, scan {} of {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
                      tuning.scan == operators::ScanMethod::look_back ? "look-back" : "two-pass", tuning.group_size,
-                     tuning.scan_items, stable ? tuning.stable_group_size : tuning.partition_group_size,
-                     tuning.partition_items, tuning.partition_tiles, stable ? "stable" : "in any order");
+                     tuning.scan_items, operators::scatter_group_size(tuning, bits, stable), tuning.partition_items,
+                     tuning.partition_tiles, stable ? "stable" : "in any order");
 }
 
 }  // namespace
@@ -390,7 +391,7 @@ Result<PrimitivesOutcome> run_primitives_bench(PrimitivesRequest const& request)
   outcome.record = make_record(*bench, request, std::string(to_string(request.op)), samples, primitive->bytes());
   outcome.copy = make_record(*bench, request, "copy", copies, 2 * copied);
   outcome.clock = bench->clock();
-  outcome.tuning = describe(bench->tuning(), request.stable);
+  outcome.tuning = describe(bench->tuning(), request.bits, request.stable);
   return outcome;
 }
 

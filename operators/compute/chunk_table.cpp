@@ -13,12 +13,13 @@ constexpr std::string_view kChunkTable = "primitives/chunk_table.comp";
 }  // namespace
 
 Result<ChunkTable> ChunkTable::create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
-                                      std::uint32_t chunk_rows, std::uint32_t bins) {
+                                      std::uint32_t chunk_rows, std::uint32_t bins, bool shared_counts) {
   GARUDA_EXPECTS(segments > 0 && chunk_rows > 0);
   ChunkTable table;
   table.segments_ = segments;
   table.chunk_rows_ = chunk_rows;
   table.bins_ = bins;
+  table.shared_counts_ = shared_counts;
   table.max_chunks_ = rows / chunk_rows + segments;
   GARUDA_TRY_ASSIGN(table.first_chunk_, context.device_buffer((std::uint64_t{segments} + 1) * 4, "first chunks"));
   GARUDA_TRY_ASSIGN(table.chunks_,
@@ -35,6 +36,7 @@ Result<void> ChunkTable::record(ComputeContext& context, char const* phase, VkDe
   push.max_chunks = static_cast<std::uint32_t>(max_chunks_);
   push.chunk_rows = chunk_rows_;
   push.bins = bins_;
+  push.shared_counts = shared_counts_ ? 1 : 0;
   GARUDA_TRY(context.dispatch(phase, chunk_shape(kFirstChunks), push, 1, segments_));
   auto const groups = groups_for(max_chunks_, context.tuning().group_size);
   return context.dispatch(phase, chunk_shape(kChunkTable), push, groups, max_chunks_);

@@ -13,9 +13,10 @@ namespace garuda::operators {
 class ChunkTable {
  public:
   /// For `rows` rows in `segments` segments of any lengths; `bins`: counters that a chunk has in a matrix of counts by
-  /// (segment, bin, chunk). Errors: limit_exceeded, out_of_memory.
+  /// (segment, bin, chunk); with `shared_counts` one by (segment, bin), the same for all chunks of a segment.
+  /// Errors: limit_exceeded, out_of_memory.
   static Result<ChunkTable> create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
-                                   std::uint32_t chunk_rows, std::uint32_t bins = 1);
+                                   std::uint32_t chunk_rows, std::uint32_t bins = 1, bool shared_counts = false);
 
   /// Records the table of the segments that begin at `starts`, (segments + 1) × u32, not decreasing.
   Result<void> record(ComputeContext& context, char const* phase, VkDeviceAddress starts);
@@ -31,6 +32,7 @@ class ChunkTable {
   std::uint32_t segments_ = 0;
   std::uint32_t chunk_rows_ = 0;
   std::uint32_t bins_ = 1;
+  bool shared_counts_ = false;
   std::uint64_t max_chunks_ = 0;
   vk::Buffer first_chunk_;
   vk::Buffer chunks_;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint32_t kGroupSize = 256;
 constexpr std::uint32_t kPartitionGroupSize = 512;
+// Invocations of a subgroup that a word of shared memory has a bit for.
+constexpr std::uint32_t kMaskLanes = 32;
 // Bins of a pass: counters of so many fit the least shared memory there is.
 constexpr std::uint32_t kMostPartitionBits = 10;
 constexpr std::uint32_t kGroupBySize = 512;
@@ -60,6 +62,11 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
      {"group_by_bits", &ComputeTuning::group_by_bits},
      {"group_by_slots", &ComputeTuning::group_by_slots}}};
 
+constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 3> kSwitches{
+    {{"stable_join", &ComputeTuning::stable_join},
+     {"stable_masks", &ComputeTuning::stable_masks},
+     {"stable_pairs", &ComputeTuning::stable_pairs}}};
+
 Result<void> apply(std::string_view entry, ComputeTuning& tuning) {
   auto const equals = entry.find('=');
   auto const name = entry.substr(0, equals);
@@ -68,8 +75,9 @@ Result<void> apply(std::string_view entry, ComputeTuning& tuning) {
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || text.empty())
     return fail(ErrorCode::usage, fmt::format("not a tuning of the compute path (name=number): '{}'", entry));
-  if (name == "stable_join" && value <= 1) {
-    tuning.stable_join = value == 1;
+  for (auto const& [known, member] : kSwitches) {
+    if (name != known || value > 1) continue;
+    tuning.*member = value == 1;
     return {};
   }
   for (auto const& [known, member] : kNames) {
@@ -84,6 +92,8 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   auto const wrong = [](char const* what, std::uint64_t value) {
     return fail(ErrorCode::usage, fmt::format("{}: {}", what, value));
   };
+  if (tuning.stable_masks && tuning.subgroup_size > kMaskLanes)
+    return wrong("stable_masks needs subgroups of at most 32 invocations", tuning.subgroup_size);
   for (auto const group :
        {tuning.partition_group_size, tuning.stable_group_size, tuning.join_group_size, tuning.group_by_size}) {
     if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
@@ -120,6 +130,19 @@ Result<void> check_features(vk::DeviceTraits const& traits) {
   return {};
 }
 
+/// A tile of a scatter pass, and what ranks its rows before.
+std::uint32_t scratch_words(ComputeTuning const& tuning, std::uint32_t bits, std::uint32_t group, bool stable) {
+  auto const tile = group * tuning.partition_items + 1;
+  if (!stable) return tile;
+  auto const counters = (tuning.stable_masks ? 2 : 1) * (group / tuning.subgroup_size) << bits;
+  return std::max(counters, (tuning.stable_pairs ? 2 : 1) * tile);
+}
+
+/// All that a workgroup of a scatter pass shares: besides, two words a bin, sums by subgroup, and a few words.
+std::uint64_t scatter_words(ComputeTuning const& tuning, std::uint32_t bits, std::uint32_t group, bool stable) {
+  return scratch_words(tuning, bits, group, stable) + (std::uint64_t{2} << bits) + group / tuning.subgroup_size + 2;
+}
+
 }  // namespace
 
 Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::optional<std::uint32_t> subgroup_size) {
@@ -130,6 +153,7 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   tuning.require_subgroup_size =
       subgroup.min_size != subgroup.max_size && traits.features.subgroup_size_control && subgroup.selectable_in_compute;
   tuning.full_subgroups = traits.features.compute_full_subgroups;
+  tuning.shared_bytes = traits.limits.max_compute_shared_memory_bytes;
   auto const group = std::min(kGroupSize, traits.limits.max_workgroup_invocations);
   tuning.group_size = group;
   // 512 x 8 keys: a scatter of 2^24 keys takes 0.24 ms on an H200 (2026-11), 0.37 ms with 256 x 16.
@@ -145,18 +169,17 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   while (tuning.partition_items > 4 &&
          scatter_shared_bytes(tuning, tuning.partition_bits, false) > traits.limits.max_compute_shared_memory_bytes)
     tuning.partition_items /= 2;
-  tuning.stable_group_size = std::min(group, 16 * tuning.subgroup_size);
-  while (tuning.stable_group_size > tuning.subgroup_size &&
-         scatter_shared_bytes(tuning, tuning.partition_bits, true) > traits.limits.max_compute_shared_memory_bytes)
-    tuning.stable_group_size /= 2;
+  // Small subgroups, as software drivers have, would need as many masks as counters for few rows each.
+  tuning.stable_masks = tuning.subgroup_size == kMaskLanes;
+  tuning.stable_group_size = std::min(tuning.partition_group_size, 16 * tuning.subgroup_size);
   tuning.join_group_size = group;
   tuning.group_by_size = std::min(kGroupBySize, traits.limits.max_workgroup_invocations);
   tuning.group_by_shared_bytes =
       std::min<std::uint64_t>(kGroupBySharedBytes, traits.limits.max_compute_shared_memory_bytes);
   // A chunk's rows and the table's slots, from the largest: a table always keeps empty slots, which end every search.
-  // On an H200, 2^24 x 2^24 rows (2026-11), the join pass takes 0.81 ms with 5 rows and 2^11 slots, 1.19 ms with 9 and
-  // 2^12, of which fewer workgroups are resident.
-  constexpr std::array<std::array<std::uint32_t, 2>, 4> kSizes{{{5, 11}, {4, 11}, {2, 10}, {1, 9}}};
+  // On an H200, 2^24 x 2^24 rows (2026-11), the join pass takes 0.62 ms with 3 rows and 2^11 slots, 0.81 ms with 5, and
+  // 1.19 ms with 9 and 2^12, of which fewer workgroups are resident.
+  constexpr std::array<std::array<std::uint32_t, 2>, 3> kSizes{{{3, 11}, {2, 10}, {1, 9}}};
   for (auto const& [items, log2_slots] : kSizes) {
     tuning.join_items = items;
     tuning.join_log2_slots = log2_slots;
@@ -186,13 +209,20 @@ std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_w
   return 4 * (std::uint64_t{join_scratch_words(tuning, key_words)} + subgroups + tuning.join_items * subgroups + 8);
 }
 
+std::uint32_t scatter_group_size(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
+  if (!stable) return tuning.partition_group_size;
+  auto group = tuning.stable_group_size;
+  while (group > tuning.subgroup_size && 4 * scatter_words(tuning, bits, group, stable) > tuning.shared_bytes)
+    group = group / 2 / tuning.subgroup_size * tuning.subgroup_size;
+  return group;
+}
+
+std::uint32_t scatter_scratch_words(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
+  return scratch_words(tuning, bits, scatter_group_size(tuning, bits, stable), stable);
+}
+
 std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
-  std::uint64_t const bins = std::uint64_t{1} << bits;
-  std::uint64_t const group = stable ? tuning.stable_group_size : tuning.partition_group_size;
-  auto const subgroups = group / tuning.subgroup_size;
-  auto const tile = group * tuning.partition_items;
-  auto const scratch = stable ? std::max(tile + 1, subgroups * bins) : tile + 1;
-  return 4 * (scratch + 3 * bins + subgroups + 2);
+  return 4 * scatter_words(tuning, bits, scatter_group_size(tuning, bits, stable), stable);
 }
 
 }  // namespace garuda::operators

@@ -22,7 +22,8 @@ struct ComputeTuning {
   bool require_subgroup_size = false;  ///< of each pipeline; where the device has a choice
   bool full_subgroups = false;         ///< asked of each pipeline; where the device knows it
 
-  std::uint32_t group_size = 256;  ///< of passes that have no size of their own
+  std::uint32_t shared_bytes = 32768;  ///< shared memory of a workgroup, at most
+  std::uint32_t group_size = 256;      ///< of passes that have no size of their own
 
   ScanMethod scan = ScanMethod::look_back;
   std::uint32_t scan_items = 16;    ///< elements an invocation: a multiple of 4
@@ -30,13 +31,16 @@ struct ComputeTuning {
 
   std::uint32_t partition_group_size = 512;
   std::uint32_t partition_items = 8;
-  std::uint32_t partition_tiles = 8;  ///< a chunk, at most
+  std::uint32_t partition_tiles = 8;  ///< a chunk that need not keep the order of rows, at most
   std::uint32_t partition_bits = 9;   ///< of one pass, at most
-  /// Stable partitions keep a counter for each subgroup and bin in shared memory, so small subgroups take small groups.
+  /// At most: stable partitions keep counters for each subgroup and bin in shared memory, so that many bins or small
+  /// subgroups take smaller groups.
   std::uint32_t stable_group_size = 256;
+  bool stable_masks = false;  ///< equal digits of a subgroup find each other in shared memory, else by ballots
+  bool stable_pairs = true;   ///< keys and payload of a word each are staged in shared memory together
 
   std::uint32_t join_group_size = 256;
-  std::uint32_t join_items = 5;  ///< rows of a chunk an invocation
+  std::uint32_t join_items = 3;  ///< rows of a chunk an invocation
   std::uint32_t join_log2_slots = 11;
   /// Pairs that one submission writes for the host: as many bytes as keep a copy busy.
   std::uint64_t join_window_rows = std::uint64_t{1} << 21;
@@ -62,15 +66,19 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 
 /// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
 /// partition_group, stable_group, partition_items, partition_tiles, partition_bits, scan_items, join_group, join_items,
-/// join_log2_slots, stable_join (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2 table, 3
-/// partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the limits or the
-/// passes do not allow.
+/// join_log2_slots, stable_join, stable_masks and stable_pairs (0 or 1), group_by_size, group_by_items, group_by_way (1
+/// shared, 2 table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that
+/// the limits or the passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
 /// Words of shared memory for the table over a build chunk, and what takes its place once it has been read.
 std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
 /// Bytes of shared memory that a pass over tasks of a join takes.
 std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
+/// Invocations of a workgroup that counts or scatters by digits of `bits` bits.
+std::uint32_t scatter_group_size(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
+/// Words of shared memory for a tile of a scatter pass, and for what ranks its rows before.
+std::uint32_t scatter_scratch_words(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
 /// Bytes of shared memory that a scatter pass takes.
 std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
 

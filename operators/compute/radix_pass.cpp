@@ -10,17 +10,14 @@ namespace {
 // Chunks that keep every multiprocessor of a large GPU busy to the end.
 constexpr std::uint64_t kManyChunks = 4096;
 
-std::uint32_t group_size(ComputeTuning const& tuning, bool stable) {
-  return stable ? tuning.stable_group_size : tuning.partition_group_size;
+std::uint64_t tile_rows(ComputeTuning const& tuning, RadixDigit const& digit) {
+  return std::uint64_t{scatter_group_size(tuning, digit.bits, digit.stable)} * tuning.partition_items;
 }
 
-std::uint64_t tile_rows(ComputeTuning const& tuning, bool stable) {
-  return std::uint64_t{group_size(tuning, stable)} * tuning.partition_items;
-}
-
-std::uint64_t chunk_rows(std::uint64_t rows, ComputeTuning const& tuning, bool stable) {
-  auto const tile = tile_rows(tuning, stable);
-  return std::clamp<std::uint64_t>(rows / tile / kManyChunks, 1, tuning.partition_tiles) * tile;
+/// Chunks that a workgroup counts together: in an order of any kind they share counters.
+std::uint32_t chunks_each(std::uint64_t chunks, ComputeTuning const& tuning, bool stable) {
+  if (stable) return 1;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks / kManyChunks, 1, tuning.partition_tiles));
 }
 
 /// What the passes over keys are specialised by.
@@ -29,29 +26,34 @@ struct RadixKind {
   std::uint32_t key_words = 1;
   bool segmented = false;
   bool number_rows = false;
+  bool paired = false;  ///< keys and first payload column are a word each
+  bool more = true;     ///< there are other payload columns
 };
 
 std::vector<vk::SpecConstant> key_constants(RadixKind const& kind) {
   return {{shaders::kSpecWords, kind.key_words},
           {shaders::kSpecBits, kind.digit.bits},
           {shaders::kSpecHashed, kind.digit.hashed ? 1U : 0U},
+          {shaders::kSpecStable, kind.digit.stable ? 1U : 0U},
           {shaders::kSpecSegmented, kind.segmented ? 1U : 0U}};
 }
 
 PassShape count_shape(ComputeTuning const& tuning, RadixKind const& kind) {
-  return {"primitives/partition_count.comp", group_size(tuning, kind.digit.stable), tuning.partition_items,
-          sizeof(shaders::PartitionPush), key_constants(kind)};
+  return {"primitives/partition_count.comp", scatter_group_size(tuning, kind.digit.bits, kind.digit.stable),
+          tuning.partition_items, sizeof(shaders::PartitionPush), key_constants(kind)};
 }
 
 PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
-  PassShape shape{"primitives/partition_scatter.comp", group_size(tuning, kind.digit.stable), tuning.partition_items,
-                  sizeof(shaders::PartitionPush), key_constants(kind)};
-  auto const bins = std::uint64_t{1} << kind.digit.bits;
-  auto const counters = kind.digit.stable ? shape.group_size / tuning.subgroup_size * bins : 0;
-  auto const scratch = std::max<std::uint64_t>(tile_rows(tuning, kind.digit.stable) + 1, counters);
-  shape.constants.push_back({shaders::kSpecStable, kind.digit.stable ? 1U : 0U});
+  auto const& digit = kind.digit;
+  PassShape shape{"primitives/partition_scatter.comp", scatter_group_size(tuning, digit.bits, digit.stable),
+                  tuning.partition_items, sizeof(shaders::PartitionPush), key_constants(kind)};
+  // In an order of any kind, staging both takes registers that keep fewer workgroups resident.
+  bool const paired = kind.paired && digit.stable && tuning.stable_pairs;
+  shape.constants.push_back({shaders::kSpecMasks, tuning.stable_masks ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecPaired, paired ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecMore, !paired || kind.more ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecIota, kind.number_rows ? 1U : 0U});
-  shape.constants.push_back({shaders::kSpecScratch, static_cast<std::uint32_t>(scratch)});
+  shape.constants.push_back({shaders::kSpecScratch, scatter_scratch_words(tuning, digit.bits, digit.stable)});
   return shape;
 }
 
@@ -69,8 +71,8 @@ PassShape starts_shape(bool segmented) {
 
 std::uint64_t RadixPass::scratch_bytes(std::uint64_t rows, std::uint32_t segments, std::uint32_t bits,
                                        ComputeTuning const& tuning) noexcept {
-  auto const chunks = rows / chunk_rows(rows, tuning, tuning.stable_join) + segments;
-  return (chunks << bits) * 2 * sizeof(std::uint32_t);
+  auto const counters = tuning.stable_join ? rows / tile_rows(tuning, {bits, 0, true, true}) + segments : segments;
+  return (counters << bits) * 2 * sizeof(std::uint32_t);
 }
 
 Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
@@ -81,16 +83,17 @@ Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows,
   RadixPass pass;
   pass.digit_ = digit;
   pass.segments_ = segments;
-  pass.chunk_rows_ = chunk_rows(rows, tuning, digit.stable);
+  pass.chunk_rows_ = tile_rows(tuning, digit);
   pass.max_chunks_ = groups_for(rows, pass.chunk_rows_);
   auto const bins = std::uint64_t{1} << digit.bits;
   if (segments > 1) {
     GARUDA_TRY_ASSIGN(pass.chunks_,
                       ChunkTable::create(context, rows, segments, static_cast<std::uint32_t>(pass.chunk_rows_),
-                                         static_cast<std::uint32_t>(bins)));
+                                         static_cast<std::uint32_t>(bins), !digit.stable));
     pass.max_chunks_ = pass.chunks_.max_chunks();
   }
-  auto const cells = pass.max_chunks_ * bins;
+  pass.chunks_each_ = chunks_each(pass.max_chunks_, tuning, digit.stable);
+  auto const cells = (digit.stable ? pass.max_chunks_ : segments) * bins;
   if (cells > kMaxScanElements) return fail(ErrorCode::limit_exceeded, "a partition has more chunks than are summed");
   GARUDA_TRY_ASSIGN(
       pass.columns_,
@@ -117,6 +120,7 @@ shaders::PartitionPush RadixPass::push_for(RadixRows const& rows, Segments const
   push.chunk_rows = static_cast<std::uint32_t>(chunk_rows_);
   push.shift = digit_.shift;
   push.num_payload = static_cast<std::uint32_t>(rows.payload.size());
+  push.chunks_each = chunks_each_;
   return push;
 }
 
@@ -125,8 +129,9 @@ Result<void> RadixPass::record_counts(ComputeContext& context, char const* phase
   bool const segmented = segments.starts != nullptr;
   auto const push = push_for(rows, segments);
   if (segmented) GARUDA_TRY(chunks_.record(context, phase, segments.starts->address()));
-  auto const shape = count_shape(context.tuning(), {digit_, rows.keys.words, segmented, rows.number_rows});
-  return context.dispatch(phase, shape, push, push.num_chunks, rows.rows);
+  if (!digit_.stable) GARUDA_TRY(context.fill(phase, matrix_, 0));
+  auto const shape = count_shape(context.tuning(), {digit_, rows.keys.words, segmented});
+  return context.dispatch(phase, shape, push, groups_for(push.num_chunks, push.chunks_each), rows.rows);
 }
 
 Result<void> RadixPass::record_starts(ComputeContext& context, char const* phase, shaders::PartitionPush const& push,
@@ -137,12 +142,13 @@ Result<void> RadixPass::record_starts(ComputeContext& context, char const* phase
   starts.first_chunk = segmented ? chunks_.first_chunk().address() : 0;
   starts.segments = segmented ? segments.starts->address() : 0;
   starts.starts = starts_.address();
-  starts.num_segments = segments_;
-  starts.bins = 1U << digit_.bits;
   starts.num_rows = push.num_rows;
-  starts.num_chunks = push.num_chunks;
+  // In an order of any kind, all segments' bins have one counter each: one row of the matrix.
+  starts.num_segments = digit_.stable ? segments_ : 1;
+  starts.bins = digit_.stable ? 1U << digit_.bits : num_starts();
+  starts.num_chunks = digit_.stable ? push.num_chunks : 1;
   auto const groups = groups_for(num_starts() + std::uint64_t{1}, context.tuning().group_size);
-  return context.dispatch(phase, starts_shape(segmented), starts, groups, num_starts());
+  return context.dispatch(phase, starts_shape(segmented && digit_.stable), starts, groups, num_starts());
 }
 
 Result<void> RadixPass::record(ComputeContext& context, RadixPhases const& phases, RadixRows const& rows,
@@ -156,10 +162,13 @@ Result<void> RadixPass::record(ComputeContext& context, RadixPhases const& phase
   }
   GARUDA_TRY(record_counts(context, phases.count, rows, segments));
   GARUDA_TRY(scan_.record(context, phases.scan, matrix_.address(), sums_.address(),
-                          std::uint64_t{push.num_chunks} << digit_.bits));
+                          std::uint64_t{digit_.stable ? push.num_chunks : segments_} << digit_.bits));
   GARUDA_TRY(record_starts(context, phases.scan, push, segments));
   push.matrix = sums_.address();
-  auto const shape = scatter_shape(context.tuning(), {digit_, rows.keys.words, segmented, rows.number_rows});
+  RadixKind kind{digit_, rows.keys.words, segmented, rows.number_rows};
+  kind.paired = rows.keys.words == 1 && !rows.payload.empty() && rows.payload[0].words == 1;
+  kind.more = rows.payload.size() > 1;
+  auto const shape = scatter_shape(context.tuning(), kind);
   return context.dispatch(phases.scatter, shape, push, push.num_chunks, rows.rows * (1 + rows.payload.size()), true);
 }
 
@@ -169,9 +178,11 @@ std::vector<vk::ComputePipelineSpec> radix_pipelines(ComputeTuning const& tuning
     for (std::uint32_t const key_words : {1U, 2U}) {
       for (bool const hashed : {false, true}) {
         for (bool const stable : {false, true}) {
-          RadixKind const kind{{tuning.partition_bits, 0, hashed, stable}, key_words, segmented, !segmented};
+          RadixKind kind{{tuning.partition_bits, 0, hashed, stable}, key_words, segmented, !segmented};
           specs.push_back(compute_pipeline(scatter_shape(tuning, kind), tuning));
-          if (stable) specs.push_back(compute_pipeline(count_shape(tuning, kind), tuning));
+          kind.paired = key_words == 1 && stable;
+          if (kind.paired) specs.push_back(compute_pipeline(scatter_shape(tuning, kind), tuning));
+          specs.push_back(compute_pipeline(count_shape(tuning, kind), tuning));
         }
       }
     }

@@ -84,6 +84,7 @@ class RadixPass {
   std::uint32_t segments_ = 1;
   std::uint64_t chunk_rows_ = 0;
   std::uint64_t max_chunks_ = 0;
+  std::uint32_t chunks_each_ = 1;  ///< that a workgroup counts
   vk::Buffer columns_;
   vk::Buffer matrix_;
   vk::Buffer sums_;

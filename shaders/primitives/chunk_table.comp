@@ -16,7 +16,7 @@ void main() {
   uint chunk = group_index() * kGroup + thread_index();
   if (chunk >= push.max_chunks) return;
   if (chunk >= InputWords(push.first_chunk).at[push.num_segments]) {
-    Chunks(push.chunks).at[chunk] = PartitionChunk(0u, 0u, chunk * push.bins, 1u);
+    Chunks(push.chunks).at[chunk] = PartitionChunk(0u, 0u, push.shared_counts != 0u ? 0u : chunk * push.bins, 1u);
     return;
   }
   // The last segment whose first chunk is at or before this one.
@@ -34,6 +34,11 @@ void main() {
   uint stride = InputWords(push.first_chunk).at[low + 1u] - first;
   uint begin = InputWords(push.starts).at[low] + (chunk - first) * push.chunk_rows;
   uint end = InputWords(push.starts).at[low + 1u];
-  Chunks(push.chunks).at[chunk] =
+  PartitionChunk own =
       PartitionChunk(begin, min(end - begin, push.chunk_rows) + begin, first * push.bins + chunk - first, stride);
+  if (push.shared_counts != 0u) {
+    own.first = low * push.bins;
+    own.stride = 1u;
+  }
+  Chunks(push.chunks).at[chunk] = own;
 }

@@ -2,8 +2,9 @@
 #extension GL_GOOGLE_include_directive : require
 // First pass of a radix partition: how many keys of each chunk have each digit.
 //
-// Buffers: PartitionPush, by address. Invocation: a chunk a workgroup, a tile of kGroup × kItems keys at a time, kGroup
-// apart. Writes: matrix, by (segment, bin, chunk), so that its exclusive sums are where rows go.
+// Buffers: PartitionPush, by address. Invocation: chunks_each chunks a workgroup (stable: one), a tile of kGroup × kItems
+// keys at a time, kGroup apart. Writes: matrix, by (segment, bin, chunk) when stable, else by (segment, bin), so that its exclusive sums are
+// where rows go.
 
 #include "primitives_layout.h"
 #include "words.glsl"
@@ -15,14 +16,13 @@ layout(push_constant) uniform Push { PartitionPush push; };
 
 shared uint counts[kBins];
 
-void main() {
-  if (group_index() >= push.num_chunks) return;
-  uint thread = thread_index();
-  PartitionChunk chunk = own_chunk();
-  for (uint bin = thread; bin < kBins; bin += kGroup) counts[bin] = 0u;
-  barrier();
+void clear_counts() {
+  for (uint bin = thread_index(); bin < kBins; bin += kGroup) counts[bin] = 0u;
+}
+
+void count_rows(PartitionChunk chunk) {
   for (uint tile = chunk.begin; tile < chunk.end; tile += kTile) {
-    uint first = tile + thread;
+    uint first = tile + thread_index();
     if (tile + kTile <= chunk.end) {
       uvec2 keys[kItems];
       [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(first + i * kGroup);
@@ -31,6 +31,41 @@ void main() {
       for (uint row = first; row < chunk.end; row += kGroup) atomicAdd(counts[digit_of(load_key(row))], 1u);
     }
   }
+}
+
+// Called by all, between barriers.
+void write_counts(PartitionChunk chunk) {
+  for (uint bin = thread_index(); bin < kBins; bin += kGroup) {
+    uint cell = chunk.first + bin * chunk.stride;
+    if (kStable != 0u) {
+      Words(push.matrix).at[cell] = counts[bin];
+    } else if (counts[bin] > 0u) {
+      atomicAdd(Words(push.matrix).at[cell], counts[bin]);
+    }
+  }
+}
+
+void main() {
+  uint number = group_index() * push.chunks_each;
+  if (number >= push.num_chunks) return;
+  uint end = min(number + push.chunks_each, push.num_chunks);
+  clear_counts();
   barrier();
-  for (uint bin = thread; bin < kBins; bin += kGroup) Words(push.matrix).at[chunk.first + bin * chunk.stride] = counts[bin];
+  PartitionChunk chunk = chunk_at(number);
+  count_rows(chunk);
+  for (++number; number < end; ++number) {
+    PartitionChunk next = chunk_at(number);
+    if (next.begin == next.end) continue;
+    if (next.first != chunk.first) {
+      barrier();
+      write_counts(chunk);
+      barrier();
+      clear_counts();
+      barrier();
+    }
+    chunk = next;
+    count_rows(chunk);
+  }
+  barrier();
+  write_counts(chunk);
 }

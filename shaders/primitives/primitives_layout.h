@@ -29,6 +29,9 @@ const uint kSpecOperation = 9u;  // of the reduction
 const uint kSpecWide = 10u;      // 64-bit results (1)
 const uint kSpecIota = 11u;      // the first payload column is the row's number (1)
 const uint kSpecScratch = 12u;   // words of shared memory beside the fixed arrays
+const uint kSpecMasks = 13u;     // equal digits of a subgroup find each other in shared memory (1) or by ballots (0)
+const uint kSpecPaired = 14u;    // keys and the first payload column, a word each, are staged together (1)
+const uint kSpecMore = 15u;      // there are payload columns that are not (1)
 
 const uint kReduceAdd = 0u;
 const uint kReduceMin = 1u;
@@ -115,12 +118,15 @@ struct PartitionPush {
   PayloadColumn first;     // payload column; the others are in the table
   device_address payload;  // num_payload × PayloadColumn
   device_address chunks;   // table of chunks, when segmented
-  device_address matrix;   // count pass: counts by (segment, bin, chunk); scatter pass: their exclusive sums
+  // Count pass: counts by (segment, bin, chunk), or by (segment, bin) and zeroed before when the order is any; scatter
+  // pass: their exclusive sums, which an order of any kind moves on.
+  device_address matrix;
   uint num_rows;
   uint num_chunks;
   uint chunk_rows;
   uint shift;  // of the digit
   uint num_payload;
+  uint chunks_each;  // count pass: of a workgroup
 };
 
 /// Chunks of the segments that an earlier pass left.
@@ -132,6 +138,7 @@ struct ChunkTablePush {
   uint max_chunks;
   uint chunk_rows;
   uint bins;
+  uint shared_counts;  // 1: all chunks of a segment count in the same cells
 };
 
 /// Where the bins of all segments start, from the scanned matrix.

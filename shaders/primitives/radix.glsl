@@ -4,6 +4,7 @@
 layout(constant_id = 4) const uint kWords = 1u;
 layout(constant_id = 5) const uint kBits = 8u;
 layout(constant_id = 6) const uint kHashed = 0u;
+layout(constant_id = 7) const uint kStable = 1u;
 layout(constant_id = 8) const uint kSegmented = 0u;
 
 const uint kBins = 1u << kBits;
@@ -30,12 +31,12 @@ uint digit_of(uvec2 key) {
   return word >> shift & (kBins - 1u);
 }
 
-// Surplus chunks are empty; their counts go where no sum is read.
-PartitionChunk own_chunk() {
-  uint number = group_index();
+// Surplus chunks are empty; stable: their counts go where no sum is read. Else all chunks of a segment share counters.
+PartitionChunk chunk_at(uint number) {
   uint begin = number * push.chunk_rows;
   PartitionChunk chunk =
-      PartitionChunk(begin, min(begin + push.chunk_rows, push.num_rows), number, push.num_chunks);
+      PartitionChunk(begin, min(begin + push.chunk_rows, push.num_rows), kStable != 0u ? number : 0u,
+                     kStable != 0u ? push.num_chunks : 1u);
   if (kSegmented != 0u) chunk = Chunks(push.chunks).at[number];
   return chunk;
 }
