@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "operators/payload_choice.hpp"
@@ -66,9 +67,14 @@ void fetch_elements(std::byte const* from, std::uint32_t width, Index const* at,
   });
 }
 
+/// Consecutive positions from 0 on.
+struct InOrder {
+  std::size_t operator[](std::size_t i) const noexcept { return i; }
+};
+
 /// Keys as their column holds them: the lowest bytes of word + base, the sign above 64 bits.
-template <class Word>
-void copy_keys(Word const* words, std::uint64_t base, std::uint32_t width, std::uint32_t const* at, std::size_t count,
+template <class Word, class Positions>
+void copy_keys(Word const* words, std::uint64_t base, std::uint32_t width, Positions at, std::size_t count,
                std::byte* out) {
   visit_width(width, [&](auto bytes) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -183,25 +189,43 @@ Result<void> BatchBuilder::start(std::uint64_t rows) {
   return {};
 }
 
-void BatchBuilder::append(std::span<RowPair const> pairs, std::uint64_t left_base, std::uint64_t right_base,
-                          Side probe) {
+void BatchBuilder::append(std::span<RowPair const> pairs, PositionBases bases, Side probe) {
   GARUDA_EXPECTS(pairs.size() <= kAppendedPairs && pairs.size() <= room());
-  left_.positions.resize(kAppendedPairs);
-  right_.positions.resize(kAppendedPairs);
+  for (auto* rows : {&left_, &right_}) {
+    rows->positions.resize(kAppendedPairs);
+    rows->first.reset();
+  }
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     left_.positions[i] = pairs[i].left;
     right_.positions[i] = pairs[i].right;
   }
-  resolve(Side::left, pairs.size(), left_base);
-  resolve(Side::right, pairs.size(), right_base);
+  append_positions(pairs.size(), bases, probe);
+}
+
+void BatchBuilder::append_sole(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe,
+                               PositionBases bases, Side probe) {
+  GARUDA_EXPECTS(build_rows.size() <= kAppendedPairs && build_rows.size() <= room());
+  for (auto* rows : {&left_, &right_}) rows->positions.resize(kAppendedPairs);
+  auto& probed = rows_of(probe);
+  auto& built = probe == Side::left ? right_ : left_;
+  probed.first = first_probe;
+  built.first.reset();
+  for (std::size_t i = 0; i < build_rows.size(); ++i) built.positions[i] = build_rows[i] - 1;
+  if (sources_.of(probe).wants_rows)
+    std::iota(probed.positions.begin(), probed.positions.end(), static_cast<std::uint32_t>(first_probe));
+  append_positions(build_rows.size(), bases, probe);
+}
+
+void BatchBuilder::append_positions(std::size_t count, PositionBases bases, Side probe) {
+  for (auto const side : {Side::left, Side::right}) resolve(side, count, bases.of(side));
   for (std::size_t c = 0; c < values_.size(); ++c) {
     auto const& column = sources_.columns_[c];
     if (column.kind == BatchSources::Kind::key)
-      append_keys(c, pairs.size(), probe == Side::left ? left_base : right_base, probe);
+      append_keys(c, count, bases.of(probe), probe);
     else if (column.kind != BatchSources::Kind::gathered)
-      append_column(c, pairs.size(), column.side == Side::left ? left_base : right_base);
+      append_column(c, count, bases.of(column.side));
   }
-  size_ += pairs.size();
+  size_ += count;
 }
 
 /// Finds the row ids of a side's positions when some column is found by them.
@@ -233,12 +257,16 @@ void BatchBuilder::append_keys(std::size_t c, std::size_t count, std::uint64_t b
   auto const& column = sources_.columns_[c];
   auto const& side = sources_.of(probe).side;
   auto const& keys = *side.keys;
-  auto const* const positions = rows_of(probe).positions.data();
+  auto const& rows = rows_of(probe);
   auto* const out = values_[c].data() + size_ * column.width;
+  auto const copy = [&](auto const* words) {
+    if (rows.first) return copy_keys(words + base + *rows.first, side.key_base, column.width, InOrder{}, count, out);
+    return copy_keys(words + base, side.key_base, column.width, rows.positions.data(), count, out);
+  };
   if (keys.key_bits == 32)
-    copy_keys(static_cast<std::uint32_t const*>(keys.keys) + base, side.key_base, column.width, positions, count, out);
+    copy(static_cast<std::uint32_t const*>(keys.keys));
   else
-    copy_keys(static_cast<std::uint64_t const*>(keys.keys) + base, side.key_base, column.width, positions, count, out);
+    copy(static_cast<std::uint64_t const*>(keys.keys));
 }
 
 void BatchBuilder::append_column(std::size_t c, std::size_t count, std::uint64_t base) {
@@ -246,6 +274,10 @@ void BatchBuilder::append_column(std::size_t c, std::size_t count, std::uint64_t
   auto const& source = sources_.of(column.side);
   auto const& rows = rows_of(column.side);
   auto* const out = values_[c].data() + size_ * column.width;
+  if (column.kind == BatchSources::Kind::in_order && rows.first) {
+    std::memcpy(out, column.values + (base + *rows.first) * column.width, count * column.width);
+    return;
+  }
   if (column.kind == BatchSources::Kind::in_order)
     return copy_elements(column.values + base * column.width, column.width, rows.positions.data(), count, out);
   bool const wide = is_wide(source.side);

@@ -77,6 +77,14 @@ class BatchSources {
 /// Most pairs of one append: their columns stay in the caches from one to the next.
 inline constexpr std::size_t kAppendedPairs = 4'096;
 
+/// First positions of a slice in the partitioned sides.
+struct PositionBases {
+  std::uint64_t left = 0;
+  std::uint64_t right = 0;
+
+  std::uint64_t of(Side side) const noexcept { return side == Side::left ? left : right; }
+};
+
 /// Fills one batch after the other. Used by one thread.
 class BatchBuilder {
  public:
@@ -88,10 +96,14 @@ class BatchBuilder {
   /// Rows that the batch can still take.
   std::uint64_t room() const noexcept { return capacity_ - size_; }
 
-  /// Appends the rows of at most kAppendedPairs pairs, which count from positions `left_base` and `right_base` of the
-  /// partitioned sides. `probe`: the side whose positions ascend; keys, equal on both, are read there.
+  /// Appends the rows of at most kAppendedPairs pairs, which count from positions `bases` of the partitioned sides.
+  /// `probe`: the side whose positions ascend; keys, equal on both, are read there.
   /// Requires: there is room.
-  void append(std::span<RowPair const> pairs, std::uint64_t left_base, std::uint64_t right_base, Side probe);
+  void append(std::span<RowPair const> pairs, PositionBases bases, Side probe);
+  /// The same of consecutive probe rows from `first_probe` on, as JoinKernel::sole_matches has them: the probe side's
+  /// columns are copied as a whole.
+  void append_sole(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe, PositionBases bases,
+                   Side probe);
 
   /// Ends the batch, several when 32-bit offsets of strings do not reach over all of it; none when it is empty.
   /// Errors: out_of_memory.
@@ -101,6 +113,7 @@ class BatchBuilder {
   /// What one side contributes to the pairs of an append, and the row ids of the batch.
   struct SideRows {
     std::vector<std::uint32_t> positions;  ///< of the keys, from the base
+    std::optional<std::uint64_t> first;    ///< of positions that are consecutive
     std::vector<std::uint32_t> narrow;     ///< row ids of the pairs, or
     std::vector<std::uint64_t> wide;       ///< of tables beyond 2^32 rows
     std::vector<std::uint32_t> batch_narrow;
@@ -108,6 +121,7 @@ class BatchBuilder {
   };
 
   void resolve(Side side, std::size_t count, std::uint64_t base);
+  void append_positions(std::size_t count, PositionBases bases, Side probe);
   void append_column(std::size_t column, std::size_t count, std::uint64_t base);
   void append_keys(std::size_t column, std::size_t count, std::uint64_t base, Side probe);
   Result<GatherResult> gather(Side side, std::uint64_t first, std::uint64_t rows) const;

@@ -345,17 +345,25 @@ class PartitionedJoin::BatchTask {
 
   Result<void> consume(JoinKernel& kernel, std::uint64_t count, SliceTask const& slice, std::uint64_t* rows) {
     auto const probe = slice.build == Side::left ? Side::right : Side::left;
+    auto const sole = kernel.sole_matches();
     for (std::uint64_t first = 0; first < count && !stopped_;) {
       if (join_.options_.control.is_cancelled()) return tl::unexpected<Error>(cancelled());
       if (builder_.size() > 0 && builder_.room() == 0) GARUDA_TRY(hand_over());
       if (builder_.size() == 0) GARUDA_TRY(builder_.start(capacity(count, first, slice)));
-      auto const pairs = std::span(window_).first(std::min({kAppendedPairs, count - first, builder_.room()}));
-      GARUDA_TRY(kernel.pairs(first, pairs));
-      PhaseClock const clock(gathering_);
-      builder_.append(pairs, slice.left.begin, slice.right.begin, probe);
-      first += pairs.size();
-      *rows += pairs.size();
-      rows_ += pairs.size();
+      auto const taken = std::min({kAppendedPairs, count - first, builder_.room()});
+      PositionBases const bases{slice.left.begin, slice.right.begin};
+      if (sole.empty()) {
+        auto const pairs = std::span(window_).first(taken);
+        GARUDA_TRY(kernel.pairs(first, pairs));
+        PhaseClock const clock(gathering_);
+        builder_.append(pairs, bases, probe);
+      } else {
+        PhaseClock const clock(gathering_);
+        builder_.append_sole(sole.subspan(first, taken), first, bases, probe);
+      }
+      first += taken;
+      *rows += taken;
+      rows_ += taken;
     }
     return {};
   }

@@ -123,6 +123,11 @@ class CpuJoinKernel final : public JoinKernel {
     });
   }
 
+  std::span<std::uint32_t const> sole_matches() const override {
+    if (!is_kept_ || !table_->is_unique() || offsets_->back() != probe_.size()) return {};
+    return {space_.found.template as<Found>(), probe_.size()};
+  }
+
   Result<MarkBitmap> mark(Side side) override {
     return or_out_of_memory([&]() -> Result<MarkBitmap> {
       auto const& marked = side == build_side_ ? build_ : probe_;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -391,6 +392,35 @@ TEST(CpuJoin, SlicesOfOneBuildSideShareItsTable) {
                            std::count_if(probe.begin(), probe.end(), [&](auto key) { return key < build_rows; })));
     EXPECT_EQ(sums.items().at("build"), build_rows <= 65'536 ? 2 * build_rows : build_rows);
   }
+}
+
+TEST(CpuJoin, SoleMatchesAreThePairsOfUniqueKeysThatAllMatch) {
+  std::vector<std::uint32_t> unique(5'000);
+  std::iota(unique.begin(), unique.end(), 10U);
+  std::shuffle(unique.begin(), unique.end(), std::mt19937(7));
+  std::vector<std::uint32_t> probe;
+  for (std::uint32_t i = 0; i < 9'000; ++i) probe.push_back(unique[i * 31 % 5'000]);
+  auto const span = [](std::vector<std::uint32_t> const& keys) {
+    return KeySpan{std::span<std::uint32_t const>(keys), 0, 20'000, {}};
+  };
+  auto const expect_sole = [&](bool known, std::vector<std::uint32_t> const& left,
+                               std::vector<std::uint32_t> const& right) {
+    auto const [backend, kernel] = open(span(left), span(right));
+    auto const pairs = all_pairs(*kernel, 1'000);
+    auto const sole = kernel->sole_matches();
+    ASSERT_EQ(sole.size(), known ? pairs.size() : 0);
+    for (std::size_t i = 0; i < sole.size(); ++i)
+      ASSERT_EQ(pairs[i], left.size() < right.size() ? (RowPair{sole[i] - 1, static_cast<std::uint32_t>(i)})
+                                                     : (RowPair{static_cast<std::uint32_t>(i), sole[i] - 1}));
+  };
+  expect_sole(true, unique, probe);
+  expect_sole(true, probe, unique);
+  auto miss = probe;
+  miss[4'567] = 9;
+  expect_sole(false, unique, miss);
+  auto twice = unique;
+  twice[1'234] = twice[99];
+  expect_sole(false, twice, probe);
 }
 
 /// A count that was not to be followed by pairs is, all the same.

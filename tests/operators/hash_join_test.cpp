@@ -132,9 +132,11 @@ TEST_F(HashJoin, WideKeysAndOneHeavyKey) {
     }
 }
 
-/// Keys of a type of their own and payload of every width, with and without nulls.
+/// Keys of a type of their own, drawn from as many as there are rows or each of these once, and payload of every width,
+/// with and without nulls.
 template <class Key>
-TestTable wide_table(TypeId key_type, std::size_t rows, std::int64_t lowest, std::uint64_t seed, bool null_keys) {
+TestTable wide_table(TypeId key_type, std::size_t rows, std::int64_t lowest, std::uint64_t seed, bool null_keys,
+                     bool unique_keys = false) {
   std::mt19937_64 random(seed);
   TestColumn<Key> keys{"k", type_of(key_type), {}, {}};
   TestColumn<std::int8_t> a{"a", type_of(TypeId::int8), {}, {}};
@@ -144,7 +146,8 @@ TestTable wide_table(TypeId key_type, std::size_t rows, std::int64_t lowest, std
   TestColumn<double> e{"e", type_of(TypeId::float64), {}, {}};
   TestColumn<std::int32_t> f{"f", type_of(TypeId::int32), {}, {}};
   for (std::size_t i = 0; i < rows; ++i) {
-    keys.values.push_back(static_cast<Key>(lowest + static_cast<std::int64_t>(random() % rows)));
+    auto const key = unique_keys ? (i * 7'919 + seed) % rows : random() % rows;
+    keys.values.push_back(static_cast<Key>(lowest + static_cast<std::int64_t>(key)));
     if (null_keys) keys.valid.push_back(random() % 5 != 0);
     a.values.push_back(static_cast<std::int8_t>(random()));
     b.values.push_back(static_cast<std::int16_t>(random()));
@@ -192,6 +195,21 @@ TEST_F(HashJoin, PayloadMayBeCarriedOrGathered) {
             if (HasFailure()) return;
           }
     }
+}
+
+TEST_F(HashJoin, EveryRowMayHaveOneMatch) {
+  JoinOptions options;
+  options.path = Path::cpu;
+  for (std::int64_t const batch_rows : {0, 61}) {
+    auto const left = wide_table<std::int16_t>(TypeId::int16, 7'000, -300, 1, false, true).build(batch_rows);
+    auto const right = wide_table<std::int64_t>(TypeId::int64, 7'000, -300, 2, false, true).build(batch_rows);
+    for (auto const* text : {"radix_bits=0", "radix_bits=2,payload=carry", "radix_bits=2,payload=gather,build=left",
+                             "radix_bits=0,build=right,chunk_rows=1000", "radix_bits=1,slice_rows=900"}) {
+      SCOPED_TRACE(std::string(text) + " batches of " + std::to_string(batch_rows));
+      options.tuning = parse_join_tuning(text).value();
+      expect_join(left, right, on_keys(false), options);
+    }
+  }
 }
 
 TEST_F(HashJoin, CarriesWhatItSaysAndOnlyThen) {
