@@ -9,13 +9,29 @@
 #include "cli/terminal.hpp"
 #include "cli/threads.hpp"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace garuda::cli {
+namespace {
+
+/// Large blocks are mappings, which go back when they are freed. The C library would otherwise raise its threshold with
+/// every one that is freed, up to 32 MiB, and the holes of its heaps count against a memory limit.
+void give_freed_memory_back() noexcept {
+#ifdef __GLIBC__
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
+}  // namespace
 
 FileRun::FileRun(RunRequest const& request, RunOptions& options)
     : request_(request), options_(options), bar_(!request.quiet && error_is_terminal()) {
   options.control.cancelled = &interrupted();
   options.control.on_progress = [this](Progress const& progress) { bar_.update(progress); };
   write_options_.threads = options.threads;
+  if (options.memory_limit_bytes != 0) give_freed_memory_back();
   if (options.memory_limit_bytes == 0 || !request.output) return;
   // Half a limit is enough for any operator; an eighth makes row groups whose raw bytes, encoded bytes and dictionaries
   // stay within the other half.
