@@ -38,6 +38,7 @@ endif()
 
 add_custom_target(garuda_tests)
 add_custom_target(garuda_asan_tests)
+add_custom_target(garuda_tsan_tests)
 
 # garuda_driver_environment(DRIVER): in garuda_icd the manifest, in garuda_environment the variables of a driver.
 function(garuda_driver_environment driver)
@@ -63,7 +64,8 @@ endfunction()
 # `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
 # (nodevice, radv-vega10, radv-navi10, radv-navi21; RADV's null devices compile pipelines but must not be submitted to).
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
-# under AddressSanitizer and UBSan. ARGS go to the executable (--gtest_filter=…).
+# under AddressSanitizer and UBSan, `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and
+# no driver's, which are not instrumented. ARGS go to the executable (--gtest_filter=…).
 function(garuda_add_test)
   cmake_parse_arguments(arg "VULKAN" "NAME;TIMEOUT" "SOURCES;LIBS;DRIVERS;ARGS;ENVIRONMENT;LABELS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
@@ -82,6 +84,9 @@ function(garuda_add_test)
     add_dependencies(garuda_tests ${arg_NAME})
     if("asan" IN_LIST arg_LABELS)
       add_dependencies(garuda_asan_tests ${arg_NAME})
+    endif()
+    if("tsan" IN_LIST arg_LABELS)
+      add_dependencies(garuda_tsan_tests ${arg_NAME})
     endif()
   endif()
   if(arg_VULKAN)
