@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/cuda_bench.hpp"
 #include "bench/export_tables.hpp"
 #include "bench/group_by_bench.hpp"
 #include "bench/join_bench.hpp"
@@ -199,6 +200,12 @@ void print(GroupByOutcome const& outcome, bool json) {
              ratio.min, ratio.max, outcome.floor->time.samples);
 }
 
+/// Whether a comparison is of path cuda alone.
+template <class Tuning>
+bool is_cuda(Comparison<Tuning> const& comparison) {
+  return comparison.choices.empty() && comparison.paths == std::vector{Path::cuda};
+}
+
 Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> const* cancelled) {
   GARUDA_TRY_ASSIGN(auto const request, to_request(arguments, cancelled));
   if (!arguments.export_folder.empty()) {
@@ -206,7 +213,9 @@ Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> c
     return export_as(arguments.export_folder, "table", table);
   }
   if (arguments.mode == "resident") {
-    GARUDA_TRY_ASSIGN(auto const outcome, run_resident_group_by_bench(request, arguments.compute_tuning));
+    GARUDA_TRY_ASSIGN(auto const outcome, is_cuda(request)
+                                              ? run_cuda_group_by_bench(request)
+                                              : run_resident_group_by_bench(request, arguments.compute_tuning));
     print(outcome, arguments.json);
     return {};
   }
@@ -240,7 +249,9 @@ Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* c
     return export_as(arguments.export_folder, "right", tables.right);
   }
   if (arguments.mode == "resident") {
-    GARUDA_TRY_ASSIGN(auto const outcome, run_resident_join_bench(request, arguments.compute_tuning));
+    GARUDA_TRY_ASSIGN(auto const outcome, is_cuda(request)
+                                              ? run_cuda_join_bench(request)
+                                              : run_resident_join_bench(request, arguments.compute_tuning));
     print(outcome, arguments.json);
     return {};
   }
@@ -327,7 +338,8 @@ void add_join(CLI::App& bench, Select const& select, std::atomic<bool> const* ca
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
   command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: partition_items=16,…");
-  command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute)")->capture_default_str();
+  command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute or cuda)")
+      ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");
   command->callback([=] { select([=] { return flushed(run_join(*arguments, cancelled)); }); });
 }
@@ -381,7 +393,8 @@ void add_group_by(CLI::App& bench, Select const& select, std::atomic<bool> const
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
   command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: group_by_way=3,…");
-  command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute)")->capture_default_str();
+  command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute or cuda)")
+      ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time one bare additive draw a row, at its group's pixel");
   command->callback([=] { select([=] { return flushed(run_group_by(*arguments, cancelled)); }); });
 }

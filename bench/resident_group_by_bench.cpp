@@ -18,7 +18,7 @@ using operators::ResidentFunction;
 Result<void> check(GroupByBenchRequest const& request) {
   auto const usage = [](std::string text) { return fail(ErrorCode::usage, std::move(text)); };
   bool const is_compute = request.paths.size() == 1 && request.paths[0] == Path::compute && request.choices.empty();
-  if (!is_compute) return usage("--mode resident groups on path compute alone: --path compute");
+  if (!is_compute) return usage("--mode resident groups on one path: --path compute or --path cuda");
   if (request.floor) return usage("--floor draws what --path graphics draws");
   if (request.repeat == 0) return usage("--repeat must be at least 1: 0");
   if (request.workload.rows == 0) return usage("--rows must be at least 1 in --mode resident: 0");

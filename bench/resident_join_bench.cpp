@@ -29,7 +29,7 @@ Result<Table> download(ComputeBench& bench, JoinTables const& tables, operators:
 
 Result<void> check(JoinBenchRequest const& request) {
   bool const is_compute = request.paths.size() == 1 && request.paths[0] == Path::compute;
-  if (!is_compute) return fail(ErrorCode::usage, "--mode resident joins on path compute alone: --path compute");
+  if (!is_compute) return fail(ErrorCode::usage, "--mode resident joins on one path: --path compute or --path cuda");
   if (request.floor) return fail(ErrorCode::usage, "--floor draws what --path graphics draws");
   if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
   auto const ratio = request.workload.match_ratio;

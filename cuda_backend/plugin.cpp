@@ -13,6 +13,8 @@
 #include "cuda_backend/groups.hpp"
 #include "cuda_backend/join.hpp"
 #include "cuda_backend/lane.hpp"
+#include "cuda_backend/resident.hpp"
+#include "cuda_backend/status.hpp"
 
 using garuda::Error;
 using garuda::ErrorCode;
@@ -33,6 +35,22 @@ struct GarudaCudaGroups {
       : lane(own_lane), groups(own_lane, slice) {}
   garuda::cuda::Lane& lane;
   garuda::cuda::Groups groups;
+};
+
+struct GarudaCudaBuffer {
+  garuda::cuda::Lane& lane;
+  garuda::cuda::Buffer buffer;
+};
+struct GarudaCudaResidentJoin {
+  garuda::cuda::Lane& lane;
+  std::unique_ptr<garuda::cuda::ResidentJoin> join;
+};
+struct GarudaCudaResidentGroupBy {
+  GarudaCudaResidentGroupBy(garuda::cuda::Lane& own_lane, std::uint32_t const* keys, std::int32_t const* values,
+                            std::uint32_t rows, std::uint64_t expected_groups)
+      : lane(own_lane), group_by(own_lane, keys, values, rows, expected_groups) {}
+  garuda::cuda::Lane& lane;
+  garuda::cuda::ResidentGroupBy group_by;
 };
 
 namespace {
@@ -164,11 +182,6 @@ std::int32_t join_mark(GarudaCudaJoin* join, std::uint32_t is_left, std::uint64_
   return guarded(join->lane, error, [&] { return join->join->mark(is_left != 0, {words, count}); });
 }
 
-void end_join(GarudaCudaJoin* join) {
-  std::unique_ptr<GarudaCudaJoin> const ended(join);
-  (void)ended->lane.device().enter();
-}
-
 std::int32_t begin_groups(GarudaCudaLane* lane, GarudaCudaGroupSlice const* slice, GarudaCudaGroups** groups,
                           GarudaCudaError* error) {
   return guarded(*lane->lane, error, [&]() -> Result<void> {
@@ -204,9 +217,87 @@ std::int32_t fetch_states(GarudaCudaGroups* groups, GarudaCudaStates const* stat
   return guarded(groups->lane, error, [&] { return groups->groups.fetch(*states); });
 }
 
-void end_groups(GarudaCudaGroups* groups) {
-  std::unique_ptr<GarudaCudaGroups> const ended(groups);
+std::int32_t create_buffer(GarudaCudaLane* lane, std::uint64_t bytes, GarudaCudaBuffer** buffer, std::uint64_t* address,
+                           GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto memory, lane->lane->allocate(bytes, "a buffer"));
+    // Other streams, and other APIs, may use it from now on.
+    GARUDA_TRY(lane->lane->wait());
+    *address = reinterpret_cast<std::uint64_t>(memory.as<void>());
+    *buffer = std::make_unique<GarudaCudaBuffer>(GarudaCudaBuffer{*lane->lane, std::move(memory)}).release();
+    return {};
+  });
+}
+
+std::int32_t upload(GarudaCudaLane* lane, std::uint64_t address, void const* source, std::uint64_t bytes,
+                    GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY(lane->lane->upload(reinterpret_cast<void*>(address), {static_cast<std::byte const*>(source), bytes}));
+    return lane->lane->wait();
+  });
+}
+
+std::int32_t download(GarudaCudaLane* lane, std::uint64_t address, void* target, std::uint64_t bytes,
+                      GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&] {
+    return lane->lane->download({static_cast<std::byte*>(target), bytes}, reinterpret_cast<void const*>(address));
+  });
+}
+
+std::int32_t copy(GarudaCudaLane* lane, std::uint64_t target, std::uint64_t source, std::uint64_t bytes,
+                  GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY(lane->lane->step("copy", 2 * bytes));
+    GARUDA_CUDA_TRY(cudaMemcpyAsync(reinterpret_cast<void*>(target), reinterpret_cast<void const*>(source), bytes,
+                                    cudaMemcpyDeviceToDevice, lane->lane->stream()));
+    return lane->lane->wait();
+  });
+}
+
+/// Handles that know their lane: the lane's device is made the thread's before they go.
+template <class Handle>
+void destroy(Handle* handle) {
+  std::unique_ptr<Handle> const ended(handle);
   (void)ended->lane.device().enter();
+}
+
+std::int32_t begin_resident_join(GarudaCudaLane* lane, GarudaCudaResidentTable const* left,
+                                 GarudaCudaResidentTable const* right, std::uint64_t expected_rows,
+                                 GarudaCudaResidentJoin** join, GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto begun, garuda::cuda::ResidentJoin::create(*lane->lane, *left, *right, expected_rows));
+    *join = std::make_unique<GarudaCudaResidentJoin>(GarudaCudaResidentJoin{*lane->lane, std::move(begun)}).release();
+    return {};
+  });
+}
+
+std::int32_t run_resident_join(GarudaCudaResidentJoin* join, GarudaCudaResidentRows* rows, GarudaCudaError* error) {
+  return guarded(join->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(*rows, join->join->run());
+    return {};
+  });
+}
+
+std::int32_t begin_resident_group_by(GarudaCudaLane* lane, std::uint64_t keys, std::uint64_t values, std::uint64_t rows,
+                                     std::uint64_t expected_groups, GarudaCudaResidentGroupBy** group_by,
+                                     GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&]() -> Result<void> {
+    if (rows >= std::uint64_t{1} << 31)
+      return garuda::fail(ErrorCode::limit_exceeded, "resident tables have at most 2^31 - 1 rows");
+    *group_by = std::make_unique<GarudaCudaResidentGroupBy>(*lane->lane, reinterpret_cast<std::uint32_t const*>(keys),
+                                                            reinterpret_cast<std::int32_t const*>(values),
+                                                            static_cast<std::uint32_t>(rows), expected_groups)
+                    .release();
+    return {};
+  });
+}
+
+std::int32_t run_resident_group_by(GarudaCudaResidentGroupBy* group_by, GarudaCudaResidentGroups* groups,
+                                   GarudaCudaError* error) {
+  return guarded(group_by->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(*groups, group_by->group_by.run());
+    return {};
+  });
 }
 
 constexpr GarudaCudaApi kApi{
@@ -224,14 +315,25 @@ constexpr GarudaCudaApi kApi{
     join_count,
     join_pairs,
     join_mark,
-    end_join,
+    destroy<GarudaCudaJoin>,
     begin_groups,
     find_groups,
     group_heads,
     group_ids,
     aggregate,
     fetch_states,
-    end_groups,
+    destroy<GarudaCudaGroups>,
+    create_buffer,
+    upload,
+    download,
+    copy,
+    destroy<GarudaCudaBuffer>,
+    begin_resident_join,
+    run_resident_join,
+    destroy<GarudaCudaResidentJoin>,
+    begin_resident_group_by,
+    run_resident_group_by,
+    destroy<GarudaCudaResidentGroupBy>,
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-/* The border between garuda and its CUDA plug-in, libgaruda_cuda.so: plain C, so that the plug-in may be built by another
- * compiler and loaded at run time, or not at all. Every structure is filled by its caller; no memory changes owner, and
- * every handle is closed by the function beside the one that opened it. Nothing throws across this border. */
+/* The border between garuda and its CUDA plug-in, libgaruda_cuda.so: plain C, so that the plug-in may be built by
+ * another compiler and loaded at run time, or not at all. Every structure is filled by its caller; no memory changes
+ * owner, and every handle is closed by the function beside the one that opened it. Nothing throws across this border.
+ */
 #ifndef GARUDA_CUDA_PLUGIN_H
 #define GARUDA_CUDA_PLUGIN_H
 
@@ -85,16 +86,16 @@ typedef struct GarudaCudaRowPair {
 } GarudaCudaRowPair;
 
 typedef struct GarudaCudaGroupSlice {
-  void const* keys;              /* key_bits 32 or 64: num_rows words */
-  uint32_t const* const* words;  /* num_words columns of num_rows words */
-  uint64_t min_key;              /* of `keys` */
+  void const* keys;             /* key_bits 32 or 64: num_rows words */
+  uint32_t const* const* words; /* num_words columns of num_rows words */
+  uint64_t min_key;             /* of `keys` */
   uint64_t max_key;
-  uint64_t expected_groups;      /* 0: not known */
-  uint32_t num_rows;             /* 1 to 2^24 */
-  uint32_t key_bits;             /* 0: words, or no keys */
-  uint32_t num_words;            /* 0: keys, or none */
-  uint32_t shared_low_bits;      /* lowest bits that are equal in all `keys` */
-  uint32_t allow_direct;         /* slots may be key - min */
+  uint64_t expected_groups; /* 0: not known */
+  uint32_t num_rows;        /* 1 to 2^24 */
+  uint32_t key_bits;        /* 0: words, or no keys */
+  uint32_t num_words;       /* 0: keys, or none */
+  uint32_t shared_low_bits; /* lowest bits that are equal in all `keys` */
+  uint32_t allow_direct;    /* slots may be key - min */
   uint32_t force_direct;
 } GarudaCudaGroupSlice;
 
@@ -127,19 +128,51 @@ typedef struct GarudaCudaAggregate {
  * garuda::operators::AggregateState, a group each. */
 typedef struct GarudaCudaStates {
   uint64_t* counts;
-  uint64_t* sums;         /* 2 words, int128: 4 */
-  uint64_t* minima;       /* 1 word, int128: 2 */
+  uint64_t* sums;   /* 2 words, int128: 4 */
+  uint64_t* minima; /* 1 word, int128: 2 */
   uint64_t* maxima;
-  uint8_t* flags;         /* floats: special values */
-  uint8_t* first_window;  /* floats */
-  uint64_t* offsets;      /* floats: groups + 1 */
-  uint64_t* windows;      /* floats: 2 words a window */
+  uint8_t* flags;        /* floats: special values */
+  uint8_t* first_window; /* floats */
+  uint64_t* offsets;     /* floats: groups + 1 */
+  uint64_t* windows;     /* floats: 2 words a window */
 } GarudaCudaStates;
+
+/* A column in device memory, rows × word_bytes. */
+typedef struct GarudaCudaColumn {
+  uint64_t address;
+  uint32_t bytes; /* of a value: 4 or 8 */
+} GarudaCudaColumn;
+
+#define GARUDA_CUDA_MAX_COLUMNS 16u
+
+typedef struct GarudaCudaResidentTable {
+  uint64_t rows; /* below 2^31 */
+  GarudaCudaColumn key;
+  uint32_t num_columns;
+  GarudaCudaColumn columns[GARUDA_CUDA_MAX_COLUMNS];
+} GarudaCudaResidentTable;
+
+typedef struct GarudaCudaResidentRows {
+  uint64_t rows;
+  GarudaCudaColumn key;
+  GarudaCudaColumn left[GARUDA_CUDA_MAX_COLUMNS]; /* as many as the tables have */
+  GarudaCudaColumn right[GARUDA_CUDA_MAX_COLUMNS];
+} GarudaCudaResidentRows;
+
+/* SUM of an int32 column by an int32 key. */
+typedef struct GarudaCudaResidentGroups {
+  uint64_t groups;
+  uint64_t keys; /* address of groups × int32 */
+  uint64_t sums; /* address of groups × int64 */
+} GarudaCudaResidentGroups;
 
 typedef struct GarudaCudaDevice GarudaCudaDevice;
 typedef struct GarudaCudaLane GarudaCudaLane;
 typedef struct GarudaCudaJoin GarudaCudaJoin;
 typedef struct GarudaCudaGroups GarudaCudaGroups;
+typedef struct GarudaCudaBuffer GarudaCudaBuffer;
+typedef struct GarudaCudaResidentJoin GarudaCudaResidentJoin;
+typedef struct GarudaCudaResidentGroupBy GarudaCudaResidentGroupBy;
 
 /* All functions return a GarudaCudaCode and fill `error` when it is not GARUDA_CUDA_OK. Devices may be used by several
  * threads at once; a lane and what was begun on it by one at a time. Joins and groups end before their lane, lanes and
@@ -169,8 +202,7 @@ typedef struct GarudaCudaApi {
   int32_t (*join_pairs)(GarudaCudaJoin* join, uint64_t first, uint64_t count, GarudaCudaRowPair* pairs,
                         GarudaCudaError* error);
   /* `count` words: ceil(rows of the side / 64). */
-  int32_t (*join_mark)(GarudaCudaJoin* join, uint32_t is_left, uint64_t count, uint64_t* words,
-                       GarudaCudaError* error);
+  int32_t (*join_mark)(GarudaCudaJoin* join, uint32_t is_left, uint64_t count, uint64_t* words, GarudaCudaError* error);
   void (*end_join)(GarudaCudaJoin* join);
 
   /* The contract of garuda::operators::GroupByKernel. */
@@ -185,6 +217,30 @@ typedef struct GarudaCudaApi {
   /* Copies what the last `aggregate` computed. */
   int32_t (*fetch_states)(GarudaCudaGroups* groups, GarudaCudaStates const* states, GarudaCudaError* error);
   void (*end_groups)(GarudaCudaGroups* groups);
+
+  /* Device memory of one's own, for tables that stay there. */
+  int32_t (*create_buffer)(GarudaCudaLane* lane, uint64_t bytes, GarudaCudaBuffer** buffer, uint64_t* address,
+                           GarudaCudaError* error);
+  int32_t (*upload)(GarudaCudaLane* lane, uint64_t address, void const* source, uint64_t bytes, GarudaCudaError* error);
+  int32_t (*download)(GarudaCudaLane* lane, uint64_t address, void* target, uint64_t bytes, GarudaCudaError* error);
+  /* Copies within the device and reports the time as phase "copy". Blocks. */
+  int32_t (*copy)(GarudaCudaLane* lane, uint64_t target, uint64_t source, uint64_t bytes, GarudaCudaError* error);
+  void (*destroy_buffer)(GarudaCudaBuffer* buffer);
+
+  /* Joins of tables in device memory, rows of the result in any order. Each run blocks and reports its phases. */
+  int32_t (*begin_resident_join)(GarudaCudaLane* lane, GarudaCudaResidentTable const* left,
+                                 GarudaCudaResidentTable const* right, uint64_t expected_rows,
+                                 GarudaCudaResidentJoin** join, GarudaCudaError* error);
+  int32_t (*run_resident_join)(GarudaCudaResidentJoin* join, GarudaCudaResidentRows* rows, GarudaCudaError* error);
+  void (*end_resident_join)(GarudaCudaResidentJoin* join);
+
+  /* SUM of int32 values by int32 keys in device memory, groups in any order. */
+  int32_t (*begin_resident_group_by)(GarudaCudaLane* lane, uint64_t keys, uint64_t values, uint64_t rows,
+                                     uint64_t expected_groups, GarudaCudaResidentGroupBy** group_by,
+                                     GarudaCudaError* error);
+  int32_t (*run_resident_group_by)(GarudaCudaResidentGroupBy* group_by, GarudaCudaResidentGroups* groups,
+                                   GarudaCudaError* error);
+  void (*end_resident_group_by)(GarudaCudaResidentGroupBy* group_by);
 } GarudaCudaApi;
 
 /* The plug-in's functions, or NULL when it does not speak `version`. */

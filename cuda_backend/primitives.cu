@@ -17,9 +17,18 @@ cudaError_t sort_pairs(void* temp, std::size_t& temp_bytes, SortBuffers<Key, Val
   return status;
 }
 
+template <class Key, class Value>
+cudaError_t sort_pairs_into(void* temp, std::size_t& temp_bytes, Key const* keys, Key* sorted_keys, Value const* values,
+                            Value* sorted_values, std::uint32_t rows, int first_bit, int end_bit, cudaStream_t stream) {
+  return cub::DeviceRadixSort::SortPairs(temp, temp_bytes, keys, sorted_keys, values, sorted_values, rows, first_bit,
+                                         end_bit, stream);
+}
+
 #define GARUDA_SORT_PAIRS(Key, Value)                                                                                 \
   template cudaError_t sort_pairs<Key, Value>(void*, std::size_t&, SortBuffers<Key, Value>&, std::uint32_t, int, int, \
-                                              cudaStream_t)
+                                              cudaStream_t);                                                          \
+  template cudaError_t sort_pairs_into<Key, Value>(void*, std::size_t&, Key const*, Key*, Value const*, Value*,       \
+                                                   std::uint32_t, int, int, cudaStream_t)
 GARUDA_SORT_PAIRS(std::uint32_t, std::uint32_t);
 GARUDA_SORT_PAIRS(std::uint32_t, std::uint64_t);
 GARUDA_SORT_PAIRS(std::uint64_t, std::uint32_t);

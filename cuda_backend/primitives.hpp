@@ -24,6 +24,11 @@ template <class Key, class Value>
 cudaError_t sort_pairs(void* temp, std::size_t& temp_bytes, SortBuffers<Key, Value>& buffers, std::uint32_t rows,
                        int first_bit, int end_bit, cudaStream_t stream);
 
+/// The same into other arrays; the inputs stay as they are.
+template <class Key, class Value>
+cudaError_t sort_pairs_into(void* temp, std::size_t& temp_bytes, Key const* keys, Key* sorted_keys, Value const* values,
+                            Value* sorted_values, std::uint32_t rows, int first_bit, int end_bit, cudaStream_t stream);
+
 /// Exclusive prefix sums of `count` words, below 2^64 or 2^32 in all.
 cudaError_t scan_to_u64(void* temp, std::size_t& temp_bytes, std::uint32_t const* words, std::uint64_t* sums,
                         std::uint32_t count, cudaStream_t stream);

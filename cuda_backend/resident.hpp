@@ -1,0 +1,71 @@
+// Joins and group-bys of tables that stay in device memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cuda_backend/lane.hpp"
+#include "cuda_backend/plugin.h"
+#include "cuda_backend/resident_kernels.hpp"
+#include "garuda/error.hpp"
+
+namespace garuda::cuda {
+
+/// The inner join of two tables, run as often as wanted; "GFTR" of Wu et al. 2025, §4.2: payload is sorted by the radix
+/// digit with the keys, so that the result is gathered from neighbours. Rows of the result come in any order.
+/// Errors of every call: limit_exceeded, out_of_memory, device_failure, cancelled.
+class ResidentJoin {
+ public:
+  /// `expected_rows`: room for the result at first. The tables' columns and `lane` outlive the join.
+  static Result<std::unique_ptr<ResidentJoin>> create(Lane& lane, GarudaCudaResidentTable const& left,
+                                                      GarudaCudaResidentTable const& right,
+                                                      std::uint64_t expected_rows);
+  virtual ~ResidentJoin() = default;
+
+  /// Joins, again with more room when the result did not fit. Blocks. Columns are good until the next run.
+  virtual Result<GarudaCudaResidentRows> run() = 0;
+};
+
+/// SUM of int32 values by int32 keys, run as often as wanted. Groups come in any order.
+class ResidentGroupBy {
+ public:
+  /// `expected_groups`: decides how far rows are partitioned first. Keys, values and `lane` outlive the group-by.
+  ResidentGroupBy(Lane& lane, std::uint32_t const* keys, std::int32_t const* values, std::uint32_t rows,
+                  std::uint64_t expected_groups);
+  ResidentGroupBy(ResidentGroupBy const&) = delete;
+  ResidentGroupBy& operator=(ResidentGroupBy const&) = delete;
+  ~ResidentGroupBy() { lane_.drain(); }
+
+  Result<GarudaCudaResidentGroups> run();
+
+ private:
+  /// Rows in the order of partitions: as they are, or sorted.
+  struct Partitioned {
+    std::uint32_t const* keys = nullptr;
+    std::int32_t const* values = nullptr;
+    bool mixed = false;
+    Buffer owned_keys;
+    Buffer owned_values;
+  };
+
+  Result<Partitioned> partition();
+  Result<std::uint32_t> list_all_chunks(Partitioned const& rows, Buffer& tasks);
+  Result<void> take_room();
+  /// Groups written, or nothing when table or room were too small and have been made larger.
+  Result<bool> aggregate(Partitioned const& rows, Buffer const& tasks, std::uint32_t num_tasks, std::uint64_t& groups);
+
+  Lane& lane_;
+  Launch launch_;
+  std::uint32_t const* keys_;
+  std::int32_t const* values_;
+  std::uint32_t rows_;
+  std::uint32_t bits_ = 0;
+  std::uint32_t log2_slots_ = 0;
+  std::uint64_t capacity_ = 0;
+  Buffer table_;
+  Buffer keys_out_;
+  Buffer sums_out_;
+};
+
+}  // namespace garuda::cuda

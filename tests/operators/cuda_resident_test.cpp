@@ -1,0 +1,212 @@
+// Joins and group-bys of tables in CUDA memory against plain ones: every shape, room that does not suffice.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "operators/cuda/cuda_lane.hpp"
+#include "tests/operators/cuda_device.hpp"
+#include "tests/unwrap.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using testing::succeed;
+using testing::value_of;
+
+using Row = std::vector<std::uint64_t>;
+
+/// Columns as words of 64 bits; the first are the keys.
+struct HostTable {
+  std::vector<std::uint32_t> bytes;  ///< of a value: 4 or 8
+  std::vector<std::vector<std::uint64_t>> columns;
+  std::size_t rows() const { return columns[0].size(); }
+};
+
+/// `stride`: distance of the distinct keys.
+HostTable make_table(std::size_t rows, std::vector<std::uint32_t> bytes, std::uint64_t distinct, std::uint64_t stride,
+                     std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  HostTable table{std::move(bytes), {}};
+  for (std::size_t c = 0; c < table.bytes.size(); ++c) {
+    auto& column = table.columns.emplace_back(rows);
+    for (auto& value : column) {
+      value = c == 0 ? (random() % distinct) * stride : random();
+      if (table.bytes[c] == 4) value = static_cast<std::uint32_t>(value);
+    }
+  }
+  return table;
+}
+
+std::vector<Row> expected_rows(HostTable const& left, HostTable const& right) {
+  std::multimap<std::uint64_t, std::size_t> rows;
+  for (std::size_t i = 0; i < left.rows(); ++i) rows.emplace(left.columns[0][i], i);
+  std::vector<Row> joined;
+  for (std::size_t r = 0; r < right.rows(); ++r) {
+    auto const [first, last] = rows.equal_range(right.columns[0][r]);
+    for (auto match = first; match != last; ++match) {
+      Row row{right.columns[0][r]};
+      for (std::size_t c = 1; c < left.columns.size(); ++c) row.push_back(left.columns[c][match->second]);
+      for (std::size_t c = 1; c < right.columns.size(); ++c) row.push_back(right.columns[c][r]);
+      joined.push_back(std::move(row));
+    }
+  }
+  std::ranges::sort(joined);
+  return joined;
+}
+
+class CudaResident : public testing::CudaDeviceTest {
+ protected:
+  void SetUp() override {
+    CudaDeviceTest::SetUp();
+    if (IsSkipped()) return;
+    lanes_ = value_of(CudaLane::open(device(), {}));
+  }
+  void TearDown() override {
+    for (auto* buffer : buffers_) api().destroy_buffer(buffer);
+    buffers_.clear();
+    lanes_.clear();
+  }
+
+  GarudaCudaApi const& api() const { return device().api(); }
+  GarudaCudaLane* lane() const { return lanes_.front()->handle(); }
+  void check(std::int32_t code) const { succeed(cuda_result(code, error_)); }
+
+  std::uint64_t upload(std::vector<std::uint64_t> const& values, std::uint32_t bytes) {
+    std::vector<std::uint32_t> narrow(values.begin(), values.end());
+    void const* const source = bytes == 4 ? static_cast<void const*>(narrow.data()) : values.data();
+    GarudaCudaBuffer* buffer = nullptr;
+    std::uint64_t address = 0;
+    check(api().create_buffer(lane(), values.size() * bytes, &buffer, &address, &error_));
+    buffers_.push_back(buffer);
+    check(api().upload(lane(), address, source, values.size() * bytes, &error_));
+    return address;
+  }
+
+  std::vector<std::uint64_t> download(std::uint64_t address, std::uint32_t bytes, std::uint64_t rows) {
+    std::vector<std::uint64_t> values(rows);
+    if (bytes == 8) {
+      check(api().download(lane(), address, values.data(), rows * 8, &error_));
+      return values;
+    }
+    std::vector<std::uint32_t> narrow(rows);
+    check(api().download(lane(), address, narrow.data(), rows * 4, &error_));
+    std::ranges::copy(narrow, values.begin());
+    return values;
+  }
+
+  GarudaCudaResidentTable upload(HostTable const& table) {
+    GarudaCudaResidentTable resident{};
+    resident.rows = table.rows();
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      GarudaCudaColumn const column{upload(table.columns[c], table.bytes[c]), table.bytes[c]};
+      (c == 0 ? resident.key : resident.columns[resident.num_columns++]) = column;
+    }
+    return resident;
+  }
+
+  /// The same join twice: nothing of the first run is left over.
+  void expect_joined(HostTable const& left, HostTable const& right, std::uint64_t expected_first) {
+    SCOPED_TRACE(::testing::Message() << left.rows() << " × " << right.rows() << " rows, keys of " << left.bytes[0]
+                                      << " bytes, room for " << expected_first);
+    auto const left_table = upload(left);
+    auto const right_table = upload(right);
+    GarudaCudaResidentJoin* join = nullptr;
+    check(api().begin_resident_join(lane(), &left_table, &right_table, expected_first, &join, &error_));
+    std::unique_ptr<GarudaCudaResidentJoin, void (*)(GarudaCudaResidentJoin*)> const owner(join,
+                                                                                           api().end_resident_join);
+    auto const expected = expected_rows(left, right);
+    for (int run = 0; run < 2; ++run) {
+      GarudaCudaResidentRows found{};
+      check(api().run_resident_join(join, &found, &error_));
+      ASSERT_EQ(found.rows, expected.size());
+      std::vector<Row> rows(found.rows);
+      auto const take = [&](GarudaCudaColumn const& column) {
+        auto const values = download(column.address, column.bytes, found.rows);
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(values[i]);
+      };
+      take(found.key);
+      for (std::uint32_t c = 0; c < left_table.num_columns; ++c) take(found.left[c]);
+      for (std::uint32_t c = 0; c < right_table.num_columns; ++c) take(found.right[c]);
+      std::ranges::sort(rows);
+      ASSERT_EQ(rows, expected);
+    }
+  }
+
+  void expect_grouped(std::size_t rows, std::uint64_t distinct, std::uint64_t stride, std::uint64_t expected_groups) {
+    SCOPED_TRACE(::testing::Message() << rows << " rows, " << distinct << " keys, expected " << expected_groups);
+    auto const table = make_table(rows, {4, 4}, distinct, stride, distinct + rows);
+    std::map<std::uint64_t, std::int64_t> expected;
+    for (std::size_t i = 0; i < rows; ++i)
+      expected[table.columns[0][i]] += static_cast<std::int32_t>(table.columns[1][i]);
+    auto const resident = upload(table);
+    GarudaCudaResidentGroupBy* group_by = nullptr;
+    check(api().begin_resident_group_by(lane(), resident.key.address, resident.columns[0].address, rows,
+                                        expected_groups, &group_by, &error_));
+    std::unique_ptr<GarudaCudaResidentGroupBy, void (*)(GarudaCudaResidentGroupBy*)> const owner(
+        group_by, api().end_resident_group_by);
+    for (int run = 0; run < 2; ++run) {
+      GarudaCudaResidentGroups groups{};
+      check(api().run_resident_group_by(group_by, &groups, &error_));
+      ASSERT_EQ(groups.groups, expected.size());
+      auto const keys = download(groups.keys, 4, groups.groups);
+      auto const sums = download(groups.sums, 8, groups.groups);
+      std::map<std::uint64_t, std::int64_t> found;
+      for (std::size_t g = 0; g < keys.size(); ++g) found[keys[g]] += static_cast<std::int64_t>(sums[g]);
+      ASSERT_EQ(found, expected);
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<CudaLane>> lanes_;
+  std::vector<GarudaCudaBuffer*> buffers_;
+  GarudaCudaError error_{};
+};
+
+TEST_F(CudaResident, JoinsEveryShape) {
+  for (std::uint32_t const key : {4U, 8U}) {
+    // Keys in the upper bits of a word only, then dense ones.
+    for (std::uint64_t const stride : {std::uint64_t{key == 4 ? 1U << 20 : 1ULL << 44}, std::uint64_t{1}}) {
+      expect_joined(make_table(900, {key, 4}, 4'000, stride, 1), make_table(1'300, {key, 4}, 4'000, stride, 2), 1'300);
+      expect_joined(make_table(9'000, {key, 4, 8}, 9'000, stride, 3), make_table(7'000, {key, 8}, 9'000, stride, 4),
+                    10'000);
+      expect_joined(make_table(30'000, {key}, 3'000, stride, 5), make_table(20'000, {key, 4}, 3'000, stride, 6), 1);
+    }
+    expect_joined(make_table(1, {key, 4}, 1, 1, 7), make_table(1'000, {key}, 1, 1, 8), 1'000);
+    expect_joined(make_table(400, {key}, 1, 1, 9), make_table(300, {key, 4}, 1, 1, 10), 120'000);
+    expect_joined(make_table(0, {key, 4}, 1, 1, 11), make_table(300, {key, 4}, 9, 1, 12), 1);
+    if (HasFailure()) return;
+  }
+}
+
+/// More build rows of one key than a table holds, and more matches than a block lists at a time.
+TEST_F(CudaResident, JoinsHeavyKeys) {
+  expect_joined(make_table(9'000, {4, 4}, 2, 1, 1), make_table(12'000, {4}, 9'000, 1, 2), 100);
+  expect_joined(make_table(200, {8, 4}, 1, 1, 3), make_table(5'000, {8, 4}, 1, 1, 4), 1'000'000);
+}
+
+TEST_F(CudaResident, GroupsEveryShape) {
+  expect_grouped(1, 1, 1, 1);
+  expect_grouped(5'000, 1, 1, 1);
+  expect_grouped(100'000, 16, 1, 16);
+  expect_grouped(100'000, 1'500, 0x10'0001, 1'500);
+  expect_grouped(100'000, 30'000, 1, 30'000);         // one pass
+  expect_grouped(100'000, 30'000, 1U << 17, 30'000);  // keys in the upper bits only, repeating
+  expect_grouped(200'000, 1'000'000, 1, 1'000'000);   // two passes
+}
+
+/// Fewer groups expected than there are: tables and room are made larger.
+TEST_F(CudaResident, GroupsMoreThanExpected) {
+  expect_grouped(100'000, 60'000, 1, 1);
+  expect_grouped(300'000, 250'000, 3, 3'000);
+}
+
+/// The key that marks free slots in tables is a key like others.
+TEST_F(CudaResident, GroupsEveryKey) { expect_grouped(4'000, 2, 0xffff'ffff, 2); }
+
+}  // namespace
+}  // namespace garuda::operators
