@@ -115,6 +115,8 @@ main() {
     cp "$build/bin/$program" "$bundle/bin/"
   done
   copy_libraries "$bundle/lib" "${programs[@]/#/$build/bin/}"
+  # Loaded at run time, so no program names it.
+  [[ ! -e $build/lib/libgaruda_cuda.so ]] || cp "$build/lib/libgaruda_cuda.so" "$bundle/lib/"
   copy_vulkan "$bundle"
   find "$bundle" -type f \( -path '*/bin/*' -o -name '*.so*' \) -exec strip --strip-unneeded {} +
   write_wrapper "$bundle/bin/run"
