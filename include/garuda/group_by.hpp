@@ -74,7 +74,9 @@ struct GroupByTuning {
   Counting counting = Counting::automatic;  ///< how aggregates are accumulated
   Upload upload = Upload::automatic;
   std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels
-  std::uint32_t spread = 0;      ///< accumulator pixels a block of rows of one group is spread over, 1…1024
+  /// Accumulator pixels a block of rows of one group is spread over, 1…1024. Of compute passes: 1: accumulators in device
+  /// memory alone, more: those of few groups in each workgroup's shared memory first.
+  std::uint32_t spread = 0;
   std::int32_t radix_bits = -1;  ///< partitions = 2^radix_bits, 0…16; -1: planner
   std::uint32_t slice_rows = 0;  ///< most rows in one pass, at most 2^24
   std::uint32_t lanes = 0;       ///< partitions in flight

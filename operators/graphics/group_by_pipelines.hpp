@@ -48,6 +48,7 @@ struct GroupPassKind {
   std::uint32_t attachments = 1;  ///< of the hash image with key words in it, 1…kMaxKeyAttachments
   ValueKind values = ValueKind::none;
   bool nulls = false;
+  bool local = false;  ///< accumulators of few groups in shared memory first
 };
 
 /// Most colour attachments of a hash image: what devices commonly have, room for 31 key words.

@@ -4,12 +4,31 @@
 #include <array>
 
 namespace garuda::operators {
+namespace {
+
+// Rows that adding up in shared memory pays for, and that an invocation takes then: each workgroup clears and adds up
+// all its words once.
+constexpr std::uint64_t kLeastLocalRows = std::uint64_t{1} << 16;
+constexpr std::uint64_t kLocalRowsEach = 64;
+
+std::uint64_t local_invocations(std::uint64_t rows) { return (rows + kLocalRowsEach - 1) / kLocalRowsEach; }
+
+}  // namespace
 
 Result<void> GroupContext::dispatch(char const* phase, char const* label, GroupPass pass, GroupPassKind const& kind,
                                     std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
                                     std::uint64_t invocations) {
   GARUDA_TRY_ASSIGN(auto const* compiled, pipeline(pass, kind));
   return PassContext::dispatch(phase, label, *compiled, resources, push, invocations);
+}
+
+Result<void> GroupContext::dispatch_rows(char const* phase, char const* label, GroupPass pass, GroupPassKind kind,
+                                         std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
+                                         std::uint64_t rows, std::uint64_t words) {
+  bool const pays = tuning_.spread == 0 ? rows >= kLeastLocalRows : tuning_.spread > 1;
+  kind.local = pays && words <= shaders::kMostLocalWords;
+  if (kind.local) add_counter("local_passes", 1);
+  return dispatch(phase, label, pass, kind, resources, push, kind.local ? local_invocations(rows) : rows);
 }
 
 Result<void> GroupContext::draw(PointPass const& pass) {

@@ -38,6 +38,12 @@ class GroupContext : public PassContext {
                         std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
                         std::uint64_t invocations);
 
+  /// The same for a pass that adds each of `rows` rows to one of accumulators that take `words` words in all: few of
+  /// them are added up in shared memory first.
+  Result<void> dispatch_rows(char const* phase, char const* label, GroupPass pass, GroupPassKind kind,
+                             std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
+                             std::uint64_t rows, std::uint64_t words);
+
   /// Draws, and counts the pass.
   Result<void> draw(PointPass const& pass);
 

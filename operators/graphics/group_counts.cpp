@@ -20,8 +20,8 @@ Result<void> count_in_buffer(GroupContext& context, DeviceGroups const& groups, 
   shaders::GroupsPush const push{{}, groups.num_rows, 0, groups.num_groups, 1};
   auto const [ids, validity] = inputs(groups, column);
   std::array const resources{ids, validity, vk::BoundResource::of(shaders::kBindGroupRows, counts)};
-  GARUDA_TRY(context.dispatch(phase::kCount, "count", GroupPass::count_compute, column.pass_kind(), resources,
-                              push_bytes(push), groups.num_rows));
+  GARUDA_TRY(context.dispatch_rows(phase::kCount, "count", GroupPass::count_compute, column.pass_kind(), resources,
+                                   push_bytes(push), groups.num_rows, groups.num_groups));
   return context.order(phase::kCount, vk::use::kComputeWrite, vk::use::kVertexRead | vk::use::kComputeWrite);
 }
 

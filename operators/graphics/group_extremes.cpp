@@ -30,8 +30,8 @@ Result<void> find_piece(Extremes& extremes, GroupRange range, std::uint32_t piec
   resources.push_back(pieces);
   auto const kind = extremes.column.pass_kind();
   if (!context.limits().blend) {
-    GARUDA_TRY(context.dispatch(phase::kExtremes, "aggregate: extremes", GroupPass::extremes_compute, kind, resources,
-                                push_bytes(push), groups.num_rows));
+    GARUDA_TRY(context.dispatch_rows(phase::kExtremes, "aggregate: extremes", GroupPass::extremes_compute, kind,
+                                     resources, push_bytes(push), groups.num_rows, 2 * std::uint64_t{range.size}));
     return context.order(phase::kExtremes, vk::use::kComputeWrite, vk::use::kComputeWrite);
   }
   GARUDA_TRY_ASSIGN(auto const* pipeline, context.pipeline(GroupPass::extremes, kind));

@@ -79,8 +79,8 @@ Result<void> GroupSums::find_spans(GroupContext& context) {
     shaders::GroupsPush const push{{}, groups_.num_rows, 0, groups_.num_groups, 1};
     auto bound = column_.resources(groups_);
     bound.push_back(spans());
-    GARUDA_TRY(context.dispatch(phase::kWindows, "windows", GroupPass::spans_compute, column_.pass_kind(), bound,
-                                push_bytes(push), groups_.num_rows));
+    GARUDA_TRY(context.dispatch_rows(phase::kWindows, "windows", GroupPass::spans_compute, column_.pass_kind(), bound,
+                                     push_bytes(push), groups_.num_rows, bytes / 4));
   }
   return context.order(phase::kWindows, vk::use::kComputeWrite, vk::use::kVertexRead | vk::use::kComputeWrite);
 }
@@ -200,8 +200,8 @@ Result<void> GroupSums::add_in_buffer(GroupContext& context, shaders::SumPush co
   recorder->barrier(sums_, vk::use::kTransferWrite, vk::use::kComputeWrite);
   auto bound = resources();
   bound.push_back(vk::BoundResource::of(shaders::kBindSums, sums_));
-  GARUDA_TRY(context.dispatch(phase::kSum, "aggregate: sum", GroupPass::sum_compute, column_.pass_kind(), bound,
-                              push_bytes(push), groups_.num_rows));
+  GARUDA_TRY(context.dispatch_rows(phase::kSum, "aggregate: sum", GroupPass::sum_compute, column_.pass_kind(), bound,
+                                   push_bytes(push), groups_.num_rows, std::uint64_t{push.num_pixels} * kSumBytes / 4));
   return context.order(phase::kSum, vk::use::kComputeWrite, vk::use::kTransferRead);
 }
 

@@ -74,6 +74,29 @@ TEST_F(ComputeGroupBy, EveryKindOfValues) {
   expect_states(**kernel, problem, ValueColumn(ValueKind::none, ValuePattern::tiny, true, 257, 9), kCountState);
 }
 
+/// Accumulators of few groups in shared memory, and in device memory alone, of every kind.
+TEST_F(ComputeGroupBy, FewGroupsInSharedMemoryAndNot) {
+  for (std::uint32_t const spread : {1, 2}) {
+    GroupByTuning tuning;
+    tuning.spread = spread;
+    Counters stats;
+    auto const backend = open(tuning, &stats);
+    ASSERT_TRUE(backend) << backend.error().describe();
+    std::uint64_t const rows = too_large(5000) ? 257 : 5000;
+    GroupProblem const problem({rows, GroupPattern::some, {32, 0, false, false}, 5});
+    auto kernel = (*backend)->begin(problem.slice(), 0);
+    ASSERT_TRUE(kernel) << kernel.error().describe();
+    expect_groups(**kernel, problem);
+    for (auto const kind : kKinds) {
+      SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + " spread " + std::to_string(spread));
+      ValueColumn const column(kind, ValuePattern::full_range, kind != ValueKind::int64, rows, spread);
+      expect_states(**kernel, problem, column, kAllStates);
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_EQ(stats.value("local_passes") > 0, spread > 1);
+  }
+}
+
 /// What every path's kernel owes the driver.
 TEST_F(ComputeGroupBy, KernelCases) {
   auto const backend = open({});
