@@ -55,7 +55,7 @@ std::uint64_t expected_groups(GroupWorkload const& workload) {
   return std::max<std::uint64_t>(static_cast<std::uint64_t>(seen), 1);
 }
 
-/// The result in host memory, counts as int64.
+/// The result in host memory.
 Result<Table> download(ComputeBench& bench, Table const& table, GroupByBenchRequest const& request,
                        operators::ResidentGroups const& groups) {
   TableBuilder builder(groups.groups);
@@ -64,14 +64,9 @@ Result<Table> download(ComputeBench& bench, Table const& table, GroupByBenchRequ
   for (std::size_t a = 0; a < request.functions.size(); ++a) {
     auto const& buffer = *groups.aggregates[a];
     auto const name = fmt::format("a{}", a);
-    if (request.functions[a] == AggregateFunction::count) {
-      std::vector<std::uint32_t> counts(groups.groups);
-      GARUDA_TRY(bench.context().download(buffer, std::as_writable_bytes(std::span(counts))));
-      GARUDA_TRY(builder.add_column<std::int64_t>(name, [&](std::uint64_t row) { return std::int64_t{counts[row]}; }));
-      continue;
-    }
-    bool const is_sum = request.functions[a] == AggregateFunction::sum;
-    auto const type = is_sum ? DataType{TypeId::int64} : value_type;
+    auto const function = request.functions[a];
+    bool const is_wide = function == AggregateFunction::sum || function == AggregateFunction::count;
+    auto const type = is_wide ? DataType{TypeId::int64} : value_type;
     GARUDA_TRY(download_column(bench, builder, name, type, buffer, groups.groups));
   }
   return builder.finish();

@@ -20,31 +20,10 @@ constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
 constexpr std::uint64_t kMostSlack = 2;
 constexpr char const* kShrinkPhase = "shrink";
 
-bool is_key(TypeId id) {
-  switch (id) {
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-    case TypeId::int64:
-    case TypeId::uint8:
-    case TypeId::uint16:
-    case TypeId::uint32:
-    case TypeId::uint64:
-    case TypeId::date32:
-    case TypeId::date64:
-    case TypeId::timestamp:
-    case TypeId::decimal32:
-    case TypeId::decimal64:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Result<void> check_keys(DeviceTableState const& left, DeviceTableState const& right, ResolvedJoin const& columns) {
   auto const& left_type = left.schema[columns.left_key].type;
   auto const& right_type = right.schema[columns.right_key].type;
-  if (left_type != right_type || !is_key(left_type.id)) {
+  if (left_type != right_type || !is_device_key(left_type.id)) {
     return fail(ErrorCode::invalid_input,
                 fmt::format("keys of a join on a device are integers, dates, timestamps or decimals of at most 64 bits "
                             "and of the same type: {}, {}",

@@ -216,6 +216,27 @@ std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(width) + kWordBytes - 1) / kWordBytes);
 }
 
+bool is_device_key(TypeId id) noexcept {
+  switch (id) {
+    case TypeId::int8:
+    case TypeId::int16:
+    case TypeId::int32:
+    case TypeId::int64:
+    case TypeId::uint8:
+    case TypeId::uint16:
+    case TypeId::uint32:
+    case TypeId::uint64:
+    case TypeId::date32:
+    case TypeId::date64:
+    case TypeId::timestamp:
+    case TypeId::decimal32:
+    case TypeId::decimal64:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes) {
   return std::make_unique<vk::MemoryArena>(device, std::clamp(bytes, kLeastBlockBytes, kMostBlockBytes));
 }

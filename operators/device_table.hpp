@@ -10,6 +10,7 @@
 #include "garuda/device_table.hpp"
 #include "garuda/join.hpp"
 #include "operators/device_set.hpp"
+#include "operators/group_by_columns.hpp"
 #include "operators/join_columns.hpp"
 #include "vk_runtime/memory.hpp"
 
@@ -45,12 +46,19 @@ struct DeviceTableState {
 /// u32 words that a value takes on a device; nothing for a type that cannot go there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
 
+/// Whether a join or group-by on a device takes keys of this type: at most 64 bits, equal when their bits are.
+bool is_device_key(TypeId id) noexcept;
+
 /// An arena for columns of so many bytes in all.
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);
 
 /// Copies `table` to the device; blocks. Errors: invalid_input for a column of variable width or a dictionary, naming
 /// it; those of device memory; cancelled.
 Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control);
+
+/// Groups. `columns`: resolved against the table's schema. Blocks. Errors: those of Engine::group_by of device tables.
+Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroupBy const& columns,
+                                         DeviceGroupByOptions const& options);
 
 /// Joins. `columns`: resolved against the tables' schemas. Blocks. Errors: those of Engine::join of device tables.
 Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right, ResolvedJoin const& columns,

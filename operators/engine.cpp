@@ -369,6 +369,14 @@ Result<DeviceJoin> Engine::join(DeviceTable const& left, DeviceTable const& righ
   return operators::join_device_tables(left, right, columns, options);
 }
 
+Result<DeviceGroupBy> Engine::group_by(DeviceTable const& table, GroupBySpec const& spec,
+                                       DeviceGroupByOptions const& options) {
+  Table const shape(table.schema(), {});
+  GARUDA_TRY_ASSIGN(auto const columns, operators::resolve_group_by(shape.view(), spec));
+  if (spec.ordered) return fail(ErrorCode::usage, "groups of a group-by on a device come in any order: ordered");
+  return operators::group_device_table(table, columns, options);
+}
+
 Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBySpec const& spec,
                                                         GroupByOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(table, spec, options));

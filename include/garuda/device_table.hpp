@@ -1,4 +1,5 @@
-// Tables that stay in the memory of a device: uploaded once, joined as often as wanted, downloaded when wanted.
+// Tables that stay in the memory of a device: uploaded once, joined and grouped as often as wanted, downloaded when
+// wanted.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct DeviceTableOptions {
   Control control;
 };
 
-/// Columns in the memory of one device, owned. Made by Engine::upload and Engine::join; destroyed before its engine.
-/// Move-only. Joining and downloading read it, from several threads at once if wanted.
+/// Columns in the memory of one device, owned. Made by Engine::upload, join and group_by; destroyed before its engine.
+/// Move-only. Joining, grouping and downloading read it, from several threads at once if wanted.
 class DeviceTable {
  public:
   DeviceTable(DeviceTable&&) noexcept;
@@ -47,6 +48,19 @@ class DeviceTable {
 
  private:
   std::unique_ptr<operators::DeviceTableState> state_;
+};
+
+/// How a group-by of a device table runs.
+struct DeviceGroupByOptions {
+  std::string tuning;  ///< of the compute path's passes, "group_by_way=3,…"; changes speed, never results
+  std::uint64_t expected_groups = 0;  ///< about; 0: estimated from a sample. A wrong number costs time only
+  Control control;
+};
+
+/// The groups, and what grouping took.
+struct DeviceGroupBy {
+  DeviceTable table;
+  RunStats stats;
 };
 
 /// How a join of device tables runs.

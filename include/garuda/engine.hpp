@@ -102,6 +102,14 @@ class Engine {
   Result<DeviceJoin> join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
                           DeviceJoinOptions const& options = {});
 
+  /// Groups a table of a device there, by one key; the groups stay there, in any order. Blocks. Counts, exact sums of
+  /// integers of 32 and 64 bits and of narrow unsigned ones, least and greatest of those of at most 32 bits; up to 4 in
+  /// one call, of columns without nulls. Errors: usage (spec, an ordered result); invalid_input (unknown column, what is
+  /// not among these, a sum beyond 64 bits, naming the group's key); limit_exceeded beyond 2^30 rows; out_of_memory,
+  /// device_failure, cancelled. Source: Wu et al. 2025, §5.
+  Result<DeviceGroupBy> group_by(DeviceTable const& table, GroupBySpec const& spec,
+                                 DeviceGroupByOptions const& options = {});
+
   /// Starts a group-by. `table` and what it views must outlive the result. Blocks until keys are encoded and
   /// partitioned; groups are computed in the background and by GroupByResult::next.
   /// Errors: those of `join`; invalid_input also for a sum beyond its type, naming the group.

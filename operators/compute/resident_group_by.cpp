@@ -18,8 +18,8 @@ constexpr char const* kCollectPhase = "collect";
 constexpr double kDeviations = 6;
 // Of a table in shared memory, at most; linear probing stays short.
 constexpr double kMostFill = 0.62;
-// Workgroups that keep every multiprocessor of a large GPU busy to the end.
-constexpr std::uint64_t kManyWindows = 2048;
+// Workgroups that keep every multiprocessor of a large GPU busy; more of them merge more tables.
+constexpr std::uint64_t kManyWindows = 1024;
 constexpr std::uint64_t kManyPartitions = 512;
 constexpr std::uint64_t kLeastWindowRows = std::uint64_t{1} << 13;
 // Words of shared memory that copies of states may fill.
@@ -43,9 +43,6 @@ std::uint32_t words_of(ResidentFunction function) noexcept {
       return 1;
   }
 }
-
-/// Of the result's column.
-std::uint32_t result_words(ResidentFunction function) noexcept { return std::min(words_of(function), 2U); }
 
 static_assert(kMostResidentAggregates == shaders::kMostAggregates);
 static_assert(static_cast<std::uint32_t>(ResidentFunction::count) == shaders::kAggregateCount);
@@ -92,6 +89,10 @@ PassShape collect_shape(std::vector<ResidentAggregate> const& aggregates, std::u
 }
 
 }  // namespace
+
+std::uint32_t resident_result_words(ResidentFunction function) noexcept {
+  return function == ResidentFunction::count ? 2 : std::min(words_of(function), 2U);
+}
 
 std::uint32_t resident_state_words(std::vector<ResidentAggregate> const& aggregates) noexcept {
   std::uint32_t words = 0;
@@ -174,8 +175,8 @@ Result<void> ResidentGroupBy::take_targets(ComputeContext& context) {
   columns_out_.clear();
   GARUDA_TRY_ASSIGN(keys_out_, context.device_buffer(capacity_ * rows_.keys.words * 4, "keys of groups"));
   for (auto const& aggregate : aggregates_) {
-    GARUDA_TRY_ASSIGN(auto column,
-                      context.device_buffer(capacity_ * result_words(aggregate.function) * 4, "aggregate of groups"));
+    GARUDA_TRY_ASSIGN(auto column, context.device_buffer(capacity_ * resident_result_words(aggregate.function) * 4,
+                                                         "aggregate of groups"));
     columns_out_.push_back(std::move(column));
   }
   return {};

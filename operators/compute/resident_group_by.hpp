@@ -17,7 +17,7 @@ namespace garuda::operators {
 /// What is computed of a payload column, and the words of the result.
 enum class ResidentFunction : std::uint8_t {
   none,
-  count,    ///< rows: 1 word
+  count,    ///< rows: int64
   sum_i32,  ///< of one-word values: int64
   sum_u32,  ///< uint64
   sum_i64,  ///< of two-word values: int64; overflow is judged on the exact total
@@ -105,6 +105,9 @@ class ResidentGroupBy {
   vk::Buffer keys_out_;
   std::vector<vk::Buffer> columns_out_;
 };
+
+/// Words of a value of the result's column.
+std::uint32_t resident_result_words(ResidentFunction function) noexcept;
 
 /// Words of the states of these aggregates.
 std::uint32_t resident_state_words(std::vector<ResidentAggregate> const& aggregates) noexcept;

@@ -29,22 +29,17 @@ shared uint has_overflow;
 shared uint first_place;
 
 uint shared_slot(uvec2 key, uint row) {
-  if (is_last(key)) {
-    if (slot_words[kSlots] == 0u) slot_words[kSlots] = 1u;
-    return kSlots;
-  }
+  bool is_found = is_last(key);
   // A multiplication, since the keys of a partition agree in the top bits of the hash.
-  uint slot = scaled(hash_of(key) * 0x9e3779b1u, kSlots);
-  for (uint probe = 0u; probe < kMostSharedProbes; ++probe) {
+  uint slot = is_found ? kSlots : scaled(hash_of(key) * 0x9e3779b1u, kSlots);
+  if (is_found && slot_words[kSlots] == 0u) slot_words[kSlots] = 1u;
+  for (uint probe = 0u; !is_found && probe < kMostSharedProbes; ++probe) {
     uint found = slot_words[slot];
-    if (found == 0u) {
-      found = atomicCompSwap(slot_words[slot], 0u, slot_word(key, row));
-      if (found == 0u) return slot;
-    }
-    if (holds(found, key)) return slot;
-    slot = slot + 1u == kSlots ? 0u : slot + 1u;
+    if (found == 0u) found = atomicCompSwap(slot_words[slot], 0u, slot_word(key, row));
+    is_found = found == 0u || holds(found, key);
+    if (!is_found) slot = slot + 1u == kSlots ? 0u : slot + 1u;
   }
-  return kNoSlot;
+  return is_found ? slot : kNoSlot;
 }
 
 // Invocations of a subgroup add to different copies as far as there are.
@@ -53,14 +48,13 @@ void add_to_slot(uint slot, uint aggregate, uvec3 state) {
   uint index = first_word(aggregate) * kStride + slot * kCopies + (gl_SubgroupInvocationID & (kCopies - 1u));
   if (is_extreme(kind)) {
     if (state.x > states[index]) atomicMax(states[index], state.x);
-    return;
-  }
-  uint carry = 0u;
-  [[unroll]] for (uint w = 0u; w < 3u; ++w) {
-    if (w >= state_words(kind)) break;
-    uint added = state[w] + carry;
-    carry = carry_of(state[w], carry);
-    if (added != 0u) carry += carry_of(atomicAdd(states[index + w * kStride], added), added);
+  } else {
+    uint carry = 0u;
+    [[unroll]] for (uint w = 0u; w < 3u; ++w) {
+      uint added = w < state_words(kind) ? state[w] + carry : 0u;
+      carry = carry_of(state[w], carry);
+      if (added != 0u) carry += carry_of(atomicAdd(states[index + w * kStride], added), added);
+    }
   }
 }
 
@@ -72,8 +66,7 @@ uvec3 combined(uint slot, uint aggregate) {
   for (uint copy = 0u; copy < kCopies; ++copy) {
     uint carry = 0u;
     [[unroll]] for (uint w = 0u; w < 3u; ++w) {
-      if (w >= state_words(kind)) break;
-      uint word = states[index + w * kStride + copy];
+      uint word = w < state_words(kind) ? states[index + w * kStride + copy] : 0u;
       if (is_extreme(kind)) {
         sum.x = max(sum.x, word);
       } else {
@@ -89,24 +82,18 @@ uvec3 combined(uint slot, uint aggregate) {
 // False when the row found no slot.
 bool add_row(uvec2 key, uint row, uvec2 first_value) {
   uint slot = shared_slot(key, row);
-  if (slot == kNoSlot) return false;
-  [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
-    if (kind_of(a) != kAggregateNone) add_to_slot(slot, a, state_of(a, a == 0u ? first_value : load_value(a, row)));
+  if (slot != kNoSlot) {
+    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+      if (kind_of(a) != kAggregateNone) add_to_slot(slot, a, state_of(a, a == 0u ? first_value : load_value(a, row)));
+    }
   }
-  return true;
+  return slot != kNoSlot;
 }
 
 // A row that found no slot in shared memory.
 void add_to_device(uint row) {
   has_overflow = 1u;
-  uint slot = table_slot(load_key(row), row);
-  if (slot == kNoSlot) {
-    say_incomplete();
-    return;
-  }
-  [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
-    if (kind_of(a) != kAggregateNone) add_to_table(slot, a, state_of(a, load_value(a, row)));
-  }
+  add_row_to_table(load_key(row), row, load_value(0u, row));
 }
 
 void clear() {
@@ -126,7 +113,7 @@ void add_rows(uint begin, uint end) {
     [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = load_value(0u, min(first + i * kGroup, end - 1u));
     uint left = 0u;  // items that found no slot
     [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      if (first + i * kGroup < end && !add_row(keys[i], first + i * kGroup, values[i])) left |= 1u << i;
+      if (first + i * kGroup < end) left |= add_row(keys[i], first + i * kGroup, values[i]) ? 0u : 1u << i;
     }
     for (; left != 0u; left &= left - 1u) add_to_device(first + uint(findLSB(left)) * kGroup);
   }
@@ -172,14 +159,15 @@ void write_groups() {
 // Groups that other workgroups may have, too.
 void merge_groups() {
   for (uint slot = thread_index(); slot <= kSlots; slot += kGroup) {
-    if (slot_words[slot] == 0u) continue;
-    uint into = table_slot(slot_key(slot), slot_words[slot] - 1u);
-    if (into == kNoSlot) {
+    bool is_taken = slot_words[slot] != 0u;
+    uint into = kNoSlot;
+    if (is_taken) into = table_slot(slot_key(slot), slot_words[slot] - 1u);
+    if (into != kNoSlot) {
+      [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+        if (kind_of(a) != kAggregateNone) add_to_table(into, a, combined(slot, a));
+      }
+    } else if (is_taken) {
       say_incomplete();
-      continue;
-    }
-    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
-      if (kind_of(a) != kAggregateNone) add_to_table(into, a, combined(slot, a));
     }
   }
 }

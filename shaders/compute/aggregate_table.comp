@@ -21,14 +21,6 @@ void main() {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = load_value(0u, min(first + i * kGroup, push.num_rows - 1u));
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint row = first + i * kGroup;
-    if (row >= push.num_rows) continue;
-    uint slot = table_slot(keys[i], row);
-    if (slot == kNoSlot) {
-      say_incomplete();
-      continue;
-    }
-    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
-      if (kind_of(a) != kAggregateNone) add_to_table(slot, a, state_of(a, a == 0u ? values[i] : load_value(a, row)));
-    }
+    if (row < push.num_rows) add_row_to_table(keys[i], row, values[i]);
   }
 }

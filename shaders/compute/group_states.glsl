@@ -78,21 +78,16 @@ uint carry_of(uint before, uint added) { return before + added < before ? 1u : 0
 // The slot of a key in device memory, entered when it is not there; kNoSlot when there is no room. Top bits of the hash
 // place it, so that the keys of a partition stay together.
 uint table_slot(uvec2 key, uint row) {
-  if (is_last(key)) {
-    if (Words(push.table).at[push.table_slots * kEntryWords] == 0u) Words(push.table).at[push.table_slots * kEntryWords] = 1u;
-    return push.table_slots;
-  }
-  uint slot = scaled(hash_of(key), push.table_slots);
-  for (uint probe = 0u; probe < kMostTableProbes; ++probe) {
+  bool is_found = is_last(key);
+  uint slot = is_found ? push.table_slots : scaled(hash_of(key), push.table_slots);
+  if (is_found && Words(push.table).at[slot * kEntryWords] == 0u) Words(push.table).at[slot * kEntryWords] = 1u;
+  for (uint probe = 0u; !is_found && probe < kMostTableProbes; ++probe) {
     uint found = Words(push.table).at[slot * kEntryWords];
-    if (found == 0u) {
-      found = atomicCompSwap(Words(push.table).at[slot * kEntryWords], 0u, slot_word(key, row));
-      if (found == 0u) return slot;
-    }
-    if (holds(found, key)) return slot;
-    slot = slot + 1u == push.table_slots ? 0u : slot + 1u;
+    if (found == 0u) found = atomicCompSwap(Words(push.table).at[slot * kEntryWords], 0u, slot_word(key, row));
+    is_found = found == 0u || holds(found, key);
+    if (!is_found) slot = slot + 1u == push.table_slots ? 0u : slot + 1u;
   }
-  return kNoSlot;
+  return is_found ? slot : kNoSlot;
 }
 
 void add_to_table(uint slot, uint aggregate, uvec3 state) {
@@ -100,18 +95,29 @@ void add_to_table(uint slot, uint aggregate, uvec3 state) {
   uint index = slot * kEntryWords + 1u + first_word(aggregate);
   if (is_extreme(kind)) {
     if (state.x > Words(push.table).at[index]) atomicMax(Words(push.table).at[index], state.x);
-    return;
-  }
-  uint carry = 0u;
-  [[unroll]] for (uint w = 0u; w < 3u; ++w) {
-    if (w >= state_words(kind)) break;
-    uint added = state[w] + carry;
-    carry = carry_of(state[w], carry);
-    if (added != 0u) carry += carry_of(atomicAdd(Words(push.table).at[index + w], added), added);
+  } else {
+    uint carry = 0u;
+    [[unroll]] for (uint w = 0u; w < 3u; ++w) {
+      uint added = w < state_words(kind) ? state[w] + carry : 0u;
+      carry = carry_of(state[w], carry);
+      if (added != 0u) carry += carry_of(atomicAdd(Words(push.table).at[index + w], added), added);
+    }
   }
 }
 
 void say_incomplete() { Words(push.state).at[1] = 1u; }
+
+// All of a row's values, or nothing when there is no slot.
+void add_row_to_table(uvec2 key, uint row, uvec2 first_value) {
+  uint slot = table_slot(key, row);
+  if (slot == kNoSlot) {
+    say_incomplete();
+  } else {
+    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+      if (kind_of(a) != kAggregateNone) add_to_table(slot, a, state_of(a, a == 0u ? first_value : load_value(a, row)));
+    }
+  }
+}
 
 // Writes a group's states to their columns. `state`: the words of one aggregate.
 void write_state(uint aggregate, uint place, uvec3 state) {
@@ -126,7 +132,7 @@ void write_state(uint aggregate, uint place, uvec3 state) {
       Words(push.state).at[2] = 1u;
     }
   }
-  if (state_words(kind) == 1u) {
+  if (state_words(kind) == 1u && kind != kAggregateCount) {
     Words(target).at[place] = state.x;
   } else {
     Pairs(target).at[place] = state.xy;

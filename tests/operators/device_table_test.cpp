@@ -8,6 +8,7 @@
 
 #include "garuda/engine.hpp"
 #include "tests/operators/tables.hpp"
+#include "tests/reference/reference_group_by.hpp"
 #include "tests/reference/reference_join.hpp"
 
 namespace garuda {
@@ -174,6 +175,73 @@ TEST_F(DeviceTables, JoinsEqualTheOracle) {
               keyed_table<std::uint16_t>(TypeId::uint16, 200, 1, 10).build(), on_keys());
   expect_join(keyed_table<std::int64_t>(TypeId::int64, 0, 1, 11).build(),
               keyed_table<std::int64_t>(TypeId::int64, 20, 2, 12).build(), on_keys());
+}
+
+GroupBySpec all_of_group_by(char const* key) {
+  using Function = AggregateFunction;
+  return {{key},
+          {{Function::count, std::nullopt, std::nullopt},
+           {Function::sum, "word", std::nullopt},
+           {Function::min, "word", "least"},
+           {Function::max, "small", "greatest"}},
+          false};
+}
+
+TEST_F(DeviceTables, GroupBysEqualTheOracle) {
+  auto const expect_groups = [&](Table const& table, GroupBySpec const& spec, char const* tuning,
+                                 std::uint64_t expected_groups) {
+    SCOPED_TRACE(tuning);
+    auto const there = upload(table);
+    DeviceGroupByOptions options;
+    options.tuning = tuning;
+    options.expected_groups = expected_groups;
+    auto const grouped = engine().group_by(there, spec, options);
+    ASSERT_TRUE(grouped) << grouped.error().describe();
+    EXPECT_EQ(grouped->stats.path, Path::compute);
+    EXPECT_EQ(grouped->stats.rows_out, grouped->table.num_rows());
+    expect_same(download(grouped->table), reference::reference_group_by(table.view(), spec));
+  };
+  auto const ints = keyed_table<std::int32_t>(TypeId::int32, 2'000, 300, 1).build(700);
+  for (char const* const tuning : {"", "group_by_way=1", "group_by_way=2", "group_by_way=3"})
+    expect_groups(ints, all_of_group_by("k"), tuning, 0);
+  expect_groups(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(), all_of_group_by("k"), "", 5);
+  expect_groups(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(), all_of_group_by("k"), "", 0);
+  expect_groups(keyed_table<std::int32_t>(TypeId::date32, 1, 1, 5).build(), all_of_group_by("k"), "", 0);
+  expect_groups(keyed_table<std::int64_t>(TypeId::int64, 0, 1, 5).build(), all_of_group_by("k"), "", 0);
+  // Distinct keys, and a key that is aggregated, too.
+  expect_groups(ints, {{"small"}, {}, false}, "", 0);
+  expect_groups(ints, {{"word"}, {{AggregateFunction::sum, "word", "total"}}, false}, "", 0);
+}
+
+TEST_F(DeviceTables, AJoinedTableIsGrouped) {
+  auto const a = keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build();
+  auto const b = keyed_table<std::int32_t>(TypeId::int32, 200, 150, 2).build();
+  auto const joined = engine().join(upload(a), upload(b), on_keys());
+  ASSERT_TRUE(joined) << joined.error().describe();
+  auto const grouped = engine().group_by(joined->table, all_of_group_by("k"));
+  ASSERT_TRUE(grouped) << grouped.error().describe();
+  auto const on_host = download(joined->table);
+  expect_same(download(grouped->table), reference::reference_group_by(on_host.view(), all_of_group_by("k")));
+}
+
+TEST_F(DeviceTables, GroupBysRefuseWhatTheyCannotDo) {
+  auto const there = upload(keyed_table<std::int32_t>(TypeId::int32, 20, 5, 1).build());
+  auto const code_of = [&](GroupBySpec const& spec) {
+    auto const grouped = engine().group_by(there, spec);
+    return grouped ? std::nullopt : std::optional(grouped.error().code());
+  };
+  using Function = AggregateFunction;
+  EXPECT_EQ(code_of({{"tiny"}, {}, false}), ErrorCode::invalid_input) << "keys with nulls";
+  EXPECT_EQ(code_of({{"k", "word"}, {}, false}), ErrorCode::invalid_input) << "two keys";
+  EXPECT_EQ(code_of({{"k"}, {{Function::sum, "wide", std::nullopt}}, false}), ErrorCode::invalid_input) << "nulls";
+  EXPECT_EQ(code_of({{"k"}, {{Function::mean, "word", std::nullopt}}, false}), ErrorCode::invalid_input);
+  EXPECT_EQ(code_of({{"kay"}, {}, false}), ErrorCode::invalid_input);
+  EXPECT_EQ(code_of({{"k"}, {}, true}), ErrorCode::usage);
+  DeviceGroupByOptions options;
+  options.tuning = "group_by_way=9";
+  auto const tuned = engine().group_by(there, all_of_group_by("k"), options);
+  ASSERT_FALSE(tuned);
+  EXPECT_EQ(tuned.error().code(), ErrorCode::usage);
 }
 
 TEST_F(DeviceTables, AResultIsATableToJoinAgain) {

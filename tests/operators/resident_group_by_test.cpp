@@ -175,7 +175,7 @@ class ResidentGroupByTest : public testing::ComputeDeviceTest {
     ASSERT_TRUE(std::ranges::adjacent_find(sorted) == sorted.end()) << "a key comes twice";
     for (std::size_t a = 0; a < functions.size(); ++a) {
       std::vector<std::uint64_t> values;
-      if (is_sum(functions[a])) {
+      if (is_sum(functions[a]) || functions[a] == Function::count) {
         values = lane.download<std::uint64_t>(*result.aggregates[a], result.groups);
       } else {
         auto const narrow = lane.download<std::uint32_t>(*result.aggregates[a], result.groups);
