@@ -1,5 +1,6 @@
 #include "bench/copy_bandwidth.hpp"
 
+#include "bench/cuda_bench.hpp"
 #include "bench/vulkan_device.hpp"
 #include "operators/calibration/copy_rates.hpp"
 #include "vk_runtime/transfer.hpp"
@@ -26,6 +27,7 @@ Result<CopyBandwidth> measure_device_copy(vk::Device& device) {
 
 Result<CopyBandwidth> measure_bandwidth(Plan const& plan) {
   if (plan.path == Path::cpu) return measure_host_copy();
+  if (plan.path == Path::cuda) return measure_cuda_copy(plan.device);
   GARUDA_TRY_ASSIGN(auto const opened, open_device(plan.device));
   return measure_device_copy(*opened.device);
 }

@@ -335,4 +335,18 @@ Result<GroupByOutcome> run_cuda_group_by_bench(GroupByBenchRequest const& reques
   return outcome;
 }
 
+Result<CopyBandwidth> measure_cuda_copy(std::string const& device) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  GARUDA_TRY_ASSIGN(auto bench, CudaBench::open(device));
+  std::vector<std::byte> values(kBytes);
+  GARUDA_TRY_ASSIGN(auto const memory, bench->upload(values));
+  GarudaCudaError error{};
+  auto const& api = bench->api();
+  GARUDA_TRY_ASSIGN(auto const copied, bench->time([&]() -> Result<void> {
+    GARUDA_TRY(cuda_result(api.upload(bench->lane(), memory.address(), values.data(), kBytes, &error), error));
+    return cuda_result(api.download(bench->lane(), memory.address(), values.data(), kBytes, &error), error);
+  }));
+  return CopyBandwidth{"device copy in and out", per_second(2 * kBytes, copied.ns)};
+}
+
 }  // namespace garuda::bench

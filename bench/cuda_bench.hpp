@@ -1,8 +1,11 @@
 // `garuda bench join|group-by --mode resident --path cuda`: tables in device memory, joined and grouped by the plug-in.
 #pragma once
 
+#include <string>
+
 #include "bench/group_by_bench.hpp"
 #include "bench/join_bench.hpp"
+#include "bench/record.hpp"
 #include "garuda/error.hpp"
 
 namespace garuda::bench {
@@ -15,5 +18,8 @@ Result<JoinOutcome> run_cuda_join_bench(JoinBenchRequest const& request);
 
 /// The same of the sum of an int32 column by one int32 key, compared with ReferenceGroups.
 Result<GroupByOutcome> run_cuda_group_by_bench(GroupByBenchRequest const& request);
+
+/// Copies to the CUDA device of this name and back. Errors: no_device, out_of_memory, device_failure.
+Result<CopyBandwidth> measure_cuda_copy(std::string const& device);
 
 }  // namespace garuda::bench
