@@ -16,10 +16,14 @@
 namespace garuda::operators {
 namespace {
 
-/// Bytes of a thread's accumulators that still lie in the last-level cache, a few threads on each: beyond, partitioning
-/// wins (2-core AMD EPYC of 32 MiB, 2^26 rows, time, 2026-11-21: 8 MiB a thread, 0.18 against 0.24 s).
-constexpr std::uint64_t kDirectBytes = std::uint64_t{16} << 20;
-/// The same of a thread's hash table.
+/// Bytes of a thread's accumulators that lie in its core's second-level cache: beyond, partitioning wins, and does not
+/// depend on who else uses the last level (2-core AMD EPYC of 1 MiB a core, 2^26 rows of 2^18 and 2^20 groups, busy
+/// neighbours, time, 2026-11-21: 0.35 and 0.36 to 0.43 s partitioned, 0.82 and 1.1 to 1.6 s direct; undisturbed 0.2 s
+/// either way).
+constexpr std::uint64_t kDirectBytes = std::uint64_t{1} << 20;
+/// The same in the last-level cache, for when there is no memory to partition in.
+constexpr std::uint64_t kMostDirectBytes = std::uint64_t{16} << 20;
+/// Bytes of a thread's hash table that still lie in the last-level cache, a few threads' on each.
 constexpr std::uint64_t kLocalBytes = std::uint64_t{4} << 20;
 /// Accumulators that are worth their clearing whatever the rows.
 constexpr std::uint64_t kCheapSlots = std::uint64_t{1} << 12;
@@ -60,9 +64,8 @@ class Chooser {
   }
 
   bool has_direct_slots() const { return slots_ != 0 && slots_ <= kMostDirectSlots; }
-  bool is_direct_cheap() const {
-    return has_direct_slots() && slots_ * group_bytes_ <= kDirectBytes &&
-           slots_ <= std::max(kCheapSlots, table_.num_rows);
+  bool is_direct_within(std::uint64_t bytes) const {
+    return has_direct_slots() && slots_ * group_bytes_ <= bytes && slots_ <= std::max(kCheapSlots, table_.num_rows);
   }
   bool is_local_cheap() const { return table_.estimated_groups * (group_bytes_ + kHashBytes) <= kLocalBytes; }
   bool fits(GroupingChoice const& choice) const { return limit_ == 0 || choice.bytes <= limit_; }
@@ -127,9 +130,10 @@ Result<GroupingChoice> choose_grouping(WholeTable const& table, Grouping wanted,
   if (wanted == Grouping::direct || !has_keys) return chooser.direct();
   if (wanted == Grouping::local) return chooser.local();
   if (wanted == Grouping::partitioned) return chooser.partitioned();
-  if (chooser.is_direct_cheap() && chooser.fits(chooser.direct())) return chooser.direct();
+  if (chooser.is_direct_within(kDirectBytes) && chooser.fits(chooser.direct())) return chooser.direct();
   if (chooser.is_local_cheap() && chooser.fits(chooser.partitioned())) return chooser.local();
   if (chooser.fits(chooser.partitioned())) return chooser.partitioned();
+  if (chooser.is_direct_within(kMostDirectBytes) && chooser.fits(chooser.direct())) return chooser.direct();
   return GroupingChoice{Grouping::slices, 0,
                         fmt::format("partitioned values would take {} bytes", chooser.partitioned().bytes)};
 }

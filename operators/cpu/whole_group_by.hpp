@@ -19,7 +19,7 @@ struct GroupingChoice {
 };
 
 /// Chooses how `table` is grouped: `wanted`, or by its size, key range and estimated groups, the first that fits of
-///   direct       accumulators for the whole key range in every thread, when they fit a share of the cache
+///   direct       accumulators for the whole key range in every thread, when they fit a core's cache
 ///   local        a hash table in every thread, when the estimated groups fit; it gives way to the next when they do
 ///   not partitioned  keys and values radix-partitioned, then one table a partition slices       not at once, but slice
 ///   by slice through GroupByKernel

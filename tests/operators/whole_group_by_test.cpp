@@ -425,7 +425,9 @@ Grouping chosen(WholeTable const& table, std::uint64_t limit_bytes = 0) {
 TEST(WholeGroupBy, ChoosesByRangeThenByGroups) {
   constexpr auto kRows = std::uint64_t{1} << 26;
   EXPECT_EQ(chosen(shape(kRows, 16, 16)), Grouping::direct);
-  EXPECT_EQ(chosen(shape(kRows, 1 << 20, 1 << 20)), Grouping::direct);
+  EXPECT_EQ(chosen(shape(kRows, 1 << 16, 1 << 16)), Grouping::direct);
+  EXPECT_EQ(chosen(shape(kRows, 1 << 20, 1 << 20)), Grouping::partitioned);
+  EXPECT_EQ(chosen(shape(kRows, 1 << 20, 1 << 20), 1 << 26), Grouping::direct) << "no room to partition";
   EXPECT_EQ(chosen(shape(1000, 1 << 18, 1000)), Grouping::local) << "more slots than rows are not worth clearing";
   EXPECT_EQ(chosen(shape(kRows, 1 << 24, 1 << 24)), Grouping::partitioned);
   EXPECT_EQ(chosen(shape(kRows, ~std::uint64_t{0}, 1000)), Grouping::local);
