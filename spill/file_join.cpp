@@ -108,10 +108,7 @@ class SpilledJoin final : public JoinResult {
     GARUDA_TRY_ASSIGN(result_, join_nothing(join_, pair_));
     schema_ = result_->schema();
     auto const plan_of_nothing = result_->plan();
-    GARUDA_TRY(join_.pairs().read(std::nullopt));
-    if (!join_.pairs().is_whole() && join_.request().spec.ordered)
-      return fail(ErrorCode::limit_exceeded,
-                  "--ordered keeps both tables in memory, and they do not fit the memory limit");
+    GARUDA_TRY(join_.pairs().read());
     GARUDA_TRY_ASSIGN(auto const any, start_next());
     if (!any) {
       join_.started(plan_of_nothing);
@@ -174,7 +171,7 @@ Result<Engine::Counted> count_join_of_files(Engine& engine, FileJoin const& requ
   GARUDA_TRY(join.open());
   TablePair nothing;
   GARUDA_TRY_ASSIGN(auto const empty, join_nothing(join, nothing));
-  GARUDA_TRY(join.pairs().read(std::nullopt));
+  GARUDA_TRY(join.pairs().read());
   std::uint64_t rows = 0;
   while (true) {
     GARUDA_TRY_ASSIGN(auto const pair, join.pairs().next());

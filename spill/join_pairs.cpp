@@ -125,7 +125,7 @@ Result<std::unique_ptr<JoinPairs>> JoinPairs::open(FileJoin const& request, oper
   return std::unique_ptr<JoinPairs>(new JoinPairs(request, recorder, std::move(left), std::move(right)));
 }
 
-Result<void> JoinPairs::read(std::optional<std::string> const& row_numbers) {
+Result<void> JoinPairs::read() {
   {
     operators::PhaseTimer const timer(recorder_, "read");
     GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
@@ -137,10 +137,14 @@ Result<void> JoinPairs::read(std::optional<std::string> const& row_numbers) {
   rows_right_ = right_.held().rows;
   whole_ =
       left_.is_whole() && right_.is_whole() && share_.fits(share_.weight(left_.held()) + share_.weight(right_.held()));
-  return whole_ ? Result<void>{} : spill_inputs(row_numbers);
+  if (whole_) return {};
+  if (request_.spec.ordered)
+    return fail(ErrorCode::limit_exceeded,
+                "--ordered keeps both tables in memory, and they do not fit the memory limit");
+  return spill_inputs();
 }
 
-Result<void> JoinPairs::spill_inputs(std::optional<std::string> const& row_numbers) {
+Result<void> JoinPairs::spill_inputs() {
   auto const left_volume = left_.estimated_volume();
   auto const right_volume = right_.estimated_volume();
   auto const bits = share_.bits_for(share_.weight(left_volume) + share_.weight(right_volume), kMostBits);
@@ -148,9 +152,9 @@ Result<void> JoinPairs::spill_inputs(std::optional<std::string> const& row_numbe
     return split(
         side, [&input] { return input.hand_over(); }, 0, bits, volume);
   };
-  GARUDA_TRY(left_.start_handing_over(row_numbers));
+  GARUDA_TRY(left_.start_handing_over());
   GARUDA_TRY_ASSIGN(auto left, split_input(left_, Side::left, left_volume));
-  GARUDA_TRY(right_.start_handing_over(row_numbers));
+  GARUDA_TRY(right_.start_handing_over());
   GARUDA_TRY_ASSIGN(auto right, split_input(right_, Side::right, right_volume));
   rows_left_ = left_.rows_handed_over();
   rows_right_ = right_.rows_handed_over();

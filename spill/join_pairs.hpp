@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "garuda/control.hpp"
@@ -37,9 +36,9 @@ class JoinPairs {
   TableInput const& left() const noexcept { return left_; }
   TableInput const& right() const noexcept { return right_; }
 
-  /// Reads the files; spills them unless they fit. With `row_numbers`, tables that were spilled end with a column of
-  /// that name: the rows' positions in their files. Errors: those of TableInput and partition_rows.
-  Result<void> read(std::optional<std::string> const& row_numbers);
+  /// Reads the files; spills them unless they fit. Errors: those of TableInput and partition_rows; limit_exceeded for
+  /// an ordered join that does not fit.
+  Result<void> read();
 
   /// True when the only pair is that of both tables.
   bool is_whole() const noexcept { return whole_; }
@@ -68,7 +67,7 @@ class JoinPairs {
 
   Result<std::vector<SpillFile>> split(Side side, NextBatch const& next, std::uint32_t level, std::uint32_t bits,
                                        RowVolume const& sample);
-  Result<void> spill_inputs(std::optional<std::string> const& row_numbers);
+  Result<void> spill_inputs();
   void push(std::vector<SpillFile> left, std::vector<SpillFile> right, std::uint32_t level, std::uint64_t weight_above);
   Result<void> split_again(Partition partition);
   Result<TablePair> load(Partition const& partition);

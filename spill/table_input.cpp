@@ -1,23 +1,10 @@
 #include "spill/table_input.hpp"
 
-#include <numeric>
 #include <utility>
-#include <vector>
 
 #include "io/file_columns.hpp"
 
 namespace garuda::spill {
-namespace {
-
-std::shared_ptr<arrow::Schema> with_row_numbers(std::shared_ptr<arrow::Schema> const& schema,
-                                                std::optional<std::string> const& name) {
-  if (!name) return schema;
-  auto fields = schema->fields();
-  fields.push_back(arrow::field(*name, arrow::int64(), false));
-  return arrow::schema(std::move(fields));
-}
-
-}  // namespace
 
 Result<TableInput> TableInput::open(FileInput const& file, std::int64_t batch_rows) {
   GARUDA_TRY_ASSIGN(auto stream, io::TableStream::open(file.path, file.options, batch_rows));
@@ -59,11 +46,8 @@ Result<Table> TableInput::take_table() {
   return table;
 }
 
-Result<void> TableInput::start_handing_over(std::optional<std::string> const& row_numbers) {
+Result<void> TableInput::start_handing_over() {
   GARUDA_TRY_ASSIGN(dictionaries_, DictionaryColumns::create(schema(), sentence_));
-  row_numbers_ = row_numbers;
-  spilled_schema_ = with_row_numbers(dictionaries_->spilled_schema(), row_numbers);
-  restored_schema_ = with_row_numbers(schema(), row_numbers);
   return {};
 }
 
@@ -78,23 +62,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> TableInput::hand_over() {
   }
   if (batch == nullptr) return nullptr;
   GARUDA_TRY_ASSIGN(batch, dictionaries_->detach(std::move(batch)));
-  GARUDA_TRY_ASSIGN(batch, add_row_numbers(batch));
   rows_handed_over_ += static_cast<std::uint64_t>(batch->num_rows());
   return batch;
-}
-
-Result<std::shared_ptr<arrow::RecordBatch>> TableInput::add_row_numbers(
-    std::shared_ptr<arrow::RecordBatch> const& batch) const {
-  if (!row_numbers_) return batch;
-  GARUDA_ARROW_TRY_ASSIGN(
-      std::shared_ptr<arrow::Buffer> numbers,
-      arrow::AllocateBuffer(batch->num_rows() * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()),
-      ErrorCode::out_of_memory, sentence_);
-  auto* const first = reinterpret_cast<std::int64_t*>(numbers->mutable_data());
-  std::iota(first, first + batch->num_rows(), static_cast<std::int64_t>(rows_handed_over_));
-  auto columns = batch->columns();
-  columns.push_back(std::make_shared<arrow::Int64Array>(batch->num_rows(), std::move(numbers)));
-  return arrow::RecordBatch::Make(spilled_schema_, batch->num_rows(), std::move(columns));
 }
 
 Result<std::uint64_t> TableInput::finish() {
@@ -106,7 +75,7 @@ Result<Table> TableInput::to_table(io::ArrowBatches batches) const {
   for (auto& batch : batches) {
     GARUDA_TRY_ASSIGN(batch, dictionaries_->attach(std::move(batch)));
   }
-  return io::to_table(restored_schema_, std::move(batches));
+  return io::to_table(schema(), std::move(batches));
 }
 
 }  // namespace garuda::spill

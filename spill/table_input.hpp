@@ -37,11 +37,10 @@ class TableInput {
   /// The whole table. Requires is_whole. Call once.
   Result<Table> take_table();
 
-  /// From here on the rows are handed over, not held: those held first, then the rest of the file. With
-  /// `row_numbers`, they get a column of that name behind the others, an int64 that counts the file's rows from 0.
-  Result<void> start_handing_over(std::optional<std::string> const& row_numbers);
+  /// From here on the rows are handed over, not held: those held first, then the rest of the file.
+  Result<void> start_handing_over();
   /// Schema of what is handed over: without dictionaries.
-  std::shared_ptr<arrow::Schema> const& spilled_schema() const noexcept { return spilled_schema_; }
+  std::shared_ptr<arrow::Schema> const& spilled_schema() const noexcept { return dictionaries_->spilled_schema(); }
   Result<std::shared_ptr<arrow::RecordBatch>> hand_over();
   /// To be called once, when all has been handed over. Returns the bytes of dictionaries, which stay in memory.
   Result<std::uint64_t> finish();
@@ -53,17 +52,12 @@ class TableInput {
   TableInput(std::string sentence, io::TableStream stream)
       : sentence_(std::move(sentence)), stream_(std::move(stream)) {}
 
-  Result<std::shared_ptr<arrow::RecordBatch>> add_row_numbers(std::shared_ptr<arrow::RecordBatch> const& batch) const;
-
   std::string sentence_;
   io::TableStream stream_;
   std::deque<std::shared_ptr<arrow::RecordBatch>> batches_;
   RowVolume held_;
   bool at_end_ = false;
   std::optional<DictionaryColumns> dictionaries_;
-  std::optional<std::string> row_numbers_;
-  std::shared_ptr<arrow::Schema> spilled_schema_;
-  std::shared_ptr<arrow::Schema> restored_schema_;
   std::uint64_t rows_handed_over_ = 0;
 };
 
