@@ -37,7 +37,7 @@ class GraphicsGroupBy : public testing::GroupKernelTest {
     return open_graphics_group_by(device(), store(), options);
   }
 
-  using GroupKernelTest::run;
+  using testing::GroupKernelTest::run;
   static void run(GroupByTuning const& tuning, GroupCase const& group_case, std::uint32_t columns) {
     SCOPED_TRACE(to_string(group_case) + " " + to_string(tuning));
     auto const backend = open(tuning);
