@@ -186,7 +186,7 @@ class Downloader {
       array.values = values.data();
       buffers_.push_back(std::move(values));
     }
-    if (!from.nulls) return array;
+    if (!from.nulls || state_.rows == 0) return array;
     GARUDA_TRY_ASSIGN(auto const* const nulls, load(*from.nulls));
     GARUDA_TRY_ASSIGN(auto bitmap, AlignedBuffer::allocate(bitmap_bytes(array.length)));
     std::memset(bitmap.data(), 0, static_cast<std::size_t>(bitmap.size_bytes()));
