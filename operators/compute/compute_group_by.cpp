@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "operators/compute/hash_grouping.hpp"
+#include "operators/graphics/device_lanes.hpp"
 #include "operators/graphics/group_by_slice.hpp"
-#include "vk_runtime/lane.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -20,14 +20,12 @@ class ComputeGroupByBackend final : public GroupByBackend {
  private:
   ComputeGroupByBackend(vk::PipelineStore& pipelines, GroupByBackendOptions const& options)
       : pipelines_(pipelines), options_(options) {}
-  Result<void> open_lanes(vk::Device& device);
 
   vk::PipelineStore& pipelines_;
   GroupByBackendOptions options_;
   GroupByLimits limits_;
   ComputeTuning tuning_;
-  std::uint64_t lane_budget_bytes_ = 0;
-  std::vector<std::unique_ptr<vk::Lane>> lanes_;
+  DeviceLanes lanes_;
 };
 
 Result<std::unique_ptr<ComputeGroupByBackend>> ComputeGroupByBackend::open(vk::Device& device,
@@ -38,33 +36,18 @@ Result<std::unique_ptr<ComputeGroupByBackend>> ComputeGroupByBackend::open(vk::D
   GARUDA_TRY_ASSIGN(backend->limits_, compute_group_by_limits(device.traits(), options.tuning));
   backend->limits_.expected_groups = options.expected_groups;
   GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
-  auto const available = device.memory().available_bytes();
-  auto const limit = options.device_memory_limit_bytes;
-  backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
-  GARUDA_TRY(backend->open_lanes(device));
+  GARUDA_TRY_ASSIGN(backend->lanes_,
+                    DeviceLanes::open(device, {options.lanes, options.tuning.upload, options.device_memory_limit_bytes,
+                                               "compute group-by lane"}));
   return backend;
 }
 
-Result<void> ComputeGroupByBackend::open_lanes(vk::Device& device) {
-  vk::LaneOptions lane_options;
-  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options_.tuning.upload));
-  lane_options.name = "compute group-by lane";
-  for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
-    lane_options.queue = lane;
-    GARUDA_TRY_ASSIGN(auto opened, vk::Lane::create(device, lane_options));
-    lanes_.push_back(std::move(opened));
-  }
-  return {};
-}
-
 Result<std::unique_ptr<GroupByKernel>> ComputeGroupByBackend::begin(GroupSlice const& slice, std::uint32_t lane) {
-  auto& own = *lanes_.at(lane);
-  // The lane's previous kernel is gone: its memory is free again.
-  GARUDA_TRY(own.reset());
+  GARUDA_TRY_ASSIGN(auto* const own, lanes_.take(lane));
   auto const start = [this](GroupContext& context, GroupSlice const& rows) {
-    return HashGrouping::start({&pipelines_, &tuning_, lane_budget_bytes_}, context, rows);
+    return HashGrouping::start({&pipelines_, &tuning_, lanes_.lane_budget_bytes}, context, rows);
   };
-  return GroupBySlice::start({&own, &pipelines_, &limits_, &options_, lane_budget_bytes_, start}, slice);
+  return GroupBySlice::start({own, &pipelines_, &limits_, &options_, lanes_.lane_budget_bytes, start}, slice);
 }
 
 }  // namespace

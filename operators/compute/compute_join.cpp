@@ -1,13 +1,12 @@
 #include "operators/compute/compute_join.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "operators/compute/compute_kernel.hpp"
 #include "operators/compute/join_tasks.hpp"
 #include "operators/compute/partitioned_side.hpp"
 #include "operators/compute/sorted_kernel.hpp"
-#include "vk_runtime/lane.hpp"
+#include "operators/graphics/device_lanes.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -22,13 +21,11 @@ class ComputeBackend final : public JoinBackend {
  private:
   ComputeBackend(vk::PipelineStore& pipelines, BackendOptions const& options)
       : pipelines_(pipelines), options_(options) {}
-  Result<void> open_lanes(vk::Device& device);
 
   vk::PipelineStore& pipelines_;
   BackendOptions options_;
   ComputeTuning tuning_;
-  std::uint64_t lane_budget_bytes_ = 0;
-  std::vector<std::unique_ptr<vk::Lane>> lanes_;
+  DeviceLanes lanes_;
 };
 
 Result<std::unique_ptr<ComputeBackend>> ComputeBackend::open(vk::Device& device, vk::PipelineStore& pipelines,
@@ -36,30 +33,15 @@ Result<std::unique_ptr<ComputeBackend>> ComputeBackend::open(vk::Device& device,
   GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
   std::unique_ptr<ComputeBackend> backend(new ComputeBackend(pipelines, options));
   GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
-  auto const available = device.memory().available_bytes();
-  auto const limit = options.device_memory_limit_bytes;
-  backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
-  GARUDA_TRY(backend->open_lanes(device));
+  GARUDA_TRY_ASSIGN(backend->lanes_,
+                    DeviceLanes::open(device, {options.lanes, options.tuning.upload, options.device_memory_limit_bytes,
+                                               "compute join lane"}));
   return backend;
 }
 
-Result<void> ComputeBackend::open_lanes(vk::Device& device) {
-  vk::LaneOptions lane_options;
-  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options_.tuning.upload));
-  lane_options.name = "compute join lane";
-  for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
-    lane_options.queue = lane;
-    GARUDA_TRY_ASSIGN(auto opened, vk::Lane::create(device, lane_options));
-    lanes_.push_back(std::move(opened));
-  }
-  return {};
-}
-
 Result<std::unique_ptr<JoinKernel>> ComputeBackend::begin(JoinSlice const& slice, std::uint32_t lane) {
-  auto& own = *lanes_.at(lane);
-  // The lane's previous kernel is gone: its memory is free again.
-  GARUDA_TRY(own.reset());
-  ComputeResources const resources{&own, &pipelines_, &tuning_, &options_, lane_budget_bytes_};
+  GARUDA_TRY_ASSIGN(auto* const own, lanes_.take(lane));
+  ComputeResources const resources{own, &pipelines_, &tuning_, &options_, lanes_.lane_budget_bytes};
   auto const method = options_.tuning.method;
   if (method == JoinMethod::global || method == JoinMethod::sorted)
     return SortedKernel::start(resources, slice, method);

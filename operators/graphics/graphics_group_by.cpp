@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "operators/graphics/device_lanes.hpp"
 #include "operators/graphics/group_by_slice.hpp"
 #include "operators/graphics/row_grouping.hpp"
-#include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::operators {
@@ -22,13 +22,11 @@ class GraphicsGroupByBackend final : public GroupByBackend {
 
  private:
   explicit GraphicsGroupByBackend(GroupByBackendOptions const& options) : options_(options) {}
-  Result<void> open_lanes(vk::Device& device);
 
   GroupByBackendOptions options_;
   GroupByLimits limits_;
-  std::uint64_t lane_budget_bytes_ = 0;
   vk::PipelineStore* pipelines_ = nullptr;
-  std::vector<std::unique_ptr<vk::Lane>> lanes_;
+  DeviceLanes lanes_;
 };
 
 Result<std::unique_ptr<GraphicsGroupByBackend>> GraphicsGroupByBackend::open(vk::Device& device,
@@ -45,31 +43,16 @@ Result<std::unique_ptr<GraphicsGroupByBackend>> GraphicsGroupByBackend::open(vk:
             ? "counting=compute: aggregates run as compute passes"
             : fmt::format("{} cannot blend all 32-bit float formats: aggregates run as compute passes", traits.name));
   }
-  auto const available = device.memory().available_bytes();
-  auto const limit = options.device_memory_limit_bytes;
-  backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
   backend->pipelines_ = &pipelines;
-  GARUDA_TRY(backend->open_lanes(device));
+  GARUDA_TRY_ASSIGN(backend->lanes_, DeviceLanes::open(device, {options.lanes, options.tuning.upload,
+                                                                options.device_memory_limit_bytes, "group-by lane"}));
   return backend;
 }
 
-Result<void> GraphicsGroupByBackend::open_lanes(vk::Device& device) {
-  vk::LaneOptions lane_options;
-  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options_.tuning.upload));
-  lane_options.name = "group-by lane";
-  for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
-    lane_options.queue = lane;
-    GARUDA_TRY_ASSIGN(auto opened, vk::Lane::create(device, lane_options));
-    lanes_.push_back(std::move(opened));
-  }
-  return {};
-}
-
 Result<std::unique_ptr<GroupByKernel>> GraphicsGroupByBackend::begin(GroupSlice const& slice, std::uint32_t lane) {
-  auto& state = *lanes_.at(lane);
-  // The lane's previous kernel is gone: its memory is free again.
-  GARUDA_TRY(state.reset());
-  return GroupBySlice::start({&state, pipelines_, &limits_, &options_, lane_budget_bytes_, &RowGrouping::start}, slice);
+  GARUDA_TRY_ASSIGN(auto* const state, lanes_.take(lane));
+  return GroupBySlice::start({state, pipelines_, &limits_, &options_, lanes_.lane_budget_bytes, &RowGrouping::start},
+                             slice);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "operators/graphics/device_lanes.hpp"
 #include "operators/graphics/graphics_kernel.hpp"
 #include "operators/graphics/join_pipelines.hpp"
 #include "vk_runtime/lane.hpp"
@@ -21,18 +22,12 @@ class GraphicsBackend final : public JoinBackend {
   Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) override;
 
  private:
-  struct LaneState {
-    std::unique_ptr<vk::Lane> lane;
-    JoinPipelines pipelines;
-  };
-
   explicit GraphicsBackend(BackendOptions const& options) : options_(options) {}
-  Result<void> open_lanes(vk::Device& device, vk::PipelineStore& pipelines);
 
   BackendOptions options_;
   GraphicsLimits limits_;
-  std::uint64_t lane_budget_bytes_ = 0;
-  std::vector<LaneState> lanes_;
+  DeviceLanes lanes_;
+  std::vector<JoinPipelines> pipelines_;  // of each lane
 };
 
 Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& device, vk::PipelineStore& pipelines,
@@ -46,30 +41,16 @@ Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& devic
     options.stats->note(
         fmt::format("{} cannot blend R32_SFLOAT: statistics and stack counts run as compute passes", traits.name));
   }
-  auto const available = device.memory().available_bytes();
-  auto const limit = options.device_memory_limit_bytes;
-  backend->lane_budget_bytes_ = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
-  GARUDA_TRY(backend->open_lanes(device, pipelines));
+  GARUDA_TRY_ASSIGN(backend->lanes_, DeviceLanes::open(device, {options.lanes, options.tuning.upload,
+                                                                options.device_memory_limit_bytes, "join lane"}));
+  for (std::uint32_t lane = 0; lane < options.lanes; ++lane)
+    backend->pipelines_.emplace_back(pipelines, options.key_bits / 32);
   return backend;
 }
 
-Result<void> GraphicsBackend::open_lanes(vk::Device& device, vk::PipelineStore& pipelines) {
-  vk::LaneOptions lane_options;
-  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options_.tuning.upload));
-  lane_options.name = "join lane";
-  for (std::uint32_t lane = 0; lane < options_.lanes; ++lane) {
-    lane_options.queue = lane;
-    GARUDA_TRY_ASSIGN(auto opened, vk::Lane::create(device, lane_options));
-    lanes_.push_back({std::move(opened), JoinPipelines(pipelines, options_.key_bits / 32)});
-  }
-  return {};
-}
-
 Result<std::unique_ptr<JoinKernel>> GraphicsBackend::begin(JoinSlice const& slice, std::uint32_t lane) {
-  auto& state = lanes_.at(lane);
-  // The lane's previous kernel is gone: its memory is free again.
-  GARUDA_TRY(state.lane->reset());
-  return GraphicsKernel::start({state.lane.get(), &state.pipelines, &limits_, &options_, lane_budget_bytes_}, slice);
+  GARUDA_TRY_ASSIGN(auto* const own, lanes_.take(lane));
+  return GraphicsKernel::start({own, &pipelines_.at(lane), &limits_, &options_, lanes_.lane_budget_bytes}, slice);
 }
 
 }  // namespace
