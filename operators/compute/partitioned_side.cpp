@@ -39,6 +39,7 @@ Result<PartitionedSide> PartitionedSide::create(ComputeContext& context, DeviceR
   GARUDA_EXPECTS(rows.rows > 0 && bits > 0 && bits <= 24);
   PartitionedSide side;
   side.rows_ = std::move(rows);
+  side.most_rows_ = side.rows_.rows;
   side.bits_ = bits;
   auto const split = bits_of_passes(bits, context.tuning().partition_bits);
   auto const payload = side.rows_.payload.size() + (side.rows_.number_rows ? 1 : 0);
@@ -80,6 +81,13 @@ RadixRows PartitionedSide::moved_by(std::size_t pass) const {
         {first ? original.address : source.payload[i].address(), target.payload[i].address(), original.words});
   }
   return moved;
+}
+
+Result<void> PartitionedSide::record(ComputeContext& context, DeviceRows rows) {
+  GARUDA_EXPECTS(rows.rows > 0 && rows.rows <= most_rows_ && rows.keys.words == rows_.keys.words &&
+                 rows.payload.size() == rows_.payload.size() && rows.number_rows == rows_.number_rows);
+  rows_ = std::move(rows);
+  return record(context);
 }
 
 Result<void> PartitionedSide::record(ComputeContext& context) {

@@ -40,8 +40,12 @@ class PartitionedSide {
   static Result<PartitionedSide> create(ComputeContext& context, DeviceRows rows, std::uint32_t bits);
 
   Result<void> record(ComputeContext& context);
+  /// The same for other rows: of the same shape, at least one, at most as many as it was made for.
+  Result<void> record(ComputeContext& context, DeviceRows rows);
 
   std::uint64_t rows() const noexcept { return rows_.rows; }
+  /// Where the rows that it partitions come from.
+  DeviceRows const& columns() const noexcept { return rows_; }
   std::uint32_t key_words() const noexcept { return rows_.keys.words; }
   std::uint32_t num_partitions() const noexcept { return 1U << bits_; }
   vk::Buffer const& keys() const noexcept { return copies_[last_].keys; }
@@ -59,6 +63,7 @@ class PartitionedSide {
   RadixRows moved_by(std::size_t pass) const;
 
   DeviceRows rows_;
+  std::uint64_t most_rows_ = 0;
   std::uint32_t bits_ = 0;
   std::vector<RadixPass> passes_;
   std::array<Copy, 2> copies_;  // passes write them in turn

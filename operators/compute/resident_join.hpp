@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "operators/compute/join_tasks.hpp"
 #include "operators/compute/partitioned_side.hpp"
+#include "operators/compute/rows_join.hpp"
 #include "vk_runtime/memory.hpp"
 
 namespace garuda::operators {
@@ -49,7 +49,7 @@ class ResidentJoin {
  private:
   Result<vk::Buffer> column_buffer(ComputeContext& context, std::uint64_t bytes, char const* name);
   Result<void> take_columns(ComputeContext& context, std::uint64_t capacity);
-  Result<void> record_rows(ComputeContext& context);
+  JoinedRows targets() const;
 
   bool build_is_left_ = true;
   vk::MemoryArena* results_ = nullptr;
@@ -57,12 +57,8 @@ class ResidentJoin {
   std::optional<PartitionedSide> probe_;
   std::vector<std::uint32_t> build_words_;
   std::vector<std::uint32_t> probe_words_;
-  std::optional<JoinTasks> tasks_;
-  std::uint64_t max_tasks_ = 0;
-  std::uint32_t max_task_rows_ = 0;
+  std::optional<RowsJoin> join_;
   std::uint64_t capacity_ = 0;
-  vk::Buffer state_;
-  vk::Buffer columns_;
   vk::Buffer keys_out_;
   std::vector<vk::Buffer> build_out_;
   std::vector<vk::Buffer> probe_out_;
