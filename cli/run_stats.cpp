@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -42,6 +43,9 @@ std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const
     text += fmt::format("{:<16}{:>14}{:>14}{:>16}{:>16}{:>10}\n", phase.name, milliseconds(phase.ns),
                         estimate_text(estimate_of(plan, phase.name)), phase.items, phase.bytes, throughput(phase));
   }
+  for (auto const& [name, ns] : plan.estimated.phases_ns)
+    if (std::ranges::find(stats.phases, name, &PhaseStats::name) == stats.phases.end())
+      text += fmt::format("{:<16}{:>14}{:>14}\n", name, "-", estimate_text(ns));
   for (auto const& [name, value] : stats.counters) text += fmt::format("{:<16}{:>14}\n", name, value);
   return text;
 }

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "operators/payload_choice.hpp"
+#include "operators/plain_column.hpp"
 
 namespace garuda::operators {
 namespace {

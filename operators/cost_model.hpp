@@ -2,6 +2,8 @@
 // formulas stand in one table of docs/design.md.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include "operators/calibration/rates.hpp"
 #include "operators/group_by_planner.hpp"
 #include "operators/join_planner.hpp"
+#include "operators/sizing.hpp"
 #include "vk_runtime/device_traits.hpp"
 #include "vk_runtime/transfer.hpp"
 
@@ -32,27 +35,48 @@ struct GraphicsWay {
 /// "address=direct,storage=runs,probe=output".
 std::string to_string(GraphicsWay const& way);
 
+/// One way of a join on the CPU path.
+struct CpuJoinWay {
+  std::uint32_t radix_bits = 0;
+  std::vector<std::size_t> carried;              ///< positions in JoinShape::output; none when radix_bits is 0
+  std::uint64_t chunk_rows = kLargestChunkRows;  ///< most rows of a batch
+  BuildSide build = BuildSide::automatic;        ///< the smaller side of each partition, or always one
+
+  bool carries(std::size_t column) const { return std::ranges::find(carried, column) != carried.end(); }
+};
+
 /// How a device cuts the work of a join or a group-by.
 struct DeviceCut {
   std::uint32_t radix_bits = 0;
   std::uint32_t lanes = 1;
   std::uint64_t slices = 1;
-  double pixels = 0;  ///< of all hash images together, one layer each
+  std::uint64_t chunk_rows = kLargestChunkRows;  ///< most rows of a batch
+  double pixels = 0;                             ///< of all hash images together, one layer each
   vk::UploadMode upload = vk::UploadMode::stage;
 };
 
 /// The way to upload that takes least for slices of `bytes` bytes, of those that the device has.
 vk::UploadMode cheapest_upload(DeviceRates const& rates, vk::DeviceTraits const& traits, double bytes);
 
-/// On the CPU path with 2^radix_bits partitions.
-PhaseCosts cpu_join_costs(JoinShape const& shape, std::uint32_t radix_bits, HostRates const& host);
+/// Rows of the batches that take least time to make, of a few sizes; on the CPU path a task makes no more of them than
+/// it has. What memory allows is another matter.
+std::uint64_t cpu_chunk_rows(JoinShape const& shape, HostRates const& host);
+std::uint64_t device_chunk_rows(JoinShape const& shape, HostRates const& host);
 
+PhaseCosts cpu_join_costs(JoinShape const& shape, CpuJoinWay const& way, HostRates const& host);
 PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, DeviceCut const& cut,
                                DeviceRates const& rates, HostRates const& host);
 PhaseCosts compute_join_costs(JoinShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
                               HostRates const& host);
 
-PhaseCosts cpu_group_by_costs(GroupByShape const& shape, HostRates const& host);
+/// How the CPU path cuts a table that it groups slice by slice.
+struct SliceCut {
+  std::uint32_t radix_bits = 0;
+  std::uint64_t slice_rows = kMaxPassRows;
+};
+/// `grouping`: not automatic. `slices`: of that grouping alone.
+PhaseCosts cpu_group_by_costs(GroupByShape const& shape, Grouping grouping, SliceCut const& slices,
+                              HostRates const& host);
 PhaseCosts graphics_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
                                    HostRates const& host);
 PhaseCosts compute_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, DeviceRates const& rates,

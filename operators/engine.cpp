@@ -262,8 +262,8 @@ struct Engine::Impl final : operators::DeviceSet {
 
   Result<CalibrationInfo> calibrate_host(CalibrateOptions const& options) {
     oneapi::tbb::task_arena arena(operators::arena_threads(options.threads));
-    auto const group_by = [&](std::uint64_t rows, std::uint64_t groups, bool sum) {
-      return operators::time_cpu_group_by({rows, groups, sum, options.threads}, *this, options.control);
+    auto const group_by = [&](calibration::TimedGroups const& run) {
+      return operators::time_cpu_group_by(run, options.threads, *this, options.control);
     };
     GARUDA_TRY_ASSIGN(auto const rates,
                       arena.execute([&] { return calibration::measure_host(options.control, group_by); }));

@@ -37,6 +37,26 @@ StateCost cost_of(StateColumn const& column) {
   return cost;
 }
 
+/// The table as a path takes it whole; refers to `keys`. Requires: the keys are packed, or there are none.
+WholeTable whole_table(TableView table, std::vector<StateColumn> const& states, std::vector<ValueReader> const& values,
+                       partition::EncodedGroupKeys const& keys) {
+  WholeTable whole;
+  whole.num_rows = static_cast<std::uint64_t>(table.num_rows());
+  if (!keys.attributes.empty()) {
+    auto const& packed = keys.packed;
+    KeySpan span{packed.words32(), packed.min, packed.max, {}};
+    if (packed.key_bits == 64) span.words = packed.words64();
+    whole.keys = std::move(span);
+    whole.common_low_bits = packed.common_low_bits;
+    whole.estimated_groups = std::max<std::uint64_t>(keys.estimated_groups, 1);
+  }
+  for (auto const& block : partition::cut_row_blocks(table))
+    whole.blocks.push_back({block.first_row, static_cast<std::uint64_t>(block.length)});
+  for (std::size_t c = 0; c < states.size(); ++c)
+    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls()});
+  return whole;
+}
+
 GroupByShape shape_of(GroupByRequest const& request, PlannedGroupBy const& planned, std::uint32_t threads) {
   GroupByShape shape;
   auto const& keys = planned.keys;
@@ -60,6 +80,9 @@ GroupByShape shape_of(GroupByRequest const& request, PlannedGroupBy const& plann
     shape.draws += cost.draws;
     shape.state_bytes += cost.bytes;
   }
+  auto const has_rows = shape.rows > 0 || request.columns.keys.empty();
+  if (has_rows && (request.columns.keys.empty() || keys.is_packed))
+    shape.whole = whole_sizes(whole_table(request.table, request.columns.states, planned.values, keys));
   shape.output_row_bytes = 16 * request.columns.aggregates.size();
   for (auto const key : request.columns.keys) shape.output_row_bytes += column_row_bytes(request.table, key);
   shape.ordered = request.spec.ordered;
@@ -106,49 +129,6 @@ std::vector<DataType> key_types(GroupByRequest const& request) {
   return types;
 }
 
-/// The table as a path takes it whole; refers to `keys`. Requires: the keys are packed, or there are none.
-WholeTable whole_table(TableView table, std::vector<StateColumn> const& states, std::vector<ValueReader> const& values,
-                       partition::EncodedGroupKeys const& keys) {
-  WholeTable whole;
-  whole.num_rows = static_cast<std::uint64_t>(table.num_rows());
-  if (!keys.attributes.empty()) {
-    auto const& packed = keys.packed;
-    KeySpan span{packed.words32(), packed.min, packed.max, {}};
-    if (packed.key_bits == 64) span.words = packed.words64();
-    whole.keys = std::move(span);
-    whole.common_low_bits = packed.common_low_bits;
-    whole.estimated_groups = std::max<std::uint64_t>(keys.estimated_groups, 1);
-  }
-  for (auto const& block : partition::cut_row_blocks(table))
-    whole.blocks.push_back({block.first_row, static_cast<std::uint64_t>(block.length)});
-  for (std::size_t c = 0; c < states.size(); ++c)
-    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls()});
-  return whole;
-}
-
-/// Slices where their tunings are given, where the path or the form of the keys leaves nothing else.
-Result<GroupingChoice> choose_grouping(GroupByRequest const& request, PlannedGroupBy const& planned,
-                                       std::uint32_t threads) {
-  auto const& tuning = request.options.tuning;
-  auto const* path = find_group_by_path(planned.plan.plan.path);
-  GARUDA_EXPECTS(path != nullptr);
-  auto const has_keys = !request.columns.keys.empty();
-  if (!path->takes_whole_tables) return GroupingChoice{Grouping::slices, 0, "the path's way"};
-  if (has_keys && !planned.keys.is_packed) {
-    if (tuning.grouping == Grouping::automatic || tuning.grouping == Grouping::slices)
-      return GroupingChoice{Grouping::slices, 0, "keys of several words"};
-    return fail(ErrorCode::usage, "only grouping=slices takes keys of several words");
-  }
-  auto const is_sliced = tuning.radix_bits >= 0 || tuning.slice_rows != 0;
-  if (is_sliced && tuning.grouping == Grouping::automatic)
-    return GroupingChoice{Grouping::slices, 0, "radix_bits or slice_rows are given"};
-  if (planned.keys.num_rows == 0 && has_keys) return GroupingChoice{Grouping::slices, 0, "no rows"};
-  auto const limit =
-      request.options.memory_limit_bytes != 0 ? request.options.memory_limit_bytes / 2 : free_host_bytes() / 2;
-  auto const table = whole_table(request.table, request.columns.states, planned.values, planned.keys);
-  return operators::choose_grouping(table, tuning.grouping, threads, limit);
-}
-
 }  // namespace
 
 Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats) {
@@ -170,15 +150,7 @@ Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::t
   GARUDA_TRY_ASSIGN(planned.plan, plan_group_by(shape, machine_of(*request.devices, shape.threads), request.options));
   auto& plan = planned.plan.plan;
   describe_keys(request, planned.keys, plan);
-  GARUDA_TRY_ASSIGN(auto const choice, choose_grouping(request, planned, shape.threads));
-  planned.grouping = choice.grouping;
-  plan.details.emplace_back("grouping", fmt::format("{}: {}", to_string(choice.grouping), choice.reason));
-  if (planned.grouping != Grouping::slices) {
-    plan.radix_bits = 0;
-    plan.host_bytes += choice.bytes;
-    return planned;
-  }
-  if (request.columns.keys.empty()) return planned;
+  if (planned.plan.grouping != Grouping::slices || request.columns.keys.empty()) return planned;
   PhaseTimer const timer(stats, "partition");
   GARUDA_TRY_ASSIGN(planned.digit, arena.execute([&]() -> Result<partition::RadixDigit> {
     return choose_slice_digit(planned.keys, plan.radix_bits, control);
@@ -208,7 +180,7 @@ Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(GroupByR
   run->plan_ = std::move(planned.plan);
   run->values_ = std::move(planned.values);
   run->encoded_ = std::move(planned.keys);
-  run->grouping_ = planned.grouping;
+  run->grouping_ = run->plan_.grouping;
   if (run->grouping_ != Grouping::slices) {
     run->decoder_ = partition::KeyDecoder::create(run->encoded_, key_types(request));
     GARUDA_TRY(run->open_whole());

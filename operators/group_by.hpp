@@ -44,13 +44,12 @@ struct PlannedGroupBy {
   partition::EncodedGroupKeys keys;  ///< without key columns: empty
   std::vector<ValueReader> values;   ///< a state column each
   GroupByPlan plan;
-  Grouping grouping = Grouping::slices;  ///< when not `slices`, the path takes the whole table
-  partition::RadixDigit digit;           ///< of slices
+  partition::RadixDigit digit;  ///< of slices
 };
 
 /// Encodes keys and values, plans, and chooses how rows are brought together: for slices, the radix digit. Blocks; uses
 /// the arena's threads.
-/// Errors: those of encode_group_keys, ValueReader::create, plan_group_by, choose_grouping and choose_digit.
+/// Errors: those of encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
 Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats);
 
 /// A group-by whose input is partitioned, or grouped already, and whose path is open: gives its groups, once.

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "operators/compute/compute_group_by.hpp"
 #include "operators/cost_model.hpp"
+#include "operators/cpu_group_by_ways.hpp"
 #include "operators/cuda/cuda_group_by.hpp"
 #include "operators/graphics/group_by_choice.hpp"
 #include "operators/group_by_registry.hpp"
@@ -20,6 +22,9 @@ namespace {
 /// With the pixels of a slice's first hash image.
 struct GroupBySizing : Sizing<GroupByTuning> {
   double pixels = 0;
+  Grouping grouping = Grouping::slices;
+  std::uint64_t whole_bytes = 0;  ///< host memory of another grouping
+  std::string grouping_reason = "the path's way";
 };
 
 /// Groups of a CPU partition: keys, table and states stay within a core's share of the last-level cache.
@@ -165,15 +170,6 @@ void describe_images(GroupByShape const& shape, GroupBySizing const& sizing, Gro
                                         limits.blend ? "by blending" : "by compute passes", shape.draws, pixels));
 }
 
-Candidate price_cpu(GroupByShape const& shape, Machine const& machine, HostRates const& host) {
-  Candidate candidate;
-  candidate.path = Path::cpu;
-  candidate.device = "cpu";
-  set_phases(candidate, cpu_group_by_costs(shape, host));
-  candidate.reason = fmt::format("{} rates, {} threads", machine.measured_host ? "measured" : "assumed", shape.threads);
-  return candidate;
-}
-
 /// Chooses the upload by the bytes of a slice, and prices the path: CUDA as compute passes of the same GPU.
 Candidate price_device(Path path, GroupByShape const& shape, DeviceFacts const& facts, HostRates const& host,
                        GroupBySizing& sizing) {
@@ -204,10 +200,41 @@ struct GroupByWays {
   std::vector<GroupBySizing> sizings;
 };
 
+std::uint64_t most_host_bytes(GroupByShape const& shape, GroupByOptions const& options) {
+  return options.memory_limit_bytes != 0 ? options.memory_limit_bytes : shape.free_host_bytes / 4 * 3;
+}
+
+Result<void> add_cpu(GroupByShape const& shape, Machine const& machine, GroupByOptions const& options,
+                     GroupByWays& ways) {
+  auto sizing = size_for_cpu(shape, options.tuning);
+  SliceCut const slices{sizing.radix_bits, sizing.slice_rows};
+  GARUDA_TRY_ASSIGN(auto priced, cpu_group_by_ways(shape, options.tuning, machine.host(shape.threads), slices,
+                                                   most_host_bytes(shape, options) / 2));
+  for (auto& way : priced) {
+    Candidate candidate;
+    candidate.path = Path::cpu;
+    candidate.device = "cpu";
+    candidate.choices = fmt::format("grouping={}", to_string(way.grouping));
+    if (way.grouping == Grouping::slices) candidate.choices += fmt::format(",radix_bits={}", sizing.radix_bits);
+    candidate.reason =
+        fmt::format("{} rates, {} threads", machine.measured_host ? "measured" : "assumed", shape.threads);
+    set_phases(candidate, std::move(way.costs));
+    sizing.grouping = way.grouping;
+    sizing.whole_bytes = way.bytes;
+    sizing.grouping_reason = std::move(way.reason);
+    ways.sizings.push_back(sizing);
+    ways.options.push_back({std::move(candidate), std::nullopt});
+  }
+  return {};
+}
+
 Result<GroupByWays> list_ways(GroupByShape const& shape, Machine const& machine, GroupByOptions const& options,
                               std::optional<std::size_t> requested) {
   auto const host = machine.host(shape.threads);
-  GroupByWays ways{{{price_cpu(shape, machine, host), std::nullopt}}, {size_for_cpu(shape, options.tuning)}};
+  GroupByWays ways;
+  // A grouping that the keys do not allow is no one's business when a device was asked for.
+  auto added = add_cpu(shape, machine, options, ways);
+  if (!added && !requested) return propagate(std::move(added));
   for (std::size_t i = 0; i < machine.devices.size(); ++i) {
     auto const& facts = machine.devices[i];
     for (auto const path : paths_of(facts)) {
@@ -248,7 +275,7 @@ std::uint64_t host_bytes(GroupByShape const& shape, GroupBySizing const& sizing)
 /// Makes slices and partitions smaller until a run fits the memory limit; what is left decides the rows of a chunk.
 Result<void> fit_host_memory(GroupByShape const& shape, GroupByOptions const& options, GroupBySizing& sizing,
                              Plan& plan) {
-  auto const limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : shape.free_host_bytes / 4 * 3;
+  auto const limit = most_host_bytes(shape, options);
   auto const has_limit = limit != 0;
   while (has_limit && options.tuning.slice_rows == 0 && sizing.slice_rows > kSmallestCpuSliceRows &&
          host_bytes(shape, sizing) > limit / 2)
@@ -288,7 +315,10 @@ Result<GroupByPlan> plan_group_by(GroupByShape const& shape, Machine const& mach
   result.device = ways.options[best].device;
   result.slice_groups = slice_groups(shape, sizing);
   plan.key_bits = shape.key_bits;
-  plan.radix_bits = has_keys(shape) ? sizing.radix_bits : 0;
+  auto const is_sliced = sizing.grouping == Grouping::slices;
+  result.grouping = sizing.grouping;
+  plan.radix_bits = has_keys(shape) && is_sliced ? sizing.radix_bits : 0;
+  plan.host_bytes += sizing.whole_bytes;
   plan.slice_rows = sizing.slice_rows;
   plan.lanes = sizing.lanes;
   plan.device_bytes = sizing.device_bytes;
@@ -297,6 +327,7 @@ Result<GroupByPlan> plan_group_by(GroupByShape const& shape, Machine const& mach
     GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*devices[*result.device].traits, result.tuning));
     describe_images(shape, sizing, limits, plan);
   }
+  plan.details.emplace_back("grouping", fmt::format("{}: {}", to_string(sizing.grouping), sizing.grouping_reason));
   for (auto& option : ways.options) plan.candidates.push_back(std::move(option.candidate));
   return result;
 }

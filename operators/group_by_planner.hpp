@@ -8,6 +8,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/plan.hpp"
+#include "operators/cpu/whole_group_by.hpp"
 #include "operators/path_choice.hpp"
 
 namespace garuda::operators {
@@ -19,6 +20,7 @@ struct GroupByShape {
   std::uint32_t key_words = 0;  ///< words form: their number
   std::uint64_t key_range = 0;  ///< packed: largest - smallest word + 1; 0: 2^64
   std::uint64_t estimated_groups = 1;
+  std::optional<WholeSizes> whole;     ///< of the CPU path's ways for a whole table; nullopt: slices alone are left
   std::uint32_t states = 0;            ///< state columns
   std::uint32_t value_words = 0;       ///< 32-bit words of a row's values, all state columns together
   std::uint32_t widest_value = 0;      ///< 32-bit words of the widest of them
@@ -36,13 +38,14 @@ struct GroupByShape {
 struct GroupByPlan {
   Plan plan;
   GroupByTuning tuning;
-  std::optional<std::size_t> device;  ///< index into the devices
-  std::uint64_t slice_groups = 0;     ///< that a slice has, about
+  std::optional<std::size_t> device;     ///< index into the devices
+  std::uint64_t slice_groups = 0;        ///< that a slice has, about
+  Grouping grouping = Grouping::slices;  ///< when not `slices`, the path takes the whole table
 };
 
 /// Plans. Prices every candidate; takes the cheapest, or the one that was asked for.
 /// Errors: no_device when the path or device asked for cannot run (the sentence says why); limit_exceeded when the keys
-/// do not fit the memory limit.
+/// do not fit the memory limit; usage for a grouping that the keys do not allow.
 Result<GroupByPlan> plan_group_by(GroupByShape const& shape, Machine const& machine, GroupByOptions const& options);
 
 }  // namespace garuda::operators

@@ -11,7 +11,8 @@
 
 namespace garuda::operators {
 
-Result<std::uint64_t> time_cpu_group_by(TimedGroupBy const& run, DeviceSet& devices, Control const& control) {
+Result<std::uint64_t> time_cpu_group_by(calibration::TimedGroups const& run, std::uint32_t threads, DeviceSet& devices,
+                                        Control const& control) {
   std::vector<std::int32_t> keys(run.rows);
   for (std::uint64_t row = 0; row < run.rows; ++row)
     keys[row] = static_cast<std::int32_t>(partition::mix(row) % run.groups);
@@ -32,7 +33,8 @@ Result<std::uint64_t> time_cpu_group_by(TimedGroupBy const& run, DeviceSet& devi
   if (run.sum) spec.aggregates = {{AggregateFunction::sum, "value", std::nullopt}};
   GroupByOptions options;
   options.path = Path::cpu;
-  options.threads = run.threads;
+  options.threads = threads;
+  options.tuning.grouping = run.grouping;
   options.control.cancelled = control.cancelled;
   GARUDA_TRY_ASSIGN(auto resolved, resolve_group_by(table, spec));
   Stopwatch const watch;

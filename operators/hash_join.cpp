@@ -11,7 +11,7 @@
 #include "operators/host_memory.hpp"
 #include "operators/key_statistics.hpp"
 #include "operators/ordered_join.hpp"
-#include "operators/payload_choice.hpp"
+#include "operators/plain_column.hpp"
 #include "operators/sizing.hpp"
 #include "partition/match_sample.hpp"
 
@@ -22,16 +22,28 @@ namespace {
 constexpr std::uint64_t kWindowRows = std::uint64_t{1} << 20;
 /// Probe rows of a slice of the CPU path: what they found stays in a second-level cache until its pairs are written.
 constexpr std::uint64_t kProbeSliceRows = std::uint64_t{1} << 16;
-/// Tasks of the CPU path: several a lane, so that lanes end together, but not so small that batches get tiny.
-constexpr std::uint64_t kTasksPerLane = 8;
-constexpr std::uint64_t kSmallestTaskRows = std::uint64_t{1} << 15;
 /// A batch gets room for a few more rows than expected, so that it seldom ends short of its task.
 constexpr double kCapacitySlack = 1.05;
 
 std::uint64_t key_range(partition::EncodedKeys const& keys) { return keys.num_rows == 0 ? 0 : keys.max - keys.min + 1; }
 
-JoinShape shape_of(JoinRequest const& request, PlannedJoin const& planned, std::uint32_t threads) {
-  auto const& keys = planned.keys;
+/// What the result's columns cost. Only lanes that make batches have a use for carried columns.
+std::vector<OutputShape> output_shape(JoinRequest const& request, JoinOutput output) {
+  std::vector<OutputShape> shapes;
+  if (output == JoinOutput::count) return shapes;
+  for (auto const& column : request.columns.output) {
+    auto const is_left = column.side == Side::left;
+    auto const& table = is_left ? request.left : request.right;
+    auto const is_key = column.column == (is_left ? request.columns.left_key : request.columns.right_key);
+    auto const makes_batches = output == JoinOutput::batches;
+    shapes.push_back({column.side, column.column, static_cast<double>(column_row_bytes(table, column.column)),
+                      makes_batches && is_key, makes_batches && is_plain(table, column.column)});
+  }
+  return shapes;
+}
+
+JoinShape shape_of(JoinRequest const& request, partition::EncodedJoinKeys const& keys, JoinOutput output,
+                   std::uint32_t threads) {
   JoinShape shape;
   shape.rows_left = keys.left.num_rows;
   shape.rows_right = keys.right.num_rows;
@@ -42,37 +54,17 @@ JoinShape shape_of(JoinRequest const& request, PlannedJoin const& planned, std::
     shape.encoded_bytes += static_cast<std::uint64_t>(side->owned_words.size_bytes() + side->row_ids.size_bytes());
     shape.wide_row_ids = shape.wide_row_ids || side->table_rows > (std::uint64_t{1} << 32);
   }
-  shape.carried_bytes = shape.rows_left * row_bytes_of(request.left, planned.left_carried) +
-                        shape.rows_right * row_bytes_of(request.right, planned.right_carried);
-  shape.expected_matches = planned.expected_matches;
+  if (output != JoinOutput::count) shape.expected_matches = partition::expected_matches(keys.left, keys.right);
   auto const left = sample_keys(keys.left);
   auto const right = sample_keys(keys.right);
   shape.distinct_left = left.distinct;
   shape.distinct_right = right.distinct;
   shape.heaviest_left = left.heaviest_share;
   shape.heaviest_right = right.heaviest_share;
-  for (auto const& output : request.columns.output) {
-    auto const is_left = output.side == Side::left;
-    ++(is_left ? shape.columns_left : shape.columns_right);
-    (is_left ? shape.row_bytes_left : shape.row_bytes_right) +=
-        column_row_bytes(is_left ? request.left : request.right, output.column);
-  }
-  shape.output_row_bytes = shape.row_bytes_left + shape.row_bytes_right;
+  shape.output = output_shape(request, output);
   shape.threads = threads;
   shape.free_host_bytes = free_host_bytes();
   return shape;
-}
-
-/// Decides which columns would be carried, from a sample of the keys.
-void choose_payload(JoinRequest const& request, PlannedJoin& planned) {
-  auto const& keys = planned.keys;
-  planned.expected_matches = partition::expected_matches(keys.left, keys.right);
-  auto const shape = [&](partition::EncodedKeys const& side) {
-    return PayloadShape{side.num_rows, side.key_bits / 8, planned.expected_matches};
-  };
-  auto const payload = request.options.tuning.payload;
-  planned.left_carried = carried_columns(request.left, request.columns, Side::left, shape(keys.left), payload);
-  planned.right_carried = carried_columns(request.right, request.columns, Side::right, shape(keys.right), payload);
 }
 
 Error cancelled() { return Error(ErrorCode::cancelled, "the join was cancelled"); }
@@ -90,13 +82,12 @@ Result<PlannedJoin> plan_keys(JoinRequest const& request, JoinOutput output, one
     }));
   }
   PhaseTimer const timer(stats, "partition");
-  if (output == JoinOutput::batches) choose_payload(request, planned);
-  auto const shape = shape_of(request, planned, static_cast<std::uint32_t>(arena.max_concurrency()));
+  auto const shape = shape_of(request, planned.keys, output, static_cast<std::uint32_t>(arena.max_concurrency()));
+  planned.expected_matches = shape.expected_matches;
   GARUDA_TRY_ASSIGN(planned.plan, plan_join(shape, machine_of(*request.devices, shape.threads), request.options));
-  if (!planned.plan.carries_payload) {
-    planned.left_carried.clear();
-    planned.right_carried.clear();
-  }
+  for (auto const c : planned.plan.carried)
+    (shape.output[c].side == Side::left ? planned.left_carried : planned.right_carried)
+        .push_back(shape.output[c].column);
   GARUDA_TRY_ASSIGN(planned.digit, arena.execute([&] {
     return partition::choose_digit(planned.keys.left, planned.keys.right, planned.plan.plan.radix_bits,
                                    request.options.control);
@@ -183,7 +174,7 @@ void PartitionedJoin::cut_tasks(double expected_matches) {
     return;
   }
   auto const probe_rows = std::min(plan.slice_rows, kProbeSliceRows);
-  slices_ = cut_probe_slices(left_.offsets, right_.offsets, {plan.slice_rows, probe_rows}, options_.tuning.build);
+  slices_ = cut_probe_slices(left_.offsets, right_.offsets, {plan.slice_rows, probe_rows}, plan_.tuning.build);
   auto const rows = std::max<std::uint64_t>(std::max(left_.num_rows(), right_.num_rows()), 1);
   // Where few rows match, more of them go into one batch.
   auto const matches_a_row = std::clamp(expected_matches / static_cast<double>(rows), 1.0 / 16, 1.0);

@@ -10,6 +10,7 @@
 #include "operators/compute/compute_join.hpp"
 #include "operators/cost_model.hpp"
 #include "operators/cpu/cpu_join.hpp"
+#include "operators/cpu_join_ways.hpp"
 #include "operators/cuda/cuda_join.hpp"
 #include "operators/graphics/graphics_choice.hpp"
 #include "operators/join_kernel.hpp"
@@ -22,15 +23,7 @@ namespace {
 
 constexpr std::uint32_t kResultEdge = 2048;
 constexpr std::uint32_t kStackLimit = 8;
-/// Build rows a CPU partition: keys, table and carried payload together stay within a core's second-level cache.
-constexpr std::uint64_t kCpuPartitionRows = std::uint64_t{1} << 14;
-/// A build side whose table and keys take so many bytes is not partitioned: it stays in a second-level cache, and the
-/// probe side streams past it. The last-level cache does not do: on an AMD EPYC (Zen 4), 2 cores, 2026-11-21, 2^20 rows
-/// probed by 2^26 took 988 ms with a table of 4 MiB, 373 ms in 2^5 partitions.
-constexpr std::uint64_t kCachedTableBytes = std::uint64_t{512} << 10;
 constexpr std::uint64_t kSmallestCpuSliceRows = 4096;
-
-std::uint64_t row_bytes(JoinShape const& shape) { return shape.key_bits / 8 + (shape.wide_row_ids ? 8 : 4); }
 
 std::uint64_t rows_of(JoinShape const& shape) { return shape.rows_left + shape.rows_right; }
 
@@ -57,18 +50,20 @@ std::uint64_t full_slice_bytes(std::uint64_t rows, JoinShape const& shape, JoinT
   return slice_bytes(rows, rows, shape.key_bits, limits) + (tuning.sh_limit - 1) * image_bytes;
 }
 
-using JoinSizing = Sizing<JoinTuning>;
+struct JoinSizing : Sizing<JoinTuning> {
+  CpuJoinWay cpu;                                ///< on the CPU path
+  std::uint64_t chunk_rows = kLargestChunkRows;  ///< wanted; what memory is left may allow less
+};
 
-JoinSizing size_for_cpu(JoinShape const& shape, JoinTuning const& tuning) {
+JoinSizing size_for_cpu(JoinShape const& shape, JoinTuning const& tuning, CpuJoinWay way) {
   JoinSizing sizing;
   sizing.tuning = tuning;
-  auto const smaller = std::min(shape.rows_left, shape.rows_right);
-  // Dense keys need no table of hashes and are not compared.
-  auto const build_bytes = smaller * (is_dense(shape) ? 4 : 12 + shape.key_bits / 8);
-  auto const bits = build_bytes <= kCachedTableBytes ? 0 : radix_bits_for(smaller, kCpuPartitionRows);
-  sizing.radix_bits = tuning.radix_bits >= 0 ? static_cast<std::uint32_t>(tuning.radix_bits) : bits;
+  sizing.radix_bits = way.radix_bits;
   sizing.lanes = tuning.lanes != 0 ? tuning.lanes : shape.threads;
   if (tuning.slice_rows != 0) sizing.slice_rows = tuning.slice_rows;
+  sizing.chunk_rows = way.chunk_rows;
+  sizing.tuning.build = way.build;
+  sizing.cpu = std::move(way);
   return sizing;
 }
 
@@ -128,9 +123,20 @@ std::uint64_t slices_of(JoinShape const& shape, JoinSizing const& sizing) {
   return parts * of_side(shape.rows_left) * of_side(shape.rows_right);
 }
 
+/// What every candidate is priced with.
+struct Pricing {
+  JoinShape const& shape;
+  Machine const& machine;
+  JoinOptions const& options;
+  HostRates host;
+};
+
 /// Upload is chosen by the bytes of a slice's keys.
-DeviceCut cut_for(JoinShape const& shape, DeviceFacts const& facts, JoinSizing& sizing) {
+DeviceCut cut_for(Pricing const& pricing, DeviceFacts const& facts, JoinSizing& sizing) {
+  auto const& shape = pricing.shape;
   DeviceCut cut;
+  sizing.chunk_rows = device_chunk_rows(shape, pricing.host);
+  cut.chunk_rows = sizing.chunk_rows;
   cut.radix_bits = sizing.radix_bits;
   cut.lanes = sizing.lanes;
   cut.slices = slices_of(shape, sizing);
@@ -139,6 +145,11 @@ DeviceCut cut_for(JoinShape const& shape, DeviceFacts const& facts, JoinSizing& 
     sizing.tuning.upload = upload_of(cheapest_upload(facts.rates(), *facts.traits, bytes));
   cut.upload = mode_of(sizing.tuning.upload);
   return cut;
+}
+
+/// "upload=stage,radix_bits=2,chunk_rows=524288".
+std::string to_string(DeviceCut const& cut) {
+  return fmt::format("upload={},radix_bits={},chunk_rows={}", to_string(cut.upload), cut.radix_bits, cut.chunk_rows);
 }
 
 Candidate candidate_of(Path path, DeviceFacts const& facts, JoinSizing const& sizing) {
@@ -195,24 +206,33 @@ struct JoinWays {
   }
 };
 
-/// What every candidate is priced with.
-struct Pricing {
-  JoinShape const& shape;
-  Machine const& machine;
-  JoinOptions const& options;
-  HostRates host;
-};
+std::uint64_t most_host_bytes(JoinShape const& shape, JoinOptions const& options) {
+  return options.memory_limit_bytes != 0 ? options.memory_limit_bytes : shape.free_host_bytes / 4 * 3;
+}
+
+/// "radix_bits=8,payload=carry,chunk_rows=524288".
+std::string to_string(CpuJoinWay const& way) {
+  JoinTuning tuning;
+  tuning.radix_bits = static_cast<std::int32_t>(way.radix_bits);
+  if (way.radix_bits > 0) tuning.payload = way.carried.empty() ? Payload::gather : Payload::carry;
+  tuning.chunk_rows = static_cast<std::uint32_t>(way.chunk_rows);
+  tuning.build = way.build;
+  return garuda::to_string(tuning);
+}
 
 void add_cpu(Pricing const& pricing, JoinWays& ways) {
-  auto const sizing = size_for_cpu(pricing.shape, pricing.options.tuning);
-  Candidate candidate;
-  candidate.path = Path::cpu;
-  candidate.device = "cpu";
-  candidate.choices = fmt::format("radix_bits={}", sizing.radix_bits);
-  candidate.reason = fmt::format("{} rates, {} threads", pricing.machine.measured_host ? "measured" : "assumed",
-                                 pricing.shape.threads);
-  set_phases(candidate, cpu_join_costs(pricing.shape, sizing.radix_bits, pricing.host));
-  ways.add(std::move(candidate), std::nullopt, sizing);
+  auto const& tuning = pricing.options.tuning;
+  for (auto& priced :
+       cpu_join_ways(pricing.shape, tuning, pricing.host, most_host_bytes(pricing.shape, pricing.options))) {
+    Candidate candidate;
+    candidate.path = Path::cpu;
+    candidate.device = "cpu";
+    candidate.choices = to_string(priced.way);
+    candidate.reason = fmt::format("{} rates, {} threads", pricing.machine.measured_host ? "measured" : "assumed",
+                                   pricing.shape.threads);
+    set_phases(candidate, std::move(priced.costs));
+    ways.add(std::move(candidate), std::nullopt, size_for_cpu(pricing.shape, tuning, std::move(priced.way)));
+  }
 }
 
 /// The kernel chooses between ways slice by slice, from statistics that it takes; the candidates say what it is
@@ -221,13 +241,13 @@ Result<void> add_graphics(Pricing const& pricing, std::size_t index, JoinWays& w
   auto const& facts = pricing.machine.devices[index];
   GARUDA_TRY_ASSIGN(auto sizing, size_for_graphics(pricing.shape, pricing.options, *facts.traits));
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.traits, sizing.tuning));
-  auto cut = cut_for(pricing.shape, facts, sizing);
+  auto cut = cut_for(pricing, facts, sizing);
   for (auto const& way : ways_of(sizing.tuning)) {
     auto const pixels = pixels_of(pricing.shape, way.address, sizing, limits);
     if (!pixels && sizing.tuning.address != Address::direct) continue;
     cut.pixels = pixels.value_or(0);
     auto candidate = candidate_of(Path::graphics, facts, sizing);
-    candidate.choices = fmt::format("{},upload={}", to_string(way), to_string(cut.upload));
+    candidate.choices = fmt::format("{},{}", to_string(way), to_string(cut));
     set_phases(candidate, graphics_join_costs(pricing.shape, way, cut, facts.rates(), pricing.host));
     ways.add(std::move(candidate), index, sizing);
   }
@@ -241,11 +261,11 @@ Result<void> add_compute(Pricing const& pricing, std::size_t index, JoinWays& wa
   for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
     if (asked != method && (asked != JoinMethod::automatic || method == JoinMethod::sorted)) continue;
     GARUDA_TRY_ASSIGN(auto sizing, size_for_compute(pricing.shape, pricing.options, method, *facts.traits));
-    auto const cut = cut_for(pricing.shape, facts, sizing);
+    auto const cut = cut_for(pricing, facts, sizing);
     auto candidate = candidate_of(Path::compute, facts, sizing);
     JoinTuning chosen;
     chosen.method = method;
-    candidate.choices = fmt::format("{},upload={}", to_string(chosen), to_string(cut.upload));
+    candidate.choices = fmt::format("{},{}", to_string(chosen), to_string(cut));
     auto costs = compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host);
     if (method != JoinMethod::partitioned)
       costs = sorted_join_costs(std::move(costs), pricing.shape, method, cut, facts.rates());
@@ -277,9 +297,9 @@ JoinSizing size_for_cuda(JoinShape const& shape, JoinOptions const& options, vk:
 void add_cuda(Pricing const& pricing, std::size_t index, JoinWays& ways) {
   auto const& facts = pricing.machine.devices[index];
   auto sizing = size_for_cuda(pricing.shape, pricing.options, *facts.traits);
-  auto const cut = cut_for(pricing.shape, facts, sizing);
+  auto const cut = cut_for(pricing, facts, sizing);
   auto candidate = candidate_of(Path::cuda, facts, sizing);
-  candidate.choices = fmt::format("upload={}", to_string(cut.upload));
+  candidate.choices = to_string(cut);
   set_phases(candidate, compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host));
   ways.add(std::move(candidate), index, sizing);
 }
@@ -331,30 +351,34 @@ std::uint64_t bound_cpu_tables(JoinShape const& shape, std::uint64_t free_bytes,
   return bytes();
 }
 
+double output_row_bytes(JoinShape const& shape) {
+  double bytes = 0;
+  for (auto const& column : shape.output) bytes += column.bytes;
+  return bytes;
+}
+
 /// Host memory: partitioned keys must fit; what is left decides the rows of a chunk.
-Result<void> size_host_memory(JoinShape const& shape, JoinOptions const& options, JoinPlan& result) {
+Result<void> size_host_memory(JoinShape const& shape, JoinOptions const& options, JoinSizing const& sizing,
+                              JoinPlan& result) {
   auto& plan = result.plan;
-  auto const limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : shape.free_host_bytes / 4 * 3;
-  auto const moved = rows_of(shape) * row_bytes(shape);
-  auto keys = shape.encoded_bytes + moved;
-  // A second pass reads what the first has written.
-  if (plan.radix_bits > partition::kOnePassBits) keys += std::max(shape.rows_left, shape.rows_right) * row_bytes(shape);
+  auto const limit = most_host_bytes(shape, options);
+  auto way = sizing.cpu;
+  way.radix_bits = plan.radix_bits;
+  auto const keys = shape.encoded_bytes + partitioned_bytes(shape, way);
   if (limit != 0 && keys > limit)
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("the partitioned keys of {} rows need {} bytes of host memory, over the limit: {}",
                             rows_of(shape), keys, limit));
-  auto const carried = plan.radix_bits > partition::kOnePassBits ? 2 * shape.carried_bytes : shape.carried_bytes;
-  result.carries_payload = plan.path == Path::cpu && plan.radix_bits > 0 && shape.carried_bytes > 0 &&
-                           (limit == 0 || keys + carried <= limit / 2);
-  if (result.carries_payload) keys += carried;
   auto free_bytes = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - keys;
   auto const tables = plan.path == Path::cpu ? bound_cpu_tables(shape, free_bytes, plan) : 0;
   free_bytes -= std::min(tables, free_bytes);
+  auto const row_bytes = static_cast<std::uint64_t>(output_row_bytes(shape)) + 1;
   // Per row of a chunk: gathered columns, once more while they are written; pairs waiting, being made and being read.
   // Lanes of the CPU path make columns, not pairs: each a chunk, with row ids, beside two that wait and one being read.
-  auto const per_row = plan.path == Path::cpu ? (shape.output_row_bytes + 12) * (std::uint64_t{plan.lanes} + 3)
-                                              : 3 * shape.output_row_bytes + 24 * (std::uint64_t{plan.lanes} + 3);
-  plan.chunk_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows : chunk_rows_for(free_bytes, per_row);
+  auto const per_row = plan.path == Path::cpu ? (row_bytes + 12) * (std::uint64_t{plan.lanes} + 3)
+                                              : 3 * row_bytes + 24 * (std::uint64_t{plan.lanes} + 3);
+  plan.chunk_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows
+                                                   : chunk_rows_for(free_bytes, per_row, sizing.chunk_rows);
   plan.host_bytes = keys + tables + plan.chunk_rows * per_row;
   return {};
 }
@@ -372,6 +396,7 @@ Result<JoinPlan> plan_join(JoinShape const& shape, Machine const& machine, JoinO
   JoinPlan result;
   result.tuning = sizing.tuning;
   result.device = ways.options[best].device;
+  result.carried = sizing.cpu.carried;
   if (result.device) result.rates = machine.devices[*result.device].measured;
   auto& plan = result.plan;
   describe_choice(ways.options[best], machine, options, plan);
@@ -385,7 +410,7 @@ Result<JoinPlan> plan_join(JoinShape const& shape, Machine const& machine, JoinO
   plan.lanes = sizing.lanes;
   plan.device_bytes = sizing.device_bytes;
   plan.tuning = to_string(result.tuning);
-  GARUDA_TRY(size_host_memory(shape, options, result));
+  GARUDA_TRY(size_host_memory(shape, options, sizing, result));
   for (auto& option : ways.options) plan.candidates.push_back(std::move(option.candidate));
   return result;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
@@ -11,6 +12,15 @@
 #include "operators/path_choice.hpp"
 
 namespace garuda::operators {
+
+/// A column of the result, as far as its cost goes.
+struct OutputShape {
+  Side side = Side::left;
+  std::size_t column = 0;  ///< of its table
+  double bytes = 4;        ///< of a value, on average
+  bool is_key = false;     ///< made of the keys' words
+  bool is_plain = true;    ///< may be carried through the partitioning
+};
 
 /// What the planner knows of the data.
 struct JoinShape {
@@ -23,15 +33,10 @@ struct JoinShape {
   double distinct_right = 0;
   double heaviest_left = 0;  ///< share of the rows that the most frequent key has; 0: not known
   double heaviest_right = 0;
-  std::uint32_t columns_left = 0;  ///< of the result, from the left table
-  std::uint32_t columns_right = 0;
-  std::uint64_t row_bytes_left = 0;  ///< of these columns
-  std::uint64_t row_bytes_right = 0;
-  std::uint64_t encoded_bytes = 0;     ///< host memory that the encoded keys hold already
-  std::uint64_t output_row_bytes = 0;  ///< estimate of a gathered result row
-  std::uint64_t carried_bytes = 0;     ///< of the payload that partitioning would carry along
-  double expected_matches = 0;         ///< result rows, from a sample; 0: they are only counted
-  bool wide_row_ids = false;           ///< row ids need 64 bits
+  std::vector<OutputShape> output;  ///< none when rows are only counted
+  std::uint64_t encoded_bytes = 0;  ///< host memory that the encoded keys hold already
+  double expected_matches = 0;      ///< result rows, from a sample; 0: they are only counted
+  bool wide_row_ids = false;        ///< row ids need 64 bits
   std::uint32_t threads = 1;
   std::uint64_t free_host_bytes = 0;  ///< 0: not known
 };
@@ -41,7 +46,7 @@ struct JoinPlan {
   Plan plan;
   JoinTuning tuning;
   std::optional<std::size_t> device;              ///< index into the devices
-  bool carries_payload = false;                   ///< the CPU path moves the chosen payload along with the keys
+  std::vector<std::size_t> carried;               ///< positions in JoinShape::output: moved along with the keys
   std::optional<calibration::DeviceRates> rates;  ///< of the device, where it was measured
 };
 

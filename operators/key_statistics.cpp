@@ -1,6 +1,7 @@
 #include "operators/key_statistics.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace garuda::operators {
@@ -50,9 +51,16 @@ KeyStatistics sample_keys(partition::EncodedKeys const& keys) {
   }
   auto const rows = static_cast<double>(keys.num_rows);
   auto const is_whole = sample.size() == keys.num_rows;
-  auto const estimate = is_whole || once == 0 ? distinct : distinct + once * (once - 1) / (2 * (twice + 1));
   KeyStatistics statistics;
-  statistics.distinct = std::max(std::min({estimate, rows, range_of(keys)}), 1.0);
+  statistics.distinct = distinct;
+  if (!is_whole && heaviest == 1) {
+    statistics.distinct = rows;
+  } else if (!is_whole) {
+    // Keys that rows may have been drawn from, and those of them that rows did draw.
+    auto const drawn_from = distinct + once * std::max(once - 1, 0.0) / (2 * (twice + 1));
+    statistics.distinct = drawn_from * -std::expm1(-rows / drawn_from);
+  }
+  statistics.distinct = std::max(std::min({statistics.distinct, rows, range_of(keys)}), 1.0);
   if (heaviest > 1) statistics.heaviest_share = static_cast<double>(heaviest) / static_cast<double>(sample.size());
   return statistics;
 }

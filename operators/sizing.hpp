@@ -15,8 +15,12 @@ namespace garuda::operators {
 /// Width and height of the largest hash image unless tuned (GARUDA §5).
 inline constexpr std::uint32_t kImageEdge = 4096;
 inline constexpr std::uint64_t kSmallestDeviceSliceRows = 4096;
+/// Unless a planner prices others.
 inline constexpr std::uint64_t kLargestChunkRows = std::uint64_t{1} << 19;
 inline constexpr std::uint64_t kSmallestChunkRows = 1024;
+/// Tasks of the CPU path: several a lane, so that lanes end together, but not so small that batches get tiny.
+inline constexpr std::uint64_t kTasksPerLane = 8;
+inline constexpr std::uint64_t kSmallestTaskRows = std::uint64_t{1} << 15;
 /// Fewest rows of the larger side that a slice is still split at when it does not fit the device.
 inline constexpr std::uint64_t kSmallestSplitRows = 1024;
 
@@ -47,9 +51,10 @@ constexpr std::uint32_t radix_bits_for(std::uint64_t rows, std::uint64_t target)
   return bits;
 }
 
-/// Rows of a chunk when each takes `row_bytes` of the `free_bytes` left.
-constexpr std::uint64_t chunk_rows_for(std::uint64_t free_bytes, std::uint64_t row_bytes) noexcept {
-  return std::clamp(free_bytes / 4 / row_bytes, kSmallestChunkRows, kLargestChunkRows);
+/// Rows of a chunk when each takes `row_bytes` of the `free_bytes` left, at most `most`.
+constexpr std::uint64_t chunk_rows_for(std::uint64_t free_bytes, std::uint64_t row_bytes,
+                                       std::uint64_t most = kLargestChunkRows) noexcept {
+  return std::clamp(free_bytes / 4 / row_bytes, std::min(kSmallestChunkRows, most), most);
 }
 
 }  // namespace garuda::operators

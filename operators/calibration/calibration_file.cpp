@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char const* kFormat = "garuda calibration";
 /// Grows whenever a rate is added, dropped or measured otherwise.
-constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::uint32_t kFormatVersion = 2;
 /// What is larger is not ours.
 constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 20;
 

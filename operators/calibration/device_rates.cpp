@@ -136,7 +136,7 @@ class DeviceMeasurement {
       GARUDA_TRY_ASSIGN(auto const ns, submit_nothing(*lane_));
       samples_ns.push_back(static_cast<double>(ns));
     }
-    rates_.submission_ns = median(std::move(samples_ns));
+    rates_.submission_ns = fastest(samples_ns);
     GARUDA_TRY(lane_->reset());
     return lanes();
   }
@@ -154,7 +154,7 @@ class DeviceMeasurement {
       }
       samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));
     }
-    rates_.lane_ns = median(std::move(samples_ns));
+    rates_.lane_ns = fastest(samples_ns);
     return {};
   }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -26,30 +27,52 @@ using operators::KeySpan;
 
 constexpr std::int64_t kCopyBytes = std::int64_t{64} << 20;
 constexpr std::uint64_t kRows = std::uint64_t{1} << 21;
+/// Partitioned rows: input and output are beyond the last-level cache.
+constexpr std::uint64_t kPartitionedRows = std::uint64_t{1} << 22;
 constexpr std::array kPartitionBits{2U, 6U, 8U, 10U, 12U, 14U};
 /// Bytes of gathered columns: in a core's cache, in the last-level cache, beyond it.
 constexpr std::array kColumnBytes{std::uint64_t{1} << 17, std::uint64_t{1} << 20, std::uint64_t{1} << 23,
-                                  std::uint64_t{1} << 27};
+                                  std::uint64_t{1} << 25, std::uint64_t{1} << 27};
 constexpr std::array kTableRows{std::uint64_t{1} << 10, std::uint64_t{1} << 13, std::uint64_t{1} << 16,
-                                std::uint64_t{1} << 18, std::uint64_t{1} << 21};
-constexpr std::array kGroups{std::uint64_t{16}, std::uint64_t{1} << 11, std::uint64_t{1} << 14, std::uint64_t{1} << 17,
-                             std::uint64_t{1} << 20};
+                                std::uint64_t{1} << 18, std::uint64_t{1} << 20, std::uint64_t{1} << 21};
+constexpr std::array kGroups{std::uint64_t{1} << 6, std::uint64_t{1} << 12, std::uint64_t{1} << 15,
+                             std::uint64_t{1} << 18, std::uint64_t{1} << 20};
+constexpr std::uint64_t kLeastGroups = std::uint64_t{1} << 15;
+constexpr std::uint64_t kFewRows = 16;
+constexpr int kFewRowQueries = 64;
 constexpr std::uint64_t kSmallSliceRows = 16;
 constexpr std::uint64_t kSmallSlices = 2048;
 
 using Words = std::vector<std::uint32_t>;
 
-/// Different words in no order.
-Words scattered_words(std::uint64_t rows, std::uint64_t seed) {
+/// A permutation of the words below 2^bits that leaves no order to a cache or to a multiplicative hash (the finaliser
+/// of MurmurHash3, each step of which is one).
+std::uint32_t permuted(std::uint32_t word, std::uint32_t bits) {
+  auto const mask = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
+  auto const half = (bits + 1) / 2;
+  word ^= word >> half;
+  word = (word * 0x85EB'CA6BU) & mask;
+  word ^= word >> half;
+  word = (word * 0xC2B2'AE35U) & mask;
+  return word ^ (word >> half);
+}
+
+/// Different words of 32 bits in no order.
+Words scattered_words(std::uint64_t rows) {
   Words words(rows);
-  // An odd factor permutes the words of 32 bits; the seed starts elsewhere in the same sequence.
-  for (std::uint64_t i = 0; i < rows; ++i) words[i] = static_cast<std::uint32_t>((i + seed) * 0x9E37'79B1U);
+  for (std::uint64_t i = 0; i < rows; ++i) words[i] = permuted(static_cast<std::uint32_t>(i), 32);
+  return words;
+}
+
+/// Slices of `slice_rows` rows, a power of two, that have the words 0 … slice_rows - 1 in no order each.
+Words dense_words(std::uint64_t rows, std::uint64_t slice_rows) {
+  auto const bits = static_cast<std::uint32_t>(std::countr_zero(slice_rows));
+  Words words(rows);
+  for (std::uint64_t i = 0; i < rows; ++i) words[i] = permuted(static_cast<std::uint32_t>(i & (slice_rows - 1)), bits);
   return words;
 }
 
 double ns_of(Stopwatch const& watch) { return static_cast<double>(watch.elapsed_ns()); }
-
-KeySpan span_of(std::span<std::uint32_t const> words) { return {words, 0, 0xffff'ffffU, {}}; }
 
 /// A sample of both halves of a join.
 struct JoinNs {
@@ -106,11 +129,11 @@ class HostMeasurement {
 
   Result<void> partition() {
     report("partitioning");
-    auto const words = scattered_words(kRows, 0);
+    auto const words = scattered_words(kPartitionedRows);
     for (auto const bits : kPartitionBits) {
-      GARUDA_TRY_ASSIGN(auto const per_s, rate(kRows, [&]() -> Result<std::uint64_t> {
+      GARUDA_TRY_ASSIGN(auto const per_s, rate(kPartitionedRows, [&]() -> Result<std::uint64_t> {
                           partition::EncodedKeys keys;
-                          keys.num_rows = keys.table_rows = kRows;
+                          keys.num_rows = keys.table_rows = kPartitionedRows;
                           keys.words = words.data();
                           keys.max = 0xffff'ffffU;
                           Stopwatch const watch;
@@ -145,9 +168,9 @@ class HostMeasurement {
     return {};
   }
 
-  /// Joins `words` with itself in slices of `slice_rows` rows, as lanes do: one after the other on every thread.
-  /// Nanoseconds are those of all threads together, divided by their number.
-  Result<JoinNs> join_slices(Words const& words, std::uint64_t slice_rows) {
+  /// Joins `words`, none above `max`, with itself in slices of `slice_rows` rows, as lanes do: one after the other on
+  /// every thread. Nanoseconds are those of all threads together, divided by their number.
+  Result<JoinNs> join_slices(Words const& words, std::uint64_t slice_rows, std::uint32_t max) {
     operators::BackendOptions options;
     options.control = &control_;
     options.lanes = rates_.threads;
@@ -161,7 +184,7 @@ class HostMeasurement {
     GARUDA_TRY(partition::for_each_block(rates_.threads, &control_, [&](std::size_t lane) {
       for (auto s = lane; s < slices && done[lane]; s += rates_.threads)
         done[lane] = join_slice(*backend, static_cast<std::uint32_t>(lane),
-                                std::span(words).subspan(s * slice_rows, slice_rows), spent[lane]);
+                                KeySpan{std::span(words).subspan(s * slice_rows, slice_rows), 0, max, {}}, spent[lane]);
     }));
     auto const elapsed = ns_of(watch);
     for (auto& result : done) GARUDA_TRY(std::move(result));
@@ -170,14 +193,16 @@ class HostMeasurement {
       sum.build += ns.build;
       sum.probe += ns.probe;
     }
-    auto const share = elapsed / std::max(sum.build + sum.probe, 1.0);
+    // Fewer slices than lanes leave lanes idle.
+    auto const busy = static_cast<double>(std::min<std::uint64_t>(slices, rates_.threads)) / rates_.threads;
+    auto const share = elapsed * busy / std::max(sum.build + sum.probe, 1.0);
     return JoinNs{sum.build * share, sum.probe * share};
   }
 
-  static Result<void> join_slice(operators::JoinBackend& backend, std::uint32_t lane,
-                                 std::span<std::uint32_t const> words, JoinNs& spent) {
+  static Result<void> join_slice(operators::JoinBackend& backend, std::uint32_t lane, KeySpan const& keys,
+                                 JoinNs& spent) {
     Stopwatch const building;
-    GARUDA_TRY_ASSIGN(auto const kernel, backend.begin({span_of(words), span_of(words), 0}, lane));
+    GARUDA_TRY_ASSIGN(auto const kernel, backend.begin({keys, keys, 0}, lane));
     spent.build += ns_of(building);
     Stopwatch const probing;
     GARUDA_TRY_ASSIGN(auto const count, kernel->count());
@@ -189,47 +214,92 @@ class HostMeasurement {
 
   Result<void> join() {
     report("join tables");
-    auto const words = scattered_words(kRows, 0);
+    auto const scattered = scattered_words(kRows);
     for (auto const table_rows : kTableRows) {
-      std::vector<double> build_ns;
-      std::vector<double> probe_ns;
-      for (int i = 0; i < kRepetitions; ++i) {
-        GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, table_rows));
-        build_ns.push_back(ns.build);
-        probe_ns.push_back(ns.probe);
-      }
-      auto const rows = static_cast<double>(kRows / table_rows * table_rows) * 1e9;
-      rates_.built_rows.points.push_back({static_cast<double>(table_rows), rows / median(build_ns)});
-      rates_.probed_rows.points.push_back({static_cast<double>(table_rows), rows / median(probe_ns)});
+      GARUDA_TRY(join_tables(scattered, table_rows, 0xffff'ffffU, rates_.built_rows, rates_.probed_rows));
+      GARUDA_TRY(join_tables(dense_words(kRows, table_rows), table_rows, static_cast<std::uint32_t>(table_rows - 1),
+                             rates_.built_dense_rows, rates_.probed_dense_rows));
     }
+    return {};
+  }
+
+  Result<void> join_tables(Words const& words, std::uint64_t table_rows, std::uint32_t max, RateCurve& built,
+                           RateCurve& probed) {
+    std::vector<double> build_ns;
+    std::vector<double> probe_ns;
+    for (int i = 0; i < kRepetitions; ++i) {
+      GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, table_rows, max));
+      build_ns.push_back(ns.build);
+      probe_ns.push_back(ns.probe);
+    }
+    auto const rows = static_cast<double>(kRows) * 1e9;
+    built.points.push_back({static_cast<double>(table_rows), rows / fastest(build_ns)});
+    probed.points.push_back({static_cast<double>(table_rows), rows / fastest(probe_ns)});
     return {};
   }
 
   Result<void> small_slices() {
-    auto const words = scattered_words(kSmallSlices * kSmallSliceRows, 0);
+    auto const words = scattered_words(kSmallSlices * kSmallSliceRows);
     std::vector<double> samples_ns;
     for (int i = 0; i < kRepetitions; ++i) {
-      GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, kSmallSliceRows));
+      GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, kSmallSliceRows, 0xffff'ffffU));
       samples_ns.push_back((ns.build + ns.probe) / kSmallSlices * rates_.threads);
     }
-    rates_.slice_ns = median(samples_ns);
+    rates_.slice_ns = fastest(samples_ns);
     return {};
   }
 
-  /// Whole group-bys: a sum's share is what it adds to distinct keys alone, at least a tenth of them, since how rows
-  /// are brought together may change with it.
+  Result<double> group_ns(TimedGroups const& run) {
+    GARUDA_TRY_ASSIGN(auto const per_s, rate(run.rows, [&] { return group_by_(run); }));
+    return static_cast<double>(run.rows) / per_s * 1e9;
+  }
+
+  /// The fastest of many group-bys of a few rows: their threads wake up, or do not, within what they take.
+  Result<double> query_ns() {
+    double fastest_ns = std::numeric_limits<double>::max();
+    for (int i = 0; i < kFewRowQueries; ++i) {
+      GARUDA_TRY_ASSIGN(auto const ns, group_by_({kFewRows, kFewRows, Grouping::direct, true}));
+      fastest_ns = std::min(fastest_ns, static_cast<double>(ns));
+    }
+    return fastest_ns;
+  }
+
   Result<void> group() {
     report("grouping");
-    for (auto const groups : kGroups) {
-      std::array<double, 2> ns{};
-      for (bool const sum : {false, true}) {
-        GARUDA_TRY_ASSIGN(auto const per_s, rate(kRows, [&] { return group_by_(kRows, groups, sum); }));
-        ns[sum ? 1 : 0] = static_cast<double>(kRows) / per_s;
+    GARUDA_TRY_ASSIGN(rates_.query_ns, query_ns());
+    GARUDA_TRY(group_by(Grouping::direct, rates_.direct_rows, rates_.direct_groups));
+    GARUDA_TRY(group_by(Grouping::local, rates_.local_rows, rates_.local_groups));
+    GARUDA_TRY(group_by(Grouping::partitioned, rates_.partitioned_rows_grouped, rates_.partitioned_groups));
+    return sum();
+  }
+
+  /// What rows cost and what groups cost: from as many rows as groups, and from many more. A few groups cost nothing
+  /// that could be told from the rest of a query.
+  Result<void> group_by(Grouping grouping, RateCurve& rows, RateCurve& groups) {
+    for (auto const size : kGroups) {
+      auto const n = static_cast<double>(size);
+      GARUDA_TRY_ASSIGN(auto const many, group_ns({kRows, size, grouping, true}));
+      if (size < kLeastGroups) {
+        rows.points.push_back({n, kRows / many * 1e9});
+        continue;
       }
-      auto const rows = static_cast<double>(kRows);
-      auto const size = static_cast<double>(groups);
-      rates_.grouped_rows.points.push_back({size, rows / ns[0]});
-      rates_.aggregated_rows.points.push_back({size, rows / std::max(ns[1] - ns[0], ns[0] / 10)});
+      GARUDA_TRY_ASSIGN(auto const few, group_ns({size, size, grouping, true}));
+      // Timings waver: neither share becomes less than a quarter of what it is a share of.
+      auto const row_ns = std::max((many - few) / static_cast<double>(kRows - size), many / kRows / 4);
+      auto const group_ns = std::max(few - rates_.query_ns - n * row_ns, few / 4) / n;
+      rows.points.push_back({n, 1e9 / row_ns});
+      groups.points.push_back({n, 1e9 / group_ns});
+    }
+    return {};
+  }
+
+  /// What another sum adds: as much as one to distinct keys alone, at least a tenth of them.
+  Result<void> sum() {
+    for (auto const size : kGroups) {
+      GARUDA_TRY_ASSIGN(auto const keys, group_ns({kRows, size, Grouping::direct, false}));
+      GARUDA_TRY_ASSIGN(auto const both, group_ns({kRows, size, Grouping::direct, true}));
+      rates_.aggregated_rows.points.push_back(
+          {static_cast<double>(size), kRows * 1e9 / std::max(both - keys, keys / 10)});
     }
     return {};
   }

@@ -6,14 +6,20 @@
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
 #include "operators/calibration/rates.hpp"
 
 namespace garuda::calibration {
 
-/// Runs a group-by of `rows` rows into about `groups` groups on the CPU path, from table to result, with one sum of
-/// 64-bit integers or without aggregates, and returns its nanoseconds. The operator is above this library: its engine
-/// lends it.
-using RunGroupBy = std::function<Result<std::uint64_t>(std::uint64_t rows, std::uint64_t groups, bool sum)>;
+/// A group-by to be timed on the CPU path, from table to result.
+struct TimedGroups {
+  std::uint64_t rows = 0;
+  std::uint64_t groups = 1;  ///< that rows draw from, evenly
+  Grouping grouping = Grouping::automatic;
+  bool sum = false;  ///< of one int64 column; else distinct keys alone
+};
+/// Runs it and returns its nanoseconds. The operator is above this library: its engine lends it.
+using RunGroupBy = std::function<Result<std::uint64_t>(TimedGroups const& run)>;
 
 /// Measures every rate with the code that queries run: the partitioner, the CPU path's kernels, whole group-bys. On the
 /// threads of the calling task arena; takes a few seconds and at most 256 MiB. Blocks. Progress is reported by rate.

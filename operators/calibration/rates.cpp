@@ -30,6 +30,7 @@ constexpr std::array kDeviceFields{
 
 constexpr std::array kHostFields{RateField<HostRates>{"copy", "bytes/s", &HostRates::copy_bytes_per_s},
                                  RateField<HostRates>{"encode", "keys/s", &HostRates::encoded_keys_per_s},
+                                 RateField<HostRates>{"query", "ns", &HostRates::query_ns},
                                  RateField<HostRates>{"slice", "ns", &HostRates::slice_ns}};
 
 constexpr std::array kHostCurves{
@@ -37,7 +38,14 @@ constexpr std::array kHostCurves{
     CurveField<HostRates>{"gather", "values/s", "bytes of the column", &HostRates::gathered_values},
     CurveField<HostRates>{"build", "rows/s", "rows of the table", &HostRates::built_rows},
     CurveField<HostRates>{"probe", "rows/s", "rows of the table", &HostRates::probed_rows},
-    CurveField<HostRates>{"group", "rows/s", "groups", &HostRates::grouped_rows},
+    CurveField<HostRates>{"build_dense", "rows/s", "rows of the table", &HostRates::built_dense_rows},
+    CurveField<HostRates>{"probe_dense", "rows/s", "rows of the table", &HostRates::probed_dense_rows},
+    CurveField<HostRates>{"direct", "rows/s", "groups", &HostRates::direct_rows},
+    CurveField<HostRates>{"direct_groups", "groups/s", "groups", &HostRates::direct_groups},
+    CurveField<HostRates>{"local", "rows/s", "groups", &HostRates::local_rows},
+    CurveField<HostRates>{"local_groups", "groups/s", "groups", &HostRates::local_groups},
+    CurveField<HostRates>{"partitioned", "rows/s", "groups", &HostRates::partitioned_rows_grouped},
+    CurveField<HostRates>{"partitioned_groups", "groups/s", "groups", &HostRates::partitioned_groups},
     CurveField<HostRates>{"aggregate", "rows/s", "groups", &HostRates::aggregated_rows}};
 
 bool is_rate(double value, bool optional) noexcept {
@@ -110,14 +118,24 @@ HostRates default_host_rates(std::uint32_t threads) {
   HostRates rates;
   rates.threads = threads;
   rates.copy_bytes_per_s = 12e9;
-  rates.encoded_keys_per_s = 400e6 * n;
-  rates.slice_ns = 1200;
-  rates.partitioned_rows = scaled({{4, 105e6}, {256, 140e6}, {4096, 105e6}, {16384, 75e6}}, n);
-  rates.gathered_values = scaled({{131072, 490e6}, {8388608, 320e6}, {134217728, 48e6}}, n);
-  rates.built_rows = scaled({{1024, 70e6}, {8192, 66e6}, {262144, 56e6}, {2097152, 34e6}}, n);
-  rates.probed_rows = scaled({{1024, 60e6}, {8192, 57e6}, {262144, 36e6}, {2097152, 22e6}}, n);
-  rates.grouped_rows = scaled({{16, 125e6}, {16384, 108e6}, {1048576, 70e6}}, n);
-  rates.aggregated_rows = scaled({{16, 360e6}, {16384, 300e6}, {1048576, 75e6}}, n);
+  rates.encoded_keys_per_s = 800e6 * n;
+  rates.query_ns = 130e3;
+  rates.slice_ns = 530;
+  rates.partitioned_rows = scaled({{4, 280e6}, {256, 270e6}, {1024, 240e6}, {4096, 175e6}, {16384, 140e6}}, n);
+  rates.gathered_values = scaled({{1048576, 1250e6}, {8388608, 750e6}, {33554432, 160e6}, {134217728, 110e6}}, n);
+  rates.built_rows = scaled({{1024, 260e6}, {65536, 250e6}, {262144, 225e6}, {1048576, 110e6}, {2097152, 110e6}}, n);
+  rates.probed_rows = scaled({{1024, 185e6}, {65536, 183e6}, {262144, 167e6}, {1048576, 103e6}, {2097152, 93e6}}, n);
+  rates.built_dense_rows =
+      scaled({{1024, 1100e6}, {65536, 1000e6}, {262144, 650e6}, {1048576, 385e6}, {2097152, 370e6}}, n);
+  rates.probed_dense_rows =
+      scaled({{1024, 630e6}, {65536, 640e6}, {262144, 480e6}, {1048576, 360e6}, {2097152, 290e6}}, n);
+  rates.direct_rows = scaled({{64, 270e6}, {32768, 240e6}, {262144, 240e6}, {1048576, 130e6}}, n);
+  rates.direct_groups = scaled({{32768, 20e6}, {262144, 22e6}, {1048576, 35e6}}, n);
+  rates.local_rows = scaled({{64, 245e6}, {4096, 205e6}, {32768, 135e6}, {262144, 120e6}, {1048576, 60e6}}, n);
+  rates.local_groups = scaled({{32768, 7e6}, {262144, 12e6}, {1048576, 45e6}}, n);
+  rates.partitioned_rows_grouped = scaled({{64, 185e6}, {4096, 146e6}, {32768, 110e6}, {1048576, 91e6}}, n);
+  rates.partitioned_groups = scaled({{32768, 21e6}, {262144, 36e6}, {1048576, 96e6}}, n);
+  rates.aggregated_rows = scaled({{64, 840e6}, {32768, 465e6}, {262144, 300e6}, {1048576, 100e6}}, n);
   return rates;
 }
 

@@ -59,13 +59,23 @@ struct HostRates {
   std::uint32_t threads = 1;      ///< that were measured with
   double copy_bytes_per_s = 0;    ///< bytes copied from memory to memory
   double encoded_keys_per_s = 0;  ///< 64-bit keys turned into words
+  double query_ns = 0;            ///< a group-by of a few rows, from call to last batch
   double slice_ns = 0;            ///< a slice of a few rows on the CPU path, on one thread
   RateCurve partitioned_rows;     ///< (u32 key, row id) by number of partitions
   RateCurve gathered_values;      ///< 4-byte values at random positions, by bytes of the column
-  RateCurve built_rows;           ///< of the CPU path's join table, by its rows
+  RateCurve built_rows;           ///< of the CPU path's hash table of a join, by its rows
   RateCurve probed_rows;          ///< counted and written as pairs, one match each, by the table's rows
-  RateCurve grouped_rows;         ///< grouped on the CPU path, by number of groups
-  RateCurve aggregated_rows;      ///< 64-bit integer sums on the CPU path, by number of groups
+  RateCurve built_dense_rows;     ///< the same where keys without gaps address the table
+  RateCurve probed_dense_rows;
+  // The ways to group a whole table on the CPU path: rows added to groups, and groups made, cleared, merged and
+  // written, both by number of groups.
+  RateCurve direct_rows;
+  RateCurve direct_groups;
+  RateCurve local_rows;
+  RateCurve local_groups;
+  RateCurve partitioned_rows_grouped;
+  RateCurve partitioned_groups;
+  RateCurve aggregated_rows;  ///< 64-bit integer sums on the CPU path, by number of groups
 
   friend bool operator==(HostRates const&, HostRates const&) = default;
 };

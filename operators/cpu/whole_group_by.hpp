@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
@@ -11,22 +10,17 @@
 
 namespace garuda::operators {
 
-/// A way to group a whole table, and what it takes.
-struct GroupingChoice {
-  Grouping grouping = Grouping::slices;
-  std::uint64_t bytes = 0;  ///< host memory beside the table, its keys and the result
-  std::string reason;
+/// What grouping a whole table takes, whichever way.
+struct WholeSizes {
+  bool has_keys = false;
+  std::uint64_t slots = 1;        ///< accumulators of direct addressing: values of the key range; 0: 2^64
+  std::uint64_t group_bytes = 0;  ///< of a group's states in a table
+  std::uint64_t row_bytes = 0;    ///< of a row that partitioning moves
 };
+WholeSizes whole_sizes(WholeTable const& table);
 
-/// Chooses how `table` is grouped: `wanted`, or by its size, key range and estimated groups, the first that fits of
-///   direct       accumulators for the whole key range in every thread, when they fit a core's cache
-///   local        a hash table in every thread, when the estimated groups fit; it gives way to the next when they do
-///   not partitioned  keys and values radix-partitioned, then one table a partition slices       not at once, but slice
-///   by slice through GroupByKernel
-/// `limit_bytes`: of host memory, 0: none. Pure.
-/// Errors: usage when `wanted` is `direct` and the key range has more than kMostDirectSlots values.
-Result<GroupingChoice> choose_grouping(WholeTable const& table, Grouping wanted, std::uint32_t threads,
-                                       std::uint64_t limit_bytes);
+/// Bytes of a thread's hash table: it lies in the last-level cache beside those of a few other threads.
+inline constexpr std::uint64_t kLocalTableBytes = std::uint64_t{4} << 20;
 
 /// Most accumulators of direct addressing, whatever the memory.
 inline constexpr std::uint64_t kMostDirectSlots = std::uint64_t{1} << 28;

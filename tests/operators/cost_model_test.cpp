@@ -144,12 +144,12 @@ TEST(CostModel, TinyTablesStayOnTheCpu) {
   }
 }
 
-TEST(CostModel, LargeJoinsOfTwoThreadsGoToAGpuThatRasterisesWell) {
-  RecordedMachine recorded_machine("consumer");
-  EXPECT_NE(plan(dense_join(100'000'000, 100'000'000), recorded_machine).plan.path, Path::cpu);
-  // Without what the compute path needs, it draws.
-  recorded_machine.device.traits.features.buffer_device_address = false;
-  EXPECT_EQ(plan(dense_join(100'000'000, 100'000'000), recorded_machine).plan.path, Path::graphics);
+TEST(CostModel, LargeCountsOfTwoThreadsGoToAGpu) {
+  RecordedMachine const recorded_machine("consumer");
+  auto shape = dense_join(kMaxPassRows, kMaxPassRows);
+  shape.output.clear();
+  shape.expected_matches = 0;
+  EXPECT_NE(plan(shape, recorded_machine).plan.path, Path::cpu);
 }
 
 TEST(CostModel, ASoftwareDeviceIsNeverTakenUnasked) {
@@ -201,15 +201,99 @@ TEST(CostModel, MemoryLimitsAreKept) {
 
 TEST(CostModel, PartitionsCostWhatTheySave) {
   auto const host = host_rates();
-  auto const costs = [&](JoinShape const& shape, std::uint32_t bits) {
-    return total_ns(cpu_join_costs(shape, bits, host));
+  auto const costs = [&](JoinShape const& shape, std::uint32_t bits, std::vector<std::size_t> carried = {}) {
+    return total_ns(cpu_join_costs(shape, {bits, std::move(carried), kLargestChunkRows}, host));
   };
   auto const small = dense_join(1000, 1000);
   EXPECT_LT(costs(small, 0), costs(small, 8)) << "nothing to gain";
-  auto large = sparse_join(16'000'000, 16'000'000);
+  auto const large = sparse_join(16'000'000, 16'000'000);
   EXPECT_LT(costs(large, 10), costs(large, 0)) << "tables stay in the cache";
-  large.carried_bytes = 16'000'000 * 12;
-  EXPECT_LT(costs(large, 10), costs(sparse_join(16'000'000, 16'000'000), 10)) << "so do carried columns";
+  EXPECT_LT(costs(large, 10, {1, 2}), costs(large, 10)) << "so do carried columns";
+  auto repeated = large;
+  repeated.distinct_left = repeated.distinct_right = 1e6;
+  EXPECT_GT(costs(repeated, 10), costs(large, 10)) << "runs are built";
+  auto wide = large;
+  for (auto& column : wide.output) column.bytes = 16;
+  EXPECT_GT(costs(wide, 10), costs(large, 10));
+}
+
+TEST(CostModel, TheCheapestRadixBitsAreChosen) {
+  RecordedMachine const recorded_machine("consumer");
+  JoinOptions options;
+  options.path = Path::cpu;
+  for (std::uint64_t rows = 1000; rows <= 100'000'000; rows *= 10) {
+    auto const shape = sparse_join(rows, rows);
+    auto const chosen = plan(shape, recorded_machine, options);
+    for (std::int32_t bits = 0; bits <= 12; bits += 2) {
+      auto forced = options;
+      forced.tuning.radix_bits = bits;
+      // Forced bits may leave partitions of too few rows to be searched.
+      if (bits > 0 && (rows >> bits) < 512) continue;
+      EXPECT_LE(chosen.plan.estimated.estimated_ns,
+                plan(shape, recorded_machine, forced).plan.estimated.estimated_ns * (1 + 1e-9))
+          << rows << " " << bits;
+    }
+  }
+}
+
+Grouping grouping_of(GroupByShape const& shape, RecordedMachine const& recorded_machine, std::uint64_t limit = 0) {
+  GroupByOptions options;
+  options.path = Path::cpu;
+  options.memory_limit_bytes = limit;
+  auto const planned = plan_group_by(shape, recorded_machine.machine, options);
+  EXPECT_TRUE(planned) << planned.error().describe();
+  return planned ? planned->grouping : Grouping::automatic;
+}
+
+TEST(CostModel, GroupingFollowsKeyRangeAndGroups) {
+  RecordedMachine const recorded_machine("consumer");
+  constexpr auto kRows = std::uint64_t{1} << 26;
+  auto const sparse = [](std::uint64_t rows, std::uint64_t groups) {
+    auto shape = summed_groups(rows, groups);
+    shape.key_range = shape.whole->slots = 0;
+    shape.key_bits = 64;
+    return shape;
+  };
+  EXPECT_EQ(grouping_of(summed_groups(kRows, 1 << 12), recorded_machine), Grouping::direct);
+  EXPECT_EQ(grouping_of(summed_groups(kRows, 1 << 24), recorded_machine), Grouping::partitioned);
+  for (auto const groups : {1 << 18, 1 << 20})
+    EXPECT_NE(grouping_of(summed_groups(kRows, groups), recorded_machine), Grouping::direct)
+        << "accumulators beyond the second-level cache";
+  EXPECT_EQ(grouping_of(summed_groups(kRows, 1 << 20), recorded_machine, 1 << 30), Grouping::direct)
+      << "no room to partition";
+  auto gaps = summed_groups(1000, 1000);
+  gaps.whole->slots = 1 << 24;
+  EXPECT_NE(grouping_of(gaps, recorded_machine), Grouping::direct) << "more slots than rows are not worth clearing";
+  EXPECT_EQ(grouping_of(sparse(kRows, 64), recorded_machine), Grouping::local);
+  EXPECT_EQ(grouping_of(sparse(kRows, 1 << 24), recorded_machine), Grouping::partitioned);
+  EXPECT_EQ(grouping_of(sparse(kRows, 64), recorded_machine, 1 << 28), Grouping::slices) << "no memory for more";
+  auto none = summed_groups(kRows, 1);
+  none.key_bits = 0;
+  none.whole = WholeSizes{false, 1, 9, 0};
+  EXPECT_EQ(grouping_of(none, recorded_machine), Grouping::direct);
+  auto words = summed_groups(kRows, 1000);
+  words.key_bits = 0;
+  words.key_words = 4;
+  words.whole.reset();
+  EXPECT_EQ(grouping_of(words, recorded_machine), Grouping::slices);
+}
+
+TEST(CostModel, GroupingsThatTheKeysDoNotAllowAreRefused) {
+  RecordedMachine const recorded_machine("consumer");
+  GroupByOptions options;
+  options.path = Path::cpu;
+  options.tuning.grouping = Grouping::direct;
+  auto shape = summed_groups(1000, 9);
+  shape.whole->slots = 0;
+  auto const refused = plan_group_by(shape, recorded_machine.machine, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::usage);
+  EXPECT_EQ(refused.error().message(), "grouping=direct needs a key range of at most 268435456 values");
+  shape.whole.reset();
+  shape.key_bits = 0;
+  shape.key_words = 4;
+  EXPECT_EQ(plan_group_by(shape, recorded_machine.machine, options).error().message(),
+            "only grouping=slices takes keys of several words");
 }
 
 TEST(CostModel, SaysWhetherRatesWereMeasured) {

@@ -40,6 +40,7 @@ GroupByShape shape_of(std::uint64_t rows, std::uint64_t groups) {
 
 Plan plan_on_cpu(GroupByShape const& shape, GroupByOptions options = {}) {
   options.path = Path::cpu;
+  options.tuning.grouping = Grouping::slices;
   auto const plan = plan_group_by(shape, {}, options);
   EXPECT_TRUE(plan) << plan.error().describe();
   return plan ? plan->plan : Plan{};

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "operators/join_kernel.hpp"
 #include "tests/operators/fake_device.hpp"
 #include "tests/operators/planner_shapes.hpp"
@@ -20,15 +25,19 @@ TEST(JoinPlanner, TakesTheCpuWithoutDevices) {
   EXPECT_FALSE(plan->device);
 }
 
-TEST(JoinPlanner, TakesADiscreteDeviceForLargeTables) {
+TEST(JoinPlanner, PricesEveryWayOfADevice) {
   FakeDevice const gpu(vk::DeviceType::discrete);
   Machine const machine{{gpu.facts()}, std::nullopt, {}};
-  auto const plan = plan_join(dense_join(50'000'000, 50'000'000), machine, {});
+  JoinOptions options;
+  options.device = "0";
+  auto const plan = plan_join(dense_join(50'000'000, 50'000'000), machine, options);
   ASSERT_TRUE(plan) << plan.error().describe();
   EXPECT_NE(plan->plan.path, Path::cpu);
   EXPECT_EQ(plan->device, 0U);
-  EXPECT_EQ(plan->plan.candidates.size(), 1U + 6U + 2U)
-      << "the CPU, every way of the graphics path, and two methods of the compute path";
+  auto const ways = [&](Path path) { return std::ranges::count(plan->plan.candidates, path, &Candidate::path); };
+  EXPECT_EQ(ways(Path::graphics), 6);
+  EXPECT_EQ(ways(Path::compute), 2) << "methods";
+  EXPECT_GE(ways(Path::cpu), 5);
   EXPECT_GE(std::uint64_t{1} << plan->plan.radix_bits, 50'000'000 / kMaxPassRows);
 }
 
@@ -179,29 +188,81 @@ TEST(JoinPlanner, TheCpuDoesNotPartitionWhatTheCacheHolds) {
   EXPECT_EQ(small->plan.radix_bits, 0U);
   auto const large = plan_join(dense_join(16'000'000, 60'000'000), {}, options);
   ASSERT_TRUE(large);
-  EXPECT_GE(large->plan.radix_bits, 8U);
+  EXPECT_GE(large->plan.radix_bits, 4U);
 }
 
-TEST(JoinPlanner, PayloadIsCarriedWhereItFits) {
+TEST(JoinPlanner, PayloadIsCarriedWhereItPaysAndFits) {
+  using Columns = std::vector<std::size_t>;
   JoinOptions options;
   options.path = Path::cpu;
-  auto shape = dense_join(16'000'000, 16'000'000);
-  auto const bare = plan_join(shape, {}, options);
-  ASSERT_TRUE(bare);
-  EXPECT_FALSE(bare->carries_payload);
-  shape.carried_bytes = 256'000'000;
+  options.tuning.radix_bits = 8;
+  auto const shape = dense_join(16'000'000, 16'000'000);
   auto const carrying = plan_join(shape, {}, options);
   ASSERT_TRUE(carrying);
-  EXPECT_TRUE(carrying->carries_payload);
-  EXPECT_GE(carrying->plan.host_bytes, bare->plan.host_bytes + shape.carried_bytes);
+  EXPECT_EQ(carrying->carried, (Columns{1, 2})) << "all but the key";
+  options.tuning.payload = Payload::gather;
+  auto const gathering = plan_join(shape, {}, options);
+  ASSERT_TRUE(gathering);
+  EXPECT_EQ(gathering->carried, Columns{});
+  EXPECT_GE(carrying->plan.host_bytes, gathering->plan.host_bytes + 2 * 4 * 16'000'000);
+
+  options.tuning.payload = Payload::automatic;
+  auto strings = shape;
+  strings.output[2] = {Side::right, 1, 20, false, false};
+  EXPECT_EQ(plan_join(strings, {}, options)->carried, Columns{1}) << "what is not plain stays";
+  auto few = dense_join(16'000'000, 64'000'000);
+  few.expected_matches = 1000;
+  few.output[1].bytes = few.output[2].bytes = 16;
+  EXPECT_EQ(plan_join(few, {}, options)->carried, Columns{}) << "hardly any row is wanted";
+
   options.memory_limit_bytes = 600'000'000;
   auto const limited = plan_join(shape, {}, options);
   ASSERT_TRUE(limited);
-  EXPECT_FALSE(limited->carries_payload);
+  EXPECT_EQ(limited->carried, Columns{});
   EXPECT_LE(limited->plan.host_bytes, options.memory_limit_bytes);
   options.memory_limit_bytes = 0;
   options.tuning.radix_bits = 0;
-  EXPECT_FALSE(plan_join(shape, {}, options)->carries_payload);
+  EXPECT_EQ(plan_join(shape, {}, options)->carried, Columns{}) << "nothing is partitioned";
+}
+
+TEST(JoinPlanner, CarryingAsksForEveryPlainColumnOnce) {
+  JoinOptions options;
+  options.path = Path::cpu;
+  options.tuning.payload = Payload::carry;
+  options.tuning.radix_bits = 2;
+  auto shape = dense_join(10'000, 10'000);
+  shape.output.push_back(shape.output[1]);
+  auto const plan = plan_join(shape, {}, options);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->carried, (std::vector<std::size_t>{1, 2}));
+}
+
+TEST(JoinPlanner, BuildsOnTheSideWhoseKeysDiffer) {
+  JoinOptions options;
+  options.path = Path::cpu;
+  auto shape = testing::sparse_join(2'000'000, 1'000'000);
+  shape.distinct_left = 2'000'000;
+  shape.distinct_right = 1'000'000;
+  EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::automatic) << "the smaller one, as always";
+  shape.distinct_right = 100'000;
+  EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::left);
+  options.tuning.build = BuildSide::right;
+  EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::right) << "what is asked for is kept";
+}
+
+TEST(JoinPlanner, RadixBitsPayloadAndChunksAreSearched) {
+  JoinOptions options;
+  options.path = Path::cpu;
+  auto const plan = plan_join(dense_join(1'000'000, 1'000'000), {}, options);
+  ASSERT_TRUE(plan);
+  std::set<std::string> choices;
+  for (auto const& candidate : plan->plan.candidates)
+    choices.insert(candidate.choices.substr(0, candidate.choices.rfind(",")));
+  for (auto const* expected : {"radix_bits=0", "payload=gather,radix_bits=2", "payload=carry,radix_bits=8"})
+    EXPECT_TRUE(choices.contains(expected)) << expected;
+  EXPECT_EQ(choices.size(), plan->plan.candidates.size()) << "each once";
+  EXPECT_NE(plan->plan.estimated.choices.find("chunk_rows="), std::string::npos);
+  EXPECT_EQ(plan_join(dense_join(1000, 1000), {}, options)->plan.candidates.size(), 1U) << "too few rows to partition";
 }
 
 TEST(JoinPlanner, TuningsAreKept) {

@@ -407,39 +407,21 @@ TEST(WholeGroupBy, CanBeCancelled) {
   }
 }
 
-WholeTable shape(std::uint64_t rows, std::uint64_t range, std::uint64_t groups) {
+TEST(WholeGroupBy, SizesFollowKeysAndStates) {
   WholeTable table;
-  table.num_rows = rows;
-  table.keys = KeySpan{std::span<std::uint64_t const>{}, 10, 9 + range, {}};
-  table.estimated_groups = groups;
+  EXPECT_FALSE(whole_sizes(table).has_keys);
+  table.keys = KeySpan{std::span<std::uint64_t const>{}, 10, 73, {}};
   table.requests = {{ValueKind::int64, kSumState, false}};
-  return table;
-}
-
-Grouping chosen(WholeTable const& table, std::uint64_t limit_bytes = 0) {
-  auto const choice = choose_grouping(table, Grouping::automatic, 2, limit_bytes);
-  EXPECT_TRUE(choice);
-  return choice ? choice->grouping : Grouping::automatic;
-}
-
-TEST(WholeGroupBy, ChoosesByRangeThenByGroups) {
-  constexpr auto kRows = std::uint64_t{1} << 26;
-  EXPECT_EQ(chosen(shape(kRows, 16, 16)), Grouping::direct);
-  EXPECT_EQ(chosen(shape(kRows, 1 << 16, 1 << 16)), Grouping::direct);
-  EXPECT_EQ(chosen(shape(kRows, 1 << 20, 1 << 20)), Grouping::partitioned);
-  EXPECT_EQ(chosen(shape(kRows, 1 << 20, 1 << 20), 1 << 26), Grouping::direct) << "no room to partition";
-  EXPECT_EQ(chosen(shape(1000, 1 << 18, 1000)), Grouping::local) << "more slots than rows are not worth clearing";
-  EXPECT_EQ(chosen(shape(kRows, 1 << 24, 1 << 24)), Grouping::partitioned);
-  EXPECT_EQ(chosen(shape(kRows, ~std::uint64_t{0}, 1000)), Grouping::local);
-  EXPECT_EQ(chosen(shape(kRows, ~std::uint64_t{0}, 1 << 20)), Grouping::partitioned);
-  EXPECT_EQ(chosen(shape(kRows, ~std::uint64_t{0}, 1 << 20), 1 << 20), Grouping::slices);
-  WholeTable no_keys;
-  no_keys.num_rows = kRows;
-  EXPECT_EQ(chosen(no_keys), Grouping::direct);
-  auto const refused = choose_grouping(shape(kRows, ~std::uint64_t{0}, 9), Grouping::direct, 2, 0);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), ErrorCode::usage);
-  EXPECT_EQ(refused.error().message(), "grouping=direct needs a key range of at most 268435456 values");
+  auto const sizes = whole_sizes(table);
+  EXPECT_TRUE(sizes.has_keys);
+  EXPECT_EQ(sizes.slots, 64U);
+  EXPECT_EQ(sizes.group_bytes, 9U) << "the sum, and whether there are rows";
+  EXPECT_EQ(sizes.row_bytes, 8U + 4U + 8U) << "key, row id, value";
+  table.common_low_bits = 3;
+  EXPECT_EQ(whole_sizes(table).slots, 8U) << "bits that all keys share take no room";
+  table.keys = KeySpan{std::span<std::uint64_t const>{}, 0, ~std::uint64_t{0}, {}};
+  table.common_low_bits = 0;
+  EXPECT_EQ(whole_sizes(table).slots, 0U) << "2^64";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "operators/payload_choice.hpp"
+#include "operators/plain_column.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ Table make_table() {
       .build(2);
 }
 
-TEST(PayloadChoice, PlainColumnsAreFixedWidthWithoutNulls) {
+TEST(PlainColumn, IsFixedWidthWithoutNulls) {
   auto const table = make_table();
   std::vector<bool> plain;
   for (std::size_t c = 0; c < 5; ++c) plain.push_back(is_plain(table.view(), c));
@@ -31,29 +31,6 @@ TEST(PayloadChoice, PlainColumnsAreFixedWidthWithoutNulls) {
   ASSERT_EQ(column.parts.size(), 2U);
   EXPECT_EQ(column.parts[1].first_row, 2U);
   EXPECT_EQ(*reinterpret_cast<std::int64_t const*>(column.parts[1].values), 3);
-}
-
-TEST(PayloadChoice, CarriesEachPlainColumnOnceButNotTheKey) {
-  auto const table = make_table();
-  ResolvedJoin columns;
-  columns.left_key = 0;
-  columns.output = {{Side::left, 3}, {Side::left, 2}, {Side::right, 4},
-                    {Side::left, 0}, {Side::left, 2}, {Side::left, 1}};
-  PayloadShape const shape{3, 4, 3};
-  EXPECT_EQ(carried_columns(table.view(), columns, Side::left, shape, Payload::carry),
-            (std::vector<std::size_t>{2, 1}));
-  EXPECT_TRUE(carried_columns(table.view(), columns, Side::right, shape, Payload::carry).empty());
-  EXPECT_TRUE(carried_columns(table.view(), columns, Side::left, shape, Payload::gather).empty());
-  EXPECT_EQ(row_bytes_of(table.view(), {2, 1}), 12U);
-}
-
-TEST(PayloadChoice, CarryingPaysForLargeColumnsThatMostRowsNeed) {
-  EXPECT_TRUE(carrying_pays({16'000'000, 4, 16e6}, 4));
-  EXPECT_TRUE(carrying_pays({16'000'000, 8, 64e6}, 16));
-  // Few rows match.
-  EXPECT_FALSE(carrying_pays({64'000'000, 4, 2e6}, 4));
-  // The column stays in the cache.
-  EXPECT_FALSE(carrying_pays({100'000, 4, 1e5}, 4));
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// Terms that the costs of several operators are made of: nanoseconds of so many rows, points or bytes at a rate.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "operators/calibration/rates.hpp"
+#include "operators/cost_model.hpp"
+
+namespace garuda::operators {
+
+inline constexpr double kNs = 1e9;
+/// Bytes of (key, row id) that the partitioner's rate was measured with.
+inline constexpr double kMeasuredRowBytes = 8;
+
+inline double partitions(std::uint32_t bits) { return static_cast<double>(std::uint64_t{1} << bits); }
+
+inline double encode_ns(double keys, HostRates const& host) { return keys / host.encoded_keys_per_s * kNs; }
+
+inline double partition_ns(double rows, double row_bytes, std::uint32_t bits, HostRates const& host) {
+  if (bits == 0) return 0;
+  return rows / host.partitioned_rows.at(partitions(bits)) * (row_bytes / kMeasuredRowBytes) * kNs;
+}
+
+inline double clear_ns(double pixels, DeviceRates const& rates) { return pixels / rates.cleared_pixels_per_s * kNs; }
+inline double stream_ns(double bytes, DeviceRates const& rates) { return bytes / rates.streamed_bytes_per_s * kNs; }
+inline double read_ns(double reads, DeviceRates const& rates) { return reads / rates.random_reads_per_s * kNs; }
+inline double atomic_ns(double atomics, DeviceRates const& rates) { return atomics / rates.atomics_per_s * kNs; }
+inline double random_ns(double points, DeviceRates const& rates) { return points / rates.random_points_per_s * kNs; }
+inline double ordered_ns(double points, DeviceRates const& rates) { return points / rates.ordered_points_per_s * kNs; }
+inline double clipped_ns(double points, DeviceRates const& rates) { return points / rates.clipped_points_per_s * kNs; }
+/// Where nothing blends, counts and sums are compute passes with atomics.
+inline double random_blend_ns(double points, DeviceRates const& rates) {
+  return rates.random_blends_per_s > 0 ? points / rates.random_blends_per_s * kNs : atomic_ns(points, rates);
+}
+inline double ordered_blend_ns(double points, DeviceRates const& rates) {
+  return rates.ordered_blends_per_s > 0 ? points / rates.ordered_blends_per_s * kNs : atomic_ns(points, rates);
+}
+
+inline double upload_ns(double bytes, DeviceCut const& cut, DeviceRates const& rates) {
+  auto const rate = calibration::upload_rate(rates, cut.upload);
+  return rate.ns(bytes) + rate.call_ns * static_cast<double>(2 * cut.slices - 1);
+}
+
+/// `a_slice`: submissions of a slice, each waited for. Lanes wait side by side.
+inline double submissions_ns(double a_slice, DeviceCut const& cut, DeviceRates const& rates) {
+  return a_slice * static_cast<double>(cut.slices) / std::min<double>(cut.lanes, static_cast<double>(cut.slices)) *
+         rates.submission_ns;
+}
+
+inline double open_ns(DeviceCut const& cut, DeviceRates const& rates) { return cut.lanes * rates.lane_ns; }
+
+}  // namespace garuda::operators

@@ -1,0 +1,119 @@
+// What every way to group a table costs.
+#include <algorithm>
+
+#include "operators/cost_model.hpp"
+#include "operators/cost_terms.hpp"
+#include "operators/cpu/whole_group_by.hpp"
+
+namespace garuda::operators {
+namespace {
+
+/// Submissions of a slice, each waited for before the host goes on: sizes are known exactly before they are used.
+constexpr double kGroupBySubmissions = 10;
+/// Bytes of a group that whole group-bys were measured with (a sum of 64 bits, and whether it has rows), of its place
+/// in a hash table, and of a row that partitioning moved.
+constexpr double kMeasuredDirectBytes = 9;
+constexpr double kHashedBytes = 40;
+constexpr double kMeasuredMovedBytes = 16;
+/// A group that one thread merges out of a slice, in groups that all threads make.
+constexpr double kMergedShare = 2;
+
+double group_key_bytes(GroupByShape const& shape) { return shape.key_bits / 8.0 + 4.0 * shape.key_words; }
+
+double group_partition_ns(GroupByShape const& shape, std::uint32_t bits, HostRates const& host) {
+  auto const row_bytes = std::max(shape.key_bits / 8.0, 4.0) + (shape.wide_row_ids ? 8 : 4);
+  return partition_ns(static_cast<double>(shape.rows), row_bytes, bits, host);
+}
+
+double groups_of(GroupByShape const& shape) { return static_cast<double>(shape.estimated_groups); }
+
+/// Groups of the calibration's size that a cache holds as many bytes of.
+double measured_groups(double groups, double group_bytes, double measured_bytes) {
+  return groups * group_bytes / measured_bytes;
+}
+
+double whole_ns(GroupByShape const& shape, Grouping grouping, HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const sizes = shape.whole.value_or(WholeSizes{});
+  auto const bytes = static_cast<double>(sizes.group_bytes);
+  auto const groups = groups_of(shape);
+  if (grouping == Grouping::direct) {
+    // Every slot is cleared, merged and looked at, whether it has rows or not.
+    auto const slots = measured_groups(static_cast<double>(sizes.slots), bytes, kMeasuredDirectBytes);
+    return (rows / host.direct_rows.at(slots) + slots / host.direct_groups.at(slots)) * kNs;
+  }
+  if (grouping == Grouping::local) {
+    auto const size = measured_groups(groups, bytes + kHashedBytes, kMeasuredDirectBytes + kHashedBytes);
+    return (rows / host.local_rows.at(size) + groups / host.local_groups.at(size)) * kNs;
+  }
+  // Half of a row's time is moving it.
+  auto const moved = 0.5 + 0.5 * static_cast<double>(sizes.row_bytes) / kMeasuredMovedBytes;
+  return (rows * moved / host.partitioned_rows_grouped.at(groups) + groups / host.partitioned_groups.at(groups)) * kNs;
+}
+
+/// Rows are partitioned by their ids, hashed, and each state column's values are fetched and added.
+double sliced_ns(GroupByShape const& shape, SliceCut const& slices, HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const parts = partitions(slices.radix_bits);
+  auto const groups = std::max(groups_of(shape) / parts, 1.0);
+  auto const a_part = std::max(rows / parts / static_cast<double>(slices.slice_rows), 1.0);
+  auto const fetched = slices.radix_bits == 0 ? 0 : rows * shape.states / host.gathered_values.at(rows * 8);
+  // Each slice of a partition has its groups, which are merged.
+  auto const merged = groups_of(shape) * a_part;
+  return group_partition_ns(shape, slices.radix_bits, host) +
+         (rows / host.local_rows.at(groups) + fetched + kMergedShare * merged / host.local_groups.at(groups)) * kNs +
+         parts * a_part / host.threads * host.slice_ns;
+}
+
+}  // namespace
+
+PhaseCosts cpu_group_by_costs(GroupByShape const& shape, Grouping grouping, SliceCut const& slices,
+                              HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const width = 0.75 + 0.25 * std::max(group_key_bytes(shape) / 4, 1.0);
+  auto const ns = grouping == Grouping::slices ? sliced_ns(shape, slices, host) : whole_ns(shape, grouping, host);
+  // One sum is what the rates were measured with.
+  auto const more_states = shape.states > 1 ? shape.states - 1.0 : 0.0;
+  return {{"start", host.query_ns},
+          {"group", ns * width},
+          {"aggregate", rows * more_states / host.aggregated_rows.at(groups_of(shape)) * kNs}};
+}
+
+PhaseCosts graphics_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
+                                   HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const groups = static_cast<double>(shape.estimated_groups);
+  // Groups beyond one a pixel are drawn again, into the next image.
+  auto const load = groups / std::max(cut.pixels, 1.0);
+  auto const again = std::min(load / 2, 3.0);
+  auto const uploaded = rows * (group_key_bytes(shape) + 4.0 * shape.value_words);
+  return {
+      {"start", host.query_ns},
+      {"encode", encode_ns(rows, host)},
+      {"partition", group_partition_ns(shape, cut.radix_bits, host)},
+      {"open", open_ns(cut, rates)},
+      {"upload", upload_ns(uploaded, cut, rates)},
+      {"group", random_ns(rows * (1 + again), rates) + clear_ns(cut.pixels * (1 + again), rates) +
+                    read_ns(2 * rows * (1 + again), rates) + stream_ns(24 * rows, rates)},
+      {"aggregate", random_blend_ns(rows * shape.draws, rates) + clear_ns(8 * groups, rates) +
+                        submissions_ns(kGroupBySubmissions, cut, rates)},
+      {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * kNs},
+      {"merge", cut.slices <= 1 ? 0 : groups * static_cast<double>(cut.slices) / host.local_groups.at(groups) * kNs}};
+}
+
+PhaseCosts compute_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
+                                  HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const groups = static_cast<double>(shape.estimated_groups);
+  auto const uploaded = rows * (group_key_bytes(shape) + 4.0 * shape.value_words);
+  return {{"start", host.query_ns},
+          {"encode", encode_ns(rows, host)},
+          {"partition", group_partition_ns(shape, cut.radix_bits, host)},
+          {"open", open_ns(cut, rates)},
+          {"upload", upload_ns(uploaded, cut, rates)},
+          {"group", atomic_ns(rows, rates) + read_ns(rows, rates)},
+          {"aggregate", atomic_ns(rows * shape.states, rates) + submissions_ns(kGroupBySubmissions, cut, rates)},
+          {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * kNs}};
+}
+
+}  // namespace garuda::operators
