@@ -1,12 +1,17 @@
 """The planner's regret: the time of what `auto` does over that of the best choice that can be forced.
 
 Every workload of a grid is run by `garuda bench` with `auto` and with forced paths and tunings, interleaved on the same
-data, every result verified first. `any`: auto against the CPU path at several radix bits and, up to a million rows,
-against the graphics path. `graphics`: the graphics path's own choices against every way that can be forced, on the
+data, every result verified first. `any`: auto against the CPU path's own choices (radix bits, payload carried or gathered, the side to build on;
+groupings) and, up to a hundred thousand rows, against the graphics path. `graphics`: the graphics path's own choices against every way that can be forced, on the
 device that --device names (a software driver will do). Devices and host are calibrated first, into a folder that is
 dropped at the end.
 
     ./dev bench regret [--quick] [--device D] [--output FILE.json]
+
+The grid may be run in parts, on a machine that is quiet only now and then, with one calibration:
+
+    XDG_CACHE_HOME=FOLDER garuda calibrate && ./dev bench regret --cache FOLDER --part 0/8 --output 0.json
+    ./dev bench regret --summarise *.json
 """
 
 from __future__ import annotations
@@ -26,8 +31,15 @@ COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", pathlib.Path(__file__).p
 MOST_MEDIAN, MOST_WORST = 1.15, 1.5
 MOST_GRAPHICS_ROWS = 1_000_000
 
-CPU_JOIN = [f"cpu:radix_bits={bits}" for bits in (0, 4, 8, 11)]
-CPU_GROUP_BY = [f"cpu:radix_bits={bits}" for bits in (0, 4, 8)]
+CPU_JOIN = [
+    f"cpu:build={build},radix_bits={bits}{payload}"
+    for build in ("left", "right")
+    for bits in (0, 4, 8, 11)
+    for payload in ((",payload=gather", ",payload=carry") if bits > 0 else ("",))
+]
+CPU_GROUP_BY = [f"cpu:grouping={grouping}" for grouping in ("direct", "local", "partitioned", "slices")] + [
+    f"cpu:radix_bits={bits}" for bits in (4, 8)
+]
 JOIN_WAYS = ["storage=stack,probe=output", "storage=stack,probe=instanced", "storage=runs,probe=output"]
 GROUP_BY_WAYS = ["radix_bits=0", "radix_bits=4"]
 
@@ -57,6 +69,8 @@ def join(family: str, left: int, right: int, distribution: str, multiplicity: in
     else:
         addresses = ["hash"] + (["direct"] if distribution != "uniform" else [])
         forced = [f"graphics:address={address},{way}" for address in addresses for way in JOIN_WAYS]
+        if max(left, right) >= 100_000:
+            forced += ["graphics:radix_bits=4"]
     return Workload(family, "join", left + right, tuple(arguments), tuple(forced))
 
 
@@ -112,7 +126,10 @@ def seconds_of(workload: Workload, device: str | None, repeat: int, environment:
     if done.returncode != 0:
         sys.exit(f"{workload.name()}: {done.stderr.strip()}")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return [dict(choice=choice, path=line["path"], seconds=line["median_ns"] / 1e9) for choice, line in zip(choices, lines)]
+    return [
+        dict(choice=choice, path=line["path"], seconds=line["median_ns"] / 1e9, mad=line["mad_ns"] / 1e9)
+        for choice, line in zip(choices, lines)
+    ]
 
 
 def measure(workload: Workload, arguments: argparse.Namespace, environment: dict[str, str]) -> dict:
@@ -132,32 +149,55 @@ def without_graphics(workload: Workload) -> Workload:
     return dataclasses.replace(workload, forced=tuple(c for c in workload.forced if not c.startswith("graphics")))
 
 
+def show(run: dict) -> None:
+    auto, best = run["auto"], run["best"]
+    print(
+        f"{run['regret']:6.2f}  {auto['seconds'] * 1e3:10.3f} ± {auto['mad'] * 1e3:.3f} ms  {auto['path']:<9}"
+        f"best {best['seconds'] * 1e3:10.3f} ± {best['mad'] * 1e3:.3f} ms  {best['choice']:<55} {run['workload']}",
+        flush=True,
+    )
+
+
+def run_grid(arguments: argparse.Namespace, environment: dict[str, str]) -> list[dict]:
+    workloads = [w for w in (quick_grid() if arguments.quick else grid()) if (arguments.only or "") in w.name()]
+    if arguments.part:
+        index, count = map(int, arguments.part.split("/"))
+        workloads = workloads[index::count]
+    if not has_graphics(environment):
+        workloads = [without_graphics(w) for w in workloads if w.family == "any"]
+    runs = []
+    for workload in workloads:
+        runs.append(measure(workload, arguments, environment))
+        show(runs[-1])
+    return runs
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="three small workloads, no calibration")
     parser.add_argument("--device", help="of the graphics workloads (default: the first usable one)")
     parser.add_argument("--repeat", type=int, help="timed runs a choice")
     parser.add_argument("--only", help="workloads whose name contains this")
+    parser.add_argument("--part", help="I/N: every Nth workload from the Ith on, from 0")
+    parser.add_argument("--cache", type=pathlib.Path, help="cache folder with calibrations, instead of calibrating")
+    parser.add_argument("--summarise", type=pathlib.Path, nargs="+", help="runs nothing: sums up such files")
     parser.add_argument("--output", type=pathlib.Path, help="JSON file for the grid and its times")
     parser.add_argument("--check", action="store_true", help="exit status 1 beyond the bounds")
     arguments = parser.parse_args()
     start = time.monotonic()
-    workloads = [w for w in (quick_grid() if arguments.quick else grid()) if (arguments.only or "") in w.name()]
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "XDG_CACHE_HOME": cache}
-        if not has_graphics(environment):
-            workloads = [without_graphics(w) for w in workloads if w.family == "any"]
-        if not arguments.quick:
-            subprocess.run([COMMAND, "calibrate", "--quiet"], env=environment, check=True, stdout=subprocess.DEVNULL)
-        runs = []
-        for workload in workloads:
-            run = measure(workload, arguments, environment)
-            runs.append(run)
-            print(
-                f"{run['regret']:6.2f}  {run['auto']['seconds'] * 1e3:10.3f} ms  {run['auto']['path']:<9}"
-                f"best {run['best']['seconds'] * 1e3:10.3f} ms  {run['best']['choice']:<55} {run['workload']}",
-                flush=True,
-            )
+    if arguments.summarise:
+        runs = [run for file in arguments.summarise for run in json.loads(file.read_text())["runs"]]
+        for run in runs:
+            show(run)
+    elif arguments.cache:
+        runs = run_grid(arguments, {**os.environ, "XDG_CACHE_HOME": str(arguments.cache)})
+    else:
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {**os.environ, "XDG_CACHE_HOME": cache}
+            if not arguments.quick:
+                calibrate = [COMMAND, "calibrate", "--quiet"]
+                subprocess.run(calibrate, env=environment, check=True, stdout=subprocess.DEVNULL)
+            runs = run_grid(arguments, environment)
     regrets = [run["regret"] for run in runs]
     median, worst = statistics.median(regrets), max(regrets)
     print(
