@@ -213,16 +213,12 @@ Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroup
       GARUDA_TRY(keep(context, groups, key_words, words, *result));
     }
   }
-  RunStats stats;
+  auto stats = recorder.stats_since(start);
   stats.path = Path::compute;
   stats.device = device.info->name;
   stats.driver = device.info->driver;
   stats.rows = table.num_rows();
   stats.rows_out = result->rows;
-  auto const elapsed = std::chrono::steady_clock::now() - start;
-  stats.total_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count());
-  stats.phases = recorder.phases();
-  stats.counters = recorder.counters();
   return DeviceGroupBy{DeviceTable(std::move(result)), std::move(stats)};
 }
 

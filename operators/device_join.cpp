@@ -182,17 +182,13 @@ Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const
     keep(std::move(owned), sides, *result);
     if (is_roomy) GARUDA_TRY(shrink(context, *result, row_bytes));
   }
-  RunStats stats;
+  auto stats = recorder.stats_since(start);
   stats.path = Path::compute;
   stats.device = device.info->name;
   stats.driver = device.info->driver;
   stats.rows_left = left.num_rows();
   stats.rows_right = right.num_rows();
   stats.rows_out = result->rows;
-  auto const elapsed = std::chrono::steady_clock::now() - start;
-  stats.total_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count());
-  stats.phases = recorder.phases();
-  stats.counters = recorder.counters();
   return DeviceJoin{DeviceTable(std::move(result)), std::move(stats)};
 }
 

@@ -361,23 +361,15 @@ Result<std::optional<GroupChunk>> PartitionedGroupBy::next_partition() {
   }
 }
 
-Plan PartitionedGroupBy::plan() const {
-  auto plan = plan_.plan;
-  for (auto& note : recorder_.notes()) plan.notes.push_back(std::move(note));
-  return plan;
-}
+Plan PartitionedGroupBy::plan() const { return recorder_.with_notes(plan_.plan); }
 
 RunStats PartitionedGroupBy::stats(std::uint64_t rows_out) const {
-  RunStats stats;
+  auto stats = recorder_.stats_since(start_);
   stats.path = plan_.plan.path;
   stats.device = plan_.plan.device;
   stats.driver = plan_.plan.driver;
   stats.rows = static_cast<std::uint64_t>(table_.num_rows());
   stats.rows_out = rows_out;
-  stats.total_ns = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count());
-  stats.phases = recorder_.phases();
-  stats.counters = recorder_.counters();
   return stats;
 }
 

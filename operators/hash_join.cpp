@@ -430,24 +430,16 @@ void PartitionedJoin::report_progress() {
     options_.control.on_progress({"join", slices_done_, slices_.size(), rows_counted_.load()});
 }
 
-Plan PartitionedJoin::plan() const {
-  auto plan = plan_.plan;
-  for (auto& note : recorder_.notes()) plan.notes.push_back(std::move(note));
-  return plan;
-}
+Plan PartitionedJoin::plan() const { return recorder_.with_notes(plan_.plan); }
 
 RunStats PartitionedJoin::stats(std::uint64_t rows_out) const {
-  RunStats stats;
+  auto stats = recorder_.stats_since(start_);
   stats.path = plan_.plan.path;
   stats.device = plan_.plan.device;
   stats.driver = plan_.plan.driver;
   stats.rows_left = static_cast<std::uint64_t>(left_table_.num_rows());
   stats.rows_right = static_cast<std::uint64_t>(right_table_.num_rows());
   stats.rows_out = rows_out;
-  stats.total_ns = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count());
-  stats.phases = recorder_.phases();
-  stats.counters = recorder_.counters();
   return stats;
 }
 

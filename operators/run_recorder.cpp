@@ -1,6 +1,7 @@
 #include "operators/run_recorder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace garuda::operators {
 
@@ -49,6 +50,20 @@ std::vector<std::pair<std::string, std::uint64_t>> RunRecorder::counters() const
 std::vector<std::string> RunRecorder::notes() const {
   std::lock_guard const lock(mutex_);
   return notes_;
+}
+
+Plan RunRecorder::with_notes(Plan plan) const {
+  for (auto& text : notes()) plan.notes.push_back(std::move(text));
+  return plan;
+}
+
+RunStats RunRecorder::stats_since(std::chrono::steady_clock::time_point start) const {
+  RunStats stats;
+  auto const elapsed = std::chrono::steady_clock::now() - start;
+  stats.total_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count());
+  stats.phases = phases();
+  stats.counters = counters();
+  return stats;
 }
 
 }  // namespace garuda::operators

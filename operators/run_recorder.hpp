@@ -29,6 +29,12 @@ class RunRecorder final : public StatsSink {
   std::vector<std::pair<std::string, std::uint64_t>> counters() const;
   std::vector<std::string> notes() const;
 
+  /// `plan` with what was noted since.
+  Plan with_notes(Plan plan) const;
+  /// What was collected of a run that began at `start`: phases, counters and the time until now. Path, device and
+  /// rows are the caller's to fill.
+  RunStats stats_since(std::chrono::steady_clock::time_point start) const;
+
  private:
   mutable std::mutex mutex_;
   std::vector<PhaseStats> phases_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "garuda/engine.hpp"
+#include "tests/operators/engine_test.hpp"
 #include "tests/operators/tables.hpp"
 #include "tests/reference/reference_group_by.hpp"
 #include "tests/reference/reference_join.hpp"
@@ -44,23 +45,8 @@ TestTable keyed_table(TypeId key_type, std::size_t rows, std::uint64_t distinct,
       .add(random_column<std::int64_t>("wide", TypeId::int64, rows, seed + 4, true));
 }
 
-class DeviceTables : public ::testing::Test {
+class DeviceTables : public testing::EngineTest {
  protected:
-  static void SetUpTestSuite() {
-    EngineOptions options;
-    options.validation = true;
-    auto created = Engine::create(options);
-    ASSERT_TRUE(created) << created.error().describe();
-    engine_ = new Engine(std::move(*created));
-  }
-  static void TearDownTestSuite() {
-    EXPECT_EQ(engine_->validation_messages(), std::vector<std::string>{});
-    delete engine_;
-    engine_ = nullptr;
-  }
-
-  static Engine& engine() { return *engine_; }
-
   static DeviceTable upload(Table const& table) {
     auto uploaded = engine().upload(table.view());
     if (!uploaded) throw std::runtime_error(uploaded.error().describe());
@@ -98,11 +84,7 @@ class DeviceTables : public ::testing::Test {
       expect_same(download(joined->table), expected);
     }
   }
-
-  static Engine* engine_;
 };
-
-Engine* DeviceTables::engine_ = nullptr;
 
 TEST_F(DeviceTables, WhatGoesUpComesDown) {
   for (std::size_t const rows : {0U, 1U, 33U, 1'000U}) {

@@ -29,6 +29,9 @@ using testing::kShapes;
 
 class GraphicsGroupBy : public testing::GroupKernelTest {
  protected:
+  static Open opener() {
+    return [](GroupByBackendOptions const& options) { return open_graphics_group_by(device(), store(), options); };
+  }
   static Result<std::unique_ptr<GroupByBackend>> open(GroupByTuning const& tuning, StatsSink* stats = nullptr) {
     GroupByBackendOptions options;
     options.tuning = tuning;
@@ -56,16 +59,8 @@ TEST_F(GraphicsGroupBy, EverySmallCase) {
     ASSERT_TRUE(backend) << backend.error().describe();
     for (auto const& shape : kShapes) {
       if (keys == KeyForm::rowid && shape.words == 0) continue;
-      for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; ++pattern) {
-        for (std::uint64_t const rows : {1, 255, 257}) {
-          auto const kept =
-              shape.bits == 0 && shape.words == 0 ? GroupPattern::one : static_cast<GroupPattern>(pattern);
-          GroupCase const group_case{rows, kept, shape, ++seed};
-          SCOPED_TRACE(to_string(group_case));
-          run(**backend, group_case, 1);
-          if (HasFatalFailure()) return;
-        }
-      }
+      run_small_cases(**backend, shape, seed);
+      if (HasFatalFailure()) return;
     }
   }
 }
@@ -77,21 +72,8 @@ TEST_F(GraphicsGroupBy, EveryKindOfValues) {
     tuning.counting = counting;
     auto const backend = open(tuning);
     ASSERT_TRUE(backend) << backend.error().describe();
-    GroupProblem const problem({257, GroupPattern::zipf, {32, 0, false, false}, 5});
-    auto kernel = (*backend)->begin(problem.slice(), 0);
-    ASSERT_TRUE(kernel) << kernel.error().describe();
-    expect_groups(**kernel, problem);
-    for (auto const kind : kKinds) {
-      for (std::uint32_t values = 0; values < testing::kNumValuePatterns; ++values) {
-        for (bool const nulls : {false, true}) {
-          SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + " values " + std::to_string(values));
-          ValueColumn const column(kind, static_cast<ValuePattern>(values), nulls, 257, values + 1);
-          expect_states(**kernel, problem, column, kAllStates);
-          if (HasFatalFailure()) return;
-        }
-      }
-    }
-    expect_states(**kernel, problem, ValueColumn(ValueKind::none, ValuePattern::tiny, true, 257, 9), kCountState);
+    run_every_kind(**backend);
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -100,34 +82,15 @@ TEST_F(GraphicsGroupBy, LargeCases) {
   if (too_large(65'537)) GTEST_SKIP() << "sanitizer builds run small cases";
   auto const backend = open({});
   ASSERT_TRUE(backend) << backend.error().describe();
-  constexpr std::array kLargeShapes{KeyShape{32, 0, false, false}, KeyShape{64, 0, true, false},
-                                    KeyShape{64, 0, false, false}, KeyShape{32, 0, true, false},
-                                    KeyShape{0, 3, false, false},  KeyShape{0, 9, false, false},
-                                    KeyShape{0, 2, false, true}};
-  std::uint32_t seed = 0;
-  for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; ++pattern) {
-    for (std::uint32_t turn = 0; turn < 2; ++turn) {
-      GroupCase const group_case{65'537, static_cast<GroupPattern>(pattern),
-                                 kLargeShapes.at((pattern + 3 * turn) % kLargeShapes.size()), ++seed};
-      SCOPED_TRACE(to_string(group_case));
-      run(**backend, group_case, 2);
-      if (HasFatalFailure()) return;
-    }
-  }
+  run_large_cases(**backend);
 }
 
 /// More rows in one group than 16 lanes of a pixel each may add up, all of the largest value.
 TEST_F(GraphicsGroupBy, MillionRowsInOneGroup) {
-  constexpr std::uint64_t kRows = (std::uint64_t{1} << 20) + 3;
-  if (too_large(kRows)) GTEST_SKIP() << "sanitizer builds run small cases";
+  if (too_large(kMillionRows)) GTEST_SKIP() << "sanitizer builds run small cases";
   auto const backend = open({});
   ASSERT_TRUE(backend) << backend.error().describe();
-  GroupProblem const problem({kRows, GroupPattern::heavy, {32, 0, true, false}, 3});
-  auto kernel = (*backend)->begin(problem.slice(), 0);
-  ASSERT_TRUE(kernel) << kernel.error().describe();
-  expect_groups(**kernel, problem);
-  expect_states(**kernel, problem, ValueColumn(ValueKind::int64, ValuePattern::largest, false, kRows, 1),
-                kCountState | kSumState);
+  run_million_rows_in_one_group(**backend);
 }
 
 /// Images of 64 × 64 pixels: several hash images, accumulators drawn in parts that cut through groups.
@@ -220,54 +183,19 @@ TEST_F(GraphicsGroupBy, ReportsWhatItDid) {
 }
 
 TEST_F(GraphicsGroupBy, KeysAtBothEndsOfTheRange) {
-  std::vector<std::uint64_t> const keys{~std::uint64_t{0}, 0, 1, ~std::uint64_t{0}, 0, std::uint64_t{1} << 63};
-  KeySpan span;
-  span.words = std::span(keys);
-  span.max = ~std::uint64_t{0};
-  GroupSlice slice;
-  slice.num_rows = keys.size();
-  slice.keys = span;
   auto const backend = open({});
   ASSERT_TRUE(backend) << backend.error().describe();
-  auto kernel = (*backend)->begin(slice, 0);
-  ASSERT_TRUE(kernel) << kernel.error().describe();
-  auto const groups = (*kernel)->group();
-  ASSERT_TRUE(groups) << groups.error().describe();
-  ASSERT_EQ(*groups, 4U);
-  std::vector<std::uint32_t> ids(keys.size());
-  ASSERT_TRUE((*kernel)->group_ids(ids));
-  EXPECT_EQ(ids, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 3}));
+  expect_keys_at_both_ends_of_the_range(**backend);
 }
 
 TEST_F(GraphicsGroupBy, RefusesWhatCannotBe) {
-  auto const code_of = [](GroupByTuning const& tuning, GroupCase const& group_case) {
-    GroupProblem const problem(group_case);
-    auto const backend = open(tuning);
-    if (!backend) return backend.error().code();
-    auto const kernel = (*backend)->begin(problem.slice(), 0);
-    EXPECT_FALSE(kernel);
-    return kernel ? ErrorCode::invalid_input : kernel.error().code();
-  };
-  GroupByTuning direct;
-  direct.address = Address::direct;
-  EXPECT_EQ(code_of(direct, {257, GroupPattern::distinct, {64, 0, false, false}, 1}), ErrorCode::usage);
-  EXPECT_EQ(code_of(direct, {257, GroupPattern::distinct, {0, 2, false, false}, 1}), ErrorCode::usage);
+  expect_direct_needs_a_range(opener());
   GroupByTuning words;
   words.keys = KeyForm::words;
-  EXPECT_EQ(code_of(words, {257, GroupPattern::distinct, {0, 40, false, false}, 1}), ErrorCode::no_device);
+  EXPECT_EQ(refusal(opener(), words, {257, GroupPattern::distinct, {0, 40, false, false}, 1}), ErrorCode::no_device);
 }
 
-TEST_F(GraphicsGroupBy, KeepsToItsMemory) {
-  GroupProblem const problem({257, GroupPattern::distinct, {64, 0, false, false}, 1});
-  GroupByBackendOptions options;
-  options.max_value_words = 2;
-  options.device_memory_limit_bytes = 4096;
-  auto const backend = open_graphics_group_by(device(), store(), options);
-  ASSERT_TRUE(backend) << backend.error().describe();
-  auto const kernel = (*backend)->begin(problem.slice(), 0);
-  ASSERT_FALSE(kernel);
-  EXPECT_EQ(kernel.error().code(), ErrorCode::limit_exceeded);
-}
+TEST_F(GraphicsGroupBy, KeepsToItsMemory) { expect_keeps_to_its_memory(opener()); }
 
 TEST_F(GraphicsGroupBy, TheFirstImageIsForTheGroupsExpectedAndMoreTakeALargerOne) {
   for (std::uint32_t const words : {0U, 3U}) {
@@ -301,22 +229,7 @@ TEST_F(GraphicsGroupBy, TheFirstImageIsForTheGroupsExpectedAndMoreTakeALargerOne
   EXPECT_EQ(counters.value("image_pixels"), 4U);
 }
 
-TEST_F(GraphicsGroupBy, StopsWhenCancelled) {
-  GroupProblem const problem({257, GroupPattern::distinct, {64, 0, false, false}, 1});
-  std::atomic<bool> cancelled = false;
-  Control control;
-  control.cancelled = &cancelled;
-  GroupByBackendOptions options;
-  options.control = &control;
-  auto const backend = open_graphics_group_by(device(), store(), options);
-  ASSERT_TRUE(backend) << backend.error().describe();
-  auto kernel = (*backend)->begin(problem.slice(), 0);
-  ASSERT_TRUE(kernel) << kernel.error().describe();
-  cancelled = true;
-  auto const groups = (*kernel)->group();
-  ASSERT_FALSE(groups);
-  EXPECT_EQ(groups.error().code(), ErrorCode::cancelled);
-}
+TEST_F(GraphicsGroupBy, StopsWhenCancelled) { expect_stops_when_cancelled(opener()); }
 
 TEST(GroupByChoice, NoPixelAddsUpTooManyRows) {
   GroupByLimits limits;

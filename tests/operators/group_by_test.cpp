@@ -10,6 +10,7 @@
 #include <string>
 
 #include "garuda/engine.hpp"
+#include "tests/operators/engine_test.hpp"
 #include "tests/operators/group_tables.hpp"
 #include "tests/operators/pairwise_cases.hpp"
 #include "tests/operators/tables.hpp"
@@ -51,23 +52,8 @@ std::vector<GroupByOptions> paths_of_turn(Engine const& engine, std::uint64_t tu
   return all;
 }
 
-class GroupBy : public ::testing::Test {
+class GroupBy : public testing::EngineTest {
  protected:
-  static void SetUpTestSuite() {
-    EngineOptions options;
-    options.validation = true;
-    auto created = Engine::create(options);
-    ASSERT_TRUE(created) << created.error().describe();
-    engine_ = new Engine(std::move(*created));
-  }
-  static void TearDownTestSuite() {
-    EXPECT_EQ(engine_->validation_messages(), std::vector<std::string>{});
-    delete engine_;
-    engine_ = nullptr;
-  }
-
-  static Engine& engine() { return *engine_; }
-
   static Result<TextTable> run(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
     auto result = engine().group_by(table, spec, options);
     if (!result) return propagate(std::move(result));
@@ -100,11 +86,7 @@ class GroupBy : public ::testing::Test {
     if (parsed) options.tuning = *parsed;
     return options;
   }
-
-  static Engine* engine_;
 };
-
-Engine* GroupBy::engine_ = nullptr;
 
 TEST_F(GroupBy, EqualsTheOracleWhateverThePlan) {
   GroupTableCase group_case{230, 40, GroupSpread::uniform, 4, true, 61};

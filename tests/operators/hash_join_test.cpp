@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "garuda/engine.hpp"
+#include "tests/operators/engine_test.hpp"
 #include "tests/operators/tables.hpp"
 #include "tests/reference/reference_join.hpp"
 
@@ -51,23 +52,8 @@ std::vector<JoinOptions> all_paths(Engine const& engine) {
   return all;
 }
 
-class HashJoin : public ::testing::Test {
+class HashJoin : public testing::EngineTest {
  protected:
-  static void SetUpTestSuite() {
-    EngineOptions options;
-    options.validation = true;
-    auto created = Engine::create(options);
-    ASSERT_TRUE(created) << created.error().describe();
-    engine_ = new Engine(std::move(*created));
-  }
-  static void TearDownTestSuite() {
-    EXPECT_EQ(engine_->validation_messages(), std::vector<std::string>{});
-    delete engine_;
-    engine_ = nullptr;
-  }
-
-  static Engine& engine() { return *engine_; }
-
   static JoinSpec on_keys(bool ordered) {
     JoinSpec spec;
     spec.on = {{"k", "k"}};
@@ -94,11 +80,7 @@ class HashJoin : public ::testing::Test {
     ASSERT_TRUE(counted) << counted.error().describe();
     EXPECT_EQ(counted->rows, expected.rows.size());
   }
-
-  static Engine* engine_;
 };
-
-Engine* HashJoin::engine_ = nullptr;
 
 TEST_F(HashJoin, EqualsTheOracleWhateverThePlan) {
   auto const left = random_table("k", 700, 300, -50, 3, 1, true).build(97);
