@@ -43,6 +43,8 @@ std::string to_json_line(Record const& record) {
   line["rows_out"] = record.rows_out;
   line["median_ns"] = record.time.median_ns;
   line["mad_ns"] = record.time.mad_ns;
+  line["min_ns"] = record.time.min_ns;
+  line["max_ns"] = record.time.max_ns;
   line["samples"] = record.time.samples;
   line["rows_per_s"] = std::round(rows_per_second(record));
   line["bytes_per_s"] = std::round(bytes_per_second(record));

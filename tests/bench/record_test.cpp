@@ -27,8 +27,8 @@ Record join_record() {
 TEST(Record, WritesTheFieldsOfTheDesignInOrder) {
   auto const line = to_json_line(join_record());
   EXPECT_EQ(line, R"({"op":"join","path":"graphics","device":"a \"GPU\"","driver":"driver 1.2","mode":"end-to-end",)"
-                  R"("rows_left":1000,"rows_right":3000,"rows_out":3000,"median_ns":2000,"mad_ns":10,"samples":7,)"
-                  R"("rows_per_s":2000000000.0,"bytes_per_s":4000000000.0,)"
+                  R"("rows_left":1000,"rows_right":3000,"rows_out":3000,"median_ns":2000,"mad_ns":10,"min_ns":1900,)"
+                  R"("max_ns":2200,"samples":7,"rows_per_s":2000000000.0,"bytes_per_s":4000000000.0,)"
                   R"("phases":[{"name":"build","ns":700,"bytes":64}],"verified":true})");
 }
 
