@@ -32,7 +32,10 @@ Result<PartitionedGroupKeys> PartitionedGroupKeys::partition(partition::EncodedG
   out.digit_ = digit;
   out.keys_ = std::move(keys);
   if (out.form_ == Form::packed) {
-    GARUDA_TRY_ASSIGN(out.order_, partition::radix_partition(std::move(out.keys_.packed), digit, control));
+    partition::PartitionOptions options;
+    options.ranges = true;
+    GARUDA_TRY_ASSIGN(out.order_,
+                      partition::radix_partition(std::move(out.keys_.packed), digit, control, std::move(options)));
     return out;
   }
   GARUDA_TRY_ASSIGN(auto words, partition::partition_words(out.keys_, control));

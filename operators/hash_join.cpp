@@ -154,6 +154,8 @@ Result<partition::PartitionedKeys> PartitionedJoin::partition_side(partition::En
                                                                    PartitionedSide const& side, Side which) {
   partition::PartitionOptions options;
   options.counts = std::move(counts);
+  // A table of the CPU path narrows the range itself while it has the keys in its caches.
+  options.ranges = plan_.plan.path != Path::cpu;
   options.row_ids =
       output_ == JoinOutput::pairs || (output_ == JoinOutput::batches && needs_row_ids(side, columns_, which));
   std::vector<partition::PayloadColumn> payload;

@@ -15,6 +15,7 @@ Supported detect() noexcept {
   Supported found;
 #ifdef GARUDA_X86_KERNELS
   __builtin_cpu_init();
+  if (__builtin_cpu_supports("bmi2") == 0) return found;
   if (__builtin_cpu_supports("avx2") != 0) found.sets[found.count++] = InstructionSet::avx2;
   // The set of Skylake servers: every AVX-512 kernel is compiled for all of it.
   if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&

@@ -372,11 +372,11 @@ class Partitioning {
   Result<void> find_ranges(PartitionedKeys& out) const {
     out.ranges.assign(out.offsets.size() - 1, {all_keys_.min, all_keys_.max});
     auto const partitions = out.ranges.size();
-    if (!options_.ranges) return {};
     if (is_dense()) {
       for (std::uint32_t p = 0; p < partitions; ++p) out.ranges[p] = dense_range(p);
       return {};
     }
+    if (!options_.ranges) return {};
     auto const tasks = std::min<std::size_t>(partitions, kRangeTasks);
     return for_each_block(tasks, &control_, [&](std::size_t task) {
       for (auto p = partitions * task / tasks; p < partitions * (task + 1) / tasks; ++p) {
@@ -390,8 +390,7 @@ class Partitioning {
 
   /// The keys of a raw digit's partitions cannot lie much closer than in all of their range.
   bool is_dense() const {
-    return !digit_.mixed && digit_.shift <= common_low_bits_ &&
-           all_keys_.max - all_keys_.min < kDenseRange * num_rows_;
+    return !digit_.mixed && digit_.shift <= common_low_bits_ && all_keys_.max - all_keys_.min < kDenseRange * num_rows_;
   }
 
   /// The outermost keys within the range of all keys that a raw digit takes to a partition.

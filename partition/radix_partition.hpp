@@ -76,12 +76,14 @@ struct PayloadColumn {
   std::vector<Part> parts;  ///< ascending, each with rows, together all rows of the table
 };
 
-/// What radix_partition moves, and how. The first three are semantics, the others change speed only.
+/// What radix_partition moves, and how. Payload and row ids are semantics, the others change speed only.
 struct PartitionOptions {
   std::span<PayloadColumn const> payload;
   bool row_ids = true;  ///< false: the result has none, unless nothing is moved (digit.bits = 0)
-  bool ranges = true;   ///< false: the result's ranges are those of all keys, which spares a pass over them
-  DigitCounts counts;   ///< used when they are of these keys, by the same digit
+  /// true: the result's ranges are as narrow as its partitions' keys, which costs a pass over these unless they are
+  /// dense; false: sparse keys' are the range of all keys.
+  bool ranges = false;
+  DigitCounts counts;  ///< used when they are of these keys, by the same digit
   InstructionSet instructions = best_instruction_set();
   std::uint32_t one_pass_bits = 0;  ///< most radix bits of one pass, 1…16; 0: by the size of a second-level cache
 };
@@ -100,7 +102,8 @@ struct PartitionedKeys {
     std::uint64_t min = 0;
     std::uint64_t max = 0;
   };
-  std::vector<Range> ranges;  ///< per partition: bounds of its keys; unspecified when it is empty
+  /// Per partition: bounds of its keys, see PartitionOptions::ranges; unspecified when it is empty.
+  std::vector<Range> ranges;
 
   std::uint64_t num_rows() const noexcept { return offsets.empty() ? 0 : offsets.back(); }
   std::uint32_t num_partitions() const noexcept { return static_cast<std::uint32_t>(ranges.size()); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -19,10 +20,8 @@ constexpr std::uint64_t kBufferBytes = std::uint64_t{512} << 10;
 constexpr std::uint32_t kMostEntries = 64;
 constexpr std::uint64_t kLineBytes = 64;
 constexpr std::uint64_t kStagingBytes = kStagedElements * 16;
-/// Up to so many partitions, digits are counted in several tables in turn: equal digits in a row would otherwise wait
-/// for one another.
+/// Up to so many partitions, digits are counted in kCountTables tables in turn, which fit the first-level cache.
 constexpr std::uint64_t kInterleavedPartitions = std::uint64_t{1} << 11;
-constexpr std::size_t kInterleaved = 4;
 
 DigitBits bits_of(RadixDigit digit) { return {digit.bits, digit.shift, digit.mixed}; }
 
@@ -138,27 +137,23 @@ void Scatter::digits(std::uint64_t first, std::size_t count, std::uint16_t* out)
 void Scatter::count(std::uint64_t begin, std::uint64_t end, std::uint64_t* counts, Control const& control) const {
   auto const partitions = this->partitions();
   std::fill_n(counts, partitions, 0);
-  std::array<std::uint16_t, kStagedElements> digits{};
-  // 32 bits would do for a range of fewer rows only; ranges of more are counted in one table of 64 bits.
-  bool const interleave = partitions <= kInterleavedPartitions && end - begin < (std::uint64_t{1} << 32);
-  std::vector<std::uint32_t> tables(interleave ? kInterleaved * partitions : 0);
-  std::uint64_t since_check = 0;
-  for (auto first = begin; first < end; first += kStagedElements) {
-    auto const rows = static_cast<std::size_t>(std::min<std::uint64_t>(kStagedElements, end - first));
-    if ((since_check += rows) >= kBlockRows) {
-      if (control.is_cancelled()) return;
-      since_check = 0;
-    }
-    this->digits(first, rows, digits.data());
-    std::size_t i = 0;
-    if (interleave) {
-      for (; i + kInterleaved <= rows; i += kInterleaved) {
-        for (std::size_t t = 0; t < kInterleaved; ++t) ++tables[t * partitions + digits[i + t]];
-      }
-    }
-    for (; i < rows; ++i) ++counts[digits[i]];
+  auto const stride = partitions <= kInterleavedPartitions ? partitions : 0;
+  std::vector<std::uint32_t> tables(stride == 0 ? partitions : kCountTables * partitions);
+  std::uint64_t counted = 0;
+  auto const move_counts = [&] {
+    for (std::size_t i = 0; i < tables.size(); ++i) counts[i & (partitions - 1)] += std::exchange(tables[i], 0);
+    counted = 0;
+  };
+  for (auto first = begin; first < end && !control.is_cancelled(); first += kBlockRows) {
+    auto const rows = static_cast<std::size_t>(std::min(kBlockRows, end - first));
+    if (counted + rows > std::numeric_limits<std::uint32_t>::max()) move_counts();
+    counted += rows;
+    if (keys_.words32 != nullptr)
+      kernels_->count_32(keys_.words32 + first, rows, bits_of(digit_), tables.data(), stride);
+    else
+      kernels_->count_64(keys_.words64 + first, rows, bits_of(digit_), tables.data(), stride);
   }
-  for (std::size_t i = 0; i < tables.size(); ++i) counts[i & (partitions - 1)] += tables[i];
+  move_counts();
 }
 
 Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t const* starts,
@@ -193,6 +188,9 @@ Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t
   }
   auto const& kernel =
       two ? kernels_->pairs[log2_of(a.width) - 2][log2_of(b.width) - 2] : kernels_->singles[log2_of(a.width)];
+  bool const by_keys =
+      !digit_.mixed &&
+      a.source.is_array(keys_.words32 != nullptr ? static_cast<void const*>(keys_.words32) : keys_.words64);
   std::array<std::uint16_t, kStagedElements> digits{};
   std::uint64_t since_check = 0;
   for (auto first = begin; first < end; first += kStagedElements) {
@@ -201,10 +199,18 @@ Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t
       if (control.is_cancelled()) break;
       since_check = 0;
     }
-    this->digits(first, rows, digits.data());
     auto const* const from_a = a.source.read(first, rows, a.width, space.staging.data());
+    if (by_keys && two && b.source.is_numbers()) {
+      kernel.number_keys(bits_of(digit_), from_a, first, rows, partitions, to);
+      continue;
+    }
     auto const* const from_b =
         two ? b.source.read(first, rows, b.width, space.staging.data() + kStagingBytes) : nullptr;
+    if (by_keys) {
+      kernel.scatter_keys(bits_of(digit_), from_a, from_b, rows, partitions, to);
+      continue;
+    }
+    this->digits(first, rows, digits.data());
     kernel.scatter(digits.data(), from_a, from_b, rows, partitions, to);
   }
   kernel.drain(partitions, to);

@@ -31,6 +31,11 @@ class StreamSource {
   /// Values of table rows: of row i, or of row rows[i] when there are row ids.
   static StreamSource column(PayloadColumn const& column, void const* rows, bool wide_rows);
 
+  /// True of numbers().
+  bool is_numbers() const noexcept { return array_ == nullptr && column_ == nullptr; }
+  /// True of array(elements).
+  bool is_array(void const* elements) const noexcept { return array_ != nullptr && array_ == elements; }
+
   /// Returns elements [first, first + count) of `width` bytes side by side: in place, or copied to `staging`.
   /// Requires count <= kStagedElements.
   void const* read(std::uint64_t first, std::size_t count, std::uint32_t width, std::byte* staging) const;

@@ -30,19 +30,37 @@ struct WriteBuffers {
   std::byte* out_b = nullptr;          ///< second stream's, when there are two
 };
 
+/// Histograms that count in turn: equal digits in a row would otherwise wait for one another.
+inline constexpr std::size_t kCountTables = 4;
+
 /// Kernels of one instruction set. They differ in speed only.
 struct ScatterKernels {
   /// Writes the digit of each of `count` keys.
   void (*digits_32)(std::uint32_t const* keys, std::size_t count, DigitBits digit, std::uint16_t* digits);
   void (*digits_64)(std::uint64_t const* keys, std::size_t count, DigitBits digit, std::uint16_t* digits);
 
+  /// Counts the digits of `count` keys: the counts of a digit d are added to tables[t × stride + d], together over
+  /// t < kCountTables. `stride`: at least the number of digits, or 0 for one table.
+  void (*count_32)(std::uint32_t const* keys, std::size_t count, DigitBits digit, std::uint32_t* tables,
+                   std::size_t stride);
+  void (*count_64)(std::uint64_t const* keys, std::size_t count, DigitBits digit, std::uint32_t* tables,
+                   std::size_t stride);
+
   /// Appends element i of stream `a` (and of `b`) to partition digits[i], for i below `count`.
   using Scatter = void (*)(std::uint16_t const* digits, void const* a, void const* b, std::size_t count,
                            std::size_t partitions, WriteBuffers const& to);
+  /// The same where stream `a` is the keys themselves and `digit` is raw: no pass over them for the digits.
+  using ScatterKeys = void (*)(DigitBits digit, void const* a, void const* b, std::size_t count, std::size_t partitions,
+                               WriteBuffers const& to);
+  /// The same with the numbers from `number` on as stream `b`.
+  using NumberKeys = void (*)(DigitBits digit, void const* a, std::uint64_t number, std::size_t count,
+                              std::size_t partitions, WriteBuffers const& to);
   /// Writes out what the buffers of `partitions` partitions still hold.
   using Drain = void (*)(std::size_t partitions, WriteBuffers const& to);
   struct Streams {
     Scatter scatter;
+    ScatterKeys scatter_keys;  ///< null unless elements of `a` are as wide as keys can be
+    NumberKeys number_keys;    ///< null, too, without a second stream
     Drain drain;
   };
 

@@ -1,4 +1,4 @@
-// The kernels for AVX2; compiled with its flags, called only where the machine has it.
+// The kernels for AVX2 and BMI2; compiled with their flags, called only where the machine has them.
 #include <immintrin.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The kernels for AVX-512 (F, BW, DQ, VL); compiled with their flags, called only where the machine has them.
+// The kernels for AVX-512 (F, BW, DQ, VL) and BMI2; compiled with their flags, called only where the machine has them.
 #include <immintrin.h>
 
 #include <cstddef>

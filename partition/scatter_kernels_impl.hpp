@@ -35,6 +35,76 @@ void write_digits(Word const* keys, std::size_t count, DigitBits digit, std::uin
   }
 }
 
+/// Bytes of an input that are asked for ahead: the processor's own prefetching ends with every page, and starts late
+/// where work comes between two lines.
+constexpr std::size_t kBytesAhead = 1'024;
+
+/// Elements handled between two looks ahead: not more than a line has.
+constexpr std::size_t kAtOnce = 4;
+
+inline void look_ahead(void const* element) {
+  __builtin_prefetch(static_cast<std::byte const*>(element) + kBytesAhead);
+}
+
+template <class Word>
+void count_raw(Word const* keys, std::size_t count, DigitBits digit, std::uint32_t* tables, std::size_t stride) {
+  auto const mask = (std::uint32_t{1} << digit.bits) - 1;
+  auto const shift = digit.shift;
+  std::uint32_t* table[kCountTables];
+  for (std::size_t t = 0; t < kCountTables; ++t) table[t] = tables + t * stride;
+  std::size_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    look_ahead(keys + i);
+    for (std::size_t j = 0; j < kAtOnce; ++j)
+      ++table[j % kCountTables][static_cast<std::uint32_t>(keys[i + j] >> shift) & mask];
+  }
+  for (; i < count; ++i) ++tables[static_cast<std::uint32_t>(keys[i] >> shift) & mask];
+}
+
+template <class Word>
+void count_digits(Word const* keys, std::size_t count, DigitBits digit, std::uint32_t* tables, std::size_t stride) {
+  if (!digit.mixed) return count_raw(keys, count, digit, tables, stride);
+  constexpr std::size_t kBlock = 256;
+  std::uint16_t digits[kBlock];
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    auto const rows = count - first < kBlock ? count - first : kBlock;
+    write_digits(keys + first, rows, digit, digits);
+    std::size_t i = 0;
+    for (; i + kCountTables <= rows; i += kCountTables)
+      for (std::size_t t = 0; t < kCountTables; ++t) ++tables[t * stride + digits[i + t]];
+    for (; i < rows; ++i) ++tables[digits[i]];
+  }
+}
+
+/// A value of kWidth bytes; of 4 and 8 bytes a number. Of no bytes: nothing.
+template <std::size_t kWidth>
+struct ElementOf {
+  struct Type {
+    std::byte bytes[kWidth];
+  };
+};
+template <>
+struct ElementOf<0> {
+  struct Type {};
+};
+template <>
+struct ElementOf<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct ElementOf<8> {
+  using Type = std::uint64_t;
+};
+template <std::size_t kWidth>
+using Element = typename ElementOf<kWidth>::Type;
+
+template <std::size_t kWidth>
+Element<kWidth> load_element([[maybe_unused]] std::byte const* from) {
+  Element<kWidth> element;
+  if constexpr (kWidth != 0) __builtin_memcpy(&element, from, kWidth);
+  return element;
+}
+
 /// Copies `count` elements of one stream.
 template <std::size_t kWidth>
 void copy_elements(std::byte const* from, std::byte* to, std::size_t count) {
@@ -56,9 +126,9 @@ struct SeparateSlots {
   SeparateSlots(std::size_t partitions, WriteBuffers const& to)
       : first(to.buffers), second(to.buffers + partitions * to.entries * kFirst) {}
 
-  void put(std::uint32_t slot, std::byte const* a, std::byte const* b) const {
-    __builtin_memcpy(first + std::size_t{slot} * kFirst, a, kFirst);
-    if constexpr (kSecond != 0) __builtin_memcpy(second + std::size_t{slot} * kSecond, b, kSecond);
+  void put(std::uint32_t slot, Element<kFirst> a, [[maybe_unused]] Element<kSecond> b) const {
+    __builtin_memcpy(first + std::size_t{slot} * kFirst, &a, kFirst);
+    if constexpr (kSecond != 0) __builtin_memcpy(second + std::size_t{slot} * kSecond, &b, kSecond);
   }
   void write_full(std::uint32_t slot, std::uint64_t position, WriteBuffers const& to) const {
     write_lines<kFirst>(first + std::size_t{slot} * kFirst, to.out_a + position * kFirst, to.entries);
@@ -72,30 +142,23 @@ struct SeparateSlots {
   }
 };
 
-/// Writes a pair of elements of kWidth bytes, by one store where the machine has one so wide.
+/// Writes a pair of elements, by one store where the machine has one so wide.
+inline void store_pair(std::byte* to, std::uint32_t a, std::uint32_t b) {
 #ifdef __SSE2__
-template <std::size_t kWidth>
-void store_pair(std::byte* to, std::byte const* a, std::byte const* b) {
-  if constexpr (kWidth == 4) {
-    std::uint32_t first = 0;
-    std::uint32_t second = 0;
-    __builtin_memcpy(&first, a, 4);
-    __builtin_memcpy(&second, b, 4);
-    auto const pair = std::uint64_t{second} << 32 | first;
-    __builtin_memcpy(to, &pair, 8);
-  } else {
-    auto const first = _mm_loadl_epi64(reinterpret_cast<__m128i const*>(a));
-    auto const second = _mm_loadl_epi64(reinterpret_cast<__m128i const*>(b));
-    _mm_store_si128(reinterpret_cast<__m128i*>(to), _mm_unpacklo_epi64(first, second));
-  }
-}
+  auto const pair = std::uint64_t{b} << 32 | a;
 #else
-template <std::size_t kWidth>
-void store_pair(std::byte* to, std::byte const* a, std::byte const* b) {
-  __builtin_memcpy(to, a, kWidth);
-  __builtin_memcpy(to + kWidth, b, kWidth);
-}
+  std::uint32_t const pair[2] = {a, b};
 #endif
+  __builtin_memcpy(to, &pair, 8);
+}
+inline void store_pair(std::byte* to, std::uint64_t a, std::uint64_t b) {
+#ifdef __SSE2__
+  _mm_store_si128(reinterpret_cast<__m128i*>(to), _mm_set_epi64x(static_cast<long long>(b), static_cast<long long>(a)));
+#else
+  std::uint64_t const pair[2] = {a, b};
+  __builtin_memcpy(to, pair, 16);
+#endif
+}
 
 /// Slots of pairs of elements of one width: one line of a buffer is touched, by one store.
 template <std::size_t kWidth>
@@ -104,8 +167,8 @@ struct PairSlots {
 
   PairSlots(std::size_t, WriteBuffers const& to) : pairs(to.buffers) {}
 
-  void put(std::uint32_t slot, std::byte const* a, std::byte const* b) const {
-    store_pair<kWidth>(pairs + std::size_t{slot} * 2 * kWidth, a, b);
+  void put(std::uint32_t slot, Element<kWidth> a, Element<kWidth> b) const {
+    store_pair(pairs + std::size_t{slot} * 2 * kWidth, a, b);
   }
   void write_full(std::uint32_t slot, std::uint64_t position, WriteBuffers const& to) const {
     auto const* from = pairs + std::size_t{slot} * 2 * kWidth;
@@ -137,9 +200,8 @@ template <std::size_t kFirst, std::size_t kSecond>
 struct StreamKernels {
   using Slots = typename SlotsOf<kFirst, kSecond>::Type;
 
-  /// Kept out of the loop: it runs once every `entries` elements. `slot`: the partition's first one.
-  [[gnu::noinline]] static void flush(std::uint32_t partition, std::uint32_t slot, Slots slots,
-                                      WriteBuffers const& to) {
+  /// Writes a full buffer out. `slot`: the partition's first one.
+  static void flush(std::uint32_t partition, std::uint32_t slot, Slots slots, WriteBuffers const& to) {
     auto const position = to.positions[partition];
     auto const head = to.head[partition];
     if (head == 0) {
@@ -151,24 +213,78 @@ struct StreamKernels {
     to.positions[partition] = position + to.entries;
   }
 
+  /// How far `fill` got, and the partition whose buffer is full unless that is all elements.
+  struct Filled {
+    std::size_t end;
+    std::uint32_t partition;
+    bool full;
+  };
+
+  /// Appends elements from `i` on until a buffer is full. A loop that calls nothing: all its values stay in registers.
+  template <class DigitOf, class SecondOf>
+  [[gnu::noinline]] static Filled fill(DigitOf digit_of, SecondOf second_of, std::byte const* first, std::size_t i,
+                                       std::size_t count, Slots slots, std::uint32_t last_slot,
+                                       std::uint32_t* cursors) {
+    std::uint32_t partition = 0;
+    auto const append_one = [&] {
+      auto const element = load_element<kFirst>(first + i * kFirst);
+      partition = digit_of(i, element);
+      auto slot = cursors[partition];
+      slots.put(slot, element, second_of(i));
+      cursors[partition] = ++slot;
+      ++i;
+      return (slot & last_slot) == 0;
+    };
+    while (i + kAtOnce <= count) {
+      look_ahead(first + i * kFirst);
+      for (std::size_t j = 0; j < kAtOnce; ++j)
+        if (__builtin_expect(append_one(), 0)) return {i, partition, true};
+    }
+    while (i < count)
+      if (append_one()) return {i, partition, true};
+    return {count, 0, false};
+  }
+
+  /// Appends `count` elements: digit_of(i, value) is the digit of element i of the first stream, second_of(i) the
+  /// second stream's element.
+  template <class DigitOf, class SecondOf>
+  static void append(DigitOf digit_of, SecondOf second_of, void const* a, std::size_t count, std::size_t partitions,
+                     WriteBuffers const& to) {
+    Slots const slots(partitions, to);
+    for (std::size_t i = 0; i < count;) {
+      auto const filled =
+          fill(digit_of, second_of, static_cast<std::byte const*>(a), i, count, slots, to.entries - 1, to.cursors);
+      i = filled.end;
+      if (!filled.full) continue;
+      auto& cursor = to.cursors[filled.partition];
+      cursor -= to.entries;
+      flush(filled.partition, cursor, slots, to);
+    }
+  }
+
+  static auto read_second(void const* b) {
+    return [b = static_cast<std::byte const*>(b)](std::size_t i) { return load_element<kSecond>(b + i * kSecond); };
+  }
+  static auto raw_digit(DigitBits digit) {
+    return [mask = (std::uint32_t{1} << digit.bits) - 1, shift = digit.shift](std::size_t, Element<kFirst> key) {
+      return static_cast<std::uint32_t>(key >> shift) & mask;
+    };
+  }
+
   static void scatter(std::uint16_t const* digits, void const* a, void const* b, std::size_t count,
                       std::size_t partitions, WriteBuffers const& to) {
-    auto const* first = static_cast<std::byte const*>(a);
-    auto const* second = static_cast<std::byte const*>(b);
-    Slots const slots(partitions, to);
-    auto const entries = to.entries;
-    auto* const cursors = to.cursors;
-    for (std::size_t i = 0; i < count; ++i, first += kFirst, second += kSecond) {
-      std::uint32_t const partition = digits[i];
-      auto slot = cursors[partition];
-      slots.put(slot, first, second);
-      ++slot;
-      if (__builtin_expect((slot & (entries - 1)) == 0, 0)) {
-        slot -= entries;
-        flush(partition, slot, slots, to);
-      }
-      cursors[partition] = slot;
-    }
+    append([digits](std::size_t i, Element<kFirst>) { return digits[i]; }, read_second(b), a, count, partitions, to);
+  }
+
+  static void scatter_keys(DigitBits digit, void const* a, void const* b, std::size_t count, std::size_t partitions,
+                           WriteBuffers const& to) {
+    append(raw_digit(digit), read_second(b), a, count, partitions, to);
+  }
+
+  static void number_keys(DigitBits digit, void const* a, std::uint64_t number, std::size_t count,
+                          std::size_t partitions, WriteBuffers const& to) {
+    auto const number_of = [number](std::size_t i) { return static_cast<Element<kSecond>>(number + i); };
+    append(raw_digit(digit), number_of, a, count, partitions, to);
   }
 
   static void drain(std::size_t partitions, WriteBuffers const& to) {
@@ -182,16 +298,23 @@ struct StreamKernels {
     finish_streams();
   }
 
-  static constexpr ScatterKernels::Streams kStreams{scatter, drain};
+  static constexpr ScatterKernels::Streams streams() {
+    ScatterKernels::Streams kernels{scatter, nullptr, nullptr, drain};
+    if constexpr (kFirst == 4 || kFirst == 8) kernels.scatter_keys = scatter_keys;
+    if constexpr ((kFirst == 4 || kFirst == 8) && kSecond != 0) kernels.number_keys = number_keys;
+    return kernels;
+  }
 };
 
 constexpr ScatterKernels kScatterKernels{
     write_digits<std::uint32_t>,
     write_digits<std::uint64_t>,
-    {{StreamKernels<4, 4>::kStreams, StreamKernels<4, 8>::kStreams},
-     {StreamKernels<8, 4>::kStreams, StreamKernels<8, 8>::kStreams}},
-    {StreamKernels<1, 0>::kStreams, StreamKernels<2, 0>::kStreams, StreamKernels<4, 0>::kStreams,
-     StreamKernels<8, 0>::kStreams, StreamKernels<16, 0>::kStreams}};
+    count_digits<std::uint32_t>,
+    count_digits<std::uint64_t>,
+    {{StreamKernels<4, 4>::streams(), StreamKernels<4, 8>::streams()},
+     {StreamKernels<8, 4>::streams(), StreamKernels<8, 8>::streams()}},
+    {StreamKernels<1, 0>::streams(), StreamKernels<2, 0>::streams(), StreamKernels<4, 0>::streams(),
+     StreamKernels<8, 0>::streams(), StreamKernels<16, 0>::streams()}};
 
 }  // namespace
 }  // namespace garuda::partition

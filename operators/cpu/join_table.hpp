@@ -31,11 +31,13 @@ class JoinTable {
   Result<void> build(std::span<Word const> keys, Word min, Word max, std::uint32_t shared_low_bits) {
     GARUDA_EXPECTS(keys.size() <= kMaxPassRows && shared_low_bits < 8 * sizeof(Word));
     keys_ = keys;
-    min_ = min;
     shift_ = shared_low_bits;
     unique_ = true;
-    auto const range = keys.empty() ? 0 : static_cast<std::uint64_t>(static_cast<Word>(max - min) >> shift_);
-    direct_ = range < kDirectFill * keys.size() + kDirectSlack;
+    auto const most = kDirectFill * keys.size() + kDirectSlack;
+    auto const [least, range] =
+        keys.empty() ? KeyRange{min, 0} : narrow_range(KeyRange{min, last_slot(min, max)}, most);
+    min_ = least;
+    direct_ = range < most;
     num_slots_ = direct_ ? range + 1 : std::bit_ceil(std::max<std::uint64_t>(kHashSlots * keys.size(), 2));
     mask_ = num_slots_ - 1;
     slot_shift_ = static_cast<std::uint32_t>(65 - std::bit_width(num_slots_));
@@ -100,6 +102,29 @@ class JoinTable {
     buffer = {};
     GARUDA_TRY_ASSIGN(buffer, AlignedBuffer::allocate(bytes));
     return {};
+  }
+
+  /// Where direct slots begin, and the last of them.
+  struct KeyRange {
+    Word min;
+    std::uint64_t last;
+  };
+
+  std::uint64_t last_slot(Word min, Word max) const noexcept { return static_cast<Word>(max - min) >> shift_; }
+
+  /// The keys' own range where the given one has `most` slots or more: it may be that of keys elsewhere. Ends as soon
+  /// as that is known not to help.
+  KeyRange narrow_range(KeyRange given, std::uint64_t most) const noexcept {
+    if (given.last < most) return given;
+    constexpr std::size_t kStep = 64;
+    auto min = keys_[0];
+    auto max = min;
+    for (std::size_t first = 0; first < keys_.size() && last_slot(min, max) < most; first += kStep)
+      for (auto const key : keys_.subspan(first, std::min(kStep, keys_.size() - first))) {
+        min = std::min(min, key);
+        max = std::max(max, key);
+      }
+    return {min, last_slot(min, max)};
   }
 
   std::uint32_t* slots() noexcept { return slots_.template as<std::uint32_t>(); }

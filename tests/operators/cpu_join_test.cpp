@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -263,10 +264,12 @@ TEST(CpuJoin, BrokenPreconditionsThrow) {
   EXPECT_THROW((void)backend->begin({wrong_width, wrong_width, 0}, 0), LogicError);
 }
 
-/// Every form of the table against a map: unique or not, direct or hashed, all keys of one partition.
+/// Every form of the table against a map: unique or not, direct or hashed, all keys of one partition. `loose`: it is
+/// told that keys may be anything.
 template <class Word>
-void expect_table(std::vector<Word> const& keys, std::uint32_t shared_low_bits, bool direct, bool unique) {
-  SCOPED_TRACE(::testing::Message() << keys.size() << " keys, shared bits " << shared_low_bits);
+void expect_table_of(std::vector<Word> const& keys, std::uint32_t shared_low_bits, bool direct, bool unique,
+                     bool loose) {
+  SCOPED_TRACE(::testing::Message() << keys.size() << " keys, shared bits " << shared_low_bits << " loose " << loose);
   std::map<Word, std::vector<std::uint32_t>> rows_of;
   for (std::uint32_t row = 0; row < keys.size(); ++row) rows_of[keys[row]].push_back(row);
   auto const min = keys.empty() ? Word{0} : *std::min_element(keys.begin(), keys.end());
@@ -275,7 +278,8 @@ void expect_table(std::vector<Word> const& keys, std::uint32_t shared_low_bits, 
   // What the table held before must not show.
   std::vector<Word> const before{1, 1, 2};
   ASSERT_TRUE(table.build(before, 1, 2, 0));
-  ASSERT_TRUE(table.build(keys, min, max, shared_low_bits));
+  ASSERT_TRUE(loose ? table.build(keys, 0, std::numeric_limits<Word>::max(), shared_low_bits)
+                    : table.build(keys, min, max, shared_low_bits));
   EXPECT_EQ(table.is_direct(), direct);
   EXPECT_EQ(table.is_unique(), unique);
   std::vector<Word> probes(keys);
@@ -305,6 +309,11 @@ void expect_table(std::vector<Word> const& keys, std::uint32_t shared_low_bits, 
       ASSERT_TRUE(std::equal(run.begin(), run.end(), expected->second.begin(), expected->second.end()));
     }
   }
+}
+
+template <class Word>
+void expect_table(std::vector<Word> const& keys, std::uint32_t shared_low_bits, bool direct, bool unique) {
+  for (bool const loose : {false, true}) expect_table_of(keys, shared_low_bits, direct, unique, loose);
 }
 
 template <class Word>

@@ -94,9 +94,15 @@ void expect_partitioned(PartitionedKeys const& result, std::vector<Word> const& 
   }
 }
 
+PartitionOptions with_ranges() {
+  PartitionOptions options;
+  options.ranges = true;
+  return options;
+}
+
 template <class Word>
 void partition_and_check(std::vector<Word> const& words, RadixDigit digit) {
-  auto const result = radix_partition(encoded(words), digit, {});
+  auto const result = radix_partition(encoded(words), digit, {}, with_ranges());
   ASSERT_TRUE(result) << result.error().describe();
   std::vector<std::uint64_t> rows(words.size());
   std::iota(rows.begin(), rows.end(), 0);
@@ -172,18 +178,40 @@ TEST(RadixPartition, KeepsRowIdsOf32And64Bits) {
   for (std::uint32_t const bits : {0U, 7U}) {
     auto keys = encoded(words, std::uint64_t{1} << 32);
     keys.row_ids = copy_of(narrow);
-    auto result = radix_partition(std::move(keys), {bits, 0, true}, {});
+    auto result = radix_partition(std::move(keys), {bits, 0, true}, {}, with_ranges());
     ASSERT_TRUE(result) << result.error().describe();
     EXPECT_FALSE(result->wide_row_ids);
     expect_partitioned(*result, words, std::vector<std::uint64_t>(narrow.begin(), narrow.end()), {bits, 0, true});
 
     keys = encoded(words, std::uint64_t{1} << 34);
     keys.row_ids = copy_of(wide);
-    result = radix_partition(std::move(keys), {bits, 0, true}, {});
+    result = radix_partition(std::move(keys), {bits, 0, true}, {}, with_ranges());
     ASSERT_TRUE(result) << result.error().describe();
     EXPECT_TRUE(result->wide_row_ids);
     expect_partitioned(*result, words, wide, {bits, 0, true});
   }
+}
+
+/// Rows without row ids are numbered while they are moved, in eight bytes where the table may have so many.
+template <class Word>
+void number_rows() {
+  auto const words = make_words<Word>(Data::random, 70'001);
+  std::vector<std::uint64_t> rows(words.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  for (auto const table_rows : {std::uint64_t{words.size()}, std::uint64_t{1} << 34})
+    for (auto const set : instruction_sets()) {
+      auto options = with_ranges();
+      options.instructions = set;
+      auto const result = radix_partition(encoded(words, table_rows), {9, 5, false}, {}, std::move(options));
+      ASSERT_TRUE(result) << result.error().describe();
+      EXPECT_EQ(result->wide_row_ids, table_rows > words.size());
+      expect_partitioned(*result, words, rows, {9, 5, false});
+    }
+}
+
+TEST(RadixPartition, NumbersTheRowsOfSmallAndLargeTables) {
+  number_rows<std::uint32_t>();
+  number_rows<std::uint64_t>();
 }
 
 TEST(RadixPartition, OnePartitionCopiesNothing) {
