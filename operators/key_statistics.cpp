@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
+
+#include "partition/key_counts.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -11,12 +14,9 @@ namespace {
 constexpr std::uint64_t kRunKeys = 16;
 
 template <class Word>
-std::vector<std::uint64_t> sampled(std::span<Word const> words) {
-  std::vector<std::uint64_t> keys;
-  if (words.size() <= kSampledKeys) {
-    keys.assign(words.begin(), words.end());
-    return keys;
-  }
+std::vector<Word> sampled(std::span<Word const> words) {
+  if (words.size() <= kSampledKeys) return {words.begin(), words.end()};
+  std::vector<Word> keys;
   keys.reserve(kSampledKeys);
   auto const runs = kSampledKeys / kRunKeys;
   auto const stride = words.size() / runs;
@@ -27,41 +27,51 @@ std::vector<std::uint64_t> sampled(std::span<Word const> words) {
   return keys;
 }
 
+/// What a sample holds.
+struct Sample {
+  std::uint64_t keys = 0;
+  double distinct = 0;
+  double once = 0;  ///< keys that came so often
+  double twice = 0;
+  std::uint32_t heaviest = 0;  ///< how often the most frequent one came
+};
+
+template <class Word>
+Sample sample(std::span<Word const> words) {
+  auto const keys = sampled(words);
+  Sample found;
+  found.keys = keys.size();
+  partition::KeyCounts<Word> const counts{std::span<Word const>(keys)};
+  for (auto const& entry : counts.entries()) {
+    found.distinct += entry.count > 0 ? 1 : 0;
+    found.once += entry.count == 1 ? 1 : 0;
+    found.twice += entry.count == 2 ? 1 : 0;
+    found.heaviest = std::max(found.heaviest, entry.count);
+  }
+  return found;
+}
+
 double range_of(partition::EncodedKeys const& keys) { return static_cast<double>(keys.max - keys.min) + 1; }
 
 }  // namespace
 
 KeyStatistics sample_keys(partition::EncodedKeys const& keys) {
   if (keys.num_rows == 0) return {};
-  auto sample = keys.key_bits == 32 ? sampled(keys.words32()) : sampled(keys.words64());
-  std::ranges::sort(sample);
-  double distinct = 0;
-  double once = 0;
-  double twice = 0;
-  std::size_t heaviest = 0;
-  for (std::size_t first = 0; first < sample.size();) {
-    auto last = first;
-    while (last < sample.size() && sample[last] == sample[first]) ++last;
-    auto const count = last - first;
-    distinct += 1;
-    once += count == 1 ? 1 : 0;
-    twice += count == 2 ? 1 : 0;
-    heaviest = std::max(heaviest, count);
-    first = last;
-  }
+  auto const found = keys.key_bits == 32 ? sample(keys.words32()) : sample(keys.words64());
   auto const rows = static_cast<double>(keys.num_rows);
-  auto const is_whole = sample.size() == keys.num_rows;
+  auto const is_whole = found.keys == keys.num_rows;
   KeyStatistics statistics;
-  statistics.distinct = distinct;
-  if (!is_whole && heaviest == 1) {
+  statistics.distinct = found.distinct;
+  if (!is_whole && found.heaviest == 1) {
     statistics.distinct = rows;
   } else if (!is_whole) {
     // Keys that rows may have been drawn from, and those of them that rows did draw.
-    auto const drawn_from = distinct + once * std::max(once - 1, 0.0) / (2 * (twice + 1));
+    auto const drawn_from = found.distinct + found.once * std::max(found.once - 1, 0.0) / (2 * (found.twice + 1));
     statistics.distinct = drawn_from * -std::expm1(-rows / drawn_from);
   }
   statistics.distinct = std::max(std::min({statistics.distinct, rows, range_of(keys)}), 1.0);
-  if (heaviest > 1) statistics.heaviest_share = static_cast<double>(heaviest) / static_cast<double>(sample.size());
+  if (found.heaviest > 1)
+    statistics.heaviest_share = static_cast<double>(found.heaviest) / static_cast<double>(found.keys);
   return statistics;
 }
 

@@ -1,10 +1,10 @@
 #include "partition/match_sample.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "garuda/error.hpp"
+#include "partition/key_counts.hpp"
 #include "partition/mix.hpp"
 
 namespace garuda::partition {
@@ -23,13 +23,13 @@ std::vector<Word> draw(std::span<Word const> keys) {
   auto const count = std::clamp<std::uint64_t>(keys.size() / kSmallestShare, 1, kDrawn);
   std::vector<Word> drawn(count);
   for (std::uint64_t i = 0; i < count; ++i) drawn[i] = keys[mix(i) % keys.size()];
-  std::sort(drawn.begin(), drawn.end());
   return drawn;
 }
 
 template <class Word>
 double estimate(std::span<Word const> larger, std::span<Word const> smaller) {
   auto const drawn = draw(larger);
+  KeyCounts<Word> const counts(drawn);
   std::vector<bool> filter(std::size_t{1} << kFilterBits);
   for (auto const key : drawn) filter[hash_digit(mix(key), kFilterBits)] = true;
   auto const runs = std::clamp<std::uint64_t>(smaller.size() / kSmallestShare / kRunRows, 1, kCompared / kRunRows);
@@ -40,9 +40,8 @@ double estimate(std::span<Word const> larger, std::span<Word const> smaller) {
     auto const end = std::min<std::uint64_t>(begin + kRunRows, smaller.size());
     compared += end - begin;
     for (auto i = begin; i < end; ++i) {
-      if (!filter[hash_digit(mix(smaller[i]), kFilterBits)]) continue;
-      auto const [first, last] = std::equal_range(drawn.begin(), drawn.end(), smaller[i]);
-      matches += static_cast<std::uint64_t>(last - first);
+      auto const hash = mix(smaller[i]);
+      if (filter[hash_digit(hash, kFilterBits)]) matches += counts.count(smaller[i], hash);
     }
   }
   // No match in the sample says that there are few, not that there is none.

@@ -9,7 +9,7 @@ namespace garuda::partition {
 
 /// Estimates the number of equal pairs of both sides: keys of one side drawn independently, looked for in short runs of
 /// the other that are evenly spread. Unbiased; with unique keys on one side about one part in 16 off. 0 only when a
-/// side is empty. Runs on the calling thread, below two milliseconds whatever the sizes. The same for the same keys.
+/// side is empty. Runs on the calling thread, below one millisecond whatever the sizes. The same for the same keys.
 /// Requires: sides of one width.
 double expected_matches(EncodedKeys const& left, EncodedKeys const& right);
 
