@@ -261,6 +261,7 @@ struct Engine::Impl final : operators::DeviceSet {
   }
 
   Result<CalibrationInfo> calibrate_host(CalibrateOptions const& options) {
+    KeptMemory::instance().set_limit(kept_memory_limit);  // as of the queries that the rates are for
     oneapi::tbb::task_arena arena(operators::arena_threads(options.threads));
     auto const group_by = [&](calibration::TimedGroups const& run) {
       return operators::time_cpu_group_by(run, options.threads, *this, options.control);

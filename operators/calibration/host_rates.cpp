@@ -26,9 +26,9 @@ namespace {
 using operators::KeySpan;
 
 constexpr std::int64_t kCopyBytes = std::int64_t{64} << 20;
+/// Rows for every two threads, so that what a query costs whatever its rows does not count; and most of them.
 constexpr std::uint64_t kRows = std::uint64_t{1} << 21;
-/// Partitioned rows: input and output are beyond the last-level cache.
-constexpr std::uint64_t kPartitionedRows = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 24;
 constexpr std::array kPartitionBits{2U, 6U, 8U, 10U, 12U, 14U};
 /// Bytes of gathered columns: in a core's cache, in the last-level cache, beyond it.
 constexpr std::array kColumnBytes{std::uint64_t{1} << 17, std::uint64_t{1} << 20, std::uint64_t{1} << 23,
@@ -86,6 +86,7 @@ class HostMeasurement {
 
   Result<HostRates> run() {
     rates_.threads = static_cast<std::uint32_t>(oneapi::tbb::this_task_arena::max_concurrency());
+    rows_ = std::min(kRows * std::bit_floor(std::max(rates_.threads / 2, 1U)), kMostRows);
     report("host copies");
     GARUDA_TRY_ASSIGN(rates_.copy_bytes_per_s, measure_host_copy(kCopyBytes));
     GARUDA_TRY(encode());
@@ -129,11 +130,11 @@ class HostMeasurement {
 
   Result<void> partition() {
     report("partitioning");
-    auto const words = scattered_words(kPartitionedRows);
+    auto const words = scattered_words(2 * rows_);
     for (auto const bits : kPartitionBits) {
-      GARUDA_TRY_ASSIGN(auto const per_s, rate(kPartitionedRows, [&]() -> Result<std::uint64_t> {
+      GARUDA_TRY_ASSIGN(auto const per_s, rate(2 * rows_, [&]() -> Result<std::uint64_t> {
                           partition::EncodedKeys keys;
-                          keys.num_rows = keys.table_rows = kPartitionedRows;
+                          keys.num_rows = keys.table_rows = 2 * rows_;
                           keys.words = words.data();
                           keys.max = 0xffff'ffffU;
                           Stopwatch const watch;
@@ -150,13 +151,13 @@ class HostMeasurement {
     for (auto const bytes : kColumnBytes) {
       auto const num_values = bytes / sizeof(std::uint32_t);
       std::vector<std::uint32_t> const column(num_values, 1);
-      std::vector<std::uint32_t> out(kRows);
-      std::vector<std::int64_t> rows(kRows);
-      for (std::uint64_t i = 0; i < kRows; ++i) rows[i] = static_cast<std::int64_t>(partition::mix(i) % num_values);
-      GARUDA_TRY_ASSIGN(auto const per_s, rate(kRows, [&]() -> Result<std::uint64_t> {
+      std::vector<std::uint32_t> out(rows_);
+      std::vector<std::int64_t> rows(rows_);
+      for (std::uint64_t i = 0; i < rows_; ++i) rows[i] = static_cast<std::int64_t>(partition::mix(i) % num_values);
+      GARUDA_TRY_ASSIGN(auto const per_s, rate(rows_, [&]() -> Result<std::uint64_t> {
                           Stopwatch const watch;
                           oneapi::tbb::parallel_for(
-                              oneapi::tbb::blocked_range<std::uint64_t>(0, kRows, partition::kBlockRows),
+                              oneapi::tbb::blocked_range<std::uint64_t>(0, rows_, partition::kBlockRows),
                               [&](auto const& range) {
                                 for (auto i = range.begin(); i != range.end(); ++i)
                                   out[i] = column[static_cast<std::size_t>(rows[i])];
@@ -169,7 +170,8 @@ class HostMeasurement {
   }
 
   /// Joins `words`, none above `max`, with itself in slices of `slice_rows` rows, as lanes do: one after the other on
-  /// every thread. Nanoseconds are those of all threads together, divided by their number.
+  /// every thread, or, when there are fewer slices than threads, one after the other with all threads in the probe.
+  /// Nanoseconds are those of all threads together, divided by their number.
   Result<JoinNs> join_slices(Words const& words, std::uint64_t slice_rows, std::uint32_t max) {
     operators::BackendOptions options;
     options.control = &control_;
@@ -177,47 +179,49 @@ class HostMeasurement {
     options.max_left_rows = options.max_right_rows = slice_rows;
     GARUDA_TRY_ASSIGN(auto const backend, operators::open_cpu_join(options));
     auto const slices = words.size() / slice_rows;
-    std::vector<JoinNs> spent(rates_.threads);
-    std::vector<Result<void>> done(rates_.threads);
+    auto const lanes = slices < rates_.threads ? 1 : std::size_t{rates_.threads};
+    std::vector<JoinNs> spent(lanes);
+    std::vector<Result<void>> done(lanes);
+    // Room for pairs, made before the clock runs: fresh memory has its price.
+    std::vector<std::vector<operators::RowPair>> pairs(lanes, std::vector<operators::RowPair>(slice_rows));
     Stopwatch const watch;
     // A lane takes one slice after the other: the backend keeps what it needs for one.
-    GARUDA_TRY(partition::for_each_block(rates_.threads, &control_, [&](std::size_t lane) {
-      for (auto s = lane; s < slices && done[lane]; s += rates_.threads)
+    GARUDA_TRY(partition::for_each_block(lanes, &control_, [&](std::size_t lane) {
+      for (auto s = lane; s < slices && done[lane]; s += lanes)
         done[lane] = join_slice(*backend, static_cast<std::uint32_t>(lane),
-                                KeySpan{std::span(words).subspan(s * slice_rows, slice_rows), 0, max, {}}, spent[lane]);
+                                KeySpan{std::span(words).subspan(s * slice_rows, slice_rows), 0, max, {}}, pairs[lane],
+                                spent[lane]);
     }));
     auto const elapsed = ns_of(watch);
     for (auto& result : done) GARUDA_TRY(std::move(result));
+    if (lanes == 1) return JoinNs{spent[0].build / rates_.threads, spent[0].probe};
     JoinNs sum;
     for (auto const& ns : spent) {
       sum.build += ns.build;
       sum.probe += ns.probe;
     }
-    // Fewer slices than lanes leave lanes idle.
-    auto const busy = static_cast<double>(std::min<std::uint64_t>(slices, rates_.threads)) / rates_.threads;
-    auto const share = elapsed * busy / std::max(sum.build + sum.probe, 1.0);
+    auto const share = elapsed / std::max(sum.build + sum.probe, 1.0);
     return JoinNs{sum.build * share, sum.probe * share};
   }
 
   static Result<void> join_slice(operators::JoinBackend& backend, std::uint32_t lane, KeySpan const& keys,
-                                 JoinNs& spent) {
+                                 std::span<operators::RowPair> pairs, JoinNs& spent) {
     Stopwatch const building;
     GARUDA_TRY_ASSIGN(auto const kernel, backend.begin({keys, keys, 0}, lane));
     spent.build += ns_of(building);
     Stopwatch const probing;
     GARUDA_TRY_ASSIGN(auto const count, kernel->count());
-    std::vector<operators::RowPair> pairs(count);
-    GARUDA_TRY(kernel->pairs(0, pairs));
+    GARUDA_TRY(kernel->pairs(0, pairs.first(count)));
     spent.probe += ns_of(probing);
     return {};
   }
 
   Result<void> join() {
     report("join tables");
-    auto const scattered = scattered_words(kRows);
+    auto const scattered = scattered_words(rows_);
     for (auto const table_rows : kTableRows) {
       GARUDA_TRY(join_tables(scattered, table_rows, 0xffff'ffffU, rates_.built_rows, rates_.probed_rows));
-      GARUDA_TRY(join_tables(dense_words(kRows, table_rows), table_rows, static_cast<std::uint32_t>(table_rows - 1),
+      GARUDA_TRY(join_tables(dense_words(rows_, table_rows), table_rows, static_cast<std::uint32_t>(table_rows - 1),
                              rates_.built_dense_rows, rates_.probed_dense_rows));
     }
     return {};
@@ -232,7 +236,7 @@ class HostMeasurement {
       build_ns.push_back(ns.build);
       probe_ns.push_back(ns.probe);
     }
-    auto const rows = static_cast<double>(kRows) * 1e9;
+    auto const rows = static_cast<double>(rows_) * 1e9;
     built.points.push_back({static_cast<double>(table_rows), rows / fastest(build_ns)});
     probed.points.push_back({static_cast<double>(table_rows), rows / fastest(probe_ns)});
     return {};
@@ -278,14 +282,14 @@ class HostMeasurement {
   Result<void> group_by(Grouping grouping, RateCurve& rows, RateCurve& groups) {
     for (auto const size : kGroups) {
       auto const n = static_cast<double>(size);
-      GARUDA_TRY_ASSIGN(auto const many, group_ns({kRows, size, grouping, true}));
+      GARUDA_TRY_ASSIGN(auto const many, group_ns({rows_, size, grouping, true}));
       if (size < kLeastGroups) {
-        rows.points.push_back({n, kRows / many * 1e9});
+        rows.points.push_back({n, rows_ / many * 1e9});
         continue;
       }
       GARUDA_TRY_ASSIGN(auto const few, group_ns({size, size, grouping, true}));
       // Timings waver: neither share becomes less than a quarter of what it is a share of.
-      auto const row_ns = std::max((many - few) / static_cast<double>(kRows - size), many / kRows / 4);
+      auto const row_ns = std::max((many - few) / static_cast<double>(rows_ - size), many / rows_ / 4);
       auto const group_ns = std::max(few - rates_.query_ns - n * row_ns, few / 4) / n;
       rows.points.push_back({n, 1e9 / row_ns});
       groups.points.push_back({n, 1e9 / group_ns});
@@ -296,10 +300,10 @@ class HostMeasurement {
   /// What another sum adds: as much as one to distinct keys alone, at least a tenth of them.
   Result<void> sum() {
     for (auto const size : kGroups) {
-      GARUDA_TRY_ASSIGN(auto const keys, group_ns({kRows, size, Grouping::direct, false}));
-      GARUDA_TRY_ASSIGN(auto const both, group_ns({kRows, size, Grouping::direct, true}));
+      GARUDA_TRY_ASSIGN(auto const keys, group_ns({rows_, size, Grouping::direct, false}));
+      GARUDA_TRY_ASSIGN(auto const both, group_ns({rows_, size, Grouping::direct, true}));
       rates_.aggregated_rows.points.push_back(
-          {static_cast<double>(size), kRows * 1e9 / std::max(both - keys, keys / 10)});
+          {static_cast<double>(size), rows_ * 1e9 / std::max(both - keys, keys / 10)});
     }
     return {};
   }
@@ -307,6 +311,7 @@ class HostMeasurement {
   Control const& control_;
   RunGroupBy const& group_by_;
   HostRates rates_;
+  std::uint64_t rows_ = kRows;
 };
 
 }  // namespace
