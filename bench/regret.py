@@ -1,14 +1,19 @@
 """The planner's regret: the time of what `auto` does over that of the best choice that can be forced.
 
 Every workload of a grid is run by `garuda bench` with `auto` and with forced paths and tunings, interleaved on the same
-data, every result verified first. `any`: auto against the CPU path's own choices (radix bits, payload carried or gathered, the side to build on;
-groupings) and, up to a hundred thousand rows, against the graphics path. `graphics`: the graphics path's own choices against every way that can be forced, on the
-device that --device names (a software driver will do). Devices and host are calibrated first, into a folder that is
-dropped at the end.
+data, every result verified first. Grids:
 
-    ./dev bench regret [--quick] [--device D] [--output FILE.json]
+  host     `any`: auto against the CPU path's own choices (radix bits, payload carried or gathered, the side to build on;
+           groupings) and, up to a hundred thousand rows, against the graphics path. `graphics`: the graphics path's own
+           choices against every way that can be forced, on the device that --device names (a software driver will do).
+  device   auto against the paths of a machine with a GPU, up to 2^28 rows (graphics up to 2^22).
+  quick    three small workloads, not calibrated.
 
-The grid may be run in parts, on a machine that is quiet only now and then, with one calibration:
+Devices and host are calibrated first, into a folder that is dropped at the end. Needs nothing but Python and garuda.
+
+    ./dev bench regret [--grid G] [--device D] [--output FILE.json]
+
+A grid may be run in parts, on a machine that is quiet only now and then, with one calibration:
 
     XDG_CACHE_HOME=FOLDER garuda calibrate && ./dev bench regret --cache FOLDER --part 0/8 --output 0.json
     ./dev bench regret --summarise *.json
@@ -30,6 +35,10 @@ import time
 COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", pathlib.Path(__file__).parents[1] / "build/bin/garuda"))
 MOST_MEDIAN, MOST_WORST = 1.15, 1.5
 MOST_GRAPHICS_ROWS = 1_000_000
+MOST_DEVICE_GRAPHICS_ROWS = 1 << 22
+# Runs that are timed of each choice, by the workload's rows: what takes microseconds wavers.
+REPETITIONS = {20_000: 101, 200_000: 31, 3_000_000: 9}
+FEWEST_REPETITIONS = 5
 
 CPU_JOIN = [
     f"cpu:build={build},radix_bits={bits}{payload}"
@@ -40,6 +49,7 @@ CPU_JOIN = [
 CPU_GROUP_BY = [f"cpu:grouping={grouping}" for grouping in ("direct", "local", "partitioned", "slices")] + [
     f"cpu:radix_bits={bits}" for bits in (4, 8)
 ]
+DEVICE_JOIN = ["cpu", "compute:method=partitioned", "compute:method=global"]
 JOIN_WAYS = ["storage=stack,probe=output", "storage=stack,probe=instanced", "storage=runs,probe=output"]
 GROUP_BY_WAYS = ["radix_bits=0", "radix_bits=4"]
 
@@ -54,58 +64,108 @@ class Workload:
 
     @property
     def auto(self) -> str:
-        return "auto" if self.family == "any" else "graphics"
+        return "graphics" if self.family == "graphics" else "auto"
+
+    @property
+    def repetitions(self) -> int:
+        few = self.family == "graphics"
+        return next((n for rows, n in REPETITIONS.items() if self.rows <= rows and not few), FEWEST_REPETITIONS)
 
     def name(self) -> str:
         return f"{self.family} {self.operator} " + " ".join(a.removeprefix("--") for a in self.arguments)
 
 
-def join(family: str, left: int, right: int, distribution: str, multiplicity: int = 1) -> Workload:
-    arguments = ["--rows-left", str(left), "--rows-right", str(right), "--distribution", distribution]
-    if multiplicity > 1:
-        arguments += ["--multiplicity", str(multiplicity)]
+def options(**values: object) -> list[str]:
+    """Of the command: key_type="i64" is --key-type i64."""
+    return [part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def join_choices(family: str, larger: int, distribution: str) -> list[str]:
     if family == "any":
-        forced = CPU_JOIN + (["graphics"] if max(left, right) <= MOST_GRAPHICS_ROWS // 10 else [])
-    else:
-        addresses = ["hash"] + (["direct"] if distribution != "uniform" else [])
-        forced = [f"graphics:address={address},{way}" for address in addresses for way in JOIN_WAYS]
-        if max(left, right) >= 100_000:
-            forced += ["graphics:radix_bits=4"]
+        return CPU_JOIN + (["graphics"] if larger <= MOST_GRAPHICS_ROWS // 10 else [])
+    if family == "device":
+        return DEVICE_JOIN + (["graphics"] if larger <= MOST_DEVICE_GRAPHICS_ROWS else [])
+    addresses = ["hash"] + (["direct"] if distribution != "uniform" else [])
+    forced = [f"graphics:address={address},{way}" for address in addresses for way in JOIN_WAYS]
+    return forced + (["graphics:radix_bits=4"] if larger >= 100_000 else [])
+
+
+def join(family: str, left: int, right: int, distribution: str, **more: object) -> Workload:
+    arguments = options(rows_left=left, rows_right=right, distribution=distribution, **more)
+    forced = join_choices(family, max(left, right), distribution)
     return Workload(family, "join", left + right, tuple(arguments), tuple(forced))
 
 
-def group_by(family: str, rows: int, groups: int, distribution: str = "uniform") -> Workload:
-    arguments = ("--rows", str(rows), "--groups", str(groups), "--distribution", distribution)
+def group_by_choices(family: str, rows: int) -> list[str]:
     if family == "any":
-        forced = CPU_GROUP_BY + (["graphics"] if rows <= MOST_GRAPHICS_ROWS // 10 else [])
-    else:
-        forced = [f"graphics:address={address},{way}" for address in ("hash", "direct") for way in GROUP_BY_WAYS]
-    return Workload(family, "group-by", rows, arguments, tuple(forced))
+        return CPU_GROUP_BY + (["graphics"] if rows <= MOST_GRAPHICS_ROWS // 10 else [])
+    if family == "device":
+        return ["cpu", "compute"] + (["graphics"] if rows <= MOST_DEVICE_GRAPHICS_ROWS else [])
+    return [f"graphics:address={address},{way}" for address in ("hash", "direct") for way in GROUP_BY_WAYS]
 
 
-def grid() -> list[Workload]:
+def group_by(family: str, rows: int, groups: int, distribution: str = "uniform", **more: object) -> Workload:
+    arguments = options(rows=rows, groups=groups, distribution=distribution, **more)
+    return Workload(family, "group-by", rows, tuple(arguments), tuple(group_by_choices(family, rows)))
+
+
+def host_grid() -> list[Workload]:
     distributions = ("dense", "uniform", "zipf:1.0")
-    workloads = [
-        join("any", left, right, distribution)
-        for rows in (1_000, 10_000, 100_000, 1_000_000)
-        for left, right in ((rows, rows), (rows // 10, rows))
-        for distribution in distributions
+    small = (1_000, 10_000, 100_000)
+    million, most = 1_000_000, 10_000_000
+    return [
+        *(
+            join("any", left, right, distribution)
+            for rows in (*small, million)
+            for left, right in ((rows, rows), (rows // 10, rows))
+            for distribution in distributions
+        ),
+        join("any", 100_000, 100_000, "dense", multiplicity=8),
+        join("any", million, million, "uniform", multiplicity=2),
+        join("any", 10_000, 100_000, "uniform", key_type="i64"),
+        join("any", million, million, "uniform", key_type="i64"),
+        join("any", 100_000, million, "dense", match_ratio=0.03),
+        join("any", million, 4 * million, "uniform", match_ratio=0.03),
+        join("any", million, million, "dense", payload_left=4, payload_right=4),
+        join("any", million, million, "uniform", payload_left=8, payload_right=1, payload_type="i64"),
+        join("any", most, most, "dense"),
+        join("any", most, most, "uniform"),
+        join("any", million, most, "zipf:1.0"),
+        *(join("graphics", rows, rows, distribution) for rows in small for distribution in distributions),
+        join("graphics", 10_000, 10_000, "dense", multiplicity=8),
+        join("graphics", 5_000, 50_000, "uniform"),
+        join("graphics", MOST_GRAPHICS_ROWS, MOST_GRAPHICS_ROWS, "dense"),
+        *(group_by("any", rows, groups) for rows in (*small, million) for groups in (16, rows // 20, rows)),
+        *(group_by("any", most, groups) for groups in (16, 100_000, most // 2)),
+        group_by("any", million, 10_000, "zipf:1.0"),
+        group_by("any", 100_000, 1_000, keys=2),
+        group_by("any", million, 50_000, keys=3, agg="sum,min,max"),
+        group_by("any", million, 1_000, value_type="f64"),
+        group_by("any", million, 200_000, value_type="f64"),
+        *(group_by("graphics", rows, groups) for rows in small for groups in (16, rows // 4)),
+        group_by("graphics", MOST_GRAPHICS_ROWS, 10_000),
     ]
-    workloads += [join("any", 100_000, 100_000, "dense", 8), join("any", 10_000_000, 10_000_000, "dense")]
-    workloads += [
-        join("graphics", rows, rows, distribution) for rows in (1_000, 10_000, 100_000) for distribution in distributions
+
+
+def device_grid() -> list[Workload]:
+    def bits(left: int, right: int, distribution: str, **more: object) -> Workload:
+        return join("device", 1 << left, 1 << right, distribution, **more)
+
+    return [
+        *(bits(rows, rows, distribution) for rows in (12, 16, 20, 22) for distribution in ("dense", "uniform")),
+        *(group_by("device", 1 << rows, groups) for rows in (16, 20, 22) for groups in (16, 1 << (rows - 4))),
+        bits(24, 24, "dense"),
+        bits(24, 24, "uniform", key_type="i64"),
+        bits(20, 24, "zipf:1.0"),
+        bits(22, 24, "dense", match_ratio=0.03),
+        bits(22, 22, "dense", payload_left=4, payload_right=4),
+        *(group_by("device", 1 << 24, groups) for groups in (16, 1 << 16, 1 << 22)),
+        bits(26, 26, "dense"),
+        group_by("device", 1 << 26, 1 << 20),
+        bits(20, 26, "dense"),
+        bits(26, 26, "uniform"),
+        bits(28, 28, "dense"),
     ]
-    workloads += [join("graphics", 10_000, 10_000, "dense", 8), join("graphics", 5_000, 50_000, "uniform")]
-    workloads += [join("graphics", MOST_GRAPHICS_ROWS, MOST_GRAPHICS_ROWS, "dense")]
-    workloads += [
-        group_by("any", rows, groups)
-        for rows in (1_000, 10_000, 100_000, 1_000_000)
-        for groups in (16, rows // 20, rows)
-    ]
-    workloads += [group_by("any", 10_000_000, groups) for groups in (16, 100_000, 5_000_000)]
-    workloads += [group_by("any", 1_000_000, 10_000, "zipf:1.0")]
-    workloads += [group_by("graphics", rows, groups) for rows in (1_000, 10_000, 100_000) for groups in (16, rows // 4)]
-    return workloads
 
 
 def quick_grid() -> list[Workload]:
@@ -116,28 +176,38 @@ def quick_grid() -> list[Workload]:
     ]
 
 
+GRIDS = {"host": host_grid, "device": device_grid, "quick": quick_grid}
+
+
 def seconds_of(workload: Workload, device: str | None, repeat: int, environment: dict[str, str]) -> list[dict]:
-    choices = [workload.auto, *workload.forced]
+    # What a device's threads leave of the caches is the next run's loss: one that is not counted comes between.
+    choices = [workload.auto, workload.auto, *workload.forced]
     command = [COMMAND, "bench", workload.operator, *workload.arguments, "--choices", ";".join(choices)]
     command += ["--repeat", str(repeat), "--json"]
-    if workload.family == "graphics" and device is not None:
+    if workload.family != "any" and device is not None:
         command += ["--device", device]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{workload.name()}: {done.stderr.strip()}")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return [
-        dict(choice=choice, path=line["path"], seconds=line["median_ns"] / 1e9, mad=line["mad_ns"] / 1e9)
-        for choice, line in zip(choices, lines)
+        dict(
+            choice=choice,
+            path=line["path"],
+            seconds=line["median_ns"] / 1e9,
+            mad=line["mad_ns"] / 1e9,
+            phases={phase["name"]: phase["ns"] / 1e9 for phase in line["phases"]},
+        )
+        for choice, line in zip(choices[1:], lines[1:])
     ]
 
 
 def measure(workload: Workload, arguments: argparse.Namespace, environment: dict[str, str]) -> dict:
-    repeat = arguments.repeat or (15 if workload.rows <= 200_000 and workload.family == "any" else 5)
+    repeat = arguments.repeat or workload.repetitions
     auto, *forced = seconds_of(workload, arguments.device, repeat, environment)
     best = min(forced, key=lambda run: run["seconds"])
     regret = auto["seconds"] / best["seconds"]
-    return dict(workload=workload.name(), regret=regret, auto=auto, best=best, forced=forced, repeat=repeat)
+    return dict(workload=workload.name(), rows=workload.rows, regret=regret, auto=auto, best=best, forced=forced, repeat=repeat)
 
 
 def has_graphics(environment: dict[str, str]) -> bool:
@@ -158,8 +228,31 @@ def show(run: dict) -> None:
     )
 
 
+def bounds(runs: list[dict]) -> tuple[float, float]:
+    regrets = [run["regret"] for run in runs]
+    return statistics.median(regrets), max(regrets)
+
+
+def write(runs: list[dict], file: pathlib.Path | None) -> None:
+    if file:
+        median, worst = bounds(runs)
+        file.write_text(json.dumps(dict(median=median, worst=worst, runs=runs), indent=1) + "\n")
+
+
+def summarise(runs: list[dict]) -> None:
+    """Median and worst regret by family, operator and power of ten of the rows."""
+    kinds: dict[tuple, list[float]] = {}
+    for run in runs:
+        family, operator, *_ = run["workload"].split()
+        kinds.setdefault((family, operator, len(str(run["rows"])) - 1), []).append(run["regret"])
+    print("| choices | operator | rows | workloads | median | worst |\n|---|---|---|---|---|---|")
+    for (family, operator, power), regrets in sorted(kinds.items()):
+        median = statistics.median(regrets)
+        print(f"| {family} | {operator} | 10^{power} | {len(regrets)} | {median:.2f} | {max(regrets):.2f} |")
+
+
 def run_grid(arguments: argparse.Namespace, environment: dict[str, str]) -> list[dict]:
-    workloads = [w for w in (quick_grid() if arguments.quick else grid()) if (arguments.only or "") in w.name()]
+    workloads = [w for w in GRIDS[arguments.grid]() if (arguments.only or "") in w.name()]
     if arguments.part:
         index, count = map(int, arguments.part.split("/"))
         workloads = workloads[index::count]
@@ -169,13 +262,15 @@ def run_grid(arguments: argparse.Namespace, environment: dict[str, str]) -> list
     for workload in workloads:
         runs.append(measure(workload, arguments, environment))
         show(runs[-1])
+        write(runs, arguments.output)
     return runs
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="three small workloads, no calibration")
-    parser.add_argument("--device", help="of the graphics workloads (default: the first usable one)")
+    parser.add_argument("--grid", choices=GRIDS, default="host")
+    parser.add_argument("--quick", action="store_const", const="quick", dest="grid", help="--grid quick")
+    parser.add_argument("--device", help="of the workloads that draw (default: the first usable one)")
     parser.add_argument("--repeat", type=int, help="timed runs a choice")
     parser.add_argument("--only", help="workloads whose name contains this")
     parser.add_argument("--part", help="I/N: every Nth workload from the Ith on, from 0")
@@ -194,18 +289,17 @@ def main() -> int:
     else:
         with tempfile.TemporaryDirectory() as cache:
             environment = {**os.environ, "XDG_CACHE_HOME": cache}
-            if not arguments.quick:
+            if arguments.grid != "quick":
                 calibrate = [COMMAND, "calibrate", "--quiet"]
                 subprocess.run(calibrate, env=environment, check=True, stdout=subprocess.DEVNULL)
             runs = run_grid(arguments, environment)
-    regrets = [run["regret"] for run in runs]
-    median, worst = statistics.median(regrets), max(regrets)
+    median, worst = bounds(runs)
+    summarise(runs)
     print(
         f"{len(runs)} workloads: median regret {median:.3f} (bound {MOST_MEDIAN}), worst {worst:.3f} (bound {MOST_WORST});"
         f" {time.monotonic() - start:.0f} s"
     )
-    if arguments.output:
-        arguments.output.write_text(json.dumps(dict(median=median, worst=worst, runs=runs), indent=1) + "\n")
+    write(runs, arguments.output)
     return int(arguments.check and (median > MOST_MEDIAN or worst > MOST_WORST))
 
 
