@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "vk_runtime/device_choice.hpp"
 
@@ -59,6 +60,20 @@ struct EnabledFeatures {
   EnabledFeatures& operator=(EnabledFeatures const&) = delete;
 };
 
+/// Whether the device shares memory by file descriptors (exported_buffer.hpp). An extension alone, no feature.
+Result<bool> exports_memory(VkPhysicalDevice physical) {
+  std::uint32_t count = 0;
+  GARUDA_TRY(check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr),
+                   "vkEnumerateDeviceExtensionProperties"));
+  std::vector<VkExtensionProperties> extensions(count);
+  GARUDA_TRY(check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()),
+                   "vkEnumerateDeviceExtensionProperties"));
+  extensions.resize(count);
+  return std::ranges::any_of(extensions, [](VkExtensionProperties const& extension) {
+    return std::string_view(extension.extensionName) == VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+  });
+}
+
 std::vector<char const*> enabled_extensions(DeviceFeatures const& features) {
   std::vector<char const*> names;
   if (features.external_memory_host) names.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
@@ -83,7 +98,9 @@ Result<VkDevice> create_handle(PhysicalDevice const& physical, std::uint32_t gra
                       .pQueuePriorities = priorities.data()});
   }
   EnabledFeatures const features(physical.traits.features);
-  std::vector<char const*> const extensions = enabled_extensions(physical.traits.features);
+  std::vector<char const*> extensions = enabled_extensions(physical.traits.features);
+  GARUDA_TRY_ASSIGN(bool const exports, exports_memory(physical.handle));
+  if (exports) extensions.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
   VkDeviceCreateInfo const info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                 .pNext = &features.core,
                                 .queueCreateInfoCount = static_cast<std::uint32_t>(queues.size()),
