@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "bench/cuda_bench.hpp"
 #include "bench/export_tables.hpp"
+#include "bench/gpu_command.hpp"
 #include "bench/group_by_bench.hpp"
+#include "bench/histogram_command.hpp"
 #include "bench/join_bench.hpp"
 #include "bench/partition_bench.hpp"
 #include "bench/points_bench.hpp"
 #include "bench/primitives_command.hpp"
-#include "bench/resident_group_by_bench.hpp"
-#include "bench/resident_join_bench.hpp"
+#include "bench/resident_bench.hpp"
 #include "bench/row_count.hpp"
 
 namespace garuda::bench {
@@ -33,6 +33,7 @@ struct OperatorArguments {
   std::uint32_t threads = 0;
   std::uint32_t repeat = 7;
   std::uint64_t seed = 1;
+  bool share_tables = false;
   bool floor = false;
   bool json = false;
 };
@@ -200,12 +201,6 @@ void print(GroupByOutcome const& outcome, bool json) {
              ratio.min, ratio.max, outcome.floor->time.samples);
 }
 
-/// Whether a comparison is of path cuda alone.
-template <class Tuning>
-bool is_cuda(Comparison<Tuning> const& comparison) {
-  return comparison.choices.empty() && comparison.paths == std::vector{Path::cuda};
-}
-
 Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> const* cancelled) {
   GARUDA_TRY_ASSIGN(auto const request, to_request(arguments, cancelled));
   if (!arguments.export_folder.empty()) {
@@ -213,10 +208,9 @@ Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> c
     return export_as(arguments.export_folder, "table", table);
   }
   if (arguments.mode == "resident") {
-    GARUDA_TRY_ASSIGN(auto const outcome, is_cuda(request)
-                                              ? run_cuda_group_by_bench(request)
-                                              : run_resident_group_by_bench(request, arguments.compute_tuning));
-    print(outcome, arguments.json);
+    GARUDA_TRY_ASSIGN(auto const outcomes,
+                      run_resident_group_by_bench(request, {arguments.compute_tuning, arguments.share_tables}));
+    for (auto const& outcome : outcomes) print(outcome, arguments.json);
     return {};
   }
   GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
@@ -249,10 +243,9 @@ Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* c
     return export_as(arguments.export_folder, "right", tables.right);
   }
   if (arguments.mode == "resident") {
-    GARUDA_TRY_ASSIGN(auto const outcome, is_cuda(request)
-                                              ? run_cuda_join_bench(request)
-                                              : run_resident_join_bench(request, arguments.compute_tuning));
-    print(outcome, arguments.json);
+    GARUDA_TRY_ASSIGN(auto const outcomes,
+                      run_resident_join_bench(request, {arguments.compute_tuning, arguments.share_tables}));
+    for (auto const& outcome : outcomes) print(outcome, arguments.json);
     return {};
   }
   GARUDA_TRY(check_mode(arguments.mode, "end-to-end", "resident"));
@@ -318,6 +311,7 @@ void add_operator_options(CLI::App& command, OperatorArguments& arguments) {
   command.add_option("--repeat", arguments.repeat, "Timed runs a path")->capture_default_str();
   command.add_option("--seed", arguments.seed, "Of the generated tables")->capture_default_str();
   command.add_option("--export", arguments.export_folder, "Only write the tables, as Arrow IPC files, to this folder");
+  command.add_flag("--share-tables", arguments.share_tables, "Of mode resident: all paths work on the same memory");
   command.add_flag("--json", arguments.json, "One JSON object a path, a line each");
 }
 
@@ -338,7 +332,7 @@ void add_join(CLI::App& bench, Select const& select, std::atomic<bool> const* ca
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
   command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: partition_items=16,…");
-  command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute or cuda)")
+  command->add_option("--mode", arguments->mode, "end-to-end, or resident (paths compute, cuda)")
       ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");
   command->callback([=] { select([=] { return flushed(run_join(*arguments, cancelled)); }); });
@@ -393,7 +387,7 @@ void add_group_by(CLI::App& bench, Select const& select, std::atomic<bool> const
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
   command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: group_by_way=3,…");
-  command->add_option("--mode", arguments->mode, "end-to-end, or resident (path compute or cuda)")
+  command->add_option("--mode", arguments->mode, "end-to-end, or resident (paths compute, cuda)")
       ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time one bare additive draw a row, at its group's pixel");
   command->callback([=] { select([=] { return flushed(run_group_by(*arguments, cancelled)); }); });
@@ -415,6 +409,8 @@ void add_bench_command(CLI::App& app, Select const& select, std::atomic<bool> co
   add_partition(*bench, select, cancelled);
   add_group_by(*bench, select, cancelled);
   add_primitives_command(*bench, select, cancelled);
+  add_gpu_command(*bench, select, cancelled);
+  add_histogram_command(*bench, select, cancelled);
 }
 
 }  // namespace garuda::bench

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/stopwatch.hpp"
+
 namespace garuda::bench {
 
 void PhaseCollector::add_phase(std::string_view name, std::uint64_t ns, std::uint64_t bytes, std::uint64_t items) {
@@ -43,9 +45,11 @@ std::string_view ComputeBench::clock() const noexcept {
 
 Result<PhaseSample> ComputeBench::time(std::function<Result<void>()> const& record) {
   phases_.take();
+  Stopwatch const watch;
   GARUDA_TRY(record());
   GARUDA_TRY(submissions_->finish());
   PhaseSample sample;
+  sample.host_ns = watch.elapsed_ns();
   sample.phases = phases_.take();
   for (auto const& phase : sample.phases) sample.ns += phase.ns;
   return sample;
@@ -60,6 +64,17 @@ Result<vk::Buffer> ComputeBench::upload(std::span<std::byte const> values, char 
   return buffer;
 }
 
+PhaseSample PhaseSample::of_phase(std::string_view name) const {
+  PhaseSample sample;
+  sample.host_ns = host_ns;
+  for (auto const& phase : phases) {
+    if (phase.name != name) continue;
+    sample.ns += phase.ns;
+    sample.phases.push_back(phase);
+  }
+  return sample;
+}
+
 PhaseSample const& median_sample(std::span<PhaseSample const> samples) {
   return samples[median_position(times_of(samples))];
 }
@@ -67,6 +82,12 @@ PhaseSample const& median_sample(std::span<PhaseSample const> samples) {
 std::vector<std::uint64_t> times_of(std::span<PhaseSample const> samples) {
   std::vector<std::uint64_t> times;
   for (auto const& sample : samples) times.push_back(sample.ns);
+  return times;
+}
+
+std::vector<std::uint64_t> host_times_of(std::span<PhaseSample const> samples) {
+  std::vector<std::uint64_t> times;
+  for (auto const& sample : samples) times.push_back(sample.host_ns);
   return times;
 }
 

@@ -37,8 +37,12 @@ class PhaseCollector final : public operators::StatsSink {
 
 /// One timed repetition.
 struct PhaseSample {
-  std::uint64_t ns = 0;  ///< of all phases
+  std::uint64_t ns = 0;       ///< of all phases
+  std::uint64_t host_ns = 0;  ///< from the call to its completion
   std::vector<PhaseStats> phases;
+
+  /// The same with the phases of one name alone.
+  PhaseSample of_phase(std::string_view name) const;
 };
 
 /// Owns device, lane and context. Does not move.
@@ -78,5 +82,6 @@ class ComputeBench {
 /// The sample whose time is the median, or next below it. Requires samples.
 PhaseSample const& median_sample(std::span<PhaseSample const> samples);
 std::vector<std::uint64_t> times_of(std::span<PhaseSample const> samples);
+std::vector<std::uint64_t> host_times_of(std::span<PhaseSample const> samples);
 
 }  // namespace garuda::bench

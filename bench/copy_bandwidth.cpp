@@ -1,6 +1,6 @@
 #include "bench/copy_bandwidth.hpp"
 
-#include "bench/cuda_bench.hpp"
+#include "bench/cuda_path.hpp"
 #include "bench/vulkan_device.hpp"
 #include "operators/calibration/copy_rates.hpp"
 #include "vk_runtime/transfer.hpp"

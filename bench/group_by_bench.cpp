@@ -85,6 +85,7 @@ Record make_record(Table const& table, GroupByBenchRequest const& request, std::
   record.rows = request.workload.rows;
   record.groups = request.workload.groups;
   record.rows_out = groups;
+  record.samples_ns = series.samples_ns;
   record.time = summarise(series.samples_ns);
   record.bytes = request.workload.rows * row_bytes(table.schema()) + groups * row_bytes(series.schema);
   record.phases = series.stats[median_position(series.samples_ns)].phases;
@@ -96,6 +97,7 @@ Record make_floor(Record const& group_by, GroupBySeries const& series) {
   auto record = group_by;
   record.op = "raster-floor";
   record.mode = "resident";
+  record.samples_ns = series.floor_ns;
   record.time = summarise(series.floor_ns);
   record.bytes = *record.rows * 8;
   record.phases.clear();
@@ -105,10 +107,13 @@ Record make_floor(Record const& group_by, GroupBySeries const& series) {
 }  // namespace
 
 Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const& request) {
-  GARUDA_TRY(check(request));
   GARUDA_TRY_ASSIGN(auto const table, generate_group_table(request.workload));
-  ReferenceGroups const reference(table, request.workload);
+  return run_group_by_bench(request, table, ReferenceGroups(table, request.workload));
+}
 
+Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const& request, Table const& table,
+                                                       ReferenceGroups const& reference) {
+  GARUDA_TRY(check(request));
   auto const choices = choices_of(request);
   GARUDA_TRY_ASSIGN(auto engine, engine_for(choices));
   std::vector<GroupBySeries> all;

@@ -35,5 +35,8 @@ struct GroupByOutcome {
 /// from the call to the last batch, with all batches kept in host memory. Blocks.
 /// Errors: usage; cancelled; those of Engine::group_by; device_failure, also when a result differs from the reference.
 Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const& request);
+/// The same with a table of the request's workload that is there, and its reference.
+Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const& request, Table const& table,
+                                                       ReferenceGroups const& reference);
 
 }  // namespace garuda::bench

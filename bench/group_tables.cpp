@@ -1,6 +1,8 @@
 #include "bench/group_tables.hpp"
 
 #include <fmt/format.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <bit>
@@ -91,15 +93,27 @@ Result<Table> generate_group_table(GroupWorkload const& workload) {
 
 ReferenceGroups::ReferenceGroups(Table const& table, GroupWorkload const& workload)
     : table_(table), workload_(workload), groups_(workload.groups) {
-  auto const* const keys = table.batches()[0].columns[0].data<std::int32_t>();
-  for (std::uint64_t row = 0; row < workload.rows; ++row) {
-    auto& group = groups_[static_cast<std::size_t>(keys[row])];
+  // Each thread reads all keys and adds up a range of groups, so that nothing is shared.
+  auto const parts = static_cast<std::uint64_t>(tbb::info::default_concurrency());
+  tbb::parallel_for(std::uint64_t{0}, parts, [&](std::uint64_t part) {
+    add_range(workload.groups * part / parts, workload.groups * (part + 1) / parts);
+  });
+  num_groups_ =
+      static_cast<std::uint64_t>(std::ranges::count_if(groups_, [](Group const& group) { return group.count > 0; }));
+}
+
+void ReferenceGroups::add_range(std::uint64_t first, std::uint64_t last) {
+  auto const* const keys = table_.batches()[0].columns[0].data<std::int32_t>();
+  for (std::uint64_t row = 0; row < workload_.rows; ++row) {
+    auto const key = static_cast<std::uint64_t>(keys[row]);
+    if (key < first || key >= last) continue;
+    auto& group = groups_[key];
     auto const v = value(row);
     group.min = group.count == 0 ? v : std::min(group.min, v);
     group.max = group.count == 0 ? v : std::max(group.max, v);
     group.sum_low += v & 0xFFFF'FFFF;
     group.sum_high += v >> 32;
-    num_groups_ += group.count++ == 0 ? 1 : 0;
+    ++group.count;
   }
 }
 

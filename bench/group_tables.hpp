@@ -56,6 +56,8 @@ class ReferenceGroups {
     std::int64_t max = 0;
   };
 
+  /// Adds the rows of the groups [first, last) up.
+  void add_range(std::uint64_t first, std::uint64_t last);
   std::int64_t value(std::uint64_t row) const noexcept;
   Result<void> check_row(std::vector<Aggregate> const& aggregates, Batch const& batch, std::int64_t row,
                          std::vector<bool>& seen) const;

@@ -28,8 +28,8 @@ Result<void> check_ratio(JoinWorkload const& workload) {
   return fail(ErrorCode::usage, fmt::format("match ratio out of range [0, 1]: {}", ratio));
 }
 
-// Inputs, the sorted left side, the result, and for results compared row by row both sides once more while they are
-// sorted. Checked first because an operating system that runs out ends the process instead of saying so.
+// Inputs, the sorted left side and its index, the result, and for results compared row by row both sides once more
+// while they are sorted. Checked first because an operating system that runs out ends the process instead of saying so.
 Result<void> check_memory(JoinWorkload const& workload) {
   auto const is_narrow =
       workload.key_type == KeyType::i32 && workload.payload_type.value_or(KeyType::i32) == KeyType::i32;
@@ -39,7 +39,7 @@ Result<void> check_memory(JoinWorkload const& workload) {
   auto const rows_out = static_cast<double>(max_result_rows(workload));
   auto const is_compared = max_result_rows(workload) <= kMaxComparedRows;
   auto const result_row_bytes = (left_columns + right_columns - 1) * (value_bytes + (is_compared ? 24.0 : 0.0));
-  auto const needed = static_cast<double>(workload.rows_left) * (left_columns * value_bytes + 16) +
+  auto const needed = static_cast<double>(workload.rows_left) * (left_columns * value_bytes + 32) +
                       static_cast<double>(workload.rows_right) * right_columns * value_bytes +
                       rows_out * result_row_bytes;
   auto const free = operators::free_host_bytes();
@@ -68,9 +68,6 @@ Result<JoinSeries> verify(Engine& engine, JoinTables const& tables, ReferenceJoi
 
 Record make_record(JoinTables const& tables, ReferenceJoin const& reference, JoinSeries const& series) {
   auto const& median_stats = series.stats[median_position(series.samples_ns)];
-  auto const left_bytes = row_bytes(tables.left.schema());
-  auto const right_bytes = row_bytes(tables.right.schema());
-  auto const key_bytes = static_cast<std::uint64_t>(byte_width(tables.right.schema()[0].type));
   Record record;
   record.op = "join";
   record.path = to_string(series.plan.path);
@@ -80,9 +77,9 @@ Record make_record(JoinTables const& tables, ReferenceJoin const& reference, Joi
   record.rows_left = static_cast<std::uint64_t>(tables.left.num_rows());
   record.rows_right = static_cast<std::uint64_t>(tables.right.num_rows());
   record.rows_out = reference.num_rows();
+  record.samples_ns = series.samples_ns;
   record.time = summarise(series.samples_ns);
-  record.bytes = *record.rows_left * left_bytes + *record.rows_right * right_bytes +
-                 record.rows_out * (left_bytes + right_bytes - key_bytes);
+  record.bytes = joined_bytes(tables, record.rows_out);
   record.phases = median_stats.phases;
   record.verified = true;
   return record;
@@ -94,6 +91,7 @@ FloorOutcome make_floor(Record const& join, JoinSeries const& series) {
   record = join;
   record.op = "raster-floor";
   record.mode = "resident";
+  record.samples_ns = series.floor_ns;
   record.time = summarise(series.floor_ns);
   record.bytes = series.floor->bytes();
   record.phases = series.floor->median_phases();
@@ -103,13 +101,29 @@ FloorOutcome make_floor(Record const& join, JoinSeries const& series) {
 
 }  // namespace
 
-Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request) {
-  GARUDA_TRY(check(request));
-  GARUDA_TRY(check_ratio(request.workload));
-  GARUDA_TRY(check_memory(request.workload));
-  GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
-  ReferenceJoin const reference(tables.left.view(), tables.right.view());
+Result<void> check_join_workload(JoinWorkload const& workload) {
+  GARUDA_TRY(check_ratio(workload));
+  return check_memory(workload);
+}
 
+std::uint64_t joined_bytes(JoinTables const& tables, std::uint64_t rows_out) {
+  auto const left_bytes = row_bytes(tables.left.schema());
+  auto const right_bytes = row_bytes(tables.right.schema());
+  auto const key_bytes = static_cast<std::uint64_t>(byte_width(tables.right.schema()[0].type));
+  return static_cast<std::uint64_t>(tables.left.num_rows()) * left_bytes +
+         static_cast<std::uint64_t>(tables.right.num_rows()) * right_bytes +
+         rows_out * (left_bytes + right_bytes - key_bytes);
+}
+
+Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request) {
+  GARUDA_TRY(check_join_workload(request.workload));
+  GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
+  return run_join_bench(request, tables, ReferenceJoin(tables.left.view(), tables.right.view()));
+}
+
+Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request, JoinTables const& tables,
+                                                ReferenceJoin const& reference) {
+  GARUDA_TRY(check(request));
   auto const choices = choices_of(request);
   GARUDA_TRY_ASSIGN(auto engine, engine_for(choices));
   std::vector<JoinSeries> all;

@@ -8,6 +8,7 @@
 #include "bench/comparison.hpp"
 #include "bench/generators.hpp"
 #include "bench/record.hpp"
+#include "bench/reference_join.hpp"
 #include "bench/sampling.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
@@ -38,5 +39,15 @@ struct JoinOutcome {
 /// from the call to the last batch, with all batches kept in host memory. Blocks.
 /// Errors: usage; cancelled; those of Engine::join; device_failure, also when a result differs from the reference.
 Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request);
+/// The same with tables of the request's workload that are there, and their reference.
+Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request, JoinTables const& tables,
+                                                ReferenceJoin const& reference);
+
+/// Whether the workload can be had: usage for a match ratio outside [0, 1]; out_of_memory when tables, reference and
+/// result do not fit into free memory.
+Result<void> check_join_workload(JoinWorkload const& workload);
+
+/// Bytes of both tables and of the result, each once.
+std::uint64_t joined_bytes(JoinTables const& tables, std::uint64_t rows_out);
 
 }  // namespace garuda::bench

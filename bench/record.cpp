@@ -46,6 +46,7 @@ std::string to_json_line(Record const& record) {
   line["min_ns"] = record.time.min_ns;
   line["max_ns"] = record.time.max_ns;
   line["samples"] = record.time.samples;
+  if (record.host_time) line["host_median_ns"] = record.host_time->median_ns;
   line["rows_per_s"] = std::round(rows_per_second(record));
   line["bytes_per_s"] = std::round(bytes_per_second(record));
   line["phases"] = nlohmann::ordered_json::array();
@@ -92,6 +93,9 @@ std::string to_text(Record const& record, std::optional<CopyBandwidth> const& ba
     text += fmt::format(", {:.2g} % of {} {}B/s", 100 * bytes_per_second(record) / bandwidth->bytes_per_s,
                         bandwidth->what, format_rate(bandwidth->bytes_per_s));
   text += "\n";
+  if (record.host_time)
+    text += fmt::format("  from call to completion {} ± {} MAD\n", format_ns(record.host_time->median_ns),
+                        format_ns(record.host_time->mad_ns));
   if (record.phases.empty()) return text;
   text += "  phases [points or rows]:";
   for (auto const& phase : record.phases) {

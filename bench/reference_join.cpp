@@ -8,6 +8,7 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -101,6 +102,7 @@ ReferenceJoin::ReferenceJoin(TableView left, TableView right, std::uint64_t max_
   });
   tbb::parallel_sort(sorted_left_.begin(), sorted_left_.end(),
                      [](Entry const& a, Entry const& b) { return std::pair(a.key, a.row) < std::pair(b.key, b.row); });
+  index_keys();
   count();
   compares_rows_ = num_rows_ <= max_compared_rows;
   if (compares_rows_) {
@@ -110,7 +112,31 @@ ReferenceJoin::ReferenceJoin(TableView left, TableView right, std::uint64_t max_
   }
 }
 
+// About as many ranges as entries, so that a search among keys that lie evenly ends in a cache line or two.
+void ReferenceJoin::index_keys() {
+  if (sorted_left_.empty()) return;
+  auto const span =
+      static_cast<std::uint64_t>(sorted_left_.back().key) - static_cast<std::uint64_t>(sorted_left_.front().key);
+  auto const span_bits = static_cast<std::uint32_t>(std::bit_width(span));
+  auto const index_bits = static_cast<std::uint32_t>(std::bit_width(sorted_left_.size()));
+  range_bits_ = span_bits > index_bits ? span_bits - index_bits : 0;
+  first_entries_.assign(static_cast<std::size_t>(span >> range_bits_) + 2, sorted_left_.size());
+  tbb::parallel_for(RowRange(0, sorted_left_.size(), 1U << 14), [&](RowRange const& range) {
+    for (auto i = range.begin(); i != range.end(); ++i) {
+      auto const slot = slot_of(sorted_left_[i].key);
+      auto const first_of_slots = i == 0 ? 0 : slot_of(sorted_left_[i - 1].key) + 1;
+      for (auto s = first_of_slots; s <= slot; ++s) first_entries_[s] = i;
+    }
+  });
+}
+
+std::size_t ReferenceJoin::slot_of(std::int64_t key) const noexcept {
+  auto const distance = static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(sorted_left_.front().key);
+  return static_cast<std::size_t>(distance >> range_bits_);
+}
+
 std::span<ReferenceJoin::Entry const> ReferenceJoin::matches(std::int64_t key) const noexcept {
+  if (sorted_left_.empty() || key < sorted_left_.front().key || key > sorted_left_.back().key) return {};
   auto const by_key = [](auto const& a, auto const& b) {
     if constexpr (std::is_same_v<std::decay_t<decltype(a)>, Entry>) {
       return a.key < b;
@@ -118,8 +144,11 @@ std::span<ReferenceJoin::Entry const> ReferenceJoin::matches(std::int64_t key) c
       return a < b.key;
     }
   };
-  auto const first = std::lower_bound(sorted_left_.begin(), sorted_left_.end(), key, by_key);
-  auto const last = std::upper_bound(first, sorted_left_.end(), key, by_key);
+  auto const slot = slot_of(key);
+  auto const begin = sorted_left_.begin() + static_cast<std::ptrdiff_t>(first_entries_[slot]);
+  auto const end = sorted_left_.begin() + static_cast<std::ptrdiff_t>(first_entries_[slot + 1]);
+  auto const first = std::lower_bound(begin, end, key, by_key);
+  auto const last = std::upper_bound(first, end, key, by_key);
   return {first, last};
 }
 

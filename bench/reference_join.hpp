@@ -30,7 +30,7 @@ struct RowDigest {
 class ReferenceJoin {
  public:
   /// `max_compared_rows`: results of more rows are known by their digest alone.
-  /// Requires tables as above. Cost: O(n log n) time, 16 bytes a left row, and for compared results 8 bytes a value.
+  /// Requires tables as above. Cost: O(n log n) time, 32 bytes a left row, and for compared results 8 bytes a value.
   ReferenceJoin(TableView left, TableView right, std::uint64_t max_compared_rows = kMaxComparedRows);
 
   std::uint64_t num_rows() const noexcept { return num_rows_; }
@@ -48,6 +48,8 @@ class ReferenceJoin {
   };
 
   std::span<Entry const> matches(std::int64_t key) const noexcept;
+  void index_keys();
+  std::size_t slot_of(std::int64_t key) const noexcept;
   void fill_row(std::uint64_t left_row, std::uint64_t right_row, std::span<std::int64_t> out) const noexcept;
   void count();
   void keep_rows();
@@ -60,6 +62,8 @@ class ReferenceJoin {
   TableView right_;
   Schema schema_;
   std::vector<Entry> sorted_left_;
+  std::vector<std::uint64_t> first_entries_;  ///< of key ranges of 2^range_bits_, one more for the end
+  std::uint32_t range_bits_ = 0;
   std::uint64_t num_rows_ = 0;
   bool compares_rows_ = false;
   std::vector<std::int64_t> rows_;  ///< row-major, sorted; only when compares_rows_

@@ -59,8 +59,9 @@ AccumulatorLayout layout_of(GarudaCudaValueKind kind, std::uint32_t states) {
 
 }  // namespace
 
-Groups::Groups(Lane& lane, GarudaCudaGroupSlice const& slice)
-    : lane_(lane), launch_{lane.stream(), lane.device().traits().multiprocessors}, slice_(slice) {
+Groups::Groups(Lane& lane, GarudaCudaGroupSlice const& slice, Source source)
+    : lane_(lane), launch_{lane.stream(), lane.device().traits().multiprocessors}, slice_(slice), source_(source) {
+  GARUDA_EXPECTS(source == Source::host || slice.num_words == 0);
   if (slice.num_words > 0) word_columns_.assign(slice.words, slice.words + slice.num_words);
   slice_.words = nullptr;
 }
@@ -76,22 +77,27 @@ Result<std::uint64_t> Groups::find() {
   GARUDA_TRY(upload_keys());
   GARUDA_TRY(find_slots());
   GARUDA_TRY(number());
-  keys_.reset();
+  own_keys_.reset();
   table_heads_.reset();
   slots_.reset();
   return std::uint64_t{num_groups_};
 }
 
 Result<void> Groups::upload_keys() {
+  if (source_ == Source::device) {
+    keys_ = slice_.keys;
+    return {};
+  }
   auto const word_bytes = slice_.key_bits == 64 ? 8 : 4;
   auto const column_bytes = std::uint64_t{slice_.num_rows} * static_cast<unsigned>(word_bytes);
   auto const columns = std::max<std::uint32_t>(slice_.num_words, 1);
   GARUDA_TRY(lane_.step("upload", column_bytes * columns, slice_.num_rows));
-  GARUDA_TRY_ASSIGN(keys_, lane_.allocate(column_bytes * columns, "keys"));
+  GARUDA_TRY_ASSIGN(own_keys_, lane_.allocate(column_bytes * columns, "keys"));
+  keys_ = own_keys_.as<void>();
   for (std::uint32_t c = 0; c < columns; ++c) {
     void const* const source = slice_.num_words == 0 ? slice_.keys : word_columns_[c];
-    GARUDA_TRY(
-        lane_.upload(keys_.as<std::byte>() + c * column_bytes, {static_cast<std::byte const*>(source), column_bytes}));
+    GARUDA_TRY(lane_.upload(own_keys_.as<std::byte>() + c * column_bytes,
+                            {static_cast<std::byte const*>(source), column_bytes}));
   }
   return {};
 }
@@ -105,7 +111,7 @@ std::uint64_t Groups::direct_slots() const {
 }
 
 Result<void> Groups::find_slots() {
-  GARUDA_TRY(lane_.step("group", keys_.bytes() + std::uint64_t{slice_.num_rows} * 8, slice_.num_rows));
+  GARUDA_TRY(lane_.step("group", own_keys_.bytes() + std::uint64_t{slice_.num_rows} * 8, slice_.num_rows));
   GARUDA_TRY_ASSIGN(slots_, lane_.allocate(std::uint64_t{slice_.num_rows} * 4, "slots of rows"));
   if (direct_slots() > 0) return address();
   if (slice_.force_direct != 0)
@@ -128,7 +134,7 @@ Result<void> Groups::address() {
   GARUDA_TRY_ASSIGN(table_heads_, lane_.allocate(slots * 4, "group table"));
   table_.heads = table_heads_.as<std::uint32_t>();
   GARUDA_CUDA_TRY(cudaMemsetAsync(table_.heads, 0xff, slots * 4, lane_.stream()));
-  GroupKeys const keys{keys_.as<void>(), slice_.num_rows, slice_.key_bits, 0};
+  GroupKeys const keys{keys_, slice_.num_rows, slice_.key_bits, 0};
   lane_.add_counter("direct_slices", 1);
   GARUDA_CUDA_TRY(
       address_rows(launch_, keys, slice_.min_key, slice_.shared_low_bits, table_, slots_.as<std::uint32_t>()));
@@ -148,7 +154,7 @@ Result<bool> Groups::hash(std::uint32_t log2_slots) {
   table_.overflow = table_.inserted + 1;
   GARUDA_CUDA_TRY(cudaMemsetAsync(table_.heads, 0xff, slots * 4, lane_.stream()));
   GARUDA_CUDA_TRY(cudaMemsetAsync(table_.inserted, 0, 8, lane_.stream()));
-  GroupKeys const keys{keys_.as<void>(), slice_.num_rows, slice_.key_bits, slice_.num_words};
+  GroupKeys const keys{keys_, slice_.num_rows, slice_.key_bits, slice_.num_words};
   GARUDA_CUDA_TRY(hash_rows(launch_, keys, table_, slots_.as<std::uint32_t>()));
   std::uint32_t overflow = 0;
   GARUDA_TRY(lane_.download(std::as_writable_bytes(std::span(&overflow, 1)), table_.overflow));
@@ -195,6 +201,15 @@ Result<void> Groups::ids(std::span<std::uint32_t> out) {
 
 Result<GroupedValues> Groups::upload_values(GarudaCudaAggregate const& input, Buffer& values, Buffer& validity) {
   auto const kind = static_cast<GarudaCudaValueKind>(input.kind);
+  GroupedValues grouped;
+  grouped.ids = has_keys() ? ids_.as<std::uint32_t>() : nullptr;
+  grouped.rows = slice_.num_rows;
+  grouped.groups = num_groups_;
+  grouped.kind = kind;
+  if (source_ == Source::device) {
+    grouped.values = input.values;
+    return grouped;
+  }
   auto const value_bytes = std::uint64_t{slice_.num_rows} * value_words(kind) * 4;
   auto const validity_bytes = input.validity == nullptr ? 0 : (std::uint64_t{slice_.num_rows} + 31) / 32 * 4;
   GARUDA_TRY(lane_.step("upload", value_bytes + validity_bytes, slice_.num_rows));
@@ -206,13 +221,8 @@ Result<GroupedValues> Groups::upload_values(GarudaCudaAggregate const& input, Bu
     GARUDA_TRY_ASSIGN(validity, lane_.allocate(validity_bytes, "validity"));
     GARUDA_TRY(lane_.upload(validity.as<void>(), {reinterpret_cast<std::byte const*>(input.validity), validity_bytes}));
   }
-  GroupedValues grouped;
-  grouped.ids = has_keys() ? ids_.as<std::uint32_t>() : nullptr;
   grouped.values = values.as<std::uint32_t>();
   grouped.validity = validity.as<std::uint32_t>();
-  grouped.rows = slice_.num_rows;
-  grouped.groups = num_groups_;
-  grouped.kind = kind;
   return grouped;
 }
 
@@ -304,6 +314,11 @@ Result<void> Groups::sum_floats(GroupedValues const& values, States& states) {
   return {};
 }
 
+std::uint64_t const* Groups::accumulator(int which) const noexcept {
+  if (which < 0) return nullptr;
+  return states_.accumulators.as<std::uint64_t>() + std::uint64_t{num_groups_} * static_cast<unsigned>(which);
+}
+
 template <class Word>
 Result<void> Groups::copy_out(Word* target, void const* source, std::uint64_t words) {
   if (target == nullptr || words == 0) return {};
@@ -316,10 +331,6 @@ Result<void> Groups::fetch(GarudaCudaStates const& states) {
   auto const groups = std::uint64_t{num_groups_};
   auto const& layout = states_.layout;
   GARUDA_TRY(lane_.step("download", groups * 8 * static_cast<unsigned>(layout.words), groups));
-  auto const accumulator = [&](int which) -> std::uint64_t const* {
-    if (which < 0) return nullptr;
-    return states_.accumulators.as<std::uint64_t>() + groups * static_cast<unsigned>(which);
-  };
   bool const is_wide = states_.kind == GARUDA_CUDA_INT128;
   GARUDA_TRY(copy_out(states.counts, accumulator(layout.count), groups));
   GARUDA_TRY(copy_out(states.sums, states_.sums.as<void>(), groups * (is_wide ? 4 : 2)));

@@ -15,23 +15,8 @@ namespace garuda::cuda {
 /// Errors of every call: device_failure, out_of_memory, limit_exceeded, cancelled.
 class Groups {
  public:
-  /// `slice`'s columns and `lane` outlive the groups.
-  Groups(Lane& lane, GarudaCudaGroupSlice const& slice);
-  Groups(Groups const&) = delete;
-  Groups& operator=(Groups const&) = delete;
-  ~Groups() { lane_.drain(); }
-
-  /// Finds the groups. Called once, first.
-  Result<std::uint64_t> find();
-  Result<void> heads(std::span<std::uint32_t> out);
-  Result<void> ids(std::span<std::uint32_t> out);
-
-  /// Computes the states of a column. Returns the windows of its float sums.
-  Result<std::uint64_t> aggregate(GarudaCudaAggregate const& input);
-  /// Copies the states of the last aggregate.
-  Result<void> fetch(GarudaCudaStates const& states);
-
- private:
+  /// Where the columns of slice and aggregates lie.
+  enum class Source : std::uint8_t { host, device };
   /// What an aggregate computed, on the device.
   struct States {
     AccumulatorLayout layout;
@@ -47,6 +32,31 @@ class Groups {
     Buffer windows;
   };
 
+  /// `slice`'s columns and `lane` outlive the groups. On the device: keys of one word, columns without nulls.
+  Groups(Lane& lane, GarudaCudaGroupSlice const& slice, Source source = Source::host);
+  Groups(Groups const&) = delete;
+  Groups& operator=(Groups const&) = delete;
+  ~Groups() { lane_.drain(); }
+
+  /// Finds the groups. Called once, first.
+  Result<std::uint64_t> find();
+  Result<void> heads(std::span<std::uint32_t> out);
+  Result<void> ids(std::span<std::uint32_t> out);
+
+  std::uint32_t num_groups() const noexcept { return num_groups_; }
+  /// num_groups() first rows on the device, after find().
+  std::uint32_t const* device_heads() const noexcept { return heads_.as<std::uint32_t>(); }
+  /// The states of the last aggregate.
+  States const& states() const noexcept { return states_; }
+  /// An array of its accumulators; null for -1.
+  std::uint64_t const* accumulator(int which) const noexcept;
+
+  /// Computes the states of a column. Returns the windows of its float sums.
+  Result<std::uint64_t> aggregate(GarudaCudaAggregate const& input);
+  /// Copies the states of the last aggregate.
+  Result<void> fetch(GarudaCudaStates const& states);
+
+ private:
   bool has_keys() const noexcept { return slice_.key_bits != 0 || slice_.num_words != 0; }
   /// Slots of a directly addressed table, 0: keys are hashed.
   std::uint64_t direct_slots() const;
@@ -65,8 +75,10 @@ class Groups {
   Lane& lane_;
   Launch launch_;
   GarudaCudaGroupSlice slice_;
+  Source source_;
   std::vector<std::uint32_t const*> word_columns_;
-  Buffer keys_;
+  void const* keys_ = nullptr;  ///< on the device
+  Buffer own_keys_;
   GroupTable table_;
   Buffer table_heads_;
   Buffer slots_;

@@ -11,6 +11,8 @@
 
 #include "cuda_backend/device.hpp"
 #include "cuda_backend/groups.hpp"
+#include "cuda_backend/histogram.hpp"
+#include "cuda_backend/imported_memory.hpp"
 #include "cuda_backend/join.hpp"
 #include "cuda_backend/lane.hpp"
 #include "cuda_backend/resident.hpp"
@@ -41,16 +43,17 @@ struct GarudaCudaBuffer {
   garuda::cuda::Lane& lane;
   garuda::cuda::Buffer buffer;
 };
+struct GarudaCudaImported {
+  garuda::cuda::Lane& lane;
+  std::unique_ptr<garuda::cuda::ImportedMemory> memory;
+};
 struct GarudaCudaResidentJoin {
   garuda::cuda::Lane& lane;
   std::unique_ptr<garuda::cuda::ResidentJoin> join;
 };
 struct GarudaCudaResidentGroupBy {
-  GarudaCudaResidentGroupBy(garuda::cuda::Lane& own_lane, std::uint32_t const* keys, std::int32_t const* values,
-                            std::uint32_t rows, std::uint64_t expected_groups)
-      : lane(own_lane), group_by(own_lane, keys, values, rows, expected_groups) {}
   garuda::cuda::Lane& lane;
-  garuda::cuda::ResidentGroupBy group_by;
+  std::unique_ptr<garuda::cuda::ResidentGrouping> group_by;
 };
 
 namespace {
@@ -254,6 +257,20 @@ std::int32_t copy(GarudaCudaLane* lane, std::uint64_t target, std::uint64_t sour
   });
 }
 
+std::int32_t import_memory(GarudaCudaLane* lane, GarudaCudaImport const* memory, GarudaCudaImported** imported,
+                           std::uint64_t* address, GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto view, garuda::cuda::ImportedMemory::import(*memory));
+    *address = view->address();
+    *imported = std::make_unique<GarudaCudaImported>(GarudaCudaImported{*lane->lane, std::move(view)}).release();
+    return {};
+  });
+}
+
+std::int32_t count_bins(GarudaCudaLane* lane, GarudaCudaHistogram const* histogram, GarudaCudaError* error) {
+  return guarded(*lane->lane, error, [&] { return garuda::cuda::count_bins(*lane->lane, *histogram); });
+}
+
 /// Handles that know their lane: the lane's device is made the thread's before they go.
 template <class Handle>
 void destroy(Handle* handle) {
@@ -278,16 +295,16 @@ std::int32_t run_resident_join(GarudaCudaResidentJoin* join, GarudaCudaResidentR
   });
 }
 
-std::int32_t begin_resident_group_by(GarudaCudaLane* lane, std::uint64_t keys, std::uint64_t values, std::uint64_t rows,
+std::int32_t begin_resident_group_by(GarudaCudaLane* lane, GarudaCudaColumn const* key, std::uint64_t rows,
+                                     GarudaCudaResidentAggregate const* aggregates, std::uint32_t num_aggregates,
                                      std::uint64_t expected_groups, GarudaCudaResidentGroupBy** group_by,
                                      GarudaCudaError* error) {
   return guarded(*lane->lane, error, [&]() -> Result<void> {
-    if (rows >= std::uint64_t{1} << 31)
-      return garuda::fail(ErrorCode::limit_exceeded, "resident tables have at most 2^31 - 1 rows");
-    *group_by = std::make_unique<GarudaCudaResidentGroupBy>(*lane->lane, reinterpret_cast<std::uint32_t const*>(keys),
-                                                            reinterpret_cast<std::int32_t const*>(values),
-                                                            static_cast<std::uint32_t>(rows), expected_groups)
-                    .release();
+    GARUDA_TRY_ASSIGN(
+        auto begun, garuda::cuda::create_resident_grouping(*lane->lane, *key, rows,
+                                                           {aggregates, aggregates + num_aggregates}, expected_groups));
+    *group_by =
+        std::make_unique<GarudaCudaResidentGroupBy>(GarudaCudaResidentGroupBy{*lane->lane, std::move(begun)}).release();
     return {};
   });
 }
@@ -295,7 +312,7 @@ std::int32_t begin_resident_group_by(GarudaCudaLane* lane, std::uint64_t keys, s
 std::int32_t run_resident_group_by(GarudaCudaResidentGroupBy* group_by, GarudaCudaResidentGroups* groups,
                                    GarudaCudaError* error) {
   return guarded(group_by->lane, error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(*groups, group_by->group_by.run());
+    GARUDA_TRY_ASSIGN(*groups, group_by->group_by->run());
     return {};
   });
 }
@@ -328,6 +345,9 @@ constexpr GarudaCudaApi kApi{
     download,
     copy,
     destroy<GarudaCudaBuffer>,
+    import_memory,
+    destroy<GarudaCudaImported>,
+    count_bins,
     begin_resident_join,
     run_resident_join,
     destroy<GarudaCudaResidentJoin>,

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Of this file: raised with every change of a structure or a function. */
-#define GARUDA_CUDA_ABI_VERSION 1u
+#define GARUDA_CUDA_ABI_VERSION 2u
 
 typedef enum GarudaCudaCode {
   GARUDA_CUDA_OK = 0,
@@ -159,18 +159,63 @@ typedef struct GarudaCudaResidentRows {
   GarudaCudaColumn right[GARUDA_CUDA_MAX_COLUMNS];
 } GarudaCudaResidentRows;
 
-/* SUM of an int32 column by an int32 key. */
+typedef enum GarudaCudaFunction {
+  GARUDA_CUDA_FUNCTION_COUNT = 0, /* int64 */
+  GARUDA_CUDA_FUNCTION_SUM,       /* int64, of unsigned values uint64, of floats float64: exact, floats rounded once */
+  GARUDA_CUDA_FUNCTION_MIN,       /* as the values */
+  GARUDA_CUDA_FUNCTION_MAX,
+  GARUDA_CUDA_FUNCTION_MEAN /* float64: the exact sum, rounded, over the count */
+} GarudaCudaFunction;
+
+/* An aggregate of a column without nulls. */
+typedef struct GarudaCudaResidentAggregate {
+  uint64_t values;   /* address; of counts any */
+  uint32_t kind;     /* GarudaCudaValueKind, not INT128; of counts NONE will do */
+  uint32_t function; /* GarudaCudaFunction */
+} GarudaCudaResidentAggregate;
+
+#define GARUDA_CUDA_MAX_AGGREGATES 8u
+
 typedef struct GarudaCudaResidentGroups {
   uint64_t groups;
-  uint64_t keys; /* address of groups × int32 */
-  uint64_t sums; /* address of groups × int64 */
+  GarudaCudaColumn key;
+  uint64_t results[GARUDA_CUDA_MAX_AGGREGATES]; /* address of a column for each aggregate */
 } GarudaCudaResidentGroups;
+
+/* How values are counted by their low bits, in words of device memory. */
+typedef enum GarudaCudaHistogramMethod {
+  GARUDA_CUDA_HISTOGRAM_GRID_STRIDE = 0, /* atomics; threads of the whole grid take rows in turn */
+  GARUDA_CUDA_HISTOGRAM_BLOCK_STRIDE,    /* atomics; a block takes a stretch of rows */
+  GARUDA_CUDA_HISTOGRAM_CUB              /* cub::DeviceHistogram */
+} GarudaCudaHistogramMethod;
+
+/* CUB keeps a copy of all bins for each block and numbers them by 32 bits (seen with CCCL 3.0: 2^24 bins, illegal
+ * accesses on a device of 132 multiprocessors). */
+#define GARUDA_CUDA_MOST_CUB_BINS 65536u
+
+typedef struct GarudaCudaHistogram {
+  uint64_t values; /* address of rows x uint32 */
+  uint64_t rows;
+  uint64_t bins;        /* a power of two, up to 2^30 */
+  uint64_t counts;      /* address of bins x uint32 */
+  uint32_t method;      /* GarudaCudaHistogramMethod */
+  uint32_t threads;     /* of a block; not of CUB */
+  uint32_t blocks_each; /* a multiprocessor; not of CUB */
+} GarudaCudaHistogram;
+
+/* Memory that another API exported as an opaque file descriptor. */
+typedef struct GarudaCudaImport {
+  int32_t fd;            /* the importer's when the import succeeds, else still the caller's */
+  uint64_t bytes;        /* of the whole allocation */
+  uint32_t is_dedicated; /* allocated for one buffer */
+} GarudaCudaImport;
 
 typedef struct GarudaCudaDevice GarudaCudaDevice;
 typedef struct GarudaCudaLane GarudaCudaLane;
 typedef struct GarudaCudaJoin GarudaCudaJoin;
 typedef struct GarudaCudaGroups GarudaCudaGroups;
 typedef struct GarudaCudaBuffer GarudaCudaBuffer;
+typedef struct GarudaCudaImported GarudaCudaImported;
 typedef struct GarudaCudaResidentJoin GarudaCudaResidentJoin;
 typedef struct GarudaCudaResidentGroupBy GarudaCudaResidentGroupBy;
 
@@ -226,6 +271,13 @@ typedef struct GarudaCudaApi {
   /* Copies within the device and reports the time as phase "copy". Blocks. */
   int32_t (*copy)(GarudaCudaLane* lane, uint64_t target, uint64_t source, uint64_t bytes, GarudaCudaError* error);
   void (*destroy_buffer)(GarudaCudaBuffer* buffer);
+  /* Lets the device of `lane` see memory of another API on the same GPU. The exporter outlives it; work of one API on
+   * it is waited for before the other's begins. */
+  int32_t (*import_memory)(GarudaCudaLane* lane, GarudaCudaImport const* memory, GarudaCudaImported** imported,
+                           uint64_t* address, GarudaCudaError* error);
+  void (*release_imported)(GarudaCudaImported* imported);
+  /* Clears the counts, then counts; blocks. Phases "clear" and "count". */
+  int32_t (*count_bins)(GarudaCudaLane* lane, GarudaCudaHistogram const* histogram, GarudaCudaError* error);
 
   /* Joins of tables in device memory, rows of the result in any order. Each run blocks and reports its phases. */
   int32_t (*begin_resident_join)(GarudaCudaLane* lane, GarudaCudaResidentTable const* left,
@@ -234,8 +286,9 @@ typedef struct GarudaCudaApi {
   int32_t (*run_resident_join)(GarudaCudaResidentJoin* join, GarudaCudaResidentRows* rows, GarudaCudaError* error);
   void (*end_resident_join)(GarudaCudaResidentJoin* join);
 
-  /* SUM of int32 values by int32 keys in device memory, groups in any order. */
-  int32_t (*begin_resident_group_by)(GarudaCudaLane* lane, uint64_t keys, uint64_t values, uint64_t rows,
+  /* Group-bys of columns in device memory by one key, groups in any order. Each run blocks and reports its phases. */
+  int32_t (*begin_resident_group_by)(GarudaCudaLane* lane, GarudaCudaColumn const* key, uint64_t rows,
+                                     GarudaCudaResidentAggregate const* aggregates, uint32_t num_aggregates,
                                      uint64_t expected_groups, GarudaCudaResidentGroupBy** group_by,
                                      GarudaCudaError* error);
   int32_t (*run_resident_group_by)(GarudaCudaResidentGroupBy* group_by, GarudaCudaResidentGroups* groups,

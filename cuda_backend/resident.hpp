@@ -27,17 +27,31 @@ class ResidentJoin {
   virtual Result<GarudaCudaResidentRows> run() = 0;
 };
 
-/// SUM of int32 values by int32 keys, run as often as wanted. Groups come in any order.
-class ResidentGroupBy {
+/// A group-by of a table, run as often as wanted.
+class ResidentGrouping {
+ public:
+  virtual ~ResidentGrouping() = default;
+  /// Groups. Blocks. Columns are good until the next run.
+  virtual Result<GarudaCudaResidentGroups> run() = 0;
+};
+
+/// Chooses and makes the group-by: ResidentGroupBy where it computes what is asked for, else ResidentAggregates.
+/// Errors: usage for kinds or functions that are not there; limit_exceeded for more than 2^30 rows.
+Result<std::unique_ptr<ResidentGrouping>> create_resident_grouping(
+    Lane& lane, GarudaCudaColumn const& key, std::uint64_t rows,
+    std::vector<GarudaCudaResidentAggregate> const& aggregates, std::uint64_t expected_groups);
+
+/// SUM of int32 values by int32 keys: aggregated in shared memory as they are read. Groups come in any order.
+class ResidentGroupBy final : public ResidentGrouping {
  public:
   /// `expected_groups`: decides how far rows are partitioned first. Keys, values and `lane` outlive the group-by.
   ResidentGroupBy(Lane& lane, std::uint32_t const* keys, std::int32_t const* values, std::uint32_t rows,
                   std::uint64_t expected_groups);
   ResidentGroupBy(ResidentGroupBy const&) = delete;
   ResidentGroupBy& operator=(ResidentGroupBy const&) = delete;
-  ~ResidentGroupBy() { lane_.drain(); }
+  ~ResidentGroupBy() override { lane_.drain(); }
 
-  Result<GarudaCudaResidentGroups> run();
+  Result<GarudaCudaResidentGroups> run() override;
 
  private:
   /// Rows in the order of partitions: as they are, or sorted.

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <bit>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "cuda_backend/radix_sort.hpp"
 #include "cuda_backend/resident.hpp"
+#include "cuda_backend/resident_aggregates.hpp"
 
 namespace garuda::cuda {
 namespace {
@@ -164,8 +166,34 @@ Result<GarudaCudaResidentGroups> ResidentGroupBy::run() {
     GARUDA_TRY_ASSIGN(auto const fits, aggregate(rows, tasks, num_tasks, groups));
     if (fits) break;
   }
-  return GarudaCudaResidentGroups{groups, reinterpret_cast<std::uint64_t>(keys_out_.as<void>()),
-                                  reinterpret_cast<std::uint64_t>(sums_out_.as<void>())};
+  GarudaCudaResidentGroups found{};
+  found.groups = groups;
+  found.key = {reinterpret_cast<std::uint64_t>(keys_out_.as<void>()), 4};
+  found.results[0] = reinterpret_cast<std::uint64_t>(sums_out_.as<void>());
+  return found;
+}
+
+Result<std::unique_ptr<ResidentGrouping>> create_resident_grouping(
+    Lane& lane, GarudaCudaColumn const& key, std::uint64_t rows,
+    std::vector<GarudaCudaResidentAggregate> const& aggregates, std::uint64_t expected_groups) {
+  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 30;
+  auto const is_known = [](GarudaCudaResidentAggregate const& aggregate) {
+    return aggregate.function <= GARUDA_CUDA_FUNCTION_MEAN && aggregate.kind <= GARUDA_CUDA_FLOAT64 &&
+           aggregate.kind != GARUDA_CUDA_INT128 &&
+           (aggregate.kind != GARUDA_CUDA_NONE || aggregate.function == GARUDA_CUDA_FUNCTION_COUNT);
+  };
+  if ((key.bytes != 4 && key.bytes != 8) || aggregates.size() > GARUDA_CUDA_MAX_AGGREGATES ||
+      !std::ranges::all_of(aggregates, is_known))
+    return fail(ErrorCode::usage, "resident group-bys take one key of 4 or 8 bytes and up to 8 aggregates of numbers");
+  if (rows > kMostRows)
+    return fail(ErrorCode::limit_exceeded, "resident group-bys take at most 2^30 rows: " + std::to_string(rows));
+  auto const num_rows = static_cast<std::uint32_t>(rows);
+  bool const is_narrow_sum = key.bytes == 4 && aggregates.size() == 1 && aggregates[0].kind == GARUDA_CUDA_INT32 &&
+                             aggregates[0].function == GARUDA_CUDA_FUNCTION_SUM;
+  if (!is_narrow_sum) return std::make_unique<ResidentAggregates>(lane, key, num_rows, aggregates, expected_groups);
+  return std::make_unique<ResidentGroupBy>(lane, reinterpret_cast<std::uint32_t const*>(key.address),
+                                           reinterpret_cast<std::int32_t const*>(aggregates[0].values), num_rows,
+                                           expected_groups);
 }
 
 }  // namespace garuda::cuda

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "shaders/primitives/primitives_layout.h"
 
@@ -32,6 +33,10 @@ PassShape gather_shape(std::uint32_t words) {
 }
 
 PassShape compact_shape() { return {"primitives/compact.comp", 0, kGatherItems, sizeof(shaders::CompactPush), {}}; }
+
+PassShape count_bins_shape(CountBinsShape const& shape) {
+  return {"primitives/count_bins.comp", shape.group_size, shape.items, sizeof(shaders::CountBinsPush), {}};
+}
 
 PassShape copy_shape() { return {"primitives/copy.comp", 0, kCopyItems, sizeof(shaders::CopyPush), {}}; }
 
@@ -108,8 +113,21 @@ Result<void> record_copy(ComputeContext& context, char const* phase, VkDeviceAdd
   return context.dispatch(phase, copy_shape(), push, groups_for(push.num_quads, tile), bytes / 4);
 }
 
+Result<void> record_count_bins(ComputeContext& context, char const* phase, VkDeviceAddress values,
+                               std::uint64_t elements, VkDeviceAddress counts, std::uint64_t bins,
+                               CountBinsShape const& shape) {
+  GARUDA_EXPECTS(std::has_single_bit(bins) && bins <= std::uint64_t{1} << 32);
+  shaders::CountBinsPush push{};
+  push.values = values;
+  push.counts = counts;
+  push.num_elements = static_cast<std::uint32_t>(elements);
+  push.mask = static_cast<std::uint32_t>(bins - 1);
+  auto const tile = std::uint64_t{shape.group_size} * shape.items;
+  return context.dispatch(phase, count_bins_shape(shape), push, groups_for(elements, tile), elements);
+}
+
 std::vector<vk::ComputePipelineSpec> primitive_pipelines(ComputeTuning const& tuning) {
-  std::vector<PassShape> shapes{segments_shape(), compact_shape(), copy_shape(),
+  std::vector<PassShape> shapes{segments_shape(), compact_shape(), copy_shape(), count_bins_shape({}),
                                 reduce_shape(Reduction::add, 1, false)};
   for (auto const reduction : {Reduction::min, Reduction::max}) {
     shapes.push_back(reduce_shape(reduction, 1, false));

@@ -36,6 +36,16 @@ Result<void> record_compact(ComputeContext& context, char const* phase, DeviceSc
 Result<void> record_copy(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress target,
                          std::uint64_t bytes);
 
+/// How many invocations count, each `items` values.
+struct CountBinsShape {
+  std::uint32_t group_size = 256;
+  std::uint32_t items = 4;
+};
+/// Records counts[values[i] & (bins - 1)] += 1 for u32 values; bins a power of two, counts 0 before.
+Result<void> record_count_bins(ComputeContext& context, char const* phase, VkDeviceAddress values,
+                               std::uint64_t elements, VkDeviceAddress counts, std::uint64_t bins,
+                               CountBinsShape const& shape = {});
+
 /// Every pipeline of these passes with this tuning.
 std::vector<vk::ComputePipelineSpec> primitive_pipelines(ComputeTuning const& tuning);
 

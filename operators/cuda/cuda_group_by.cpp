@@ -127,13 +127,7 @@ Result<std::unique_ptr<GroupByKernel>> CudaGroupByBackend::begin(GroupSlice cons
 }  // namespace
 
 Result<std::unique_ptr<GroupByBackend>> open_cuda_group_by(CudaDevice& device, GroupByBackendOptions const& options) {
-  CudaLaneOptions lane_options;
-  lane_options.lanes = options.lanes;
-  lane_options.device_memory_limit_bytes = options.device_memory_limit_bytes;
-  lane_options.upload = options.tuning.upload;
-  lane_options.control = options.control;
-  lane_options.stats = options.stats;
-  GARUDA_TRY_ASSIGN(auto lanes, CudaLane::open(device, lane_options));
+  GARUDA_TRY_ASSIGN(auto lanes, CudaLane::open(device, cuda_lane_options(options)));
   return std::make_unique<CudaGroupByBackend>(options, std::move(lanes));
 }
 

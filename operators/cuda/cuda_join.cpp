@@ -102,13 +102,7 @@ Result<std::unique_ptr<JoinKernel>> CudaBackend::begin(JoinSlice const& slice, s
 }  // namespace
 
 Result<std::unique_ptr<JoinBackend>> open_cuda_join(CudaDevice& device, BackendOptions const& options) {
-  CudaLaneOptions lane_options;
-  lane_options.lanes = options.lanes;
-  lane_options.device_memory_limit_bytes = options.device_memory_limit_bytes;
-  lane_options.upload = options.tuning.upload;
-  lane_options.control = options.control;
-  lane_options.stats = options.stats;
-  GARUDA_TRY_ASSIGN(auto lanes, CudaLane::open(device, lane_options));
+  GARUDA_TRY_ASSIGN(auto lanes, CudaLane::open(device, cuda_lane_options(options)));
   return std::make_unique<CudaBackend>(options, std::move(lanes));
 }
 

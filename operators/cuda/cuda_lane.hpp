@@ -22,6 +22,18 @@ struct CudaLaneOptions {
   StatsSink* stats = nullptr;
 };
 
+/// What the options of a join's or a group-by's backend ask of its lanes.
+template <class BackendOptions>
+CudaLaneOptions cuda_lane_options(BackendOptions const& options) {
+  CudaLaneOptions lanes;
+  lanes.lanes = options.lanes;
+  lanes.device_memory_limit_bytes = options.device_memory_limit_bytes;
+  lanes.upload = options.tuning.upload;
+  lanes.control = options.control;
+  lanes.stats = options.stats;
+  return lanes;
+}
+
 /// Used by one thread at a time. Does not move: the plug-in keeps its address.
 class CudaLane {
  public:

@@ -89,6 +89,14 @@ struct CompactPush {
   uint num_elements;
 };
 
+/// counts[values[i] & mask] += 1.
+struct CountBinsPush {
+  device_address values;
+  device_address counts;  // mask + 1 × u32
+  uint num_elements;
+  uint mask;
+};
+
 struct CopyPush {
   device_address source;
   device_address target;

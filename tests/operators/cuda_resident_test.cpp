@@ -2,13 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
+#include <type_traits>
 #include <vector>
 
+#include "core/wide_integer.hpp"
 #include "operators/cuda/cuda_lane.hpp"
+#include "operators/exact_sum.hpp"
 #include "tests/operators/cuda_device.hpp"
 #include "tests/unwrap.hpp"
 
@@ -57,6 +63,31 @@ std::vector<Row> expected_rows(HostTable const& left, HostTable const& right) {
   }
   std::ranges::sort(joined);
   return joined;
+}
+
+template <class Value>
+std::uint64_t bits_of(Value value) {
+  if constexpr (sizeof(Value) == 4) {
+    return std::bit_cast<std::uint32_t>(value);
+  } else {
+    return std::bit_cast<std::uint64_t>(value);
+  }
+}
+
+/// Count, sum, least, greatest and mean as bits. Floats are multiples of 2^-20 below 2^20, so that 128 bits hold their
+/// sums.
+template <class Value>
+std::vector<std::uint64_t> aggregates_of(std::vector<Value> const& values) {
+  constexpr bool kIsFloat = std::is_floating_point_v<Value>;
+  constexpr std::int32_t kExponent = kIsFloat ? -20 : 0;
+  Int128 sum = 0;
+  for (auto const value : values)
+    sum +=
+        kIsFloat ? static_cast<Int128>(std::ldexp(static_cast<double>(value), -kExponent)) : static_cast<Int128>(value);
+  auto const rounded = round_to_double(sum, kExponent);
+  auto const [least, greatest] = std::ranges::minmax(values);
+  return {values.size(), kIsFloat ? bits_of(rounded) : static_cast<std::uint64_t>(sum), bits_of(least),
+          bits_of(greatest), bits_of(rounded / static_cast<double>(values.size()))};
 }
 
 class CudaResident : public testing::CudaDeviceTest {
@@ -137,6 +168,53 @@ class CudaResident : public testing::CudaDeviceTest {
     }
   }
 
+  using OwnedGroupBy = std::unique_ptr<GarudaCudaResidentGroupBy, void (*)(GarudaCudaResidentGroupBy*)>;
+  OwnedGroupBy begin_group_by(GarudaCudaResidentTable const& table,
+                              std::vector<GarudaCudaResidentAggregate> const& aggregates,
+                              std::uint64_t expected_groups) {
+    GarudaCudaResidentGroupBy* group_by = nullptr;
+    check(api().begin_resident_group_by(lane(), &table.key, table.rows, aggregates.data(),
+                                        static_cast<std::uint32_t>(aggregates.size()), expected_groups, &group_by,
+                                        &error_));
+    return {group_by, api().end_resident_group_by};
+  }
+
+  /// Every function of a column of `Value`, against the library's own rounding of exact sums.
+  template <class Value>
+  void expect_aggregated(std::uint32_t kind, std::uint32_t key_bytes, std::size_t rows, std::uint64_t distinct,
+                         Value (*value_of_bits)(std::uint64_t)) {
+    SCOPED_TRACE(::testing::Message() << "kind " << kind << ", " << rows << " rows, " << distinct << " keys");
+    auto table = make_table(rows, {key_bytes, sizeof(Value)}, distinct, 3, rows);
+    std::map<std::uint64_t, std::vector<Value>> groups;
+    for (std::size_t i = 0; i < rows; ++i) {
+      auto const value = value_of_bits(table.columns[1][i]);
+      table.columns[1][i] = bits_of(value);
+      groups[table.columns[0][i]].push_back(value);
+    }
+    auto const resident = upload(table);
+    std::vector<GarudaCudaResidentAggregate> aggregates;
+    for (std::uint32_t function = GARUDA_CUDA_FUNCTION_COUNT; function <= GARUDA_CUDA_FUNCTION_MEAN; ++function)
+      aggregates.push_back({resident.columns[0].address, kind, function});
+    auto const owner = begin_group_by(resident, aggregates, distinct);
+    for (int run = 0; run < 2; ++run) {
+      GarudaCudaResidentGroups found{};
+      check(api().run_resident_group_by(owner.get(), &found, &error_));
+      ASSERT_EQ(found.groups, groups.size());
+      auto const keys = download(found.key.address, key_bytes, found.groups);
+      std::vector<std::vector<std::uint64_t>> columns;
+      for (std::uint32_t function = GARUDA_CUDA_FUNCTION_COUNT; function <= GARUDA_CUDA_FUNCTION_MEAN; ++function) {
+        bool const is_extreme = function == GARUDA_CUDA_FUNCTION_MIN || function == GARUDA_CUDA_FUNCTION_MAX;
+        columns.push_back(download(found.results[function], is_extreme ? sizeof(Value) : 8, found.groups));
+      }
+      for (std::size_t g = 0; g < keys.size(); ++g) {
+        auto const group = groups.find(keys[g]);
+        ASSERT_NE(group, groups.end()) << keys[g];
+        auto const expected = aggregates_of(group->second);
+        for (std::size_t f = 0; f < columns.size(); ++f) ASSERT_EQ(columns[f][g], expected[f]) << "function " << f;
+      }
+    }
+  }
+
   void expect_grouped(std::size_t rows, std::uint64_t distinct, std::uint64_t stride, std::uint64_t expected_groups) {
     SCOPED_TRACE(::testing::Message() << rows << " rows, " << distinct << " keys, expected " << expected_groups);
     auto const table = make_table(rows, {4, 4}, distinct, stride, distinct + rows);
@@ -144,27 +222,26 @@ class CudaResident : public testing::CudaDeviceTest {
     for (std::size_t i = 0; i < rows; ++i)
       expected[table.columns[0][i]] += static_cast<std::int32_t>(table.columns[1][i]);
     auto const resident = upload(table);
-    GarudaCudaResidentGroupBy* group_by = nullptr;
-    check(api().begin_resident_group_by(lane(), resident.key.address, resident.columns[0].address, rows,
-                                        expected_groups, &group_by, &error_));
-    std::unique_ptr<GarudaCudaResidentGroupBy, void (*)(GarudaCudaResidentGroupBy*)> const owner(
-        group_by, api().end_resident_group_by);
+    auto const owner = begin_group_by(
+        resident, {{resident.columns[0].address, GARUDA_CUDA_INT32, GARUDA_CUDA_FUNCTION_SUM}}, expected_groups);
+    auto* const group_by = owner.get();
     for (int run = 0; run < 2; ++run) {
       GarudaCudaResidentGroups groups{};
       check(api().run_resident_group_by(group_by, &groups, &error_));
       ASSERT_EQ(groups.groups, expected.size());
-      auto const keys = download(groups.keys, 4, groups.groups);
-      auto const sums = download(groups.sums, 8, groups.groups);
+      auto const keys = download(groups.key.address, 4, groups.groups);
+      auto const sums = download(groups.results[0], 8, groups.groups);
       std::map<std::uint64_t, std::int64_t> found;
       for (std::size_t g = 0; g < keys.size(); ++g) found[keys[g]] += static_cast<std::int64_t>(sums[g]);
       ASSERT_EQ(found, expected);
     }
   }
 
+  GarudaCudaError error_{};
+
  private:
   std::vector<std::unique_ptr<CudaLane>> lanes_;
   std::vector<GarudaCudaBuffer*> buffers_;
-  GarudaCudaError error_{};
 };
 
 TEST_F(CudaResident, JoinsEveryShape) {
@@ -203,6 +280,83 @@ TEST_F(CudaResident, GroupsEveryShape) {
 TEST_F(CudaResident, GroupsMoreThanExpected) {
   expect_grouped(100'000, 60'000, 1, 1);
   expect_grouped(300'000, 250'000, 3, 3'000);
+}
+
+TEST_F(CudaResident, AggregatesEveryKind) {
+  for (std::uint64_t const distinct : {1U, 20U, 3'000U}) {
+    expect_aggregated<std::int32_t>(GARUDA_CUDA_INT32, 4, 20'000, distinct,
+                                    [](std::uint64_t bits) { return static_cast<std::int32_t>(bits); });
+    expect_aggregated<std::int64_t>(GARUDA_CUDA_INT64, 8, 20'000, distinct,
+                                    [](std::uint64_t bits) { return static_cast<std::int64_t>(bits) >> 20; });
+    expect_aggregated<float>(GARUDA_CUDA_FLOAT32, 4, 20'000, distinct, [](std::uint64_t bits) {
+      return static_cast<float>(static_cast<std::int32_t>(bits) >> 8) * 0x1p-20F;
+    });
+    expect_aggregated<double>(GARUDA_CUDA_FLOAT64, 8, 20'000, distinct, [](std::uint64_t bits) {
+      return static_cast<double>(static_cast<std::int64_t>(bits) >> 24) * 0x1p-20;
+    });
+    if (HasFailure()) return;
+  }
+}
+
+/// Sums of floats that only exact addition gets right, and those that have no number.
+TEST_F(CudaResident, SumsFloatsOnce) {
+  auto const sum_of = [&](std::vector<double> const& values) {
+    HostTable table{{4, 8}, {std::vector<std::uint64_t>(values.size(), 7), {}}};
+    for (auto const value : values) table.columns[1].push_back(std::bit_cast<std::uint64_t>(value));
+    auto const resident = upload(table);
+    auto const owner =
+        begin_group_by(resident, {{resident.columns[0].address, GARUDA_CUDA_FLOAT64, GARUDA_CUDA_FUNCTION_SUM}}, 1);
+    GarudaCudaResidentGroups found{};
+    check(api().run_resident_group_by(owner.get(), &found, &error_));
+    return std::bit_cast<double>(download(found.results[0], 8, 1)[0]);
+  };
+  constexpr auto kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(sum_of({1e308, 1.0, -1e308}), 1.0);
+  EXPECT_EQ(sum_of({1e308, 1e308}), kInfinity);
+  EXPECT_EQ(sum_of({5e-324, -1e300, 1e300}), 5e-324);
+  EXPECT_EQ(sum_of({0x1p53, 1.0, 0x1p-60}), 0x1p53 + 2);
+  EXPECT_EQ(sum_of({0x1p53, 1.0}), 0x1p53);
+  EXPECT_EQ(sum_of({-3.0, 1.0}), -2.0);
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(sum_of({-0.0, -0.0})), 0U);
+  EXPECT_EQ(sum_of({-kInfinity, 1.0}), -kInfinity);
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(sum_of({-kInfinity, kInfinity})), 0x7ff8'0000'0000'0000U);
+}
+
+TEST_F(CudaResident, ReportsSumsBeyond64Bits) {
+  HostTable table{{4, 8}, {{1, 1}, {}}};
+  table.columns[1].assign(2, std::uint64_t{1} << 62);
+  auto const resident = upload(table);
+  auto const owner =
+      begin_group_by(resident, {{resident.columns[0].address, GARUDA_CUDA_INT64, GARUDA_CUDA_FUNCTION_SUM}}, 1);
+  GarudaCudaResidentGroups found{};
+  GarudaCudaError error{};
+  EXPECT_EQ(api().run_resident_group_by(owner.get(), &found, &error), GARUDA_CUDA_LIMIT_EXCEEDED);
+}
+
+TEST_F(CudaResident, CountsBinsEveryWay) {
+  constexpr std::uint64_t kBins = 256;
+  auto const table = make_table(10'000, {4}, 100'000, 1, 5);
+  std::vector<std::uint64_t> expected(kBins);
+  for (auto const value : table.columns[0]) ++expected[value % kBins];
+  GarudaCudaHistogram histogram{};
+  histogram.values = upload(table.columns[0], 4);
+  histogram.rows = table.rows();
+  histogram.bins = kBins;
+  histogram.counts = upload(std::vector<std::uint64_t>(kBins, 9), 4);
+  for (std::uint32_t method = GARUDA_CUDA_HISTOGRAM_GRID_STRIDE; method <= GARUDA_CUDA_HISTOGRAM_CUB; ++method) {
+    for (std::uint32_t const threads : {64U, 1'024U}) {
+      histogram.method = method;
+      histogram.threads = threads;
+      histogram.blocks_each = 2;
+      check(api().count_bins(lane(), &histogram, &error_));
+      EXPECT_EQ(download(histogram.counts, 4, kBins), expected) << "method " << method;
+    }
+  }
+  GarudaCudaError error{};
+  histogram.bins = 2 * GARUDA_CUDA_MOST_CUB_BINS;
+  EXPECT_EQ(api().count_bins(lane(), &histogram, &error), GARUDA_CUDA_USAGE);
+  histogram.bins = 3;
+  EXPECT_EQ(api().count_bins(lane(), &histogram, &error), GARUDA_CUDA_USAGE);
 }
 
 /// The key that marks free slots in tables is a key like others.

@@ -1,0 +1,326 @@
+#include "bench/compute_path.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "bench/table_builder.hpp"
+#include "operators/compute/device_primitives.hpp"
+#include "operators/compute/join_passes.hpp"
+#include "operators/compute/resident_group_by.hpp"
+#include "operators/compute/resident_join.hpp"
+
+namespace garuda::bench {
+namespace {
+
+using operators::ResidentFunction;
+
+constexpr std::uint64_t kCopyUnit = 16;  // bytes that a copy pass moves at a time
+
+struct ComputeBlock final : DeviceBlock {
+  explicit ComputeBlock(vk::Buffer own) : buffer(std::move(own)) {}
+  vk::Buffer buffer;
+};
+
+struct ExportedBlock final : DeviceBlock {
+  explicit ExportedBlock(vk::ExportedBuffer own) : buffer(std::move(own)) {}
+  Result<SharedMemory> share() const override {
+    GARUDA_TRY_ASSIGN(auto descriptor, buffer.open_memory());
+    return SharedMemory{std::move(descriptor), buffer.memory_bytes()};
+  }
+  vk::ExportedBuffer buffer;
+};
+
+operators::DeviceRows rows_of(UploadedTable const& table) {
+  operators::DeviceRows rows;
+  rows.rows = table.rows;
+  for (std::size_t c = 0; c < table.addresses.size(); ++c) {
+    operators::DeviceColumn const column{table.addresses[c],
+                                         static_cast<std::uint32_t>(byte_width(table.schema[c].type)) / 4};
+    if (c == 0) {
+      rows.keys = column;
+    } else {
+      rows.payload.push_back(column);
+    }
+  }
+  return rows;
+}
+
+template <class T>
+Result<void> add_values(ComputeBench& bench, TableBuilder& builder, Field const& field, vk::Buffer const& buffer,
+                        std::uint64_t rows) {
+  std::vector<T> values(rows);
+  if (rows > 0) GARUDA_TRY(bench.context().download(buffer, std::as_writable_bytes(std::span(values))));
+  return builder.add_column<T>(field.name, [&](std::uint64_t row) { return values[row]; });
+}
+
+Result<void> add_column(ComputeBench& bench, TableBuilder& builder, Field const& field, vk::Buffer const& buffer,
+                        std::uint64_t rows) {
+  if (field.type.id == TypeId::float64) return add_values<double>(bench, builder, field, buffer, rows);
+  return byte_width(field.type) == 4 ? add_values<std::int32_t>(bench, builder, field, buffer, rows)
+                                     : add_values<std::int64_t>(bench, builder, field, buffer, rows);
+}
+
+class ComputeJoin final : public ResidentQuery {
+ public:
+  ComputeJoin(ComputeBench& bench, operators::ResidentJoin join, UploadedTable const& left, UploadedTable const& right)
+      : bench_(bench), join_(std::move(join)), left_(left), right_(right) {}
+
+  Result<std::uint64_t> prepare() override {
+    GARUDA_TRY(join_.record(bench_.context()));
+    GARUDA_TRY_ASSIGN(result_, join_.finish(bench_.context()));
+    return result_.rows;
+  }
+  Result<PhaseSample> run() override {
+    return bench_.time([&] { return join_.record(bench_.context()); });
+  }
+  Result<Table> download() override {
+    TableBuilder builder(result_.rows);
+    auto const add = [&](Field const& field, vk::Buffer const& buffer) {
+      return add_column(bench_, builder, field, buffer, result_.rows);
+    };
+    GARUDA_TRY(add(left_.schema[0], *result_.keys));
+    for (std::size_t c = 0; c < result_.left.size(); ++c) GARUDA_TRY(add(left_.schema[c + 1], *result_.left[c]));
+    for (std::size_t c = 0; c < result_.right.size(); ++c) GARUDA_TRY(add(right_.schema[c + 1], *result_.right[c]));
+    return builder.finish();
+  }
+  std::string describe() const override {
+    auto const& tuning = bench_.tuning();
+    return fmt::format("subgroup {}, partition {} × {} × {} tiles{}, {} radix bits, join {} × {} rows, {} slots",
+                       tuning.subgroup_size, tuning.partition_group_size, tuning.partition_items,
+                       tuning.partition_tiles, tuning.stable_join ? " stable" : "",
+                       operators::join_radix_bits(std::min(left_.rows, right_.rows), tuning), tuning.join_group_size,
+                       tuning.join_items, 1U << tuning.join_log2_slots);
+  }
+
+ private:
+  ComputeBench& bench_;
+  operators::ResidentJoin join_;
+  UploadedTable const& left_;
+  UploadedTable const& right_;
+  operators::ResidentResult result_;
+};
+
+Result<ResidentFunction> function_of(AggregateFunction function, DataType const& type) {
+  switch (function) {
+    case AggregateFunction::count:
+      return ResidentFunction::count;
+    case AggregateFunction::sum:
+      if (type.id == TypeId::int32) return ResidentFunction::sum_i32;
+      if (type.id == TypeId::int64) return ResidentFunction::sum_i64;
+      break;
+    case AggregateFunction::min:
+      if (type.id == TypeId::int32) return ResidentFunction::min_i32;
+      break;
+    case AggregateFunction::max:
+      if (type.id == TypeId::int32) return ResidentFunction::max_i32;
+      break;
+    case AggregateFunction::mean:
+      break;
+  }
+  return fail(ErrorCode::usage, fmt::format("resident group-bys of path compute have counts, sums of int32 and int64, "
+                                            "and extremes of int32: {} of {}",
+                                            to_string(function), to_string(type)));
+}
+
+class ComputeGroupBy final : public ResidentQuery {
+ public:
+  ComputeGroupBy(ComputeBench& bench, operators::ResidentGroupBy group_by, Schema schema)
+      : bench_(bench), group_by_(std::move(group_by)), schema_(std::move(schema)) {}
+
+  Result<std::uint64_t> prepare() override {
+    GARUDA_TRY(group_by_.record(bench_.context()));
+    GARUDA_TRY_ASSIGN(groups_, group_by_.finish(bench_.context()));
+    return groups_.groups;
+  }
+  Result<PhaseSample> run() override {
+    return bench_.time([&] { return group_by_.record(bench_.context()); });
+  }
+  Result<Table> download() override {
+    TableBuilder builder(groups_.groups);
+    GARUDA_TRY(add_column(bench_, builder, schema_[0], *groups_.keys, groups_.groups));
+    for (std::size_t a = 0; a < groups_.aggregates.size(); ++a)
+      GARUDA_TRY(add_column(bench_, builder, schema_[a + 1], *groups_.aggregates[a], groups_.groups));
+    return builder.finish();
+  }
+  std::string describe() const override {
+    constexpr std::array kWays{"auto", "shared", "table", "partitioned"};
+    auto const& grouping = group_by_.grouping();
+    auto const& tuning = bench_.tuning();
+    auto const way = std::string_view(kWays.at(static_cast<std::size_t>(grouping.way)));
+    auto const table = fmt::format("table of {} slots", grouping.table_slots);
+    if (grouping.way == operators::ResidentWay::table) return fmt::format("{}, {}", way, table);
+    auto const bits = grouping.way == operators::ResidentWay::partitioned
+                          ? fmt::format(" by {} bits,", grouping.radix_bits)
+                          : std::string();
+    return fmt::format(
+        "{},{} {} x {} slots in shared memory, workgroups of {} x {} rows a tile, windows of {} rows, {}", way, bits,
+        grouping.slots, grouping.copies, tuning.group_by_size, tuning.group_by_items, grouping.window_rows, table);
+  }
+
+ private:
+  ComputeBench& bench_;
+  operators::ResidentGroupBy group_by_;
+  Schema schema_;
+  operators::ResidentGroups groups_;
+};
+
+class ComputeHistogram final : public ResidentQuery {
+ public:
+  ComputeHistogram(ComputeBench& bench, UploadedTable const& table, vk::Buffer counts, std::uint64_t bins,
+                   HistogramSetting const& setting)
+      : bench_(bench), table_(table), counts_(std::move(counts)), bins_(bins), setting_(setting) {}
+
+  Result<std::uint64_t> prepare() override {
+    GARUDA_TRY(run());
+    return bins_;
+  }
+  Result<PhaseSample> run() override {
+    GARUDA_TRY(bench_.time([&] { return bench_.context().fill("clear", counts_, 0); }));
+    return bench_.time([&] {
+      return operators::record_count_bins(bench_.context(), "count", table_.addresses[0], table_.rows,
+                                          counts_.address(), bins_, {setting_.threads, setting_.each});
+    });
+  }
+  Result<Table> download() override {
+    TableBuilder builder(bins_);
+    GARUDA_TRY(add_column(bench_, builder, {"count", DataType{TypeId::int32}, false}, counts_, bins_));
+    return builder.finish();
+  }
+  std::string describe() const override {
+    return fmt::format("workgroups of {}, {} values an invocation", setting_.threads, setting_.each);
+  }
+
+ private:
+  ComputeBench& bench_;
+  UploadedTable const& table_;
+  vk::Buffer counts_;
+  std::uint64_t bins_;
+  HistogramSetting setting_;
+};
+
+class ComputeCopy final : public ResidentRun {
+ public:
+  ComputeCopy(ComputeBench& bench, vk::Buffer source, vk::Buffer target)
+      : bench_(bench), source_(std::move(source)), target_(std::move(target)) {}
+  Result<PhaseSample> run() override {
+    return bench_.time([&] {
+      return operators::record_copy(bench_.context(), "copy", source_.address(), target_.address(), source_.bytes());
+    });
+  }
+
+ private:
+  ComputeBench& bench_;
+  vk::Buffer source_;
+  vk::Buffer target_;
+};
+
+class ComputePath final : public ResidentPath {
+ public:
+  explicit ComputePath(std::unique_ptr<ComputeBench> bench) : bench_(std::move(bench)) {}
+
+  Path path() const noexcept override { return Path::compute; }
+  std::string device() const override { return bench_->device().name(); }
+  std::string driver() const override { return bench_->device().driver(); }
+  DeviceUuid uuid() const noexcept override { return bench_->device().device->traits().uuid; }
+  std::string_view clock() const noexcept override { return bench_->clock(); }
+
+  Result<UploadedTable> upload(Table const& table, Sharing sharing) override {
+    UploadedTable uploaded;
+    uploaded.rows = static_cast<std::uint64_t>(table.num_rows());
+    uploaded.schema = table.schema();
+    for (std::size_t c = 0; c < table.schema().size(); ++c) {
+      auto const width = static_cast<std::uint64_t>(byte_width(table.schema()[c].type));
+      auto const* const values = static_cast<std::byte const*>(table.batches()[0].columns[c].values);
+      std::span const bytes(values, uploaded.rows * width);
+      if (sharing == Sharing::shared) {
+        GARUDA_TRY_ASSIGN(auto exported, upload_exported(bytes));
+        uploaded.addresses.push_back(exported.address());
+        uploaded.blocks.push_back(std::make_unique<ExportedBlock>(std::move(exported)));
+        continue;
+      }
+      GARUDA_TRY_ASSIGN(auto buffer, bench_->upload(bytes, "column"));
+      uploaded.addresses.push_back(buffer.address());
+      uploaded.blocks.push_back(std::make_unique<ComputeBlock>(std::move(buffer)));
+    }
+    return uploaded;
+  }
+
+  Result<std::unique_ptr<ResidentQuery>> begin_join(UploadedTable const& left, UploadedTable const& right,
+                                                    std::uint64_t expected_rows) override {
+    GARUDA_TRY_ASSIGN(auto join,
+                      operators::ResidentJoin::create(bench_->context(), rows_of(left), rows_of(right), expected_rows));
+    return std::make_unique<ComputeJoin>(*bench_, std::move(join), left, right);
+  }
+
+  Result<std::unique_ptr<ResidentQuery>> begin_group_by(UploadedTable const& table,
+                                                        std::vector<AggregateFunction> const& functions,
+                                                        std::uint64_t expected_groups) override {
+    if (functions.size() > operators::kMostResidentAggregates)
+      return fail(ErrorCode::usage, fmt::format("resident group-bys of path compute have up to {} aggregates: {}",
+                                                operators::kMostResidentAggregates, functions.size()));
+    std::vector<operators::ResidentAggregate> aggregates;
+    Schema schema{table.schema[0]};
+    for (auto const function : functions) {
+      auto const& values = table.schema[1];
+      GARUDA_TRY_ASSIGN(auto const resident, function_of(function, values.type));
+      aggregates.push_back({resident, 0});
+      bool const is_wide = function == AggregateFunction::sum || function == AggregateFunction::count;
+      schema.push_back({fmt::format("a{}", aggregates.size()), is_wide ? DataType{TypeId::int64} : values.type, false});
+    }
+    GARUDA_TRY_ASSIGN(auto group_by, operators::ResidentGroupBy::create(bench_->context(), rows_of(table),
+                                                                        std::move(aggregates), expected_groups));
+    return std::make_unique<ComputeGroupBy>(*bench_, std::move(group_by), std::move(schema));
+  }
+
+  Result<std::unique_ptr<ResidentQuery>> begin_histogram(UploadedTable const& table, std::uint64_t bins,
+                                                         HistogramSetting const& setting) override {
+    GARUDA_TRY_ASSIGN(auto counts, bench_->context().device_buffer(bins * 4, "counts"));
+    return std::make_unique<ComputeHistogram>(*bench_, table, std::move(counts), bins, setting);
+  }
+  std::vector<HistogramSetting> histogram_settings(std::uint64_t) const override {
+    std::vector<HistogramSetting> settings;
+    auto const most = bench_->device().device->traits().limits.max_workgroup_invocations;
+    for (std::uint32_t threads = std::max(64U, bench_->tuning().subgroup_size); threads <= std::min(most, 1024U);
+         threads *= 2)
+      for (auto const each : {1U, 2U, 4U, 8U, 16U}) settings.push_back({threads, each, false});
+    return settings;
+  }
+
+  Result<std::unique_ptr<ResidentRun>> begin_copy(std::uint64_t bytes) override {
+    auto const copied = std::max(bytes / 2 / kCopyUnit, std::uint64_t{1}) * kCopyUnit;
+    GARUDA_TRY_ASSIGN(auto source, bench_->context().device_buffer(copied, "copy source"));
+    GARUDA_TRY_ASSIGN(auto target, bench_->context().device_buffer(copied, "copy target"));
+    return std::make_unique<ComputeCopy>(*bench_, std::move(source), std::move(target));
+  }
+
+ private:
+  /// Through a buffer of the path's own, which is copied on the device and dropped.
+  Result<vk::ExportedBuffer> upload_exported(std::span<std::byte const> bytes) {
+    auto const copied = (std::max<std::uint64_t>(bytes.size(), 1) + kCopyUnit - 1) / kCopyUnit * kCopyUnit;
+    GARUDA_TRY_ASSIGN(auto exported, vk::ExportedBuffer::create(*bench_->device().device, copied, "shared column"));
+    GARUDA_TRY_ASSIGN(auto const staged, bench_->upload(bytes, "column"));
+    GARUDA_TRY(bench_->time([&] {
+      return operators::record_copy(bench_->context(), "share", staged.address(), exported.address(), copied);
+    }));
+    return exported;
+  }
+
+  std::unique_ptr<ComputeBench> bench_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ResidentPath>> open_compute_path(std::string_view device, std::string const& tuning) {
+  GARUDA_TRY_ASSIGN(auto bench, ComputeBench::open(device, std::nullopt, [&](auto& changed, auto const& limits) {
+                      return operators::apply_tuning(tuning, limits, changed);
+                    }));
+  return std::make_unique<ComputePath>(std::move(bench));
+}
+
+}  // namespace garuda::bench

@@ -1,0 +1,57 @@
+// `garuda bench gpu`: the paths side by side on one GPU, in one process, over a grid of workloads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/gpu_grid.hpp"
+#include "bench/record.hpp"
+#include "bench/sampling.hpp"
+#include "garuda/error.hpp"
+#include "garuda/plan.hpp"
+
+namespace garuda::bench {
+
+enum class GpuMode : std::uint8_t { resident, end_to_end };
+/// "resident", "end-to-end".
+std::string_view to_string(GpuMode mode) noexcept;
+/// The paths that a mode measures, in the order of the table's columns.
+std::vector<Path> paths_of(GpuMode mode);
+/// The path that ratios are to: cuda on resident tables, cpu end to end.
+Path base_of(GpuMode mode) noexcept;
+
+struct GpuBenchRequest {
+  GpuGrid grid = GpuGrid::full;
+  std::vector<GpuMode> modes{GpuMode::resident, GpuMode::end_to_end};
+  std::string only;  ///< cells with this in their name; empty: all
+  std::optional<std::string> device;
+  std::string compute_tuning;  ///< of resident tables
+  bool share_tables = false;   ///< resident paths work on the same memory
+  std::uint32_t repeat = 7;
+  std::uint64_t seed = 1;
+  std::uint64_t seconds = 0;  ///< cells that begin later are left out; 0: none
+  std::atomic<bool> const* cancelled = nullptr;
+};
+
+struct GpuCellOutcome {
+  GpuMode mode = GpuMode::resident;
+  std::string name;
+  std::vector<Record> records;        ///< of the paths that ran
+  std::vector<std::string> failures;  ///< of the others, and why
+};
+
+/// The record of a path, or null.
+Record const* record_of(GpuCellOutcome const& outcome, Path path) noexcept;
+/// Times of `path` over times of the base, pairwise; nothing when one of them did not run.
+std::optional<RatioSummary> ratio_to_base(GpuCellOutcome const& outcome, Path path);
+
+/// Measures cell after cell, each result verified first, paths taking turns, and calls `report` after each. A path that
+/// fails or does not know a workload leaves its reason in the outcome. Blocks. Errors: usage; cancelled;
+/// device_failure at the end when a result was wrong.
+Result<void> run_gpu_bench(GpuBenchRequest const& request, std::function<void(GpuCellOutcome const&)> const& report);
+
+}  // namespace garuda::bench

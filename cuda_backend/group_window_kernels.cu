@@ -1,0 +1,167 @@
+#include "cuda_backend/group_values.cuh"
+
+namespace garuda::cuda {
+namespace {
+
+/// A float as sign, magnitude and position of its lowest bit; operators/float_parts.hpp on the device.
+struct FloatParts {
+  std::uint64_t magnitude = 0;
+  std::uint32_t position = 0;
+  bool negative = false;
+  std::uint32_t special = 0;  ///< flag of FloatSums, 0: finite
+};
+
+template <GarudaCudaValueKind kKind>
+__device__ FloatParts float_parts(std::uint32_t const* value) {
+  constexpr bool kWide = kKind == GARUDA_CUDA_FLOAT64;
+  constexpr int kMantissaBits = kWide ? 52 : 23;
+  constexpr std::uint32_t kTopExponent = kWide ? 2047 : 255;
+  auto const bits = kWide ? std::uint64_t{value[kWide ? 1 : 0]} << 32 | value[0] : value[0];
+  FloatParts parts;
+  parts.negative = bits >> (kWide ? 63 : 31) != 0;
+  auto const exponent = static_cast<std::uint32_t>(bits >> kMantissaBits) & kTopExponent;
+  auto const mantissa = bits & ((std::uint64_t{1} << kMantissaBits) - 1);
+  if (exponent == kTopExponent) {
+    parts.special = mantissa != 0 ? 1 : parts.negative ? 4 : 2;
+    return parts;
+  }
+  parts.magnitude = exponent == 0 ? mantissa : mantissa | std::uint64_t{1} << kMantissaBits;
+  parts.position = exponent == 0 ? 0 : exponent - 1;
+  return parts;
+}
+
+/// What a magnitude adds to the window of its position and to the next one.
+struct WindowTerms {
+  std::uint32_t window;
+  std::uint64_t low;
+  std::uint64_t high;
+};
+__device__ WindowTerms window_terms(FloatParts const& parts) {
+  auto const shift = parts.position % 64;
+  return {parts.position / 64, parts.magnitude << shift, shift == 0 ? 0 : parts.magnitude >> (64 - shift)};
+}
+
+template <GarudaCudaValueKind kKind>
+__global__ void find_spans_kernel(GroupedValues values, FloatSpans spans) {
+  for (auto i = global_thread(); i < values.rows; i += grid_threads()) {
+    auto const row = static_cast<std::uint32_t>(i);
+    if (!is_valid(values, row)) continue;
+    auto const group = group_of(values, row);
+    auto const parts = float_parts<kKind>(values.values + i * words_of(kKind));
+    if (parts.special != 0) {
+      if ((read_word(&spans.flags[group]) & parts.special) == 0) atomicOr(&spans.flags[group], parts.special);
+    } else if (parts.magnitude != 0) {
+      auto const terms = window_terms(parts);
+      auto const lowest = terms.low != 0 ? terms.window : terms.window + 1;
+      auto const above = terms.high != 0 ? terms.window + 2 : terms.window + 1;
+      if (lowest < read_word(&spans.lowest[group])) atomicMin(&spans.lowest[group], lowest);
+      if (above > read_word(&spans.above[group])) atomicMax(&spans.above[group], above);
+    }
+  }
+}
+
+__global__ void count_windows_kernel(FloatSpans spans, std::uint32_t groups, std::uint32_t* counts,
+                                     std::uint8_t* first_windows, std::uint8_t* flags) {
+  for (auto g = global_thread(); g <= groups; g += grid_threads()) {
+    auto const above = g < groups ? spans.above[g] : 0;
+    counts[g] = above == 0 ? 0 : above - spans.lowest[g];
+    if (g == groups) continue;
+    first_windows[g] = above == 0 ? 0 : static_cast<std::uint8_t>(spans.lowest[g]);
+    flags[g] = static_cast<std::uint8_t>(spans.flags[g]);
+  }
+}
+
+__device__ void add_halves(std::uint64_t* halves, std::uint64_t term, bool negative) {
+  auto const low = term & 0xffff'ffffU;
+  auto const high = term >> 32;
+  add(halves, negative ? 0 - low : low);
+  add(halves + 1, negative ? 0 - high : high);
+}
+
+/// `halves`: of the whole table, or of a block's copy.
+template <GarudaCudaValueKind kKind>
+__device__ void add_float(GroupedValues const& values, FloatSpans const& spans, std::uint64_t const* offsets,
+                          std::uint32_t row, std::uint64_t* halves) {
+  if (!is_valid(values, row)) return;
+  auto const parts = float_parts<kKind>(values.values + std::uint64_t{row} * words_of(kKind));
+  if (parts.magnitude == 0) return;  // special values have none
+  auto const group = group_of(values, row);
+  auto const terms = window_terms(parts);
+  // The first window may lie above that of the position, whose term is 0 then.
+  auto const base = static_cast<std::int64_t>(offsets[group]) - spans.lowest[group];
+  if (terms.low != 0) add_halves(halves + 2 * (base + terms.window), terms.low, parts.negative);
+  if (terms.high != 0) add_halves(halves + 2 * (base + terms.window + 1), terms.high, parts.negative);
+}
+
+template <GarudaCudaValueKind kKind>
+__global__ void accumulate_windows_kernel(GroupedValues values, FloatSpans spans, std::uint64_t const* offsets,
+                                          std::uint64_t* halves) {
+  for (auto i = global_thread(); i < values.rows; i += grid_threads())
+    add_float<kKind>(values, spans, offsets, static_cast<std::uint32_t>(i), halves);
+}
+
+template <GarudaCudaValueKind kKind>
+__global__ void accumulate_windows_shared_kernel(GroupedValues values, FloatSpans spans, std::uint64_t const* offsets,
+                                                 std::uint32_t words, std::uint32_t copies, std::uint64_t* halves) {
+  extern __shared__ std::uint64_t shared_words[];
+  for (auto i = threadIdx.x; i < words * copies; i += blockDim.x) shared_words[i] = 0;
+  __syncthreads();
+  auto* const own = shared_words + threadIdx.x % copies * words;
+  for (auto i = global_thread(); i < values.rows; i += grid_threads())
+    add_float<kKind>(values, spans, offsets, static_cast<std::uint32_t>(i), own);
+  __syncthreads();
+  for (auto i = threadIdx.x; i < words * copies; i += blockDim.x) add(halves + i % words, shared_words[i]);
+}
+
+template <GarudaCudaValueKind kKind>
+cudaError_t accumulate_windows_kind(Launch const& launch, GroupedValues const& values, FloatSpans const& spans,
+                                    std::uint64_t const* offsets, std::uint64_t num_windows, std::uint64_t* halves) {
+  auto const words = 2 * num_windows;
+  auto const shared = shared_copies(launch, words, values.rows);
+  if (!shared.is_shared) {
+    GARUDA_LAUNCH(accumulate_windows_kernel<kKind>, values.rows)(values, spans, offsets, halves);
+    return cudaGetLastError();
+  }
+  accumulate_windows_shared_kernel<kKind><<<shared.blocks, kThreads, shared.bytes, launch.stream>>>(
+      values, spans, offsets, static_cast<std::uint32_t>(words), shared.copies, halves);
+  return cudaGetLastError();
+}
+
+__global__ void combine_windows_kernel(std::uint64_t* windows, std::uint64_t num_windows) {
+  for (auto w = global_thread(); w < num_windows; w += grid_threads()) {
+    auto const low = static_cast<__int128>(static_cast<std::int64_t>(windows[2 * w]));
+    auto const high = static_cast<__int128>(static_cast<std::int64_t>(windows[2 * w + 1]));
+    write_wide(windows + 2 * w, low + high * (static_cast<__int128>(1) << 32));
+  }
+}
+
+}  // namespace
+
+cudaError_t find_spans(Launch const& launch, GroupedValues const& values, FloatSpans const& spans) {
+  if (values.kind == GARUDA_CUDA_FLOAT32) {
+    GARUDA_LAUNCH(find_spans_kernel<GARUDA_CUDA_FLOAT32>, values.rows)(values, spans);
+  } else {
+    GARUDA_LAUNCH(find_spans_kernel<GARUDA_CUDA_FLOAT64>, values.rows)(values, spans);
+  }
+  return cudaGetLastError();
+}
+
+cudaError_t count_windows(Launch const& launch, FloatSpans const& spans, std::uint32_t groups, std::uint32_t* counts,
+                          std::uint8_t* first_windows, std::uint8_t* flags) {
+  GARUDA_LAUNCH(count_windows_kernel, groups + 1ULL)(spans, groups, counts, first_windows, flags);
+  return cudaGetLastError();
+}
+
+cudaError_t accumulate_windows(Launch const& launch, GroupedValues const& values, FloatSpans const& spans,
+                               std::uint64_t const* offsets, std::uint64_t num_windows, std::uint64_t* halves) {
+  return values.kind == GARUDA_CUDA_FLOAT32
+             ? accumulate_windows_kind<GARUDA_CUDA_FLOAT32>(launch, values, spans, offsets, num_windows, halves)
+             : accumulate_windows_kind<GARUDA_CUDA_FLOAT64>(launch, values, spans, offsets, num_windows, halves);
+}
+
+cudaError_t combine_windows(Launch const& launch, std::uint64_t* windows, std::uint64_t num_windows) {
+  GARUDA_LAUNCH(combine_windows_kernel, num_windows)(windows, num_windows);
+  return cudaGetLastError();
+}
+
+}  // namespace garuda::cuda
