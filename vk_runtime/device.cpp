@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "vk_runtime/device_choice.hpp"
+#include "vk_runtime/pinned_memory.hpp"
 
 namespace garuda::vk {
 namespace {
@@ -22,6 +23,8 @@ QueueFamily const* transfer_family(DeviceTraits const& traits) {
   });
   return found == traits.queue_families.end() ? nullptr : &*found;
 }
+
+constexpr std::uint32_t kMostTransferQueues = 2;
 
 /// The features to enable: everything required, and what DeviceFeatures found of the optional ones.
 struct EnabledFeatures {
@@ -85,7 +88,7 @@ std::vector<char const*> enabled_extensions(DeviceFeatures const& features) {
 }
 
 Result<VkDevice> create_handle(PhysicalDevice const& physical, std::uint32_t graphics_queues) {
-  std::vector<float> const priorities(graphics_queues, 1.0F);
+  std::vector<float> const priorities(std::max(graphics_queues, kMostTransferQueues), 1.0F);
   std::vector<VkDeviceQueueCreateInfo> queues;
   queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                     .queueFamilyIndex = main_family(physical.traits)->index,
@@ -94,7 +97,7 @@ Result<VkDevice> create_handle(PhysicalDevice const& physical, std::uint32_t gra
   if (QueueFamily const* transfer = transfer_family(physical.traits)) {
     queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                       .queueFamilyIndex = transfer->index,
-                      .queueCount = 1,
+                      .queueCount = std::min(transfer->count, kMostTransferQueues),
                       .pQueuePriorities = priorities.data()});
   }
   EnabledFeatures const features(physical.traits.features);
@@ -142,6 +145,7 @@ Result<std::unique_ptr<Device>> Device::create(Instance const& instance, Physica
   device->open_queues(queues);
   device->memory_ =
       std::make_unique<MemoryPool>(device->owner(), physical.handle, device->traits_, options.memory_limit_bytes);
+  device->pinned_ = PinnedRegistry::create(*device);
   return device;
 }
 
@@ -154,19 +158,23 @@ void Device::open_queues(std::uint32_t graphics_queues) {
   }
   buffer_families_.push_back(main);
   if (QueueFamily const* transfer = transfer_family(traits_)) {
-    VkQueue queue = VK_NULL_HANDLE;
-    fn_.vkGetDeviceQueue(handle(), transfer->index, 0, &queue);
-    transfer_queue_ = std::make_unique<Queue>(owner(), queue, transfer->index);
+    for (std::uint32_t i = 0; i < std::min(transfer->count, kMostTransferQueues); ++i) {
+      VkQueue queue = VK_NULL_HANDLE;
+      fn_.vkGetDeviceQueue(handle(), transfer->index, i, &queue);
+      transfer_queues_.push_back(std::make_unique<Queue>(owner(), queue, transfer->index));
+    }
     buffer_families_.push_back(transfer->index);
   }
 }
 
 Device::~Device() {
   // A device that only compiled has nothing to wait for, and RADV's null device cannot even do that.
-  bool used = transfer_queue_ && transfer_queue_->used();
+  bool used = false;
+  for (auto const& queue : transfer_queues_) used = used || queue->used();
   for (auto const& queue : graphics_queues_) used = used || queue->used();
   // On a lost device this fails, and then there is nothing left to wait for either.
   if (used) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
+  if (pinned_) pinned_->close();
 }
 
 Result<void> Device::wait_idle() { return check(fn_.vkDeviceWaitIdle(handle()), "vkDeviceWaitIdle"); }

@@ -24,6 +24,8 @@ struct DeviceOptions {
   std::uint64_t memory_limit_bytes = 0;
 };
 
+class PinnedRegistry;
+
 /// One VkQueue and the lock that Vulkan asks for. Lives as long as its Device.
 class Queue {
  public:
@@ -70,11 +72,18 @@ class Device {
   /// Queues of the main family (graphics, compute, transfer); at least one.
   std::size_t graphics_queue_count() const noexcept { return graphics_queues_.size(); }
   Queue& graphics_queue(std::size_t i = 0) { return *graphics_queues_.at(i); }
-  /// A queue of a transfer-only family, or nullptr.
-  Queue* transfer_queue() noexcept { return transfer_queue_.get(); }
+  /// Queues of a transfer-only family: none, one, or two, so that copies in both directions run side by side.
+  std::size_t transfer_queue_count() const noexcept { return transfer_queues_.size(); }
+  /// A queue of a transfer-only family, `i` taken modulo their number, or nullptr.
+  Queue* transfer_queue(std::size_t i = 0) noexcept {
+    return transfer_queues_.empty() ? nullptr : transfer_queues_[i % transfer_queues_.size()].get();
+  }
   /// Families that buffers are shared between: the main one, and the transfer-only one where there is one. Buffers are
   /// created concurrent over these, so no ownership is ever transferred; images belong to the main family.
   std::span<std::uint32_t const> buffer_families() const noexcept { return buffer_families_; }
+
+  /// Host memory that this device reads and writes in place; thread-safe.
+  PinnedRegistry& pinned() noexcept { return *pinned_; }
 
   /// Accounting of all device memory of this device; thread-safe.
   MemoryPool& memory() noexcept { return *memory_; }
@@ -99,9 +108,10 @@ class Device {
   DebugFunctions debug_;
   Unique<VkDevice> handle_;
   std::vector<std::unique_ptr<Queue>> graphics_queues_;
-  std::unique_ptr<Queue> transfer_queue_;
+  std::vector<std::unique_ptr<Queue>> transfer_queues_;
   std::vector<std::uint32_t> buffer_families_;
   std::unique_ptr<MemoryPool> memory_;
+  std::shared_ptr<PinnedRegistry> pinned_;  // outlived by what it gave out
 };
 
 }  // namespace garuda::vk

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <deque>
 
+#include "vk_runtime/pinned_memory.hpp"
+
 namespace garuda::vk {
 namespace {
 
@@ -60,7 +62,8 @@ Result<std::unique_ptr<Transfer>> Transfer::create(Device& device, Queue& fallba
   if (chosen.mode == UploadMode::map && !device.traits().device_memory_mappable()) {
     return fail(ErrorCode::no_device, fmt::format("{} cannot map its device memory", device.traits().name));
   }
-  Queue& queue = device.transfer_queue() != nullptr ? *device.transfer_queue() : fallback_queue;
+  auto* const own_queue = device.transfer_queue(options.queue);
+  Queue& queue = own_queue != nullptr ? *own_queue : fallback_queue;
   GARUDA_TRY_ASSIGN(Timeline timeline, Timeline::create(device, queue, "transfer"));
   auto transfer = std::unique_ptr<Transfer>(new Transfer(device, chosen, std::move(timeline)));
   GARUDA_TRY(transfer->create_command_pool(queue.family()));
@@ -101,15 +104,28 @@ Result<VkCommandBuffer> Transfer::take_commands() {
   return commands;
 }
 
+Result<void> Transfer::add_segment(Ring& ring, MemoryUse use) {
+  // Whole before it joins the ring, so that a failure leaves no half segment.
+  Segment segment;
+  GARUDA_TRY_ASSIGN(segment.buffer,
+                    arena_.buffer({.bytes = options_.segment_bytes, .use = use, .name = "staging segment"}));
+  GARUDA_TRY_ASSIGN(segment.commands, take_commands());
+  ring.segments.reserve(options_.segments);  // segments are pointed to
+  ring.segments.push_back(std::move(segment));
+  return {};
+}
+
+Result<void> Transfer::reserve(bool uploads, bool downloads) {
+  while (uploads && upload_ring_.segments.size() < options_.segments)
+    GARUDA_TRY(add_segment(upload_ring_, MemoryUse::upload));
+  while (downloads && download_ring_.segments.size() < options_.segments)
+    GARUDA_TRY(add_segment(download_ring_, MemoryUse::download));
+  return {};
+}
+
 Result<Transfer::Segment*> Transfer::next_segment(Ring& ring, MemoryUse use, WaitOptions const& wait) {
   if (ring.segments.size() < options_.segments) {
-    // Whole before it joins the ring, so that a failure leaves no half segment.
-    Segment segment;
-    GARUDA_TRY_ASSIGN(segment.buffer,
-                      arena_.buffer({.bytes = options_.segment_bytes, .use = use, .name = "staging segment"}));
-    GARUDA_TRY_ASSIGN(segment.commands, take_commands());
-    ring.segments.reserve(options_.segments);  // segments are pointed to
-    ring.segments.push_back(std::move(segment));
+    GARUDA_TRY(add_segment(ring, use));
     return &ring.segments.back();
   }
   Segment& segment = ring.segments[ring.next];
@@ -150,6 +166,7 @@ Result<Ticket> Transfer::upload(Buffer const& destination, std::uint64_t offset,
   GARUDA_EXPECTS(offset <= destination.bytes() && source.size() <= destination.bytes() - offset);
   if (source.empty()) return Ticket{};
   uploaded_bytes_ += source.size();
+  if (options_.use_pinned && mode() != UploadMode::map) return upload_pinned(destination, offset, source, after, wait);
   if (mode() == UploadMode::import_host) return upload_imported(destination, offset, source, after, wait);
   if (mode() == UploadMode::stage || destination.mapped() == nullptr) {
     return stage(destination, offset, source, after, wait);
@@ -158,6 +175,32 @@ Result<Ticket> Transfer::upload(Buffer const& destination, std::uint64_t offset,
   std::memcpy(destination.mapped() + offset, source.data(), source.size());
   GARUDA_TRY(destination.flush(offset, source.size()));
   return Ticket{};
+}
+
+Result<Ticket> Transfer::upload_pinned(Buffer const& destination, std::uint64_t offset,
+                                       std::span<std::byte const> source, Ticket after, WaitOptions const& wait) {
+  GARUDA_TRY(release_imports());
+  Ticket last;
+  while (!source.empty()) {
+    auto const pinned = device_.pinned().find(source.data(), source.size());
+    if (!pinned) {
+      return mode() == UploadMode::import_host ? upload_imported(destination, offset, source, after, wait)
+                                               : stage(destination, offset, source, after, wait);
+    }
+    GARUDA_TRY_ASSIGN(last, copy_direct(*pinned, destination.view(offset, pinned->bytes), after, false));
+    source = source.subspan(pinned->bytes);
+    offset += pinned->bytes;
+  }
+  return last;
+}
+
+Result<Ticket> Transfer::copy_direct(BufferView source, BufferView destination, Ticket after, bool to_host) {
+  Segment copy;
+  GARUDA_TRY_ASSIGN(copy.commands, take_commands());
+  GARUDA_TRY_ASSIGN(copy.busy, submit_copy(copy.commands, source, destination, after, to_host));
+  auto const busy = copy.busy;
+  imports_.push_back(std::move(copy));
+  return busy;
 }
 
 Result<Ticket> Transfer::stage(Buffer const& destination, std::uint64_t offset, std::span<std::byte const> source,
@@ -242,7 +285,9 @@ Result<void> Transfer::download(Buffer const& source, std::uint64_t offset, std:
                                 Ticket after, WaitOptions const& wait) {
   GARUDA_EXPECTS(offset <= source.bytes() && destination.size() <= source.bytes() - offset);
   if (destination.empty()) return {};
-  if (options_.stage_downloads || !source.host_cached()) {
+  if (options_.use_pinned && device_.pinned().covers(destination.data(), destination.size())) {
+    GARUDA_TRY(download_pinned(source, offset, destination, after, wait));
+  } else if (options_.stage_downloads || !source.host_cached()) {
     GARUDA_TRY(download_staged(source, offset, destination, after, wait));
   } else {
     GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(download_ring_, MemoryUse::download, wait));
@@ -253,6 +298,20 @@ Result<void> Transfer::download(Buffer const& source, std::uint64_t offset, std:
   }
   downloaded_bytes_ += destination.size();
   return {};
+}
+
+Result<void> Transfer::download_pinned(Buffer const& source, std::uint64_t offset, std::span<std::byte> destination,
+                                       Ticket after, WaitOptions const& wait) {
+  GARUDA_TRY(release_imports());
+  Ticket last;
+  while (!destination.empty()) {
+    auto const pinned = device_.pinned().find(destination.data(), destination.size());
+    GARUDA_EXPECTS(pinned.has_value());
+    GARUDA_TRY_ASSIGN(last, copy_direct(source.view(offset, pinned->bytes), *pinned, after, true));
+    destination = destination.subspan(pinned->bytes);
+    offset += pinned->bytes;
+  }
+  return timeline_.wait(last, wait);
 }
 
 Result<void> Transfer::download_staged(Buffer const& source, std::uint64_t offset, std::span<std::byte> destination,

@@ -34,6 +34,10 @@ struct TransferOptions {
   std::uint32_t segments = 3;                            ///< at least 2, so that host and device copies overlap
   /// Whether downloads are staged even from memory that the host reads at full speed in place.
   bool stage_downloads = false;
+  /// Copies to and from pinned memory (see PinnedRegistry) by the device alone, in any mode but map. Such a source
+  /// stays unchanged until the upload's ticket is reached.
+  bool use_pinned = false;
+  std::size_t queue = 0;  ///< of the device's transfer-only queues, taken modulo their number
 };
 
 /// Uploads and downloads of one lane, over its own staging ring and timeline. Not thread-safe, does not move.
@@ -63,6 +67,12 @@ class Transfer {
   /// Mapped host-cached sources are read in place. Errors: cancelled, out_of_memory, device_failure.
   Result<void> download(Buffer const& source, std::uint64_t offset, std::span<std::byte> destination, Ticket after = {},
                         WaitOptions const& wait = {});
+
+  /// Takes the memory of the rings now that copies would take when they first need it. Errors: out_of_memory.
+  Result<void> reserve(bool uploads, bool downloads);
+
+  /// Blocks until a ticket that upload() returned is reached. Errors: cancelled, device_failure.
+  Result<void> wait(Ticket ticket, WaitOptions const& options = {}) { return timeline_.wait(ticket, options); }
 
   /// Lets go of imported pages whose copies are complete; called by upload() too.
   Result<void> release_imports();
@@ -96,6 +106,7 @@ class Transfer {
 
   Result<void> create_command_pool(std::uint32_t family);
   Result<VkCommandBuffer> take_commands();
+  Result<void> add_segment(Ring& ring, MemoryUse use);
   Result<Segment*> next_segment(Ring& ring, MemoryUse use, WaitOptions const& wait);
   Result<Ticket> submit_copy(VkCommandBuffer commands, BufferView source, BufferView destination, Ticket after,
                              bool to_host);
@@ -105,6 +116,11 @@ class Transfer {
                                  Ticket after, WaitOptions const& wait);
   Result<Ticket> copy_pages(Buffer const& destination, std::uint64_t offset, std::span<std::byte const> pages,
                             Ticket after, WaitOptions const& wait);
+  Result<Ticket> upload_pinned(Buffer const& destination, std::uint64_t offset, std::span<std::byte const> source,
+                               Ticket after, WaitOptions const& wait);
+  Result<Ticket> copy_direct(BufferView source, BufferView destination, Ticket after, bool to_host);
+  Result<void> download_pinned(Buffer const& source, std::uint64_t offset, std::span<std::byte> destination,
+                               Ticket after, WaitOptions const& wait);
   Result<Ticket> submit_import(Segment& import, BufferView destination, Ticket after);
   Result<void> download_staged(Buffer const& source, std::uint64_t offset, std::span<std::byte> destination,
                                Ticket after, WaitOptions const& wait);
@@ -117,7 +133,7 @@ class Transfer {
   Unique<VkCommandPool> command_pool_;
   Ring upload_ring_;
   Ring download_ring_;
-  std::vector<Segment> imports_;  // buffers over the pages of sources
+  std::vector<Segment> imports_;  // buffers over the pages of sources; of pinned memory the commands alone
   std::vector<VkCommandBuffer> free_commands_;
   std::uint64_t uploaded_bytes_ = 0;
   std::uint64_t downloaded_bytes_ = 0;
