@@ -25,10 +25,12 @@
 #include "operators/host_memory.hpp"
 #include "operators/join_columns.hpp"
 #include "operators/join_registry.hpp"
+#include "operators/pinned_table.hpp"
 #include "operators/sizing.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
+#include "vk_runtime/pinned_memory.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda {
@@ -165,6 +167,7 @@ struct Engine::Impl final : operators::DeviceSet {
       GARUDA_TRY_ASSIGN(
           entry.pipelines,
           vk::PipelineStore::create(*entry.device, pipeline_cache_on_disk ? vk::default_cache_folder() : std::nullopt));
+      entry.device->pinned().set_kept_limit(kept_memory_limit);
     }
     return operators::OpenDevice{entry.device.get(), entry.pipelines.get(), nullptr};
   }
@@ -297,7 +300,11 @@ struct Engine::Impl final : operators::DeviceSet {
 
   /// What earlier calls left behind would count against a limit.
   void keep_memory(RunOptions const& options) const {
-    KeptMemory::instance().set_limit(options.memory_limit_bytes != 0 ? 0 : kept_memory_limit);
+    auto const kept = options.memory_limit_bytes != 0 ? 0 : kept_memory_limit;
+    KeptMemory::instance().set_limit(kept);
+    std::lock_guard const lock(mutex);
+    for (auto const& entry : opened)
+      if (entry.device != nullptr) entry.device->pinned().set_kept_limit(kept);
   }
 
   KeptMemory::Tenancy keeps_memory;
@@ -360,6 +367,18 @@ Result<DeviceTable> Engine::upload(TableView table, DeviceTableOptions const& op
   return operators::upload_table(table, {open, &impl_->infos[index]}, options.control);
 }
 
+Result<PinnedBuffer> Engine::allocate_pinned(std::uint64_t bytes, DeviceTableOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const index, impl_->choose(options.device.value_or("auto")));
+  GARUDA_TRY_ASSIGN(auto const open, impl_->open(index));
+  return operators::allocate_pinned(*open.device, bytes);
+}
+
+Result<Table> Engine::pin(TableView table, DeviceTableOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const index, impl_->choose(options.device.value_or("auto")));
+  GARUDA_TRY_ASSIGN(auto const open, impl_->open(index));
+  return operators::pin_table(table, *open.device, options.control);
+}
+
 Result<DeviceJoin> Engine::join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
                                 DeviceJoinOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const columns, operators::resolve_join(left.schema(), right.schema(), spec));
@@ -393,7 +412,10 @@ Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, 
 void Engine::release_device_memory() {
   std::lock_guard const lock(impl_->mutex);
   for (auto const& entry : impl_->opened) {
-    if (entry.device != nullptr) entry.device->memory().trim();
+    if (entry.device != nullptr) {
+      entry.device->pinned().trim();
+      entry.device->memory().trim();
+    }
     // A lost device has no memory to give back; the next call on it says so.
     if (entry.cuda != nullptr) (void)entry.cuda->trim();
   }

@@ -13,6 +13,7 @@
 #include "operators/ordered_join.hpp"
 #include "operators/plain_column.hpp"
 #include "operators/sizing.hpp"
+#include "operators/streamed_join.hpp"
 #include "partition/match_sample.hpp"
 
 namespace garuda::operators {
@@ -92,6 +93,7 @@ Result<PlannedJoin> plan_keys(JoinRequest const& request, JoinOutput output, one
     return partition::choose_digit(planned.keys.left, planned.keys.right, planned.plan.plan.radix_bits,
                                    request.options.control);
   }));
+  planned.plan.plan.notes.insert(planned.plan.plan.notes.end(), request.notes.begin(), request.notes.end());
   auto const digit = planned.digit.digit;
   planned.plan.plan.radix_bits = digit.bits;
   planned.plan.plan.radix_shift = digit.shift;
@@ -445,21 +447,59 @@ RunStats PartitionedJoin::stats(std::uint64_t rows_out) const {
   return stats;
 }
 
+namespace {
+
+/// What placement=device cannot give.
+Result<void> check_placement(JoinRequest const& request, bool gives_batches) {
+  if (request.options.tuning.placement != Placement::device) return {};
+  if (request.options.path != Path::compute) return fail(ErrorCode::usage, "placement=device is of path compute");
+  if (request.spec.ordered) return fail(ErrorCode::usage, "placement=device gives rows in any order: ordered");
+  if (!gives_batches) return fail(ErrorCode::usage, "placement=device gives rows; joins that only count take slices");
+  return {};
+}
+
+/// The join of tables that go to the device whole, or nothing where that is not its way.
+Result<std::unique_ptr<JoinResult>> start_streamed(JoinRequest& request) {
+  if (!may_stream(request.options)) return nullptr;
+  GARUDA_TRY_ASSIGN(auto choice, plan_streamed_join(request));
+  if (choice.plan) {
+    auto joined = streamed_join(request, std::move(*choice.plan));
+    bool const is_asked = request.options.tuning.placement == Placement::device;
+    if (joined || is_asked || !is_shortage(joined.error())) return joined;
+    choice.refusal = joined.error().message();
+  }
+  request.notes.push_back(fmt::format("placement=slices: {}", choice.refusal));
+  return nullptr;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<JoinResult>> hash_join(JoinRequest request) {
+  GARUDA_TRY(check_placement(request, true));
   if (request.spec.ordered) return ordered_join(std::move(request));
+  GARUDA_TRY_ASSIGN(auto streamed, start_streamed(request));
+  if (streamed) return streamed;
   return gathered_join(request);
 }
 
 Result<Engine::Counted> hash_join_count(JoinRequest const& request) {
+  GARUDA_TRY(check_placement(request, false));
   GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, JoinOutput::count));
   GARUDA_TRY_ASSIGN(auto const rows, join->count());
   return Engine::Counted{rows, join->plan(), join->stats(rows)};
 }
 
 Result<Plan> explain_hash_join(JoinRequest const& request) {
+  GARUDA_TRY(check_placement(request, true));
+  auto noted = request;
+  if (may_stream(request.options) && !request.spec.ordered) {
+    GARUDA_TRY_ASSIGN(auto choice, plan_streamed_join(request));
+    if (choice.plan) return std::move(choice.plan->plan);
+    noted.notes.push_back(fmt::format("placement=slices: {}", choice.refusal));
+  }
   RunRecorder recorder;
   oneapi::tbb::task_arena arena(arena_threads(request.options.threads));
-  GARUDA_TRY_ASSIGN(auto planned, plan_keys(request, JoinOutput::batches, arena, recorder));
+  GARUDA_TRY_ASSIGN(auto planned, plan_keys(noted, JoinOutput::batches, arena, recorder));
   return std::move(planned.plan.plan);
 }
 

@@ -20,6 +20,7 @@
 #include "operators/join_kernel.hpp"
 #include "operators/join_planner.hpp"
 #include "operators/join_registry.hpp"
+#include "operators/join_request.hpp"
 #include "operators/join_slices.hpp"
 #include "operators/lane_scheduler.hpp"
 #include "operators/run_recorder.hpp"
@@ -27,17 +28,6 @@
 #include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
-
-/// A join resolved against its tables, and what it may run on. What the views and `devices` refer to outlives every
-/// result.
-struct JoinRequest {
-  TableView left;
-  TableView right;
-  JoinSpec spec;
-  ResolvedJoin columns;
-  JoinOptions options;
-  DeviceSet* devices = nullptr;
-};
 
 /// What a join is run for.
 enum class JoinOutput : std::uint8_t {

@@ -13,6 +13,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
+#include "garuda/pinned_buffer.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/table.hpp"
 
@@ -95,6 +96,17 @@ class Engine {
   /// out_of_memory, limit_exceeded, device_failure, cancelled.
   Result<DeviceTable> upload(TableView table, DeviceTableOptions const& options = {});
 
+  /// Host memory that the device reads and writes in place, `bytes` bytes (> 0). Blocks while pages are locked, which
+  /// takes longer than copying them, so it pays for memory that is used again. A join that places its tables on this
+  /// device (JoinTuning::placement) and finds all their columns in such memory copies them without the host, and gives
+  /// its result in such memory, which is kept for the next one. Errors: usage for no bytes; no_device for a device that
+  /// cannot import host memory (VK_EXT_external_memory_host); out_of_memory, device_failure.
+  Result<PinnedBuffer> allocate_pinned(std::uint64_t bytes, DeviceTableOptions const& options = {});
+
+  /// A copy of a table of columns of fixed width in such memory. Blocks. Errors: those of allocate_pinned;
+  /// invalid_input for a column of variable width or a dictionary; cancelled.
+  Result<Table> pin(TableView table, DeviceTableOptions const& options = {});
+
   /// Joins tables of one device there; only the result's columns move, and the result stays there. Rows come in any
   /// order. Blocks. Errors: usage (spec, tables of two devices, an ordered result); invalid_input (unknown column, key
   /// columns of different types or with nulls); limit_exceeded for sides beyond 2^31 rows or a result beyond 2^32 - 2;
@@ -119,7 +131,8 @@ class Engine {
   /// What `group_by` would do, without doing it.
   Result<Plan> explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options = {});
 
-  /// Gives back the device memory that is kept between calls, up to an eighth of a device's. Safe while calls run.
+  /// Gives back the device memory that is kept between calls, up to an eighth of a device's, and the pinned memory that
+  /// freed results left behind. Safe while calls run.
   void release_device_memory();
 
   /// Gives back the host memory that freed results and intermediates left for later ones: up to a quarter of the host's

@@ -8,4 +8,5 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
+#include "garuda/pinned_buffer.hpp"
 #include "garuda/table.hpp"

@@ -67,6 +67,13 @@ enum class JoinMethod : std::uint8_t {
   sorted,       ///< both sides sorted, by key or by its hash
 };
 
+/// Where the compute path partitions and keeps the tables.
+enum class Placement : std::uint8_t {
+  automatic,  ///< on the device where it has memory of its own and both tables fit, else in slices
+  device,     ///< whole in device memory: columns stream up, result columns stream down. Columns of whole words, no nulls
+  slices,     ///< keys partitioned on the host, slices of them on the device, the result gathered on the host
+};
+
 /// Knobs of the join: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
 struct JoinTuning {
   Address address = Address::automatic;
@@ -75,6 +82,7 @@ struct JoinTuning {
   BuildSide build = BuildSide::automatic;
   Payload payload = Payload::automatic;
   JoinMethod method = JoinMethod::automatic;
+  Placement placement = Placement::automatic;
   Counting counting = Counting::automatic;  ///< of statistics and stack counts
   Upload upload = Upload::automatic;
   std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels

@@ -1,6 +1,7 @@
 // A lane opened for the compute passes of one call.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -18,10 +19,12 @@ namespace garuda::operators {
 /// Owns a lane and the context of its passes; waits for its work when it goes. Used by one thread; does not move.
 class ComputeLane {
  public:
-  /// All but `tuning` outlive the lane; `stats` may be null. Errors: no_device for a device that cannot run compute
+  /// All but `tuning` outlive the lane; `stats` may be null. `memory_limit_bytes`: most device memory that its context
+  /// takes, 0: what there is. Errors: no_device for a device that cannot run compute
   /// passes; usage for a `tuning` (see apply_tuning); out_of_memory, device_failure.
   static Result<std::unique_ptr<ComputeLane>> open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                   std::string_view tuning, Control const& control, StatsSink* stats);
+                                                   std::string_view tuning, Control const& control, StatsSink* stats,
+                                                   std::uint64_t memory_limit_bytes = 0);
   ComputeLane(ComputeLane const&) = delete;
   ComputeLane& operator=(ComputeLane const&) = delete;
   ~ComputeLane();
@@ -31,7 +34,7 @@ class ComputeLane {
 
  private:
   ComputeLane(std::unique_ptr<vk::Lane> lane, vk::PipelineStore& pipelines, ComputeTuning const& tuning,
-              Control const& control, StatsSink* stats);
+              Control const& control, StatsSink* stats, std::uint64_t memory_budget_bytes);
 
   ComputeTuning tuning_;
   std::unique_ptr<vk::Lane> lane_;

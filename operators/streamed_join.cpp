@@ -1,0 +1,486 @@
+#include "operators/streamed_join.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <deque>
+#include <utility>
+
+#include "core/buffer.hpp"
+#include "operators/compute/compute_lane.hpp"
+#include "operators/compute/rows_join.hpp"
+#include "operators/device_table.hpp"
+#include "operators/graphics/graphics_choice.hpp"
+#include "operators/path_choice.hpp"
+#include "operators/run_recorder.hpp"
+#include "vk_runtime/copy_team.hpp"
+#include "vk_runtime/pinned_memory.hpp"
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint64_t kColumnAlignment = 4096;  // of a batch's columns: pages of their own
+/// Ranges begin at multiples of so many rows, which keeps columns of every width aligned for passes.
+constexpr std::uint64_t kRangeGranule = 4;
+/// Of a range that is cut because its rows do not fit: aimed at filling so much of the room.
+constexpr double kRefill = 0.9;
+constexpr std::uint64_t kSegmentBytes = std::uint64_t{2} << 20;
+constexpr std::uint32_t kSegments = 4;
+constexpr std::uint64_t kStagedPieceBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
+constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
+
+std::uint64_t align(std::uint64_t bytes) {
+  return (bytes + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
+}
+
+/// Columns of one side on the device.
+struct DeviceSide {
+  std::vector<vk::Buffer> columns;
+
+  DeviceRows rows(StreamedSide const& side, std::uint64_t first, std::uint64_t rows) const {
+    auto const column = [&](std::size_t i) {
+      return DeviceColumn{columns[i].address() + first * side.words[i] * kWordBytes, side.words[i]};
+    };
+    DeviceRows result;
+    result.rows = rows;
+    result.keys = column(0);
+    for (std::size_t i = 1; i < columns.size(); ++i) result.payload.push_back(column(i));
+    return result;
+  }
+};
+
+/// Columns that ranges are joined into.
+struct ResultSet {
+  vk::Buffer keys;
+  std::vector<vk::Buffer> build;
+  std::vector<vk::Buffer> probe;
+  std::uint32_t batches = 0;  ///< on their way to the host
+
+  bool is_free() const noexcept { return batches == 0; }
+  vk::Buffer const& column(StreamedOutput const& output) const {
+    if (output.position == 0) return keys;
+    return (output.from_probe ? probe : build)[output.position - 1];
+  }
+  JoinedRows targets(std::uint64_t capacity) const {
+    JoinedRows rows;
+    rows.capacity = capacity;
+    rows.keys = keys.address();
+    for (auto const& buffer : build) rows.build.push_back(buffer.address());
+    for (auto const& buffer : probe) rows.probe.push_back(buffer.address());
+    return rows;
+  }
+};
+
+/// Host memory of a batch: one or the other.
+struct BatchMemory {
+  AlignedBuffer ordinary;
+  vk::PinnedMemory pinned;
+};
+
+/// A batch on its way to the host.
+struct Arriving {
+  std::shared_ptr<vk::CopyGroup> group;
+  Batch batch;
+  std::uint64_t bytes = 0;
+  std::size_t set = 0;
+};
+
+/// Rows [first, first + rows) of one column of a table, for an upload to where these rows belong in `target`.
+void add_copies(TableView table, std::size_t column, std::uint32_t words, std::uint64_t first, std::uint64_t rows,
+                vk::Buffer const& target, std::vector<vk::HostCopy>& copies) {
+  auto const width = std::uint64_t{words} * kWordBytes;
+  std::uint64_t begin = 0;
+  for (std::size_t b = 0; b < table.num_batches() && begin < first + rows; ++b) {
+    auto const& array = table.batch(b).columns[column];
+    auto const length = static_cast<std::uint64_t>(array.length);
+    auto const from = std::max(begin, first);
+    auto const to = std::min(begin + length, first + rows);
+    if (from < to) {
+      auto const* const values = static_cast<std::byte const*>(array.values) +
+                                 (static_cast<std::uint64_t>(array.offset) + from - begin) * width;
+      // Only read on the way up; the copy's type serves both directions.
+      copies.push_back({&target, from * width, const_cast<std::byte*>(values), (to - from) * width});
+    }
+    begin += length;
+  }
+}
+
+class StreamedJoin final : public JoinResult {
+ public:
+  StreamedJoin(JoinRequest const& request, StreamedPlan plan)
+      : control_(request.options.control),
+        device_limit_(request.options.device_memory_limit_bytes),
+        start_(std::chrono::steady_clock::now()),
+        plan_(std::move(plan)) {
+    for (std::size_t i = 0; i < request.columns.output.size(); ++i) {
+      auto const& [side, column] = request.columns.output[i];
+      schema_.push_back((side == Side::left ? request.left : request.right).schema()[column]);
+      schema_.back().name = request.columns.names[i];
+    }
+    rows_left_ = static_cast<std::uint64_t>(request.left.num_rows());
+    rows_right_ = static_cast<std::uint64_t>(request.right.num_rows());
+    range_rows_ = plan_.range_rows;
+    capacity_ = plan_.capacity_rows;
+  }
+
+  StreamedJoin(StreamedJoin const&) = delete;
+  StreamedJoin& operator=(StreamedJoin const&) = delete;
+  ~StreamedJoin() override {
+    // Passes under way wait for semaphores of the teams, which go first. A failure is a lost device: nothing runs.
+    if (lane_) static_cast<void>(lane_->context().lane().drain());
+  }
+
+  Result<void> start(DeviceSet& devices) {
+    GARUDA_TRY_ASSIGN(open_, devices.open(plan_.device));
+    {
+      PhaseTimer const timer(recorder_, "open");
+      GARUDA_TRY_ASSIGN(lane_,
+                        ComputeLane::open(*open_.device, *open_.pipelines, "", control_, &recorder_, device_limit_));
+      GARUDA_TRY(take_memory());
+      GARUDA_TRY(open_teams());
+    }
+    start_uploads();
+    GARUDA_TRY(await_upload("upload build", *uploads_.front(), plan_.build.rows * plan_.build.row_bytes()));
+    uploads_.pop_front();
+    GARUDA_TRY(build_->record(lane_->context()));
+    return lane_->submissions().submit();
+  }
+
+  Schema const& schema() const noexcept override { return schema_; }
+  Plan const& plan() const noexcept override { return plan_.plan; }
+
+  Result<std::optional<Batch>> next() override {
+    if (failed_) return std::nullopt;
+    auto batch = take_batch();
+    if (!batch) failed_ = true;
+    return batch;
+  }
+
+  RunStats stats() const override {
+    RunStats stats;
+    stats.path = Path::compute;
+    stats.device = plan_.plan.device;
+    stats.driver = plan_.plan.driver;
+    stats.rows_left = rows_left_;
+    stats.rows_right = rows_right_;
+    stats.rows_out = rows_out_;
+    auto const elapsed = std::chrono::steady_clock::now() - start_;
+    stats.total_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count());
+    stats.phases = recorder_.phases();
+    stats.counters = recorder_.counters();
+    return stats;
+  }
+
+ private:
+  Result<void> take_memory();
+  Result<void> take_side(StreamedSide const& side, DeviceSide& columns);
+  Result<void> take_sets();
+  Result<void> open_teams();
+  bool is_pinned() const;
+  void start_uploads();
+  Result<void> await_upload(char const* phase, vk::CopyGroup& group, std::uint64_t bytes);
+  Result<void> await_rows(std::uint64_t end);
+  Result<std::optional<Batch>> take_batch();
+  Result<void> join_range(std::size_t set);
+  Result<void> make_room(std::uint64_t rows);
+  Result<void> start_download(std::size_t set, std::uint64_t rows);
+  Result<BatchMemory> batch_memory(std::uint64_t bytes);
+  std::uint64_t words_of(StreamedOutput const& output) const {
+    return (output.from_probe ? plan_.probe : plan_.build).words[output.position];
+  }
+  Result<Batch> finish_front();
+  std::optional<std::size_t> free_set() const;
+
+  Control control_;
+  std::uint64_t device_limit_;
+  std::chrono::steady_clock::time_point start_;
+  StreamedPlan plan_;
+  Schema schema_;
+  std::uint64_t rows_left_ = 0;
+  std::uint64_t rows_right_ = 0;
+  std::uint64_t range_rows_ = 0;  // falls where rows multiply
+  std::uint64_t capacity_ = 0;    // of each set
+  RunRecorder recorder_;
+  OpenDevice open_;
+  bool use_pinned_ = false;
+  std::unique_ptr<ComputeLane> lane_;
+  std::unique_ptr<vk::MemoryArena> set_arena_;
+  DeviceSide build_columns_;
+  DeviceSide probe_columns_;
+  std::optional<PartitionedSide> build_;
+  std::optional<PartitionedSide> probe_;
+  std::optional<RowsJoin> join_;
+  std::array<ResultSet, kResultSets> sets_;
+  std::uint32_t num_sets_ = kResultSets;
+  std::uint64_t uploaded_rows_ = 0;  // of the probe side
+  std::uint64_t joined_rows_ = 0;    // of the probe side
+  std::uint64_t rows_out_ = 0;
+  bool failed_ = false;
+  std::deque<Batch> ready_;
+  std::deque<Arriving> arriving_;
+  std::deque<std::shared_ptr<vk::CopyGroup>> uploads_;
+  std::unique_ptr<vk::CopyTeam> up_;  // last: their threads use what is above
+  std::unique_ptr<vk::CopyTeam> down_;
+};
+
+Result<void> StreamedJoin::take_side(StreamedSide const& side, DeviceSide& columns) {
+  auto& context = lane_->context();
+  auto const use =
+      mode_of(plan_.tuning.upload) == vk::UploadMode::map ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
+  for (auto const words : side.words) {
+    GARUDA_TRY_ASSIGN(auto buffer, context.device_buffer(side.rows * words * kWordBytes, "streamed column", use));
+    columns.columns.push_back(std::move(buffer));
+  }
+  return {};
+}
+
+/// Everything but what rows that multiply may take later, so that a shortage shows before any row.
+Result<void> StreamedJoin::take_memory() {
+  if (plan_.tuning.upload == Upload::automatic)
+    plan_.tuning.upload = upload_of(vk::default_upload_mode(open_.device->traits()));
+  GARUDA_TRY(upload_mode(open_.device->traits(), plan_.tuning.upload));
+  auto& context = lane_->context();
+  auto const& build = plan_.build;
+  auto const& probe = plan_.probe;
+  GARUDA_TRY(take_side(build, build_columns_));
+  GARUDA_TRY(take_side(probe, probe_columns_));
+  auto const bits = join_radix_bits(build.rows, context.tuning());
+  auto const range = std::min(range_rows_, probe.rows);
+  GARUDA_TRY_ASSIGN(build_, PartitionedSide::create(context, build_columns_.rows(build, 0, build.rows), bits));
+  GARUDA_TRY_ASSIGN(probe_, PartitionedSide::create(context, probe_columns_.rows(probe, 0, range), bits));
+  GARUDA_TRY_ASSIGN(join_,
+                    RowsJoin::create(context, bits, build.rows, range, build.words.size() + probe.words.size() - 2));
+  set_arena_ = column_arena(*open_.device, capacity_ * plan_.result_row_bytes());
+  return take_sets();
+}
+
+Result<void> StreamedJoin::take_sets() {
+  auto const bytes = num_sets_ * capacity_ * plan_.result_row_bytes();
+  if (bytes > lane_->context().bytes_left())
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("{} rows of the result do not fit the device memory that is left, {} bytes: {}", capacity_,
+                            lane_->context().bytes_left(), bytes));
+  auto const take = [&](std::uint32_t words) {
+    vk::BufferSpec spec;
+    spec.bytes = capacity_ * words * kWordBytes;
+    spec.name = "joined column";
+    return set_arena_->buffer(spec);
+  };
+  for (auto& set : sets_) set = {};
+  set_arena_->reset();
+  for (std::uint32_t s = 0; s < num_sets_; ++s) {
+    auto& set = sets_[s];
+    GARUDA_TRY_ASSIGN(set.keys, take(plan_.build.words[0]));
+    for (auto const* side : {&plan_.build, &plan_.probe}) {
+      auto& columns = side == &plan_.build ? set.build : set.probe;
+      for (std::size_t i = 1; i < side->words.size(); ++i) {
+        GARUDA_TRY_ASSIGN(auto column, take(side->words[i]));
+        columns.push_back(std::move(column));
+      }
+    }
+  }
+  return {};
+}
+
+/// Whether the device can read all of both sides in place.
+bool StreamedJoin::is_pinned() const {
+  auto const& pinned = open_.device->pinned();
+  for (auto const* side : {&plan_.build, &plan_.probe}) {
+    std::vector<vk::HostCopy> copies;
+    for (std::size_t i = 0; i < side->columns.size(); ++i)
+      add_copies(side->table, side->columns[i], side->words[i], 0, side->rows, build_columns_.columns[0], copies);
+    for (auto const& copy : copies)
+      if (!pinned.covers(copy.host, copy.bytes)) return false;
+  }
+  return true;
+}
+
+Result<void> StreamedJoin::open_teams() {
+  use_pinned_ = is_pinned();
+  vk::CopyTeamOptions options;
+  options.threads = use_pinned_ ? std::min(plan_.copy_threads, kPinnedThreads) : plan_.copy_threads;
+  options.piece_bytes = use_pinned_ ? kPinnedPieceBytes : kStagedPieceBytes;
+  options.transfer.mode = mode_of(plan_.tuning.upload);
+  options.transfer.segment_bytes = kSegmentBytes;
+  options.transfer.segments = kSegments;
+  options.transfer.use_pinned = use_pinned_;
+  options.wait.cancelled = control_.cancelled;
+  auto& queue = open_.device->graphics_queue();
+  GARUDA_TRY_ASSIGN(up_, vk::CopyTeam::create(*open_.device, queue, options));
+  options.direction = vk::CopyDirection::down;
+  options.transfer.queue = 1;
+  GARUDA_TRY_ASSIGN(down_, vk::CopyTeam::create(*open_.device, queue, options));
+  if (use_pinned_) recorder_.add_counter("pinned", 1);
+  return {};
+}
+
+/// The build side first, then the probe side range by range.
+void StreamedJoin::start_uploads() {
+  auto const start = [&](StreamedSide const& side, DeviceSide const& target, std::uint64_t first, std::uint64_t rows) {
+    std::vector<vk::HostCopy> copies;
+    for (std::size_t i = 0; i < side.columns.size(); ++i)
+      add_copies(side.table, side.columns[i], side.words[i], first, rows, target.columns[i], copies);
+    uploads_.push_back(up_->start(std::move(copies)));
+  };
+  start(plan_.build, build_columns_, 0, plan_.build.rows);
+  for (std::uint64_t first = 0; first < plan_.probe.rows; first += plan_.range_rows)
+    start(plan_.probe, probe_columns_, first, std::min(plan_.range_rows, plan_.probe.rows - first));
+}
+
+/// What is recorded next sees the uploaded rows.
+Result<void> StreamedJoin::await_upload(char const* phase, vk::CopyGroup& group, std::uint64_t bytes) {
+  GARUDA_TRY_ASSIGN(auto const tickets, up_->wait(group));
+  for (auto const ticket : tickets) lane_->submissions().start_after(ticket);
+  recorder_.add_phase(phase, vk::CopyTeam::elapsed_ns(group), bytes, 0);
+  return {};
+}
+
+Result<void> StreamedJoin::await_rows(std::uint64_t end) {
+  while (uploaded_rows_ < end) {
+    auto const rows = std::min(plan_.range_rows, plan_.probe.rows - uploaded_rows_);
+    GARUDA_TRY(await_upload("upload probe", *uploads_.front(), rows * plan_.probe.row_bytes()));
+    uploads_.pop_front();
+    uploaded_rows_ += rows;
+  }
+  return {};
+}
+
+std::optional<std::size_t> StreamedJoin::free_set() const {
+  for (std::size_t s = 0; s < num_sets_; ++s)
+    if (sets_[s].is_free()) return s;
+  return std::nullopt;
+}
+
+Result<std::optional<Batch>> StreamedJoin::take_batch() {
+  while (true) {
+    if (control_.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
+    // Ranges ahead of the rows that are read keep the device busy.
+    auto const set = joined_rows_ < plan_.probe.rows ? free_set() : std::nullopt;
+    if (set) {
+      GARUDA_TRY(join_range(*set));
+      continue;
+    }
+    if (ready_.empty() && arriving_.empty()) return std::nullopt;
+    if (ready_.empty()) {
+      GARUDA_TRY_ASSIGN(auto arrived, finish_front());
+      ready_.push_back(std::move(arrived));
+    }
+    auto batch = std::move(ready_.front());
+    ready_.pop_front();
+    rows_out_ += static_cast<std::uint64_t>(batch.num_rows);
+    return batch;
+  }
+}
+
+/// Joins the next range of the probe side, shortened until its rows fit.
+Result<void> StreamedJoin::join_range(std::size_t set) {
+  auto& context = lane_->context();
+  while (true) {
+    auto const rows = std::min(range_rows_, plan_.probe.rows - joined_rows_);
+    GARUDA_TRY(await_rows(joined_rows_ + rows));
+    GARUDA_TRY(probe_->record(context, probe_columns_.rows(plan_.probe, joined_rows_, rows)));
+    GARUDA_TRY(join_->record(context, *build_, *probe_, sets_[set].targets(capacity_)));
+    GARUDA_TRY_ASSIGN(auto const outcome, join_->finish(context));
+    if (outcome.fits) {
+      joined_rows_ += rows;
+      recorder_.add_counter("ranges", 1);
+      if (control_.on_progress) control_.on_progress({"join", joined_rows_, plan_.probe.rows, rows_out_});
+      return start_download(set, outcome.rows);
+    }
+    recorder_.add_counter("ranges_split", 1);
+    if (rows <= kRangeGranule) {
+      GARUDA_TRY(make_room(outcome.rows));
+      set = 0;
+      continue;
+    }
+    auto const share = static_cast<double>(capacity_) / static_cast<double>(outcome.rows) * kRefill;
+    auto const shorter = static_cast<std::uint64_t>(static_cast<double>(rows) * share) / kRangeGranule * kRangeGranule;
+    range_rows_ = std::max(shorter, kRangeGranule);
+  }
+}
+
+/// Sets for so many rows each, of which there may be fewer then.
+Result<void> StreamedJoin::make_room(std::uint64_t rows) {
+  if (rows > kMostJoinedRows)
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("{} probe rows have more matches than are joined at once: {}", kRangeGranule, rows));
+  while (!arriving_.empty()) {
+    GARUDA_TRY_ASSIGN(auto arrived, finish_front());
+    ready_.push_back(std::move(arrived));
+  }
+  capacity_ = rows;
+  auto const set_bytes = rows * plan_.result_row_bytes();
+  num_sets_ = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(lane_->context().bytes_left() / std::max<std::uint64_t>(set_bytes, 1), 1, kResultSets));
+  return take_sets();
+}
+
+Result<BatchMemory> StreamedJoin::batch_memory(std::uint64_t bytes) {
+  BatchMemory memory;
+  if (use_pinned_) {
+    auto pinned = open_.device->pinned().allocate(bytes);
+    if (pinned) {
+      memory.pinned = std::move(*pinned);
+      return memory;
+    }
+    recorder_.add_counter("batches_not_pinned", 1);
+  }
+  GARUDA_TRY_ASSIGN(memory.ordinary, AlignedBuffer::allocate(static_cast<std::int64_t>(bytes)));
+  return memory;
+}
+
+Result<void> StreamedJoin::start_download(std::size_t set, std::uint64_t rows) {
+  for (std::uint64_t first = 0; first < rows; first += plan_.batch_rows) {
+    auto const taken = std::min(plan_.batch_rows, rows - first);
+    std::uint64_t bytes = 0;
+    for (auto const& output : plan_.output) bytes += align(taken * words_of(output) * kWordBytes);
+    auto memory = std::make_shared<BatchMemory>();
+    GARUDA_TRY_ASSIGN(*memory, batch_memory(std::max<std::uint64_t>(bytes, kColumnAlignment)));
+    auto* target = memory->pinned.data() != nullptr ? memory->pinned.data() : memory->ordinary.data();
+    Arriving arriving;
+    arriving.set = set;
+    arriving.batch.num_rows = static_cast<std::int64_t>(taken);
+    std::vector<vk::HostCopy> copies;
+    for (auto const& output : plan_.output) {
+      auto const width = words_of(output) * kWordBytes;
+      copies.push_back({&sets_[set].column(output), first * width, target, taken * width});
+      ArrayView array;
+      array.length = static_cast<std::int64_t>(taken);
+      array.null_count = 0;
+      array.values = target;
+      arriving.batch.columns.push_back(array);
+      arriving.bytes += taken * width;
+      target += align(taken * width);
+    }
+    arriving.batch.owner = std::move(memory);
+    arriving.group = down_->start(std::move(copies), lane_->submissions().last());
+    arriving_.push_back(std::move(arriving));
+    ++sets_[set].batches;
+  }
+  return {};
+}
+
+Result<Batch> StreamedJoin::finish_front() {
+  auto& front = arriving_.front();
+  GARUDA_TRY(down_->wait(*front.group));
+  recorder_.add_phase("download", vk::CopyTeam::elapsed_ns(*front.group), front.bytes,
+                      static_cast<std::uint64_t>(front.batch.num_rows));
+  --sets_[front.set].batches;
+  auto batch = std::move(front.batch);
+  arriving_.pop_front();
+  return batch;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JoinResult>> streamed_join(JoinRequest const& request, StreamedPlan plan) {
+  auto join = std::make_unique<StreamedJoin>(request, std::move(plan));
+  GARUDA_TRY(join->start(*request.devices));
+  return join;
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,244 @@
+#include "operators/streamed_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "operators/compute/compute_tuning.hpp"
+#include "operators/compute/join_passes.hpp"
+#include "operators/compute/join_tasks.hpp"
+#include "operators/compute/partitioned_side.hpp"
+#include "operators/device_table.hpp"
+#include "operators/host_memory.hpp"
+#include "operators/path_choice.hpp"
+#include "shaders/compute/partitioned_join_layout.h"
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
+/// Ranges of the probe side: so many that copies both ways overlap for most of the time, but not so few rows that the
+/// tables of the build side, which every range builds, cost more than the copies.
+constexpr std::uint64_t kRanges = 8;
+constexpr std::uint64_t kLeastRangeRows = std::uint64_t{1} << 20;
+constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 23;
+/// Threads that copy one way; more are not faster than the bus.
+constexpr std::uint32_t kMostCopyThreads = 8;
+/// Small buffers, and what alignment takes.
+constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
+
+bool is_whole(DataType const& type) {
+  return type.id != TypeId::boolean && device_words(type).has_value() &&
+         byte_width(type) % static_cast<std::int32_t>(kWordBytes) == 0;
+}
+
+/// Why a column cannot go to a device as it is; empty when it can.
+std::string refuse_column(TableView table, std::size_t column) {
+  auto const& field = table.schema()[column];
+  if (!is_whole(field.type))
+    return fmt::format("column '{}' of type {} is not of whole words", field.name, to_string(field.type));
+  for (std::size_t b = 0; b < table.num_batches(); ++b)
+    if (count_nulls(table.batch(b).columns[column]) > 0) return fmt::format("column '{}' has nulls", field.name);
+  return {};
+}
+
+/// Adds a column to those that go to the device, once; returns its position.
+std::size_t add_column(StreamedSide& side, std::size_t column) {
+  auto const found = std::ranges::find(side.columns, column);
+  if (found != side.columns.end()) return static_cast<std::size_t>(found - side.columns.begin());
+  side.columns.push_back(column);
+  side.words.push_back(device_words(side.table.schema()[column].type).value_or(1));
+  return side.columns.size() - 1;
+}
+
+std::string refuse_shape(JoinRequest const& request) {
+  auto const& columns = request.columns;
+  auto const& left_type = request.left.schema()[columns.left_key].type;
+  auto const& right_type = request.right.schema()[columns.right_key].type;
+  if (left_type != right_type || !is_device_key(left_type.id) || !is_whole(left_type))
+    return fmt::format("keys of types {} and {} are not compared as words", to_string(left_type),
+                       to_string(right_type));
+  for (auto const& table : {request.left, request.right}) {
+    auto const rows = static_cast<std::uint64_t>(table.num_rows());
+    if (rows == 0) return "a table is empty";
+    if (rows > kMostSideRows) return fmt::format("a table has more rows than a device takes, 2^31: {}", rows);
+  }
+  if (auto reason = refuse_column(request.left, columns.left_key); !reason.empty()) return reason;
+  if (auto reason = refuse_column(request.right, columns.right_key); !reason.empty()) return reason;
+  for (auto const& output : columns.output) {
+    auto reason = refuse_column(output.side == Side::left ? request.left : request.right, output.column);
+    if (!reason.empty()) return reason;
+  }
+  return {};
+}
+
+/// Both sides and the columns of the result.
+void place(JoinRequest const& request, StreamedPlan& plan) {
+  auto const& columns = request.columns;
+  StreamedSide left{request.left, static_cast<std::uint64_t>(request.left.num_rows()), {}, {}};
+  StreamedSide right{request.right, static_cast<std::uint64_t>(request.right.num_rows()), {}, {}};
+  add_column(left, columns.left_key);
+  add_column(right, columns.right_key);
+  auto const build = request.options.tuning.build;
+  bool const build_is_left = build == BuildSide::automatic ? left.rows <= right.rows : build == BuildSide::left;
+  for (auto const& output : columns.output) {
+    bool const is_left = output.side == Side::left;
+    auto const position = add_column(is_left ? left : right, output.column);
+    plan.output.push_back({is_left != build_is_left, position});
+  }
+  plan.build_is_left = build_is_left;
+  plan.build = build_is_left ? std::move(left) : right;
+  plan.probe = build_is_left ? std::move(right) : std::move(left);
+}
+
+/// Device bytes with ranges of so many rows, about.
+std::uint64_t device_bytes(StreamedPlan const& plan, ComputeTuning const& tuning) {
+  auto const& build = plan.build;
+  auto const& probe = plan.probe;
+  auto const bits = join_radix_bits(build.rows, tuning);
+  auto const copies = std::min<std::uint64_t>(bits_of_passes(bits, tuning.partition_bits).size(), 2);
+  auto const chunk = join_chunk_rows(tuning);
+  auto const tasks = (std::uint64_t{1} << bits) + build.rows / chunk + plan.range_rows / chunk + 1;
+  return build.rows * build.row_bytes() * (1 + copies) + probe.rows * probe.row_bytes() +
+         plan.range_rows * probe.row_bytes() * copies + radix_scratch_bytes(build.rows, bits, tuning) +
+         radix_scratch_bytes(plan.range_rows, bits, tuning) + tasks * (sizeof(shaders::JoinTask) + 8) +
+         kResultSets * plan.capacity_rows * plan.result_row_bytes() + kSpareBytes;
+}
+
+std::string refuse_device(StreamedPlan const& plan, vk::DeviceTraits const& traits) {
+  auto const most = std::min(traits.limits.max_buffer_size, traits.limits.max_memory_allocation_size);
+  for (auto const* side : {&plan.build, &plan.probe})
+    for (auto const words : side->words)
+      if (side->rows * words * kWordBytes > most)
+        return fmt::format("a column of {} bytes is larger than the device's buffers: {}",
+                           side->rows * words * kWordBytes, most);
+  return {};
+}
+
+/// Finds the sizes; returns why there are none.
+std::string size(JoinRequest const& request, vk::DeviceTraits const& traits, ComputeTuning const& tuning,
+                 StreamedPlan& plan) {
+  auto const& options = request.options;
+  auto const asked_rows = options.tuning.slice_rows;
+  plan.range_rows = asked_rows != 0 ? asked_rows : std::max(plan.probe.rows / kRanges, kLeastRangeRows);
+  plan.range_rows = std::min((plan.range_rows + 3) / 4 * 4, (plan.probe.rows + 3) / 4 * 4);
+  plan.batch_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows : kBatchRows;
+  auto const budget =
+      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
+  auto const host_limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : free_host_bytes() / 4 * 3;
+  while (true) {
+    // A foreign key finds its primary key; ranges whose rows multiply are cut.
+    plan.capacity_rows = plan.range_rows;
+    plan.plan.device_bytes = device_bytes(plan, tuning);
+    plan.plan.host_bytes = (kResultSets + 1) * plan.capacity_rows * plan.result_row_bytes();
+    bool const fits_host = host_limit == 0 || plan.plan.host_bytes <= host_limit / 2;
+    if (plan.plan.device_bytes <= budget && fits_host) return {};
+    if (plan.range_rows <= kLeastRangeRows || asked_rows != 0) break;
+    plan.range_rows = std::max(plan.range_rows / 2 / 4 * 4, kLeastRangeRows);
+  }
+  if (plan.plan.device_bytes > budget)
+    return fmt::format("{} bytes of device memory are needed, {} may be used", plan.plan.device_bytes, budget);
+  return fmt::format("{} bytes of host memory are needed, {} may be used", plan.plan.host_bytes, host_limit / 2);
+}
+
+std::string describe_queues(vk::DeviceTraits const& traits) {
+  for (auto const& family : traits.queue_families)
+    if (family.transfer && !family.graphics && !family.compute && !family.video)
+      return family.count > 1
+                 ? fmt::format("up and down on queues of their own (family {}), beside the passes", family.index)
+                 : fmt::format("copies on a queue of their own (family {}), beside the passes", family.index);
+  return "copies and passes on one queue";
+}
+
+void describe(DeviceFacts const& facts, StreamedPlan& streamed) {
+  auto& plan = streamed.plan;
+  auto const rates = facts.rates();
+  auto const copy_ns = [](std::uint64_t bytes, double rate) { return static_cast<double>(bytes) / rate * 1e9; };
+  auto const up = [&](StreamedSide const& side) {
+    return copy_ns(side.rows * side.row_bytes(), rates.stage_bytes_per_s);
+  };
+  auto const down = copy_ns(streamed.probe.rows * streamed.result_row_bytes(), rates.download_bytes_per_s);
+  plan.key_bits = streamed.build.words[0] * 32;
+  plan.slice_rows = streamed.range_rows;
+  plan.chunk_rows = streamed.batch_rows;
+  plan.lanes = 1;
+  plan.tuning = to_string(streamed.tuning);
+  plan.estimated.path = Path::compute;
+  plan.estimated.device = plan.device;
+  plan.estimated.choices = plan.tuning;
+  plan.estimated.reason = source_of(facts);
+  set_phases(plan.estimated,
+             {{"upload build", up(streamed.build)}, {"upload probe, download", std::max(up(streamed.probe), down)}});
+  plan.candidates.push_back(plan.estimated);
+  plan.details.emplace_back(
+      "placement", fmt::format("device: both tables go there whole, build side {}, probe side in ranges of {} rows",
+                               streamed.build_is_left ? "left" : "right", streamed.range_rows));
+  plan.details.emplace_back("queues", describe_queues(*facts.traits));
+}
+
+/// The plan, or a refusal.
+Result<StreamedChoice> choose(JoinRequest const& request) {
+  StreamedChoice choice;
+  choice.refusal = refuse_shape(request);
+  if (!choice.refusal.empty()) return choice;
+  auto const asked_threads = request.options.threads;
+  auto const threads = asked_threads != 0 ? asked_threads : std::max(std::thread::hardware_concurrency(), 1U);
+  auto const machine = machine_of(*request.devices, threads);
+  GARUDA_TRY(check_path(request.options, true));
+  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, request.options));
+  GARUDA_EXPECTS(requested.has_value());
+  auto const& facts = machine.devices[*requested];
+  if (!facts.info->usable) return fail(ErrorCode::no_device, facts.info->reason);
+  GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(*facts.traits));
+  if (request.options.tuning.placement == Placement::automatic && facts.traits->unified_memory) {
+    choice.refusal = "the device shares its memory with the host";
+    return choice;
+  }
+  StreamedPlan plan;
+  plan.device = *requested;
+  place(request, plan);
+  choice.code = ErrorCode::limit_exceeded;
+  choice.refusal = refuse_device(plan, *facts.traits);
+  if (choice.refusal.empty()) choice.refusal = size(request, *facts.traits, tuning, plan);
+  if (!choice.refusal.empty()) return choice;
+  plan.tuning = request.options.tuning;
+  plan.tuning.placement = Placement::device;
+  auto const asked = plan.tuning.lanes;
+  plan.copy_threads = asked != 0 ? asked : std::min(threads, kMostCopyThreads);
+  PathOption option;
+  option.candidate.path = Path::compute;
+  option.candidate.device = facts.info->name;
+  option.device = plan.device;
+  describe_choice(option, machine, request.options, plan.plan);
+  describe(facts, plan);
+  choice.plan = std::move(plan);
+  return choice;
+}
+
+}  // namespace
+
+std::uint64_t StreamedSide::row_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (auto const each : words) bytes += each * kWordBytes;
+  return bytes;
+}
+
+std::uint64_t StreamedPlan::result_row_bytes() const noexcept {
+  return build.row_bytes() + probe.row_bytes() - std::uint64_t{build.words[0]} * kWordBytes;
+}
+
+bool may_stream(JoinOptions const& options) noexcept {
+  return options.path == Path::compute && options.tuning.placement != Placement::slices;
+}
+
+Result<StreamedChoice> plan_streamed_join(JoinRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto choice, choose(request));
+  if (!choice.plan && request.options.tuning.placement == Placement::device)
+    return fail(choice.code, fmt::format("placement=device cannot be had: {}", choice.refusal));
+  return choice;
+}
+
+}  // namespace garuda::operators
