@@ -48,6 +48,7 @@ struct JoinArguments : OperatorArguments {
   std::string distribution = "dense";
   double match_ratio = 1;
   std::string multiplicity = "1";
+  std::string memory = "ordinary";
   std::string compute_tuning;
 };
 
@@ -154,6 +155,9 @@ Result<JoinBenchRequest> to_request(JoinArguments const& arguments, std::atomic<
   workload.match_ratio = arguments.match_ratio;
   GARUDA_TRY_ASSIGN(workload.multiplicity, parse_row_count(arguments.multiplicity));
   workload.seed = arguments.seed;
+  if (arguments.memory != "ordinary" && arguments.memory != "pinned")
+    return fail(ErrorCode::usage, fmt::format("unknown memory (allowed: ordinary, pinned): '{}'", arguments.memory));
+  request.memory = arguments.memory == "pinned" ? TableMemory::pinned : TableMemory::ordinary;
   GARUDA_TRY(read_comparison(arguments, parse_join_tuning, cancelled, request));
   return request;
 }
@@ -228,6 +232,11 @@ void print(JoinOutcome const& outcome, bool json) {
   fmt::print("{}", to_text(outcome.record, outcome.bandwidth));
   fmt::print("  plan: {}\n  verified {}\n", outcome.choices,
              outcome.compared_rows ? "row by row" : "by number of rows and 128-bit digest of whole rows");
+  if (outcome.bound)
+    fmt::print("  bound by copies: {}, {}B/s up and {}B/s down ({}); join / bound {:.2f}\n",
+               format_ns(outcome.bound->ns), format_rate(outcome.bound->rates.up_bytes_per_s),
+               format_rate(outcome.bound->rates.down_bytes_per_s),
+               outcome.bound->rates.pinned ? "pinned memory" : "staged", outcome.bound->ratio);
   if (!outcome.floor) return;
   fmt::print("{}", to_text(outcome.floor->record, std::nullopt));
   auto const& ratio = outcome.floor->total_ratio;
@@ -243,6 +252,8 @@ Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* c
     return export_as(arguments.export_folder, "right", tables.right);
   }
   if (arguments.mode == "resident") {
+    if (request.memory == TableMemory::pinned)
+      return fail(ErrorCode::usage, "--memory pinned is of --mode end-to-end: resident tables are on the device");
     GARUDA_TRY_ASSIGN(auto const outcomes,
                       run_resident_join_bench(request, {arguments.compute_tuning, arguments.share_tables}));
     for (auto const& outcome : outcomes) print(outcome, arguments.json);
@@ -329,6 +340,8 @@ void add_join(CLI::App& bench, Select const& select, std::atomic<bool> const* ca
   command->add_option("--match-ratio", arguments->match_ratio, "Share of right rows with a left key, 0 to 1")
       ->capture_default_str();
   command->add_option("--multiplicity", arguments->multiplicity, "Left rows a key")->capture_default_str();
+  command->add_option("--memory", arguments->memory, "Of the tables: ordinary, or pinned for the device")
+      ->capture_default_str();
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
   command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: partition_items=16,…");

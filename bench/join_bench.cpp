@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "bench/copy_bandwidth.hpp"
@@ -30,7 +31,7 @@ Result<void> check_ratio(JoinWorkload const& workload) {
 
 // Inputs, the sorted left side and its index, the result, and for results compared row by row both sides once more
 // while they are sorted. Checked first because an operating system that runs out ends the process instead of saying so.
-Result<void> check_memory(JoinWorkload const& workload) {
+Result<void> check_memory(JoinWorkload const& workload, TableMemory memory) {
   auto const is_narrow =
       workload.key_type == KeyType::i32 && workload.payload_type.value_or(KeyType::i32) == KeyType::i32;
   auto const value_bytes = is_narrow ? 4.0 : 8.0;
@@ -42,11 +43,15 @@ Result<void> check_memory(JoinWorkload const& workload) {
   auto const needed = static_cast<double>(workload.rows_left) * (left_columns * value_bytes + 32) +
                       static_cast<double>(workload.rows_right) * right_columns * value_bytes +
                       rows_out * result_row_bytes;
+  // Tables to be pinned are copied.
+  auto const left_bytes = static_cast<double>(workload.rows_left) * left_columns * value_bytes;
+  auto const right_bytes = static_cast<double>(workload.rows_right) * right_columns * value_bytes;
+  auto const pinned = memory == TableMemory::ordinary ? 0.0 : left_bytes + right_bytes;
   auto const free = operators::free_host_bytes();
-  if (free == 0 || needed <= static_cast<double>(free)) return {};
+  if (free == 0 || needed + pinned <= static_cast<double>(free)) return {};
   return fail(ErrorCode::out_of_memory,
               fmt::format("the tables and {} result rows take {:.1f} GiB, more than is free: {:.1f} GiB",
-                          max_result_rows(workload), needed / 0x1p30, static_cast<double>(free) / 0x1p30));
+                          max_result_rows(workload), (needed + pinned) / 0x1p30, static_cast<double>(free) / 0x1p30));
 }
 
 Result<JoinSeries> verify(Engine& engine, JoinTables const& tables, ReferenceJoin const& reference,
@@ -85,6 +90,37 @@ Record make_record(JoinTables const& tables, ReferenceJoin const& reference, Joi
   return record;
 }
 
+/// Copies of the tables in memory that the engine's device reads in place.
+Result<JoinTables> pin(Engine& engine, JoinTables const& tables, JoinBenchRequest const& request) {
+  DeviceTableOptions options;
+  options.device = request.device;
+  options.control.cancelled = request.cancelled;
+  GARUDA_TRY_ASSIGN(auto left, engine.pin(tables.left.view(), options));
+  GARUDA_TRY_ASSIGN(auto right, engine.pin(tables.right.view(), options));
+  return JoinTables{std::move(left), std::move(right)};
+}
+
+bool is_streamed(Plan const& plan) {
+  return std::ranges::any_of(plan.details, [](auto const& detail) { return detail.first == "placement"; });
+}
+
+Result<StreamBound> make_bound(JoinTables const& tables, ReferenceJoin const& reference, Record const& record) {
+  StreamBound bound;
+  GARUDA_TRY_ASSIGN(bound.rates, measure_stream_rates(record.device));
+  auto const left_row = row_bytes(tables.left.schema());
+  auto const right_row = row_bytes(tables.right.schema());
+  auto const key_bytes = static_cast<std::uint64_t>(byte_width(tables.right.schema()[0].type));
+  auto const left = static_cast<double>(*record.rows_left * left_row);
+  auto const right = static_cast<double>(*record.rows_right * right_row);
+  bool const build_is_left = *record.rows_left <= *record.rows_right;
+  auto const rows = static_cast<double>(reference.num_rows() * (left_row + right_row - key_bytes));
+  auto const build_s = (build_is_left ? left : right) / bound.rates.up_bytes_per_s;
+  auto const probe_s = (build_is_left ? right : left) / bound.rates.up_bytes_per_s;
+  bound.ns = static_cast<std::uint64_t>((build_s + std::max(probe_s, rows / bound.rates.down_bytes_per_s)) * 1e9);
+  bound.ratio = static_cast<double>(record.time.median_ns) / static_cast<double>(std::max<std::uint64_t>(bound.ns, 1));
+  return bound;
+}
+
 FloorOutcome make_floor(Record const& join, JoinSeries const& series) {
   FloorOutcome outcome;
   auto& record = outcome.record;
@@ -101,9 +137,9 @@ FloorOutcome make_floor(Record const& join, JoinSeries const& series) {
 
 }  // namespace
 
-Result<void> check_join_workload(JoinWorkload const& workload) {
+Result<void> check_join_workload(JoinWorkload const& workload, TableMemory memory) {
   GARUDA_TRY(check_ratio(workload));
-  return check_memory(workload);
+  return check_memory(workload, memory);
 }
 
 std::uint64_t joined_bytes(JoinTables const& tables, std::uint64_t rows_out) {
@@ -116,16 +152,21 @@ std::uint64_t joined_bytes(JoinTables const& tables, std::uint64_t rows_out) {
 }
 
 Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request) {
-  GARUDA_TRY(check_join_workload(request.workload));
+  GARUDA_TRY(check_join_workload(request.workload, request.memory));
   GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
   return run_join_bench(request, tables, ReferenceJoin(tables.left.view(), tables.right.view()));
 }
 
-Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request, JoinTables const& tables,
+Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request, JoinTables const& generated,
                                                 ReferenceJoin const& reference) {
   GARUDA_TRY(check(request));
   auto const choices = choices_of(request);
   GARUDA_TRY_ASSIGN(auto engine, engine_for(choices));
+  std::optional<JoinTables> pinned;
+  if (request.memory == TableMemory::pinned) {
+    GARUDA_TRY_ASSIGN(pinned, pin(engine, generated, request));
+  }
+  auto const& tables = pinned ? *pinned : generated;
   std::vector<JoinSeries> all;
   for (auto const& choice : choices) {
     GARUDA_TRY_ASSIGN(auto series, verify(engine, tables, reference, request, choice));
@@ -141,6 +182,10 @@ Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request,
     outcome.choices = choices_text(series.plan);
     outcome.compared_rows = reference.compares_rows();
     GARUDA_TRY_ASSIGN(outcome.bandwidth, measure_bandwidth(series.plan));
+    if (is_streamed(series.plan)) {
+      GARUDA_TRY_ASSIGN(outcome.bound, make_bound(tables, reference, outcome.record));
+      outcome.record.bound_ns = outcome.bound->ns;
+    }
     if (series.floor) outcome.floor = make_floor(outcome.record, series);
     outcomes.push_back(std::move(outcome));
   }

@@ -1,11 +1,13 @@
 // `garuda bench join`: end-to-end joins of synthetic tables, verified, then timed, paths interleaved.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/comparison.hpp"
+#include "bench/copy_bandwidth.hpp"
 #include "bench/generators.hpp"
 #include "bench/record.hpp"
 #include "bench/reference_join.hpp"
@@ -16,8 +18,22 @@
 
 namespace garuda::bench {
 
+/// Where the tables lie.
+enum class TableMemory : std::uint8_t {
+  ordinary,
+  pinned  ///< in memory that the device reads in place (Engine::pin)
+};
+
 struct JoinBenchRequest : Comparison<JoinTuning> {
   JoinWorkload workload;
+  TableMemory memory = TableMemory::ordinary;
+};
+
+/// What copying alone takes, host to host: build side up, then probe side up while rows come down.
+struct StreamBound {
+  StreamRates rates;  ///< measured in the same run
+  std::uint64_t ns = 0;
+  double ratio = 0;  ///< of the join's median
 };
 
 /// The bare draws of one path's join, timed in the same repetitions.
@@ -32,6 +48,7 @@ struct JoinOutcome {
   bool compared_rows = false;  ///< verified row by row; else by number and digest
   CopyBandwidth bandwidth;     ///< of the device, or of the host on the CPU path
   std::optional<FloorOutcome> floor;
+  std::optional<StreamBound> bound;  ///< where the tables went to the device whole
 };
 
 /// Generates the tables, joins them once on every path and compares each whole result with ReferenceJoin; then joins
@@ -45,7 +62,7 @@ Result<std::vector<JoinOutcome>> run_join_bench(JoinBenchRequest const& request,
 
 /// Whether the workload can be had: usage for a match ratio outside [0, 1]; out_of_memory when tables, reference and
 /// result do not fit into free memory.
-Result<void> check_join_workload(JoinWorkload const& workload);
+Result<void> check_join_workload(JoinWorkload const& workload, TableMemory memory = TableMemory::ordinary);
 
 /// Bytes of both tables and of the result, each once.
 std::uint64_t joined_bytes(JoinTables const& tables, std::uint64_t rows_out);

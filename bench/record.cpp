@@ -49,6 +49,7 @@ std::string to_json_line(Record const& record) {
   if (record.host_time) line["host_median_ns"] = record.host_time->median_ns;
   line["rows_per_s"] = std::round(rows_per_second(record));
   line["bytes_per_s"] = std::round(bytes_per_second(record));
+  if (record.bound_ns) line["bound_ns"] = *record.bound_ns;
   line["phases"] = nlohmann::ordered_json::array();
   for (auto const& phase : record.phases)
     line["phases"].push_back({{"name", phase.name}, {"ns", phase.ns}, {"bytes", phase.bytes}});

@@ -28,6 +28,7 @@ struct Record {
   std::vector<std::uint64_t> samples_ns;  ///< what `time` sums up, in the order of the runs
   std::optional<Summary> host_time;       ///< of mode resident where `time` is the device's: from call to completion
   std::uint64_t bytes = 0;                ///< read and written once: inputs and result
+  std::optional<std::uint64_t> bound_ns;  ///< what copying host to host alone takes, where that was measured
   std::vector<PhaseStats> phases;
   bool verified = false;  ///< the whole result was compared with the reference before timing
 };
@@ -37,8 +38,8 @@ double rows_per_second(Record const& record) noexcept;
 double bytes_per_second(Record const& record) noexcept;
 
 /// One JSON object without line break: op, path, device, driver, mode, rows_left, rows_right | rows, groups, rows_out,
-/// median_ns, mad_ns, samples (their number), host_median_ns (where host_time is), rows_per_s, bytes_per_s, phases
-/// [{name, ns, bytes}], verified.
+/// median_ns, mad_ns, samples (their number), host_median_ns (where host_time is), rows_per_s, bytes_per_s, bound_ns
+/// (where measured), phases [{name, ns, bytes}], verified.
 std::string to_json_line(Record const& record);
 
 /// What a record's bytes/s are held against.
