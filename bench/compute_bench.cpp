@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
+#include "garuda/control.hpp"
 
 namespace garuda::bench {
 
@@ -53,6 +54,20 @@ Result<PhaseSample> ComputeBench::time(std::function<Result<void>()> const& reco
   sample.phases = phases_.take();
   for (auto const& phase : sample.phases) sample.ns += phase.ns;
   return sample;
+}
+
+Result<void> ComputeBench::warm_up(std::function<Result<void>()> const& record, std::atomic<bool> const* cancelled) {
+  if (opened_.device->traits().type == vk::DeviceType::cpu) return {};
+  Control control;
+  control.cancelled = cancelled;
+  std::uint64_t worked = 0;
+  while (worked < kWarmUpNs) {
+    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled while the device was warmed up");
+    GARUDA_TRY_ASSIGN(auto const sample, time(record));
+    // What takes no measurable time still comes to an end.
+    worked += std::max<std::uint64_t>(sample.ns, 1000);
+  }
+  return {};
 }
 
 Result<vk::Buffer> ComputeBench::upload(std::span<std::byte const> values, char const* name) {

@@ -1,6 +1,7 @@
 // A device opened for timing compute passes without the engine, by their own timestamps.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,6 +46,9 @@ struct PhaseSample {
   PhaseSample of_phase(std::string_view name) const;
 };
 
+/// Device time of a warm-up.
+inline constexpr std::uint64_t kWarmUpNs = 500'000'000;
+
 /// Owns device, lane and context. Does not move.
 class ComputeBench {
  public:
@@ -63,6 +67,10 @@ class ComputeBench {
 
   /// Records with `record`, submits, waits. Its time is the sum of its phases'.
   Result<PhaseSample> time(std::function<Result<void>()> const& record);
+
+  /// Repeats what will be timed until the device has worked at it for kWarmUpNs: a GPU that idled while the host
+  /// checked results has lowered its clock. Software devices are not warmed up. Errors: cancelled; those of time().
+  Result<void> warm_up(std::function<Result<void>()> const& record, std::atomic<bool> const* cancelled);
 
   /// A device buffer with `bytes` of `values` in it.
   Result<vk::Buffer> upload(std::span<std::byte const> values, char const* name);

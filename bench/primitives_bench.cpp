@@ -298,6 +298,7 @@ Result<void> check(PrimitivesRequest const& request) {
 
 /// Applies what the request asks for; what the device cannot hold is an error.
 Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limits, operators::ComputeTuning& tuning) {
+  GARUDA_TRY(operators::apply_tuning(request.compute_tuning, limits, tuning));
   if (request.scan) tuning.scan = *request.scan;
   auto const group = request.group_size;
   if (group != 0) {
@@ -369,6 +370,8 @@ Result<PrimitivesOutcome> run_primitives_bench(PrimitivesRequest const& request)
   GARUDA_TRY(primitive->prepare());
   GARUDA_TRY(bench->time([&] { return primitive->record(); }));
   GARUDA_TRY(primitive->check());
+
+  GARUDA_TRY(bench->warm_up([&] { return primitive->record(); }, request.cancelled));
 
   // As many bytes as the primitive moves, half of them read.
   auto const copied = std::max<std::uint64_t>(primitive->bytes() / 2 / 16 * 16, 16);

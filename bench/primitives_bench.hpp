@@ -27,6 +27,7 @@ struct PrimitivesRequest {
   bool clustered = false;  ///< gather: rows within 2^12 of each other, else over the whole column
   std::optional<std::uint32_t> subgroup_size;
   std::optional<operators::ScanMethod> scan;
+  std::string compute_tuning;    ///< as operators::apply_tuning takes it; the members below come after it
   std::uint32_t group_size = 0;  ///< 0: the device's tuning; so the others
   std::uint32_t items = 0;
   std::uint32_t tiles = 0;

@@ -65,6 +65,7 @@ void add_primitives_command(CLI::App& bench, Select const& select, std::atomic<b
   command->add_option("--rows-order", arguments->rows_order, "Of gathered rows: random or clustered")
       ->capture_default_str();
   command->add_option("--scan", arguments->scan, "look-back or two-pass");
+  command->add_option("--compute-tuning", request.compute_tuning, "Sizes of the passes: partition_items=8,…");
   command->add_option("--subgroup", arguments->subgroup, "Size to force, 0: the device's")->capture_default_str();
   command->add_option("--group", request.group_size, "Invocations of a workgroup, 0: chosen")->capture_default_str();
   command->add_option("--items", request.items, "Elements an invocation, 0: chosen")->capture_default_str();
