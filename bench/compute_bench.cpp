@@ -7,6 +7,11 @@
 #include "garuda/control.hpp"
 
 namespace garuda::bench {
+namespace {
+
+constexpr std::uint64_t kWarmUpNs = 500'000'000;
+
+}  // namespace
 
 void PhaseCollector::add_phase(std::string_view name, std::uint64_t ns, std::uint64_t bytes, std::uint64_t items) {
   std::lock_guard const lock(mutex_);

@@ -46,9 +46,6 @@ struct PhaseSample {
   PhaseSample of_phase(std::string_view name) const;
 };
 
-/// Device time of a warm-up.
-inline constexpr std::uint64_t kWarmUpNs = 500'000'000;
-
 /// Owns device, lane and context. Does not move.
 class ComputeBench {
  public:
@@ -68,7 +65,7 @@ class ComputeBench {
   /// Records with `record`, submits, waits. Its time is the sum of its phases'.
   Result<PhaseSample> time(std::function<Result<void>()> const& record);
 
-  /// Repeats what will be timed until the device has worked at it for kWarmUpNs: a GPU that idled while the host
+  /// Repeats what will be timed until the device has worked at it for half a second: a GPU that idled while the host
   /// checked results has lowered its clock. Software devices are not warmed up. Errors: cancelled; those of time().
   Result<void> warm_up(std::function<Result<void>()> const& record, std::atomic<bool> const* cancelled);
 

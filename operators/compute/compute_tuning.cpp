@@ -14,12 +14,19 @@ namespace garuda::operators {
 namespace {
 
 constexpr std::uint32_t kGroupSize = 256;
-constexpr std::uint32_t kPartitionGroupSize = 512;
+// Tiles of 1024 x 8 keys leave runs of bins that are long enough, and registers enough. A scatter of 2^27 pairs by 8
+// bits takes 1.02 ms on an H200 (2026-11), 1.11 with 512 x 8; in stable order, which takes more registers, 1.25
+// and 1.10.
+constexpr std::uint32_t kPartitionGroupSize = 1024;
+constexpr std::uint32_t kStableGroupSize = 512;
 // Invocations of a subgroup that a word of shared memory has a bit for.
 constexpr std::uint32_t kMaskLanes = 32;
 // Bins of a pass: counters of so many fit the least shared memory there is.
 constexpr std::uint32_t kMostPartitionBits = 10;
-constexpr std::uint32_t kGroupBySize = 512;
+// Of a group that scatters in stable order, at most.
+constexpr std::uint32_t kMostStableSubgroups = 32;
+// As many as devices have: tables in shared memory are filled by more invocations at a time.
+constexpr std::uint32_t kGroupBySize = 1024;
 constexpr std::uint32_t kWaysToGroup = 3;
 constexpr std::uint32_t kMostGroupByItems = 32;
 constexpr std::uint32_t kMostGroupByBits = 24;
@@ -32,6 +39,8 @@ constexpr std::uint32_t kSpinsOnSoftware = 2;
 constexpr std::uint64_t kWindowRowsOnSoftware = std::uint64_t{1} << 18;
 // Items are unrolled, which software drivers compile slowly and run no faster.
 constexpr std::uint32_t kGroupByItemsOnSoftware = 1;
+constexpr std::uint32_t kCountItemsOnSoftware = 2;
+constexpr std::uint32_t kGroupSizeOnSoftware = 512;
 constexpr std::uint64_t kGroupByWindowRowsOnSoftware = std::uint64_t{1} << 13;
 
 Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::optional<std::uint32_t> forced) {
@@ -46,10 +55,11 @@ Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::
 }
 
 /// Names of what apply_tuning changes.
-constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 14> kNames{
+constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 15> kNames{
     {{"partition_group", &ComputeTuning::partition_group_size},
      {"stable_group", &ComputeTuning::stable_group_size},
      {"partition_items", &ComputeTuning::partition_items},
+     {"count_items", &ComputeTuning::count_items},
      {"partition_tiles", &ComputeTuning::partition_tiles},
      {"partition_bits", &ComputeTuning::partition_bits},
      {"scan_items", &ComputeTuning::scan_items},
@@ -62,8 +72,11 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
      {"group_by_bits", &ComputeTuning::group_by_bits},
      {"group_by_slots", &ComputeTuning::group_by_slots}}};
 
-constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 3> kSwitches{
+constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 6> kSwitches{
     {{"stable_join", &ComputeTuning::stable_join},
+     {"stable_shuffle", &ComputeTuning::stable_shuffle},
+     {"full_tiles_apart", &ComputeTuning::full_tiles_apart},
+     {"packed_places", &ComputeTuning::packed_places},
      {"stable_masks", &ComputeTuning::stable_masks},
      {"stable_pairs", &ComputeTuning::stable_pairs}}};
 
@@ -94,11 +107,15 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   };
   if (tuning.stable_masks && tuning.subgroup_size > kMaskLanes)
     return wrong("stable_masks needs subgroups of at most 32 invocations", tuning.subgroup_size);
+  if (tuning.stable_shuffle && !tuning.can_shuffle)
+    return wrong("the device has no subgroup shuffles: stable_shuffle", 1);
   for (auto const group :
        {tuning.partition_group_size, tuning.stable_group_size, tuning.join_group_size, tuning.group_by_size}) {
     if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
       return wrong("a group is a multiple of the subgroup size that the device can run", group);
   }
+  if (tuning.count_items == 0 || tuning.count_items > kMostGroupByItems)
+    return wrong("count_items are 1 to 32", tuning.count_items);
   if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.join_items == 0 ||
       tuning.group_by_items == 0)
     return wrong("items and tiles are at least 1", 0);
@@ -143,6 +160,52 @@ std::uint64_t scatter_words(ComputeTuning const& tuning, std::uint32_t bits, std
   return scratch_words(tuning, bits, group, stable) + (std::uint64_t{2} << bits) + group / tuning.subgroup_size + 2;
 }
 
+// Shared memory is memory like any other there, barriers are expensive, and what is unrolled takes long to compile.
+void adapt_to_software(ComputeTuning& tuning) {
+  tuning.scan_spins = kSpinsOnSoftware;
+  tuning.join_window_rows = kWindowRowsOnSoftware;
+  tuning.group_by_window_rows = kGroupByWindowRowsOnSoftware;
+  tuning.group_by_in_shared = false;
+  tuning.group_by_size = std::min(tuning.group_by_size, kGroupSizeOnSoftware);
+  tuning.group_by_items = kGroupByItemsOnSoftware;
+  tuning.count_items = kCountItemsOnSoftware;
+  tuning.full_tiles_apart = false;
+  tuning.partition_group_size = std::min(tuning.partition_group_size, kGroupSizeOnSoftware);
+}
+
+void fit_partitions(vk::DeviceLimits const& limits, ComputeTuning& tuning) {
+  auto const exceeds_shared = [&] {
+    return scatter_shared_bytes(tuning, tuning.partition_bits, false) > limits.max_compute_shared_memory_bytes;
+  };
+  while (tuning.partition_group_size > std::max(kGroupSize, tuning.subgroup_size) && exceeds_shared())
+    tuning.partition_group_size /= 2;
+  while (tuning.partition_items > 4 && exceeds_shared()) tuning.partition_items /= 2;
+  // Counters for each of many small subgroups, as software drivers have, would leave room for few rows.
+  tuning.stable_group_size =
+      std::min({tuning.partition_group_size, kStableGroupSize, kMostStableSubgroups * tuning.subgroup_size});
+}
+
+// A chunk's rows and the table's slots, from the largest: a table always keeps empty slots, which end every search. On
+// an H200, 2^24 x 2^24 rows (2026-11), the join pass takes 0.40 ms with 384 x 2 rows and 2^11 slots, 0.43 ms with 256 x
+// 3, 0.53 ms with 512 x 2, and 0.63 ms with 768 x 3 and 2^12 slots, of which fewer workgroups are resident.
+void fit_join(vk::DeviceTraits const& traits, ComputeTuning& tuning) {
+  struct Sizes {
+    std::uint32_t group;
+    std::uint32_t items;
+    std::uint32_t log2_slots;
+  };
+  constexpr std::array<Sizes, 4> kSizes{{{384, 2, 11}, {kGroupSize, 3, 11}, {kGroupSize, 2, 10}, {kGroupSize, 1, 9}}};
+  auto const most = traits.type == vk::DeviceType::cpu ? kGroupSize : traits.limits.max_workgroup_invocations;
+  for (auto const& sizes : kSizes) {
+    bool const is_large = sizes.group > kGroupSize;
+    if (is_large && (sizes.group > most || sizes.group % tuning.subgroup_size != 0)) continue;
+    tuning.join_group_size = is_large ? sizes.group : tuning.group_size;
+    tuning.join_items = sizes.items;
+    tuning.join_log2_slots = sizes.log2_slots;
+    if (join_shared_bytes(tuning, 2) <= traits.limits.max_compute_shared_memory_bytes) break;
+  }
+}
+
 }  // namespace
 
 Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::optional<std::uint32_t> subgroup_size) {
@@ -152,39 +215,18 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   auto const& subgroup = traits.subgroup;
   tuning.require_subgroup_size =
       subgroup.min_size != subgroup.max_size && traits.features.subgroup_size_control && subgroup.selectable_in_compute;
+  tuning.can_shuffle = subgroup.shuffle;
+  tuning.stable_shuffle = tuning.can_shuffle;
   tuning.full_subgroups = traits.features.compute_full_subgroups;
   tuning.shared_bytes = traits.limits.max_compute_shared_memory_bytes;
-  auto const group = std::min(kGroupSize, traits.limits.max_workgroup_invocations);
-  tuning.group_size = group;
-  // 512 x 8 keys: a scatter of 2^24 keys takes 0.24 ms on an H200 (2026-11), 0.37 ms with 256 x 16.
+  tuning.group_size = std::min(kGroupSize, traits.limits.max_workgroup_invocations);
   tuning.partition_group_size = std::min(kPartitionGroupSize, traits.limits.max_workgroup_invocations);
-  if (traits.type == vk::DeviceType::cpu) {
-    tuning.scan_spins = kSpinsOnSoftware;
-    tuning.join_window_rows = kWindowRowsOnSoftware;
-    // Shared memory is memory like any other there.
-    tuning.group_by_window_rows = kGroupByWindowRowsOnSoftware;
-    tuning.group_by_in_shared = false;
-    tuning.group_by_items = kGroupByItemsOnSoftware;
-  }
-  while (tuning.partition_items > 4 &&
-         scatter_shared_bytes(tuning, tuning.partition_bits, false) > traits.limits.max_compute_shared_memory_bytes)
-    tuning.partition_items /= 2;
-  // Small subgroups, as software drivers have, would need as many masks as counters for few rows each.
-  tuning.stable_masks = tuning.subgroup_size == kMaskLanes;
-  tuning.stable_group_size = std::min(tuning.partition_group_size, 16 * tuning.subgroup_size);
-  tuning.join_group_size = group;
   tuning.group_by_size = std::min(kGroupBySize, traits.limits.max_workgroup_invocations);
   tuning.group_by_shared_bytes =
       std::min<std::uint64_t>(kGroupBySharedBytes, traits.limits.max_compute_shared_memory_bytes);
-  // A chunk's rows and the table's slots, from the largest: a table always keeps empty slots, which end every search.
-  // On an H200, 2^24 x 2^24 rows (2026-11), the join pass takes 0.62 ms with 3 rows and 2^11 slots, 0.81 ms with 5, and
-  // 1.19 ms with 9 and 2^12, of which fewer workgroups are resident.
-  constexpr std::array<std::array<std::uint32_t, 2>, 3> kSizes{{{3, 11}, {2, 10}, {1, 9}}};
-  for (auto const& [items, log2_slots] : kSizes) {
-    tuning.join_items = items;
-    tuning.join_log2_slots = log2_slots;
-    if (join_shared_bytes(tuning, 2) <= traits.limits.max_compute_shared_memory_bytes) break;
-  }
+  if (traits.type == vk::DeviceType::cpu) adapt_to_software(tuning);
+  fit_partitions(traits.limits, tuning);
+  fit_join(traits, tuning);
   return tuning;
 }
 
@@ -197,16 +239,20 @@ Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits,
   return check_sizes(tuning, limits);
 }
 
-std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept {
+std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words,
+                                 std::uint32_t build_words) noexcept {
   auto const chunk = tuning.join_group_size * tuning.join_items;
-  // Order, keys and slots; then order, positions, matches and a staged column.
-  return std::max((1 + key_words) * chunk + (1U << tuning.join_log2_slots), 4 * chunk);
+  // Order (or first words of values), keys, slots and second words; then order, positions, matches and a staged column.
+  auto const second = build_words > 1 ? chunk : 0;
+  return std::max((1 + key_words) * chunk + (1U << tuning.join_log2_slots) + second, 4 * chunk);
 }
 
-std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept {
+std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words,
+                                std::uint32_t build_words) noexcept {
   auto const subgroups = tuning.join_group_size / tuning.subgroup_size;
   // Besides: sums by subgroup, by item and subgroup, and a few words.
-  return 4 * (std::uint64_t{join_scratch_words(tuning, key_words)} + subgroups + tuning.join_items * subgroups + 8);
+  return 4 * (std::uint64_t{join_scratch_words(tuning, key_words, build_words)} + subgroups +
+              tuning.join_items * subgroups + 8);
 }
 
 std::uint32_t scatter_group_size(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {

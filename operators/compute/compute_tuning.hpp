@@ -20,6 +20,7 @@ enum class ScanMethod : std::uint8_t {
 struct ComputeTuning {
   std::uint32_t subgroup_size = 32;
   bool require_subgroup_size = false;  ///< of each pipeline; where the device has a choice
+  bool can_shuffle = false;            ///< the device has subgroup shuffles
   bool full_subgroups = false;         ///< asked of each pipeline; where the device knows it
 
   std::uint32_t shared_bytes = 32768;  ///< shared memory of a workgroup, at most
@@ -29,15 +30,19 @@ struct ComputeTuning {
   std::uint32_t scan_items = 16;    ///< elements an invocation: a multiple of 4
   std::uint32_t scan_spins = 1024;  ///< readings of a missing state before its tile is summed again
 
-  std::uint32_t partition_group_size = 512;
+  std::uint32_t partition_group_size = 1024;
   std::uint32_t partition_items = 8;
+  std::uint32_t count_items = 16;     ///< keys that an invocation of a counting pass has under way
   std::uint32_t partition_tiles = 8;  ///< a chunk that need not keep the order of rows, at most
   std::uint32_t partition_bits = 9;   ///< of one pass, at most
   /// At most: stable partitions keep counters for each subgroup and bin in shared memory, so that many bins or small
   /// subgroups take smaller groups.
-  std::uint32_t stable_group_size = 256;
-  bool stable_masks = false;  ///< equal digits of a subgroup find each other in shared memory, else by ballots
-  bool stable_pairs = true;   ///< keys and payload of a word each are staged in shared memory together
+  std::uint32_t stable_group_size = 512;
+  bool stable_masks = false;     ///< equal digits of a subgroup find each other in shared memory, else by ballots
+  bool stable_shuffle = false;   ///< one invocation counts for its peers and tells them by a shuffle
+  bool full_tiles_apart = true;  ///< a path that tests no bounds: fewer instructions, longer to compile
+  bool packed_places = true;     ///< places of a tile's rows are kept as half words: fewer registers, more instructions
+  bool stable_pairs = false;     ///< keys and payload of a word each are staged in shared memory together
 
   std::uint32_t join_group_size = 256;
   std::uint32_t join_items = 3;  ///< rows of a chunk an invocation
@@ -46,7 +51,7 @@ struct ComputeTuning {
   std::uint64_t join_window_rows = std::uint64_t{1} << 21;
   bool stable_join = false;  ///< sides are partitioned by the stable passes, else by the faster ones
 
-  std::uint32_t group_by_size = 512;  ///< workgroup of passes that group rows in tables
+  std::uint32_t group_by_size = 1024;  ///< workgroup of passes that group rows in tables
   std::uint32_t group_by_items = 8;
   std::uint64_t group_by_shared_bytes = 32'768;                 ///< of their tables
   std::uint64_t group_by_window_rows = std::uint64_t{1} << 19;  ///< of a workgroup, at most
@@ -66,15 +71,19 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 
 /// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
 /// partition_group, stable_group, partition_items, partition_tiles, partition_bits, scan_items, join_group, join_items,
-/// join_log2_slots, stable_join, stable_masks and stable_pairs (0 or 1), group_by_size, group_by_items, group_by_way (1
-/// shared, 2 table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that
-/// the limits or the passes do not allow.
+/// join_log2_slots, count_items, stable_join, stable_shuffle, stable_masks, stable_pairs, packed_places and
+/// full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1
+/// shared, 2 table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes
+/// that the limits or the passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
-/// Words of shared memory for the table over a build chunk, and what takes its place once it has been read.
-std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
+/// Words of shared memory for the table over a build chunk, with values of `build_words` words (0 to 2) of its rows,
+/// and for what takes its place once it has been read.
+std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words,
+                                 std::uint32_t build_words = 0) noexcept;
 /// Bytes of shared memory that a pass over tasks of a join takes.
-std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
+std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words,
+                                std::uint32_t build_words = 0) noexcept;
 /// Invocations of a workgroup that counts or scatters by digits of `bits` bits.
 std::uint32_t scatter_group_size(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
 /// Words of shared memory for a tile of a scatter pass, and for what ranks its rows before.

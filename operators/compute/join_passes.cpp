@@ -18,12 +18,11 @@ struct PassRow {
   bool grouped;
 };
 
-constexpr std::array<PassRow, 5> kPasses{{
+constexpr std::array<PassRow, 4> kPasses{{
     {JoinComputePass::group_chunks, "compute/group_chunks.comp", sizeof(shaders::GroupPush), false},
     {JoinComputePass::count, "compute/join_count.comp", sizeof(shaders::JoinCountPush), true},
     {JoinComputePass::mark, "compute/join_count.comp:MARKS", sizeof(shaders::JoinCountPush), true},
     {JoinComputePass::pairs, "compute/join_pairs.comp", sizeof(shaders::JoinPairsPush), true},
-    {JoinComputePass::rows, "compute/join_rows.comp", sizeof(shaders::JoinRowsPush), false},
 }};
 
 }  // namespace
@@ -41,6 +40,20 @@ PassShape join_shape(JoinComputePass pass, ComputeTuning const& tuning, std::uin
            {shaders::kSpecGrouped, row.grouped ? 1U : 0U}}};
 }
 
+PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead) {
+  GARUDA_EXPECTS(ahead.build_words <= 2 && ahead.probe_words <= 2);
+  return {"compute/join_rows.comp",
+          tuning.join_group_size,
+          tuning.join_items,
+          sizeof(shaders::JoinRowsPush),
+          {{shaders::kSpecWords, key_words},
+           {shaders::kSpecScratch, join_scratch_words(tuning, key_words, ahead.build_words)},
+           {shaders::kSpecLog2Slots, tuning.join_log2_slots},
+           {shaders::kSpecGrouped, 0},
+           {shaders::kSpecBuildWords, ahead.build_words},
+           {shaders::kSpecProbeWords, ahead.probe_words}}};
+}
+
 PassShape task_shape(bool listed) {
   return {listed ? "compute/list_tasks.comp" : "compute/count_tasks.comp", 0, 1, sizeof(shaders::TasksPush), {}};
 }
@@ -50,6 +63,10 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
   for (auto const& row : kPasses) {
     for (std::uint32_t const key_words : {1U, 2U})
       specs.push_back(compute_pipeline(join_shape(row.pass, tuning, key_words), tuning));
+  }
+  for (std::uint32_t const key_words : {1U, 2U}) {
+    for (auto const& ahead : {ColumnsAhead{0, 0}, ColumnsAhead{1, 1}, ColumnsAhead{1, 2}})
+      specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead), tuning));
   }
   for (bool const listed : {false, true}) specs.push_back(compute_pipeline(task_shape(listed), tuning));
   for (auto const& more :

@@ -26,7 +26,7 @@ struct RadixKind {
   std::uint32_t key_words = 1;
   bool segmented = false;
   bool number_rows = false;
-  bool paired = false;  ///< keys and first payload column are a word each
+  bool narrow = false;  ///< elements of the first payload column are a word
   bool more = true;     ///< there are other payload columns
 };
 
@@ -39,19 +39,27 @@ std::vector<vk::SpecConstant> key_constants(RadixKind const& kind) {
 }
 
 PassShape count_shape(ComputeTuning const& tuning, RadixKind const& kind) {
-  return {"primitives/partition_count.comp", scatter_group_size(tuning, kind.digit.bits, kind.digit.stable),
-          tuning.partition_items, sizeof(shaders::PartitionPush), key_constants(kind)};
+  return {"primitives/partition_count.comp", tuning.group_size, tuning.count_items, sizeof(shaders::PartitionPush),
+          key_constants(kind)};
+}
+
+std::string_view scatter_entry(ComputeTuning const& tuning, RadixDigit const& digit) {
+  return digit.stable && tuning.stable_shuffle ? "primitives/partition_scatter.comp:SHUFFLE"
+                                               : "primitives/partition_scatter.comp";
 }
 
 PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
   auto const& digit = kind.digit;
-  PassShape shape{"primitives/partition_scatter.comp", scatter_group_size(tuning, digit.bits, digit.stable),
+  PassShape shape{scatter_entry(tuning, digit), scatter_group_size(tuning, digit.bits, digit.stable),
                   tuning.partition_items, sizeof(shaders::PartitionPush), key_constants(kind)};
   // In an order of any kind, staging both takes registers that keep fewer workgroups resident.
-  bool const paired = kind.paired && digit.stable && tuning.stable_pairs;
+  bool const paired = kind.narrow && kind.key_words == 1 && digit.stable && tuning.stable_pairs;
   shape.constants.push_back({shaders::kSpecMasks, tuning.stable_masks ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecPacked, tuning.packed_places ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecNarrow, kind.narrow ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecPaired, paired ? 1U : 0U});
-  shape.constants.push_back({shaders::kSpecMore, !paired || kind.more ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecMore, !kind.narrow || kind.more ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecIota, kind.number_rows ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecScratch, scatter_scratch_words(tuning, digit.bits, digit.stable)});
   return shape;
@@ -166,7 +174,7 @@ Result<void> RadixPass::record(ComputeContext& context, RadixPhases const& phase
   GARUDA_TRY(record_starts(context, phases.scan, push, segments));
   push.matrix = sums_.address();
   RadixKind kind{digit_, rows.keys.words, segmented, rows.number_rows};
-  kind.paired = rows.keys.words == 1 && !rows.payload.empty() && rows.payload[0].words == 1;
+  kind.narrow = !rows.payload.empty() && rows.payload[0].words == 1;
   kind.more = rows.payload.size() > 1;
   auto const shape = scatter_shape(context.tuning(), kind);
   return context.dispatch(phases.scatter, shape, push, push.num_chunks, rows.rows * (1 + rows.payload.size()), true);
@@ -180,8 +188,8 @@ std::vector<vk::ComputePipelineSpec> radix_pipelines(ComputeTuning const& tuning
         for (bool const stable : {false, true}) {
           RadixKind kind{{tuning.partition_bits, 0, hashed, stable}, key_words, segmented, !segmented};
           specs.push_back(compute_pipeline(scatter_shape(tuning, kind), tuning));
-          kind.paired = key_words == 1 && stable;
-          if (kind.paired) specs.push_back(compute_pipeline(scatter_shape(tuning, kind), tuning));
+          kind.narrow = true;
+          specs.push_back(compute_pipeline(scatter_shape(tuning, kind), tuning));
           specs.push_back(compute_pipeline(count_shape(tuning, kind), tuning));
         }
       }

@@ -13,6 +13,18 @@ namespace {
 constexpr char const* kTasksPhase = "tasks";
 constexpr char const* kJoinPhase = "join";
 
+/// The first column of each side comes with the keys when it is narrow; of the build side, while shared memory has
+/// room.
+ColumnsAhead columns_ahead(PartitionedSide const& build, PartitionedSide const& probe, ComputeTuning const& tuning) {
+  auto const words = [](PartitionedSide const& side) {
+    auto const& payload = side.columns().payload;
+    return !payload.empty() && payload[0].words <= 2 ? payload[0].words : 0;
+  };
+  ColumnsAhead ahead{words(build), words(probe)};
+  if (join_shared_bytes(tuning, build.key_words(), ahead.build_words) > tuning.shared_bytes) ahead.build_words = 0;
+  return ahead;
+}
+
 }  // namespace
 
 Result<RowsJoin> RowsJoin::create(ComputeContext& context, std::uint32_t bits, std::uint64_t build_rows,
@@ -41,29 +53,38 @@ Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& bu
 }
 
 Result<void> RowsJoin::record_rows(ComputeContext& context) {
-  std::vector<shaders::JoinedColumn> columns;
-  columns.push_back({probe_->keys().address(), rows_.keys, probe_->key_words(), shaders::kFromKey});
-  auto const& probe = probe_->columns().payload;
-  auto const& build = build_->columns().payload;
-  GARUDA_EXPECTS(probe.size() == rows_.probe.size() && build.size() == rows_.build.size());
-  for (std::size_t i = 0; i < probe.size(); ++i)
-    columns.push_back({probe_->payload(i).address(), rows_.probe[i], probe[i].words, shaders::kFromProbe});
-  for (std::size_t i = 0; i < build.size(); ++i)
-    columns.push_back({build_->payload(i).address(), rows_.build[i], build[i].words, shaders::kFromBuild});
-  GARUDA_TRY(context.update(kTasksPhase, columns_, std::as_bytes(std::span(columns))));
-  GARUDA_TRY(context.fill(kTasksPhase, state_, 0));
+  auto const ahead = columns_ahead(*build_, *probe_, context.tuning());
   shaders::JoinRowsPush push{};
+  std::vector<shaders::JoinedColumn> columns;
+  auto const add = [&](PartitionedSide const& side, std::vector<VkDeviceAddress> const& targets, std::uint32_t from,
+                       bool is_first_ahead, shaders::JoinedColumn& first) {
+    auto const& payload = side.columns().payload;
+    GARUDA_EXPECTS(payload.size() == targets.size());
+    for (std::size_t i = 0; i < payload.size(); ++i) {
+      shaders::JoinedColumn const column{side.payload(i).address(), targets[i], payload[i].words, from};
+      if (i == 0 && is_first_ahead) {
+        first = column;
+      } else {
+        columns.push_back(column);
+      }
+    }
+  };
+  add(*probe_, rows_.probe, shaders::kFromProbe, ahead.probe_words > 0, push.probe);
+  add(*build_, rows_.build, shaders::kFromBuild, ahead.build_words > 0, push.build);
+  if (!columns.empty()) GARUDA_TRY(context.update(kTasksPhase, columns_, std::as_bytes(std::span(columns))));
+  GARUDA_TRY(context.fill(kTasksPhase, state_, 0));
   push.tasks = tasks_.tasks().address();
   push.num_tasks = tasks_.count().address();
   push.build_keys = build_->keys().address();
   push.probe_keys = probe_->keys().address();
   push.columns = columns_.address();
   push.state = state_.address();
+  push.keys_out = rows_.keys;
   push.max_tasks = static_cast<std::uint32_t>(tasks_.max_tasks());
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   push.capacity = static_cast<std::uint32_t>(rows_.capacity);
   push.max_task_rows = max_task_rows_;
-  auto const shape = join_shape(JoinComputePass::rows, context.tuning(), build_->key_words());
+  auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead);
   return context.dispatch_indirect(kJoinPhase, shape, push, tasks_.dispatch(), 0, build_->rows() + probe_->rows());
 }
 
@@ -75,7 +96,7 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
     GARUDA_TRY(context.read_back(kJoinPhase, state_, 0,
                                  std::as_writable_bytes(std::span<shaders::JoinRowsState, 1>(&state, 1))));
     GARUDA_TRY_ASSIGN(auto const tasks, tasks_.read_count(context));
-    auto const rows = std::uint64_t{state.total_high} << 32 | state.total_low;
+    auto const rows = (std::uint64_t{state.rest_high} << 32 | state.rest_low) + state.cursor;
     if (tasks > tasks_.max_tasks()) {
       // More tasks than one side's skew makes: all of them are needed to count the rows.
       max_tasks_ = tasks;

@@ -10,6 +10,8 @@ GARUDA_SHADER_BEGIN
 // either side has at most kGroup × kItems rows.
 const uint kSpecLog2Slots = 13u;  // of the table in shared memory; at most kMaxLog2Slots
 const uint kSpecGrouped = 14u;    // equal keys of a build chunk are neighbours (1)
+const uint kSpecBuildWords = 18u;  // of the build column that is read with the keys: 0 (none), 1 or 2
+const uint kSpecProbeWords = 19u;  // of the probe column
 
 // A slot of the table: 0, or the first row of its key in the chunk + 1 in the low bits, the key's rows above.
 const uint kRowBits = 12u;
@@ -83,18 +85,17 @@ struct JoinedColumn {
   device_address source;
   device_address target;
   uint words;
-  uint side;  // 0: build, 1: probe, 2: probe and the key itself
+  uint side;  // kFromBuild or kFromProbe
 };
 
 const uint kFromBuild = 0u;
 const uint kFromProbe = 1u;
-const uint kFromKey = 2u;
 
-/// What a join that writes as it finds reports.
+/// What a join that writes as it finds reports. The rows there are: cursor and rest.
 struct JoinRowsState {
-  uint cursor;      // rows placed; below 2^32 whatever happens
-  uint total_low;   // rows there are
-  uint total_high;
+  uint cursor;    // rows that took places, some perhaps past the capacity; below 2^32 whatever happens
+  uint rest_low;  // rows of tasks that take no places
+  uint rest_high;
   uint incomplete;  // 1: rows were left out
 };
 
@@ -104,8 +105,11 @@ struct JoinRowsPush {
   device_address num_tasks;  // (low, high)
   device_address build_keys;
   device_address probe_keys;
-  device_address columns;  // num_columns × JoinedColumn
+  device_address columns;  // num_columns × JoinedColumn: those that are not written from what is read ahead
   device_address state;    // JoinRowsState, zeroed
+  device_address keys_out;
+  JoinedColumn build;  // read with the keys, when kSpecBuildWords says so
+  JoinedColumn probe;
   uint max_tasks;
   uint num_columns;
   uint capacity;       // rows that the columns hold

@@ -25,7 +25,10 @@ void count_rows(PartitionChunk chunk) {
     uint first = tile + thread_index();
     if (tile + kTile <= chunk.end) {
       uvec2 keys[kItems];
-      [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(first + i * kGroup);
+      uvec2 own = advanced(push.keys, first * kWords);
+      [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+        keys[i] = kWords == 1u ? uvec2(InputWords(own).at[i * kGroup], 0u) : Pairs(own).at[i * kGroup];
+      }
       [[unroll]] for (uint i = 0u; i < kItems; ++i) atomicAdd(counts[digit_of(keys[i])], 1u);
     } else {
       for (uint row = first; row < chunk.end; row += kGroup) atomicAdd(counts[digit_of(load_key(row))], 1u);

@@ -8,6 +8,10 @@
 // their order; each subgroup counts its digits by itself, rows of the same digit find each other by masks. Else each
 // tile takes the next rows of its bins from counters in memory, so that what is written at one time lies together.
 
+#ifdef SHUFFLE
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
+
 #include "primitives_layout.h"
 #include "words.glsl"
 #include "block.glsl"
@@ -18,14 +22,17 @@ layout(push_constant) uniform Push { PartitionPush push; };
 
 layout(constant_id = 11) const uint kIota = 0u;
 layout(constant_id = 12) const uint kScratch = 4096u;
-layout(constant_id = 13) const uint kMasks = 0u;  // rows of a digit find each other in shared memory (1) or by ballots (0)
-
+layout(constant_id = 13) const uint kMasks = 0u;   // rows of a digit find each other in shared memory (1) or by ballots (0)
 layout(constant_id = 14) const uint kPaired = 0u;  // keys and first column are staged together: one word each
 layout(constant_id = 15) const uint kMore = 1u;    // there are other columns
+layout(constant_id = 16) const uint kPacked = 0u;  // places are kept as half words (1)
+layout(constant_id = 18) const uint kFullApart = 1u;  // full tiles take a path of their own, which tests no bounds (1)
+layout(constant_id = 17) const uint kNarrow = 0u;  // elements of the first column are a word (1)
 
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { PayloadColumn at[]; };
 
 const uint kBinsEach = (kBins + kGroup - 1u) / kGroup;
+const uint kPlaceWords = kPacked != 0u ? (kItems + 1u) / 2u : kItems;
 
 // Places of rows past the end of the tile: everything is done for them, too, so that loads need no branches.
 const uint kNowhere = kTile;
@@ -34,9 +41,22 @@ const uint kNoBin = kBins;
 // Where the masks of (subgroup, bin) begin in scratch, behind the counts.
 const uint kFirstMask = kSubgroups * kBins;
 
-shared uint scratch[kScratch];   // a tile's words by position, kNowhere last; before that, stable: by (subgroup, bin)
-shared uint counts[kBins + 1u];  // rows of the tile by bin, then their first position in the tile
+shared uint scratch[kScratch];  // a tile's words by position, kNowhere last; before that, stable: by (subgroup, bin)
+shared uint counts[kBins + 1u];  // any order: rows of the tile by bin, then their first position in the tile
 shared uint shifts[kBins];       // from a position in the tile to where it goes
+
+uint place_at(uint places[kPlaceWords], uint i) {
+  return kPacked != 0u ? places[i / 2u] >> 16u * (i % 2u) & 0xffffu : places[i];
+}
+
+// In ascending order of `i`.
+void set_place(inout uint places[kPlaceWords], uint i, uint value) {
+  if (kPacked == 0u) {
+    places[i] = value;
+  } else {
+    places[i / 2u] = i % 2u == 0u ? value : places[i / 2u] | value << 16;
+  }
+}
 
 // Invocations of the subgroup that are valid and have the same digit. Subgroups of up to 32 take one word.
 uvec4 peers_of(uint digit, bool is_valid) {
@@ -49,72 +69,100 @@ uvec4 peers_of(uint digit, bool is_valid) {
   }
   uvec4 peers = subgroupBallot(is_valid);
   [[unroll]] for (uint bit = 0u; bit < kBits; ++bit) {
-    bool is_set = (digit >> bit & 1u) != 0u;
-    uvec4 set = subgroupBallot(is_set);
+    uint is_clear = (digit >> bit & 1u) - 1u;  // all bits, or none
+    uvec4 set = subgroupBallot(is_clear == 0u);
     if (kSubgroup <= 32u) {
-      peers.x &= is_set ? set.x : ~set.x;
+      peers.x &= set.x ^ is_clear;
     } else {
-      peers &= is_set ? set : ~set;
+      peers &= set ^ uvec4(is_clear);
     }
   }
   return peers;
 }
+
 uint peers_before(uvec4 peers) {
   return kSubgroup <= 32u ? bitCount(peers.x & gl_SubgroupLtMask.x) : subgroupBallotExclusiveBitCount(peers);
 }
 
 uint peer_count(uvec4 peers) { return kSubgroup <= 32u ? bitCount(peers.x) : subgroupBallotBitCount(peers); }
 
-// Rank of a row among those of its digit: in its subgroup (stable) or in the tile. Counts on the way.
-uint rank_of(uint digit, bool is_valid) {
-  uint rank = 0u;
-  if (kStable == 0u) {
-    rank = atomicAdd(counts[is_valid ? digit : kNoBin], 1u);
-  } else {
-    uvec4 peers = peers_of(digit, is_valid);
-    uint counter = gl_SubgroupID * kBins + digit;
-    uint before = peers_before(peers);
-    uint base = scratch[counter];
-    subgroupMemoryBarrierShared();
-    subgroupBarrier();
-    if (is_valid && before == 0u) {
-      scratch[counter] = base + peer_count(peers);
-      if (kMasks != 0u) scratch[kFirstMask + counter] = 0u;
-    }
-    subgroupMemoryBarrierShared();
-    subgroupBarrier();
-    rank = base + before;
-  }
-  return rank;
+uint first_peer(uvec4 peers) {
+  return (kSubgroup <= 32u ? uint(findLSB(peers.x)) : subgroupBallotFindLSB(peers)) & (kSubgroup - 1u);
 }
 
-// Counts of subgroups become sums over the subgroups before; their totals go to `counts`. Called by all.
-void scan_subgroup_counts() {
-  for (uint bin = thread_index(); bin < kBins; bin += kGroup) {
-    uint sum = 0u;
+// Rank of a row among those of its digit in its subgroup. Counts on the way.
+uint rank_in_subgroup(uint digit, bool is_valid) {
+  uvec4 peers = peers_of(digit, is_valid);
+  uint counter = gl_SubgroupID * kBins + digit;
+  uint before = peers_before(peers);
+#ifdef SHUFFLE
+  uint base = 0u;
+  if (is_valid && before == 0u) {
+    base = atomicAdd(scratch[counter], peer_count(peers));
+    if (kMasks != 0u) scratch[kFirstMask + counter] = 0u;
+  }
+  subgroupBarrier();
+  base = subgroupShuffle(base, first_peer(peers));
+#else
+  uint base = scratch[counter];
+  subgroupMemoryBarrierShared();
+  subgroupBarrier();
+  if (is_valid && before == 0u) {
+    scratch[counter] = base + peer_count(peers);
+    if (kMasks != 0u) scratch[kFirstMask + counter] = 0u;
+  }
+  subgroupMemoryBarrierShared();
+  subgroupBarrier();
+#endif
+  return base + before;
+}
+
+uint rank_of(uint digit, bool is_valid) {
+  return kStable == 0u ? atomicAdd(counts[is_valid ? digit : kNoBin], 1u) : rank_in_subgroup(digit, is_valid);
+}
+
+uint count_of(uint bin) {
+  uint sum = 0u;
+  if (kStable == 0u) {
+    sum = counts[bin];
+  } else {
+    for (uint subgroup = 0u; subgroup < kSubgroups; ++subgroup) sum += scratch[subgroup * kBins + bin];
+  }
+  return sum;
+}
+
+// Counts become first positions in the tile: of the bin, or of the subgroups' rows of it.
+void place_bin(uint bin, uint position) {
+  if (kStable == 0u) {
+    counts[bin] = position;
+  } else {
     for (uint subgroup = 0u; subgroup < kSubgroups; ++subgroup) {
       uint count = scratch[subgroup * kBins + bin];
-      scratch[subgroup * kBins + bin] = sum;
-      sum += count;
+      scratch[subgroup * kBins + bin] = position;
+      position += count;
     }
-    counts[bin] = sum;
   }
 }
 
-// From counts to positions in the tile and to where bins go: the chunk's rows of them (stable), or the next that no tile
-// has taken yet. Called by all, between barriers.
-void place_bins(PartitionChunk chunk) {
+// Where the chunk's rows of this invocation's bins begin; in any order that is known once they have been counted.
+void load_begins(PartitionChunk chunk, out uint begins[kBinsEach]) {
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
+    uint bin = min(thread_index() * kBinsEach + i, kBins - 1u);
+    begins[i] = kStable != 0u ? InputWords(push.matrix).at[chunk.first + bin * chunk.stride] : 0u;
+  }
+}
+
+// From counts to positions in the tile. In any order a tile takes the next rows of its bins that no tile has taken yet.
+// From a position to where it goes: in `begins`, for share_shifts(). Called by all, between barriers.
+void place_bins(PartitionChunk chunk, inout uint begins[kBinsEach]) {
   uint first = thread_index() * kBinsEach;
   uint own[kBinsEach];
-  uint begins[kBinsEach];
   uint sum = 0u;
   [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
     uint bin = first + i;
-    own[i] = bin < kBins ? counts[bin] : 0u;
-    begins[i] = 0u;
-    if (own[i] > 0u) {
-      uint cell = chunk.first + bin * chunk.stride;
-      begins[i] = kStable != 0u ? Words(push.matrix).at[cell] : atomicAdd(Words(push.matrix).at[cell], own[i]);
+    own[i] = bin < kBins ? count_of(bin) : 0u;
+    if (kStable == 0u && own[i] > 0u) {
+      begins[i] = atomicAdd(Words(push.matrix).at[chunk.first + bin * chunk.stride], own[i]);
     }
     sum += own[i];
   }
@@ -124,11 +172,16 @@ void place_bins(PartitionChunk chunk) {
   uint position = inclusive - sum;
   for (uint subgroup = 0u; subgroup < gl_SubgroupID; ++subgroup) position += block_sums[subgroup];
   [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
-    if (first + i < kBins) {
-      counts[first + i] = position;
-      shifts[first + i] = begins[i] - position;
-    }
+    if (first + i < kBins) place_bin(first + i, position);
+    begins[i] -= position;
     position += own[i];
+  }
+}
+
+void share_shifts(uint begins[kBinsEach]) {
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
+    uint bin = thread_index() * kBinsEach + i;
+    if (bin < kBins) shifts[bin] = begins[i];
   }
 }
 
@@ -142,108 +195,171 @@ void clear_counts() {
   }
 }
 
+// A tile: its first row, its rows, and whether it has as many as there are invocations and items for: then no row has to
+// be looked at, and items lie at fixed distances.
+struct Tile {
+  uint begin;
+  uint rows;
+  bool is_full;
+};
+
+// The first row of this invocation in a tile; its items are kSubgroup apart.
+uint own_row() { return gl_SubgroupID * kItems * kSubgroup + gl_SubgroupInvocationID; }
+
+bool is_row(Tile tile, uint i) { return tile.is_full || own_row() + i * kSubgroup < tile.rows; }
+
+bool is_position(Tile tile, uint position) { return tile.is_full || position < tile.rows; }
+
 // The row of the array that item `i` of this invocation is; past the tile's end its last row.
-uint row_of(uint tile, uint tile_rows, uint i) {
-  uint own = (gl_SubgroupID * kItems + i) * kSubgroup + gl_SubgroupInvocationID;
-  return tile + min(own, tile_rows - 1u);
+uint row_of(Tile tile, uint i) { return tile.begin + min(own_row() + i * kSubgroup, tile.rows - 1u); }
+
+void load_keys(Tile tile, out uvec2 keys[kItems]) {
+  if (tile.is_full) {
+    uvec2 own = advanced(push.keys, (tile.begin + own_row()) * kWords);
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      keys[i] = kWords == 1u ? uvec2(InputWords(own).at[i * kSubgroup], 0u) : Pairs(own).at[i * kSubgroup];
+    }
+  } else {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(row_of(tile, i));
+  }
 }
 
-bool is_row(uint tile_rows, uint i) {
-  return (gl_SubgroupID * kItems + i) * kSubgroup + gl_SubgroupInvocationID < tile_rows;
-}
-
-void load_column(PayloadColumn column, uint word, bool is_number, uint tile, uint tile_rows, out uint values[kItems]) {
+void load_column(PayloadColumn column, uint word, bool is_number, Tile tile, out uint values[kItems]) {
   if (is_number) {
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = row_of(tile, tile_rows, i);
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = row_of(tile, i);
   } else {
     [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      values[i] = InputWords(column.source).at[row_of(tile, tile_rows, i) * column.words + word];
+      values[i] = InputWords(column.source).at[row_of(tile, i) * column.words + word];
     }
   }
 }
 
+void load_first(Tile tile, out uint values[kItems]) {
+  if (kNarrow != 0u && kIota == 0u && tile.is_full) {
+    uvec2 own = advanced(push.first.source, tile.begin + own_row());
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = InputWords(own).at[i * kSubgroup];
+  } else {
+    load_column(push.first, 0u, kIota != 0u, tile, values);
+  }
+}
+
 // Orders one word of each row by position in shared memory, once what is there has been read. Called by all.
-void stage(uint positions[kItems], uint values[kItems]) {
+void stage(uint positions[kPlaceWords], uint values[kItems]) {
   barrier();
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[positions[i]] = values[i];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[place_at(positions, i)] = values[i];
   barrier();
 }
 
-// Sends the words in shared memory to their rows' places.
-void send(uvec2 target, uint words, uint word, uint targets[kItems], uint tile_rows) {
+// Sends the words in shared memory to their rows' places. `places`: of this invocation's positions in the tile, kGroup
+// apart: rows, or bins when packed.
+void send(uvec2 target, uint words, uint word, uint places[kPlaceWords], Tile tile) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint position = i * kGroup + thread_index();
     uint value = scratch[position];
-    if (position < tile_rows) Words(target).at[targets[i] * words + word] = value;
+    uint row = kPacked != 0u ? shifts[place_at(places, i)] + position : place_at(places, i);
+    if (is_position(tile, position)) Words(target).at[row * words + word] = value;
   }
+}
+
+// Ranks become positions in the tile.
+void place_rows(Tile tile, uvec2 keys[kItems], uint ranks[kPlaceWords], out uint positions[kPlaceWords]) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint rank = place_at(ranks, i);
+    uint digit = kPacked != 0u ? digit_of(keys[i]) : rank >> 16;
+    uint first = kStable != 0u ? scratch[gl_SubgroupID * kBins + digit] : counts[digit];
+    set_place(positions, i, is_row(tile, i) ? first + (rank & 0xffffu) : kNowhere);
+  }
+}
+
+// Sends keys (and a paired column) that are staged; remembers where this invocation's positions go. Keys of two words
+// are represented by their digits, and sent afterwards.
+void send_keys(Tile tile, out uint places[kPlaceWords]) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint position = i * kGroup + thread_index();
+    uint word = scratch[position];
+    // What lies past the tile's end is not a row: its bin is cut to one all the same, since it is an index.
+    uint bin = kWords == 1u ? digit_of(uvec2(word, 0u)) : word & (kBins - 1u);
+    uint row = shifts[bin] + position;
+    set_place(places, i, kPacked != 0u ? bin : row);
+    if (kWords == 1u && is_position(tile, position)) Words(push.keys_out).at[row] = word;
+    if (kPaired != 0u && is_position(tile, position)) {
+      Words(push.first.target).at[row] = scratch[kTile + 1u + position];
+    }
+  }
+}
+
+void send_columns(Tile tile, uint positions[kPlaceWords], uint places[kPlaceWords], uint values[kItems]) {
+  if (kPaired == 0u && kNarrow != 0u) {
+    stage(positions, values);
+    send(push.first.target, 1u, 0u, places, tile);
+  }
+  if (kMore == 0u) return;
+  for (uint c = max(kPaired, kNarrow); c < push.num_payload; ++c) {
+    PayloadColumn column = push.first;
+    if (c > 0u) column = Columns(push.payload).at[c];
+    for (uint word = 0u; word < column.words; ++word) {
+      if (c + word > 0u) load_column(column, word, kIota != 0u && c == 0u, tile, values);
+      stage(positions, values);
+      send(column.target, column.words, word, places, tile);
+    }
+  }
+}
+
+void deal_out(PartitionChunk chunk, Tile tile) {
+  uvec2 keys[kItems];
+  uint values[kItems];
+  load_keys(tile, keys);
+  // The first column's words arrive while rows are ranked; ranking by peers needs the registers itself.
+  bool has_column = kNarrow != 0u || push.num_payload > 0u;
+  bool is_ahead = kStable == 0u && kPacked == 0u;
+  if (is_ahead && has_column) load_first(tile, values);
+  uint begins[kBinsEach];
+  load_begins(chunk, begins);
+  clear_counts();
+  barrier();
+
+  uint ranks[kPlaceWords];  // with digits above them where there is room
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint digit = digit_of(keys[i]);
+    uint rank = rank_of(digit, is_row(tile, i));
+    set_place(ranks, i, kPacked != 0u ? rank & 0xffffu : rank | digit << 16);
+  }
+  barrier();
+  if (!is_ahead && has_column) load_first(tile, values);
+  place_bins(chunk, begins);
+  barrier();
+  uint positions[kPlaceWords];
+  place_rows(tile, keys, ranks, positions);
+  if (kStable != 0u) barrier();
+
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint position = place_at(positions, i);
+    scratch[position] = kWords == 1u ? keys[i].x : digit_of(keys[i]);
+    if (kPaired != 0u) scratch[kTile + 1u + position] = values[i];
+  }
+  share_shifts(begins);
+  barrier();
+  uint places[kPlaceWords];
+  send_keys(tile, places);
+  if (kWords == 2u) {
+    [[unroll]] for (uint word = 0u; word < 2u; ++word) {
+      uint words[kItems];
+      [[unroll]] for (uint i = 0u; i < kItems; ++i) words[i] = keys[i][word];
+      stage(positions, words);
+      send(push.keys_out, 2u, word, places, tile);
+    }
+  }
+  send_columns(tile, positions, places, values);
 }
 
 void main() {
   if (group_index() >= push.num_chunks) return;
   PartitionChunk chunk = chunk_at(group_index());
   if (chunk.begin >= chunk.end) return;
-  uint tile = chunk.begin;
-  uint tile_rows = chunk.end - chunk.begin;
-  uvec2 keys[kItems];
-  uint values[kItems];
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(row_of(tile, tile_rows, i));
-  // The first column's words arrive while rows are ranked; ranking by peers needs the registers itself.
-  bool is_ahead = kStable == 0u && push.num_payload > 0u;
-  if (is_ahead) load_column(push.first, 0u, kIota != 0u, tile, tile_rows, values);
-  clear_counts();
-  barrier();
-
-  uint positions[kItems];  // rank | digit << 16, then the position in the tile
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint digit = digit_of(keys[i]);
-    positions[i] = rank_of(digit, is_row(tile_rows, i)) | digit << 16;
-  }
-  barrier();
-  if (kStable != 0u && kPaired != 0u) load_column(push.first, 0u, kIota != 0u, tile, tile_rows, values);
-  if (kStable != 0u) {
-    scan_subgroup_counts();
-    if (kBinsEach > 1u) barrier();  // else each invocation goes on with its own bin
-  }
-  place_bins(chunk);
-  barrier();
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint digit = positions[i] >> 16;
-    uint position = counts[digit] + (positions[i] & 0xffffu);
-    if (kStable != 0u) position += scratch[gl_SubgroupID * kBins + digit];
-    positions[i] = is_row(tile_rows, i) ? position : kNowhere;
-  }
-  if (kStable != 0u) barrier();
-
-  // Where the rows at this invocation's positions in the tile, kGroup apart, go: by their keys, or by digits.
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    scratch[positions[i]] = kWords == 1u ? keys[i].x : digit_of(keys[i]);
-    if (kPaired != 0u) scratch[kTile + 1u + positions[i]] = values[i];
-  }
-  barrier();
-  uint targets[kItems];
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint position = i * kGroup + thread_index();
-    uint word = scratch[position];
-    targets[i] = shifts[kWords == 1u ? digit_of(uvec2(word, 0u)) : word & (kBins - 1u)] + position;
-    if (kWords == 1u && position < tile_rows) Words(push.keys_out).at[targets[i]] = word;
-    if (kPaired != 0u && position < tile_rows) Words(push.first.target).at[targets[i]] = scratch[kTile + 1u + position];
-  }
-  if (kWords == 2u) {
-    [[unroll]] for (uint word = 0u; word < 2u; ++word) {
-      uint words[kItems];
-      [[unroll]] for (uint i = 0u; i < kItems; ++i) words[i] = keys[i][word];
-      stage(positions, words);
-      send(push.keys_out, 2u, word, targets, tile_rows);
-    }
-  }
-  if (kMore == 0u) return;
-  for (uint c = kPaired; c < push.num_payload; ++c) {
-    PayloadColumn column = push.first;
-    if (c > 0u) column = Columns(push.payload).at[c];
-    for (uint word = 0u; word < column.words; ++word) {
-      if (!is_ahead || c + word > 0u) load_column(column, word, kIota != 0u && c == 0u, tile, tile_rows, values);
-      stage(positions, values);
-      send(column.target, column.words, word, targets, tile_rows);
-    }
+  uint rows = chunk.end - chunk.begin;
+  if (kFullApart != 0u && rows == kTile) {
+    deal_out(chunk, Tile(chunk.begin, kTile, true));
+  } else {
+    deal_out(chunk, Tile(chunk.begin, rows, false));
   }
 }

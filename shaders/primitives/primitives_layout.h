@@ -33,6 +33,10 @@ const uint kSpecMasks = 13u;     // equal digits of a subgroup find each other i
 const uint kSpecPaired = 14u;    // keys and the first payload column, a word each, are staged together (1)
 const uint kSpecMore = 15u;      // there are payload columns that are not (1)
 
+const uint kSpecPacked = 16u;    // places of rows are kept as half words (1)
+const uint kSpecFullApart = 18u;  // full tiles take a path of their own (1)
+const uint kSpecNarrow = 17u;    // elements of the first payload column are a word (1)
+
 const uint kReduceAdd = 0u;
 const uint kReduceMin = 1u;
 const uint kReduceMax = 2u;

@@ -7,3 +7,10 @@ layout(buffer_reference, std430, buffer_reference_align = 4) readonly restrict b
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { uvec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer Quads { uvec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly restrict buffer InputQuads { uvec4 at[]; };
+
+// The address `words` words on.
+uvec2 advanced(uvec2 address, uint words) {
+  uint carry;
+  uint low = uaddCarry(address.x, words << 2, carry);
+  return uvec2(low, address.y + (words >> 30) + carry);
+}

@@ -231,6 +231,22 @@ TEST_F(ComputeRadix, EveryDigitSizeAndKind) {
   }
 }
 
+TEST_F(ComputeRadix, EveryWayToRankAndPlace) {
+  for (std::uint32_t way = 0; way < 16; ++way) {
+    auto tuning = ComputeRadix::tuning();
+    tuning.partition_items = 4 + way % 2;  // an odd number leaves half a word over
+    tuning.packed_places = way % 2 == 0 || way % 4 == 3;
+    tuning.full_tiles_apart = way / 2 % 2 == 0;
+    tuning.stable_shuffle = tuning.can_shuffle && way / 4 % 2 == 0;
+    tuning.stable_masks = tuning.subgroup_size <= 32 && way / 8 == 1;
+    tuning.stable_pairs = way % 3 == 0;
+    tuning.count_items = 1 + way;
+    SCOPED_TRACE(way);
+    expect_partition(tuning, {9'001, {6, 3, way % 2 == 0, way % 5 != 0}, 1 + way % 2, way % 3 == 0 ? 20U : 1U, 0});
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(ComputeRadix, EqualKeysAndManyTilesAChunk) {
   auto tuning = ComputeRadix::tuning();
   tuning.partition_items = 4;
