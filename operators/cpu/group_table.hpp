@@ -149,6 +149,8 @@ class GroupTable {
 
   /// Adds the groups of `from` that are in the slots `from_slots`.
   void merge(GroupTable const& from, std::span<std::uint32_t const> from_slots) {
+    // No keys would be taken for rows without keys, which are the group of slot 0.
+    if (from_slots.empty()) return;
     std::vector<Word> keys(from_slots.size());
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = from.key_of(from_slots[i]);
     std::vector<std::uint32_t> slots(from_slots.size());

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "operators/cpu/group_table.hpp"
 #include "tests/operators/group_kernel_checks.hpp"
 #include "tests/operators/workloads.hpp"
 
@@ -32,6 +33,15 @@ TEST(CpuGroupBy, DirectTableSkipsSharedLowBits) {
   auto const groups = (*kernel)->group();
   ASSERT_TRUE(groups);
   EXPECT_EQ(*groups, 2U);
+}
+
+/// A thread's table may have no group in a range of keys in which another's has some.
+TEST(GroupTable, MergingNoGroupsAddsNone) {
+  GroupStates const states;
+  GroupTable<std::uint32_t> const from({true, 0, 0, 64}, states);
+  GroupTable<std::uint32_t> into({true, 0, 0, 64}, states);
+  into.merge(from, from.occupied(0, 64));
+  EXPECT_TRUE(into.occupied(0, 64).empty());
 }
 
 TEST(CpuGroupBy, CanBeCancelled) {
