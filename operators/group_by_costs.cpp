@@ -18,6 +18,11 @@ constexpr double kMeasuredMovedBytes = 16;
 /// A group that one thread merges out of a slice, in groups that all threads make.
 constexpr double kMergedShare = 2;
 
+/// Groups of a device's slices on the host: merged where there are several slices, then finished, by one thread (Intel
+/// Xeon beside an H200, 2^16 to 2^22 groups of one sum, 2026-11-21).
+constexpr double kMergedGroupNs = 85;
+constexpr double kFinishedGroupNs = 35;
+
 double group_key_bytes(GroupByShape const& shape) { return shape.key_bits / 8.0 + 4.0 * shape.key_words; }
 
 double group_partition_ns(GroupByShape const& shape, std::uint32_t bits, HostRates const& host) {
@@ -65,6 +70,13 @@ double sliced_ns(GroupByShape const& shape, SliceCut const& slices, HostRates co
          parts * a_part / host.threads * host.slice_ns;
 }
 
+double device_merge_ns(GroupByShape const& shape, DeviceCut const& cut) {
+  auto const parts = partitions(cut.radix_bits);
+  auto const slices_a_part = std::max(static_cast<double>(cut.slices) / parts, 1.0);
+  auto const merged = slices_a_part > 1 ? groups_of(shape) * slices_a_part : 0;
+  return merged * kMergedGroupNs + groups_of(shape) * kFinishedGroupNs;
+}
+
 }  // namespace
 
 PhaseCosts cpu_group_by_costs(GroupByShape const& shape, Grouping grouping, SliceCut const& slices,
@@ -87,18 +99,17 @@ PhaseCosts graphics_group_by_costs(GroupByShape const& shape, DeviceCut const& c
   auto const load = groups / std::max(cut.pixels, 1.0);
   auto const again = std::min(load / 2, 3.0);
   auto const uploaded = rows * (group_key_bytes(shape) + 4.0 * shape.value_words);
-  return {
-      {"start", host.query_ns},
-      {"encode", encode_ns(rows, host)},
-      {"partition", group_partition_ns(shape, cut.radix_bits, host)},
-      {"open", open_ns(cut, rates)},
-      {"upload", upload_ns(uploaded, cut, rates)},
-      {"group", random_ns(rows * (1 + again), rates) + clear_ns(cut.pixels * (1 + again), rates) +
-                    read_ns(2 * rows * (1 + again), rates) + stream_ns(24 * rows, rates)},
-      {"aggregate", random_blend_ns(rows * shape.draws, rates) + clear_ns(8 * groups, rates) +
-                        submissions_ns(kGroupBySubmissions, cut, rates)},
-      {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * kNs},
-      {"merge", cut.slices <= 1 ? 0 : groups * static_cast<double>(cut.slices) / host.local_groups.at(groups) * kNs}};
+  return {{"start", host.query_ns},
+          {"encode", encode_ns(rows, host)},
+          {"partition", group_partition_ns(shape, cut.radix_bits, host)},
+          {"open", open_ns(cut, rates)},
+          {"upload", upload_ns(uploaded, cut, rates)},
+          {"group", random_ns(rows * (1 + again), rates) + clear_ns(cut.pixels * (1 + again), rates) +
+                        read_ns(2 * rows * (1 + again), rates) + stream_ns(24 * rows, rates)},
+          {"aggregate", random_blend_ns(rows * shape.draws, rates) + clear_ns(8 * groups, rates) +
+                            submissions_ns(kGroupBySubmissions, cut, rates)},
+          {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * kNs},
+          {"merge", device_merge_ns(shape, cut)}};
 }
 
 PhaseCosts compute_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
@@ -113,7 +124,8 @@ PhaseCosts compute_group_by_costs(GroupByShape const& shape, DeviceCut const& cu
           {"upload", upload_ns(uploaded, cut, rates)},
           {"group", atomic_ns(rows, rates) + read_ns(rows, rates)},
           {"aggregate", atomic_ns(rows * shape.states, rates) + submissions_ns(kGroupBySubmissions, cut, rates)},
-          {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * kNs}};
+          {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * kNs},
+          {"merge", device_merge_ns(shape, cut)}};
 }
 
 }  // namespace garuda::operators

@@ -34,8 +34,8 @@ DeviceRates device_rates(std::string const& name) {
   return rates.value_or(DeviceRates{});
 }
 
-HostRates host_rates() {
-  auto rates = calibration::read_recorded_host(recorded("host"));
+HostRates host_rates(std::string const& name = "host") {
+  auto rates = calibration::read_recorded_host(recorded(name));
   EXPECT_TRUE(rates) << rates.error().describe();
   return rates.value_or(HostRates{});
 }
@@ -171,6 +171,33 @@ TEST(CostModel, ASoftwareDeviceIsNeverTakenUnasked) {
     named.device = "0";
     EXPECT_NE(plan(dense_join(1000, 1000), recorded_machine, named).plan.path, Path::cpu);
   }
+}
+
+/// What was the fastest where the rates were recorded: an H200, whose host has 16 threads.
+TEST(CostModel, ChoicesOfAnH200AreThoseMeasured) {
+  RecordedMachine recorded_machine("h200");
+  recorded_machine.machine.measured_host = host_rates("h200_host");
+  auto const join_path = [&](JoinShape shape) {
+    shape.threads = recorded_machine.machine.measured_host->threads;
+    return plan(shape, recorded_machine).plan.path;
+  };
+  for (auto const bits : {12, 16, 20, 24, 26, 28})
+    EXPECT_NE(join_path(dense_join(std::uint64_t{1} << bits, std::uint64_t{1} << bits)), Path::graphics) << bits;
+  for (auto const bits : {12, 16, 20, 22})
+    EXPECT_EQ(join_path(dense_join(std::uint64_t{1} << bits, std::uint64_t{1} << bits)), Path::cpu) << bits;
+  EXPECT_EQ(join_path(dense_join(1 << 20, 1 << 26)), Path::cpu);
+  auto few = dense_join(1 << 22, 1 << 24);
+  few.expected_matches = 0.03 * (1 << 24);
+  EXPECT_EQ(join_path(few), Path::compute) << "hardly anything to gather";
+  for (auto const rows : {16, 20, 22, 24, 26})
+    for (std::uint64_t const groups : {16, 1 << 16, 1 << 20}) {
+      if (groups > std::uint64_t{1} << rows) continue;
+      auto shape = summed_groups(std::uint64_t{1} << rows, groups);
+      shape.threads = recorded_machine.machine.measured_host->threads;
+      auto const grouped = plan_group_by(shape, recorded_machine.machine, {});
+      ASSERT_TRUE(grouped) << grouped.error().describe();
+      EXPECT_EQ(grouped->plan.path, Path::cpu) << rows << " " << groups;
+    }
 }
 
 TEST(CostModel, UploadFollowsTheRates) {
