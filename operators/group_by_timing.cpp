@@ -1,6 +1,8 @@
 #include "operators/group_by_timing.hpp"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,19 @@
 #include "partition/mix.hpp"
 
 namespace garuda::operators {
+namespace {
+
+Result<std::uint64_t> time_run(GroupByRequest request) {
+  GARUDA_TRY_ASSIGN(request.columns, resolve_group_by(request.table, request.spec));
+  Stopwatch const watch;
+  GARUDA_TRY_ASSIGN(auto const result, group_by(std::move(request)));
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto const next, result->next());
+    if (!next) return watch.elapsed_ns();
+  }
+}
+
+}  // namespace
 
 Result<std::uint64_t> time_cpu_group_by(calibration::TimedGroups const& run, std::uint32_t threads, DeviceSet& devices,
                                         Control const& control) {
@@ -36,13 +51,13 @@ Result<std::uint64_t> time_cpu_group_by(calibration::TimedGroups const& run, std
   options.threads = threads;
   options.tuning.grouping = run.grouping;
   options.control.cancelled = control.cancelled;
-  GARUDA_TRY_ASSIGN(auto resolved, resolve_group_by(table, spec));
-  Stopwatch const watch;
-  GARUDA_TRY_ASSIGN(auto const result, group_by(GroupByRequest{table, spec, std::move(resolved), options, &devices}));
-  while (true) {
-    GARUDA_TRY_ASSIGN(auto const next, result->next());
-    if (!next) return watch.elapsed_ns();
+  auto fastest_ns = std::numeric_limits<std::uint64_t>::max();
+  for (int sample = 0; sample <= run.samples; ++sample) {
+    GARUDA_TRY_ASSIGN(auto const ns, time_run(GroupByRequest{table, spec, {}, options, &devices}));
+    // The first finds threads asleep, and the table in the caches of the one that made it.
+    if (sample > 0) fastest_ns = std::min(fastest_ns, ns);
   }
+  return fastest_ns;
 }
 
 }  // namespace garuda::operators

@@ -10,8 +10,8 @@
 
 namespace garuda::operators {
 
-/// Groups a table of an int32 key and an int64 value on `threads` threads (0: all), and returns the nanoseconds from
-/// call to last batch. Blocks. Errors: cancelled, out_of_memory.
+/// Groups a table of an int32 key and an int64 value on `threads` threads (0: all) once and then run.samples times;
+/// returns the nanoseconds from call to last batch of the fastest of these. Blocks. Errors: cancelled, out_of_memory.
 Result<std::uint64_t> time_cpu_group_by(calibration::TimedGroups const& run, std::uint32_t threads, DeviceSet& devices,
                                         Control const& control);
 

@@ -93,11 +93,16 @@ double batches_ns(JoinShape const& shape, double batch_rows, HostRates const& ho
   return std::ceil(matches(shape) / rows) * kBatchNs + rows * output_row_bytes(shape) / host.copy_bytes_per_s * kNs;
 }
 
-/// Rows of the CPU path's result that a task brings: lanes end together when there are several a lane.
+/// Probe rows of a task of the CPU path: lanes end together when there are several a lane.
+double task_probe_rows(double probe, HostRates const& host) {
+  auto const fair = probe / static_cast<double>(host.threads * kTasksPerLane);
+  return std::min(std::max(fair, static_cast<double>(kSmallestTaskRows)), std::max(probe, 1.0));
+}
+
+/// Rows of the CPU path's result that a task brings.
 double task_rows(JoinShape const& shape, HostRates const& host) {
   auto const probe = std::max(probe_rows(shape), 1.0);
-  auto const rows = std::max(probe / (host.threads * kTasksPerLane), static_cast<double>(kSmallestTaskRows));
-  return std::min(rows, probe) * std::max(matches(shape) / probe, 1.0 / 16);
+  return task_probe_rows(probe, host) * std::max(matches(shape) / probe, 1.0 / 16);
 }
 
 std::uint64_t cheapest_chunk(JoinShape const& shape, double most_rows, HostRates const& host) {
@@ -170,6 +175,15 @@ Tables tables_of(JoinShape const& shape, CpuJoinWay const& way) {
   return tables;
 }
 
+/// What building takes, in builds of all tables by all threads at once: one thread builds a table. Lanes wait for
+/// large ones, which are made one at a time; small ones are made by every lane that has a task of their partition.
+double build_shares(Tables const& tables, double parts, HostRates const& host) {
+  double const threads = host.threads;
+  if (tables.build / parts > static_cast<double>(kLaneTableRows)) return threads;
+  auto const tasks = std::max(tables.probe / parts / task_probe_rows(tables.probe, host), 1.0);  // of a partition
+  return threads * std::min(tasks, threads) / std::min(threads, parts * tasks);
+}
+
 /// A device path's pairs, gathered by the consumer: both sides out of order.
 double consumed_ns(JoinShape const& shape, DeviceCut const& cut, HostRates const& host) {
   auto ns = matches(shape) * 32 / host.copy_bytes_per_s * kNs;  // made, and read once
@@ -227,9 +241,9 @@ PhaseCosts cpu_join_costs(JoinShape const& shape, CpuJoinWay const& way, HostRat
   auto const tables = tables_of(shape, way);
   auto const& built = tables.is_dense ? host.built_dense_rows : host.built_rows;
   auto const& probed = tables.is_dense ? host.probed_dense_rows : host.probed_rows;
-  // One thread builds a table. A partition of many pairs is cut up, one of few costs a slice all the same.
+  // A partition of many pairs is cut up, one of few costs a slice all the same.
   auto const building = std::min<double>(host.threads, parts);
-  auto const build_ns = tables.build / built.at(tables.rows) * kNs * tables.share * host.threads / building;
+  auto const build_ns = tables.build / built.at(tables.rows) * kNs * tables.share * build_shares(tables, parts, host);
   auto const found = std::max(tables.probe, matches(shape));
   double moved_ns = 0;
   for (auto const side : {Side::left, Side::right})

@@ -21,6 +21,9 @@ inline constexpr std::uint64_t kSmallestChunkRows = 1024;
 /// Tasks of the CPU path: several a lane, so that lanes end together, but not so small that batches get tiny.
 inline constexpr std::uint64_t kTasksPerLane = 8;
 inline constexpr std::uint64_t kSmallestTaskRows = std::uint64_t{1} << 15;
+/// Largest build side for which every lane of the CPU path makes a table of its own: partitions of 2^16 rows, and what
+/// chance adds to some of them. Larger ones are made one at a time, for all lanes.
+inline constexpr std::uint64_t kLaneTableRows = (std::uint64_t{1} << 16) + (std::uint64_t{1} << 12);
 /// Fewest rows of the larger side that a slice is still split at when it does not fit the device.
 inline constexpr std::uint64_t kSmallestSplitRows = 1024;
 

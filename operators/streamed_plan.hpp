@@ -61,7 +61,8 @@ struct StreamedChoice {
 bool may_stream(JoinOptions const& options) noexcept;
 
 /// Plans. Requires may_stream(). Reads null counts, nothing else of the tables. Errors: no_device, usage for a device
-/// that cannot run the path; usage or, for want of memory, limit_exceeded when placement=device is asked for and cannot be had, with the reason.
+/// that cannot run the path; usage or, for want of memory, limit_exceeded when placement=device is asked for and cannot
+/// be had, with the reason.
 Result<StreamedChoice> plan_streamed_join(JoinRequest const& request);
 
 }  // namespace garuda::operators

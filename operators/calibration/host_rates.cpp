@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -253,24 +252,16 @@ class HostMeasurement {
     return {};
   }
 
-  Result<double> group_ns(TimedGroups const& run) {
-    GARUDA_TRY_ASSIGN(auto const per_s, rate(run.rows, [&] { return group_by_(run); }));
-    return static_cast<double>(run.rows) / per_s * 1e9;
-  }
-
-  /// The fastest of many group-bys of a few rows: their threads wake up, or do not, within what they take.
-  Result<double> query_ns() {
-    double fastest_ns = std::numeric_limits<double>::max();
-    for (int i = 0; i < kFewRowQueries; ++i) {
-      GARUDA_TRY_ASSIGN(auto const ns, group_by_({kFewRows, kFewRows, Grouping::direct, true}));
-      fastest_ns = std::min(fastest_ns, static_cast<double>(ns));
-    }
-    return fastest_ns;
+  Result<double> group_ns(TimedGroups run) {
+    run.samples = std::max(run.samples, kRepetitions);
+    GARUDA_TRY_ASSIGN(auto const ns, group_by_(run));
+    return std::max(static_cast<double>(ns), 1.0);
   }
 
   Result<void> group() {
     report("grouping");
-    GARUDA_TRY_ASSIGN(rates_.query_ns, query_ns());
+    // Many of a few rows: their threads wake up, or do not, within what they take.
+    GARUDA_TRY_ASSIGN(rates_.query_ns, group_ns({kFewRows, kFewRows, Grouping::direct, true, kFewRowQueries}));
     GARUDA_TRY(group_by(Grouping::direct, rates_.direct_rows, rates_.direct_groups));
     GARUDA_TRY(group_by(Grouping::local, rates_.local_rows, rates_.local_groups));
     GARUDA_TRY(group_by(Grouping::partitioned, rates_.partitioned_rows_grouped, rates_.partitioned_groups));
@@ -284,12 +275,13 @@ class HostMeasurement {
       auto const n = static_cast<double>(size);
       GARUDA_TRY_ASSIGN(auto const many, group_ns({rows_, size, grouping, true}));
       if (size < kLeastGroups) {
-        rows.points.push_back({n, rows_ / many * 1e9});
+        rows.points.push_back({n, static_cast<double>(rows_) / many * 1e9});
         continue;
       }
       GARUDA_TRY_ASSIGN(auto const few, group_ns({size, size, grouping, true}));
       // Timings waver: neither share becomes less than a quarter of what it is a share of.
-      auto const row_ns = std::max((many - few) / static_cast<double>(rows_ - size), many / rows_ / 4);
+      auto const row_ns =
+          std::max((many - few) / static_cast<double>(rows_ - size), many / static_cast<double>(rows_) / 4);
       auto const group_ns = std::max(few - rates_.query_ns - n * row_ns, few / 4) / n;
       rows.points.push_back({n, 1e9 / row_ns});
       groups.points.push_back({n, 1e9 / group_ns});
@@ -303,7 +295,7 @@ class HostMeasurement {
       GARUDA_TRY_ASSIGN(auto const keys, group_ns({rows_, size, Grouping::direct, false}));
       GARUDA_TRY_ASSIGN(auto const both, group_ns({rows_, size, Grouping::direct, true}));
       rates_.aggregated_rows.points.push_back(
-          {static_cast<double>(size), rows_ * 1e9 / std::max(both - keys, keys / 10)});
+          {static_cast<double>(size), static_cast<double>(rows_) * 1e9 / std::max(both - keys, keys / 10)});
     }
     return {};
   }

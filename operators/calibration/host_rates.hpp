@@ -17,8 +17,10 @@ struct TimedGroups {
   std::uint64_t groups = 1;  ///< that rows draw from, evenly
   Grouping grouping = Grouping::automatic;
   bool sum = false;  ///< of one int64 column; else distinct keys alone
+  int samples = 1;   ///< timed runs, of which the fastest counts
 };
-/// Runs it and returns its nanoseconds. The operator is above this library: its engine lends it.
+/// Runs it on one table, once before the samples, and returns the nanoseconds of the fastest. The operator is above
+/// this library: its engine lends it.
 using RunGroupBy = std::function<Result<std::uint64_t>(TimedGroups const& run)>;
 
 /// Measures every rate with the code that queries run: the partitioner, the CPU path's kernels, whole group-bys. On the

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "operators/cpu/join_table.hpp"
+#include "operators/sizing.hpp"
 #include "partition/parallel_blocks.hpp"
 
 namespace garuda::operators {
@@ -26,9 +27,6 @@ static_assert(kProbeBlockRows <= JoinTable<std::uint32_t>::kBlock);
 /// many probe blocks. The other passes take as many blocks a task.
 constexpr std::uint64_t kTaskPairs = std::uint64_t{1} << 16;
 constexpr std::uint64_t kTaskBlocks = 64;
-/// Largest build side for which every lane makes a table of its own.
-constexpr std::uint64_t kLaneTableRows = std::uint64_t{1} << 16;
-
 constexpr std::uint64_t num_blocks(std::uint64_t rows) { return (rows + kProbeBlockRows - 1) / kProbeBlockRows; }
 constexpr std::uint64_t bitmap_words(std::uint64_t rows) { return (rows + 63) / 64; }
 
