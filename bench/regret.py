@@ -36,8 +36,10 @@ COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", pathlib.Path(__file__).p
 MOST_MEDIAN, MOST_WORST = 1.15, 1.5
 MOST_GRAPHICS_ROWS = 1_000_000
 MOST_DEVICE_GRAPHICS_ROWS = 1 << 22
-# Runs that are timed of each choice, by the workload's rows: what takes microseconds wavers.
-REPETITIONS = {20_000: 101, 200_000: 31, 3_000_000: 9}
+# Runs that are timed of each choice, by the workload's rows. What takes microseconds wavers between threads that sleep
+# and threads that do not, by more than choices differ: its median needs hundreds.
+REPETITIONS = {20_000: 401, 200_000: 61, 3_000_000: 9}
+GRAPHICS_REPETITIONS = {20_000: 41}
 FEWEST_REPETITIONS = 5
 
 CPU_JOIN = [
@@ -68,8 +70,8 @@ class Workload:
 
     @property
     def repetitions(self) -> int:
-        few = self.family == "graphics"
-        return next((n for rows, n in REPETITIONS.items() if self.rows <= rows and not few), FEWEST_REPETITIONS)
+        repetitions = GRAPHICS_REPETITIONS if self.family == "graphics" else REPETITIONS
+        return next((n for rows, n in repetitions.items() if self.rows <= rows), FEWEST_REPETITIONS)
 
     def name(self) -> str:
         return f"{self.family} {self.operator} " + " ".join(a.removeprefix("--") for a in self.arguments)

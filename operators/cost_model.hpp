@@ -66,8 +66,24 @@ std::uint64_t device_chunk_rows(JoinShape const& shape, HostRates const& host);
 PhaseCosts cpu_join_costs(JoinShape const& shape, CpuJoinWay const& way, HostRates const& host);
 PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, DeviceCut const& cut,
                                DeviceRates const& rates, HostRates const& host);
+/// `method`: not automatic; of the phases that others than partitioned have differently see sorted_join_costs.
 PhaseCosts compute_join_costs(JoinShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
-                              HostRates const& host);
+                              HostRates const& host, JoinMethod method = JoinMethod::partitioned);
+
+/// A join whose tables go to the device whole.
+struct StreamedShape {
+  double build_rows = 0;
+  double probe_rows = 0;
+  double matches = 0;
+  double build_row_bytes = 0;  ///< of the columns that go up
+  double probe_row_bytes = 0;
+  double result_row_bytes = 0;
+  double key_bytes = 4;
+  double range_rows = 1;  ///< of the probe side, joined at once
+  std::uint32_t copy_threads = 1;
+};
+/// Copies of ranges, passes and copies of rows run side by side, so that the slowest of them counts.
+PhaseCosts streamed_join_costs(StreamedShape const& shape, DeviceRates const& rates, HostRates const& host);
 
 /// How the CPU path cuts a table that it groups slice by slice.
 struct SliceCut {

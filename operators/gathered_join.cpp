@@ -164,9 +164,10 @@ Result<Batch> PairGatherer::gather(PairChunk const& pairs, std::size_t first) co
   return batch;
 }
 
-Result<std::unique_ptr<JoinResult>> gathered_join(JoinRequest const& request) {
+Result<std::unique_ptr<JoinResult>> gathered_join(JoinRequest const& request, RivalCost const& rival) {
   GARUDA_TRY_ASSIGN(auto gatherer, PairGatherer::create(request.left, request.right, request.columns));
-  GARUDA_TRY_ASSIGN(auto join, PartitionedJoin::prepare(request, JoinOutput::batches));
+  GARUDA_TRY_ASSIGN(auto join, PartitionedJoin::prepare(request, JoinOutput::batches, rival));
+  if (join == nullptr) return nullptr;
   return std::make_unique<GatheredJoin>(std::move(gatherer), std::move(join));
 }
 

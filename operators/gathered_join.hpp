@@ -37,7 +37,8 @@ class PairGatherer {
   Schema schema_;
 };
 
-/// A join whose batches come in the order of partitions. Errors: those of PartitionedJoin::prepare.
-Result<std::unique_ptr<JoinResult>> gathered_join(JoinRequest const& request);
+/// A join whose batches come in the order of partitions; nothing where `rival` takes less.
+/// Errors: those of PartitionedJoin::prepare.
+Result<std::unique_ptr<JoinResult>> gathered_join(JoinRequest const& request, RivalCost const& rival = {});
 
 }  // namespace garuda::operators

@@ -91,9 +91,10 @@ PhaseCosts cpu_group_by_costs(GroupByShape const& shape, Grouping grouping, Slic
           {"aggregate", rows * more_states / host.aggregated_rows.at(groups_of(shape)) * kNs}};
 }
 
-PhaseCosts graphics_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
+PhaseCosts graphics_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, DeviceRates const& whole_rates,
                                    HostRates const& host) {
   auto const rows = static_cast<double>(shape.rows);
+  auto const rates = calibration::rates_of_slices(whole_rates, rows / static_cast<double>(cut.slices));
   auto const groups = static_cast<double>(shape.estimated_groups);
   // Groups beyond one a pixel are drawn again, into the next image.
   auto const load = groups / std::max(cut.pixels, 1.0);

@@ -188,6 +188,7 @@ Candidate price_device(Path path, GroupByShape const& shape, DeviceFacts const& 
   candidate.path = path;
   candidate.device = facts.info->name;
   candidate.choices = to_string(sizing.tuning);
+  if (sizing.tuning.radix_bits < 0) candidate.choices += fmt::format(",radix_bits={}", cut.radix_bits);
   set_phases(candidate, path == Path::graphics ? graphics_group_by_costs(shape, cut, facts.rates(), host)
                                                : compute_group_by_costs(shape, cut, facts.rates(), host));
   candidate.reason = source_of(facts);
@@ -228,6 +229,22 @@ Result<void> add_cpu(GroupByShape const& shape, Machine const& machine, GroupByO
   return {};
 }
 
+/// `least`, and through the graphics pipeline sizes with more partitions, whose draws are smaller.
+Result<std::vector<GroupBySizing>> sizings_of(Path path, GroupByShape const& shape, GroupByOptions const& options,
+                                              DeviceFacts const& facts, GroupBySizing const& least) {
+  std::vector<GroupBySizing> sizings{least};
+  if (path != Path::graphics || options.tuning.radix_bits >= 0 || !has_keys(shape)) return sizings;
+  for (auto const bits : device_radix_bits(least.radix_bits, shape.rows)) {
+    if (bits == least.radix_bits) continue;
+    auto forced = options;
+    forced.tuning.radix_bits = static_cast<std::int32_t>(bits);
+    GARUDA_TRY_ASSIGN(auto sizing, size_for_graphics(shape, forced, *facts.traits));
+    sizing.tuning.radix_bits = options.tuning.radix_bits;
+    sizings.push_back(std::move(sizing));
+  }
+  return sizings;
+}
+
 Result<GroupByWays> list_ways(GroupByShape const& shape, Machine const& machine, GroupByOptions const& options,
                               std::optional<std::size_t> requested) {
   auto const host = machine.host(shape.threads);
@@ -248,11 +265,17 @@ Result<GroupByWays> list_ways(GroupByShape const& shape, Machine const& machine,
         ways.options.push_back(refused(path, facts, i, sizing.error().message()));
         continue;
       }
-      auto candidate = price_device(path, shape, facts, host, *sizing);
-      if (facts.traits->type == vk::DeviceType::cpu && requested != i)
-        candidate.reason = "a software device: not taken unless asked for";
-      ways.sizings.push_back(*sizing);
-      ways.options.push_back({std::move(candidate), i});
+      bool const is_idle = facts.traits->type == vk::DeviceType::cpu && requested != i;
+      std::vector<GroupBySizing> sizings{*sizing};
+      if (!is_idle) {
+        GARUDA_TRY_ASSIGN(sizings, sizings_of(path, shape, options, facts, *sizing));
+      }
+      for (auto each : sizings) {
+        auto candidate = price_device(path, shape, facts, host, each);
+        if (is_idle) candidate.reason = "a software device: not taken unless asked for";
+        ways.sizings.push_back(std::move(each));
+        ways.options.push_back({std::move(candidate), i});
+      }
     }
   }
   return ways;

@@ -115,9 +115,11 @@ PartitionedJoin::PartitionedJoin(JoinRequest const& request, JoinOutput output)
 
 PartitionedJoin::~PartitionedJoin() { abandoned_ = true; }
 
-Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(JoinRequest const& request, JoinOutput output) {
+Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(JoinRequest const& request, JoinOutput output,
+                                                                  RivalCost const& rival) {
   std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, output));
   GARUDA_TRY_ASSIGN(auto planned, plan_keys(request, output, join->arena_, join->recorder_));
+  if (rival && rival(planned.expected_matches) < planned.plan.plan.estimated.estimated_ns) return nullptr;
   if (planned.plan.plan.path != Path::cpu && output == JoinOutput::batches) join->output_ = JoinOutput::pairs;
   auto const expected_matches = planned.expected_matches;
   GARUDA_TRY(join->partition_keys(std::move(planned)));
@@ -458,18 +460,61 @@ Result<void> check_placement(JoinRequest const& request, bool gives_batches) {
   return {};
 }
 
-/// The join of tables that go to the device whole, or nothing where that is not its way.
-Result<std::unique_ptr<JoinResult>> start_streamed(JoinRequest& request) {
-  if (!may_stream(request.options)) return nullptr;
-  GARUDA_TRY_ASSIGN(auto choice, plan_streamed_join(request));
+/// What the other ways take of keys that suit them best, dense and different: known before any key is read.
+Result<double> best_case_ns(JoinRequest const& request) {
+  JoinShape shape;
+  shape.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
+  shape.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
+  shape.key_range_left = shape.key_range_right = std::max(shape.rows_left, shape.rows_right);
+  shape.expected_matches = static_cast<double>(shape.key_range_left);
+  shape.output = output_shape(request, JoinOutput::batches);
+  shape.threads =
+      static_cast<std::uint32_t>(oneapi::tbb::task_arena(arena_threads(request.options.threads)).max_concurrency());
+  shape.free_host_bytes = free_host_bytes();
+  GARUDA_TRY_ASSIGN(auto const planned, plan_join(shape, machine_of(*request.devices, shape.threads), request.options));
+  return planned.plan.estimated.estimated_ns;
+}
+
+/// Whether the tables go to the device without a look at their keys: path compute gives pairs otherwise, which takes
+/// longer whatever the keys are; path automatic has the CPU path, too.
+bool streams_unseen(JoinRequest const& request, StreamedPlan const& plan) {
+  if (request.options.path == Path::compute) return true;
+  auto const best = best_case_ns(request);
+  return best && plan.plan.estimated.estimated_ns < *best;
+}
+
+/// Runs the cheaper one of `choice`, if it has a plan, and the join in slices.
+Result<std::unique_ptr<JoinResult>> start_cheapest(JoinRequest& request, StreamedChoice choice) {
   if (choice.plan) {
-    auto joined = streamed_join(request, std::move(*choice.plan));
+    auto const plan = *choice.plan;
+    bool const is_unseen = streams_unseen(request, plan);
+    if (!is_unseen) {
+      auto const rival = [&](double rows) { return plan.candidate(rows).estimated_ns; };
+      GARUDA_TRY_ASSIGN(auto joined, gathered_join(request, rival));
+      if (joined) return joined;
+    }
+    auto joined = streamed_join(request, plan);
     bool const is_asked = request.options.tuning.placement == Placement::device;
     if (joined || is_asked || !is_shortage(joined.error())) return joined;
     choice.refusal = joined.error().message();
   }
-  request.notes.push_back(fmt::format("placement=slices: {}", choice.refusal));
-  return nullptr;
+  if (choice.plan || request.options.path == Path::compute)
+    request.notes.push_back(fmt::format("placement=slices: {}", choice.refusal));
+  return gathered_join(request);
+}
+
+/// The streamed plan beside the others, the cheapest chosen.
+Plan cheapest_of(Plan streamed, PlannedJoin planned, Candidate candidate, bool is_unseen) {
+  auto& others = planned.plan.plan;
+  bool const streams = is_unseen || candidate.estimated_ns < others.estimated.estimated_ns;
+  if (!streams) {
+    others.candidates.push_back(std::move(candidate));
+    return std::move(others);
+  }
+  streamed.estimated = candidate;
+  streamed.candidates = std::move(others.candidates);
+  streamed.candidates.push_back(std::move(candidate));
+  return streamed;
 }
 
 }  // namespace
@@ -477,9 +522,9 @@ Result<std::unique_ptr<JoinResult>> start_streamed(JoinRequest& request) {
 Result<std::unique_ptr<JoinResult>> hash_join(JoinRequest request) {
   GARUDA_TRY(check_placement(request, true));
   if (request.spec.ordered) return ordered_join(std::move(request));
-  GARUDA_TRY_ASSIGN(auto streamed, start_streamed(request));
-  if (streamed) return streamed;
-  return gathered_join(request);
+  if (!may_stream(request.options)) return gathered_join(request);
+  GARUDA_TRY_ASSIGN(auto choice, plan_streamed_join(request));
+  return start_cheapest(request, std::move(choice));
 }
 
 Result<Engine::Counted> hash_join_count(JoinRequest const& request) {
@@ -492,15 +537,20 @@ Result<Engine::Counted> hash_join_count(JoinRequest const& request) {
 Result<Plan> explain_hash_join(JoinRequest const& request) {
   GARUDA_TRY(check_placement(request, true));
   auto noted = request;
+  StreamedChoice choice;
   if (may_stream(request.options) && !request.spec.ordered) {
-    GARUDA_TRY_ASSIGN(auto choice, plan_streamed_join(request));
-    if (choice.plan) return std::move(choice.plan->plan);
-    noted.notes.push_back(fmt::format("placement=slices: {}", choice.refusal));
+    GARUDA_TRY_ASSIGN(choice, plan_streamed_join(request));
+    if (choice.plan && request.options.path == Path::compute) return std::move(choice.plan->plan);
+    if (request.options.path == Path::compute)
+      noted.notes.push_back(fmt::format("placement=slices: {}", choice.refusal));
   }
   RunRecorder recorder;
   oneapi::tbb::task_arena arena(arena_threads(request.options.threads));
   GARUDA_TRY_ASSIGN(auto planned, plan_keys(noted, JoinOutput::batches, arena, recorder));
-  return std::move(planned.plan.plan);
+  if (!choice.plan) return std::move(planned.plan.plan);
+  auto candidate = choice.plan->candidate(planned.expected_matches);
+  bool const is_unseen = streams_unseen(request, *choice.plan);
+  return cheapest_of(std::move(choice.plan->plan), std::move(planned), std::move(candidate), is_unseen);
 }
 
 }  // namespace garuda::operators

@@ -51,12 +51,16 @@ struct PlannedJoin {
 Result<PlannedJoin> plan_keys(JoinRequest const& request, JoinOutput output, oneapi::tbb::task_arena& arena,
                               StatsSink& stats);
 
+/// Nanoseconds that another way of a join takes when it gives so many rows.
+using RivalCost = std::function<double(double rows)>;
+
 /// A join whose inputs are partitioned and whose path is open: gives its rows, its row pairs, or their number, once.
 class PartitionedJoin {
  public:
-  /// Encodes, plans, partitions, opens the path. Blocks until that is done.
-  /// Errors: those of plan_keys, radix_partition and the path's open function.
-  static Result<std::unique_ptr<PartitionedJoin>> prepare(JoinRequest const& request, JoinOutput output);
+  /// Encodes, plans, partitions, opens the path. Blocks until that is done. Nothing is returned where `rival` takes
+  /// less than what was planned. Errors: those of plan_keys, radix_partition and the path's open function.
+  static Result<std::unique_ptr<PartitionedJoin>> prepare(JoinRequest const& request, JoinOutput output,
+                                                          RivalCost const& rival = {});
 
   PartitionedJoin(PartitionedJoin const&) = delete;
   PartitionedJoin& operator=(PartitionedJoin const&) = delete;

@@ -35,6 +35,14 @@ constexpr double kWideKeyShare = 1.25;
 /// A batch begun and handed over, beside its rows (AMD EPYC, Zen 4, 2 threads, batches of 2^10 and 2^19 rows of three
 /// columns, 2026-11-21).
 constexpr double kBatchNs = 30e3;
+/// A pair that a lane's thread turns into row ids in fresh memory (Intel Xeon beside an H200: 2.4 of 2^22, 12 of 2^24
+/// rows, 2026-11-21).
+constexpr double kEmittedPairNs = 6;
+/// A thread that copies between tables and a device, with staging memory of its own (Intel Xeon beside an H200, 8
+/// threads each way, 2^16 to 2^22 rows a side, 2026-11-21).
+constexpr double kCopyThreadNs = 0.3e6;
+/// Passes that partition a side of such a join.
+constexpr double kStreamedPasses = 2;
 /// Most slots a row, and slots beside, of a table that keys address directly.
 constexpr double kDirectFill = 4;
 constexpr double kDirectSlack = 1024;
@@ -184,11 +192,15 @@ double build_shares(Tables const& tables, double parts, HostRates const& host) {
   return threads * std::min(tasks, threads) / std::min(threads, parts * tasks);
 }
 
-/// A device path's pairs, gathered by the consumer: both sides out of order.
-double consumed_ns(JoinShape const& shape, DeviceCut const& cut, HostRates const& host) {
-  auto ns = matches(shape) * 32 / host.copy_bytes_per_s * kNs;  // made, and read once
-  for (auto const& column : shape.output)
-    ns += taken_ns(matches(shape), column.bytes, rows_of(shape, column.side) * column.bytes, host) * kGathererShare;
+/// A device path's pairs, gathered by the consumer: both sides out of order, or the probe side in order.
+double consumed_ns(JoinShape const& shape, DeviceCut const& cut, HostRates const& host, bool in_probe_order = false) {
+  auto const making = std::min<double>(cut.lanes, static_cast<double>(cut.slices));
+  auto ns = matches(shape) * (kEmittedPairNs / making + 16 / host.copy_bytes_per_s * kNs);  // made, and read once
+  for (auto const& column : shape.output) {
+    bool const is_ordered = in_probe_order && column.side != smaller_side(shape);
+    auto const source_bytes = is_ordered ? 0 : rows_of(shape, column.side) * column.bytes;
+    ns += taken_ns(matches(shape), column.bytes, source_bytes, host) * kGathererShare;
+  }
   return ns + batches_ns(shape, static_cast<double>(cut.chunk_rows), host);
 }
 
@@ -257,9 +269,10 @@ PhaseCosts cpu_join_costs(JoinShape const& shape, CpuJoinWay const& way, HostRat
 }
 
 PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, DeviceCut const& cut,
-                               DeviceRates const& rates, HostRates const& host) {
+                               DeviceRates const& whole_rates, HostRates const& host) {
   auto const build = build_rows(shape);
   auto const probe = probe_rows(shape);
+  auto const rates = calibration::rates_of_slices(whole_rates, probe / static_cast<double>(cut.slices));
   auto const out = matches(shape);
   auto const clashes = clashes_of(shape, way.address, cut.pixels);
   auto const is_stack = way.storage == Storage::stack;
@@ -294,8 +307,10 @@ PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, D
 }
 
 PhaseCosts compute_join_costs(JoinShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
-                              HostRates const& host) {
+                              HostRates const& host, JoinMethod method) {
   auto const rows = rows_of(shape);
+  // Its pairs are in the order of probe rows while the host has not partitioned them.
+  bool const is_global = method == JoinMethod::global && cut.radix_bits == 0;
   auto const out = matches(shape);
   auto const key_bytes = shape.key_bits / 8.0;
   // Two passes over (key, row): a histogram reads the keys, the scatter reads and writes both.
@@ -309,7 +324,34 @@ PhaseCosts compute_join_costs(JoinShape const& shape, DeviceCut const& cut, Devi
           {"join", atomic_ns(build_rows(shape), rates) + read_ns(probe_rows(shape), rates) +
                        stream_ns(16 * out, rates) + submissions_ns(kJoinSubmissions, cut, rates)},
           {"download", out * 8 / rates.download_bytes_per_s * kNs},
-          {"gather", consumed_ns(shape, cut, host)}};
+          {"gather", consumed_ns(shape, cut, host, is_global)}};
+}
+
+PhaseCosts streamed_join_costs(StreamedShape const& shape, DeviceRates const& rates, HostRates const& host) {
+  // Threads copy into and out of staging memory side by side, up and down at once, as fast as the host copies.
+  auto const team_bytes_per_s = [&](double alone_per_s) {
+    return std::max(std::min(alone_per_s * shape.copy_threads, host.copy_bytes_per_s / 2), alone_per_s);
+  };
+  auto const up_per_s = team_bytes_per_s(rates.stage_bytes_per_s);
+  auto const down_per_s = team_bytes_per_s(rates.download_bytes_per_s);
+  auto const ranges = std::max(std::ceil(shape.probe_rows / std::max(shape.range_rows, 1.0)), 1.0);
+  auto const passes_ns = [&](double rows, double row_bytes) {
+    return stream_ns(kStreamedPasses * rows * (shape.key_bytes + 2 * row_bytes), rates);
+  };
+  auto const build_up = shape.build_rows * shape.build_row_bytes / up_per_s * kNs;
+  auto const probe_up = shape.probe_rows * shape.probe_row_bytes / up_per_s * kNs;
+  auto const down = shape.matches * shape.result_row_bytes / down_per_s * kNs;
+  auto const joined = passes_ns(shape.probe_rows, shape.probe_row_bytes) + read_ns(shape.probe_rows, rates) +
+                      stream_ns(2 * shape.matches * shape.result_row_bytes, rates);
+  auto const slowest = std::max({probe_up, joined, down});
+  // The first range arrives, and the last one's rows leave, while nothing else moves.
+  auto const alone = (probe_up + joined + down - slowest) / ranges;
+  return {{"start", host.query_ns},
+          {"open", rates.lane_ns + 2 * shape.copy_threads * kCopyThreadNs},
+          {"upload build", build_up},
+          {"partition build", passes_ns(shape.build_rows, shape.build_row_bytes)},
+          {"ranges", slowest + alone},
+          {"submissions", (1 + ranges) * (kJoinSubmissions * rates.submission_ns + 2 * rates.stage_call_ns)}};
 }
 
 }  // namespace garuda::operators

@@ -129,6 +129,7 @@ struct Pricing {
   Machine const& machine;
   JoinOptions const& options;
   HostRates host;
+  std::optional<std::size_t> requested;  ///< device
 };
 
 /// Upload is chosen by the bytes of a slice's keys.
@@ -237,9 +238,8 @@ void add_cpu(Pricing const& pricing, JoinWays& ways) {
 
 /// The kernel chooses between ways slice by slice, from statistics that it takes; the candidates say what it is
 /// expected to choose from and at what cost. Addresses need a key range that fits; without one only hashing is left.
-Result<void> add_graphics(Pricing const& pricing, std::size_t index, JoinWays& ways) {
+Result<void> add_graphics_ways(Pricing const& pricing, std::size_t index, JoinSizing sizing, JoinWays& ways) {
   auto const& facts = pricing.machine.devices[index];
-  GARUDA_TRY_ASSIGN(auto sizing, size_for_graphics(pricing.shape, pricing.options, *facts.traits));
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.traits, sizing.tuning));
   auto cut = cut_for(pricing, facts, sizing);
   for (auto const& way : ways_of(sizing.tuning)) {
@@ -250,6 +250,23 @@ Result<void> add_graphics(Pricing const& pricing, std::size_t index, JoinWays& w
     candidate.choices = fmt::format("{},{}", to_string(way), to_string(cut));
     set_phases(candidate, graphics_join_costs(pricing.shape, way, cut, facts.rates(), pricing.host));
     ways.add(std::move(candidate), index, sizing);
+  }
+  return {};
+}
+
+/// With as few partitions as images and memory allow, and with more, whose draws are smaller. What is not taken unasked
+/// is priced one way only: a query of a few rows takes as long as pricing.
+Result<void> add_graphics(Pricing const& pricing, std::size_t index, JoinWays& ways) {
+  auto const& traits = *pricing.machine.devices[index].traits;
+  GARUDA_TRY_ASSIGN(auto const least, size_for_graphics(pricing.shape, pricing.options, traits));
+  bool const is_idle = traits.type == vk::DeviceType::cpu && pricing.requested != index;
+  if (is_idle || pricing.options.tuning.radix_bits >= 0) return add_graphics_ways(pricing, index, least, ways);
+  for (auto const bits : device_radix_bits(least.radix_bits, larger_side(pricing.shape))) {
+    auto options = pricing.options;
+    options.tuning.radix_bits = static_cast<std::int32_t>(bits);
+    GARUDA_TRY_ASSIGN(auto sizing, size_for_graphics(pricing.shape, options, traits));
+    sizing.tuning.radix_bits = pricing.options.tuning.radix_bits;
+    GARUDA_TRY(add_graphics_ways(pricing, index, std::move(sizing), ways));
   }
   return {};
 }
@@ -266,7 +283,7 @@ Result<void> add_compute(Pricing const& pricing, std::size_t index, JoinWays& wa
     JoinTuning chosen;
     chosen.method = method;
     candidate.choices = fmt::format("{},{}", to_string(chosen), to_string(cut));
-    auto costs = compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host);
+    auto costs = compute_join_costs(pricing.shape, cut, facts.rates(), pricing.host, method);
     if (method != JoinMethod::partitioned)
       costs = sorted_join_costs(std::move(costs), pricing.shape, method, cut, facts.rates());
     set_phases(candidate, std::move(costs));
@@ -313,7 +330,8 @@ Result<void> add_way(Path path, Pricing const& pricing, std::size_t index, JoinW
   return {};
 }
 
-Result<JoinWays> list_ways(Pricing const& pricing, std::optional<std::size_t> requested) {
+Result<JoinWays> list_ways(Pricing const& pricing) {
+  auto const& requested = pricing.requested;
   JoinWays ways;
   add_cpu(pricing, ways);
   for (std::size_t i = 0; i < pricing.machine.devices.size(); ++i) {
@@ -388,8 +406,8 @@ Result<void> size_host_memory(JoinShape const& shape, JoinOptions const& options
 Result<JoinPlan> plan_join(JoinShape const& shape, Machine const& machine, JoinOptions const& options) {
   GARUDA_TRY(check_path(options, find_join_path(options.path) != nullptr));
   GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, options));
-  Pricing const pricing{shape, machine, options, machine.host(shape.threads)};
-  GARUDA_TRY_ASSIGN(auto ways, list_ways(pricing, requested));
+  Pricing const pricing{shape, machine, options, machine.host(shape.threads), requested};
+  GARUDA_TRY_ASSIGN(auto ways, list_ways(pricing));
   GARUDA_TRY_ASSIGN(auto const best, choose_option(ways.options, machine.devices, options, requested));
   auto const& sizing = ways.sizings[best];
 

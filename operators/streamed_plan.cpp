@@ -10,6 +10,7 @@
 #include "operators/compute/join_passes.hpp"
 #include "operators/compute/join_tasks.hpp"
 #include "operators/compute/partitioned_side.hpp"
+#include "operators/cost_model.hpp"
 #include "operators/device_table.hpp"
 #include "operators/host_memory.hpp"
 #include "operators/path_choice.hpp"
@@ -153,25 +154,28 @@ std::string describe_queues(vk::DeviceTraits const& traits) {
   return "copies and passes on one queue";
 }
 
+StreamedShape shape_of(StreamedPlan const& plan, double matches) {
+  StreamedShape shape;
+  shape.build_rows = static_cast<double>(plan.build.rows);
+  shape.probe_rows = static_cast<double>(plan.probe.rows);
+  shape.matches = matches;
+  shape.build_row_bytes = static_cast<double>(plan.build.row_bytes());
+  shape.probe_row_bytes = static_cast<double>(plan.probe.row_bytes());
+  shape.result_row_bytes = static_cast<double>(plan.result_row_bytes());
+  shape.key_bytes = static_cast<double>(plan.build.words[0] * kWordBytes);
+  shape.range_rows = static_cast<double>(plan.range_rows);
+  shape.copy_threads = plan.copy_threads;
+  return shape;
+}
+
 void describe(DeviceFacts const& facts, StreamedPlan& streamed) {
   auto& plan = streamed.plan;
-  auto const rates = facts.rates();
-  auto const copy_ns = [](std::uint64_t bytes, double rate) { return static_cast<double>(bytes) / rate * 1e9; };
-  auto const up = [&](StreamedSide const& side) {
-    return copy_ns(side.rows * side.row_bytes(), rates.stage_bytes_per_s);
-  };
-  auto const down = copy_ns(streamed.probe.rows * streamed.result_row_bytes(), rates.download_bytes_per_s);
   plan.key_bits = streamed.build.words[0] * 32;
   plan.slice_rows = streamed.range_rows;
   plan.chunk_rows = streamed.batch_rows;
   plan.lanes = 1;
   plan.tuning = to_string(streamed.tuning);
-  plan.estimated.path = Path::compute;
-  plan.estimated.device = plan.device;
-  plan.estimated.choices = plan.tuning;
-  plan.estimated.reason = source_of(facts);
-  set_phases(plan.estimated,
-             {{"upload build", up(streamed.build)}, {"upload probe, download", std::max(up(streamed.probe), down)}});
+  plan.estimated = streamed.candidate(static_cast<double>(streamed.probe.rows));
   plan.candidates.push_back(plan.estimated);
   plan.details.emplace_back(
       "placement", fmt::format("device: both tables go there whole, build side {}, probe side in ranges of {} rows",
@@ -179,18 +183,11 @@ void describe(DeviceFacts const& facts, StreamedPlan& streamed) {
   plan.details.emplace_back("queues", describe_queues(*facts.traits));
 }
 
-/// The plan, or a refusal.
-Result<StreamedChoice> choose(JoinRequest const& request) {
+/// The plan for one device, or a refusal.
+Result<StreamedChoice> choose_on(JoinRequest const& request, Machine const& machine, std::size_t device,
+                                 std::uint32_t threads) {
   StreamedChoice choice;
-  choice.refusal = refuse_shape(request);
-  if (!choice.refusal.empty()) return choice;
-  auto const asked_threads = request.options.threads;
-  auto const threads = asked_threads != 0 ? asked_threads : std::max(std::thread::hardware_concurrency(), 1U);
-  auto const machine = machine_of(*request.devices, threads);
-  GARUDA_TRY(check_path(request.options, true));
-  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, request.options));
-  GARUDA_EXPECTS(requested.has_value());
-  auto const& facts = machine.devices[*requested];
+  auto const& facts = machine.devices[device];
   if (!facts.info->usable) return fail(ErrorCode::no_device, facts.info->reason);
   GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(*facts.traits));
   if (request.options.tuning.placement == Placement::automatic && facts.traits->unified_memory) {
@@ -198,7 +195,7 @@ Result<StreamedChoice> choose(JoinRequest const& request) {
     return choice;
   }
   StreamedPlan plan;
-  plan.device = *requested;
+  plan.device = device;
   place(request, plan);
   choice.code = ErrorCode::limit_exceeded;
   choice.refusal = refuse_device(plan, *facts.traits);
@@ -208,13 +205,46 @@ Result<StreamedChoice> choose(JoinRequest const& request) {
   plan.tuning.placement = Placement::device;
   auto const asked = plan.tuning.lanes;
   plan.copy_threads = asked != 0 ? asked : std::min(threads, kMostCopyThreads);
+  plan.device_rates = facts.rates();
+  plan.host_rates = machine.host(threads);
   PathOption option;
   option.candidate.path = Path::compute;
   option.candidate.device = facts.info->name;
-  option.device = plan.device;
+  option.device = device;
+  plan.reason = source_of(facts);
   describe_choice(option, machine, request.options, plan.plan);
   describe(facts, plan);
   choice.plan = std::move(plan);
+  return choice;
+}
+
+/// The plan, or a refusal. Path automatic may take any GPU that has Vulkan, or the one that was asked for.
+Result<StreamedChoice> choose(JoinRequest const& request) {
+  StreamedChoice choice;
+  auto const asked_threads = request.options.threads;
+  auto const threads = asked_threads != 0 ? asked_threads : std::max(std::thread::hardware_concurrency(), 1U);
+  auto const machine = machine_of(*request.devices, threads);
+  GARUDA_TRY(check_path(request.options, true));
+  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, request.options));
+  auto const may_take = [&](DeviceFacts const& facts) {
+    return facts.info->usable && facts.info->api != DeviceApi::cuda && facts.traits->type != vk::DeviceType::cpu;
+  };
+  bool const is_open = request.options.path == Path::automatic;
+  if (is_open && !(requested ? may_take(machine.devices[*requested]) : std::ranges::any_of(machine.devices, may_take)))
+    choice.refusal = "there is no GPU";
+  else
+    choice.refusal = refuse_shape(request);
+  if (!choice.refusal.empty()) return choice;
+  if (!is_open) return choose_on(request, machine, *requested, threads);
+  for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+    if (!may_take(machine.devices[i]) || (requested && requested != i)) continue;
+    auto one = choose_on(request, machine, i, threads);
+    if (!one) continue;  // the other ways say why, when the device was asked for
+    if (!choice.plan ||
+        (one->plan && one->plan->plan.estimated.estimated_ns < choice.plan->plan.estimated.estimated_ns))
+      choice = std::move(*one);
+  }
+  if (!choice.plan && choice.refusal.empty()) choice.refusal = "the GPU has no compute path";
   return choice;
 }
 
@@ -230,8 +260,19 @@ std::uint64_t StreamedPlan::result_row_bytes() const noexcept {
   return build.row_bytes() + probe.row_bytes() - std::uint64_t{build.words[0]} * kWordBytes;
 }
 
+Candidate StreamedPlan::candidate(double matches) const {
+  Candidate candidate;
+  candidate.path = Path::compute;
+  candidate.device = plan.device;
+  candidate.choices = to_string(tuning);
+  candidate.reason = reason;
+  set_phases(candidate, streamed_join_costs(shape_of(*this, matches), device_rates, host_rates));
+  return candidate;
+}
+
 bool may_stream(JoinOptions const& options) noexcept {
-  return options.path == Path::compute && options.tuning.placement != Placement::slices;
+  return (options.path == Path::compute || options.path == Path::automatic) &&
+         options.tuning.placement != Placement::slices;
 }
 
 Result<StreamedChoice> plan_streamed_join(JoinRequest const& request) {

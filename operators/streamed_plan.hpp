@@ -10,6 +10,7 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
+#include "operators/calibration/rates.hpp"
 #include "operators/join_request.hpp"
 
 namespace garuda::operators {
@@ -43,8 +44,13 @@ struct StreamedPlan {
   std::uint64_t capacity_rows = 0;  ///< result rows that one of the sets of columns holds
   std::uint64_t batch_rows = 0;
   std::uint32_t copy_threads = 1;  ///< each way
+  calibration::DeviceRates device_rates;
+  calibration::HostRates host_rates;
+  std::string reason;  ///< of the candidate: where the rates are from
 
   std::uint64_t result_row_bytes() const noexcept;
+  /// What the join takes this way when it gives `matches` rows.
+  Candidate candidate(double matches) const;
 };
 
 /// Sets of result columns on the device: one is written while the others are copied to the host.
@@ -57,10 +63,11 @@ struct StreamedChoice {
   ErrorCode code = ErrorCode::usage;  ///< of the refusal, where placement=device was asked for
 };
 
-/// Whether the options allow placing the tables on a device whole: path compute, and not placement=slices.
+/// Whether the options allow placing the tables on a device whole: path compute or automatic, not placement=slices.
 bool may_stream(JoinOptions const& options) noexcept;
 
-/// Plans. Requires may_stream(). Reads null counts, nothing else of the tables. Errors: no_device, usage for a device
+/// Plans, for a result of as many rows as the probe side. Requires may_stream(). Of path automatic without a device:
+/// for the GPU with the least estimate. Reads null counts, nothing else of the tables. Errors: no_device, usage for a device
 /// that cannot run the path; usage or, for want of memory, limit_exceeded when placement=device is asked for and cannot
 /// be had, with the reason.
 Result<StreamedChoice> plan_streamed_join(JoinRequest const& request);

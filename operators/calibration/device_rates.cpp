@@ -51,6 +51,7 @@ class DeviceMeasurement {
     options.name = "calibration";
     GARUDA_TRY_ASSIGN(lane_, vk::Lane::create(device_, options));
     GARUDA_TRY(points());
+    GARUDA_TRY(small_draws());
     GARUDA_TRY(clears());
     GARUDA_TRY(words());
     GARUDA_TRY(submissions());
@@ -91,6 +92,29 @@ class DeviceMeasurement {
     return {};
   }
 
+  Result<double> small_rate(PointTarget target, PixelOrder order) {
+    Result<double> rate = 0.0;
+    {
+      PointImage const image{kSmallDrawEdge, kSmallDrawEdge, target};
+      GARUDA_TRY_ASSIGN(auto draw,
+                        PointDraw::create(*lane_, pipelines_, image, make_pixels(kSmallDrawPoints, order, image)));
+      rate = measure_rate(kSmallDrawPoints, kSmallDrawPoints, control_, [&](std::uint64_t) { return draw.run(); });
+    }
+    GARUDA_TRY(lane_->reset());
+    return rate;
+  }
+
+  Result<void> small_draws() {
+    report("small draws");
+    GARUDA_TRY_ASSIGN(rates_.small_random_points_per_s, small_rate(PointTarget::overwrite_2, PixelOrder::random));
+    GARUDA_TRY_ASSIGN(rates_.small_ordered_points_per_s, small_rate(PointTarget::overwrite_2, PixelOrder::ordered));
+    GARUDA_TRY_ASSIGN(rates_.small_random_reads_per_s, access_rate(WordAccess::random, 2 * kSmallDrawPoints));
+    if (!device_.traits().format(vk::PixelFormat::r32_sfloat).blend) return {};
+    GARUDA_TRY_ASSIGN(rates_.small_random_blends_per_s, small_rate(PointTarget::add, PixelOrder::random));
+    GARUDA_TRY_ASSIGN(rates_.small_ordered_blends_per_s, small_rate(PointTarget::add, PixelOrder::ordered));
+    return {};
+  }
+
   Result<void> clears() {
     report("clears");
     {
@@ -107,10 +131,13 @@ class DeviceMeasurement {
     return lane_->reset();
   }
 
-  Result<double> access_rate(WordAccess access) {
+  std::uint64_t most_words() const {
     auto const most = device_.traits().limits.max_storage_buffer_range / sizeof(std::uint32_t);
-    auto const words = static_cast<std::uint32_t>(
-        std::bit_floor(std::min<std::uint64_t>(is_software() ? kSoftwareWords : kWords, most)));
+    return std::bit_floor(std::min<std::uint64_t>(is_software() ? kSoftwareWords : kWords, most));
+  }
+
+  Result<double> access_rate(WordAccess access, std::uint64_t num_words) {
+    auto const words = static_cast<std::uint32_t>(num_words);
     Result<double> rate = 0.0;
     {
       GARUDA_TRY_ASSIGN(auto pass, WordPass::create(*lane_, pipelines_, access, words));
@@ -122,10 +149,10 @@ class DeviceMeasurement {
 
   Result<void> words() {
     report("compute passes");
-    GARUDA_TRY_ASSIGN(auto const streamed, access_rate(WordAccess::stream));
+    GARUDA_TRY_ASSIGN(auto const streamed, access_rate(WordAccess::stream, most_words()));
     rates_.streamed_bytes_per_s = streamed * 2 * sizeof(std::uint32_t);
-    GARUDA_TRY_ASSIGN(rates_.random_reads_per_s, access_rate(WordAccess::random));
-    GARUDA_TRY_ASSIGN(rates_.atomics_per_s, access_rate(WordAccess::atomic));
+    GARUDA_TRY_ASSIGN(rates_.random_reads_per_s, access_rate(WordAccess::random, most_words()));
+    GARUDA_TRY_ASSIGN(rates_.atomics_per_s, access_rate(WordAccess::atomic, most_words()));
     return {};
   }
 

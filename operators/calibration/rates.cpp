@@ -26,7 +26,12 @@ constexpr std::array kDeviceFields{
     RateField<DeviceRates>{"upload_map", "bytes/s", &DeviceRates::map_bytes_per_s, true},
     RateField<DeviceRates>{"upload_map_call", "ns", &DeviceRates::map_call_ns, true},
     RateField<DeviceRates>{"download", "bytes/s", &DeviceRates::download_bytes_per_s},
-    RateField<DeviceRates>{"lane", "ns", &DeviceRates::lane_ns}};
+    RateField<DeviceRates>{"lane", "ns", &DeviceRates::lane_ns},
+    RateField<DeviceRates>{"small_random_points", "points/s", &DeviceRates::small_random_points_per_s, true},
+    RateField<DeviceRates>{"small_ordered_points", "points/s", &DeviceRates::small_ordered_points_per_s, true},
+    RateField<DeviceRates>{"small_random_blends", "points/s", &DeviceRates::small_random_blends_per_s, true},
+    RateField<DeviceRates>{"small_ordered_blends", "points/s", &DeviceRates::small_ordered_blends_per_s, true},
+    RateField<DeviceRates>{"small_random_reads", "words/s", &DeviceRates::small_random_reads_per_s, true}};
 
 constexpr std::array kHostFields{RateField<HostRates>{"copy", "bytes/s", &HostRates::copy_bytes_per_s},
                                  RateField<HostRates>{"encode", "keys/s", &HostRates::encoded_keys_per_s},
@@ -72,6 +77,21 @@ RateCurve scaled(std::vector<RateCurve::Point> points, double factor) {
 
 }  // namespace
 
+DeviceRates rates_of_slices(DeviceRates rates, double slice_rows) {
+  constexpr double kLargeFactor = 16;
+  auto const beyond = std::max(slice_rows / static_cast<double>(kSmallDrawPoints), 1.0);
+  auto const share = std::min(std::log(beyond) / std::log(kLargeFactor), 1.0);
+  auto const mix = [&](double& rate, double small) {
+    if (rate > 0 && small > 0) rate = small * std::pow(rate / small, share);
+  };
+  mix(rates.random_points_per_s, rates.small_random_points_per_s);
+  mix(rates.ordered_points_per_s, rates.small_ordered_points_per_s);
+  mix(rates.random_blends_per_s, rates.small_random_blends_per_s);
+  mix(rates.ordered_blends_per_s, rates.small_ordered_blends_per_s);
+  mix(rates.random_reads_per_s, rates.small_random_reads_per_s);
+  return rates;
+}
+
 double RateCurve::at(double size) const {
   GARUDA_EXPECTS(!points.empty());
   if (size <= points.front().size) return points.front().per_s;
@@ -98,18 +118,20 @@ DeviceRates default_device_rates(vk::DeviceType type) {
     case vk::DeviceType::discrete:
       // Points, clears: measured on an H200, a data-centre part that rasterises slowly for its class. The rest: assumed
       // of a small discrete GPU behind eight lanes of PCIe 4.
-      return {0.59e9, 0.59e9, 0.58e9, 0.58e9, 1.7e9, 7e9, 200e9, 2e9,  2e9,
-              20e3,   6e9,    30e3,   12e9,   100e3, 0,   0,     12e9, 5e6};
+      return {0.59e9, 0.59e9, 0.58e9, 0.58e9, 1.7e9, 7e9, 200e9, 2e9, 2e9, 20e3, 6e9, 30e3,
+              12e9,   100e3,  0,      0,      12e9,  5e6, 0,     0,   0,   0,    0};
     case vk::DeviceType::cpu:
       // Lavapipe (Mesa 22.3.6) on two cores of an x86-64 virtual machine.
-      return {2.4e6, 5e6, 2.6e6, 5e6, 10e6, 0.2e9, 4e9, 20e6, 20e6, 50e3, 5e9, 30e3, 0, 0, 5e9, 5e3, 5e9, 1e6};
+      return {2.4e6, 5e6, 2.6e6, 5e6, 10e6, 0.2e9, 4e9,   20e6,  20e6, 50e3, 5e9, 30e3,
+              0,     0,   5e9,   5e3, 5e9,  1e6,   6.6e6, 8.5e6, 7e6,  9e6,  30e6};
     case vk::DeviceType::integrated:
     case vk::DeviceType::virtual_gpu:
     case vk::DeviceType::other:
       break;
   }
   // Assumed: a small integrated GPU.
-  return {0.05e9, 0.1e9, 0.05e9, 0.1e9, 0.2e9, 1e9, 20e9, 0.2e9, 0.2e9, 50e3, 5e9, 30e3, 0, 0, 10e9, 5e3, 10e9, 2e6};
+  return {0.05e9, 0.1e9, 0.05e9, 0.1e9, 0.2e9, 1e9, 20e9, 0.2e9, 0.2e9, 50e3, 5e9, 30e3,
+          0,      0,     10e9,   5e3,   10e9,  2e6, 0,    0,     0,     0,    0};
 }
 
 HostRates default_host_rates(std::uint32_t threads) {

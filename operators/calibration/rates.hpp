@@ -35,9 +35,23 @@ struct DeviceRates {
   double map_call_ns = 0;           ///< optional
   double download_bytes_per_s = 0;
   double lane_ns = 0;  ///< opening a lane with its first memory, and closing it
+  // What slices of small partitions come to: draws of kSmallDrawPoints points into an image of as many pixels twice,
+  // reads in as many words. Optional: 0 where it was not measured, which stands for the rates above.
+  double small_random_points_per_s = 0;
+  double small_ordered_points_per_s = 0;
+  double small_random_blends_per_s = 0;
+  double small_ordered_blends_per_s = 0;
+  double small_random_reads_per_s = 0;
 
   friend bool operator==(DeviceRates const&, DeviceRates const&) = default;
 };
+
+inline constexpr std::uint64_t kSmallDrawPoints = std::uint64_t{1} << 13;
+inline constexpr std::uint32_t kSmallDrawEdge = 128;  ///< of its image
+
+/// The rates for slices of so many rows: the small ones at kSmallDrawPoints, the others from 16 times as many on,
+/// between them interpolated on logarithmic scales.
+DeviceRates rates_of_slices(DeviceRates rates, double slice_rows);
 
 /// A rate that depends on a size. Between the sizes that were measured it is interpolated on logarithmic scales, beyond
 /// them it is that of the nearest one. Sizes ascend.

@@ -29,6 +29,28 @@ std::uint64_t texel_bytes(std::uint32_t key_bits) { return key_bits == 64 ? 16 :
 
 double as_double(std::uint64_t value) { return static_cast<double>(value); }
 
+/// Steps of the network that sorts 2^log2_entries entries.
+double network_steps(std::uint32_t log2_entries) { return log2_entries * (log2_entries + 1) / 2.0; }
+
+/// Entries compared to sort the runs: medium ones take a block of the network each, however short, long ones all their
+/// blocks and the stages that merge them.
+double sort_steps(shaders::ClashStatistics const& clashes) {
+  auto const medium = log2_floor(shaders::kMediumRun);
+  auto const first_long = log2_floor(shaders::kLongRun);
+  double steps = 0;
+  for (std::uint32_t bucket = 1; bucket < shaders::kClashBuckets; ++bucket) {
+    if (bucket < medium) {  // by insertion: half of the entries before each
+      steps += as_double(clashes.rows[bucket]) * as_double(std::uint64_t{1} << bucket) / 2;
+    } else if (bucket < first_long) {
+      steps += as_double(clashes.pixels[bucket]) * shaders::kBlockRows * network_steps(first_long);
+    } else {
+      auto const blocks = clashes.rows[bucket] / shaders::kBlockRows + clashes.pixels[bucket];
+      steps += as_double(blocks) * shaders::kBlockRows * network_steps(bucket + 1);
+    }
+  }
+  return steps;
+}
+
 }  // namespace
 
 RasterCosts raster_costs(calibration::DeviceRates const& rates) noexcept {
@@ -37,6 +59,8 @@ RasterCosts raster_costs(calibration::DeviceRates const& rates) noexcept {
   costs.clipped_point = point / rates.clipped_points_per_s;
   costs.pixel = point * (1 / rates.cleared_pixels_per_s + 8 / rates.streamed_bytes_per_s);
   costs.output_point = point * (1 / rates.ordered_points_per_s + kSearchReads / rates.random_reads_per_s);
+  costs.sort_step =
+      point / (rates.small_random_reads_per_s > 0 ? rates.small_random_reads_per_s : rates.random_reads_per_s);
   costs.run_row = point * (kRunAtomics / rates.atomics_per_s + kRunReads / rates.random_reads_per_s);
   return costs;
 }
@@ -159,9 +183,10 @@ double stack_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::C
   return drawn + clipped * costs.clipped_point + probe + layers * as_double(pixels) * costs.pixel;
 }
 
-double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,
-                 RasterCosts const& costs) noexcept {
-  return as_double(build_rows) * costs.run_row + as_double(probe_rows) + as_double(pixels) * costs.pixel;
+double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::ClashStatistics const& clashes,
+                 std::uint64_t pixels, RasterCosts const& costs) noexcept {
+  return as_double(build_rows) * costs.run_row + sort_steps(clashes) * costs.sort_step + as_double(probe_rows) +
+         as_double(pixels) * costs.pixel;
 }
 
 double least_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,
@@ -173,7 +198,7 @@ StorageChoice choose_storage(std::uint64_t build_rows, std::uint64_t probe_rows,
                              shaders::ClashStatistics const& clashes, std::uint64_t pixels, JoinTuning const& tuning,
                              RasterCosts const& costs) {
   auto const stack = stack_cost(build_rows, probe_rows, clashes, pixels, costs);
-  auto const runs = runs_cost(build_rows, probe_rows, pixels, costs);
+  auto const runs = runs_cost(build_rows, probe_rows, clashes, pixels, costs);
   bool const layered = tuning.probe == Probe::instanced || tuning.probe == Probe::atomic;
   if (tuning.storage == Storage::stack || layered) return {Storage::stack, stack};
   if (tuning.storage == Storage::runs || runs < stack) return {Storage::runs, runs};

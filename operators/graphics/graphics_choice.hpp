@@ -24,6 +24,7 @@ struct RasterCosts {
   double pixel = 0.1;          ///< cleared and scanned
   double output_point = 1.25;  ///< drawn in pixel order, after a binary search
   double run_row = 1;          ///< a build row placed in a run by compute passes
+  double sort_step = 0.01;     ///< an entry of a block compared with another in shared memory
 
   friend bool operator==(RasterCosts const&, RasterCosts const&) = default;
 };
@@ -111,8 +112,8 @@ std::optional<SideAddress> choose_address(SideShape const& side, Address address
 /// `pixels`: of its image.
 double stack_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::ClashStatistics const& clashes,
                   std::uint64_t pixels, RasterCosts const& costs = {}) noexcept;
-double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,
-                 RasterCosts const& costs = {}) noexcept;
+double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::ClashStatistics const& clashes,
+                 std::uint64_t pixels, RasterCosts const& costs = {}) noexcept;
 
 /// The least that building on a side can cost, whatever its statistics say: a stack of one image, or runs.
 double least_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,

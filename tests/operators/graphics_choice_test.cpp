@@ -173,6 +173,16 @@ TEST(ChooseStorage, PrefersAStackOfOneImageAndRunsForMore) {
   EXPECT_EQ(choose_storage(1'000, 9'000, unique, 4'096, tuning).storage, Storage::runs);
 }
 
+TEST(RunsCost, GrowsWithTheLengthOfRuns) {
+  auto const cost = [](std::uint32_t length) {
+    return runs_cost(16'384, 5'000, clashes(16'384 / length, length), 32'768);
+  };
+  EXPECT_GT(cost(16), cost(2));
+  EXPECT_GT(cost(64), 2 * cost(16)) << "a block of the network for every run";
+  EXPECT_GT(cost(2'048), cost(2)) << "blocks full of entries";
+  EXPECT_GT(cost(16'384), cost(2'048)) << "more stages";
+}
+
 TEST(StackCost, GrowsWithItsLayers) {
   double last = 0;
   for (std::uint32_t layers = 1; layers <= 1'024; layers *= 2) {
@@ -224,6 +234,9 @@ TEST(RasterCosts, FollowTheRatesOfADevice) {
   EXPECT_DOUBLE_EQ(costs.pixel, 0.2);
   EXPECT_DOUBLE_EQ(costs.output_point, 0.5 + kSearchReads / 16);
   EXPECT_DOUBLE_EQ(costs.run_row, 0.75);
+  EXPECT_DOUBLE_EQ(costs.sort_step, 1.0 / 16);
+  rates.small_random_reads_per_s = 32e9;
+  EXPECT_DOUBLE_EQ(raster_costs(rates).sort_step, 1.0 / 32) << "in shared memory";
 }
 
 TEST(RasterCosts, DecideBetweenStackAndRuns) {
