@@ -43,8 +43,8 @@ vk::ComputePipelineSpec compute_pipeline(PassShape const& shape, ComputeTuning c
 Result<vk::Buffer> ComputeContext::device_buffer(std::uint64_t bytes, char const* name, vk::MemoryUse use) {
   if (bytes > bytes_left()) {
     return fail(ErrorCode::limit_exceeded,
-                fmt::format("{} does not fit into a lane's share of device memory, {} bytes left: {} bytes", name,
-                            bytes_left(), bytes));
+                fmt::format("no room in a lane's share of device memory for {} of {} bytes: {} bytes left", name, bytes,
+                            bytes_left()));
   }
   vk::BufferSpec spec;
   spec.bytes = std::max<std::uint64_t>((bytes + 15) / 16 * 16, 16);

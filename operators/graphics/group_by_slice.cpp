@@ -42,9 +42,10 @@ Result<void> GroupBySlice::check_values(GroupByBackendOptions const& options) co
   }
   auto const bytes = slice_.num_rows * (8 + 4 * std::uint64_t{options.max_value_words});
   if (bytes <= context_.bytes_left()) return {};
-  return fail(ErrorCode::limit_exceeded,
-              fmt::format("values and group ids of {} bytes do not fit into a lane's share of device memory, {} bytes",
-                          bytes, context_.bytes_left()));
+  return fail(
+      ErrorCode::limit_exceeded,
+      fmt::format("no room in a lane's share of device memory for values and group ids of {} bytes: {} bytes left",
+                  bytes, context_.bytes_left()));
 }
 
 Result<void> GroupBySlice::start_grouping(GroupByResources const& resources) {

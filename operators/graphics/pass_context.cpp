@@ -35,7 +35,7 @@ std::uint64_t PassContext::bytes_left() const noexcept {
 Result<void> PassContext::check_budget(std::uint64_t bytes, char const* name) const {
   if (bytes <= bytes_left()) return {};
   return fail(ErrorCode::limit_exceeded,
-              fmt::format("{} of {} bytes does not fit into a lane's share of device memory, {} of {} bytes left", name,
+              fmt::format("no room in a lane's share of device memory for {} of {} bytes: {} of {} bytes left", name,
                           bytes, bytes_left(), budget_bytes_));
 }
 
