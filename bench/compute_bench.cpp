@@ -49,6 +49,15 @@ std::string_view ComputeBench::clock() const noexcept {
                                                             : "host time from submission to completion";
 }
 
+Result<void> warm_up(std::function<Result<PhaseSample>()> const& run, Control const& control) {
+  Stopwatch const watch;
+  while (watch.elapsed_ns() < kWarmUpNs) {
+    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled while the device was warmed up");
+    GARUDA_TRY(run());
+  }
+  return {};
+}
+
 Result<PhaseSample> ComputeBench::time(std::function<Result<void>()> const& record) {
   phases_.take();
   Stopwatch const watch;
@@ -65,14 +74,7 @@ Result<void> ComputeBench::warm_up(std::function<Result<void>()> const& record, 
   if (opened_.device->traits().type == vk::DeviceType::cpu) return {};
   Control control;
   control.cancelled = cancelled;
-  std::uint64_t worked = 0;
-  while (worked < kWarmUpNs) {
-    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled while the device was warmed up");
-    GARUDA_TRY_ASSIGN(auto const sample, time(record));
-    // What takes no measurable time still comes to an end.
-    worked += std::max<std::uint64_t>(sample.ns, 1000);
-  }
-  return {};
+  return bench::warm_up([&] { return time(record); }, control);
 }
 
 Result<vk::Buffer> ComputeBench::upload(std::span<std::byte const> values, char const* name) {

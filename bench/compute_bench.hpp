@@ -14,6 +14,7 @@
 
 #include "bench/record.hpp"
 #include "bench/vulkan_device.hpp"
+#include "garuda/control.hpp"
 #include "operators/compute/compute_context.hpp"
 #include "operators/stats_sink.hpp"
 #include "vk_runtime/lane.hpp"
@@ -46,6 +47,10 @@ struct PhaseSample {
   PhaseSample of_phase(std::string_view name) const;
 };
 
+/// Repeats what will be timed for half a second: a GPU that idled while the host checked results has lowered its clock.
+/// Errors: cancelled; those of `run`.
+Result<void> warm_up(std::function<Result<PhaseSample>()> const& run, Control const& control);
+
 /// Owns device, lane and context. Does not move.
 class ComputeBench {
  public:
@@ -65,8 +70,7 @@ class ComputeBench {
   /// Records with `record`, submits, waits. Its time is the sum of its phases'.
   Result<PhaseSample> time(std::function<Result<void>()> const& record);
 
-  /// Repeats what will be timed until the device has worked at it for half a second: a GPU that idled while the host
-  /// checked results has lowered its clock. Software devices are not warmed up. Errors: cancelled; those of time().
+  /// bench::warm_up() with time(record). Software devices are not warmed up.
   Result<void> warm_up(std::function<Result<void>()> const& record, std::atomic<bool> const* cancelled);
 
   /// A device buffer with `bytes` of `values` in it.

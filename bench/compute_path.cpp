@@ -228,6 +228,7 @@ class ComputePath final : public ResidentPath {
   std::string device() const override { return bench_->device().name(); }
   std::string driver() const override { return bench_->device().driver(); }
   DeviceUuid uuid() const noexcept override { return bench_->device().device->traits().uuid; }
+  bool is_software() const noexcept override { return bench_->device().device->traits().type == vk::DeviceType::cpu; }
   std::string_view clock() const noexcept override { return bench_->clock(); }
 
   Result<UploadedTable> upload(Table const& table, Sharing sharing) override {

@@ -350,6 +350,7 @@ class CudaPath final : public ResidentPath {
   std::string device() const override { return bench_->traits().name; }
   std::string driver() const override { return bench_->driver(); }
   DeviceUuid uuid() const noexcept override { return std::to_array(bench_->traits().uuid); }
+  bool is_software() const noexcept override { return false; }
   std::string_view clock() const noexcept override { return "CUDA events"; }
 
   Result<UploadedTable> upload(Table const& table, Sharing sharing) override {

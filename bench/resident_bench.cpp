@@ -14,11 +14,6 @@
 namespace garuda::bench {
 namespace {
 
-/// What a device runs before it is timed, so that its clocks are up: a device lowers them while the host checks
-/// results.
-constexpr std::uint64_t kWarmUpNs = 100'000'000;
-constexpr std::uint32_t kMostWarmUps = 200;
-
 /// A path with its tables and its query, and what was measured of it.
 struct Contender {
   ResidentPath* path = nullptr;
@@ -75,15 +70,6 @@ Result<std::unique_ptr<Contender>> prepare(ResidentPath& path, Contest const& co
   return contender;
 }
 
-Result<void> warm_up(Contender& contender) {
-  std::uint64_t passed = 0;
-  for (std::uint32_t run = 0; run < kMostWarmUps && passed < kWarmUpNs; ++run) {
-    GARUDA_TRY_ASSIGN(auto const sample, contender.query->run());
-    passed += sample.host_ns;
-  }
-  return {};
-}
-
 Result<void> sample(Contender& contender, Control const& control) {
   if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between runs");
   GARUDA_TRY_ASSIGN(auto copied, contender.copy->run());
@@ -135,7 +121,10 @@ std::vector<Result<ResidentSeries>> compare(std::span<ResidentPath* const> paths
   };
   Control control;
   control.cancelled = sampling.cancelled;
-  with_all([](Contender& contender) { return warm_up(contender); });
+  with_all([&](Contender& contender) -> Result<void> {
+    if (contender.path->is_software()) return {};
+    return warm_up([&] { return contender.query->run(); }, control);
+  });
   for (std::uint32_t i = 0; i < sampling.repeat; ++i)
     with_all([&](Contender& contender) { return sample(contender, control); });
   std::vector<Result<ResidentSeries>> all;

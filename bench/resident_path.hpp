@@ -89,6 +89,8 @@ class ResidentPath {
   virtual std::string device() const = 0;
   virtual std::string driver() const = 0;
   virtual DeviceUuid uuid() const noexcept = 0;
+  /// Whether a CPU does the device's work.
+  virtual bool is_software() const noexcept = 0;
   /// What samples are timed by.
   virtual std::string_view clock() const noexcept = 0;
 
