@@ -64,7 +64,7 @@ endfunction()
 # `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
 # (nodevice, radv-vega10, radv-navi10, radv-navi21; RADV's null devices compile pipelines but must not be submitted to).
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
-# under AddressSanitizer and UBSan, `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and
+# under AddressSanitizer and UBSan (of VULKAN's drivers lavapipe's; the other has `asan-full`, for `./dev test --full`), `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and
 # no driver's, which are not instrumented. ARGS go to the executable (--gtest_filter=…).
 function(garuda_add_test)
   cmake_parse_arguments(arg "VULKAN" "NAME;TIMEOUT" "SOURCES;LIBS;DRIVERS;ARGS;ENVIRONMENT;LABELS" ${ARGN})
@@ -78,8 +78,13 @@ function(garuda_add_test)
     if(GARUDA_SANITIZE)
       target_sources(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/keep_libraries_loaded.cpp)
       target_link_options(${arg_NAME} PRIVATE -Wl,--export-dynamic-symbol=dlclose)
-      # The tests' own code is not what is sanitized, and optimising its instrumentation takes half of its build time.
+      # The tests' own code is not what is sanitized: most of its build time would go into its instrumentation. AddressSanitizer
+      # stays, which knows the containers that tests and libraries share.
       target_compile_options(${arg_NAME} PRIVATE -O0)
+      set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
+    else()
+      # What is to be fast lies in the libraries; full optimisation of gtest's macros is half of a release build's time.
+      target_compile_options(${arg_NAME} PRIVATE -O1)
     endif()
     add_dependencies(garuda_tests ${arg_NAME})
     if("asan" IN_LIST arg_LABELS)
@@ -117,8 +122,12 @@ function(garuda_add_test)
       add_test(NAME ${entry} COMMAND ${CMAKE_COMMAND} -E echo "skipped: driver not installed: ${driver}")
       set_tests_properties(${entry} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped: driver not installed")
     endif()
-    # Software drivers use every core, so two of them side by side would only take turns.
-    set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS};vulkan;${driver}" PROCESSORS 2
+    # The host's code is the same on every driver, so a sanitizer needs one of them; the others are for full runs.
+    set(labels ${arg_LABELS})
+    if(arg_VULKAN AND NOT driver STREQUAL lavapipe)
+      list(TRANSFORM labels REPLACE "^asan$" asan-full)
+    endif()
+    set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} LABELS "${labels};vulkan;${driver}"
                          ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT}")
   endforeach()
 endfunction()
