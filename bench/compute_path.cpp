@@ -91,11 +91,12 @@ class ComputeJoin final : public ResidentQuery {
   }
   std::string describe() const override {
     auto const& tuning = bench_.tuning();
-    return fmt::format("subgroup {}, partition {} × {} × {} tiles{}, {} radix bits, join {} × {} rows, {} slots",
-                       tuning.subgroup_size, tuning.partition_group_size, tuning.partition_items,
-                       tuning.partition_tiles, tuning.stable_join ? " stable" : "",
-                       operators::join_radix_bits(std::min(left_.rows, right_.rows), tuning), tuning.join_group_size,
-                       tuning.join_items, 1U << tuning.join_log2_slots);
+    return fmt::format(
+        "subgroup {}, partition {} × {} × {} tiles{}, {} radix bits, join {} × {} rows, {} slots, payload {}",
+        tuning.subgroup_size, tuning.partition_group_size, tuning.partition_items, tuning.partition_tiles,
+        tuning.stable_join ? " stable" : "", operators::join_radix_bits(std::min(left_.rows, right_.rows), tuning),
+        tuning.join_group_size, tuning.join_items, 1U << tuning.join_log2_slots,
+        tuning.join_gathers ? "gathered" : "carried");
   }
 
  private:

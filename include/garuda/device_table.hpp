@@ -65,7 +65,9 @@ struct DeviceGroupBy {
 
 /// How a join of device tables runs.
 struct DeviceJoinOptions {
-  std::string tuning;  ///< of the compute path's passes, "partition_items=16,…"; changes speed, never results
+  /// Of the compute path's passes, "partition_items=16,…"; changes speed, never results. "join_gathers=1" fetches
+  /// payload once the rows are known instead of moving it with the keys: for few matches, or many columns.
+  std::string tuning;
   Control control;
 };
 

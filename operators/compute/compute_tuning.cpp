@@ -72,8 +72,9 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
      {"group_by_bits", &ComputeTuning::group_by_bits},
      {"group_by_slots", &ComputeTuning::group_by_slots}}};
 
-constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 6> kSwitches{
-    {{"stable_join", &ComputeTuning::stable_join},
+constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 7> kSwitches{
+    {{"join_gathers", &ComputeTuning::join_gathers},
+     {"stable_join", &ComputeTuning::stable_join},
      {"stable_shuffle", &ComputeTuning::stable_shuffle},
      {"full_tiles_apart", &ComputeTuning::full_tiles_apart},
      {"packed_places", &ComputeTuning::packed_places},

@@ -49,7 +49,8 @@ struct ComputeTuning {
   std::uint32_t join_log2_slots = 11;
   /// Pairs that one submission writes for the host: as many bytes as keep a copy busy.
   std::uint64_t join_window_rows = std::uint64_t{1} << 21;
-  bool stable_join = false;  ///< sides are partitioned by the stable passes, else by the faster ones
+  bool join_gathers = false;  ///< joins of resident tables move row numbers, and fetch payload once the rows are known
+  bool stable_join = false;   ///< sides are partitioned by the stable passes, else by the faster ones
 
   std::uint32_t group_by_size = 1024;  ///< workgroup of passes that group rows in tables
   std::uint32_t group_by_items = 8;
@@ -71,10 +72,10 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 
 /// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
 /// partition_group, stable_group, partition_items, partition_tiles, partition_bits, scan_items, join_group, join_items,
-/// join_log2_slots, count_items, stable_join, stable_shuffle, stable_masks, stable_pairs, packed_places and
-/// full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1
-/// shared, 2 table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes
-/// that the limits or the passes do not allow.
+/// join_log2_slots, count_items, join_gathers, stable_join, stable_shuffle, stable_masks, stable_pairs, packed_places
+/// and full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2 table, 3 partitioned),
+/// group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the limits or the passes do not
+/// allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
 /// Words of shared memory for the table over a build chunk, with values of `build_words` words (0 to 2) of its rows,

@@ -4,6 +4,7 @@
 
 #include "operators/compute/chunk_table.hpp"
 #include "operators/compute/device_scan.hpp"
+#include "operators/compute/late_gather.hpp"
 #include "operators/compute/radix_pass.hpp"
 #include "operators/compute/sorted_kernel.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
@@ -68,6 +69,7 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
     for (auto const& ahead : {ColumnsAhead{0, 0}, ColumnsAhead{1, 1}, ColumnsAhead{1, 2}})
       specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead), tuning));
   }
+  specs.push_back(compute_pipeline(late_gather_shape(), tuning));
   for (bool const listed : {false, true}) specs.push_back(compute_pipeline(task_shape(listed), tuning));
   for (auto const& more :
        {sorted_join_pipelines(tuning), scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})

@@ -42,7 +42,7 @@ Result<PartitionedSide> PartitionedSide::create(ComputeContext& context, DeviceR
   side.most_rows_ = side.rows_.rows;
   side.bits_ = bits;
   auto const split = bits_of_passes(bits, context.tuning().partition_bits);
-  auto const payload = side.rows_.payload.size() + (side.rows_.number_rows ? 1 : 0);
+  auto const payload = side.num_payload();
   std::uint32_t used = 0;
   for (auto const pass_bits : split) {
     RadixDigit const digit{pass_bits, kHashBits - used - pass_bits, true, context.tuning().stable_join};
@@ -55,14 +55,18 @@ Result<PartitionedSide> PartitionedSide::create(ComputeContext& context, DeviceR
     auto& [keys, columns] = side.copies_[copy];
     GARUDA_TRY_ASSIGN(keys, context.device_buffer(side.rows_.rows * side.rows_.keys.words * 4, "partitioned keys"));
     for (std::size_t i = 0; i < payload; ++i) {
-      bool const is_number = side.rows_.number_rows && i == 0;
-      auto const words = is_number ? 1 : side.rows_.payload[i - (side.rows_.number_rows ? 1 : 0)].words;
-      GARUDA_TRY_ASSIGN(auto column, context.device_buffer(side.rows_.rows * words * 4, "partitioned column"));
+      GARUDA_TRY_ASSIGN(auto column,
+                        context.device_buffer(side.rows_.rows * side.payload_words(i) * 4, "partitioned column"));
       columns.push_back(std::move(column));
     }
   }
   side.last_ = (split.size() - 1) % 2;
   return side;
+}
+
+std::uint32_t PartitionedSide::payload_words(std::size_t column) const {
+  if (!rows_.number_rows) return rows_.payload.at(column).words;
+  return column == 0 ? 1 : rows_.payload.at(column - 1).words;
 }
 
 RadixRows PartitionedSide::moved_by(std::size_t pass) const {

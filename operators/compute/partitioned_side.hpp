@@ -51,6 +51,9 @@ class PartitionedSide {
   vk::Buffer const& keys() const noexcept { return copies_[last_].keys; }
   /// Payload columns, the rows' numbers first where they were asked for.
   vk::Buffer const& payload(std::size_t column) const { return copies_[last_].payload.at(column); }
+  std::size_t num_payload() const noexcept { return rows_.payload.size() + (rows_.number_rows ? 1 : 0); }
+  /// u32 words of an element of payload column `column`.
+  std::uint32_t payload_words(std::size_t column) const;
   /// (num_partitions() + 1) × u32.
   vk::Buffer const& starts() const noexcept { return passes_.back().starts(); }
 

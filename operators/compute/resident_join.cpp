@@ -14,6 +14,20 @@ std::vector<std::uint32_t> words_of(DeviceRows const& rows) {
   return words;
 }
 
+std::vector<VkDeviceAddress> addresses_of(std::vector<vk::Buffer> const& columns) {
+  std::vector<VkDeviceAddress> addresses;
+  for (auto const& column : columns) addresses.push_back(column.address());
+  return addresses;
+}
+
+/// Leaves the payload of `rows` where it is: row numbers move instead. Nothing for a side without payload.
+Result<std::optional<LateGather>> gather_later(ComputeContext& context, DeviceRows& rows) {
+  if (!context.tuning().join_gathers || rows.payload.empty()) return std::optional<LateGather>();
+  GARUDA_TRY_ASSIGN(auto gather, LateGather::create(context, std::exchange(rows.payload, {})));
+  rows.number_rows = true;
+  return std::optional(std::move(gather));
+}
+
 }  // namespace
 
 Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows left, DeviceRows right,
@@ -27,9 +41,12 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
   join.build_words_ = words_of(build);
   join.probe_words_ = words_of(probe);
   if (build.rows > 0) {
+    GARUDA_TRY_ASSIGN(join.build_gather_, gather_later(context, build));
+    GARUDA_TRY_ASSIGN(join.probe_gather_, gather_later(context, probe));
     auto const bits = join_radix_bits(build.rows, context.tuning());
-    GARUDA_TRY_ASSIGN(join.join_, RowsJoin::create(context, bits, build.rows, probe.rows,
-                                                   build.payload.size() + probe.payload.size()));
+    auto const columns =
+        std::max<std::size_t>(build.payload.size(), 1) + std::max<std::size_t>(probe.payload.size(), 1);
+    GARUDA_TRY_ASSIGN(join.join_, RowsJoin::create(context, bits, build.rows, probe.rows, columns));
     GARUDA_TRY_ASSIGN(join.build_, PartitionedSide::create(context, std::move(build), bits));
     GARUDA_TRY_ASSIGN(join.probe_, PartitionedSide::create(context, std::move(probe), bits));
   }
@@ -62,6 +79,8 @@ Result<void> ResidentJoin::take_columns(ComputeContext& context, std::uint64_t c
     GARUDA_TRY_ASSIGN(auto column, column_buffer(context, capacity * words * 4, "joined column"));
     probe_out_.push_back(std::move(column));
   }
+  for (auto* const gather : {&build_gather_, &probe_gather_})
+    if (*gather) GARUDA_TRY((*gather)->take_rows(context, capacity));
   return {};
 }
 
@@ -69,16 +88,23 @@ JoinedRows ResidentJoin::targets() const {
   JoinedRows rows;
   rows.capacity = capacity_;
   rows.keys = keys_out_.address();
-  for (auto const& column : build_out_) rows.build.push_back(column.address());
-  for (auto const& column : probe_out_) rows.probe.push_back(column.address());
+  rows.build = build_gather_ ? std::vector{build_gather_->rows()} : addresses_of(build_out_);
+  rows.probe = probe_gather_ ? std::vector{probe_gather_->rows()} : addresses_of(probe_out_);
   return rows;
+}
+
+Result<void> ResidentJoin::record_gathers(ComputeContext& context) {
+  if (build_gather_) GARUDA_TRY(build_gather_->record(context, join_->state(), addresses_of(build_out_), capacity_));
+  if (probe_gather_) GARUDA_TRY(probe_gather_->record(context, join_->state(), addresses_of(probe_out_), capacity_));
+  return {};
 }
 
 Result<void> ResidentJoin::record(ComputeContext& context) {
   if (!build_) return {};
   GARUDA_TRY(build_->record(context));
   GARUDA_TRY(probe_->record(context));
-  return join_->record(context, *build_, *probe_, targets());
+  GARUDA_TRY(join_->record(context, *build_, *probe_, targets()));
+  return record_gathers(context);
 }
 
 Result<ResidentResult> ResidentJoin::finish(ComputeContext& context) {
@@ -86,14 +112,19 @@ Result<ResidentResult> ResidentJoin::finish(ComputeContext& context) {
   while (build_) {
     GARUDA_TRY_ASSIGN(auto const outcome, join_->finish(context));
     result.rows = outcome.rows;
-    if (outcome.fits) break;
+    if (outcome.fits) {
+      if (outcome.again) GARUDA_TRY(record_gathers(context));
+      break;
+    }
     if (outcome.rows > kMostJoinedRows) {
       return fail(ErrorCode::limit_exceeded,
                   fmt::format("the result has more rows than a table on the device, 2^32 - 2: {}", outcome.rows));
     }
     GARUDA_TRY(take_columns(context, outcome.rows));
     GARUDA_TRY(join_->record(context, *build_, *probe_, targets()));
+    GARUDA_TRY(record_gathers(context));
   }
+  if (build_gather_ || probe_gather_) GARUDA_TRY(context.submissions().finish());
   result.keys = &keys_out_;
   for (auto const& column : build_out_) (build_is_left_ ? result.left : result.right).push_back(&column);
   for (auto const& column : probe_out_) (build_is_left_ ? result.right : result.left).push_back(&column);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "operators/compute/late_gather.hpp"
 #include "operators/compute/partitioned_side.hpp"
 #include "operators/compute/rows_join.hpp"
 #include "vk_runtime/memory.hpp"
@@ -28,8 +29,9 @@ struct OwnedResult {
   std::vector<vk::Buffer> right;
 };
 
-/// The inner join of two sides, run as often as wanted. "GFTR" of Wu et al. 2025, §4.2: payload moves with the keys, so
-/// that the result is gathered from neighbours. Rows of the result come in any order.
+/// The inner join of two sides, run as often as wanted. Payload moves with the keys, so that the result is gathered
+/// from neighbours ("GFTR" of Wu et al. 2025, §4.2), or is fetched by row number once the rows are known
+/// (ComputeTuning:: join_gathers; "GFUR"). Rows of the result come in any order.
 class ResidentJoin {
  public:
   /// For sides of up to 2^31 rows with keys of the same width. `expected_rows`: room for the result at first; more is
@@ -50,11 +52,14 @@ class ResidentJoin {
   Result<vk::Buffer> column_buffer(ComputeContext& context, std::uint64_t bytes, char const* name);
   Result<void> take_columns(ComputeContext& context, std::uint64_t capacity);
   JoinedRows targets() const;
+  Result<void> record_gathers(ComputeContext& context);
 
   bool build_is_left_ = true;
   vk::MemoryArena* results_ = nullptr;
   std::optional<PartitionedSide> build_;
   std::optional<PartitionedSide> probe_;
+  std::optional<LateGather> build_gather_;  ///< where payload does not move with the keys
+  std::optional<LateGather> probe_gather_;
   std::vector<std::uint32_t> build_words_;
   std::vector<std::uint32_t> probe_words_;
   std::optional<RowsJoin> join_;

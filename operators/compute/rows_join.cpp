@@ -17,8 +17,7 @@ constexpr char const* kJoinPhase = "join";
 /// room.
 ColumnsAhead columns_ahead(PartitionedSide const& build, PartitionedSide const& probe, ComputeTuning const& tuning) {
   auto const words = [](PartitionedSide const& side) {
-    auto const& payload = side.columns().payload;
-    return !payload.empty() && payload[0].words <= 2 ? payload[0].words : 0;
+    return side.num_payload() > 0 && side.payload_words(0) <= 2 ? side.payload_words(0) : 0;
   };
   ColumnsAhead ahead{words(build), words(probe)};
   if (join_shared_bytes(tuning, build.key_words(), ahead.build_words) > tuning.shared_bytes) ahead.build_words = 0;
@@ -58,10 +57,9 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   std::vector<shaders::JoinedColumn> columns;
   auto const add = [&](PartitionedSide const& side, std::vector<VkDeviceAddress> const& targets, std::uint32_t from,
                        bool is_first_ahead, shaders::JoinedColumn& first) {
-    auto const& payload = side.columns().payload;
-    GARUDA_EXPECTS(payload.size() == targets.size());
-    for (std::size_t i = 0; i < payload.size(); ++i) {
-      shaders::JoinedColumn const column{side.payload(i).address(), targets[i], payload[i].words, from};
+    GARUDA_EXPECTS(side.num_payload() == targets.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      shaders::JoinedColumn const column{side.payload(i).address(), targets[i], side.payload_words(i), from};
       if (i == 0 && is_first_ahead) {
         first = column;
       } else {
@@ -90,7 +88,7 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
 
 Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
   GARUDA_EXPECTS(build_ != nullptr);
-  while (true) {
+  for (bool again = false;; again = true) {
     GARUDA_TRY(context.order_all(kJoinPhase));
     shaders::JoinRowsState state{};
     GARUDA_TRY(context.read_back(kJoinPhase, state_, 0,
@@ -105,8 +103,8 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
       GARUDA_TRY(record_rows(context));
       continue;
     }
-    if (state.incomplete == 0) return Outcome{rows, true};
-    if (rows > rows_.capacity) return Outcome{rows, false};
+    if (state.incomplete == 0) return Outcome{rows, true, again};
+    if (rows > rows_.capacity) return Outcome{rows, false, again};
     // The total is known and fits 32 bits, so no task can make the cursor wrap.
     max_task_rows_ = static_cast<std::uint32_t>(kMostJoinedRows);
     GARUDA_TRY(record_rows(context));

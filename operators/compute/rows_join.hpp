@@ -29,6 +29,7 @@ class RowsJoin {
   struct Outcome {
     std::uint64_t rows = 0;  ///< that the join has
     bool fits = false;
+    bool again = false;  ///< a run after the recorded one wrote them
   };
 
   /// For sides of at most so many rows each, both in 2^`bits` partitions, with so many payload columns together.
@@ -43,6 +44,9 @@ class RowsJoin {
   /// Waits for the latest run; runs the join again where the estimates of its first run were too low.
   /// Errors: limit_exceeded for a join of more than 2^32 tasks.
   Result<Outcome> finish(ComputeContext& context);
+
+  /// JoinRowsState of the latest run, good for passes recorded after it.
+  vk::Buffer const& state() const noexcept { return state_; }
 
  private:
   Result<void> record_rows(ComputeContext& context);

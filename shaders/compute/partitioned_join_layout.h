@@ -116,6 +116,14 @@ struct JoinRowsPush {
   uint max_task_rows;  // more in one task are not placed, so that the cursor cannot wrap
 };
 
+/// Fetches one side's columns for the rows of a result that holds the numbers of that side's rows.
+struct LateGatherPush {
+  device_address rows;     // row numbers
+  device_address columns;  // num_columns × JoinedColumn, their sources in the order of the side's rows
+  device_address state;    // JoinRowsState of the join: without all rows, nothing is fetched
+  uint num_columns;
+};
+
 GARUDA_SHADER_END
 
 #endif

@@ -274,12 +274,16 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
 TEST_F(ResidentJoinTest, JoinsEveryShape) {
   auto const usual = tuning();
   auto const tiny = tiny_tuning(usual);
-  for (auto const& chosen : {usual, tiny}) {
+  auto gathers = usual;
+  gathers.join_gathers = true;
+  auto tiny_gathers = tiny;
+  tiny_gathers.join_gathers = true;
+  for (auto const& chosen : {usual, tiny, gathers, tiny_gathers}) {
     for (std::uint32_t const key_words : {1U, 2U}) {
       // Unique-ish, many to many, one heavy key on one side, on both sides; no rows; no payload.
       expect_joined(chosen, make_table(900, key_words, 1 << 20, {1}, 1), make_table(1'300, key_words, 1 << 20, {1}, 2),
                     1'300);
-      expect_joined(chosen, make_table(900, key_words, 400, {1, 2}, 3), make_table(700, key_words, 400, {2}, 4),
+      expect_joined(chosen, make_table(900, key_words, 400, {1, 2, 4}, 3), make_table(700, key_words, 400, {2}, 4),
                     10'000);
       expect_joined(chosen, make_table(1, key_words, 1, {1}, 5), make_table(1'000, key_words, 1, {}, 6), 1'000);
       expect_joined(chosen, make_table(400, key_words, 1, {}, 7), make_table(300, key_words, 1, {1}, 8), 120'000);
@@ -290,10 +294,13 @@ TEST_F(ResidentJoinTest, JoinsEveryShape) {
 }
 
 TEST_F(ResidentJoinTest, TakesMoreRoomWhenTheResultDoesNotFit) {
-  auto const tiny = tiny_tuning(tuning());
-  expect_joined(tiny, make_table(900, 1, 300, {1}, 1), make_table(700, 1, 300, {1}, 2), 1);
-  // More tasks than one side's skew makes, and more rows than were expected.
-  expect_joined(tiny, make_table(500, 1, 1, {1}, 3), make_table(400, 1, 1, {}, 4), 10);
+  auto tiny = tiny_tuning(tuning());
+  for (bool const gathers : {false, true}) {
+    tiny.join_gathers = gathers;
+    expect_joined(tiny, make_table(900, 1, 300, {1, 3}, 1), make_table(700, 1, 300, {1}, 2), 1);
+    // More tasks than one side's skew makes, and more rows than were expected.
+    expect_joined(tiny, make_table(500, 1, 1, {1}, 3), make_table(400, 1, 1, {}, 4), 10);
+  }
 }
 
 }  // namespace

@@ -70,12 +70,13 @@ class DeviceTables : public testing::EngineTest {
     return spec;
   }
 
-  static void expect_join(Table const& left, Table const& right, JoinSpec const& spec) {
+  static void expect_join(Table const& left, Table const& right, JoinSpec const& spec,
+                          DeviceJoinOptions const& options = {}) {
     auto const left_there = upload(left);
     auto const right_there = upload(right);
     // As often as wanted: nothing of a join is left in its inputs.
     for (int round = 0; round < 2; ++round) {
-      auto const joined = engine().join(left_there, right_there, spec);
+      auto const joined = engine().join(left_there, right_there, spec, options);
       ASSERT_TRUE(joined) << joined.error().describe();
       auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
       EXPECT_EQ(joined->table.num_rows(), expected.rows.size());
@@ -142,12 +143,16 @@ TEST_F(DeviceTables, JoinsEqualTheOracle) {
   some_columns.columns = {{Side::right, "wide"}, {Side::left, "tiny"}, {Side::right, "k"}, {Side::left, "tiny"}};
   JoinSpec key_alone = on_keys();
   key_alone.columns = {{Side::right, "k"}};
-  for (auto const& spec : {on_keys(), some_columns, key_alone}) {
-    expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
-                keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(100), spec);
-    expect_join(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(),
-                keyed_table<std::int64_t>(TypeId::int64, 300, 900, 4).build(), spec);
-  }
+  DeviceJoinOptions gathers;
+  gathers.tuning = "join_gathers=1";
+  for (auto const& options : {DeviceJoinOptions{}, gathers})
+    for (auto const& spec : {on_keys(), some_columns, key_alone}) {
+      SCOPED_TRACE(options.tuning);
+      expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
+                  keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(100), spec, options);
+      expect_join(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(),
+                  keyed_table<std::int64_t>(TypeId::int64, 300, 900, 4).build(), spec, options);
+    }
   // Narrow and negative keys; few matches, many; no rows.
   expect_join(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(),
               keyed_table<std::int8_t>(TypeId::int8, 70, 200, 6).build(), on_keys());

@@ -147,7 +147,7 @@ class PartitionWay : public ::testing::TestWithParam<Way> {
  protected:
   void check(Input const& input, RadixDigit digit) {
     auto const& way = GetParam();
-    SCOPED_TRACE(testing::Message() << to_string(way.instructions) << " one_pass_bits " << way.one_pass_bits
+    SCOPED_TRACE(::testing::Message() << to_string(way.instructions) << " one_pass_bits " << way.one_pass_bits
                                     << " threads " << way.threads << " keys " << input.keys.size() << " of "
                                     << input.key_bits << " bits, digit bits " << digit.bits << " shift " << digit.shift
                                     << " mixed " << digit.mixed);
