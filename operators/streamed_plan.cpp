@@ -221,30 +221,31 @@ Result<StreamedChoice> choose_on(JoinRequest const& request, Machine const& mach
 /// The plan, or a refusal. Path automatic may take any GPU that has Vulkan, or the one that was asked for.
 Result<StreamedChoice> choose(JoinRequest const& request) {
   StreamedChoice choice;
+  bool const is_open = request.options.path == Path::automatic;
+  auto const is_gpu = [](DeviceInfo const& info) {
+    return info.usable && info.api == DeviceApi::vulkan && info.kind != DeviceKind::cpu;
+  };
+  // Known before calibrations are looked up, which takes as long as a join of a few rows.
+  choice.refusal = "there is no GPU";
+  if (is_open && std::ranges::none_of(request.devices->devices(), is_gpu)) return choice;
+  choice.refusal.clear();
   auto const asked_threads = request.options.threads;
   auto const threads = asked_threads != 0 ? asked_threads : std::max(std::thread::hardware_concurrency(), 1U);
   auto const machine = machine_of(*request.devices, threads);
   GARUDA_TRY(check_path(request.options, true));
   GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, request.options));
-  auto const may_take = [&](DeviceFacts const& facts) {
-    return facts.info->usable && facts.info->api != DeviceApi::cuda && facts.traits->type != vk::DeviceType::cpu;
-  };
-  bool const is_open = request.options.path == Path::automatic;
-  if (is_open && !(requested ? may_take(machine.devices[*requested]) : std::ranges::any_of(machine.devices, may_take)))
-    choice.refusal = "there is no GPU";
-  else
-    choice.refusal = refuse_shape(request);
+  choice.refusal = refuse_shape(request);
   if (!choice.refusal.empty()) return choice;
   if (!is_open) return choose_on(request, machine, *requested, threads);
   for (std::size_t i = 0; i < machine.devices.size(); ++i) {
-    if (!may_take(machine.devices[i]) || (requested && requested != i)) continue;
+    if (!is_gpu(*machine.devices[i].info) || (requested && requested != i)) continue;
     auto one = choose_on(request, machine, i, threads);
     if (!one) continue;  // the other ways say why, when the device was asked for
     if (!choice.plan ||
         (one->plan && one->plan->plan.estimated.estimated_ns < choice.plan->plan.estimated.estimated_ns))
       choice = std::move(*one);
   }
-  if (!choice.plan && choice.refusal.empty()) choice.refusal = "the GPU has no compute path";
+  if (!choice.plan && choice.refusal.empty()) choice.refusal = "no GPU that may be taken has a compute path";
   return choice;
 }
 

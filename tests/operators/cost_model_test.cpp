@@ -329,7 +329,8 @@ TEST(CostModel, RegretOverTheTimesOfAnH200IsSmall) {
   group({"2^24 rows, 2^22 groups", 41.9, 197, 0}, 1 << 24, 1 << 22);
   group({"2^26 rows, 2^20 groups", 61.9, 434, 0}, 1 << 26, 1 << 20);
   std::ranges::sort(regrets);
-  EXPECT_LE(regrets[regrets.size() / 2], 1.15);
+  EXPECT_EQ(regrets[regrets.size() / 2], 1) << "the median";
+  EXPECT_LE(regrets.back(), 1.15) << "the worst";
 }
 
 /// Of slices, `global` was the faster method nearly everywhere: its pairs come in the order of probe rows.
@@ -357,8 +358,9 @@ TEST(CostModel, WholeTablesOnAnH200TakeAboutWhatWasMeasured) {
         streamed_join_costs({rows, rows, matches, key_bytes + 4, key_bytes + 4, key_bytes + 8, key_bytes, ranges, 8},
                             *recorded_machine.machine.devices[0].measured, host));
   };
-  for (auto const& [bits, measured_ms] :
-       {std::pair{16, 6.8}, {18, 7.1}, {20, 8.3}, {22, 11.3}, {24, 20.7}, {27, 97.6}}) {
+  constexpr std::array<std::pair<int, double>, 6> kMeasured{
+      {{16, 6.8}, {18, 7.1}, {20, 8.3}, {22, 11.3}, {24, 20.7}, {27, 97.6}}};
+  for (auto const& [bits, measured_ms] : kMeasured) {
     auto const rows = static_cast<double>(std::uint64_t{1} << bits);
     EXPECT_NEAR(streamed_ns(rows, rows, 4) * 1e-6, measured_ms, 0.3 * measured_ms) << bits;
     auto shape = dense_join(1ULL << bits, 1ULL << bits);
