@@ -14,7 +14,8 @@
 namespace garuda::partition {
 
 inline constexpr std::uint32_t kMaxRadixBits = 16;
-/// Most radix bits of one pass unless told: the write buffers of one task stay within half of a second-level cache.
+/// Most radix bits of one pass unless told: the lines of one task's write buffers that are written at a time, one a
+/// partition and stream, stay within half of a second-level cache.
 inline constexpr std::uint32_t kOnePassBits = 12;
 
 /// A partition is too full when it has more than kRawBalance × the mean and kBalanceSlackRows more: small partitions of
@@ -125,7 +126,7 @@ struct PartitionedKeys {
 /// nothing is copied, its buffers become the result's, payload stays where it is; otherwise they are freed on return.
 /// What `keys` borrowed from a table stays borrowed with bits = 0.
 /// More bits than one pass takes are done in two, the leading ones first, which needs the result's memory once more
-/// meanwhile. Memory beside the result otherwise: chunks × partitions counters, and about 1 MiB a thread of buffers.
+/// meanwhile. Memory beside the result otherwise: chunks × partitions counters, and about 2 MiB a thread of buffers.
 /// Requires digit.bits <= kMaxRadixBits; shift + bits at most 64, for a raw digit at most the key's width.
 /// Errors: out_of_memory, cancelled. Source: histogram, prefix sum and scatter through write-combining buffers after
 /// Balkesen et al., ICDE 2013; payload in the order of partitions after Wu et al. 2025, §4.

@@ -22,10 +22,9 @@ struct DigitBits {
 /// Source: software write-combining with non-temporal stores, Balkesen et al., ICDE 2013; Schuh et al., SIGMOD 2016.
 struct WriteBuffers {
   std::uint32_t entries = 64;
-  std::byte* buffers = nullptr;      ///< partitions × entries × (bytes of all streams), aligned to cache lines
-  std::uint32_t* cursors = nullptr;  ///< a partition: next slot, counted over the buffers of all partitions
-  std::uint16_t* head = nullptr;     ///< a partition: first slot that is this task's to write; 0 after its first flush
-  std::uint64_t* positions = nullptr;  ///< a partition: position of slot 0
+  std::byte* buffers = nullptr;        ///< partitions × entries × (bytes of all streams), aligned to cache lines
+  std::uint32_t* cursors = nullptr;    ///< a partition: next slot, counted over the buffers of all partitions
+  std::uint64_t* positions = nullptr;  ///< a partition: position of the first element that is not written out yet
   std::byte* out_a = nullptr;          ///< first stream's output, aligned to cache lines
   std::byte* out_b = nullptr;          ///< second stream's, when there are two
 };

@@ -113,13 +113,16 @@ void copy_elements(std::byte const* from, std::byte* to, std::size_t count) {
 
 /// Writes whole lines of one stream.
 template <std::size_t kWidth>
-void write_lines(std::byte const* from, std::byte* to, std::uint32_t count) {
+void write_lines(std::byte const* from, std::byte* to, std::size_t count) {
   for (std::size_t byte = 0; byte < count * kWidth; byte += 64) stream_line(to + byte, from + byte);
 }
 
 /// Slots of the streams side by side, each stream's in lines of its own. kSecond: 0 without a second stream.
 template <std::size_t kFirst, std::size_t kSecond>
 struct SeparateSlots {
+  /// Slots that fill whole lines of every stream.
+  static constexpr std::size_t kLine = 64 / (kSecond != 0 && kSecond < kFirst ? kSecond : kFirst);
+
   std::byte* first;
   std::byte* second;
 
@@ -130,15 +133,14 @@ struct SeparateSlots {
     __builtin_memcpy(first + std::size_t{slot} * kFirst, &a, kFirst);
     if constexpr (kSecond != 0) __builtin_memcpy(second + std::size_t{slot} * kSecond, &b, kSecond);
   }
-  void write_full(std::uint32_t slot, std::uint64_t position, WriteBuffers const& to) const {
-    write_lines<kFirst>(first + std::size_t{slot} * kFirst, to.out_a + position * kFirst, to.entries);
-    if constexpr (kSecond != 0)
-      write_lines<kSecond>(second + std::size_t{slot} * kSecond, to.out_b + position * kSecond, to.entries);
+  /// Requires: slot, position and count are multiples of kLine.
+  void write_whole(std::size_t slot, std::uint64_t position, std::size_t count, WriteBuffers const& to) const {
+    write_lines<kFirst>(first + slot * kFirst, to.out_a + position * kFirst, count);
+    if constexpr (kSecond != 0) write_lines<kSecond>(second + slot * kSecond, to.out_b + position * kSecond, count);
   }
-  void write_part(std::uint32_t slot, std::uint64_t position, std::size_t count, WriteBuffers const& to) const {
-    copy_elements<kFirst>(first + std::size_t{slot} * kFirst, to.out_a + position * kFirst, count);
-    if constexpr (kSecond != 0)
-      copy_elements<kSecond>(second + std::size_t{slot} * kSecond, to.out_b + position * kSecond, count);
+  void write_some(std::size_t slot, std::uint64_t position, std::size_t count, WriteBuffers const& to) const {
+    copy_elements<kFirst>(first + slot * kFirst, to.out_a + position * kFirst, count);
+    if constexpr (kSecond != 0) copy_elements<kSecond>(second + slot * kSecond, to.out_b + position * kSecond, count);
   }
 };
 
@@ -163,6 +165,8 @@ inline void store_pair(std::byte* to, std::uint64_t a, std::uint64_t b) {
 /// Slots of pairs of elements of one width: one line of a buffer is touched, by one store.
 template <std::size_t kWidth>
 struct PairSlots {
+  static constexpr std::size_t kLine = 64 / kWidth;
+
   std::byte* pairs;
 
   PairSlots(std::size_t, WriteBuffers const& to) : pairs(to.buffers) {}
@@ -170,15 +174,19 @@ struct PairSlots {
   void put(std::uint32_t slot, Element<kWidth> a, Element<kWidth> b) const {
     store_pair(pairs + std::size_t{slot} * 2 * kWidth, a, b);
   }
-  void write_full(std::uint32_t slot, std::uint64_t position, WriteBuffers const& to) const {
-    auto const* from = pairs + std::size_t{slot} * 2 * kWidth;
+  /// The same of a pair in one number.
+  void put(std::uint32_t slot, std::uint64_t pair) const requires(kWidth == 4) {
+    __builtin_memcpy(pairs + std::size_t{slot} * 8, &pair, 8);
+  }
+  void write_whole(std::size_t slot, std::uint64_t position, std::size_t count, WriteBuffers const& to) const {
+    auto const* from = pairs + slot * 2 * kWidth;
     auto* const a = to.out_a + position * kWidth;
     auto* const b = to.out_b + position * kWidth;
-    for (std::size_t byte = 0; byte < to.entries * kWidth; byte += 64, from += 128)
+    for (std::size_t byte = 0; byte < count * kWidth; byte += 64, from += 128)
       stream_split<kWidth>(from, a + byte, b + byte);
   }
-  void write_part(std::uint32_t slot, std::uint64_t position, std::size_t count, WriteBuffers const& to) const {
-    auto const* from = pairs + std::size_t{slot} * 2 * kWidth;
+  void write_some(std::size_t slot, std::uint64_t position, std::size_t count, WriteBuffers const& to) const {
+    auto const* from = pairs + slot * 2 * kWidth;
     for (std::size_t i = 0; i < count; ++i, from += 2 * kWidth) {
       __builtin_memcpy(to.out_a + (position + i) * kWidth, from, kWidth);
       __builtin_memcpy(to.out_b + (position + i) * kWidth, from + kWidth, kWidth);
@@ -195,22 +203,75 @@ struct SlotsOf<kWidth, kWidth> {
   using Type = PairSlots<kWidth>;
 };
 
+/// kAtOnce words in one register.
+static_assert(kAtOnce == 4);
+using Words = std::uint32_t __attribute__((vector_size(4 * kAtOnce)));
+
+/// The second stream's elements, side by side in memory.
+template <std::size_t kWidth>
+struct StoredElements {
+  std::byte const* elements;
+
+  Element<kWidth> operator()(std::size_t i) const { return load_element<kWidth>(elements + i * kWidth); }
+  Words words(std::size_t i) const {
+    Words words;
+    __builtin_memcpy(&words, elements + i * sizeof(std::uint32_t), sizeof words);
+    return words;
+  }
+};
+
+/// The second stream's elements when they are numbers.
+template <std::size_t kWidth>
+struct NumberedElements {
+  std::uint64_t first;
+
+  Element<kWidth> operator()(std::size_t i) const { return static_cast<Element<kWidth>>(first + i); }
+  Words words(std::size_t i) const { return Words{0, 1, 2, 3} + static_cast<std::uint32_t>(first + i); }
+};
+
+/// kAtOnce pairs of words, made in vector registers: that takes fewer instructions than a pair by itself does.
+struct WordPairs {
+  using Pairs = std::uint64_t __attribute__((vector_size(16)));
+
+  Pairs low;
+  Pairs high;
+
+  WordPairs(Words a, Words b)
+      : low(reinterpret_cast<Pairs>(__builtin_shufflevector(a, b, 0, 4, 1, 5))),
+        high(reinterpret_cast<Pairs>(__builtin_shufflevector(a, b, 2, 6, 3, 7))) {}
+
+  template <std::size_t kIndex>
+  std::uint64_t get() const {
+    return kIndex < 2 ? low[kIndex % 2] : high[kIndex % 2];
+  }
+};
+
 /// kSecond: bytes of an element of the second stream, 0 without one.
 template <std::size_t kFirst, std::size_t kSecond>
 struct StreamKernels {
   using Slots = typename SlotsOf<kFirst, kSecond>::Type;
 
+  /// Writes out `count` slots from `slot` on: whole lines past the caches.
+  static void write_out(std::size_t slot, std::uint64_t position, std::size_t count, Slots slots,
+                        WriteBuffers const& to) {
+    auto const to_line = (Slots::kLine - position % Slots::kLine) % Slots::kLine;
+    auto const before = to_line < count ? to_line : count;
+    auto const whole = (count - before) / Slots::kLine * Slots::kLine;
+    if (before != 0) slots.write_some(slot, position, before, to);
+    slots.write_whole(slot + before, position + before, whole, to);
+    auto const behind = count - before - whole;
+    if (behind != 0) slots.write_some(slot + before + whole, position + before + whole, behind, to);
+  }
+
   /// Writes a full buffer out. `slot`: the partition's first one.
   static void flush(std::uint32_t partition, std::uint32_t slot, Slots slots, WriteBuffers const& to) {
     auto const position = to.positions[partition];
-    auto const head = to.head[partition];
-    if (head == 0) {
-      slots.write_full(slot, position, to);
-    } else {
-      slots.write_part(slot + head, position + head, to.entries - head, to);
-      to.head[partition] = 0;
-    }
-    to.positions[partition] = position + to.entries;
+    auto const head = static_cast<std::uint32_t>(position) & (to.entries - 1);
+    to.positions[partition] = position + to.entries - head;
+    if (head == 0)
+      slots.write_whole(slot, position, to.entries, to);
+    else
+      write_out(slot + head, position, to.entries - head, slots, to);
   }
 
   /// How far `fill` got, and the partition whose buffer is full unless that is all elements.
@@ -226,19 +287,34 @@ struct StreamKernels {
                                        std::size_t count, Slots slots, std::uint32_t last_slot,
                                        std::uint32_t* cursors) {
     std::uint32_t partition = 0;
+    auto const take_slot = [&] {
+      partition = digit_of(i, load_element<kFirst>(first + i * kFirst));
+      return cursors[partition]++;
+    };
+    auto const is_last = [&](std::uint32_t slot) { return __builtin_expect(((slot + 1) & last_slot) == 0, 0) != 0; };
     auto const append_one = [&] {
-      auto const element = load_element<kFirst>(first + i * kFirst);
-      partition = digit_of(i, element);
-      auto slot = cursors[partition];
-      slots.put(slot, element, second_of(i));
-      cursors[partition] = ++slot;
+      auto const slot = take_slot();
+      slots.put(slot, load_element<kFirst>(first + i * kFirst), second_of(i));
       ++i;
-      return (slot & last_slot) == 0;
+      return is_last(slot);
     };
     while (i + kAtOnce <= count) {
       look_ahead(first + i * kFirst);
-      for (std::size_t j = 0; j < kAtOnce; ++j)
-        if (__builtin_expect(append_one(), 0)) return {i, partition, true};
+      if constexpr (kFirst == 4 && kSecond == 4) {
+        WordPairs const pairs(StoredElements<4>{first}.words(i), second_of.words(i));
+        auto const append_pair = [&](std::uint64_t pair) {
+          auto const slot = take_slot();
+          slots.put(slot, pair);
+          ++i;
+          return is_last(slot);
+        };
+        if (append_pair(pairs.get<0>()) || append_pair(pairs.get<1>()) || append_pair(pairs.get<2>()) ||
+            append_pair(pairs.get<3>()))
+          return {i, partition, true};
+      } else {
+        for (std::size_t j = 0; j < kAtOnce; ++j)
+          if (append_one()) return {i, partition, true};
+      }
     }
     while (i < count)
       if (append_one()) return {i, partition, true};
@@ -262,9 +338,7 @@ struct StreamKernels {
     }
   }
 
-  static auto read_second(void const* b) {
-    return [b = static_cast<std::byte const*>(b)](std::size_t i) { return load_element<kSecond>(b + i * kSecond); };
-  }
+  static StoredElements<kSecond> read_second(void const* b) { return {static_cast<std::byte const*>(b)}; }
   static auto raw_digit(DigitBits digit) {
     return [mask = (std::uint32_t{1} << digit.bits) - 1, shift = digit.shift](std::size_t, Element<kFirst> key) {
       return static_cast<std::uint32_t>(key >> shift) & mask;
@@ -283,17 +357,16 @@ struct StreamKernels {
 
   static void number_keys(DigitBits digit, void const* a, std::uint64_t number, std::size_t count,
                           std::size_t partitions, WriteBuffers const& to) {
-    auto const number_of = [number](std::size_t i) { return static_cast<Element<kSecond>>(number + i); };
-    append(raw_digit(digit), number_of, a, count, partitions, to);
+    append(raw_digit(digit), NumberedElements<kSecond>{number}, a, count, partitions, to);
   }
 
   static void drain(std::size_t partitions, WriteBuffers const& to) {
     Slots const slots(partitions, to);
     for (std::size_t p = 0; p < partitions; ++p) {
+      auto const position = to.positions[p];
       auto const fill = to.cursors[p] & (to.entries - 1);
-      auto const head = to.head[p];
-      if (fill <= head) continue;
-      slots.write_part(to.cursors[p] - fill + head, to.positions[p] + head, fill - head, to);
+      auto const head = static_cast<std::uint32_t>(position) & (to.entries - 1);
+      if (fill > head) write_out(to.cursors[p] - fill + head, position, fill - head, slots, to);
     }
     finish_streams();
   }

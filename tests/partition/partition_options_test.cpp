@@ -178,7 +178,7 @@ TEST_P(PartitionWay, MovesEveryStream) {
 }
 
 TEST_P(PartitionWay, AnyNumberOfRowsAndBits) {
-  for (std::uint64_t const rows : {0, 1, 15, 63, 64, 65, 1'023, 1'025, 20'000})
+  for (std::uint64_t const rows : {0, 1, 15, 64, 65, 255, 513, 1'023, 1'025, 20'000})
     for (auto const digit : {RadixDigit{1, 0, false}, RadixDigit{6, 3, true}, RadixDigit{11, 0, false},
                              RadixDigit{13, 0, true}, RadixDigit{6, 26, false}}) {
       check(make_input(Keys::random, 32, rows, rows % 2 == 1), digit);
