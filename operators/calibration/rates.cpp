@@ -135,7 +135,7 @@ DeviceRates default_device_rates(vk::DeviceType type) {
 }
 
 HostRates default_host_rates(std::uint32_t threads) {
-  // A thread of two of an x86-64 virtual machine (1 MiB of second-level, 32 MiB of last-level cache).
+  // A thread of two of an AMD EPYC (Zen 4, 1 MiB of second-level, 32 MiB of last-level cache), 2026-11-21.
   double const n = threads;
   HostRates rates;
   rates.threads = threads;
@@ -143,14 +143,22 @@ HostRates default_host_rates(std::uint32_t threads) {
   rates.encoded_keys_per_s = 800e6 * n;
   rates.query_ns = 130e3;
   rates.slice_ns = 530;
-  rates.partitioned_rows = scaled({{4, 280e6}, {256, 270e6}, {1024, 240e6}, {4096, 175e6}, {16384, 140e6}}, n);
+  rates.partitioned_rows = scaled({{4, 438e6}, {256, 394e6}, {1024, 290e6}, {4096, 218e6}, {16384, 189e6}}, n);
   rates.gathered_values = scaled({{1048576, 1250e6}, {8388608, 750e6}, {33554432, 160e6}, {134217728, 110e6}}, n);
-  rates.built_rows = scaled({{1024, 260e6}, {65536, 250e6}, {262144, 225e6}, {1048576, 110e6}, {2097152, 110e6}}, n);
-  rates.probed_rows = scaled({{1024, 185e6}, {65536, 183e6}, {262144, 167e6}, {1048576, 103e6}, {2097152, 93e6}}, n);
-  rates.built_dense_rows =
-      scaled({{1024, 1100e6}, {65536, 1000e6}, {262144, 650e6}, {1048576, 385e6}, {2097152, 370e6}}, n);
-  rates.probed_dense_rows =
-      scaled({{1024, 630e6}, {65536, 640e6}, {262144, 480e6}, {1048576, 360e6}, {2097152, 290e6}}, n);
+  rates.built_rows =
+      scaled({{1024, 260e6}, {65536, 250e6}, {262144, 225e6}, {1048576, 110e6}, {2097152, 110e6}, {4194304, 84e6}}, n);
+  rates.probed_rows =
+      scaled({{1024, 185e6}, {65536, 183e6}, {262144, 167e6}, {1048576, 103e6}, {2097152, 93e6}, {4194304, 70e6}}, n);
+  rates.built_dense_rows = scaled(
+      {{1024, 1100e6}, {65536, 1000e6}, {262144, 650e6}, {1048576, 385e6}, {2097152, 370e6}, {4194304, 100e6}}, n);
+  rates.probed_dense_rows = scaled({{1024, 630e6},
+                                    {65536, 640e6},
+                                    {262144, 480e6},
+                                    {1048576, 360e6},
+                                    {2097152, 290e6},
+                                    {4194304, 133e6},
+                                    {8388608, 102e6}},
+                                   n);
   rates.direct_rows = scaled({{64, 270e6}, {32768, 240e6}, {262144, 240e6}, {1048576, 130e6}}, n);
   rates.direct_groups = scaled({{32768, 20e6}, {262144, 22e6}, {1048576, 35e6}}, n);
   rates.local_rows = scaled({{64, 245e6}, {4096, 205e6}, {32768, 135e6}, {262144, 120e6}, {1048576, 60e6}}, n);
