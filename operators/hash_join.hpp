@@ -51,6 +51,9 @@ struct PlannedJoin {
 Result<PlannedJoin> plan_keys(JoinRequest const& request, JoinOutput output, oneapi::tbb::task_arena& arena,
                               StatsSink& stats);
 
+/// What the result's columns cost. Only lanes that make batches have a use for carried columns.
+std::vector<OutputShape> output_shape(JoinRequest const& request, JoinOutput output);
+
 /// Nanoseconds that another way of a join takes when it gives so many rows.
 using RivalCost = std::function<double(double rows)>;
 
@@ -136,14 +139,5 @@ class PartitionedJoin {
   std::unique_ptr<LaneScheduler> pair_lanes_;  // last: their lanes use everything above
   std::unique_ptr<BatchScheduler> batch_lanes_;
 };
-
-/// Starts the join; see Engine::join.
-Result<std::unique_ptr<JoinResult>> hash_join(JoinRequest request);
-
-/// Counts its rows; see Engine::join_count.
-Result<Engine::Counted> hash_join_count(JoinRequest const& request);
-
-/// Plans without running; see Engine::explain_join.
-Result<Plan> explain_hash_join(JoinRequest const& request);
 
 }  // namespace garuda::operators

@@ -226,9 +226,10 @@ Result<StreamedChoice> choose(JoinRequest const& request) {
     return info.usable && info.api == DeviceApi::vulkan && info.kind != DeviceKind::cpu;
   };
   // Known before calibrations are looked up, which takes as long as a join of a few rows.
-  choice.refusal = "there is no GPU";
-  if (is_open && std::ranges::none_of(request.devices->devices(), is_gpu)) return choice;
-  choice.refusal.clear();
+  if (is_open && std::ranges::none_of(request.devices->devices(), is_gpu)) {
+    choice.refusal = "there is no GPU";
+    return choice;
+  }
   auto const asked_threads = request.options.threads;
   auto const threads = asked_threads != 0 ? asked_threads : std::max(std::thread::hardware_concurrency(), 1U);
   auto const machine = machine_of(*request.devices, threads);

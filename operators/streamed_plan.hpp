@@ -67,9 +67,9 @@ struct StreamedChoice {
 bool may_stream(JoinOptions const& options) noexcept;
 
 /// Plans, for a result of as many rows as the probe side. Requires may_stream(). Of path automatic without a device:
-/// for the GPU with the least estimate. Reads null counts, nothing else of the tables. Errors: no_device, usage for a device
-/// that cannot run the path; usage or, for want of memory, limit_exceeded when placement=device is asked for and cannot
-/// be had, with the reason.
+/// for the GPU with the least estimate. Reads null counts, nothing else of the tables. Errors: no_device, usage for a
+/// device that cannot run the path; usage or, for want of memory, limit_exceeded when placement=device is asked for and
+/// cannot be had, with the reason.
 Result<StreamedChoice> plan_streamed_join(JoinRequest const& request);
 
 }  // namespace garuda::operators

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "operators/calibration/calibration_store.hpp"
-#include "operators/hash_join.hpp"
+#include "operators/join.hpp"
 #include "partition/mix.hpp"
 #include "tests/operators/fake_device.hpp"
 
