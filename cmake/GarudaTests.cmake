@@ -64,8 +64,9 @@ endfunction()
 # `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
 # (nodevice, radv-vega10, radv-navi10, radv-navi21; RADV's null devices compile pipelines but must not be submitted to).
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
-# under AddressSanitizer and UBSan (of VULKAN's drivers lavapipe's; the other has `asan-full`, for `./dev test --full`), `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and
-# no driver's, which are not instrumented. ARGS go to the executable (--gtest_filter=…).
+# under AddressSanitizer and UBSan (of VULKAN's drivers lavapipe's; the other has `asan-full`, for `./dev test --full`),
+# `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and no driver's, which are not
+# instrumented. ARGS go to the executable (--gtest_filter=…).
 function(garuda_add_test)
   cmake_parse_arguments(arg "VULKAN" "NAME;TIMEOUT" "SOURCES;LIBS;DRIVERS;ARGS;ENVIRONMENT;LABELS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
@@ -78,8 +79,8 @@ function(garuda_add_test)
     if(GARUDA_SANITIZE)
       target_sources(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/keep_libraries_loaded.cpp)
       target_link_options(${arg_NAME} PRIVATE -Wl,--export-dynamic-symbol=dlclose)
-      # The tests' own code is not what is sanitized: most of its build time would go into its instrumentation. AddressSanitizer
-      # stays, which knows the containers that tests and libraries share.
+      # The tests' own code is not what is sanitized: most of its build time would go into its instrumentation.
+      # AddressSanitizer stays, which knows the containers that tests and libraries share.
       target_compile_options(${arg_NAME} PRIVATE -O0)
       set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
     else()

@@ -148,9 +148,9 @@ class PartitionWay : public ::testing::TestWithParam<Way> {
   void check(Input const& input, RadixDigit digit) {
     auto const& way = GetParam();
     SCOPED_TRACE(::testing::Message() << to_string(way.instructions) << " one_pass_bits " << way.one_pass_bits
-                                    << " threads " << way.threads << " keys " << input.keys.size() << " of "
-                                    << input.key_bits << " bits, digit bits " << digit.bits << " shift " << digit.shift
-                                    << " mixed " << digit.mixed);
+                                      << " threads " << way.threads << " keys " << input.keys.size() << " of "
+                                      << input.key_bits << " bits, digit bits " << digit.bits << " shift "
+                                      << digit.shift << " mixed " << digit.mixed);
     oneapi::tbb::global_control const limit(oneapi::tbb::global_control::max_allowed_parallelism, 4);
     oneapi::tbb::task_arena arena(way.threads);
     arena.execute([&] {

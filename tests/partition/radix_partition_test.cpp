@@ -147,7 +147,8 @@ TEST_P(RadixPartition, IsAStableSortByDigit) {
   oneapi::tbb::task_arena arena(threads);
   for (std::size_t const rows : {0, 1, 2, 255, 257, 70'001, 200'000}) {
     SCOPED_TRACE(::testing::Message() << "rows " << rows << " threads " << threads << " data " << static_cast<int>(data)
-                                    << " bits " << digit.bits << " shift " << digit.shift << " mixed " << digit.mixed);
+                                      << " bits " << digit.bits << " shift " << digit.shift << " mixed "
+                                      << digit.mixed);
     arena.execute([&] {
       partition_and_check(make_words<std::uint32_t>(data, rows), digit);
       partition_and_check(make_words<std::uint64_t>(data, rows), digit);
