@@ -94,17 +94,37 @@ void note(Measured& measured, Path path, Error error) {
   if (!measured.wrong && error.code() == ErrorCode::device_failure) measured.wrong = std::move(error);
 }
 
-void measure_resident(Workload const& workload, GpuBenchRequest const& request, Measured& measured) {
-  auto const paths = paths_of(GpuMode::resident);
-  auto opened = open_resident_paths(paths, request.device, request.compute_tuning);
-  std::vector<ResidentPath*> ready;
-  for (std::size_t p = 0; p < paths.size(); ++p) {
-    if (opened[p]) {
-      ready.push_back(opened[p]->get());
-    } else {
-      note(measured, paths[p], std::move(opened[p]).error());
+/// The resident paths, opened for the first workload and kept for the next ones: drivers and CUDA contexts take longer
+/// to open than many a workload to run.
+class ResidentPaths {
+ public:
+  explicit ResidentPaths(GpuBenchRequest const& request) : request_(request) {}
+
+  /// Those that can be opened; the others' reasons are noted.
+  std::vector<ResidentPath*> open(Measured& measured) {
+    auto const paths = paths_of(GpuMode::resident);
+    if (opened_.empty()) opened_ = open_resident_paths(paths, request_.device, request_.compute_tuning);
+    std::vector<ResidentPath*> ready;
+    for (std::size_t p = 0; p < paths.size(); ++p) {
+      if (opened_[p]) {
+        ready.push_back(opened_[p]->get());
+      } else {
+        note(measured, paths[p], opened_[p].error());
+      }
     }
+    return ready;
   }
+  /// After a failure of a device, whose state nobody knows then: the next workload opens all paths again.
+  void close() { opened_.clear(); }
+
+ private:
+  GpuBenchRequest const& request_;
+  std::vector<Result<std::unique_ptr<ResidentPath>>> opened_;
+};
+
+void measure_resident(Workload const& workload, GpuBenchRequest const& request, ResidentPaths& paths,
+                      Measured& measured) {
+  auto const ready = paths.open(measured);
   auto all = workload.compare_resident(ready, {request.share_tables, request.repeat, request.cancelled});
   for (std::size_t p = 0; p < ready.size(); ++p) {
     if (all[p]) {
@@ -113,6 +133,7 @@ void measure_resident(Workload const& workload, GpuBenchRequest const& request, 
       note(measured, ready[p]->path(), std::move(all[p]).error());
     }
   }
+  if (measured.wrong) paths.close();
 }
 
 /// Together, so that the paths take turns; one by one where one of them fails.
@@ -132,7 +153,7 @@ void measure_end_to_end(Workload const& workload, GpuBenchRequest const& request
   }
 }
 
-Measured measure(GpuMode mode, GpuCell const& cell, GpuBenchRequest const& request) {
+Measured measure(GpuMode mode, GpuCell const& cell, GpuBenchRequest const& request, ResidentPaths& paths) {
   Measured measured;
   measured.outcome.mode = mode;
   measured.outcome.name = cell.name;
@@ -140,7 +161,7 @@ Measured measure(GpuMode mode, GpuCell const& cell, GpuBenchRequest const& reque
   if (!workload) {
     measured.outcome.failures.push_back(workload.error().describe());
   } else if (mode == GpuMode::resident) {
-    measure_resident(**workload, request, measured);
+    measure_resident(**workload, request, paths, measured);
   } else {
     measure_end_to_end(**workload, request, measured);
   }
@@ -178,6 +199,7 @@ Result<void> run_gpu_bench(GpuBenchRequest const& request, std::function<void(Gp
   Control control;
   control.cancelled = request.cancelled;
   std::optional<Error> wrong;
+  ResidentPaths paths(request);
   for (auto const mode : request.modes) {
     for (auto const& cell : mode == GpuMode::resident ? resident_cells(request.grid) : end_to_end_cells(request.grid)) {
       if (cell.name.find(request.only) == std::string::npos) continue;
@@ -186,7 +208,7 @@ Result<void> run_gpu_bench(GpuBenchRequest const& request, std::function<void(Gp
         report({mode, cell.name, {}, {fmt::format("the {} s that were given are over", request.seconds)}});
         continue;
       }
-      auto measured = measure(mode, cell, request);
+      auto measured = measure(mode, cell, request, paths);
       report(measured.outcome);
       if (!wrong) wrong = std::move(measured.wrong);
     }

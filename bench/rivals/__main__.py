@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib
 import json
 import os
 import pathlib
@@ -18,22 +19,20 @@ import subprocess
 import sys
 import tempfile
 
-import duckdb_rival
 import garuda_rival
 import measure
-import polars_rival
-import pyarrow_rival
 import report
 import workloads
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RIVALS = {"duckdb": duckdb_rival.DuckDb, "polars": polars_rival.Polars, "pyarrow": pyarrow_rival.PyArrow}
+# Modules and their classes: only those that are asked for need their packages.
+RIVALS = {"duckdb": "DuckDb", "polars": "Polars", "pyarrow": "PyArrow"}
 
 
 def parse_arguments() -> argparse.Namespace:
     names = [workload.name for workload in workloads.WORKLOADS]
     parser = argparse.ArgumentParser(prog="./dev bench rivals", description=__doc__)
-    parser.add_argument("works", nargs="*", metavar="WORK", help=f"which ones (default: all): {', '.join(names)}")
+    parser.add_argument("works", nargs="*", metavar="WORK", help=f"which ones: {', '.join(names)}")
     parser.add_argument("--rivals", default=",".join(RIVALS), help="by comma (%(default)s)")
     parser.add_argument("--path", default="cpu", help="of garuda (%(default)s)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each engine (%(default)s)")
@@ -60,12 +59,16 @@ def processor() -> str:
     return platform.machine()
 
 
+def rival(name: str) -> type:
+    return getattr(importlib.import_module(f"{name}_rival"), RIVALS[name])
+
+
 def make_engines(arguments: argparse.Namespace) -> list:
     """garuda first: the others are compared with it."""
     printed = subprocess.run([arguments.garuda, "--version"], check=True, capture_output=True, text=True).stdout
     version = printed.split()[1]
     ours = garuda_rival.Garuda(arguments.library, version, arguments.path, arguments.threads)
-    return [ours, *(RIVALS[name](arguments.threads) for name in arguments.rivals)]
+    return [ours, *(rival(name)(arguments.threads) for name in arguments.rivals)]
 
 
 def run(workload: workloads.Workload, engines: list, arguments: argparse.Namespace) -> dict:
@@ -85,7 +88,7 @@ def run(workload: workloads.Workload, engines: list, arguments: argparse.Namespa
 def main() -> int:
     arguments = parse_arguments()
     engines = make_engines(arguments)
-    chosen = [workload for workload in workloads.WORKLOADS if not arguments.works or workload.name in arguments.works]
+    chosen = [w for w in workloads.WORKLOADS if w.name in arguments.works or (w.by_default and not arguments.works)]
     machine = {"processor": processor(), "threads": arguments.threads, "date": f"{datetime.date.today()}"}
     machine |= {"quick": arguments.quick}
     records = []
