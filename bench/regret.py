@@ -6,7 +6,8 @@ data, every result verified first. Grids:
   host     `any`: auto against the CPU path's own choices (radix bits, payload carried or gathered, the side to build on;
            groupings) and, up to a hundred thousand rows, against the graphics path. `graphics`: the graphics path's own
            choices against every way that can be forced, on the device that --device names (a software driver will do).
-  device   auto against the paths of a machine with a GPU, up to 2^28 rows (graphics up to 2^22).
+  device   auto against the paths of a machine with a GPU, up to 2^28 rows (graphics up to 2^22), of the CPU path also
+           some of its own choices.
   quick    three small workloads, not calibrated.
 
 Devices and host are calibrated first, into a folder that is dropped at the end. Needs nothing but Python and garuda.
@@ -51,7 +52,9 @@ CPU_JOIN = [
 CPU_GROUP_BY = [f"cpu:grouping={grouping}" for grouping in ("direct", "local", "partitioned", "slices")] + [
     f"cpu:radix_bits={bits}" for bits in (4, 8)
 ]
-DEVICE_JOIN = ["cpu", "compute:method=partitioned", "compute:method=global"]
+DEVICE_CPU_JOIN = ["cpu"] + [f"cpu:build=left,radix_bits={bits},payload=carry" for bits in (4, 8, 11)]
+DEVICE_JOIN = [*DEVICE_CPU_JOIN, "compute:method=partitioned", "compute:method=global"]
+DEVICE_GROUP_BY = ["cpu", *(f"cpu:grouping={grouping}" for grouping in ("direct", "local", "partitioned")), "compute"]
 JOIN_WAYS = ["storage=stack,probe=output", "storage=stack,probe=instanced", "storage=runs,probe=output"]
 GROUP_BY_WAYS = ["radix_bits=0", "radix_bits=4"]
 
@@ -102,7 +105,7 @@ def group_by_choices(family: str, rows: int) -> list[str]:
     if family == "any":
         return CPU_GROUP_BY + (["graphics"] if rows <= MOST_GRAPHICS_ROWS // 10 else [])
     if family == "device":
-        return ["cpu", "compute"] + (["graphics"] if rows <= MOST_DEVICE_GRAPHICS_ROWS else [])
+        return DEVICE_GROUP_BY + (["graphics"] if rows <= MOST_DEVICE_GRAPHICS_ROWS else [])
     return [f"graphics:address={address},{way}" for address in ("hash", "direct") for way in GROUP_BY_WAYS]
 
 
