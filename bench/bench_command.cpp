@@ -344,7 +344,8 @@ void add_join(CLI::App& bench, Select const& select, std::atomic<bool> const* ca
       ->capture_default_str();
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
-  command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: partition_items=16,…");
+  command->add_option("--compute-tuning", arguments->compute_tuning,
+                      "Of mode resident: method=global,join_gathers=1,…; several by semicolon");
   command->add_option("--mode", arguments->mode, "end-to-end, or resident (paths compute, cuda)")
       ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");

@@ -10,10 +10,12 @@
 #include <utility>
 
 #include "bench/table_builder.hpp"
+#include "operators/calibration/calibration_store.hpp"
 #include "operators/compute/device_primitives.hpp"
 #include "operators/compute/join_passes.hpp"
 #include "operators/compute/resident_group_by.hpp"
 #include "operators/compute/resident_join.hpp"
+#include "operators/resident_join_ways.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -68,8 +70,9 @@ Result<void> add_column(ComputeBench& bench, TableBuilder& builder, Field const&
 
 class ComputeJoin final : public ResidentQuery {
  public:
-  ComputeJoin(ComputeBench& bench, operators::ResidentJoin join, UploadedTable const& left, UploadedTable const& right)
-      : bench_(bench), join_(std::move(join)), left_(left), right_(right) {}
+  ComputeJoin(ComputeBench& bench, operators::ResidentJoin join, std::string way, UploadedTable const& left,
+              UploadedTable const& right)
+      : bench_(bench), join_(std::move(join)), way_(std::move(way)), left_(left), right_(right) {}
 
   Result<std::uint64_t> prepare() override {
     GARUDA_TRY(join_.record(bench_.context()));
@@ -91,17 +94,17 @@ class ComputeJoin final : public ResidentQuery {
   }
   std::string describe() const override {
     auto const& tuning = bench_.tuning();
-    return fmt::format(
-        "subgroup {}, partition {} × {} × {} tiles{}, {} radix bits, join {} × {} rows, {} slots, payload {}",
-        tuning.subgroup_size, tuning.partition_group_size, tuning.partition_items, tuning.partition_tiles,
-        tuning.stable_join ? " stable" : "", operators::join_radix_bits(std::min(left_.rows, right_.rows), tuning),
-        tuning.join_group_size, tuning.join_items, 1U << tuning.join_log2_slots,
-        tuning.join_gathers ? "gathered" : "carried");
+    return fmt::format("{}; subgroup {}, partition {} × {} × {} tiles{}, {} radix bits, join {} × {} rows, {} slots",
+                       way_, tuning.subgroup_size, tuning.partition_group_size, tuning.partition_items,
+                       tuning.partition_tiles, tuning.stable_join ? " stable" : "",
+                       operators::join_radix_bits(std::min(left_.rows, right_.rows), tuning), tuning.join_group_size,
+                       tuning.join_items, 1U << tuning.join_log2_slots);
   }
 
  private:
   ComputeBench& bench_;
   operators::ResidentJoin join_;
+  std::string way_;
   UploadedTable const& left_;
   UploadedTable const& right_;
   operators::ResidentResult result_;
@@ -255,9 +258,15 @@ class ComputePath final : public ResidentPath {
 
   Result<std::unique_ptr<ResidentQuery>> begin_join(UploadedTable const& left, UploadedTable const& right,
                                                     std::uint64_t expected_rows) override {
-    GARUDA_TRY_ASSIGN(auto join,
-                      operators::ResidentJoin::create(bench_->context(), rows_of(left), rows_of(right), expected_rows));
-    return std::make_unique<ComputeJoin>(*bench_, std::move(join), left, right);
+    auto left_rows = rows_of(left);
+    auto right_rows = rows_of(right);
+    operators::ResidentJoinShape shape{operators::shape_of(left_rows), operators::shape_of(right_rows)};
+    shape.key_bytes = 4.0 * left_rows.keys.words;
+    shape.matches = static_cast<double>(expected_rows);
+    GARUDA_TRY_ASSIGN(auto const way, operators::choose_resident_join(shape, rates(), bench_->tuning()));
+    GARUDA_TRY_ASSIGN(auto join, operators::ResidentJoin::create(bench_->context(), std::move(left_rows),
+                                                                 std::move(right_rows), expected_rows, way));
+    return std::make_unique<ComputeJoin>(*bench_, std::move(join), to_string(way), left, right);
   }
 
   Result<std::unique_ptr<ResidentQuery>> begin_group_by(UploadedTable const& table,
@@ -302,6 +311,13 @@ class ComputePath final : public ResidentPath {
   }
 
  private:
+  /// As the engine knows them, from the device's calibration where there is one.
+  calibration::DeviceRates rates() const {
+    auto const* const traits = &bench_->device().device->traits();
+    calibration::CalibrationStore const known(calibration::default_folder(), std::span(&traits, 1));
+    return known.device(0).rates;
+  }
+
   /// Through a buffer of the path's own, which is copied on the device and dropped.
   Result<vk::ExportedBuffer> upload_exported(std::span<std::byte const> bytes) {
     auto const copied = (std::max<std::uint64_t>(bytes.size(), 1) + kCopyUnit - 1) / kCopyUnit * kCopyUnit;

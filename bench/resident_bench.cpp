@@ -147,14 +147,30 @@ std::uint64_t expected_groups(GroupWorkload const& workload) {
   return std::max<std::uint64_t>(static_cast<std::uint64_t>(seen), 1);
 }
 
+/// The tunings of "A;B"; of the empty text one that is empty.
+std::vector<std::string> split(std::string const& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (true) {
+    auto const end = text.find(';', begin);
+    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
+    if (end == std::string::npos) return parts;
+    begin = end + 1;
+  }
+}
+
 template <class Tuning>
 Result<std::vector<std::unique_ptr<ResidentPath>>> open_paths(Comparison<Tuning> const& comparison,
                                                               std::string const& compute_tuning) {
   GARUDA_TRY(check(comparison));
   if (comparison.floor) return fail(ErrorCode::usage, "--floor draws what --path graphics draws");
   if (!comparison.choices.empty()) return fail(ErrorCode::usage, "--mode resident takes --path, not --choices");
+  auto const tunings = split(compute_tuning);
+  auto paths = open_resident_paths(comparison.paths, comparison.device, tunings.front());
+  for (std::size_t i = 1; i < tunings.size(); ++i)
+    paths.push_back(open_compute_path(comparison.device.value_or("auto"), tunings[i]));
   std::vector<std::unique_ptr<ResidentPath>> opened;
-  for (auto& path : open_resident_paths(comparison.paths, comparison.device, compute_tuning)) {
+  for (auto& path : paths) {
     if (!path) return tl::unexpected(std::move(path).error());
     opened.push_back(std::move(*path));
   }
@@ -247,7 +263,7 @@ Result<std::vector<JoinOutcome>> run_resident_join_bench(JoinBenchRequest const&
                                              {resident.share_tables, request.repeat, request.cancelled})) {
     if (!series) return tl::unexpected(std::move(series).error());
     outcomes.push_back({std::move(series->record), std::move(series->choices), reference.compares_rows(),
-                        std::move(series->bandwidth), std::nullopt});
+                        std::move(series->bandwidth), std::nullopt, std::nullopt});
   }
   return outcomes;
 }

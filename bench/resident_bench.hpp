@@ -57,7 +57,8 @@ struct ResidentOptions {
 };
 
 /// Generates the tables and compares the paths compute and cuda, or one of them. One outcome a path, in the order asked
-/// for. Blocks. Errors: usage; the first of any path.
+/// for; of several tunings of the compute path, with semicolons between them, then one for each after the first.
+/// Blocks. Errors: usage; the first of any path.
 Result<std::vector<JoinOutcome>> run_resident_join_bench(JoinBenchRequest const& request,
                                                          ResidentOptions const& resident);
 Result<std::vector<GroupByOutcome>> run_resident_group_by_bench(GroupByBenchRequest const& request,

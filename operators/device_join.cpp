@@ -7,8 +7,11 @@
 
 #include "garuda/engine.hpp"
 #include "operators/compute/compute_lane.hpp"
+#include "operators/compute/match_estimate.hpp"
+#include "operators/compute/non_null_rows.hpp"
 #include "operators/compute/resident_join.hpp"
 #include "operators/device_table.hpp"
+#include "operators/resident_join_ways.hpp"
 #include "operators/run_recorder.hpp"
 
 namespace garuda::operators {
@@ -29,16 +32,10 @@ Result<void> check_keys(DeviceTableState const& left, DeviceTableState const& ri
                             "and of the same type: {}, {}",
                             to_string(left_type), to_string(right_type)));
   }
-  for (auto const* side : {&left, &right}) {
-    auto const key = side == &left ? columns.left_key : columns.right_key;
+  for (auto const* side : {&left, &right})
     if (side->rows > kMostSideRows)
       return fail(ErrorCode::limit_exceeded,
                   fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
-    if (side->columns[key].nulls)
-      return fail(ErrorCode::invalid_input, fmt::format("the key column '{}' has nulls, which a join on a device does "
-                                                        "not take; filter them out before the upload",
-                                                        side->schema[key].name));
-  }
   return {};
 }
 
@@ -47,6 +44,8 @@ class MovedSide {
  public:
   MovedSide(DeviceTableState const& table, std::size_t key) : table_(table) {
     key_stored_ = table.columns[key].stored;
+    if (table.columns[key].nulls)
+      key_nulls_ = NullFlags{at(*table.columns[key].nulls).address, table.columns[key].null_bit};
     rows_.rows = table.rows;
     rows_.keys = at(key_stored_);
   }
@@ -54,10 +53,13 @@ class MovedSide {
   void add(std::size_t column) {
     auto const& from = table_.columns[column];
     add_stored(from.stored);
-    if (from.nulls) add_stored(*from.nulls);
+    // A key that is null matches nothing, so the result's keys have no nulls.
+    if (from.nulls && from.stored != key_stored_) add_stored(*from.nulls);
   }
 
   DeviceRows const& rows() const noexcept { return rows_; }
+  /// Of the key; nothing without nulls.
+  std::optional<NullFlags> const& key_nulls() const noexcept { return key_nulls_; }
   DeviceTableState const& table() const noexcept { return table_; }
   /// Stored columns in the order of the payload.
   std::vector<std::size_t> const& moved() const noexcept { return moved_; }
@@ -66,6 +68,7 @@ class MovedSide {
     if (stored == key_stored_) return std::nullopt;
     return static_cast<std::size_t>(std::ranges::find(moved_, stored) - moved_.begin());
   }
+  bool is_key(std::size_t column) const { return table_.columns[column].stored == key_stored_; }
   std::uint64_t payload_words() const noexcept {
     std::uint64_t words = 0;
     for (auto const& column : rows_.payload) words += column.words;
@@ -85,6 +88,7 @@ class MovedSide {
 
   DeviceTableState const& table_;
   std::size_t key_stored_ = 0;
+  std::optional<NullFlags> key_nulls_;
   DeviceRows rows_;
   std::vector<std::size_t> moved_;
 };
@@ -115,6 +119,7 @@ void place_columns(MovedSides const& sides, ResolvedJoin const& columns, DeviceT
     result.schema.push_back(std::move(field));
     DeviceTableState::Column placed = table.columns[column];
     placed.stored = place(side, placed.stored);
+    if (sides.of(side).is_key(column)) placed.nulls.reset();
     if (placed.nulls) placed.nulls = place(side, *placed.nulls);
     result.columns.push_back(placed);
   }
@@ -150,10 +155,70 @@ Result<void> shrink(ComputeContext& context, DeviceTableState& result, std::uint
   return {};
 }
 
+/// The rows that may match: without those whose key is null. `copies` owns them.
+Result<DeviceRows> matchable(ComputeContext& context, MovedSide const& side, std::optional<NonNullRows>& copies) {
+  auto const& rows = side.rows();
+  if (!side.key_nulls() || rows.rows == 0) return rows;
+  GARUDA_TRY_ASSIGN(copies, NonNullRows::create(context, rows));
+  return copies->copy(context, rows, *side.key_nulls());
+}
+
+/// Chooses the way; looks at the keys only where it depends on how many rows match.
+Result<ResidentJoinWay> choose_way(ComputeContext& context, DeviceRows const& left, DeviceRows const& right,
+                                   ResidentJoinRequest const& request) {
+  ResidentJoinShape shape;
+  shape.left = shape_of(left);
+  shape.right = shape_of(right);
+  shape.key_bytes = static_cast<double>(left.keys.words * kWordBytes);
+  shape.ordered = request.ordered;
+  auto const choose = [&](double matches) {
+    shape.matches = matches;
+    return choose_resident_join(shape, request.rates, context.tuning());
+  };
+  if (request.options.expected_rows != 0) return choose(static_cast<double>(request.options.expected_rows));
+  GARUDA_TRY_ASSIGN(auto const of_none, choose(0));
+  GARUDA_TRY_ASSIGN(auto const of_all, choose(std::max(shape.left.rows, shape.right.rows)));
+  if (of_none == of_all) return of_all;
+  bool const left_is_smaller = left.rows <= right.rows;
+  GARUDA_TRY_ASSIGN(auto const matches,
+                    estimate_matches(context, left_is_smaller ? left : right, left_is_smaller ? right : left));
+  return choose(matches);
+}
+
+/// Rows that the result gets room for at first: a foreign key finds its primary key; more room is taken where rows
+/// multiply.
+std::uint64_t first_room(ComputeContext const& context, DeviceRows const& left, DeviceRows const& right,
+                         std::uint64_t expected_rows, std::uint64_t row_bytes) {
+  auto const wanted = expected_rows != 0 ? expected_rows : std::max(left.rows, right.rows);
+  return std::min(wanted, context.bytes_left() / 4 / row_bytes);
+}
+
+/// Joins what `sides` send; the result's columns become `result`'s.
+Result<std::string> join_sides(ComputeContext& context, MovedSides const& sides, ResidentJoinRequest const& request,
+                               DeviceTableState& result) {
+  std::optional<NonNullRows> left_copies;
+  std::optional<NonNullRows> right_copies;
+  GARUDA_TRY_ASSIGN(auto left, matchable(context, sides.left, left_copies));
+  GARUDA_TRY_ASSIGN(auto right, matchable(context, sides.right, right_copies));
+  GARUDA_TRY_ASSIGN(auto const way, choose_way(context, left, right, request));
+  auto const row_bytes = sides.result_row_bytes();
+  auto const room = first_room(context, left, right, request.options.expected_rows, row_bytes);
+  result.arena = column_arena(*result.device.open.device, room * row_bytes);
+  GARUDA_TRY_ASSIGN(auto join,
+                    ResidentJoin::create(context, std::move(left), std::move(right), room, way, result.arena.get()));
+  GARUDA_TRY(join.record(context));
+  GARUDA_TRY_ASSIGN(auto const joined, join.finish(context));
+  auto owned = join.take(joined.rows);
+  bool const is_roomy = owned.capacity / kMostSlack > owned.rows;
+  keep(std::move(owned), sides, result);
+  if (is_roomy) GARUDA_TRY(shrink(context, result, row_bytes));
+  return to_string(way);
+}
+
 }  // namespace
 
 Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right, ResolvedJoin const& columns,
-                                      DeviceJoinOptions const& options) {
+                                      ResidentJoinRequest const& request) {
   auto const start = std::chrono::steady_clock::now();
   GARUDA_TRY(check_keys(left.state(), right.state(), columns));
   MovedSides sides{{left.state(), columns.left_key}, {right.state(), columns.right_key}};
@@ -164,23 +229,11 @@ Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const
   auto result = std::make_unique<DeviceTableState>();
   result->device = device;
   place_columns(sides, columns, *result);
+  std::string way;
   {
-    GARUDA_TRY_ASSIGN(auto const lane, ComputeLane::open(*device.open.device, *device.open.pipelines, options.tuning,
-                                                         options.control, &recorder));
-    auto& context = lane->context();
-    auto const row_bytes = sides.result_row_bytes();
-    // A foreign key finds its primary key; more room is taken where rows multiply.
-    auto const room = context.bytes_left() / 4 / row_bytes;
-    auto const expected = std::min(std::max(left.num_rows(), right.num_rows()), room);
-    result->arena = column_arena(*device.open.device, expected * row_bytes);
-    GARUDA_TRY_ASSIGN(
-        auto join, ResidentJoin::create(context, sides.left.rows(), sides.right.rows(), expected, result->arena.get()));
-    GARUDA_TRY(join.record(context));
-    GARUDA_TRY_ASSIGN(auto const joined, join.finish(context));
-    auto owned = join.take(joined.rows);
-    bool const is_roomy = owned.capacity / kMostSlack > owned.rows;
-    keep(std::move(owned), sides, *result);
-    if (is_roomy) GARUDA_TRY(shrink(context, *result, row_bytes));
+    GARUDA_TRY_ASSIGN(auto const lane, ComputeLane::open(*device.open.device, *device.open.pipelines,
+                                                         request.options.tuning, request.options.control, &recorder));
+    GARUDA_TRY_ASSIGN(way, join_sides(lane->context(), sides, request, *result));
   }
   auto stats = recorder.stats_since(start);
   stats.path = Path::compute;
@@ -189,7 +242,7 @@ Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const
   stats.rows_left = left.num_rows();
   stats.rows_right = right.num_rows();
   stats.rows_out = result->rows;
-  return DeviceJoin{DeviceTable(std::move(result)), std::move(stats)};
+  return DeviceJoin{DeviceTable(std::move(result)), std::move(stats), std::move(way)};
 }
 
 }  // namespace garuda::operators

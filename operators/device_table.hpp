@@ -9,6 +9,7 @@
 
 #include "garuda/device_table.hpp"
 #include "garuda/join.hpp"
+#include "operators/calibration/rates.hpp"
 #include "operators/device_set.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/join_columns.hpp"
@@ -60,8 +61,15 @@ Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Con
 Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroupBy const& columns,
                                          DeviceGroupByOptions const& options);
 
+/// How device tables are joined, and what the device is known to do a second.
+struct ResidentJoinRequest {
+  bool ordered = false;
+  DeviceJoinOptions const& options;
+  calibration::DeviceRates rates;
+};
+
 /// Joins. `columns`: resolved against the tables' schemas. Blocks. Errors: those of Engine::join of device tables.
 Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right, ResolvedJoin const& columns,
-                                      DeviceJoinOptions const& options);
+                                      ResidentJoinRequest const& request);
 
 }  // namespace garuda::operators

@@ -382,11 +382,11 @@ Result<Table> Engine::pin(TableView table, DeviceTableOptions const& options) {
 Result<DeviceJoin> Engine::join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
                                 DeviceJoinOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const columns, operators::resolve_join(left.schema(), right.schema(), spec));
-  if (spec.ordered) return fail(ErrorCode::usage, "rows of a join on a device come in any order: ordered");
   if (left.state().device.info != right.state().device.info)
     return fail(ErrorCode::usage,
                 fmt::format("the tables are on different devices: {}, {}", left.device(), right.device()));
-  return operators::join_device_tables(left, right, columns, options);
+  auto const known = impl_->calibration_store->device(left.device());
+  return operators::join_device_tables(left, right, columns, {spec.ordered, options, known.rates});
 }
 
 Result<DeviceGroupBy> Engine::group_by(DeviceTable const& table, GroupBySpec const& spec,

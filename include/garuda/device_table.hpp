@@ -65,9 +65,13 @@ struct DeviceGroupBy {
 
 /// How a join of device tables runs.
 struct DeviceJoinOptions {
-  /// Of the compute path's passes, "partition_items=16,…"; changes speed, never results. "join_gathers=1" fetches
-  /// payload once the rows are known instead of moving it with the keys: for few matches, or many columns.
+  /// Of the compute path's passes, "partition_items=16,…"; changes speed, never results. "method=partitioned", "global"
+  /// (the build side in an index, probe rows where they are) or "sorted" (both sides; rows come in the order of the
+  /// keys, as unsigned numbers), and "join_gathers=1" (of partitioned: payload is fetched once the rows are known) or 0
+  /// (it moves with the keys); what is not said is chosen by cost.
   std::string tuning;
+  std::uint64_t expected_rows =
+      0;  ///< of the result, about; 0: estimated from a sample. A wrong number costs time only
   Control control;
 };
 
@@ -75,6 +79,7 @@ struct DeviceJoinOptions {
 struct DeviceJoin {
   DeviceTable table;
   RunStats stats;
+  std::string way;  ///< as a tuning forces it: "method=partitioned,join_gathers=0"
 };
 
 }  // namespace garuda

@@ -72,23 +72,39 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
      {"group_by_bits", &ComputeTuning::group_by_bits},
      {"group_by_slots", &ComputeTuning::group_by_slots}}};
 
-constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 7> kSwitches{
-    {{"join_gathers", &ComputeTuning::join_gathers},
-     {"stable_join", &ComputeTuning::stable_join},
+constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 6> kSwitches{
+    {{"stable_join", &ComputeTuning::stable_join},
      {"stable_shuffle", &ComputeTuning::stable_shuffle},
      {"full_tiles_apart", &ComputeTuning::full_tiles_apart},
      {"packed_places", &ComputeTuning::packed_places},
      {"stable_masks", &ComputeTuning::stable_masks},
      {"stable_pairs", &ComputeTuning::stable_pairs}}};
 
+constexpr std::array<std::pair<std::string_view, JoinMethod>, 3> kMethods{
+    {{"partitioned", JoinMethod::partitioned}, {"global", JoinMethod::global}, {"sorted", JoinMethod::sorted}}};
+
+Result<void> apply_method(std::string_view text, ComputeTuning& tuning) {
+  for (auto const& [known, method] : kMethods) {
+    if (known != text) continue;
+    tuning.join_method = method;
+    return {};
+  }
+  return fail(ErrorCode::usage, fmt::format("method is partitioned, global or sorted: '{}'", text));
+}
+
 Result<void> apply(std::string_view entry, ComputeTuning& tuning) {
   auto const equals = entry.find('=');
   auto const name = entry.substr(0, equals);
   auto const text = equals == std::string_view::npos ? std::string_view() : entry.substr(equals + 1);
+  if (name == "method") return apply_method(text, tuning);
   std::uint32_t value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || text.empty())
     return fail(ErrorCode::usage, fmt::format("not a tuning of the compute path (name=number): '{}'", entry));
+  if (name == "join_gathers" && value <= 1) {
+    tuning.join_payload = value == 1 ? Payload::gather : Payload::carry;
+    return {};
+  }
   for (auto const& [known, member] : kSwitches) {
     if (name != known || value > 1) continue;
     tuning.*member = value == 1;

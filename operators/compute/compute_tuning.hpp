@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "garuda/error.hpp"
+#include "garuda/join.hpp"
 #include "vk_runtime/device_traits.hpp"
 
 namespace garuda::operators {
@@ -49,8 +50,11 @@ struct ComputeTuning {
   std::uint32_t join_log2_slots = 11;
   /// Pairs that one submission writes for the host: as many bytes as keep a copy busy.
   std::uint64_t join_window_rows = std::uint64_t{1} << 21;
-  bool join_gathers = false;  ///< joins of resident tables move row numbers, and fetch payload once the rows are known
-  bool stable_join = false;   ///< sides are partitioned by the stable passes, else by the faster ones
+  JoinMethod join_method = JoinMethod::automatic;  ///< of joins of resident tables
+  /// Of partitioned joins of resident tables: moves payload with the keys, or row numbers, to fetch payload once the
+  /// rows are known.
+  Payload join_payload = Payload::automatic;
+  bool stable_join = false;  ///< sides are partitioned by the stable passes, else by the faster ones
 
   std::uint32_t group_by_size = 1024;  ///< workgroup of passes that group rows in tables
   std::uint32_t group_by_items = 8;
@@ -71,8 +75,9 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
                                      std::optional<std::uint32_t> subgroup_size = std::nullopt);
 
 /// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
+/// method (partitioned, global, sorted), join_gathers (0 carry, 1 gather),
 /// partition_group, stable_group, partition_items, partition_tiles, partition_bits, scan_items, join_group, join_items,
-/// join_log2_slots, count_items, join_gathers, stable_join, stable_shuffle, stable_masks, stable_pairs, packed_places
+/// join_log2_slots, count_items, stable_join, stable_shuffle, stable_masks, stable_pairs, packed_places
 /// and full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2 table, 3 partitioned),
 /// group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the limits or the passes do not
 /// allow.

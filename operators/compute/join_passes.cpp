@@ -4,7 +4,9 @@
 
 #include "operators/compute/chunk_table.hpp"
 #include "operators/compute/device_scan.hpp"
+#include "operators/compute/indexed_join.hpp"
 #include "operators/compute/late_gather.hpp"
+#include "operators/compute/non_null_rows.hpp"
 #include "operators/compute/radix_pass.hpp"
 #include "operators/compute/sorted_kernel.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
@@ -70,6 +72,9 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
       specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead), tuning));
   }
   specs.push_back(compute_pipeline(late_gather_shape(), tuning));
+  specs.push_back(compute_pipeline(non_null_shape(), tuning));
+  for (std::uint32_t const key_words : {1U, 2U})
+    specs.push_back(compute_pipeline(expand_rows_shape(key_words), tuning));
   for (bool const listed : {false, true}) specs.push_back(compute_pipeline(task_shape(listed), tuning));
   for (auto const& more :
        {sorted_join_pipelines(tuning), scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})

@@ -23,6 +23,11 @@ Result<LateGather> LateGather::create(ComputeContext& context, std::vector<Devic
   return gather;
 }
 
+void LateGather::set_sources(std::vector<DeviceColumn> sources) {
+  GARUDA_EXPECTS(sources.size() == sources_.size());
+  sources_ = std::move(sources);
+}
+
 Result<void> LateGather::take_rows(ComputeContext& context, std::uint64_t capacity) {
   rows_ = {};
   GARUDA_TRY_ASSIGN(rows_, context.device_buffer(capacity * sizeof(std::uint32_t), "joined row numbers"));

@@ -17,6 +17,9 @@ class LateGather {
   /// `sources`: columns of the side, in place while record()'s passes run. Errors: limit_exceeded, out_of_memory.
   static Result<LateGather> create(ComputeContext& context, std::vector<DeviceColumn> sources);
 
+  /// Fetches from other columns, as many and as wide.
+  void set_sources(std::vector<DeviceColumn> sources);
+
   /// Room for the row numbers of `capacity` rows. Errors: limit_exceeded, out_of_memory.
   Result<void> take_rows(ComputeContext& context, std::uint64_t capacity);
   /// Where the join puts the side's row numbers.

@@ -7,12 +7,9 @@
 #include <vector>
 
 #include "operators/compute/compute_context.hpp"
+#include "operators/compute/indexed_side.hpp"
 #include "operators/compute/slice_kernel.hpp"
 #include "operators/compute/sorted_side.hpp"
-
-namespace garuda::shaders {
-struct SortedBuild;
-}
 
 namespace garuda::operators {
 
@@ -37,21 +34,15 @@ class SortedKernel final : public SliceKernel {
   Result<void> record_marks(Side side, vk::Buffer const& marks) override;
 
   Result<void> start_sorting();
-  Result<void> record_index();
-  shaders::SortedBuild indexed_build() const;
   /// Row numbers in the order of the probe keys; 0 where that is the order of the rows.
   VkDeviceAddress probe_numbers() const noexcept { return probe_ ? probe_->numbers().address() : 0; }
 
   JoinMethod method_;
-  std::optional<SortedSide> build_;
+  std::optional<IndexedSide> build_;
   std::optional<SortedSide> probe_;
   DeviceRows probe_rows_;
   VkDeviceAddress probe_keys_ = 0;
-  std::uint32_t index_bits_ = 0;
-  std::uint32_t shift_ = 0;
-  vk::Buffer index_;
-  vk::Buffer firsts_;  // by probe row: its run of matches
-  vk::Buffer counts_;
+  MatchRuns runs_;
   vk::Buffer offsets_;  // first pair of each probe row
 };
 

@@ -11,11 +11,11 @@
 
 namespace garuda::operators {
 
-/// Owns the sorted copy: keys and row numbers, equal keys in the order of their rows. By stable partitions from the
-/// lowest digit on; digits in which no keys differ are left out.
+/// Owns the sorted copy: keys and row numbers, keys that are equal in the bits sorted by in the order of their rows. By
+/// stable partitions from the lowest digit on; digits in which no keys differ are left out.
 class SortedSide {
  public:
-  /// For 1 ≤ rows ≤ 2^31 with numbered rows and no payload; keys differ in their lowest `bits` bits at most.
+  /// For 1 ≤ rows ≤ 2^31 with numbered rows and no payload, by the lowest `bits` bits of the keys.
   /// `rows.keys` stay in place until record() has run on the device. Errors: limit_exceeded, out_of_memory.
   static Result<SortedSide> create(ComputeContext& context, DeviceRows rows, std::uint32_t bits);
 

@@ -124,6 +124,14 @@ struct LateGatherPush {
   uint num_columns;
 };
 
+/// Flags the rows whose key is not null.
+struct NonNullPush {
+  device_address nulls;  // num_rows × u32, of which one bit says that the key is null
+  device_address flags;  // num_rows × u32: 0 or 1
+  uint num_rows;
+  uint bit;
+};
+
 GARUDA_SHADER_END
 
 #endif

@@ -46,6 +46,21 @@ struct SortedPairsPush {
   uint build_is_left;
 };
 
+/// Writes the columns of all pairs of the sequence, if they fit.
+struct ExpandRowsPush {
+  device_address offsets;     // num_probe × u32: first pair of each probe row, modulo 2^32
+  device_address total;       // (low, high): pairs there are
+  device_address firsts;      // num_probe × u32
+  device_address build_rows;  // row numbers in the order of the keys
+  device_address probe_rows;  // row numbers in the order of the sequence, or 0: the rows are in their own order
+  device_address probe_keys;  // in the order of the sequence
+  device_address keys_out;
+  device_address columns;  // num_columns × JoinedColumn, their sources in the order of the sides' rows
+  uint num_probe;
+  uint num_columns;
+  uint capacity;  // rows that the columns hold
+};
+
 /// Marks rows that have a match. Of the build side in two passes: the first rows of their keys, then all rows of these.
 struct SortedMarksPush {
   device_address build_keys;  // ascending

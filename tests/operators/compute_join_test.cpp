@@ -13,6 +13,7 @@
 #include "operators/compute/compute_join.hpp"
 #include "operators/compute/compute_kernel.hpp"
 #include "operators/compute/join_passes.hpp"
+#include "operators/compute/match_estimate.hpp"
 #include "operators/compute/resident_join.hpp"
 #include "operators/compute/sorted_kernel.hpp"
 #include "tests/operators/compute_device.hpp"
@@ -238,17 +239,18 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
     return rows;
   }
 
-  static void expect_joined(ComputeTuning const& tuning, HostTable const& left, HostTable const& right,
-                            std::uint64_t expected_rows_first) {
+  static void expect_joined(ComputeTuning const& tuning, ResidentJoinWay const& way, HostTable const& left,
+                            HostTable const& right, std::uint64_t expected_rows_first) {
     SCOPED_TRACE(::testing::Message() << left.keys.size() << " × " << right.keys.size() << " rows, chunks of "
                                       << join_chunk_rows(tuning) << ", key words " << left.key_words << ", room for "
-                                      << expected_rows_first);
+                                      << expected_rows_first << ", method " << static_cast<int>(way.method)
+                                      << (way.gathers ? ", gathers" : ""));
     ComputeLane lane(device(), store(), tuning);
     std::vector<vk::Buffer> buffers;
     auto left_rows = upload(lane, left, buffers);
     auto right_rows = upload(lane, right, buffers);
     auto join = value_of(
-        ResidentJoin::create(lane.context(), std::move(left_rows), std::move(right_rows), expected_rows_first));
+        ResidentJoin::create(lane.context(), std::move(left_rows), std::move(right_rows), expected_rows_first, way));
     auto const expected = expected_rows(left, right);
     // The same join twice: nothing of the first run is left over.
     for (int run = 0; run < 2; ++run) {
@@ -271,36 +273,71 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
   }
 };
 
+constexpr std::array kResidentWays{ResidentJoinWay{JoinMethod::partitioned, false},
+                                   ResidentJoinWay{JoinMethod::partitioned, true}, ResidentJoinWay{JoinMethod::global},
+                                   ResidentJoinWay{JoinMethod::sorted},
+                                   ResidentJoinWay{JoinMethod::global, false, Side::right}};
+
 TEST_F(ResidentJoinTest, JoinsEveryShape) {
   auto const usual = tuning();
   auto const tiny = tiny_tuning(usual);
-  auto gathers = usual;
-  gathers.join_gathers = true;
-  auto tiny_gathers = tiny;
-  tiny_gathers.join_gathers = true;
-  for (auto const& chosen : {usual, tiny, gathers, tiny_gathers}) {
-    for (std::uint32_t const key_words : {1U, 2U}) {
-      // Unique-ish, many to many, one heavy key on one side, on both sides; no rows; no payload.
-      expect_joined(chosen, make_table(900, key_words, 1 << 20, {1}, 1), make_table(1'300, key_words, 1 << 20, {1}, 2),
-                    1'300);
-      expect_joined(chosen, make_table(900, key_words, 400, {1, 2, 4}, 3), make_table(700, key_words, 400, {2}, 4),
-                    10'000);
-      expect_joined(chosen, make_table(1, key_words, 1, {1}, 5), make_table(1'000, key_words, 1, {}, 6), 1'000);
-      expect_joined(chosen, make_table(400, key_words, 1, {}, 7), make_table(300, key_words, 1, {1}, 8), 120'000);
-      expect_joined(chosen, make_table(0, key_words, 1, {1}, 9), make_table(300, key_words, 9, {1}, 10), 1);
-      if (HasFailure()) return;
+  for (auto const& way : kResidentWays) {
+    for (auto const& chosen : {usual, tiny}) {
+      // Only partitions and their tasks are cut by the tuning.
+      if (way.method != JoinMethod::partitioned && chosen == tiny) continue;
+      for (std::uint32_t const key_words : {1U, 2U}) {
+        if (!testing::full_tests() && way.method == JoinMethod::global && way.build.has_value() == (key_words == 1))
+          continue;
+        auto const expect = [&](HostTable const& left, HostTable const& right, std::uint64_t room) {
+          expect_joined(chosen, way, left, right, room);
+        };
+        // Unique-ish, many to many, one heavy key on one side, on both sides; no rows; no payload.
+        expect(make_table(900, key_words, 1 << 20, {1}, 1), make_table(1'300, key_words, 1 << 20, {1}, 2), 1'300);
+        expect(make_table(900, key_words, 400, {1, 2, 4}, 3), make_table(700, key_words, 400, {2}, 4), 10'000);
+        expect(make_table(1, key_words, 1, {1}, 5), make_table(1'000, key_words, 1, {}, 6), 1'000);
+        expect(make_table(400, key_words, 1, {}, 7), make_table(300, key_words, 1, {1}, 8), 120'000);
+        expect(make_table(0, key_words, 1, {1}, 9), make_table(300, key_words, 9, {1}, 10), 1);
+        if (HasFailure()) return;
+      }
     }
   }
 }
 
 TEST_F(ResidentJoinTest, TakesMoreRoomWhenTheResultDoesNotFit) {
-  auto tiny = tiny_tuning(tuning());
-  for (bool const gathers : {false, true}) {
-    tiny.join_gathers = gathers;
-    expect_joined(tiny, make_table(900, 1, 300, {1, 3}, 1), make_table(700, 1, 300, {1}, 2), 1);
+  auto const tiny = tiny_tuning(tuning());
+  for (auto const& way : kResidentWays) {
+    expect_joined(tiny, way, make_table(900, 1, 300, {1, 3}, 1), make_table(700, 1, 300, {1}, 2), 1);
     // More tasks than one side's skew makes, and more rows than were expected.
-    expect_joined(tiny, make_table(500, 1, 1, {1}, 3), make_table(400, 1, 1, {}, 4), 10);
+    expect_joined(tiny, way, make_table(500, 1, 1, {1}, 3), make_table(400, 1, 1, {}, 4), 10);
   }
+}
+
+/// Every workgroup of the expansion finds its probe rows anew: few matches far apart, many of one row.
+TEST_F(ResidentJoinTest, ExpandsRowsThatAreFarApart) {
+  auto sparse = make_table(20'000, 1, 1, {1}, 1);
+  for (std::size_t i = 0; i < sparse.keys.size(); ++i)
+    sparse.keys[i] = i % 6'001 == 17 ? 7 : static_cast<std::uint32_t>(1'000 + i);
+  auto few = make_table(2'500, 1, 1, {2}, 2);
+  for (auto& key : few.keys) key = 7;
+  for (auto const method : {JoinMethod::global, JoinMethod::sorted})
+    for (auto const build : {Side::left, Side::right})
+      expect_joined(tuning(), {method, false, build}, sparse, few, 20'000);
+}
+
+TEST_F(ResidentJoinTest, EstimatesMatchesFromASample) {
+  ComputeLane lane(device(), store(), tuning());
+  std::vector<vk::Buffer> buffers;
+  auto const estimate = [&](HostTable const& build, HostTable const& probe) {
+    return value_of(estimate_matches(lane.context(), upload(lane, build, buffers), upload(lane, probe, buffers)));
+  };
+  // All probe rows are in the sample: the number is right.
+  EXPECT_EQ(estimate(make_table(900, 1, 300, {}, 1), make_table(700, 1, 300, {}, 2)),
+            static_cast<double>(expected_rows(make_table(900, 1, 300, {}, 1), make_table(700, 1, 300, {}, 2)).size()));
+  EXPECT_EQ(estimate(make_table(0, 1, 1, {}, 1), make_table(700, 1, 300, {}, 2)), 0);
+  auto const build = make_table(5'000, 2, 2'000, {}, 3);
+  auto const probe = make_table(50'000, 2, 4'000, {}, 4);
+  auto const rows = static_cast<double>(expected_rows(build, probe).size());
+  EXPECT_NEAR(estimate(build, probe), rows, rows / 10);
 }
 
 }  // namespace

@@ -143,16 +143,21 @@ TEST_F(DeviceTables, JoinsEqualTheOracle) {
   some_columns.columns = {{Side::right, "wide"}, {Side::left, "tiny"}, {Side::right, "k"}, {Side::left, "tiny"}};
   JoinSpec key_alone = on_keys();
   key_alone.columns = {{Side::right, "k"}};
-  DeviceJoinOptions gathers;
-  gathers.tuning = "join_gathers=1";
-  for (auto const& options : {DeviceJoinOptions{}, gathers})
-    for (auto const& spec : {on_keys(), some_columns, key_alone}) {
+  for (auto const* const tuning :
+       {"", "join_gathers=1", "join_gathers=0", "method=partitioned", "method=global", "method=sorted"}) {
+    DeviceJoinOptions options;
+    options.tuning = tuning;
+    // What is not gathered depends on the spec alone.
+    auto const specs =
+        std::string_view(tuning).empty() ? std::vector{on_keys(), some_columns, key_alone} : std::vector{some_columns};
+    for (auto const& spec : specs) {
       SCOPED_TRACE(options.tuning);
       expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
                   keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(100), spec, options);
       expect_join(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(),
                   keyed_table<std::int64_t>(TypeId::int64, 300, 900, 4).build(), spec, options);
     }
+  }
   // Narrow and negative keys; few matches, many; no rows.
   expect_join(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(),
               keyed_table<std::int8_t>(TypeId::int8, 70, 200, 6).build(), on_keys());
@@ -162,6 +167,60 @@ TEST_F(DeviceTables, JoinsEqualTheOracle) {
               keyed_table<std::uint16_t>(TypeId::uint16, 200, 1, 10).build(), on_keys());
   expect_join(keyed_table<std::int64_t>(TypeId::int64, 0, 1, 11).build(),
               keyed_table<std::int64_t>(TypeId::int64, 20, 2, 12).build(), on_keys());
+}
+
+TEST_F(DeviceTables, OrderedRowsFollowTheTables) {
+  auto ordered = on_keys();
+  ordered.ordered = true;
+  auto const expect_ordered = [&](Table const& left, Table const& right) {
+    auto const joined = engine().join(upload(left), upload(right), ordered);
+    ASSERT_TRUE(joined) << joined.error().describe();
+    EXPECT_EQ(joined->way, "method=global");
+    auto const actual = download(joined->table);
+    EXPECT_EQ(reference::read_table(actual.view()).rows,
+              reference::reference_join_table(left.view(), right.view(), ordered).rows);
+  };
+  expect_ordered(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
+                 keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(100));
+  expect_ordered(keyed_table<std::int64_t>(TypeId::int64, 900, 20, 3).build(50),
+                 keyed_table<std::int64_t>(TypeId::int64, 100, 25, 4).build());
+  expect_ordered(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(),
+                 keyed_table<std::int8_t>(TypeId::int8, 0, 200, 6).build());
+}
+
+/// Rows of a table whose keys are drawn from few values and null now and then.
+TestTable with_null_keys(std::size_t rows, std::uint64_t seed, bool all_null = false) {
+  auto keys = random_column<std::int16_t>("k", TypeId::int16, rows, seed, true);
+  for (auto& key : keys.values) key = static_cast<std::int16_t>(key % 40);
+  if (all_null) keys.valid.assign(rows, false);
+  return TestTable()
+      .add(random_column<std::int64_t>("wide", TypeId::int64, rows, seed + 1, true))
+      .add(std::move(keys))
+      .add(random_column<std::int8_t>("tiny", TypeId::int8, rows, seed + 2, false));
+}
+
+TEST_F(DeviceTables, NullKeysMatchNothing) {
+  for (auto const* const tuning : {"", "join_gathers=1", "method=global"}) {
+    SCOPED_TRACE(tuning);
+    DeviceJoinOptions options;
+    options.tuning = tuning;
+    expect_join(with_null_keys(300, 1).build(), with_null_keys(500, 2).build(70), on_keys(), options);
+    expect_join(with_null_keys(300, 1).build(), keyed_table<std::int16_t>(TypeId::int16, 90, 40, 2).build(), on_keys(),
+                options);
+    expect_join(with_null_keys(40, 3, true).build(), with_null_keys(50, 2).build(), on_keys(), options);
+  }
+  auto ordered = on_keys();
+  ordered.ordered = true;
+  expect_join(with_null_keys(300, 1).build(), with_null_keys(500, 2).build(), ordered);
+}
+
+TEST_F(DeviceTables, ExpectedRowsChangeNothing) {
+  DeviceJoinOptions options;
+  for (std::uint64_t const expected : {1, 700, 10'000'000}) {
+    options.expected_rows = expected;
+    expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
+                keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(), on_keys(), options);
+  }
 }
 
 GroupBySpec all_of_group_by(char const* key) {
@@ -246,7 +305,6 @@ TEST_F(DeviceTables, AResultIsATableToJoinAgain) {
 TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   auto const ints = keyed_table<std::int32_t>(TypeId::int32, 20, 5, 1).build();
   auto const wide = keyed_table<std::int64_t>(TypeId::int64, 20, 5, 1).build();
-  auto const with_null_keys = TestTable().add(random_column<std::int32_t>("k", TypeId::int32, 50, 1, true)).build();
   auto const floats = TestTable().add(TestColumn<float>{"k", type_of(TypeId::float32), {1, 2}, {}}).build();
   auto const ints_there = upload(ints);
   auto const code_of = [&](Table const& other, JoinSpec const& spec) {
@@ -254,20 +312,23 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
     return joined ? std::nullopt : std::optional(joined.error().code());
   };
   EXPECT_EQ(code_of(wide, on_keys()), ErrorCode::invalid_input);
-  EXPECT_EQ(code_of(with_null_keys, on_keys()), ErrorCode::invalid_input);
   EXPECT_EQ(code_of(floats, on_keys()), ErrorCode::invalid_input);
-  auto ordered = on_keys();
-  ordered.ordered = true;
-  EXPECT_EQ(code_of(ints, ordered), ErrorCode::usage);
   auto unknown = on_keys();
   unknown.on[0].first = "kay";
   EXPECT_EQ(code_of(ints, unknown), ErrorCode::invalid_input);
 
   DeviceJoinOptions options;
-  options.tuning = "speed=11";
-  auto const tuned = engine().join(ints_there, ints_there, on_keys(), options);
-  ASSERT_FALSE(tuned);
-  EXPECT_EQ(tuned.error().code(), ErrorCode::usage);
+  auto ordered = on_keys();
+  ordered.ordered = true;
+  for (auto const& [tuning, spec] : {std::pair{"speed=11", on_keys()},
+                                     {"method=best", on_keys()},
+                                     {"method=sorted", ordered},
+                                     {"method=partitioned", ordered}}) {
+    options.tuning = tuning;
+    auto const tuned = engine().join(ints_there, ints_there, spec, options);
+    ASSERT_FALSE(tuned) << tuning;
+    EXPECT_EQ(tuned.error().code(), ErrorCode::usage);
+  }
   std::atomic<bool> const cancelled{true};
   options.tuning = "partition_bits=4";
   options.control.cancelled = &cancelled;
