@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <string_view>
 
 #include "vk_runtime/loader.hpp"
@@ -14,8 +15,8 @@ namespace {
 
 constexpr char const* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
-/// The layer gave up waiting for its own bookkeeping thread, which a busy machine delays past the layer's limit. It says
-/// nothing of the calls made here.
+/// The layer gave up waiting for its own bookkeeping thread, which a busy machine delays past the layer's limit. It
+/// says nothing of the calls made here.
 constexpr std::string_view kLayerTimeout = "UNASSIGNED-VkSemaphore-state-timeout";
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
@@ -92,6 +93,21 @@ void load_instance_functions(VkInstance instance) {
   std::call_once(once, [&] { volkLoadInstanceOnly(instance); });
 }
 
+/// The loader unloads a driver's libraries with the last instance, and some of them cannot be loaded as often as one
+/// likes: glibc has little room for libraries' thread-local variables and does not get all of it back, so that NVIDIA's
+/// driver (580) is found no more after about 27 instances of a process. An instance that lives as long as the process
+/// keeps them where they are.
+void keep_drivers_loaded() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    VkApplicationInfo const application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
+    VkInstanceCreateInfo const info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
+    static VkInstance kept = VK_NULL_HANDLE;
+    // Without it nothing is lost but the drivers' libraries between instances.
+    (void)vkCreateInstance(&info, nullptr, &kept);
+  });
+}
+
 template <class Function>
 Function load(VkInstance instance, char const* name) {
   return reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, name));
@@ -147,6 +163,7 @@ Result<std::unique_ptr<Instance>> Instance::create(InstanceOptions const& option
   instance->log_ = std::make_unique<MessageLog>();
   GARUDA_TRY_ASSIGN(VkInstance const handle, create_handle(options, debug_utils, *instance->log_));
   load_instance_functions(handle);
+  keep_drivers_loaded();
   instance->instance_ = Unique<VkInstance>({}, handle);
   if (debug_utils) instance->debug_ = load_debug_functions(handle);
   if (options.validation) {

@@ -34,6 +34,15 @@ TEST_F(InstanceTest, TraitsDescribeTheDriverOfThisRun) {
   EXPECT_EQ(traits, query_traits(physical_.handle));
 }
 
+/// As a program does that makes an engine for every query: loaders that unload drivers in between fail after some 27.
+TEST(Instance, CanBeCreatedAgainAndAgain) {
+  for (int i = 0; i < 64; ++i) {
+    auto const instance = Instance::create();
+    ASSERT_TRUE(instance) << i << ": " << instance.error().describe();
+    ASSERT_TRUE((*instance)->physical_devices()) << i;
+  }
+}
+
 TEST_F(InstanceTest, DevicesLiveSideBySide) {
   auto const second_instance = value_of(Instance::create());
   auto const physical = value_of(second_instance->physical_devices());
