@@ -63,7 +63,7 @@ TEST(ResidentJoinWays, CostsOfGathersGrowWithMatchesThoseOfCarriedPayloadWithCol
 /// Partitions move all rows, a look-up only what matches: where caches hold the build side and few rows match it.
 TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
   auto rates = h200();
-  rates.small_random_reads_per_s = 8 * rates.random_reads_per_s;  // of tables that caches hold
+  rates.random_reads_per_s *= 8;  // of a device whose cache holds the build side
   auto shape = shape_of(1 << 27, 2, 4, 0.03);
   auto const method = [&] { return value_of(choose_resident_join(shape, rates, {})).method; };
   shape.left.rows = 1 << 20;
