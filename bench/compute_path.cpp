@@ -11,16 +11,14 @@
 
 #include "bench/table_builder.hpp"
 #include "operators/calibration/calibration_store.hpp"
+#include "operators/compute/column_group_by.hpp"
 #include "operators/compute/device_primitives.hpp"
 #include "operators/compute/join_passes.hpp"
-#include "operators/compute/resident_group_by.hpp"
 #include "operators/compute/resident_join.hpp"
 #include "operators/resident_join_ways.hpp"
 
 namespace garuda::bench {
 namespace {
-
-using operators::ResidentFunction;
 
 constexpr std::uint64_t kCopyUnit = 16;  // bytes that a copy pass moves at a time
 
@@ -110,68 +108,69 @@ class ComputeJoin final : public ResidentQuery {
   operators::ResidentResult result_;
 };
 
-Result<ResidentFunction> function_of(AggregateFunction function, DataType const& type) {
-  switch (function) {
-    case AggregateFunction::count:
-      return ResidentFunction::count;
-    case AggregateFunction::sum:
-      if (type.id == TypeId::int32) return ResidentFunction::sum_i32;
-      if (type.id == TypeId::int64) return ResidentFunction::sum_i64;
-      break;
-    case AggregateFunction::min:
-      if (type.id == TypeId::int32) return ResidentFunction::min_i32;
-      break;
-    case AggregateFunction::max:
-      if (type.id == TypeId::int32) return ResidentFunction::max_i32;
-      break;
-    case AggregateFunction::mean:
-      break;
-  }
-  return fail(ErrorCode::usage, fmt::format("resident group-bys of path compute have counts, sums of int32 and int64, "
-                                            "and extremes of int32: {} of {}",
-                                            to_string(function), to_string(type)));
+operators::DeviceValueKind kind_of(DataType const& type) {
+  if (type.id == TypeId::float64) return operators::DeviceValueKind::float64;
+  return type.id == TypeId::int64 ? operators::DeviceValueKind::int64 : operators::DeviceValueKind::int32;
+}
+
+DataType result_type(AggregateFunction function, DataType const& values) {
+  bool const is_extreme = function == AggregateFunction::min || function == AggregateFunction::max;
+  bool const is_float =
+      function == AggregateFunction::mean || (function == AggregateFunction::sum && values.id == TypeId::float64);
+  return is_extreme ? values : DataType{is_float ? TypeId::float64 : TypeId::int64};
+}
+
+std::string_view form_of(operators::DeviceKeyForm form) {
+  constexpr std::array<std::string_view, 4> kForms{"no keys", "plain keys", "packed keys", "numbered keys"};
+  return kForms.at(static_cast<std::size_t>(form));
 }
 
 class ComputeGroupBy final : public ResidentQuery {
  public:
-  ComputeGroupBy(ComputeBench& bench, operators::ResidentGroupBy group_by, Schema schema)
+  ComputeGroupBy(ComputeBench& bench, operators::ColumnGroupBy group_by, Schema schema)
       : bench_(bench), group_by_(std::move(group_by)), schema_(std::move(schema)) {}
 
   Result<std::uint64_t> prepare() override {
-    GARUDA_TRY(group_by_.record(bench_.context()));
-    GARUDA_TRY_ASSIGN(groups_, group_by_.finish(bench_.context()));
-    return groups_.groups;
+    GARUDA_TRY(group_by_.run(bench_.context()));
+    if (group_by_.overflow()) return fail(ErrorCode::invalid_input, "a sum does not fit its type");
+    return group_by_.num_groups();
   }
   Result<PhaseSample> run() override {
-    return bench_.time([&] { return group_by_.record(bench_.context()); });
+    return bench_.time([&] { return group_by_.run(bench_.context()); });
   }
   Result<Table> download() override {
-    TableBuilder builder(groups_.groups);
-    GARUDA_TRY(add_column(bench_, builder, schema_[0], *groups_.keys, groups_.groups));
-    for (std::size_t a = 0; a < groups_.aggregates.size(); ++a)
-      GARUDA_TRY(add_column(bench_, builder, schema_[a + 1], *groups_.aggregates[a], groups_.groups));
+    TableBuilder builder(group_by_.num_groups());
+    auto columns = group_by_.keys();
+    auto const aggregates = group_by_.aggregates();
+    columns.insert(columns.end(), aggregates.begin(), aggregates.end());
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      GARUDA_TRY(add_column(bench_, builder, schema_[c], *columns[c].values, group_by_.num_groups()));
     return builder.finish();
   }
   std::string describe() const override {
-    constexpr std::array kWays{"auto", "shared", "table", "partitioned"};
+    constexpr std::array kWays{"auto", "shared", "table", "partitioned", "sorted"};
     auto const& grouping = group_by_.grouping();
     auto const& tuning = bench_.tuning();
     auto const way = std::string_view(kWays.at(static_cast<std::size_t>(grouping.way)));
+    auto const keys =
+        fmt::format("{} of {} bits, {}", form_of(group_by_.key_form()), group_by_.key_bits(),
+                    group_by_.num_batches() == 1 ? std::string() : fmt::format("{} turns, ", group_by_.num_batches()));
+    if (grouping.way == operators::ResidentWay::sorted) return fmt::format("{}{}", keys, way);
     auto const table = fmt::format("table of {} slots", grouping.table_slots);
-    if (grouping.way == operators::ResidentWay::table) return fmt::format("{}, {}", way, table);
+    if (grouping.way == operators::ResidentWay::table) return fmt::format("{}{}, {}", keys, way, table);
     auto const bits = grouping.way == operators::ResidentWay::partitioned
                           ? fmt::format(" by {} bits,", grouping.radix_bits)
                           : std::string();
     return fmt::format(
-        "{},{} {} x {} slots in shared memory, workgroups of {} x {} rows a tile, windows of {} rows, {}", way, bits,
-        grouping.slots, grouping.copies, tuning.group_by_size, tuning.group_by_items, grouping.window_rows, table);
+        "{}{},{} {} x {} slots in shared memory, workgroups of {} x {} rows a tile, windows of {} rows, {}", keys, way,
+        bits, grouping.slots, grouping.copies, tuning.group_by_size, tuning.group_by_items, grouping.window_rows,
+        table);
   }
 
  private:
   ComputeBench& bench_;
-  operators::ResidentGroupBy group_by_;
+  operators::ColumnGroupBy group_by_;
   Schema schema_;
-  operators::ResidentGroups groups_;
 };
 
 class ComputeHistogram final : public ResidentQuery {
@@ -272,20 +271,26 @@ class ComputePath final : public ResidentPath {
   Result<std::unique_ptr<ResidentQuery>> begin_group_by(UploadedTable const& table,
                                                         std::vector<AggregateFunction> const& functions,
                                                         std::uint64_t expected_groups) override {
-    if (functions.size() > operators::kMostResidentAggregates)
-      return fail(ErrorCode::usage, fmt::format("resident group-bys of path compute have up to {} aggregates: {}",
-                                                operators::kMostResidentAggregates, functions.size()));
-    std::vector<operators::ResidentAggregate> aggregates;
-    Schema schema{table.schema[0]};
+    operators::ColumnGroupBySpec spec;
+    spec.rows = table.rows;
+    spec.expected_groups = expected_groups;
+    auto const num_keys = table.schema.size() - 1;
+    Schema schema(table.schema.begin(), table.schema.begin() + static_cast<std::ptrdiff_t>(num_keys));
+    auto const values = [&](std::size_t c) {
+      auto const& type = table.schema[c].type;
+      return operators::DeviceValues{{table.addresses[c], static_cast<std::uint32_t>(byte_width(type)) / 4},
+                                     kind_of(type)};
+    };
+    for (std::size_t c = 0; c < num_keys; ++c) spec.keys.push_back(values(c));
+    spec.values.push_back(values(num_keys));
     for (auto const function : functions) {
-      auto const& values = table.schema[1];
-      GARUDA_TRY_ASSIGN(auto const resident, function_of(function, values.type));
-      aggregates.push_back({resident, 0});
-      bool const is_wide = function == AggregateFunction::sum || function == AggregateFunction::count;
-      schema.push_back({fmt::format("a{}", aggregates.size()), is_wide ? DataType{TypeId::int64} : values.type, false});
+      operators::DeviceAggregate aggregate{function};
+      if (function != AggregateFunction::count) aggregate.column = 0;
+      spec.aggregates.push_back(aggregate);
+      auto const type = result_type(function, table.schema[num_keys].type);
+      schema.push_back({fmt::format("a{}", spec.aggregates.size()), type, false});
     }
-    GARUDA_TRY_ASSIGN(auto group_by, operators::ResidentGroupBy::create(bench_->context(), rows_of(table),
-                                                                        std::move(aggregates), expected_groups));
+    GARUDA_TRY_ASSIGN(auto group_by, operators::ColumnGroupBy::create(bench_->context(), std::move(spec)));
     return std::make_unique<ComputeGroupBy>(*bench_, std::move(group_by), std::move(schema));
   }
 

@@ -404,6 +404,9 @@ class CudaPath final : public ResidentPath {
   Result<std::unique_ptr<ResidentQuery>> begin_group_by(UploadedTable const& table,
                                                         std::vector<AggregateFunction> const& functions,
                                                         std::uint64_t expected_groups) override {
+    if (table.schema.size() != 2)
+      return fail(ErrorCode::usage,
+                  fmt::format("resident group-bys of path cuda have one key: {}", table.schema.size() - 1));
     std::vector<GarudaCudaResidentAggregate> aggregates;
     Schema schema{table.schema[0]};
     for (auto const function : functions) {

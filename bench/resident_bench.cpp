@@ -272,8 +272,6 @@ Result<std::vector<GroupByOutcome>> run_resident_group_by_bench(GroupByBenchRequ
                                                                 ResidentOptions const& resident) {
   auto const& workload = request.workload;
   if (workload.rows == 0) return fail(ErrorCode::usage, "--rows must be at least 1 in --mode resident: 0");
-  if (workload.keys != 1)
-    return fail(ErrorCode::usage, fmt::format("--mode resident groups by one key: {}", workload.keys));
   GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident.compute_tuning));
   GARUDA_TRY_ASSIGN(auto const table, generate_group_table(workload));
   ReferenceGroups const reference(table, workload);

@@ -105,7 +105,7 @@ class ResidentPath {
   /// the result at first. Errors: usage for tables that the path does not join; those of upload().
   virtual Result<std::unique_ptr<ResidentQuery>> begin_join(UploadedTable const& left, UploadedTable const& right,
                                                             std::uint64_t expected_rows) = 0;
-  /// Groups by the first column: the keys, then each function of the second column. `expected_groups`: about.
+  /// Groups by all columns but the last: the keys, then each function of the last column. `expected_groups`: about.
   /// Errors: usage for what the path does not compute; those of upload().
   virtual Result<std::unique_ptr<ResidentQuery>> begin_group_by(UploadedTable const& table,
                                                                 std::vector<AggregateFunction> const& functions,

@@ -25,6 +25,16 @@ bool is_whole(DataType const& type) {
   return type.id != TypeId::boolean && byte_width(type) % static_cast<std::int32_t>(kWordBytes) == 0;
 }
 
+/// Signed values with their sign.
+template <class T>
+void extend(std::byte const* values, std::int64_t count, std::uint32_t* out) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, values + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+    out[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  }
+}
+
 /// Values of a batch of a narrow type, each in words of its own.
 void widen(ArrayView const& array, DataType const& type, std::uint32_t words, std::uint32_t* out) {
   if (type.id == TypeId::boolean) {
@@ -34,6 +44,8 @@ void widen(ArrayView const& array, DataType const& type, std::uint32_t words, st
   }
   auto const width = static_cast<std::size_t>(byte_width(type));
   auto const* values = static_cast<std::byte const*>(array.values) + static_cast<std::size_t>(array.offset) * width;
+  if (type.id == TypeId::int8) return extend<std::int8_t>(values, array.length, out);
+  if (type.id == TypeId::int16) return extend<std::int16_t>(values, array.length, out);
   for (std::int64_t i = 0; i < array.length; ++i) {
     auto* const target = out + static_cast<std::size_t>(i) * words;
     target[words - 1] = 0;

@@ -23,7 +23,8 @@ struct TableDevice {
   DeviceInfo const* info = nullptr;
 };
 
-/// Columns as the passes take them: `words` u32 words a value, narrow values in a word of their own. Whether values are
+/// Columns as the passes take them: `words` u32 words a value, narrow values in a word of their own, signed ones with
+/// their sign. Whether values are
 /// null is said by bits of a column of one word.
 struct DeviceTableState {
   struct Stored {
@@ -47,7 +48,7 @@ struct DeviceTableState {
 /// u32 words that a value takes on a device; nothing for a type that cannot go there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
 
-/// Whether a join or group-by on a device takes keys of this type: at most 64 bits, equal when their bits are.
+/// Whether a join on a device takes keys of this type: at most 64 bits, equal when their bits are.
 bool is_device_key(TypeId id) noexcept;
 
 /// An arena for columns of so many bytes in all.
@@ -57,8 +58,9 @@ std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t 
 /// it; those of device memory; cancelled.
 Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control);
 
-/// Groups. `columns`: resolved against the table's schema. Blocks. Errors: those of Engine::group_by of device tables.
-Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroupBy const& columns,
+/// Groups. `columns`: resolved against the table's schema; `ordered`: as GroupBySpec has it. Blocks. Errors: those of
+/// Engine::group_by of device tables.
+Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroupBy const& columns, bool ordered,
                                          DeviceGroupByOptions const& options);
 
 /// How device tables are joined, and what the device is known to do a second.

@@ -393,8 +393,7 @@ Result<DeviceGroupBy> Engine::group_by(DeviceTable const& table, GroupBySpec con
                                        DeviceGroupByOptions const& options) {
   Table const shape(table.schema(), {});
   GARUDA_TRY_ASSIGN(auto const columns, operators::resolve_group_by(shape.view(), spec));
-  if (spec.ordered) return fail(ErrorCode::usage, "groups of a group-by on a device come in any order: ordered");
-  return operators::group_device_table(table, columns, options);
+  return operators::group_device_table(table, columns, spec.ordered, options);
 }
 
 Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBySpec const& spec,

@@ -114,11 +114,13 @@ class Engine {
   Result<DeviceJoin> join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
                           DeviceJoinOptions const& options = {});
 
-  /// Groups a table of a device there, by one key; the groups stay there, in any order. Blocks. Counts, exact sums of
-  /// integers of 32 and 64 bits and of narrow unsigned ones, least and greatest of those of at most 32 bits; up to 4 in
-  /// one call, of columns without nulls. Errors: usage (spec, an ordered result); invalid_input (unknown column, what is
-  /// not among these, a sum beyond 64 bits, naming the group's key); limit_exceeded beyond 2^30 rows; out_of_memory,
-  /// device_failure, cancelled. Source: Wu et al. 2025, §5.
+  /// Groups a table of a device there, as `group_by` does on the host: all aggregates, several keys or none, nulls; the
+  /// same bits. The groups stay there, in any order unless the spec or the options ask for one. Blocks. Keys whose
+  /// ranges together fit 64 bits are packed into one word, others numbered through a hash table. Errors: usage (spec,
+  /// options); invalid_input (unknown column, keys of float16, least or greatest of fixed_size_binary, means of decimals
+  /// of a negative scale, keys beyond 64 bits in their order, a sum beyond its type, naming the group); limit_exceeded
+  /// beyond 2^30 rows, with keys beyond 64 bits beyond 2^28; out_of_memory, device_failure, cancelled. Source: Wu et al.
+  /// 2025, §5.
   Result<DeviceGroupBy> group_by(DeviceTable const& table, GroupBySpec const& spec,
                                  DeviceGroupByOptions const& options = {});
 

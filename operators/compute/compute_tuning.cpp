@@ -27,7 +27,7 @@ constexpr std::uint32_t kMostPartitionBits = 10;
 constexpr std::uint32_t kMostStableSubgroups = 32;
 // As many as devices have: tables in shared memory are filled by more invocations at a time.
 constexpr std::uint32_t kGroupBySize = 1024;
-constexpr std::uint32_t kWaysToGroup = 3;
+constexpr std::uint32_t kWaysToGroup = 4;
 constexpr std::uint32_t kMostGroupByItems = 32;
 constexpr std::uint32_t kMostGroupByBits = 24;
 // What tables of a group-by take of larger shared memories, too: more leaves too few workgroups resident.
@@ -139,7 +139,7 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   if (tuning.partition_bits == 0 || tuning.partition_bits > kMostPartitionBits)
     return wrong("partition_bits are 1 to 10", tuning.partition_bits);
   if (tuning.group_by_items > kMostGroupByItems) return wrong("group_by_items are 1 to 32", tuning.group_by_items);
-  if (tuning.group_by_way > kWaysToGroup) return wrong("group_by_way is 0 to 3", tuning.group_by_way);
+  if (tuning.group_by_way > kWaysToGroup) return wrong("group_by_way is 0 to 4", tuning.group_by_way);
   if (tuning.group_by_bits > kMostGroupByBits) return wrong("group_by_bits are 0 to 24", tuning.group_by_bits);
   if (tuning.scan_items == 0 || tuning.scan_items % 4 != 0)
     return wrong("scan_items is a multiple of 4", tuning.scan_items);

@@ -80,7 +80,7 @@ Result<void> record_segment_sums(ComputeContext& context, char const* phase, VkD
 
 Result<void> record_gather(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress rows,
                            VkDeviceAddress target, std::uint64_t elements, std::uint32_t words) {
-  GARUDA_EXPECTS(words == 1 || words == 2);
+  GARUDA_EXPECTS(words > 0);
   shaders::GatherPush push{};
   push.source = source;
   push.rows = rows;
@@ -134,7 +134,7 @@ std::vector<vk::ComputePipelineSpec> primitive_pipelines(ComputeTuning const& tu
     shapes.push_back(reduce_shape(reduction, 2, false));
     shapes.push_back(reduce_shape(reduction, 2, true));
   }
-  for (std::uint32_t const words : {1U, 2U}) shapes.push_back(gather_shape(words));
+  for (std::uint32_t const words : {1U, 2U, 5U}) shapes.push_back(gather_shape(words));
   std::vector<vk::ComputePipelineSpec> specs;
   for (auto const& shape : shapes) specs.push_back(compute_pipeline(shape, tuning));
   return specs;

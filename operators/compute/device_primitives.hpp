@@ -23,7 +23,7 @@ Result<void> record_segment_sums(ComputeContext& context, char const* phase, VkD
                                  VkDeviceAddress starts, std::uint64_t elements, std::uint32_t segments,
                                  vk::Buffer const& results);
 
-/// Records target[i] = source[rows[i]] for elements of one or two words.
+/// Records target[i] = source[rows[i]] for elements of `words` words, at least one.
 Result<void> record_gather(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress rows,
                            VkDeviceAddress target, std::uint64_t elements, std::uint32_t words);
 

@@ -29,18 +29,46 @@ constexpr std::uint64_t kFewRows = std::uint64_t{1} << 18;
 constexpr std::uint64_t kLeastTableSlots = std::uint64_t{1} << 14;
 constexpr std::uint32_t kCollectItems = 8;
 
-std::uint32_t words_of(ResidentFunction function) noexcept {
+/// Words of a state, and of a value of the result's column.
+struct FunctionWords {
+  std::uint32_t state = 1;
+  std::uint32_t result = 1;
+};
+
+FunctionWords words_of(ResidentFunction function) noexcept {
+  using Function = ResidentFunction;
   switch (function) {
-    case ResidentFunction::none:
-      return 0;
-    case ResidentFunction::sum_i32:
-    case ResidentFunction::sum_u32:
-      return 2;
-    case ResidentFunction::sum_i64:
-    case ResidentFunction::sum_u64:
-      return 3;
+    case Function::none:
+      return {0, 0};
+    case Function::count:
+    case Function::min_i64:
+    case Function::min_u64:
+    case Function::min_f64:
+    case Function::max_i64:
+    case Function::max_u64:
+    case Function::max_f64:
+      return {1, 2};
+    case Function::min_i128:
+    case Function::max_i128:
+      return {1, 4};
+    case Function::sum_i32:
+    case Function::sum_u32:
+      return {2, 2};
+    case Function::sum_i64:
+    case Function::sum_u64:
+      return {3, 2};
+    case Function::total_i64:
+    case Function::total_u64:
+    case Function::fixed_f32:
+    case Function::fixed_f64:
+      return {3, 3};
+    case Function::long_f32:
+    case Function::long_f64:
+      return {4, 4};
+    case Function::total_i128:
+      return {5, 5};
     default:
-      return 1;
+      return {1, 1};
   }
 }
 
@@ -49,6 +77,11 @@ static_assert(static_cast<std::uint32_t>(ResidentFunction::count) == shaders::kA
 static_assert(static_cast<std::uint32_t>(ResidentFunction::sum_i32) == shaders::kAggregateSum32);
 static_assert(static_cast<std::uint32_t>(ResidentFunction::sum_u64) == shaders::kAggregateSumU64);
 static_assert(static_cast<std::uint32_t>(ResidentFunction::max_u32) == shaders::kAggregateMaxU32);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::first_row) == shaders::kAggregateFirst);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::total_i128) == shaders::kAggregateTotal128);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::long_f64) == shaders::kAggregateLong64);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::flags_f64) == shaders::kAggregateFlags64);
+static_assert(static_cast<std::uint32_t>(ResidentFunction::max_i128) == shaders::kAggregateMaxI128);
 
 /// Groups of a partition that is larger than nearly all others.
 double large_partition(std::uint64_t groups, std::uint32_t bits) noexcept {
@@ -64,10 +97,13 @@ std::uint64_t most_slots(std::uint32_t state_words, ComputeTuning const& tuning)
 
 std::vector<vk::SpecConstant> constants_of(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words) {
   std::vector<vk::SpecConstant> constants{{shaders::kSpecWords, key_words}};
+  std::uint32_t nullable = 0;
   for (std::uint32_t a = 0; a < shaders::kMostAggregates; ++a) {
     auto const function = a < aggregates.size() ? aggregates[a].function : ResidentFunction::none;
     constants.push_back({shaders::kSpecAggregate + a, static_cast<std::uint32_t>(function)});
+    if (a < aggregates.size() && aggregates[a].nulls) nullable |= 1U << a;
   }
+  constants.push_back({shaders::kSpecNullable, nullable});
   return constants;
 }
 
@@ -90,13 +126,11 @@ PassShape collect_shape(std::vector<ResidentAggregate> const& aggregates, std::u
 
 }  // namespace
 
-std::uint32_t resident_result_words(ResidentFunction function) noexcept {
-  return function == ResidentFunction::count ? 2 : std::min(words_of(function), 2U);
-}
+std::uint32_t resident_result_words(ResidentFunction function) noexcept { return words_of(function).result; }
 
 std::uint32_t resident_state_words(std::vector<ResidentAggregate> const& aggregates) noexcept {
   std::uint32_t words = 0;
-  for (auto const& aggregate : aggregates) words += words_of(aggregate.function);
+  for (auto const& aggregate : aggregates) words += words_of(aggregate.function).state;
   return words;
 }
 
@@ -142,21 +176,36 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
 
 Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceRows rows,
                                                 std::vector<ResidentAggregate> aggregates,
-                                                std::uint64_t expected_groups) {
+                                                std::uint64_t expected_groups, std::uint32_t key_bits) {
   GARUDA_EXPECTS(rows.rows > 0 && rows.rows <= std::uint64_t{1} << 30 && !rows.number_rows);
   GARUDA_EXPECTS(aggregates.size() <= kMostResidentAggregates);
   ResidentGroupBy group_by;
   group_by.aggregates_ = std::move(aggregates);
   group_by.grouping_ = choose_resident_grouping(rows.rows, expected_groups, resident_state_words(group_by.aggregates_),
                                                 context.tuning());
+  auto const way = group_by.grouping_.way;
+  bool const moves_rows = way == ResidentWay::partitioned || way == ResidentWay::sorted;
+  if (rows.keys.words == 0 && moves_rows)
+    return fail(ErrorCode::usage, fmt::format("rows without keys are neither partitioned nor sorted: group_by_way={}",
+                                              static_cast<int>(way)));
+  auto const wants_numbers = std::ranges::any_of(
+      group_by.aggregates_, [](auto const& one) { return one.function == ResidentFunction::first_row; });
+  rows.number_rows = moves_rows && wants_numbers;
   group_by.rows_ = rows;
   GARUDA_TRY_ASSIGN(group_by.state_, context.device_buffer(sizeof(shaders::GroupedState), "state of groups"));
+  auto const values = shaders::kMostAggregates * sizeof(shaders::AggregateColumn);
   auto const addresses = (shaders::kMostAggregates + 1) * sizeof(std::uint64_t);
-  GARUDA_TRY_ASSIGN(group_by.addresses_, context.device_buffer(addresses, "addresses of values"));
+  GARUDA_TRY_ASSIGN(group_by.addresses_, context.device_buffer(values, "columns of values"));
   GARUDA_TRY_ASSIGN(group_by.targets_, context.device_buffer(addresses, "addresses of columns"));
-  if (group_by.grouping_.way == ResidentWay::partitioned) {
+  if (way == ResidentWay::partitioned) {
     GARUDA_TRY_ASSIGN(group_by.partitions_,
                       PartitionedSide::create(context, std::move(rows), group_by.grouping_.radix_bits));
+  } else if (way == ResidentWay::sorted) {
+    auto const bits = std::min(key_bits, 32 * rows.keys.words);
+    GARUDA_TRY_ASSIGN(group_by.sorted_,
+                      SortedGroups::create(context, std::move(rows), bits,
+                                           constants_of(group_by.aggregates_, group_by.rows_.keys.words),
+                                           resident_state_words(group_by.aggregates_)));
   }
   GARUDA_TRY(group_by.take_table(context));
   // Of an estimate, a little more.
@@ -166,6 +215,7 @@ Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceR
 }
 
 Result<void> ResidentGroupBy::take_table(ComputeContext& context) {
+  if (sorted_) return {};
   auto const words = 1 + std::uint64_t{resident_state_words(aggregates_)};
   GARUDA_TRY_ASSIGN(table_, context.device_buffer((grouping_.table_slots + 1) * words * 4, "table of groups"));
   return {};
@@ -173,13 +223,26 @@ Result<void> ResidentGroupBy::take_table(ComputeContext& context) {
 
 Result<void> ResidentGroupBy::take_targets(ComputeContext& context) {
   columns_out_.clear();
-  GARUDA_TRY_ASSIGN(keys_out_, context.device_buffer(capacity_ * rows_.keys.words * 4, "keys of groups"));
+  auto const words = std::max(key_words(), 1U);
+  GARUDA_TRY_ASSIGN(keys_out_, context.device_buffer(capacity_ * words * 4, "keys of groups"));
   for (auto const& aggregate : aggregates_) {
     GARUDA_TRY_ASSIGN(auto column, context.device_buffer(capacity_ * resident_result_words(aggregate.function) * 4,
                                                          "aggregate of groups"));
     columns_out_.push_back(std::move(column));
   }
   return {};
+}
+
+VkDeviceAddress ResidentGroupBy::payload(std::size_t column) const {
+  std::size_t const numbers = rows_.number_rows ? 1 : 0;
+  if (partitions_) return partitions_->payload(numbers + column).address();
+  if (sorted_) return sorted_->rows().payload(numbers + column).address();
+  return rows_.payload.at(column).address;
+}
+
+VkDeviceAddress ResidentGroupBy::row_numbers() const {
+  if (!rows_.number_rows) return 0;
+  return (partitions_ ? partitions_->payload(0) : sorted_->rows().payload(0)).address();
 }
 
 shaders::GroupRowsPush ResidentGroupBy::push() const {
@@ -199,18 +262,34 @@ shaders::GroupRowsPush ResidentGroupBy::push() const {
   return push;
 }
 
-Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
-  std::vector<std::uint64_t> values(shaders::kMostAggregates);
+/// Where the passes find values and put results.
+Result<void> ResidentGroupBy::record_values(ComputeContext& context) {
+  std::vector<shaders::AggregateColumn> values(shaders::kMostAggregates);
   std::vector<std::uint64_t> targets{keys_out_.address()};
   for (std::size_t a = 0; a < aggregates_.size(); ++a) {
+    auto const& aggregate = aggregates_[a];
     targets.push_back(columns_out_[a].address());
-    if (aggregates_[a].function == ResidentFunction::count) continue;
-    auto const column = aggregates_[a].column;
-    values[a] = partitions_ ? partitions_->payload(column).address() : rows_.payload.at(column).address;
+    if (aggregate.function == ResidentFunction::first_row) values[a].values = row_numbers();
+    bool const reads =
+        aggregate.function != ResidentFunction::count && aggregate.function != ResidentFunction::first_row;
+    if (reads) values[a].values = payload(aggregate.column);
+    if (aggregate.nulls) values[a].nulls = payload(*aggregate.nulls);
+    values[a].null_mask = aggregate.null_mask;
+    values[a].lowest_bit = aggregate.lowest_bit;
+    values[a].first_position = aggregate.first_position;
+    values[a].last_position = aggregate.last_position;
   }
   GARUDA_TRY(context.update(kAggregatePhase, addresses_, std::as_bytes(std::span(values))));
   GARUDA_TRY(context.update(kAggregatePhase, targets_, std::as_bytes(std::span(targets))));
-  GARUDA_TRY(context.fill(kAggregatePhase, state_, 0));
+  return context.fill(kAggregatePhase, state_, 0);
+}
+
+Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
+  GARUDA_TRY(record_values(context));
+  if (sorted_) {
+    return sorted_->record_groups(context, kAggregatePhase,
+                                  {addresses_.address(), targets_.address(), state_.address(), capacity_});
+  }
   GARUDA_TRY(context.fill(kAggregatePhase, table_, 0));
   auto const pushed = push();
   auto const& tuning = context.tuning();
@@ -226,6 +305,7 @@ Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
 
 Result<void> ResidentGroupBy::record(ComputeContext& context) {
   if (partitions_) GARUDA_TRY(partitions_->record(context));
+  if (sorted_) GARUDA_TRY(sorted_->record_sort(context));
   return record_aggregates(context);
 }
 
@@ -247,14 +327,6 @@ Result<void> ResidentGroupBy::grow(ComputeContext& context, std::uint64_t groups
   return take_targets(context);
 }
 
-Result<std::uint64_t> ResidentGroupBy::key_at(ComputeContext& context, std::uint32_t group) {
-  std::uint64_t key = 0;
-  auto const bytes = std::uint64_t{rows_.keys.words} * 4;
-  GARUDA_TRY(context.read_back(kCollectPhase, keys_out_, group * bytes,
-                               std::as_writable_bytes(std::span(&key, 1)).first(bytes)));
-  return key;
-}
-
 Result<ResidentGroups> ResidentGroupBy::finish(ComputeContext& context) {
   ResidentGroups result;
   while (true) {
@@ -262,10 +334,7 @@ Result<ResidentGroups> ResidentGroupBy::finish(ComputeContext& context) {
     GARUDA_TRY(context.order_all(kCollectPhase));
     GARUDA_TRY(context.read_back(kCollectPhase, state_, 0, std::as_writable_bytes(std::span(&state, 1))));
     result.groups = state.groups;
-    if (state.incomplete == 0 && state.overflow != 0) {
-      GARUDA_TRY_ASSIGN(auto const key, key_at(context, state.overflow_group));
-      return fail(ErrorCode::invalid_input, fmt::format("a sum does not fit 64 bits, that of the group {}", key));
-    }
+    if (state.overflow != 0) result.overflow_group = state.overflow_group;
     if (state.incomplete == 0) break;
     GARUDA_TRY(grow(context, state.groups));
     GARUDA_TRY(record_aggregates(context));
@@ -277,11 +346,15 @@ Result<ResidentGroups> ResidentGroupBy::finish(ComputeContext& context) {
 
 std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning const& tuning) {
   using Function = ResidentFunction;
+  ResidentAggregate nullable{Function::total_i64, 0};
+  nullable.nulls = 1;
   std::vector<std::vector<ResidentAggregate>> const sets{
       {},
       {{Function::sum_i32, 0}},
       {{Function::count, 0}, {Function::sum_u32, 0}, {Function::min_i32, 0}, {Function::max_u32, 0}},
-      {{Function::sum_i64, 0}, {Function::sum_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}}};
+      {{Function::sum_i64, 0}, {Function::sum_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}},
+      {{Function::long_f64, 0}, {Function::flags_f64, 0}, {Function::max_f64, 0}, {Function::first_row, 0}},
+      {{Function::fixed_f32, 0}, {Function::min_f32, 0}, {Function::total_i128, 0}, nullable}};
   std::vector<vk::ComputePipelineSpec> specs;
   for (auto const& set : sets) {
     for (std::uint32_t const key_words : {1U, 2U}) {
@@ -292,6 +365,8 @@ std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning c
         specs.push_back(compute_pipeline(aggregate_shape(set, key_words, grouping, forced), forced));
       }
       specs.push_back(compute_pipeline(collect_shape(set, key_words), tuning));
+      for (auto& spec : SortedGroups::pipelines(constants_of(set, key_words), resident_state_words(set), tuning))
+        specs.push_back(std::move(spec));
     }
   }
   return specs;

@@ -12,19 +12,16 @@
 #include "../primitives/words.glsl"
 #include "../primitives/block.glsl"
 
-layout(constant_id = 24) const uint kSlots = 1024u;
-layout(constant_id = 25) const uint kCopies = 1u;
 layout(constant_id = 26) const uint kPartitions = 0u;
 layout(push_constant) uniform Push { GroupRowsPush push; };
 
 #include "group_states.glsl"
+#include "shared_states.glsl"
 
-const uint kStride = (kSlots + 1u) * kCopies;
 // Slots of a subgroup when groups are listed.
 const uint kSpan = (kSlots / kGroup + 1u) * kSubgroup;
 
 shared uint slot_words[kSlots + 1u];
-shared uint states[kStateWords * kStride + 1u];
 shared uint has_overflow;
 shared uint first_place;
 
@@ -42,71 +39,30 @@ uint shared_slot(uvec2 key, uint row) {
   return is_found ? slot : kNoSlot;
 }
 
-// Invocations of a subgroup add to different copies as far as there are.
-void add_to_slot(uint slot, uint aggregate, uvec3 state) {
-  uint kind = kind_of(aggregate);
-  uint index = first_word(aggregate) * kStride + slot * kCopies + (gl_SubgroupInvocationID & (kCopies - 1u));
-  if (is_extreme(kind)) {
-    if (state.x > states[index]) atomicMax(states[index], state.x);
-  } else {
-    uint carry = 0u;
-    [[unroll]] for (uint w = 0u; w < 3u; ++w) {
-      uint added = w < state_words(kind) ? state[w] + carry : 0u;
-      carry = carry_of(state[w], carry);
-      if (added != 0u) carry += carry_of(atomicAdd(states[index + w * kStride], added), added);
-    }
-  }
-}
-
-// The copies of a slot's state together.
-uvec3 combined(uint slot, uint aggregate) {
-  uint kind = kind_of(aggregate);
-  uint index = first_word(aggregate) * kStride + slot * kCopies;
-  uvec3 sum = uvec3(0u);
-  for (uint copy = 0u; copy < kCopies; ++copy) {
-    uint carry = 0u;
-    [[unroll]] for (uint w = 0u; w < 3u; ++w) {
-      uint word = w < state_words(kind) ? states[index + w * kStride + copy] : 0u;
-      if (is_extreme(kind)) {
-        sum.x = max(sum.x, word);
-      } else {
-        uint added = word + carry;
-        carry = carry_of(word, carry) + carry_of(sum[w], added);
-        sum[w] += added;
-      }
-    }
-  }
-  return sum;
-}
-
 // False when the row found no slot.
-bool add_row(uvec2 key, uint row, uvec2 first_value) {
+bool add_row(uvec2 key, uint row, uvec4 first_value) {
   uint slot = shared_slot(key, row);
-  if (slot != kNoSlot) {
-    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
-      if (kind_of(a) != kAggregateNone) add_to_slot(slot, a, state_of(a, a == 0u ? first_value : load_value(a, row)));
-    }
-  }
+  if (slot != kNoSlot) add_values_to_slot(slot, row, first_value);
   return slot != kNoSlot;
 }
 
 // A row that found no slot in shared memory.
 void add_to_device(uint row) {
   has_overflow = 1u;
-  add_row_to_table(load_key(row), row, load_value(0u, row));
+  add_row_to_table(load_key(row), row, load_value(0u, row), push.table_slots);
 }
 
 void clear() {
   uint thread = thread_index();
   for (uint i = thread; i <= kSlots; i += kGroup) slot_words[i] = 0u;
-  for (uint i = thread; i < kStateWords * kStride; i += kGroup) states[i] = 0u;
+  clear_states();
   if (thread == 0u) has_overflow = 0u;
 }
 
 void add_rows(uint begin, uint end) {
   for (uint tile = begin; tile < end; tile += kGroup * kItems) {
     uvec2 keys[kItems];
-    uvec2 values[kItems];
+    uvec4 values[kItems];
     uint first = tile + thread_index();
     // Rows past the end repeat the last, so that loads need no branches.
     [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(min(first + i * kGroup, end - 1u));
@@ -161,7 +117,7 @@ void merge_groups() {
   for (uint slot = thread_index(); slot <= kSlots; slot += kGroup) {
     bool is_taken = slot_words[slot] != 0u;
     uint into = kNoSlot;
-    if (is_taken) into = table_slot(slot_key(slot), slot_words[slot] - 1u);
+    if (is_taken) into = table_slot(slot_key(slot), slot_words[slot] - 1u, push.table_slots);
     if (into != kNoSlot) {
       [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
         if (kind_of(a) != kAggregateNone) add_to_table(into, a, combined(slot, a));

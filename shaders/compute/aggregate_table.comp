@@ -16,11 +16,11 @@ layout(push_constant) uniform Push { GroupRowsPush push; };
 void main() {
   uint first = group_index() * kGroup * kItems + thread_index();
   uvec2 keys[kItems];
-  uvec2 values[kItems];
+  uvec4 values[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(min(first + i * kGroup, push.num_rows - 1u));
   [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = load_value(0u, min(first + i * kGroup, push.num_rows - 1u));
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint row = first + i * kGroup;
-    if (row < push.num_rows) add_row_to_table(keys[i], row, values[i]);
+    if (row < push.num_rows) add_row_to_table(keys[i], row, values[i], push.table_slots);
   }
 }

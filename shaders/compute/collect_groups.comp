@@ -46,13 +46,7 @@ void main() {
       uvec2 key = kWords == 2u ? load_key(words[i] - 1u) : uvec2(slot == push.table_slots ? 0u : words[i], 0u);
       write_key(own, key);
       [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
-        uint kind = kind_of(a);
-        if (kind == kAggregateNone) continue;
-        uvec3 state = uvec3(0u);
-        [[unroll]] for (uint w = 0u; w < 3u; ++w) {
-          if (w < state_words(kind)) state[w] = Words(push.table).at[slot * kEntryWords + 1u + first_word(a) + w];
-        }
-        write_state(a, own, state);
+        if (kind_of(a) != kAggregateNone) write_state(a, own, table_state(slot, a));
       }
     }
     place += subgroupBallotBitCount(taken);

@@ -6,38 +6,73 @@
 
 GARUDA_SHADER_BEGIN
 
-// Aggregates of one pass.
+// Aggregates of one pass, and words of the largest state.
 const uint kMostAggregates = 4u;
+const uint kMostStateWords = 5u;
 
-// Specialisation constants, besides those of primitives_layout.h. kSpecWords: words of a key, 1 or 2.
+// Specialisation constants, besides those of primitives_layout.h. kSpecWords: words of a key, 1 or 2; 0: there are no
+// keys, and all rows are one group.
 const uint kSpecAggregate = 20u;   // kSpecAggregate + i: kind of aggregate i, one of the following
 const uint kSpecSlots = 24u;       // of the table in shared memory
 const uint kSpecCopies = 25u;      // of each slot's states there: a power of two
 const uint kSpecPartitions = 26u;  // rows are partitioned (1)
+const uint kSpecNullable = 27u;    // bit i: rows where the column of aggregate i is null take no part in it
 
 // Kinds of aggregates, and the words of their states. All start from 0.
 const uint kAggregateNone = 0u;     // 0
 const uint kAggregateCount = 1u;    // 1: rows
 const uint kAggregateSum32 = 2u;    // 2: of signed values of one word
 const uint kAggregateSumU32 = 3u;   // 2: of unsigned ones
-const uint kAggregateSum64 = 4u;    // 3: of signed values of two words
+const uint kAggregateSum64 = 4u;    // 3: of signed values of two words; leaving 64 bits is said
 const uint kAggregateSumU64 = 5u;   // 3
 const uint kAggregateMin32 = 6u;    // 1: complement of the least value's ordered image
 const uint kAggregateMinU32 = 7u;   // 1
 const uint kAggregateMax32 = 8u;    // 1: the greatest value's ordered image
 const uint kAggregateMaxU32 = 9u;   // 1
+const uint kAggregateMinF32 = 10u;  // 1
+const uint kAggregateMaxF32 = 11u;  // 1
+const uint kAggregateFirst = 12u;   // 1: complement of the lowest row number
+const uint kAggregateTotal64 = 13u;   // 3: as kAggregateSum64, all words written
+const uint kAggregateTotalU64 = 14u;  // 3
+const uint kAggregateTotal128 = 15u;  // 5: of signed values of four words
+// Floats as integers over a lowest bit; those outside a range of positions take no part.
+const uint kAggregateFixed32 = 16u;   // 3
+const uint kAggregateFixed64 = 17u;   // 3
+const uint kAggregateLong32 = 18u;    // 4
+const uint kAggregateLong64 = 19u;    // 4
+const uint kAggregateFlags32 = 20u;   // 1: kFloatNan, kFloatInfinite, kFloatNegativeInfinite
+const uint kAggregateFlags64 = 21u;   // 1
+// Extremes of values of several words: the number + 1 of a row that has the value.
+const uint kAggregateMinI64 = 22u;
+const uint kAggregateMinU64 = 23u;
+const uint kAggregateMinF64 = 24u;
+const uint kAggregateMinI128 = 25u;
+const uint kAggregateMaxI64 = 26u;
+const uint kAggregateMaxU64 = 27u;
+const uint kAggregateMaxF64 = 28u;
+const uint kAggregateMaxI128 = 29u;
 
 // Slots that a row looks at in shared memory before it goes to the table in device memory, and there before it says that
 // there is no room. Few enough for software drivers, which end the loops of an invocation after 65535 iterations.
 const uint kMostSharedProbes = 128u;
 const uint kMostTableProbes = 1024u;
 
+/// What an aggregate reads.
+struct AggregateColumn {
+  device_address values;  // kAggregateFirst: the rows' numbers, or 0 where rows are in their own order
+  device_address nulls;   // num_rows × u32
+  uint null_mask;         // bits of these that say null
+  int lowest_bit;         // of floats: what bit 0 of their sum stands for, as a position (float_parts.glsl)
+  uint first_position;    // of floats: positions that take part
+  uint last_position;
+};
+
 /// A group's states in a table: the key's word first. One word: the key itself, its slot is taken when it is not 0; the
 /// key 0 has the slot behind the last, taken when the word is 1. Two words: the number + 1 of a row with that key.
 /// Tables are zeroed before. The table in device memory has a slot's words together.
 struct GroupRowsPush {
   device_address keys;     // num_rows × kSpecWords u32
-  device_address values;   // num_aggregates × device_address
+  device_address values;   // num_aggregates × AggregateColumn
   device_address starts;   // (num_partitions + 1) × u32: first rows of the partitions
   device_address table;    // (table_slots + 1) × (1 + words of all states)
   device_address targets;  // device_address of the keys, then of each aggregate
@@ -55,6 +90,21 @@ struct GroupedState {
   uint incomplete;  // 1: rows or groups found no room
   uint overflow;    // 1: a sum left 64 bits
   uint overflow_group;  // number of a group with such a sum
+};
+
+/// The passes over sorted rows: a window of rows each.
+struct SortedRowsPush {
+  device_address keys;     // num_rows × kSpecWords u32, ascending
+  device_address values;   // num_aggregates × AggregateColumn
+  device_address heads;    // (num_windows + 1) × u32: keys that begin in a window, 0 last
+  device_address bases;    // exclusive sums of these
+  device_address table;    // num_windows × (1 + words of all states), zeroed: groups that begin in a window and go on
+  device_address targets;  // as in GroupRowsPush
+  device_address state;
+  uint num_rows;
+  uint window_rows;
+  uint num_windows;
+  uint capacity;
 };
 
 GARUDA_SHADER_END

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// target[i] = source[rows[i]], elements of one or two words.
+// target[i] = source[rows[i]], elements of kWords words.
 //
 // Buffers: GatherPush, by address. Invocation: kItems elements each, kGroup apart. Writes: target.
 
@@ -23,8 +23,12 @@ void main() {
     if (element >= push.num_elements) break;
     if (kWords == 1u) {
       Words(push.target).at[element] = InputWords(push.source).at[rows[i]];
-    } else {
+    } else if (kWords == 2u) {
       Pairs(push.target).at[element] = Pairs(push.source).at[rows[i]];
+    } else {
+      for (uint w = 0u; w < kWords; ++w) {
+        Words(push.target).at[element * kWords + w] = InputWords(push.source).at[rows[i] * kWords + w];
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "operators/compute/column_group_by.hpp"
 #include "operators/compute/device_primitives.hpp"
 #include "operators/compute/hash_grouping.hpp"
 #include "operators/compute/join_passes.hpp"
@@ -23,8 +24,9 @@ TEST_F(ComputePipelines, AllCompileAtEverySubgroupSize) {
     SCOPED_TRACE(size);
     std::set<vk::Pipeline const*> pipelines;
     std::size_t described = 0;
-    for (auto const& specs : {join_compute_pipelines(tuning), primitive_pipelines(tuning), hash_grouping_pipelines(tuning),
-                              resident_group_by_pipelines(tuning)}) {
+    for (auto const& specs :
+         {join_compute_pipelines(tuning), primitive_pipelines(tuning), hash_grouping_pipelines(tuning),
+          resident_group_by_pipelines(tuning), column_group_by_pipelines(tuning)}) {
       for (auto const& spec : specs) {
         auto const pipeline = store().compile(spec);
         ASSERT_TRUE(pipeline) << pipeline.error().describe();

@@ -270,26 +270,6 @@ TEST_F(DeviceTables, AJoinedTableIsGrouped) {
   expect_same(download(grouped->table), reference::reference_group_by(on_host.view(), all_of_group_by("k")));
 }
 
-TEST_F(DeviceTables, GroupBysRefuseWhatTheyCannotDo) {
-  auto const there = upload(keyed_table<std::int32_t>(TypeId::int32, 20, 5, 1).build());
-  auto const code_of = [&](GroupBySpec const& spec) {
-    auto const grouped = engine().group_by(there, spec);
-    return grouped ? std::nullopt : std::optional(grouped.error().code());
-  };
-  using Function = AggregateFunction;
-  EXPECT_EQ(code_of({{"tiny"}, {}, false}), ErrorCode::invalid_input) << "keys with nulls";
-  EXPECT_EQ(code_of({{"k", "word"}, {}, false}), ErrorCode::invalid_input) << "two keys";
-  EXPECT_EQ(code_of({{"k"}, {{Function::sum, "wide", std::nullopt}}, false}), ErrorCode::invalid_input) << "nulls";
-  EXPECT_EQ(code_of({{"k"}, {{Function::mean, "word", std::nullopt}}, false}), ErrorCode::invalid_input);
-  EXPECT_EQ(code_of({{"kay"}, {}, false}), ErrorCode::invalid_input);
-  EXPECT_EQ(code_of({{"k"}, {}, true}), ErrorCode::usage);
-  DeviceGroupByOptions options;
-  options.tuning = "group_by_way=9";
-  auto const tuned = engine().group_by(there, all_of_group_by("k"), options);
-  ASSERT_FALSE(tuned);
-  EXPECT_EQ(tuned.error().code(), ErrorCode::usage);
-}
-
 TEST_F(DeviceTables, AResultIsATableToJoinAgain) {
   auto const a = keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build();
   auto const b = keyed_table<std::int32_t>(TypeId::int32, 200, 150, 2).build();

@@ -93,8 +93,6 @@ std::map<std::uint64_t, Group> groups_of(Columns const& columns) {
 
 std::uint64_t expected_of(Function function, Group const& group) {
   switch (function) {
-    case Function::none:
-      break;
     case Function::count:
       return group.count;
     case Function::sum_i32:
@@ -113,8 +111,9 @@ std::uint64_t expected_of(Function function, Group const& group) {
       return static_cast<std::uint32_t>(group.max);
     case Function::max_u32:
       return group.unsigned_max;
+    default:
+      return 0;
   }
-  return 0;
 }
 
 bool is_wide(Function function) { return function == Function::sum_i64 || function == Function::sum_u64; }
@@ -201,7 +200,7 @@ class ResidentGroupByTest : public testing::ComputeDeviceTest {
   }
 };
 
-constexpr std::array kWays{ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned};
+constexpr std::array kWays{ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned, ResidentWay::sorted};
 
 TEST_F(ResidentGroupByTest, EverySmallCase) {
   std::size_t turn = 0;
@@ -209,7 +208,9 @@ TEST_F(ResidentGroupByTest, EverySmallCase) {
     for (std::uint64_t const rows : {1, 255, 257, 2000})
       for (std::uint64_t const groups : {1, 2, 64, 0}) {
         if (too_large(rows)) continue;
+        // Each combination of functions and widths of keys compiles passes of its own.
         ++turn;
+        if ((turn % 4 == 1 || turn % 4 == 2) && std::getenv("GARUDA_TEST_FULL") == nullptr) continue;
         expect_groups({rows, groups, 1 + static_cast<std::uint32_t>(turn % 2), turn / 2 % 2 == 0, 0, 0}, forced(way),
                       functions_of(turn));
         if (HasFatalFailure()) return;
@@ -274,10 +275,10 @@ TEST_F(ResidentGroupByTest, SumsThatLeave64BitsNameTheirGroup) {
     DeviceRows const rows{keys.size(), {key_buffer.address(), 1}, {{value_buffer.address(), 2}}, false};
     auto signed_sums = value_of(ResidentGroupBy::create(lane.context(), rows, {{Function::sum_i64, 0}}, 2));
     testing::succeed(signed_sums.record(lane.context()));
-    auto const failed = signed_sums.finish(lane.context());
-    ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().code(), ErrorCode::invalid_input);
-    EXPECT_NE(failed.error().describe().find("group 9"), std::string::npos) << failed.error().describe();
+    auto const groups = value_of(signed_sums.finish(lane.context()));
+    ASSERT_EQ(groups.groups, 2U);
+    ASSERT_TRUE(groups.overflow_group);
+    EXPECT_EQ(lane.download<std::uint32_t>(*groups.keys, 2).at(*groups.overflow_group), 9U);
   }
 }
 

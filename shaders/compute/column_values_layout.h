@@ -1,0 +1,101 @@
+// How values of columns on a device are read: the kinds that shaders and C++ agree on.
+#ifndef GARUDA_SHADERS_COLUMN_VALUES_LAYOUT_H
+#define GARUDA_SHADERS_COLUMN_VALUES_LAYOUT_H
+
+#include "../primitives/primitives_layout.h"
+
+GARUDA_SHADER_BEGIN
+
+// Narrow integers lie in a word with their sign.
+const uint kColumnI32 = 0u;
+const uint kColumnU32 = 1u;
+const uint kColumnI64 = 2u;
+const uint kColumnU64 = 3u;
+const uint kColumnI128 = 4u;
+const uint kColumnF32 = 5u;
+const uint kColumnF64 = 6u;
+const uint kColumnBits = 7u;  // of any width; equal where the bits are
+
+// What a float is besides a number.
+const uint kFloatNan = 1u;
+const uint kFloatInfinite = 2u;
+const uint kFloatNegativeInfinite = 4u;
+
+const uint kSpecColumnKind = 20u;
+const uint kSpecNullableColumn = 21u;  // there are nulls (1)
+
+/// Least and greatest of a column's values that are not null, as far as a subgroup has seen them.
+struct ColumnRange {
+  uint min_low;  // ordered images
+  uint min_high;
+  uint max_low;
+  uint max_high;
+  uint values;        // 1: there are values
+  uint lowest_bit;    // of floats that are not 0: least position of a bit that is set, and one past the greatest
+  uint highest_bit;
+  uint first_position;  // and the positions of their mantissas
+  uint last_position;
+  uint flags;           // of floats: kFloatNan and the others
+  uint numbers;         // 1: there are floats that are not 0
+  uint padding;
+};
+
+/// Finds the range of a column.
+struct ColumnRangePush {
+  device_address values;
+  device_address nulls;
+  device_address ranges;  // ColumnRange, one a subgroup
+  uint null_mask;
+  uint num_rows;
+  uint rows_each;  // of a workgroup
+};
+
+/// A key column and its place in the packed word.
+struct PackedColumn {
+  device_address values;
+  device_address nulls;  // 0: there are none
+  uint null_mask;
+  uint kind;
+  uint wide;  // 1: values of two words
+  uint shift;
+  uint min_low;  // of the ordered images
+  uint min_high;
+  uint mask_low;  // of the code: ordered image - minimum, + 1 where there are nulls, whose code is 0
+  uint mask_high;
+};
+
+/// keys[row] = the codes of all columns, in kSpecWords words.
+struct PackKeysPush {
+  device_address columns;  // num_columns × PackedColumn
+  device_address keys;
+  uint num_columns;
+  uint num_rows;
+};
+
+/// words[(first + w) × num_rows + row] = word w of a column's canonical value, 0 where it is null.
+struct KeyWordsPush {
+  device_address values;
+  device_address nulls;  // 0: there are none
+  device_address words;
+  uint null_mask;
+  uint num_words;
+  uint first_word;
+  uint null_word;  // that says where there are nulls, its bit null_bit
+  uint null_bit;
+  uint num_rows;
+};
+
+/// A key column of the groups: from the packed words, or from the groups' first rows.
+struct KeyColumnPush {
+  PackedColumn column;
+  device_address keys;    // of the groups: packed, or their numbers
+  device_address rows;    // by group number: its first row; 0 for packed keys
+  device_address target;  // num_words u32 a group
+  device_address nulls;   // u32 a group: 1 where it is null; 0: there are none
+  uint num_words;
+  uint num_groups;
+};
+
+GARUDA_SHADER_END
+
+#endif

@@ -1,0 +1,74 @@
+// States in shared memory: kSlots + 1 slots, each in kCopies copies, a state's words kStride apart. After
+// group_states.glsl.
+
+layout(constant_id = 24) const uint kSlots = 1024u;
+layout(constant_id = 25) const uint kCopies = 1u;
+
+const uint kStride = (kSlots + 1u) * kCopies;
+
+shared uint states[kStateWords * kStride + 1u];
+
+// Called by all; a barrier follows.
+void clear_states() {
+  for (uint i = thread_index(); i < kStateWords * kStride; i += kGroup) states[i] = 0u;
+}
+
+// Invocations of a subgroup add to different copies as far as there are.
+void add_to_slot(uint slot, uint aggregate, State state) {
+  uint kind = kind_of(aggregate);
+  uint index = first_word(aggregate) * kStride + slot * kCopies + (gl_SubgroupInvocationID & (kCopies - 1u));
+  if (is_extreme(kind)) {
+    if (state.word[0] > states[index]) atomicMax(states[index], state.word[0]);
+  } else if (is_flags(kind)) {
+    if (state.word[0] != 0u) atomicOr(states[index], state.word[0]);
+  } else if (is_row(kind)) {
+    uint best = states[index];
+    bool is_done = better_row(aggregate, best, state.word[0]) == best;
+    while (!is_done) {
+      uint found = atomicCompSwap(states[index], best, state.word[0]);
+      is_done = found == best || better_row(aggregate, found, state.word[0]) == found;
+      best = found;
+    }
+  } else {
+    uint carry = 0u;
+    [[unroll]] for (uint w = 0u; w < kMostStateWords; ++w) {
+      uint added = w < state_words(kind) ? state.word[w] + carry : 0u;
+      carry = carry_of(state.word[w], carry);
+      if (added != 0u) carry += carry_of(atomicAdd(states[index + w * kStride], added), added);
+    }
+  }
+}
+
+// All of a row's values.
+void add_values_to_slot(uint slot, uint row, uvec4 first_value) {
+  [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+    if (kind_of(a) != kAggregateNone && !is_null(a, row)) {
+      add_to_slot(slot, a, state_of(a, a == 0u ? first_value : load_value(a, row), row));
+    }
+  }
+}
+
+// The copies of a slot's state together.
+State combined(uint slot, uint aggregate) {
+  uint kind = kind_of(aggregate);
+  uint index = first_word(aggregate) * kStride + slot * kCopies;
+  State sum = State(uint[kMostStateWords](0u, 0u, 0u, 0u, 0u));
+  for (uint copy = 0u; copy < kCopies; ++copy) {
+    uint carry = 0u;
+    [[unroll]] for (uint w = 0u; w < kMostStateWords; ++w) {
+      uint word = w < state_words(kind) ? states[index + w * kStride + copy] : 0u;
+      if (is_extreme(kind)) {
+        sum.word[w] = max(sum.word[w], word);
+      } else if (is_flags(kind)) {
+        sum.word[w] |= word;
+      } else if (is_row(kind)) {
+        if (w == 0u) sum.word[0] = better_row(aggregate, sum.word[0], word);
+      } else {
+        uint added = word + carry;
+        carry = carry_of(word, carry) + carry_of(sum.word[w], added);
+        sum.word[w] += added;
+      }
+    }
+  }
+  return sum;
+}
