@@ -48,28 +48,17 @@ Result<VkBuffer> create_handle(Device const& device, std::uint64_t bytes) {
   return buffer;
 }
 
-Result<VkDeviceMemory> allocate_for(Device& device, VkBuffer buffer, VkMemoryRequirements const& requirements) {
+Result<MemoryBlock> allocate_for(Device& device, VkBuffer buffer, VkMemoryRequirements const& requirements) {
   auto const type = device.memory().find_type(requirements.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
   if (!type)
     return fail(ErrorCode::out_of_memory,
                 fmt::format("{} has no device memory that can be shared", device.traits().name));
-  if (auto const left = device.memory().available_bytes(); requirements.size > left)
-    return fail(ErrorCode::out_of_memory,
-                fmt::format("device memory has {} bytes left, too few for another: {}", left, requirements.size));
-  VkMemoryDedicatedAllocateInfo const dedicated{.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
-                                                .buffer = buffer};
-  VkMemoryAllocateFlagsInfo const flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-                                        .pNext = &dedicated,
-                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
-  VkExportMemoryAllocateInfo const exported{
-      .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, .pNext = &flags, .handleTypes = kHandleType};
-  VkMemoryAllocateInfo const info{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                  .pNext = &exported,
-                                  .allocationSize = requirements.size,
-                                  .memoryTypeIndex = *type};
-  VkDeviceMemory memory = VK_NULL_HANDLE;
-  GARUDA_TRY(check(device.fn().vkAllocateMemory(device.handle(), &info, nullptr, &memory), "vkAllocateMemory"));
-  return memory;
+  BlockRequest request;
+  request.bytes = requirements.size;
+  request.type = *type;
+  request.dedicated_buffer = buffer;
+  request.exported_handles = kHandleType;
+  return device.memory().allocate(request);
 }
 
 }  // namespace
@@ -92,7 +81,6 @@ Result<ExportedBuffer> ExportedBuffer::create(Device& device, std::uint64_t byte
   if (bytes > device.traits().limits.max_buffer_size)
     return fail(ErrorCode::limit_exceeded, fmt::format("buffer \"{}\" larger than the device's largest, {} bytes: {}",
                                                        name, device.traits().limits.max_buffer_size, bytes));
-  GARUDA_TRY(device.memory().count_request(name));
   ExportedBuffer exported;
   exported.device_ = device.owner();
   exported.bytes_ = bytes;
@@ -102,9 +90,9 @@ Result<ExportedBuffer> ExportedBuffer::create(Device& device, std::uint64_t byte
   VkMemoryRequirements requirements{};
   device.fn().vkGetBufferMemoryRequirements(device.handle(), buffer, &requirements);
   exported.memory_bytes_ = requirements.size;
-  GARUDA_TRY_ASSIGN(auto const memory, allocate_for(device, buffer, requirements));
-  exported.memory_ = Unique<VkDeviceMemory>(device.owner(), memory);
-  GARUDA_TRY(check(device.fn().vkBindBufferMemory(device.handle(), buffer, memory, 0), "vkBindBufferMemory"));
+  GARUDA_TRY_ASSIGN(exported.memory_, allocate_for(device, buffer, requirements));
+  GARUDA_TRY(check(device.fn().vkBindBufferMemory(device.handle(), buffer, exported.memory_.handle(), 0),
+                   "vkBindBufferMemory"));
   VkBufferDeviceAddressInfo const info{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = buffer};
   exported.address_ = device.fn().vkGetBufferDeviceAddress(device.handle(), &info);
   return exported;
@@ -112,7 +100,7 @@ Result<ExportedBuffer> ExportedBuffer::create(Device& device, std::uint64_t byte
 
 Result<FileDescriptor> ExportedBuffer::open_memory() const {
   VkMemoryGetFdInfoKHR const info{
-      .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, .memory = memory_.get(), .handleType = kHandleType};
+      .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, .memory = memory_.handle(), .handleType = kHandleType};
   int fd = -1;
   GARUDA_TRY(check(device_.fn->vkGetMemoryFdKHR(device_.device, &info, &fd), "vkGetMemoryFdKHR"));
   return FileDescriptor(fd);

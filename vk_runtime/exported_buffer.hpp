@@ -7,6 +7,7 @@
 
 #include "garuda/error.hpp"
 #include "vk_runtime/device.hpp"
+#include "vk_runtime/memory_pool.hpp"
 #include "vk_runtime/unique.hpp"
 
 namespace garuda::vk {
@@ -29,8 +30,7 @@ class FileDescriptor {
 };
 
 /// Owner of a buffer and of the device memory allocated for it alone. Move-only; the device outlives it, and is done
-/// with it when it goes. Its memory is asked of the driver and checked against what the device's MemoryPool has left,
-/// but is not on the pool's accounts.
+/// with it when it goes. Its memory is on the accounts of the device's MemoryPool; an importer's view of it takes none.
 class ExportedBuffer {
  public:
   /// Creates a buffer of `bytes` bytes in device memory, contents undefined, with the usages and the device address
@@ -49,7 +49,7 @@ class ExportedBuffer {
 
  private:
   DeviceHandle device_;
-  Unique<VkDeviceMemory> memory_;
+  MemoryBlock memory_;
   Unique<VkBuffer> buffer_;
   VkDeviceAddress address_ = 0;
   std::uint64_t bytes_ = 0;

@@ -26,7 +26,7 @@ constexpr std::uint64_t kKeptShare = 8;
 /// Whether the block serves any other request of its type later.
 bool is_reusable(BlockRequest const& request) noexcept {
   return request.dedicated_buffer == VK_NULL_HANDLE && request.dedicated_image == VK_NULL_HANDLE &&
-         request.imported_host_pointer == nullptr;
+         request.exported_handles == 0 && request.imported_host_pointer == nullptr;
 }
 
 /// vkAllocateMemory with the structures that `request` takes.
@@ -37,6 +37,8 @@ Result<VkDeviceMemory> allocate_memory(DeviceHandle device, bool addresses, Bloc
   VkImportMemoryHostPointerInfoEXT import{.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
                                           .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
                                           .pHostPointer = request.imported_host_pointer};
+  VkExportMemoryAllocateInfo exported{.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+                                      .handleTypes = request.exported_handles};
   VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                   .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   void const* next = nullptr;
@@ -44,6 +46,7 @@ Result<VkDeviceMemory> allocate_memory(DeviceHandle device, bool addresses, Bloc
   if (request.dedicated_buffer != VK_NULL_HANDLE || request.dedicated_image != VK_NULL_HANDLE) {
     dedicated.pNext = std::exchange(next, &dedicated);
   }
+  if (request.exported_handles != 0) exported.pNext = std::exchange(next, &exported);
   if (request.imported_host_pointer != nullptr) import.pNext = std::exchange(next, &import);
   VkMemoryAllocateInfo const info{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                   .pNext = next,

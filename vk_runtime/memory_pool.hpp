@@ -50,7 +50,8 @@ struct BlockRequest {
   std::uint32_t type = 0;                      ///< index of the memory type
   VkBuffer dedicated_buffer = VK_NULL_HANDLE;  ///< at most one of the two
   VkImage dedicated_image = VK_NULL_HANDLE;
-  void* imported_host_pointer = nullptr;  ///< VK_EXT_external_memory_host; not charged against the limit
+  VkExternalMemoryHandleTypeFlags exported_handles = 0;  ///< kinds of handles that other APIs may open it by
+  void* imported_host_pointer = nullptr;                 ///< VK_EXT_external_memory_host; not charged against the limit
 };
 
 /// Allocates device memory within the device's limits and the caller's. One per Device. Thread-safe.

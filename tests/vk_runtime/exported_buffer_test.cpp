@@ -42,6 +42,20 @@ TEST_F(ExportedBufferTest, HasMemoryAndAddress) {
   EXPECT_NE(buffer_.address(), 0U);
 }
 
+TEST_F(ExportedBufferTest, IsOnTheAccountsOfThePool) {
+  auto const before = device_->memory().used_bytes();
+  {
+    auto const other = value_of(ExportedBuffer::create(*device_, kBytes, "another"));
+    EXPECT_EQ(device_->memory().used_bytes(), before + other.memory_bytes());
+    device_->memory().set_limit_bytes(before + other.memory_bytes());
+    auto const refused = ExportedBuffer::create(*device_, kBytes, "one too many");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::limit_exceeded);
+    device_->memory().set_limit_bytes(0);
+  }
+  EXPECT_EQ(device_->memory().used_bytes(), before);
+}
+
 TEST_F(ExportedBufferTest, OpensADescriptorForEachImporter) {
   auto first = value_of(buffer_.open_memory());
   auto const second = value_of(buffer_.open_memory());
