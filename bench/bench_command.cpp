@@ -49,7 +49,7 @@ struct JoinArguments : OperatorArguments {
   double match_ratio = 1;
   std::string multiplicity = "1";
   std::string memory = "ordinary";
-  std::string compute_tuning;
+  ResidentTunings tunings;
 };
 
 struct GroupByArguments : OperatorArguments {
@@ -59,7 +59,7 @@ struct GroupByArguments : OperatorArguments {
   std::string aggregates = "sum";
   std::string value_type = "i64";
   std::string distribution = "uniform";
-  std::string compute_tuning;
+  ResidentTunings tunings;
 };
 
 struct PointsArguments {
@@ -213,7 +213,7 @@ Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> c
   }
   if (arguments.mode == "resident") {
     GARUDA_TRY_ASSIGN(auto const outcomes,
-                      run_resident_group_by_bench(request, {arguments.compute_tuning, arguments.share_tables}));
+                      run_resident_group_by_bench(request, {arguments.tunings, arguments.share_tables}));
     for (auto const& outcome : outcomes) print(outcome, arguments.json);
     return {};
   }
@@ -255,7 +255,7 @@ Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* c
     if (request.memory == TableMemory::pinned)
       return fail(ErrorCode::usage, "--memory pinned is of --mode end-to-end: resident tables are on the device");
     GARUDA_TRY_ASSIGN(auto const outcomes,
-                      run_resident_join_bench(request, {arguments.compute_tuning, arguments.share_tables}));
+                      run_resident_join_bench(request, {arguments.tunings, arguments.share_tables}));
     for (auto const& outcome : outcomes) print(outcome, arguments.json);
     return {};
   }
@@ -344,8 +344,10 @@ void add_join(CLI::App& bench, Select const& select, std::atomic<bool> const* ca
       ->capture_default_str();
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
-  command->add_option("--compute-tuning", arguments->compute_tuning,
+  command->add_option("--compute-tuning", arguments->tunings.compute,
                       "Of mode resident: method=global,join_gathers=1,…; several by semicolon");
+  command->add_option("--cuda-tuning", arguments->tunings.cuda,
+                      "Of mode resident: method=global,payload=gather,…; several by semicolon");
   command->add_option("--mode", arguments->mode, "end-to-end, or resident (paths compute, cuda)")
       ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");
@@ -400,7 +402,7 @@ void add_group_by(CLI::App& bench, Select const& select, std::atomic<bool> const
   command->add_option("--distribution", arguments->distribution, "uniform or zipf:Z")->capture_default_str();
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
-  command->add_option("--compute-tuning", arguments->compute_tuning, "Of mode resident: group_by_way=3,…");
+  command->add_option("--compute-tuning", arguments->tunings.compute, "Of mode resident: group_by_way=3,…");
   command->add_option("--mode", arguments->mode, "end-to-end, or resident (paths compute, cuda)")
       ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time one bare additive draw a row, at its group's pixel");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <functional>
@@ -15,11 +16,36 @@
 #include "core/stopwatch.hpp"
 #include "operators/cuda/cuda_device.hpp"
 #include "operators/cuda/cuda_lane.hpp"
+#include "operators/tuning_text.hpp"
 
 namespace garuda::bench {
 namespace {
 
 using operators::cuda_result;
+
+constexpr std::array kMethods{operators::Choice{"auto", GARUDA_CUDA_JOIN_AUTOMATIC},
+                              operators::Choice{"partitioned", GARUDA_CUDA_JOIN_PARTITIONED},
+                              operators::Choice{"global", GARUDA_CUDA_JOIN_TABLE},
+                              operators::Choice{"sorted", GARUDA_CUDA_JOIN_MERGE}};
+constexpr std::array kPayloads{operators::Choice{"auto", GARUDA_CUDA_PAYLOAD_AUTOMATIC},
+                               operators::Choice{"carry", GARUDA_CUDA_PAYLOAD_CARRY},
+                               operators::Choice{"gather", GARUDA_CUDA_PAYLOAD_GATHER}};
+
+constexpr std::array kPartitionBy{operators::Choice{"auto", 0}, operators::Choice{"passes", 1},
+                                  operators::Choice{"sort", 2}};
+
+Result<GarudaCudaResidentTuning> parse_cuda_tuning(std::string const& text) {
+  using operators::choice_knob;
+  using operators::number_knob;
+  using Tuning = GarudaCudaResidentTuning;
+  std::array const knobs{choice_knob("method", kMethods, &Tuning::method),
+                         choice_knob("payload", kPayloads, &Tuning::payload),
+                         number_knob("partition_rows", 1, 1 << 30, &Tuning::partition_rows),
+                         choice_knob("partition_by", kPartitionBy, &Tuning::partition_by),
+                         number_knob("tile_threads", 512, 1024, &Tuning::tile_threads),
+                         number_knob("tile_items", 8, 16, &Tuning::tile_items)};
+  return operators::parse_tuning<Tuning>(knobs, text);
+}
 
 /// Device memory of one's own.
 class DeviceMemory {
@@ -344,7 +370,8 @@ class CudaCopy final : public ResidentRun {
 
 class CudaPath final : public ResidentPath {
  public:
-  explicit CudaPath(std::unique_ptr<CudaBench> bench) : bench_(std::move(bench)) {}
+  CudaPath(std::unique_ptr<CudaBench> bench, GarudaCudaResidentTuning const& tuning)
+      : bench_(std::move(bench)), tuning_(tuning) {}
 
   Path path() const noexcept override { return Path::cuda; }
   std::string device() const override { return bench_->traits().name; }
@@ -394,9 +421,9 @@ class CudaPath final : public ResidentPath {
     GARUDA_TRY_ASSIGN(auto const right_table, resident_table(right));
     GarudaCudaError error{};
     GarudaCudaResidentJoin* begun = nullptr;
-    GARUDA_TRY(cuda_result(
-        bench_->api().begin_resident_join(bench_->lane(), &left_table, &right_table, expected_rows, &begun, &error),
-        error));
+    GARUDA_TRY(cuda_result(bench_->api().begin_resident_join(bench_->lane(), &left_table, &right_table, expected_rows,
+                                                             &tuning_, &begun, &error),
+                           error));
     return std::make_unique<CudaJoin>(*bench_, Owned<GarudaCudaResidentJoin>(begun, bench_->api().end_resident_join),
                                       left, right);
   }
@@ -458,14 +485,16 @@ class CudaPath final : public ResidentPath {
 
  private:
   std::unique_ptr<CudaBench> bench_;
+  GarudaCudaResidentTuning tuning_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<ResidentPath>> open_cuda_path(std::optional<std::string> const& device,
-                                                     std::optional<DeviceUuid> const& uuid) {
+                                                     std::optional<DeviceUuid> const& uuid, std::string const& tuning) {
+  GARUDA_TRY_ASSIGN(auto const parsed, parse_cuda_tuning(tuning));
   GARUDA_TRY_ASSIGN(auto bench, CudaBench::open(device, uuid));
-  return std::make_unique<CudaPath>(std::move(bench));
+  return std::make_unique<CudaPath>(std::move(bench), parsed);
 }
 
 Result<CopyBandwidth> measure_cuda_copy(std::string const& device) {

@@ -103,7 +103,7 @@ class ResidentPaths {
   /// Those that can be opened; the others' reasons are noted.
   std::vector<ResidentPath*> open(Measured& measured) {
     auto const paths = paths_of(GpuMode::resident);
-    if (opened_.empty()) opened_ = open_resident_paths(paths, request_.device, request_.compute_tuning);
+    if (opened_.empty()) opened_ = open_resident_paths(paths, request_.device, request_.tunings);
     std::vector<ResidentPath*> ready;
     for (std::size_t p = 0; p < paths.size(); ++p) {
       if (opened_[p]) {

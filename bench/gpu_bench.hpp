@@ -10,6 +10,7 @@
 
 #include "bench/gpu_grid.hpp"
 #include "bench/record.hpp"
+#include "bench/resident_bench.hpp"
 #include "bench/sampling.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
@@ -29,8 +30,8 @@ struct GpuBenchRequest {
   std::vector<GpuMode> modes{GpuMode::resident, GpuMode::end_to_end};
   std::string only;  ///< cells with this in their name; empty: all
   std::optional<std::string> device;
-  std::string compute_tuning;  ///< of resident tables
-  bool share_tables = false;   ///< resident paths work on the same memory
+  ResidentTunings tunings;    ///< of resident tables
+  bool share_tables = false;  ///< resident paths work on the same memory
   std::uint32_t repeat = 7;
   std::uint64_t seed = 1;
   std::uint64_t seconds = 0;  ///< cells that begin later are left out; 0: none

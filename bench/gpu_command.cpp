@@ -151,7 +151,8 @@ void add_gpu_command(CLI::App& bench, Select const& select, std::atomic<bool> co
       ->capture_default_str();
   command->add_option("--device", arguments->device, "auto, an index or part of a name");
   command->add_flag("--share-tables", request.share_tables, "Resident paths work on the same memory, without copies");
-  command->add_option("--compute-tuning", request.compute_tuning, "Of mode resident: partition_items=16,…");
+  command->add_option("--compute-tuning", request.tunings.compute, "Of mode resident: partition_items=16,…");
+  command->add_option("--cuda-tuning", request.tunings.cuda, "Of mode resident: method=partitioned,payload=carry,…");
   command->add_option("--repeat", request.repeat, "Timed runs a path")->capture_default_str();
   command->add_option("--seed", request.seed, "Of the generated tables")->capture_default_str();
   command->add_option("--output", arguments->output, "All records as JSON, to this file");

@@ -161,14 +161,17 @@ std::vector<std::string> split(std::string const& text) {
 
 template <class Tuning>
 Result<std::vector<std::unique_ptr<ResidentPath>>> open_paths(Comparison<Tuning> const& comparison,
-                                                              std::string const& compute_tuning) {
+                                                              ResidentTunings const& tunings) {
   GARUDA_TRY(check(comparison));
   if (comparison.floor) return fail(ErrorCode::usage, "--floor draws what --path graphics draws");
   if (!comparison.choices.empty()) return fail(ErrorCode::usage, "--mode resident takes --path, not --choices");
-  auto const tunings = split(compute_tuning);
-  auto paths = open_resident_paths(comparison.paths, comparison.device, tunings.front());
-  for (std::size_t i = 1; i < tunings.size(); ++i)
-    paths.push_back(open_compute_path(comparison.device.value_or("auto"), tunings[i]));
+  auto const compute = split(tunings.compute);
+  auto const cuda = split(tunings.cuda);
+  auto paths = open_resident_paths(comparison.paths, comparison.device, {compute.front(), cuda.front()});
+  for (std::size_t i = 1; i < compute.size(); ++i)
+    paths.push_back(open_compute_path(comparison.device.value_or("auto"), compute[i]));
+  for (std::size_t i = 1; i < cuda.size(); ++i)
+    paths.push_back(open_cuda_path(comparison.device, std::nullopt, cuda[i]));
   std::vector<std::unique_ptr<ResidentPath>> opened;
   for (auto& path : paths) {
     if (!path) return tl::unexpected(std::move(path).error());
@@ -187,11 +190,11 @@ std::vector<ResidentPath*> pointers_to(std::vector<std::unique_ptr<ResidentPath>
 
 std::vector<Result<std::unique_ptr<ResidentPath>>> open_resident_paths(std::span<Path const> paths,
                                                                        std::optional<std::string> const& device,
-                                                                       std::string const& compute_tuning) {
+                                                                       ResidentTunings const& tunings) {
   // Compute first: CUDA then opens the same GPU.
   std::optional<Result<std::unique_ptr<ResidentPath>>> compute;
   if (std::ranges::find(paths, Path::compute) != paths.end())
-    compute = open_compute_path(device.value_or("auto"), compute_tuning);
+    compute = open_compute_path(device.value_or("auto"), tunings.compute);
   std::optional<DeviceUuid> uuid;
   if (compute && *compute) uuid = (**compute)->uuid();
   std::vector<Result<std::unique_ptr<ResidentPath>>> opened;
@@ -200,7 +203,7 @@ std::vector<Result<std::unique_ptr<ResidentPath>>> open_resident_paths(std::span
       opened.push_back(std::move(*compute));
       compute.reset();
     } else if (path == Path::cuda) {
-      opened.push_back(open_cuda_path(device, uuid));
+      opened.push_back(open_cuda_path(device, uuid, tunings.cuda));
     } else {
       opened.emplace_back(
           fail(ErrorCode::usage,
@@ -255,7 +258,7 @@ std::vector<Result<ResidentSeries>> compare_resident_group_bys(std::span<Residen
 Result<std::vector<JoinOutcome>> run_resident_join_bench(JoinBenchRequest const& request,
                                                          ResidentOptions const& resident) {
   GARUDA_TRY(check_join_workload(request.workload));
-  GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident.compute_tuning));
+  GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident.tunings));
   GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
   ReferenceJoin const reference(tables.left.view(), tables.right.view());
   std::vector<JoinOutcome> outcomes;
@@ -272,7 +275,7 @@ Result<std::vector<GroupByOutcome>> run_resident_group_by_bench(GroupByBenchRequ
                                                                 ResidentOptions const& resident) {
   auto const& workload = request.workload;
   if (workload.rows == 0) return fail(ErrorCode::usage, "--rows must be at least 1 in --mode resident: 0");
-  GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident.compute_tuning));
+  GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident.tunings));
   GARUDA_TRY_ASSIGN(auto const table, generate_group_table(workload));
   ReferenceGroups const reference(table, workload);
   std::vector<GroupByOutcome> outcomes;

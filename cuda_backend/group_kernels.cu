@@ -1,44 +1,16 @@
 #include "cuda_backend/group_values.cuh"
+#include "cuda_backend/ordered_values.cuh"
 
 namespace garuda::cuda {
 namespace {
 
 constexpr int limbs_of(GarudaCudaValueKind kind) { return is_float(kind) ? 0 : words_of(kind); }
-constexpr bool is_signed(GarudaCudaValueKind kind) {
-  return kind == GARUDA_CUDA_INT32 || kind == GARUDA_CUDA_INT64 || kind == GARUDA_CUDA_INT128;
-}
-
 /// The limbs of a value as terms of the sums: the top one with its sign.
 template <GarudaCudaValueKind kKind>
 __device__ std::uint64_t limb_of(std::uint32_t const* value, int limb) {
   if (is_signed(kKind) && limb + 1 == limbs_of(kKind))
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value[limb])));
   return value[limb];
-}
-
-/// core/ordered_value.hpp on the device; of 128-bit values the high word.
-template <GarudaCudaValueKind kKind>
-__device__ std::uint64_t ordered(std::uint32_t const* value) {
-  constexpr std::uint64_t kSign64 = std::uint64_t{1} << 63;
-  if constexpr (kKind == GARUDA_CUDA_INT32) {
-    return value[0] ^ 0x8000'0000U;
-  } else if constexpr (kKind == GARUDA_CUDA_UINT32) {
-    return value[0];
-  } else if constexpr (kKind == GARUDA_CUDA_FLOAT32) {
-    auto bits = value[0];
-    if ((bits & 0x7fff'ffffU) > 0x7f80'0000U) bits = 0x7fc0'0000U;
-    if ((bits & 0x7fff'ffffU) == 0) bits = 0;
-    return bits >> 31 != 0 ? ~bits : bits | 0x8000'0000U;
-  } else if constexpr (kKind == GARUDA_CUDA_FLOAT64) {
-    auto bits = std::uint64_t{value[1]} << 32 | value[0];
-    if ((bits & ~kSign64) > 0x7ff0'0000'0000'0000ULL) bits = 0x7ff8'0000'0000'0000ULL;
-    if ((bits & ~kSign64) == 0) bits = 0;
-    return bits >> 63 != 0 ? ~bits : bits | kSign64;
-  } else {
-    constexpr int kHigh = kKind == GARUDA_CUDA_INT128 ? 2 : 0;
-    auto const bits = std::uint64_t{value[kHigh + 1]} << 32 | value[kHigh];
-    return is_signed(kKind) ? bits ^ kSign64 : bits;
-  }
 }
 
 /// Adds one row to the accumulators of its group.

@@ -32,6 +32,20 @@ cudaError_t hash_rows(Launch const& launch, GroupKeys const& keys, GroupTable co
 /// The slot of a row is (key - min) >> shift.
 cudaError_t address_rows(Launch const& launch, GroupKeys const& keys, std::uint64_t min, std::uint32_t shift,
                          GroupTable const& table, std::uint32_t* slots);
+
+/// positions[i] = i.
+cudaError_t number_positions(Launch const& launch, std::uint32_t rows, std::uint32_t* positions);
+/// flags: rows + 1, 1 where the row at a position of `order` (null: the positions themselves) differs from the one
+/// before it; the last is 0.
+cudaError_t flag_runs(Launch const& launch, GroupKeys const& keys, std::uint32_t const* order, std::uint32_t* flags);
+/// The slot of a row is the number of its run, `numbers` the prefix sums of `flags`; a run's head is its first row, the
+/// lowest in a stable order. heads: a slot, as GroupTable has them.
+cudaError_t slots_of_flags(Launch const& launch, std::uint32_t const* flags, std::uint32_t const* numbers,
+                           std::uint32_t const* order, std::uint32_t rows, std::uint32_t* slots, std::uint32_t* heads);
+/// The slot of a row is where its run begins in `order`; a run's rows come in any order. heads: kNoRow before.
+cudaError_t slots_of_runs(Launch const& launch, std::uint32_t const* runs, std::uint32_t const* order,
+                          std::uint32_t rows, std::uint32_t* slots, std::uint32_t* heads);
+
 /// flags: rows + 1, 1 for the head of a group; the last is 0.
 cudaError_t flag_heads(Launch const& launch, GroupTable const& table, std::uint32_t const* slots, std::uint32_t rows,
                        std::uint32_t* flags);

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <utility>
 
-#include "cuda_backend/primitives.hpp"
+#include "cuda_backend/partition_tables.hpp"
+#include "cuda_backend/partitioned_side.hpp"
+#include "cuda_backend/scratch_primitives.hpp"
 #include "cuda_backend/status.hpp"
 
 namespace garuda::cuda {
@@ -17,6 +19,10 @@ constexpr std::uint64_t kSmallDirect = std::uint64_t{1} << 16;
 /// Slots a group that is expected, so that an estimate may be half of the truth.
 constexpr std::uint64_t kSlotsPerGroup = 4;
 constexpr std::uint64_t kFewestSlots = 1024;
+/// Share of the L2 cache that one table may take.
+constexpr std::uint64_t kCacheShare = 2;
+/// Groups that a partition's table in shared memory holds at half load.
+constexpr std::uint64_t kPartitionKeys = kPartitionSlots / 2;
 /// Slots are at most 2^26, twice the rows of the largest slice and a table's slots of the largest key range.
 constexpr std::uint64_t kMostDirect = std::uint64_t{1} << 26;
 
@@ -110,13 +116,40 @@ std::uint64_t Groups::direct_slots() const {
   return range < most ? range + 1 : 0;
 }
 
+/// Without an expectation one table. Tables that the second-level cache does not hold are looked into partition by
+/// partition; groups that the partitions of one pass do not hold are brought together by sorting.
+GarudaCudaGroupMethod Groups::chosen_method() const {
+  if (slice_.method != GARUDA_CUDA_GROUP_AUTOMATIC) return static_cast<GarudaCudaGroupMethod>(slice_.method);
+  auto const& traits = lane_.device().traits();
+  auto const groups = std::min<std::uint64_t>(slice_.expected_groups, slice_.num_rows);
+  if (direct_slots() > 0 || slice_.num_words > 0 || groups * kSlotsPerGroup * 4 <= traits.l2_bytes / kCacheShare)
+    return GARUDA_CUDA_GROUP_HASH;
+  return groups <= kPartitionKeys << kMostPartitionBits ? GARUDA_CUDA_GROUP_PARTITIONED : GARUDA_CUDA_GROUP_SORTED;
+}
+
 Result<void> Groups::find_slots() {
   GARUDA_TRY(lane_.step("group", own_keys_.bytes() + std::uint64_t{slice_.num_rows} * 8, slice_.num_rows));
   GARUDA_TRY_ASSIGN(slots_, lane_.allocate(std::uint64_t{slice_.num_rows} * 4, "slots of rows"));
+  bool const is_wide = slice_.key_bits == 64;
+  switch (chosen_method()) {
+    case GARUDA_CUDA_GROUP_SORTED:
+      if (slice_.num_words > 0) return sort_words();
+      return is_wide ? sort_keys<std::uint64_t>() : sort_keys<std::uint32_t>();
+    case GARUDA_CUDA_GROUP_PARTITIONED:
+      if (slice_.num_words > 0)
+        return fail(ErrorCode::usage, "method=partitioned: keys of several words are grouped by hash or sorted");
+      return is_wide ? partition_keys<std::uint64_t>() : partition_keys<std::uint32_t>();
+    default:
+      break;
+  }
   if (direct_slots() > 0) return address();
   if (slice_.force_direct != 0)
     return fail(ErrorCode::limit_exceeded, "address=direct: the keys of a slice lie too far apart for a table");
-  // Room for every row to be its own group at half load; less where fewer groups are expected.
+  return hash_all();
+}
+
+/// Room for every row to be its own group at half load; less where fewer groups are expected.
+Result<void> Groups::hash_all() {
   auto const most = log2_at_least(2 * std::uint64_t{slice_.num_rows});
   auto const expected = slice_.expected_groups == 0
                             ? most
@@ -126,6 +159,80 @@ Result<void> Groups::find_slots() {
   lane_.add_counter("tables_outgrown", 1);
   GARUDA_TRY_ASSIGN(auto const fitted_all, hash(most));
   GARUDA_EXPECTS(fitted_all);
+  return {};
+}
+
+template <class Key>
+Result<void> Groups::partition_keys() {
+  auto const rows = slice_.num_rows;
+  auto const groups = slice_.expected_groups == 0 ? rows : std::min<std::uint64_t>(slice_.expected_groups, rows);
+  auto const bits = std::clamp(log2_at_least((groups + kPartitionKeys - 1) / kPartitionKeys), 1U, kMostPartitionBits);
+  GARUDA_TRY_ASSIGN(auto const side, partition(lane_, launch_, static_cast<Key const*>(keys_), rows,
+                                               std::span(&kRowNumbers, 1), PartitionShape{bits, true}));
+  GARUDA_TRY_ASSIGN(auto const order, lane_.allocate(std::uint64_t{rows} * 4, "rows by group"));
+  GARUDA_TRY_ASSIGN(auto const runs, lane_.allocate(std::uint64_t{rows} * 4, "runs of rows"));
+  GARUDA_TRY_ASSIGN(auto const tables, PartitionTableMemory::create<Key>(lane_, side.starts, bits, rows));
+  GARUDA_CUDA_TRY(group_partition_rows(launch_, side.keys.template as<Key>(),
+                                       side.columns[0].template as<std::uint32_t>(), tables.tables(),
+                                       order.template as<std::uint32_t>(), runs.template as<std::uint32_t>()));
+  GARUDA_TRY_ASSIGN(auto const has_overflown, tables.has_overflown());
+  if (has_overflown) {
+    lane_.add_counter("partitions_outgrown", 1);
+    return hash_all();
+  }
+  lane_.add_counter("partitioned_slices", 1);
+  GARUDA_TRY_ASSIGN(table_heads_, lane_.allocate(std::uint64_t{rows} * 4, "group table"));
+  table_.heads = table_heads_.as<std::uint32_t>();
+  GARUDA_CUDA_TRY(cudaMemsetAsync(table_.heads, 0xff, table_heads_.bytes(), lane_.stream()));
+  GARUDA_CUDA_TRY(slots_of_runs(launch_, runs.template as<std::uint32_t>(), order.template as<std::uint32_t>(), rows,
+                                slots_.as<std::uint32_t>(), table_.heads));
+  return {};
+}
+
+template <class Key>
+Result<void> Groups::sort_keys() {
+  auto const rows = slice_.num_rows;
+  GARUDA_TRY_ASSIGN(auto const positions, lane_.allocate(std::uint64_t{rows} * 4, "rows"));
+  GARUDA_TRY_ASSIGN(auto const order, lane_.allocate(std::uint64_t{rows} * 4, "sorted rows"));
+  GARUDA_TRY_ASSIGN(auto const sorted, lane_.allocate(std::uint64_t{rows} * sizeof(Key), "sorted keys"));
+  GARUDA_CUDA_TRY(number_positions(launch_, rows, positions.template as<std::uint32_t>()));
+  GARUDA_TRY(sort_rows(lane_, static_cast<Key const*>(keys_), sorted.template as<Key>(),
+                       positions.template as<std::uint32_t>(), order.template as<std::uint32_t>(), rows));
+  return take_runs({sorted.template as<void>(), rows, slice_.key_bits, 0}, order, true);
+}
+
+/// Stable sorts by one word after the other.
+Result<void> Groups::sort_words() {
+  auto const rows = slice_.num_rows;
+  auto const bytes = std::uint64_t{rows} * 4;
+  GARUDA_TRY_ASSIGN(auto order, lane_.allocate(bytes, "sorted rows"));
+  GARUDA_TRY_ASSIGN(auto other, lane_.allocate(bytes, "rows"));
+  GARUDA_TRY_ASSIGN(auto const words, lane_.allocate(bytes, "words of keys"));
+  GARUDA_TRY_ASSIGN(auto const sorted, lane_.allocate(bytes, "sorted words of keys"));
+  GARUDA_CUDA_TRY(number_positions(launch_, rows, order.as<std::uint32_t>()));
+  for (std::uint32_t w = 0; w < slice_.num_words; ++w) {
+    auto const* const column = static_cast<std::uint32_t const*>(keys_) + std::uint64_t{w} * rows;
+    GARUDA_CUDA_TRY(gather(launch_, column, order.as<std::uint32_t>(), rows, words.as<std::uint32_t>()));
+    GARUDA_TRY(sort_rows(lane_, words.as<std::uint32_t>(), sorted.as<std::uint32_t>(), order.as<std::uint32_t>(),
+                         other.as<std::uint32_t>(), rows));
+    std::swap(order, other);
+  }
+  return take_runs({keys_, rows, 0, slice_.num_words}, order, false);
+}
+
+Result<void> Groups::take_runs(GroupKeys const& keys, Buffer const& order, bool in_order) {
+  auto const entries = std::uint64_t{keys.rows} + 1;
+  lane_.add_counter("sorted_slices", 1);
+  GARUDA_TRY_ASSIGN(auto const flags, lane_.allocate(entries * 4, "first rows of runs"));
+  GARUDA_TRY_ASSIGN(auto const numbers, lane_.allocate(entries * 4, "numbers of runs"));
+  auto* const flag_words = flags.as<std::uint32_t>();
+  auto const* const rows = order.as<std::uint32_t>();
+  GARUDA_CUDA_TRY(flag_runs(launch_, keys, in_order ? nullptr : rows, flag_words));
+  GARUDA_TRY(sum_up(lane_, flag_words, numbers.as<std::uint32_t>(), keys.rows + 1));
+  GARUDA_TRY_ASSIGN(table_heads_, lane_.allocate(std::uint64_t{keys.rows} * 4, "group table"));
+  table_.heads = table_heads_.as<std::uint32_t>();
+  GARUDA_CUDA_TRY(slots_of_flags(launch_, flag_words, numbers.as<std::uint32_t>(), rows, keys.rows,
+                                 slots_.as<std::uint32_t>(), table_.heads));
   return {};
 }
 
@@ -171,10 +278,7 @@ Result<void> Groups::number() {
   auto* const flag_words = flags.as<std::uint32_t>();
   auto* const number_words = numbers.as<std::uint32_t>();
   GARUDA_CUDA_TRY(flag_heads(launch_, table_, slots_.as<std::uint32_t>(), rows, flag_words));
-  std::size_t temp_bytes = 0;
-  GARUDA_CUDA_TRY(scan_to_u32(nullptr, temp_bytes, flag_words, number_words, rows + 1, lane_.stream()));
-  GARUDA_TRY_ASSIGN(auto const temp, lane_.allocate(temp_bytes, "prefix sums"));
-  GARUDA_CUDA_TRY(scan_to_u32(temp.as<void>(), temp_bytes, flag_words, number_words, rows + 1, lane_.stream()));
+  GARUDA_TRY(sum_up(lane_, flag_words, number_words, rows + 1));
   GARUDA_TRY(lane_.download(std::as_writable_bytes(std::span(&num_groups_, 1)), number_words + rows));
   GARUDA_TRY_ASSIGN(heads_, lane_.allocate(std::uint64_t{num_groups_} * 4, "heads of groups"));
   GARUDA_TRY(lane_.step("number", std::uint64_t{rows} * 12, rows));
@@ -297,12 +401,8 @@ Result<void> Groups::sum_floats(GroupedValues const& values, States& states) {
   GARUDA_TRY_ASSIGN(states.offsets, lane_.allocate((groups + 1) * 8, "offsets of windows"));
   GARUDA_CUDA_TRY(count_windows(launch_, spans, num_groups_, counts.as<std::uint32_t>(),
                                 states.first_windows.as<std::uint8_t>(), states.flags.as<std::uint8_t>()));
-  std::size_t temp_bytes = 0;
-  auto const* const count_words = counts.as<std::uint32_t>();
   auto* const offsets = states.offsets.as<std::uint64_t>();
-  GARUDA_CUDA_TRY(scan_to_u64(nullptr, temp_bytes, count_words, offsets, num_groups_ + 1, lane_.stream()));
-  GARUDA_TRY_ASSIGN(auto const temp, lane_.allocate(temp_bytes, "prefix sums"));
-  GARUDA_CUDA_TRY(scan_to_u64(temp.as<void>(), temp_bytes, count_words, offsets, num_groups_ + 1, lane_.stream()));
+  GARUDA_TRY(sum_up(lane_, counts.as<std::uint32_t>(), offsets, num_groups_ + 1));
   GARUDA_TRY(lane_.download(std::as_writable_bytes(std::span(&states.num_windows, 1)), offsets + groups));
   if (states.num_windows == 0) return {};
   GARUDA_TRY(lane_.step("aggregate", 0, slice_.num_rows));

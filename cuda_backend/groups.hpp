@@ -61,9 +61,18 @@ class Groups {
   /// Slots of a directly addressed table, 0: keys are hashed.
   std::uint64_t direct_slots() const;
   Result<void> upload_keys();
+  GarudaCudaGroupMethod chosen_method() const;
   Result<void> find_slots();
   Result<void> address();
+  Result<void> hash_all();
   Result<bool> hash(std::uint32_t log2_slots);
+  template <class Key>
+  Result<void> partition_keys();
+  template <class Key>
+  Result<void> sort_keys();
+  Result<void> sort_words();
+  /// Slots of rows that `order` brings together; `keys`: in that order, or with `in_order` false as they came.
+  Result<void> take_runs(GroupKeys const& keys, Buffer const& order, bool in_order);
   Result<void> number();
   Result<GroupedValues> upload_values(GarudaCudaAggregate const& input, Buffer& values, Buffer& validity);
   Result<void> accumulate_words(GroupedValues const& values, States& states);

@@ -99,9 +99,10 @@ __global__ void probe_sorted_kernel(Key const* build_keys, std::uint32_t build_r
   }
 }
 
-/// A block's pairs come from consecutive probe rows, found once a block.
-__global__ void write_pairs_kernel(MatchList matches, std::uint64_t first, std::uint64_t count,
-                                   GarudaCudaRowPair* pairs) {
+/// Hands each of the block's pairs, as its place and its rows, to `take`. They come from consecutive probe rows, found
+/// once a block.
+template <class Take>
+__device__ void visit_pairs(MatchList const& matches, std::uint64_t first, std::uint64_t count, Take take) {
   __shared__ std::uint32_t bounds[2];
   auto const begin = std::uint64_t{blockIdx.x} * kPairsOfBlock;
   auto const end = begin + kPairsOfBlock < count ? begin + kPairsOfBlock : count;
@@ -114,11 +115,30 @@ __global__ void write_pairs_kernel(MatchList matches, std::uint64_t first, std::
     auto const pair = first + i;
     auto const probe = upper_bound(matches.offsets, bounds[0], bounds[1] + 1, pair) - 1;
     auto const match = static_cast<std::uint32_t>(pair - matches.offsets[probe]);
-    auto const build_row = matches.build_order[matches.firsts[probe] + match];
-    auto const probe_row = matches.probe_order == nullptr ? probe : matches.probe_order[probe];
+    take(i, matches.build_order[matches.firsts[probe] + match],
+         matches.probe_order == nullptr ? probe : matches.probe_order[probe]);
+  }
+}
+
+__global__ void write_pairs_kernel(MatchList matches, std::uint64_t first, std::uint64_t count,
+                                   GarudaCudaRowPair* pairs) {
+  visit_pairs(matches, first, count, [&](std::uint64_t i, std::uint32_t build_row, std::uint32_t probe_row) {
     pairs[i] =
         matches.build_is_left ? GarudaCudaRowPair{build_row, probe_row} : GarudaCudaRowPair{probe_row, build_row};
-  }
+  });
+}
+
+__global__ void write_pair_rows_kernel(MatchList matches, std::uint64_t first, std::uint64_t count,
+                                       std::uint32_t* build_rows, std::uint32_t* probe_rows) {
+  visit_pairs(matches, first, count, [&](std::uint64_t i, std::uint32_t build_row, std::uint32_t probe_row) {
+    build_rows[i] = build_row;
+    probe_rows[i] = probe_row;
+  });
+}
+
+template <class Value>
+__global__ void gather_kernel(Value const* source, std::uint32_t const* rows, std::uint64_t count, Value* target) {
+  for (auto i = global_thread(); i < count; i += grid_threads()) target[i] = source[rows[i]];
 }
 
 __device__ void set_bit(std::uint32_t* words, std::uint32_t row) { atomicOr(&words[row / 32], 1U << (row % 32)); }
@@ -197,6 +217,20 @@ cudaError_t write_pairs(Launch const& launch, MatchList const& matches, std::uin
   return cudaGetLastError();
 }
 
+cudaError_t write_pair_rows(Launch const& launch, MatchList const& matches, std::uint64_t first, std::uint64_t count,
+                            std::uint32_t* build_rows, std::uint32_t* probe_rows) {
+  auto const blocks = static_cast<unsigned>((count + kPairsOfBlock - 1) / kPairsOfBlock);
+  write_pair_rows_kernel<<<blocks, kThreads, 0, launch.stream>>>(matches, first, count, build_rows, probe_rows);
+  return cudaGetLastError();
+}
+
+template <class Value>
+cudaError_t gather(Launch const& launch, Value const* source, std::uint32_t const* rows, std::uint64_t count,
+                   Value* target) {
+  GARUDA_LAUNCH(gather_kernel, count)(source, rows, count, target);
+  return cudaGetLastError();
+}
+
 cudaError_t mark_probe_rows(Launch const& launch, std::uint32_t const* counts, std::uint32_t const* probe_order,
                             std::uint32_t probe_rows, std::uint32_t* words) {
   GARUDA_LAUNCH(mark_probe_rows_kernel, probe_rows)(counts, probe_order, probe_rows, words);
@@ -231,6 +265,7 @@ cudaError_t mark_sorted_rows(Launch const& launch, Key const* build_keys, std::u
                                    std::uint32_t*, std::uint32_t*);                                            \
   template cudaError_t probe_sorted(Launch const&, Key const*, std::uint32_t, Key const*, std::uint32_t,       \
                                     std::uint32_t*, std::uint32_t*);                                           \
+  template cudaError_t gather(Launch const&, Key const*, std::uint32_t const*, std::uint64_t, Key*);           \
   template cudaError_t mark_sorted_rows(Launch const&, Key const*, std::uint32_t const*, std::uint32_t,        \
                                         std::uint8_t const*, std::uint32_t*)
 GARUDA_JOIN_KERNELS(std::uint32_t);

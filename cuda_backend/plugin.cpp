@@ -15,7 +15,8 @@
 #include "cuda_backend/imported_memory.hpp"
 #include "cuda_backend/join.hpp"
 #include "cuda_backend/lane.hpp"
-#include "cuda_backend/resident.hpp"
+#include "cuda_backend/resident_group_by.hpp"
+#include "cuda_backend/resident_join.hpp"
 #include "cuda_backend/status.hpp"
 
 using garuda::Error;
@@ -280,9 +281,11 @@ void destroy(Handle* handle) {
 
 std::int32_t begin_resident_join(GarudaCudaLane* lane, GarudaCudaResidentTable const* left,
                                  GarudaCudaResidentTable const* right, std::uint64_t expected_rows,
-                                 GarudaCudaResidentJoin** join, GarudaCudaError* error) {
+                                 GarudaCudaResidentTuning const* tuning, GarudaCudaResidentJoin** join,
+                                 GarudaCudaError* error) {
   return guarded(*lane->lane, error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto begun, garuda::cuda::ResidentJoin::create(*lane->lane, *left, *right, expected_rows));
+    GARUDA_TRY_ASSIGN(auto begun,
+                      garuda::cuda::ResidentJoin::create(*lane->lane, *left, *right, expected_rows, *tuning));
     *join = std::make_unique<GarudaCudaResidentJoin>(GarudaCudaResidentJoin{*lane->lane, std::move(begun)}).release();
     return {};
   });

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Of this file: raised with every change of a structure or a function. */
-#define GARUDA_CUDA_ABI_VERSION 2u
+#define GARUDA_CUDA_ABI_VERSION 3u
 
 typedef enum GarudaCudaCode {
   GARUDA_CUDA_OK = 0,
@@ -85,6 +85,13 @@ typedef struct GarudaCudaRowPair {
   uint32_t right;
 } GarudaCudaRowPair;
 
+typedef enum GarudaCudaGroupMethod {
+  GARUDA_CUDA_GROUP_AUTOMATIC = 0,
+  GARUDA_CUDA_GROUP_HASH,        /* one table in device memory, addressed directly where that is allowed */
+  GARUDA_CUDA_GROUP_PARTITIONED, /* rows in partitions, a table in shared memory for each; not of words */
+  GARUDA_CUDA_GROUP_SORTED       /* rows sorted by key */
+} GarudaCudaGroupMethod;
+
 typedef struct GarudaCudaGroupSlice {
   void const* keys;             /* key_bits 32 or 64: num_rows words */
   uint32_t const* const* words; /* num_words columns of num_rows words */
@@ -97,6 +104,7 @@ typedef struct GarudaCudaGroupSlice {
   uint32_t shared_low_bits; /* lowest bits that are equal in all `keys` */
   uint32_t allow_direct;    /* slots may be key - min */
   uint32_t force_direct;
+  uint32_t method; /* GarudaCudaGroupMethod; slots that are forced to be direct are of the first two */
 } GarudaCudaGroupSlice;
 
 /* As garuda::operators::ValueKind. */
@@ -151,6 +159,22 @@ typedef struct GarudaCudaResidentTable {
   uint32_t num_columns;
   GarudaCudaColumn columns[GARUDA_CUDA_MAX_COLUMNS];
 } GarudaCudaResidentTable;
+
+typedef enum GarudaCudaPayload {
+  GARUDA_CUDA_PAYLOAD_AUTOMATIC = 0, /* whichever moves fewer bytes */
+  GARUDA_CUDA_PAYLOAD_CARRY,         /* through the partitioning, with the keys */
+  GARUDA_CUDA_PAYLOAD_GATHER         /* by row number, when the result is written */
+} GarudaCudaPayload;
+
+/* How a resident join runs; 0 of each: chosen. */
+typedef struct GarudaCudaResidentTuning {
+  uint32_t method;         /* GarudaCudaJoinMethod */
+  uint32_t payload;        /* GarudaCudaPayload, of method partitioned; the others gather */
+  uint32_t partition_rows; /* build rows that a partition should have at most */
+  uint32_t partition_by;   /* 1: passes over keys and columns, 2: CUB's radix sort, of one column */
+  uint32_t tile_threads;   /* threads of a block in a pass over values of 4 bytes: 512, 1024 */
+  uint32_t tile_items;     /* rows of each, with tile_threads: 8, 16; 0: 8 */
+} GarudaCudaResidentTuning;
 
 typedef struct GarudaCudaResidentRows {
   uint64_t rows;
@@ -282,7 +306,8 @@ typedef struct GarudaCudaApi {
   /* Joins of tables in device memory, rows of the result in any order. Each run blocks and reports its phases. */
   int32_t (*begin_resident_join)(GarudaCudaLane* lane, GarudaCudaResidentTable const* left,
                                  GarudaCudaResidentTable const* right, uint64_t expected_rows,
-                                 GarudaCudaResidentJoin** join, GarudaCudaError* error);
+                                 GarudaCudaResidentTuning const* tuning, GarudaCudaResidentJoin** join,
+                                 GarudaCudaError* error);
   int32_t (*run_resident_join)(GarudaCudaResidentJoin* join, GarudaCudaResidentRows* rows, GarudaCudaError* error);
   void (*end_resident_join)(GarudaCudaResidentJoin* join);
 

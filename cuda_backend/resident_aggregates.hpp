@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cuda_backend/groups.hpp"
-#include "cuda_backend/resident.hpp"
+#include "cuda_backend/resident_group_by.hpp"
 
 namespace garuda::cuda {
 

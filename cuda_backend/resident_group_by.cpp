@@ -4,18 +4,21 @@
 #include <string>
 #include <utility>
 
-#include "cuda_backend/radix_sort.hpp"
-#include "cuda_backend/resident.hpp"
 #include "cuda_backend/resident_aggregates.hpp"
+#include "cuda_backend/resident_group_by.hpp"
+#include "cuda_backend/resident_states.hpp"
+#include "cuda_backend/resident_sum_kernels.hpp"
+#include "cuda_backend/status.hpp"
 
 namespace garuda::cuda {
 namespace {
 
-/// Groups that a block's shared memory holds at half load.
-constexpr std::uint64_t kSharedGroups = 2048;
-/// Partitions of one sorting pass, and of two.
-constexpr std::uint32_t kOnePassBits = 8;
-constexpr std::uint32_t kTwoPassBits = 16;
+/// Slots that a block's table has at least, and groups that it holds at half load.
+constexpr std::uint32_t kFewestSharedBits = 12;
+constexpr std::uint64_t kSharedGroups = std::uint64_t{1} << (kFewestSharedBits - 1);
+constexpr std::uint64_t kSharedReserve = 4096;  // what a block takes beside its table
+/// Groups of a partition that one pass makes, while they are no more.
+constexpr std::uint64_t kOnePassGroups = 4096;
 /// Rows of a chunk: few enough that all multiprocessors have several, so many that a chunk has many rows of a group.
 constexpr std::uint32_t kChunksEach = 16;
 constexpr std::uint32_t kSmallestChunk = 8192;
@@ -30,7 +33,8 @@ std::uint32_t log2_at_least(std::uint64_t value) {
 
 std::uint32_t bits_for(std::uint64_t groups) {
   if (groups <= kSharedGroups) return 0;
-  return groups <= kSharedGroups << kOnePassBits ? kOnePassBits : kTwoPassBits;
+  if (groups <= kOnePassGroups << kMostPassBits) return kMostPassBits;
+  return std::min(log2_at_least((groups + kSharedGroups - 1) / kSharedGroups), kMostPartitionBits);
 }
 
 }  // namespace
@@ -44,61 +48,48 @@ ResidentGroupBy::ResidentGroupBy(Lane& lane, std::uint32_t const* keys, std::int
       rows_(rows),
       bits_(bits_for(expected_groups)),
       capacity_(std::min<std::uint64_t>(rows, expected_groups + expected_groups / 8 + 1024)) {
-  // After two passes nearly all partitions are one chunk, whose groups never reach the table.
-  auto const in_table = bits_ == kTwoPassBits ? expected_groups / 64 : expected_groups;
+  // Groups of a partition that is one chunk never reach the table.
+  auto const partition_rows = rows >> bits_;
+  auto const in_table = partition_rows + partition_rows / 4 <= chunk_rows() ? expected_groups / 64 : expected_groups;
   log2_slots_ = log2_at_least(std::max(4 * in_table, kFewestSlots));
+  auto const in_block = expected_groups >> bits_;
+  log2_shared_slots_ = std::max(log2_at_least(in_block + in_block / 2), kFewestSharedBits);
+  while (log2_shared_slots_ > kFewestSharedBits &&
+         aggregate_chunks_bytes(log2_shared_slots_) + kSharedReserve > lane.device().traits().shared_bytes)
+    --log2_shared_slots_;
 }
 
-Result<ResidentGroupBy::Partitioned> ResidentGroupBy::partition() {
-  Partitioned rows;
+std::uint32_t ResidentGroupBy::chunk_rows() const {
+  return std::clamp(rows_ / (launch_.multiprocessors * kChunksEach), kSmallestChunk, kLargestChunk);
+}
+
+Result<ResidentGroupBy::Rows> ResidentGroupBy::partition_rows() {
+  Rows rows;
   rows.keys = keys_;
   rows.values = values_;
   if (bits_ == 0) return rows;
   GARUDA_TRY(lane_.step("sample", 0, kSampledKeys));
   GARUDA_TRY_ASSIGN(rows.mixed, needs_mixing(lane_, launch_, keys_, rows_, bits_));
   GARUDA_TRY(lane_.step("partition", 0, rows_));
-  auto const bytes = std::uint64_t{rows_} * 4;
-  Buffer mixed;
-  if (rows.mixed) {
-    GARUDA_TRY_ASSIGN(mixed, lane_.allocate(bytes, "mixed keys"));
-    GARUDA_CUDA_TRY(mix_keys(launch_, keys_, rows_, mixed.as<std::uint32_t>(), nullptr));
-    rows.keys = mixed.as<std::uint32_t>();
-  }
-  GARUDA_TRY_ASSIGN(rows.owned_keys, lane_.allocate(bytes, "partitioned keys"));
-  GARUDA_TRY_ASSIGN(rows.owned_values, lane_.allocate(bytes, "partitioned values"));
-  GARUDA_TRY(sort_column(lane_, rows.keys, rows.owned_keys.as<std::uint32_t>(),
-                         reinterpret_cast<std::uint32_t const*>(values_), rows.owned_values.as<std::uint32_t>(), rows_,
-                         bits_));
-  rows.keys = rows.owned_keys.as<std::uint32_t>();
-  rows.values = rows.owned_values.as<std::int32_t>();
+  GarudaCudaColumn const values{reinterpret_cast<std::uint64_t>(values_), 4};
+  GARUDA_TRY_ASSIGN(rows.partitioned,
+                    partition(lane_, launch_, keys_, rows_, std::span(&values, 1), {bits_, rows.mixed}));
+  rows.keys = rows.partitioned.keys.as<std::uint32_t>();
+  rows.values = rows.partitioned.columns[0].as<std::int32_t>();
   return rows;
 }
 
-Result<std::uint32_t> ResidentGroupBy::list_all_chunks(Partitioned const& rows, Buffer& tasks) {
-  auto const partitions = 1U << bits_;
-  GARUDA_TRY(lane_.step("tasks", 0, partitions));
-  GARUDA_TRY_ASSIGN(auto const starts, lane_.allocate((partitions + 1ULL) * 4, "partitions"));
-  GARUDA_CUDA_TRY(find_partitions(launch_, rows.keys, rows_, bits_, starts.as<std::uint32_t>()));
+Result<TaskList> ResidentGroupBy::list_chunks(Rows& rows) {
+  if (bits_ == 0) {
+    GARUDA_TRY_ASSIGN(rows.partitioned.starts, lane_.allocate(8, "partitions"));
+    std::uint32_t const starts[]{0, rows_};
+    GARUDA_TRY(lane_.upload(rows.partitioned.starts.as<void>(), std::as_bytes(std::span(starts))));
+  }
   TaskShape shape;
-  shape.build_starts = starts.as<std::uint32_t>();
-  shape.partitions = partitions;
-  shape.build_chunk = std::clamp(rows_ / (launch_.multiprocessors * kChunksEach), kSmallestChunk, kLargestChunk);
-  GARUDA_TRY_ASSIGN(auto const counts, lane_.allocate((partitions + 1ULL) * 4, "chunks of partitions"));
-  GARUDA_TRY_ASSIGN(auto const offsets, lane_.allocate((partitions + 1ULL) * 8, "first chunks of partitions"));
-  auto* const offset_words = offsets.as<std::uint64_t>();
-  GARUDA_CUDA_TRY(count_tasks(launch_, shape, counts.as<std::uint32_t>()));
-  std::size_t temp_bytes = 0;
-  GARUDA_CUDA_TRY(
-      scan_to_u64(nullptr, temp_bytes, counts.as<std::uint32_t>(), offset_words, partitions + 1, lane_.stream()));
-  GARUDA_TRY_ASSIGN(auto const temp, lane_.allocate(temp_bytes, "prefix sums"));
-  GARUDA_CUDA_TRY(scan_to_u64(temp.as<void>(), temp_bytes, counts.as<std::uint32_t>(), offset_words, partitions + 1,
-                              lane_.stream()));
-  std::uint64_t total = 0;
-  GARUDA_TRY(lane_.download(std::as_writable_bytes(std::span(&total, 1)), offset_words + partitions));
-  GARUDA_TRY_ASSIGN(tasks, lane_.allocate(total * sizeof(JoinTask), "chunks"));
-  GARUDA_TRY(lane_.step("tasks", total * sizeof(JoinTask), total));
-  GARUDA_CUDA_TRY(list_tasks(launch_, shape, offset_words, tasks.as<JoinTask>()));
-  return static_cast<std::uint32_t>(total);
+  shape.build_starts = rows.partitioned.starts.as<std::uint32_t>();
+  shape.partitions = 1U << bits_;
+  shape.build_chunk = chunk_rows();
+  return list_chunk_tasks(lane_, launch_, shape);
 }
 
 Result<void> ResidentGroupBy::take_room() {
@@ -116,8 +107,7 @@ Result<void> ResidentGroupBy::take_room() {
   return {};
 }
 
-Result<bool> ResidentGroupBy::aggregate(Partitioned const& rows, Buffer const& tasks, std::uint32_t num_tasks,
-                                        std::uint64_t& groups) {
+Result<bool> ResidentGroupBy::aggregate(Rows const& rows, TaskList const& tasks, std::uint64_t& groups) {
   GARUDA_TRY(take_room());
   GARUDA_TRY(lane_.step("aggregate", std::uint64_t{rows_} * 8, rows_));
   auto const slots = (std::uint64_t{1} << log2_slots_) + 1;
@@ -134,8 +124,9 @@ Result<bool> ResidentGroupBy::aggregate(Partitioned const& rows, Buffer const& t
   GARUDA_CUDA_TRY(cudaMemsetAsync(cursor.as<void>(), 0, 8, lane_.stream()));
   pass.keys = rows.keys;
   pass.values = rows.values;
-  pass.tasks = tasks.as<JoinTask>();
-  pass.num_tasks = num_tasks;
+  pass.tasks = tasks.tasks.as<ChunkTask>();
+  pass.num_tasks = tasks.count;
+  pass.log2_shared_slots = log2_shared_slots_;
   pass.mixed = rows.mixed;
   pass.keys_out = keys_out_.as<std::uint32_t>();
   pass.sums_out = sums_out_.as<std::int64_t>();
@@ -158,12 +149,11 @@ Result<bool> ResidentGroupBy::aggregate(Partitioned const& rows, Buffer const& t
 
 Result<GarudaCudaResidentGroups> ResidentGroupBy::run() {
   if (rows_ == 0) return GarudaCudaResidentGroups{};
-  GARUDA_TRY_ASSIGN(auto const rows, partition());
-  Buffer tasks;
-  GARUDA_TRY_ASSIGN(auto const num_tasks, list_all_chunks(rows, tasks));
+  GARUDA_TRY_ASSIGN(auto rows, partition_rows());
+  GARUDA_TRY_ASSIGN(auto const tasks, list_chunks(rows));
   std::uint64_t groups = 0;
   while (true) {
-    GARUDA_TRY_ASSIGN(auto const fits, aggregate(rows, tasks, num_tasks, groups));
+    GARUDA_TRY_ASSIGN(auto const fits, aggregate(rows, tasks, groups));
     if (fits) break;
   }
   GarudaCudaResidentGroups found{};
@@ -190,6 +180,8 @@ Result<std::unique_ptr<ResidentGrouping>> create_resident_grouping(
   auto const num_rows = static_cast<std::uint32_t>(rows);
   bool const is_narrow_sum = key.bytes == 4 && aggregates.size() == 1 && aggregates[0].kind == GARUDA_CUDA_INT32 &&
                              aggregates[0].function == GARUDA_CUDA_FUNCTION_SUM;
+  if (!is_narrow_sum && ResidentStates::computes(lane, aggregates))
+    return std::make_unique<ResidentStates>(lane, key, num_rows, aggregates, expected_groups);
   if (!is_narrow_sum) return std::make_unique<ResidentAggregates>(lane, key, num_rows, aggregates, expected_groups);
   return std::make_unique<ResidentGroupBy>(lane, reinterpret_cast<std::uint32_t const*>(key.address),
                                            reinterpret_cast<std::int32_t const*>(aggregates[0].values), num_rows,

@@ -16,6 +16,7 @@ ErrorCode code_of(cudaError_t status) {
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorUnsupportedPtxVersion:
     case cudaErrorSystemDriverMismatch:
+    case cudaErrorSystemNotReady:
     case cudaErrorCompatNotSupportedOnDevice:
     case cudaErrorStubLibrary:
       return ErrorCode::no_device;
@@ -37,6 +38,8 @@ bool is_lost(cudaError_t status) {
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
     case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContextIsDestroyed:
     case cudaErrorContained:
       return true;
     default:

@@ -19,11 +19,14 @@ constexpr std::array kKeys{Choice{"auto", 0}, Choice{"packed", 1}, Choice{"words
 constexpr std::array kGroupings{Choice{"auto", 0}, Choice{"slices", 1}, Choice{"direct", 2}, Choice{"local", 3},
                                 Choice{"partitioned", 4}};
 
+constexpr std::array kMethods{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"partitioned", 2}, Choice{"sorted", 3}};
+
 std::span<operators::Knob<GroupByTuning> const> knobs() {
   static std::array const all{
       choice_knob("address", operators::kAddressChoices, &GroupByTuning::address),
       choice_knob("keys", kKeys, &GroupByTuning::keys),
       choice_knob("grouping", kGroupings, &GroupByTuning::grouping),
+      choice_knob("method", kMethods, &GroupByTuning::method),
       choice_knob("counting", operators::kCountingChoices, &GroupByTuning::counting),
       choice_knob("upload", operators::kUploadChoices, &GroupByTuning::upload),
       number_knob("image", 1, 32'768, &GroupByTuning::image),

@@ -108,7 +108,7 @@ Result<void> parse_setting(std::span<Knob<Tuning> const> knobs, std::string_view
 /// Parses `text` by `knobs`. Errors: usage, naming the key or value and what is allowed.
 template <class Tuning>
 Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_view text) {
-  Tuning tuning;
+  Tuning tuning{};
   while (!text.empty()) {
     auto const comma = text.find(',');
     GARUDA_TRY(parse_setting(knobs, text.substr(0, comma), tuning));

@@ -16,6 +16,9 @@ static_assert(static_cast<int>(ValueKind::uint64) == GARUDA_CUDA_UINT64);
 static_assert(static_cast<int>(ValueKind::int128) == GARUDA_CUDA_INT128);
 static_assert(static_cast<int>(ValueKind::float32) == GARUDA_CUDA_FLOAT32);
 static_assert(static_cast<int>(ValueKind::float64) == GARUDA_CUDA_FLOAT64);
+static_assert(static_cast<int>(GroupMethod::hash) == GARUDA_CUDA_GROUP_HASH);
+static_assert(static_cast<int>(GroupMethod::partitioned) == GARUDA_CUDA_GROUP_PARTITIONED);
+static_assert(static_cast<int>(GroupMethod::sorted) == GARUDA_CUDA_GROUP_SORTED);
 static_assert(kCountState == GARUDA_CUDA_COUNT && kSumState == GARUDA_CUDA_SUM && kMinState == GARUDA_CUDA_MIN &&
               kMaxState == GARUDA_CUDA_MAX);
 
@@ -106,6 +109,7 @@ Result<std::unique_ptr<GroupByKernel>> CudaGroupByBackend::begin(GroupSlice cons
   rows.shared_low_bits = slice.shared_low_bits;
   rows.allow_direct = options_.tuning.address == Address::hash ? 0 : 1;
   rows.force_direct = options_.tuning.address == Address::direct ? 1 : 0;
+  rows.method = static_cast<std::uint32_t>(options_.tuning.method);
   std::vector<std::uint32_t const*> words;
   if (auto const* const keys = std::get_if<KeySpan>(&slice.keys)) {
     rows.keys = std::visit([](auto const& span) { return static_cast<void const*>(span.data()); }, keys->words);
@@ -132,10 +136,11 @@ Result<std::unique_ptr<GroupByBackend>> open_cuda_group_by(CudaDevice& device, G
 }
 
 std::uint64_t cuda_group_by_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words) {
-  // cuda_backend/groups.cpp. Keys, slots and 4 bytes for each of at most four slots while rows are grouped; flags,
-  // numbers, ids. Then ids and heads, values with validity, and for as many groups as rows: seven accumulators, sums,
-  // two wide extremes and three windows of floats.
-  auto const grouping = 4 * std::uint64_t{key_words} + 4 + 4 * 4 + 12;
+  // cuda_backend/groups.cpp. While rows are grouped: keys and slots; one table, 4 bytes for each of at most four slots,
+  // or keys twice more, row numbers, order, runs, two words a listed key and heads, of partitions or of sorted rows;
+  // flags, numbers, ids. Then ids and heads, values with validity, and for as many groups as rows: seven accumulators,
+  // sums, two wide extremes and three windows of floats.
+  auto const grouping = 3 * 4 * std::uint64_t{key_words} + 4 + 7 * 4 + 12;
   auto const aggregating = 8 + 4 * std::uint64_t{value_words} + 1 + 7 * 8 + 4 * 8 + 2 * 3 * 8 + 3 * 16;
   return rows * std::max(grouping, aggregating);
 }

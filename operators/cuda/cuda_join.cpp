@@ -107,8 +107,9 @@ Result<std::unique_ptr<JoinBackend>> open_cuda_join(CudaDevice& device, BackendO
 }
 
 std::uint64_t cuda_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits) {
-  // cuda_backend/join.cpp. A side: its keys three times while it is sorted, row ids twice. Build rows: slot, rank,
-  // order, and 12 bytes for each of at most four slots. Probe rows: first, count and offset. Pairs: two windows.
+  // cuda_backend/matches.cpp. A side: its keys three times while it is sorted or partitioned, row ids twice. Build
+  // rows: slot, rank, order, and 12 bytes for each of at most four slots; in partitions less. Probe rows: first, count
+  // and offset. Pairs: two windows.
   constexpr std::uint64_t kPerBuildRow = 12 + 4 * 12;
   constexpr std::uint64_t kPerProbeRow = 16;
   constexpr std::uint64_t kWindows = std::uint64_t{24} << 20;

@@ -111,6 +111,71 @@ TEST_F(CudaGroupBy, ATableThatIsTooSmallIsMadeAgain) {
   EXPECT_EQ(counters.value("tables_outgrown"), 1U);
 }
 
+TEST_F(CudaGroupBy, EveryMethodOnEveryPattern) {
+  std::uint32_t seed = 200;
+  for (auto const method : {GroupMethod::hash, GroupMethod::partitioned, GroupMethod::sorted}) {
+    GroupByTuning tuning;
+    tuning.method = method;
+    auto const backend = open(tuning);
+    for (auto const& shape : kShapes) {
+      if (shape.words > 0 && method == GroupMethod::partitioned) continue;
+      for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; ++pattern) {
+        for (std::uint64_t const rows : {257, 20'011}) {
+          if (too_large(rows)) continue;
+          auto const kept =
+              shape.bits == 0 && shape.words == 0 ? GroupPattern::one : static_cast<GroupPattern>(pattern);
+          GroupCase const group_case{rows, kept, shape, ++seed};
+          SCOPED_TRACE(to_string(group_case) + ", " + to_string(tuning));
+          run(*backend, group_case, 1);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CudaGroupBy, MethodsSayWhatTheyDid) {
+  struct Expectation {
+    GroupMethod method;
+    char const* counter;
+  };
+  for (auto const& [method, counter] :
+       {Expectation{GroupMethod::hash, "hash_slices"}, Expectation{GroupMethod::partitioned, "partitioned_slices"},
+        Expectation{GroupMethod::sorted, "sorted_slices"}}) {
+    Counters counters;
+    GroupByTuning tuning;
+    tuning.method = method;
+    tuning.address = Address::hash;
+    auto const backend = open(tuning, &counters);
+    run(*backend, {257, GroupPattern::some, {64, 0, false, false}, 3}, 2);
+    EXPECT_EQ(counters.value(counter), 1U) << counter;
+  }
+}
+
+/// More keys in a partition than its table has slots: one table in device memory takes them all.
+TEST_F(CudaGroupBy, APartitionThatIsTooFullIsGroupedByATable) {
+  Counters counters;
+  GroupByTuning tuning;
+  tuning.method = GroupMethod::partitioned;
+  auto const backend = open(tuning, &counters, 3);
+  GroupCase const group_case{30'000, GroupPattern::distinct, {64, 0, false, false}, 7};
+  if (too_large(group_case.rows)) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
+  run(*backend, group_case, 2);
+  EXPECT_EQ(counters.value("partitions_outgrown"), 1U);
+  EXPECT_EQ(counters.value("partitioned_slices"), 0U);
+}
+
+TEST_F(CudaGroupBy, PartitionsOfSeveralWordsAreRefused) {
+  GroupByTuning tuning;
+  tuning.method = GroupMethod::partitioned;
+  auto const backend = open(tuning);
+  GroupProblem const problem({257, GroupPattern::some, {0, 2, false, false}, 1});
+  auto const kernel = value_of(backend->begin(problem.slice(), 0));
+  auto const groups = kernel->group();
+  ASSERT_FALSE(groups);
+  EXPECT_EQ(groups.error().code(), ErrorCode::usage);
+}
+
 TEST_F(CudaGroupBy, AddressesAreChosenAndForced) {
   for (auto const address : {Address::automatic, Address::hash, Address::direct}) {
     Counters counters;

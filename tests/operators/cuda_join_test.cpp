@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tests/operators/counters.hpp"
 #include "tests/operators/cuda_device.hpp"
 #include "tests/operators/graphics_problem.hpp"
 #include "tests/unwrap.hpp"
@@ -119,6 +121,41 @@ TEST_F(CudaJoin, CountsWhatCouldNotBeEnumerated) {
     succeed(kernel->pairs(4'900'000'000U - last.size(), last));
     for (auto const& pair : last) EXPECT_TRUE(pair.left < keys.size() && pair.right < keys.size());
   }
+}
+
+/// The device's mixing of 32-bit keys (cuda_backend/hashing.cuh).
+std::uint32_t mixed(std::uint32_t key) {
+  key ^= key >> 16;
+  key *= 0x85eb'ca6bU;
+  key ^= key >> 13;
+  key *= 0xc2b2'ae35U;
+  return key ^ (key >> 16);
+}
+
+/// Keys that fall into one of the partitions, more than its table has slots: one table in device memory takes all.
+TEST_F(CudaJoin, APartitionThatIsTooFullIsJoinedByATable) {
+  constexpr std::size_t kRows = 6'000;
+  if (testing::max_test_rows() < kRows) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
+  std::vector<std::uint32_t> keys;
+  for (std::uint32_t key = 0; keys.size() < kRows; ++key)
+    if (mixed(key) % 256 == 5) keys.push_back(key);
+  testing::Counters counters;
+  BackendOptions options;
+  options.tuning.method = JoinMethod::partitioned;
+  options.stats = &counters;
+  auto const backend = value_of(open_cuda_join(device(), options));
+  JoinSlice const slice{{std::span(std::as_const(keys)), keys.front(), keys.back(), {}},
+                        {std::span(std::as_const(keys)), keys.front(), keys.back(), {}}};
+  auto const kernel = value_of(backend->begin(slice, 0));
+  ASSERT_EQ(value_of(kernel->count()), kRows);
+  std::vector<RowPair> pairs(kRows);
+  succeed(kernel->pairs(0, pairs));
+  std::ranges::sort(pairs, {}, &RowPair::left);
+  for (std::size_t i = 0; i < kRows; ++i) EXPECT_TRUE(pairs[i].left == i && pairs[i].right == i) << i;
+  auto const marks = value_of(kernel->mark(Side::left));
+  for (std::size_t i = 0; i < kRows; ++i) EXPECT_NE(marks[i / 64] >> (i % 64) & 1U, 0U) << i;
+  EXPECT_EQ(counters.value("partitions_outgrown"), 1U);
+  EXPECT_EQ(counters.value("table_slices"), 1U);
 }
 
 TEST_F(CudaJoin, TooLittleMemoryIsAnErrorBeforeAnyPair) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "operators/cuda/cuda_lane.hpp"
 #include "operators/exact_sum.hpp"
 #include "tests/operators/cuda_device.hpp"
+#include "tests/operators/workloads.hpp"
 #include "tests/unwrap.hpp"
 
 namespace garuda::operators {
@@ -90,6 +92,21 @@ std::vector<std::uint64_t> aggregates_of(std::vector<Value> const& values) {
           bits_of(greatest), bits_of(rounded / static_cast<double>(values.size()))};
 }
 
+/// Every method and form of payload; partitions of a few rows, and tables of several chunks in one.
+constexpr std::array kJoinTunings{
+    GarudaCudaResidentTuning{},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 1, 1, 1024, 8},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 1U << 20, 1, 1024, 16},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 64, 2, 0, 0},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_GATHER, 16, 1, 512, 16},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_TABLE, GARUDA_CUDA_PAYLOAD_GATHER, 0, 0, 0, 0},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_MERGE, GARUDA_CUDA_PAYLOAD_GATHER, 0, 0, 0, 0},
+};
+
+std::vector<std::uint32_t> const kAllFunctions{GARUDA_CUDA_FUNCTION_COUNT, GARUDA_CUDA_FUNCTION_SUM,
+                                               GARUDA_CUDA_FUNCTION_MIN, GARUDA_CUDA_FUNCTION_MAX,
+                                               GARUDA_CUDA_FUNCTION_MEAN};
+
 class CudaResident : public testing::CudaDeviceTest {
  protected:
   void SetUp() override {
@@ -140,17 +157,31 @@ class CudaResident : public testing::CudaDeviceTest {
     return resident;
   }
 
-  /// The same join twice: nothing of the first run is left over.
+  /// By every method and form of payload. More rows than GARUDA_TEST_MAX_ROWS are left out.
   void expect_joined(HostTable const& left, HostTable const& right, std::uint64_t expected_first) {
+    if (std::max(left.rows(), right.rows()) > testing::max_test_rows()) return;
     SCOPED_TRACE(::testing::Message() << left.rows() << " × " << right.rows() << " rows, keys of " << left.bytes[0]
                                       << " bytes, room for " << expected_first);
     auto const left_table = upload(left);
     auto const right_table = upload(right);
+    auto const expected = expected_rows(left, right);
+    for (auto const& tuning : kJoinTunings) {
+      SCOPED_TRACE(::testing::Message() << "method " << tuning.method << ", payload " << tuning.payload
+                                        << ", partitions of " << tuning.partition_rows);
+      expect_joined(left_table, right_table, tuning, expected_first, expected);
+      if (HasFailure()) return;
+    }
+  }
+
+  /// The same join twice: nothing of the first run is left over.
+  void expect_joined(GarudaCudaResidentTable const& left, GarudaCudaResidentTable const& right,
+                     GarudaCudaResidentTuning const& tuning, std::uint64_t expected_first,
+                     std::vector<Row> const& expected) {
     GarudaCudaResidentJoin* join = nullptr;
-    check(api().begin_resident_join(lane(), &left_table, &right_table, expected_first, &join, &error_));
+    check(api().begin_resident_join(lane(), &left, &right, expected_first, &tuning, &join, &error_));
+    ASSERT_NE(join, nullptr);
     std::unique_ptr<GarudaCudaResidentJoin, void (*)(GarudaCudaResidentJoin*)> const owner(join,
                                                                                            api().end_resident_join);
-    auto const expected = expected_rows(left, right);
     for (int run = 0; run < 2; ++run) {
       GarudaCudaResidentRows found{};
       check(api().run_resident_join(join, &found, &error_));
@@ -161,8 +192,8 @@ class CudaResident : public testing::CudaDeviceTest {
         for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(values[i]);
       };
       take(found.key);
-      for (std::uint32_t c = 0; c < left_table.num_columns; ++c) take(found.left[c]);
-      for (std::uint32_t c = 0; c < right_table.num_columns; ++c) take(found.right[c]);
+      for (std::uint32_t c = 0; c < left.num_columns; ++c) take(found.left[c]);
+      for (std::uint32_t c = 0; c < right.num_columns; ++c) take(found.right[c]);
       std::ranges::sort(rows);
       ASSERT_EQ(rows, expected);
     }
@@ -182,7 +213,9 @@ class CudaResident : public testing::CudaDeviceTest {
   /// Every function of a column of `Value`, against the library's own rounding of exact sums.
   template <class Value>
   void expect_aggregated(std::uint32_t kind, std::uint32_t key_bytes, std::size_t rows, std::uint64_t distinct,
-                         Value (*value_of_bits)(std::uint64_t)) {
+                         Value (*value_of_bits)(std::uint64_t), std::vector<std::uint32_t> const& functions,
+                         std::uint64_t expected_groups) {
+    if (rows > testing::max_test_rows()) return;
     SCOPED_TRACE(::testing::Message() << "kind " << kind << ", " << rows << " rows, " << distinct << " keys");
     auto table = make_table(rows, {key_bytes, sizeof(Value)}, distinct, 3, rows);
     std::map<std::uint64_t, std::vector<Value>> groups;
@@ -193,29 +226,30 @@ class CudaResident : public testing::CudaDeviceTest {
     }
     auto const resident = upload(table);
     std::vector<GarudaCudaResidentAggregate> aggregates;
-    for (std::uint32_t function = GARUDA_CUDA_FUNCTION_COUNT; function <= GARUDA_CUDA_FUNCTION_MEAN; ++function)
-      aggregates.push_back({resident.columns[0].address, kind, function});
-    auto const owner = begin_group_by(resident, aggregates, distinct);
+    for (auto const function : functions) aggregates.push_back({resident.columns[0].address, kind, function});
+    auto const owner = begin_group_by(resident, aggregates, expected_groups);
     for (int run = 0; run < 2; ++run) {
       GarudaCudaResidentGroups found{};
       check(api().run_resident_group_by(owner.get(), &found, &error_));
       ASSERT_EQ(found.groups, groups.size());
       auto const keys = download(found.key.address, key_bytes, found.groups);
       std::vector<std::vector<std::uint64_t>> columns;
-      for (std::uint32_t function = GARUDA_CUDA_FUNCTION_COUNT; function <= GARUDA_CUDA_FUNCTION_MEAN; ++function) {
-        bool const is_extreme = function == GARUDA_CUDA_FUNCTION_MIN || function == GARUDA_CUDA_FUNCTION_MAX;
-        columns.push_back(download(found.results[function], is_extreme ? sizeof(Value) : 8, found.groups));
+      for (std::size_t a = 0; a < functions.size(); ++a) {
+        bool const is_extreme = functions[a] == GARUDA_CUDA_FUNCTION_MIN || functions[a] == GARUDA_CUDA_FUNCTION_MAX;
+        columns.push_back(download(found.results[a], is_extreme ? sizeof(Value) : 8, found.groups));
       }
       for (std::size_t g = 0; g < keys.size(); ++g) {
         auto const group = groups.find(keys[g]);
         ASSERT_NE(group, groups.end()) << keys[g];
         auto const expected = aggregates_of(group->second);
-        for (std::size_t f = 0; f < columns.size(); ++f) ASSERT_EQ(columns[f][g], expected[f]) << "function " << f;
+        for (std::size_t a = 0; a < columns.size(); ++a)
+          ASSERT_EQ(columns[a][g], expected[functions[a]]) << "function " << functions[a];
       }
     }
   }
 
   void expect_grouped(std::size_t rows, std::uint64_t distinct, std::uint64_t stride, std::uint64_t expected_groups) {
+    if (rows > testing::max_test_rows()) return;
     SCOPED_TRACE(::testing::Message() << rows << " rows, " << distinct << " keys, expected " << expected_groups);
     auto const table = make_table(rows, {4, 4}, distinct, stride, distinct + rows);
     std::map<std::uint64_t, std::int64_t> expected;
@@ -256,6 +290,7 @@ TEST_F(CudaResident, JoinsEveryShape) {
     expect_joined(make_table(1, {key, 4}, 1, 1, 7), make_table(1'000, {key}, 1, 1, 8), 1'000);
     expect_joined(make_table(400, {key}, 1, 1, 9), make_table(300, {key, 4}, 1, 1, 10), 120'000);
     expect_joined(make_table(0, {key, 4}, 1, 1, 11), make_table(300, {key, 4}, 9, 1, 12), 1);
+    expect_joined(make_table(255, {key, 4, 4}, 60, 1, 13), make_table(257, {key, 8, 4}, 60, 1, 14), 2'000);
     if (HasFailure()) return;
   }
 }
@@ -263,17 +298,18 @@ TEST_F(CudaResident, JoinsEveryShape) {
 /// More build rows of one key than a table holds, and more matches than a block lists at a time.
 TEST_F(CudaResident, JoinsHeavyKeys) {
   expect_joined(make_table(9'000, {4, 4}, 2, 1, 1), make_table(12'000, {4}, 9'000, 1, 2), 100);
-  expect_joined(make_table(200, {8, 4}, 1, 1, 3), make_table(5'000, {8, 4}, 1, 1, 4), 1'000'000);
+  expect_joined(make_table(40, {8, 4}, 1, 1, 3), make_table(5'000, {8, 4}, 1, 1, 4), 200'000);
 }
 
 TEST_F(CudaResident, GroupsEveryShape) {
   expect_grouped(1, 1, 1, 1);
+  expect_grouped(257, 40, 3, 40);
   expect_grouped(5'000, 1, 1, 1);
   expect_grouped(100'000, 16, 1, 16);
   expect_grouped(100'000, 1'500, 0x10'0001, 1'500);
-  expect_grouped(100'000, 30'000, 1, 30'000);         // one pass
+  expect_grouped(100'000, 30'000, 1, 30'000);
   expect_grouped(100'000, 30'000, 1U << 17, 30'000);  // keys in the upper bits only, repeating
-  expect_grouped(200'000, 1'000'000, 1, 1'000'000);   // two passes
+  expect_grouped(200'000, 1'000'000, 1, 1'000'000);
 }
 
 /// Fewer groups expected than there are: tables and room are made larger.
@@ -282,19 +318,41 @@ TEST_F(CudaResident, GroupsMoreThanExpected) {
   expect_grouped(300'000, 250'000, 3, 3'000);
 }
 
+std::int32_t int32_of(std::uint64_t bits) { return static_cast<std::int32_t>(bits); }
+std::uint32_t uint32_of(std::uint64_t bits) { return static_cast<std::uint32_t>(bits); }
+std::int64_t int64_of(std::uint64_t bits) { return static_cast<std::int64_t>(bits) >> 20; }
+std::uint64_t uint64_of(std::uint64_t bits) { return bits >> 20; }
+float float_of(std::uint64_t bits) { return static_cast<float>(static_cast<std::int32_t>(bits) >> 8) * 0x1p-20F; }
+double double_of(std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits) >> 24) * 0x1p-20; }
+
 TEST_F(CudaResident, AggregatesEveryKind) {
-  for (std::uint64_t const distinct : {1U, 20U, 3'000U}) {
-    expect_aggregated<std::int32_t>(GARUDA_CUDA_INT32, 4, 20'000, distinct,
-                                    [](std::uint64_t bits) { return static_cast<std::int32_t>(bits); });
-    expect_aggregated<std::int64_t>(GARUDA_CUDA_INT64, 8, 20'000, distinct,
-                                    [](std::uint64_t bits) { return static_cast<std::int64_t>(bits) >> 20; });
-    expect_aggregated<float>(GARUDA_CUDA_FLOAT32, 4, 20'000, distinct, [](std::uint64_t bits) {
-      return static_cast<float>(static_cast<std::int32_t>(bits) >> 8) * 0x1p-20F;
-    });
-    expect_aggregated<double>(GARUDA_CUDA_FLOAT64, 8, 20'000, distinct, [](std::uint64_t bits) {
-      return static_cast<double>(static_cast<std::int64_t>(bits) >> 24) * 0x1p-20;
-    });
-    if (HasFailure()) return;
+  for (std::size_t const rows : {257U, 20'000U}) {
+    for (std::uint64_t const distinct : {1U, 20U, 3'000U}) {
+      expect_aggregated(GARUDA_CUDA_INT32, 4, rows, distinct, int32_of, kAllFunctions, distinct);
+      expect_aggregated(GARUDA_CUDA_UINT32, 8, rows, distinct, uint32_of, kAllFunctions, distinct);
+      expect_aggregated(GARUDA_CUDA_INT64, 8, rows, distinct, int64_of, kAllFunctions, distinct);
+      expect_aggregated(GARUDA_CUDA_UINT64, 4, rows, distinct, uint64_of, kAllFunctions, distinct);
+      expect_aggregated(GARUDA_CUDA_FLOAT32, 4, rows, distinct, float_of, kAllFunctions, distinct);
+      expect_aggregated(GARUDA_CUDA_FLOAT64, 8, rows, distinct, double_of, kAllFunctions, distinct);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+/// Aggregates that one pass computes: alone and together, of many groups, of more than are expected.
+TEST_F(CudaResident, AggregatesInOnePass) {
+  std::vector<std::uint32_t> const extremes{GARUDA_CUDA_FUNCTION_MAX, GARUDA_CUDA_FUNCTION_COUNT,
+                                            GARUDA_CUDA_FUNCTION_MIN};
+  std::vector<std::uint32_t> const sums{GARUDA_CUDA_FUNCTION_SUM};
+  for (std::uint64_t const distinct : {5U, 3'000U, 150'000U}) {
+    for (std::uint64_t const expected_groups : {distinct, std::uint64_t{1}}) {
+      expect_aggregated(GARUDA_CUDA_FLOAT32, 8, 100'000, distinct, float_of, extremes, expected_groups);
+      expect_aggregated(GARUDA_CUDA_FLOAT64, 4, 100'000, distinct, double_of, extremes, expected_groups);
+      expect_aggregated(GARUDA_CUDA_INT64, 4, 100'000, distinct, int64_of, sums, expected_groups);
+      expect_aggregated(GARUDA_CUDA_INT32, 8, 100'000, distinct, int32_of, sums, expected_groups);
+      expect_aggregated(GARUDA_CUDA_UINT32, 4, 100'000, distinct, uint32_of, kAllFunctions, expected_groups);
+      if (HasFailure()) return;
+    }
   }
 }
 

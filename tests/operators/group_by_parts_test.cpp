@@ -13,7 +13,8 @@ namespace {
 
 TEST(GroupByTuning, TextThereAndBack) {
   auto const text =
-      "address=hash,keys=rowid,counting=compute,upload=stage,image=64,spread=8,radix_bits=0,slice_rows=100";
+      "address=hash,keys=rowid,method=sorted,counting=compute,upload=stage,image=64,spread=8,radix_bits=0,slice_rows="
+      "100";
   auto const tuning = parse_group_by_tuning(text);
   ASSERT_TRUE(tuning);
   EXPECT_EQ(tuning->keys, KeyForm::rowid);

@@ -9,15 +9,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "operators/group_by_kernel.hpp"
 #include "operators/stats_sink.hpp"
+#include "tests/operators/counters.hpp"
 #include "tests/operators/graphics_device.hpp"
 #include "tests/operators/group_problem.hpp"
 
@@ -35,38 +34,6 @@ inline constexpr std::array kShapes{
     KeyShape{64, 0, true, false},  KeyShape{0, 0, false, false}, KeyShape{0, 1, false, false},
     KeyShape{0, 2, false, false},  KeyShape{0, 3, false, false}, KeyShape{0, 4, false, true},
     KeyShape{0, 5, false, false},  KeyShape{0, 9, false, false}, KeyShape{0, 31, false, false}};
-
-/// Counters and notes of a run.
-class Counters final : public operators::StatsSink {
- public:
-  void add_phase(std::string_view name, std::uint64_t ns, std::uint64_t, std::uint64_t) override {
-    std::lock_guard const lock(mutex_);
-    phases_[std::string(name)] += ns;
-  }
-  void add_counter(std::string_view name, std::uint64_t value) override {
-    std::lock_guard const lock(mutex_);
-    values_[std::string(name)] += value;
-  }
-  void max_counter(std::string_view name, std::uint64_t value) override {
-    std::lock_guard const lock(mutex_);
-    auto& kept = values_[std::string(name)];
-    kept = std::max(kept, value);
-  }
-  void note(std::string text) override { notes_.push_back(std::move(text)); }
-
-  std::uint64_t value(std::string const& name) const {
-    auto const found = values_.find(name);
-    return found == values_.end() ? 0 : found->second;
-  }
-  std::map<std::string, std::uint64_t> const& phases() const { return phases_; }
-  std::vector<std::string> const& notes() const { return notes_; }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::uint64_t> values_;
-  std::map<std::string, std::uint64_t> phases_;
-  std::vector<std::string> notes_;
-};
 
 /// What tests of the device paths share, over the fixture that opens the device.
 template <class DeviceTest>

@@ -1,31 +1,17 @@
-// Joins and group-bys of tables that stay in device memory.
+// Group-bys of tables that stay in device memory.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "cuda_backend/chunk_tasks.hpp"
 #include "cuda_backend/lane.hpp"
+#include "cuda_backend/partitioned_side.hpp"
 #include "cuda_backend/plugin.h"
-#include "cuda_backend/resident_kernels.hpp"
 #include "garuda/error.hpp"
 
 namespace garuda::cuda {
-
-/// The inner join of two tables, run as often as wanted; "GFTR" of Wu et al. 2025, §4.2: payload is sorted by the radix
-/// digit with the keys, so that the result is gathered from neighbours. Rows of the result come in any order.
-/// Errors of every call: limit_exceeded, out_of_memory, device_failure, cancelled.
-class ResidentJoin {
- public:
-  /// `expected_rows`: room for the result at first. The tables' columns and `lane` outlive the join.
-  static Result<std::unique_ptr<ResidentJoin>> create(Lane& lane, GarudaCudaResidentTable const& left,
-                                                      GarudaCudaResidentTable const& right,
-                                                      std::uint64_t expected_rows);
-  virtual ~ResidentJoin() = default;
-
-  /// Joins, again with more room when the result did not fit. Blocks. Columns are good until the next run.
-  virtual Result<GarudaCudaResidentRows> run() = 0;
-};
 
 /// A group-by of a table, run as often as wanted.
 class ResidentGrouping {
@@ -35,8 +21,8 @@ class ResidentGrouping {
   virtual Result<GarudaCudaResidentGroups> run() = 0;
 };
 
-/// Chooses and makes the group-by: ResidentGroupBy where it computes what is asked for, else ResidentAggregates.
-/// Errors: usage for kinds or functions that are not there; limit_exceeded for more than 2^30 rows.
+/// Chooses and makes the group-by: the first of ResidentGroupBy, ResidentStates and ResidentAggregates that computes
+/// what is asked for. Errors: usage for kinds or functions that are not there; limit_exceeded for more than 2^30 rows.
 Result<std::unique_ptr<ResidentGrouping>> create_resident_grouping(
     Lane& lane, GarudaCudaColumn const& key, std::uint64_t rows,
     std::vector<GarudaCudaResidentAggregate> const& aggregates, std::uint64_t expected_groups);
@@ -54,20 +40,20 @@ class ResidentGroupBy final : public ResidentGrouping {
   Result<GarudaCudaResidentGroups> run() override;
 
  private:
-  /// Rows in the order of partitions: as they are, or sorted.
-  struct Partitioned {
+  /// Rows as they are, or in the order of partitions.
+  struct Rows {
     std::uint32_t const* keys = nullptr;
     std::int32_t const* values = nullptr;
     bool mixed = false;
-    Buffer owned_keys;
-    Buffer owned_values;
+    PartitionedSide partitioned;
   };
 
-  Result<Partitioned> partition();
-  Result<std::uint32_t> list_all_chunks(Partitioned const& rows, Buffer& tasks);
+  std::uint32_t chunk_rows() const;
+  Result<Rows> partition_rows();
+  Result<TaskList> list_chunks(Rows& rows);
   Result<void> take_room();
   /// Groups written, or nothing when table or room were too small and have been made larger.
-  Result<bool> aggregate(Partitioned const& rows, Buffer const& tasks, std::uint32_t num_tasks, std::uint64_t& groups);
+  Result<bool> aggregate(Rows const& rows, TaskList const& tasks, std::uint64_t& groups);
 
   Lane& lane_;
   Launch launch_;
@@ -76,6 +62,7 @@ class ResidentGroupBy final : public ResidentGrouping {
   std::uint32_t rows_;
   std::uint32_t bits_ = 0;
   std::uint32_t log2_slots_ = 0;
+  std::uint32_t log2_shared_slots_ = 0;
   std::uint64_t capacity_ = 0;
   Buffer table_;
   Buffer keys_out_;

@@ -1,0 +1,45 @@
+// The work of blocks on partitions: chunks of rows, or pairs of chunks.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda_backend/join_kernels.hpp"
+#include "cuda_backend/lane.hpp"
+#include "garuda/error.hpp"
+
+namespace garuda::cuda {
+
+/// Rows of a task: a chunk of a partition's build rows by a chunk of its probe rows.
+struct ChunkTask {
+  std::uint32_t build_first;
+  std::uint32_t build_rows;
+  std::uint32_t probe_first;
+  std::uint32_t probe_rows;
+};
+
+/// Without probe_starts tasks are chunks of build rows, and their probe_rows the chunks of their partition. starts:
+/// partitions + 1.
+struct TaskShape {
+  std::uint32_t const* build_starts = nullptr;
+  std::uint32_t const* probe_starts = nullptr;
+  std::uint32_t partitions = 1;
+  std::uint32_t build_chunk = 1;  ///< rows
+  std::uint32_t probe_chunk = 1;
+};
+
+struct TaskList {
+  Buffer tasks;
+  std::uint32_t count = 0;
+};
+
+/// Lists the tasks, partition by partition. Waits for the lane once. Errors: limit_exceeded for 2^28 tasks and more,
+/// out_of_memory, device_failure.
+Result<TaskList> list_chunk_tasks(Lane& lane, Launch const& launch, TaskShape const& shape);
+
+/// Kernels of list_chunk_tasks(). counts: partitions + 1, the last 0; 2^32 - 1 stands for as many and more.
+cudaError_t count_tasks(Launch const& launch, TaskShape const& shape, std::uint32_t* counts);
+cudaError_t list_tasks(Launch const& launch, TaskShape const& shape, std::uint64_t const* offsets, ChunkTask* tasks);
+
+}  // namespace garuda::cuda

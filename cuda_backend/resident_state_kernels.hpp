@@ -1,0 +1,73 @@
+// Kernels of the group-by of resident tables that computes several states of groups as rows are read: counts, sums of
+// integers, extremes. Launch functions return what CUDA says of the launch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdint>
+
+#include "cuda_backend/chunk_tasks.hpp"
+#include "cuda_backend/join_kernels.hpp"
+#include "cuda_backend/plugin.h"
+
+namespace garuda::cuda {
+
+/// What is kept of each group of one column.
+enum class StateFunction : std::uint8_t { count, sum, least, greatest };
+
+/// Most states of one group-by: a mean takes two.
+inline constexpr std::uint32_t kMostStates = 2 * GARUDA_CUDA_MAX_AGGREGATES;
+
+/// A state of all groups. Words of a group in device memory: of a sum two, low word first, else one; extremes as
+/// core/ordered_value.hpp orders them.
+struct GroupState {
+  StateFunction function = StateFunction::count;
+  GarudaCudaValueKind kind = GARUDA_CUDA_NONE;  ///< not INT128; of sums an integer
+  void const* values = nullptr;                 ///< of the rows; of counts none
+  std::uint32_t shared_offset = 0;              ///< bytes from the start of a block's table
+  std::uint64_t* table = nullptr;               ///< a slot of the table, and one more
+  std::uint64_t* out = nullptr;                 ///< a group of the result
+};
+
+/// Words of a group's state in device memory.
+constexpr std::uint32_t state_words(StateFunction function) { return function == StateFunction::sum ? 2 : 1; }
+/// Bytes of a slot's state in shared memory.
+std::uint32_t shared_state_bytes(GroupState const& state);
+
+/// The groups that several blocks add to: open addressing; a slot more for the key that marks free ones.
+struct StateTable {
+  void* keys = nullptr;               ///< all ones: free
+  std::uint32_t* used = nullptr;      ///< whether the one more slot is
+  std::uint32_t* overflow = nullptr;  ///< set when a key found no slot
+  std::uint32_t log2_slots = 0;
+};
+
+/// What the group-by reads and writes.
+struct StatePass {
+  void const* keys = nullptr;        ///< mixed when `mixed`
+  ChunkTask const* tasks = nullptr;  ///< build rows: the chunk; probe_rows: tasks of its partition
+  std::uint32_t num_tasks = 0;
+  std::uint32_t log2_shared_slots = 0;
+  std::uint32_t shared_bytes = 0;  ///< of a block's table
+  bool mixed = false;
+  std::uint32_t num_states = 0;
+  std::array<GroupState, kMostStates> states{};
+  StateTable table;
+  void* keys_out = nullptr;
+  std::uint64_t* cursor = nullptr;  ///< groups so far, 0 before; counts on beyond `capacity`
+  std::uint64_t capacity = 0;
+};
+
+/// Sets every state's shared_offset; the bytes of a block's table with 2^log2_slots slots.
+std::uint64_t lay_out_states(StatePass& pass, std::uint32_t key_bytes, std::uint32_t log2_slots);
+
+/// Aggregates chunks in shared memory. Groups of a partition of one chunk are final and written; others are added to
+/// the table.
+template <class Key>
+cudaError_t aggregate_states(Launch const& launch, StatePass const& pass);
+/// Writes the groups of the table behind the others.
+template <class Key>
+cudaError_t write_states(Launch const& launch, StatePass const& pass);
+
+}  // namespace garuda::cuda
