@@ -36,6 +36,7 @@ struct OperatorArguments {
   bool share_tables = false;
   bool floor = false;
   bool json = false;
+  std::string memory = "ordinary";
 };
 
 struct JoinArguments : OperatorArguments {
@@ -48,7 +49,6 @@ struct JoinArguments : OperatorArguments {
   std::string distribution = "dense";
   double match_ratio = 1;
   std::string multiplicity = "1";
-  std::string memory = "ordinary";
   ResidentTunings tunings;
 };
 
@@ -140,6 +140,15 @@ Result<void> check_mode(std::string_view mode, std::string_view available, std::
   return fail(ErrorCode::usage, fmt::format("unknown mode (allowed: resident, end-to-end): '{}'", mode));
 }
 
+Result<TableMemory> parse_memory(OperatorArguments const& arguments) {
+  if (arguments.memory != "ordinary" && arguments.memory != "pinned")
+    return fail(ErrorCode::usage, fmt::format("unknown memory (allowed: ordinary, pinned): '{}'", arguments.memory));
+  auto const memory = arguments.memory == "pinned" ? TableMemory::pinned : TableMemory::ordinary;
+  if (memory == TableMemory::pinned && arguments.mode == "resident")
+    return fail(ErrorCode::usage, "--memory pinned is of --mode end-to-end: resident tables are on the device");
+  return memory;
+}
+
 Result<JoinBenchRequest> to_request(JoinArguments const& arguments, std::atomic<bool> const* cancelled) {
   JoinBenchRequest request;
   auto& workload = request.workload;
@@ -155,9 +164,7 @@ Result<JoinBenchRequest> to_request(JoinArguments const& arguments, std::atomic<
   workload.match_ratio = arguments.match_ratio;
   GARUDA_TRY_ASSIGN(workload.multiplicity, parse_row_count(arguments.multiplicity));
   workload.seed = arguments.seed;
-  if (arguments.memory != "ordinary" && arguments.memory != "pinned")
-    return fail(ErrorCode::usage, fmt::format("unknown memory (allowed: ordinary, pinned): '{}'", arguments.memory));
-  request.memory = arguments.memory == "pinned" ? TableMemory::pinned : TableMemory::ordinary;
+  GARUDA_TRY_ASSIGN(request.memory, parse_memory(arguments));
   GARUDA_TRY(read_comparison(arguments, parse_join_tuning, cancelled, request));
   return request;
 }
@@ -178,6 +185,7 @@ Result<GroupByBenchRequest> to_request(GroupByArguments const& arguments, std::a
       return fail(ErrorCode::usage, "--agg of a benchmark takes functions only, the column is generated");
     request.functions.push_back(aggregate.function);
   }
+  GARUDA_TRY_ASSIGN(request.memory, parse_memory(arguments));
   GARUDA_TRY(read_comparison(arguments, parse_group_by_tuning, cancelled, request));
   return request;
 }
@@ -252,8 +260,6 @@ Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* c
     return export_as(arguments.export_folder, "right", tables.right);
   }
   if (arguments.mode == "resident") {
-    if (request.memory == TableMemory::pinned)
-      return fail(ErrorCode::usage, "--memory pinned is of --mode end-to-end: resident tables are on the device");
     GARUDA_TRY_ASSIGN(auto const outcomes,
                       run_resident_join_bench(request, {arguments.tunings, arguments.share_tables}));
     for (auto const& outcome : outcomes) print(outcome, arguments.json);
@@ -402,7 +408,9 @@ void add_group_by(CLI::App& bench, Select const& select, std::atomic<bool> const
   command->add_option("--distribution", arguments->distribution, "uniform or zipf:Z")->capture_default_str();
   add_operator_options(*command, *arguments);
   command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
-  command->add_option("--compute-tuning", arguments->tunings.compute, "Of mode resident: group_by_way=3,…");
+  command->add_option("--compute-tuning", arguments->tunings.compute, "Of mode resident: group_by_way=sorted,…");
+  command->add_option("--memory", arguments->memory, "Of the tables: ordinary, or pinned for the device")
+      ->capture_default_str();
   command->add_option("--mode", arguments->mode, "end-to-end, or resident (paths compute, cuda)")
       ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time one bare additive draw a row, at its group's pixel");

@@ -20,6 +20,12 @@
 
 namespace garuda::bench {
 
+/// Where the tables lie.
+enum class TableMemory : std::uint8_t {
+  ordinary,
+  pinned  ///< in memory that the device reads in place (Engine::pin)
+};
+
 /// A path and how it is told to go about it.
 template <class Tuning>
 struct Choice {
@@ -38,6 +44,7 @@ struct Comparison {
   std::uint32_t repeat = 7;
   std::atomic<bool> const* cancelled = nullptr;  ///< looked at within and between runs
   bool floor = false;                            ///< time the bare draws of the graphics path beside it
+  TableMemory memory = TableMemory::ordinary;    ///< of mode end-to-end
 };
 
 template <class Tuning>

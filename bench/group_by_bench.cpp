@@ -111,11 +111,19 @@ Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const
   return run_group_by_bench(request, table, ReferenceGroups(table, request.workload));
 }
 
-Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const& request, Table const& table,
+Result<std::vector<GroupByOutcome>> run_group_by_bench(GroupByBenchRequest const& request, Table const& generated,
                                                        ReferenceGroups const& reference) {
   GARUDA_TRY(check(request));
   auto const choices = choices_of(request);
   GARUDA_TRY_ASSIGN(auto engine, engine_for(choices));
+  std::optional<Table> pinned;
+  if (request.memory == TableMemory::pinned) {
+    DeviceTableOptions options;
+    options.device = request.device;
+    options.control.cancelled = request.cancelled;
+    GARUDA_TRY_ASSIGN(pinned, engine.pin(generated.view(), options));
+  }
+  auto const& table = pinned ? *pinned : generated;
   std::vector<GroupBySeries> all;
   for (auto const& choice : choices) {
     GARUDA_TRY_ASSIGN(auto series, verify(engine, table, reference, request, choice));

@@ -18,15 +18,8 @@
 
 namespace garuda::bench {
 
-/// Where the tables lie.
-enum class TableMemory : std::uint8_t {
-  ordinary,
-  pinned  ///< in memory that the device reads in place (Engine::pin)
-};
-
 struct JoinBenchRequest : Comparison<JoinTuning> {
   JoinWorkload workload;
-  TableMemory memory = TableMemory::ordinary;
 };
 
 /// What copying alone takes, host to host: build side up, then probe side up while rows come down.

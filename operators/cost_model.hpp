@@ -85,6 +85,17 @@ struct StreamedShape {
 /// Copies of ranges, passes and copies of rows run side by side, so that the slowest of them counts.
 PhaseCosts streamed_join_costs(StreamedShape const& shape, DeviceRates const& rates, HostRates const& host);
 
+/// A group-by whose table goes to the device whole.
+struct StreamedGroupShape {
+  double rows = 0;
+  double groups = 0;
+  double row_bytes = 0;  ///< of the columns that go up
+  double result_row_bytes = 0;
+  std::uint32_t converted = 0;  ///< values of a row that one host thread converts
+  std::uint32_t copy_threads = 1;
+};
+PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, DeviceRates const& rates, HostRates const& host);
+
 /// How the CPU path cuts a table that it groups slice by slice.
 struct SliceCut {
   std::uint32_t radix_bits = 0;

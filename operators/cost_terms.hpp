@@ -12,6 +12,8 @@ namespace garuda::operators {
 inline constexpr double kNs = 1e9;
 /// Bytes of (key, row id) that the partitioner's rate was measured with.
 inline constexpr double kMeasuredRowBytes = 8;
+/// Starting a thread that copies, with its staging memory.
+inline constexpr double kCopyThreadNs = 0.3e6;
 
 inline double partitions(std::uint32_t bits) { return static_cast<double>(std::uint64_t{1} << bits); }
 
@@ -46,6 +48,11 @@ inline double upload_ns(double bytes, DeviceCut const& cut, DeviceRates const& r
 inline double submissions_ns(double a_slice, DeviceCut const& cut, DeviceRates const& rates) {
   return a_slice * static_cast<double>(cut.slices) / std::min<double>(cut.lanes, static_cast<double>(cut.slices)) *
          rates.submission_ns;
+}
+
+/// Bytes a second of so many host threads that copy side by side, each alone at a rate: as fast as the host copies.
+inline double team_bytes_per_s(double alone_per_s, std::uint32_t threads, HostRates const& host) {
+  return std::max(std::min(alone_per_s * threads, host.copy_bytes_per_s / 2), alone_per_s);
 }
 
 inline double open_ns(DeviceCut const& cut, DeviceRates const& rates) { return cut.lanes * rates.lane_ns; }

@@ -46,13 +46,10 @@ std::optional<DeviceValueKind> kind_of(DataType const& type) {
   return *words == 1 ? DeviceValueKind::uint32 : *words == 2 ? DeviceValueKind::uint64 : DeviceValueKind::bits;
 }
 
-Result<DeviceValues> values_of(DeviceTableState const& table, std::size_t column) {
-  auto const& field = table.schema[column];
-  auto const kind = kind_of(field.type);
-  if (!kind)
-    return fail(ErrorCode::invalid_input, fmt::format("a group-by on a device does not read values of this type: '{}' "
-                                                      "of type {}",
-                                                      field.name, to_string(field.type)));
+/// Requires: the schema was checked.
+DeviceValues values_of(DeviceTableState const& table, std::size_t column) {
+  auto const kind = kind_of(table.schema[column].type);
+  GARUDA_EXPECTS(kind.has_value());
   auto const& from = table.columns[column];
   auto const& stored = table.stored[from.stored];
   DeviceValues values{{stored.buffer.address(), stored.words}, *kind, 0, 0};
@@ -63,9 +60,10 @@ Result<DeviceValues> values_of(DeviceTableState const& table, std::size_t column
   return values;
 }
 
-Result<DeviceAggregate> aggregate_of(DeviceTableState const& table, ResolvedGroupBy const& columns,
-                                     ResolvedAggregate const& resolved, std::vector<std::size_t>& places,
-                                     std::vector<DeviceValues>& values) {
+/// Has `values` read the column, once.
+DeviceAggregate aggregate_of(DeviceTableState const& table, ResolvedGroupBy const& columns,
+                             ResolvedAggregate const& resolved, std::vector<std::size_t>& places,
+                             std::vector<DeviceValues>& values) {
   DeviceAggregate aggregate;
   aggregate.function = resolved.row->function;
   auto const column = columns.states[resolved.state].column;
@@ -74,18 +72,8 @@ Result<DeviceAggregate> aggregate_of(DeviceTableState const& table, ResolvedGrou
   bool const is_count = aggregate.function == AggregateFunction::count;
   // Without nulls every row counts, whatever its value.
   if (is_count && !table.columns[*column].nulls) return aggregate;
-  bool const has_extremes = !is_count && resolved.row->finalise == nullptr;
-  if (has_extremes && type.id != TypeId::boolean)
-    return fail(ErrorCode::invalid_input,
-                fmt::format("least and greatest values on a device are of numbers, dates, times and booleans: {} of "
-                            "type {}",
-                            resolved.name, to_string(type)));
   aggregate.is_decimal = value_source(type).value_class == ValueClass::decimal;
   aggregate.scale = aggregate.is_decimal ? type.scale : 0;
-  if (aggregate.scale < 0 && aggregate.function == AggregateFunction::mean)
-    return fail(ErrorCode::invalid_input, fmt::format("means on a device are of decimals with a scale of 0 or more: {} "
-                                                      "of type {}",
-                                                      resolved.name, to_string(type)));
   auto const found = std::ranges::find(places, *column);
   aggregate.column = static_cast<std::size_t>(found - places.begin());
   if (found != places.end()) return aggregate;
@@ -94,23 +82,19 @@ Result<DeviceAggregate> aggregate_of(DeviceTableState const& table, ResolvedGrou
     auto const& nulls = table.columns[*column];
     values.push_back({{}, DeviceValueKind::uint32, table.stored[*nulls.nulls].buffer.address(), 1U << nulls.null_bit});
   } else {
-    GARUDA_TRY_ASSIGN(auto const read, values_of(table, *column));
-    values.push_back(read);
+    values.push_back(values_of(table, *column));
   }
   places.push_back(*column);
   return aggregate;
 }
 
-Result<ColumnGroupBySpec> spec_of(DeviceTableState const& table, ResolvedGroupBy const& columns, bool ordered,
-                                  DeviceGroupByOptions const& options) {
+ColumnGroupBySpec spec_of(DeviceTableState const& table, ResolvedGroupBy const& columns, bool ordered,
+                          DeviceGroupByOptions const& options) {
   ColumnGroupBySpec spec;
   spec.rows = table.rows;
   spec.expected_groups = options.expected_groups;
   spec.order = ordered ? GroupOrder::first_row : options.by_key ? GroupOrder::key : GroupOrder::any;
-  for (auto const key : columns.keys) {
-    GARUDA_TRY_ASSIGN(auto const values, values_of(table, key));
-    spec.keys.push_back(values);
-  }
+  for (auto const key : columns.keys) spec.keys.push_back(values_of(table, key));
   // Counts last: columns whose values are read know their nulls, too.
   std::vector<std::size_t> places;
   spec.aggregates.resize(columns.aggregates.size());
@@ -118,7 +102,7 @@ Result<ColumnGroupBySpec> spec_of(DeviceTableState const& table, ResolvedGroupBy
     for (std::size_t a = 0; a < columns.aggregates.size(); ++a) {
       auto const& resolved = columns.aggregates[a];
       if ((resolved.row->function == AggregateFunction::count) != counts) continue;
-      GARUDA_TRY_ASSIGN(spec.aggregates[a], aggregate_of(table, columns, resolved, places, spec.values));
+      spec.aggregates[a] = aggregate_of(table, columns, resolved, places, spec.values);
     }
   }
   return spec;
@@ -195,6 +179,40 @@ Result<void> fail_overflow(ComputeContext& context, ColumnGroupBy const& groups,
 
 }  // namespace
 
+Result<void> check_device_group_by(Schema const& schema, ResolvedGroupBy const& columns) {
+  auto const refuse = [&](std::size_t column, std::string_view what) {
+    return fail(ErrorCode::invalid_input,
+                fmt::format("{}: '{}' of type {}", what, schema[column].name, to_string(schema[column].type)));
+  };
+  for (auto const column : group_by_columns_used(columns))
+    if (!device_words(schema[column].type))
+      return refuse(column, "a column cannot be kept on a device: its values have no fixed width there");
+  for (auto const key : columns.keys)
+    if (!kind_of(schema[key].type)) return refuse(key, "keys on a device are not compared as this type is");
+  for (auto const& resolved : columns.aggregates) {
+    auto const column = columns.states[resolved.state].column;
+    if (!column || resolved.row->function == AggregateFunction::count) continue;
+    auto const& type = schema[*column].type;
+    if (resolved.row->finalise == nullptr && type.id != TypeId::boolean)
+      return refuse(*column, "least and greatest values on a device are of numbers, dates, times and booleans");
+    bool const is_mean = resolved.row->function == AggregateFunction::mean;
+    if (is_mean && value_source(type).value_class == ValueClass::decimal && type.scale < 0)
+      return refuse(*column, "means on a device are of decimals with a scale of 0 or more");
+  }
+  return {};
+}
+
+std::vector<std::size_t> group_by_columns_used(ResolvedGroupBy const& columns) {
+  std::vector<std::size_t> used;
+  auto const add = [&](std::size_t column) {
+    if (std::ranges::find(used, column) == used.end()) used.push_back(column);
+  };
+  for (auto const key : columns.keys) add(key);
+  for (auto const& state : columns.states)
+    if (state.column) add(*state.column);
+  return used;
+}
+
 Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroupBy const& columns, bool ordered,
                                          DeviceGroupByOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
@@ -204,7 +222,8 @@ Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroup
   if (state.rows > kMostRows)
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("a table grouped on a device has at most 2^30 rows: {}", state.rows));
-  GARUDA_TRY_ASSIGN(auto spec, spec_of(state, columns, ordered, options));
+  GARUDA_TRY(check_device_group_by(state.schema, columns));
+  auto spec = spec_of(state, columns, ordered, options);
   RunRecorder recorder;
   auto const& device = state.device;
   auto result = std::make_unique<DeviceTableState>();

@@ -12,6 +12,7 @@
 #include "garuda/engine.hpp"
 #include "operators/compute/compute_context.hpp"
 #include "operators/compute/compute_lane.hpp"
+#include "vk_runtime/pinned_memory.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -66,26 +67,53 @@ void narrow(std::uint32_t const* words, std::uint64_t rows, DataType const& type
   }
 }
 
-/// Puts the columns of one table into device memory, one after the other.
+/// The bytes of a column of whole words.
+std::span<std::byte const> whole_values(ArrayView const& array, DataType const& type) {
+  auto const width = static_cast<std::size_t>(byte_width(type));
+  auto const* const values = static_cast<std::byte const*>(array.values);
+  return {values + static_cast<std::size_t>(array.offset) * width, static_cast<std::size_t>(array.length) * width};
+}
+
+/// Puts the columns of one table into device memory: those of whole words by the team, if there is one, meanwhile the
+/// others by the calling thread.
 class Uploader {
  public:
-  Uploader(TableView table, ComputeLane& lane, DeviceTableState& state) : table_(table), lane_(lane), state_(state) {}
+  Uploader(TableView table, ComputeLane& lane, TeamUpload& team, DeviceTableState& state)
+      : table_(table), lane_(lane), team_(team), state_(state) {}
 
   Result<void> run() {
+    // Copies refer to the buffers.
+    state_.stored.reserve(2 * table_.num_columns());
     for (std::size_t c = 0; c < table_.num_columns(); ++c) GARUDA_TRY(add_values(c));
-    for (std::size_t c = 0; c < table_.num_columns(); ++c)
-      if (has_nulls(c)) null_columns_.push_back(c);
-    for (std::size_t first = 0; first < null_columns_.size(); first += kNullBits) GARUDA_TRY(add_nulls(first));
+    auto const group = copies_.empty() ? nullptr : team_.team->start(std::move(copies_));
+    auto const converted = convert();
+    // Also when that failed: the team reads what is the caller's.
+    if (group != nullptr) {
+      GARUDA_TRY_ASSIGN(auto const tickets, team_.team->wait(*group));
+      for (auto const ticket : tickets) lane_.submissions().start_after(ticket);
+    }
+    GARUDA_TRY(converted);
     // A submission that waits for the copies: what the device does next sees them.
     GARUDA_TRY(lane_.context().order_all(phase::kUpload));
     return lane_.submissions().finish();
   }
 
  private:
+  /// What the host has to look at: narrow values, and nulls.
+  Result<void> convert() {
+    for (std::size_t c = 0; c < table_.num_columns(); ++c)
+      if (!is_whole(table_.schema()[c].type)) GARUDA_TRY(add_narrow_values(c));
+    for (std::size_t c = 0; c < table_.num_columns(); ++c)
+      if (has_nulls(c)) null_columns_.push_back(c);
+    for (std::size_t first = 0; first < null_columns_.size(); first += kNullBits) GARUDA_TRY(add_nulls(first));
+    return {};
+  }
+
   Result<vk::Buffer*> add_buffer(std::uint32_t words) {
     vk::BufferSpec spec;
     spec.bytes = std::max<std::uint64_t>(state_.rows * words * kWordBytes, kWordBytes);
-    spec.use = lane_.context().upload_use();
+    bool const is_mapped = team_.team != nullptr && team_.mode == vk::UploadMode::map;
+    spec.use = is_mapped ? vk::MemoryUse::device_mapped : lane_.context().upload_use();
     spec.name = "table column";
     GARUDA_TRY_ASSIGN(auto buffer, state_.arena->buffer(spec));
     state_.stored.push_back({std::move(buffer), words});
@@ -97,23 +125,33 @@ class Uploader {
     auto const words = *device_words(type);
     GARUDA_TRY_ASSIGN(auto* const buffer, add_buffer(words));
     state_.columns.push_back({state_.stored.size() - 1, std::nullopt, 0});
+    if (!is_whole(type)) return {};
+    std::uint64_t offset = 0;
+    for (std::size_t b = 0; b < table_.num_batches(); ++b) {
+      auto const bytes = whole_values(table_.batch(b).columns[c], type);
+      if (bytes.empty()) continue;
+      if (team_.team != nullptr) {
+        // Only read on the way up; the copy's type serves both directions.
+        copies_.push_back({buffer, offset, const_cast<std::byte*>(bytes.data()), bytes.size()});
+      } else {
+        GARUDA_TRY(lane_.context().upload(*buffer, offset, bytes));
+      }
+      offset += bytes.size();
+    }
+    return {};
+  }
+
+  Result<void> add_narrow_values(std::size_t c) {
+    auto const& type = table_.schema()[c].type;
+    auto const& stored = state_.stored[state_.columns[c].stored];
     std::uint64_t offset = 0;
     for (std::size_t b = 0; b < table_.num_batches(); ++b) {
       auto const& array = table_.batch(b).columns[c];
-      auto const values = static_cast<std::size_t>(array.length) * words;
-      if (values == 0) continue;
-      std::span<std::byte const> bytes;
-      if (is_whole(type)) {
-        auto const width = static_cast<std::size_t>(byte_width(type));
-        bytes = {static_cast<std::byte const*>(array.values) + static_cast<std::size_t>(array.offset) * width,
-                 static_cast<std::size_t>(array.length) * width};
-      } else {
-        scratch_.resize(values);
-        widen(array, type, words, scratch_.data());
-        bytes = std::as_bytes(std::span(scratch_));
-      }
-      GARUDA_TRY(lane_.context().upload(*buffer, offset, bytes));
-      offset += bytes.size();
+      if (array.length == 0) continue;
+      scratch_.resize(static_cast<std::size_t>(array.length) * stored.words);
+      widen(array, type, stored.words, scratch_.data());
+      GARUDA_TRY(lane_.context().upload(stored.buffer, offset, std::as_bytes(std::span(scratch_))));
+      offset += scratch_.size() * kWordBytes;
     }
     return {};
   }
@@ -144,79 +182,11 @@ class Uploader {
 
   TableView table_;
   ComputeLane& lane_;
+  TeamUpload& team_;
   DeviceTableState& state_;
+  std::vector<vk::HostCopy> copies_;
   std::vector<std::size_t> null_columns_;
   std::vector<std::uint32_t> scratch_;
-};
-
-/// Columns of a downloaded table.
-class Downloader {
- public:
-  Downloader(DeviceTableState const& state, ComputeLane& lane)
-      : state_(state), lane_(lane), words_(state.stored.size()) {}
-
-  Result<Table> run() {
-    Batch batch;
-    batch.num_rows = static_cast<std::int64_t>(state_.rows);
-    for (std::size_t c = 0; c < state_.columns.size(); ++c) {
-      GARUDA_TRY_ASSIGN(auto const array, column(c));
-      batch.columns.push_back(array);
-    }
-    for (auto& words : words_) buffers_.push_back(std::move(words));
-    // Arrays of the batch are exported and outlive each other in any order.
-    batch.owner = std::make_shared<std::vector<AlignedBuffer>>(std::move(buffers_));
-    std::vector<Batch> batches;
-    if (state_.rows > 0) batches.push_back(std::move(batch));
-    return Table(state_.schema, std::move(batches));
-  }
-
- private:
-  Result<std::uint32_t const*> load(std::size_t stored) {
-    auto& words = words_[stored];
-    auto const& source = state_.stored[stored];
-    if (words.data() == nullptr && state_.rows > 0) {
-      GARUDA_TRY_ASSIGN(words,
-                        AlignedBuffer::allocate(static_cast<std::int64_t>(state_.rows * source.words * kWordBytes)));
-      GARUDA_TRY(lane_.context().download(source.buffer, {words.data(), static_cast<std::size_t>(words.size_bytes())}));
-    }
-    return words.as<std::uint32_t>();
-  }
-
-  Result<ArrayView> column(std::size_t c) {
-    auto const& type = state_.schema[c].type;
-    auto const& from = state_.columns[c];
-    ArrayView array;
-    array.length = static_cast<std::int64_t>(state_.rows);
-    array.null_count = 0;
-    GARUDA_TRY_ASSIGN(auto const* const words, load(from.stored));
-    array.values = words;
-    if (!is_whole(type)) {
-      auto const bytes = type.id == TypeId::boolean ? bitmap_bytes(array.length) : array.length * byte_width(type);
-      GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(bytes));
-      if (type.id == TypeId::boolean && bytes > 0) std::memset(values.data(), 0, static_cast<std::size_t>(bytes));
-      narrow(words, state_.rows, type, state_.stored[from.stored].words, values.data());
-      array.values = values.data();
-      buffers_.push_back(std::move(values));
-    }
-    if (!from.nulls || state_.rows == 0) return array;
-    GARUDA_TRY_ASSIGN(auto const* const nulls, load(*from.nulls));
-    GARUDA_TRY_ASSIGN(auto bitmap, AlignedBuffer::allocate(bitmap_bytes(array.length)));
-    std::memset(bitmap.data(), 0, static_cast<std::size_t>(bitmap.size_bytes()));
-    auto* const bits = bitmap.as<std::uint8_t>();
-    for (std::uint64_t i = 0; i < state_.rows; ++i) {
-      auto const is_null = nulls[i] >> from.null_bit & 1U;
-      bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (1U - is_null) << (i % 8));
-      array.null_count += is_null;
-    }
-    array.validity = bits;
-    buffers_.push_back(std::move(bitmap));
-    return array;
-  }
-
-  DeviceTableState const& state_;
-  ComputeLane& lane_;
-  std::vector<AlignedBuffer> words_;  // by stored column, empty until loaded
-  std::vector<AlignedBuffer> buffers_;
 };
 
 }  // namespace
@@ -253,7 +223,8 @@ std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t 
   return std::make_unique<vk::MemoryArena>(device, std::clamp(bytes, kLeastBlockBytes, kMostBlockBytes));
 }
 
-Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control) {
+Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control,
+                                 TeamUpload team) {
   auto state = std::make_unique<DeviceTableState>();
   state->schema = table.schema();
   state->rows = static_cast<std::uint64_t>(table.num_rows());
@@ -271,8 +242,90 @@ Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Con
   state->arena = column_arena(*device.open.device, bytes);
   GARUDA_TRY_ASSIGN(auto const lane,
                     ComputeLane::open(*device.open.device, *device.open.pipelines, "", control, nullptr));
-  GARUDA_TRY(Uploader(table, *lane, *state).run());
+  // Its threads are done with the columns before these go, whatever happens.
+  auto own = std::move(team);
+  GARUDA_TRY(Uploader(table, *lane, own, *state).run());
   return DeviceTable(std::move(state));
+}
+
+bool reads_in_place(TableView table, vk::Device& device) {
+  auto const& pinned = device.pinned();
+  for (std::size_t c = 0; c < table.num_columns(); ++c) {
+    auto const& type = table.schema()[c].type;
+    if (!is_whole(type)) continue;
+    for (std::size_t b = 0; b < table.num_batches(); ++b) {
+      auto const bytes = whole_values(table.batch(b).columns[c], type);
+      if (!bytes.empty() && !pinned.covers(bytes.data(), bytes.size())) return false;
+    }
+  }
+  return true;
+}
+
+Result<RangeDownload> RangeDownload::create(DeviceTableState const& table, std::uint64_t first, std::uint64_t rows) {
+  RangeDownload download;
+  download.table_ = &table;
+  download.first_ = first;
+  download.rows_ = rows;
+  for (auto const& stored : table.stored) {
+    auto const bytes = rows * stored.words * kWordBytes;
+    GARUDA_TRY_ASSIGN(auto words, AlignedBuffer::allocate(static_cast<std::int64_t>(bytes)));
+    download.words_.push_back(std::move(words));
+    download.bytes_ += bytes;
+  }
+  return download;
+}
+
+std::vector<vk::HostCopy> RangeDownload::copies() {
+  std::vector<vk::HostCopy> copies;
+  for (std::size_t s = 0; s < words_.size(); ++s) {
+    auto const width = table_->stored[s].words * kWordBytes;
+    if (rows_ > 0) copies.push_back({&table_->stored[s].buffer, first_ * width, words_[s].data(), rows_ * width});
+  }
+  return copies;
+}
+
+Result<Batch> RangeDownload::finish() {
+  Batch batch;
+  batch.num_rows = static_cast<std::int64_t>(rows_);
+  for (std::size_t c = 0; c < table_->columns.size(); ++c) {
+    GARUDA_TRY_ASSIGN(auto const array, column(c));
+    batch.columns.push_back(array);
+  }
+  for (auto& words : words_) converted_.push_back(std::move(words));
+  // Arrays of the batch are exported and outlive each other in any order.
+  batch.owner = std::make_shared<std::vector<AlignedBuffer>>(std::move(converted_));
+  return batch;
+}
+
+Result<ArrayView> RangeDownload::column(std::size_t c) {
+  auto const& type = table_->schema[c].type;
+  auto const& from = table_->columns[c];
+  ArrayView array;
+  array.length = static_cast<std::int64_t>(rows_);
+  array.null_count = 0;
+  auto const* const words = words_[from.stored].as<std::uint32_t>();
+  array.values = words;
+  if (!is_whole(type)) {
+    auto const bytes = type.id == TypeId::boolean ? bitmap_bytes(array.length) : array.length * byte_width(type);
+    GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(bytes));
+    if (type.id == TypeId::boolean && bytes > 0) std::memset(values.data(), 0, static_cast<std::size_t>(bytes));
+    narrow(words, rows_, type, table_->stored[from.stored].words, values.data());
+    array.values = values.data();
+    converted_.push_back(std::move(values));
+  }
+  if (!from.nulls || rows_ == 0) return array;
+  auto const* const nulls = words_[*from.nulls].as<std::uint32_t>();
+  GARUDA_TRY_ASSIGN(auto bitmap, AlignedBuffer::allocate(bitmap_bytes(array.length)));
+  std::memset(bitmap.data(), 0, static_cast<std::size_t>(bitmap.size_bytes()));
+  auto* const bits = bitmap.as<std::uint8_t>();
+  for (std::uint64_t i = 0; i < rows_; ++i) {
+    auto const is_null = nulls[i] >> from.null_bit & 1U;
+    bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (1U - is_null) << (i % 8));
+    array.null_count += is_null;
+  }
+  array.validity = bits;
+  converted_.push_back(std::move(bitmap));
+  return array;
 }
 
 }  // namespace garuda::operators
@@ -298,7 +351,13 @@ Result<Table> DeviceTable::download(Control const& control) const {
   GARUDA_TRY_ASSIGN(
       auto const lane,
       operators::ComputeLane::open(*state_->device.open.device, *state_->device.open.pipelines, "", control, nullptr));
-  return operators::Downloader(*state_, *lane).run();
+  GARUDA_TRY_ASSIGN(auto range, operators::RangeDownload::create(*state_, 0, state_->rows));
+  for (auto const& copy : range.copies())
+    GARUDA_TRY(lane->context().download(*copy.buffer, {copy.host, static_cast<std::size_t>(copy.bytes)}));
+  std::vector<Batch> batches;
+  GARUDA_TRY_ASSIGN(auto batch, range.finish());
+  if (state_->rows > 0) batches.push_back(std::move(batch));
+  return Table(state_->schema, std::move(batches));
 }
 
 }  // namespace garuda

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "garuda/device_table.hpp"
 #include "garuda/join.hpp"
 #include "operators/calibration/rates.hpp"
 #include "operators/device_set.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/join_columns.hpp"
+#include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/memory.hpp"
 
 namespace garuda::operators {
@@ -54,9 +56,51 @@ bool is_device_key(TypeId id) noexcept;
 /// An arena for columns of so many bytes in all.
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);
 
+/// Threads that copy a table up, and how.
+struct TeamUpload {
+  std::unique_ptr<vk::CopyTeam> team;  ///< nullptr: the calling thread copies
+  vk::UploadMode mode = vk::UploadMode::stage;
+};
+
 /// Copies `table` to the device; blocks. Errors: invalid_input for a column of variable width or a dictionary, naming
 /// it; those of device memory; cancelled.
-Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control);
+Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control,
+                                 TeamUpload team = {});
+
+/// Whether all that upload_table would copy as it is lies in memory that the device reads in place.
+bool reads_in_place(TableView table, vk::Device& device);
+
+/// Rows of a device table on their way to the host. Refers to the table.
+class RangeDownload {
+ public:
+  RangeDownload() = default;
+  /// Takes host memory for the rows [first, first + rows). Errors: out_of_memory.
+  static Result<RangeDownload> create(DeviceTableState const& table, std::uint64_t first, std::uint64_t rows);
+
+  /// What is to be copied; the memory stays in place when this moves.
+  std::vector<vk::HostCopy> copies();
+  /// The rows, once copied; called once. Errors: out_of_memory.
+  Result<Batch> finish();
+
+  std::uint64_t rows() const noexcept { return rows_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  Result<ArrayView> column(std::size_t column);
+
+  DeviceTableState const* table_ = nullptr;
+  std::uint64_t first_ = 0;
+  std::uint64_t rows_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::vector<AlignedBuffer> words_;  ///< by stored column
+  std::vector<AlignedBuffer> converted_;
+};
+
+/// Whether tables of this schema can be grouped so on a device. Errors: invalid_input, with the reason.
+Result<void> check_device_group_by(Schema const& schema, ResolvedGroupBy const& columns);
+
+/// Columns that a group-by reads, each once, keys first.
+std::vector<std::size_t> group_by_columns_used(ResolvedGroupBy const& columns);
 
 /// Groups. `columns`: resolved against the table's schema; `ordered`: as GroupBySpec has it. Blocks. Errors: those of
 /// Engine::group_by of device tables.

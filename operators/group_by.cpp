@@ -13,6 +13,8 @@
 #include "operators/grouped_result.hpp"
 #include "operators/host_memory.hpp"
 #include "operators/sizing.hpp"
+#include "operators/streamed_group_by.hpp"
+#include "operators/streamed_group_plan.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -174,9 +176,12 @@ PartitionedGroupBy::PartitionedGroupBy(GroupByRequest const& request)
 
 PartitionedGroupBy::~PartitionedGroupBy() { abandoned_ = true; }
 
-Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(GroupByRequest const& request) {
+Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(GroupByRequest const& request,
+                                                                        RivalCost const& rival) {
   std::unique_ptr<PartitionedGroupBy> run(new PartitionedGroupBy(request));
   GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, run->arena_, run->recorder_));
+  auto const groups = static_cast<double>(std::max<std::uint64_t>(planned.keys.estimated_groups, 1));
+  if (rival && rival(groups) < planned.plan.plan.estimated.estimated_ns) return std::unique_ptr<PartitionedGroupBy>();
   run->plan_ = std::move(planned.plan);
   run->values_ = std::move(planned.values);
   run->encoded_ = std::move(planned.keys);
@@ -373,16 +378,69 @@ RunStats PartitionedGroupBy::stats(std::uint64_t rows_out) const {
   return stats;
 }
 
+namespace {
+
+/// What placement=device cannot give.
+Result<void> check_placement(GroupByRequest const& request) {
+  if (request.options.tuning.placement != Placement::device) return {};
+  if (request.options.path != Path::compute) return fail(ErrorCode::usage, "placement=device is of path compute");
+  if (!may_stream(request.options))
+    return fail(ErrorCode::usage,
+                "placement=device takes no slices: grouping, radix_bits and slice_rows are of others");
+  return {};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<GroupByResult>> group_by(GroupByRequest const& request) {
-  GARUDA_TRY_ASSIGN(auto run, PartitionedGroupBy::prepare(request));
+  GARUDA_TRY(check_placement(request));
+  StreamedGroupChoice choice;
+  if (may_stream(request.options)) {
+    GARUDA_TRY_ASSIGN(choice, plan_streamed_group_by(request));
+  }
+  // Path compute would move every row up as well, after the host has encoded and partitioned it.
+  if (choice.plan && request.options.path == Path::compute) {
+    auto streamed = streamed_group_by(request, std::move(*choice.plan));
+    bool const is_asked = request.options.tuning.placement == Placement::device;
+    if (streamed || is_asked || !is_shortage(streamed.error())) return streamed;
+    choice.plan.reset();
+    choice.refusal = streamed.error().message();
+  }
+  RivalCost rival;
+  if (choice.plan) rival = [&](double groups) { return choice.plan->candidate(groups).estimated_ns; };
+  GARUDA_TRY_ASSIGN(auto run, PartitionedGroupBy::prepare(request, rival));
+  if (run != nullptr) {
+    if (!choice.refusal.empty() && request.options.path == Path::compute)
+      run->recorder().note(fmt::format("placement=slices: {}", choice.refusal));
+    return grouped_result(request, std::move(run));
+  }
+  auto streamed = streamed_group_by(request, std::move(*choice.plan));
+  if (streamed || !is_shortage(streamed.error())) return streamed;
+  GARUDA_TRY_ASSIGN(run, PartitionedGroupBy::prepare(request));
   return grouped_result(request, std::move(run));
 }
 
 Result<Plan> explain_group_by(GroupByRequest const& request) {
+  GARUDA_TRY(check_placement(request));
+  StreamedGroupChoice choice;
+  if (may_stream(request.options)) {
+    GARUDA_TRY_ASSIGN(choice, plan_streamed_group_by(request));
+    if (choice.plan && request.options.path == Path::compute) return std::move(choice.plan->plan);
+  }
   RunRecorder recorder;
   oneapi::tbb::task_arena arena(arena_threads(request.options.threads));
   GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, arena, recorder));
-  return std::move(planned.plan.plan);
+  auto& plan = planned.plan.plan;
+  if (!choice.refusal.empty() && request.options.path == Path::compute)
+    plan.notes.push_back(fmt::format("placement=slices: {}", choice.refusal));
+  if (!choice.plan) return std::move(plan);
+  auto candidate = choice.plan->candidate(static_cast<double>(planned.keys.estimated_groups));
+  plan.candidates.push_back(candidate);
+  if (candidate.estimated_ns >= plan.estimated.estimated_ns) return std::move(plan);
+  auto& streamed = choice.plan->plan;
+  streamed.estimated = std::move(candidate);
+  streamed.candidates = std::move(plan.candidates);
+  return std::move(streamed);
 }
 
 }  // namespace garuda::operators

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,12 +53,17 @@ struct PlannedGroupBy {
 /// Errors: those of encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
 Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats);
 
+/// Estimated nanoseconds of another way when there are so many groups.
+using RivalCost = std::function<double(double groups)>;
+
 /// A group-by whose input is partitioned, or grouped already, and whose path is open: gives its groups, once.
 class PartitionedGroupBy final : private TableValues {
  public:
-  /// Encodes, plans, partitions, opens the path. Blocks until that is done.
+  /// Encodes, plans, partitions, opens the path. Blocks until that is done. Nothing when `rival`, a way beside those
+  /// that are planned, is cheaper.
   /// Errors: those of plan_groups, radix_partition, open_cpu_whole_group_by and the path's open function.
-  static Result<std::unique_ptr<PartitionedGroupBy>> prepare(GroupByRequest const& request);
+  static Result<std::unique_ptr<PartitionedGroupBy>> prepare(GroupByRequest const& request,
+                                                             RivalCost const& rival = {});
 
   PartitionedGroupBy(PartitionedGroupBy const&) = delete;
   PartitionedGroupBy& operator=(PartitionedGroupBy const&) = delete;

@@ -10,6 +10,8 @@ namespace {
 
 /// Submissions of a slice, each waited for before the host goes on: sizes are known exactly before they are used.
 constexpr double kGroupBySubmissions = 10;
+/// Readings and writings of a table's columns that grouping it on a device takes, at most of the ways.
+constexpr double kStreamedGroupPasses = 5;
 /// Bytes of a group that whole group-bys were measured with (a sum of 64 bits, and whether it has rows), of its place
 /// in a hash table, and of a row that partitioning moved.
 constexpr double kMeasuredDirectBytes = 9;
@@ -127,6 +129,19 @@ PhaseCosts compute_group_by_costs(GroupByShape const& shape, DeviceCut const& cu
           {"aggregate", atomic_ns(rows * shape.states, rates) + submissions_ns(kGroupBySubmissions, cut, rates)},
           {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * kNs},
           {"merge", device_merge_ns(shape, cut)}};
+}
+
+PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, DeviceRates const& rates, HostRates const& host) {
+  auto const up_per_s = team_bytes_per_s(rates.stage_bytes_per_s, shape.copy_threads, host);
+  auto const down_per_s = team_bytes_per_s(rates.download_bytes_per_s, shape.copy_threads, host);
+  auto const bytes = shape.rows * shape.row_bytes;
+  return {{"start", host.query_ns},
+          {"open", rates.lane_ns + 2 * shape.copy_threads * kCopyThreadNs},
+          {"convert", encode_ns(shape.rows * shape.converted, host) * host.threads},
+          {"upload", bytes / up_per_s * kNs},
+          {"group", stream_ns(kStreamedGroupPasses * bytes, rates) + read_ns(shape.groups, rates)},
+          {"download", shape.groups * shape.result_row_bytes / down_per_s * kNs},
+          {"submissions", kGroupBySubmissions * rates.submission_ns + 4 * rates.stage_call_ns}};
 }
 
 }  // namespace garuda::operators

@@ -29,6 +29,7 @@ std::span<operators::Knob<GroupByTuning> const> knobs() {
       choice_knob("method", kMethods, &GroupByTuning::method),
       choice_knob("counting", operators::kCountingChoices, &GroupByTuning::counting),
       choice_knob("upload", operators::kUploadChoices, &GroupByTuning::upload),
+      choice_knob("placement", operators::kPlacementChoices, &GroupByTuning::placement),
       number_knob("image", 1, 32'768, &GroupByTuning::image),
       number_knob("spread", 1, 1024, &GroupByTuning::spread),
       number_knob("radix_bits", 0, 16, &GroupByTuning::radix_bits, -1),

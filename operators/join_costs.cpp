@@ -38,9 +38,6 @@ constexpr double kBatchNs = 30e3;
 /// A pair that a lane's thread turns into row ids in fresh memory (Intel Xeon beside an H200: 2.4 of 2^22, 12 of 2^24
 /// rows, 2026-11-21).
 constexpr double kEmittedPairNs = 6;
-/// A thread that copies between tables and a device, with staging memory of its own (Intel Xeon beside an H200, 8
-/// threads each way, 2^16 to 2^22 rows a side, 2026-11-21).
-constexpr double kCopyThreadNs = 0.3e6;
 /// Passes that partition a side of such a join.
 constexpr double kStreamedPasses = 2;
 /// Most slots a row, and slots beside, of a table that keys address directly.
@@ -328,12 +325,9 @@ PhaseCosts compute_join_costs(JoinShape const& shape, DeviceCut const& cut, Devi
 }
 
 PhaseCosts streamed_join_costs(StreamedShape const& shape, DeviceRates const& rates, HostRates const& host) {
-  // Threads copy into and out of staging memory side by side, up and down at once, as fast as the host copies.
-  auto const team_bytes_per_s = [&](double alone_per_s) {
-    return std::max(std::min(alone_per_s * shape.copy_threads, host.copy_bytes_per_s / 2), alone_per_s);
-  };
-  auto const up_per_s = team_bytes_per_s(rates.stage_bytes_per_s);
-  auto const down_per_s = team_bytes_per_s(rates.download_bytes_per_s);
+  // Threads copy into and out of staging memory side by side, up and down at once.
+  auto const up_per_s = team_bytes_per_s(rates.stage_bytes_per_s, shape.copy_threads, host);
+  auto const down_per_s = team_bytes_per_s(rates.download_bytes_per_s, shape.copy_threads, host);
   auto const ranges = std::max(std::ceil(shape.probe_rows / std::max(shape.range_rows, 1.0)), 1.0);
   auto const passes_ns = [&](double rows, double row_bytes) {
     return stream_ns(kStreamedPasses * rows * (shape.key_bytes + 2 * row_bytes), rates);

@@ -18,7 +18,6 @@ constexpr std::array kStorage{Choice{"auto", 0}, Choice{"stack", 1}, Choice{"run
 constexpr std::array kProbe{Choice{"auto", 0}, Choice{"instanced", 1}, Choice{"output", 2}, Choice{"atomic", 3}};
 constexpr std::array kBuild{Choice{"auto", 0}, Choice{"left", 1}, Choice{"right", 2}};
 constexpr std::array kMethod{Choice{"auto", 0}, Choice{"partitioned", 1}, Choice{"global", 2}, Choice{"sorted", 3}};
-constexpr std::array kPlacement{Choice{"auto", 0}, Choice{"device", 1}, Choice{"slices", 2}};
 constexpr std::array kPayload{Choice{"auto", 0}, Choice{"carry", 1}, Choice{"gather", 2}};
 
 std::span<operators::Knob<JoinTuning> const> knobs() {
@@ -29,7 +28,7 @@ std::span<operators::Knob<JoinTuning> const> knobs() {
       choice_knob("build", kBuild, &JoinTuning::build),
       choice_knob("payload", kPayload, &JoinTuning::payload),
       choice_knob("method", kMethod, &JoinTuning::method),
-      choice_knob("placement", kPlacement, &JoinTuning::placement),
+      choice_knob("placement", operators::kPlacementChoices, &JoinTuning::placement),
       choice_knob("counting", operators::kCountingChoices, &JoinTuning::counting),
       choice_knob("upload", operators::kUploadChoices, &JoinTuning::upload),
       number_knob("image", 1, 32'768, &JoinTuning::image),

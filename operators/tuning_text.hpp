@@ -28,6 +28,8 @@ inline constexpr std::array kCountingChoices{Choice{"auto", 0}, Choice{"blend", 
 inline constexpr std::array kUploadChoices{Choice{"auto", 0}, Choice{"map", 1}, Choice{"stage", 2},
                                            Choice{"import", 3}};
 
+inline constexpr std::array kPlacementChoices{Choice{"auto", 0}, Choice{"device", 1}, Choice{"slices", 2}};
+
 /// One key of the text form: either a list of choices or a range of integers.
 template <class Tuning>
 struct Knob {

@@ -52,8 +52,9 @@ class DeviceTable {
 
 /// How a group-by of a device table runs.
 struct DeviceGroupByOptions {
-  std::string tuning;  ///< of the compute path's passes, "group_by_way=3,…"; changes speed, never results.
-                       ///< group_by_way: 1 shared memory, 2 a table, 3 partitioned, 4 sorted
+  /// Of the compute path's passes, "group_by_way=sorted,…"; changes speed, never results. group_by_way: shared, table,
+  /// partitioned or sorted.
+  std::string tuning;
   std::uint64_t expected_groups = 0;  ///< about; 0: estimated from a sample. A wrong number costs time only
   /// Groups in the order of their keys, column by column, null first and NaN last; not beside GroupBySpec::ordered.
   bool by_key = false;

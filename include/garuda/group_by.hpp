@@ -81,6 +81,7 @@ struct GroupByTuning {
   GroupMethod method = GroupMethod::automatic;
   Counting counting = Counting::automatic;  ///< how aggregates are accumulated
   Upload upload = Upload::automatic;
+  Placement placement = Placement::automatic;  ///< of the compute path
   std::uint32_t image = 0;  ///< greatest width and height of a hash image, pixels
   /// Accumulator pixels a block of rows of one group is spread over, 1…1024. Of compute passes: 1: accumulators in
   /// device memory alone, more: those of few groups in each workgroup's shared memory first.

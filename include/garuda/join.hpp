@@ -67,13 +67,6 @@ enum class JoinMethod : std::uint8_t {
   sorted,       ///< both sides sorted, by key or by its hash
 };
 
-/// Where the compute path partitions and keeps the tables.
-enum class Placement : std::uint8_t {
-  automatic,  ///< on the device where it has memory of its own and both tables fit, else in slices
-  device,     ///< whole in device memory: columns stream up, result columns stream down. Columns of whole words, no nulls
-  slices,     ///< keys partitioned on the host, slices of them on the device, the result gathered on the host
-};
-
 /// Knobs of the join: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
 struct JoinTuning {
   Address address = Address::automatic;

@@ -15,6 +15,13 @@ namespace garuda {
 enum class Counting : std::uint8_t { automatic, blend, compute };
 /// How keys and values reach a device.
 enum class Upload : std::uint8_t { automatic, map, stage, import };
+/// Where the compute path partitions and keeps the tables.
+enum class Placement : std::uint8_t {
+  automatic,  ///< on the device where it has memory of its own and the tables fit, else in slices
+  device,     ///< whole in device memory: columns stream up, result columns stream down. Of fixed width; in joins of whole
+              ///< words
+  slices,     ///< keys partitioned on the host, slices of them on the device, the result made on the host
+};
 /// Where a row is drawn.
 enum class Address : std::uint8_t {
   automatic,

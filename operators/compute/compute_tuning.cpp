@@ -72,6 +72,10 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
      {"group_by_bits", &ComputeTuning::group_by_bits},
      {"group_by_slots", &ComputeTuning::group_by_slots}}};
 
+/// Values of group_by_way by their names; see ResidentWay.
+constexpr std::array<std::string_view, kWaysToGroup + 1> kGroupByWays{"auto", "shared", "table", "partitioned",
+                                                                      "sorted"};
+
 constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 6> kSwitches{
     {{"stable_join", &ComputeTuning::stable_join},
      {"stable_shuffle", &ComputeTuning::stable_shuffle},
@@ -139,7 +143,7 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   if (tuning.partition_bits == 0 || tuning.partition_bits > kMostPartitionBits)
     return wrong("partition_bits are 1 to 10", tuning.partition_bits);
   if (tuning.group_by_items > kMostGroupByItems) return wrong("group_by_items are 1 to 32", tuning.group_by_items);
-  if (tuning.group_by_way > kWaysToGroup) return wrong("group_by_way is 0 to 4", tuning.group_by_way);
+  if (tuning.group_by_way > kWaysToGroup) return wrong("group_by_way is auto, shared, table, partitioned or sorted, 0 to 4", tuning.group_by_way);
   if (tuning.group_by_bits > kMostGroupByBits) return wrong("group_by_bits are 0 to 24", tuning.group_by_bits);
   if (tuning.scan_items == 0 || tuning.scan_items % 4 != 0)
     return wrong("scan_items is a multiple of 4", tuning.scan_items);

@@ -346,18 +346,26 @@ Result<ResidentGroups> ResidentGroupBy::finish(ComputeContext& context) {
 
 std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning const& tuning) {
   using Function = ResidentFunction;
+  using Set = std::vector<ResidentAggregate>;
   ResidentAggregate nullable{Function::total_i64, 0};
   nullable.nulls = 1;
-  std::vector<std::vector<ResidentAggregate>> const sets{
-      {},
-      {{Function::sum_i32, 0}},
-      {{Function::count, 0}, {Function::sum_u32, 0}, {Function::min_i32, 0}, {Function::max_u32, 0}},
-      {{Function::sum_i64, 0}, {Function::sum_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}},
-      {{Function::long_f64, 0}, {Function::flags_f64, 0}, {Function::max_f64, 0}, {Function::first_row, 0}},
-      {{Function::fixed_f32, 0}, {Function::min_f32, 0}, {Function::total_i128, 0}, nullable}};
+  struct Passes {
+    Set set;
+    std::vector<std::uint32_t> key_words{1, 2};
+    bool is_sorted = false;
+  };
+  std::vector<Passes> const all{
+      {{}, {1, 2}, false},
+      {{{Function::sum_i32, 0}}, {1, 2}, true},
+      {{{Function::count, 0}, {Function::sum_u32, 0}, {Function::min_i32, 0}, {Function::max_u32, 0}}, {1, 2}, false},
+      {{{Function::sum_i64, 0}, {Function::sum_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}}, {1, 2}, false},
+      {{{Function::long_f64, 0}, {Function::flags_f64, 0}, {Function::max_f64, 0}, {Function::first_row, 0}},
+       {2},
+       true},
+      {{{Function::fixed_f32, 0}, {Function::min_f32, 0}, {Function::total_i128, 0}, nullable}, {1}, false}};
   std::vector<vk::ComputePipelineSpec> specs;
-  for (auto const& set : sets) {
-    for (std::uint32_t const key_words : {1U, 2U}) {
+  for (auto const& [set, widths, is_sorted] : all) {
+    for (auto const key_words : widths) {
       for (auto const way : {ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned}) {
         auto forced = tuning;
         forced.group_by_way = static_cast<std::uint32_t>(way);
@@ -365,6 +373,7 @@ std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning c
         specs.push_back(compute_pipeline(aggregate_shape(set, key_words, grouping, forced), forced));
       }
       specs.push_back(compute_pipeline(collect_shape(set, key_words), tuning));
+      if (!is_sorted) continue;
       for (auto& spec : SortedGroups::pipelines(constants_of(set, key_words), resident_state_words(set), tuning))
         specs.push_back(std::move(spec));
     }

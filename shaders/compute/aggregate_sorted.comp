@@ -2,7 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 // Aggregates sorted rows: groups are written in the order of their keys.
 //
-// Buffers: SortedRowsPush, by address. Invocation: a window a workgroup, kItems rows each, kGroup apart. Writes: keys of
+// Buffers: SortedRowsPush, by address. Invocation: a window a workgroup, kItems consecutive rows each. Writes: keys of
 // the groups that begin in the window, and the states of those that end in it, too; the others are added to the table,
 // where the window in which a group begins has an entry. Overflow: nothing is written when groups do not fit the
 // targets, and said so.
@@ -47,6 +47,36 @@ void write_slot(uint slot, uint heads, uint base, bool is_open) {
   }
 }
 
+// Adds up to kItems rows; `slot`: of the row before. Rows of one group are added together first.
+void add_run(uint first, uint end, uint slot, uint base) {
+  State sums[kMostAggregates];
+  [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) sums[a] = State(uint[kMostStateWords](0u, 0u, 0u, 0u, 0u));
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = first + i;
+    if (row < end) {
+      uvec2 key = load_key(row);
+      if (row == 0u || load_key(row - 1u) != key) {
+        [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+          if (kind_of(a) != kAggregateNone) {
+            if (i > 0u) add_to_slot(slot, a, sums[a]);
+            sums[a] = State(uint[kMostStateWords](0u, 0u, 0u, 0u, 0u));
+          }
+        }
+        ++slot;
+        write_key(base + slot - 1u, key);
+      }
+      [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+        if (kind_of(a) != kAggregateNone && !is_null(a, row)) {
+          sums[a] = merged(a, sums[a], state_of(a, load_value(a, row), row));
+        }
+      }
+    }
+  }
+  [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
+    if (kind_of(a) != kAggregateNone && first < end) add_to_slot(slot, a, sums[a]);
+  }
+}
+
 void main() {
   uint window = group_index();
   if (window >= push.num_windows) return;
@@ -59,18 +89,15 @@ void main() {
   uint end = begin + min(push.window_rows, push.num_rows - begin);
   uint base = base_of(window);
   clear_states();
-  uint heads = 0u;
-  for (uint i = 0u; i < kItems; ++i) {
-    uint row = begin + i * kGroup + thread_index();
-    bool is_first = row < end && is_head(row);
-    uint total;
-    // Its barriers come between the states' clearing and the first addition.
-    uint before = block_exclusive_add(is_first ? 1u : 0u, total);
-    uint slot = heads + before + (is_first ? 1u : 0u);
-    heads += total;
-    if (is_first) write_key(base + slot - 1u, load_key(row));
-    if (row < end) add_values_to_slot(slot, row, load_value(0u, row));
+  uint own_first = begin + thread_index() * kItems;
+  uint own_heads = 0u;
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    own_heads += own_first + i < end && is_head(own_first + i) ? 1u : 0u;
   }
+  uint heads;
+  // Its barriers come between the states' clearing and the first addition.
+  uint slot = block_exclusive_add(own_heads, heads);
+  add_run(own_first, end, slot, base);
   barrier();
   bool is_open = goes_on(end);
   uint first = is_head(begin) ? 1u : 0u;

@@ -195,6 +195,27 @@ uint better_row(uint aggregate, uint a, uint b) {
 
 uint carry_of(uint before, uint added) { return before + added < before ? 1u : 0u; }
 
+// Two states of an aggregate together; words of 0 add nothing.
+State merged(uint aggregate, State a, State b) {
+  uint kind = kind_of(aggregate);
+  uint carry = 0u;
+  [[unroll]] for (uint w = 0u; w < kMostStateWords; ++w) {
+    if (w >= state_words(kind)) continue;
+    if (is_extreme(kind)) {
+      a.word[w] = max(a.word[w], b.word[w]);
+    } else if (is_flags(kind)) {
+      a.word[w] |= b.word[w];
+    } else if (is_row(kind)) {
+      a.word[w] = better_row(aggregate, a.word[w], b.word[w]);
+    } else {
+      uint added = b.word[w] + carry;
+      carry = carry_of(b.word[w], carry) + carry_of(a.word[w], added);
+      a.word[w] += added;
+    }
+  }
+  return a;
+}
+
 // The slot of a key in device memory, entered when it is not there; kNoSlot when there is no room. Top bits of the hash
 // place it, so that the keys of a partition stay together.
 uint table_slot(uvec2 key, uint row, uint slots) {

@@ -54,21 +54,11 @@ State combined(uint slot, uint aggregate) {
   uint index = first_word(aggregate) * kStride + slot * kCopies;
   State sum = State(uint[kMostStateWords](0u, 0u, 0u, 0u, 0u));
   for (uint copy = 0u; copy < kCopies; ++copy) {
-    uint carry = 0u;
+    State one = State(uint[kMostStateWords](0u, 0u, 0u, 0u, 0u));
     [[unroll]] for (uint w = 0u; w < kMostStateWords; ++w) {
-      uint word = w < state_words(kind) ? states[index + w * kStride + copy] : 0u;
-      if (is_extreme(kind)) {
-        sum.word[w] = max(sum.word[w], word);
-      } else if (is_flags(kind)) {
-        sum.word[w] |= word;
-      } else if (is_row(kind)) {
-        if (w == 0u) sum.word[0] = better_row(aggregate, sum.word[0], word);
-      } else {
-        uint added = word + carry;
-        carry = carry_of(word, carry) + carry_of(sum.word[w], added);
-        sum.word[w] += added;
-      }
+      if (w < state_words(kind)) one.word[w] = states[index + w * kStride + copy];
     }
+    sum = merged(aggregate, sum, one);
   }
   return sum;
 }

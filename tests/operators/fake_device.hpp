@@ -1,9 +1,14 @@
 // A device that planners are tested on.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "operators/calibration/calibration_store.hpp"
 #include "operators/path_choice.hpp"
 
 namespace garuda::testing {
@@ -51,6 +56,26 @@ struct FakeDevice {
   }
 
   operators::DeviceFacts facts() const { return {&info, &traits, std::nullopt}; }
+};
+
+/// One device, never opened.
+class OneDevice final : public operators::DeviceSet {
+ public:
+  explicit OneDevice(vk::DeviceType type) : device_(type) {
+    device_.traits.unified_memory = type != vk::DeviceType::discrete;
+    device_.traits.limits.max_buffer_size = device_.traits.limits.max_memory_allocation_size = std::uint64_t{4} << 30;
+    infos_.push_back(device_.info);
+  }
+  std::span<DeviceInfo const> devices() const noexcept override { return infos_; }
+  vk::DeviceTraits const& traits(std::size_t) const override { return device_.traits; }
+  calibration::CalibrationStore const& calibrations() const noexcept override { return store_; }
+  Result<operators::OpenDevice> open(std::size_t) override { return fail(ErrorCode::no_device, "a device for planning only"); }
+
+ private:
+  FakeDevice device_;
+  std::vector<DeviceInfo> infos_;
+  std::array<vk::DeviceTraits const*, 1> traits_{&device_.traits};
+  calibration::CalibrationStore store_{std::nullopt, traits_};
 };
 
 }  // namespace garuda::testing

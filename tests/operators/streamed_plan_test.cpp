@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "operators/calibration/calibration_store.hpp"
 #include "operators/join.hpp"
 #include "partition/mix.hpp"
 #include "tests/operators/fake_device.hpp"
@@ -17,25 +16,7 @@
 namespace garuda::operators {
 namespace {
 
-/// One device, never opened.
-class OneDevice final : public DeviceSet {
- public:
-  explicit OneDevice(vk::DeviceType type) : device_(type) {
-    device_.traits.unified_memory = type != vk::DeviceType::discrete;
-    device_.traits.limits.max_buffer_size = device_.traits.limits.max_memory_allocation_size = std::uint64_t{4} << 30;
-    infos_.push_back(device_.info);
-  }
-  std::span<DeviceInfo const> devices() const noexcept override { return infos_; }
-  vk::DeviceTraits const& traits(std::size_t) const override { return device_.traits; }
-  calibration::CalibrationStore const& calibrations() const noexcept override { return store_; }
-  Result<OpenDevice> open(std::size_t) override { return fail(ErrorCode::no_device, "a device for planning only"); }
-
- private:
-  testing::FakeDevice device_;
-  std::vector<DeviceInfo> infos_;
-  std::array<vk::DeviceTraits const*, 1> traits_{&device_.traits};
-  calibration::CalibrationStore store_{std::nullopt, traits_};
-};
+using testing::OneDevice;
 
 /// Keys in no order and four payload columns of 8 bytes, twice the same table.
 class PlacedJoin {

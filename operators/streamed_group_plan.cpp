@@ -1,0 +1,202 @@
+#include "operators/streamed_group_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "operators/compute/compute_tuning.hpp"
+#include "operators/cost_model.hpp"
+#include "operators/device_table.hpp"
+#include "operators/host_memory.hpp"
+#include "operators/path_choice.hpp"
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 30;
+constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 22;
+/// Threads that copy one way; more are not faster than the bus.
+constexpr std::uint32_t kMostCopyThreads = 8;
+/// Passes keep the rows in so many copies, with packed keys and numbers of rows besides.
+constexpr std::uint64_t kCopies = 4;
+constexpr std::uint64_t kBesidesBytes = 40;
+/// Small buffers, and what alignment takes.
+constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
+
+bool has_nulls(TableView table, std::size_t column) {
+  for (std::size_t b = 0; b < table.num_batches(); ++b)
+    if (count_nulls(table.batch(b).columns[column]) > 0) return true;
+  return false;
+}
+
+std::string refuse_shape(GroupByRequest const& request) {
+  auto const rows = static_cast<std::uint64_t>(request.table.num_rows());
+  if (rows == 0) return "the table is empty";
+  if (rows > kMostRows) return fmt::format("the table has more rows than a device groups, 2^30: {}", rows);
+  auto const checked = check_device_group_by(request.table.schema(), request.columns);
+  return checked ? std::string() : checked.error().message();
+}
+
+/// What of a row goes up and of a group comes down.
+void measure(GroupByRequest const& request, StreamedGroupPlan& plan) {
+  auto const& schema = request.table.schema();
+  std::uint32_t nullable = 0;
+  for (auto const column : group_by_columns_used(request.columns)) {
+    auto const& type = schema[column].type;
+    auto const words = device_words(type).value_or(0);
+    plan.row_bytes += words * kWordBytes;
+    bool const is_narrow = type.id == TypeId::boolean || byte_width(type) % static_cast<int>(kWordBytes) != 0;
+    nullable += has_nulls(request.table, column) ? 1 : 0;
+    plan.converted += is_narrow ? 1 : 0;
+  }
+  plan.converted += nullable;
+  plan.row_bytes += (nullable + 31) / 32 * kWordBytes;
+  for (auto const key : request.columns.keys)
+    plan.result_row_bytes += (device_words(schema[key].type).value_or(0) + (nullable > 0 ? 1 : 0)) * kWordBytes;
+  for (auto const& aggregate : request.columns.aggregates)
+    plan.result_row_bytes += (device_words(aggregate.result).value_or(0) + (nullable > 0 ? 1 : 0)) * kWordBytes;
+}
+
+/// Why the device's memory does not suffice; empty when it does.
+std::string refuse_memory(GroupByRequest const& request, vk::DeviceTraits const& traits, StreamedGroupPlan& plan) {
+  auto const& options = request.options;
+  auto const budget =
+      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
+  plan.plan.device_bytes = plan.rows * (kCopies * plan.row_bytes + kBesidesBytes) + kSpareBytes;
+  if (plan.plan.device_bytes > budget)
+    return fmt::format("{} bytes of device memory are needed, {} may be used", plan.plan.device_bytes, budget);
+  auto const most = std::min(traits.limits.max_buffer_size, traits.limits.max_memory_allocation_size);
+  for (auto const column : group_by_columns_used(request.columns)) {
+    auto const bytes = plan.rows * device_words(request.table.schema()[column].type).value_or(0) * kWordBytes;
+    if (bytes > most) return fmt::format("a column of {} bytes is larger than the device's buffers: {}", bytes, most);
+  }
+  auto const host_limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : free_host_bytes() / 4 * 3;
+  // Two batches are on their way, and one that was given may be kept.
+  plan.plan.host_bytes = 3 * plan.batch_rows * plan.result_row_bytes + (plan.converted > 0 ? plan.rows * 8 : 0);
+  if (host_limit != 0 && plan.plan.host_bytes > host_limit / 2)
+    return fmt::format("{} bytes of host memory are needed, {} may be used", plan.plan.host_bytes, host_limit / 2);
+  return {};
+}
+
+void describe(StreamedGroupPlan& streamed) {
+  auto& plan = streamed.plan;
+  plan.key_bits = 0;
+  plan.slice_rows = streamed.rows;
+  plan.chunk_rows = streamed.batch_rows;
+  plan.lanes = 1;
+  plan.tuning = to_string(streamed.tuning);
+  plan.estimated = streamed.candidate(static_cast<double>(streamed.rows) / 2);
+  plan.candidates.push_back(plan.estimated);
+  plan.details.emplace_back(
+      "placement", fmt::format("device: the columns go there whole, {} bytes a row{}", streamed.row_bytes,
+                               streamed.converted == 0
+                                   ? std::string()
+                                   : fmt::format(", {} values a row converted on the host", streamed.converted)));
+}
+
+/// The plan for one device, or a refusal.
+Result<StreamedGroupChoice> choose_on(GroupByRequest const& request, Machine const& machine, std::size_t device,
+                                      std::uint32_t threads) {
+  StreamedGroupChoice choice;
+  auto const& facts = machine.devices[device];
+  if (!facts.info->usable) return fail(ErrorCode::no_device, facts.info->reason);
+  GARUDA_TRY(compute_tuning(*facts.traits));
+  if (request.options.tuning.placement == Placement::automatic && facts.traits->unified_memory) {
+    choice.refusal = "the device shares its memory with the host";
+    return choice;
+  }
+  StreamedGroupPlan plan;
+  plan.device = device;
+  plan.rows = static_cast<std::uint64_t>(request.table.num_rows());
+  plan.tuning = request.options.tuning;
+  plan.batch_rows = plan.tuning.chunk_rows != 0 ? plan.tuning.chunk_rows : std::min(kBatchRows, plan.rows);
+  measure(request, plan);
+  choice.code = ErrorCode::limit_exceeded;
+  choice.refusal = refuse_memory(request, *facts.traits, plan);
+  if (!choice.refusal.empty()) return choice;
+  plan.tuning.placement = Placement::device;
+  auto const asked = plan.tuning.lanes;
+  plan.copy_threads = asked != 0 ? asked : std::min(threads, kMostCopyThreads);
+  plan.device_rates = facts.rates();
+  plan.host_rates = machine.host(threads);
+  plan.reason = source_of(facts);
+  PathOption option;
+  option.candidate.path = Path::compute;
+  option.candidate.device = facts.info->name;
+  option.device = device;
+  describe_choice(option, machine, request.options, plan.plan);
+  describe(plan);
+  choice.plan = std::move(plan);
+  return choice;
+}
+
+/// The plan, or a refusal. Path automatic may take any GPU that has Vulkan, or the one that was asked for.
+Result<StreamedGroupChoice> choose(GroupByRequest const& request) {
+  StreamedGroupChoice choice;
+  bool const is_open = request.options.path == Path::automatic;
+  auto const is_gpu = [](DeviceInfo const& info) {
+    return info.usable && info.api == DeviceApi::vulkan && info.kind != DeviceKind::cpu;
+  };
+  // Known before calibrations are looked up, which takes as long as grouping a few rows.
+  if (is_open && std::ranges::none_of(request.devices->devices(), is_gpu)) {
+    choice.refusal = "there is no GPU";
+    return choice;
+  }
+  auto const asked_threads = request.options.threads;
+  auto const threads = asked_threads != 0 ? asked_threads : std::max(std::thread::hardware_concurrency(), 1U);
+  auto const machine = machine_of(*request.devices, threads);
+  GARUDA_TRY(check_path(request.options, true));
+  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, request.options));
+  choice.refusal = refuse_shape(request);
+  if (!choice.refusal.empty()) return choice;
+  if (!is_open) return choose_on(request, machine, *requested, threads);
+  for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+    if (!is_gpu(*machine.devices[i].info) || (requested && requested != i)) continue;
+    auto one = choose_on(request, machine, i, threads);
+    if (!one) continue;  // the other ways say why, when the device was asked for
+    if (!choice.plan ||
+        (one->plan && one->plan->plan.estimated.estimated_ns < choice.plan->plan.estimated.estimated_ns))
+      choice = std::move(*one);
+  }
+  if (!choice.plan && choice.refusal.empty()) choice.refusal = "no GPU that may be taken has a compute path";
+  return choice;
+}
+
+}  // namespace
+
+Candidate StreamedGroupPlan::candidate(double groups) const {
+  StreamedGroupShape shape;
+  shape.rows = static_cast<double>(rows);
+  shape.groups = groups;
+  shape.row_bytes = static_cast<double>(row_bytes);
+  shape.result_row_bytes = static_cast<double>(result_row_bytes);
+  shape.converted = converted;
+  shape.copy_threads = copy_threads;
+  Candidate candidate;
+  candidate.path = Path::compute;
+  candidate.device = plan.device;
+  candidate.choices = to_string(tuning);
+  candidate.reason = reason;
+  set_phases(candidate, streamed_group_by_costs(shape, device_rates, host_rates));
+  return candidate;
+}
+
+bool may_stream(GroupByOptions const& options) noexcept {
+  // What the other knobs force is of slices or of another path.
+  return (options.path == Path::compute || options.path == Path::automatic) &&
+         options.tuning.placement != Placement::slices && options.tuning.grouping == Grouping::automatic &&
+         options.tuning.radix_bits < 0 && options.tuning.slice_rows == 0;
+}
+
+Result<StreamedGroupChoice> plan_streamed_group_by(GroupByRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto choice, choose(request));
+  if (!choice.plan && request.options.tuning.placement == Placement::device)
+    return fail(choice.code, fmt::format("placement=device cannot be had: {}", choice.refusal));
+  return choice;
+}
+
+}  // namespace garuda::operators

@@ -1,0 +1,94 @@
+// When path automatic sends a whole table to a device to be grouped, and what it says then.
+#include "operators/streamed_group_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "operators/group_by.hpp"
+#include "partition/mix.hpp"
+#include "tests/operators/fake_device.hpp"
+
+namespace garuda::operators {
+namespace {
+
+using testing::OneDevice;
+
+/// Keys in no order and a column of doubles.
+class PlacedTable {
+ public:
+  explicit PlacedTable(std::uint64_t rows) : keys_(rows), values_(rows, 1.5) {
+    for (std::uint64_t row = 0; row < rows; ++row) keys_[row] = static_cast<std::int32_t>(partition::mix(row));
+    for (auto& column : columns_) {
+      column.length = static_cast<std::int64_t>(rows);
+      column.null_count = 0;
+    }
+    columns_[0].values = keys_.data();
+    columns_[1].values = values_.data();
+  }
+  PlacedTable(PlacedTable const&) = delete;
+
+  GroupByRequest request(DeviceSet& devices, GroupByOptions const& options, char const* aggregates = "sum:x") const {
+    TableView const table(schema_, std::span(&batch_, 1));
+    GroupBySpec const spec{{"key"}, *parse_aggregates(aggregates), false};
+    auto columns = resolve_group_by(table, spec);
+    EXPECT_TRUE(columns) << columns.error().describe();
+    return GroupByRequest{table, spec, std::move(*columns), options, &devices};
+  }
+
+ private:
+  std::vector<std::int32_t> keys_;
+  std::vector<double> values_;
+  std::array<ArrayView, 2> columns_;
+  BatchView batch_{static_cast<std::int64_t>(keys_.size()), columns_};
+  Schema schema_{Field{"key", DataType{TypeId::int32}, false}, Field{"x", DataType{TypeId::float64}, false}};
+};
+
+GroupByOptions two_threads() {
+  GroupByOptions options;
+  options.threads = 2;
+  return options;
+}
+
+bool is_placed(Candidate const& candidate) { return candidate.choices.find("placement=device") != std::string::npos; }
+
+TEST(StreamedGroupPlan, IsOneOfTheCandidatesOfPathAutomatic) {
+  OneDevice gpu(vk::DeviceType::discrete);
+  for (std::uint64_t const rows : {std::uint64_t{1} << 10, std::uint64_t{1} << 21}) {
+    PlacedTable const table(rows);
+    auto const plan = explain_group_by(table.request(gpu, two_threads()));
+    ASSERT_TRUE(plan) << plan.error().describe();
+    EXPECT_EQ(std::ranges::count_if(plan->candidates, is_placed), 1);
+    EXPECT_EQ(is_placed(plan->estimated), rows > 100'000) << to_string(*plan);
+    EXPECT_EQ(plan->path, rows > 100'000 ? Path::compute : Path::cpu);
+    EXPECT_GT(plan->candidates.size(), 3U) << "beside the others";
+  }
+}
+
+TEST(StreamedGroupPlan, IsNotTakenWhereItMayNotBe) {
+  PlacedTable const table(std::uint64_t{1} << 16);
+  for (auto const type : {vk::DeviceType::cpu, vk::DeviceType::integrated, vk::DeviceType::discrete}) {
+    OneDevice device(type);
+    auto options = two_threads();
+    if (type == vk::DeviceType::discrete) options.tuning.placement = Placement::slices;
+    auto const plan = explain_group_by(table.request(device, options));
+    ASSERT_TRUE(plan) << plan.error().describe();
+    EXPECT_EQ(std::ranges::count_if(plan->candidates, is_placed), 0) << vk::to_string(type);
+  }
+  OneDevice gpu(vk::DeviceType::discrete);
+  auto const choice = plan_streamed_group_by(table.request(gpu, two_threads(), "sum:x,mean:x,count"));
+  ASSERT_TRUE(choice && choice->plan) << (choice ? choice->refusal : choice.error().describe());
+  EXPECT_EQ(choice->plan->row_bytes, 12U);
+  EXPECT_EQ(choice->plan->result_row_bytes, 28U);
+  EXPECT_GT(choice->plan->candidate(1e8).estimated_ns, choice->plan->candidate(1e6).estimated_ns);
+  auto options = two_threads();
+  options.device_memory_limit_bytes = 1'000'000;
+  EXPECT_FALSE(plan_streamed_group_by(table.request(gpu, options))->plan);
+}
+
+}  // namespace
+}  // namespace garuda::operators
