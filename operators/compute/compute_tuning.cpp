@@ -101,6 +101,11 @@ Result<void> apply(std::string_view entry, ComputeTuning& tuning) {
   auto const name = entry.substr(0, equals);
   auto const text = equals == std::string_view::npos ? std::string_view() : entry.substr(equals + 1);
   if (name == "method") return apply_method(text, tuning);
+  auto const way = std::ranges::find(kGroupByWays, text);
+  if (name == "group_by_way" && way != kGroupByWays.end()) {
+    tuning.group_by_way = static_cast<std::uint32_t>(way - kGroupByWays.begin());
+    return {};
+  }
   std::uint32_t value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || text.empty())

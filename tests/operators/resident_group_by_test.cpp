@@ -225,6 +225,7 @@ TEST_F(ResidentGroupByTest, LargerCases) {
     for (std::uint64_t const groups : {16, 1000, 20'000, 0})
       for (std::uint64_t const heavy : {0, 14}) {
         ++turn;
+        if ((turn % 4 == 1 || turn % 4 == 2) && std::getenv("GARUDA_TEST_FULL") == nullptr) continue;
         expect_groups({kRows, groups, 1 + static_cast<std::uint32_t>(turn % 2), turn % 3 == 0, heavy, 0}, forced(way),
                       functions_of(turn));
         if (HasFatalFailure()) return;
