@@ -93,6 +93,7 @@ struct StreamedGroupShape {
   double result_row_bytes = 0;
   std::uint32_t converted = 0;  ///< values of a row that one host thread converts
   std::uint32_t copy_threads = 1;
+  bool encodes_first = false;  ///< keys are encoded on the host before the way is chosen
 };
 PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, DeviceRates const& rates, HostRates const& host);
 

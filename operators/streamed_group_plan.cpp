@@ -124,6 +124,7 @@ Result<StreamedGroupChoice> choose_on(GroupByRequest const& request, Machine con
   plan.device_rates = facts.rates();
   plan.host_rates = machine.host(threads);
   plan.reason = source_of(facts);
+  plan.encodes_first = request.options.path == Path::automatic && !request.columns.keys.empty();
   PathOption option;
   option.candidate.path = Path::compute;
   option.candidate.device = facts.info->name;
@@ -176,6 +177,7 @@ Candidate StreamedGroupPlan::candidate(double groups) const {
   shape.result_row_bytes = static_cast<double>(result_row_bytes);
   shape.converted = converted;
   shape.copy_threads = copy_threads;
+  shape.encodes_first = encodes_first;
   Candidate candidate;
   candidate.path = Path::compute;
   candidate.device = plan.device;

@@ -29,6 +29,8 @@ struct StreamedGroupPlan {
   calibration::HostRates host_rates;
   std::string reason;  ///< of the candidate: where the rates are from
 
+  bool encodes_first = false;  ///< keys are encoded on the host to tell whether another way is cheaper: path automatic
+
   /// What the group-by takes this way when it gives `groups` groups.
   Candidate candidate(double groups) const;
 };
