@@ -111,7 +111,8 @@ ColumnGroupBySpec spec_of(DeviceTableState const& table, ResolvedGroupBy const& 
 /// Names, types and places of the result's columns; which of them have nulls is known with their values.
 void describe(DeviceTableState const& table, ResolvedGroupBy const& columns, DeviceTableState& result) {
   for (auto const key : columns.keys) result.schema.push_back(table.schema[key]);
-  for (auto const& aggregate : columns.aggregates) result.schema.push_back({aggregate.name, aggregate.result, true});
+  for (auto const& aggregate : columns.aggregates)
+    result.schema.push_back({aggregate.name, aggregate.result, aggregate.row->null_when_empty});
 }
 
 /// Copies the groups [first, first + count) to columns of `result`.
