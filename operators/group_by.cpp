@@ -386,7 +386,8 @@ Result<void> check_placement(GroupByRequest const& request) {
   if (request.options.path != Path::compute) return fail(ErrorCode::usage, "placement=device is of path compute");
   if (!may_stream(request.options))
     return fail(ErrorCode::usage,
-                "placement=device takes no slices: grouping, radix_bits and slice_rows are of others");
+                "placement=device takes no slices: address, keys, grouping, method, counting, spread, "
+                "radix_bits and slice_rows are of others");
   return {};
 }
 

@@ -188,10 +188,14 @@ Candidate StreamedGroupPlan::candidate(double groups) const {
 }
 
 bool may_stream(GroupByOptions const& options) noexcept {
-  // What the other knobs force is of slices or of another path.
-  return (options.path == Path::compute || options.path == Path::automatic) &&
-         options.tuning.placement != Placement::slices && options.tuning.grouping == Grouping::automatic &&
-         options.tuning.radix_bits < 0 && options.tuning.slice_rows == 0;
+  auto const& tuning = options.tuning;
+  // What these knobs force is of slices, or of another path.
+  bool const is_open = tuning.address == Address::automatic && tuning.keys == KeyForm::automatic &&
+                       tuning.grouping == Grouping::automatic && tuning.method == GroupMethod::automatic &&
+                       tuning.counting == Counting::automatic && tuning.spread == 0 && tuning.radix_bits < 0 &&
+                       tuning.slice_rows == 0;
+  return (options.path == Path::compute || options.path == Path::automatic) && tuning.placement != Placement::slices &&
+         is_open;
 }
 
 Result<StreamedGroupChoice> plan_streamed_group_by(GroupByRequest const& request) {
