@@ -10,22 +10,22 @@
 namespace garuda::operators {
 namespace {
 
-bool is_wide(PartitionedSide const& side) {
+bool is_wide(PartitionedTable const& side) {
   return static_cast<std::uint64_t>(side.table.num_rows()) > (std::uint64_t{1} << 32);
 }
 
 /// Position i of the partitioned keys is row i of the table.
-bool is_in_table_order(PartitionedSide const& side) {
+bool is_in_table_order(PartitionedTable const& side) {
   return side.keys->row_ids == nullptr && side.keys->num_rows() == static_cast<std::uint64_t>(side.table.num_rows());
 }
 
-bool is_one_part(PartitionedSide const& side) {
+bool is_one_part(PartitionedTable const& side) {
   std::size_t parts = 0;
   for (std::size_t b = 0; b < side.table.num_batches(); ++b) parts += side.table.batch(b).num_rows > 0 ? 1 : 0;
   return parts <= 1;
 }
 
-bool is_carried(PartitionedSide const& side, std::size_t column) {
+bool is_carried(PartitionedTable const& side, std::size_t column) {
   return std::ranges::find(side.carried, column) != side.carried.end();
 }
 
@@ -109,13 +109,13 @@ struct BatchMemory {
 
 }  // namespace
 
-bool needs_row_ids(PartitionedSide const& side, ResolvedJoin const& columns, Side which) {
+bool needs_row_ids(PartitionedTable const& side, ResolvedJoin const& columns, Side which) {
   return std::ranges::any_of(columns.output, [&](OutputColumn const& output) {
     return output.side == which && output.column != side.key_column && !is_carried(side, output.column);
   });
 }
 
-Result<std::unique_ptr<BatchSources>> BatchSources::create(PartitionedSide left, PartitionedSide right,
+Result<std::unique_ptr<BatchSources>> BatchSources::create(PartitionedTable left, PartitionedTable right,
                                                            ResolvedJoin const& columns) {
   std::unique_ptr<BatchSources> sources(new BatchSources);
   sources->columns_.resize(columns.output.size());
@@ -124,7 +124,7 @@ Result<std::unique_ptr<BatchSources>> BatchSources::create(PartitionedSide left,
   return sources;
 }
 
-Result<void> BatchSources::add_side(PartitionedSide side, ResolvedJoin const& columns, Side which) {
+Result<void> BatchSources::add_side(PartitionedTable side, ResolvedJoin const& columns, Side which) {
   auto& source = which == Side::left ? left_ : right_;
   source.side = std::move(side);
   auto const& table = source.side.table;

@@ -19,7 +19,7 @@
 namespace garuda::operators {
 
 /// One side of a join after its partitioning. Borrowed.
-struct PartitionedSide {
+struct PartitionedTable {
   TableView table;
   std::size_t key_column = 0;
   std::uint64_t key_base = 0;  ///< key = word + base
@@ -28,13 +28,13 @@ struct PartitionedSide {
 };
 
 /// True when the builder finds some column of this side by row id.
-bool needs_row_ids(PartitionedSide const& side, ResolvedJoin const& columns, Side which);
+bool needs_row_ids(PartitionedTable const& side, ResolvedJoin const& columns, Side which);
 
 /// Where the values of the result come from. Made once, read by all lanes.
 class BatchSources {
  public:
   /// Errors: those of Gatherer::create.
-  static Result<std::unique_ptr<BatchSources>> create(PartitionedSide left, PartitionedSide right,
+  static Result<std::unique_ptr<BatchSources>> create(PartitionedTable left, PartitionedTable right,
                                                       ResolvedJoin const& columns);
 
  private:
@@ -55,7 +55,7 @@ class BatchSources {
     std::size_t gathered = 0;           ///< position among its side's gathered columns
   };
   struct Source {
-    PartitionedSide side;
+    PartitionedTable side;
     bool wants_rows = false;
     std::vector<std::size_t> gathered_columns;
     std::optional<Gatherer> gatherer;
@@ -64,7 +64,7 @@ class BatchSources {
   };
 
   BatchSources() = default;
-  Result<void> add_side(PartitionedSide side, ResolvedJoin const& columns, Side which);
+  Result<void> add_side(PartitionedTable side, ResolvedJoin const& columns, Side which);
   Column column_of(Source& source, Side which, std::size_t column);
 
   Source const& of(Side side) const noexcept { return side == Side::left ? left_ : right_; }

@@ -77,7 +77,12 @@ struct StreamedShape {
   double matches = 0;
   double build_row_bytes = 0;  ///< of the columns that go up
   double probe_row_bytes = 0;
-  double result_row_bytes = 0;
+  double build_moved_bytes = 0;  ///< of what the passes move
+  double probe_moved_bytes = 0;
+  double result_row_bytes = 0;    ///< on the device
+  double arriving_row_bytes = 0;  ///< that come down
+  /// Columns that the host gathers by row number: bytes of a value and of the column.
+  std::vector<std::pair<double, double>> gathered;
   double key_bytes = 4;
   double range_rows = 1;  ///< of the probe side, joined at once
   std::uint32_t copy_threads = 1;

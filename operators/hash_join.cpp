@@ -128,8 +128,9 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(JoinRequest co
 Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
   plan_ = std::move(planned.plan);
   digit_ = planned.digit.digit;
-  PartitionedSide left{left_table_, columns_.left_key, planned.keys.base, &left_, std::move(planned.left_carried)};
-  PartitionedSide right{right_table_, columns_.right_key, planned.keys.base, &right_, std::move(planned.right_carried)};
+  PartitionedTable left{left_table_, columns_.left_key, planned.keys.base, &left_, std::move(planned.left_carried)};
+  PartitionedTable right{right_table_, columns_.right_key, planned.keys.base, &right_,
+                         std::move(planned.right_carried)};
   {
     PhaseTimer timer(recorder_, "partition");
     GARUDA_TRY_ASSIGN(left_,
@@ -152,7 +153,7 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
 
 Result<partition::PartitionedKeys> PartitionedJoin::partition_side(partition::EncodedKeys keys,
                                                                    partition::DigitCounts counts,
-                                                                   PartitionedSide const& side, Side which) {
+                                                                   PartitionedTable const& side, Side which) {
   partition::PartitionOptions options;
   options.counts = std::move(counts);
   // A table of the CPU path narrows the range itself while it has the keys in its caches.

@@ -334,16 +334,19 @@ PhaseCosts streamed_join_costs(StreamedShape const& shape, DeviceRates const& ra
   };
   auto const build_up = shape.build_rows * shape.build_row_bytes / up_per_s * kNs;
   auto const probe_up = shape.probe_rows * shape.probe_row_bytes / up_per_s * kNs;
-  auto const down = shape.matches * shape.result_row_bytes / down_per_s * kNs;
-  auto const joined = passes_ns(shape.probe_rows, shape.probe_row_bytes) + read_ns(shape.probe_rows, rates) +
+  auto const down = shape.matches * shape.arriving_row_bytes / down_per_s * kNs;
+  double gathered = 0;
+  for (auto const& [value_bytes, column_bytes] : shape.gathered)
+    gathered += taken_ns(shape.matches, value_bytes, column_bytes, host) * kGathererShare;
+  auto const joined = passes_ns(shape.probe_rows, shape.probe_moved_bytes) + read_ns(shape.probe_rows, rates) +
                       stream_ns(2 * shape.matches * shape.result_row_bytes, rates);
-  auto const slowest = std::max({probe_up, joined, down});
+  auto const slowest = std::max({probe_up, joined, down, gathered});
   // The first range arrives, and the last one's rows leave, while nothing else moves.
-  auto const alone = (probe_up + joined + down - slowest) / ranges;
+  auto const alone = (probe_up + joined + down + gathered - slowest) / ranges;
   return {{"start", host.query_ns},
           {"open", rates.lane_ns + 2 * shape.copy_threads * kCopyThreadNs},
           {"upload build", build_up},
-          {"partition build", passes_ns(shape.build_rows, shape.build_row_bytes)},
+          {"partition build", passes_ns(shape.build_rows, shape.build_moved_bytes)},
           {"ranges", slowest + alone},
           {"submissions", (1 + ranges) * (kJoinSubmissions * rates.submission_ns + 2 * rates.stage_call_ns)}};
 }

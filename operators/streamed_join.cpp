@@ -7,14 +7,18 @@
 #include <chrono>
 #include <deque>
 #include <utility>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "operators/compute/compute_lane.hpp"
+#include "operators/compute/non_null_rows.hpp"
 #include "operators/compute/rows_join.hpp"
 #include "operators/device_table.hpp"
 #include "operators/graphics/graphics_choice.hpp"
 #include "operators/path_choice.hpp"
 #include "operators/run_recorder.hpp"
+#include "operators/streamed_batches.hpp"
+#include "operators/streamed_upload.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/pinned_memory.hpp"
 
@@ -43,13 +47,19 @@ struct DeviceSide {
 
   DeviceRows rows(StreamedSide const& side, std::uint64_t first, std::uint64_t rows) const {
     auto const column = [&](std::size_t i) {
-      return DeviceColumn{columns[i].address() + first * side.words[i] * kWordBytes, side.words[i]};
+      auto const words = side.columns[i].words;
+      return DeviceColumn{columns[i].address() + first * words * kWordBytes, words};
     };
     DeviceRows result;
     result.rows = rows;
     result.keys = column(0);
     for (std::size_t i = 1; i < columns.size(); ++i) result.payload.push_back(column(i));
+    result.number_rows = side.numbers_rows();
     return result;
+  }
+  /// Of a side whose keys may be null: says which are, from row `first` on.
+  NullFlags key_nulls(StreamedSide const& side, std::uint64_t first) const {
+    return {columns[*side.key_nulls].address() + first * kWordBytes, 0};
   }
 };
 
@@ -61,9 +71,12 @@ struct ResultSet {
   std::uint32_t batches = 0;  ///< on their way to the host
 
   bool is_free() const noexcept { return batches == 0; }
-  vk::Buffer const& column(StreamedOutput const& output) const {
-    if (output.position == 0) return keys;
-    return (output.from_probe ? probe : build)[output.position - 1];
+  /// `numbers_rows`: whether the side's row numbers are before its other columns.
+  vk::Buffer const& column(StreamedWords const& words, bool numbers_rows) const {
+    auto const& side = words.from_probe ? probe : build;
+    if (!words.column) return side[0];
+    if (*words.column == 0) return keys;
+    return side[*words.column - (numbers_rows ? 0 : 1)];
   }
   JoinedRows targets(std::uint64_t capacity) const {
     JoinedRows rows;
@@ -84,30 +97,10 @@ struct BatchMemory {
 /// A batch on its way to the host.
 struct Arriving {
   std::shared_ptr<vk::CopyGroup> group;
-  Batch batch;
+  ArrivedRows rows;
   std::uint64_t bytes = 0;
   std::size_t set = 0;
 };
-
-/// Rows [first, first + rows) of one column of a table, for an upload to where these rows belong in `target`.
-void add_copies(TableView table, std::size_t column, std::uint32_t words, std::uint64_t first, std::uint64_t rows,
-                vk::Buffer const& target, std::vector<vk::HostCopy>& copies) {
-  auto const width = std::uint64_t{words} * kWordBytes;
-  std::uint64_t begin = 0;
-  for (std::size_t b = 0; b < table.num_batches() && begin < first + rows; ++b) {
-    auto const& array = table.batch(b).columns[column];
-    auto const length = static_cast<std::uint64_t>(array.length);
-    auto const from = std::max(begin, first);
-    auto const to = std::min(begin + length, first + rows);
-    if (from < to) {
-      auto const* const values = static_cast<std::byte const*>(array.values) +
-                                 (static_cast<std::uint64_t>(array.offset) + from - begin) * width;
-      // Only read on the way up; the copy's type serves both directions.
-      copies.push_back({&target, from * width, const_cast<std::byte*>(values), (to - from) * width});
-    }
-    begin += length;
-  }
-}
 
 class StreamedJoin final : public JoinResult {
  public:
@@ -116,11 +109,6 @@ class StreamedJoin final : public JoinResult {
         device_limit_(request.options.device_memory_limit_bytes),
         start_(std::chrono::steady_clock::now()),
         plan_(std::move(plan)) {
-    for (std::size_t i = 0; i < request.columns.output.size(); ++i) {
-      auto const& [side, column] = request.columns.output[i];
-      schema_.push_back((side == Side::left ? request.left : request.right).schema()[column]);
-      schema_.back().name = request.columns.names[i];
-    }
     rows_left_ = static_cast<std::uint64_t>(request.left.num_rows());
     rows_right_ = static_cast<std::uint64_t>(request.right.num_rows());
     range_rows_ = plan_.range_rows;
@@ -134,8 +122,9 @@ class StreamedJoin final : public JoinResult {
     if (lane_) static_cast<void>(lane_->context().lane().drain());
   }
 
-  Result<void> start(DeviceSet& devices) {
-    GARUDA_TRY_ASSIGN(open_, devices.open(plan_.device));
+  Result<void> start(JoinRequest const& request) {
+    GARUDA_TRY_ASSIGN(batches_, StreamedBatches::create(request, plan_));
+    GARUDA_TRY_ASSIGN(open_, request.devices->open(plan_.device));
     {
       PhaseTimer const timer(recorder_, "open");
       GARUDA_TRY_ASSIGN(lane_,
@@ -146,11 +135,10 @@ class StreamedJoin final : public JoinResult {
     start_uploads();
     GARUDA_TRY(await_upload("upload build", *uploads_.front(), plan_.build.rows * plan_.build.row_bytes()));
     uploads_.pop_front();
-    GARUDA_TRY(build_->record(lane_->context()));
-    return lane_->submissions().submit();
+    return partition_build();
   }
 
-  Schema const& schema() const noexcept override { return schema_; }
+  Schema const& schema() const noexcept override { return batches_->schema(); }
   Plan const& plan() const noexcept override { return plan_.plan; }
 
   Result<std::optional<Batch>> next() override {
@@ -181,25 +169,25 @@ class StreamedJoin final : public JoinResult {
   Result<void> take_sets();
   Result<void> open_teams();
   bool is_pinned() const;
+  Result<void> partition_build();
+  Result<std::optional<DeviceRows>> probe_range(std::uint64_t rows);
   void start_uploads();
   Result<void> await_upload(char const* phase, vk::CopyGroup& group, std::uint64_t bytes);
   Result<void> await_rows(std::uint64_t end);
   Result<std::optional<Batch>> take_batch();
   Result<void> join_range(std::size_t set);
   Result<void> make_room(std::uint64_t rows);
-  Result<void> start_download(std::size_t set, std::uint64_t rows);
+  /// `probe_first`: first probe row of the range.
+  Result<void> start_download(std::size_t set, std::uint64_t rows, std::uint64_t probe_first);
   Result<BatchMemory> batch_memory(std::uint64_t bytes);
-  std::uint64_t words_of(StreamedOutput const& output) const {
-    return (output.from_probe ? plan_.probe : plan_.build).words[output.position];
-  }
-  Result<Batch> finish_front();
+  Result<void> finish_front();
   std::optional<std::size_t> free_set() const;
 
   Control control_;
   std::uint64_t device_limit_;
   std::chrono::steady_clock::time_point start_;
   StreamedPlan plan_;
-  Schema schema_;
+  std::optional<StreamedBatches> batches_;
   std::uint64_t rows_left_ = 0;
   std::uint64_t rows_right_ = 0;
   std::uint64_t range_rows_ = 0;  // falls where rows multiply
@@ -211,6 +199,10 @@ class StreamedJoin final : public JoinResult {
   std::unique_ptr<vk::MemoryArena> set_arena_;
   DeviceSide build_columns_;
   DeviceSide probe_columns_;
+  std::optional<SideUpload> build_upload_;  // before the teams: what goes up is made by it
+  std::optional<SideUpload> probe_upload_;
+  std::optional<NonNullRows> build_non_null_;  ///< where keys may be null
+  std::optional<NonNullRows> probe_non_null_;
   std::optional<PartitionedSide> build_;
   std::optional<PartitionedSide> probe_;
   std::optional<RowsJoin> join_;
@@ -231,8 +223,9 @@ Result<void> StreamedJoin::take_side(StreamedSide const& side, DeviceSide& colum
   auto& context = lane_->context();
   auto const use =
       mode_of(plan_.tuning.upload) == vk::UploadMode::map ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
-  for (auto const words : side.words) {
-    GARUDA_TRY_ASSIGN(auto buffer, context.device_buffer(side.rows * words * kWordBytes, "streamed column", use));
+  for (auto const& column : side.columns) {
+    GARUDA_TRY_ASSIGN(auto buffer,
+                      context.device_buffer(side.rows * column.words * kWordBytes, "streamed column", use));
     columns.columns.push_back(std::move(buffer));
   }
   return {};
@@ -248,12 +241,22 @@ Result<void> StreamedJoin::take_memory() {
   auto const& probe = plan_.probe;
   GARUDA_TRY(take_side(build, build_columns_));
   GARUDA_TRY(take_side(probe, probe_columns_));
+  build_upload_.emplace(build, build_columns_.columns);
+  probe_upload_.emplace(probe, probe_columns_.columns);
   auto const bits = join_radix_bits(build.rows, context.tuning());
   auto const range = std::min(range_rows_, probe.rows);
-  GARUDA_TRY_ASSIGN(build_, PartitionedSide::create(context, build_columns_.rows(build, 0, build.rows), bits));
-  GARUDA_TRY_ASSIGN(probe_, PartitionedSide::create(context, probe_columns_.rows(probe, 0, range), bits));
+  auto const matchable = [&](DeviceRows rows, StreamedSide const& side,
+                             std::optional<NonNullRows>& copies) -> Result<DeviceRows> {
+    if (!side.key_nulls) return rows;
+    GARUDA_TRY_ASSIGN(copies, NonNullRows::create(context, rows));
+    return copies->shape();
+  };
+  GARUDA_TRY_ASSIGN(auto build_rows, matchable(build_columns_.rows(build, 0, build.rows), build, build_non_null_));
+  GARUDA_TRY_ASSIGN(auto probe_rows, matchable(probe_columns_.rows(probe, 0, range), probe, probe_non_null_));
+  GARUDA_TRY_ASSIGN(build_, PartitionedSide::create(context, std::move(build_rows), bits));
+  GARUDA_TRY_ASSIGN(probe_, PartitionedSide::create(context, std::move(probe_rows), bits));
   GARUDA_TRY_ASSIGN(join_,
-                    RowsJoin::create(context, bits, build.rows, range, build.words.size() + probe.words.size() - 2));
+                    RowsJoin::create(context, bits, build.rows, range, build_->num_payload() + probe_->num_payload()));
   set_arena_ = column_arena(*open_.device, capacity_ * plan_.result_row_bytes());
   return take_sets();
 }
@@ -274,11 +277,13 @@ Result<void> StreamedJoin::take_sets() {
   set_arena_->reset();
   for (std::uint32_t s = 0; s < num_sets_; ++s) {
     auto& set = sets_[s];
-    GARUDA_TRY_ASSIGN(set.keys, take(plan_.build.words[0]));
+    GARUDA_TRY_ASSIGN(set.keys, take(plan_.build.columns[0].words));
     for (auto const* side : {&plan_.build, &plan_.probe}) {
       auto& columns = side == &plan_.build ? set.build : set.probe;
-      for (std::size_t i = 1; i < side->words.size(); ++i) {
-        GARUDA_TRY_ASSIGN(auto column, take(side->words[i]));
+      std::vector<std::uint32_t> widths(side->numbers_rows() ? 1 : 0, 1);
+      for (std::size_t i = 1; i < side->columns.size(); ++i) widths.push_back(side->columns[i].words);
+      for (auto const words : widths) {
+        GARUDA_TRY_ASSIGN(auto column, take(words));
         columns.push_back(std::move(column));
       }
     }
@@ -286,16 +291,12 @@ Result<void> StreamedJoin::take_sets() {
   return {};
 }
 
-/// Whether the device can read all of both sides in place.
+/// Whether the device can read in place all of both sides that is not made on the way.
 bool StreamedJoin::is_pinned() const {
   auto const& pinned = open_.device->pinned();
-  for (auto const* side : {&plan_.build, &plan_.probe}) {
-    std::vector<vk::HostCopy> copies;
-    for (std::size_t i = 0; i < side->columns.size(); ++i)
-      add_copies(side->table, side->columns[i], side->words[i], 0, side->rows, build_columns_.columns[0], copies);
-    for (auto const& copy : copies)
-      if (!pinned.covers(copy.host, copy.bytes)) return false;
-  }
+  for (auto const* side : {&build_upload_, &probe_upload_})
+    for (auto const& copy : (*side)->copies(0, (*side)->rows()))
+      if (copy.source == nullptr && !pinned.covers(copy.host, copy.bytes)) return false;
   return true;
 }
 
@@ -320,15 +321,32 @@ Result<void> StreamedJoin::open_teams() {
 
 /// The build side first, then the probe side range by range.
 void StreamedJoin::start_uploads() {
-  auto const start = [&](StreamedSide const& side, DeviceSide const& target, std::uint64_t first, std::uint64_t rows) {
-    std::vector<vk::HostCopy> copies;
-    for (std::size_t i = 0; i < side.columns.size(); ++i)
-      add_copies(side.table, side.columns[i], side.words[i], first, rows, target.columns[i], copies);
-    uploads_.push_back(up_->start(std::move(copies)));
-  };
-  start(plan_.build, build_columns_, 0, plan_.build.rows);
+  uploads_.push_back(up_->start(build_upload_->copies(0, plan_.build.rows)));
   for (std::uint64_t first = 0; first < plan_.probe.rows; first += plan_.range_rows)
-    start(plan_.probe, probe_columns_, first, std::min(plan_.range_rows, plan_.probe.rows - first));
+    uploads_.push_back(up_->start(probe_upload_->copies(first, std::min(plan_.range_rows, plan_.probe.rows - first))));
+}
+
+Result<void> StreamedJoin::partition_build() {
+  auto& context = lane_->context();
+  auto rows = build_columns_.rows(plan_.build, 0, plan_.build.rows);
+  if (build_non_null_) {
+    GARUDA_TRY_ASSIGN(rows, build_non_null_->copy(context, rows, build_columns_.key_nulls(plan_.build, 0)));
+    if (rows.rows == 0) {
+      joined_rows_ = plan_.probe.rows;  // nothing matches
+      return {};
+    }
+  }
+  GARUDA_TRY(build_->record(context, std::move(rows)));
+  return lane_->submissions().submit();
+}
+
+/// The next rows of the probe side; nothing when all their keys are null.
+Result<std::optional<DeviceRows>> StreamedJoin::probe_range(std::uint64_t rows) {
+  auto range = probe_columns_.rows(plan_.probe, joined_rows_, rows);
+  if (!probe_non_null_) return std::optional(std::move(range));
+  auto const nulls = probe_columns_.key_nulls(plan_.probe, joined_rows_);
+  GARUDA_TRY_ASSIGN(auto copied, probe_non_null_->copy(lane_->context(), range, nulls));
+  return copied.rows == 0 ? std::nullopt : std::optional(std::move(copied));
 }
 
 /// What is recorded next sees the uploaded rows.
@@ -366,8 +384,8 @@ Result<std::optional<Batch>> StreamedJoin::take_batch() {
     }
     if (ready_.empty() && arriving_.empty()) return std::nullopt;
     if (ready_.empty()) {
-      GARUDA_TRY_ASSIGN(auto arrived, finish_front());
-      ready_.push_back(std::move(arrived));
+      GARUDA_TRY(finish_front());
+      continue;
     }
     auto batch = std::move(ready_.front());
     ready_.pop_front();
@@ -382,14 +400,19 @@ Result<void> StreamedJoin::join_range(std::size_t set) {
   while (true) {
     auto const rows = std::min(range_rows_, plan_.probe.rows - joined_rows_);
     GARUDA_TRY(await_rows(joined_rows_ + rows));
-    GARUDA_TRY(probe_->record(context, probe_columns_.rows(plan_.probe, joined_rows_, rows)));
+    GARUDA_TRY_ASSIGN(auto range, probe_range(rows));
+    if (!range) {
+      joined_rows_ += rows;
+      return {};
+    }
+    GARUDA_TRY(probe_->record(context, std::move(*range)));
     GARUDA_TRY(join_->record(context, *build_, *probe_, sets_[set].targets(capacity_)));
     GARUDA_TRY_ASSIGN(auto const outcome, join_->finish(context));
     if (outcome.fits) {
-      joined_rows_ += rows;
+      auto const first = std::exchange(joined_rows_, joined_rows_ + rows);
       recorder_.add_counter("ranges", 1);
       if (control_.on_progress) control_.on_progress({"join", joined_rows_, plan_.probe.rows, rows_out_});
-      return start_download(set, outcome.rows);
+      return start_download(set, outcome.rows, first);
     }
     recorder_.add_counter("ranges_split", 1);
     if (rows <= kRangeGranule) {
@@ -408,10 +431,7 @@ Result<void> StreamedJoin::make_room(std::uint64_t rows) {
   if (rows > kMostJoinedRows)
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("{} probe rows have more matches than are joined at once: {}", kRangeGranule, rows));
-  while (!arriving_.empty()) {
-    GARUDA_TRY_ASSIGN(auto arrived, finish_front());
-    ready_.push_back(std::move(arrived));
-  }
+  while (!arriving_.empty()) GARUDA_TRY(finish_front());
   capacity_ = rows;
   auto const set_bytes = rows * plan_.result_row_bytes();
   num_sets_ = static_cast<std::uint32_t>(
@@ -433,30 +453,28 @@ Result<BatchMemory> StreamedJoin::batch_memory(std::uint64_t bytes) {
   return memory;
 }
 
-Result<void> StreamedJoin::start_download(std::size_t set, std::uint64_t rows) {
+Result<void> StreamedJoin::start_download(std::size_t set, std::uint64_t rows, std::uint64_t probe_first) {
   for (std::uint64_t first = 0; first < rows; first += plan_.batch_rows) {
     auto const taken = std::min(plan_.batch_rows, rows - first);
     std::uint64_t bytes = 0;
-    for (auto const& output : plan_.output) bytes += align(taken * words_of(output) * kWordBytes);
+    for (auto const& words : plan_.arriving) bytes += align(taken * words.words * kWordBytes);
     auto memory = std::make_shared<BatchMemory>();
     GARUDA_TRY_ASSIGN(*memory, batch_memory(std::max<std::uint64_t>(bytes, kColumnAlignment)));
     auto* target = memory->pinned.data() != nullptr ? memory->pinned.data() : memory->ordinary.data();
     Arriving arriving;
     arriving.set = set;
-    arriving.batch.num_rows = static_cast<std::int64_t>(taken);
+    arriving.rows.rows = taken;
+    arriving.rows.probe_first = probe_first;
     std::vector<vk::HostCopy> copies;
-    for (auto const& output : plan_.output) {
-      auto const width = words_of(output) * kWordBytes;
-      copies.push_back({&sets_[set].column(output), first * width, target, taken * width});
-      ArrayView array;
-      array.length = static_cast<std::int64_t>(taken);
-      array.null_count = 0;
-      array.values = target;
-      arriving.batch.columns.push_back(array);
+    for (auto const& words : plan_.arriving) {
+      auto const width = words.words * kWordBytes;
+      bool const numbers = (words.from_probe ? plan_.probe : plan_.build).numbers_rows();
+      copies.push_back({&sets_[set].column(words, numbers), first * width, target, taken * width});
+      arriving.rows.words.push_back(target);
       arriving.bytes += taken * width;
       target += align(taken * width);
     }
-    arriving.batch.owner = std::move(memory);
+    arriving.rows.owner = std::move(memory);
     arriving.group = down_->start(std::move(copies), lane_->submissions().last());
     arriving_.push_back(std::move(arriving));
     ++sets_[set].batches;
@@ -464,22 +482,25 @@ Result<void> StreamedJoin::start_download(std::size_t set, std::uint64_t rows) {
   return {};
 }
 
-Result<Batch> StreamedJoin::finish_front() {
+/// Waits for the oldest rows under way; their batches are ready then.
+Result<void> StreamedJoin::finish_front() {
   auto& front = arriving_.front();
   GARUDA_TRY(down_->wait(*front.group));
-  recorder_.add_phase("download", vk::CopyTeam::elapsed_ns(*front.group), front.bytes,
-                      static_cast<std::uint64_t>(front.batch.num_rows));
+  recorder_.add_phase("download", vk::CopyTeam::elapsed_ns(*front.group), front.bytes, front.rows.rows);
   --sets_[front.set].batches;
-  auto batch = std::move(front.batch);
+  auto rows = std::move(front.rows);
   arriving_.pop_front();
-  return batch;
+  PhaseTimer const timer(recorder_, "assemble");
+  GARUDA_TRY_ASSIGN(auto batches, batches_->assemble(std::move(rows)));
+  for (auto& batch : batches) ready_.push_back(std::move(batch));
+  return {};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<JoinResult>> streamed_join(JoinRequest const& request, StreamedPlan plan) {
   auto join = std::make_unique<StreamedJoin>(request, std::move(plan));
-  GARUDA_TRY(join->start(*request.devices));
+  GARUDA_TRY(join->start(request));
   return join;
 }
 

@@ -5,15 +5,20 @@
 #include <algorithm>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "operators/column_words.hpp"
 #include "operators/compute/compute_tuning.hpp"
+#include "operators/compute/device_scan.hpp"
 #include "operators/compute/join_passes.hpp"
 #include "operators/compute/join_tasks.hpp"
 #include "operators/compute/partitioned_side.hpp"
 #include "operators/cost_model.hpp"
 #include "operators/device_table.hpp"
+#include "operators/gathered_join.hpp"
 #include "operators/host_memory.hpp"
 #include "operators/path_choice.hpp"
+#include "partition/key_encoding.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
 
 namespace garuda::operators {
@@ -31,68 +36,175 @@ constexpr std::uint32_t kMostCopyThreads = 8;
 /// Small buffers, and what alignment takes.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
-bool is_whole(DataType const& type) {
-  return type.id != TypeId::boolean && device_words(type).has_value() &&
-         byte_width(type) % static_cast<std::int32_t>(kWordBytes) == 0;
-}
-
-/// Why a column cannot go to a device as it is; empty when it can.
-std::string refuse_column(TableView table, std::size_t column) {
-  auto const& field = table.schema()[column];
-  if (!is_whole(field.type))
-    return fmt::format("column '{}' of type {} is not of whole words", field.name, to_string(field.type));
-  for (std::size_t b = 0; b < table.num_batches(); ++b)
-    if (count_nulls(table.batch(b).columns[column]) > 0) return fmt::format("column '{}' has nulls", field.name);
-  return {};
-}
-
-/// Adds a column to those that go to the device, once; returns its position.
-std::size_t add_column(StreamedSide& side, std::size_t column) {
+/// Position of `column` among those of the side, added when it is new.
+std::size_t add_column(StreamedSide& side, StreamedColumn column) {
   auto const found = std::ranges::find(side.columns, column);
   if (found != side.columns.end()) return static_cast<std::size_t>(found - side.columns.begin());
-  side.columns.push_back(column);
-  side.words.push_back(device_words(side.table.schema()[column].type).value_or(1));
+  side.columns.push_back(std::move(column));
   return side.columns.size() - 1;
+}
+
+/// The type of both keys as words; nothing where they are not compared so.
+std::optional<DataType> key_words_type(JoinRequest const& request) {
+  auto const& left = request.left.schema()[request.columns.left_key];
+  auto const& right = request.right.schema()[request.columns.right_key];
+  auto const common = partition::common_key_type(left, right);
+  if (!common || !is_device_key(left.type.id) || !is_device_key(right.type.id)) return std::nullopt;
+  return *common;
 }
 
 std::string refuse_shape(JoinRequest const& request) {
   auto const& columns = request.columns;
-  auto const& left_type = request.left.schema()[columns.left_key].type;
-  auto const& right_type = request.right.schema()[columns.right_key].type;
-  if (left_type != right_type || !is_device_key(left_type.id) || !is_whole(left_type))
-    return fmt::format("keys of types {} and {} are not compared as words", to_string(left_type),
-                       to_string(right_type));
+  if (!key_words_type(request))
+    return fmt::format("keys of types {} and {} are not compared as words",
+                       to_string(request.left.schema()[columns.left_key].type),
+                       to_string(request.right.schema()[columns.right_key].type));
   for (auto const& table : {request.left, request.right}) {
     auto const rows = static_cast<std::uint64_t>(table.num_rows());
     if (rows == 0) return "a table is empty";
     if (rows > kMostSideRows) return fmt::format("a table has more rows than a device takes, 2^31: {}", rows);
   }
-  if (auto reason = refuse_column(request.left, columns.left_key); !reason.empty()) return reason;
-  if (auto reason = refuse_column(request.right, columns.right_key); !reason.empty()) return reason;
-  for (auto const& output : columns.output) {
-    auto reason = refuse_column(output.side == Side::left ? request.left : request.right, output.column);
-    if (!reason.empty()) return reason;
-  }
+  for (auto const& [table, key] : {std::pair{request.left, columns.left_key}, {request.right, columns.right_key}})
+    if (static_cast<std::uint64_t>(table.num_rows()) > kMaxScanElements && has_nulls(table, key))
+      return fmt::format("the key '{}' has nulls in more rows than are sorted out on a device: {}",
+                         table.schema()[key].name, table.num_rows());
   return {};
 }
+
+/// The table's columns with nulls among those that stay words, the key first.
+std::vector<std::size_t> null_columns(StreamedSide const& side, std::size_t key) {
+  std::vector<std::size_t> columns;
+  if (has_nulls(side.table, key)) columns.push_back(key);
+  for (std::size_t i = 1; i < side.columns.size(); ++i)
+    if (has_nulls(side.table, side.columns[i].sources[0])) columns.push_back(side.columns[i].sources[0]);
+  return columns;
+}
+
+/// Places one side: what goes up, and what the host gathers.
+class SidePlacer {
+ public:
+  SidePlacer(TableView table, std::size_t key, DataType const& key_type, bool gathers) : key_(key), gathers_(gathers) {
+    side_.table = table;
+    side_.rows = static_cast<std::uint64_t>(table.num_rows());
+    auto const words = device_words(key_type).value_or(1);
+    side_.columns.push_back({{key}, words, false, lies_as(key, words)});
+  }
+
+  void add(std::size_t column) {
+    auto const words = device_words(side_.table.schema()[column].type);
+    if (column == key_) return;
+    if (words && !gathers_) {
+      add_column(side_, {{column}, *words, false, lies_as(column, *words)});
+    } else if (std::ranges::find(side_.gathered, column) == side_.gathered.end()) {
+      side_.gathered.push_back(column);
+    }
+  }
+
+  /// Once all columns are there.
+  void add_nulls() {
+    auto const columns = null_columns(side_, key_);
+    for (std::size_t first = 0; first < columns.size(); first += kNullBitsOfWord) {
+      auto const last = std::min(columns.size(), first + kNullBitsOfWord);
+      StreamedColumn word{
+          {columns.begin() + static_cast<std::ptrdiff_t>(first), columns.begin() + static_cast<std::ptrdiff_t>(last)},
+          1,
+          true,
+          false};
+      for (std::size_t bit = 0; bit < word.sources.size(); ++bit)
+        nulls_.push_back({word.sources[bit], side_.columns.size(), static_cast<std::uint32_t>(bit)});
+      side_.columns.push_back(std::move(word));
+    }
+    if (!columns.empty() && columns[0] == key_) side_.key_nulls = nulls_[0].position;
+  }
+
+  /// Where a column of the result comes from; adds to `arriving` what it needs.
+  StreamedOutput output(std::size_t column, bool from_probe, std::vector<StreamedWords>& arriving) const {
+    auto const arrive = [&](std::optional<std::size_t> position, std::uint32_t words) {
+      // Keys of both sides are one column of the device's result.
+      StreamedWords const wanted{position == std::size_t{0} ? false : from_probe, position, words};
+      auto const found = std::ranges::find(arriving, wanted);
+      if (found != arriving.end()) return static_cast<std::size_t>(found - arriving.begin());
+      arriving.push_back(wanted);
+      return arriving.size() - 1;
+    };
+    StreamedOutput output;
+    output.from_probe = from_probe;
+    output.type = side_.table.schema()[column].type;
+    auto const gathered = std::ranges::find(side_.gathered, column);
+    if (gathered != side_.gathered.end()) {
+      output.gathered = static_cast<std::size_t>(gathered - side_.gathered.begin());
+      output.values = arrive(std::nullopt, 1);
+      return output;
+    }
+    auto const position = position_of(column);
+    output.words = side_.columns[position].words;
+    output.is_direct = lies_as(column, output.words);
+    output.values = arrive(position, output.words);
+    // Rows whose key is null match nothing.
+    if (column == key_) return output;
+    for (auto const& bit : nulls_) {
+      if (bit.column != column) continue;
+      output.nulls = arrive(bit.position, 1);
+      output.null_bit = bit.bit;
+    }
+    return output;
+  }
+
+  StreamedSide const& side() const noexcept { return side_; }
+
+ private:
+  struct NullBit {
+    std::size_t column;
+    std::size_t position;
+    std::uint32_t bit;
+  };
+
+  bool lies_as(std::size_t column, std::uint32_t words) const {
+    auto const& type = side_.table.schema()[column].type;
+    return is_whole_words(type) && device_words(type) == words;
+  }
+  std::size_t position_of(std::size_t column) const {
+    auto const found = std::ranges::find_if(
+        side_.columns, [&](StreamedColumn const& one) { return !one.is_nulls && one.sources[0] == column; });
+    return static_cast<std::size_t>(found - side_.columns.begin());
+  }
+
+  StreamedSide side_;
+  std::size_t key_;
+  bool gathers_;
+  std::vector<NullBit> nulls_;
+};
 
 /// Both sides and the columns of the result.
 void place(JoinRequest const& request, StreamedPlan& plan) {
   auto const& columns = request.columns;
-  StreamedSide left{request.left, static_cast<std::uint64_t>(request.left.num_rows()), {}, {}};
-  StreamedSide right{request.right, static_cast<std::uint64_t>(request.right.num_rows()), {}, {}};
-  add_column(left, columns.left_key);
-  add_column(right, columns.right_key);
+  auto const key_type = *key_words_type(request);
+  bool const gathers = request.options.tuning.payload == Payload::gather;
+  SidePlacer left(request.left, columns.left_key, key_type, gathers);
+  SidePlacer right(request.right, columns.right_key, key_type, gathers);
+  for (auto const& output : columns.output) (output.side == Side::left ? left : right).add(output.column);
+  left.add_nulls();
+  right.add_nulls();
   auto const build = request.options.tuning.build;
-  bool const build_is_left = build == BuildSide::automatic ? left.rows <= right.rows : build == BuildSide::left;
+  bool const build_is_left =
+      build == BuildSide::automatic ? left.side().rows <= right.side().rows : build == BuildSide::left;
   for (auto const& output : columns.output) {
     bool const is_left = output.side == Side::left;
-    auto const position = add_column(is_left ? left : right, output.column);
-    plan.output.push_back({is_left != build_is_left, position});
+    plan.output.push_back((is_left ? left : right).output(output.column, is_left != build_is_left, plan.arriving));
+  }
+  for (std::size_t i = 0; i < plan.output.size(); ++i) {
+    auto const& [side, column] = columns.output[i];
+    if (plan.output[i].gathered || !plan.output[i].is_direct)
+      plan.made_row_bytes += column_row_bytes(side == Side::left ? request.left : request.right, column);
   }
   plan.build_is_left = build_is_left;
-  plan.build = build_is_left ? std::move(left) : right;
-  plan.probe = build_is_left ? std::move(right) : std::move(left);
+  plan.build = (build_is_left ? left : right).side();
+  plan.probe = (build_is_left ? right : left).side();
+}
+
+/// What copying the rows without null keys takes for so many rows of a side; nothing where no key is null.
+std::uint64_t non_null_bytes(StreamedSide const& side, std::uint64_t rows) {
+  return side.key_nulls ? rows * (side.row_bytes() + 3 * kWordBytes) : 0;
 }
 
 /// Device bytes with ranges of so many rows, about.
@@ -103,8 +215,9 @@ std::uint64_t device_bytes(StreamedPlan const& plan, ComputeTuning const& tuning
   auto const copies = std::min<std::uint64_t>(bits_of_passes(bits, tuning.partition_bits).size(), 2);
   auto const chunk = join_chunk_rows(tuning);
   auto const tasks = (std::uint64_t{1} << bits) + build.rows / chunk + plan.range_rows / chunk + 1;
-  return build.rows * build.row_bytes() * (1 + copies) + probe.rows * probe.row_bytes() +
-         plan.range_rows * probe.row_bytes() * copies + radix_scratch_bytes(build.rows, bits, tuning) +
+  return build.rows * (build.row_bytes() + build.moved_bytes() * copies) + probe.rows * probe.row_bytes() +
+         plan.range_rows * probe.moved_bytes() * copies + non_null_bytes(build, build.rows) +
+         non_null_bytes(probe, plan.range_rows) + radix_scratch_bytes(build.rows, bits, tuning) +
          radix_scratch_bytes(plan.range_rows, bits, tuning) + tasks * (sizeof(shaders::JoinTask) + 8) +
          kResultSets * plan.capacity_rows * plan.result_row_bytes() + kSpareBytes;
 }
@@ -112,10 +225,10 @@ std::uint64_t device_bytes(StreamedPlan const& plan, ComputeTuning const& tuning
 std::string refuse_device(StreamedPlan const& plan, vk::DeviceTraits const& traits) {
   auto const most = std::min(traits.limits.max_buffer_size, traits.limits.max_memory_allocation_size);
   for (auto const* side : {&plan.build, &plan.probe})
-    for (auto const words : side->words)
-      if (side->rows * words * kWordBytes > most)
+    for (auto const& column : side->columns)
+      if (side->rows * column.words * kWordBytes > most)
         return fmt::format("a column of {} bytes is larger than the device's buffers: {}",
-                           side->rows * words * kWordBytes, most);
+                           side->rows * column.words * kWordBytes, most);
   return {};
 }
 
@@ -134,7 +247,8 @@ std::string size(JoinRequest const& request, vk::DeviceTraits const& traits, Com
     // A foreign key finds its primary key; ranges whose rows multiply are cut.
     plan.capacity_rows = plan.range_rows;
     plan.plan.device_bytes = device_bytes(plan, tuning);
-    plan.plan.host_bytes = (kResultSets + 1) * plan.capacity_rows * plan.result_row_bytes();
+    auto const arriving_bytes = plan.arriving_row_bytes() + plan.made_row_bytes;
+    plan.plan.host_bytes = (kResultSets + 1) * plan.capacity_rows * arriving_bytes;
     bool const fits_host = host_limit == 0 || plan.plan.host_bytes <= host_limit / 2;
     if (plan.plan.device_bytes <= budget && fits_host) return {};
     if (plan.range_rows <= kLeastRangeRows || asked_rows != 0) break;
@@ -161,8 +275,16 @@ StreamedShape shape_of(StreamedPlan const& plan, double matches) {
   shape.matches = matches;
   shape.build_row_bytes = static_cast<double>(plan.build.row_bytes());
   shape.probe_row_bytes = static_cast<double>(plan.probe.row_bytes());
+  shape.build_moved_bytes = static_cast<double>(plan.build.moved_bytes());
+  shape.probe_moved_bytes = static_cast<double>(plan.probe.moved_bytes());
   shape.result_row_bytes = static_cast<double>(plan.result_row_bytes());
-  shape.key_bytes = static_cast<double>(plan.build.words[0] * kWordBytes);
+  shape.arriving_row_bytes = static_cast<double>(plan.arriving_row_bytes());
+  for (auto const* side : {&plan.build, &plan.probe})
+    for (auto const column : side->gathered) {
+      auto const value_bytes = static_cast<double>(column_row_bytes(side->table, column));
+      shape.gathered.emplace_back(value_bytes, value_bytes * static_cast<double>(side->rows));
+    }
+  shape.key_bytes = static_cast<double>(plan.build.columns[0].words * kWordBytes);
   shape.range_rows = static_cast<double>(plan.range_rows);
   shape.copy_threads = plan.copy_threads;
   return shape;
@@ -170,7 +292,7 @@ StreamedShape shape_of(StreamedPlan const& plan, double matches) {
 
 void describe(DeviceFacts const& facts, StreamedPlan& streamed) {
   auto& plan = streamed.plan;
-  plan.key_bits = streamed.build.words[0] * 32;
+  plan.key_bits = streamed.build.columns[0].words * 32;
   plan.slice_rows = streamed.range_rows;
   plan.chunk_rows = streamed.batch_rows;
   plan.lanes = 1;
@@ -254,12 +376,20 @@ Result<StreamedChoice> choose(JoinRequest const& request) {
 
 std::uint64_t StreamedSide::row_bytes() const noexcept {
   std::uint64_t bytes = 0;
-  for (auto const each : words) bytes += each * kWordBytes;
+  for (auto const& column : columns) bytes += column.words * kWordBytes;
   return bytes;
 }
 
+std::uint64_t StreamedSide::moved_bytes() const noexcept { return row_bytes() + (numbers_rows() ? kWordBytes : 0); }
+
 std::uint64_t StreamedPlan::result_row_bytes() const noexcept {
-  return build.row_bytes() + probe.row_bytes() - std::uint64_t{build.words[0]} * kWordBytes;
+  return build.moved_bytes() + probe.moved_bytes() - std::uint64_t{build.columns[0].words} * kWordBytes;
+}
+
+std::uint64_t StreamedPlan::arriving_row_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (auto const& words : arriving) bytes += words.words * kWordBytes;
+  return bytes;
 }
 
 Candidate StreamedPlan::candidate(double matches) const {

@@ -10,25 +10,55 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
+#include "garuda/types.hpp"
 #include "operators/calibration/rates.hpp"
 #include "operators/join_request.hpp"
 
 namespace garuda::operators {
 
-/// One table of such a join: the columns that go to the device.
+/// A column that goes to the device: values of one column of the table, or words of null bits of some.
+struct StreamedColumn {
+  std::vector<std::size_t> sources;  ///< columns of the table
+  std::uint32_t words = 1;           ///< u32 words of a value
+  bool is_nulls = false;
+  bool is_direct = true;  ///< the table's memory holds these words
+
+  friend bool operator==(StreamedColumn const&, StreamedColumn const&) = default;
+};
+
+/// One table of such a join.
 struct StreamedSide {
   TableView table;
   std::uint64_t rows = 0;
-  std::vector<std::size_t> columns;  ///< of the table; the key first
-  std::vector<std::uint32_t> words;  ///< u32 words of a value, of each of them
+  std::vector<StreamedColumn> columns;   ///< the key first
+  std::optional<std::size_t> key_nulls;  ///< where the key has nulls: the column of words; the key's bit is the lowest
+  std::vector<std::size_t> gathered;     ///< columns of the table that are fetched on the host, by row number
 
-  std::uint64_t row_bytes() const noexcept;
+  /// Row numbers come down with the rows.
+  bool numbers_rows() const noexcept { return !gathered.empty(); }
+  std::uint64_t row_bytes() const noexcept;    ///< that go up
+  std::uint64_t moved_bytes() const noexcept;  ///< that the passes move: row numbers, too
 };
 
-/// A column of the result.
+/// Words that come down: a column of the device's result.
+struct StreamedWords {
+  bool from_probe = false;
+  std::optional<std::size_t> column;  ///< of the side's columns; nullopt: row numbers
+  std::uint32_t words = 1;
+
+  friend bool operator==(StreamedWords const&, StreamedWords const&) = default;
+};
+
+/// A column of the result: words that came down, or a gathered column.
 struct StreamedOutput {
-  bool from_probe = false;   ///< side that it comes from
-  std::size_t position = 0;  ///< among that side's columns; 0: the key
+  bool from_probe = false;
+  DataType type;
+  std::size_t values = 0;            ///< among StreamedPlan::arriving; of a gathered column: the row numbers
+  std::uint32_t words = 1;           ///< of these
+  bool is_direct = true;             ///< they are values of the type
+  std::optional<std::size_t> nulls;  ///< among them
+  std::uint32_t null_bit = 0;
+  std::optional<std::size_t> gathered;  ///< among the side's gathered columns
 };
 
 /// The plan, with what the driver needs beside the printable part.
@@ -39,16 +69,19 @@ struct StreamedPlan {
   bool build_is_left = true;
   StreamedSide build;
   StreamedSide probe;
+  std::vector<StreamedWords> arriving;
   std::vector<StreamedOutput> output;
-  std::uint64_t range_rows = 0;     ///< probe rows that are joined at once
-  std::uint64_t capacity_rows = 0;  ///< result rows that one of the sets of columns holds
+  std::uint64_t made_row_bytes = 0;  ///< of columns that are made from what came down, or gathered; about
+  std::uint64_t range_rows = 0;      ///< probe rows that are joined at once
+  std::uint64_t capacity_rows = 0;   ///< result rows that one of the sets of columns holds
   std::uint64_t batch_rows = 0;
   std::uint32_t copy_threads = 1;  ///< each way
   calibration::DeviceRates device_rates;
   calibration::HostRates host_rates;
   std::string reason;  ///< of the candidate: where the rates are from
 
-  std::uint64_t result_row_bytes() const noexcept;
+  std::uint64_t result_row_bytes() const noexcept;    ///< on the device
+  std::uint64_t arriving_row_bytes() const noexcept;  ///< that come down
   /// What the join takes this way when it gives `matches` rows.
   Candidate candidate(double matches) const;
 };

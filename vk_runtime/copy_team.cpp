@@ -31,9 +31,11 @@ namespace {
 std::vector<HostCopy> cut(std::vector<HostCopy> const& copies, std::uint64_t piece_bytes) {
   std::vector<HostCopy> pieces;
   for (auto const& copy : copies) {
-    for (std::uint64_t done = 0; done < copy.bytes; done += piece_bytes) {
-      auto const bytes = std::min(piece_bytes, copy.bytes - done);
-      pieces.push_back({copy.buffer, copy.offset + done, copy.host + done, bytes});
+    auto const most = copy.source == nullptr ? piece_bytes : kSourcePieceBytes;
+    for (std::uint64_t done = 0; done < copy.bytes; done += most) {
+      auto const bytes = std::min(most, copy.bytes - done);
+      auto* const host = copy.source == nullptr ? copy.host + done : nullptr;
+      pieces.push_back({copy.buffer, copy.offset + done, host, bytes, copy.source, copy.first + done});
     }
   }
   return pieces;
@@ -100,7 +102,17 @@ std::uint64_t CopyTeam::elapsed_ns(CopyGroup const& group) noexcept {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(group.ended - *group.begun).count());
 }
 
+/// Makes the bytes first. They are let go of at once, so a device that reads them in place is waited for.
+Result<Ticket> CopyTeam::copy_made(Transfer& transfer, CopyGroup const& group, HostCopy const& piece) {
+  std::vector<std::byte> made(piece.bytes);
+  piece.source->write(piece.first, made);
+  GARUDA_TRY_ASSIGN(auto const ticket, transfer.upload(*piece.buffer, piece.offset, made, group.after, options_.wait));
+  if (transfer.mode() == UploadMode::import_host) GARUDA_TRY(transfer.wait(ticket, options_.wait));
+  return ticket;
+}
+
 Result<Ticket> CopyTeam::copy_up(Transfer& transfer, CopyGroup const& group, HostCopy const& piece) {
+  if (piece.source != nullptr) return copy_made(transfer, group, piece);
   GARUDA_TRY_ASSIGN(auto const ticket, transfer.upload(*piece.buffer, piece.offset, {piece.host, piece.bytes},
                                                        group.after, options_.wait));
   // What the device reads in place is done when it has read it: so pieces are taken, and timed, at its pace.

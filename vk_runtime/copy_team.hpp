@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -21,12 +22,26 @@ namespace garuda::vk {
 
 enum class CopyDirection : std::uint8_t { up, down };
 
+/// Bytes that are made when they are copied up: a column in another layout than the device's. Called by several
+/// threads.
+class HostSource {
+ public:
+  virtual ~HostSource() = default;
+  /// Writes the bytes [first, first + out.size()) of the whole, any of them. Throws std::bad_alloc at most.
+  virtual void write(std::uint64_t first, std::span<std::byte> out) const = 0;
+};
+/// Bytes that a source makes at a time: they stay in a core's cache until they are copied. A multiple of values of 1 to
+/// 4 words.
+inline constexpr std::uint64_t kSourcePieceBytes = std::uint64_t{3} << 18;
+
 /// One contiguous copy. The direction says which end is read; the host's end is not written on the way up.
 struct HostCopy {
   Buffer const* buffer = nullptr;
   std::uint64_t offset = 0;  ///< in the buffer
   std::byte* host = nullptr;
   std::uint64_t bytes = 0;
+  HostSource const* source = nullptr;  ///< up, in place of `host`; in place until wait() returned
+  std::uint64_t first = 0;             ///< of the source's bytes
 };
 
 /// Copies that were started together. Shared by the team and whoever waits.
@@ -66,6 +81,7 @@ class CopyTeam {
  private:
   explicit CopyTeam(CopyTeamOptions const& options) : options_(options) {}
   void run(std::size_t worker);
+  Result<Ticket> copy_made(Transfer& transfer, CopyGroup const& group, HostCopy const& piece);
   Result<Ticket> copy_up(Transfer& transfer, CopyGroup const& group, HostCopy const& piece);
   Result<Ticket> copy(Transfer& transfer, CopyGroup const& group, HostCopy const& piece);
 

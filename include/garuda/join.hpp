@@ -52,7 +52,8 @@ enum class Probe : std::uint8_t {
   atomic,     ///< t instances a probe row, atomicAdd for the position (GARUDA §3.3.1)
 };
 enum class BuildSide : std::uint8_t { automatic, left, right };
-/// How the CPU path brings payload columns into the order of partitions.
+/// How the CPU path brings payload columns into the order of partitions, and tables that go to a device whole into the
+/// result.
 enum class Payload : std::uint8_t {
   automatic,  ///< column by column, whichever moves fewer bytes
   carry,      ///< through the partitioning, with the keys

@@ -18,8 +18,8 @@ enum class Upload : std::uint8_t { automatic, map, stage, import };
 /// Where the compute path partitions and keeps the tables.
 enum class Placement : std::uint8_t {
   automatic,  ///< on the device where it has memory of its own and the tables fit, else in slices
-  device,     ///< whole in device memory: columns stream up, result columns stream down. Of fixed width; in joins of whole
-              ///< words
+  device,     ///< whole in device memory: columns stream up, result columns stream down. In group-bys of fixed width; in
+              ///< joins row numbers come down for what has none
   slices,     ///< keys partitioned on the host, slices of them on the device, the result made on the host
 };
 /// Where a row is drawn.

@@ -375,11 +375,17 @@ TEST(CostModel, WholeTablesOnAnH200TakeAboutWhatWasMeasured) {
   RecordedMachine recorded_machine("h200");
   auto const host = host_rates("h200_host");
   recorded_machine.machine.measured_host = host;
-  auto const streamed_ns = [&](double rows, double matches, double key_bytes) {
-    auto const ranges = std::max(rows / 8, 1048576.0);
-    return total_ns(
-        streamed_join_costs({rows, rows, matches, key_bytes + 4, key_bytes + 4, key_bytes + 8, key_bytes, ranges, 8},
-                            *recorded_machine.machine.devices[0].measured, host));
+  auto const streamed_ns = [&](double rows, double matches, double key_bytes, bool gathers = false) {
+    StreamedShape shape;
+    shape.build_rows = shape.probe_rows = rows;
+    shape.matches = matches;
+    shape.build_row_bytes = shape.probe_row_bytes = shape.build_moved_bytes = shape.probe_moved_bytes = key_bytes + 4;
+    shape.result_row_bytes = shape.arriving_row_bytes = key_bytes + 8;
+    shape.key_bytes = key_bytes;
+    shape.range_rows = std::max(rows / 8, 1048576.0);
+    shape.copy_threads = 8;
+    if (gathers) shape.gathered = {{4, 4 * rows}};
+    return total_ns(streamed_join_costs(shape, *recorded_machine.machine.devices[0].measured, host));
   };
   constexpr std::array<std::pair<int, double>, 6> kMeasured{
       {{16, 6.8}, {18, 7.1}, {20, 8.3}, {22, 11.3}, {24, 20.7}, {27, 97.6}}};
@@ -398,6 +404,7 @@ TEST(CostModel, WholeTablesOnAnH200TakeAboutWhatWasMeasured) {
   EXPECT_GT(streamed_ns(rows, 8 * rows, 4), 2 * streamed_ns(rows, rows, 4)) << "rows that multiply";
   EXPECT_LT(streamed_ns(rows, rows / 32, 4), streamed_ns(rows, rows, 4)) << "few that match";
   EXPECT_GT(streamed_ns(rows, rows, 8), 1.2 * streamed_ns(rows, rows, 4)) << "wide keys";
+  EXPECT_GT(streamed_ns(rows, rows, 4, true), streamed_ns(rows, rows, 4)) << "columns that the host gathers";
 }
 
 TEST(CostModel, UploadFollowsTheRates) {

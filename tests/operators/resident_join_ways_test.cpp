@@ -63,12 +63,12 @@ TEST(ResidentJoinWays, CostsOfGathersGrowWithMatchesThoseOfCarriedPayloadWithCol
 /// Partitions move all rows, a look-up only what matches: where caches hold the build side and few rows match it.
 TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
   auto rates = h200();
-  rates.random_reads_per_s *= 8;  // of a device whose cache holds the build side
-  auto shape = shape_of(1 << 27, 2, 4, 0.03);
+  rates.small_random_reads_per_s = 150e9;  // of tables that caches hold
+  auto shape = shape_of(1 << 26, 2, 4, 0.03);
   auto const method = [&] { return value_of(choose_resident_join(shape, rates, {})).method; };
   shape.left.rows = 1 << 20;
   EXPECT_EQ(method(), JoinMethod::global);
-  shape.matches = 1 << 27;
+  shape.matches = 1 << 26;
   EXPECT_EQ(method(), JoinMethod::partitioned);
   shape.left.rows = shape.right.rows;
   EXPECT_EQ(method(), JoinMethod::partitioned);

@@ -9,6 +9,8 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "garuda/engine.hpp"
 #include "tests/operators/tables.hpp"
@@ -191,17 +193,134 @@ TEST_F(StreamedJoin, PinnedMemoryOutlivesItsEngine) {
   EXPECT_EQ(reference::read_table(pinned->view()).rows, reference::read_table(left.view()).rows);
 }
 
+std::vector<bool> random_bits(std::size_t rows, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<bool> bits;
+  for (std::size_t i = 0; i < rows; ++i) bits.push_back(random() % 3 != 0);
+  return bits;
+}
+
+template <class T>
+TestColumn<T> column_of(std::string name, DataType type, std::size_t rows, std::uint64_t seed, bool nulls) {
+  std::mt19937_64 random(seed);
+  TestColumn<T> column{std::move(name), std::move(type), {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) column.values.push_back(static_cast<T>(random()));
+  if (nulls) column.valid = random_bits(rows, seed + 1);
+  return column;
+}
+
+/// Keys of few values, some null; columns of narrow types, with nulls, of variable width and of whole words.
+TestTable mixed_table(std::size_t rows, std::uint64_t seed, bool null_keys) {
+  auto keys = column_of<std::int32_t>("k", type_of(TypeId::int32), rows, seed, null_keys);
+  for (auto& key : keys.values) key %= 60;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < rows; ++i) texts.push_back(std::string(i % 7, 'x') + std::to_string(i));
+  return TestTable()
+      .add(column_of<std::int8_t>("tiny", type_of(TypeId::int8), rows, seed + 2, true))
+      .add(std::move(keys))
+      .add_flags("flag", random_bits(rows, seed + 4), random_bits(rows, seed + 5))
+      .add_text("text", texts, random_bits(rows, seed + 6))
+      .add(column_of<std::uint16_t>("small", type_of(TypeId::uint16), rows, seed + 7, false))
+      .add(column_of<std::int64_t>("wide", type_of(TypeId::int64), rows, seed + 8, true))
+      .add(column_of<std::int32_t>("plain", type_of(TypeId::int32), rows, seed + 10, false));
+}
+
+TEST_F(StreamedJoin, TakesColumnsOfEveryKind) {
+  auto const left = mixed_table(300, 20, true).build(70);
+  auto const right = mixed_table(500, 40, true).build();
+  for (auto const* const tuning : {"", "slice_rows=64,chunk_rows=10", "build=right,slice_rows=100", "payload=gather",
+                                   "upload=import", "upload=stage,lanes=2"}) {
+    SCOPED_TRACE(tuning);
+    expect_join(left, right, on_keys(), options_with(tuning));
+  }
+  auto spec = on_keys();
+  spec.columns = {{Side::right, "text"}, {Side::right, "k"}, {Side::left, "flag"}, {Side::right, "text"}};
+  expect_join(left, right, spec, options_with("slice_rows=32"));
+  spec.columns = {{Side::left, "text"}};
+  expect_join(left, mixed_table(90, 60, false).build(), spec, options_with(""));
+}
+
+/// More columns with nulls than one word has bits.
+TEST_F(StreamedJoin, TakesManyColumnsWithNulls) {
+  auto const wide = [](std::size_t rows, std::uint64_t seed) {
+    TestTable table;
+    table.add(column_of<std::int8_t>("k", type_of(TypeId::int8), rows, seed, true));
+    for (std::size_t c = 0; c < 40; ++c)
+      table.add(column_of<std::int16_t>("c" + std::to_string(c), type_of(TypeId::int16), rows, seed + c + 1, true));
+    return table;
+  };
+  expect_join(wide(60, 1).build(), wide(80, 100).build(30), on_keys(), options_with("slice_rows=32"));
+}
+
+TEST_F(StreamedJoin, TakesKeysOfOtherWidthsAndNullKeys) {
+  auto const keys = [](auto value, TypeId id, std::size_t rows, std::uint64_t seed, bool nulls) {
+    using Key = decltype(value);
+    auto column = column_of<Key>("k", type_of(id), rows, seed, nulls);
+    for (auto& key : column.values) key = static_cast<Key>(key % 50);
+    return TestTable()
+        .add(std::move(column))
+        .add(column_of<std::int32_t>("plain", type_of(TypeId::int32), rows, seed + 1, false))
+        .build(33);
+  };
+  auto const i8 = keys(std::int8_t{}, TypeId::int8, 90, 1, true);
+  auto const i16 = keys(std::int16_t{}, TypeId::int16, 80, 2, false);
+  auto const i64 = keys(std::int64_t{}, TypeId::int64, 120, 3, true);
+  auto const u16 = keys(std::uint16_t{}, TypeId::uint16, 100, 4, true);
+  auto both_keys = on_keys();
+  both_keys.columns = {{Side::left, "k"}, {Side::right, "k"}, {Side::right, "plain"}};
+  for (auto const& [left, right] : {std::pair{&i8, &i8}, {&i8, &i16}, {&i64, &i8}, {&u16, &i64}, {&i64, &i64}}) {
+    expect_join(*left, *right, both_keys, options_with("slice_rows=40"));
+    expect_join(*left, *right, on_keys(), options_with("build=right"));
+  }
+  // Nothing but null keys in a range, in a table.
+  auto none = column_of<std::int64_t>("k", type_of(TypeId::int64), 70, 5, true);
+  none.valid.assign(70, false);
+  none.valid[69] = true;
+  none.values[69] = i64.view().batch(0).columns[0].data<std::int64_t>()[0];
+  auto const last = TestTable().add(none).build();
+  none.valid[69] = false;
+  auto const all_null = TestTable().add(none).build();
+  for (auto const* const tuning : {"build=left,slice_rows=16", "build=right,slice_rows=16"}) {
+    expect_join(last, i64, on_keys(), options_with(tuning));
+    expect_join(all_null, i64, on_keys(), options_with(tuning));
+  }
+}
+
+/// Pieces of a column that is made on the way up begin within values of five words.
+TEST_F(StreamedJoin, TakesValuesThatPiecesCut) {
+  constexpr std::size_t kRows = 50'000;
+  constexpr std::int32_t kWidth = 17;
+  DataType type = type_of(TypeId::fixed_size_binary);
+  type.fixed_byte_width = kWidth;
+  std::vector<std::byte> values(kRows * kWidth);
+  std::mt19937_64 random(7);
+  for (auto& value : values) value = static_cast<std::byte>(random());
+  std::vector<std::int32_t> keys(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) keys[i] = static_cast<std::int32_t>(i);
+  std::vector<Batch> batches(1);
+  batches[0].num_rows = kRows;
+  for (void const* const data : {static_cast<void const*>(keys.data()), static_cast<void const*>(values.data())}) {
+    ArrayView array;
+    array.length = kRows;
+    array.null_count = 0;
+    array.values = data;
+    batches[0].columns.push_back(array);
+  }
+  Table const large({{"k", type_of(TypeId::int32), false}, {"blob", type, false}}, std::move(batches));
+  expect_join(keyed_table<std::int32_t>(TypeId::int32, 40, 20, 3).build(), large, on_keys(), options_with(""));
+  auto dense = column_of<std::int32_t>("k", type_of(TypeId::int32), 900, 9, false);
+  for (auto& key : dense.values) key = static_cast<std::int32_t>(static_cast<std::uint32_t>(key) % kRows);
+  expect_join(large, TestTable().add(std::move(dense)).build(), on_keys(), options_with("build=left"));
+}
+
 TEST_F(StreamedJoin, SaysWhyItCannot) {
   auto const good = keyed_table<std::int32_t>(TypeId::int32, 50, 10, 12).build();
   auto const empty = keyed_table<std::int32_t>(TypeId::int32, 0, 1, 13).build();
-  TestColumn<std::int32_t> keys{"k", type_of(TypeId::int32), {1, 2}, {true, false}};
-  auto const nulls = TestTable().add(std::move(keys)).build();
-  TestColumn<std::int16_t> shorts{"k", type_of(TypeId::int16), {1, 2}, {}};
-  auto const narrow = TestTable().add(std::move(shorts)).build();
+  auto const texts = TestTable().add_text("k", {"a", "b"}).build();
+  auto const mixed = mixed_table(50, 13, true).build();
   auto const forced = options_with("");
   EXPECT_EQ(code_of(good, empty, on_keys(), forced), ErrorCode::usage);
-  EXPECT_EQ(code_of(good, nulls, on_keys(), forced), ErrorCode::usage);
-  EXPECT_EQ(code_of(narrow, narrow, on_keys(), forced), ErrorCode::usage);
+  EXPECT_EQ(code_of(texts, texts, on_keys(), forced), ErrorCode::usage);
   auto ordered = on_keys();
   ordered.ordered = true;
   EXPECT_EQ(code_of(good, good, ordered, forced), ErrorCode::usage);
@@ -209,13 +328,14 @@ TEST_F(StreamedJoin, SaysWhyItCannot) {
   auto limited = forced;
   limited.device_memory_limit_bytes = 1'000;
   EXPECT_EQ(code_of(good, good, on_keys(), limited), ErrorCode::limit_exceeded);
+  EXPECT_EQ(code_of(mixed, mixed, on_keys(), limited), ErrorCode::limit_exceeded);
   // Left to choose, the join takes slices and its plan says why.
   auto open = forced;
   open.tuning.placement = Placement::automatic;
-  auto const plan = engine().explain_join(good.view(), nulls.view(), on_keys(), open);
+  auto const plan = engine().explain_join(good.view(), empty.view(), on_keys(), open);
   ASSERT_TRUE(plan) << plan.error().describe();
   EXPECT_TRUE(std::ranges::any_of(plan->notes, [](auto const& note) {
-    return note.find("placement=slices: column 'k' has nulls") != std::string::npos;
+    return note.find("placement=slices: a table is empty") != std::string::npos;
   }));
   auto const streamed = engine().explain_join(good.view(), good.view(), on_keys(), forced);
   ASSERT_TRUE(streamed) << streamed.error().describe();

@@ -1,0 +1,85 @@
+#include "operators/streamed_upload.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "operators/column_words.hpp"
+
+namespace garuda::operators {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+
+/// Rows [first, first + rows) of one column of a table, for an upload to where these rows belong in `target`.
+void add_copies(TableView table, std::size_t column, std::uint32_t words, std::uint64_t first, std::uint64_t rows,
+                vk::Buffer const& target, std::vector<vk::HostCopy>& copies) {
+  auto const width = std::uint64_t{words} * kWordBytes;
+  std::uint64_t begin = 0;
+  for (std::size_t b = 0; b < table.num_batches() && begin < first + rows; ++b) {
+    auto const& array = table.batch(b).columns[column];
+    auto const length = static_cast<std::uint64_t>(array.length);
+    auto const from = std::max(begin, first);
+    auto const to = std::min(begin + length, first + rows);
+    if (from < to) {
+      auto const* const values = static_cast<std::byte const*>(array.values) +
+                                 (static_cast<std::uint64_t>(array.offset) + from - begin) * width;
+      // Only read on the way up; the copy's type serves both directions.
+      copies.push_back({&target, from * width, const_cast<std::byte*>(values), (to - from) * width});
+    }
+    begin += length;
+  }
+}
+
+/// A column as the device wants it, made from the table's while it goes up.
+class MadeColumn final : public vk::HostSource {
+ public:
+  MadeColumn(TableView table, StreamedColumn column) : table_(table), column_(std::move(column)) {}
+
+  void write(std::uint64_t first, std::span<std::byte> out) const override {
+    auto const width = std::uint64_t{column_.words} * kWordBytes;
+    auto const first_row = first / width;
+    auto const rows = (first + out.size() + width - 1) / width - first_row;
+    if (rows * width == out.size()) return write_rows(first_row, rows, out.data());
+    // A piece that begins or ends within a value.
+    std::vector<std::byte> whole(rows * width);
+    write_rows(first_row, rows, whole.data());
+    std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(first - first_row * width), out.size(), out.begin());
+  }
+
+ private:
+  void write_rows(std::uint64_t first, std::uint64_t rows, std::byte* out) const {
+    if (column_.is_nulls) {
+      read_null_words(table_, column_.sources, first, rows, out);
+    } else {
+      read_words(table_, column_.sources[0], column_.words, first, rows, out);
+    }
+  }
+
+  TableView table_;
+  StreamedColumn column_;
+};
+
+}  // namespace
+
+SideUpload::SideUpload(StreamedSide const& side, std::span<vk::Buffer const> targets) : side_(side), targets_(targets) {
+  GARUDA_EXPECTS(targets.size() == side.columns.size());
+  for (auto const& column : side.columns)
+    made_.push_back(column.is_direct ? nullptr : std::make_unique<MadeColumn>(side.table, column));
+}
+
+std::vector<vk::HostCopy> SideUpload::copies(std::uint64_t first, std::uint64_t rows) const {
+  std::vector<vk::HostCopy> copies;
+  for (std::size_t i = 0; i < side_.columns.size(); ++i) {
+    auto const& column = side_.columns[i];
+    if (column.is_direct) {
+      add_copies(side_.table, column.sources[0], column.words, first, rows, targets_[i], copies);
+      continue;
+    }
+    auto const width = std::uint64_t{column.words} * kWordBytes;
+    copies.push_back({&targets_[i], first * width, nullptr, rows * width, made_[i].get(), first * width});
+  }
+  return copies;
+}
+
+}  // namespace garuda::operators
