@@ -108,9 +108,10 @@ class Engine {
   Result<Table> pin(TableView table, DeviceTableOptions const& options = {});
 
   /// Joins tables of one device there; only the result's columns move, and the result stays there. Rows come in any
-  /// order. Blocks. Errors: usage (spec, tables of two devices, an ordered result); invalid_input (unknown column, key
-  /// columns of different types or with nulls); limit_exceeded for sides beyond 2^31 rows or a result beyond 2^32 - 2;
-  /// out_of_memory, device_failure, cancelled. Source: Wu et al. 2025, §4.2 (payload transformed with the keys).
+  /// order unless the spec asks for them ordered. Blocks. Errors: usage (spec, tables of two devices, an ordered result
+  /// by another method than global); invalid_input (unknown column, key columns of different types); limit_exceeded for
+  /// sides beyond 2^31 rows (2^28 with null keys, or for probe rows without partitions) or a result beyond 2^32 - 2;
+  /// out_of_memory, device_failure, cancelled. Source: Wu et al. 2025, §4.
   Result<DeviceJoin> join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
                           DeviceJoinOptions const& options = {});
 
