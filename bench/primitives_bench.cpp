@@ -307,7 +307,9 @@ Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limi
     tuning.stable_group_size = group;
   }
   if (request.items != 0)
-    (request.op == PrimitiveOp::scan ? tuning.scan_items : tuning.partition_items) = request.items;
+    (request.op == PrimitiveOp::scan ? tuning.scan_items
+     : request.stable                ? tuning.stable_items
+                                     : tuning.partition_items) = request.items;
   if (request.tiles != 0) tuning.partition_tiles = request.tiles;
   if (request.bits == 0 || request.bits > 10)
     return fail(ErrorCode::usage, fmt::format("--bits out of range [1, 10]: {}", request.bits));
@@ -344,8 +346,9 @@ Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, 
 std::string describe(operators::ComputeTuning const& tuning, std::uint32_t bits, bool stable) {
   return fmt::format("subgroup {}, scan {} of {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
                      tuning.scan == operators::ScanMethod::look_back ? "look-back" : "two-pass", tuning.group_size,
-                     tuning.scan_items, operators::scatter_group_size(tuning, bits, stable), tuning.partition_items,
-                     tuning.partition_tiles, stable ? "stable" : "in any order");
+                     tuning.scan_items, operators::scatter_group_size(tuning, bits, stable),
+                     operators::scatter_items(tuning, stable), tuning.partition_tiles,
+                     stable ? "stable" : "in any order");
 }
 
 }  // namespace

@@ -14,15 +14,18 @@ namespace garuda::operators {
 namespace {
 
 constexpr std::uint32_t kGroupSize = 256;
-// Tiles of 1024 x 8 keys leave runs of bins that are long enough, and registers enough. A scatter of 2^27 pairs by 8
-// bits takes 1.02 ms on an H200 (2026-11), 1.11 with 512 x 8; in stable order, which takes more registers, 1.25
-// and 1.10.
+// Tiles of 1024 x 12 keys leave long runs of bins; the driver gives such groups 64 registers an invocation, which 16
+// keys spill. A scatter of 2^26 pairs by 8 bits takes 0.447 ms on an H200 (2026-11), 0.508 with 1024 x 8, 0.537 with
+// 1024 x 16, 0.486 with 512 x 16. In stable order, which takes more registers, 512 x 8 takes 0.547 ms, 1024 x 16 0.644,
+// 512 x 16 0.627.
 constexpr std::uint32_t kPartitionGroupSize = 1024;
 constexpr std::uint32_t kStableGroupSize = 512;
 // Invocations of a subgroup that a word of shared memory has a bit for.
 constexpr std::uint32_t kMaskLanes = 32;
 // Bins of a pass: counters of so many fit the least shared memory there is.
 constexpr std::uint32_t kMostPartitionBits = 10;
+// Of a join's list in shared memory, an invocation at least: more shared memory would leave fewer workgroups resident.
+constexpr std::uint32_t kListedPairs = 2;
 // Of a group that scatters in stable order, at most.
 constexpr std::uint32_t kMostStableSubgroups = 32;
 // As many as devices have: tables in shared memory are filled by more invocations at a time.
@@ -37,6 +40,7 @@ constexpr std::uint32_t kSpinsOnSoftware = 2;
 // llvmpipe ends the loops of an invocation after 65535 iterations in all; one workgroup may have to write a whole
 // window.
 constexpr std::uint64_t kWindowRowsOnSoftware = std::uint64_t{1} << 18;
+constexpr std::uint32_t kJoinTasksOnSoftware = 1;
 // Items are unrolled, which software drivers compile slowly and run no faster.
 constexpr std::uint32_t kGroupByItemsOnSoftware = 1;
 constexpr std::uint32_t kCountItemsOnSoftware = 2;
@@ -54,18 +58,28 @@ Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::
                                                 traits.name, least, most, size));
 }
 
+/// Of the passes over tasks of a join with wide keys; that reads columns ahead only where there is room.
+std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
+  return std::max(join_shared_bytes(tuning, 2), join_rows_shared_bytes(tuning, 2, {}, false));
+}
+
 /// Names of what apply_tuning changes.
-constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 15> kNames{
+constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 20> kNames{
     {{"partition_group", &ComputeTuning::partition_group_size},
      {"stable_group", &ComputeTuning::stable_group_size},
      {"partition_items", &ComputeTuning::partition_items},
      {"count_items", &ComputeTuning::count_items},
      {"partition_tiles", &ComputeTuning::partition_tiles},
+     {"partition_rounds", &ComputeTuning::partition_rounds},
+     {"stable_items", &ComputeTuning::stable_items},
+     {"stable_rounds", &ComputeTuning::stable_rounds},
      {"partition_bits", &ComputeTuning::partition_bits},
      {"scan_items", &ComputeTuning::scan_items},
      {"join_group", &ComputeTuning::join_group_size},
      {"join_items", &ComputeTuning::join_items},
      {"join_log2_slots", &ComputeTuning::join_log2_slots},
+     {"join_tasks", &ComputeTuning::join_tasks},
+     {"join_groups", &ComputeTuning::join_groups},
      {"group_by_size", &ComputeTuning::group_by_size},
      {"group_by_items", &ComputeTuning::group_by_items},
      {"group_by_way", &ComputeTuning::group_by_way},
@@ -76,13 +90,12 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
 constexpr std::array<std::string_view, kWaysToGroup + 1> kGroupByWays{"auto", "shared", "table", "partitioned",
                                                                       "sorted"};
 
-constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 6> kSwitches{
+constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 5> kSwitches{
     {{"stable_join", &ComputeTuning::stable_join},
      {"stable_shuffle", &ComputeTuning::stable_shuffle},
      {"full_tiles_apart", &ComputeTuning::full_tiles_apart},
      {"packed_places", &ComputeTuning::packed_places},
-     {"stable_masks", &ComputeTuning::stable_masks},
-     {"stable_pairs", &ComputeTuning::stable_pairs}}};
+     {"stable_masks", &ComputeTuning::stable_masks}}};
 
 constexpr std::array<std::pair<std::string_view, JoinMethod>, 3> kMethods{
     {{"partitioned", JoinMethod::partitioned}, {"global", JoinMethod::global}, {"sorted", JoinMethod::sorted}}};
@@ -142,8 +155,9 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   }
   if (tuning.count_items == 0 || tuning.count_items > kMostGroupByItems)
     return wrong("count_items are 1 to 32", tuning.count_items);
-  if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.join_items == 0 ||
-      tuning.group_by_items == 0)
+  if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.partition_rounds == 0 ||
+      tuning.stable_items == 0 || tuning.stable_rounds == 0 || tuning.join_items == 0 || tuning.join_tasks == 0 ||
+      tuning.join_groups == 0 || tuning.group_by_items == 0)
     return wrong("items and tiles are at least 1", 0);
   if (tuning.partition_bits == 0 || tuning.partition_bits > kMostPartitionBits)
     return wrong("partition_bits are 1 to 10", tuning.partition_bits);
@@ -156,7 +170,7 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   if (chunk > shaders::kMaxChunkRows) return wrong("a chunk has more rows than slots can name", chunk);
   if (tuning.join_log2_slots > shaders::kMaxLog2Slots || (std::uint64_t{1} << tuning.join_log2_slots) <= chunk)
     return wrong("2^join_log2_slots has to exceed the rows of a chunk", tuning.join_log2_slots);
-  auto const shared = std::max({join_shared_bytes(tuning, 2), scatter_shared_bytes(tuning, tuning.partition_bits, true),
+  auto const shared = std::max({most_join_bytes(tuning), scatter_shared_bytes(tuning, tuning.partition_bits, true),
                                 scatter_shared_bytes(tuning, tuning.partition_bits, false)});
   if (shared > limits.max_compute_shared_memory_bytes) return wrong("more shared memory than the device has", shared);
   return {};
@@ -173,12 +187,14 @@ Result<void> check_features(vk::DeviceTraits const& traits) {
   return {};
 }
 
-/// A tile of a scatter pass, and what ranks its rows before.
+/// A round of a scatter pass, and what ranks its rows before.
 std::uint32_t scratch_words(ComputeTuning const& tuning, std::uint32_t bits, std::uint32_t group, bool stable) {
-  auto const tile = group * tuning.partition_items + 1;
-  if (!stable) return tile;
-  auto const counters = (tuning.stable_masks ? 2 : 1) * (group / tuning.subgroup_size) << bits;
-  return std::max(counters, (tuning.stable_pairs ? 2 : 1) * tile);
+  auto const rounds = scatter_rounds(tuning, stable);
+  auto const items = (scatter_items(tuning, stable) + rounds - 1) / rounds;
+  // Values of two words are staged half a round at a time: of an odd number of items, the larger half.
+  auto const round = group * (items + items % 2) + 1;
+  if (!stable) return round;
+  return std::max((tuning.stable_masks ? 2 : 1) * (group / tuning.subgroup_size) << bits, round);
 }
 
 /// All that a workgroup of a scatter pass shares: besides, two words a bin, sums by subgroup, and a few words.
@@ -190,12 +206,15 @@ std::uint64_t scatter_words(ComputeTuning const& tuning, std::uint32_t bits, std
 void adapt_to_software(ComputeTuning& tuning) {
   tuning.scan_spins = kSpinsOnSoftware;
   tuning.join_window_rows = kWindowRowsOnSoftware;
+  tuning.join_tasks = kJoinTasksOnSoftware;
   tuning.group_by_window_rows = kGroupByWindowRowsOnSoftware;
   tuning.group_by_in_shared = false;
   tuning.group_by_size = std::min(tuning.group_by_size, kGroupSizeOnSoftware);
   tuning.group_by_items = kGroupByItemsOnSoftware;
   tuning.count_items = kCountItemsOnSoftware;
   tuning.full_tiles_apart = false;
+  tuning.partition_items = tuning.stable_items;
+  tuning.partition_rounds = tuning.stable_rounds;
   tuning.partition_group_size = std::min(tuning.partition_group_size, kGroupSizeOnSoftware);
 }
 
@@ -212,15 +231,16 @@ void fit_partitions(vk::DeviceLimits const& limits, ComputeTuning& tuning) {
 }
 
 // A chunk's rows and the table's slots, from the largest: a table always keeps empty slots, which end every search. On
-// an H200, 2^24 x 2^24 rows (2026-11), the join pass takes 0.40 ms with 384 x 2 rows and 2^11 slots, 0.43 ms with 256 x
-// 3, 0.53 ms with 512 x 2, and 0.63 ms with 768 x 3 and 2^12 slots, of which fewer workgroups are resident.
+// an H200, 2^24 x 2^24 rows (2026-11), the pass that writes rows takes 0.226 ms with 384 x 3 rows and 2^11 slots, 0.240
+// with 320 x 4, 0.249 with 256 x 5, 0.319 with 384 x 2, 0.297 with 640 x 1, 0.360 with 640 x 2, and 0.272 with 640 x 4
+// and 2^12 slots; 0.414 with 320 x 4 when it takes 32 KiB of shared memory instead of 23.
 void fit_join(vk::DeviceTraits const& traits, ComputeTuning& tuning) {
   struct Sizes {
     std::uint32_t group;
     std::uint32_t items;
     std::uint32_t log2_slots;
   };
-  constexpr std::array<Sizes, 4> kSizes{{{384, 2, 11}, {kGroupSize, 3, 11}, {kGroupSize, 2, 10}, {kGroupSize, 1, 9}}};
+  constexpr std::array<Sizes, 4> kSizes{{{384, 3, 11}, {kGroupSize, 3, 11}, {kGroupSize, 2, 10}, {kGroupSize, 1, 9}}};
   auto const most = traits.type == vk::DeviceType::cpu ? kGroupSize : traits.limits.max_workgroup_invocations;
   for (auto const& sizes : kSizes) {
     bool const is_large = sizes.group > kGroupSize;
@@ -228,7 +248,7 @@ void fit_join(vk::DeviceTraits const& traits, ComputeTuning& tuning) {
     tuning.join_group_size = is_large ? sizes.group : tuning.group_size;
     tuning.join_items = sizes.items;
     tuning.join_log2_slots = sizes.log2_slots;
-    if (join_shared_bytes(tuning, 2) <= traits.limits.max_compute_shared_memory_bytes) break;
+    if (most_join_bytes(tuning) <= traits.limits.max_compute_shared_memory_bytes) break;
   }
 }
 
@@ -265,19 +285,33 @@ Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits,
   return check_sizes(tuning, limits);
 }
 
-std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words,
-                                 std::uint32_t build_words) noexcept {
+std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept {
   auto const chunk = tuning.join_group_size * tuning.join_items;
-  // Order (or first words of values), keys, slots and second words; then order, positions, matches and a staged column.
-  auto const second = build_words > 1 ? chunk : 0;
-  return std::max((1 + key_words) * chunk + (1U << tuning.join_log2_slots) + second, 4 * chunk);
+  // Order, keys and slots; then order, positions, matches and a staged column.
+  return std::max((1 + key_words) * chunk + (1U << tuning.join_log2_slots), 4 * chunk);
 }
 
-std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words,
-                                std::uint32_t build_words) noexcept {
+std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept {
   auto const subgroups = tuning.join_group_size / tuning.subgroup_size;
   // Besides: sums by subgroup, by item and subgroup, and a few words.
-  return 4 * (std::uint64_t{join_scratch_words(tuning, key_words, build_words)} + subgroups +
+  return 4 * (std::uint64_t{join_scratch_words(tuning, key_words)} + subgroups + tuning.join_items * subgroups + 8);
+}
+
+std::uint32_t join_rows_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
+                                      bool listed) noexcept {
+  auto const chunk = tuning.join_group_size * tuning.join_items;
+  // First words of values lie where the order of rows would.
+  if (listed) return join_scratch_words(tuning, key_words) + (ahead.build_words > 1 ? chunk : 0);
+  // Keys, chains, the build side's column; slots, then a column, or the probe side's column and a list of pairs.
+  auto const list = ahead.probe_words * chunk + kListedPairs * tuning.join_group_size;
+  return (key_words + 1 + ahead.build_words) * chunk + std::max({1U << tuning.join_log2_slots, chunk, list});
+}
+
+std::uint64_t join_rows_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
+                                     bool listed) noexcept {
+  auto const subgroups = tuning.join_group_size / tuning.subgroup_size;
+  // Besides: sums by subgroup, by item and subgroup, and a few words.
+  return 4 * (std::uint64_t{join_rows_scratch_words(tuning, key_words, ahead, listed)} + subgroups +
               tuning.join_items * subgroups + 8);
 }
 

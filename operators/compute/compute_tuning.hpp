@@ -32,22 +32,26 @@ struct ComputeTuning {
   std::uint32_t scan_spins = 1024;  ///< readings of a missing state before its tile is summed again
 
   std::uint32_t partition_group_size = 1024;
-  std::uint32_t partition_items = 8;
-  std::uint32_t count_items = 16;     ///< keys that an invocation of a counting pass has under way
-  std::uint32_t partition_tiles = 8;  ///< a chunk that need not keep the order of rows, at most
-  std::uint32_t partition_bits = 9;   ///< of one pass, at most
+  std::uint32_t partition_items = 12;
+  std::uint32_t count_items = 16;      ///< keys that an invocation of a counting pass has under way
+  std::uint32_t partition_tiles = 8;   ///< a chunk that need not keep the order of rows, at most
+  std::uint32_t partition_rounds = 2;  ///< in which a scatter pass stages a tile in shared memory
+  std::uint32_t partition_bits = 9;    ///< of one pass, at most
   /// At most: stable partitions keep counters for each subgroup and bin in shared memory, so that many bins or small
   /// subgroups take smaller groups.
   std::uint32_t stable_group_size = 512;
+  std::uint32_t stable_items = 8;
+  std::uint32_t stable_rounds = 1;
   bool stable_masks = false;     ///< equal digits of a subgroup find each other in shared memory, else by ballots
   bool stable_shuffle = false;   ///< one invocation counts for its peers and tells them by a shuffle
   bool full_tiles_apart = true;  ///< a path that tests no bounds: fewer instructions, longer to compile
   bool packed_places = true;     ///< places of a tile's rows are kept as half words: fewer registers, more instructions
-  bool stable_pairs = false;     ///< keys and payload of a word each are staged in shared memory together
 
   std::uint32_t join_group_size = 256;
   std::uint32_t join_items = 3;  ///< rows of a chunk an invocation
   std::uint32_t join_log2_slots = 11;
+  std::uint32_t join_tasks = 8;      ///< that a workgroup joins, each while the next is on its way, at most
+  std::uint32_t join_groups = 4096;  ///< workgroups at least, before one joins several tasks
   /// Pairs that one submission writes for the host: as many bytes as keep a copy busy.
   std::uint64_t join_window_rows = std::uint64_t{1} << 21;
   JoinMethod join_method = JoinMethod::automatic;  ///< of joins of resident tables
@@ -76,23 +80,38 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 
 /// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
 /// method (partitioned, global, sorted), join_gathers (0 carry, 1 gather),
-/// partition_group, stable_group, partition_items, partition_tiles, partition_bits, scan_items, join_group, join_items,
-/// join_log2_slots, count_items, stable_join, stable_shuffle, stable_masks, stable_pairs, packed_places
-/// and full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2 table, 3 partitioned),
-/// group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the limits or the passes do not
-/// allow.
+/// partition_group, stable_group, partition_items, partition_tiles, partition_rounds, stable_items, stable_rounds,
+/// partition_bits, scan_items, join_group, join_items, join_log2_slots, join_tasks, join_groups, count_items,
+/// stable_join, stable_shuffle, stable_masks, packed_places and full_tiles_apart (0 or 1), group_by_size,
+/// group_by_items, group_by_way (1 shared, 2 table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an
+/// unknown name, and for sizes that the limits or the passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
-/// Words of shared memory for the table over a build chunk, with values of `build_words` words (0 to 2) of its rows,
-/// and for what takes its place once it has been read.
-std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words,
-                                 std::uint32_t build_words = 0) noexcept;
+/// Words of shared memory for the table over a build chunk, and for what takes its place once it has been read.
+std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
 /// Bytes of shared memory that a pass over tasks of a join takes.
-std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words,
-                                std::uint32_t build_words = 0) noexcept;
+std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
+
+/// Words of the columns that the pass which writes a join's rows reads together with the keys, 0 to 2 each.
+struct ColumnsAhead {
+  std::uint32_t build_words = 0;
+  std::uint32_t probe_words = 0;
+};
+/// The same of the pass that writes the rows of a join: its table chains rows, or lists those of a key (`listed`).
+std::uint32_t join_rows_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
+                                      bool listed) noexcept;
+std::uint64_t join_rows_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
+                                     bool listed) noexcept;
 /// Invocations of a workgroup that counts or scatters by digits of `bits` bits.
 std::uint32_t scatter_group_size(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
-/// Words of shared memory for a tile of a scatter pass, and for what ranks its rows before.
+/// Rows of a tile that an invocation of a scatter pass takes.
+inline std::uint32_t scatter_items(ComputeTuning const& tuning, bool stable) noexcept {
+  return stable ? tuning.stable_items : tuning.partition_items;
+}
+inline std::uint32_t scatter_rounds(ComputeTuning const& tuning, bool stable) noexcept {
+  return stable ? tuning.stable_rounds : tuning.partition_rounds;
+}
+/// Words of shared memory for a round of a scatter pass, and for what ranks its rows before.
 std::uint32_t scatter_scratch_words(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
 /// Bytes of shared memory that a scatter pass takes.
 std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;

@@ -43,14 +43,15 @@ PassShape join_shape(JoinComputePass pass, ComputeTuning const& tuning, std::uin
            {shaders::kSpecGrouped, row.grouped ? 1U : 0U}}};
 }
 
-PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead) {
+PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
+                          bool listed) {
   GARUDA_EXPECTS(ahead.build_words <= 2 && ahead.probe_words <= 2);
-  return {"compute/join_rows.comp",
+  return {listed ? "compute/join_lists.comp" : "compute/join_rows.comp",
           tuning.join_group_size,
           tuning.join_items,
           sizeof(shaders::JoinRowsPush),
           {{shaders::kSpecWords, key_words},
-           {shaders::kSpecScratch, join_scratch_words(tuning, key_words, ahead.build_words)},
+           {shaders::kSpecScratch, join_rows_scratch_words(tuning, key_words, ahead, listed)},
            {shaders::kSpecLog2Slots, tuning.join_log2_slots},
            {shaders::kSpecGrouped, 0},
            {shaders::kSpecBuildWords, ahead.build_words},
@@ -69,7 +70,8 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
   }
   for (std::uint32_t const key_words : {1U, 2U}) {
     for (auto const& ahead : {ColumnsAhead{0, 0}, ColumnsAhead{1, 1}, ColumnsAhead{1, 2}})
-      specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead), tuning));
+      for (bool const listed : {false, true})
+        specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead, listed), tuning));
   }
   specs.push_back(compute_pipeline(late_gather_shape(), tuning));
   specs.push_back(compute_pipeline(non_null_shape(), tuning));

@@ -18,14 +18,8 @@ enum class JoinComputePass : std::uint8_t {
 /// How a pass over keys of `key_words` words runs. All but the first and the last expect grouped build chunks.
 PassShape join_shape(JoinComputePass pass, ComputeTuning const& tuning, std::uint32_t key_words);
 
-/// Words of the columns that the pass `rows` reads together with the keys, 0 to 2 each.
-struct ColumnsAhead {
-  std::uint32_t build_words = 0;
-  std::uint32_t probe_words = 0;
-};
-
-/// The pass that writes the result's columns.
-PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead);
+/// The pass that writes the result's columns. `listed`: for rows that have several matches each.
+PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead, bool listed);
 
 /// Rows of a chunk at most.
 inline std::uint32_t join_chunk_rows(ComputeTuning const& tuning) noexcept {

@@ -76,6 +76,8 @@ Result<void> JoinTasks::record_list(ComputeContext& context, PartitionedSide con
   push.tasks = tasks_.address();
   push.dispatch = dispatch_.address();
   push.max_tasks = static_cast<std::uint32_t>(max_tasks_);
+  push.tasks_each = context.tuning().join_tasks;
+  push.many_groups = context.tuning().join_groups;
   push.max_groups_x = context.lane().device().traits().limits.max_workgroup_count[0];
   return context.dispatch(kPhase, task_shape(true), push, groups_for(max_tasks_, context.tuning().group_size),
                           max_tasks_);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kManyChunks = 4096;
 
 std::uint64_t tile_rows(ComputeTuning const& tuning, RadixDigit const& digit) {
-  return std::uint64_t{scatter_group_size(tuning, digit.bits, digit.stable)} * tuning.partition_items;
+  return std::uint64_t{scatter_group_size(tuning, digit.bits, digit.stable)} * scatter_items(tuning, digit.stable);
 }
 
 /// Chunks that a workgroup counts together: in an order of any kind they share counters.
@@ -28,6 +28,7 @@ struct RadixKind {
   bool number_rows = false;
   bool narrow = false;  ///< elements of the first payload column are a word
   bool more = true;     ///< there are other payload columns
+  bool wide = true;     ///< some payload column's elements have an even number of words
 };
 
 std::vector<vk::SpecConstant> key_constants(RadixKind const& kind) {
@@ -51,15 +52,14 @@ std::string_view scatter_entry(ComputeTuning const& tuning, RadixDigit const& di
 PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
   auto const& digit = kind.digit;
   PassShape shape{scatter_entry(tuning, digit), scatter_group_size(tuning, digit.bits, digit.stable),
-                  tuning.partition_items, sizeof(shaders::PartitionPush), key_constants(kind)};
-  // In an order of any kind, staging both takes registers that keep fewer workgroups resident.
-  bool const paired = kind.narrow && kind.key_words == 1 && digit.stable && tuning.stable_pairs;
+                  scatter_items(tuning, digit.stable), sizeof(shaders::PartitionPush), key_constants(kind)};
   shape.constants.push_back({shaders::kSpecMasks, tuning.stable_masks ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecPacked, tuning.packed_places ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecNarrow, kind.narrow ? 1U : 0U});
-  shape.constants.push_back({shaders::kSpecPaired, paired ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecRounds, scatter_rounds(tuning, digit.stable)});
   shape.constants.push_back({shaders::kSpecMore, !kind.narrow || kind.more ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecWidePayload, kind.wide ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecIota, kind.number_rows ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecScratch, scatter_scratch_words(tuning, digit.bits, digit.stable)});
   return shape;
@@ -176,6 +176,7 @@ Result<void> RadixPass::record(ComputeContext& context, RadixPhases const& phase
   RadixKind kind{digit_, rows.keys.words, segmented, rows.number_rows};
   kind.narrow = !rows.payload.empty() && rows.payload[0].words == 1;
   kind.more = rows.payload.size() > 1;
+  kind.wide = std::ranges::any_of(rows.payload, [](auto const& column) { return column.words % 2 == 0; });
   auto const shape = scatter_shape(context.tuning(), kind);
   return context.dispatch(phases.scatter, shape, push, push.num_chunks, rows.rows * (1 + rows.payload.size()), true);
 }

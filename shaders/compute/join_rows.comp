@@ -3,30 +3,90 @@
 // The result of a join in one pass over partitioned rows: every task takes as many places as it has pairs and writes all
 // columns there. Rows come in any order.
 //
-// Buffers: JoinRowsPush, by address. Invocation: a task a workgroup. Writes: the columns' targets, state. Overflow: rows
-// past the capacity are left out, and said so; the total is exact either way.
+// Buffers: JoinRowsPush, by address. Invocation: several tasks a workgroup, one after another: what the next one reads
+// is on its way meanwhile. Writes: the columns' targets, state. Overflow: rows past the capacity are left out, and said
+// so; the total is exact either way.
 
 #include "partitioned_join_layout.h"
 #include "../primitives/words.glsl"
 #include "../primitives/block.glsl"
-#include "chunk_table.glsl"
-#include "match_positions.glsl"
 
 layout(push_constant) uniform Push { JoinRowsPush push; };
 
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly restrict buffer Tasks { JoinTask at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { JoinedColumn at[]; };
 
+layout(constant_id = 4) const uint kWords = 1u;
+layout(constant_id = 12) const uint kScratch = 9216u;
+layout(constant_id = 13) const uint kLog2Slots = 12u;
+// Words of the columns that are read together with the keys.
 layout(constant_id = 18) const uint kBuildWords = 0u;
 layout(constant_id = 19) const uint kProbeWords = 0u;
 
-// Values of the build chunk that were read ahead: their first words where `order` would be, which only repeated keys
-// need, their second ones behind the table.
-const uint kSecond = kTable + kSlots;
+const uint kChunk = kGroup * kItems;
+const uint kSlots = 1u << kLog2Slots;
+const uint kRowMask = (1u << kRowBits) - 1u;
+
+// Shared memory: keys of the build chunk; of each row the next one of its slot: row + 1, 0 for none.
+const uint kNext = kWords * kChunk;
+
+// Their values by row. In place of the slots, once rows have been looked up: a column, or the probe side's values and a
+// list of pairs.
+const uint kBuildValues = kNext + kChunk;
+const uint kHeads = kBuildValues + kBuildWords * kChunk;
+const uint kProbeValues = kHeads;
+const uint kList = kProbeValues + kProbeWords * kChunk;
+const uint kWindow = kScratch - kList;
+const uint kPairs = 4u;  // that an invocation has under way at once
 
 const uint kNoPlace = 0xffffffffu;
 
+shared uint scratch[kScratch];
+shared uint num_pairs;
+shared uint has_repeats;  // some probe row has several matches
 shared uint first_row;
+
+// A hash table over the build chunk: rows of a slot are chained, the one entered last first. Entering is one exchange,
+// whatever the keys are; rows of one key are found one after another.
+
+uvec2 chunk_key(uint row) { return uvec2(scratch[row], kWords == 1u ? 0u : scratch[kChunk + row]); }
+
+// Keys of a partition agree in the top bits of their hash; a product's top bits tell them apart.
+uint slot_of(uvec2 key) {
+  uint product = key.x * 0x9e3779b1u;
+  if (kWords == 2u) product += (key.y ^ key.y >> 15u) * 0x85ebca77u;
+  return product >> (32u - kLog2Slots);
+}
+
+// Takes the chunk's keys, of the rows i · kGroup + thread_index(), and empties the table. Called by all; a barrier follows.
+void take_keys(uvec2 keys[kItems]) {
+  uint thread = thread_index();
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    scratch[i * kGroup + thread] = keys[i].x;
+    if (kWords == 2u) scratch[kChunk + i * kGroup + thread] = keys[i].y;
+  }
+  for (uint slot = thread; slot < kSlots; slot += kGroup) scratch[kHeads + slot] = 0u;
+}
+
+// Enters the chunk's rows. Called by all, between barriers.
+void enter_rows(uint rows) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = i * kGroup + thread_index();
+    if (row < rows) scratch[kNext + row] = atomicExchange(scratch[kHeads + slot_of(chunk_key(row))], row + 1u);
+  }
+}
+
+// Matches of a key: the last one's row | matches << kRowBits; 0 when there is none.
+uint look_up(uvec2 key) {
+  uint matches = 0u;
+  uint at = scratch[kHeads + slot_of(key)];
+  while (at != 0u) {
+    uint row = at - 1u;
+    at = scratch[kNext + row];
+    if (chunk_key(row) == key) matches = ((matches & ~kRowMask) + (1u << kRowBits)) | row;
+  }
+  return matches;
+}
 
 // Takes places for `total` rows; kNoPlace when they are left out. By one invocation.
 uint take_places(uint total) {
@@ -42,15 +102,28 @@ uint take_places(uint total) {
   return first;
 }
 
-// Values of a column that are read ahead, of the rows begin + i · kGroup + thread_index().
-void load_ahead(uvec2 source, uint words, uint begin, uint rows, out uvec2 values[kItems]) {
+// Values of the rows begin + i · kGroup + thread_index(). Rows past the end repeat the last, so that loads need no
+// branches; nothing uses them.
+void load_values(uvec2 source, uint words, uint begin, uint rows, out uvec2 values[kItems]) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint row = begin + min(i * kGroup + thread_index(), rows - 1u);
     values[i] = words == 2u ? Pairs(source).at[row] : words == 1u ? uvec2(InputWords(source).at[row], 0u) : uvec2(0u);
   }
 }
 
-void write_ahead(uvec2 target, uint words, uint row, uvec2 value) {
+void share_values(uint first, uint words, uvec2 values[kItems]) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = i * kGroup + thread_index();
+    if (words > 0u) scratch[first + row] = values[i].x;
+    if (words > 1u) scratch[first + kChunk + row] = values[i].y;
+  }
+}
+
+uvec2 shared_value(uint first, uint words, uint row) {
+  return uvec2(words > 0u ? scratch[first + row] : 0u, words > 1u ? scratch[first + kChunk + row] : 0u);
+}
+
+void write_value(uvec2 target, uint words, uint row, uvec2 value) {
   if (words == 2u) {
     Pairs(target).at[row] = value;
   } else if (words == 1u) {
@@ -58,17 +131,40 @@ void write_ahead(uvec2 target, uint words, uint row, uvec2 value) {
   }
 }
 
-// Keys and the columns that were read ahead, where no build key repeats.
+// From matches to positions among all pairs of the task, in any order of subgroups. Called by all; a barrier follows.
+void place_matches(uint matches[kItems], out uint positions[kItems]) {
+  bool repeats = false;
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) repeats = repeats || matches[i] >> kRowBits > 1u;
+  uint sum = 0u;
+  if (subgroupAny(repeats)) {
+    has_repeats = 1u;
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      uint count = matches[i] >> kRowBits;
+      positions[i] = sum + subgroupExclusiveAdd(count);
+      sum += subgroupAdd(count);
+    }
+  } else {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      uvec4 found = subgroupBallot(matches[i] != 0u);
+      positions[i] = sum + subgroupBallotExclusiveBitCount(found);
+      sum += subgroupBallotBitCount(found);
+    }
+  }
+  uint first = 0u;
+  if (gl_SubgroupInvocationID == 0u) first = atomicAdd(num_pairs, sum);
+  first = subgroupBroadcastFirst(first);
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) positions[i] += first;
+}
+
+// Keys and the columns that were read with them, where each probe row has one match at most.
 void write_first(uint first, uvec2 keys[kItems], uvec2 probe_values[kItems], uint matches[kItems],
                  uint positions[kItems]) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     if (matches[i] == 0u) continue;
     uint row = first + positions[i];
-    uint build = matches[i] & kRowMask12;
-    write_ahead(push.keys_out, kWords, row, keys[i]);
-    write_ahead(push.probe.target, kProbeWords, row, probe_values[i]);
-    write_ahead(push.build.target, kBuildWords, row,
-                uvec2(scratch[build], kBuildWords == 2u ? scratch[kSecond + build] : 0u));
+    write_value(push.keys_out, kWords, row, keys[i]);
+    write_value(push.probe.target, kProbeWords, row, probe_values[i]);
+    write_value(push.build.target, kBuildWords, row, shared_value(kBuildValues, kBuildWords, matches[i] & kRowMask));
   }
 }
 
@@ -80,17 +176,17 @@ void stage(JoinedColumn column, uint word, JoinTask task) {
     values[i] = InputWords(column.source).at[(task.build_begin + row) * column.words + word];
   }
   barrier();
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[kStaging + i * kGroup + thread_index()] = values[i];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[kHeads + i * kGroup + thread_index()] = values[i];
   barrier();
 }
 
-// One word of another column, where no build key repeats: each probe row has one place at most.
+// One word of another column, where each probe row has one match at most.
 void write_single(JoinedColumn column, uint word, JoinTask task, uint first, uint matches[kItems],
                   uint positions[kItems]) {
   uint values[kItems];
   if (column.side == kFromBuild) {
     stage(column, word, task);
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = scratch[kStaging + (matches[i] & kRowMask12)];
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = scratch[kHeads + (matches[i] & kRowMask)];
   } else {
     [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint row = task.probe_begin + min(i * kGroup + thread_index(), task.probe_rows - 1u);
@@ -102,26 +198,38 @@ void write_single(JoinedColumn column, uint word, JoinTask task, uint first, uin
   }
 }
 
-// Where build keys repeat, pairs are listed first, as many at a time as shared memory holds beside `order`, and then dealt
-// out evenly: build row << kRowBits | probe row.
-const uint kList = kFree;
-const uint kWindow = kScratch - kFree;
-const uint kPairs = 4u;  // that an invocation has under way at once
-
-// Lists the pairs [window, window + kWindow). Called by all, between barriers.
-void list_pairs(uint window, uint matches[kItems], uint positions[kItems]) {
+// Where probe rows have several matches, pairs are listed first, as many at a time as shared memory holds, and then dealt
+// out evenly: build row << kRowBits | probe row. `cursors` and `positions`, of each probe row's next pair, move on.
+// Called by all, between barriers.
+void list_pairs(uint window, uvec2 keys[kItems], inout uint cursors[kItems], inout uint positions[kItems]) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint row = i * kGroup + thread_index();
-    uint begin = max(positions[i], window);
-    uint end = min(positions[i] + (matches[i] >> kRowBits), window + kWindow);
-    uint place = (matches[i] & kRowMask12) - positions[i];  // modulo 2^32
-    for (uint pair = begin; pair < end; ++pair) {
-      scratch[kList + pair - window] = scratch[place + pair] << kRowBits | row;
+    while (cursors[i] != 0u && positions[i] < window + kWindow) {
+      uint row = cursors[i] - 1u;
+      cursors[i] = scratch[kNext + row];
+      if (chunk_key(row) == keys[i]) {
+        scratch[kList + positions[i] - window] = row << kRowBits | i * kGroup + thread_index();
+        ++positions[i];
+      }
     }
   }
 }
 
-// A column of the pairs that are listed, which begin at row `first` of the result.
+// Keys and the columns that were read with them, of listed pairs that begin at row `first` of the result.
+void write_listed_first(uint first, uint pairs) {
+  for (uint base = thread_index(); base < pairs; base += kPairs * kGroup) {
+    [[unroll]] for (uint k = 0u; k < kPairs; ++k) {
+      uint pair = base + k * kGroup;
+      if (pair >= pairs) continue;
+      uint build = scratch[kList + pair] >> kRowBits;
+      uint probe = scratch[kList + pair] & kRowMask;
+      write_value(push.keys_out, kWords, first + pair, chunk_key(build));
+      write_value(push.probe.target, kProbeWords, first + pair, shared_value(kProbeValues, kProbeWords, probe));
+      write_value(push.build.target, kBuildWords, first + pair, shared_value(kBuildValues, kBuildWords, build));
+    }
+  }
+}
+
+// Another column of the listed pairs.
 void write_listed(JoinedColumn column, JoinTask task, uint first, uint pairs) {
   bool is_build = column.side == kFromBuild;
   uint begin = is_build ? task.build_begin : task.probe_begin;
@@ -130,7 +238,7 @@ void write_listed(JoinedColumn column, JoinTask task, uint first, uint pairs) {
       uint values[kPairs];
       [[unroll]] for (uint k = 0u; k < kPairs; ++k) {
         uint entry = scratch[kList + min(base + k * kGroup, pairs - 1u)];
-        uint row = begin + (is_build ? entry >> kRowBits : entry & kRowMask12);
+        uint row = begin + (is_build ? entry >> kRowBits : entry & kRowMask);
         values[k] = InputWords(column.source).at[row * column.words + word];
       }
       [[unroll]] for (uint k = 0u; k < kPairs; ++k) {
@@ -141,60 +249,85 @@ void write_listed(JoinedColumn column, JoinTask task, uint first, uint pairs) {
   }
 }
 
-void write_lists(JoinTask task, uint first, uint total, uint matches[kItems], uint positions[kItems]) {
+void write_lists(JoinTask task, uint first, uvec2 keys[kItems], uvec2 probe_values[kItems], uint matches[kItems],
+                 uint positions[kItems]) {
+  uint total = num_pairs;
+  uint cursors[kItems];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    cursors[i] = matches[i] != 0u ? scratch[kHeads + slot_of(keys[i])] : 0u;
+  }
+  barrier();
+  share_values(kProbeValues, kProbeWords, probe_values);
   for (uint window = 0u; window < total; window += kWindow) {
     barrier();
-    list_pairs(window, matches, positions);
+    list_pairs(window, keys, cursors, positions);
     barrier();
     uint pairs = min(total - window, kWindow);
-    write_listed(JoinedColumn(push.probe_keys, push.keys_out, kWords, kFromProbe), task, first + window, pairs);
-    if (kProbeWords > 0u) write_listed(push.probe, task, first + window, pairs);
-    if (kBuildWords > 0u) write_listed(push.build, task, first + window, pairs);
+    write_listed_first(first + window, pairs);
     for (uint c = 0u; c < push.num_columns; ++c) {
       write_listed(Columns(push.columns).at[c], task, first + window, pairs);
     }
   }
 }
 
-void main() {
-  if (group_index() >= push.max_tasks || group_index() >= Words(push.num_tasks).at[0]) return;
-  JoinTask task = Tasks(push.tasks).at[group_index()];
-  uint thread = thread_index();
-  // All that is read of most joins, before anything waits for it.
-  uvec2 keys[kItems];
-  uvec2 build_values[kItems];
-  uvec2 probe_values[kItems];
-  load_ahead(push.probe_keys, kWords, task.probe_begin, task.probe_rows, keys);
-  load_ahead(push.build.source, kBuildWords, task.build_begin, task.build_rows, build_values);
-  load_ahead(push.probe.source, kProbeWords, task.probe_begin, task.probe_rows, probe_values);
-  load_chunk(push.build_keys, task.build_begin, task.build_rows);
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    if (kBuildWords > 0u) scratch[i * kGroup + thread] = build_values[i].x;
-    if (kBuildWords > 1u) scratch[kSecond + i * kGroup + thread] = build_values[i].y;
-  }
-  barrier();
-  bool is_listed = build_table(task.build_rows);
-  uint matches[kItems];
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    matches[i] = i * kGroup + thread < task.probe_rows ? look_up(keys[i], is_listed) : 0u;
-  }
-  uint positions[kItems];
-  uint total = place_matches(matches, positions);
-  if (total == 0u) return;
-  if (thread == 0u) first_row = take_places(total);
-  barrier();
-  uint first = first_row;
-  if (first == kNoPlace) return;
-
-  if (is_listed) {
-    write_lists(task, first, total, matches, positions);
-    return;
-  }
-  write_first(first, keys, probe_values, matches, positions);
-  if (push.num_columns == 0u) return;
-  barrier();
+void write_singles(JoinTask task, uint first, uint matches[kItems], uint positions[kItems]) {
   for (uint c = 0u; c < push.num_columns; ++c) {
     JoinedColumn column = Columns(push.columns).at[c];
     for (uint word = 0u; word < column.words; ++word) write_single(column, word, task, first, matches, positions);
+  }
+}
+
+void main() {
+  uint num_tasks = Words(push.dispatch).at[3];
+  uint thread = thread_index();
+  uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y;
+  if (group_index() >= num_tasks) return;
+  JoinTask task = Tasks(push.tasks).at[group_index()];
+  uvec2 build_keys[kItems];
+  uvec2 build_values[kItems];
+  uvec2 keys[kItems];
+  uvec2 probe_values[kItems];
+  load_values(push.build_keys, kWords, task.build_begin, task.build_rows, build_keys);
+  load_values(push.build.source, kBuildWords, task.build_begin, task.build_rows, build_values);
+  load_values(push.probe_keys, kWords, task.probe_begin, task.probe_rows, keys);
+  load_values(push.probe.source, kProbeWords, task.probe_begin, task.probe_rows, probe_values);
+  for (uint number = group_index(); number < num_tasks; number += groups) {
+    bool has_next = number + groups < num_tasks;
+    JoinTask next = Tasks(push.tasks).at[has_next ? number + groups : number];
+    take_keys(build_keys);
+    share_values(kBuildValues, kBuildWords, build_values);
+    if (thread == 0u) {
+      num_pairs = 0u;
+      has_repeats = 0u;
+    }
+    barrier();
+    enter_rows(task.build_rows);
+    if (has_next) {
+      load_values(push.build_keys, kWords, next.build_begin, next.build_rows, build_keys);
+      load_values(push.build.source, kBuildWords, next.build_begin, next.build_rows, build_values);
+    }
+    barrier();
+    uint matches[kItems];
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      matches[i] = i * kGroup + thread < task.probe_rows ? look_up(keys[i]) : 0u;
+    }
+    uint positions[kItems];
+    place_matches(matches, positions);
+    barrier();
+    if (num_pairs > 0u) {
+      if (thread == 0u) first_row = take_places(num_pairs);
+      barrier();
+      if (first_row != kNoPlace && has_repeats != 0u) {
+        write_lists(task, first_row, keys, probe_values, matches, positions);
+      } else if (first_row != kNoPlace) {
+        write_first(first_row, keys, probe_values, matches, positions);
+        write_singles(task, first_row, matches, positions);
+      }
+    }
+    if (!has_next) return;
+    load_values(push.probe_keys, kWords, next.probe_begin, next.probe_rows, keys);
+    load_values(push.probe.source, kProbeWords, next.probe_begin, next.probe_rows, probe_values);
+    barrier();
+    task = next;
   }
 }

@@ -18,10 +18,13 @@ void main() {
   uvec2 total = Pairs(push.num_tasks).at[0];
   uint num_tasks = total.y != 0u ? push.max_tasks : min(total.x, push.max_tasks);
   if (task == 0u) {
-    uint y = max((num_tasks + push.max_groups_x - 1u) / push.max_groups_x, 1u);
-    Words(push.dispatch).at[0] = (num_tasks + y - 1u) / y;
+    uint each = clamp(num_tasks / push.many_groups, 1u, push.tasks_each);
+    uint groups = (num_tasks + each - 1u) / each;
+    uint y = max((groups + push.max_groups_x - 1u) / push.max_groups_x, 1u);
+    Words(push.dispatch).at[0] = (groups + y - 1u) / y;
     Words(push.dispatch).at[1] = y;
     Words(push.dispatch).at[2] = 1u;
+    Words(push.dispatch).at[3] = num_tasks;
   }
   if (task >= num_tasks) return;
   // The last partition whose tasks start at or before this one.

@@ -34,11 +34,13 @@ struct TasksPush {
   device_address task_starts;   // their exclusive sums
   device_address num_tasks;     // (low, high): all tasks
   device_address tasks;         // max_tasks × JoinTask
-  device_address dispatch;      // workgroups in x, y, z for the tasks listed
+  device_address dispatch;      // workgroups in x, y, z for the tasks listed, and the number of these
   uint num_partitions;
   uint max_tasks;
   uint chunk_rows;
   uint max_groups_x;
+  uint tasks_each;  // tasks of a workgroup, at most
+  uint many_groups;  // so many workgroups, at least, before one has several tasks
 };
 
 /// Brings equal keys of each build chunk together, keys and row numbers, in place.
@@ -102,7 +104,7 @@ struct JoinRowsState {
 /// Writes the result in one pass, in any order.
 struct JoinRowsPush {
   device_address tasks;
-  device_address num_tasks;  // (low, high)
+  device_address dispatch;  // as TasksPush leaves it
   device_address build_keys;
   device_address probe_keys;
   device_address columns;  // num_columns × JoinedColumn: those that are not written from what is read ahead
@@ -110,7 +112,6 @@ struct JoinRowsPush {
   device_address keys_out;
   JoinedColumn build;  // read with the keys, when kSpecBuildWords says so
   JoinedColumn probe;
-  uint max_tasks;
   uint num_columns;
   uint capacity;       // rows that the columns hold
   uint max_task_rows;  // more in one task are not placed, so that the cursor cannot wrap

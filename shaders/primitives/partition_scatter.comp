@@ -23,11 +23,12 @@ layout(push_constant) uniform Push { PartitionPush push; };
 layout(constant_id = 11) const uint kIota = 0u;
 layout(constant_id = 12) const uint kScratch = 4096u;
 layout(constant_id = 13) const uint kMasks = 0u;   // rows of a digit find each other in shared memory (1) or by ballots (0)
-layout(constant_id = 14) const uint kPaired = 0u;  // keys and first column are staged together: one word each
+layout(constant_id = 14) const uint kRounds = 1u;  // in which the tile is staged, as many positions each
 layout(constant_id = 15) const uint kMore = 1u;    // there are other columns
 layout(constant_id = 16) const uint kPacked = 0u;  // places are kept as half words (1)
 layout(constant_id = 18) const uint kFullApart = 1u;  // full tiles take a path of their own, which tests no bounds (1)
 layout(constant_id = 17) const uint kNarrow = 0u;  // elements of the first column are a word (1)
+layout(constant_id = 19) const uint kWide = 1u;    // some column's elements have an even number of words (1)
 
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { PayloadColumn at[]; };
 
@@ -41,9 +42,34 @@ const uint kNoBin = kBins;
 // Where the masks of (subgroup, bin) begin in scratch, behind the counts.
 const uint kFirstMask = kSubgroups * kBins;
 
-shared uint scratch[kScratch];  // a tile's words by position, kNowhere last; before that, stable: by (subgroup, bin)
+// Positions of a round; of values of two words half as many.
+const uint kRoundItems = (kItems + kRounds - 1u) / kRounds;
+const uint kRound = kRoundItems * kGroup;
+const uint kPairItems = (kRoundItems + 1u) / 2u;
+const uint kPairRound = kPairItems * kGroup;
+const uint kPairRounds = (kItems + kPairItems - 1u) / kPairItems;
+
+shared uint scratch[kScratch];  // words by position in the round, one more for kNowhere; stable: by (subgroup, bin) first
 shared uint counts[kBins + 1u];  // any order: rows of the tile by bin, then their first position in the tile
 shared uint shifts[kBins];       // from a position in the tile to where it goes
+
+// A tile: its first row, its rows, and whether it has as many as there are invocations and items for: then no row has to
+// be looked at, and items lie at fixed distances.
+struct Tile {
+  uint begin;
+  uint rows;
+  bool is_full;
+};
+
+// The first row of this invocation in a tile; its items are kSubgroup apart.
+uint own_row() { return gl_SubgroupID * kItems * kSubgroup + gl_SubgroupInvocationID; }
+
+bool is_row(Tile tile, uint i) { return tile.is_full || own_row() + i * kSubgroup < tile.rows; }
+
+bool is_position(Tile tile, uint position) { return tile.is_full || position < tile.rows; }
+
+// The row of the array that item `i` of this invocation is; past the tile's end its last row.
+uint row_of(Tile tile, uint i) { return tile.begin + min(own_row() + i * kSubgroup, tile.rows - 1u); }
 
 uint place_at(uint places[kPlaceWords], uint i) {
   return kPacked != 0u ? places[i / 2u] >> 16u * (i % 2u) & 0xffffu : places[i];
@@ -195,24 +221,6 @@ void clear_counts() {
   }
 }
 
-// A tile: its first row, its rows, and whether it has as many as there are invocations and items for: then no row has to
-// be looked at, and items lie at fixed distances.
-struct Tile {
-  uint begin;
-  uint rows;
-  bool is_full;
-};
-
-// The first row of this invocation in a tile; its items are kSubgroup apart.
-uint own_row() { return gl_SubgroupID * kItems * kSubgroup + gl_SubgroupInvocationID; }
-
-bool is_row(Tile tile, uint i) { return tile.is_full || own_row() + i * kSubgroup < tile.rows; }
-
-bool is_position(Tile tile, uint position) { return tile.is_full || position < tile.rows; }
-
-// The row of the array that item `i` of this invocation is; past the tile's end its last row.
-uint row_of(Tile tile, uint i) { return tile.begin + min(own_row() + i * kSubgroup, tile.rows - 1u); }
-
 void load_keys(Tile tile, out uvec2 keys[kItems]) {
   if (tile.is_full) {
     uvec2 own = advanced(push.keys, (tile.begin + own_row()) * kWords);
@@ -224,40 +232,82 @@ void load_keys(Tile tile, out uvec2 keys[kItems]) {
   }
 }
 
-void load_column(PayloadColumn column, uint word, bool is_number, Tile tile, out uint values[kItems]) {
-  if (is_number) {
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = row_of(tile, i);
+// What is sent at a time: a word of a column's elements, or two that lie together.
+struct Part {
+  uvec2 source;
+  uvec2 target;
+  uint stride;   // words of an element
+  uint is_pair;  // where elements have an even number of words
+};
+
+const uint kKeysColumn = 0xffffffffu;
+const bool kHasPairs = kWide != 0u || kWords == 2u;
+
+Part part_of(PayloadColumn column, uint word) {
+  bool is_pair = kWide != 0u && column.words % 2u == 0u;
+  return Part(advanced(column.source, word), advanced(column.target, word), column.words, is_pair ? 1u : 0u);
+}
+
+// Of column `c`; the first one's elements may be the rows' numbers.
+void load_part(uint c, Part part, Tile tile, out uvec2 values[kItems]) {
+  if (kIota != 0u && c == 0u) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = uvec2(row_of(tile, i), 0u);
+  } else if (kWide != 0u && part.is_pair != 0u) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = Pairs(part.source).at[row_of(tile, i) * (part.stride / 2u)];
+  } else if (kNarrow != 0u && c == 0u && tile.is_full) {
+    uvec2 own = advanced(part.source, tile.begin + own_row());
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = uvec2(InputWords(own).at[i * kSubgroup], 0u);
   } else {
     [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      values[i] = InputWords(column.source).at[row_of(tile, i) * column.words + word];
+      values[i] = uvec2(InputWords(part.source).at[row_of(tile, i) * part.stride], 0u);
     }
   }
 }
 
-void load_first(Tile tile, out uint values[kItems]) {
-  if (kNarrow != 0u && kIota == 0u && tile.is_full) {
-    uvec2 own = advanced(push.first.source, tile.begin + own_row());
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = InputWords(own).at[i * kSubgroup];
-  } else {
-    load_column(push.first, 0u, kIota != 0u, tile, values);
-  }
+uint place_of(uint places[kPlaceWords], uint i, uint position) {
+  return kPacked != 0u ? shifts[place_at(places, i)] + position : place_at(places, i);
 }
 
-// Orders one word of each row by position in shared memory, once what is there has been read. Called by all.
-void stage(uint positions[kPlaceWords], uint values[kItems]) {
-  barrier();
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[place_at(positions, i)] = values[i];
-  barrier();
+// Orders one word of each row of the round by position in shared memory.
+void stage(uint turn, uint positions[kPlaceWords], uvec2 values[kItems]) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint at = place_at(positions, i) - turn * kRound;
+    if (kRounds == 1u || at < kRound) scratch[at] = values[i].x;
+  }
 }
 
 // Sends the words in shared memory to their rows' places. `places`: of this invocation's positions in the tile, kGroup
 // apart: rows, or bins when packed.
-void send(uvec2 target, uint words, uint word, uint places[kPlaceWords], Tile tile) {
+void send(uint turn, Part part, uint places[kPlaceWords], Tile tile) {
+  [[unroll]] for (uint i = 0u; i < kRoundItems; ++i) {
+    uint item = turn * kRoundItems + i;
+    if (item >= kItems) continue;
+    uint position = item * kGroup + thread_index();
+    uint value = scratch[i * kGroup + thread_index()];
+    uint row = place_of(places, item, position);
+    if (is_position(tile, position)) Words(part.target).at[row * part.stride] = value;
+  }
+}
+
+// The same for values of two words, which take turns of their own.
+void stage_pairs(uint turn, uint positions[kPlaceWords], uvec2 values[kItems]) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint position = i * kGroup + thread_index();
-    uint value = scratch[position];
-    uint row = kPacked != 0u ? shifts[place_at(places, i)] + position : place_at(places, i);
-    if (is_position(tile, position)) Words(target).at[row * words + word] = value;
+    uint at = place_at(positions, i) - turn * kPairRound;
+    if (at >= kPairRound) continue;
+    scratch[at] = values[i].x;
+    scratch[kPairRound + at] = values[i].y;
+  }
+}
+
+void send_pairs(uint turn, Part part, uint places[kPlaceWords], Tile tile) {
+  [[unroll]] for (uint i = 0u; i < kPairItems; ++i) {
+    uint item = turn * kPairItems + i;
+    if (item >= kItems) continue;
+    uint at = i * kGroup + thread_index();
+    uint position = item * kGroup + thread_index();
+    uvec2 value = uvec2(scratch[at], scratch[kPairRound + at]);
+    uint row = place_of(places, item, position);
+    if (is_position(tile, position)) Pairs(part.target).at[row * (part.stride / 2u)] = value;
   }
 }
 
@@ -271,48 +321,77 @@ void place_rows(Tile tile, uvec2 keys[kItems], uint ranks[kPlaceWords], out uint
   }
 }
 
-// Sends keys (and a paired column) that are staged; remembers where this invocation's positions go. Keys of two words
-// are represented by their digits, and sent afterwards.
-void send_keys(Tile tile, out uint places[kPlaceWords]) {
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint position = i * kGroup + thread_index();
-    uint word = scratch[position];
+// Sends keys that are staged; remembers where this invocation's positions go. Keys of two words are represented by their
+// digits, and sent afterwards.
+void send_keys(uint turn, Tile tile, inout uint places[kPlaceWords]) {
+  [[unroll]] for (uint i = 0u; i < kRoundItems; ++i) {
+    uint item = turn * kRoundItems + i;
+    if (item >= kItems) continue;
+    uint position = item * kGroup + thread_index();
+    uint word = scratch[i * kGroup + thread_index()];
     // What lies past the tile's end is not a row: its bin is cut to one all the same, since it is an index.
     uint bin = kWords == 1u ? digit_of(uvec2(word, 0u)) : word & (kBins - 1u);
     uint row = shifts[bin] + position;
-    set_place(places, i, kPacked != 0u ? bin : row);
+    set_place(places, item, kPacked != 0u ? bin : row);
     if (kWords == 1u && is_position(tile, position)) Words(push.keys_out).at[row] = word;
-    if (kPaired != 0u && is_position(tile, position)) {
-      Words(push.first.target).at[row] = scratch[kTile + 1u + position];
-    }
   }
 }
 
-void send_columns(Tile tile, uint positions[kPlaceWords], uint places[kPlaceWords], uint values[kItems]) {
-  if (kPaired == 0u && kNarrow != 0u) {
-    stage(positions, values);
-    send(push.first.target, 1u, 0u, places, tile);
-  }
-  if (kMore == 0u) return;
-  for (uint c = max(kPaired, kNarrow); c < push.num_payload; ++c) {
-    PayloadColumn column = push.first;
-    if (c > 0u) column = Columns(push.payload).at[c];
-    for (uint word = 0u; word < column.words; ++word) {
-      if (c + word > 0u) load_column(column, word, kIota != 0u && c == 0u, tile, values);
-      stage(positions, values);
-      send(column.target, column.words, word, places, tile);
+// Sends a part, whose values are loaded, and those after it; what comes next is loaded before what is staged is sent.
+void send_parts(uint c, Part part, Tile tile, uint positions[kPlaceWords], uint places[kPlaceWords],
+                uvec2 values[kItems]) {
+  PayloadColumn column = push.first;
+  uint word = 0u;
+  bool is_last = false;
+  while (!is_last) {
+    bool is_pair = kHasPairs && part.is_pair != 0u;
+    if (is_pair) {
+      [[unroll]] for (uint turn = 0u; turn < kPairRounds; ++turn) {
+        barrier();
+        stage_pairs(turn, positions, values);
+        if (turn + 1u == kPairRounds) break;
+        barrier();
+        send_pairs(turn, part, places, tile);
+      }
+    } else {
+      [[unroll]] for (uint turn = 0u; turn < kRounds; ++turn) {
+        barrier();
+        stage(turn, positions, values);
+        if (turn + 1u == kRounds) break;
+        barrier();
+        send(turn, part, places, tile);
+      }
+    }
+    Part sent = part;
+    word += is_pair ? 2u : 1u;
+    if (c == kKeysColumn || word >= column.words) {
+      c = c == kKeysColumn ? 0u : c + 1u;
+      word = 0u;
+      is_last = kMore != 0u || kWords == 2u ? c >= push.num_payload : true;
+      if (kMore != 0u && !is_last && c > 0u) column = Columns(push.payload).at[c];
+    }
+    if (!is_last) {
+      part = part_of(column, word);
+      load_part(c, part, tile, values);
+    }
+    barrier();
+    if (is_pair) {
+      send_pairs(kPairRounds - 1u, sent, places, tile);
+    } else {
+      send(kRounds - 1u, sent, places, tile);
     }
   }
 }
 
 void deal_out(PartitionChunk chunk, Tile tile) {
   uvec2 keys[kItems];
-  uint values[kItems];
+  uvec2 values[kItems];
   load_keys(tile, keys);
+  bool has_column = kNarrow != 0u || (kMore != 0u && push.num_payload > 0u);
+  Part first = part_of(push.first, 0u);
   // The first column's words arrive while rows are ranked; ranking by peers needs the registers itself.
-  bool has_column = kNarrow != 0u || push.num_payload > 0u;
   bool is_ahead = kStable == 0u && kPacked == 0u;
-  if (is_ahead && has_column) load_first(tile, values);
+  if (kWords == 1u && is_ahead && has_column) load_part(0u, first, tile, values);
   uint begins[kBinsEach];
   load_begins(chunk, begins);
   clear_counts();
@@ -325,31 +404,28 @@ void deal_out(PartitionChunk chunk, Tile tile) {
     set_place(ranks, i, kPacked != 0u ? rank & 0xffffu : rank | digit << 16);
   }
   barrier();
-  if (!is_ahead && has_column) load_first(tile, values);
+  if (kWords == 1u && !is_ahead && has_column) load_part(0u, first, tile, values);
   place_bins(chunk, begins);
   barrier();
   uint positions[kPlaceWords];
   place_rows(tile, keys, ranks, positions);
   if (kStable != 0u) barrier();
 
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint position = place_at(positions, i);
-    scratch[position] = kWords == 1u ? keys[i].x : digit_of(keys[i]);
-    if (kPaired != 0u) scratch[kTile + 1u + position] = values[i];
-  }
-  share_shifts(begins);
-  barrier();
+  uvec2 words[kItems];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) words[i] = kWords == 1u ? keys[i] : uvec2(digit_of(keys[i]), 0u);
   uint places[kPlaceWords];
-  send_keys(tile, places);
-  if (kWords == 2u) {
-    [[unroll]] for (uint word = 0u; word < 2u; ++word) {
-      uint words[kItems];
-      [[unroll]] for (uint i = 0u; i < kItems; ++i) words[i] = keys[i][word];
-      stage(positions, words);
-      send(push.keys_out, 2u, word, places, tile);
-    }
+  [[unroll]] for (uint turn = 0u; turn < kRounds; ++turn) {
+    if (turn > 0u) barrier();
+    stage(turn, positions, words);
+    if (turn == 0u) share_shifts(begins);
+    barrier();
+    send_keys(turn, tile, places);
   }
-  send_columns(tile, positions, places, values);
+  if (kWords == 2u) {
+    send_parts(kKeysColumn, Part(push.keys, push.keys_out, 2u, 1u), tile, positions, places, keys);
+  } else if (has_column) {
+    send_parts(0u, first, tile, positions, places, values);
+  }
 }
 
 void main() {

@@ -30,12 +30,13 @@ const uint kSpecWide = 10u;      // 64-bit results (1)
 const uint kSpecIota = 11u;      // the first payload column is the row's number (1)
 const uint kSpecScratch = 12u;   // words of shared memory beside the fixed arrays
 const uint kSpecMasks = 13u;     // equal digits of a subgroup find each other in shared memory (1) or by ballots (0)
-const uint kSpecPaired = 14u;    // keys and the first payload column, a word each, are staged together (1)
+const uint kSpecRounds = 14u;    // in which a tile is staged in shared memory
 const uint kSpecMore = 15u;      // there are payload columns that are not (1)
 
 const uint kSpecPacked = 16u;    // places of rows are kept as half words (1)
 const uint kSpecFullApart = 18u;  // full tiles take a path of their own (1)
 const uint kSpecNarrow = 17u;    // elements of the first payload column are a word (1)
+const uint kSpecWidePayload = 19u;  // some payload column's elements have an even number of words (1)
 
 const uint kReduceAdd = 0u;
 const uint kReduceMin = 1u;

@@ -31,11 +31,13 @@ using testing::succeed;
 using testing::value_of;
 
 /// Chunks of 64 to 128 rows in tables of 128 slots: a few hundred rows make many partitions, several chunks of a heavy
-/// one.
+/// one, several tasks a workgroup.
 ComputeTuning tiny_tuning(ComputeTuning tuning) {
   tuning.join_group_size = std::max(32U, tuning.subgroup_size);
   tuning.join_items = 64 / tuning.join_group_size == 0 ? 1 : 64 / tuning.join_group_size;
   tuning.join_log2_slots = 8;
+  tuning.join_groups = 2;
+  tuning.join_tasks = 3;
   return tuning;
 }
 
@@ -294,6 +296,7 @@ TEST_F(ResidentJoinTest, JoinsEveryShape) {
         // Unique-ish, many to many, one heavy key on one side, on both sides; no rows; no payload.
         expect(make_table(900, key_words, 1 << 20, {1}, 1), make_table(1'300, key_words, 1 << 20, {1}, 2), 1'300);
         expect(make_table(900, key_words, 400, {1, 2, 4}, 3), make_table(700, key_words, 400, {2}, 4), 10'000);
+        expect(make_table(900, key_words, 600, {1, 2, 4}, 11), make_table(700, key_words, 600, {2}, 12), 1'700);
         expect(make_table(1, key_words, 1, {1}, 5), make_table(1'000, key_words, 1, {}, 6), 1'000);
         expect(make_table(400, key_words, 1, {}, 7), make_table(300, key_words, 1, {1}, 8), 120'000);
         expect(make_table(0, key_words, 1, {1}, 9), make_table(300, key_words, 9, {1}, 10), 1);

@@ -210,7 +210,7 @@ TEST_F(ComputeRadix, EveryDigitSizeAndKind) {
   std::uint32_t turn = 0;
   for (auto const subgroup : subgroup_sizes()) {
     auto tuning = value_of(compute_tuning(device().traits(), subgroup));
-    auto const tile = tuning.stable_group_size * tuning.partition_items;
+    auto const tile = tuning.stable_group_size * tuning.stable_items;
     for (std::size_t const rows : {std::size_t{1}, std::size_t{7}, std::size_t{257}, std::size_t{tile - 1},
                                    std::size_t{tile + 1}, std::size_t{5 * tile + 9}}) {
       for (std::uint32_t const bits : {3U, 8U}) {
@@ -234,12 +234,12 @@ TEST_F(ComputeRadix, EveryDigitSizeAndKind) {
 TEST_F(ComputeRadix, EveryWayToRankAndPlace) {
   for (std::uint32_t way = 0; way < 16; ++way) {
     auto tuning = ComputeRadix::tuning();
-    tuning.partition_items = 4 + way % 2;  // an odd number leaves half a word over
+    tuning.partition_items = tuning.stable_items = 4 + way % 2;  // an odd number leaves half a word over
     tuning.packed_places = way % 2 == 0 || way % 4 == 3;
     tuning.full_tiles_apart = way / 2 % 2 == 0;
     tuning.stable_shuffle = tuning.can_shuffle && way / 4 % 2 == 0;
     tuning.stable_masks = tuning.subgroup_size <= 32 && way / 8 == 1;
-    tuning.stable_pairs = way % 3 == 0;
+    tuning.partition_rounds = tuning.stable_rounds = 1 + way % 3;
     tuning.count_items = 1 + way;
     SCOPED_TRACE(way);
     expect_partition(tuning, {9'001, {6, 3, way % 2 == 0, way % 5 != 0}, 1 + way % 2, way % 3 == 0 ? 20U : 1U, 0});
@@ -249,7 +249,7 @@ TEST_F(ComputeRadix, EveryWayToRankAndPlace) {
 
 TEST_F(ComputeRadix, EqualKeysAndManyTilesAChunk) {
   auto tuning = ComputeRadix::tuning();
-  tuning.partition_items = 4;
+  tuning.partition_items = tuning.stable_items = 4;
   for (bool const stable : {false, true}) {
     expect_partition(tuning, {50'000, {8, 0, false, stable}, 1, 1, 1});
     expect_partition(tuning, {50'000, {8, 24, true, stable}, 2, 256, 1});

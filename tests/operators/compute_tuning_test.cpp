@@ -95,11 +95,11 @@ TEST(ComputeTuning, SplitsBitsEvenly) {
 
 TEST(ComputeTuning, PartitionsFillChunksWithRoomToSpare) {
   auto const tuning = compute_tuning(traits_with(32, 49'152, 1'024)).value();
-  EXPECT_EQ(join_chunk_rows(tuning), 768U);
+  EXPECT_EQ(join_chunk_rows(tuning), 1152U);
   EXPECT_EQ(join_radix_bits(1, tuning), 1U);
-  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 24, tuning), 15U);
-  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 27, tuning), 18U);
-  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 28, tuning), 19U);
+  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 24, tuning), 14U);
+  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 27, tuning), 17U);
+  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 28, tuning), 18U);
 }
 
 }  // namespace
