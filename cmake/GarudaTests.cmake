@@ -38,6 +38,8 @@ endif()
 
 add_custom_target(garuda_tests)
 add_custom_target(garuda_asan_tests)
+add_custom_target(garuda_asan_full_tests)
+add_dependencies(garuda_asan_full_tests garuda_asan_tests)
 add_custom_target(garuda_tsan_tests)
 
 # garuda_driver_environment(DRIVER): in garuda_icd the manifest, in garuda_environment the variables of a driver.
@@ -64,7 +66,8 @@ endfunction()
 # `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
 # (nodevice, radv-vega10, radv-navi10, radv-navi21; RADV's null devices compile pipelines but must not be submitted to).
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
-# under AddressSanitizer and UBSan (of VULKAN's drivers lavapipe's; the other has `asan-full`, for `./dev test --full`),
+# under AddressSanitizer and UBSan: of VULKAN's drivers lavapipe's; the other gets `asan-full`, for `./dev test --full`.
+# LABELS asan-full keeps a suite for those runs altogether, where others under AddressSanitizer run the same code.
 # `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and no driver's, which are not
 # instrumented. ARGS go to the executable (--gtest_filter=…).
 function(garuda_add_test)
@@ -90,6 +93,9 @@ function(garuda_add_test)
     add_dependencies(garuda_tests ${arg_NAME})
     if("asan" IN_LIST arg_LABELS)
       add_dependencies(garuda_asan_tests ${arg_NAME})
+    endif()
+    if("asan-full" IN_LIST arg_LABELS)
+      add_dependencies(garuda_asan_full_tests ${arg_NAME})
     endif()
     if("tsan" IN_LIST arg_LABELS)
       add_dependencies(garuda_tsan_tests ${arg_NAME})

@@ -13,6 +13,7 @@
 
 #include "partition/mix.hpp"
 #include "tests/operators/compute_device.hpp"
+#include "tests/operators/workloads.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -210,7 +211,7 @@ TEST_F(ResidentGroupByTest, EverySmallCase) {
         if (too_large(rows)) continue;
         // Each combination of functions and widths of keys compiles passes of its own.
         ++turn;
-        if ((turn % 4 == 1 || turn % 4 == 2) && std::getenv("GARUDA_TEST_FULL") == nullptr) continue;
+        if (!testing::takes_case(turn)) continue;
         expect_groups({rows, groups, 1 + static_cast<std::uint32_t>(turn % 2), turn / 2 % 2 == 0, 0, 0}, forced(way),
                       functions_of(turn));
         if (HasFatalFailure()) return;
@@ -225,7 +226,7 @@ TEST_F(ResidentGroupByTest, LargerCases) {
     for (std::uint64_t const groups : {16, 1000, 20'000, 0})
       for (std::uint64_t const heavy : {0, 14}) {
         ++turn;
-        if ((turn % 4 == 1 || turn % 4 == 2) && std::getenv("GARUDA_TEST_FULL") == nullptr) continue;
+        if (!testing::takes_case(turn)) continue;
         expect_groups({kRows, groups, 1 + static_cast<std::uint32_t>(turn % 2), turn % 3 == 0, heavy, 0}, forced(way),
                       functions_of(turn));
         if (HasFatalFailure()) return;
