@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 
-#include "core/bitmap.hpp"
 #include "core/buffer.hpp"
 #include "garuda/engine.hpp"
+#include "operators/column_words.hpp"
 #include "operators/compute/compute_context.hpp"
 #include "operators/compute/compute_lane.hpp"
 #include "vk_runtime/pinned_memory.hpp"
@@ -18,54 +17,10 @@ namespace garuda::operators {
 namespace {
 
 constexpr std::uint64_t kWordBytes = 4;
-constexpr std::uint32_t kNullBits = 32;  // of a word
+/// Rows whose values are converted at a time.
+constexpr std::uint64_t kConvertedRows = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastBlockBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockBytes = std::uint64_t{64} << 20;
-
-bool is_whole(DataType const& type) {
-  return type.id != TypeId::boolean && byte_width(type) % static_cast<std::int32_t>(kWordBytes) == 0;
-}
-
-/// Signed values with their sign.
-template <class T>
-void extend(std::byte const* values, std::int64_t count, std::uint32_t* out) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    T value;
-    std::memcpy(&value, values + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
-    out[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
-  }
-}
-
-/// Values of a batch of a narrow type, each in words of its own.
-void widen(ArrayView const& array, DataType const& type, std::uint32_t words, std::uint32_t* out) {
-  if (type.id == TypeId::boolean) {
-    auto const* bits = static_cast<std::uint8_t const*>(array.values);
-    for (std::int64_t i = 0; i < array.length; ++i) out[i] = get_bit(bits, array.offset + i) ? 1 : 0;
-    return;
-  }
-  auto const width = static_cast<std::size_t>(byte_width(type));
-  auto const* values = static_cast<std::byte const*>(array.values) + static_cast<std::size_t>(array.offset) * width;
-  if (type.id == TypeId::int8) return extend<std::int8_t>(values, array.length, out);
-  if (type.id == TypeId::int16) return extend<std::int16_t>(values, array.length, out);
-  for (std::int64_t i = 0; i < array.length; ++i) {
-    auto* const target = out + static_cast<std::size_t>(i) * words;
-    target[words - 1] = 0;
-    std::memcpy(target, values + static_cast<std::size_t>(i) * width, width);
-  }
-}
-
-/// The inverse; booleans become a bitmap, which starts as zeros.
-void narrow(std::uint32_t const* words, std::uint64_t rows, DataType const& type, std::uint32_t words_each,
-            std::byte* out) {
-  auto const width = static_cast<std::size_t>(byte_width(type));
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    if (type.id == TypeId::boolean) {
-      out[i / 8] |= static_cast<std::byte>(words[i] << (i % 8));
-    } else {
-      std::memcpy(out + i * width, words + i * words_each, width);
-    }
-  }
-}
 
 /// The bytes of a column of whole words.
 std::span<std::byte const> whole_values(ArrayView const& array, DataType const& type) {
@@ -102,10 +57,10 @@ class Uploader {
   /// What the host has to look at: narrow values, and nulls.
   Result<void> convert() {
     for (std::size_t c = 0; c < table_.num_columns(); ++c)
-      if (!is_whole(table_.schema()[c].type)) GARUDA_TRY(add_narrow_values(c));
+      if (!is_whole_words(table_.schema()[c].type)) GARUDA_TRY(add_narrow_values(c));
     for (std::size_t c = 0; c < table_.num_columns(); ++c)
-      if (has_nulls(c)) null_columns_.push_back(c);
-    for (std::size_t first = 0; first < null_columns_.size(); first += kNullBits) GARUDA_TRY(add_nulls(first));
+      if (has_nulls(table_, c)) null_columns_.push_back(c);
+    for (std::size_t first = 0; first < null_columns_.size(); first += kNullBitsOfWord) GARUDA_TRY(add_nulls(first));
     return {};
   }
 
@@ -125,7 +80,7 @@ class Uploader {
     auto const words = *device_words(type);
     GARUDA_TRY_ASSIGN(auto* const buffer, add_buffer(words));
     state_.columns.push_back({state_.stored.size() - 1, std::nullopt, 0});
-    if (!is_whole(type)) return {};
+    if (!is_whole_words(type)) return {};
     std::uint64_t offset = 0;
     for (std::size_t b = 0; b < table_.num_batches(); ++b) {
       auto const bytes = whole_values(table_.batch(b).columns[c], type);
@@ -142,42 +97,36 @@ class Uploader {
   }
 
   Result<void> add_narrow_values(std::size_t c) {
-    auto const& type = table_.schema()[c].type;
     auto const& stored = state_.stored[state_.columns[c].stored];
-    std::uint64_t offset = 0;
-    for (std::size_t b = 0; b < table_.num_batches(); ++b) {
-      auto const& array = table_.batch(b).columns[c];
-      if (array.length == 0) continue;
-      scratch_.resize(static_cast<std::size_t>(array.length) * stored.words);
-      widen(array, type, stored.words, scratch_.data());
-      GARUDA_TRY(lane_.context().upload(stored.buffer, offset, std::as_bytes(std::span(scratch_))));
-      offset += scratch_.size() * kWordBytes;
-    }
-    return {};
-  }
-
-  bool has_nulls(std::size_t c) const {
-    for (std::size_t b = 0; b < table_.num_batches(); ++b)
-      if (count_nulls(table_.batch(b).columns[c]) > 0) return true;
-    return false;
+    return convert_rows(stored.buffer, stored.words, [&](std::uint64_t first, std::uint64_t rows, std::byte* out) {
+      read_words(table_, c, stored.words, first, rows, out);
+    });
   }
 
   /// One word a row for up to 32 columns with nulls.
   Result<void> add_nulls(std::size_t first) {
     GARUDA_TRY_ASSIGN(auto* const buffer, add_buffer(1));
-    auto const count = std::min<std::size_t>(kNullBits, null_columns_.size() - first);
-    scratch_.assign(state_.rows, 0);
+    auto const count = std::min<std::size_t>(kNullBitsOfWord, null_columns_.size() - first);
+    auto const columns = std::span(null_columns_).subspan(first, count);
     for (std::size_t bit = 0; bit < count; ++bit) {
-      auto const c = null_columns_[first + bit];
-      state_.columns[c].nulls = state_.stored.size() - 1;
-      state_.columns[c].null_bit = static_cast<std::uint32_t>(bit);
-      std::uint64_t row = 0;
-      for (std::size_t b = 0; b < table_.num_batches(); ++b) {
-        auto const& array = table_.batch(b).columns[c];
-        for (std::int64_t i = 0; i < array.length; ++i, ++row) scratch_[row] |= array.is_null(i) ? 1U << bit : 0U;
-      }
+      state_.columns[columns[bit]].nulls = state_.stored.size() - 1;
+      state_.columns[columns[bit]].null_bit = static_cast<std::uint32_t>(bit);
     }
-    return lane_.context().upload(*buffer, 0, std::as_bytes(std::span(scratch_)));
+    return convert_rows(*buffer, 1, [&](std::uint64_t first_row, std::uint64_t rows, std::byte* out) {
+      read_null_words(table_, columns, first_row, rows, out);
+    });
+  }
+
+  /// Uploads what read(first, rows, out) makes of the table's rows, `words` each.
+  template <class Read>
+  Result<void> convert_rows(vk::Buffer const& buffer, std::uint32_t words, Read const& read) {
+    for (std::uint64_t first = 0; first < state_.rows; first += kConvertedRows) {
+      auto const rows = std::min(kConvertedRows, state_.rows - first);
+      scratch_.resize(rows * words * kWordBytes);
+      read(first, rows, scratch_.data());
+      GARUDA_TRY(lane_.context().upload(buffer, first * words * kWordBytes, scratch_));
+    }
+    return {};
   }
 
   TableView table_;
@@ -186,7 +135,7 @@ class Uploader {
   DeviceTableState& state_;
   std::vector<vk::HostCopy> copies_;
   std::vector<std::size_t> null_columns_;
-  std::vector<std::uint32_t> scratch_;
+  std::vector<std::byte> scratch_;
 };
 
 }  // namespace
@@ -223,8 +172,7 @@ std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t 
   return std::make_unique<vk::MemoryArena>(device, std::clamp(bytes, kLeastBlockBytes, kMostBlockBytes));
 }
 
-Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control,
-                                 TeamUpload team) {
+Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control, TeamUpload team) {
   auto state = std::make_unique<DeviceTableState>();
   state->schema = table.schema();
   state->rows = static_cast<std::uint64_t>(table.num_rows());
@@ -252,7 +200,7 @@ bool reads_in_place(TableView table, vk::Device& device) {
   auto const& pinned = device.pinned();
   for (std::size_t c = 0; c < table.num_columns(); ++c) {
     auto const& type = table.schema()[c].type;
-    if (!is_whole(type)) continue;
+    if (!is_whole_words(type)) continue;
     for (std::size_t b = 0; b < table.num_batches(); ++b) {
       auto const bytes = whole_values(table.batch(b).columns[c], type);
       if (!bytes.empty() && !pinned.covers(bytes.data(), bytes.size())) return false;
@@ -305,26 +253,17 @@ Result<ArrayView> RangeDownload::column(std::size_t c) {
   array.null_count = 0;
   auto const* const words = words_[from.stored].as<std::uint32_t>();
   array.values = words;
-  if (!is_whole(type)) {
-    auto const bytes = type.id == TypeId::boolean ? bitmap_bytes(array.length) : array.length * byte_width(type);
-    GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(bytes));
-    if (type.id == TypeId::boolean && bytes > 0) std::memset(values.data(), 0, static_cast<std::size_t>(bytes));
-    narrow(words, rows_, type, table_->stored[from.stored].words, values.data());
+  if (!is_whole_words(type)) {
+    GARUDA_TRY_ASSIGN(auto values, narrow_words(words, rows_, table_->stored[from.stored].words, type));
     array.values = values.data();
     converted_.push_back(std::move(values));
   }
   if (!from.nulls || rows_ == 0) return array;
   auto const* const nulls = words_[*from.nulls].as<std::uint32_t>();
-  GARUDA_TRY_ASSIGN(auto bitmap, AlignedBuffer::allocate(bitmap_bytes(array.length)));
-  std::memset(bitmap.data(), 0, static_cast<std::size_t>(bitmap.size_bytes()));
-  auto* const bits = bitmap.as<std::uint8_t>();
-  for (std::uint64_t i = 0; i < rows_; ++i) {
-    auto const is_null = nulls[i] >> from.null_bit & 1U;
-    bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (1U - is_null) << (i % 8));
-    array.null_count += is_null;
-  }
-  array.validity = bits;
-  converted_.push_back(std::move(bitmap));
+  GARUDA_TRY_ASSIGN(auto validity, validity_of(nulls, rows_, from.null_bit));
+  array.null_count = validity.nulls;
+  array.validity = validity.bits.as<std::uint8_t>();
+  converted_.push_back(std::move(validity.bits));
   return array;
 }
 

@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "operators/column_words.hpp"
+
 namespace garuda {
 namespace {
 
@@ -69,12 +71,6 @@ namespace {
 std::string default_name(Aggregate const& aggregate) {
   if (!aggregate.column) return std::string(to_string(aggregate.function));
   return fmt::format("{}_{}", to_string(aggregate.function), *aggregate.column);
-}
-
-bool has_nulls(TableView table, std::size_t column) {
-  for (std::size_t b = 0; b < table.num_batches(); ++b)
-    if (count_nulls(table.batch(b).columns[column]) > 0) return true;
-  return false;
 }
 
 /// Adds `states` to those of `column`, and returns the position of its state column.

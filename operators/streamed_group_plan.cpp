@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/column_words.hpp"
 #include "operators/compute/compute_tuning.hpp"
 #include "operators/cost_model.hpp"
 #include "operators/device_table.hpp"
@@ -27,12 +28,6 @@ constexpr std::uint64_t kBesidesBytes = 40;
 /// Small buffers, and what alignment takes.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
-bool has_nulls(TableView table, std::size_t column) {
-  for (std::size_t b = 0; b < table.num_batches(); ++b)
-    if (count_nulls(table.batch(b).columns[column]) > 0) return true;
-  return false;
-}
-
 std::string refuse_shape(GroupByRequest const& request) {
   auto const rows = static_cast<std::uint64_t>(request.table.num_rows());
   if (rows == 0) return "the table is empty";
@@ -49,9 +44,8 @@ void measure(GroupByRequest const& request, StreamedGroupPlan& plan) {
     auto const& type = schema[column].type;
     auto const words = device_words(type).value_or(0);
     plan.row_bytes += words * kWordBytes;
-    bool const is_narrow = type.id == TypeId::boolean || byte_width(type) % static_cast<int>(kWordBytes) != 0;
     nullable += has_nulls(request.table, column) ? 1 : 0;
-    plan.converted += is_narrow ? 1 : 0;
+    plan.converted += is_whole_words(type) ? 0 : 1;
   }
   plan.converted += nullable;
   plan.row_bytes += (nullable + 31) / 32 * kWordBytes;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "operators/column_parts.hpp"
 #include "operators/column_words.hpp"
 
 namespace garuda::operators {
@@ -15,20 +16,14 @@ constexpr std::uint64_t kWordBytes = 4;
 void add_copies(TableView table, std::size_t column, std::uint32_t words, std::uint64_t first, std::uint64_t rows,
                 vk::Buffer const& target, std::vector<vk::HostCopy>& copies) {
   auto const width = std::uint64_t{words} * kWordBytes;
-  std::uint64_t begin = 0;
-  for (std::size_t b = 0; b < table.num_batches() && begin < first + rows; ++b) {
-    auto const& array = table.batch(b).columns[column];
-    auto const length = static_cast<std::uint64_t>(array.length);
-    auto const from = std::max(begin, first);
-    auto const to = std::min(begin + length, first + rows);
-    if (from < to) {
-      auto const* const values = static_cast<std::byte const*>(array.values) +
-                                 (static_cast<std::uint64_t>(array.offset) + from - begin) * width;
-      // Only read on the way up; the copy's type serves both directions.
-      copies.push_back({&target, from * width, const_cast<std::byte*>(values), (to - from) * width});
-    }
-    begin += length;
-  }
+  visit_parts(table, column, first, rows,
+              [&](ArrayView const& array, std::int64_t from, std::int64_t count, std::uint64_t row) {
+                auto const* const values = static_cast<std::byte const*>(array.values) +
+                                           static_cast<std::uint64_t>(array.offset + from) * width;
+                // Only read on the way up; the copy's type serves both directions.
+                copies.push_back({&target, (first + row) * width, const_cast<std::byte*>(values),
+                                  static_cast<std::uint64_t>(count) * width});
+              });
 }
 
 /// A column as the device wants it, made from the table's while it goes up.
