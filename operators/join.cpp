@@ -47,7 +47,7 @@ bool streams_unseen(JoinRequest const& request, StreamedPlan const& plan) {
 }
 
 /// Runs the cheaper one of `choice`, if it has a plan, and the join in slices.
-Result<std::unique_ptr<JoinResult>> start_cheapest(JoinRequest& request, StreamedChoice choice) {
+Result<std::unique_ptr<JoinResult>> start_cheapest(JoinRequest& request, StreamedJoinChoice choice) {
   if (choice.plan) {
     auto const plan = *choice.plan;
     bool const is_unseen = streams_unseen(request, plan);
@@ -100,7 +100,7 @@ Result<Engine::Counted> hash_join_count(JoinRequest const& request) {
 Result<Plan> explain_hash_join(JoinRequest const& request) {
   GARUDA_TRY(check_placement(request, true));
   auto noted = request;
-  StreamedChoice choice;
+  StreamedJoinChoice choice;
   if (may_stream(request.options) && !request.spec.ordered) {
     GARUDA_TRY_ASSIGN(choice, plan_streamed_join(request));
     if (choice.plan && request.options.path == Path::compute) return std::move(choice.plan->plan);

@@ -5,9 +5,9 @@
 #include <deque>
 #include <utility>
 
+#include "operators/column_copies.hpp"
 #include "operators/compute/compute_lane.hpp"
 #include "operators/device_table.hpp"
-#include "operators/graphics/graphics_choice.hpp"
 #include "operators/path_choice.hpp"
 #include "operators/run_recorder.hpp"
 #include "vk_runtime/copy_team.hpp"
@@ -16,11 +16,6 @@
 namespace garuda::operators {
 namespace {
 
-constexpr std::uint64_t kSegmentBytes = std::uint64_t{2} << 20;
-constexpr std::uint32_t kSegments = 4;
-constexpr std::uint64_t kStagedPieceBytes = std::uint64_t{8} << 20;
-constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
-constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
 /// Batches on their way while the reader has the one before.
 constexpr std::size_t kBatchesAhead = 2;
 
@@ -46,7 +41,7 @@ class StreamedGroupBy final : public GroupByResult {
   Result<void> start(GroupByRequest const& request) {
     GARUDA_TRY_ASSIGN(device_.open, request.devices->open(plan_.device));
     device_.info = &request.devices->devices()[plan_.device];
-    GARUDA_TRY(choose_upload());
+    GARUDA_TRY_ASSIGN(plan_.tuning.upload, upload_on(*device_.open.device, plan_.tuning.upload));
     auto const columns = project(request.table, group_by_columns_used(request.columns));
     GARUDA_TRY_ASSIGN(auto const resolved, resolve_group_by(columns.view(), request.spec));
     GARUDA_TRY_ASSIGN(auto const table, upload(columns));
@@ -94,25 +89,9 @@ class StreamedGroupBy final : public GroupByResult {
     std::shared_ptr<vk::CopyGroup> group;
   };
 
-  Result<void> choose_upload() {
-    auto const& traits = device_.open.device->traits();
-    if (plan_.tuning.upload == Upload::automatic) plan_.tuning.upload = upload_of(vk::default_upload_mode(traits));
-    GARUDA_TRY(upload_mode(traits, plan_.tuning.upload));
-    return {};
-  }
-
-  Result<std::unique_ptr<vk::CopyTeam>> open_team(vk::CopyDirection direction, bool pinned) const {
-    vk::CopyTeamOptions options;
-    options.direction = direction;
-    options.threads = pinned ? std::min(plan_.copy_threads, kPinnedThreads) : plan_.copy_threads;
-    options.piece_bytes = pinned ? kPinnedPieceBytes : kStagedPieceBytes;
-    options.transfer.mode = mode_of(plan_.tuning.upload);
-    options.transfer.queue = direction == vk::CopyDirection::down ? 1 : 0;
-    options.transfer.segment_bytes = kSegmentBytes;
-    options.transfer.segments = kSegments;
-    options.transfer.use_pinned = pinned;
-    options.wait.cancelled = options_.control.cancelled;
-    return vk::CopyTeam::create(*device_.open.device, device_.open.device->graphics_queue(), options);
+  Result<std::unique_ptr<vk::CopyTeam>> open_team(vk::CopyDirection direction, bool use_pinned) const {
+    return open_copy_team(*device_.open.device, direction,
+                          {plan_.tuning.upload, plan_.copy_threads, use_pinned, options_.control.cancelled});
   }
 
   Result<DeviceTable> upload(Table const& columns) {

@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "operators/column_words.hpp"
-#include "operators/compute/compute_tuning.hpp"
 #include "operators/cost_model.hpp"
 #include "operators/device_table.hpp"
-#include "operators/host_memory.hpp"
-#include "operators/path_choice.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -20,8 +16,6 @@ namespace {
 constexpr std::uint64_t kWordBytes = 4;
 constexpr std::uint64_t kMostRows = std::uint64_t{1} << 30;
 constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 22;
-/// Threads that copy one way; more are not faster than the bus.
-constexpr std::uint32_t kMostCopyThreads = 8;
 /// Passes keep the rows in so many copies, with packed keys and numbers of rows besides.
 constexpr std::uint64_t kCopies = 4;
 constexpr std::uint64_t kBesidesBytes = 40;
@@ -57,9 +51,7 @@ void measure(GroupByRequest const& request, StreamedGroupPlan& plan) {
 
 /// Why the device's memory does not suffice; empty when it does.
 std::string refuse_memory(GroupByRequest const& request, vk::DeviceTraits const& traits, StreamedGroupPlan& plan) {
-  auto const& options = request.options;
-  auto const budget =
-      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
+  auto const budget = device_budget(request.options, traits);
   plan.plan.device_bytes = plan.rows * (kCopies * plan.row_bytes + kBesidesBytes) + kSpareBytes;
   if (plan.plan.device_bytes > budget)
     return fmt::format("{} bytes of device memory are needed, {} may be used", plan.plan.device_bytes, budget);
@@ -68,11 +60,11 @@ std::string refuse_memory(GroupByRequest const& request, vk::DeviceTraits const&
     auto const bytes = plan.rows * device_words(request.table.schema()[column].type).value_or(0) * kWordBytes;
     if (bytes > most) return fmt::format("a column of {} bytes is larger than the device's buffers: {}", bytes, most);
   }
-  auto const host_limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : free_host_bytes() / 4 * 3;
+  auto const host_budget = batch_budget(request.options);
   // Two batches are on their way, and one that was given may be kept.
   plan.plan.host_bytes = 3 * plan.batch_rows * plan.result_row_bytes + (plan.converted > 0 ? plan.rows * 8 : 0);
-  if (host_limit != 0 && plan.plan.host_bytes > host_limit / 2)
-    return fmt::format("{} bytes of host memory are needed, {} may be used", plan.plan.host_bytes, host_limit / 2);
+  if (host_budget && plan.plan.host_bytes > *host_budget)
+    return fmt::format("{} bytes of host memory are needed, {} may be used", plan.plan.host_bytes, *host_budget);
   return {};
 }
 
@@ -93,18 +85,13 @@ void describe(StreamedGroupPlan& streamed) {
 }
 
 /// The plan for one device, or a refusal.
-Result<StreamedGroupChoice> choose_on(GroupByRequest const& request, Machine const& machine, std::size_t device,
-                                      std::uint32_t threads) {
+Result<StreamedGroupChoice> plan_on(GroupByRequest const& request, Machine const& machine, std::size_t device,
+                                    std::uint32_t threads) {
   StreamedGroupChoice choice;
   auto const& facts = machine.devices[device];
-  if (!facts.info->usable) return fail(ErrorCode::no_device, facts.info->reason);
-  GARUDA_TRY(compute_tuning(*facts.traits));
-  if (request.options.tuning.placement == Placement::automatic && facts.traits->unified_memory) {
-    choice.refusal = "the device shares its memory with the host";
-    return choice;
-  }
+  GARUDA_TRY_ASSIGN(choice.refusal, refuse_placement(facts, request.options.tuning.placement));
+  if (!choice.refusal.empty()) return choice;
   StreamedGroupPlan plan;
-  plan.device = device;
   plan.rows = static_cast<std::uint64_t>(request.table.num_rows());
   plan.tuning = request.options.tuning;
   plan.batch_rows = plan.tuning.chunk_rows != 0 ? plan.tuning.chunk_rows : std::min(kBatchRows, plan.rows);
@@ -112,52 +99,10 @@ Result<StreamedGroupChoice> choose_on(GroupByRequest const& request, Machine con
   choice.code = ErrorCode::limit_exceeded;
   choice.refusal = refuse_memory(request, *facts.traits, plan);
   if (!choice.refusal.empty()) return choice;
-  plan.tuning.placement = Placement::device;
-  auto const asked = plan.tuning.lanes;
-  plan.copy_threads = asked != 0 ? asked : std::min(threads, kMostCopyThreads);
-  plan.device_rates = facts.rates();
-  plan.host_rates = machine.host(threads);
-  plan.reason = source_of(facts);
   plan.encodes_first = request.options.path == Path::automatic && !request.columns.keys.empty();
-  PathOption option;
-  option.candidate.path = Path::compute;
-  option.candidate.device = facts.info->name;
-  option.device = device;
-  describe_choice(option, machine, request.options, plan.plan);
+  place_on(plan, machine, device, threads, request.options);
   describe(plan);
   choice.plan = std::move(plan);
-  return choice;
-}
-
-/// The plan, or a refusal. Path automatic may take any GPU that has Vulkan, or the one that was asked for.
-Result<StreamedGroupChoice> choose(GroupByRequest const& request) {
-  StreamedGroupChoice choice;
-  bool const is_open = request.options.path == Path::automatic;
-  auto const is_gpu = [](DeviceInfo const& info) {
-    return info.usable && info.api == DeviceApi::vulkan && info.kind != DeviceKind::cpu;
-  };
-  // Known before calibrations are looked up, which takes as long as grouping a few rows.
-  if (is_open && std::ranges::none_of(request.devices->devices(), is_gpu)) {
-    choice.refusal = "there is no GPU";
-    return choice;
-  }
-  auto const asked_threads = request.options.threads;
-  auto const threads = asked_threads != 0 ? asked_threads : std::max(std::thread::hardware_concurrency(), 1U);
-  auto const machine = machine_of(*request.devices, threads);
-  GARUDA_TRY(check_path(request.options, true));
-  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, request.options));
-  choice.refusal = refuse_shape(request);
-  if (!choice.refusal.empty()) return choice;
-  if (!is_open) return choose_on(request, machine, *requested, threads);
-  for (std::size_t i = 0; i < machine.devices.size(); ++i) {
-    if (!is_gpu(*machine.devices[i].info) || (requested && requested != i)) continue;
-    auto one = choose_on(request, machine, i, threads);
-    if (!one) continue;  // the other ways say why, when the device was asked for
-    if (!choice.plan ||
-        (one->plan && one->plan->plan.estimated.estimated_ns < choice.plan->plan.estimated.estimated_ns))
-      choice = std::move(*one);
-  }
-  if (!choice.plan && choice.refusal.empty()) choice.refusal = "no GPU that may be taken has a compute path";
   return choice;
 }
 
@@ -193,10 +138,7 @@ bool may_stream(GroupByOptions const& options) noexcept {
 }
 
 Result<StreamedGroupChoice> plan_streamed_group_by(GroupByRequest const& request) {
-  GARUDA_TRY_ASSIGN(auto choice, choose(request));
-  if (!choice.plan && request.options.tuning.placement == Placement::device)
-    return fail(choice.code, fmt::format("placement=device cannot be had: {}", choice.refusal));
-  return choice;
+  return choose_streamed<StreamedGroupPlan>(request, refuse_shape, plan_on);
 }
 
 }  // namespace garuda::operators

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "garuda/error.hpp"
@@ -11,6 +10,7 @@
 #include "garuda/plan.hpp"
 #include "operators/calibration/rates.hpp"
 #include "operators/group_by.hpp"
+#include "operators/streamed_choice.hpp"
 
 namespace garuda::operators {
 
@@ -35,12 +35,7 @@ struct StreamedGroupPlan {
   Candidate candidate(double groups) const;
 };
 
-/// Either a plan or the reason why the group-by goes another way.
-struct StreamedGroupChoice {
-  std::optional<StreamedGroupPlan> plan;
-  std::string refusal;
-  ErrorCode code = ErrorCode::usage;  ///< of the refusal, where placement=device was asked for
-};
+using StreamedGroupChoice = StreamedChoice<StreamedGroupPlan>;
 
 /// Whether the options allow placing the table on a device whole: path compute or automatic, not placement=slices.
 bool may_stream(GroupByOptions const& options) noexcept;

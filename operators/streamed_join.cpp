@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "operators/column_copies.hpp"
 #include "operators/compute/compute_lane.hpp"
 #include "operators/compute/non_null_rows.hpp"
 #include "operators/compute/rows_join.hpp"
 #include "operators/device_table.hpp"
-#include "operators/graphics/graphics_choice.hpp"
 #include "operators/path_choice.hpp"
 #include "operators/run_recorder.hpp"
 #include "operators/streamed_batches.hpp"
@@ -31,11 +31,6 @@ constexpr std::uint64_t kColumnAlignment = 4096;  // of a batch's columns: pages
 constexpr std::uint64_t kRangeGranule = 4;
 /// Of a range that is cut because its rows do not fit: aimed at filling so much of the room.
 constexpr double kRefill = 0.9;
-constexpr std::uint64_t kSegmentBytes = std::uint64_t{2} << 20;
-constexpr std::uint32_t kSegments = 4;
-constexpr std::uint64_t kStagedPieceBytes = std::uint64_t{8} << 20;
-constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
-constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
 
 std::uint64_t align(std::uint64_t bytes) {
   return (bytes + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
@@ -149,17 +144,13 @@ class StreamedJoin final : public JoinResult {
   }
 
   RunStats stats() const override {
-    RunStats stats;
+    auto stats = recorder_.stats_since(start_);
     stats.path = Path::compute;
     stats.device = plan_.plan.device;
     stats.driver = plan_.plan.driver;
     stats.rows_left = rows_left_;
     stats.rows_right = rows_right_;
     stats.rows_out = rows_out_;
-    auto const elapsed = std::chrono::steady_clock::now() - start_;
-    stats.total_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count());
-    stats.phases = recorder_.phases();
-    stats.counters = recorder_.counters();
     return stats;
   }
 
@@ -233,9 +224,7 @@ Result<void> StreamedJoin::take_side(StreamedSide const& side, DeviceSide& colum
 
 /// Everything but what rows that multiply may take later, so that a shortage shows before any row.
 Result<void> StreamedJoin::take_memory() {
-  if (plan_.tuning.upload == Upload::automatic)
-    plan_.tuning.upload = upload_of(vk::default_upload_mode(open_.device->traits()));
-  GARUDA_TRY(upload_mode(open_.device->traits(), plan_.tuning.upload));
+  GARUDA_TRY_ASSIGN(plan_.tuning.upload, upload_on(*open_.device, plan_.tuning.upload));
   auto& context = lane_->context();
   auto const& build = plan_.build;
   auto const& probe = plan_.probe;
@@ -302,19 +291,9 @@ bool StreamedJoin::is_pinned() const {
 
 Result<void> StreamedJoin::open_teams() {
   use_pinned_ = is_pinned();
-  vk::CopyTeamOptions options;
-  options.threads = use_pinned_ ? std::min(plan_.copy_threads, kPinnedThreads) : plan_.copy_threads;
-  options.piece_bytes = use_pinned_ ? kPinnedPieceBytes : kStagedPieceBytes;
-  options.transfer.mode = mode_of(plan_.tuning.upload);
-  options.transfer.segment_bytes = kSegmentBytes;
-  options.transfer.segments = kSegments;
-  options.transfer.use_pinned = use_pinned_;
-  options.wait.cancelled = control_.cancelled;
-  auto& queue = open_.device->graphics_queue();
-  GARUDA_TRY_ASSIGN(up_, vk::CopyTeam::create(*open_.device, queue, options));
-  options.direction = vk::CopyDirection::down;
-  options.transfer.queue = 1;
-  GARUDA_TRY_ASSIGN(down_, vk::CopyTeam::create(*open_.device, queue, options));
+  ColumnCopies const copies{plan_.tuning.upload, plan_.copy_threads, use_pinned_, control_.cancelled};
+  GARUDA_TRY_ASSIGN(up_, open_copy_team(*open_.device, vk::CopyDirection::up, copies));
+  GARUDA_TRY_ASSIGN(down_, open_copy_team(*open_.device, vk::CopyDirection::down, copies));
   if (use_pinned_) recorder_.add_counter("pinned", 1);
   return {};
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,8 +15,6 @@
 #include "operators/cost_model.hpp"
 #include "operators/device_table.hpp"
 #include "operators/gathered_join.hpp"
-#include "operators/host_memory.hpp"
-#include "operators/path_choice.hpp"
 #include "partition/key_encoding.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
 
@@ -31,8 +28,6 @@ constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
 constexpr std::uint64_t kRanges = 8;
 constexpr std::uint64_t kLeastRangeRows = std::uint64_t{1} << 20;
 constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 23;
-/// Threads that copy one way; more are not faster than the bus.
-constexpr std::uint32_t kMostCopyThreads = 8;
 /// Small buffers, and what alignment takes.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
@@ -240,23 +235,22 @@ std::string size(JoinRequest const& request, vk::DeviceTraits const& traits, Com
   plan.range_rows = asked_rows != 0 ? asked_rows : std::max(plan.probe.rows / kRanges, kLeastRangeRows);
   plan.range_rows = std::min((plan.range_rows + 3) / 4 * 4, (plan.probe.rows + 3) / 4 * 4);
   plan.batch_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows : kBatchRows;
-  auto const budget =
-      options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : traits.device_local_bytes() / 4 * 3;
-  auto const host_limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : free_host_bytes() / 4 * 3;
+  auto const budget = device_budget(options, traits);
+  auto const host_budget = batch_budget(options);
   while (true) {
     // A foreign key finds its primary key; ranges whose rows multiply are cut.
     plan.capacity_rows = plan.range_rows;
     plan.plan.device_bytes = device_bytes(plan, tuning);
     auto const arriving_bytes = plan.arriving_row_bytes() + plan.made_row_bytes;
     plan.plan.host_bytes = (kResultSets + 1) * plan.capacity_rows * arriving_bytes;
-    bool const fits_host = host_limit == 0 || plan.plan.host_bytes <= host_limit / 2;
+    bool const fits_host = !host_budget || plan.plan.host_bytes <= *host_budget;
     if (plan.plan.device_bytes <= budget && fits_host) return {};
     if (plan.range_rows <= kLeastRangeRows || asked_rows != 0) break;
     plan.range_rows = std::max(plan.range_rows / 2 / 4 * 4, kLeastRangeRows);
   }
   if (plan.plan.device_bytes > budget)
     return fmt::format("{} bytes of device memory are needed, {} may be used", plan.plan.device_bytes, budget);
-  return fmt::format("{} bytes of host memory are needed, {} may be used", plan.plan.host_bytes, host_limit / 2);
+  return fmt::format("{} bytes of host memory are needed, {} may be used", plan.plan.host_bytes, *host_budget);
 }
 
 std::string describe_queues(vk::DeviceTraits const& traits) {
@@ -306,69 +300,23 @@ void describe(DeviceFacts const& facts, StreamedPlan& streamed) {
 }
 
 /// The plan for one device, or a refusal.
-Result<StreamedChoice> choose_on(JoinRequest const& request, Machine const& machine, std::size_t device,
-                                 std::uint32_t threads) {
-  StreamedChoice choice;
+Result<StreamedJoinChoice> plan_on(JoinRequest const& request, Machine const& machine, std::size_t device,
+                                   std::uint32_t threads) {
+  StreamedJoinChoice choice;
   auto const& facts = machine.devices[device];
-  if (!facts.info->usable) return fail(ErrorCode::no_device, facts.info->reason);
+  GARUDA_TRY_ASSIGN(choice.refusal, refuse_placement(facts, request.options.tuning.placement));
+  if (!choice.refusal.empty()) return choice;
   GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(*facts.traits));
-  if (request.options.tuning.placement == Placement::automatic && facts.traits->unified_memory) {
-    choice.refusal = "the device shares its memory with the host";
-    return choice;
-  }
   StreamedPlan plan;
-  plan.device = device;
   place(request, plan);
   choice.code = ErrorCode::limit_exceeded;
   choice.refusal = refuse_device(plan, *facts.traits);
   if (choice.refusal.empty()) choice.refusal = size(request, *facts.traits, tuning, plan);
   if (!choice.refusal.empty()) return choice;
   plan.tuning = request.options.tuning;
-  plan.tuning.placement = Placement::device;
-  auto const asked = plan.tuning.lanes;
-  plan.copy_threads = asked != 0 ? asked : std::min(threads, kMostCopyThreads);
-  plan.device_rates = facts.rates();
-  plan.host_rates = machine.host(threads);
-  PathOption option;
-  option.candidate.path = Path::compute;
-  option.candidate.device = facts.info->name;
-  option.device = device;
-  plan.reason = source_of(facts);
-  describe_choice(option, machine, request.options, plan.plan);
+  place_on(plan, machine, device, threads, request.options);
   describe(facts, plan);
   choice.plan = std::move(plan);
-  return choice;
-}
-
-/// The plan, or a refusal. Path automatic may take any GPU that has Vulkan, or the one that was asked for.
-Result<StreamedChoice> choose(JoinRequest const& request) {
-  StreamedChoice choice;
-  bool const is_open = request.options.path == Path::automatic;
-  auto const is_gpu = [](DeviceInfo const& info) {
-    return info.usable && info.api == DeviceApi::vulkan && info.kind != DeviceKind::cpu;
-  };
-  // Known before calibrations are looked up, which takes as long as a join of a few rows.
-  if (is_open && std::ranges::none_of(request.devices->devices(), is_gpu)) {
-    choice.refusal = "there is no GPU";
-    return choice;
-  }
-  auto const asked_threads = request.options.threads;
-  auto const threads = asked_threads != 0 ? asked_threads : std::max(std::thread::hardware_concurrency(), 1U);
-  auto const machine = machine_of(*request.devices, threads);
-  GARUDA_TRY(check_path(request.options, true));
-  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, request.options));
-  choice.refusal = refuse_shape(request);
-  if (!choice.refusal.empty()) return choice;
-  if (!is_open) return choose_on(request, machine, *requested, threads);
-  for (std::size_t i = 0; i < machine.devices.size(); ++i) {
-    if (!is_gpu(*machine.devices[i].info) || (requested && requested != i)) continue;
-    auto one = choose_on(request, machine, i, threads);
-    if (!one) continue;  // the other ways say why, when the device was asked for
-    if (!choice.plan ||
-        (one->plan && one->plan->plan.estimated.estimated_ns < choice.plan->plan.estimated.estimated_ns))
-      choice = std::move(*one);
-  }
-  if (!choice.plan && choice.refusal.empty()) choice.refusal = "no GPU that may be taken has a compute path";
   return choice;
 }
 
@@ -407,11 +355,8 @@ bool may_stream(JoinOptions const& options) noexcept {
          options.tuning.placement != Placement::slices;
 }
 
-Result<StreamedChoice> plan_streamed_join(JoinRequest const& request) {
-  GARUDA_TRY_ASSIGN(auto choice, choose(request));
-  if (!choice.plan && request.options.tuning.placement == Placement::device)
-    return fail(choice.code, fmt::format("placement=device cannot be had: {}", choice.refusal));
-  return choice;
+Result<StreamedJoinChoice> plan_streamed_join(JoinRequest const& request) {
+  return choose_streamed<StreamedPlan>(request, refuse_shape, plan_on);
 }
 
 }  // namespace garuda::operators

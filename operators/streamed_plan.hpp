@@ -13,6 +13,7 @@
 #include "garuda/types.hpp"
 #include "operators/calibration/rates.hpp"
 #include "operators/join_request.hpp"
+#include "operators/streamed_choice.hpp"
 
 namespace garuda::operators {
 
@@ -89,12 +90,7 @@ struct StreamedPlan {
 /// Sets of result columns on the device: one is written while the others are copied to the host.
 inline constexpr std::uint32_t kResultSets = 3;
 
-/// Either a plan or the reason why the join takes slices.
-struct StreamedChoice {
-  std::optional<StreamedPlan> plan;
-  std::string refusal;
-  ErrorCode code = ErrorCode::usage;  ///< of the refusal, where placement=device was asked for
-};
+using StreamedJoinChoice = StreamedChoice<StreamedPlan>;
 
 /// Whether the options allow placing the tables on a device whole: path compute or automatic, not placement=slices.
 bool may_stream(JoinOptions const& options) noexcept;
@@ -103,6 +99,6 @@ bool may_stream(JoinOptions const& options) noexcept;
 /// for the GPU with the least estimate. Reads null counts, nothing else of the tables. Errors: no_device, usage for a
 /// device that cannot run the path; usage or, for want of memory, limit_exceeded when placement=device is asked for and
 /// cannot be had, with the reason.
-Result<StreamedChoice> plan_streamed_join(JoinRequest const& request);
+Result<StreamedJoinChoice> plan_streamed_join(JoinRequest const& request);
 
 }  // namespace garuda::operators
