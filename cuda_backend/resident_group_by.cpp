@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <bit>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "cuda_backend/group_chunks.hpp"
 #include "cuda_backend/resident_aggregates.hpp"
 #include "cuda_backend/resident_group_by.hpp"
 #include "cuda_backend/resident_states.hpp"
@@ -16,20 +16,9 @@ namespace {
 /// Slots that a block's table has at least, and groups that it holds at half load.
 constexpr std::uint32_t kFewestSharedBits = 12;
 constexpr std::uint64_t kSharedGroups = std::uint64_t{1} << (kFewestSharedBits - 1);
-constexpr std::uint64_t kSharedReserve = 4096;  // what a block takes beside its table
 /// Groups of a partition that one pass makes, while they are no more.
 constexpr std::uint64_t kOnePassGroups = 4096;
-/// Rows of a chunk: few enough that all multiprocessors have several, so many that a chunk has many rows of a group.
-constexpr std::uint32_t kChunksEach = 16;
-constexpr std::uint32_t kSmallestChunk = 8192;
-constexpr std::uint32_t kLargestChunk = 1U << 17;
-/// Table of groups that several chunks have: at first, and at most.
-constexpr std::uint64_t kFewestSlots = 1U << 14;
-constexpr std::uint32_t kMostLog2Slots = 31;
-
-std::uint32_t log2_at_least(std::uint64_t value) {
-  return static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(value, 2) - 1));
-}
+constexpr std::uint32_t kMostLog2Slots = 31;  // of the table of groups that several chunks have
 
 std::uint32_t bits_for(std::uint64_t groups) {
   if (groups <= kSharedGroups) return 0;
@@ -48,19 +37,12 @@ ResidentGroupBy::ResidentGroupBy(Lane& lane, std::uint32_t const* keys, std::int
       rows_(rows),
       bits_(bits_for(expected_groups)),
       capacity_(std::min<std::uint64_t>(rows, expected_groups + expected_groups / 8 + 1024)) {
-  // Groups of a partition that is one chunk never reach the table.
-  auto const partition_rows = rows >> bits_;
-  auto const in_table = partition_rows + partition_rows / 4 <= chunk_rows() ? expected_groups / 64 : expected_groups;
-  log2_slots_ = log2_at_least(std::max(4 * in_table, kFewestSlots));
+  log2_slots_ = group_table_bits(rows, bits_, expected_groups, group_chunk_rows(rows, launch_.multiprocessors));
   auto const in_block = expected_groups >> bits_;
   log2_shared_slots_ = std::max(log2_at_least(in_block + in_block / 2), kFewestSharedBits);
   while (log2_shared_slots_ > kFewestSharedBits &&
          aggregate_chunks_bytes(log2_shared_slots_) + kSharedReserve > lane.device().traits().shared_bytes)
     --log2_shared_slots_;
-}
-
-std::uint32_t ResidentGroupBy::chunk_rows() const {
-  return std::clamp(rows_ / (launch_.multiprocessors * kChunksEach), kSmallestChunk, kLargestChunk);
 }
 
 Result<ResidentGroupBy::Rows> ResidentGroupBy::partition_rows() {
@@ -77,19 +59,6 @@ Result<ResidentGroupBy::Rows> ResidentGroupBy::partition_rows() {
   rows.keys = rows.partitioned.keys.as<std::uint32_t>();
   rows.values = rows.partitioned.columns[0].as<std::int32_t>();
   return rows;
-}
-
-Result<TaskList> ResidentGroupBy::list_chunks(Rows& rows) {
-  if (bits_ == 0) {
-    GARUDA_TRY_ASSIGN(rows.partitioned.starts, lane_.allocate(8, "partitions"));
-    std::uint32_t const starts[]{0, rows_};
-    GARUDA_TRY(lane_.upload(rows.partitioned.starts.as<void>(), std::as_bytes(std::span(starts))));
-  }
-  TaskShape shape;
-  shape.build_starts = rows.partitioned.starts.as<std::uint32_t>();
-  shape.partitions = 1U << bits_;
-  shape.build_chunk = chunk_rows();
-  return list_chunk_tasks(lane_, launch_, shape);
 }
 
 Result<void> ResidentGroupBy::take_room() {
@@ -150,7 +119,7 @@ Result<bool> ResidentGroupBy::aggregate(Rows const& rows, TaskList const& tasks,
 Result<GarudaCudaResidentGroups> ResidentGroupBy::run() {
   if (rows_ == 0) return GarudaCudaResidentGroups{};
   GARUDA_TRY_ASSIGN(auto rows, partition_rows());
-  GARUDA_TRY_ASSIGN(auto const tasks, list_chunks(rows));
+  GARUDA_TRY_ASSIGN(auto const tasks, list_group_chunks(lane_, launch_, rows_, bits_, rows.partitioned));
   std::uint64_t groups = 0;
   while (true) {
     GARUDA_TRY_ASSIGN(auto const fits, aggregate(rows, tasks, groups));

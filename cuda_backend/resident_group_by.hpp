@@ -48,9 +48,7 @@ class ResidentGroupBy final : public ResidentGrouping {
     PartitionedSide partitioned;
   };
 
-  std::uint32_t chunk_rows() const;
   Result<Rows> partition_rows();
-  Result<TaskList> list_chunks(Rows& rows);
   Result<void> take_room();
   /// Groups written, or nothing when table or room were too small and have been made larger.
   Result<bool> aggregate(Rows const& rows, TaskList const& tasks, std::uint64_t& groups);

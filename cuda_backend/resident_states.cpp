@@ -1,11 +1,10 @@
 #include "cuda_backend/resident_states.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <span>
 #include <utility>
 
-#include "cuda_backend/chunk_tasks.hpp"
+#include "cuda_backend/group_chunks.hpp"
 #include "cuda_backend/group_results.hpp"
 #include "cuda_backend/status.hpp"
 
@@ -14,18 +13,7 @@ namespace {
 
 /// Slots of a block's table: at least so many, or partitioning pays no more.
 constexpr std::uint32_t kFewestSharedBits = 9;
-constexpr std::uint64_t kSharedReserve = 4096;  // what a block takes beside its table
-/// Rows of a chunk: few enough that all multiprocessors have several, so many that a chunk has many rows of a group.
-constexpr std::uint32_t kChunksEach = 16;
-constexpr std::uint32_t kSmallestChunk = 8192;
-constexpr std::uint32_t kLargestChunk = 1U << 17;  // what sums in shared memory have bits for
-/// Table of groups that several chunks have: at first, and at most.
-constexpr std::uint64_t kFewestSlots = 1U << 14;
-constexpr std::uint32_t kMostLog2Slots = 30;
-
-std::uint32_t log2_at_least(std::uint64_t value) {
-  return static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(value, 2) - 1));
-}
+constexpr std::uint32_t kMostLog2Slots = 30;  // of the table of groups that several chunks have
 
 bool is_float(std::uint32_t kind) { return kind == GARUDA_CUDA_FLOAT32 || kind == GARUDA_CUDA_FLOAT64; }
 std::uint32_t bytes_of(std::uint32_t kind) {
@@ -77,9 +65,7 @@ ResidentStates::ResidentStates(Lane& lane, GarudaCudaColumn const& key, std::uin
     bits_ = std::clamp(log2_at_least((expected_groups + in_block - 1) / in_block), kMostPassBits, kMostPartitionBits);
   auto const wanted = log2_at_least(2 * ((expected_groups >> bits_) + 1));
   lay_out_states(pass_, key_.bytes, std::clamp(wanted, kFewestSharedBits, largest));
-  auto const partition_rows = rows >> bits_;
-  auto const in_table = partition_rows + partition_rows / 4 <= chunk_rows() ? expected_groups / 64 : expected_groups;
-  log2_slots_ = log2_at_least(std::max(4 * in_table, kFewestSlots));
+  log2_slots_ = group_table_bits(rows, bits_, expected_groups, group_chunk_rows(rows, launch_.multiprocessors));
 }
 
 /// The number of the state, which is added when it is not there.
@@ -98,10 +84,6 @@ std::uint32_t ResidentStates::state_of(StateFunction function, std::uint32_t kin
   return pass_.num_states++;
 }
 
-std::uint32_t ResidentStates::chunk_rows() const {
-  return std::clamp(rows_ / (launch_.multiprocessors * kChunksEach), kSmallestChunk, kLargestChunk);
-}
-
 template <class Key>
 Result<ResidentStates::Rows> ResidentStates::partition_rows() {
   Rows rows;
@@ -112,16 +94,8 @@ Result<ResidentStates::Rows> ResidentStates::partition_rows() {
     GARUDA_TRY_ASSIGN(rows.shape.mixed, needs_mixing(lane_, launch_, keys, rows_, bits_));
     GARUDA_TRY(lane_.step("partition", 0, rows_));
     GARUDA_TRY_ASSIGN(rows.partitioned, partition(lane_, launch_, keys, rows_, columns_, rows.shape));
-  } else {
-    GARUDA_TRY_ASSIGN(rows.partitioned.starts, lane_.allocate(8, "partitions"));
-    std::uint32_t const starts[]{0, rows_};
-    GARUDA_TRY(lane_.upload(rows.partitioned.starts.as<void>(), std::as_bytes(std::span(starts))));
   }
-  TaskShape shape;
-  shape.build_starts = rows.partitioned.starts.template as<std::uint32_t>();
-  shape.partitions = 1U << bits_;
-  shape.build_chunk = chunk_rows();
-  GARUDA_TRY_ASSIGN(rows.tasks, list_chunk_tasks(lane_, launch_, shape));
+  GARUDA_TRY_ASSIGN(rows.tasks, list_group_chunks(lane_, launch_, rows_, bits_, rows.partitioned));
   return rows;
 }
 

@@ -38,7 +38,6 @@ class ResidentStates final : public ResidentGrouping {
   };
 
   std::uint32_t state_of(StateFunction function, std::uint32_t kind, std::uint64_t values);
-  std::uint32_t chunk_rows() const;
   template <class Key>
   Result<GarudaCudaResidentGroups> run_typed();
   template <class Key>
