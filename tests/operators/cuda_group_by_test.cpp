@@ -134,6 +134,26 @@ TEST_F(CudaGroupBy, EveryMethodOnEveryPattern) {
   }
 }
 
+/// Every kernel with few launches, for runs under compute-sanitizer; kinds of values and states take turns.
+TEST_F(CudaGroupBy, ReducedMatrix) {
+  std::uint32_t seed = 300;
+  for (auto const method : {GroupMethod::hash, GroupMethod::partitioned, GroupMethod::sorted}) {
+    GroupByTuning tuning;
+    tuning.method = method;
+    auto const backend = open(tuning);
+    for (auto const& shape : {kShapes[0], kShapes[3], kShapes[4], kShapes[6], kShapes[10]}) {
+      if (shape.words > 0 && method == GroupMethod::partitioned) continue;
+      for (auto const pattern : {GroupPattern::zipf, GroupPattern::distinct}) {
+        bool const has_keys = shape.bits > 0 || shape.words > 0;
+        GroupCase const group_case{3'001, has_keys ? pattern : GroupPattern::one, shape, ++seed};
+        SCOPED_TRACE(to_string(group_case) + ", " + to_string(tuning));
+        run(*backend, group_case, 2);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(CudaGroupBy, MethodsSayWhatTheyDid) {
   struct Expectation {
     GroupMethod method;

@@ -77,6 +77,22 @@ TEST_F(CudaJoin, EveryMethodOnEveryPattern) {
       }
 }
 
+/// Every kernel with few launches, for runs under compute-sanitizer: keys that fit a partition, keys with many rows,
+/// and sides of several tiles.
+TEST_F(CudaJoin, ReducedMatrix) {
+  std::uint64_t turn = 0;
+  for (std::uint32_t const bits : {32U, 64U})
+    for (auto const method : kMethods)
+      for (auto const pattern : {KeyPattern::dense_unique, KeyPattern::zipf_1_0}) {
+        auto tuning = tuning_of(++turn);
+        tuning.method = method;
+        bool const is_skewed = pattern == KeyPattern::zipf_1_0;
+        expect_solved({bits, is_skewed ? 257U : 3'000U, is_skewed ? 1'000U : 6'000U, pattern, Nulls::none, turn},
+                      tuning, 20'000);
+        if (HasFailure()) return;
+      }
+}
+
 TEST_F(CudaJoin, LargeCases) {
   std::uint64_t turn = 0;
   for (auto const& join_case : testing::large_cases()) {

@@ -106,6 +106,8 @@ constexpr std::array kJoinTunings{
 std::vector<std::uint32_t> const kAllFunctions{GARUDA_CUDA_FUNCTION_COUNT, GARUDA_CUDA_FUNCTION_SUM,
                                                GARUDA_CUDA_FUNCTION_MIN, GARUDA_CUDA_FUNCTION_MAX,
                                                GARUDA_CUDA_FUNCTION_MEAN};
+std::vector<std::uint32_t> const kExtremes{GARUDA_CUDA_FUNCTION_MAX, GARUDA_CUDA_FUNCTION_COUNT,
+                                           GARUDA_CUDA_FUNCTION_MIN};
 
 class CudaResident : public testing::CudaDeviceTest {
  protected:
@@ -341,13 +343,11 @@ TEST_F(CudaResident, AggregatesEveryKind) {
 
 /// Aggregates that one pass computes: alone and together, of many groups, of more than are expected.
 TEST_F(CudaResident, AggregatesInOnePass) {
-  std::vector<std::uint32_t> const extremes{GARUDA_CUDA_FUNCTION_MAX, GARUDA_CUDA_FUNCTION_COUNT,
-                                            GARUDA_CUDA_FUNCTION_MIN};
   std::vector<std::uint32_t> const sums{GARUDA_CUDA_FUNCTION_SUM};
   for (std::uint64_t const distinct : {5U, 3'000U, 150'000U}) {
     for (std::uint64_t const expected_groups : {distinct, std::uint64_t{1}}) {
-      expect_aggregated(GARUDA_CUDA_FLOAT32, 8, 100'000, distinct, float_of, extremes, expected_groups);
-      expect_aggregated(GARUDA_CUDA_FLOAT64, 4, 100'000, distinct, double_of, extremes, expected_groups);
+      expect_aggregated(GARUDA_CUDA_FLOAT32, 8, 100'000, distinct, float_of, kExtremes, expected_groups);
+      expect_aggregated(GARUDA_CUDA_FLOAT64, 4, 100'000, distinct, double_of, kExtremes, expected_groups);
       expect_aggregated(GARUDA_CUDA_INT64, 4, 100'000, distinct, int64_of, sums, expected_groups);
       expect_aggregated(GARUDA_CUDA_INT32, 8, 100'000, distinct, int32_of, sums, expected_groups);
       expect_aggregated(GARUDA_CUDA_UINT32, 4, 100'000, distinct, uint32_of, kAllFunctions, expected_groups);
@@ -415,6 +415,26 @@ TEST_F(CudaResident, CountsBinsEveryWay) {
   EXPECT_EQ(api().count_bins(lane(), &histogram, &error), GARUDA_CUDA_USAGE);
   histogram.bins = 3;
   EXPECT_EQ(api().count_bins(lane(), &histogram, &error), GARUDA_CUDA_USAGE);
+}
+
+/// Every kernel with few launches, for runs under compute-sanitizer: partitions by one pass and by two, of keys and
+/// columns of both widths, chunks that share a group, tables and room that do not suffice.
+TEST_F(CudaResident, ReducedMatrix) {
+  expect_joined(make_table(6'000, {4, 4}, 6'000, 1, 1), make_table(9'000, {4, 8}, 6'000, 1, 2), 1'000);
+  expect_joined(make_table(6'000, {8, 8}, 6'000, 1ULL << 44, 3), make_table(9'000, {8, 4}, 6'000, 1ULL << 44, 4),
+                10'000);
+  expect_joined(make_table(40, {4, 4}, 1, 1, 5), make_table(2'000, {4}, 1, 1, 6), 80'000);
+  expect_grouped(20'000, 16, 1, 16);
+  expect_grouped(20'000, 9'000, 1U << 17, 30'000);
+  expect_grouped(20'000, 9'000, 1, 2'000'000);
+  expect_grouped(20'000, 15'000, 1, 1);
+  for (std::uint64_t const expected_groups : {16U, 30'000U}) {
+    expect_aggregated(GARUDA_CUDA_INT32, 8, 9'000, 700, int32_of, kAllFunctions, expected_groups);
+    expect_aggregated(GARUDA_CUDA_INT64, 4, 9'000, 700, int64_of, kAllFunctions, expected_groups);
+    expect_aggregated(GARUDA_CUDA_FLOAT32, 8, 9'000, 700, float_of, kAllFunctions, expected_groups);
+    expect_aggregated(GARUDA_CUDA_FLOAT64, 4, 9'000, 5, double_of, kAllFunctions, expected_groups);
+    expect_aggregated(GARUDA_CUDA_FLOAT64, 4, 9'000, 3'000, double_of, kExtremes, expected_groups);
+  }
 }
 
 /// The key that marks free slots in tables is a key like others.
