@@ -10,21 +10,6 @@ namespace {
 
 constexpr std::size_t kWordBytes = 4;
 
-bool is_signed(TypeId id) noexcept {
-  switch (id) {
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-    case TypeId::int64:
-    case TypeId::decimal32:
-    case TypeId::decimal64:
-    case TypeId::decimal128:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void read_bits(ArrayView const& array, std::int64_t first, std::int64_t rows, std::uint32_t words, std::byte* out) {
   auto const* const bits = static_cast<std::uint8_t const*>(array.values);
   auto const bytes = words * kWordBytes;
@@ -50,6 +35,21 @@ void read_values(std::byte const* values, std::size_t width, std::size_t rows, s
 }
 
 }  // namespace
+
+bool is_signed(TypeId id) noexcept {
+  switch (id) {
+    case TypeId::int8:
+    case TypeId::int16:
+    case TypeId::int32:
+    case TypeId::int64:
+    case TypeId::decimal32:
+    case TypeId::decimal64:
+    case TypeId::decimal128:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool is_whole_words(DataType const& type) noexcept {
   auto const width = byte_width(type);
@@ -82,6 +82,27 @@ void read_words(TableView table, std::size_t column, std::uint32_t words, std::u
   });
 }
 
+std::optional<std::uint64_t> read_cut_decimals(TableView table, std::size_t column, std::uint64_t first,
+                                               std::uint64_t rows, std::byte* out) {
+  GARUDA_EXPECTS(table.schema()[column].type.id == TypeId::decimal128);
+  constexpr std::size_t kHalfBytes = 8;
+  constexpr int kSignShift = 63;
+  std::optional<std::uint64_t> cut;
+  visit_parts(table, column, first, rows, [&](ArrayView const& array, std::int64_t from, std::int64_t count, auto row) {
+    auto const* value =
+        static_cast<std::byte const*>(array.values) + static_cast<std::size_t>(array.offset + from) * 2 * kHalfBytes;
+    for (std::int64_t i = 0; i < count; ++i, ++row, value += 2 * kHalfBytes) {
+      std::int64_t low = 0;
+      std::int64_t high = 0;
+      std::memcpy(&low, value, kHalfBytes);
+      std::memcpy(&high, value + kHalfBytes, kHalfBytes);
+      std::memcpy(out + row * kHalfBytes, &low, kHalfBytes);
+      if (high != low >> kSignShift && !cut && !array.is_null(from + i)) cut = first + row;
+    }
+  });
+  return cut;
+}
+
 void read_null_words(TableView table, std::span<std::size_t const> columns, std::uint64_t first, std::uint64_t rows,
                      std::byte* out) {
   GARUDA_EXPECTS(columns.size() <= kNullBitsOfWord);
@@ -106,8 +127,8 @@ bool has_nulls(TableView table, std::size_t column) {
   return false;
 }
 
-Result<AlignedBuffer> narrow_words(std::uint32_t const* values, std::uint64_t rows, std::uint32_t words,
-                                   DataType const& type) {
+Result<AlignedBuffer> values_of_words(std::uint32_t const* values, std::uint64_t rows, std::uint32_t words,
+                                      DataType const& type) {
   if (type.id == TypeId::boolean) {
     GARUDA_TRY_ASSIGN(auto bits, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
     if (rows > 0) std::memset(bits.data(), 0, static_cast<std::size_t>(bits.size_bytes()));
@@ -116,9 +137,14 @@ Result<AlignedBuffer> narrow_words(std::uint32_t const* values, std::uint64_t ro
     return bits;
   }
   auto const width = static_cast<std::size_t>(byte_width(type));
-  GARUDA_TRY_ASSIGN(auto narrow, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * width)));
-  for (std::uint64_t i = 0; i < rows; ++i) std::memcpy(narrow.data() + i * width, values + i * words, width);
-  return narrow;
+  GARUDA_TRY_ASSIGN(auto result, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * width)));
+  auto const bytes = words * kWordBytes;
+  if (width > bytes) {
+    read_values<0>(reinterpret_cast<std::byte const*>(values), bytes, rows, width, is_signed(type.id), result.data());
+    return result;
+  }
+  for (std::uint64_t i = 0; i < rows; ++i) std::memcpy(result.data() + i * width, values + i * words, width);
+  return result;
 }
 
 Result<ValidityBits> validity_of(std::uint32_t const* null_words, std::uint64_t rows, std::uint32_t bit) {

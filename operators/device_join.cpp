@@ -6,13 +6,16 @@
 #include <utility>
 
 #include "garuda/engine.hpp"
+#include "operators/column_words.hpp"
 #include "operators/compute/compute_lane.hpp"
+#include "operators/compute/key_width.hpp"
 #include "operators/compute/match_estimate.hpp"
 #include "operators/compute/non_null_rows.hpp"
 #include "operators/compute/resident_join.hpp"
 #include "operators/device_table.hpp"
 #include "operators/resident_join_ways.hpp"
 #include "operators/run_recorder.hpp"
+#include "partition/key_encoding.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -23,26 +26,19 @@ constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
 constexpr std::uint64_t kMostSlack = 2;
 constexpr char const* kShrinkPhase = "shrink";
 
-Result<void> check_keys(DeviceTableState const& left, DeviceTableState const& right, ResolvedJoin const& columns) {
-  auto const& left_type = left.schema[columns.left_key].type;
-  auto const& right_type = right.schema[columns.right_key].type;
-  if (left_type != right_type || !is_device_key(left_type.id)) {
-    return fail(ErrorCode::invalid_input,
-                fmt::format("keys of a join on a device are integers, dates, timestamps or decimals of at most 64 bits "
-                            "and of the same type: {}, {}",
-                            to_string(left_type), to_string(right_type)));
-  }
+/// The type in which keys are compared.
+Result<DataType> check_keys(DeviceTableState const& left, DeviceTableState const& right, ResolvedJoin const& columns) {
   for (auto const* side : {&left, &right})
     if (side->rows > kMostSideRows)
       return fail(ErrorCode::limit_exceeded,
                   fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
-  return {};
+  return partition::common_key_type(left.schema[columns.left_key], right.schema[columns.right_key]);
 }
 
 /// What one side sends along: each of its stored columns that the result needs, once.
 class MovedSide {
  public:
-  MovedSide(DeviceTableState const& table, std::size_t key) : table_(table) {
+  MovedSide(DeviceTableState const& table, std::size_t key) : table_(table), key_(key) {
     key_stored_ = table.columns[key].stored;
     if (table.columns[key].nulls)
       key_nulls_ = NullFlags{at(*table.columns[key].nulls).address, table.columns[key].null_bit};
@@ -58,6 +54,7 @@ class MovedSide {
   }
 
   DeviceRows const& rows() const noexcept { return rows_; }
+  Field const& key_field() const { return table_.schema[key_]; }
   /// Of the key; nothing without nulls.
   std::optional<NullFlags> const& key_nulls() const noexcept { return key_nulls_; }
   DeviceTableState const& table() const noexcept { return table_; }
@@ -87,6 +84,7 @@ class MovedSide {
   }
 
   DeviceTableState const& table_;
+  std::size_t key_;
   std::size_t key_stored_ = 0;
   std::optional<NullFlags> key_nulls_;
   DeviceRows rows_;
@@ -96,19 +94,33 @@ class MovedSide {
 struct MovedSides {
   MovedSide left;
   MovedSide right;
+  std::uint32_t key_words = 1;  ///< in which keys are compared, and come out of the join
+  /// Other widths in which the result has keys: columns behind the others.
+  std::vector<std::uint32_t> key_widths;
 
   MovedSide& of(Side side) noexcept { return side == Side::left ? left : right; }
   MovedSide const& of(Side side) const noexcept { return side == Side::left ? left : right; }
   std::uint64_t result_row_bytes() const noexcept {
-    return (left.rows().keys.words + left.payload_words() + right.payload_words()) * kWordBytes;
+    std::uint64_t words = key_words + left.payload_words() + right.payload_words();
+    for (auto const width : key_widths) words += width;
+    return words * kWordBytes;
+  }
+  /// Position of the keys in so many words among the result's stored columns; adds the width when it is new.
+  std::size_t key_position(std::uint32_t words) {
+    if (words == key_words) return 0;
+    auto const found = std::ranges::find(key_widths, words);
+    auto const position = static_cast<std::size_t>(found - key_widths.begin());
+    if (found == key_widths.end()) key_widths.push_back(words);
+    return 1 + left.moved().size() + right.moved().size() + position;
   }
 };
 
-/// Names, types and places of the result's columns: the key first, then the left side's payload, then the right's.
-void place_columns(MovedSides const& sides, ResolvedJoin const& columns, DeviceTableState& result) {
+/// Names, types and places of the result's columns: the key first, then the left side's payload, then the right's, then
+/// the key in other widths.
+void place_columns(MovedSides& sides, ResolvedJoin const& columns, DeviceTableState& result) {
   auto const place = [&](Side side, std::size_t stored) {
     auto const position = sides.of(side).position(stored);
-    if (!position) return std::size_t{0};
+    if (!position) return sides.key_position(sides.of(side).rows().keys.words);
     return 1 + *position + (side == Side::right ? sides.left.moved().size() : 0);
   };
   for (std::size_t i = 0; i < columns.output.size(); ++i) {
@@ -127,11 +139,29 @@ void place_columns(MovedSides const& sides, ResolvedJoin const& columns, DeviceT
 
 void keep(OwnedResult owned, MovedSides const& sides, DeviceTableState& result) {
   result.rows = owned.rows;
-  result.stored.push_back({std::move(owned.keys), sides.left.rows().keys.words});
+  result.stored.push_back({std::move(owned.keys), sides.key_words});
   for (std::size_t i = 0; i < owned.left.size(); ++i)
     result.stored.push_back({std::move(owned.left[i]), sides.left.rows().payload[i].words});
   for (std::size_t i = 0; i < owned.right.size(); ++i)
     result.stored.push_back({std::move(owned.right[i]), sides.right.rows().payload[i].words});
+}
+
+/// The keys of the result in the other widths.
+Result<void> add_key_widths(ComputeContext& context, MovedSides const& sides, DeviceTableState& result) {
+  if (sides.key_widths.empty()) return {};
+  for (auto const words : sides.key_widths) {
+    vk::BufferSpec spec;
+    spec.bytes = std::max<std::uint64_t>(result.rows * words * kWordBytes, kWordBytes);
+    spec.name = "joined keys";
+    GARUDA_TRY_ASSIGN(auto buffer, result.arena->buffer(spec));
+    KeyResize resize;
+    resize.source = {result.stored[0].buffer.address(), sides.key_words};
+    resize.target = {buffer.address(), words};
+    resize.rows = result.rows;
+    GARUDA_TRY(record_key_width(context, resize));
+    result.stored.push_back({std::move(buffer), words});
+  }
+  return context.submissions().finish();
 }
 
 /// Copies the result to columns of its own size.
@@ -155,12 +185,35 @@ Result<void> shrink(ComputeContext& context, DeviceTableState& result, std::uint
   return {};
 }
 
-/// The rows that may match: without those whose key is null. `copies` owns them.
-Result<DeviceRows> matchable(ComputeContext& context, MovedSide const& side, std::optional<NonNullRows>& copies) {
-  auto const& rows = side.rows();
-  if (!side.key_nulls() || rows.rows == 0) return rows;
-  GARUDA_TRY_ASSIGN(copies, NonNullRows::create(context, rows));
-  return copies->copy(context, rows, *side.key_nulls());
+/// What a side is joined by, where that is not its own columns.
+struct MatchableCopies {
+  vk::Buffer keys;
+  std::optional<NonNullRows> rows;
+};
+
+/// The rows that may match, with keys of `key_words` words: without those whose key is null.
+/// Errors: invalid_input for a key that does not fit.
+Result<DeviceRows> matchable(ComputeContext& context, MovedSide const& side, std::uint32_t key_words,
+                             MatchableCopies& copies) {
+  auto rows = side.rows();
+  if (rows.rows == 0) {
+    rows.keys.words = key_words;
+    return rows;
+  }
+  if (rows.keys.words != key_words) {
+    GARUDA_TRY_ASSIGN(copies.keys, context.device_buffer(rows.rows * key_words * kWordBytes, "keys of one width"));
+    KeyResize resize{rows.keys, {copies.keys.address(), key_words}, rows.rows, is_signed(side.key_field().type.id)};
+    if (rows.keys.words < key_words) {
+      GARUDA_TRY(record_key_width(context, resize));
+    } else {
+      GARUDA_TRY_ASSIGN(auto const wide_row, cut_keys(context, resize, side.key_nulls()));
+      if (wide_row) return partition::key_beyond_64_bits(side.key_field(), *wide_row);
+    }
+    rows.keys = resize.target;
+  }
+  if (!side.key_nulls()) return rows;
+  GARUDA_TRY_ASSIGN(copies.rows, NonNullRows::create(context, rows));
+  return copies.rows->copy(context, rows, *side.key_nulls());
 }
 
 /// Chooses the way; looks at the keys only where it depends on how many rows match.
@@ -196,10 +249,10 @@ std::uint64_t first_room(ComputeContext const& context, DeviceRows const& left, 
 /// Joins what `sides` send; the result's columns become `result`'s.
 Result<std::string> join_sides(ComputeContext& context, MovedSides const& sides, ResidentJoinRequest const& request,
                                DeviceTableState& result) {
-  std::optional<NonNullRows> left_copies;
-  std::optional<NonNullRows> right_copies;
-  GARUDA_TRY_ASSIGN(auto left, matchable(context, sides.left, left_copies));
-  GARUDA_TRY_ASSIGN(auto right, matchable(context, sides.right, right_copies));
+  MatchableCopies left_copies;
+  MatchableCopies right_copies;
+  GARUDA_TRY_ASSIGN(auto left, matchable(context, sides.left, sides.key_words, left_copies));
+  GARUDA_TRY_ASSIGN(auto right, matchable(context, sides.right, sides.key_words, right_copies));
   GARUDA_TRY_ASSIGN(auto const way, choose_way(context, left, right, request));
   auto const row_bytes = sides.result_row_bytes();
   auto const room = first_room(context, left, right, request.options.expected_rows, row_bytes);
@@ -212,6 +265,7 @@ Result<std::string> join_sides(ComputeContext& context, MovedSides const& sides,
   bool const is_roomy = owned.capacity / kMostSlack > owned.rows;
   keep(std::move(owned), sides, result);
   if (is_roomy) GARUDA_TRY(shrink(context, result, row_bytes));
+  GARUDA_TRY(add_key_widths(context, sides, result));
   return to_string(way);
 }
 
@@ -220,8 +274,9 @@ Result<std::string> join_sides(ComputeContext& context, MovedSides const& sides,
 Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right, ResolvedJoin const& columns,
                                       ResidentJoinRequest const& request) {
   auto const start = std::chrono::steady_clock::now();
-  GARUDA_TRY(check_keys(left.state(), right.state(), columns));
-  MovedSides sides{{left.state(), columns.left_key}, {right.state(), columns.right_key}};
+  GARUDA_TRY_ASSIGN(auto const key_type, check_keys(left.state(), right.state(), columns));
+  MovedSides sides{
+      {left.state(), columns.left_key}, {right.state(), columns.right_key}, device_key_words(key_type), {}};
   for (auto const& [side, column] : columns.output) sides.of(side).add(column);
 
   RunRecorder recorder;

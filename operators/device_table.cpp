@@ -147,25 +147,9 @@ std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(width) + kWordBytes - 1) / kWordBytes);
 }
 
-bool is_device_key(TypeId id) noexcept {
-  switch (id) {
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-    case TypeId::int64:
-    case TypeId::uint8:
-    case TypeId::uint16:
-    case TypeId::uint32:
-    case TypeId::uint64:
-    case TypeId::date32:
-    case TypeId::date64:
-    case TypeId::timestamp:
-    case TypeId::decimal32:
-    case TypeId::decimal64:
-      return true;
-    default:
-      return false;
-  }
+std::uint32_t device_key_words(DataType const& common) noexcept {
+  // Decimals of more words have to fit two.
+  return std::min(device_words(common).value_or(1), 2U);
 }
 
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes) {
@@ -254,7 +238,7 @@ Result<ArrayView> RangeDownload::column(std::size_t c) {
   auto const* const words = words_[from.stored].as<std::uint32_t>();
   array.values = words;
   if (!is_whole_words(type)) {
-    GARUDA_TRY_ASSIGN(auto values, narrow_words(words, rows_, table_->stored[from.stored].words, type));
+    GARUDA_TRY_ASSIGN(auto values, values_of_words(words, rows_, table_->stored[from.stored].words, type));
     array.values = values.data();
     converted_.push_back(std::move(values));
   }

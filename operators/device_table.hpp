@@ -50,8 +50,8 @@ struct DeviceTableState {
 /// u32 words that a value takes on a device; nothing for a type that cannot go there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
 
-/// Whether a join on a device takes keys of this type: at most 64 bits, equal when their bits are.
-bool is_device_key(TypeId id) noexcept;
+/// u32 words, 1 or 2, in which a join on a device compares keys of a type that common_key_type() gave.
+std::uint32_t device_key_words(DataType const& common) noexcept;
 
 /// An arena for columns of so many bytes in all.
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);

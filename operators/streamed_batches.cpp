@@ -51,7 +51,7 @@ Result<std::unique_ptr<StreamedBatches::Arrays>> StreamedBatches::convert(Arrive
     array.null_count = 0;
     array.values = words_at(output.values);
     if (!output.gathered && !output.is_direct) {
-      GARUDA_TRY_ASSIGN(auto narrow, narrow_words(words_at(output.values), arrived.rows, output.words, output.type));
+      GARUDA_TRY_ASSIGN(auto narrow, values_of_words(words_at(output.values), arrived.rows, output.words, output.type));
       array.values = narrow.data();
       arrays->buffers.push_back(std::move(narrow));
     }

@@ -19,6 +19,7 @@
 #include "operators/run_recorder.hpp"
 #include "operators/streamed_batches.hpp"
 #include "operators/streamed_upload.hpp"
+#include "partition/key_encoding.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/pinned_memory.hpp"
 
@@ -97,6 +98,13 @@ struct Arriving {
   std::size_t set = 0;
 };
 
+/// What was copied so far holds the keys' values.
+Result<void> check_keys(StreamedSide const& side, SideUpload const& upload) {
+  auto const row = upload.wide_key_row();
+  if (!row) return {};
+  return partition::key_beyond_64_bits(side.table.schema()[side.columns[0].sources[0]], *row);
+}
+
 class StreamedJoin final : public JoinResult {
  public:
   StreamedJoin(JoinRequest const& request, StreamedPlan plan)
@@ -130,6 +138,7 @@ class StreamedJoin final : public JoinResult {
     start_uploads();
     GARUDA_TRY(await_upload("upload build", *uploads_.front(), plan_.build.rows * plan_.build.row_bytes()));
     uploads_.pop_front();
+    GARUDA_TRY(check_keys(plan_.build, *build_upload_));
     return partition_build();
   }
 
@@ -343,7 +352,7 @@ Result<void> StreamedJoin::await_rows(std::uint64_t end) {
     uploads_.pop_front();
     uploaded_rows_ += rows;
   }
-  return {};
+  return check_keys(plan_.probe, *probe_upload_);
 }
 
 std::optional<std::size_t> StreamedJoin::free_set() const {

@@ -39,19 +39,17 @@ std::size_t add_column(StreamedSide& side, StreamedColumn column) {
   return side.columns.size() - 1;
 }
 
-/// The type of both keys as words; nothing where they are not compared so.
-std::optional<DataType> key_words_type(JoinRequest const& request) {
-  auto const& left = request.left.schema()[request.columns.left_key];
-  auto const& right = request.right.schema()[request.columns.right_key];
-  auto const common = partition::common_key_type(left, right);
-  if (!common || !is_device_key(left.type.id) || !is_device_key(right.type.id)) return std::nullopt;
-  return *common;
+/// The type in which keys are compared; nothing where they are not.
+std::optional<DataType> key_type_of(JoinRequest const& request) {
+  auto const common = partition::common_key_type(request.left.schema()[request.columns.left_key],
+                                                 request.right.schema()[request.columns.right_key]);
+  return common ? std::optional(*common) : std::nullopt;
 }
 
 std::string refuse_shape(JoinRequest const& request) {
   auto const& columns = request.columns;
-  if (!key_words_type(request))
-    return fmt::format("keys of types {} and {} are not compared as words",
+  if (!key_type_of(request))
+    return fmt::format("keys of types {} and {} are not compared",
                        to_string(request.left.schema()[columns.left_key].type),
                        to_string(request.right.schema()[columns.right_key].type));
   for (auto const& table : {request.left, request.right}) {
@@ -81,7 +79,7 @@ class SidePlacer {
   SidePlacer(TableView table, std::size_t key, DataType const& key_type, bool gathers) : key_(key), gathers_(gathers) {
     side_.table = table;
     side_.rows = static_cast<std::uint64_t>(table.num_rows());
-    auto const words = device_words(key_type).value_or(1);
+    auto const words = device_key_words(key_type);
     side_.columns.push_back({{key}, words, false, lies_as(key, words)});
   }
 
@@ -173,7 +171,7 @@ class SidePlacer {
 /// Both sides and the columns of the result.
 void place(JoinRequest const& request, StreamedPlan& plan) {
   auto const& columns = request.columns;
-  auto const key_type = *key_words_type(request);
+  auto const key_type = *key_type_of(request);
   bool const gathers = request.options.tuning.payload == Payload::gather;
   SidePlacer left(request.left, columns.left_key, key_type, gathers);
   SidePlacer right(request.right, columns.right_key, key_type, gathers);

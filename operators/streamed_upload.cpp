@@ -11,6 +11,7 @@ namespace garuda::operators {
 namespace {
 
 constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
 
 /// Rows [first, first + rows) of one column of a table, for an upload to where these rows belong in `target`.
 void add_copies(TableView table, std::size_t column, std::uint32_t words, std::uint64_t first, std::uint64_t rows,
@@ -29,7 +30,9 @@ void add_copies(TableView table, std::size_t column, std::uint32_t words, std::u
 /// A column as the device wants it, made from the table's while it goes up.
 class MadeColumn final : public vk::HostSource {
  public:
-  MadeColumn(TableView table, StreamedColumn column) : table_(table), column_(std::move(column)) {}
+  /// `wide_row`: the least row whose value does not fit the column's words, kNoRow before there is one.
+  MadeColumn(TableView table, StreamedColumn column, std::atomic<std::uint64_t>& wide_row)
+      : table_(table), column_(std::move(column)), wide_row_(wide_row) {}
 
   void write(std::uint64_t first, std::span<std::byte> out) const override {
     auto const width = std::uint64_t{column_.words} * kWordBytes;
@@ -44,23 +47,39 @@ class MadeColumn final : public vk::HostSource {
 
  private:
   void write_rows(std::uint64_t first, std::uint64_t rows, std::byte* out) const {
+    auto const& type = table_.schema()[column_.sources[0]].type;
     if (column_.is_nulls) {
       read_null_words(table_, column_.sources, first, rows, out);
+    } else if (type.id == TypeId::decimal128 && column_.words == 2) {
+      if (auto const wide = read_cut_decimals(table_, column_.sources[0], first, rows, out)) note_wide_row(*wide);
     } else {
       read_words(table_, column_.sources[0], column_.words, first, rows, out);
     }
   }
 
+  void note_wide_row(std::uint64_t row) const {
+    auto least = wide_row_.load();
+    while (row < least && !wide_row_.compare_exchange_weak(least, row)) {
+    }
+  }
+
   TableView table_;
   StreamedColumn column_;
+  std::atomic<std::uint64_t>& wide_row_;
 };
 
 }  // namespace
 
-SideUpload::SideUpload(StreamedSide const& side, std::span<vk::Buffer const> targets) : side_(side), targets_(targets) {
+SideUpload::SideUpload(StreamedSide const& side, std::span<vk::Buffer const> targets)
+    : side_(side), targets_(targets), wide_key_row_(kNoRow) {
   GARUDA_EXPECTS(targets.size() == side.columns.size());
   for (auto const& column : side.columns)
-    made_.push_back(column.is_direct ? nullptr : std::make_unique<MadeColumn>(side.table, column));
+    made_.push_back(column.is_direct ? nullptr : std::make_unique<MadeColumn>(side.table, column, wide_key_row_));
+}
+
+std::optional<std::uint64_t> SideUpload::wide_key_row() const noexcept {
+  auto const row = wide_key_row_.load();
+  return row == kNoRow ? std::nullopt : std::optional(row);
 }
 
 std::vector<vk::HostCopy> SideUpload::copies(std::uint64_t first, std::uint64_t rows) const {

@@ -1,8 +1,10 @@
 // The way up of one side of a join that goes to a device whole.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,10 +24,14 @@ class SideUpload {
   std::uint64_t rows() const noexcept { return side_.rows; }
   /// Rows [first, first + rows) of all columns.
   std::vector<vk::HostCopy> copies(std::uint64_t first, std::uint64_t rows) const;
+  /// Of the copies made so far: a row whose key has a value of more words than the side's keys, the first of a table of
+  /// which all are made.
+  std::optional<std::uint64_t> wide_key_row() const noexcept;
 
  private:
   StreamedSide const& side_;
   std::span<vk::Buffer const> targets_;
+  std::atomic<std::uint64_t> wide_key_row_;            ///< the threads that make keys note it
   std::vector<std::unique_ptr<vk::HostSource>> made_;  ///< by column; null where the table has the words
 };
 

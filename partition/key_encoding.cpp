@@ -210,9 +210,7 @@ Result<void> scan(Side& side, KeyOrder order, Control const& control) {
   GARUDA_TRY(for_each_block(side.blocks.size(), &control,
                             [&](std::size_t i) { scan_block(side.blocks[i], side.field->type, order); }));
   for (auto& block : side.blocks) {
-    if (block.bad_row != kNoRow)
-      return fail(ErrorCode::invalid_input, fmt::format("key column '{}' ({}) has a value beyond 64 bits in row {}",
-                                                        side.field->name, to_string(side.field->type), block.bad_row));
+    if (block.bad_row != kNoRow) return key_beyond_64_bits(*side.field, block.bad_row);
     block.first_key = side.num_keys;
     if (block.num_keys == 0) continue;
     bool const first = side.num_keys == 0;

@@ -16,6 +16,9 @@ namespace garuda::partition {
 /// (an integer type into one that holds all its values; decimals of one scale), or when a type cannot be a key.
 Result<DataType> common_key_type(Field const& left, Field const& right);
 
+/// The failure (invalid_input) of a join whose key has a value beyond 64 bits in row `row` of its table.
+tl::unexpected<Error> key_beyond_64_bits(Field const& field, std::uint64_t row);
+
 /// Words of one side, null keys left out. Owned, or borrowed from a column that already has the layout.
 struct EncodedKeys {
   std::uint32_t key_bits = 32;
@@ -44,10 +47,10 @@ struct EncodedJoinKeys {
 /// Encodes one key column of each table, in parallel on the threads of the calling task arena. Words are key - base, 32
 /// bits wide when the keys of both sides span less than 2^32, 64 otherwise. The base is the smallest key of both sides;
 /// it is 0 when that lets a column be borrowed: one batch with rows, no nulls, a type as wide as the words, aligned to
-/// them, and for words of 32 bits no negative key on either side. Decimals of 128 bits are accepted when every value fits 64 bits.
-/// What is borrowed must outlive the result.
-/// Requires: both columns exist. Errors: those of common_key_type; invalid_input for a decimal value beyond 64 bits
-/// (the first such row is named) and for a column in device memory; out_of_memory; cancelled.
+/// them, and for words of 32 bits no negative key on either side. Decimals of 128 bits are accepted when every value
+/// fits 64 bits. What is borrowed must outlive the result. Requires: both columns exist. Errors: those of
+/// common_key_type; invalid_input for a decimal value beyond 64 bits (the first such row is named) and for a column in
+/// device memory; out_of_memory; cancelled.
 Result<EncodedJoinKeys> encode_join_keys(TableView left, std::size_t left_column, TableView right,
                                          std::size_t right_column, Control const& control);
 

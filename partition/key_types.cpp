@@ -51,4 +51,9 @@ Result<DataType> common_key_type(Field const& left, Field const& right) {
                           right.name, to_string(a), to_string(b)));
 }
 
+tl::unexpected<Error> key_beyond_64_bits(Field const& field, std::uint64_t row) {
+  return fail(ErrorCode::invalid_input, fmt::format("key column '{}' ({}) has a value beyond 64 bits in row {}",
+                                                    field.name, to_string(field.type), row));
+}
+
 }  // namespace garuda::partition

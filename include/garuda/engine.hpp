@@ -109,19 +109,20 @@ class Engine {
 
   /// Joins tables of one device there; only the result's columns move, and the result stays there. Rows come in any
   /// order unless the spec asks for them ordered. Blocks. Errors: usage (spec, tables of two devices, an ordered result
-  /// by another method than global); invalid_input (unknown column, key columns of different types); limit_exceeded for
-  /// sides beyond 2^31 rows (2^28 with null keys, or for probe rows without partitions) or a result beyond 2^32 - 2;
-  /// out_of_memory, device_failure, cancelled. Source: Wu et al. 2025, §4.
+  /// by another method than global); invalid_input (unknown column, key columns of types that are not compared, as for
+  /// tables of the host, a decimal key beyond 64 bits, naming its row); limit_exceeded for sides beyond 2^31 rows
+  /// (2^28 with null keys, or for probe rows without partitions) or a result beyond 2^32 - 2; out_of_memory,
+  /// device_failure, cancelled. Source: Wu et al. 2025, §4.
   Result<DeviceJoin> join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
                           DeviceJoinOptions const& options = {});
 
   /// Groups a table of a device there, as `group_by` does on the host: all aggregates, several keys or none, nulls; the
   /// same bits. The groups stay there, in any order unless the spec or the options ask for one. Blocks. Keys whose
   /// ranges together fit 64 bits are packed into one word, others numbered through a hash table. Errors: usage (spec,
-  /// options); invalid_input (unknown column, keys of float16, least or greatest of fixed_size_binary, means of decimals
-  /// of a negative scale, keys beyond 64 bits in their order, a sum beyond its type, naming the group); limit_exceeded
-  /// beyond 2^30 rows, with keys beyond 64 bits beyond 2^28; out_of_memory, device_failure, cancelled. Source: Wu et al.
-  /// 2025, §5.
+  /// options); invalid_input (unknown column, keys of float16, least or greatest of fixed_size_binary, means of
+  /// decimals of a negative scale, keys beyond 64 bits in their order, a sum beyond its type, naming the group);
+  /// limit_exceeded beyond 2^30 rows, with keys beyond 64 bits beyond 2^28; out_of_memory, device_failure, cancelled.
+  /// Source: Wu et al. 2025, §5.
   Result<DeviceGroupBy> group_by(DeviceTable const& table, GroupBySpec const& spec,
                                  DeviceGroupByOptions const& options = {});
 

@@ -5,6 +5,7 @@
 #include "operators/compute/chunk_table.hpp"
 #include "operators/compute/device_scan.hpp"
 #include "operators/compute/indexed_join.hpp"
+#include "operators/compute/key_width.hpp"
 #include "operators/compute/late_gather.hpp"
 #include "operators/compute/non_null_rows.hpp"
 #include "operators/compute/radix_pass.hpp"
@@ -75,6 +76,7 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
   }
   specs.push_back(compute_pipeline(late_gather_shape(), tuning));
   specs.push_back(compute_pipeline(non_null_shape(), tuning));
+  specs.push_back(compute_pipeline(key_width_shape(), tuning));
   for (std::uint32_t const key_words : {1U, 2U})
     specs.push_back(compute_pipeline(expand_rows_shape(key_words), tuning));
   for (bool const listed : {false, true}) specs.push_back(compute_pipeline(task_shape(listed), tuning));

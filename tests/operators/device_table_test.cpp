@@ -8,6 +8,7 @@
 
 #include "garuda/engine.hpp"
 #include "tests/operators/engine_test.hpp"
+#include "tests/operators/mixed_keys.hpp"
 #include "tests/operators/tables.hpp"
 #include "tests/reference/reference_group_by.hpp"
 #include "tests/reference/reference_join.hpp"
@@ -214,6 +215,69 @@ TEST_F(DeviceTables, NullKeysMatchNothing) {
   expect_join(with_null_keys(300, 1).build(), with_null_keys(500, 2).build(), ordered);
 }
 
+JoinSpec both_keys_and_payload(JoinSpec spec) {
+  spec.columns = {{Side::right, "k"}, {Side::left, "plain"}, {Side::left, "k"}, {Side::right, "plain"}};
+  return spec;
+}
+
+TEST_F(DeviceTables, KeysOfTwoTypesEqualTheOracle) {
+  for (auto const& pair : testing::mixed_keys(false)) {
+    SCOPED_TRACE(pair.name);
+    expect_join(pair.left, pair.right, both_keys_and_payload(on_keys()));
+  }
+  for (auto const& pair : testing::mixed_keys(true)) {
+    SCOPED_TRACE(pair.name + " with nulls");
+    expect_join(pair.left, pair.right, both_keys_and_payload(on_keys()));
+  }
+  auto ordered = both_keys_and_payload(on_keys());
+  ordered.ordered = true;
+  auto const pairs = testing::mixed_keys(false);
+  for (auto const* const tuning : {"method=partitioned", "join_gathers=1", "method=sorted"}) {
+    DeviceJoinOptions options;
+    options.tuning = tuning;
+    expect_join(pairs[0].left, pairs[0].right, both_keys_and_payload(on_keys()), options);
+  }
+  for (auto const i : {0U, 6U}) expect_join(pairs[i].left, pairs[i].right, ordered);
+}
+
+/// One side empty: the result has the columns' types all the same.
+TEST_F(DeviceTables, KeysOfTwoTypesWithoutRows) {
+  auto const none = testing::mixed_table<std::int64_t>(type_of(TypeId::int64), 0, 1, false);
+  auto const some = testing::mixed_table<std::int8_t>(type_of(TypeId::int8), 30, 2, false);
+  expect_join(none, some, both_keys_and_payload(on_keys()));
+  expect_join(some, none, both_keys_and_payload(on_keys()));
+}
+
+/// A joined table of keys of another width is one to join again.
+TEST_F(DeviceTables, AResultOfKeysOfTwoTypesIsATable) {
+  auto const pairs = testing::mixed_keys(true);
+  auto const first = engine().join(upload(pairs[6].left), upload(pairs[6].right), on_keys());
+  ASSERT_TRUE(first) << first.error().describe();
+  auto const on_host = download(first->table);
+  auto const second = engine().join(first->table, upload(pairs[5].right), on_keys());
+  ASSERT_TRUE(second) << second.error().describe();
+  expect_same(download(second->table),
+              reference::reference_join_table(on_host.view(), pairs[5].right.view(), on_keys()));
+}
+
+/// The host's errors are the device's.
+TEST_F(DeviceTables, KeysThatTheHostRefuses) {
+  auto const i16 = testing::mixed_table<std::int16_t>(type_of(TypeId::int16), 30, 1, false);
+  auto const u32 = testing::mixed_table<std::uint32_t>(type_of(TypeId::uint32), 30, 2, false);
+  auto const d64 = testing::mixed_table<std::int64_t>(testing::decimal_of(TypeId::decimal64, 9), 30, 3, false);
+  auto const wide = testing::with_key_beyond_64_bits(100, 77);
+  JoinOptions on_host;
+  on_host.path = Path::cpu;
+  for (auto const& [left, right] : {std::pair{&i16, &u32}, {&u32, &d64}, {&wide, &d64}, {&d64, &wide}}) {
+    auto const there = engine().join(upload(*left), upload(*right), on_keys());
+    auto const here = engine().join(left->view(), right->view(), on_keys(), on_host);
+    ASSERT_FALSE(there);
+    ASSERT_FALSE(here);
+    EXPECT_EQ(there.error().code(), ErrorCode::invalid_input);
+    EXPECT_EQ(there.error().describe(), here.error().describe());
+  }
+}
+
 TEST_F(DeviceTables, ExpectedRowsChangeNothing) {
   DeviceJoinOptions options;
   for (std::uint64_t const expected : {1, 700, 10'000'000}) {
@@ -284,14 +348,14 @@ TEST_F(DeviceTables, AResultIsATableToJoinAgain) {
 
 TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   auto const ints = keyed_table<std::int32_t>(TypeId::int32, 20, 5, 1).build();
-  auto const wide = keyed_table<std::int64_t>(TypeId::int64, 20, 5, 1).build();
+  auto const unlike = keyed_table<std::uint64_t>(TypeId::uint64, 20, 5, 1).build();
   auto const floats = TestTable().add(TestColumn<float>{"k", type_of(TypeId::float32), {1, 2}, {}}).build();
   auto const ints_there = upload(ints);
   auto const code_of = [&](Table const& other, JoinSpec const& spec) {
     auto const joined = engine().join(ints_there, upload(other), spec);
     return joined ? std::nullopt : std::optional(joined.error().code());
   };
-  EXPECT_EQ(code_of(wide, on_keys()), ErrorCode::invalid_input);
+  EXPECT_EQ(code_of(unlike, on_keys()), ErrorCode::invalid_input);
   EXPECT_EQ(code_of(floats, on_keys()), ErrorCode::invalid_input);
   auto unknown = on_keys();
   unknown.on[0].first = "kay";

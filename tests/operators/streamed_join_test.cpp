@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "garuda/engine.hpp"
+#include "tests/operators/mixed_keys.hpp"
 #include "tests/operators/tables.hpp"
 #include "tests/reference/reference_join.hpp"
 
@@ -283,6 +284,29 @@ TEST_F(StreamedJoin, TakesKeysOfOtherWidthsAndNullKeys) {
   for (auto const* const tuning : {"build=left,slice_rows=16", "build=right,slice_rows=16"}) {
     expect_join(last, i64, on_keys(), options_with(tuning));
     expect_join(all_null, i64, on_keys(), options_with(tuning));
+  }
+}
+
+TEST_F(StreamedJoin, TakesKeysOfTwoTypes) {
+  auto spec = on_keys();
+  spec.columns = {{Side::left, "k"}, {Side::right, "k"}, {Side::right, "plain"}};
+  for (auto const& pair : testing::mixed_keys(true)) {
+    SCOPED_TRACE(pair.name);
+    expect_join(pair.left, pair.right, spec, options_with("build=right,slice_rows=128"));
+  }
+  // A value that no key may have, in a range of its own: an error that names the row, as on the host.
+  auto const wide = testing::with_key_beyond_64_bits(100, 77);
+  auto const good = testing::with_key_beyond_64_bits(100, 100);
+  expect_join(good, good, on_keys(), options_with(""));
+  JoinOptions on_host;
+  on_host.path = Path::cpu;
+  auto const expected = engine().join(good.view(), wide.view(), on_keys(), on_host);
+  ASSERT_FALSE(expected);
+  for (auto const* const tuning : {"build=left,slice_rows=16", "build=right"}) {
+    auto result = engine().join(good.view(), wide.view(), on_keys(), options_with(tuning));
+    auto const joined = result ? collect(**result) : Result<Table>(tl::unexpected(result.error()));
+    ASSERT_FALSE(joined) << tuning;
+    EXPECT_EQ(joined.error().describe(), expected.error().describe());
   }
 }
 
