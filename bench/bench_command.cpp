@@ -312,9 +312,11 @@ Result<void> run_partition(PartitionArguments const& arguments, std::atomic<bool
       fmt::print("{}\n", to_json_line(outcome.record));
       continue;
     }
-    fmt::print("{}  {}; {:.1f} % of the bandwidth of a copy by as many threads, {}B/s read and written\n",
-               to_text(outcome.record, std::nullopt), outcome.choices, 100 * outcome.share(),
-               format_rate(2 * outcome.copy.bytes_per_s));
+    fmt::print(
+        "{}  {}; {:.1f} % ({:.1f} … {:.1f}) of the bandwidth of copies by as many threads between the samples, "
+        "{}B/s read and written\n",
+        to_text(outcome.record, std::nullopt), outcome.choices, 100 * outcome.share.median, 100 * outcome.share.min,
+        100 * outcome.share.max, format_rate(outcome.copy_bytes_per_s));
   }
   return {};
 }

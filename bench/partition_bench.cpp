@@ -12,17 +12,19 @@
 #include <limits>
 #include <utility>
 
-#include "bench/copy_bandwidth.hpp"
 #include "bench/random.hpp"
 #include "core/buffer.hpp"
 #include "core/kept_memory.hpp"
 #include "core/stopwatch.hpp"
+#include "operators/calibration/copy_rates.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::bench {
 namespace {
 
 using partition::RadixDigit;
+
+constexpr std::int64_t kCopiedBytes = std::int64_t{256} << 20;
 
 // Random words: the keys, then the payload columns.
 struct Input {
@@ -106,6 +108,19 @@ Result<void> verify(Input const& input, RadixDigit digit, partition::Partitioned
                                                      result.num_rows(), wrong.load()));
 }
 
+/// Samples that move `bytes` each, against the mean of the copies right before and after each.
+RatioSummary share_of(std::uint64_t bytes, std::vector<std::uint64_t> const& samples_ns, std::uint64_t copied_bytes,
+                      std::vector<std::uint64_t> const& copies_ns) {
+  std::vector<std::uint64_t> as_copy;  // what a copy of as many bytes takes, twice
+  std::vector<std::uint64_t> taken;
+  auto const times = static_cast<double>(bytes) / static_cast<double>(copied_bytes);
+  for (std::size_t i = 0; i < samples_ns.size(); ++i) {
+    as_copy.push_back(static_cast<std::uint64_t>(static_cast<double>(copies_ns[i] + copies_ns[i + 1]) * times));
+    taken.push_back(2 * std::max<std::uint64_t>(samples_ns[i], 1));
+  }
+  return summarise_ratios(as_copy, taken);
+}
+
 Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& input,
                                  partition::InstructionSet instructions, std::uint32_t threads) {
   RadixDigit const digit{request.bits, 0, request.mixed};
@@ -122,14 +137,17 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
     GARUDA_TRY_ASSIGN(auto const result, partition_once());
     GARUDA_TRY(verify(input, digit, result));
   }
-  PartitionOutcome outcome;
-  GARUDA_TRY_ASSIGN(outcome.copy, arena.execute([] { return measure_host_copy(); }));
+  GARUDA_TRY_ASSIGN(auto copy, calibration::HostCopy::create(kCopiedBytes));
+  auto const copy_once = [&] { return arena.execute([&] { return copy.run(); }); };
   std::vector<std::uint64_t> samples;
+  std::vector<std::uint64_t> copies{copy_once()};
   for (std::uint32_t i = 0; i < request.repeat; ++i) {
     Stopwatch const watch;
     GARUDA_TRY_ASSIGN(auto const result, partition_once());
     samples.push_back(watch.elapsed_ns());
+    copies.push_back(copy_once());
   }
+  PartitionOutcome outcome;
   auto const row_id_bytes = std::uint64_t{request.rows > (std::uint64_t{1} << 32) ? 8U : 4U};
   auto& record = outcome.record;
   record.op = "partition";
@@ -144,6 +162,8 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
   record.time = summarise(samples);
   record.bytes = request.rows * ((3 + 2 * std::uint64_t{request.payload}) * input.word_bytes + row_id_bytes);
   record.verified = true;
+  outcome.copy_bytes_per_s = per_second(2 * copy.bytes(), summarise(copies).median_ns);
+  outcome.share = share_of(record.bytes, samples, 2 * copy.bytes(), copies);
   outcome.choices = fmt::format("2^{} partitions, {} digit, {}", request.bits, request.mixed ? "mixed" : "raw",
                                 to_string(instructions));
   return outcome;

@@ -8,6 +8,7 @@
 
 #include "bench/generators.hpp"
 #include "bench/record.hpp"
+#include "bench/sampling.hpp"
 #include "garuda/error.hpp"
 
 namespace garuda::bench {
@@ -29,15 +30,14 @@ struct PartitionRequest {
 struct PartitionOutcome {
   /// op "partition"; bytes: keys read twice (count, move), row ids made, payload read once, everything written once.
   Record record;
-  CopyBandwidth copy;  ///< of as many threads
+  double copy_bytes_per_s = 0;  ///< read and written by a copy of as many threads; the median
+  /// Bytes moved a second over those that the copies around each sample read and write.
+  RatioSummary share;
   std::string choices;
-
-  /// Bytes moved a second over those of the copy, which reads and writes every byte that it counts once.
-  double share() const noexcept { return bytes_per_second(record) / (2 * copy.bytes_per_s); }
 };
 
 /// Partitions random keys with their row ids, compares the whole result with what a stable partitioning gives, then
-/// partitions under the clock. Blocks.
+/// partitions under the clock, with copies before and after each sample. Blocks.
 /// Errors: usage (rows, repeat or threads 0, bits above 16, an instruction set that is not there); out_of_memory;
 /// cancelled; device_failure when a row is in the wrong place.
 Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const& request);

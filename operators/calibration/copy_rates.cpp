@@ -14,6 +14,9 @@
 namespace garuda::calibration {
 namespace {
 
+/// Bytes that a thread copies at a time.
+constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 20;
+
 // Touches every page, so that the first timed copy does not pay for them.
 Result<AlignedBuffer> filled_buffer(std::int64_t bytes) {
   GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(bytes));
@@ -23,17 +26,24 @@ Result<AlignedBuffer> filled_buffer(std::int64_t bytes) {
 
 }  // namespace
 
-Result<double> measure_host_copy(std::int64_t bytes, int repetitions) {
-  GARUDA_TRY_ASSIGN(auto const source, filled_buffer(bytes));
+Result<HostCopy> HostCopy::create(std::int64_t bytes) {
+  GARUDA_TRY_ASSIGN(auto source, filled_buffer(bytes));
   GARUDA_TRY_ASSIGN(auto destination, filled_buffer(bytes));
+  return HostCopy(std::move(source), std::move(destination));
+}
+
+std::uint64_t HostCopy::run() {
+  Stopwatch const watch;
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, source_.size_bytes(), kCopiedBytes), [&](auto const& range) {
+    std::memcpy(destination_.data() + range.begin(), source_.data() + range.begin(), range.size());
+  });
+  return watch.elapsed_ns();
+}
+
+Result<double> measure_host_copy(std::int64_t bytes, int repetitions) {
+  GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(bytes));
   std::vector<double> samples_ns;
-  for (int i = 0; i < repetitions; ++i) {
-    Stopwatch const watch;
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, bytes, std::int64_t{1} << 20), [&](auto const& range) {
-      std::memcpy(destination.data() + range.begin(), source.data() + range.begin(), range.size());
-    });
-    samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));
-  }
+  for (int i = 0; i < repetitions; ++i) samples_ns.push_back(static_cast<double>(copy.run()));
   return static_cast<double>(bytes) / median(samples_ns) * 1e9;
 }
 

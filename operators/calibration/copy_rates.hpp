@@ -2,12 +2,32 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
+#include "core/buffer.hpp"
 #include "garuda/error.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/transfer.hpp"
 
 namespace garuda::calibration {
+
+/// Host memory to be copied to other host memory, of pages that have been touched.
+class HostCopy {
+ public:
+  /// Errors: out_of_memory.
+  static Result<HostCopy> create(std::int64_t bytes);
+
+  std::uint64_t bytes() const noexcept { return static_cast<std::uint64_t>(source_.size_bytes()); }
+  /// Copies all bytes once on the threads of the calling task arena; returns the nanoseconds that it took.
+  std::uint64_t run();
+
+ private:
+  HostCopy(AlignedBuffer source, AlignedBuffer destination) noexcept
+      : source_(std::move(source)), destination_(std::move(destination)) {}
+
+  AlignedBuffer source_;
+  AlignedBuffer destination_;
+};
 
 /// Copies `bytes` from host memory to host memory on the threads of the calling task arena, `repetitions` times; the
 /// median in bytes copied a second. Errors: out_of_memory.
