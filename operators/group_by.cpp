@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "operators/gathered_join.hpp"
@@ -19,110 +18,22 @@
 namespace garuda::operators {
 namespace {
 
-/// Points a row that a state column takes on the graphics path, and bytes of a group's partial state.
-struct StateCost {
-  std::uint32_t draws = 0;
-  std::uint64_t bytes = 0;
-};
-
-StateCost cost_of(StateColumn const& column) {
-  StateCost cost;
-  if ((column.states & kCountState) != 0) cost = {1, 8};
-  if ((column.states & kSumState) != 0) {
-    cost.draws += is_float(column.kind) ? 3 : 1;
-    cost.bytes += is_float(column.kind) ? 10 + 3 * 16 : 8 * std::uint64_t{sum_words(column.kind)};
-  }
-  auto const extremes =
-      static_cast<std::uint32_t>(std::popcount(static_cast<unsigned>(column.states) & (kMinState | kMaxState)));
-  if (extremes > 0) cost.draws += value_words(column.kind) + 1;  // 24-bit pieces
-  cost.bytes += std::uint64_t{extremes} * extreme_words(column.kind) * 8;
-  return cost;
+/// What streaming takes, if a sample of the keys tells that it is cheaper than the others: nothing is encoded then.
+std::optional<Candidate> streamed_unencoded(StreamedGroupPlan const& streamed, GroupByRequest const& request,
+                                            SampledGroupBy const& sampled, oneapi::tbb::task_arena const& arena) {
+  auto const threads = static_cast<std::uint32_t>(arena.max_concurrency());
+  auto const shape = sampled_shape(request, sampled, threads);
+  if (!shape) return std::nullopt;
+  auto candidate = streamed.candidate(static_cast<double>(shape->estimated_groups), false);
+  auto const machine = machine_of(*request.devices, threads);
+  if (!is_cheaper_unencoded(candidate.estimated_ns, *shape, machine, request.options)) return std::nullopt;
+  return candidate;
 }
 
-/// The table as a path takes it whole; refers to `keys`. Requires: the keys are packed, or there are none.
-WholeTable whole_table(TableView table, std::vector<StateColumn> const& states, std::vector<ValueReader> const& values,
-                       partition::EncodedGroupKeys const& keys) {
-  WholeTable whole;
-  whole.num_rows = static_cast<std::uint64_t>(table.num_rows());
-  if (!keys.attributes.empty()) {
-    auto const& packed = keys.packed;
-    KeySpan span{packed.words32(), packed.min, packed.max, {}};
-    if (packed.key_bits == 64) span.words = packed.words64();
-    whole.keys = std::move(span);
-    whole.common_low_bits = packed.common_low_bits;
-    whole.estimated_groups = std::max<std::uint64_t>(keys.estimated_groups, 1);
-  }
-  for (auto const& block : partition::cut_row_blocks(table))
-    whole.blocks.push_back({block.first_row, static_cast<std::uint64_t>(block.length)});
-  for (std::size_t c = 0; c < states.size(); ++c)
-    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls()});
-  return whole;
-}
-
-GroupByShape shape_of(GroupByRequest const& request, PlannedGroupBy const& planned, std::uint32_t threads) {
-  GroupByShape shape;
-  auto const& keys = planned.keys;
-  shape.rows = static_cast<std::uint64_t>(request.table.num_rows());
-  shape.key_bits = 0;
-  if (!request.columns.keys.empty()) {
-    if (keys.is_packed) shape.key_bits = keys.packed.key_bits;
-    shape.key_words = static_cast<std::uint32_t>(keys.words.size());
-    shape.key_range = keys.packed.max - keys.packed.min + 1;
-    shape.estimated_groups = std::max<std::uint64_t>(keys.estimated_groups, 1);
-    shape.encoded_bytes = keys.bytes();
-    // The ids of partitioned rows.
-    shape.wide_row_ids = shape.rows > (std::uint64_t{1} << 32);
-  }
-  for (auto const& reader : planned.values) shape.encoded_bytes += reader.bytes();
-  shape.states = static_cast<std::uint32_t>(request.columns.states.size());
-  for (auto const& state : request.columns.states) {
-    auto const cost = cost_of(state);
-    shape.value_words += value_words(state.kind) + (state.column ? 1 : 0);  // and a bit of validity, rounded up
-    shape.widest_value = std::max(shape.widest_value, value_words(state.kind));
-    shape.draws += cost.draws;
-    shape.state_bytes += cost.bytes;
-  }
-  auto const has_rows = shape.rows > 0 || request.columns.keys.empty();
-  if (has_rows && (request.columns.keys.empty() || keys.is_packed))
-    shape.whole = whole_sizes(whole_table(request.table, request.columns.states, planned.values, keys));
-  shape.output_row_bytes = 16 * request.columns.aggregates.size();
-  for (auto const key : request.columns.keys) shape.output_row_bytes += column_row_bytes(request.table, key);
-  shape.ordered = request.spec.ordered;
-  shape.threads = threads;
-  shape.free_host_bytes = free_host_bytes();
-  return shape;
-}
-
-/// What `explain` shows of the keys beside the general part of a plan.
-void describe_keys(GroupByRequest const& request, partition::EncodedGroupKeys const& keys, Plan& plan) {
-  if (request.columns.keys.empty()) {
-    plan.details.emplace_back("key form", "no keys: one group");
-    return;
-  }
-  plan.details.emplace_back(
-      "key form",
-      keys.is_packed
-          ? fmt::format("all attributes packed into one word, {} bits of it in use", keys.packed_bits)
-          : fmt::format("{} words of 32 bits; one word would take {} bits", keys.words.size(), keys.packed_bits));
-  std::string bins;
-  for (std::size_t a = 0; a < keys.attributes.size(); ++a)
-    bins += fmt::format("{}{} {}{}", a == 0 ? "" : ", ", request.table.schema()[request.columns.keys[a]].name,
-                        keys.attributes[a].nonempty_bins, keys.attributes[a].is_dictionary ? " (dictionary)" : "");
-  plan.details.emplace_back("diversity", fmt::format("non-empty bins of {} in {} rows: {}", partition::kAttributeBins,
-                                                     keys.sampled_rows, bins));
-  auto const& hashed = request.table.schema()[request.columns.keys[keys.hash_attribute]].name;
-  plan.details.emplace_back("hashing", keys.is_packed ? fmt::format("the whole packed key; most diverse: {}", hashed)
-                                                      : fmt::format("{}, the most diverse attribute", hashed));
-  plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
-}
-
-Result<partition::RadixDigit> choose_slice_digit(partition::EncodedGroupKeys const& keys, std::uint32_t radix_bits,
-                                                 Control const& control) {
-  GARUDA_TRY_ASSIGN(auto const words, partition::partition_words(keys, control));
-  partition::EncodedKeys no_other_side;
-  no_other_side.key_bits = words.key_bits;
-  GARUDA_TRY_ASSIGN(auto const choice, partition::choose_digit(words, no_other_side, radix_bits, control));
-  return choice.digit;
+/// What streaming takes when keys were encoded before it is chosen.
+Candidate streamed_encoded(StreamedGroupPlan const& streamed, PlannedGroupBy const& planned) {
+  bool const encoded = !planned.keys.attributes.empty();
+  return streamed.candidate(static_cast<double>(std::max<std::uint64_t>(planned.keys.estimated_groups, 1)), encoded);
 }
 
 std::vector<DataType> key_types(GroupByRequest const& request) {
@@ -132,36 +43,6 @@ std::vector<DataType> key_types(GroupByRequest const& request) {
 }
 
 }  // namespace
-
-Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats) {
-  PlannedGroupBy planned;
-  auto const& control = request.options.control;
-  {
-    PhaseTimer const timer(stats, "encode");
-    if (!request.columns.keys.empty()) {
-      GARUDA_TRY_ASSIGN(planned.keys, arena.execute([&] {
-        return partition::encode_group_keys(request.table, request.columns.keys, request.options.tuning.keys, control);
-      }));
-    }
-    for (auto const& state : request.columns.states) {
-      GARUDA_TRY_ASSIGN(auto reader, arena.execute([&] { return ValueReader::create(request.table, state, control); }));
-      planned.values.push_back(std::move(reader));
-    }
-  }
-  auto const shape = shape_of(request, planned, static_cast<std::uint32_t>(arena.max_concurrency()));
-  GARUDA_TRY_ASSIGN(planned.plan, plan_group_by(shape, machine_of(*request.devices, shape.threads), request.options));
-  auto& plan = planned.plan.plan;
-  describe_keys(request, planned.keys, plan);
-  if (planned.plan.grouping != Grouping::slices || request.columns.keys.empty()) return planned;
-  PhaseTimer const timer(stats, "partition");
-  GARUDA_TRY_ASSIGN(planned.digit, arena.execute([&]() -> Result<partition::RadixDigit> {
-    return choose_slice_digit(planned.keys, plan.radix_bits, control);
-  }));
-  plan.radix_bits = planned.digit.bits;
-  plan.radix_shift = planned.digit.shift;
-  plan.mixed_digit = planned.digit.mixed;
-  return planned;
-}
 
 PartitionedGroupBy::PartitionedGroupBy(GroupByRequest const& request)
     : table_(request.table),
@@ -176,12 +57,18 @@ PartitionedGroupBy::PartitionedGroupBy(GroupByRequest const& request)
 
 PartitionedGroupBy::~PartitionedGroupBy() { abandoned_ = true; }
 
-Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(GroupByRequest const& request,
-                                                                        RivalCost const& rival) {
+Result<PartitionedGroupBy::Prepared> PartitionedGroupBy::prepare(GroupByRequest const& request,
+                                                                 StreamedGroupPlan const* rival) {
   std::unique_ptr<PartitionedGroupBy> run(new PartitionedGroupBy(request));
-  GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, run->arena_, run->recorder_));
-  auto const groups = static_cast<double>(std::max<std::uint64_t>(planned.keys.estimated_groups, 1));
-  if (rival && rival(groups) < planned.plan.plan.estimated.estimated_ns) return std::unique_ptr<PartitionedGroupBy>();
+  GARUDA_TRY_ASSIGN(auto sampled, sample_groups(request, run->arena_, run->recorder_));
+  if (rival != nullptr)
+    if (auto cheaper = streamed_unencoded(*rival, request, sampled, run->arena_))
+      return Prepared{nullptr, std::move(cheaper)};
+  GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, std::move(sampled), run->arena_, run->recorder_));
+  if (rival != nullptr) {
+    auto streamed = streamed_encoded(*rival, planned);
+    if (streamed.estimated_ns < planned.plan.plan.estimated.estimated_ns) return Prepared{nullptr, std::move(streamed)};
+  }
   run->plan_ = std::move(planned.plan);
   run->values_ = std::move(planned.values);
   run->encoded_ = std::move(planned.keys);
@@ -189,10 +76,10 @@ Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(GroupByR
   if (run->grouping_ != Grouping::slices) {
     run->decoder_ = partition::KeyDecoder::create(run->encoded_, key_types(request));
     GARUDA_TRY(run->open_whole());
-    if (run->whole_ != nullptr) return run;
+    if (run->whole_ != nullptr) return Prepared{std::move(run), std::nullopt};
   }
   GARUDA_TRY(run->open_slices(planned.digit));
-  return run;
+  return Prepared{std::move(run), std::nullopt};
 }
 
 Result<SliceValues> PartitionedGroupBy::read(std::size_t column, SliceRows const& rows) const {
@@ -407,18 +294,18 @@ Result<std::unique_ptr<GroupByResult>> group_by(GroupByRequest const& request) {
     choice.plan.reset();
     choice.refusal = streamed.error().message();
   }
-  RivalCost rival;
-  if (choice.plan) rival = [&](double groups) { return choice.plan->candidate(groups).estimated_ns; };
-  GARUDA_TRY_ASSIGN(auto run, PartitionedGroupBy::prepare(request, rival));
-  if (run != nullptr) {
-    if (!choice.refusal.empty() && request.options.path == Path::compute)
-      run->recorder().note(fmt::format("placement=slices: {}", choice.refusal));
-    return grouped_result(request, std::move(run));
+  GARUDA_TRY_ASSIGN(auto prepared, PartitionedGroupBy::prepare(request, choice.plan ? &*choice.plan : nullptr));
+  if (prepared.cheaper) {
+    auto& plan = choice.plan->plan;
+    plan.estimated = std::move(*prepared.cheaper);
+    plan.candidates = {plan.estimated};
+    auto streamed = streamed_group_by(request, std::move(*choice.plan));
+    if (streamed || !is_shortage(streamed.error())) return streamed;
+    GARUDA_TRY_ASSIGN(prepared, PartitionedGroupBy::prepare(request));
   }
-  auto streamed = streamed_group_by(request, std::move(*choice.plan));
-  if (streamed || !is_shortage(streamed.error())) return streamed;
-  GARUDA_TRY_ASSIGN(run, PartitionedGroupBy::prepare(request));
-  return grouped_result(request, std::move(run));
+  if (!choice.refusal.empty() && request.options.path == Path::compute)
+    prepared.run->recorder().note(fmt::format("placement=slices: {}", choice.refusal));
+  return grouped_result(request, std::move(prepared.run));
 }
 
 Result<Plan> explain_group_by(GroupByRequest const& request) {
@@ -430,16 +317,20 @@ Result<Plan> explain_group_by(GroupByRequest const& request) {
   }
   RunRecorder recorder;
   oneapi::tbb::task_arena arena(arena_threads(request.options.threads));
-  GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, arena, recorder));
+  GARUDA_TRY_ASSIGN(auto sampled, sample_groups(request, arena, recorder));
+  std::optional<Candidate> candidate;
+  if (choice.plan) candidate = streamed_unencoded(*choice.plan, request, sampled, arena);
+  bool const is_unencoded = candidate.has_value();
+  GARUDA_TRY_ASSIGN(auto planned, plan_groups(request, std::move(sampled), arena, recorder));
   auto& plan = planned.plan.plan;
   if (!choice.refusal.empty() && request.options.path == Path::compute)
     plan.notes.push_back(fmt::format("placement=slices: {}", choice.refusal));
   if (!choice.plan) return std::move(plan);
-  auto candidate = choice.plan->candidate(static_cast<double>(planned.keys.estimated_groups));
-  plan.candidates.push_back(candidate);
-  if (candidate.estimated_ns >= plan.estimated.estimated_ns) return std::move(plan);
+  if (!candidate) candidate = streamed_encoded(*choice.plan, planned);
+  plan.candidates.push_back(*candidate);
+  if (!is_unencoded && candidate->estimated_ns >= plan.estimated.estimated_ns) return std::move(plan);
   auto& streamed = choice.plan->plan;
-  streamed.estimated = std::move(candidate);
+  streamed.estimated = std::move(*candidate);
   streamed.candidates = std::move(plan.candidates);
   return std::move(streamed);
 }

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,10 +18,13 @@
 #include "operators/group_by_columns.hpp"
 #include "operators/group_by_kernel.hpp"
 #include "operators/group_by_planner.hpp"
+#include "operators/group_by_request.hpp"
 #include "operators/group_keys_slice.hpp"
 #include "operators/group_states.hpp"
 #include "operators/lane_scheduler.hpp"
+#include "operators/planned_group_by.hpp"
 #include "operators/run_recorder.hpp"
+#include "operators/streamed_group_plan.hpp"
 #include "operators/value_reader.hpp"
 #include "partition/group_keys.hpp"
 #include "partition/key_decoder.hpp"
@@ -30,40 +32,19 @@
 
 namespace garuda::operators {
 
-/// A group-by resolved against its table, and what it may run on. What the view and `devices` refer to outlives every
-/// result.
-struct GroupByRequest {
-  TableView table;
-  GroupBySpec spec;
-  ResolvedGroupBy columns;
-  GroupByOptions options;
-  DeviceSet* devices = nullptr;
-};
-
-/// The table's keys, encoded, its values ready to be read, and what has been decided about them.
-struct PlannedGroupBy {
-  partition::EncodedGroupKeys keys;  ///< without key columns: empty
-  std::vector<ValueReader> values;   ///< a state column each
-  GroupByPlan plan;
-  partition::RadixDigit digit;  ///< of slices
-};
-
-/// Encodes keys and values, plans, and chooses how rows are brought together: for slices, the radix digit. Blocks; uses
-/// the arena's threads.
-/// Errors: those of encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
-Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats);
-
-/// Estimated nanoseconds of another way when there are so many groups.
-using RivalCost = std::function<double(double groups)>;
-
 /// A group-by whose input is partitioned, or grouped already, and whose path is open: gives its groups, once.
 class PartitionedGroupBy final : private TableValues {
  public:
-  /// Encodes, plans, partitions, opens the path. Blocks until that is done. Nothing when `rival`, a way beside those
-  /// that are planned, is cheaper.
-  /// Errors: those of plan_groups, radix_partition, open_cpu_whole_group_by and the path's open function.
-  static Result<std::unique_ptr<PartitionedGroupBy>> prepare(GroupByRequest const& request,
-                                                             RivalCost const& rival = {});
+  /// A run, or the candidate of another way that is cheaper.
+  struct Prepared {
+    std::unique_ptr<PartitionedGroupBy> run;
+    std::optional<Candidate> cheaper;
+  };
+  /// Samples, encodes, plans, partitions, opens the path. Blocks until that is done. `rival`, a way beside those that
+  /// are planned (nullptr: none), is weighed against them: before keys are encoded where a sample of them tells.
+  /// Errors: those of sample_groups, plan_groups, radix_partition, open_cpu_whole_group_by and the path's open
+  /// function.
+  static Result<Prepared> prepare(GroupByRequest const& request, StreamedGroupPlan const* rival = nullptr);
 
   PartitionedGroupBy(PartitionedGroupBy const&) = delete;
   PartitionedGroupBy& operator=(PartitionedGroupBy const&) = delete;

@@ -75,7 +75,7 @@ void describe(StreamedGroupPlan& streamed) {
   plan.chunk_rows = streamed.batch_rows;
   plan.lanes = 1;
   plan.tuning = to_string(streamed.tuning);
-  plan.estimated = streamed.candidate(static_cast<double>(streamed.rows) / 2);
+  plan.estimated = streamed.candidate(static_cast<double>(streamed.rows) / 2, false);
   plan.candidates.push_back(plan.estimated);
   plan.details.emplace_back(
       "placement", fmt::format("device: the columns go there whole, {} bytes a row{}", streamed.row_bytes,
@@ -99,7 +99,6 @@ Result<StreamedGroupChoice> plan_on(GroupByRequest const& request, Machine const
   choice.code = ErrorCode::limit_exceeded;
   choice.refusal = refuse_memory(request, *facts.traits, plan);
   if (!choice.refusal.empty()) return choice;
-  plan.encodes_first = request.options.path == Path::automatic && !request.columns.keys.empty();
   place_on(plan, machine, device, threads, request.options);
   describe(plan);
   choice.plan = std::move(plan);
@@ -108,7 +107,7 @@ Result<StreamedGroupChoice> plan_on(GroupByRequest const& request, Machine const
 
 }  // namespace
 
-Candidate StreamedGroupPlan::candidate(double groups) const {
+Candidate StreamedGroupPlan::candidate(double groups, bool encodes_first) const {
   StreamedGroupShape shape;
   shape.rows = static_cast<double>(rows);
   shape.groups = groups;

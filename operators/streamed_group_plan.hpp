@@ -9,7 +9,7 @@
 #include "garuda/group_by.hpp"
 #include "garuda/plan.hpp"
 #include "operators/calibration/rates.hpp"
-#include "operators/group_by.hpp"
+#include "operators/group_by_request.hpp"
 #include "operators/streamed_choice.hpp"
 
 namespace garuda::operators {
@@ -29,10 +29,9 @@ struct StreamedGroupPlan {
   calibration::HostRates host_rates;
   std::string reason;  ///< of the candidate: where the rates are from
 
-  bool encodes_first = false;  ///< keys are encoded on the host to tell whether another way is cheaper: path automatic
-
-  /// What the group-by takes this way when it gives `groups` groups.
-  Candidate candidate(double groups) const;
+  /// What the group-by takes this way when it gives `groups` groups. `encodes_first`: keys are encoded on the host to
+  /// tell whether another way is cheaper.
+  Candidate candidate(double groups, bool encodes_first) const;
 };
 
 using StreamedGroupChoice = StreamedChoice<StreamedGroupPlan>;

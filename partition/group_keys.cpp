@@ -80,25 +80,45 @@ struct PackedRange {
   }
 };
 
+bool is_packed_in(KeyForm form, std::uint32_t packed_bits) {
+  return packed_bits <= 64 && form != KeyForm::words && form != KeyForm::rowid;
+}
+
+/// Words of 32 bits that the codes of a range take, relative to the smallest one.
+std::uint32_t num_words_of(CodeRange const& range) {
+  auto const last = range.max - range.min;
+  return last >> 32 == 0 ? 1 : last >> 64 == 0 ? 2 : 4;
+}
+
+/// Words of 32 bits that hold a bit for each attribute with nulls.
+std::uint32_t null_words_of(std::vector<CodeRange> const& ranges) {
+  auto const nullable = std::ranges::count_if(ranges, &CodeRange::has_nulls);
+  return static_cast<std::uint32_t>((nullable + 31) / 32);
+}
+
+/// Lowest bits that no two words differ in; `varying`: the bits that some do.
+std::uint32_t low_bits_of(std::uint64_t varying, std::uint32_t key_bits) {
+  return varying == 0 ? key_bits : static_cast<std::uint32_t>(std::countr_zero(varying));
+}
+
 class GroupKeyEncoder {
  public:
-  GroupKeyEncoder(TableView table, std::vector<std::size_t> columns, Control const& control)
-      : table_(table), columns_(std::move(columns)), control_(control), blocks_(cut_row_blocks(table)) {}
+  GroupKeyEncoder(SampledGroupKeys keys, Control const& control)
+      : table_(keys.table),
+        columns_(std::move(keys.columns)),
+        control_(control),
+        blocks_(std::move(keys.blocks)),
+        readers_(std::move(keys.readers)),
+        sample_(std::move(keys.sample)) {}
 
   Result<EncodedGroupKeys> run(KeyForm form) {
-    for (auto const column : columns_) {
-      GARUDA_TRY_ASSIGN(auto reader, AttributeReader::create(table_, column, control_));
-      readers_.push_back(std::move(reader));
-    }
     GARUDA_TRY(scan_ranges());
-    GARUDA_TRY_ASSIGN(auto const sample,
-                      sample_keys(readers_, blocks_, static_cast<std::uint64_t>(table_.num_rows()), control_));
-    describe(sample);
+    describe(sample_);
     auto const fits = keys_.packed_bits <= 64;
     if (form == KeyForm::packed && !fits)
       return fail(ErrorCode::usage,
                   fmt::format("keys=packed needs keys of at most 64 bits together: {}", keys_.packed_bits));
-    keys_.is_packed = fits && form != KeyForm::words && form != KeyForm::rowid;
+    keys_.is_packed = is_packed_in(form, keys_.packed_bits);
     if (keys_.is_packed) {
       GARUDA_TRY(write_packed());
     } else {
@@ -182,11 +202,10 @@ class GroupKeyEncoder {
 
   void set_range(PackedRange const& range) {
     auto& packed = keys_.packed;
-    packed.common_low_bits = packed.key_bits;
+    packed.common_low_bits = low_bits_of(range.varying, packed.key_bits);
     if (!range.has_words) return;
     packed.min = range.min;
     packed.max = range.max;
-    if (range.varying != 0) packed.common_low_bits = static_cast<std::uint32_t>(std::countr_zero(range.varying));
   }
 
   PackedRange pack_block(RowBlock const& block) {
@@ -206,19 +225,14 @@ class GroupKeyEncoder {
   }
 
   Result<void> write_words() {
-    std::uint32_t nullable = 0;
     std::uint32_t next = 0;
     for (std::size_t a = 0; a < readers_.size(); ++a) {
-      auto const& range = ranges_[a];
-      auto const last = range.max - range.min;
       auto& attribute = keys_.attributes[a];
       attribute.first_word = next;
-      attribute.num_words = last >> 32 == 0 ? 1 : last >> 64 == 0 ? 2 : 4;
+      attribute.num_words = num_words_of(ranges_[a]);
       next += attribute.num_words;
-      if (range.has_nulls) ++nullable;
     }
-    auto const null_words = (nullable + 31) / 32;
-    for (std::uint32_t w = 0; w < next + null_words; ++w) {
+    for (std::uint32_t w = 0; w < next + null_words_of(ranges_); ++w) {
       GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(keys_.num_rows * 4)));
       keys_.words.push_back(std::move(buffer));
     }
@@ -258,6 +272,7 @@ class GroupKeyEncoder {
   Control const& control_;
   std::vector<RowBlock> blocks_;
   std::vector<AttributeReader> readers_;
+  KeySample sample_;
   std::vector<CodeRange> ranges_;
   EncodedGroupKeys keys_;
 };
@@ -270,14 +285,68 @@ std::uint64_t EncodedGroupKeys::bytes() const noexcept {
   return bytes;
 }
 
-Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_t const> columns, KeyForm form,
+GroupKeyOutline outline_of(EncodedGroupKeys const& keys) {
+  GroupKeyOutline outline;
+  outline.is_packed = keys.is_packed;
+  outline.key_bits = keys.packed.key_bits;
+  outline.min = keys.packed.min;
+  outline.max = keys.packed.max;
+  outline.common_low_bits = keys.packed.common_low_bits;
+  outline.num_words = static_cast<std::uint32_t>(keys.words.size());
+  outline.estimated_groups = keys.estimated_groups;
+  outline.bytes = keys.bytes();
+  return outline;
+}
+
+GroupKeyOutline SampledGroupKeys::outline(KeyForm form) const {
+  GroupKeyOutline outline;
+  auto const bits = packed_bits(sample.ranges);
+  outline.is_packed = is_packed_in(form, bits);
+  outline.estimated_groups = sample.estimated_groups;
+  if (!outline.is_packed) {
+    outline.num_words = null_words_of(sample.ranges);
+    for (auto const& range : sample.ranges) outline.num_words += num_words_of(range);
+    return outline;
+  }
+  outline.key_bits = bits <= 32 ? 32 : 64;
+  // Words are below the product of all cardinalities, which fits as many bits.
+  UInt128 product = 1;
+  for (auto const& range : sample.ranges) product *= range.cardinality();
+  outline.max = static_cast<std::uint64_t>(product - 1);
+  if (sample.ranges.size() == 1 && !sample.ranges[0].has_nulls)
+    outline.common_low_bits = low_bits_of(sample.ranges[0].varying, outline.key_bits);
+  return outline;
+}
+
+Result<SampledGroupKeys> sample_group_keys(TableView table, std::span<std::size_t const> columns,
                                            Control const& control) {
   GARUDA_EXPECTS(!columns.empty());
   try {
-    return GroupKeyEncoder(table, {columns.begin(), columns.end()}, control).run(form);
+    SampledGroupKeys keys{table, {columns.begin(), columns.end()}, {}, cut_row_blocks(table), {}};
+    for (auto const column : columns) {
+      GARUDA_TRY_ASSIGN(auto reader, AttributeReader::create(table, column, control));
+      keys.readers.push_back(std::move(reader));
+    }
+    GARUDA_TRY_ASSIGN(keys.sample,
+                      sample_keys(keys.readers, keys.blocks, static_cast<std::uint64_t>(table.num_rows()), control));
+    return keys;
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory for a sample of the key columns");
+  }
+}
+
+Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, Control const& control) {
+  try {
+    return GroupKeyEncoder(std::move(keys), control).run(form);
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory for the blocks of the key columns");
   }
+}
+
+Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_t const> columns, KeyForm form,
+                                           Control const& control) {
+  GARUDA_TRY_ASSIGN(auto keys, sample_group_keys(table, columns, control));
+  return encode_group_keys(std::move(keys), form, control);
 }
 
 Result<EncodedKeys> partition_words(EncodedGroupKeys const& keys, Control const& control) {

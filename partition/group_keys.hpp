@@ -48,13 +48,49 @@ struct EncodedGroupKeys {
   std::uint64_t bytes() const noexcept;
 };
 
-/// Encodes `columns`, in parallel on the threads of the calling task arena. Attributes are packed when their ranges
+/// What encoding gives, but for the words themselves.
+struct GroupKeyOutline {
+  bool is_packed = true;
+  std::uint32_t key_bits = 32;         ///< packed form: of a word
+  std::uint64_t min = 0;               ///< packed form, of the words
+  std::uint64_t max = 0;               ///< likewise
+  std::uint32_t common_low_bits = 0;   ///< packed form: lowest bits that are equal in all words
+  std::uint32_t num_words = 0;         ///< words form: 32-bit words of a row
+  std::uint64_t estimated_groups = 0;  ///< at most the rows; see sample_keys
+  std::uint64_t bytes = 0;             ///< of host memory that the words take
+};
+GroupKeyOutline outline_of(EncodedGroupKeys const& keys);
+
+/// Key columns that are open, and what a sample of their rows tells. Borrows the table.
+struct SampledGroupKeys {
+  TableView table;
+  std::vector<std::size_t> columns;
+  std::vector<AttributeReader> readers;  ///< a column each
+  std::vector<RowBlock> blocks;
+  KeySample sample;
+
+  /// Whether there are rows that the sample leaves out.
+  bool is_partial() const noexcept { return sample.rows < static_cast<std::uint64_t>(table.num_rows()); }
+  /// What encoding gives if no row outside the sample widens a range: words that take the least room, so that what
+  /// follows from them is cheap at least, not at most. `form`: as encode_group_keys takes it.
+  GroupKeyOutline outline(KeyForm form) const;
+};
+
+/// Opens `columns` and samples them; types without integers are encoded through a dictionary here, in parallel on the
+/// threads of the calling task arena, the rest takes the calling thread about a millisecond.
+/// Requires: at least one column, each exists.
+/// Errors: invalid_input for a column in device memory; those of encode_values; out_of_memory; cancelled.
+Result<SampledGroupKeys> sample_group_keys(TableView table, std::span<std::size_t const> columns,
+                                           Control const& control);
+
+/// Encodes the columns, in parallel on the threads of the calling task arena. Attributes are packed when their ranges
 /// together fit 64 bits, unless `form` asks for words (or row ids, which compare words too). Integers, dates, decimals,
 /// floats (canonical) and booleans are taken relative to their smallest value; other types by an exact dictionary.
 /// Packed words are borrowed from the only column when it has their layout already; then the table must outlive them.
-/// Requires: at least one column, each exists.
-/// Errors: usage when `form` is packed and the keys do not fit; invalid_input for a column in device memory; those of
-/// encode_values; out_of_memory; cancelled.
+/// Errors: usage when `form` is packed and the keys do not fit; out_of_memory; cancelled.
+Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, Control const& control);
+
+/// Samples `columns` first. Errors: those of both.
 Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_t const> columns, KeyForm form,
                                            Control const& control);
 

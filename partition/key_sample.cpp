@@ -85,12 +85,14 @@ Result<KeySample> sample_keys(std::vector<AttributeReader> const& readers, std::
   std::vector<Bins> bins(readers.size());
   HashCounts keys(std::min(num_rows, kSampledRows));
   KeySample sample;
+  sample.ranges.resize(readers.size());
   AttributeCodes codes;
   std::vector<std::uint64_t> hashes;
   for (auto const& block : sampled_blocks(blocks, num_rows)) {
     GARUDA_TRY(check_cancelled(&control));
     hashes.assign(static_cast<std::size_t>(block.length), 0);
     for (std::size_t a = 0; a < readers.size(); ++a) {
+      sample.ranges[a].add(scan_range(readers[a], block, codes));
       readers[a].read(block, codes);
       for (std::size_t i = 0; i < hashes.size(); ++i) {
         auto hash = codes.valid[i] == 0 ? kNullHash : mix(codes.low[i]);

@@ -1,4 +1,5 @@
-// What a sample of rows tells of group-by keys: how diverse each attribute is, and about how many groups there are.
+// What a sample of rows tells of group-by keys: how diverse each attribute is, in what range its
+// values lie, and about how many groups there are.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "partition/attribute_reader.hpp"
+#include "partition/code_range.hpp"
 
 namespace garuda::partition {
 
@@ -18,6 +20,7 @@ inline constexpr std::uint64_t kSampledRows = std::uint64_t{1} << 17;
 struct KeySample {
   std::uint64_t rows = 0;                    ///< in the sample
   std::vector<std::uint32_t> nonempty_bins;  ///< an attribute: of kAttributeBins
+  std::vector<CodeRange> ranges;             ///< an attribute: of the sampled rows
   std::uint64_t estimated_groups = 0;        ///< of the whole table: exact when all rows are in the sample
 };
 

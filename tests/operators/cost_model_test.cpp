@@ -5,63 +5,26 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "operators/calibration/calibration_file.hpp"
 #include "operators/join_kernel.hpp"
-#include "tests/operators/fake_device.hpp"
 #include "tests/operators/planner_shapes.hpp"
+#include "tests/operators/recorded_machine.hpp"
 
 namespace garuda::operators {
 namespace {
 
 using testing::dense_join;
-using testing::FakeDevice;
+using testing::device_rates;
+using testing::host_rates;
+using testing::kGpus;
+using testing::kSoftware;
+using testing::RecordedMachine;
 using testing::sparse_join;
 using testing::summed_groups;
-
-constexpr std::array kGpus{"h200", "consumer", "integrated"};
-constexpr std::array kSoftware{"lavapipe", "swiftshader"};
-
-std::filesystem::path recorded(std::string const& name) {
-  return std::filesystem::path(GARUDA_TEST_CALIBRATIONS) / (name + ".json");
-}
-
-DeviceRates device_rates(std::string const& name) {
-  auto rates = calibration::read_recorded_device(recorded(name));
-  EXPECT_TRUE(rates) << rates.error().describe();
-  return rates.value_or(DeviceRates{});
-}
-
-HostRates host_rates(std::string const& name = "host") {
-  auto rates = calibration::read_recorded_host(recorded(name));
-  EXPECT_TRUE(rates) << rates.error().describe();
-  return rates.value_or(HostRates{});
-}
-
-vk::DeviceType type_of(std::string const& name) {
-  if (name == "integrated") return vk::DeviceType::integrated;
-  return name == "h200" || name == "consumer" ? vk::DeviceType::discrete : vk::DeviceType::cpu;
-}
-
-/// A host and one device with recorded rates.
-struct RecordedMachine {
-  explicit RecordedMachine(std::string const& name) : device(type_of(name)) {
-    auto facts = device.facts();
-    facts.measured = device_rates(name);
-    device.traits.features.external_memory_host = true;
-    device.traits.unified_memory = type_of(name) != vk::DeviceType::discrete;
-    machine.devices.push_back(std::move(facts));
-    machine.measured_host = host_rates();
-  }
-  RecordedMachine(RecordedMachine const&) = delete;
-
-  FakeDevice device;
-  Machine machine;
-};
+using testing::type_of;
 
 JoinPlan plan(JoinShape const& shape, RecordedMachine const& recorded_machine, JoinOptions const& options = {}) {
   auto plan = plan_join(shape, recorded_machine.machine, options);
@@ -199,8 +162,7 @@ TEST(CostModel, ASoftwareDeviceIsNeverTakenUnasked) {
 
 /// What was the fastest where the rates were recorded: an H200, whose host has 16 threads.
 TEST(CostModel, ChoicesOfAnH200AreThoseMeasured) {
-  RecordedMachine recorded_machine("h200");
-  recorded_machine.machine.measured_host = host_rates("h200_host");
+  RecordedMachine const recorded_machine("h200", "h200_host");
   auto const join_path = [&](JoinShape shape) {
     shape.threads = recorded_machine.machine.measured_host->threads;
     return plan(shape, recorded_machine).plan.path;
@@ -250,8 +212,7 @@ TEST(CostModel, StreamedGroupBysOfAnH200TakeWhatWasMeasured) {
 /// Beside the H200, 2^24 dense rows a side: 126 to 242 ms with tables that 16 lanes wait for one after the other (0 to
 /// 6 radix bits), 30 ms with 2^8 partitions and carried payload; 2^22 rows of any keys 36 to 60 and 12.5 ms.
 TEST(CostModel, SixteenLanesMakeTablesOfTheirOwn) {
-  RecordedMachine recorded_machine("h200");
-  recorded_machine.machine.measured_host = host_rates("h200_host");
+  RecordedMachine const recorded_machine("h200", "h200_host");
   JoinOptions options;
   options.path = Path::cpu;
   for (auto const bits : {22, 24, 26})
@@ -296,8 +257,7 @@ double regret(Plan const& plan, RecordedTimes const& times) {
 /// The grid `device` of bench/regret.py on an H200 beside 16 threads, median ms of the forced choices, 2026-11-21; the
 /// CPU path's joins of 2^22 rows or more a side that are not dense, and of 2^24 or more, with 2^8 partitions.
 TEST(CostModel, RegretOverTheTimesOfAnH200IsSmall) {
-  RecordedMachine recorded_machine("h200");
-  recorded_machine.machine.measured_host = host_rates("h200_host");
+  RecordedMachine const recorded_machine("h200", "h200_host");
   auto const threads = recorded_machine.machine.measured_host->threads;
   std::vector<double> regrets;
   auto const join = [&](RecordedTimes const& times, JoinShape shape) {
@@ -358,8 +318,7 @@ TEST(CostModel, RegretOverTheTimesOfAnH200IsSmall) {
 
 /// Of slices, `global` was the faster method nearly everywhere: its pairs come in the order of probe rows.
 TEST(CostModel, SlicesOfAnH200TakeTheGlobalTable) {
-  RecordedMachine recorded_machine("h200");
-  recorded_machine.machine.measured_host = host_rates("h200_host");
+  RecordedMachine const recorded_machine("h200", "h200_host");
   JoinOptions options;
   options.path = Path::compute;
   for (auto const bits : {16, 20, 22, 24}) {
@@ -372,9 +331,8 @@ TEST(CostModel, SlicesOfAnH200TakeTheGlobalTable) {
 
 /// End to end, one int32 payload a side, ordinary memory, median ms (2026-11-21).
 TEST(CostModel, WholeTablesOnAnH200TakeAboutWhatWasMeasured) {
-  RecordedMachine recorded_machine("h200");
-  auto const host = host_rates("h200_host");
-  recorded_machine.machine.measured_host = host;
+  RecordedMachine const recorded_machine("h200", "h200_host");
+  auto const& host = *recorded_machine.machine.measured_host;
   auto const streamed_ns = [&](double rows, double matches, double key_bytes, bool gathers = false) {
     StreamedShape shape;
     shape.build_rows = shape.probe_rows = rows;

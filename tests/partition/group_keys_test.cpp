@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "partition/mix.hpp"
 #include "partition/value_dictionary.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/column_reader.hpp"
@@ -260,6 +261,59 @@ TEST(ValueDictionary, CanBeCancelled) {
   auto const codes = encode_values(table.view(), 0, control);
   ASSERT_FALSE(codes);
   EXPECT_EQ(codes.error().code(), ErrorCode::cancelled);
+}
+
+/// What a sample tells beside what encoding gives.
+struct Outlines {
+  GroupKeyOutline sampled;
+  GroupKeyOutline encoded;
+  bool is_partial = false;
+};
+
+Outlines outlines_of(Table const& table, KeyForm form = KeyForm::automatic) {
+  auto keys = sample_group_keys(table.view(), all_columns(table), {});
+  EXPECT_TRUE(keys) << keys.error().describe();
+  Outlines outlines{keys->outline(form), {}, keys->is_partial()};
+  auto const encoded = encode_group_keys(std::move(*keys), form, {});
+  EXPECT_TRUE(encoded) << encoded.error().describe();
+  outlines.encoded = outline_of(*encoded);
+  return outlines;
+}
+
+TEST(GroupKeys, ASampleOfAllRowsTellsTheForm) {
+  auto const table = table_of({make_column<std::int32_t>(typed(TypeId::int32), {-8, 40, 0, 64, 24}),
+                               make_column<std::int64_t>(typed(TypeId::int64), {5, 9, 7, 5, 5})});
+  for (auto const form : {KeyForm::automatic, KeyForm::words}) {
+    auto const [sampled, encoded, is_partial] = outlines_of(table, form);
+    EXPECT_FALSE(is_partial);
+    EXPECT_EQ(sampled.is_packed, encoded.is_packed);
+    EXPECT_EQ(sampled.key_bits, encoded.key_bits);
+    EXPECT_EQ(sampled.num_words, encoded.num_words);
+    EXPECT_EQ(sampled.estimated_groups, encoded.estimated_groups);
+    EXPECT_GE(sampled.max - sampled.min, encoded.max - encoded.min) << "the product of what each attribute takes";
+  }
+  auto const [sampled, encoded, is_partial] =
+      outlines_of(table_of({make_column<std::int32_t>(typed(TypeId::int32), {-8, 40, 0, 64, 24})}));
+  EXPECT_EQ(sampled.max - sampled.min, encoded.max - encoded.min);
+  EXPECT_EQ(sampled.common_low_bits, 3U);
+  EXPECT_EQ(encoded.common_low_bits, 3U);
+  EXPECT_EQ(outlines_of(table_of({make_column<std::int32_t>(typed(TypeId::int32), {})})).sampled.max, 0U);
+}
+
+TEST(GroupKeys, ASampleNeverTakesMoreRoomThanAllRows) {
+  std::vector<std::int64_t> keys(2 * kSampledRows + 5);
+  for (std::size_t row = 0; row < keys.size(); ++row) keys[row] = static_cast<std::int64_t>(mix(row) % 1000 * 16);
+  keys[33] = std::int64_t{1} << 40;  // beyond the first run of rows
+  keys[34] = 7;
+  auto const [sampled, encoded, is_partial] =
+      outlines_of(table_of({make_column<std::int64_t>(typed(TypeId::int64), keys)}));
+  EXPECT_TRUE(is_partial);
+  EXPECT_EQ(sampled.key_bits, 32U);
+  EXPECT_EQ(encoded.key_bits, 64U);
+  EXPECT_EQ(sampled.max - sampled.min, 999U * 16);
+  EXPECT_EQ(sampled.common_low_bits, 4U);
+  EXPECT_EQ(encoded.common_low_bits, 0U);
+  EXPECT_EQ(sampled.estimated_groups, encoded.estimated_groups);
 }
 
 }  // namespace

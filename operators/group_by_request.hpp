@@ -1,0 +1,21 @@
+// What the drivers of group-bys work on.
+#pragma once
+
+#include "garuda/group_by.hpp"
+#include "garuda/table.hpp"
+#include "operators/device_set.hpp"
+#include "operators/group_by_columns.hpp"
+
+namespace garuda::operators {
+
+/// A group-by resolved against its table, and what it may run on. What the view and `devices` refer to outlives every
+/// result.
+struct GroupByRequest {
+  TableView table;
+  GroupBySpec spec;
+  ResolvedGroupBy columns;
+  GroupByOptions options;
+  DeviceSet* devices = nullptr;
+};
+
+}  // namespace garuda::operators

@@ -1,0 +1,198 @@
+#include "operators/planned_group_by.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "operators/cpu/whole_group_by.hpp"
+#include "operators/gathered_join.hpp"
+#include "operators/host_memory.hpp"
+
+namespace garuda::operators {
+namespace {
+
+/// Points a row that a state column takes on the graphics path, and bytes of a group's partial state.
+struct StateCost {
+  std::uint32_t draws = 0;
+  std::uint64_t bytes = 0;
+};
+
+StateCost cost_of(StateColumn const& column) {
+  StateCost cost;
+  if ((column.states & kCountState) != 0) cost = {1, 8};
+  if ((column.states & kSumState) != 0) {
+    cost.draws += is_float(column.kind) ? 3 : 1;
+    cost.bytes += is_float(column.kind) ? 10 + 3 * 16 : 8 * std::uint64_t{sum_words(column.kind)};
+  }
+  auto const extremes =
+      static_cast<std::uint32_t>(std::popcount(static_cast<unsigned>(column.states) & (kMinState | kMaxState)));
+  if (extremes > 0) cost.draws += value_words(column.kind) + 1;  // 24-bit pieces
+  cost.bytes += std::uint64_t{extremes} * extreme_words(column.kind) * 8;
+  return cost;
+}
+
+/// The table as a path takes it whole, but for its keys' words. Requires: the keys are packed, or there are none.
+WholeTable outlined_table(TableView table, std::vector<StateColumn> const& states,
+                          std::vector<ValueReader> const& values,
+                          std::optional<partition::GroupKeyOutline> const& keys) {
+  WholeTable whole;
+  whole.num_rows = static_cast<std::uint64_t>(table.num_rows());
+  if (keys) {
+    KeySpan span{std::span<std::uint32_t const>(), keys->min, keys->max, {}};
+    if (keys->key_bits == 64) span.words = std::span<std::uint64_t const>();
+    whole.keys = std::move(span);
+    whole.common_low_bits = keys->common_low_bits;
+    whole.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
+  }
+  for (std::size_t c = 0; c < states.size(); ++c)
+    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls()});
+  return whole;
+}
+
+/// `keys`: nullopt without key columns.
+GroupByShape shape_of(GroupByRequest const& request, std::optional<partition::GroupKeyOutline> const& keys,
+                      std::vector<ValueReader> const& values, std::uint32_t threads) {
+  GroupByShape shape;
+  shape.rows = static_cast<std::uint64_t>(request.table.num_rows());
+  shape.key_bits = 0;
+  if (keys) {
+    if (keys->is_packed) shape.key_bits = keys->key_bits;
+    shape.key_words = keys->num_words;
+    shape.key_range = keys->max - keys->min + 1;
+    shape.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
+    shape.encoded_bytes = keys->bytes;
+    // The ids of partitioned rows.
+    shape.wide_row_ids = shape.rows > (std::uint64_t{1} << 32);
+  }
+  for (auto const& reader : values) shape.encoded_bytes += reader.bytes();
+  shape.states = static_cast<std::uint32_t>(request.columns.states.size());
+  for (auto const& state : request.columns.states) {
+    auto const cost = cost_of(state);
+    shape.value_words += value_words(state.kind) + (state.column ? 1 : 0);  // and a bit of validity, rounded up
+    shape.widest_value = std::max(shape.widest_value, value_words(state.kind));
+    shape.draws += cost.draws;
+    shape.state_bytes += cost.bytes;
+  }
+  auto const has_rows = shape.rows > 0 || !keys;
+  if (has_rows && (!keys || keys->is_packed))
+    shape.whole = whole_sizes(outlined_table(request.table, request.columns.states, values, keys));
+  shape.output_row_bytes = 16 * request.columns.aggregates.size();
+  for (auto const key : request.columns.keys) shape.output_row_bytes += column_row_bytes(request.table, key);
+  shape.ordered = request.spec.ordered;
+  shape.threads = threads;
+  shape.free_host_bytes = free_host_bytes();
+  return shape;
+}
+
+/// What `explain` shows of the keys beside the general part of a plan.
+void describe_keys(GroupByRequest const& request, partition::EncodedGroupKeys const& keys, Plan& plan) {
+  if (request.columns.keys.empty()) {
+    plan.details.emplace_back("key form", "no keys: one group");
+    return;
+  }
+  plan.details.emplace_back(
+      "key form",
+      keys.is_packed
+          ? fmt::format("all attributes packed into one word, {} bits of it in use", keys.packed_bits)
+          : fmt::format("{} words of 32 bits; one word would take {} bits", keys.words.size(), keys.packed_bits));
+  std::string bins;
+  for (std::size_t a = 0; a < keys.attributes.size(); ++a)
+    bins += fmt::format("{}{} {}{}", a == 0 ? "" : ", ", request.table.schema()[request.columns.keys[a]].name,
+                        keys.attributes[a].nonempty_bins, keys.attributes[a].is_dictionary ? " (dictionary)" : "");
+  plan.details.emplace_back("diversity", fmt::format("non-empty bins of {} in {} rows: {}", partition::kAttributeBins,
+                                                     keys.sampled_rows, bins));
+  auto const& hashed = request.table.schema()[request.columns.keys[keys.hash_attribute]].name;
+  plan.details.emplace_back("hashing", keys.is_packed ? fmt::format("the whole packed key; most diverse: {}", hashed)
+                                                      : fmt::format("{}, the most diverse attribute", hashed));
+  plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
+}
+
+Result<partition::RadixDigit> choose_slice_digit(partition::EncodedGroupKeys const& keys, std::uint32_t radix_bits,
+                                                 Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const words, partition::partition_words(keys, control));
+  partition::EncodedKeys no_other_side;
+  no_other_side.key_bits = words.key_bits;
+  GARUDA_TRY_ASSIGN(auto const choice, partition::choose_digit(words, no_other_side, radix_bits, control));
+  return choice.digit;
+}
+
+}  // namespace
+
+Result<SampledGroupBy> sample_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats) {
+  SampledGroupBy sampled;
+  auto const& control = request.options.control;
+  PhaseTimer const timer(stats, "encode");
+  if (!request.columns.keys.empty()) {
+    GARUDA_TRY_ASSIGN(sampled.keys, arena.execute([&] {
+      return partition::sample_group_keys(request.table, request.columns.keys, control);
+    }));
+  }
+  for (auto const& state : request.columns.states) {
+    GARUDA_TRY_ASSIGN(auto reader, arena.execute([&] { return ValueReader::create(request.table, state, control); }));
+    sampled.values.push_back(std::move(reader));
+  }
+  return sampled;
+}
+
+std::optional<GroupByShape> sampled_shape(GroupByRequest const& request, SampledGroupBy const& sampled,
+                                          std::uint32_t threads) {
+  if (!sampled.keys || !sampled.keys->is_partial()) return std::nullopt;
+  return shape_of(request, sampled.keys->outline(request.options.tuning.keys), sampled.values, threads);
+}
+
+bool is_cheaper_unencoded(double rival_ns, GroupByShape const& sampled, Machine const& machine,
+                          GroupByOptions const& options) {
+  auto const planned = plan_group_by(sampled, machine, options);
+  return planned && rival_ns < planned->plan.estimated.estimated_ns;
+}
+
+Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, SampledGroupBy sampled,
+                                   oneapi::tbb::task_arena& arena, StatsSink& stats) {
+  PlannedGroupBy planned;
+  auto const& control = request.options.control;
+  planned.values = std::move(sampled.values);
+  std::optional<partition::GroupKeyOutline> outline;
+  if (sampled.keys) {
+    PhaseTimer const timer(stats, "encode");
+    GARUDA_TRY_ASSIGN(planned.keys, arena.execute([&] {
+      return partition::encode_group_keys(std::move(*sampled.keys), request.options.tuning.keys, control);
+    }));
+    outline = partition::outline_of(planned.keys);
+  }
+  auto const shape = shape_of(request, outline, planned.values, static_cast<std::uint32_t>(arena.max_concurrency()));
+  GARUDA_TRY_ASSIGN(planned.plan, plan_group_by(shape, machine_of(*request.devices, shape.threads), request.options));
+  auto& plan = planned.plan.plan;
+  describe_keys(request, planned.keys, plan);
+  if (planned.plan.grouping != Grouping::slices || request.columns.keys.empty()) return planned;
+  PhaseTimer const timer(stats, "partition");
+  GARUDA_TRY_ASSIGN(planned.digit, arena.execute([&]() -> Result<partition::RadixDigit> {
+    return choose_slice_digit(planned.keys, plan.radix_bits, control);
+  }));
+  plan.radix_bits = planned.digit.bits;
+  plan.radix_shift = planned.digit.shift;
+  plan.mixed_digit = planned.digit.mixed;
+  return planned;
+}
+
+WholeTable whole_table(TableView table, std::vector<StateColumn> const& states, std::vector<ValueReader> const& values,
+                       partition::EncodedGroupKeys const& keys) {
+  std::optional<partition::GroupKeyOutline> outline;
+  if (!keys.attributes.empty()) outline = partition::outline_of(keys);
+  auto whole = outlined_table(table, states, values, outline);
+  if (outline) {
+    auto& words = std::get<KeySpan>(whole.keys).words;
+    if (keys.packed.key_bits == 64)
+      words = keys.packed.words64();
+    else
+      words = keys.packed.words32();
+  }
+  for (auto const& block : partition::cut_row_blocks(table))
+    whole.blocks.push_back({block.first_row, static_cast<std::uint64_t>(block.length)});
+  return whole;
+}
+
+}  // namespace garuda::operators
