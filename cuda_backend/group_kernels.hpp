@@ -91,6 +91,16 @@ cudaError_t combine_limbs(Launch const& launch, std::uint64_t const* limbs, Garu
 cudaError_t combine_extremes(Launch const& launch, std::uint64_t const* high, std::uint64_t const* low,
                              std::uint32_t groups, std::uint64_t* extremes);
 
+/// Bits that the floats of a column have, as positions above the least subnormal's.
+struct FloatRange {
+  std::uint32_t lowest = 0xffff'ffffU;  ///< of any value
+  std::uint32_t above = 0;              ///< one past the highest; 0: all are zero
+  std::uint32_t flags = 0;              ///< as FloatSums: NaN 1, infinity 2, -infinity 4
+};
+/// Widens `range` by what `rows` floats of `kind` have.
+cudaError_t find_range(Launch const& launch, void const* values, GarudaCudaValueKind kind, std::uint32_t rows,
+                       FloatRange* range);
+
 /// What the floats of a group touch, an array of groups each. lowest: all ones before, the others 0.
 struct FloatSpans {
   std::uint32_t* flags = nullptr;   ///< as FloatSums: NaN 1, infinity 2, -infinity 4

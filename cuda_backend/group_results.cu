@@ -99,19 +99,18 @@ __device__ std::uint64_t mean_of(std::uint64_t sum_bits, std::uint64_t count) {
   return static_cast<std::uint64_t>(__double_as_longlong(mean));
 }
 
-__global__ void finish_integer_means_kernel(std::uint64_t const* sums, std::uint64_t const* counts,
-                                            std::uint32_t groups, std::uint64_t* out) {
+__global__ void finish_rounded_kernel(SignedSums sums, int exponent, std::uint64_t const* counts, std::uint32_t groups,
+                                      std::uint64_t* out) {
   for (auto g = global_thread(); g < groups; g += grid_threads()) {
     Magnitude total;
     total.count = 2;
-    total.words[0] = sums[2 * g];
-    total.words[1] = sums[2 * g + 1];
-    out[g] = mean_of(round_signed(total, 0), counts[g]);
+    auto const* const words = sums.words + g * sums.words_each;
+    total.words[0] = words[0];
+    total.words[1] = sums.words_each == 2 ? words[1] : words[0] >> 63 != 0 ? ~std::uint64_t{0} : 0;
+    auto const sum = round_signed(total, exponent);
+    out[g] = counts == nullptr ? sum : mean_of(sum, counts[g]);
   }
 }
-
-/// The least bit of the type at position 0.
-__device__ int unit_exponent(bool is_wide) { return is_wide ? kLowestExponent : -149; }
 
 __device__ std::uint64_t round_windows(FloatWindows const& sums, std::uint64_t group, bool is_wide) {
   auto const flags = sums.flags[group];
@@ -131,7 +130,8 @@ __device__ std::uint64_t round_windows(FloatWindows const& sums, std::uint64_t g
   }
   total.words[count] = static_cast<std::uint64_t>(carry);
   total.words[count + 1] = carry < 0 ? ~std::uint64_t{0} : 0;
-  return round_signed(total, 64 * sums.first_windows[group] + unit_exponent(is_wide));
+  return round_signed(
+      total, 64 * sums.first_windows[group] + unit_exponent(is_wide ? GARUDA_CUDA_FLOAT64 : GARUDA_CUDA_FLOAT32));
 }
 
 __global__ void finish_float_sums_kernel(FloatWindows sums, bool is_wide, std::uint64_t const* counts,
@@ -185,9 +185,9 @@ cudaError_t finish_sums(Launch const& launch, std::uint64_t const* sums, GarudaC
   return cudaGetLastError();
 }
 
-cudaError_t finish_integer_means(Launch const& launch, std::uint64_t const* sums, std::uint64_t const* counts,
-                                 std::uint32_t groups, std::uint64_t* out) {
-  GARUDA_LAUNCH(finish_integer_means_kernel, groups)(sums, counts, groups, out);
+cudaError_t finish_rounded(Launch const& launch, SignedSums const& sums, int exponent, std::uint64_t const* counts,
+                           std::uint32_t groups, std::uint64_t* out) {
+  GARUDA_LAUNCH(finish_rounded_kernel, groups)(sums, exponent, counts, groups, out);
   return cudaGetLastError();
 }
 

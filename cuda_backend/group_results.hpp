@@ -18,9 +18,16 @@ cudaError_t gather_keys(Launch const& launch, Key const* keys, std::uint32_t con
 /// Sums of 2 words a group as 64 bits, signed or not as `kind` is; a sum beyond them sets `overflow`, 0 before.
 cudaError_t finish_sums(Launch const& launch, std::uint64_t const* sums, GarudaCudaValueKind kind, std::uint32_t groups,
                         std::uint64_t* out, std::uint32_t* overflow);
-/// Sums of 2 words, rounded to nearest even, over the counts.
-cudaError_t finish_integer_means(Launch const& launch, std::uint64_t const* sums, std::uint64_t const* counts,
-                                 std::uint32_t groups, std::uint64_t* out);
+/// The exponent of what position 0 of a float of `kind` stands for, its least subnormal.
+constexpr int unit_exponent(GarudaCudaValueKind kind) { return kind == GARUDA_CUDA_FLOAT64 ? -1074 : -149; }
+/// Sums in two's complement, of one word or of two, low word first.
+struct SignedSums {
+  std::uint64_t const* words = nullptr;
+  std::uint32_t words_each = 2;
+};
+/// Sums times 2^exponent, rounded once to nearest even, as float64; over `counts` where these are given.
+cudaError_t finish_rounded(Launch const& launch, SignedSums const& sums, int exponent, std::uint64_t const* counts,
+                           std::uint32_t groups, std::uint64_t* out);
 
 /// What float sums come to before they are rounded, as AggregateState has it.
 struct FloatWindows {

@@ -1,34 +1,8 @@
+#include "cuda_backend/float_parts.cuh"
 #include "cuda_backend/group_values.cuh"
 
 namespace garuda::cuda {
 namespace {
-
-/// A float as sign, magnitude and position of its lowest bit; operators/float_parts.hpp on the device.
-struct FloatParts {
-  std::uint64_t magnitude = 0;
-  std::uint32_t position = 0;
-  bool negative = false;
-  std::uint32_t special = 0;  ///< flag of FloatSums, 0: finite
-};
-
-template <GarudaCudaValueKind kKind>
-__device__ FloatParts float_parts(std::uint32_t const* value) {
-  constexpr bool kWide = kKind == GARUDA_CUDA_FLOAT64;
-  constexpr int kMantissaBits = kWide ? 52 : 23;
-  constexpr std::uint32_t kTopExponent = kWide ? 2047 : 255;
-  auto const bits = kWide ? std::uint64_t{value[kWide ? 1 : 0]} << 32 | value[0] : value[0];
-  FloatParts parts;
-  parts.negative = bits >> (kWide ? 63 : 31) != 0;
-  auto const exponent = static_cast<std::uint32_t>(bits >> kMantissaBits) & kTopExponent;
-  auto const mantissa = bits & ((std::uint64_t{1} << kMantissaBits) - 1);
-  if (exponent == kTopExponent) {
-    parts.special = mantissa != 0 ? 1 : parts.negative ? 4 : 2;
-    return parts;
-  }
-  parts.magnitude = exponent == 0 ? mantissa : mantissa | std::uint64_t{1} << kMantissaBits;
-  parts.position = exponent == 0 ? 0 : exponent - 1;
-  return parts;
-}
 
 /// What a magnitude adds to the window of its position and to the next one.
 struct WindowTerms {
@@ -39,6 +13,34 @@ struct WindowTerms {
 __device__ WindowTerms window_terms(FloatParts const& parts) {
   auto const shift = parts.position % 64;
   return {parts.position / 64, parts.magnitude << shift, shift == 0 ? 0 : parts.magnitude >> (64 - shift)};
+}
+
+/// Threads keep their own extremes; then one of each block speaks for it.
+template <GarudaCudaValueKind kKind>
+__global__ void find_range_kernel(std::uint32_t const* values, std::uint32_t rows, FloatRange* range) {
+  __shared__ FloatRange own;
+  if (threadIdx.x == 0) own = FloatRange{};
+  __syncthreads();
+  FloatRange mine;
+#pragma unroll 4
+  for (auto i = global_thread(); i < rows; i += grid_threads()) {
+    auto const parts = float_parts<kKind>(values + i * words_of(kKind));
+    mine.flags |= parts.special;
+    if (parts.magnitude == 0) continue;
+    auto const magnitude = static_cast<long long>(parts.magnitude);
+    auto const lowest = parts.position + static_cast<std::uint32_t>(__ffsll(magnitude)) - 1;
+    auto const above = parts.position + 64 - static_cast<std::uint32_t>(__clzll(magnitude));
+    mine.lowest = lowest < mine.lowest ? lowest : mine.lowest;
+    mine.above = above > mine.above ? above : mine.above;
+  }
+  if (mine.flags != 0) atomicOr(&own.flags, mine.flags);
+  atomicMin(&own.lowest, mine.lowest);
+  atomicMax(&own.above, mine.above);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (own.flags != 0) atomicOr(&range->flags, own.flags);
+  atomicMin(&range->lowest, own.lowest);
+  atomicMax(&range->above, own.above);
 }
 
 template <GarudaCudaValueKind kKind>
@@ -136,6 +138,17 @@ __global__ void combine_windows_kernel(std::uint64_t* windows, std::uint64_t num
 }
 
 }  // namespace
+
+cudaError_t find_range(Launch const& launch, void const* values, GarudaCudaValueKind kind, std::uint32_t rows,
+                       FloatRange* range) {
+  auto const* const words = static_cast<std::uint32_t const*>(values);
+  if (kind == GARUDA_CUDA_FLOAT32) {
+    GARUDA_LAUNCH(find_range_kernel<GARUDA_CUDA_FLOAT32>, rows)(words, rows, range);
+  } else {
+    GARUDA_LAUNCH(find_range_kernel<GARUDA_CUDA_FLOAT64>, rows)(words, rows, range);
+  }
+  return cudaGetLastError();
+}
 
 cudaError_t find_spans(Launch const& launch, GroupedValues const& values, FloatSpans const& spans) {
   if (values.kind == GARUDA_CUDA_FLOAT32) {

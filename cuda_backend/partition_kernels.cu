@@ -7,6 +7,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda_backend/hashing.cuh"
+#include "cuda_backend/striped_loads.cuh"
 
 namespace garuda::cuda {
 namespace {
@@ -62,11 +63,7 @@ __device__ void count_keys(PartitionPass const& pass, Digits<Key> const& digits,
                            std::uint32_t* own) {
   auto const* const keys = static_cast<Key const*>(pass.keys);
   Key loaded[kCountItems];
-#pragma unroll
-  for (unsigned item = 0; item < kCountItems; ++item) {
-    auto const row = first + item * kThreads + threadIdx.x;
-    if (row < end) loaded[item] = keys[row];
-  }
+  load_striped<kThreads>(keys, first, end, loaded);
 #pragma unroll
   for (unsigned item = 0; item < kCountItems; ++item) {
     auto const key = pass.mixed ? mix(loaded[item]) : loaded[item];

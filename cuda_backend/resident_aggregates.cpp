@@ -116,7 +116,7 @@ Result<void> ResidentAggregates::finish_sum(Groups const& groups, GarudaCudaResi
   }
   auto const* const sums = states.sums.as<std::uint64_t>();
   if (is_mean) {
-    GARUDA_CUDA_TRY(finish_integer_means(launch_, sums, counts, groups.num_groups(), words));
+    GARUDA_CUDA_TRY(finish_rounded(launch_, {sums, 2}, 0, counts, groups.num_groups(), words));
     return {};
   }
   GARUDA_TRY_ASSIGN(auto const overflow, lane_.allocate(4, "overflow"));

@@ -3,6 +3,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda_backend/hashing.cuh"
+#include "cuda_backend/striped_loads.cuh"
 
 namespace garuda::cuda {
 namespace {
@@ -64,11 +65,7 @@ __device__ void fill_table(SharedTable<Key> const& table, std::uint32_t rows, Ke
   __syncthreads();
   for (std::uint32_t first = 0; first < rows; first += kThreads * kLoadsEach) {
     Key loaded[kLoadsEach];
-#pragma unroll
-    for (unsigned item = 0; item < kLoadsEach; ++item) {
-      auto const row = first + item * kThreads + threadIdx.x;
-      if (row < rows) loaded[item] = keys[row];
-    }
+    load_striped<kThreads>(keys, first, rows, loaded);
 #pragma unroll
     for (unsigned item = 0; item < kLoadsEach; ++item) {
       auto const row = first + item * kThreads + threadIdx.x;
@@ -116,11 +113,7 @@ struct ThreadMatches {
 template <class Key>
 __device__ ThreadMatches<Key> count_matches(SharedTable<Key> const& table, Key const* probe_keys, std::uint32_t rows) {
   ThreadMatches<Key> found;
-#pragma unroll
-  for (unsigned item = 0; item < kProbesEach; ++item) {
-    auto const row = item * kThreads + threadIdx.x;
-    if (row < rows) found.keys[item] = probe_keys[row];
-  }
+  load_striped<kThreads>(probe_keys, std::uint32_t{0}, rows, found.keys);
   found.total = 0;
 #pragma unroll
   for (unsigned item = 0; item < kProbesEach; ++item) {

@@ -1,5 +1,5 @@
-// Kernels of the group-by of resident tables that computes several states of groups as rows are read: counts, sums of
-// integers, extremes. Launch functions return what CUDA says of the launch.
+// Kernels of the group-by of resident tables that computes several states of groups as rows are read: counts, sums,
+// extremes. Launch functions return what CUDA says of the launch.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,19 +19,24 @@ enum class StateFunction : std::uint8_t { count, sum, least, greatest };
 /// Most states of one group-by: a mean takes two.
 inline constexpr std::uint32_t kMostStates = 2 * GARUDA_CUDA_MAX_AGGREGATES;
 
-/// A state of all groups. Words of a group in device memory: of a sum two, low word first, else one; extremes as
-/// core/ordered_value.hpp orders them.
+/// A state of all groups. Extremes are words as core/ordered_value.hpp orders them.
 struct GroupState {
   StateFunction function = StateFunction::count;
-  GarudaCudaValueKind kind = GARUDA_CUDA_NONE;  ///< not INT128; of sums an integer
+  GarudaCudaValueKind kind = GARUDA_CUDA_NONE;  ///< not INT128
   void const* values = nullptr;                 ///< of the rows; of counts none
+  std::uint32_t sum_words = 0;                  ///< of 32 bits that a block keeps of a sum: 2 to 4
+  std::uint32_t first_bit = 0;                  ///< of sums of floats: what is bit 0 of the sum, as FloatRange::lowest
   std::uint32_t shared_offset = 0;              ///< bytes from the start of a block's table
   std::uint64_t* table = nullptr;               ///< a slot of the table, and one more
   std::uint64_t* out = nullptr;                 ///< a group of the result
 };
 
-/// Words of a group's state in device memory.
-constexpr std::uint32_t state_words(StateFunction function) { return function == StateFunction::sum ? 2 : 1; }
+/// Words of a group's state in device memory: of sums two, low word first, but of 32-bit integers, whose sums one
+/// holds.
+constexpr std::uint32_t state_words(GroupState const& state) {
+  bool const is_narrow = state.kind == GARUDA_CUDA_INT32 || state.kind == GARUDA_CUDA_UINT32;
+  return state.function == StateFunction::sum && !is_narrow ? 2 : 1;
+}
 /// Bytes of a slot's state in shared memory.
 std::uint32_t shared_state_bytes(GroupState const& state);
 

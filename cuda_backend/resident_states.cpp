@@ -15,9 +15,22 @@ namespace {
 constexpr std::uint32_t kFewestSharedBits = 9;
 constexpr std::uint32_t kMostLog2Slots = 30;  // of the table of groups that several chunks have
 
+constexpr std::uint32_t kChunkBits = 17;  // log2 of a chunk's rows, at most
+constexpr std::uint32_t kWordBits = 32;
+constexpr std::uint32_t kTotalBits = 128;  // of a sum in device memory, and the most that a block keeps
+constexpr std::uint32_t kFewestSumWords = 2;
+
 bool is_float(std::uint32_t kind) { return kind == GARUDA_CUDA_FLOAT32 || kind == GARUDA_CUDA_FLOAT64; }
 std::uint32_t bytes_of(std::uint32_t kind) {
   return kind == GARUDA_CUDA_INT64 || kind == GARUDA_CUDA_UINT64 || kind == GARUDA_CUDA_FLOAT64 ? 8 : 4;
+}
+
+bool is_float_sum(GroupState const& state) { return state.function == StateFunction::sum && is_float(state.kind); }
+
+/// A sum that 64 bits may not hold.
+bool has_checked_sum(GarudaCudaResidentAggregate const& aggregate) {
+  return aggregate.function == GARUDA_CUDA_FUNCTION_SUM &&
+         (aggregate.kind == GARUDA_CUDA_INT64 || aggregate.kind == GARUDA_CUDA_UINT64);
 }
 
 /// Slots of the largest table of these states that leaves a multiprocessor two blocks.
@@ -30,13 +43,9 @@ std::uint32_t largest_shared_bits(StatePass pass, std::uint32_t key_bytes, std::
 }  // namespace
 
 bool ResidentStates::computes(Lane const& lane, std::vector<GarudaCudaResidentAggregate> const& aggregates) {
-  constexpr std::uint64_t kWidestSlot = 8;
-  std::uint64_t slot_bytes = kWidestSlot;
-  for (auto const& aggregate : aggregates) {
-    bool const sums = aggregate.function == GARUDA_CUDA_FUNCTION_SUM || aggregate.function == GARUDA_CUDA_FUNCTION_MEAN;
-    if (sums && is_float(aggregate.kind)) return false;
-    slot_bytes += 2 * kWidestSlot;
-  }
+  constexpr std::uint64_t kWidestKey = 8;
+  constexpr std::uint64_t kWidestAggregate = 20;  // a mean: its sum and its count
+  auto const slot_bytes = kWidestKey + aggregates.size() * kWidestAggregate;
   return (slot_bytes << kFewestSharedBits) + kSharedReserve <= lane.device().traits().shared_bytes;
 }
 
@@ -47,6 +56,7 @@ ResidentStates::ResidentStates(Lane& lane, GarudaCudaColumn const& key, std::uin
       key_(key),
       rows_(rows),
       aggregates_(std::move(aggregates)),
+      expected_groups_(expected_groups),
       capacity_(std::min<std::uint64_t>(rows, expected_groups + expected_groups / 8 + 1024)) {
   for (auto const& aggregate : aggregates_) {
     bool const is_mean = aggregate.function == GARUDA_CUDA_FUNCTION_MEAN;
@@ -58,14 +68,42 @@ ResidentStates::ResidentStates(Lane& lane, GarudaCudaColumn const& key, std::uin
     if (aggregate.function == GARUDA_CUDA_FUNCTION_MAX)
       state_of(StateFunction::greatest, aggregate.kind, aggregate.values);
   }
-  // A table half full for the groups of a partition; all of them while one pass makes partitions small enough.
-  auto const largest = largest_shared_bits(pass_, key_.bytes, lane.device().traits().shared_bytes);
+}
+
+/// Bits of float sums, from what the columns have. False: a sum may need more than there are, or has no number.
+Result<bool> ResidentStates::fit_float_sums() {
+  auto const states = std::span(pass_.states).first(pass_.num_states);
+  if (std::ranges::none_of(states, is_float_sum)) return true;
+  GARUDA_TRY(lane_.step("range", 0, rows_));
+  std::vector<FloatRange> ranges(pass_.num_states);
+  GARUDA_TRY_ASSIGN(auto const found, lane_.allocate(ranges.size() * sizeof(FloatRange), "ranges of floats"));
+  GARUDA_TRY(lane_.upload(found.as<void>(), std::as_bytes(std::span(ranges))));
+  for (std::uint32_t s = 0; s < pass_.num_states; ++s)
+    if (is_float_sum(states[s]))
+      GARUDA_CUDA_TRY(find_range(launch_, states[s].values, states[s].kind, rows_, found.as<FloatRange>() + s));
+  GARUDA_TRY(lane_.download(std::as_writable_bytes(std::span(ranges)), found.as<void>()));
+  for (std::uint32_t s = 0; s < pass_.num_states; ++s) {
+    auto const& range = ranges[s];
+    auto const bits = range.above == 0 ? 0 : range.above - range.lowest;
+    if (range.flags != 0 || bits + std::max(log2_at_least(rows_), kChunkBits) + 1 > kTotalBits) return false;
+    if (!is_float_sum(states[s])) continue;
+    states[s].first_bit = range.above == 0 ? 0 : range.lowest;
+    states[s].sum_words = std::max((bits + kChunkBits + kWordBits) / kWordBits, kFewestSumWords);
+  }
+  return true;
+}
+
+/// A table half full for the groups of a partition; all of them while one pass makes partitions small enough.
+void ResidentStates::choose_shape() {
+  auto const largest = largest_shared_bits(pass_, key_.bytes, lane_.device().traits().shared_bytes);
   auto const in_block = std::uint64_t{1} << (largest - 1);
-  if (expected_groups > in_block)
-    bits_ = std::clamp(log2_at_least((expected_groups + in_block - 1) / in_block), kMostPassBits, kMostPartitionBits);
-  auto const wanted = log2_at_least(2 * ((expected_groups >> bits_) + 1));
+  bits_ = 0;
+  if (expected_groups_ > in_block)
+    bits_ = std::clamp(log2_at_least((expected_groups_ + in_block - 1) / in_block), kMostPassBits, kMostPartitionBits);
+  auto const wanted = log2_at_least(2 * ((expected_groups_ >> bits_) + 1));
   lay_out_states(pass_, key_.bytes, std::clamp(wanted, kFewestSharedBits, largest));
-  log2_slots_ = group_table_bits(rows, bits_, expected_groups, group_chunk_rows(rows, launch_.multiprocessors));
+  log2_slots_ = std::max(
+      log2_slots_, group_table_bits(rows_, bits_, expected_groups_, group_chunk_rows(rows_, launch_.multiprocessors)));
 }
 
 /// The number of the state, which is added when it is not there.
@@ -79,6 +117,8 @@ std::uint32_t ResidentStates::state_of(StateFunction function, std::uint32_t kin
   state.function = function;
   state.kind = static_cast<GarudaCudaValueKind>(kind);
   state.values = address;
+  // Of integers; what a block's sum takes, a chunk's rows and the sign included.
+  if (function == StateFunction::sum) state.sum_words = bytes_of(kind) == 8 ? kFewestSumWords + 1 : kFewestSumWords;
   auto const is_known = std::ranges::any_of(columns_, [&](auto const& column) { return column.address == values; });
   if (function != StateFunction::count && !is_known) columns_.push_back({values, bytes_of(kind)});
   return pass_.num_states++;
@@ -122,7 +162,7 @@ Result<void> ResidentStates::take_room(StatePass& pass) {
   }
   for (std::uint32_t s = 0; s < pass.num_states; ++s) {
     auto& state = pass.states[s];
-    auto const words = state_words(state.function);
+    auto const words = state_words(state);
     GARUDA_TRY_ASSIGN(auto table, lane_.allocate(slots * words * 8, "states of groups"));
     state.table = table.as<std::uint64_t>();
     auto const value = state.function == StateFunction::least ? 0xff : 0;
@@ -175,44 +215,54 @@ Result<bool> ResidentStates::aggregate(Rows const& rows, std::uint64_t& groups) 
   return false;
 }
 
-Result<void> ResidentStates::finish_one(GarudaCudaResidentAggregate const& aggregate, std::uint32_t groups,
-                                        Buffer const& out, std::uint32_t* overflow) {
+/// The column of an aggregate: a state as it is, or computed from states into memory of its own.
+Result<std::uint64_t> ResidentStates::finish_one(GarudaCudaResidentAggregate const& aggregate, std::uint32_t groups,
+                                                 std::uint32_t* overflow) {
   auto const kind = static_cast<GarudaCudaValueKind>(aggregate.kind);
-  auto* const words = out.as<std::uint64_t>();
-  auto const state = [&](StateFunction function) {
+  auto const words_of_state = [&](StateFunction function) {
     bool const counts = function == StateFunction::count;
     return out_[state_of(function, counts ? 0 : aggregate.kind, counts ? 0 : aggregate.values)].as<std::uint64_t>();
   };
-  switch (aggregate.function) {
-    case GARUDA_CUDA_FUNCTION_COUNT:
-      GARUDA_CUDA_TRY(cudaMemcpyAsync(words, state(StateFunction::count), std::uint64_t{groups} * 8,
-                                      cudaMemcpyDeviceToDevice, lane_.stream()));
-      break;
-    case GARUDA_CUDA_FUNCTION_MIN:
-      GARUDA_CUDA_TRY(finish_extremes(launch_, state(StateFunction::least), kind, groups, words));
-      break;
-    case GARUDA_CUDA_FUNCTION_MAX:
-      GARUDA_CUDA_TRY(finish_extremes(launch_, state(StateFunction::greatest), kind, groups, words));
-      break;
-    case GARUDA_CUDA_FUNCTION_MEAN:
-      GARUDA_CUDA_TRY(
-          finish_integer_means(launch_, state(StateFunction::sum), state(StateFunction::count), groups, words));
-      break;
-    default:
-      GARUDA_CUDA_TRY(finish_sums(launch_, state(StateFunction::sum), kind, groups, words, overflow));
+  auto const function = aggregate.function;
+  if (function == GARUDA_CUDA_FUNCTION_COUNT)
+    return reinterpret_cast<std::uint64_t>(words_of_state(StateFunction::count));
+  if (function == GARUDA_CUDA_FUNCTION_SUM && (kind == GARUDA_CUDA_INT32 || kind == GARUDA_CUDA_UINT32))
+    return reinterpret_cast<std::uint64_t>(words_of_state(StateFunction::sum));
+  GARUDA_TRY_ASSIGN(auto column, lane_.allocate(std::uint64_t{groups} * 8, "column of groups"));
+  auto* const out = column.as<std::uint64_t>();
+  results_.push_back(std::move(column));
+  if (function == GARUDA_CUDA_FUNCTION_MIN || function == GARUDA_CUDA_FUNCTION_MAX) {
+    bool const is_min = function == GARUDA_CUDA_FUNCTION_MIN;
+    GARUDA_CUDA_TRY(finish_extremes(launch_, words_of_state(is_min ? StateFunction::least : StateFunction::greatest),
+                                    kind, groups, out));
+    return reinterpret_cast<std::uint64_t>(out);
   }
-  return {};
+  auto const& state = pass_.states[state_of(StateFunction::sum, aggregate.kind, aggregate.values)];
+  auto const* const sums = words_of_state(StateFunction::sum);
+  if (has_checked_sum(aggregate)) {
+    GARUDA_CUDA_TRY(finish_sums(launch_, sums, kind, groups, out, overflow));
+  } else {
+    auto const exponent = is_float(kind) ? static_cast<int>(state.first_bit) + unit_exponent(kind) : 0;
+    bool const is_mean = function == GARUDA_CUDA_FUNCTION_MEAN;
+    GARUDA_CUDA_TRY(finish_rounded(launch_, {sums, state_words(state)}, exponent,
+                                   is_mean ? words_of_state(StateFunction::count) : nullptr, groups, out));
+  }
+  return reinterpret_cast<std::uint64_t>(out);
 }
 
-Result<void> ResidentStates::finish(std::uint64_t groups) {
-  GARUDA_TRY(lane_.step("finish", 0, groups));
-  GARUDA_TRY_ASSIGN(auto const overflow, lane_.allocate(4, "overflow"));
-  GARUDA_CUDA_TRY(cudaMemsetAsync(overflow.as<void>(), 0, 4, lane_.stream()));
-  for (auto const& aggregate : aggregates_) {
-    GARUDA_TRY_ASSIGN(auto out, lane_.allocate(groups * 8, "column of groups"));
-    GARUDA_TRY(finish_one(aggregate, static_cast<std::uint32_t>(groups), out, overflow.as<std::uint32_t>()));
-    results_.push_back(std::move(out));
+Result<void> ResidentStates::finish(GarudaCudaResidentGroups& found) {
+  GARUDA_TRY(lane_.step("finish", 0, found.groups));
+  bool const is_checked = std::ranges::any_of(aggregates_, has_checked_sum);
+  Buffer overflow;
+  if (is_checked) {
+    GARUDA_TRY_ASSIGN(overflow, lane_.allocate(4, "overflow"));
+    GARUDA_CUDA_TRY(cudaMemsetAsync(overflow.as<void>(), 0, 4, lane_.stream()));
   }
+  for (std::size_t a = 0; a < aggregates_.size(); ++a) {
+    GARUDA_TRY_ASSIGN(found.results[a], finish_one(aggregates_[a], static_cast<std::uint32_t>(found.groups),
+                                                   overflow.as<std::uint32_t>()));
+  }
+  if (!is_checked) return lane_.wait();
   std::uint32_t overflowed = 0;
   GARUDA_TRY(lane_.download(std::as_writable_bytes(std::span(&overflowed, 1)), overflow.as<void>()));
   if (overflowed != 0) return fail(ErrorCode::limit_exceeded, "the sum of a group is beyond 64 bits");
@@ -222,23 +272,28 @@ Result<void> ResidentStates::finish(std::uint64_t groups) {
 template <class Key>
 Result<GarudaCudaResidentGroups> ResidentStates::run_typed() {
   GARUDA_TRY_ASSIGN(auto const rows, partition_rows<Key>());
-  std::uint64_t groups = 0;
+  GarudaCudaResidentGroups found{};
   while (true) {
+    std::uint64_t groups = 0;
     GARUDA_TRY_ASSIGN(auto const fits, aggregate<Key>(rows, groups));
+    found.groups = groups;
     if (fits) break;
   }
-  GARUDA_TRY(finish(groups));
-  GarudaCudaResidentGroups found{};
-  found.groups = groups;
   found.key = {reinterpret_cast<std::uint64_t>(keys_out_.as<void>()), key_.bytes};
-  for (std::size_t a = 0; a < results_.size(); ++a)
-    found.results[a] = reinterpret_cast<std::uint64_t>(results_[a].as<void>());
+  GARUDA_TRY(finish(found));
   return found;
 }
 
 Result<GarudaCudaResidentGroups> ResidentStates::run() {
   results_.clear();
   if (rows_ == 0) return GarudaCudaResidentGroups{};
+  GARUDA_TRY_ASSIGN(auto const fits, fit_float_sums());
+  if (!fits) {
+    if (by_windows_ == nullptr)
+      by_windows_ = std::make_unique<ResidentAggregates>(lane_, key_, rows_, aggregates_, expected_groups_);
+    return by_windows_->run();
+  }
+  choose_shape();
   return key_.bytes == 4 ? run_typed<std::uint32_t>() : run_typed<std::uint64_t>();
 }
 

@@ -2,20 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "cuda_backend/chunk_tasks.hpp"
 #include "cuda_backend/partitioned_side.hpp"
+#include "cuda_backend/resident_aggregates.hpp"
 #include "cuda_backend/resident_group_by.hpp"
 #include "cuda_backend/resident_state_kernels.hpp"
 
 namespace garuda::cuda {
 
-/// Counts, sums and means of integers, extremes of all kinds: one pass over keys and values, in shared memory, after
-/// partitioning where groups are many. Groups come in any order.
+/// Counts, sums, means and extremes of all kinds: one pass over keys and values, in shared memory, after partitioning
+/// where groups are many. Sums of floats are integers over the lowest bit that any value of the column has; columns
+/// whose sums 128 bits would not hold, and those with NaNs or infinities, are left to ResidentAggregates. Groups come
+/// in any order.
 class ResidentStates final : public ResidentGrouping {
  public:
-  /// Whether it computes these aggregates on this device: no sums of floats, and states of a useful number of groups in
-  /// a block's shared memory.
+  /// Whether a block's shared memory holds these aggregates of a useful number of groups.
   static bool computes(Lane const& lane, std::vector<GarudaCudaResidentAggregate> const& aggregates);
 
   /// `key` and `aggregates` name columns of `rows` rows in device memory, which with `lane` outlive this. At most 2^30
@@ -42,12 +46,14 @@ class ResidentStates final : public ResidentGrouping {
   Result<GarudaCudaResidentGroups> run_typed();
   template <class Key>
   Result<Rows> partition_rows();
+  Result<bool> fit_float_sums();
+  void choose_shape();
   Result<void> take_room(StatePass& pass);
   template <class Key>
   Result<bool> aggregate(Rows const& rows, std::uint64_t& groups);
-  Result<void> finish(std::uint64_t groups);
-  Result<void> finish_one(GarudaCudaResidentAggregate const& aggregate, std::uint32_t groups, Buffer const& out,
-                          std::uint32_t* overflow);
+  Result<void> finish(GarudaCudaResidentGroups& found);
+  Result<std::uint64_t> finish_one(GarudaCudaResidentAggregate const& aggregate, std::uint32_t groups,
+                                   std::uint32_t* overflow);
 
   Lane& lane_;
   Launch launch_;
@@ -56,6 +62,7 @@ class ResidentStates final : public ResidentGrouping {
   std::vector<GarudaCudaResidentAggregate> aggregates_;
   StatePass pass_;                         // states and the layout of a block's table
   std::vector<GarudaCudaColumn> columns_;  // of the states, each once
+  std::uint64_t expected_groups_;
   std::uint32_t bits_ = 0;
   std::uint32_t log2_slots_ = 0;
   std::uint64_t capacity_ = 0;
@@ -65,6 +72,7 @@ class ResidentStates final : public ResidentGrouping {
   Buffer keys_out_;
   std::vector<Buffer> out_;
   std::vector<Buffer> results_;
+  std::unique_ptr<ResidentAggregates> by_windows_;
 };
 
 }  // namespace garuda::cuda
