@@ -2,9 +2,10 @@
 #
 # What a test sees in its environment:
 #   VK_ICD_FILENAMES, VK_DRIVER_FILES  the driver of this entry, and no other
-#   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, radv-vega10, radv-navi10, radv-navi21
+#   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, radv-vega10, radv-navi10, radv-navi21,
+#                                      cuda (no Vulkan driver, but the CUDA plug-in)
 #   GARUDA_TEST_FULL                   "1" when `./dev test --full` runs: every case, not the chosen ones
-#   GARUDA_CUDA_PLUGIN                 a file that is not there, but for tests with the label `cuda`
+#   GARUDA_CUDA_PLUGIN                 a file that is not there, but for tests with the label `cuda` and the driver cuda
 #   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
 
 set(GARUDA_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the time limit of every test")
@@ -45,7 +46,7 @@ add_custom_target(garuda_tsan_tests)
 # garuda_driver_environment(DRIVER): in garuda_icd the manifest, in garuda_environment the variables of a driver.
 function(garuda_driver_environment driver)
   set(environment GARUDA_TEST_DRIVER=${driver})
-  if(driver STREQUAL nodevice)
+  if(driver MATCHES "^(nodevice|cuda)$")
     set(icd /nonexistent/no_driver.json)
   elseif(driver MATCHES "^radv-(.+)$")
     set(icd ${GARUDA_ICD_radv})
@@ -64,7 +65,8 @@ endfunction()
 #
 # Builds bin/name with GoogleTest's main and the target's sources. Without VULKAN and DRIVERS there is one ctest entry,
 # `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
-# (nodevice, radv-vega10, radv-navi10, radv-navi21; RADV's null devices compile pipelines but must not be submitted to).
+# (nodevice, radv-vega10, radv-navi10, radv-navi21; RADV's null devices compile pipelines but must not be submitted to;
+# cuda, which is skipped, with the reason, where there is no plug-in or no device).
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
 # under AddressSanitizer and UBSan: of VULKAN's drivers lavapipe's; the other gets `asan-full`, for `./dev test --full`.
 # LABELS asan-full keeps a suite for those runs altogether, where others under AddressSanitizer run the same code.
@@ -104,8 +106,9 @@ function(garuda_add_test)
   if(arg_VULKAN)
     list(PREPEND arg_DRIVERS lavapipe swiftshader)
   endif()
-  if(NOT "cuda" IN_LIST arg_LABELS)  # the other tests are the same on machines with an NVIDIA GPU
-    list(APPEND arg_ENVIRONMENT GARUDA_CUDA_PLUGIN=/nonexistent/libgaruda_cuda.so)
+  set(no_cuda)  # so that the other tests are the same on machines with an NVIDIA GPU
+  if(NOT "cuda" IN_LIST arg_LABELS)
+    set(no_cuda GARUDA_CUDA_PLUGIN=/nonexistent/libgaruda_cuda.so)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
@@ -118,7 +121,7 @@ function(garuda_add_test)
   if(NOT arg_DRIVERS)
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_ARGS})
     set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS}"
-                         ENVIRONMENT "${arg_ENVIRONMENT}")
+                         ENVIRONMENT "${arg_ENVIRONMENT};${no_cuda}")
   endif()
   foreach(driver ${arg_DRIVERS})
     set(entry ${arg_NAME}.${driver})
@@ -134,7 +137,16 @@ function(garuda_add_test)
     if(arg_VULKAN AND NOT driver STREQUAL lavapipe)
       list(TRANSFORM labels REPLACE "^asan$" asan-full)
     endif()
+    if(driver STREQUAL cuda)
+      set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} LABELS cuda
+                           SKIP_REGULAR_EXPRESSION "no CUDA device for tests: "
+                           ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT}")
+      if(TARGET garuda_cuda)
+        add_dependencies(${arg_NAME} garuda_cuda)
+      endif()
+      continue()
+    endif()
     set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} LABELS "${labels};vulkan;${driver}"
-                         ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT}")
+                         ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT};${no_cuda}")
   endforeach()
 endfunction()

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "cuda_backend/architectures.hpp"
 #include "cuda_backend/status.hpp"
 
 namespace garuda::cuda {
@@ -17,6 +18,20 @@ Result<std::uint64_t> attribute(cudaDeviceAttr which, int ordinal) {
   int value = 0;
   GARUDA_CUDA_TRY(cudaDeviceGetAttribute(&value, which, ordinal));
   return static_cast<std::uint64_t>(value);
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// The runtime reports a missing driver and one that is too old alike.
+tl::unexpected<Error> insufficient_driver() {
+  int driver = 0;
+  int runtime = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || cudaRuntimeGetVersion(&runtime) != cudaSuccess || driver == 0)
+    return fail(ErrorCode::no_device, "no NVIDIA driver is installed");
+  return fail(ErrorCode::no_device, "the NVIDIA driver is too old: it serves CUDA " + version_text(driver) +
+                                        ", and the CUDA plug-in needs " + version_text(runtime));
 }
 
 }  // namespace
@@ -46,8 +61,7 @@ Result<std::uint32_t> count_devices() {
   auto const status = cudaGetDeviceCount(&count);
   if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0))
     return fail(ErrorCode::no_device, "the NVIDIA driver knows no CUDA device");
-  if (status == cudaErrorInsufficientDriver)
-    return fail(ErrorCode::no_device, "no NVIDIA driver, or one too old for this build's CUDA runtime");
+  if (status == cudaErrorInsufficientDriver) return insufficient_driver();
   GARUDA_TRY(check(status, "cudaGetDeviceCount"));
   return static_cast<std::uint32_t>(count);
 }
@@ -75,6 +89,8 @@ Result<GarudaCudaTraits> device_traits(std::uint32_t ordinal) {
   traits.driver_version = static_cast<std::uint32_t>(version);
   GARUDA_CUDA_TRY(cudaRuntimeGetVersion(&version));
   traits.runtime_version = static_cast<std::uint32_t>(version);
+  auto const capability = 10 * traits.compute_major + traits.compute_minor;
+  traits.has_code = has_code_for(GARUDA_CUDA_ARCHITECTURES, capability) ? 1 : 0;
   return traits;
 }
 
@@ -85,6 +101,11 @@ Result<std::unique_ptr<Device>> Device::open(std::uint32_t ordinal) {
     return fail(ErrorCode::no_device, std::string("CUDA devices are used from compute capability 7.5 on; ") +
                                           traits.name + " has " + std::to_string(traits.compute_major) + "." +
                                           std::to_string(traits.compute_minor));
+  if (traits.has_code == 0)
+    return fail(ErrorCode::no_device,
+                std::string("the CUDA plug-in was built for " GARUDA_CUDA_ARCHITECTURES " and has no code for ") +
+                    traits.name + ", of compute capability " + std::to_string(traits.compute_major) + "." +
+                    std::to_string(traits.compute_minor));
   std::unique_ptr<Device> device(new Device(ordinal, traits));
   GARUDA_TRY(device->enter());
   if (traits.has_memory_pools == 0) return device;

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Of this file: raised with every change of a structure or a function. */
-#define GARUDA_CUDA_ABI_VERSION 3u
+#define GARUDA_CUDA_ABI_VERSION 4u
 
 typedef enum GarudaCudaCode {
   GARUDA_CUDA_OK = 0,
@@ -44,6 +44,7 @@ typedef struct GarudaCudaTraits {
   uint32_t has_memory_pools;
   uint32_t driver_version;  /* 1000 × major + 10 × minor of the CUDA version it serves */
   uint32_t runtime_version; /* the same of the runtime built into the plug-in */
+  uint32_t has_code;        /* whether the plug-in was built for devices of this compute capability */
 } GarudaCudaTraits;
 
 /* What a call may ask of its caller. Functions may be called from the thread that made the call only. */

@@ -39,13 +39,19 @@ DeviceInfo describe_cuda(std::uint32_t index, GarudaCudaTraits const& traits,
   info.memory_bytes = traits.memory_bytes;
   info.unified_memory = traits.is_integrated != 0;
   info.subgroup_size = kWarp;
-  info.usable = 10 * traits.compute_major + traits.compute_minor >= kOldestCuda;
-  info.reason = info.usable ? "usable by path cuda; auto takes it when CUDA is allowed or nothing else is a GPU"
-                            : "older than compute capability 7.5";
+  auto const capability = fmt::format("{}.{}", traits.compute_major, traits.compute_minor);
+  if (10 * traits.compute_major + traits.compute_minor < kOldestCuda) {
+    info.reason = "older than compute capability 7.5";
+  } else if (traits.has_code == 0) {
+    info.reason = fmt::format("the CUDA plug-in was built without code for compute capability {}", capability);
+  } else {
+    info.usable = true;
+    info.reason = "usable by path cuda; auto takes it when CUDA is allowed or nothing else is a GPU";
+  }
   for (std::uint32_t i = 0; i < vulkan.size(); ++i)
     if (std::ranges::equal(vulkan[i]->uuid, traits.uuid)) info.same_gpu = i;
   info.traits = {
-      {"compute capability", fmt::format("{}.{}", traits.compute_major, traits.compute_minor)},
+      {"compute capability", capability},
       {"multiprocessors", fmt::to_string(traits.multiprocessors)},
       {"threads a multiprocessor", fmt::to_string(traits.threads_per_multiprocessor)},
       {"shared memory bytes", fmt::to_string(traits.shared_bytes)},

@@ -40,6 +40,15 @@ TEST(CudaLibrary, AnotherLibraryIsNoPlugin) {
   EXPECT_NE(library.error().describe().find("no CUDA plug-in"), std::string::npos);
 }
 
+TEST(CudaLibrary, APluginOfAnotherVersionIsRefused) {
+  NamedPlugin const named(GARUDA_OLD_PLUGIN);
+  auto const library = CudaLibrary::load();
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().code(), ErrorCode::no_device);
+  EXPECT_NE(library.error().describe().find("another version of garuda"), std::string::npos);
+  EXPECT_NE(library.error().describe().find(GARUDA_OLD_PLUGIN), std::string::npos);
+}
+
 GarudaCudaTraits traits_of(std::uint8_t uuid, std::uint32_t major = 9) {
   GarudaCudaTraits traits{};
   std::string("a GPU").copy(traits.name, sizeof traits.name - 1);
@@ -47,6 +56,7 @@ GarudaCudaTraits traits_of(std::uint8_t uuid, std::uint32_t major = 9) {
   traits.memory_bytes = std::uint64_t{80} << 30;
   traits.compute_major = major;
   traits.driver_version = 13'000;
+  traits.has_code = 1;
   return traits;
 }
 
@@ -64,6 +74,15 @@ TEST(CudaDevices, OldOnesAreNotUsable) {
   EXPECT_FALSE(info.usable);
   EXPECT_EQ(info.reason, "older than compute capability 7.5");
   EXPECT_TRUE(describe_cuda(0, traits_of(1, 9), {}).usable);
+}
+
+TEST(CudaDevices, ThosePluginsHaveNoCodeForAreNotUsable) {
+  auto traits = traits_of(1, 8);
+  traits.compute_minor = 6;
+  traits.has_code = 0;
+  auto const info = describe_cuda(0, traits, {});
+  EXPECT_FALSE(info.usable);
+  EXPECT_EQ(info.reason, "the CUDA plug-in was built without code for compute capability 8.6");
 }
 
 /// A Vulkan GPU, a software device and two CUDA devices, of which the first is the Vulkan GPU.

@@ -28,13 +28,13 @@ using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
 
-/// Every path that this process can run: the CPU, and the device that VK_ICD_FILENAMES names.
+/// Every path that this process can run: the CPU, and the device of its driver.
 std::vector<GroupByOptions> all_paths(Engine const& engine) {
   std::vector<GroupByOptions> all(1);
   all[0].path = Path::cpu;
   for (auto const& device : engine.devices()) {
     if (!device.usable) continue;
-    for (auto const path : {Path::graphics, Path::compute}) {
+    for (auto const path : testing::paths_of(device)) {
       auto& on_device = all.emplace_back();
       on_device.path = path;
       on_device.device = std::to_string(device.index);

@@ -36,13 +36,13 @@ TestTable random_table(std::string const& key, std::size_t rows, std::uint64_t d
   return TestTable().add(std::move(keys)).add(std::move(payload));
 }
 
-/// Every path that this process can run: the CPU, and the device that VK_ICD_FILENAMES names.
+/// Every path that this process can run: the CPU, and the device of its driver.
 std::vector<JoinOptions> all_paths(Engine const& engine) {
   std::vector<JoinOptions> all(1);
   all[0].path = Path::cpu;
   for (auto const& device : engine.devices()) {
     if (!device.usable) continue;
-    for (auto const path : {Path::graphics, Path::compute}) {
+    for (auto const path : testing::paths_of(device)) {
       auto& options = all.emplace_back();
       options.path = path;
       options.device = std::to_string(device.index);
