@@ -4,18 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bench/cuda_bench.hpp"
 #include "bench/table_builder.hpp"
-#include "core/stopwatch.hpp"
-#include "operators/cuda/cuda_device.hpp"
-#include "operators/cuda/cuda_lane.hpp"
 #include "operators/tuning_text.hpp"
 
 namespace garuda::bench {
@@ -45,137 +41,6 @@ Result<GarudaCudaResidentTuning> parse_cuda_tuning(std::string const& text) {
                          number_knob("tile_threads", 512, 1024, &Tuning::tile_threads),
                          number_knob("tile_items", 8, 16, &Tuning::tile_items)};
   return operators::parse_tuning<Tuning>(knobs, text);
-}
-
-/// Device memory of one's own.
-class DeviceMemory {
- public:
-  DeviceMemory() = default;
-  DeviceMemory(GarudaCudaApi const& api, GarudaCudaBuffer* buffer, std::uint64_t address)
-      : api_(&api), buffer_(buffer), address_(address) {}
-  DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
-  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
-    std::swap(api_, other.api_);
-    std::swap(buffer_, other.buffer_);
-    std::swap(address_, other.address_);
-    return *this;
-  }
-  ~DeviceMemory() {
-    if (buffer_ != nullptr) api_->destroy_buffer(buffer_);
-  }
-  std::uint64_t address() const noexcept { return address_; }
-
- private:
-  GarudaCudaApi const* api_ = nullptr;
-  GarudaCudaBuffer* buffer_ = nullptr;
-  std::uint64_t address_ = 0;
-};
-
-/// A device opened for timing, with one lane.
-class CudaBench {
- public:
-  /// As open_cuda_path().
-  static Result<std::unique_ptr<CudaBench>> open(std::optional<std::string> const& device,
-                                                 std::optional<DeviceUuid> const& uuid);
-
-  GarudaCudaApi const& api() const noexcept { return device_->api(); }
-  GarudaCudaLane* lane() const noexcept { return lanes_.front()->handle(); }
-  GarudaCudaTraits const& traits() const noexcept { return device_->traits(); }
-  std::string driver() const {
-    auto const version = traits().driver_version;
-    return fmt::format("NVIDIA, CUDA {}.{}", version / 1000, version % 1000 / 10);
-  }
-
-  Result<DeviceMemory> allocate(std::uint64_t bytes);
-  Result<DeviceMemory> upload(std::span<std::byte const> values);
-  /// Adds `rows` values of a device column to a table of the host.
-  Result<void> download(TableBuilder& builder, Field const& field, std::uint64_t address, std::uint64_t rows);
-
-  /// Runs, blocking.
-  Result<PhaseSample> time(std::function<Result<void>()> const& run);
-
- private:
-  template <class T>
-  Result<void> download_as(TableBuilder& builder, std::string name, std::uint64_t address, std::uint64_t rows);
-
-  PhaseCollector phases_;
-  std::unique_ptr<operators::CudaLibrary> library_;
-  std::unique_ptr<operators::CudaDevice> device_;
-  std::vector<std::unique_ptr<operators::CudaLane>> lanes_;
-};
-
-Result<std::uint32_t> find_device(std::vector<GarudaCudaTraits> const& devices, std::string const& asked) {
-  std::uint32_t index = 0;
-  auto const [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), index);
-  if (error == std::errc{} && end == asked.data() + asked.size() && index < devices.size()) return index;
-  for (std::uint32_t i = 0; i < devices.size(); ++i)
-    if (std::string_view(devices[i].name).find(asked) != std::string_view::npos) return i;
-  return fail(ErrorCode::no_device, fmt::format("no CUDA device with this index or name: {}", asked));
-}
-
-Result<std::uint32_t> find_same(std::vector<GarudaCudaTraits> const& devices, DeviceUuid const& uuid) {
-  for (std::uint32_t i = 0; i < devices.size(); ++i)
-    if (std::ranges::equal(devices[i].uuid, uuid)) return i;
-  return fail(ErrorCode::no_device, "the Vulkan device is no CUDA device");
-}
-
-Result<std::unique_ptr<CudaBench>> CudaBench::open(std::optional<std::string> const& device,
-                                                   std::optional<DeviceUuid> const& uuid) {
-  auto bench = std::make_unique<CudaBench>();
-  GARUDA_TRY_ASSIGN(bench->library_, operators::CudaLibrary::load());
-  GARUDA_TRY_ASSIGN(auto const devices, bench->library_->devices());
-  std::uint32_t ordinal = 0;
-  if (uuid) {
-    GARUDA_TRY_ASSIGN(ordinal, find_same(devices, *uuid));
-  } else if (device && *device != "auto") {
-    GARUDA_TRY_ASSIGN(ordinal, find_device(devices, *device));
-  }
-  GARUDA_TRY_ASSIGN(bench->device_, operators::CudaDevice::open(*bench->library_, ordinal));
-  operators::CudaLaneOptions options;
-  options.stats = &bench->phases_;
-  GARUDA_TRY_ASSIGN(bench->lanes_, operators::CudaLane::open(*bench->device_, options));
-  return bench;
-}
-
-Result<DeviceMemory> CudaBench::allocate(std::uint64_t bytes) {
-  GarudaCudaError error{};
-  GarudaCudaBuffer* buffer = nullptr;
-  std::uint64_t address = 0;
-  GARUDA_TRY(cuda_result(api().create_buffer(lane(), bytes, &buffer, &address, &error), error));
-  return DeviceMemory(api(), buffer, address);
-}
-
-Result<DeviceMemory> CudaBench::upload(std::span<std::byte const> values) {
-  GARUDA_TRY_ASSIGN(auto memory, allocate(values.size()));
-  GarudaCudaError error{};
-  GARUDA_TRY(cuda_result(api().upload(lane(), memory.address(), values.data(), values.size(), &error), error));
-  return memory;
-}
-
-template <class T>
-Result<void> CudaBench::download_as(TableBuilder& builder, std::string name, std::uint64_t address,
-                                    std::uint64_t rows) {
-  std::vector<T> values(rows);
-  GarudaCudaError error{};
-  GARUDA_TRY(cuda_result(api().download(lane(), address, values.data(), rows * sizeof(T), &error), error));
-  return builder.add_column<T>(std::move(name), [&](std::uint64_t row) { return values[row]; });
-}
-
-Result<void> CudaBench::download(TableBuilder& builder, Field const& field, std::uint64_t address, std::uint64_t rows) {
-  if (field.type.id == TypeId::float64) return download_as<double>(builder, field.name, address, rows);
-  return byte_width(field.type) == 4 ? download_as<std::int32_t>(builder, field.name, address, rows)
-                                     : download_as<std::int64_t>(builder, field.name, address, rows);
-}
-
-Result<PhaseSample> CudaBench::time(std::function<Result<void>()> const& run) {
-  phases_.take();
-  Stopwatch const watch;
-  GARUDA_TRY(run());
-  PhaseSample sample;
-  sample.host_ns = watch.elapsed_ns();
-  sample.phases = phases_.take();
-  for (auto const& phase : sample.phases) sample.ns += phase.ns;
-  return sample;
 }
 
 struct CudaBlock final : DeviceBlock {
@@ -301,8 +166,7 @@ class CudaGroupBy final : public ResidentQuery {
     return builder.finish();
   }
   std::string describe() const override {
-    return "one sum of int32: tables in shared memory, after partitions where groups are many; else one table of all "
-           "groups";
+    return "states in shared memory, after partitions where groups are many; sums of floats of wide range by windows";
   }
 
  private:
