@@ -11,6 +11,7 @@
 #include "cli/terminal.hpp"
 #include "cli/threads.hpp"
 #include "garuda/engine.hpp"
+#include "spill/file_join.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -21,10 +22,19 @@ Result<void> print(Plan const& plan, bool json) {
   return write_output(text);
 }
 
+/// The limit holds for the tables too: what does not fit is spilled, as it is when they are joined.
+Result<void> explain_within_limit(JoinRequest const& request, bool json) {
+  GARUDA_TRY_ASSIGN(auto const join, limited_join(request));
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  GARUDA_TRY_ASSIGN(auto const plan, spill::explain_join_of_files(engine, join));
+  return print(plan, json);
+}
+
 Result<void> explain(JoinArguments const& arguments, bool json) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
   request.options.control.cancelled = &interrupted();
   GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
+  if (request.options.memory_limit_bytes != 0) return explain_within_limit(request, json);
   GARUDA_TRY_ASSIGN(auto const inputs, read_inputs(request));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
   GARUDA_TRY_ASSIGN(auto const plan,
@@ -61,7 +71,9 @@ void add_explain_command(CLI::App& app, Context& context) {
   add_join_options(join, *join_arguments);
   finish_command(join, join_arguments, context);
   join.footer(
-      "The files are read, because the plan depends on the keys; nothing is joined or written.\n"
+      "The files are read, because the plan depends on the keys; nothing is joined or written, but for temporary "
+      "files\n"
+      "where the tables do not fit --memory-limit: then the plan is that of the first partition, and says so.\n"
       "Example:\n  garuda explain join customer.parquet orders.parquet --on c_custkey=o_custkey");
   auto& group_by = *command.add_subcommand("group-by", "the plan of `garuda group-by` with the same arguments");
   auto const group_by_arguments = std::make_shared<GroupByArguments>();

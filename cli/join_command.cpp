@@ -15,12 +15,7 @@ namespace {
 
 /// The limit holds for the tables too, so they are read, and spilled, by whoever joins them.
 Result<void> join_within_limit(JoinRequest const& request, FileRun& run) {
-  GARUDA_TRY_ASSIGN(auto files, files_of(request));
-  spill::FileJoin const join{{request.left, std::move(files.left)},
-                             {request.right, std::move(files.right)},
-                             request.spec,
-                             request.options,
-                             request.temp_folder};
+  GARUDA_TRY_ASSIGN(auto const join, limited_join(request));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
   if (request.count) {
     GARUDA_TRY_ASSIGN(auto const counted, spill::count_join_of_files(engine, join));

@@ -57,12 +57,27 @@ Result<void> type_empty_keys(JoinRequest const& request, io::ReadOptions& left, 
   return {};
 }
 
-}  // namespace
+/// What `request` reads of both files.
+struct JoinFiles {
+  io::ReadOptions left;
+  io::ReadOptions right;
+};
 
 Result<JoinFiles> files_of(JoinRequest const& request) {
   JoinFiles files{read_options(request, Side::left), read_options(request, Side::right)};
   GARUDA_TRY(type_empty_keys(request, files.left, files.right));
   return files;
+}
+
+}  // namespace
+
+Result<spill::FileJoin> limited_join(JoinRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto files, files_of(request));
+  return spill::FileJoin{{request.left, std::move(files.left)},
+                         {request.right, std::move(files.right)},
+                         request.spec,
+                         request.options,
+                         request.temp_folder};
 }
 
 Result<JoinInputs> read_inputs(JoinRequest const& request) {

@@ -5,6 +5,7 @@
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "io/table_reader.hpp"
+#include "spill/file_join.hpp"
 
 namespace garuda::cli {
 
@@ -13,13 +14,9 @@ struct JoinInputs {
   Table right;
 };
 
-/// What `request` reads of both files: the columns that it uses, and no others.
-struct JoinFiles {
-  io::ReadOptions left;
-  io::ReadOptions right;
-};
-/// Errors: those of io::read_fields.
-Result<JoinFiles> files_of(JoinRequest const& request);
+/// The join of both files under the memory limit of `request`, which holds for the tables too: of the columns that it
+/// uses, and no others. Errors: those of io::read_fields.
+Result<spill::FileJoin> limited_join(JoinRequest const& request);
 
 /// Reads of both files the columns that `request` uses, and no others.
 /// Errors: as io::read_table.

@@ -58,10 +58,23 @@ class PairedJoin {
 
   Plan plan() const {
     auto plan = plan_.value_or(Plan{});
-    if (!pairs_->is_whole())
-      plan.notes.push_back(fmt::format("both tables were spilled: {} and {} rows do not fit the memory limit",
-                                       pairs_->rows_left(), pairs_->rows_right()));
+    if (pairs_->is_whole()) return plan;
+    plan.details.emplace_back("spilling", describe_spilling());
+    plan.notes.push_back(fmt::format("both tables were spilled: {} and {} rows do not fit the memory limit",
+                                     pairs_->rows_left(), pairs_->rows_right()));
     return plan;
+  }
+
+  /// What was spilled so far.
+  std::string describe_spilling() const {
+    std::uint64_t partitions = 0;
+    std::uint64_t bytes = 0;
+    for (auto const& [name, value] : recorder_.counters()) {
+      if (name == "spilled_partitions") partitions = value;
+      if (name == "spilled_bytes") bytes = value;
+    }
+    return fmt::format("{} partitions of both tables by key, {} bytes in temporary files; {} bytes for one pair's join",
+                       partitions, bytes, pairs_->limit_bytes());
   }
 
   RunStats stats() const {
@@ -164,6 +177,23 @@ Result<std::unique_ptr<JoinResult>> join_files(Engine& engine, FileJoin const& r
   auto join = std::make_unique<SpilledJoin>(engine, request);
   GARUDA_TRY(join->start());
   return join;
+}
+
+Result<Plan> explain_join_of_files(Engine& engine, FileJoin const& request) {
+  PairedJoin join(engine, request);
+  GARUDA_TRY(join.open());
+  TablePair pair;
+  GARUDA_TRY_ASSIGN(auto const empty, join_nothing(join, pair));
+  GARUDA_TRY(join.pairs().read());
+  GARUDA_TRY_ASSIGN(auto first, join.pairs().next());
+  if (!first) {
+    join.started(empty->plan());
+    return join.plan();
+  }
+  GARUDA_TRY_ASSIGN(auto const plan, engine.explain_join(first->left.view(), first->right.view(), request.spec,
+                                                         join.options_for(*first)));
+  join.started(plan);
+  return join.plan();
 }
 
 Result<Engine::Counted> count_join_of_files(Engine& engine, FileJoin const& request) {

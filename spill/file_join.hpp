@@ -31,6 +31,10 @@ struct FileJoin {
 /// output for the temporary folder (missing, not writable, full).
 Result<std::unique_ptr<JoinResult>> join_files(Engine& engine, FileJoin const& request);
 
+/// The plan of join_files, without its joins: the files are read, and spilled where they do not fit; the plan is that
+/// of the first partition, and says what was spilled.
+Result<Plan> explain_join_of_files(Engine& engine, FileJoin const& request);
+
 /// The number of rows that join_files would give.
 Result<Engine::Counted> count_join_of_files(Engine& engine, FileJoin const& request);
 

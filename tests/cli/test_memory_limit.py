@@ -55,6 +55,19 @@ def test_spilled_join_gives_the_same_rows(on_each, spill_folder, extension):
     assert list(spill_folder.iterdir()) == []
 
 
+def test_explain_says_what_is_spilled(garuda, spill_folder):
+    left, right = sparse_keys("int64", LEFT_ROWS, 1), sparse_keys("int64", RIGHT_ROWS, 2)
+    tables.write(garuda.folder / "l.parquet", left)
+    tables.write(garuda.folder / "r.parquet", right)
+    join = ["explain", "join", "l.parquet", "r.parquet", "--on", "k", "--temp-folder", spill_folder, "--json"]
+    plan = json.loads(garuda.run(*join, *LIMIT).stdout)
+    assert "partitions of both tables" in plan["details"]["spilling"]
+    assert any("were spilled" in note for note in plan["notes"])
+    roomy = json.loads(garuda.run(*join, "--memory-limit", "1GiB").stdout)
+    assert "spilling" not in roomy["details"] and roomy["candidates"]
+    assert list(spill_folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("kind", tables.KEYS)
 def test_every_key_type(garuda, spill_folder, kind):
     left, right = tables.table(kind, 2_500, 3), tables.table(kind, 1_500, 4)
