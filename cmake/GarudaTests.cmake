@@ -2,8 +2,8 @@
 #
 # What a test sees in its environment:
 #   VK_ICD_FILENAMES, VK_DRIVER_FILES  the driver of this entry, and no other
-#   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, radv-vega10, radv-navi10, radv-navi21,
-#                                      cuda (no Vulkan driver, but the CUDA plug-in)
+#   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, lavapipe-16, radv-vega10, radv-navi10,
+#                                      radv-navi21, cuda (no Vulkan driver, but the CUDA plug-in)
 #   GARUDA_TEST_FULL                   "1" when `./dev test --full` runs: every case, not the chosen ones
 #   GARUDA_CUDA_PLUGIN                 a file that is not there, but for tests with the label `cuda` and the driver cuda
 #   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
@@ -48,6 +48,11 @@ function(garuda_driver_environment driver)
   set(environment GARUDA_TEST_DRIVER=${driver})
   if(driver MATCHES "^(nodevice|cuda)$")
     set(icd /nonexistent/no_driver.json)
+  elseif(driver MATCHES "^lavapipe-([0-9]+)$")
+    # lavapipe with subgroups of so many invocations, a vector of 32-bit lanes each: 4, 8 or 16.
+    set(icd ${GARUDA_ICD_lavapipe})
+    math(EXPR bits "32 * ${CMAKE_MATCH_1}")
+    list(APPEND environment LP_NATIVE_VECTOR_WIDTH=${bits})
   elseif(driver MATCHES "^radv-(.+)$")
     set(icd ${GARUDA_ICD_radv})
     string(TOUPPER ${CMAKE_MATCH_1} family)
@@ -65,8 +70,8 @@ endfunction()
 #
 # Builds bin/name with GoogleTest's main and the target's sources. Without VULKAN and DRIVERS there is one ctest entry,
 # `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
-# (nodevice, radv-vega10, radv-navi10, radv-navi21; RADV's null devices compile pipelines but must not be submitted to;
-# cuda, which is skipped, with the reason, where there is no plug-in or no device).
+# (nodevice; lavapipe-16, with subgroups of 16; radv-vega10, radv-navi10, radv-navi21: RADV's null devices, which compile
+# pipelines but must not be submitted to; cuda, which is skipped, with the reason, where there is no plug-in or no device).
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
 # under AddressSanitizer and UBSan: of VULKAN's drivers lavapipe's; the other gets `asan-full`, for `./dev test --full`.
 # LABELS asan-full keeps a suite for those runs altogether, where others under AddressSanitizer run the same code.
