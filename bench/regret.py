@@ -91,7 +91,8 @@ def join_choices(family: str, larger: int, distribution: str) -> list[str]:
     if family == "device":
         return DEVICE_JOIN + (["graphics"] if larger <= MOST_DEVICE_GRAPHICS_ROWS else [])
     addresses = ["hash"] + (["direct"] if distribution != "uniform" else [])
-    forced = [f"graphics:address={address},{way}" for address in addresses for way in JOIN_WAYS]
+    ways = [f"{way},matching={matching}" for way in JOIN_WAYS for matching in ("draw", "compute")]
+    forced = [f"graphics:address={address},{way}" for address in addresses for way in ways]
     return forced + (["graphics:radix_bits=4"] if larger >= 100_000 else [])
 
 

@@ -15,6 +15,7 @@ std::string to_string(GraphicsWay const& way) {
   tuning.address = way.address;
   tuning.storage = way.storage;
   tuning.probe = way.probe;
+  if (way.matching == Matching::compute) tuning.matching = way.matching;
   return to_string(tuning);
 }
 

@@ -31,8 +31,9 @@ struct GraphicsWay {
   Address address = Address::hash;
   Storage storage = Storage::stack;
   Probe probe = Probe::output;
+  Matching matching = Matching::draw;
 };
-/// "address=direct,storage=runs,probe=output".
+/// "address=direct,storage=runs,probe=output", "…,matching=compute".
 std::string to_string(GraphicsWay const& way);
 
 /// One way of a join on the CPU path.

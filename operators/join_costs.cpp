@@ -282,12 +282,19 @@ PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, D
                            clear_ns(layers * cut.pixels, rates) + stream_ns(8 * layers * cut.pixels, rates);
   auto const runs_build =
       atomic_ns(kRunAtomics * build, rates) + read_ns(kRunReads * build, rates) + stream_ns(8 * cut.pixels, rates);
-  auto const stack_count = ordered_blend_ns(std::min(out, points), rates) +
-                           clipped_ns(std::max(points - out, 0.0), rates) + read_ns(points, rates);
-  auto const runs_count = ordered_ns(probe, rates) + read_ns(2 * probe, rates);
+  auto const drawn_stack_count = ordered_blend_ns(std::min(out, points), rates) +
+                                 clipped_ns(std::max(points - out, 0.0), rates) + read_ns(points, rates);
+  auto const drawn_runs_count = ordered_ns(probe, rates) + read_ns(2 * probe, rates);
   auto const is_output = way.probe == Probe::output;
-  auto const probed = is_output ? ordered_ns(out, rates) + read_ns(kSearchReads * out, rates)
-                                : ordered_ns(out, rates) + clipped_ns(std::max(points - out, 0.0), rates);
+  auto const drawn_count = (is_stack ? drawn_stack_count : drawn_runs_count) + clear_ns(probe, rates);
+  auto const drawn = is_output ? ordered_ns(out, rates) + read_ns(kSearchReads * out, rates)
+                               : ordered_ns(out, rates) + clipped_ns(std::max(points - out, 0.0), rates);
+  // Compute passes stop at a pixel's first empty layer, and instances of a row are one invocation.
+  auto const matched_rows = stream_ns(kMatchedRowBytes * probe, rates);
+  auto const computed_count = matched_rows + read_ns(is_stack ? points : kRunLookups * probe, rates);
+  auto const computed = (is_output ? read_ns((1 + kSearchReads) * out, rates) : matched_rows + read_ns(out, rates)) +
+                        stream_ns(8 * out, rates);
+  bool const is_drawn = way.matching != Matching::compute;
   auto const keys_bytes = (build + probe) * shape.key_bits / 8.0;
   return {{"start", host.query_ns},
           {"encode", encode_ns(rows_of(shape), host)},
@@ -296,9 +303,9 @@ PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, D
           {"upload", upload_ns(keys_bytes, cut, rates)},
           {"statistics", statistics},
           {"build", is_stack ? stack_build : runs_build},
-          {"count", (is_stack ? stack_count : runs_count) + clear_ns(probe, rates)},
+          {"count", is_drawn ? drawn_count : computed_count},
           {"prefix", stream_ns(16 * probe, rates)},
-          {"probe", probed + submissions_ns(kJoinSubmissions, cut, rates)},
+          {"probe", (is_drawn ? drawn : computed) + submissions_ns(kJoinSubmissions, cut, rates)},
           {"download", out * 8 / rates.download_bytes_per_s * kNs},
           {"gather", consumed_ns(shape, cut, host)}};
 }

@@ -176,8 +176,14 @@ std::optional<double> pixels_of(JoinShape const& shape, Address address, JoinSiz
   return static_cast<double>(parts * chosen->image.pixels());
 }
 
+/// Whether matches may be found so: what was not measured is drawn, unless compute passes are asked for.
+bool is_open(Matching matching, JoinTuning const& tuning, bool is_measured) {
+  if (tuning.matching != Matching::automatic) return matching == tuning.matching;
+  return matching == Matching::draw || (is_measured && tuning.probe != Probe::atomic);
+}
+
 /// The ways that the tuning leaves open.
-std::vector<GraphicsWay> ways_of(JoinTuning const& tuning) {
+std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured) {
   std::vector<GraphicsWay> ways;
   for (auto const address : {Address::direct, Address::hash})
     for (auto const storage : {Storage::stack, Storage::runs})
@@ -191,7 +197,8 @@ std::vector<GraphicsWay> ways_of(JoinTuning const& tuning) {
         // Runs have no layers to instance; the atomic probe is there to be compared with, never to be chosen.
         if (storage == Storage::runs && probe != Probe::output) continue;
         if (probe == Probe::atomic && tuning.probe != Probe::atomic) continue;
-        ways.push_back({address, storage, probe});
+        for (auto const matching : {Matching::draw, Matching::compute})
+          if (is_open(matching, tuning, is_measured)) ways.push_back({address, storage, probe, matching});
       }
   return ways;
 }
@@ -242,14 +249,16 @@ Result<void> add_graphics_ways(Pricing const& pricing, std::size_t index, JoinSi
   auto const& facts = pricing.machine.devices[index];
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.traits, sizing.tuning));
   auto cut = cut_for(pricing, facts, sizing);
-  for (auto const& way : ways_of(sizing.tuning)) {
+  for (auto const& way : ways_of(sizing.tuning, facts.measured.has_value())) {
     auto const pixels = pixels_of(pricing.shape, way.address, sizing, limits);
     if (!pixels && sizing.tuning.address != Address::direct) continue;
     cut.pixels = pixels.value_or(0);
     auto candidate = candidate_of(Path::graphics, facts, sizing);
     candidate.choices = fmt::format("{},{}", to_string(way), to_string(cut));
     set_phases(candidate, graphics_join_costs(pricing.shape, way, cut, facts.rates(), pricing.host));
-    ways.add(std::move(candidate), index, sizing);
+    auto sized = sizing;
+    if (way.matching == Matching::compute) sized.tuning.matching = way.matching;
+    ways.add(std::move(candidate), index, sized);
   }
   return {};
 }

@@ -16,6 +16,7 @@ using operators::number_knob;
 
 constexpr std::array kStorage{Choice{"auto", 0}, Choice{"stack", 1}, Choice{"runs", 2}};
 constexpr std::array kProbe{Choice{"auto", 0}, Choice{"instanced", 1}, Choice{"output", 2}, Choice{"atomic", 3}};
+constexpr std::array kMatching{Choice{"auto", 0}, Choice{"draw", 1}, Choice{"compute", 2}};
 constexpr std::array kBuild{Choice{"auto", 0}, Choice{"left", 1}, Choice{"right", 2}};
 constexpr std::array kMethod{Choice{"auto", 0}, Choice{"partitioned", 1}, Choice{"global", 2}, Choice{"sorted", 3}};
 constexpr std::array kPayload{Choice{"auto", 0}, Choice{"carry", 1}, Choice{"gather", 2}};
@@ -30,6 +31,7 @@ std::span<operators::Knob<JoinTuning> const> knobs() {
       choice_knob("method", kMethod, &JoinTuning::method),
       choice_knob("placement", operators::kPlacementChoices, &JoinTuning::placement),
       choice_knob("counting", operators::kCountingChoices, &JoinTuning::counting),
+      choice_knob("matching", kMatching, &JoinTuning::matching),
       choice_knob("upload", operators::kUploadChoices, &JoinTuning::upload),
       number_knob("image", 1, 32'768, &JoinTuning::image),
       number_knob("result", 1, 16'384, &JoinTuning::result),

@@ -51,6 +51,12 @@ enum class Probe : std::uint8_t {
   output,     ///< one point an output row
   atomic,     ///< t instances a probe row, atomicAdd for the position (GARUDA §3.3.1)
 };
+/// What finds and writes the matches of a join whose hash images or runs are there: its count and probe phases.
+enum class Matching : std::uint8_t {
+  automatic,
+  draw,     ///< points drawn into a CountFBO and a result FBO (GARUDA §3.2, §3.3)
+  compute,  ///< compute passes that read the drawn images and write matches by prefix sums
+};
 enum class BuildSide : std::uint8_t { automatic, left, right };
 /// How the CPU path brings payload columns into the order of partitions, and tables that go to a device whole into the
 /// result.
@@ -78,6 +84,7 @@ struct JoinTuning {
   JoinMethod method = JoinMethod::automatic;
   Placement placement = Placement::automatic;
   Counting counting = Counting::automatic;  ///< of statistics and stack counts
+  Matching matching = Matching::automatic;  ///< of the graphics path
   Upload upload = Upload::automatic;
   std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels
   std::uint32_t result = 0;      ///< width and height of the result FBO, texels

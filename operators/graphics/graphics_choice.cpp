@@ -53,7 +53,7 @@ double sort_steps(shaders::ClashStatistics const& clashes) {
 
 }  // namespace
 
-RasterCosts raster_costs(calibration::DeviceRates const& rates) noexcept {
+RasterCosts raster_costs(calibration::DeviceRates const& rates, Matching matching) noexcept {
   auto const point = rates.random_points_per_s;
   RasterCosts costs;
   costs.clipped_point = point / rates.clipped_points_per_s;
@@ -62,6 +62,14 @@ RasterCosts raster_costs(calibration::DeviceRates const& rates) noexcept {
   costs.sort_step =
       point / (rates.small_random_reads_per_s > 0 ? rates.small_random_reads_per_s : rates.random_reads_per_s);
   costs.run_row = point * (kRunAtomics / rates.atomics_per_s + kRunReads / rates.random_reads_per_s);
+  costs.counted_layer = costs.idle_row = costs.clipped_point;
+  if (matching != Matching::compute) return costs;
+  auto const read = point / rates.random_reads_per_s;
+  costs.idle_row = point * kMatchedRowBytes / rates.streamed_bytes_per_s;
+  costs.counted_row = read + costs.idle_row;
+  costs.counted_layer = read;
+  costs.written_row = read;
+  costs.output_point = (1 + kSearchReads) * read;
   return costs;
 }
 
@@ -76,6 +84,10 @@ Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTunin
                             traits.name, traits.limits.max_workgroup_invocations));
   }
   GraphicsLimits limits;
+  limits.computes_matches = tuning.matching == Matching::compute;
+  if (limits.computes_matches && tuning.probe == Probe::atomic) {
+    return fail(ErrorCode::usage, "probe=atomic is drawn: matching=compute writes matches by prefix sums");
+  }
   limits.blend = traits.format(vk::PixelFormat::r32_sfloat).blend && tuning.counting != Counting::compute;
   if (tuning.counting == Counting::blend && !limits.blend) {
     return fail(ErrorCode::no_device, fmt::format("counting=blend needs R32_SFLOAT to be blendable: {}", traits.name));
@@ -179,19 +191,20 @@ double stack_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::C
     drawn += static_cast<double>(clashes.rows[bucket]) * (mean + 1) / 2;
   }
   auto const clipped = std::max(layers * as_double(build_rows) - drawn, 0.0);
-  auto const probe = as_double(probe_rows) * (1 + (layers - 1) * costs.clipped_point);
+  auto const probe = as_double(probe_rows) * (costs.counted_row + (layers - 1) * costs.counted_layer);
   return drawn + clipped * costs.clipped_point + probe + layers * as_double(pixels) * costs.pixel;
 }
 
 double runs_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::ClashStatistics const& clashes,
                  std::uint64_t pixels, RasterCosts const& costs) noexcept {
-  return as_double(build_rows) * costs.run_row + sort_steps(clashes) * costs.sort_step + as_double(probe_rows) +
-         as_double(pixels) * costs.pixel;
+  return as_double(build_rows) * costs.run_row + sort_steps(clashes) * costs.sort_step +
+         as_double(probe_rows) * costs.counted_row + as_double(pixels) * costs.pixel;
 }
 
 double least_cost(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint64_t pixels,
                   RasterCosts const& costs) noexcept {
-  return as_double(build_rows) * std::min(costs.run_row, 1.0) + as_double(probe_rows) + as_double(pixels) * costs.pixel;
+  return as_double(build_rows) * std::min(costs.run_row, 1.0) + as_double(probe_rows) * costs.counted_row +
+         as_double(pixels) * costs.pixel;
 }
 
 StorageChoice choose_storage(std::uint64_t build_rows, std::uint64_t probe_rows,
@@ -210,7 +223,8 @@ Probe choose_probe(Storage storage, std::uint64_t probe_rows, std::uint64_t laye
   if (storage == Storage::runs) return Probe::output;
   if (asked != Probe::automatic) return asked;
   auto const points = as_double(probe_rows) * as_double(layers);
-  auto const instanced = as_double(output_rows) + std::max(points - as_double(output_rows), 0.0) * costs.clipped_point;
+  auto const instanced =
+      as_double(output_rows) * costs.written_row + std::max(points - as_double(output_rows), 0.0) * costs.idle_row;
   return as_double(output_rows) * costs.output_point < instanced ? Probe::output : Probe::instanced;
 }
 

@@ -21,15 +21,26 @@ namespace garuda::operators {
 /// pixels/s, flag scan 18–166 G pixels/s.
 struct RasterCosts {
   double clipped_point = 0.34;
-  double pixel = 0.1;          ///< cleared and scanned
+  double pixel = 0.1;  ///< cleared and scanned
+  // A probe row counted, against the first layer or its run, and against each further layer; a row of the output
+  // written where its probe row is drawn, and such an instance that writes nothing. Drawn, or by compute passes.
+  double counted_row = 1;
+  double counted_layer = 0.34;
+  double written_row = 1;
+  double idle_row = 0.34;
   double output_point = 1.25;  ///< drawn in pixel order, after a binary search
   double run_row = 1;          ///< a build row placed in a run by compute passes
   double sort_step = 0.01;     ///< an entry of a block compared with another in shared memory
 
   friend bool operator==(RasterCosts const&, RasterCosts const&) = default;
 };
-RasterCosts raster_costs(calibration::DeviceRates const& rates) noexcept;
+/// `matching`: automatic is drawn.
+RasterCosts raster_costs(calibration::DeviceRates const& rates, Matching matching = Matching::automatic) noexcept;
 
+/// Random reads of a compute pass that looks a probe row up in a run: its offsets and, of hash addresses, its keys.
+inline constexpr double kRunLookups = 3;
+/// Bytes that compute passes read and write of a probe row in a row: key, matches, offsets.
+inline constexpr double kMatchedRowBytes = 16;
 /// Accesses that place a row in a run: counts and cursors; keys and rows, read and written, and read again to sort.
 inline constexpr double kRunAtomics = 2;
 inline constexpr double kRunReads = 8;
@@ -44,16 +55,18 @@ struct GraphicsLimits {
   std::uint64_t max_pixels = 0;     ///< of a hash image: a u32 a pixel must fit a storage buffer
   std::uint32_t max_layers = 0;     ///< images of a stack slice, 1…24
   std::uint64_t max_image_bytes = 0;
-  bool blend = false;    ///< statistics and stack counts by blending; else compute
-  bool atomics = false;  ///< vertex shaders may use atomics
+  bool blend = false;             ///< statistics and stack counts by blending; else compute
+  bool atomics = false;           ///< vertex shaders may use atomics
+  bool computes_matches = false;  ///< matches are counted and written by compute passes
   RasterCosts costs;
 
   friend bool operator==(GraphicsLimits const&, GraphicsLimits const&) = default;
 };
 
 /// Limits of a device under a tuning.
-/// Errors: usage for contradictory tunings (runs have no layers to instance); no_device, with the reason, when the
-/// device lacks what the tuning asks for (blending of R32_SFLOAT, vertexPipelineStoresAndAtomics).
+/// Errors: usage for contradictory tunings (runs have no layers to instance, the atomic probe is drawn); no_device,
+/// with the reason, when the device lacks what the tuning asks for (blending of R32_SFLOAT,
+/// vertexPipelineStoresAndAtomics).
 Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTuning const& tuning);
 
 /// A row-major image with a width that is a power of two.

@@ -36,7 +36,7 @@ Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& devic
   std::unique_ptr<GraphicsBackend> backend(new GraphicsBackend(options));
   auto const& traits = device.traits();
   GARUDA_TRY_ASSIGN(backend->limits_, graphics_limits(traits, options.tuning));
-  if (options.rates) backend->limits_.costs = raster_costs(*options.rates);
+  if (options.rates) backend->limits_.costs = raster_costs(*options.rates, options.tuning.matching);
   if (!backend->limits_.blend && options.tuning.counting == Counting::automatic && options.stats != nullptr) {
     options.stats->note(
         fmt::format("{} cannot blend R32_SFLOAT: statistics and stack counts run as compute passes", traits.name));

@@ -116,6 +116,7 @@ void GraphicsKernel::report_choice() {
   options_.stats->max_counter("image_pixels", build_->address()->image.pixels());
   options_.stats->add_counter(build_->address()->direct ? "direct_slices" : "hash_slices", 1);
   if (runs_) options_.stats->add_counter("run_slices", 1);
+  if (context_.limits().computes_matches) options_.stats->add_counter("compute_matched_slices", 1);
 }
 
 Result<void> GraphicsKernel::load_slice(std::uint32_t slice) {

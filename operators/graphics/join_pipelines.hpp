@@ -22,11 +22,13 @@ enum class JoinPass : std::uint8_t {
   count_stack,
   count_stack_compute,
   count_runs,
+  count_runs_compute,
   scan_clash_image,
   scan_clash_counts,
   scan_layer_image,
   scan_layer_sets,
   scan_run_image,
+  scan_run_counts,
   scan_bases,
   place_rows,
   sort_short_runs,
@@ -37,11 +39,14 @@ enum class JoinPass : std::uint8_t {
   probe_atomic,
   probe_output_stack,
   probe_output_runs,
+  probe_rows_compute,
+  probe_output_stack_compute,
+  probe_output_runs_compute,
   mark_build_stack,
   mark_heads,
   mark_build_runs,
 };
-inline constexpr std::size_t kJoinPasses = 27;
+inline constexpr std::size_t kJoinPasses = 32;
 
 /// What pipelines are specialised by. Passes that do not look at keys or addresses ignore it.
 struct KeyKind {

@@ -15,16 +15,23 @@ Result<MarkBitmap> download_marks(KernelContext& context, vk::Buffer const& mark
 Result<MatchTable> MatchTable::create(KernelContext& context, SliceSide const& probe, Storage storage) {
   MatchTable table;
   table.probe_ = &probe;
+  table.storage_ = storage;
   table.shape_ = image_for(probe.rows(), context.limits().rows_extent);
-  if (storage == Storage::runs) {
-    GARUDA_TRY_ASSIGN(table.count_fbo_, context.image(VK_FORMAT_R32G32_UINT, table.shape_, 1, "CountFBO"));
-  } else if (context.limits().blend) {
-    GARUDA_TRY_ASSIGN(table.count_fbo_, context.image(VK_FORMAT_R32_SFLOAT, table.shape_, 1, "CountFBO"));
+  if (table.has_image(context)) {
+    auto const format = storage == Storage::runs ? VK_FORMAT_R32G32_UINT : VK_FORMAT_R32_SFLOAT;
+    GARUDA_TRY_ASSIGN(table.count_fbo_, context.image(format, table.shape_, 1, "CountFBO"));
+  } else if (storage == Storage::runs) {
+    GARUDA_TRY_ASSIGN(table.counts_, context.buffer(std::uint64_t{probe.rows()} * 4, "counts"));
   }
   GARUDA_TRY_ASSIGN(table.matches_, context.buffer(std::uint64_t{probe.rows()} * 4, "matches"));
   GARUDA_TRY_ASSIGN(table.marks_, context.zeroed_buffer(bitmap_bytes(probe.rows()), "probe marks", phase::kCount));
   GARUDA_TRY_ASSIGN(table.prefix_, PrefixSum::create(context, probe.rows(), "output offsets"));
   return table;
+}
+
+bool MatchTable::has_image(KernelContext& context) const noexcept {
+  auto const& limits = context.limits();
+  return !limits.computes_matches && (storage_ == Storage::runs || limits.blend);
 }
 
 Result<void> MatchTable::count_stack(KernelContext& context, HashStack const& stack, std::uint32_t slice) {
@@ -33,7 +40,7 @@ Result<void> MatchTable::count_stack(KernelContext& context, HashStack const& st
   shaders::CountPush const push{address, image.raster(), shape_.raster(), probe_->rows(), layers, 0};
   auto const keys = vk::BoundResource::of(shaders::kBindKeys, probe_->keys());
   auto const images = vk::BoundResource::of(shaders::kBindLayers, stack.images().array_view());
-  if (context.limits().blend) {
+  if (has_image(context)) {
     std::array const resources{keys, images};
     GARUDA_TRY(draw_counts(context, JoinPass::count_stack, direct, push, resources, layers));
     return scan(context, JoinPass::scan_layer_image);
@@ -52,8 +59,17 @@ Result<void> MatchTable::count_runs(KernelContext& context, RunTable const& runs
   shaders::CountPush const push{address, image.raster(), shape_.raster(), probe_->rows(), 0, runs.build().rows()};
   auto resources = runs.lookup();
   resources.push_back(vk::BoundResource::of(shaders::kBindKeys, probe_->keys()));
-  GARUDA_TRY(draw_counts(context, JoinPass::count_runs, direct, push, resources, 1));
-  return scan(context, JoinPass::scan_run_image);
+  if (has_image(context)) {
+    GARUDA_TRY(draw_counts(context, JoinPass::count_runs, direct, push, resources, 1));
+    return scan(context, JoinPass::scan_run_image);
+  }
+  resources.push_back(vk::BoundResource::of(shaders::kBindMatches, matches_));
+  resources.push_back(vk::BoundResource::of(shaders::kBindCounts, counts_));
+  GARUDA_TRY(context.dispatch(phase::kCount, "count", JoinPass::count_runs_compute, direct, resources, push_bytes(push),
+                              probe_->rows()));
+  // Counts, before they are summed.
+  GARUDA_TRY(context.order(phase::kCount, vk::use::kComputeWrite, vk::use::kComputeWrite));
+  return scan(context, JoinPass::scan_run_counts);
 }
 
 Result<void> MatchTable::draw_counts(KernelContext& context, JoinPass pass, bool direct, shaders::CountPush const& push,
@@ -75,11 +91,13 @@ Result<void> MatchTable::draw_counts(KernelContext& context, JoinPass pass, bool
 }
 
 Result<void> MatchTable::scan(KernelContext& context, JoinPass pass) {
-  std::vector<vk::BoundResource> inputs{vk::BoundResource::of(shaders::kBindMatches, matches_),
-                                        vk::BoundResource::of(shaders::kBindMarks, marks_)};
-  if (pass != JoinPass::scan_layer_sets) {
-    inputs.push_back(vk::BoundResource::of(shaders::kBindCountImage, count_fbo_.layer_view()));
+  std::vector<vk::BoundResource> inputs{vk::BoundResource::of(shaders::kBindMarks, marks_)};
+  if (pass == JoinPass::scan_run_counts) {
+    inputs.push_back(vk::BoundResource::of(shaders::kBindCounts, counts_));
+  } else {
+    inputs.push_back(vk::BoundResource::of(shaders::kBindMatches, matches_));
   }
+  if (has_image(context)) inputs.push_back(vk::BoundResource::of(shaders::kBindCountImage, count_fbo_.layer_view()));
   // Matches and offsets of an earlier slice, read by probe and mark passes, before they are replaced.
   GARUDA_TRY(context.order(phase::kPrefix, vk::use::kVertexRead | vk::use::kComputeWrite, vk::use::kComputeWrite));
   GARUDA_TRY_ASSIGN(auto const pipelines, context.scan_pipelines(pass));

@@ -41,10 +41,13 @@ class MatchTable {
   Result<void> draw_counts(KernelContext& context, JoinPass pass, bool direct, shaders::CountPush const& push,
                            std::span<vk::BoundResource const> resources, std::uint32_t instances);
   Result<void> scan(KernelContext& context, JoinPass pass);
+  bool has_image(KernelContext& context) const noexcept;
 
   SliceSide const* probe_ = nullptr;
   ImageShape shape_;
+  Storage storage_ = Storage::stack;
   vk::Image count_fbo_;  // none when counting by compute
+  vk::Buffer counts_;    // of runs counted by compute
   vk::Buffer matches_;
   vk::Buffer marks_;
   PrefixSum prefix_;

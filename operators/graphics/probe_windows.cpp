@@ -18,6 +18,11 @@ JoinPass pass_of(Probe probe, ProbeSource const& source) {
   }
 }
 
+JoinPass compute_pass_of(Probe probe, ProbeSource const& source) {
+  if (probe == Probe::instanced) return JoinPass::probe_rows_compute;
+  return source.stack != nullptr ? JoinPass::probe_output_stack_compute : JoinPass::probe_output_runs_compute;
+}
+
 }  // namespace
 
 Result<ProbeWindows> ProbeWindows::create(KernelContext& context, Probe probe, std::uint64_t most_positions) {
@@ -27,9 +32,13 @@ Result<ProbeWindows> ProbeWindows::create(KernelContext& context, Probe probe, s
   auto const extent = context.limits().result_extent;
   auto const texels = std::min(most_positions + spare, std::uint64_t{extent} * extent);
   windows.shape_ = image_for(texels, extent);
-  GARUDA_TRY_ASSIGN(windows.result_fbo_, context.image(VK_FORMAT_R32G32_UINT, windows.shape_, 1, "result FBO"));
-  GARUDA_TRY_ASSIGN(windows.staging_, context.buffer(windows.shape_.pixels() * sizeof(MatchedRows), "result copy",
-                                                     vk::MemoryUse::download));
+  auto const bytes = windows.shape_.pixels() * sizeof(MatchedRows);
+  if (context.limits().computes_matches) {
+    GARUDA_TRY_ASSIGN(windows.pairs_, context.buffer(bytes, "result pairs"));
+  } else {
+    GARUDA_TRY_ASSIGN(windows.result_fbo_, context.image(VK_FORMAT_R32G32_UINT, windows.shape_, 1, "result FBO"));
+  }
+  GARUDA_TRY_ASSIGN(windows.staging_, context.buffer(bytes, "result copy", vk::MemoryUse::download));
   return windows;
 }
 
@@ -60,8 +69,13 @@ Result<void> ProbeWindows::render(KernelContext& context, ProbeSource const& sou
   auto const texels = std::min(source.total - first, count + spare);
   auto const rows = (texels + shape_.width() - 1) / shape_.width();
   VkExtent2D const area{shape_.width(), static_cast<std::uint32_t>(rows)};
-  GARUDA_TRY(draw(context, source, first, count, area));
-  GARUDA_TRY(download(context, area));
+  if (pairs_) {
+    GARUDA_TRY(write(context, source, first, count));
+    GARUDA_TRY(download_pairs(context, count));
+  } else {
+    GARUDA_TRY(draw(context, source, first, count, area));
+    GARUDA_TRY(download(context, area));
+  }
   auto const* texel = reinterpret_cast<MatchedRows const*>(staging_.mapped());
   window_ = {first, {texel, static_cast<std::size_t>(texels)}};
   if (probe_ == Probe::atomic) keep_whole_rows(first);
@@ -131,24 +145,26 @@ Result<void> ProbeWindows::copy_cursors(KernelContext& context, ProbeSource cons
   return {};
 }
 
-Result<void> ProbeWindows::draw(KernelContext& context, ProbeSource const& source, std::uint64_t first,
-                                std::uint64_t count, VkExtent2D area) {
-  auto& matches = *source.matches;
+shaders::ProbePush ProbeWindows::push_of(ProbeSource const& source, std::uint64_t first, std::uint64_t count) const {
   shaders::ProbePush push{};
-  bool direct = false;
-  PointPass points;
   if (source.stack != nullptr) {
-    auto const& address = source.stack->address();
-    push.address = address.address;
-    push.image = address.image.raster();
-    direct = address.direct;
+    push.address = source.stack->address().address;
+    push.image = source.stack->address().image.raster();
   }
-  push.target = ImageShape{shape_.log2_width, area.height}.raster();
   push.window_low = static_cast<std::uint32_t>(first);
   push.window_high = static_cast<std::uint32_t>(first >> 32);
   push.window_size = static_cast<std::uint32_t>(count);
-  push.num_tiles = matches.prefix().num_tiles();
-  push.num_rows = matches.probe().rows();
+  push.num_tiles = source.matches->prefix().num_tiles();
+  push.num_rows = source.matches->probe().rows();
+  return push;
+}
+
+Result<void> ProbeWindows::draw(KernelContext& context, ProbeSource const& source, std::uint64_t first,
+                                std::uint64_t count, VkExtent2D area) {
+  auto push = push_of(source, first, count);
+  push.target = ImageShape{shape_.log2_width, area.height}.raster();
+  bool const direct = source.stack != nullptr && source.stack->address().direct;
+  PointPass points;
   points.vertices = push.window_size;
   if (probe_ != Probe::output) {
     GARUDA_TRY_ASSIGN(auto const rows, rows_of(context, source, first, count));
@@ -171,6 +187,37 @@ Result<void> ProbeWindows::draw(KernelContext& context, ProbeSource const& sourc
   points.last_use = vk::use::kTransferRead;  // the copy of an earlier window
   points.next_use = vk::use::kTransferRead;
   return context.submissions().draw(points);
+}
+
+Result<void> ProbeWindows::write(KernelContext& context, ProbeSource const& source, std::uint64_t first,
+                                 std::uint64_t count) {
+  auto push = push_of(source, first, count);
+  bool const direct = source.stack != nullptr && source.stack->address().direct;
+  auto invocations = count;
+  if (probe_ == Probe::instanced) {
+    GARUDA_TRY_ASSIGN(auto const rows, rows_of(context, source, first, count));
+    push.first_row = rows.begin;
+    push.num_rows = rows.end;
+    invocations = rows.end - rows.begin;
+  }
+  auto bound = resources(source);
+  bound.push_back(vk::BoundResource::of(shaders::kBindPairs, pairs_));
+  // The copy of an earlier window, before its pairs are replaced.
+  GARUDA_TRY(context.order(phase::kProbe, vk::use::kTransferRead, vk::use::kComputeWrite));
+  return context.dispatch(phase::kProbe, "probe", compute_pass_of(probe_, source), direct, bound, push_bytes(push),
+                          invocations);
+}
+
+Result<void> ProbeWindows::download_pairs(KernelContext& context, std::uint64_t count) {
+  auto const bytes = count * sizeof(MatchedRows);
+  auto& submissions = context.submissions();
+  GARUDA_TRY_ASSIGN(auto* recorder, submissions.record(phase::kDownload));
+  recorder->barrier(pairs_, vk::use::kComputeWrite, vk::use::kTransferRead);
+  recorder->copy(pairs_.view(0, bytes), staging_.view(0, bytes));
+  recorder->barrier(staging_, vk::use::kTransferWrite, vk::use::kHostRead);
+  submissions.count_bytes(phase::kDownload, bytes);
+  GARUDA_TRY(submissions.finish());
+  return staging_.invalidate(0, bytes);
 }
 
 Result<void> ProbeWindows::download(KernelContext& context, VkExtent2D area) {

@@ -1,4 +1,5 @@
-// The probe phase (GARUDA §3.3): renders the output in windows of positions into the result FBO and brings them over.
+// The probe phase (GARUDA §3.3): makes the output in windows of positions, drawn into the result FBO or written by a
+// compute pass, and brings them over.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,9 @@ struct ProbeSource {
 /// instanced, output: a window is as many positions as the result FBO has texels. atomic: windows hold whole probe
 /// rows, those that start within kMaxLayers texels less; the order inside a row is not determined by the pipeline, so
 /// each row's matches are sorted by build row on the host.
+///
+/// Where matches are written by compute, a buffer takes the place of the result FBO: instanced is an invocation a probe
+/// row, output one an output position.
 class ProbeWindows {
  public:
   /// Takes memory for a result FBO of at most `most_positions` texels and for its copy on the host.
@@ -67,13 +71,18 @@ class ProbeWindows {
   Result<void> copy_cursors(KernelContext& context, ProbeSource const& source, RowRange rows);
   Result<void> draw(KernelContext& context, ProbeSource const& source, std::uint64_t first, std::uint64_t count,
                     VkExtent2D area);
+  /// The compute pass in place of draw().
+  Result<void> write(KernelContext& context, ProbeSource const& source, std::uint64_t first, std::uint64_t count);
+  shaders::ProbePush push_of(ProbeSource const& source, std::uint64_t first, std::uint64_t count) const;
   Result<void> download(KernelContext& context, VkExtent2D area);
+  Result<void> download_pairs(KernelContext& context, std::uint64_t count);
   std::vector<vk::BoundResource> resources(ProbeSource const& source) const;
   void keep_whole_rows(std::uint64_t first);
 
   Probe probe_ = Probe::output;
   ImageShape shape_;
-  vk::Image result_fbo_;
+  vk::Image result_fbo_;  // or:
+  vk::Buffer pairs_;      // of a window that a compute pass writes
   vk::Buffer staging_;
   vk::Buffer cursors_;                     // atomic only
   std::vector<std::uint64_t> tile_bases_;  // of bases_slice_; instanced and atomic only

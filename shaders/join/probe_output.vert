@@ -10,34 +10,17 @@
 
 #include "../shared/join_layout.h"
 #include "output_rows.glsl"
+#include "matched_rows.glsl"
 #include "../points/points.glsl"
 
 layout(push_constant) uniform Push { ProbePush push; };
-layout(set = 0, binding = kBindMatches, std430) readonly buffer Matches { uint matches[]; };
 layout(location = 0) flat out uvec4 out_color;
-
-#ifdef STACK
-#include "../points/key_address.glsl"
-#include "layers.glsl"
-
-uint build_row_of(uint row, uint rank) {
-  uint matching = matches[row];
-  for (uint i = 0u; i < rank; ++i) matching &= matching - 1u;
-  uint pixel;
-  pixel_of(load_key(row), push.address, pixel);
-  return load_texel(pixel, uint(findLSB(matching)), push.image.log2_width).r & kRowMask;
-}
-#else
-layout(set = 0, binding = kBindRunRows, std430) readonly buffer RunRows { uint run_rows[]; };
-
-uint build_row_of(uint row, uint rank) { return run_rows[matches[row] + rank]; }
-#endif
 
 void main() {
   uint texel = uint(gl_VertexIndex);
   uvec2 position = wide_add(uvec2(push.window_low, push.window_high), uvec2(texel, 0u));
   uint rank;
   uint row = row_of_output(position, push.num_tiles, push.num_rows, rank);
-  out_color = uvec4(row, build_row_of(row, rank), 0u, 0u);
+  out_color = uvec4(row, build_row_of(row, rank, push.address, push.image.log2_width), 0u, 0u);
   draw_point(texel, push.target);
 }

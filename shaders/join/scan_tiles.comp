@@ -4,8 +4,9 @@
 // First half of the exclusive prefix sum over counts: offsets within tiles, and the totals of the tiles.
 //
 // Variants by where the counts are: CLASH_IMAGE (statistics image), CLASH_BUFFER (counts), and for probe rows
-// LAYER_SET_IMAGE (CountFBO), LAYER_SET_BUFFER (matches), RUN_IMAGE ((first, count) of runs). Those for probe rows also
-// write matches (set of layers, or first entry) and or the rows that have a match into the marks.
+// LAYER_SET_IMAGE (CountFBO), LAYER_SET_BUFFER (matches), RUN_IMAGE ((first, count) of runs), RUN_COUNTS (counts). Those
+// for probe rows or the rows that have a match into the marks; from images they also write matches (set of layers, or
+// first entry).
 //
 // Bindings: see below. Invocation: one per element, a workgroup per tile. Writes: offsets, totals of tiles as (low,
 // high) into the tile bases. Overflow: with counts up to 2^24 the offsets of 256 elements stay below 2^32; the total may
@@ -21,14 +22,16 @@ layout(push_constant) uniform Push { ScanPush push; };
 layout(set = 0, binding = kBindCountImage) uniform texture2D count_image;
 #elif defined(RUN_IMAGE)
 layout(set = 0, binding = kBindCountImage) uniform utexture2D count_image;
-#elif defined(CLASH_BUFFER)
+#elif defined(CLASH_BUFFER) || defined(RUN_COUNTS)
 layout(set = 0, binding = kBindCounts, std430) readonly buffer Counts { uint counts[]; };
 #endif
 layout(set = 0, binding = kBindOffsets, std430) writeonly buffer Offsets { uint offsets[]; };
 layout(set = 0, binding = kBindTileBases, std430) writeonly buffer TileBases { uvec2 tile_bases[]; };
 #if defined(LAYER_SET_IMAGE) || defined(LAYER_SET_BUFFER) || defined(RUN_IMAGE)
-#define PROBE_ROWS
 layout(set = 0, binding = kBindMatches, std430) buffer Matches { uint matches[]; };
+#endif
+#if defined(LAYER_SET_IMAGE) || defined(LAYER_SET_BUFFER) || defined(RUN_IMAGE) || defined(RUN_COUNTS)
+#define PROBE_ROWS
 layout(set = 0, binding = kBindMarks, std430) buffer Marks { uint marks[]; };
 shared uint tile_marks[kTileRows / 32u];
 #endif

@@ -40,6 +40,7 @@ const uint kBindMarks = 16u;       // bitmap of rows that have a match
 const uint kBindHeads = 17u;       // build rows × u32: 1 where a matching run of equal keys starts
 const uint kBindCursors = 18u;     // probe rows × u32: copy of the offsets that the atomic probe counts up
 const uint kBindLongRuns = 19u;    // uvec2 (first, length) of long runs
+const uint kBindPairs = 20u;       // uvec2 (probe row, build row) of a window, where no image holds them
 
 /// Statistics of one side: filled by statistics_reduce.comp, zeroed before.
 struct ClashStatistics {
@@ -90,6 +91,7 @@ struct ProbePush {
   uint window_size;  // output positions (instanced, output) or row starts (atomic) of the window
   uint num_tiles;
   uint num_rows;
+  uint first_row;  // of a compute pass over probe rows
 };
 
 struct RunPush {

@@ -39,7 +39,7 @@ TEST_F(GraphicsKernel, PairsRestartAnywhere) {
   SCOPED_TRACE("positions by seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   Problem const problem(JoinCase{64, test_rows(500), 257, KeyPattern::zipf_both, Nulls::none, 7});
-  for (auto const& way : kWays) {
+  for (auto const& way : testing::all_ways()) {
     SCOPED_TRACE(way.name);
     auto tuning = tuning_of(way);
     tuning.sh_limit = 2;
@@ -69,7 +69,7 @@ TEST_F(GraphicsKernel, PairsFollowProbeRowsThenBuildRows) {
   for (std::uint64_t row = 0; row < test_rows(700); ++row) keys.left.words.push_back(row * 37 % 120);
   for (std::uint64_t row = 0; row < 257; ++row) keys.right.words.push_back(row * 91 % 120);
   Problem const problem(32, keys);
-  for (auto const& way : kWays) {
+  for (auto const& way : testing::all_ways()) {
     for (auto const build : {BuildSide::left, BuildSide::right}) {
       SCOPED_TRACE(way.name);
       auto tuning = tuning_of(way);
@@ -101,6 +101,26 @@ TEST_F(GraphicsKernel, CountsByComputeWhereItHasTo) {
   EXPECT_TRUE(sums().notes().empty());
   auto const items = sums().phase_items();
   EXPECT_EQ(items.at("statistics"), 0U);
+}
+
+/// The hash images are drawn, nothing else: no probe row is a point.
+TEST_F(GraphicsKernel, FindsMatchesByComputeWhereAsked) {
+  Problem const problem(JoinCase{32, test_rows(300), 257, KeyPattern::zipf_both, Nulls::none, 5});
+  for (auto const& way : testing::kComputedWays) {
+    SCOPED_TRACE(way.name);
+    expect_solved(problem, tuning_of(way));
+  }
+  EXPECT_EQ(sums().counter("compute_matched_slices"), testing::kComputedWays.size());
+  auto const items = sums().phase_items();
+  EXPECT_GT(items.at("build"), 0U);
+  EXPECT_EQ(items.at("count"), 0U);
+  EXPECT_EQ(items.at("probe"), 0U);
+  BackendOptions options;
+  options.tuning.matching = Matching::compute;
+  options.tuning.probe = Probe::atomic;
+  auto const contradictory = open_graphics_join(device(), store(), options);
+  ASSERT_FALSE(contradictory);
+  EXPECT_EQ(contradictory.error().code(), ErrorCode::usage);
 }
 
 TEST_F(GraphicsKernel, ChoosesDirectStacksForDenseUniqueKeys) {

@@ -34,11 +34,18 @@ std::uint32_t shared_low_bits(KeySpan const& left, KeySpan const& right) {
 
 }  // namespace
 
+std::vector<Way> all_ways() {
+  std::vector<Way> ways(kWays.begin(), kWays.end());
+  ways.insert(ways.end(), kComputedWays.begin(), kComputedWays.end());
+  return ways;
+}
+
 JoinTuning tuning_of(Way const& way) {
   JoinTuning tuning;
   tuning.address = way.address;
   tuning.storage = way.storage;
   tuning.probe = way.probe;
+  tuning.matching = way.matching;
   return tuning;
 }
 

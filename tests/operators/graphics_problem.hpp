@@ -21,12 +21,13 @@
 
 namespace garuda::testing {
 
-/// Address × storage × probe.
+/// Address × storage × probe × what finds matches.
 struct Way {
   std::string_view name;
   Address address;
   Storage storage;
   Probe probe;
+  Matching matching = Matching::automatic;
 };
 
 inline constexpr std::array<Way, 8> kWays{{
@@ -39,6 +40,19 @@ inline constexpr std::array<Way, 8> kWays{{
     {"DirectStackAtomic", Address::direct, Storage::stack, Probe::atomic},
     {"DirectRunsOutput", Address::direct, Storage::runs, Probe::output},
 }};
+
+/// Images are drawn, matches are found by compute passes.
+inline constexpr std::array<Way, 6> kComputedWays{{
+    {"HashStackInstancedComputed", Address::hash, Storage::stack, Probe::instanced, Matching::compute},
+    {"HashStackOutputComputed", Address::hash, Storage::stack, Probe::output, Matching::compute},
+    {"HashRunsOutputComputed", Address::hash, Storage::runs, Probe::output, Matching::compute},
+    {"DirectStackInstancedComputed", Address::direct, Storage::stack, Probe::instanced, Matching::compute},
+    {"DirectStackOutputComputed", Address::direct, Storage::stack, Probe::output, Matching::compute},
+    {"DirectRunsOutputComputed", Address::direct, Storage::runs, Probe::output, Matching::compute},
+}};
+
+/// Both.
+std::vector<Way> all_ways();
 
 /// A tuning that forces a way and nothing else.
 JoinTuning tuning_of(Way const& way);

@@ -41,6 +41,45 @@ TEST(JoinPlanner, PricesEveryWayOfADevice) {
   EXPECT_GE(std::uint64_t{1} << plan->plan.radix_bits, 50'000'000 / kMaxPassRows);
 }
 
+/// Passes are mixed where a calibration says that it pays, or where that is asked for.
+TEST(JoinPlanner, FindsMatchesByComputeWhereThatPays) {
+  FakeDevice const gpu(vk::DeviceType::discrete);
+  auto facts = gpu.facts();
+  JoinOptions options;
+  options.path = Path::graphics;
+  auto const planned = [&] {
+    return plan_join(dense_join(5'000'000, 5'000'000), {{facts}, std::nullopt, {}}, options);
+  };
+  auto const computed = [](JoinPlan const& plan) {
+    return std::ranges::count_if(plan.plan.candidates, [](Candidate const& candidate) {
+      return candidate.choices.find("matching=compute") != std::string::npos;
+    });
+  };
+  auto const assumed = planned();
+  ASSERT_TRUE(assumed) << assumed.error().describe();
+  EXPECT_EQ(assumed->tuning.matching, Matching::automatic);
+  EXPECT_EQ(computed(*assumed), 0);
+
+  auto rates = calibration::default_device_rates(vk::DeviceType::discrete);
+  rates.random_reads_per_s = 50 * rates.ordered_points_per_s;
+  facts.measured = rates;
+  auto const raster_is_slow = planned();
+  ASSERT_TRUE(raster_is_slow) << raster_is_slow.error().describe();
+  EXPECT_EQ(raster_is_slow->tuning.matching, Matching::compute);
+  EXPECT_NE(raster_is_slow->plan.tuning.find("matching=compute"), std::string::npos);
+  EXPECT_EQ(2 * computed(*raster_is_slow),
+            std::ranges::count(raster_is_slow->plan.candidates, Path::graphics, &Candidate::path));
+  rates.random_reads_per_s = rates.ordered_points_per_s / 50;
+  facts.measured = rates;
+  EXPECT_EQ(planned()->tuning.matching, Matching::automatic);
+
+  options.tuning.matching = Matching::compute;
+  facts.measured.reset();
+  auto const forced = planned();
+  ASSERT_TRUE(forced) << forced.error().describe();
+  EXPECT_EQ(computed(*forced), std::ranges::count(forced->plan.candidates, Path::graphics, &Candidate::path));
+}
+
 TEST(JoinPlanner, NeverTakesASoftwareDeviceByItself) {
   FakeDevice const software(vk::DeviceType::cpu);
   Machine const machine{{software.facts()}, std::nullopt, {}};
