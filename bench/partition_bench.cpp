@@ -133,11 +133,12 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
     options.instructions = instructions;
     return arena.execute([&] { return radix_partition(input.keys(), digit, control, std::move(options)); });
   };
+  // Before the first partitioning, whose memory is kept for the others.
+  GARUDA_TRY_ASSIGN(auto copy, calibration::HostCopy::create(kCopiedBytes));
   {
     GARUDA_TRY_ASSIGN(auto const result, partition_once());
     GARUDA_TRY(verify(input, digit, result));
   }
-  GARUDA_TRY_ASSIGN(auto copy, calibration::HostCopy::create(kCopiedBytes));
   auto const copy_once = [&] { return arena.execute([&] { return copy.run(); }); };
   std::vector<std::uint64_t> samples;
   std::vector<std::uint64_t> copies{copy_once()};
