@@ -76,8 +76,8 @@ struct SampledGroupKeys {
   GroupKeyOutline outline(KeyForm form) const;
 };
 
-/// Opens `columns` and samples them; types without integers are encoded through a dictionary here, in parallel on the
-/// threads of the calling task arena, the rest takes the calling thread about a millisecond.
+/// Opens `columns` and samples them, in parallel on the threads of the calling task arena. Types without integers are
+/// encoded through a dictionary here; the rest takes about a millisecond.
 /// Requires: at least one column, each exists.
 /// Errors: invalid_input for a column in device memory; those of encode_values; out_of_memory; cancelled.
 Result<SampledGroupKeys> sample_group_keys(TableView table, std::span<std::size_t const> columns,

@@ -24,7 +24,8 @@ struct KeySample {
   std::uint64_t estimated_groups = 0;        ///< of the whole table: exact when all rows are in the sample
 };
 
-/// Samples short runs of rows, evenly spread, or all rows when there are at most kSampledRows. On the calling thread.
+/// Samples short runs of rows, evenly spread, or all rows when there are at most kSampledRows. On the threads
+/// of the calling task arena.
 /// Groups beyond those in the sample are estimated from how many groups were seen once and how many twice, never more
 /// than the rows (Chao 1984: a lower bound for skewed keys, close for evenly drawn ones).
 /// Errors: out_of_memory, cancelled.
