@@ -3,13 +3,16 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 namespace garuda::operators {
 namespace {
 
-/// Slots of a part: their groups stay in a core's cache until they are written.
-constexpr std::uint64_t kPartSlots = std::uint64_t{1} << 15;
+/// Most slots of a part: their groups stay in a core's cache until they are written.
+constexpr std::uint64_t kMostPartSlots = std::uint64_t{1} << 15;
+/// Fewest slots of a part of several threads' groups: fewer take less time to merge than a batch takes to make.
+constexpr std::uint64_t kFewestPartSlots = std::uint64_t{1} << 12;
 
 Addressing addressing_of(WholeTable const& table) {
   auto const* keys = std::get_if<KeySpan>(&table.keys);
@@ -39,17 +42,20 @@ class DirectGroups final : public WholeGroupBy {
       }
     }));
     std::erase_if(tables_, [](auto const& table) { return !table; });
+    // Tables are merged part by part: a part a thread, so that all threads merge.
+    if (tables_.size() > 1)
+      part_slots_ = std::clamp(std::bit_ceil(addressing_.slots / tables_.size()), kFewestPartSlots, kMostPartSlots);
     return errors.result();
   }
 
   std::size_t num_parts() const noexcept override {
-    return tables_.empty() ? 0 : static_cast<std::size_t>((addressing_.slots + kPartSlots - 1) / kPartSlots);
+    return tables_.empty() ? 0 : static_cast<std::size_t>((addressing_.slots + part_slots_ - 1) / part_slots_);
   }
 
   Result<GroupPart> part(std::size_t index) override {
     try {
-      auto const begin = index * kPartSlots;
-      auto const end = std::min(begin + kPartSlots, addressing_.slots);
+      auto const begin = index * part_slots_;
+      auto const end = std::min(begin + part_slots_, addressing_.slots);
       auto part = tables_.size() == 1 ? tables_[0]->part(tables_[0]->occupied(begin, end)) : merged(begin, end);
       if (!has_keys_) part.keys.clear();
       return part;
@@ -72,6 +78,7 @@ class DirectGroups final : public WholeGroupBy {
   Addressing addressing_;
   GroupStates states_;
   bool has_keys_;
+  std::uint64_t part_slots_ = kMostPartSlots;
   std::vector<std::optional<GroupTable<Word>>> tables_;  ///< a thread each
 };
 
