@@ -8,9 +8,6 @@
 namespace garuda::operators {
 namespace {
 
-constexpr std::uint64_t kSegmentBytes = std::uint64_t{2} << 20;
-constexpr std::uint32_t kSegments = 4;
-constexpr std::uint64_t kStagedPieceBytes = std::uint64_t{8} << 20;
 constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
 constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
 
@@ -25,14 +22,9 @@ Result<Upload> upload_on(vk::Device const& device, Upload asked) {
 
 Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::CopyDirection direction,
                                                      ColumnCopies const& copies) {
-  vk::CopyTeamOptions options;
-  options.direction = direction;
-  options.threads = copies.use_pinned ? std::min(copies.threads, kPinnedThreads) : copies.threads;
-  options.piece_bytes = copies.use_pinned ? kPinnedPieceBytes : kStagedPieceBytes;
-  options.transfer.mode = mode_of(copies.upload);
-  options.transfer.queue = direction == vk::CopyDirection::down ? 1 : 0;
-  options.transfer.segment_bytes = kSegmentBytes;
-  options.transfer.segments = kSegments;
+  auto const threads = copies.use_pinned ? std::min(copies.threads, kPinnedThreads) : copies.threads;
+  auto options = vk::streaming_team(direction, threads, mode_of(copies.upload));
+  if (copies.use_pinned) options.piece_bytes = kPinnedPieceBytes;
   options.transfer.use_pinned = copies.use_pinned;
   options.wait.cancelled = copies.cancelled;
   return vk::CopyTeam::create(device, device.graphics_queue(), options);

@@ -50,9 +50,11 @@ inline double submissions_ns(double a_slice, DeviceCut const& cut, DeviceRates c
          rates.submission_ns;
 }
 
-/// Bytes a second of so many host threads that copy side by side, each alone at a rate: as fast as the host copies.
-inline double team_bytes_per_s(double alone_per_s, std::uint32_t threads, HostRates const& host) {
-  return std::max(std::min(alone_per_s * threads, host.copy_bytes_per_s / 2), alone_per_s);
+/// Bytes a second of so many host threads that copy side by side, each alone at a rate: at most as fast as a team was
+/// measured to be, or where it was not (0), as the host copies.
+inline double team_bytes_per_s(double alone_per_s, double team_per_s, std::uint32_t threads, HostRates const& host) {
+  auto const most = team_per_s > 0 ? team_per_s : host.copy_bytes_per_s / 2;
+  return std::max(std::min(alone_per_s * threads, most), alone_per_s);
 }
 
 inline double open_ns(DeviceCut const& cut, DeviceRates const& rates) { return cut.lanes * rates.lane_ns; }

@@ -139,8 +139,10 @@ PhaseCosts compute_group_by_costs(GroupByShape const& shape, DeviceCut const& cu
 }
 
 PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, DeviceRates const& rates, HostRates const& host) {
-  auto const up_per_s = team_bytes_per_s(rates.stage_bytes_per_s, shape.copy_threads, host);
-  auto const down_per_s = team_bytes_per_s(rates.download_bytes_per_s, shape.copy_threads, host);
+  auto const up_per_s =
+      team_bytes_per_s(rates.stage_bytes_per_s, rates.team_upload_bytes_per_s, shape.copy_threads, host);
+  auto const down_per_s =
+      team_bytes_per_s(rates.download_bytes_per_s, rates.team_download_bytes_per_s, shape.copy_threads, host);
   auto const bytes = shape.rows * shape.row_bytes;
   return {
       {"start", host.query_ns},

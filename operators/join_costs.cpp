@@ -333,8 +333,10 @@ PhaseCosts compute_join_costs(JoinShape const& shape, DeviceCut const& cut, Devi
 
 PhaseCosts streamed_join_costs(StreamedShape const& shape, DeviceRates const& rates, HostRates const& host) {
   // Threads copy into and out of staging memory side by side, up and down at once.
-  auto const up_per_s = team_bytes_per_s(rates.stage_bytes_per_s, shape.copy_threads, host);
-  auto const down_per_s = team_bytes_per_s(rates.download_bytes_per_s, shape.copy_threads, host);
+  auto const up_per_s =
+      team_bytes_per_s(rates.stage_bytes_per_s, rates.team_upload_bytes_per_s, shape.copy_threads, host);
+  auto const down_per_s =
+      team_bytes_per_s(rates.download_bytes_per_s, rates.team_download_bytes_per_s, shape.copy_threads, host);
   auto const ranges = std::max(std::ceil(shape.probe_rows / std::max(shape.range_rows, 1.0)), 1.0);
   auto const passes_ns = [&](double rows, double row_bytes) {
     return stream_ns(kStreamedPasses * rows * (shape.key_bytes + 2 * row_bytes), rates);

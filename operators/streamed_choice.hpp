@@ -14,6 +14,7 @@
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
 #include "operators/path_choice.hpp"
+#include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/device_traits.hpp"
 
 namespace garuda::operators {
@@ -43,13 +44,11 @@ bool is_streaming_gpu(DeviceInfo const& info) noexcept;
 template <class Plan>
 void place_on(Plan& plan, Machine const& machine, std::size_t device, std::uint32_t threads,
               RunOptions const& options) {
-  /// Threads that copy one way; more are not faster than the bus.
-  constexpr std::uint32_t kMostCopyThreads = 8;
   auto const& facts = machine.devices[device];
   plan.device = device;
   plan.tuning.placement = Placement::device;
   auto const asked = plan.tuning.lanes;
-  plan.copy_threads = asked != 0 ? asked : std::min(threads, kMostCopyThreads);
+  plan.copy_threads = asked != 0 ? asked : std::min(threads, vk::kMostStreamingThreads);
   plan.device_rates = facts.rates();
   plan.host_rates = machine.host(threads);
   plan.reason = source_of(facts);

@@ -56,6 +56,20 @@ struct CopyTeamOptions {
   WaitOptions wait;  ///< of every wait; a cancelled wait ends its group with Error(cancelled)
 };
 
+/// Threads that stream whole tables one way, through staging memory unless `mode` says otherwise. More of them are not
+/// faster than the bus.
+inline constexpr std::uint32_t kMostStreamingThreads = 8;
+inline CopyTeamOptions streaming_team(CopyDirection direction, std::uint32_t threads, UploadMode mode) {
+  CopyTeamOptions options;
+  options.direction = direction;
+  options.threads = threads;
+  options.transfer.mode = mode;
+  options.transfer.queue = direction == CopyDirection::down ? 1 : 0;
+  options.transfer.segment_bytes = std::uint64_t{2} << 20;
+  options.transfer.segments = 4;
+  return options;
+}
+
 /// Owns the threads, each with a Transfer of its own. Groups are begun in the order in which they were started; pieces
 /// of a group are copied in any order. start() and wait() are for one thread; does not move.
 class CopyTeam {

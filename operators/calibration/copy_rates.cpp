@@ -10,6 +10,7 @@
 #include "core/stopwatch.hpp"
 #include "operators/calibration/measuring.hpp"
 #include "vk_runtime/lane.hpp"
+#include "vk_runtime/memory.hpp"
 
 namespace garuda::calibration {
 namespace {
@@ -69,6 +70,24 @@ Result<DeviceCopy> measure_device_copy(vk::Device& device, vk::UploadMode mode, 
     downloads_ns.push_back(static_cast<double>(download.elapsed_ns()));
   }
   return DeviceCopy{median(uploads_ns), median(downloads_ns)};
+}
+
+Result<double> measure_team_copy(vk::Device& device, vk::CopyDirection direction, std::uint32_t threads,
+                                 std::int64_t bytes, int repetitions) {
+  auto const size = static_cast<std::uint64_t>(bytes);
+  GARUDA_TRY_ASSIGN(auto host, filled_buffer(bytes));
+  vk::MemoryArena arena(device);
+  GARUDA_TRY_ASSIGN(auto const buffer, arena.buffer({.bytes = size, .name = "copied"}));
+  auto const options = vk::streaming_team(direction, threads, vk::UploadMode::stage);
+  GARUDA_TRY_ASSIGN(auto const team, vk::CopyTeam::create(device, device.graphics_queue(), options));
+  std::vector<double> samples_ns;
+  for (int i = 0; i < repetitions; ++i) {
+    Stopwatch const watch;
+    auto const group = team->start({{&buffer, 0, host.data(), size}});
+    GARUDA_TRY(team->wait(*group));
+    samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));
+  }
+  return static_cast<double>(bytes) / median(samples_ns) * 1e9;
 }
 
 }  // namespace garuda::calibration

@@ -6,6 +6,7 @@
 
 #include "core/buffer.hpp"
 #include "garuda/error.hpp"
+#include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/transfer.hpp"
 
@@ -43,5 +44,10 @@ struct DeviceCopy {
 /// Errors: no_device where the device has not this way; out_of_memory, device_failure.
 Result<DeviceCopy> measure_device_copy(vk::Device& device, vk::UploadMode mode, std::int64_t bytes,
                                        int repetitions = 5);
+
+/// Bytes a second of `threads` threads that copy `bytes` one way side by side, as columns of whole tables go; the
+/// median. Blocks. Errors: those of measure_device_copy.
+Result<double> measure_team_copy(vk::Device& device, vk::CopyDirection direction, std::uint32_t threads,
+                                 std::int64_t bytes, int repetitions = 5);
 
 }  // namespace garuda::calibration

@@ -4,6 +4,7 @@
 #include <bit>
 #include <memory>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "core/stopwatch.hpp"
@@ -26,6 +27,7 @@ constexpr std::uint32_t kSoftwareImageEdge = 1024;
 constexpr std::uint32_t kWords = std::uint32_t{1} << 25;
 constexpr std::uint32_t kSoftwareWords = std::uint32_t{1} << 22;
 constexpr std::int64_t kLargeCopyBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kTeamCopyBytes = std::int64_t{128} << 20;
 constexpr std::int64_t kSoftwareCopyBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kSmallCopyBytes = std::int64_t{64} << 10;
 
@@ -212,6 +214,17 @@ class DeviceMeasurement {
       rates_.map_bytes_per_s = mapped.bytes_per_s;
       rates_.map_call_ns = mapped.call_ns;
     }
+    return team_copies();
+  }
+
+  /// Of as many bytes as a column of a table that is worth sending there.
+  Result<void> team_copies() {
+    auto const bytes = is_software() ? kSoftwareCopyBytes : kTeamCopyBytes;
+    auto const threads = std::clamp(std::thread::hardware_concurrency(), 1U, vk::kMostStreamingThreads);
+    GARUDA_TRY_ASSIGN(rates_.team_upload_bytes_per_s,
+                      measure_team_copy(device_, vk::CopyDirection::up, threads, bytes));
+    GARUDA_TRY_ASSIGN(rates_.team_download_bytes_per_s,
+                      measure_team_copy(device_, vk::CopyDirection::down, threads, bytes));
     return {};
   }
 

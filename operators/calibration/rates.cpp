@@ -27,6 +27,8 @@ constexpr std::array kDeviceFields{
     RateField<DeviceRates>{"upload_map_call", "ns", &DeviceRates::map_call_ns, true},
     RateField<DeviceRates>{"download", "bytes/s", &DeviceRates::download_bytes_per_s},
     RateField<DeviceRates>{"lane", "ns", &DeviceRates::lane_ns},
+    RateField<DeviceRates>{"team_upload", "bytes/s", &DeviceRates::team_upload_bytes_per_s, true},
+    RateField<DeviceRates>{"team_download", "bytes/s", &DeviceRates::team_download_bytes_per_s, true},
     RateField<DeviceRates>{"small_random_points", "points/s", &DeviceRates::small_random_points_per_s, true},
     RateField<DeviceRates>{"small_ordered_points", "points/s", &DeviceRates::small_ordered_points_per_s, true},
     RateField<DeviceRates>{"small_random_blends", "points/s", &DeviceRates::small_random_blends_per_s, true},

@@ -35,6 +35,10 @@ struct DeviceRates {
   double map_call_ns = 0;           ///< optional
   double download_bytes_per_s = 0;
   double lane_ns = 0;  ///< opening a lane with its first memory, and closing it
+  // vk::kMostStreamingThreads threads, or all there are, that copy one way side by side through staging memory.
+  // Optional: 0 where it was not measured.
+  double team_upload_bytes_per_s = 0;
+  double team_download_bytes_per_s = 0;
   // What slices of small partitions come to: draws of kSmallDrawPoints points into an image of as many pixels twice,
   // reads in as many words. Optional: 0 where it was not measured, which stands for the rates above.
   double small_random_points_per_s = 0;
