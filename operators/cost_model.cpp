@@ -16,6 +16,7 @@ std::string to_string(GraphicsWay const& way) {
   tuning.storage = way.storage;
   tuning.probe = way.probe;
   if (way.matching == Matching::compute) tuning.matching = way.matching;
+  if (way.counting == Counting::compute) tuning.counting = way.counting;
   return to_string(tuning);
 }
 

@@ -32,8 +32,9 @@ struct GraphicsWay {
   Storage storage = Storage::stack;
   Probe probe = Probe::output;
   Matching matching = Matching::draw;
+  Counting counting = Counting::blend;  ///< of statistics and, where matches are drawn, of stack counts
 };
-/// "address=direct,storage=runs,probe=output", "…,matching=compute".
+/// "address=direct,storage=runs,probe=output", "…,matching=compute,counting=compute".
 std::string to_string(GraphicsWay const& way);
 
 /// One way of a join on the CPU path.

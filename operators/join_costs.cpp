@@ -275,8 +275,10 @@ PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, D
   auto const is_stack = way.storage == Storage::stack;
   auto const layers = is_stack ? clashes.layers : 1;
   auto const points = layers * probe;  // instances of the probe side
-  auto const statistics =
-      random_blend_ns(build, rates) + clear_ns(cut.pixels, rates) + stream_ns(4 * cut.pixels, rates);
+  bool const is_blended = way.counting != Counting::compute;
+  auto const counted = is_blended ? random_blend_ns(build, rates) + clear_ns(cut.pixels, rates)
+                                  : atomic_ns(build, rates) + stream_ns(4 * cut.pixels, rates);
+  auto const statistics = counted + stream_ns(4 * cut.pixels, rates);
   auto const stack_build = random_ns(clashes.drawn, rates) +
                            clipped_ns(std::max(layers * build - clashes.drawn, 0.0), rates) +
                            clear_ns(layers * cut.pixels, rates) + stream_ns(8 * layers * cut.pixels, rates);
@@ -295,6 +297,7 @@ PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, D
   auto const computed = (is_output ? read_ns((1 + kSearchReads) * out, rates) : matched_rows + read_ns(out, rates)) +
                         stream_ns(8 * out, rates);
   bool const is_drawn = way.matching != Matching::compute;
+  bool const count_is_drawn = is_drawn && (is_blended || !is_stack);
   auto const keys_bytes = (build + probe) * shape.key_bits / 8.0;
   return {{"start", host.query_ns},
           {"encode", encode_ns(rows_of(shape), host)},
@@ -303,7 +306,7 @@ PhaseCosts graphics_join_costs(JoinShape const& shape, GraphicsWay const& way, D
           {"upload", upload_ns(keys_bytes, cut, rates)},
           {"statistics", statistics},
           {"build", is_stack ? stack_build : runs_build},
-          {"count", is_drawn ? drawn_count : computed_count},
+          {"count", count_is_drawn ? drawn_count : computed_count},
           {"prefix", stream_ns(16 * probe, rates)},
           {"probe", (is_drawn ? drawn : computed) + submissions_ns(kJoinSubmissions, cut, rates)},
           {"download", out * 8 / rates.download_bytes_per_s * kNs},

@@ -182,8 +182,15 @@ bool is_open(Matching matching, JoinTuning const& tuning, bool is_measured) {
   return matching == Matching::draw || (is_measured && tuning.probe != Probe::atomic);
 }
 
-/// The ways that the tuning leaves open.
-std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured) {
+/// The same of what counts; matches that are drawn leave statistics to blending unless these are asked for otherwise.
+bool is_open(Counting counting, Matching matching, JoinTuning const& tuning, bool is_measured, bool can_blend) {
+  if (!can_blend) return counting == Counting::compute;
+  if (tuning.counting != Counting::automatic) return counting == tuning.counting;
+  return counting == Counting::blend || (is_measured && matching == Matching::compute);
+}
+
+/// The ways that the tuning and the device leave open.
+std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured, bool can_blend) {
   std::vector<GraphicsWay> ways;
   for (auto const address : {Address::direct, Address::hash})
     for (auto const storage : {Storage::stack, Storage::runs})
@@ -198,7 +205,9 @@ std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured) {
         if (storage == Storage::runs && probe != Probe::output) continue;
         if (probe == Probe::atomic && tuning.probe != Probe::atomic) continue;
         for (auto const matching : {Matching::draw, Matching::compute})
-          if (is_open(matching, tuning, is_measured)) ways.push_back({address, storage, probe, matching});
+          for (auto const counting : {Counting::blend, Counting::compute})
+            if (is_open(matching, tuning, is_measured) && is_open(counting, matching, tuning, is_measured, can_blend))
+              ways.push_back({address, storage, probe, matching, counting});
       }
   return ways;
 }
@@ -249,7 +258,7 @@ Result<void> add_graphics_ways(Pricing const& pricing, std::size_t index, JoinSi
   auto const& facts = pricing.machine.devices[index];
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.traits, sizing.tuning));
   auto cut = cut_for(pricing, facts, sizing);
-  for (auto const& way : ways_of(sizing.tuning, facts.measured.has_value())) {
+  for (auto const& way : ways_of(sizing.tuning, facts.measured.has_value(), limits.blend)) {
     auto const pixels = pixels_of(pricing.shape, way.address, sizing, limits);
     if (!pixels && sizing.tuning.address != Address::direct) continue;
     cut.pixels = pixels.value_or(0);
@@ -258,6 +267,8 @@ Result<void> add_graphics_ways(Pricing const& pricing, std::size_t index, JoinSi
     set_phases(candidate, graphics_join_costs(pricing.shape, way, cut, facts.rates(), pricing.host));
     auto sized = sizing;
     if (way.matching == Matching::compute) sized.tuning.matching = way.matching;
+    // What the device cannot blend is counted so in any case, and remarked on.
+    if (way.counting == Counting::compute && limits.blend) sized.tuning.counting = way.counting;
     ways.add(std::move(candidate), index, sized);
   }
   return {};
