@@ -246,7 +246,9 @@ class CudaPath final : public ResidentPath {
 
   Result<UploadedTable> upload(Table const& table, Sharing sharing) override {
     if (sharing == Sharing::shared)
-      return fail(ErrorCode::no_device, "path cuda opens shared tables, but uploads none: path compute does");
+      return fail(
+          ErrorCode::no_device,
+          "the first path uploads the tables that all share, and path cuda only opens them: name compute first");
     UploadedTable uploaded;
     uploaded.rows = static_cast<std::uint64_t>(table.num_rows());
     uploaded.schema = table.schema();

@@ -76,17 +76,24 @@ std::uint64_t bits_of(Value value) {
   }
 }
 
-/// Count, sum, least, greatest and mean as bits. Floats are multiples of 2^-20 below 2^20, so that 128 bits hold their
-/// sums.
+/// Count, sum, least, greatest and mean as bits. Finite floats are multiples of 2^-20 whose sums 128 bits hold; the
+/// others are positive infinities.
 template <class Value>
 std::vector<std::uint64_t> aggregates_of(std::vector<Value> const& values) {
   constexpr bool kIsFloat = std::is_floating_point_v<Value>;
   constexpr std::int32_t kExponent = kIsFloat ? -20 : 0;
+  constexpr auto kInfinity = std::numeric_limits<double>::infinity();
   Int128 sum = 0;
-  for (auto const value : values)
-    sum +=
-        kIsFloat ? static_cast<Int128>(std::ldexp(static_cast<double>(value), -kExponent)) : static_cast<Int128>(value);
-  auto const rounded = round_to_double(sum, kExponent);
+  bool has_infinity = false;
+  for (auto const value : values) {
+    if constexpr (kIsFloat) {
+      has_infinity = has_infinity || std::isinf(value);
+      if (!std::isinf(value)) sum += static_cast<Int128>(std::ldexp(static_cast<double>(value), -kExponent));
+    } else {
+      sum += static_cast<Int128>(value);
+    }
+  }
+  auto const rounded = has_infinity ? kInfinity : round_to_double(sum, kExponent);
   auto const [least, greatest] = std::ranges::minmax(values);
   return {values.size(), kIsFloat ? bits_of(rounded) : static_cast<std::uint64_t>(sum), bits_of(least),
           bits_of(greatest), bits_of(rounded / static_cast<double>(values.size()))};
@@ -332,6 +339,11 @@ double wide_double_of(std::uint64_t bits) {
   return std::ldexp(static_cast<double>(static_cast<std::int64_t>(bits) >> 24), static_cast<int>(bits % 51) - 20);
 }
 
+/// Now and then no number that can be added, so that the column is summed by windows.
+double double_or_infinity_of(std::uint64_t bits) {
+  return bits % 1'021 == 0 ? std::numeric_limits<double>::infinity() : wide_double_of(bits);
+}
+
 TEST_F(CudaResident, AggregatesEveryKind) {
   for (std::size_t const rows : {257U, 20'000U}) {
     for (std::uint64_t const distinct : {1U, 20U, 3'000U}) {
@@ -361,6 +373,13 @@ TEST_F(CudaResident, AggregatesInOnePass) {
       if (HasFailure()) return;
     }
   }
+}
+
+TEST_F(CudaResident, SumsFloatsByWindowsWhereTheirRangeIsWide) {
+  for (std::uint64_t const distinct : {1U, 20U, 3'000U})
+    for (std::uint32_t const key_bytes : {4U, 8U})
+      expect_aggregated(GARUDA_CUDA_FLOAT64, key_bytes, 20'000, distinct, double_or_infinity_of, kAllFunctions,
+                        distinct);
 }
 
 /// Sums of floats that only exact addition gets right, and those that have no number.
@@ -445,7 +464,9 @@ TEST_F(CudaResident, ReducedMatrix) {
     expect_aggregated(GARUDA_CUDA_FLOAT32, 8, 9'000, 700, float_of, kAllFunctions, expected_groups);
     expect_aggregated(GARUDA_CUDA_FLOAT64, 4, 9'000, 5, wide_double_of, kAllFunctions, expected_groups);
     expect_aggregated(GARUDA_CUDA_FLOAT64, 4, 9'000, 3'000, double_of, kExtremes, expected_groups);
+    expect_aggregated(GARUDA_CUDA_INT32, 8, 9'000, 60, int32_of, {GARUDA_CUDA_FUNCTION_SUM}, expected_groups);
   }
+  expect_aggregated(GARUDA_CUDA_FLOAT64, 8, 9'000, 20, double_or_infinity_of, kAllFunctions, 20);
 }
 
 /// The key that marks free slots in tables is a key like others.
