@@ -17,7 +17,6 @@ namespace garuda::operators {
 namespace {
 
 using testing::dense_join;
-using testing::device_rates;
 using testing::host_rates;
 using testing::kGpus;
 using testing::kSoftware;
@@ -186,29 +185,6 @@ TEST(CostModel, ChoicesOfAnH200AreThoseMeasured) {
     }
 }
 
-/// 2^27 rows from ordinary memory, grouped on an H200 by one int32 key, with one sum: 44.4 ms for int32 values and 2^16
-/// groups, 59.6 ms for float64, 64.6 ms for 2^24 groups (2026-11-21).
-TEST(CostModel, StreamedGroupBysOfAnH200TakeWhatWasMeasured) {
-  auto const rates = device_rates("h200");
-  auto const host = host_rates("h200_host");
-  struct Measured {
-    double row_bytes;
-    double groups;
-    double ms;
-  };
-  for (auto const& [row_bytes, groups, ms] : {Measured{8, 65'536, 44.4}, {12, 65'536, 59.6}, {8, 16'777'216, 64.6}}) {
-    StreamedGroupShape shape;
-    shape.rows = 134'217'728;
-    shape.groups = groups;
-    shape.row_bytes = row_bytes;
-    shape.result_row_bytes = 12;
-    shape.copy_threads = 8;
-    double total = 0;
-    for (auto const& [phase, ns] : streamed_group_by_costs(shape, rates, host)) total += ns;
-    EXPECT_NEAR(total, ms * 1e6, 0.15 * ms * 1e6) << row_bytes << " bytes a row, groups " << groups;
-  }
-}
-
 /// Beside the H200, 2^24 dense rows a side: 126 to 242 ms with tables that 16 lanes wait for one after the other (0 to
 /// 6 radix bits), 30 ms with 2^8 partitions and carried payload; 2^22 rows of any keys 36 to 60 and 12.5 ms.
 TEST(CostModel, SixteenLanesMakeTablesOfTheirOwn) {
@@ -327,42 +303,6 @@ TEST(CostModel, SlicesOfAnH200TakeTheGlobalTable) {
     auto const planned = plan(shape, recorded_machine, options).plan;
     EXPECT_NE(planned.estimated.choices.find("method=global"), std::string::npos) << bits;
   }
-}
-
-/// End to end, one int32 payload a side, ordinary memory, median ms (2026-11-21).
-TEST(CostModel, WholeTablesOnAnH200TakeAboutWhatWasMeasured) {
-  RecordedMachine const recorded_machine("h200", "h200_host");
-  auto const& host = *recorded_machine.machine.measured_host;
-  auto const streamed_ns = [&](double rows, double matches, double key_bytes, bool gathers = false) {
-    StreamedShape shape;
-    shape.build_rows = shape.probe_rows = rows;
-    shape.matches = matches;
-    shape.build_row_bytes = shape.probe_row_bytes = shape.build_moved_bytes = shape.probe_moved_bytes = key_bytes + 4;
-    shape.result_row_bytes = shape.arriving_row_bytes = key_bytes + 8;
-    shape.key_bytes = key_bytes;
-    shape.range_rows = std::max(rows / 8, 1048576.0);
-    shape.copy_threads = 8;
-    if (gathers) shape.gathered = {{4, 4 * rows}};
-    return total_ns(streamed_join_costs(shape, *recorded_machine.machine.devices[0].measured, host));
-  };
-  constexpr std::array<std::pair<int, double>, 6> kMeasured{
-      {{16, 6.8}, {18, 7.1}, {20, 8.3}, {22, 11.3}, {24, 20.7}, {27, 97.6}}};
-  for (auto const& [bits, measured_ms] : kMeasured) {
-    auto const rows = static_cast<double>(std::uint64_t{1} << bits);
-    EXPECT_NEAR(streamed_ns(rows, rows, 4) * 1e-6, measured_ms, 0.3 * measured_ms) << bits;
-    auto shape = dense_join(1ULL << bits, 1ULL << bits);
-    shape.threads = host.threads;
-    auto const other_ns = plan(shape, recorded_machine).plan.estimated.estimated_ns;
-    // The CPU path: 1.7, 2.7, 4.6, 8.8 and 27.5 ms up to 2^24 rows, and 580 of 2^26.
-    if (bits != 22) {
-      EXPECT_EQ(streamed_ns(rows, rows, 4) < other_ns, bits > 22) << bits;
-    }
-  }
-  auto const rows = static_cast<double>(1 << 24);
-  EXPECT_GT(streamed_ns(rows, 8 * rows, 4), 2 * streamed_ns(rows, rows, 4)) << "rows that multiply";
-  EXPECT_LT(streamed_ns(rows, rows / 32, 4), streamed_ns(rows, rows, 4)) << "few that match";
-  EXPECT_GT(streamed_ns(rows, rows, 8), 1.2 * streamed_ns(rows, rows, 4)) << "wide keys";
-  EXPECT_GT(streamed_ns(rows, rows, 4, true), streamed_ns(rows, rows, 4)) << "columns that the host gathers";
 }
 
 TEST(CostModel, UploadFollowsTheRates) {

@@ -28,7 +28,7 @@ inline calibration::DeviceRates device_rates(std::string const& name) {
   return rates.value_or(calibration::DeviceRates{});
 }
 
-/// Likewise. `host`: two threads; `h200_host`: sixteen.
+/// Likewise. `host`: two threads; those beside an H200: sixteen.
 inline calibration::HostRates host_rates(std::string const& name = "host") {
   auto rates = calibration::read_recorded_host(recorded(name));
   EXPECT_TRUE(rates) << rates.error().describe();
@@ -37,7 +37,7 @@ inline calibration::HostRates host_rates(std::string const& name = "host") {
 
 inline vk::DeviceType type_of(std::string const& name) {
   if (name == "integrated") return vk::DeviceType::integrated;
-  return name == "h200" || name == "consumer" ? vk::DeviceType::discrete : vk::DeviceType::cpu;
+  return name.starts_with("h200") || name == "consumer" ? vk::DeviceType::discrete : vk::DeviceType::cpu;
 }
 
 /// A host and one device with recorded rates.
