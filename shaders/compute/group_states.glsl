@@ -231,29 +231,13 @@ uint table_slot(uvec2 key, uint row, uint slots) {
   return is_found ? slot : kNoSlot;
 }
 
+#define ADD_TO_STATE add_to_table_words
+#define STATE_WORD(index) Words(push.table).at[index]
+#define STATE_STRIDE 1u
+#include "add_to_state.glsl"
+
 void add_to_table(uint slot, uint aggregate, State state) {
-  uint kind = kind_of(aggregate);
-  uint index = slot * kEntryWords + 1u + first_word(aggregate);
-  if (is_extreme(kind)) {
-    if (state.word[0] > Words(push.table).at[index]) atomicMax(Words(push.table).at[index], state.word[0]);
-  } else if (is_flags(kind)) {
-    if (state.word[0] != 0u) atomicOr(Words(push.table).at[index], state.word[0]);
-  } else if (is_row(kind)) {
-    uint best = Words(push.table).at[index];
-    bool is_done = better_row(aggregate, best, state.word[0]) == best;
-    while (!is_done) {
-      uint found = atomicCompSwap(Words(push.table).at[index], best, state.word[0]);
-      is_done = found == best || better_row(aggregate, found, state.word[0]) == found;
-      best = found;
-    }
-  } else {
-    uint carry = 0u;
-    [[unroll]] for (uint w = 0u; w < kMostStateWords; ++w) {
-      uint added = w < state_words(kind) ? state.word[w] + carry : 0u;
-      carry = carry_of(state.word[w], carry);
-      if (added != 0u) carry += carry_of(atomicAdd(Words(push.table).at[index + w], added), added);
-    }
-  }
+  add_to_table_words(aggregate, slot * kEntryWords + 1u + first_word(aggregate), state);
 }
 
 State table_state(uint slot, uint aggregate) {

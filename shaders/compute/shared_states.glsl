@@ -13,30 +13,15 @@ void clear_states() {
   for (uint i = thread_index(); i < kStateWords * kStride; i += kGroup) states[i] = 0u;
 }
 
+#define ADD_TO_STATE add_to_shared_words
+#define STATE_WORD(index) states[index]
+#define STATE_STRIDE kStride
+#include "add_to_state.glsl"
+
 // Invocations of a subgroup add to different copies as far as there are.
 void add_to_slot(uint slot, uint aggregate, State state) {
-  uint kind = kind_of(aggregate);
-  uint index = first_word(aggregate) * kStride + slot * kCopies + (gl_SubgroupInvocationID & (kCopies - 1u));
-  if (is_extreme(kind)) {
-    if (state.word[0] > states[index]) atomicMax(states[index], state.word[0]);
-  } else if (is_flags(kind)) {
-    if (state.word[0] != 0u) atomicOr(states[index], state.word[0]);
-  } else if (is_row(kind)) {
-    uint best = states[index];
-    bool is_done = better_row(aggregate, best, state.word[0]) == best;
-    while (!is_done) {
-      uint found = atomicCompSwap(states[index], best, state.word[0]);
-      is_done = found == best || better_row(aggregate, found, state.word[0]) == found;
-      best = found;
-    }
-  } else {
-    uint carry = 0u;
-    [[unroll]] for (uint w = 0u; w < kMostStateWords; ++w) {
-      uint added = w < state_words(kind) ? state.word[w] + carry : 0u;
-      carry = carry_of(state.word[w], carry);
-      if (added != 0u) carry += carry_of(atomicAdd(states[index + w * kStride], added), added);
-    }
-  }
+  uint copy = gl_SubgroupInvocationID & (kCopies - 1u);
+  add_to_shared_words(aggregate, first_word(aggregate) * kStride + slot * kCopies + copy, state);
 }
 
 // All of a row's values.
