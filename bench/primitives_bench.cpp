@@ -344,10 +344,10 @@ Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, 
 }
 
 std::string describe(operators::ComputeTuning const& tuning, std::uint32_t bits, bool stable) {
+  auto const tile = operators::scatter_tile(tuning, bits, stable);
   return fmt::format("subgroup {}, scan {} of {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
                      tuning.scan == operators::ScanMethod::look_back ? "look-back" : "two-pass", tuning.group_size,
-                     tuning.scan_items, operators::scatter_group_size(tuning, bits, stable),
-                     operators::scatter_items(tuning, stable), tuning.partition_tiles,
+                     tuning.scan_items, tile.group_size, tile.items, tuning.partition_tiles,
                      stable ? "stable" : "in any order");
 }
 

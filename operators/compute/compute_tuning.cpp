@@ -16,10 +16,13 @@ namespace {
 constexpr std::uint32_t kGroupSize = 256;
 // Tiles of 1024 x 12 keys leave long runs of bins; the driver gives such groups 64 registers an invocation, which 16
 // keys spill. A scatter of 2^26 pairs by 8 bits takes 0.447 ms on an H200 (2026-11), 0.508 with 1024 x 8, 0.537 with
-// 1024 x 16, 0.486 with 512 x 16. In stable order, which takes more registers, 512 x 8 takes 0.547 ms, 1024 x 16 0.644,
-// 512 x 16 0.627.
+// 1024 x 16, 0.486 with 512 x 16.
 constexpr std::uint32_t kPartitionGroupSize = 1024;
-constexpr std::uint32_t kStableGroupSize = 512;
+// In stable order, 2^27 pairs (2026-11), counts and sums included: 1024 x 12 take 1.19 ms when rows find their equals
+// by five bits in shared memory and by three ballots, 1.23 by four and four, 1.34 by ballots alone; 512 x 8 by
+// ballots 1.31.
+constexpr ScatterTile kLargeStableTile{1024, 12, 2, 5};
+constexpr ScatterTile kSmallStableTile{512, 8, 1, 0};
 // Invocations of a subgroup that a word of shared memory has a bit for.
 constexpr std::uint32_t kMaskLanes = 32;
 // Bins of a pass: counters of so many fit the least shared memory there is.
@@ -64,15 +67,18 @@ std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
 }
 
 /// Names of what apply_tuning changes.
-constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 20> kNames{
+constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 23> kNames{
     {{"partition_group", &ComputeTuning::partition_group_size},
      {"stable_group", &ComputeTuning::stable_group_size},
      {"partition_items", &ComputeTuning::partition_items},
+     {"count_group", &ComputeTuning::count_group_size},
      {"count_items", &ComputeTuning::count_items},
+     {"count_groups", &ComputeTuning::count_groups},
      {"partition_tiles", &ComputeTuning::partition_tiles},
      {"partition_rounds", &ComputeTuning::partition_rounds},
      {"stable_items", &ComputeTuning::stable_items},
      {"stable_rounds", &ComputeTuning::stable_rounds},
+     {"stable_mask_bits", &ComputeTuning::stable_mask_bits},
      {"partition_bits", &ComputeTuning::partition_bits},
      {"scan_items", &ComputeTuning::scan_items},
      {"join_group", &ComputeTuning::join_group_size},
@@ -90,12 +96,11 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
 constexpr std::array<std::string_view, kWaysToGroup + 1> kGroupByWays{"auto", "shared", "table", "partitioned",
                                                                       "sorted"};
 
-constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 5> kSwitches{
+constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 4> kSwitches{
     {{"stable_join", &ComputeTuning::stable_join},
      {"stable_shuffle", &ComputeTuning::stable_shuffle},
      {"full_tiles_apart", &ComputeTuning::full_tiles_apart},
-     {"packed_places", &ComputeTuning::packed_places},
-     {"stable_masks", &ComputeTuning::stable_masks}}};
+     {"packed_places", &ComputeTuning::packed_places}}};
 
 constexpr std::array<std::pair<std::string_view, JoinMethod>, 3> kMethods{
     {{"partitioned", JoinMethod::partitioned}, {"global", JoinMethod::global}, {"sorted", JoinMethod::sorted}}};
@@ -144,17 +149,20 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   auto const wrong = [](char const* what, std::uint64_t value) {
     return fail(ErrorCode::usage, fmt::format("{}: {}", what, value));
   };
-  if (tuning.stable_masks && tuning.subgroup_size > kMaskLanes)
-    return wrong("stable_masks needs subgroups of at most 32 invocations", tuning.subgroup_size);
+  if (tuning.stable_mask_bits > kMostPartitionBits)
+    return wrong("stable_mask_bits are 0 to 10", tuning.stable_mask_bits);
+  if (tuning.stable_mask_bits > 0 && tuning.subgroup_size > kMaskLanes)
+    return wrong("stable_mask_bits need subgroups of at most 32 invocations", tuning.subgroup_size);
   if (tuning.stable_shuffle && !tuning.can_shuffle)
     return wrong("the device has no subgroup shuffles: stable_shuffle", 1);
-  for (auto const group :
-       {tuning.partition_group_size, tuning.stable_group_size, tuning.join_group_size, tuning.group_by_size}) {
+  for (auto const group : {tuning.partition_group_size, tuning.stable_group_size, tuning.count_group_size,
+                           tuning.join_group_size, tuning.group_by_size}) {
     if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
       return wrong("a group is a multiple of the subgroup size that the device can run", group);
   }
   if (tuning.count_items == 0 || tuning.count_items > kMostGroupByItems)
     return wrong("count_items are 1 to 32", tuning.count_items);
+  if (tuning.count_groups == 0) return wrong("count_groups are at least 1", 0);
   if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.partition_rounds == 0 ||
       tuning.stable_items == 0 || tuning.stable_rounds == 0 || tuning.join_items == 0 || tuning.join_tasks == 0 ||
       tuning.join_groups == 0 || tuning.group_by_items == 0)
@@ -162,7 +170,8 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   if (tuning.partition_bits == 0 || tuning.partition_bits > kMostPartitionBits)
     return wrong("partition_bits are 1 to 10", tuning.partition_bits);
   if (tuning.group_by_items > kMostGroupByItems) return wrong("group_by_items are 1 to 32", tuning.group_by_items);
-  if (tuning.group_by_way > kWaysToGroup) return wrong("group_by_way is auto, shared, table, partitioned or sorted, 0 to 4", tuning.group_by_way);
+  if (tuning.group_by_way > kWaysToGroup)
+    return wrong("group_by_way is auto, shared, table, partitioned or sorted, 0 to 4", tuning.group_by_way);
   if (tuning.group_by_bits > kMostGroupByBits) return wrong("group_by_bits are 0 to 24", tuning.group_by_bits);
   if (tuning.scan_items == 0 || tuning.scan_items % 4 != 0)
     return wrong("scan_items is a multiple of 4", tuning.scan_items);
@@ -188,18 +197,19 @@ Result<void> check_features(vk::DeviceTraits const& traits) {
 }
 
 /// A round of a scatter pass, and what ranks its rows before.
-std::uint32_t scratch_words(ComputeTuning const& tuning, std::uint32_t bits, std::uint32_t group, bool stable) {
-  auto const rounds = scatter_rounds(tuning, stable);
-  auto const items = (scatter_items(tuning, stable) + rounds - 1) / rounds;
+std::uint32_t scratch_words(ComputeTuning const& tuning, std::uint32_t bits, ScatterTile const& tile, bool stable) {
+  auto const items = (tile.items + tile.rounds - 1) / tile.rounds;
   // Values of two words are staged half a round at a time: of an odd number of items, the larger half.
-  auto const round = group * (items + items % 2) + 1;
+  auto const round = tile.group_size * (items + items % 2) + 1;
   if (!stable) return round;
-  return std::max((tuning.stable_masks ? 2 : 1) * (group / tuning.subgroup_size) << bits, round);
+  auto const masks = tile.mask_bits == 0 ? 0U : 1U << std::min(tile.mask_bits, bits);
+  return std::max(tile.group_size / tuning.subgroup_size * ((1U << bits) + masks), round);
 }
 
 /// All that a workgroup of a scatter pass shares: besides, two words a bin, sums by subgroup, and a few words.
-std::uint64_t scatter_words(ComputeTuning const& tuning, std::uint32_t bits, std::uint32_t group, bool stable) {
-  return scratch_words(tuning, bits, group, stable) + (std::uint64_t{2} << bits) + group / tuning.subgroup_size + 2;
+std::uint64_t scatter_words(ComputeTuning const& tuning, std::uint32_t bits, ScatterTile const& tile, bool stable) {
+  return scratch_words(tuning, bits, tile, stable) + (std::uint64_t{2} << bits) +
+         tile.group_size / tuning.subgroup_size + 2;
 }
 
 // Shared memory is memory like any other there, barriers are expensive, and what is unrolled takes long to compile.
@@ -212,13 +222,14 @@ void adapt_to_software(ComputeTuning& tuning) {
   tuning.group_by_size = std::min(tuning.group_by_size, kGroupSizeOnSoftware);
   tuning.group_by_items = kGroupByItemsOnSoftware;
   tuning.count_items = kCountItemsOnSoftware;
+  tuning.count_group_size = tuning.group_size;
   tuning.full_tiles_apart = false;
   tuning.partition_items = tuning.stable_items;
   tuning.partition_rounds = tuning.stable_rounds;
   tuning.partition_group_size = std::min(tuning.partition_group_size, kGroupSizeOnSoftware);
 }
 
-void fit_partitions(vk::DeviceLimits const& limits, ComputeTuning& tuning) {
+void fit_partitions(vk::DeviceLimits const& limits, bool is_software, ComputeTuning& tuning) {
   auto const exceeds_shared = [&] {
     return scatter_shared_bytes(tuning, tuning.partition_bits, false) > limits.max_compute_shared_memory_bytes;
   };
@@ -226,8 +237,13 @@ void fit_partitions(vk::DeviceLimits const& limits, ComputeTuning& tuning) {
     tuning.partition_group_size /= 2;
   while (tuning.partition_items > 4 && exceeds_shared()) tuning.partition_items /= 2;
   // Counters for each of many small subgroups, as software drivers have, would leave room for few rows.
+  bool const is_large = !is_software && tuning.subgroup_size == kMaskLanes;
+  auto const& tile = is_large ? kLargeStableTile : kSmallStableTile;
   tuning.stable_group_size =
-      std::min({tuning.partition_group_size, kStableGroupSize, kMostStableSubgroups * tuning.subgroup_size});
+      std::min({tuning.partition_group_size, tile.group_size, kMostStableSubgroups * tuning.subgroup_size});
+  tuning.stable_items = tile.items;
+  tuning.stable_rounds = tile.rounds;
+  tuning.stable_mask_bits = tile.mask_bits;
 }
 
 // A chunk's rows and the table's slots, from the largest: a table always keeps empty slots, which end every search. On
@@ -267,11 +283,12 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   tuning.shared_bytes = traits.limits.max_compute_shared_memory_bytes;
   tuning.group_size = std::min(kGroupSize, traits.limits.max_workgroup_invocations);
   tuning.partition_group_size = std::min(kPartitionGroupSize, traits.limits.max_workgroup_invocations);
+  tuning.count_group_size = tuning.partition_group_size;
   tuning.group_by_size = std::min(kGroupBySize, traits.limits.max_workgroup_invocations);
   tuning.group_by_shared_bytes =
       std::min<std::uint64_t>(kGroupBySharedBytes, traits.limits.max_compute_shared_memory_bytes);
   if (traits.type == vk::DeviceType::cpu) adapt_to_software(tuning);
-  fit_partitions(traits.limits, tuning);
+  fit_partitions(traits.limits, traits.type == vk::DeviceType::cpu, tuning);
   fit_join(traits, tuning);
   return tuning;
 }
@@ -300,8 +317,10 @@ std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_w
 std::uint32_t join_rows_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
                                       bool listed) noexcept {
   auto const chunk = tuning.join_group_size * tuning.join_items;
-  // First words of values lie where the order of rows would.
-  if (listed) return join_scratch_words(tuning, key_words) + (ahead.build_words > 1 ? chunk : 0);
+  // Behind the table and the look-ups: where matches begin, keys, and both sides' columns.
+  if (listed)
+    return std::max(join_scratch_words(tuning, key_words),
+                    (1 + key_words + ahead.build_words + ahead.probe_words) * chunk);
   // Keys, chains, the build side's column; slots, then a column, or the probe side's column and a list of pairs.
   auto const list = ahead.probe_words * chunk + kListedPairs * tuning.join_group_size;
   return (key_words + 1 + ahead.build_words) * chunk + std::max({1U << tuning.join_log2_slots, chunk, list});
@@ -315,20 +334,26 @@ std::uint64_t join_rows_shared_bytes(ComputeTuning const& tuning, std::uint32_t 
               tuning.join_items * subgroups + 8);
 }
 
-std::uint32_t scatter_group_size(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
-  if (!stable) return tuning.partition_group_size;
-  auto group = tuning.stable_group_size;
-  while (group > tuning.subgroup_size && 4 * scatter_words(tuning, bits, group, stable) > tuning.shared_bytes)
-    group = group / 2 / tuning.subgroup_size * tuning.subgroup_size;
-  return group;
+ScatterTile scatter_tile(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
+  if (!stable) return {tuning.partition_group_size, tuning.partition_items, tuning.partition_rounds, 0};
+  ScatterTile tile{tuning.stable_group_size, tuning.stable_items, tuning.stable_rounds, tuning.stable_mask_bits};
+  auto const fits = [&] { return 4 * scatter_words(tuning, bits, tile, stable) <= tuning.shared_bytes; };
+  if (!fits()) {
+    auto const& small = kSmallStableTile;
+    tile = {std::min(tile.group_size, small.group_size), std::min(tile.items, small.items), small.rounds,
+            small.mask_bits};
+  }
+  while (tile.group_size > tuning.subgroup_size && !fits())
+    tile.group_size = tile.group_size / 2 / tuning.subgroup_size * tuning.subgroup_size;
+  return tile;
 }
 
 std::uint32_t scatter_scratch_words(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
-  return scratch_words(tuning, bits, scatter_group_size(tuning, bits, stable), stable);
+  return scratch_words(tuning, bits, scatter_tile(tuning, bits, stable), stable);
 }
 
 std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
-  return 4 * scatter_words(tuning, bits, scatter_group_size(tuning, bits, stable), stable);
+  return 4 * scatter_words(tuning, bits, scatter_tile(tuning, bits, stable), stable);
 }
 
 }  // namespace garuda::operators

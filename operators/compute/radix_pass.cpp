@@ -7,17 +7,15 @@
 namespace garuda::operators {
 namespace {
 
-// Chunks that keep every multiprocessor of a large GPU busy to the end.
-constexpr std::uint64_t kManyChunks = 4096;
-
 std::uint64_t tile_rows(ComputeTuning const& tuning, RadixDigit const& digit) {
-  return std::uint64_t{scatter_group_size(tuning, digit.bits, digit.stable)} * scatter_items(tuning, digit.stable);
+  auto const tile = scatter_tile(tuning, digit.bits, digit.stable);
+  return std::uint64_t{tile.group_size} * tile.items;
 }
 
 /// Chunks that a workgroup counts together: in an order of any kind they share counters.
 std::uint32_t chunks_each(std::uint64_t chunks, ComputeTuning const& tuning, bool stable) {
   if (stable) return 1;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks / kManyChunks, 1, tuning.partition_tiles));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks / tuning.count_groups, 1, tuning.partition_tiles));
 }
 
 /// What the passes over keys are specialised by.
@@ -40,8 +38,14 @@ std::vector<vk::SpecConstant> key_constants(RadixKind const& kind) {
 }
 
 PassShape count_shape(ComputeTuning const& tuning, RadixKind const& kind) {
-  return {"primitives/partition_count.comp", tuning.group_size, tuning.count_items, sizeof(shaders::PartitionPush),
-          key_constants(kind)};
+  // Chunks of whole tiles: what is less than one is counted key by key.
+  auto const chunk = tile_rows(tuning, kind.digit);
+  // Larger groups add fewer counts to those that all share.
+  auto const group = kind.digit.stable ? tuning.group_size : tuning.count_group_size;
+  auto items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunk / group, 1, tuning.count_items));
+  if (chunk % group == 0)
+    while (chunk / group % items != 0) --items;
+  return {"primitives/partition_count.comp", group, items, sizeof(shaders::PartitionPush), key_constants(kind)};
 }
 
 std::string_view scatter_entry(ComputeTuning const& tuning, RadixDigit const& digit) {
@@ -51,13 +55,14 @@ std::string_view scatter_entry(ComputeTuning const& tuning, RadixDigit const& di
 
 PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
   auto const& digit = kind.digit;
-  PassShape shape{scatter_entry(tuning, digit), scatter_group_size(tuning, digit.bits, digit.stable),
-                  scatter_items(tuning, digit.stable), sizeof(shaders::PartitionPush), key_constants(kind)};
-  shape.constants.push_back({shaders::kSpecMasks, tuning.stable_masks ? 1U : 0U});
+  auto const tile = scatter_tile(tuning, digit.bits, digit.stable);
+  PassShape shape{scatter_entry(tuning, digit), tile.group_size, tile.items, sizeof(shaders::PartitionPush),
+                  key_constants(kind)};
+  shape.constants.push_back({shaders::kSpecMaskBits, tile.mask_bits});
   shape.constants.push_back({shaders::kSpecPacked, tuning.packed_places ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecNarrow, kind.narrow ? 1U : 0U});
-  shape.constants.push_back({shaders::kSpecRounds, scatter_rounds(tuning, digit.stable)});
+  shape.constants.push_back({shaders::kSpecRounds, tile.rounds});
   shape.constants.push_back({shaders::kSpecMore, !kind.narrow || kind.more ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecWidePayload, kind.wide ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecIota, kind.number_rows ? 1U : 0U});
@@ -178,7 +183,9 @@ Result<void> RadixPass::record(ComputeContext& context, RadixPhases const& phase
   kind.more = rows.payload.size() > 1;
   kind.wide = std::ranges::any_of(rows.payload, [](auto const& column) { return column.words % 2 == 0; });
   auto const shape = scatter_shape(context.tuning(), kind);
-  return context.dispatch(phases.scatter, shape, push, push.num_chunks, rows.rows * (1 + rows.payload.size()), true);
+  // In an order of any kind it moves on the sums that the starts are read from.
+  return context.dispatch(phases.scatter, shape, push, push.num_chunks, rows.rows * (1 + rows.payload.size()),
+                          digit_.stable);
 }
 
 std::vector<vk::ComputePipelineSpec> radix_pipelines(ComputeTuning const& tuning) {

@@ -106,9 +106,11 @@ uint find_slot(uvec2 key, bool is_listed) {
 }
 
 // Builds the table of a chunk whose keys are loaded; true when rows are listed through `order`. Called by all. After it
-// slots say (first + 1, rows), but rows is 0 for 1 where no key of the chunk repeats.
-bool build_table(uint rows) {
+// slots say (first + 1, rows), but rows is 0 for 1 where no key of the chunk repeats. `places`: of the rows
+// i · kGroup + thread_index(), where rows of a key are neighbours.
+bool build_table(uint rows, out uint places[kItems]) {
   uint thread = thread_index();
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) places[i] = i * kGroup + thread;
   if (kGrouped != 0u) {
     [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       uint row = i * kGroup + thread;
@@ -137,7 +139,10 @@ bool build_table(uint rows) {
   barrier();
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint row = i * kGroup + thread;
-    if (row < rows) scratch[(scratch[kTable + entered[i].x] & kRowMask12) - 1u + entered[i].y] = row;
+    if (row < rows) {
+      places[i] = (scratch[kTable + entered[i].x] & kRowMask12) - 1u + entered[i].y;
+      scratch[places[i]] = row;
+    }
   }
   barrier();
   return true;

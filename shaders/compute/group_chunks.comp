@@ -20,7 +20,8 @@ void main() {
   if (rows == 0u) return;
   load_chunk(push.keys, chunk.begin, rows);
   barrier();
-  if (!build_table(rows)) return;
+  uint places[kItems];
+  if (!build_table(rows, places)) return;
   uint thread = thread_index();
   uint numbers[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {

@@ -28,7 +28,8 @@ void main() {
   uint thread = thread_index();
   load_chunk(push.build_keys, task.build_begin, task.build_rows);
   barrier();
-  bool is_listed = build_table(task.build_rows);
+  uint places[kItems];
+  bool is_listed = build_table(task.build_rows, places);
   uint matches[kItems];
   uint count = 0u;
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {

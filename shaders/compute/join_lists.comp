@@ -1,16 +1,16 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// The same as join_rows.comp, for joins whose rows are expected to have several matches each: the rows of a key are listed
-// together, so that a pair is found in one step.
+// The same as join_rows.comp, for joins whose rows are expected to have several matches each: build rows of a key are
+// neighbours in shared memory, and each subgroup writes the pairs of its probe rows one after another, so that
+// neighbouring invocations write neighbouring rows of the result.
 //
-// Buffers: JoinRowsPush, by address. Invocation: several tasks a workgroup, one after another. Writes: the columns' targets, state. Overflow: rows
-// past the capacity are left out, and said so; the total is exact either way.
+// Buffers: JoinRowsPush, by address. Invocation: several tasks a workgroup, one after another. Writes: the columns'
+// targets, state. Overflow: rows past the capacity are left out, and said so; the total is exact either way.
 
 #include "partitioned_join_layout.h"
 #include "../primitives/words.glsl"
 #include "../primitives/block.glsl"
 #include "chunk_table.glsl"
-#include "match_positions.glsl"
 
 layout(push_constant) uniform Push { JoinRowsPush push; };
 
@@ -20,12 +20,19 @@ layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict b
 layout(constant_id = 18) const uint kBuildWords = 0u;
 layout(constant_id = 19) const uint kProbeWords = 0u;
 
-// Values of the build chunk that were read ahead: their first words where `order` would be, which only repeated keys
-// need, their second ones behind the table.
-const uint kSecond = kTable + kSlots;
+// Shared memory once probe rows have been looked up. Of each subgroup, by the number of its probe row among those that
+// have matches: where the row's matches begin less its first pair; keys; values. Of the build chunk: values by place.
+// Other columns take the place of these, a word at a time.
+const uint kStarts = 0u;
+const uint kStage = kChunk;
+const uint kBuildValues = kChunk;
+const uint kPairKeys = kBuildValues + kBuildWords * kChunk;
+const uint kProbeValues = kPairKeys + kWords * kChunk;
 
+const uint kMaskWords = (kSubgroup + 31u) / 32u;
 const uint kNoPlace = 0xffffffffu;
 
+shared uint num_pairs;
 shared uint first_row;
 
 // Takes places for `total` rows; kNoPlace when they are left out. By one invocation.
@@ -58,102 +65,117 @@ void write_ahead(uvec2 target, uint words, uint row, uvec2 value) {
   }
 }
 
-// Keys and the columns that were read ahead, where no build key repeats.
-void write_first(uint first, uvec2 keys[kItems], uvec2 probe_values[kItems], uint matches[kItems],
-                 uint positions[kItems]) {
+// Values by place, or by number of a probe row: of two words the second ones behind all first ones.
+void share_value(uint first, uint words, uint at, uvec2 value) {
+  if (words > 0u) scratch[first + at] = value.x;
+  if (words > 1u) scratch[first + kChunk + at] = value.y;
+}
+
+uvec2 shared_value(uint first, uint words, uint at) {
+  return uvec2(words > 0u ? scratch[first + at] : 0u, words > 1u ? scratch[first + kChunk + at] : 0u);
+}
+
+// What the subgroup's probe rows found: pairs are numbered by invocation, then by item.
+struct Found {
+  uint matches[kItems];  // first place | matches << kRowBits, 0 for none
+  uint pairs[kItems];    // the first pair of each
+  uint rank;             // rows with matches before this invocation's
+  uint total;            // pairs of the subgroup
+};
+
+void number_pairs(uint matches[kItems], out Found found) {
+  uint pairs = 0u;
+  uint rows = 0u;
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    if (matches[i] == 0u) continue;
-    uint row = first + positions[i];
-    uint build = matches[i] & kRowMask12;
-    write_ahead(push.keys_out, kWords, row, keys[i]);
-    write_ahead(push.probe.target, kProbeWords, row, probe_values[i]);
-    write_ahead(push.build.target, kBuildWords, row,
-                uvec2(scratch[build], kBuildWords == 2u ? scratch[kSecond + build] : 0u));
+    pairs += matches[i] >> kRowBits;
+    rows += matches[i] != 0u ? 1u : 0u;
+    found.matches[i] = matches[i];
+  }
+  found.rank = gl_SubgroupID * kItems * kSubgroup + subgroupExclusiveAdd(rows);
+  found.total = subgroupAdd(pairs);
+  uint pair = subgroupExclusiveAdd(pairs);
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    found.pairs[i] = pair;
+    pair += matches[i] >> kRowBits;
   }
 }
 
-// Copies one word of the build chunk's rows of a column to shared memory. Called by all.
-void stage(JoinedColumn column, uint word, JoinTask task) {
-  uint values[kItems];
+// The probe row of the pair begin + gl_SubgroupInvocationID, by its number among those with matches; `ranks`: rows whose
+// first pair lies before `begin`, moved on. Called by all of a subgroup, for each kSubgroup pairs in order.
+uint row_of_pair(Found found, uint begin, inout uint ranks) {
+  uint heads[kMaskWords];  // pairs from `begin` on that are the first of a row
+  [[unroll]] for (uint word = 0u; word < kMaskWords; ++word) heads[word] = 0u;
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint row = min(i * kGroup + thread_index(), task.build_rows - 1u);
-    values[i] = InputWords(column.source).at[(task.build_begin + row) * column.words + word];
-  }
-  barrier();
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[kStaging + i * kGroup + thread_index()] = values[i];
-  barrier();
-}
-
-// One word of another column, where no build key repeats: each probe row has one place at most.
-void write_single(JoinedColumn column, uint word, JoinTask task, uint first, uint matches[kItems],
-                  uint positions[kItems]) {
-  uint values[kItems];
-  if (column.side == kFromBuild) {
-    stage(column, word, task);
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = scratch[kStaging + (matches[i] & kRowMask12)];
-  } else {
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      uint row = task.probe_begin + min(i * kGroup + thread_index(), task.probe_rows - 1u);
-      values[i] = InputWords(column.source).at[row * column.words + word];
+    uint bit = found.pairs[i] - begin;  // modulo 2^32
+    [[unroll]] for (uint word = 0u; word < kMaskWords; ++word) {
+      if (found.matches[i] != 0u && bit < kSubgroup && bit / 32u == word) heads[word] |= 1u << bit % 32u;
     }
   }
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    if (matches[i] != 0u) Words(column.target).at[(first + positions[i]) * column.words + word] = values[i];
+  uint rank = ranks;
+  [[unroll]] for (uint word = 0u; word < kMaskWords; ++word) {
+    uint all = subgroupOr(heads[word]);
+    rank += bitCount(all & gl_SubgroupLeMask[word]);
+    ranks += bitCount(all);
   }
+  return gl_SubgroupID * kItems * kSubgroup + max(rank, 1u) - 1u;
 }
 
-// Where build keys repeat, pairs are listed first, as many at a time as shared memory holds beside `order`, and then dealt
-// out evenly: build row << kRowBits | probe row.
-const uint kList = kFree;
-const uint kWindow = kScratch - kFree;
-const uint kPairs = 4u;  // that an invocation has under way at once
+// Windows of pairs begin where rows of the result that share a line of the cache do: the first one before the first pair.
+uint num_windows(uint first, Found found) { return (first % kSubgroup + found.total + kSubgroup - 1u) / kSubgroup; }
 
-// Lists the pairs [window, window + kWindow). Called by all, between barriers.
-void list_pairs(uint window, uint matches[kItems], uint positions[kItems]) {
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint row = i * kGroup + thread_index();
-    uint begin = max(positions[i], window);
-    uint end = min(positions[i] + (matches[i] >> kRowBits), window + kWindow);
-    uint place = (matches[i] & kRowMask12) - positions[i];  // modulo 2^32
-    for (uint pair = begin; pair < end; ++pair) {
-      scratch[kList + pair - window] = scratch[place + pair] << kRowBits | row;
+uint window_begin(uint first, uint window) { return window * kSubgroup - first % kSubgroup; }
+
+// Keys and the columns that were read ahead, of the subgroup's pairs, which begin at row `first` of the result.
+void write_first(uint first, Found found) {
+  uint ranks = 0u;
+  for (uint window = 0u; window < num_windows(first, found); ++window) {
+    uint begin = window_begin(first, window);
+    uint at = row_of_pair(found, begin, ranks);
+    uint pair = begin + gl_SubgroupInvocationID;
+    if (pair < found.total) {
+      write_ahead(push.keys_out, kWords, first + pair, shared_value(kPairKeys, kWords, at));
+      write_ahead(push.probe.target, kProbeWords, first + pair, shared_value(kProbeValues, kProbeWords, at));
+      uint place = scratch[kStarts + at] + pair;
+      write_ahead(push.build.target, kBuildWords, first + pair, shared_value(kBuildValues, kBuildWords, place));
     }
   }
 }
 
-// A column of the pairs that are listed, which begin at row `first` of the result.
-void write_listed(JoinedColumn column, JoinTask task, uint first, uint pairs) {
+// One word of another column, which is staged by place or by number of the probe row.
+void write_staged(JoinedColumn column, uint word, uint first, Found found) {
+  bool is_build = column.side == kFromBuild;
+  uint ranks = 0u;
+  for (uint window = 0u; window < num_windows(first, found); ++window) {
+    uint begin = window_begin(first, window);
+    uint at = row_of_pair(found, begin, ranks);
+    uint pair = begin + gl_SubgroupInvocationID;
+    if (pair < found.total) {
+      if (is_build) at = scratch[kStarts + at] + pair;
+      Words(column.target).at[(first + pair) * column.words + word] = scratch[kStage + at];
+    }
+  }
+}
+
+// Stages one word of a column. Called by all.
+void stage(JoinedColumn column, uint word, JoinTask task, Found found, uint places[kItems]) {
   bool is_build = column.side == kFromBuild;
   uint begin = is_build ? task.build_begin : task.probe_begin;
-  for (uint word = 0u; word < column.words; ++word) {
-    for (uint base = thread_index(); base < pairs; base += kPairs * kGroup) {
-      uint values[kPairs];
-      [[unroll]] for (uint k = 0u; k < kPairs; ++k) {
-        uint entry = scratch[kList + min(base + k * kGroup, pairs - 1u)];
-        uint row = begin + (is_build ? entry >> kRowBits : entry & kRowMask12);
-        values[k] = InputWords(column.source).at[row * column.words + word];
-      }
-      [[unroll]] for (uint k = 0u; k < kPairs; ++k) {
-        uint pair = base + k * kGroup;
-        if (pair < pairs) Words(column.target).at[(first + pair) * column.words + word] = values[k];
-      }
+  uint rows = is_build ? task.build_rows : task.probe_rows;
+  uint values[kItems];
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = begin + min(i * kGroup + thread_index(), rows - 1u);
+    values[i] = InputWords(column.source).at[row * column.words + word];
+  }
+  barrier();
+  uint rank = found.rank;
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    if (is_build) {
+      scratch[kStage + places[i]] = values[i];
+    } else if (found.matches[i] != 0u) {
+      scratch[kStage + rank++] = values[i];
     }
   }
-}
-
-void write_lists(JoinTask task, uint first, uint total, uint matches[kItems], uint positions[kItems]) {
-  for (uint window = 0u; window < total; window += kWindow) {
-    barrier();
-    list_pairs(window, matches, positions);
-    barrier();
-    uint pairs = min(total - window, kWindow);
-    write_listed(JoinedColumn(push.probe_keys, push.keys_out, kWords, kFromProbe), task, first + window, pairs);
-    if (kProbeWords > 0u) write_listed(push.probe, task, first + window, pairs);
-    if (kBuildWords > 0u) write_listed(push.build, task, first + window, pairs);
-    for (uint c = 0u; c < push.num_columns; ++c) {
-      write_listed(Columns(push.columns).at[c], task, first + window, pairs);
-    }
-  }
+  barrier();
 }
 
 // Called by all, after a barrier.
@@ -167,34 +189,41 @@ void join(JoinTask task) {
   load_ahead(push.build.source, kBuildWords, task.build_begin, task.build_rows, build_values);
   load_ahead(push.probe.source, kProbeWords, task.probe_begin, task.probe_rows, probe_values);
   load_chunk(push.build_keys, task.build_begin, task.build_rows);
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    if (kBuildWords > 0u) scratch[i * kGroup + thread] = build_values[i].x;
-    if (kBuildWords > 1u) scratch[kSecond + i * kGroup + thread] = build_values[i].y;
-  }
+  if (thread == 0u) num_pairs = 0u;
   barrier();
-  bool is_listed = build_table(task.build_rows);
+  uint places[kItems];
+  bool is_listed = build_table(task.build_rows, places);
   uint matches[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     matches[i] = i * kGroup + thread < task.probe_rows ? look_up(keys[i], is_listed) : 0u;
   }
-  uint positions[kItems];
-  uint total = place_matches(matches, positions);
-  if (total == 0u) return;
-  if (thread == 0u) first_row = take_places(total);
+  Found found;
+  number_pairs(matches, found);
+  uint before = 0u;  // pairs of the task that go before the subgroup's
+  if (subgroupElect()) before = atomicAdd(num_pairs, found.total);
+  before = subgroupBroadcastFirst(before);
   barrier();
-  uint first = first_row;
-  if (first == kNoPlace) return;
-
-  if (is_listed) {
-    write_lists(task, first, total, matches, positions);
-    return;
+  if (num_pairs == 0u) return;
+  if (thread == 0u) first_row = take_places(num_pairs);
+  uint rank = found.rank;
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    share_value(kBuildValues, kBuildWords, places[i], build_values[i]);
+    if (matches[i] == 0u) continue;
+    scratch[kStarts + rank] = (matches[i] & kRowMask12) - found.pairs[i];
+    share_value(kPairKeys, kWords, rank, keys[i]);
+    share_value(kProbeValues, kProbeWords, rank, probe_values[i]);
+    ++rank;
   }
-  write_first(first, keys, probe_values, matches, positions);
-  if (push.num_columns == 0u) return;
   barrier();
+  if (first_row == kNoPlace) return;
+  uint first = first_row + before;
+  write_first(first, found);
   for (uint c = 0u; c < push.num_columns; ++c) {
     JoinedColumn column = Columns(push.columns).at[c];
-    for (uint word = 0u; word < column.words; ++word) write_single(column, word, task, first, matches, positions);
+    for (uint word = 0u; word < column.words; ++word) {
+      stage(column, word, task, found, places);
+      write_staged(column, word, first, found);
+    }
   }
 }
 

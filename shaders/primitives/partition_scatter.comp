@@ -22,7 +22,8 @@ layout(push_constant) uniform Push { PartitionPush push; };
 
 layout(constant_id = 11) const uint kIota = 0u;
 layout(constant_id = 12) const uint kScratch = 4096u;
-layout(constant_id = 13) const uint kMasks = 0u;   // rows of a digit find each other in shared memory (1) or by ballots (0)
+// Bits of a digit by which its rows find each other in shared memory, the other bits by ballots; 0: all by ballots.
+layout(constant_id = 13) const uint kMaskBits = 0u;
 layout(constant_id = 14) const uint kRounds = 1u;  // in which the tile is staged, as many positions each
 layout(constant_id = 15) const uint kMore = 1u;    // there are other columns
 layout(constant_id = 16) const uint kPacked = 0u;  // places are kept as half words (1)
@@ -39,8 +40,10 @@ const uint kPlaceWords = kPacked != 0u ? (kItems + 1u) / 2u : kItems;
 const uint kNowhere = kTile;
 const uint kNoBin = kBins;
 
-// Where the masks of (subgroup, bin) begin in scratch, behind the counts.
+// Where the masks of subgroups begin in scratch, behind the counts, and how many each has.
 const uint kFirstMask = kSubgroups * kBins;
+const uint kUsedMaskBits = kMaskBits < kBits ? kMaskBits : kBits;
+const uint kMasks = kMaskBits != 0u ? 1u << kUsedMaskBits : 0u;
 
 // Positions of a round; of values of two words half as many.
 const uint kRoundItems = (kItems + kRounds - 1u) / kRounds;
@@ -86,15 +89,20 @@ void set_place(inout uint places[kPlaceWords], uint i, uint value) {
 
 // Invocations of the subgroup that are valid and have the same digit. Subgroups of up to 32 take one word.
 uvec4 peers_of(uint digit, bool is_valid) {
-  if (kMasks != 0u) {
-    uint mask = kFirstMask + gl_SubgroupID * kBins + digit;
+  uvec4 peers;
+  if (kMaskBits != 0u) {
+    uint mask = kFirstMask + gl_SubgroupID * kMasks + (digit & (kMasks - 1u));
     if (is_valid) atomicOr(scratch[mask], 1u << gl_SubgroupInvocationID);
     subgroupMemoryBarrierShared();
     subgroupBarrier();
-    return uvec4(scratch[mask], 0u, 0u, 0u);
+    peers = uvec4(scratch[mask], 0u, 0u, 0u);
+    subgroupMemoryBarrierShared();
+    subgroupBarrier();
+    scratch[mask] = 0u;  // before the next row's bits by the barriers that its counting has
+  } else {
+    peers = subgroupBallot(is_valid);
   }
-  uvec4 peers = subgroupBallot(is_valid);
-  [[unroll]] for (uint bit = 0u; bit < kBits; ++bit) {
+  [[unroll]] for (uint bit = kUsedMaskBits; bit < kBits; ++bit) {
     uint is_clear = (digit >> bit & 1u) - 1u;  // all bits, or none
     uvec4 set = subgroupBallot(is_clear == 0u);
     if (kSubgroup <= 32u) {
@@ -123,20 +131,15 @@ uint rank_in_subgroup(uint digit, bool is_valid) {
   uint before = peers_before(peers);
 #ifdef SHUFFLE
   uint base = 0u;
-  if (is_valid && before == 0u) {
-    base = atomicAdd(scratch[counter], peer_count(peers));
-    if (kMasks != 0u) scratch[kFirstMask + counter] = 0u;
-  }
+  if (is_valid && before == 0u) base = atomicAdd(scratch[counter], peer_count(peers));
+  if (kMaskBits != 0u) subgroupMemoryBarrierShared();
   subgroupBarrier();
   base = subgroupShuffle(base, first_peer(peers));
 #else
   uint base = scratch[counter];
   subgroupMemoryBarrierShared();
   subgroupBarrier();
-  if (is_valid && before == 0u) {
-    scratch[counter] = base + peer_count(peers);
-    if (kMasks != 0u) scratch[kFirstMask + counter] = 0u;
-  }
+  if (is_valid && before == 0u) scratch[counter] = base + peer_count(peers);
   subgroupMemoryBarrierShared();
   subgroupBarrier();
 #endif
@@ -217,7 +220,7 @@ void clear_counts() {
     // kNoBin too: ranks past the tile's end share a word with digits, which index this memory.
     for (uint bin = thread; bin <= kNoBin; bin += kGroup) counts[bin] = 0u;
   } else {
-    for (uint i = thread; i < (1u + kMasks) * kSubgroups * kBins; i += kGroup) scratch[i] = 0u;
+    for (uint i = thread; i < kSubgroups * (kBins + kMasks); i += kGroup) scratch[i] = 0u;
   }
 }
 

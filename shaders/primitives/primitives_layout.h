@@ -29,7 +29,7 @@ const uint kSpecOperation = 9u;  // of the reduction
 const uint kSpecWide = 10u;      // 64-bit results (1)
 const uint kSpecIota = 11u;      // the first payload column is the row's number (1)
 const uint kSpecScratch = 12u;   // words of shared memory beside the fixed arrays
-const uint kSpecMasks = 13u;     // equal digits of a subgroup find each other in shared memory (1) or by ballots (0)
+const uint kSpecMaskBits = 13u;  // of a digit, by which rows find their equals in shared memory, the others by ballots
 const uint kSpecRounds = 14u;    // in which a tile is staged in shared memory
 const uint kSpecMore = 15u;      // there are payload columns that are not (1)
 
