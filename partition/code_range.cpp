@@ -49,7 +49,8 @@ CodeRange native_range(std::byte const* values, std::int64_t length) {
   return range;
 }
 
-void scan_codes(AttributeCodes const& codes, bool wide, CodeRange& range) {
+CodeRange codes_range(AttributeCodes const& codes, bool wide) {
+  CodeRange range;
   auto min = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t max = 0;
   for (std::size_t i = 0; i < codes.low.size(); ++i) {
@@ -67,20 +68,23 @@ void scan_codes(AttributeCodes const& codes, bool wide, CodeRange& range) {
     max = std::max(max, codes.low[i]);
     range.varying |= codes.low[i] ^ range.sample;
   }
-  if (wide || !range.has_values) return;
+  if (wide || !range.has_values) return range;
   range.min = min;
   range.max = max;
+  return range;
 }
 
 }  // namespace
 
-CodeRange scan_range(AttributeReader const& reader, RowBlock const& block, AttributeCodes& scratch) {
+CodeRange range_of_read(AttributeReader const& reader, RowBlock const& block, AttributeCodes const& codes) {
   if (auto const native = reader.native_integers(block); native && block.length > 0)
     return visit_integer_type(*native, [&]<class T>(T*) { return native_range<T>(native->values, block.length); });
-  CodeRange range;
-  reader.read(block, scratch);
-  scan_codes(scratch, reader.is_wide(), range);
-  return range;
+  return codes_range(codes, reader.is_wide());
+}
+
+CodeRange scan_range(AttributeReader const& reader, RowBlock const& block, AttributeCodes& scratch) {
+  if (!reader.native_integers(block) || block.length == 0) reader.read(block, scratch);
+  return range_of_read(reader, block, scratch);
 }
 
 template <class Word>

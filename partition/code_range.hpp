@@ -48,6 +48,9 @@ struct CodeRange {
   }
 };
 
+/// The range of an attribute over the rows of `block`, whose codes have been read.
+CodeRange range_of_read(AttributeReader const& reader, RowBlock const& block, AttributeCodes const& codes);
+
 /// The range of an attribute over the rows of `block`. `scratch` is overwritten.
 CodeRange scan_range(AttributeReader const& reader, RowBlock const& block, AttributeCodes& scratch);
 

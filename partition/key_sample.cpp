@@ -150,8 +150,8 @@ class Sampler {
       auto const rows = static_cast<std::size_t>(runs_[r].length);
       std::fill_n(hashes, rows, 0);
       for (std::size_t a = 0; a < readers_.size(); ++a) {
-        ranges[a].add(scan_range(readers_[a], runs_[r], codes));
         readers_[a].read(runs_[r], codes);
+        ranges[a].add(range_of_read(readers_[a], runs_[r], codes));
         for (std::size_t i = 0; i < rows; ++i) {
           auto hash = codes.valid[i] == 0 ? kNullHash : mix(codes.low[i]);
           if (readers_[a].is_wide()) hash = mix(hash ^ codes.high[i]);
