@@ -18,6 +18,8 @@ JoinPass pass_of(Probe probe, ProbeSource const& source) {
   }
 }
 
+bool is_direct(ProbeSource const& source) { return source.stack != nullptr && source.stack->address().direct; }
+
 JoinPass compute_pass_of(Probe probe, ProbeSource const& source) {
   if (probe == Probe::instanced) return JoinPass::probe_rows_compute;
   return source.stack != nullptr ? JoinPass::probe_output_stack_compute : JoinPass::probe_output_runs_compute;
@@ -163,7 +165,6 @@ Result<void> ProbeWindows::draw(KernelContext& context, ProbeSource const& sourc
                                 std::uint64_t count, VkExtent2D area) {
   auto push = push_of(source, first, count);
   push.target = ImageShape{shape_.log2_width, area.height}.raster();
-  bool const direct = source.stack != nullptr && source.stack->address().direct;
   PointPass points;
   points.vertices = push.window_size;
   if (probe_ != Probe::output) {
@@ -178,7 +179,7 @@ Result<void> ProbeWindows::draw(KernelContext& context, ProbeSource const& sourc
   }
   points.phase = phase::kProbe;
   points.label = "probe";
-  GARUDA_TRY_ASSIGN(points.pipeline, context.pipelines().get(pass_of(probe_, source), direct));
+  GARUDA_TRY_ASSIGN(points.pipeline, context.pipelines().get(pass_of(probe_, source), is_direct(source)));
   auto const bound = resources(source);
   points.resources = bound;
   points.push = push_bytes(push);
@@ -192,7 +193,6 @@ Result<void> ProbeWindows::draw(KernelContext& context, ProbeSource const& sourc
 Result<void> ProbeWindows::write(KernelContext& context, ProbeSource const& source, std::uint64_t first,
                                  std::uint64_t count) {
   auto push = push_of(source, first, count);
-  bool const direct = source.stack != nullptr && source.stack->address().direct;
   auto invocations = count;
   if (probe_ == Probe::instanced) {
     GARUDA_TRY_ASSIGN(auto const rows, rows_of(context, source, first, count));
@@ -204,8 +204,8 @@ Result<void> ProbeWindows::write(KernelContext& context, ProbeSource const& sour
   bound.push_back(vk::BoundResource::of(shaders::kBindPairs, pairs_));
   // The copy of an earlier window, before its pairs are replaced.
   GARUDA_TRY(context.order(phase::kProbe, vk::use::kTransferRead, vk::use::kComputeWrite));
-  return context.dispatch(phase::kProbe, "probe", compute_pass_of(probe_, source), direct, bound, push_bytes(push),
-                          invocations);
+  return context.dispatch(phase::kProbe, "probe", compute_pass_of(probe_, source), is_direct(source), bound,
+                          push_bytes(push), invocations);
 }
 
 Result<void> ProbeWindows::download_pairs(KernelContext& context, std::uint64_t count) {
