@@ -132,7 +132,9 @@ class ComputeGroupBy final : public ResidentQuery {
 
   Result<std::uint64_t> prepare() override {
     GARUDA_TRY(group_by_.run(bench_.context()));
-    if (group_by_.overflow()) return fail(ErrorCode::invalid_input, "a sum does not fit its type");
+    if (auto const over = group_by_.overflow())
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("aggregate {} is beyond its type in group {}", over->aggregate, over->group));
     return group_by_.num_groups();
   }
   Result<PhaseSample> run() override {

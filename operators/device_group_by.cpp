@@ -11,7 +11,7 @@
 #include "operators/compute/compute_lane.hpp"
 #include "operators/device_table.hpp"
 #include "operators/run_recorder.hpp"
-#include "operators/value_text.hpp"
+#include "operators/sum_overflow.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -162,20 +162,17 @@ Result<void> keep_empty(ComputeContext& context, ResolvedGroupBy const& columns,
 }
 
 /// The error for a sum that leaves its type, naming its group.
-Result<void> fail_overflow(ComputeContext& context, ColumnGroupBy const& groups, std::uint32_t group,
-                           DeviceTableState const& described) {
+Result<void> fail_overflow(ComputeContext& context, ColumnGroupBy const& groups, DeviceSumOverflow const& overflow,
+                           ResolvedAggregate const& aggregate, DeviceTableState const& described) {
   auto one = std::make_unique<DeviceTableState>();
   one->device = described.device;
   auto const keys = groups.keys();
   one->schema.assign(described.schema.begin(), described.schema.begin() + static_cast<std::ptrdiff_t>(keys.size()));
-  if (keys.empty()) return fail(ErrorCode::invalid_input, "the sum of all rows does not fit its type");
-  GARUDA_TRY(keep(context, keys, group, 1, *one));
+  if (keys.empty()) return tl::unexpected<Error>(sum_overflow(aggregate, std::nullopt));
+  GARUDA_TRY(keep(context, keys, overflow.group, 1, *one));
   DeviceTable const table(std::move(one));
   GARUDA_TRY_ASSIGN(auto const row, table.download());
-  std::string text;
-  for (std::size_t c = 0; c < keys.size(); ++c)
-    text += fmt::format("{}{} = {}", c == 0 ? "" : ", ", row.schema()[c].name, value_text(row.view(), c, 0));
-  return fail(ErrorCode::invalid_input, fmt::format("a sum does not fit its type, that of the group {}", text));
+  return tl::unexpected<Error>(sum_overflow(aggregate, row.view()));
 }
 
 }  // namespace
@@ -240,7 +237,8 @@ Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroup
     } else {
       GARUDA_TRY_ASSIGN(auto group_by, ColumnGroupBy::create(context, std::move(spec)));
       GARUDA_TRY(group_by.run(context));
-      if (auto const group = group_by.overflow()) GARUDA_TRY(fail_overflow(context, group_by, *group, *result));
+      if (auto const over = group_by.overflow())
+        GARUDA_TRY(fail_overflow(context, group_by, *over, columns.aggregates[over->aggregate], *result));
       auto all = group_by.keys();
       auto const aggregates = group_by.aggregates();
       all.insert(all.end(), aggregates.begin(), aggregates.end());

@@ -12,7 +12,7 @@
 
 #include "core/bitmap.hpp"
 #include "operators/sizing.hpp"
-#include "operators/value_text.hpp"
+#include "operators/sum_overflow.hpp"
 #include "partition/parallel_blocks.hpp"
 #include "partition/radix_partition.hpp"
 #include "partition/value_bytes.hpp"
@@ -190,16 +190,8 @@ Result<Error> GroupWriter::overflow(std::size_t aggregate, GroupChunk const& gro
   GroupRange one{group, 1, nullptr};
   GARUDA_TRY(write_keys(groups, one, control, memory));
   BatchView const row{1, memory.keys.columns};
-  std::string text;
-  if (keys_) {
-    TableView const keys(keys_->schema(), std::span(&row, 1));
-    for (std::size_t k = 0; k < columns_.keys.size(); ++k)
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", table_.schema()[columns_.keys[k]].name,
-                          value_text(keys, k, 0));
-  }
-  auto const& column = columns_.aggregates[aggregate];
-  return Error(ErrorCode::invalid_input, fmt::format("'{}' is beyond {} in the group {}", column.name,
-                                                     to_string(column.result), text.empty() ? "of all rows" : text));
+  return sum_overflow(columns_.aggregates[aggregate],
+                      keys_ ? std::optional(TableView(keys_->schema(), std::span(&row, 1))) : std::nullopt);
 }
 
 Result<Batch> GroupWriter::write(GroupChunk const& groups, GroupRange range, std::vector<ValueReader> const& values,

@@ -48,8 +48,8 @@ class ColumnGroupBy {
   Result<void> run(ComputeContext& context);
 
   std::uint64_t num_groups() const noexcept { return num_groups_; }
-  /// A group with a sum that leaves its type; the columns are good all the same.
-  std::optional<std::uint32_t> overflow() const noexcept { return overflow_; }
+  /// Of a sum that leaves its type; the columns are good all the same.
+  std::optional<DeviceSumOverflow> overflow() const noexcept { return overflow_; }
   std::vector<GroupedColumn> keys() const;
   std::vector<GroupedColumn> aggregates() const;
 
@@ -89,7 +89,7 @@ class ColumnGroupBy {
   std::optional<AggregateFinish> finish_;
   std::vector<Sorted> orders_;
   std::uint64_t num_groups_ = 0;
-  std::optional<std::uint32_t> overflow_;
+  std::optional<DeviceSumOverflow> overflow_;
   vk::Buffer const* plain_keys_ = nullptr;  // of groups, where keys are taken as they are
 };
 

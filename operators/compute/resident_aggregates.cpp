@@ -1,7 +1,6 @@
 #include "operators/compute/resident_aggregates.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -212,7 +211,8 @@ Result<AggregateFinish> AggregateFinish::create(ComputeContext& context, Aggrega
     GARUDA_TRY_ASSIGN(auto parts, context.device_buffer(bytes, "parts of sums"));
     finish.parts_.push_back(std::move(parts));
   }
-  GARUDA_TRY_ASSIGN(finish.state_, context.device_buffer(sizeof(std::uint32_t) * 4, "state of sums"));
+  auto const bytes = std::max<std::size_t>(plan.steps.size(), 1) * sizeof(std::uint32_t);
+  GARUDA_TRY_ASSIGN(finish.overflows_, context.device_buffer(bytes, "overflows of sums"));
   return finish;
 }
 
@@ -237,7 +237,7 @@ Result<void> AggregateFinish::take_columns(ComputeContext& context, std::uint64_
 Result<void> AggregateFinish::record(ComputeContext& context, std::span<vk::Buffer const* const> states,
                                      std::uint64_t groups) {
   GARUDA_TRY(take_columns(context, groups));
-  GARUDA_TRY(context.fill(kPhase, state_, 0));
+  GARUDA_TRY(context.fill(kPhase, overflows_, 0));
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     auto const& step = plan_.steps[i];
     auto& column = columns_[i];
@@ -253,7 +253,7 @@ Result<void> AggregateFinish::record(ComputeContext& context, std::span<vk::Buff
     push.parts = parts_[i].address();
     push.flags = step.flags ? states[*step.flags]->address() : 0;
     push.counts = step.counts ? states[*step.counts]->address() : 0;
-    push.state = state_.address();
+    push.overflow = overflows_.address() + i * sizeof(std::uint32_t);
     push.num_parts = static_cast<std::uint32_t>(step.parts.size());
     push.num_groups = static_cast<std::uint32_t>(groups);
     push.exponent = step.exponent;
@@ -266,11 +266,14 @@ Result<void> AggregateFinish::record(ComputeContext& context, std::span<vk::Buff
   return {};
 }
 
-Result<std::optional<std::uint32_t>> AggregateFinish::overflow(ComputeContext& context) {
-  std::array<std::uint32_t, 4> words{};
+Result<std::optional<DeviceSumOverflow>> AggregateFinish::overflow(ComputeContext& context) {
+  std::vector<std::uint32_t> overflows(plan_.steps.size());
+  if (overflows.empty()) return std::nullopt;
   GARUDA_TRY(context.order_all(kPhase));
-  GARUDA_TRY(context.read_back(kPhase, state_, 0, std::as_writable_bytes(std::span(words))));
-  return words[2] != 0 ? std::optional(words[3]) : std::nullopt;
+  GARUDA_TRY(context.read_back(kPhase, overflows_, 0, std::as_writable_bytes(std::span(overflows))));
+  auto const first = std::ranges::find_if(overflows, [](std::uint32_t word) { return word != 0; });
+  if (first == overflows.end()) return std::nullopt;
+  return DeviceSumOverflow{static_cast<std::size_t>(first - overflows.begin()), shaders::kNoGroup - *first};
 }
 
 std::vector<vk::ComputePipelineSpec> AggregateFinish::pipelines(ComputeTuning const& tuning) {

@@ -63,6 +63,12 @@ struct AggregatePlan {
 AggregatePlan plan_aggregates(std::span<DeviceAggregate const> aggregates, std::span<DeviceValues const> columns,
                               std::span<ValueRange const> ranges, std::uint64_t rows, bool first_row);
 
+/// The first aggregate with a sum that leaves its type, and the first such group of it.
+struct DeviceSumOverflow {
+  std::size_t aggregate = 0;
+  std::uint32_t group = 0;
+};
+
 /// Makes values of states.
 class AggregateFinish {
  public:
@@ -81,8 +87,8 @@ class AggregateFinish {
   Result<void> record(ComputeContext& context, std::span<vk::Buffer const* const> states, std::uint64_t groups);
   /// An aggregate each; as recorded last.
   std::vector<Column> const& columns() const noexcept { return columns_; }
-  /// Waits; a group whose sum leaves its type.
-  Result<std::optional<std::uint32_t>> overflow(ComputeContext& context);
+  /// Waits; nothing when all sums fit their types.
+  Result<std::optional<DeviceSumOverflow>> overflow(ComputeContext& context);
 
   /// Some of its pipelines with this tuning: one of each kind.
   static std::vector<vk::ComputePipelineSpec> pipelines(ComputeTuning const& tuning);
@@ -94,7 +100,7 @@ class AggregateFinish {
   std::vector<vk::Buffer> parts_;  // of a step each
   std::vector<Column> columns_;
   std::uint64_t groups_ = 0;
-  vk::Buffer state_;
+  vk::Buffer overflows_;  // of a step each
 };
 
 }  // namespace garuda::operators

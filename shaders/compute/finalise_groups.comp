@@ -2,8 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 // The values of an aggregate from the states of its groups: sums in their result's type, means, and where they are null.
 //
-// Buffers: FinalisePush, by address. Invocation: a group each. Writes: target, nulls, and the state's words 2 and 3 when
-// a sum leaves its type.
+// Buffers: FinalisePush, by address. Invocation: a group each. Writes: target, nulls, and overflow when a sum leaves
+// its type.
 
 #include "finalise_layout.h"
 #include "column_values.glsl"
@@ -72,10 +72,7 @@ uvec2 rounded_total() {
   return pack_double(is_negative, top, top_bit, push.exponent + 32 * first, sticky);
 }
 
-void say_overflow(uint group) {
-  Words(push.state).at[3] = group;
-  Words(push.state).at[2] = 1u;
-}
+void say_overflow(uint group) { atomicMax(Words(push.overflow).at[0], kNoGroup - group); }
 
 void write_integer(uint group) {
   uint sign = kSigned != 0u && (total_word(1) >> 31u) != 0u ? 0xffffffffu : 0u;

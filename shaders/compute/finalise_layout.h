@@ -18,6 +18,8 @@ const uint kSpecSumWords = 21u;     // of each part
 const uint kSpecSigned = 22u;       // of integers (1)
 const uint kSpecTotalWords = 23u;   // room for the sum of all parts, at most 72
 
+const uint kNoGroup = 0xffffffffu;
+
 /// A part of a sum: an integer of kSpecSumWords words a group, `bit` bits up.
 struct SumPart {
   device_address words;
@@ -31,7 +33,7 @@ struct FinalisePush {
   device_address counts;  // (low, high) a group: values; 0: every group has some
   device_address target;
   device_address nulls;   // u32 a group: 1 without values; 0: not wanted
-  device_address state;   // overflow: 1 and a group with it, as words 2 and 3
+  device_address overflow;  // u32: 0, or kNoGroup less the first group whose sum leaves its type
   uint num_parts;
   uint num_groups;
   int exponent;           // of bit 0 of the sum

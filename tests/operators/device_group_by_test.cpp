@@ -243,11 +243,32 @@ TEST_F(DeviceGroupBys, SumsBeyondTheirTypeNameTheGroup) {
   TestColumn<std::int32_t> a{"a", type_of(TypeId::int32), {4, -5, -5, 4}, {}};
   TestColumn<std::int64_t> x{"x", type_of(TypeId::int64), {1, std::int64_t{1} << 62, std::int64_t{1} << 62, 2}, {}};
   auto const table = TestTable().add(a).add(x).build();
-  auto const grouped = group(table, spec_of({"a"}, "sum:x"), {});
-  ASSERT_FALSE(grouped);
-  EXPECT_EQ(grouped.error().code(), ErrorCode::invalid_input);
-  EXPECT_NE(grouped.error().describe().find("a = -5"), std::string::npos) << grouped.error().describe();
-  EXPECT_FALSE(group(table, spec_of({}, "sum:x"), {}));
+  // The aggregate that it is, and of ordered groups the first: whatever path says it, in the same words.
+  TestColumn<std::int32_t> b{"b", type_of(TypeId::int32), {1, 2, 2, 1}, {}};
+  TestColumn<std::int64_t> y{"y", type_of(TypeId::int64), std::vector(4, std::int64_t{-1} << 62), {}};
+  y.values[1] = y.values[2] = std::numeric_limits<std::int64_t>::min();
+  auto const wide = TestTable().add(a).add(b).add(x).add(y).build();
+  struct {
+    Table const* table;
+    GroupBySpec spec;
+    std::string message;
+  } const refused[]{{&table, spec_of({"a"}, "sum:x"), "'sum_x' is beyond int64 in the group a = -5"},
+                    {&table, spec_of({}, "count,sum:x=total"), "'total' is beyond int64 in the group of all rows"},
+                    {&wide, spec_of({"b", "a"}, "sum:x,sum:y", true), "'sum_x' is beyond int64 in the group b = 2, a = -5"},
+                    {&wide, spec_of({"a"}, "mean:x,sum:y"), "'sum_y' is beyond int64 in the group a = -5"}};
+  GroupByOptions cpu;
+  cpu.path = Path::cpu;
+  for (auto const& [of, spec, message] : refused) {
+    auto const grouped = group(*of, spec, {});
+    ASSERT_FALSE(grouped);
+    EXPECT_EQ(grouped.error().code(), ErrorCode::invalid_input);
+    EXPECT_EQ(grouped.error().message(), message);
+    auto const on_host = engine().group_by(of->view(), spec, cpu);
+    ASSERT_TRUE(on_host) << on_host.error().describe();
+    auto const collected = collect(**on_host);
+    ASSERT_FALSE(collected);
+    EXPECT_EQ(collected.error().message(), message);
+  }
   expect_groups(table, spec_of({"a"}, "mean:x"));
   TestColumn<std::int64_t> comes_back{
       "x", type_of(TypeId::int64), {1, std::int64_t{1} << 62, std::int64_t{1} << 62, 2}, {}};
