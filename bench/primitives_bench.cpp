@@ -133,7 +133,7 @@ class Scan final : public Primitive {
     return {};
   }
   Result<void> record() override {
-    return scan_.record(context(), "scan", source_.address(), target_.address(), rows());
+    return scan_.record(context(), "scan", {source_.address(), target_.address(), rows()});
   }
   Result<void> check() override {
     Words expected(words_.size());

@@ -27,7 +27,7 @@ Result<ChunkTable> ChunkTable::create(ComputeContext& context, std::uint64_t row
   return table;
 }
 
-Result<void> ChunkTable::record(ComputeContext& context, char const* phase, VkDeviceAddress starts) {
+shaders::ChunkTablePush ChunkTable::push_for(VkDeviceAddress starts) const {
   shaders::ChunkTablePush push{};
   push.starts = starts;
   push.first_chunk = first_chunk_.address();
@@ -37,9 +37,23 @@ Result<void> ChunkTable::record(ComputeContext& context, char const* phase, VkDe
   push.chunk_rows = chunk_rows_;
   push.bins = bins_;
   push.shared_counts = shared_counts_ ? 1 : 0;
-  GARUDA_TRY(context.dispatch(phase, chunk_shape(kFirstChunks), push, 1, segments_));
+  return push;
+}
+
+Result<void> ChunkTable::record(ComputeContext& context, char const* phase, VkDeviceAddress starts) {
+  GARUDA_TRY(record_firsts(context, phase, starts, false));
+  return record_chunks(context, phase, starts, false);
+}
+
+Result<void> ChunkTable::record_firsts(ComputeContext& context, char const* phase, VkDeviceAddress starts,
+                                       bool independent) {
+  return context.dispatch(phase, chunk_shape(kFirstChunks), push_for(starts), 1, segments_, independent);
+}
+
+Result<void> ChunkTable::record_chunks(ComputeContext& context, char const* phase, VkDeviceAddress starts,
+                                       bool independent) {
   auto const groups = groups_for(max_chunks_, context.tuning().group_size);
-  return context.dispatch(phase, chunk_shape(kChunkTable), push, groups, max_chunks_);
+  return context.dispatch(phase, chunk_shape(kChunkTable), push_for(starts), groups, max_chunks_, independent);
 }
 
 std::vector<vk::ComputePipelineSpec> chunk_pipelines(ComputeTuning const& tuning) {

@@ -7,6 +7,10 @@
 #include "operators/compute/compute_context.hpp"
 #include "vk_runtime/memory.hpp"
 
+namespace garuda::shaders {
+struct ChunkTablePush;
+}
+
 namespace garuda::operators {
 
 /// The chunks, found on the device: how many a segment has need not be known to the host.
@@ -20,6 +24,10 @@ class ChunkTable {
 
   /// Records the table of the segments that begin at `starts`, (segments + 1) × u32, not decreasing.
   Result<void> record(ComputeContext& context, char const* phase, VkDeviceAddress starts);
+  /// Its two passes: how many chunks the segments have, then the chunks. `independent`: of all passes since the last
+  /// barrier.
+  Result<void> record_firsts(ComputeContext& context, char const* phase, VkDeviceAddress starts, bool independent);
+  Result<void> record_chunks(ComputeContext& context, char const* phase, VkDeviceAddress starts, bool independent);
 
   /// max_chunks() × PartitionChunk; those past the last are empty.
   vk::Buffer const& chunks() const noexcept { return chunks_; }
@@ -29,6 +37,8 @@ class ChunkTable {
   std::uint64_t max_chunks() const noexcept { return max_chunks_; }
 
  private:
+  shaders::ChunkTablePush push_for(VkDeviceAddress starts) const;
+
   std::uint32_t segments_ = 0;
   std::uint32_t chunk_rows_ = 0;
   std::uint32_t bins_ = 1;

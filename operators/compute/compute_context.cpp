@@ -60,8 +60,8 @@ Result<void> ComputeContext::order_all(char const* phase, std::uint64_t items) {
   return {};
 }
 
-Result<void> ComputeContext::fill(char const* phase, vk::Buffer const& buffer, std::uint32_t word) {
-  GARUDA_TRY(order_all(phase));
+Result<void> ComputeContext::fill(char const* phase, vk::Buffer const& buffer, std::uint32_t word, bool independent) {
+  if (!independent) GARUDA_TRY(order_all(phase));
   GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase));
   auto view = buffer.view();
   view.bytes = view.bytes / 4 * 4;
@@ -69,8 +69,9 @@ Result<void> ComputeContext::fill(char const* phase, vk::Buffer const& buffer, s
   return {};
 }
 
-Result<void> ComputeContext::update(char const* phase, vk::Buffer const& buffer, std::span<std::byte const> bytes) {
-  GARUDA_TRY(order_all(phase));
+Result<void> ComputeContext::update(char const* phase, vk::Buffer const& buffer, std::span<std::byte const> bytes,
+                                    bool independent) {
+  if (!independent) GARUDA_TRY(order_all(phase));
   GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase));
   recorder->update(buffer.view(0, bytes.size()), bytes);
   return {};

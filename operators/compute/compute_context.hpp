@@ -41,10 +41,11 @@ class ComputeContext : public PassContext {
   /// Errors: limit_exceeded past the lane's share; those of the arena.
   Result<vk::Buffer> device_buffer(std::uint64_t bytes, char const* name, vk::MemoryUse use = vk::MemoryUse::device);
 
-  /// Fills a buffer with a word.
-  Result<void> fill(char const* phase, vk::Buffer const& buffer, std::uint32_t word);
+  /// Fills a buffer with a word. `independent`: of everything since the last barrier, as of a pass.
+  Result<void> fill(char const* phase, vk::Buffer const& buffer, std::uint32_t word, bool independent = false);
   /// Writes a few bytes (a multiple of 4, at most 65536) at the start of a buffer.
-  Result<void> update(char const* phase, vk::Buffer const& buffer, std::span<std::byte const> bytes);
+  Result<void> update(char const* phase, vk::Buffer const& buffer, std::span<std::byte const> bytes,
+                      bool independent = false);
 
   /// Binds and dispatches `groups` workgroups; `items`: elements the pass works on, which price it.
   template <class Push>

@@ -68,7 +68,7 @@ Result<std::uint64_t> ComputeKernel::count_pairs() {
   auto const shape = join_shape(JoinComputePass::count, context().tuning(), build_->key_words());
   GARUDA_TRY(context().dispatch(phase::kCount, shape, push, num_tasks_, build_->rows() + probe_->rows()));
   GARUDA_TRY_ASSIGN(auto scan, DeviceScan::create(context(), num_tasks_));
-  GARUDA_TRY(scan.record(context(), phase::kPrefix, totals.address(), offsets_.address(), num_tasks_, true));
+  GARUDA_TRY(scan.record(context(), phase::kPrefix, {totals.address(), offsets_.address(), num_tasks_, 0, true}));
   return scan.read_total(context(), phase::kPrefix);
 }
 

@@ -92,7 +92,7 @@ Result<void> record_gather(ComputeContext& context, char const* phase, VkDeviceA
 
 Result<void> record_compact(ComputeContext& context, char const* phase, DeviceScan& scan, VkDeviceAddress flags,
                             VkDeviceAddress offsets, VkDeviceAddress target, std::uint64_t elements) {
-  GARUDA_TRY(scan.record(context, phase, flags, offsets, elements));
+  GARUDA_TRY(scan.record(context, phase, {flags, offsets, elements}));
   shaders::CompactPush push{};
   push.flags = flags;
   push.offsets = offsets;

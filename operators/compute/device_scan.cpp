@@ -5,6 +5,9 @@
 namespace garuda::operators {
 namespace {
 
+// Clearing the states that several workgroups need costs more than summing so few tiles one after another.
+constexpr std::uint64_t kMostTilesOfOneGroup = 4;
+
 std::uint64_t tile_elements(ComputeTuning const& tuning) {
   return std::uint64_t{tuning.group_size} * tuning.scan_items;
 }
@@ -19,6 +22,7 @@ PassShape tile_shape(std::string_view entry, ComputeTuning const& tuning) {
 }
 
 constexpr std::string_view kLookBack = "primitives/scan.comp:LOOK_BACK";
+constexpr std::string_view kOneGroup = "primitives/scan.comp:ONE_GROUP";
 constexpr std::string_view kFromBases = "primitives/scan.comp:FROM_BASES";
 constexpr std::string_view kTileSums = "primitives/tile_sums.comp";
 constexpr std::string_view kTileBases = "primitives/tile_bases.comp";
@@ -35,27 +39,36 @@ Result<DeviceScan> DeviceScan::create(ComputeContext& context, std::uint64_t ele
   return scan;
 }
 
-Result<void> DeviceScan::record(ComputeContext& context, char const* phase, VkDeviceAddress source,
-                                VkDeviceAddress target, std::uint64_t elements, bool wide) {
-  GARUDA_EXPECTS(elements > 0 && elements <= elements_);
-  GARUDA_EXPECTS(source % 16 == 0 && target % 16 == 0 && source != target);
+bool DeviceScan::is_one_pass(ComputeTuning const& tuning, std::uint64_t elements) noexcept {
+  return tuning.scan == ScanMethod::look_back && groups_for(elements, tile_elements(tuning)) <= kMostTilesOfOneGroup;
+}
+
+Result<void> DeviceScan::record(ComputeContext& context, char const* phase, ScannedWords const& words,
+                                bool independent) {
+  auto const elements = words.elements;
+  GARUDA_EXPECTS(elements > 0 && elements <= elements_ && !(words.wide && words.copy != 0));
+  GARUDA_EXPECTS(words.source % 16 == 0 && words.target % 16 == 0 && words.copy % 16 == 0);
+  GARUDA_EXPECTS(words.source != words.target && words.source != words.copy);
   auto const& tuning = context.tuning();
   auto const tiles = groups_for(elements, tile_elements(tuning));
   shaders::PrefixPush push{};
-  push.source = source;
-  push.target = target;
+  push.source = words.source;
+  push.target = words.target;
   push.states = states_.address();
   push.total = total_.address();
+  push.copy = words.copy;
   push.num_elements = static_cast<std::uint32_t>(elements);
   push.num_tiles = static_cast<std::uint32_t>(tiles);
   push.spins = tuning.scan_spins;
+  if (is_one_pass(tuning, elements))
+    return context.dispatch(phase, scan_shape(kOneGroup, tuning, words.wide), push, 1, elements, independent);
   if (tuning.scan == ScanMethod::look_back) {
     GARUDA_TRY(context.fill(phase, states_, 0));
-    return context.dispatch(phase, scan_shape(kLookBack, tuning, wide), push, tiles, elements);
+    return context.dispatch(phase, scan_shape(kLookBack, tuning, words.wide), push, tiles, elements);
   }
   GARUDA_TRY(context.dispatch(phase, tile_shape(kTileSums, tuning), push, tiles, elements));
   GARUDA_TRY(context.dispatch(phase, tile_shape(kTileBases, tuning), push, 1, tiles));
-  return context.dispatch(phase, scan_shape(kFromBases, tuning, wide), push, tiles, elements);
+  return context.dispatch(phase, scan_shape(kFromBases, tuning, words.wide), push, tiles, elements);
 }
 
 Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const* phase) {
@@ -69,6 +82,7 @@ std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning)
   std::vector<vk::ComputePipelineSpec> specs;
   for (bool const wide : {false, true}) {
     specs.push_back(compute_pipeline(scan_shape(kLookBack, tuning, wide), tuning));
+    specs.push_back(compute_pipeline(scan_shape(kOneGroup, tuning, wide), tuning));
     specs.push_back(compute_pipeline(scan_shape(kFromBases, tuning, wide), tuning));
   }
   for (auto const entry : {kTileSums, kTileBases}) specs.push_back(compute_pipeline(tile_shape(entry, tuning), tuning));

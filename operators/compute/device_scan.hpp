@@ -12,6 +12,15 @@ namespace garuda::operators {
 /// Most elements of one sum: totals stay below 2^60.
 inline constexpr std::uint64_t kMaxScanElements = std::uint64_t{1} << 28;
 
+/// What a prefix sum reads and writes.
+struct ScannedWords {
+  VkDeviceAddress source = 0;
+  VkDeviceAddress target = 0;
+  std::uint64_t elements = 0;
+  VkDeviceAddress copy = 0;
+  bool wide = false;
+};
+
 /// Scratch memory of prefix sums over up to so many elements; used by one sum after another.
 class DeviceScan {
  public:
@@ -19,10 +28,13 @@ class DeviceScan {
   static Result<DeviceScan> create(ComputeContext& context, std::uint64_t elements);
 
   /// Records target[i] = source[0] + … + source[i - 1] for `elements` u32, modulo 2^32; as (low, high) pairs when
-  /// `wide`. Both addresses are 16-byte aligned, the ranges do not overlap. 1 ≤ elements ≤ as created for.
+  /// `wide`. `copy`: where the same words go once more, the total behind them; 0: nowhere, as when wide. Addresses are
+  /// 16-byte aligned, the ranges do not overlap. 1 ≤ elements ≤ as created for. `independent`: of all passes since the
+  /// last barrier; heeded where the sum is one pass (is_one_pass).
   /// Source: Merrill and Garland 2016; Smith, Levien and Owens 2025 (look_back).
-  Result<void> record(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress target,
-                      std::uint64_t elements, bool wide = false);
+  Result<void> record(ComputeContext& context, char const* phase, ScannedWords const& words, bool independent = false);
+  /// Whether one workgroup sums so many elements.
+  static bool is_one_pass(ComputeTuning const& tuning, std::uint64_t elements) noexcept;
 
   /// Where the last sum's total is: u64.
   vk::Buffer const& total() const noexcept { return total_; }

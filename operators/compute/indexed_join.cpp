@@ -70,7 +70,7 @@ Result<void> IndexedJoin::record(ComputeContext& context, JoinedRows const& rows
   if (probe_) GARUDA_TRY(probe_->record(context));
   auto const keys = probe_ ? probe_->keys().address() : probe_rows_.keys.address;
   GARUDA_TRY(build_->record_matches(context, kMatchPhase, keys, probe_rows_.rows, runs_));
-  GARUDA_TRY(scan_.record(context, kSumPhase, runs_.counts.address(), offsets_.address(), probe_rows_.rows));
+  GARUDA_TRY(scan_.record(context, kSumPhase, {runs_.counts.address(), offsets_.address(), probe_rows_.rows}));
   return record_rows(context, rows);
 }
 

@@ -53,7 +53,7 @@ Result<void> JoinTasks::record_count(ComputeContext& context, PartitionedSide co
   push.task_counts = counts_.address();
   auto const groups = groups_for(partitions_, context.tuning().group_size);
   GARUDA_TRY(context.dispatch(kPhase, task_shape(false), push, groups, partitions_));
-  return scan_.record(context, kPhase, counts_.address(), starts_.address(), partitions_);
+  return scan_.record(context, kPhase, {counts_.address(), starts_.address(), partitions_});
 }
 
 Result<std::uint64_t> JoinTasks::read_count(ComputeContext& context) {

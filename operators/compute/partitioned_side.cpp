@@ -95,11 +95,31 @@ Result<void> PartitionedSide::record(ComputeContext& context, DeviceRows rows) {
 }
 
 Result<void> PartitionedSide::record(ComputeContext& context) {
-  for (std::size_t pass = 0; pass < passes_.size(); ++pass) {
-    Segments segments;
-    if (pass > 0) segments = {&passes_[pass - 1].starts(), passes_[pass - 1].num_starts()};
-    GARUDA_TRY(passes_[pass].record(context, kPhases.at(pass), moved_by(pass), segments));
+  std::array<PartitionedSide*, 1> const sides{this};
+  return record_side_by_side(context, sides);
+}
+
+RadixJob PartitionedSide::job_of(std::size_t pass) {
+  Segments segments;
+  if (pass > 0) segments = {&passes_[pass - 1].starts(), passes_[pass - 1].num_starts()};
+  return {&passes_[pass], moved_by(pass), segments};
+}
+
+Result<void> PartitionedSide::record_side_by_side(ComputeContext& context, std::span<PartitionedSide* const> sides) {
+  GARUDA_EXPECTS(!sides.empty());
+  auto const passes = sides[0]->passes_.size();
+  std::vector<std::vector<RadixJob>> jobs(passes);
+  bool independent = false;
+  for (auto* const side : sides) {
+    GARUDA_EXPECTS(side->bits_ == sides[0]->bits_);
+    for (std::size_t pass = 0; pass < passes; ++pass) {
+      jobs[pass].push_back(side->job_of(pass));
+      GARUDA_TRY(side->passes_[pass].record_clears(context, kPhases[0].count, jobs[pass].back().rows, independent));
+      independent = true;
+    }
   }
+  for (std::size_t pass = 0; pass < passes; ++pass)
+    GARUDA_TRY(RadixPass::record_side_by_side(context, kPhases.at(pass), jobs[pass]));
   return {};
 }
 

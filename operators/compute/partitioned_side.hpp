@@ -40,6 +40,8 @@ class PartitionedSide {
   static Result<PartitionedSide> create(ComputeContext& context, DeviceRows rows, std::uint32_t bits);
 
   Result<void> record(ComputeContext& context);
+  /// The same of several sides with as many partitions, side by side.
+  static Result<void> record_side_by_side(ComputeContext& context, std::span<PartitionedSide* const> sides);
   /// The same for other rows: of the same shape, at least one, at most as many as it was made for.
   Result<void> record(ComputeContext& context, DeviceRows rows);
 
@@ -64,6 +66,7 @@ class PartitionedSide {
   };
 
   RadixRows moved_by(std::size_t pass) const;
+  RadixJob job_of(std::size_t pass);
 
   DeviceRows rows_;
   std::uint64_t most_rows_ = 0;

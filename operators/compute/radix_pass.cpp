@@ -137,14 +137,29 @@ shaders::PartitionPush RadixPass::push_for(RadixRows const& rows, Segments const
   return push;
 }
 
-Result<void> RadixPass::record_counts(ComputeContext& context, char const* phase, RadixRows const& rows,
-                                      Segments const& segments) {
-  bool const segmented = segments.starts != nullptr;
-  auto const push = push_for(rows, segments);
-  if (segmented) GARUDA_TRY(chunks_.record(context, phase, segments.starts->address()));
-  if (!digit_.stable) GARUDA_TRY(context.fill(phase, matrix_, 0));
-  auto const shape = count_shape(context.tuning(), {digit_, rows.keys.words, segmented});
-  return context.dispatch(phase, shape, push, groups_for(push.num_chunks, push.chunks_each), rows.rows);
+Result<void> RadixPass::record_clears(ComputeContext& context, char const* phase, RadixRows const& rows,
+                                      bool independent) {
+  if (!digit_.stable) {
+    GARUDA_TRY(context.fill(phase, matrix_, 0, independent));
+    independent = true;
+  }
+  if (rows.payload.size() <= 1) return {};
+  std::vector<shaders::PayloadColumn> columns;
+  for (auto const& column : rows.payload) columns.push_back(column_of(column));
+  return context.update(phase, columns_, std::as_bytes(std::span(columns)), independent);
+}
+
+Result<void> RadixPass::record_chunk_counts(ComputeContext& context, char const* phase, RadixJob const& job,
+                                            bool independent) {
+  auto const push = push_for(job.rows, job.segments);
+  auto const shape = count_shape(context.tuning(), {digit_, job.rows.keys.words, job.segments.starts != nullptr});
+  return context.dispatch(phase, shape, push, groups_for(push.num_chunks, push.chunks_each), job.rows.rows,
+                          independent);
+}
+
+Result<void> RadixPass::record_counts(ComputeContext& context, char const* phase, RadixRows const& rows) {
+  GARUDA_TRY(record_clears(context, phase, rows, false));
+  return record_chunk_counts(context, phase, {this, rows, {}}, false);
 }
 
 Result<void> RadixPass::record_starts(ComputeContext& context, char const* phase, shaders::PartitionPush const& push,
@@ -156,36 +171,77 @@ Result<void> RadixPass::record_starts(ComputeContext& context, char const* phase
   starts.segments = segmented ? segments.starts->address() : 0;
   starts.starts = starts_.address();
   starts.num_rows = push.num_rows;
-  // In an order of any kind, all segments' bins have one counter each: one row of the matrix.
-  starts.num_segments = digit_.stable ? segments_ : 1;
-  starts.bins = digit_.stable ? 1U << digit_.bits : num_starts();
-  starts.num_chunks = digit_.stable ? push.num_chunks : 1;
+  starts.num_segments = segments_;
+  starts.bins = 1U << digit_.bits;
+  starts.num_chunks = push.num_chunks;
   auto const groups = groups_for(num_starts() + std::uint64_t{1}, context.tuning().group_size);
-  return context.dispatch(phase, starts_shape(segmented && digit_.stable), starts, groups, num_starts());
+  return context.dispatch(phase, starts_shape(segmented), starts, groups, num_starts());
+}
+
+Result<void> RadixPass::record_sums(ComputeContext& context, char const* phase, RadixJob const& job,
+                                    bool independent) {
+  auto const push = push_for(job.rows, job.segments);
+  ScannedWords words{matrix_.address(), sums_.address(), num_starts()};
+  if (!digit_.stable) {
+    // All chunks count in the same cells, one a bin: their sums are the starts, and are moved on in the other place.
+    words.copy = starts_.address();
+    return scan_.record(context, phase, words, independent);
+  }
+  words.elements = std::uint64_t{push.num_chunks} << digit_.bits;
+  GARUDA_TRY(scan_.record(context, phase, words, independent));
+  return record_starts(context, phase, push, job.segments);
+}
+
+Result<void> RadixPass::record_scatter(ComputeContext& context, char const* phase, RadixJob const& job,
+                                       bool independent) {
+  auto push = push_for(job.rows, job.segments);
+  push.matrix = sums_.address();
+  auto const& payload = job.rows.payload;
+  RadixKind kind{digit_, job.rows.keys.words, job.segments.starts != nullptr, job.rows.number_rows};
+  kind.narrow = !payload.empty() && payload[0].words == 1;
+  kind.more = payload.size() > 1;
+  kind.wide = std::ranges::any_of(payload, [](auto const& column) { return column.words % 2 == 0; });
+  auto const shape = scatter_shape(context.tuning(), kind);
+  // In an order of any kind it moves on the sums; in stable order they are read alone, and starts, made last, are not.
+  return context.dispatch(phase, shape, push, push.num_chunks, job.rows.rows * (1 + payload.size()),
+                          independent || digit_.stable);
+}
+
+Result<void> RadixPass::record_side_by_side(ComputeContext& context, RadixPhases const& phases,
+                                            std::span<RadixJob const> jobs) {
+  auto const for_all = [&](auto const& step) -> Result<void> {
+    bool independent = false;
+    for (auto const& job : jobs) {
+      GARUDA_TRY(step(job, independent));
+      independent = true;
+    }
+    return {};
+  };
+  GARUDA_EXPECTS(!jobs.empty());
+  if (jobs[0].segments.starts != nullptr) {
+    GARUDA_TRY(for_all([&](RadixJob const& job, bool independent) {
+      return job.pass->chunks_.record_firsts(context, phases.count, job.segments.starts->address(), independent);
+    }));
+    GARUDA_TRY(for_all([&](RadixJob const& job, bool independent) {
+      return job.pass->chunks_.record_chunks(context, phases.count, job.segments.starts->address(), independent);
+    }));
+  }
+  GARUDA_TRY(for_all([&](RadixJob const& job, bool independent) {
+    return job.pass->record_chunk_counts(context, phases.count, job, independent);
+  }));
+  GARUDA_TRY(for_all([&](RadixJob const& job, bool independent) {
+    return job.pass->record_sums(context, phases.scan, job, independent);
+  }));
+  return for_all([&](RadixJob const& job, bool independent) {
+    return job.pass->record_scatter(context, phases.scatter, job, independent);
+  });
 }
 
 Result<void> RadixPass::record(ComputeContext& context, RadixPhases const& phases, RadixRows const& rows,
                                Segments const& segments) {
-  bool const segmented = segments.starts != nullptr;
-  auto push = push_for(rows, segments);
-  if (rows.payload.size() > 1) {
-    std::vector<shaders::PayloadColumn> columns;
-    for (auto const& column : rows.payload) columns.push_back(column_of(column));
-    GARUDA_TRY(context.update(phases.count, columns_, std::as_bytes(std::span(columns))));
-  }
-  GARUDA_TRY(record_counts(context, phases.count, rows, segments));
-  GARUDA_TRY(scan_.record(context, phases.scan, matrix_.address(), sums_.address(),
-                          std::uint64_t{digit_.stable ? push.num_chunks : segments_} << digit_.bits));
-  GARUDA_TRY(record_starts(context, phases.scan, push, segments));
-  push.matrix = sums_.address();
-  RadixKind kind{digit_, rows.keys.words, segmented, rows.number_rows};
-  kind.narrow = !rows.payload.empty() && rows.payload[0].words == 1;
-  kind.more = rows.payload.size() > 1;
-  kind.wide = std::ranges::any_of(rows.payload, [](auto const& column) { return column.words % 2 == 0; });
-  auto const shape = scatter_shape(context.tuning(), kind);
-  // In an order of any kind it moves on the sums that the starts are read from.
-  return context.dispatch(phases.scatter, shape, push, push.num_chunks, rows.rows * (1 + rows.payload.size()),
-                          digit_.stable);
+  GARUDA_TRY(record_clears(context, phases.count, rows, false));
+  RadixJob const job{this, rows, segments};
+  return record_side_by_side(context, phases, std::span(&job, 1));
 }
 
 std::vector<vk::ComputePipelineSpec> radix_pipelines(ComputeTuning const& tuning) {

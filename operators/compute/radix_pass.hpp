@@ -52,6 +52,15 @@ struct Segments {
   std::uint32_t count = 1;
 };
 
+class RadixPass;
+
+/// A pass over rows of its own, beside others.
+struct RadixJob {
+  RadixPass* pass = nullptr;
+  RadixRows rows;
+  Segments segments;
+};
+
 /// Scratch memory of one pass; not reused before the device is done with it.
 class RadixPass {
  public:
@@ -67,9 +76,16 @@ class RadixPass {
   Result<void> record(ComputeContext& context, RadixPhases const& phases, RadixRows const& rows,
                       Segments const& segments = {});
 
-  /// Records the first part of the pass alone: how many keys of each chunk have each digit.
-  Result<void> record_counts(ComputeContext& context, char const* phase, RadixRows const& rows,
-                             Segments const& segments = {});
+  /// The same of several passes that have nothing to do with each other, step by step for all of them, so that one
+  /// works where another leaves the device idle. Their record_clears() have been recorded.
+  static Result<void> record_side_by_side(ComputeContext& context, RadixPhases const& phases,
+                                          std::span<RadixJob const> jobs);
+  /// Records what can be written before the rows of the pass are there. `independent`: of everything since the last
+  /// barrier.
+  Result<void> record_clears(ComputeContext& context, char const* phase, RadixRows const& rows, bool independent);
+
+  /// Records the first part of a pass over one segment alone: how many keys of each chunk have each digit.
+  Result<void> record_counts(ComputeContext& context, char const* phase, RadixRows const& rows);
 
   /// First row of each bin, (segments × bins + 1) × u32, bins of a segment together, the number of rows last.
   vk::Buffer const& starts() const noexcept { return starts_; }
@@ -77,8 +93,11 @@ class RadixPass {
 
  private:
   shaders::PartitionPush push_for(RadixRows const& rows, Segments const& segments) const;
+  Result<void> record_chunk_counts(ComputeContext& context, char const* phase, RadixJob const& job, bool independent);
+  Result<void> record_sums(ComputeContext& context, char const* phase, RadixJob const& job, bool independent);
   Result<void> record_starts(ComputeContext& context, char const* phase, shaders::PartitionPush const& push,
                              Segments const& segments);
+  Result<void> record_scatter(ComputeContext& context, char const* phase, RadixJob const& job, bool independent);
 
   RadixDigit digit_;
   std::uint32_t segments_ = 1;

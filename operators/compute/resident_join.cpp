@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace garuda::operators {
@@ -122,8 +123,8 @@ Result<void> ResidentJoin::record_gathers(ComputeContext& context) {
 Result<void> ResidentJoin::record(ComputeContext& context) {
   if (indexed_) return indexed_->record(context, targets());
   if (!build_) return {};
-  GARUDA_TRY(build_->record(context));
-  GARUDA_TRY(probe_->record(context));
+  std::array<PartitionedSide*, 2> const sides{&*build_, &*probe_};
+  GARUDA_TRY(PartitionedSide::record_side_by_side(context, sides));
   GARUDA_TRY(join_->record(context, *build_, *probe_, targets()));
   return record_gathers(context);
 }

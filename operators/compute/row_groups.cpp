@@ -87,7 +87,7 @@ Result<std::uint64_t> RowGroups::run(ComputeContext& context, VkDeviceAddress id
   push.num_rows = keys_.rows;
   auto const workgroups = groups_for(keys_.rows, context.tuning().group_size);
   GARUDA_TRY(context.dispatch(phase::kMap, number_shape(kMarkFirstRows), push, workgroups, keys_.rows));
-  GARUDA_TRY(scan_.record(context, phase::kPrefix, heads_.address(), offsets_.address(), keys_.rows));
+  GARUDA_TRY(scan_.record(context, phase::kPrefix, {heads_.address(), offsets_.address(), keys_.rows}));
   GARUDA_TRY(context.dispatch(phase::kPrefix, number_shape(kNumberGroups), push, workgroups, keys_.rows));
   return scan_.read_total(context, phase::kPrefix);
 }

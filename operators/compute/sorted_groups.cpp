@@ -80,7 +80,7 @@ Result<void> SortedGroups::record_groups(ComputeContext& context, char const* ph
   GARUDA_TRY(context.fill(phase, table_, 0));
   auto const rows = rows_.rows();
   GARUDA_TRY(context.dispatch(phase, pass_shape(kCountHeads, constants_, window), push, num_windows_ + 1, rows));
-  GARUDA_TRY(scan_.record(context, phase, heads_.address(), bases_.address(), num_windows_ + 1));
+  GARUDA_TRY(scan_.record(context, phase, {heads_.address(), bases_.address(), num_windows_ + 1}));
   GARUDA_TRY(context.dispatch(phase, pass_shape(kAggregateSorted, constants_, window), push, num_windows_, rows));
   return context.dispatch(phase, close_shape(constants_), push, groups_for(num_windows_, context.tuning().group_size),
                           num_windows_);

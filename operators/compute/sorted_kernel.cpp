@@ -57,7 +57,7 @@ Result<std::uint64_t> SortedKernel::count_pairs() {
   GARUDA_TRY_ASSIGN(offsets_, context().device_buffer(rows * 8, "first pairs of probe rows"));
   GARUDA_TRY(build_->record_matches(context(), phase::kCount, probe_keys_, rows, runs_));
   GARUDA_TRY_ASSIGN(auto scan, DeviceScan::create(context(), rows));
-  GARUDA_TRY(scan.record(context(), phase::kPrefix, runs_.counts.address(), offsets_.address(), rows, true));
+  GARUDA_TRY(scan.record(context(), phase::kPrefix, {runs_.counts.address(), offsets_.address(), rows, 0, true}));
   return scan.read_total(context(), phase::kPrefix);
 }
 

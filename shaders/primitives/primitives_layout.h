@@ -56,6 +56,7 @@ struct PrefixPush {
   device_address target;  // num_elements × u32, modulo 2^32; × (low, high) when wide
   device_address states;  // look-back: (2 + 2 × tiles) u32, zeroed; else 2 × (tiles + 1) u32: sums, then bases
   device_address total;   // (low, high)
+  device_address copy;    // (num_elements + 1) × u32, not when wide: the sums, the total behind them; 0: none
   uint num_elements;
   uint num_tiles;
   uint spins;  // readings of a missing state before its tile is summed again

@@ -1,13 +1,15 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Exclusive sum of u32 values, a tile a workgroup. Two variants:
+// Exclusive sum of u32 values, a tile a workgroup. Three variants:
 //   LOOK_BACK   single pass: workgroups take tiles in the order they start, publish their tile's sum, and add up what the
 //               tiles before have published (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
 //               Look-back). A tile whose sum stays missing is summed again here, so no workgroup ever waits for another
 //               (Smith, Levien and Owens, Decoupled Fallback): no forward progress between workgroups is assumed.
+//   ONE_GROUP   few tiles, which one workgroup takes one after another.
 //   FROM_BASES  second pass of reduce-then-scan: the base of each tile has been computed.
 //
-// Buffers: PrefixPush, by address. Invocation: see scan_tile.glsl. Writes: target, in look-back the states and the total.
+// Buffers: PrefixPush, by address. Invocation: see scan_tile.glsl. Writes: target and its copy, in look-back the states,
+// and the total, which FROM_BASES finds there.
 // Overflow: output words are modulo 2^32 (2^64 when wide); the total is exact below 2^60.
 
 #include "primitives_layout.h"
@@ -19,6 +21,10 @@ layout(constant_id = 10) const uint kWide = 0u;
 layout(push_constant) uniform Push { PrefixPush push; };
 
 #include "scan_tile.glsl"
+
+#ifndef FROM_BASES
+#define SUMS_TOTAL
+#endif
 
 #ifdef LOOK_BACK
 layout(buffer_reference, std430, buffer_reference_align = 8) coherent volatile buffer States { uint at[]; };
@@ -123,7 +129,7 @@ void scan_subgroup_sums() {
       uint high = subgroupInclusiveAdd(own.z);
       if (i < kSubgroups) subgroup_sums[i].yz = before.yz + uvec2(low - own.y, high - own.z);
     }
-#ifdef LOOK_BACK
+#ifdef SUMS_TOTAL
     before.y += subgroupAdd(own.y);
     before.z += subgroupAdd(own.z);
 #else
@@ -133,16 +139,47 @@ void scan_subgroup_sums() {
   if (subgroupElect()) subgroup_sums[kSubgroups] = before;
 }
 
-void main() {
-#ifdef LOOK_BACK
-  if (thread_index() == 0u) ticket = atomicAdd(States(push.states).at[0], 1u);
-  barrier();
-  uint tile = ticket;
-#else
-  uint tile = group_index();
+#ifdef ONE_GROUP
+uvec2 sum_before = uvec2(0u);  // of the tiles before
 #endif
-  if (tile >= push.num_tiles) return;
 
+void write_total(uint tile, uvec2 end60) {
+  if (thread_index() == 0u && tile == push.num_tiles - 1u) Pairs(push.total).at[0] = sum60_words(end60);
+}
+
+// The sum of all tiles before `tile`, of which the workgroup has summed its own. Called by all.
+uvec2 base_of(uint tile) {
+#ifdef FROM_BASES
+  return Pairs(push.states).at[tile];
+#else
+  uvec2 tile_sum = sum60_of_halves(subgroup_sums[kSubgroups].y, subgroup_sums[kSubgroups].z);
+#ifdef ONE_GROUP
+  uvec2 base60 = sum_before;
+  sum_before = sum60_add(base60, tile_sum);
+  write_total(tile, sum_before);
+#else
+  if (thread_index() == 0u) publish(tile, tile == 0u ? kStatePrefix : kStateTile, tile_sum);
+  uvec2 base60 = tile == 0u ? uvec2(0u) : prefix_of(tile);
+  uvec2 end60 = sum60_add(base60, tile_sum);
+  if (thread_index() == 0u && tile > 0u) publish(tile, kStatePrefix, end60);
+  write_total(tile, end60);
+#endif
+  return base60;
+#endif
+}
+
+void write_sums(uvec2 target, uint position, uvec4 sums) {
+  if (position + 4u <= push.num_elements) {
+    Quads(target).at[position / 4u] = sums;
+  } else {
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+      if (position + i < push.num_elements) Words(target).at[position + i] = sums[i];
+    }
+  }
+}
+
+// Called by all; a barrier follows before the next tile.
+void scan(uint tile) {
   uvec4 quads[kQuads];
   [[unroll]] for (uint q = 0u; q < kQuads; ++q) quads[q] = load_quad(quad_position(tile, q));
 
@@ -164,7 +201,7 @@ void main() {
     low += halves.x;
     high += halves.y;
   }
-#ifdef LOOK_BACK
+#ifdef SUMS_TOTAL
   if (kWide == 0u) {
     low = subgroupAdd(low);
     high = subgroupAdd(high);
@@ -175,21 +212,12 @@ void main() {
   scan_subgroup_sums();
   barrier();
   uint in_tile = subgroup_sums[gl_SubgroupID].x;
-
-#ifdef LOOK_BACK
-  uvec2 tile_sum = sum60_of_halves(subgroup_sums[kSubgroups].y, subgroup_sums[kSubgroups].z);
-  if (thread_index() == 0u) publish(tile, tile == 0u ? kStatePrefix : kStateTile, tile_sum);
-  uvec2 base60 = tile == 0u ? uvec2(0u) : prefix_of(tile);
-  uvec2 end60 = sum60_add(base60, tile_sum);
-  if (thread_index() == 0u) {
-    if (tile > 0u) publish(tile, kStatePrefix, end60);
-    if (tile == push.num_tiles - 1u) Pairs(push.total).at[0] = sum60_words(end60);
-  }
-#else
-  uvec2 base60 = Pairs(push.states).at[tile];
-#endif
-
+  uvec2 base60 = base_of(tile);
   uvec2 base = sum60_words(base60);
+  bool has_copy = push.copy != uvec2(0u);
+  if (has_copy && thread_index() == 0u && tile == push.num_tiles - 1u) {
+    Words(push.copy).at[push.num_elements] = base.x + subgroup_sums[kSubgroups].x;
+  }
   [[unroll]] for (uint q = 0u; q < kQuads; ++q) {
     uint position = quad_position(tile, q);
     uvec4 sums;
@@ -198,13 +226,8 @@ void main() {
     sums.z = sums.y + quads[q].y;
     sums.w = sums.z + quads[q].z;
     if (kWide == 0u) {
-      if (position + 4u <= push.num_elements) {
-        Quads(push.target).at[position / 4u] = sums;
-      } else {
-        [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-          if (position + i < push.num_elements) Words(push.target).at[position + i] = sums[i];
-        }
-      }
+      write_sums(push.target, position, sums);
+      if (has_copy) write_sums(push.copy, position, sums);
     } else {
       uvec2 halves = subgroup_sums[gl_SubgroupID].yz + halves_before[q];
       [[unroll]] for (uint i = 0u; i < 4u; ++i) {
@@ -214,4 +237,22 @@ void main() {
       }
     }
   }
+}
+
+void main() {
+#ifdef ONE_GROUP
+  for (uint tile = 0u; tile < push.num_tiles; ++tile) {
+    barrier();
+    scan(tile);
+  }
+#else
+#ifdef LOOK_BACK
+  if (thread_index() == 0u) ticket = atomicAdd(States(push.states).at[0], 1u);
+  barrier();
+  uint tile = ticket;
+#else
+  uint tile = group_index();
+#endif
+  if (tile < push.num_tiles) scan(tile);
+#endif
 }

@@ -56,7 +56,9 @@ class ComputeScan : public testing::ComputeDeviceTest {
     auto const source = lane.upload(values);
     auto const target = lane.buffer(values.size() * (wide ? 8 : 4));
     auto scan = value_of(DeviceScan::create(lane.context(), values.size()));
-    succeed(scan.record(lane.context(), kPhase, source.address(), target.address(), values.size(), wide));
+    auto const copy = lane.buffer((values.size() + 1) * 4);
+    succeed(scan.record(lane.context(), kPhase,
+                        {source.address(), target.address(), values.size(), wide ? 0 : copy.address(), wide}));
     std::vector<std::uint64_t> expected(values.size());
     std::exclusive_scan(values.begin(), values.end(), expected.begin(), std::uint64_t{0});
     EXPECT_EQ(value_of(scan.read_total(lane.context(), kPhase)), expected.back() + values.back());
@@ -67,6 +69,9 @@ class ComputeScan : public testing::ComputeDeviceTest {
       for (std::size_t i = 0; i < sums.size(); ++i) {
         ASSERT_EQ(sums[i], static_cast<std::uint32_t>(expected[i])) << "element " << i;
       }
+      auto copied = sums;
+      copied.push_back(static_cast<std::uint32_t>(expected.back() + values.back()));
+      EXPECT_EQ(lane.download<std::uint32_t>(copy, values.size() + 1), copied);
     }
   }
 };
