@@ -314,6 +314,7 @@ Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limi
   if (request.bits == 0 || request.bits > 10)
     return fail(ErrorCode::usage, fmt::format("--bits out of range [1, 10]: {}", request.bits));
   tuning.partition_bits = std::max(tuning.partition_bits, request.bits);
+  tuning.stable_bits = std::max(tuning.stable_bits, request.bits);
   if (group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
     return fail(ErrorCode::usage, fmt::format("--group must be a multiple of {} up to {}: {}", tuning.subgroup_size,
                                               limits.max_workgroup_invocations, group));

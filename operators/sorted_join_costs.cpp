@@ -19,7 +19,7 @@ constexpr double kPairReads = 3;
 /// Passes of a sort by the bits in which keys of this range differ, at most.
 double sort_passes(std::uint64_t range, std::uint32_t key_bits) {
   auto const bits = range == 0 ? key_bits : static_cast<std::uint32_t>(std::bit_width(range));
-  return std::ceil(static_cast<double>(std::max(bits, 1U)) / ComputeTuning{}.partition_bits);
+  return std::ceil(static_cast<double>(std::max(bits, 1U)) / ComputeTuning{}.stable_bits);
 }
 
 }  // namespace

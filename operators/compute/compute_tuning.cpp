@@ -18,6 +18,10 @@ constexpr std::uint32_t kGroupSize = 256;
 // keys spill. A scatter of 2^26 pairs by 8 bits takes 0.447 ms on an H200 (2026-11), 0.508 with 1024 x 8, 0.537 with
 // 1024 x 16, 0.486 with 512 x 16.
 constexpr std::uint32_t kPartitionGroupSize = 1024;
+// With elements of two words, joins of 2^24 x 2^24 rows on that device, both scatters of both sides: int64 keys and
+// payload 0.72 ms with 512 x 8 rows in one round, 0.87 with 1024 x 8, 1.14 with 1024 x 12 in two rounds; int64 payload
+// 0.57 with 512 x 8 and a word a place, 0.88 with half words, 0.73 with 1024 x 8, 0.91 with 1024 x 12 (2026-11).
+constexpr std::uint32_t kWideGroupSize = 512;
 // In stable order, 2^27 pairs (2026-11), counts and sums included: 1024 x 12 take 1.19 ms when rows find their equals
 // by five bits in shared memory and by three ballots, 1.23 by four and four, 1.34 by ballots alone; 512 x 8 by
 // ballots 1.31.
@@ -67,7 +71,7 @@ std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
 }
 
 /// Names of what apply_tuning changes.
-constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 23> kNames{
+constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 27> kNames{
     {{"partition_group", &ComputeTuning::partition_group_size},
      {"stable_group", &ComputeTuning::stable_group_size},
      {"partition_items", &ComputeTuning::partition_items},
@@ -76,10 +80,14 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
      {"count_groups", &ComputeTuning::count_groups},
      {"partition_tiles", &ComputeTuning::partition_tiles},
      {"partition_rounds", &ComputeTuning::partition_rounds},
+     {"wide_group", &ComputeTuning::wide_group_size},
+     {"wide_items", &ComputeTuning::wide_items},
+     {"wide_rounds", &ComputeTuning::wide_rounds},
      {"stable_items", &ComputeTuning::stable_items},
      {"stable_rounds", &ComputeTuning::stable_rounds},
      {"stable_mask_bits", &ComputeTuning::stable_mask_bits},
      {"partition_bits", &ComputeTuning::partition_bits},
+     {"stable_bits", &ComputeTuning::stable_bits},
      {"scan_items", &ComputeTuning::scan_items},
      {"join_group", &ComputeTuning::join_group_size},
      {"join_items", &ComputeTuning::join_items},
@@ -96,11 +104,12 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
 constexpr std::array<std::string_view, kWaysToGroup + 1> kGroupByWays{"auto", "shared", "table", "partitioned",
                                                                       "sorted"};
 
-constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 4> kSwitches{
+constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 5> kSwitches{
     {{"stable_join", &ComputeTuning::stable_join},
      {"stable_shuffle", &ComputeTuning::stable_shuffle},
      {"full_tiles_apart", &ComputeTuning::full_tiles_apart},
-     {"packed_places", &ComputeTuning::packed_places}}};
+     {"packed_places", &ComputeTuning::packed_places},
+     {"wide_packed", &ComputeTuning::wide_packed}}};
 
 constexpr std::array<std::pair<std::string_view, JoinMethod>, 3> kMethods{
     {{"partitioned", JoinMethod::partitioned}, {"global", JoinMethod::global}, {"sorted", JoinMethod::sorted}}};
@@ -155,8 +164,8 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
     return wrong("stable_mask_bits need subgroups of at most 32 invocations", tuning.subgroup_size);
   if (tuning.stable_shuffle && !tuning.can_shuffle)
     return wrong("the device has no subgroup shuffles: stable_shuffle", 1);
-  for (auto const group : {tuning.partition_group_size, tuning.stable_group_size, tuning.count_group_size,
-                           tuning.join_group_size, tuning.group_by_size}) {
+  for (auto const group : {tuning.partition_group_size, tuning.wide_group_size, tuning.stable_group_size,
+                           tuning.count_group_size, tuning.join_group_size, tuning.group_by_size}) {
     if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
       return wrong("a group is a multiple of the subgroup size that the device can run", group);
   }
@@ -164,11 +173,11 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
     return wrong("count_items are 1 to 32", tuning.count_items);
   if (tuning.count_groups == 0) return wrong("count_groups are at least 1", 0);
   if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.partition_rounds == 0 ||
-      tuning.stable_items == 0 || tuning.stable_rounds == 0 || tuning.join_items == 0 || tuning.join_tasks == 0 ||
-      tuning.join_groups == 0 || tuning.group_by_items == 0)
+      tuning.wide_items == 0 || tuning.wide_rounds == 0 || tuning.stable_items == 0 || tuning.stable_rounds == 0 ||
+      tuning.join_items == 0 || tuning.join_tasks == 0 || tuning.join_groups == 0 || tuning.group_by_items == 0)
     return wrong("items and tiles are at least 1", 0);
-  if (tuning.partition_bits == 0 || tuning.partition_bits > kMostPartitionBits)
-    return wrong("partition_bits are 1 to 10", tuning.partition_bits);
+  for (auto const bits : {tuning.partition_bits, tuning.stable_bits})
+    if (bits == 0 || bits > kMostPartitionBits) return wrong("partition_bits and stable_bits are 1 to 10", bits);
   if (tuning.group_by_items > kMostGroupByItems) return wrong("group_by_items are 1 to 32", tuning.group_by_items);
   if (tuning.group_by_way > kWaysToGroup)
     return wrong("group_by_way is auto, shared, table, partitioned or sorted, 0 to 4", tuning.group_by_way);
@@ -179,8 +188,9 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
   if (chunk > shaders::kMaxChunkRows) return wrong("a chunk has more rows than slots can name", chunk);
   if (tuning.join_log2_slots > shaders::kMaxLog2Slots || (std::uint64_t{1} << tuning.join_log2_slots) <= chunk)
     return wrong("2^join_log2_slots has to exceed the rows of a chunk", tuning.join_log2_slots);
-  auto const shared = std::max({most_join_bytes(tuning), scatter_shared_bytes(tuning, tuning.partition_bits, true),
-                                scatter_shared_bytes(tuning, tuning.partition_bits, false)});
+  auto const shared = std::max({most_join_bytes(tuning), scatter_shared_bytes(tuning, tuning.stable_bits, true),
+                                scatter_shared_bytes(tuning, tuning.partition_bits, false),
+                                scatter_shared_bytes(tuning, tuning.partition_bits, false, true)});
   if (shared > limits.max_compute_shared_memory_bytes) return wrong("more shared memory than the device has", shared);
   return {};
 }
@@ -233,9 +243,17 @@ void fit_partitions(vk::DeviceLimits const& limits, bool is_software, ComputeTun
   auto const exceeds_shared = [&] {
     return scatter_shared_bytes(tuning, tuning.partition_bits, false) > limits.max_compute_shared_memory_bytes;
   };
+  // Rather than smaller tiles fewer bits: a bit more saves a pass now and then.
+  if (exceeds_shared()) tuning.partition_bits = tuning.stable_bits;
   while (tuning.partition_group_size > std::max(kGroupSize, tuning.subgroup_size) && exceeds_shared())
     tuning.partition_group_size /= 2;
   while (tuning.partition_items > 4 && exceeds_shared()) tuning.partition_items /= 2;
+  auto const wide_exceeds_shared = [&] {
+    return scatter_shared_bytes(tuning, tuning.partition_bits, false, true) > limits.max_compute_shared_memory_bytes;
+  };
+  while (tuning.wide_group_size > std::max(kGroupSize, tuning.subgroup_size) && wide_exceeds_shared())
+    tuning.wide_group_size /= 2;
+  while (tuning.wide_items > 4 && wide_exceeds_shared()) tuning.wide_items /= 2;
   // Counters for each of many small subgroups, as software drivers have, would leave room for few rows.
   bool const is_large = !is_software && tuning.subgroup_size == kMaskLanes;
   auto const& tile = is_large ? kLargeStableTile : kSmallStableTile;
@@ -283,6 +301,7 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   tuning.shared_bytes = traits.limits.max_compute_shared_memory_bytes;
   tuning.group_size = std::min(kGroupSize, traits.limits.max_workgroup_invocations);
   tuning.partition_group_size = std::min(kPartitionGroupSize, traits.limits.max_workgroup_invocations);
+  tuning.wide_group_size = std::min(kWideGroupSize, traits.limits.max_workgroup_invocations);
   tuning.count_group_size = tuning.partition_group_size;
   tuning.group_by_size = std::min(kGroupBySize, traits.limits.max_workgroup_invocations);
   tuning.group_by_shared_bytes =
@@ -334,26 +353,29 @@ std::uint64_t join_rows_shared_bytes(ComputeTuning const& tuning, std::uint32_t 
               tuning.join_items * subgroups + 8);
 }
 
-ScatterTile scatter_tile(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
-  if (!stable) return {tuning.partition_group_size, tuning.partition_items, tuning.partition_rounds, 0};
-  ScatterTile tile{tuning.stable_group_size, tuning.stable_items, tuning.stable_rounds, tuning.stable_mask_bits};
+ScatterTile scatter_tile(ComputeTuning const& tuning, std::uint32_t bits, bool stable, bool wide) noexcept {
+  if (!stable && wide) return {tuning.wide_group_size, tuning.wide_items, tuning.wide_rounds, 0, tuning.wide_packed};
+  if (!stable)
+    return {tuning.partition_group_size, tuning.partition_items, tuning.partition_rounds, 0, tuning.packed_places};
+  ScatterTile tile{tuning.stable_group_size, tuning.stable_items, tuning.stable_rounds, tuning.stable_mask_bits,
+                   tuning.packed_places};
   auto const fits = [&] { return 4 * scatter_words(tuning, bits, tile, stable) <= tuning.shared_bytes; };
   if (!fits()) {
     auto const& small = kSmallStableTile;
     tile = {std::min(tile.group_size, small.group_size), std::min(tile.items, small.items), small.rounds,
-            small.mask_bits};
+            small.mask_bits, tuning.packed_places};
   }
   while (tile.group_size > tuning.subgroup_size && !fits())
     tile.group_size = tile.group_size / 2 / tuning.subgroup_size * tuning.subgroup_size;
   return tile;
 }
 
-std::uint32_t scatter_scratch_words(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
-  return scratch_words(tuning, bits, scatter_tile(tuning, bits, stable), stable);
+std::uint32_t scatter_scratch_words(ComputeTuning const& tuning, std::uint32_t bits, bool stable, bool wide) noexcept {
+  return scratch_words(tuning, bits, scatter_tile(tuning, bits, stable, wide), stable);
 }
 
-std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept {
-  return 4 * scatter_words(tuning, bits, scatter_tile(tuning, bits, stable), stable);
+std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable, bool wide) noexcept {
+  return 4 * scatter_words(tuning, bits, scatter_tile(tuning, bits, stable, wide), stable);
 }
 
 }  // namespace garuda::operators

@@ -33,12 +33,17 @@ struct ComputeTuning {
 
   std::uint32_t partition_group_size = 1024;
   std::uint32_t partition_items = 12;
+  /// Of passes in any order that move elements of two words or more.
+  std::uint32_t wide_group_size = 512;
+  std::uint32_t wide_items = 8;
+  std::uint32_t wide_rounds = 1;
   std::uint32_t count_group_size = 1024;
   std::uint32_t count_items = 16;      ///< keys that an invocation of a counting pass has under way, at most
   std::uint32_t count_groups = 1024;   ///< workgroups at least, before one counts several chunks
   std::uint32_t partition_tiles = 8;   ///< a chunk that need not keep the order of rows, at most
   std::uint32_t partition_rounds = 2;  ///< in which a scatter pass stages a tile in shared memory
-  std::uint32_t partition_bits = 9;    ///< of one pass, at most
+  std::uint32_t partition_bits = 10;   ///< of one pass, at most
+  std::uint32_t stable_bits = 9;       ///< of one in stable order
   /// Stable partitions keep counters for each subgroup and bin in shared memory, so that many bins or small subgroups
   /// take smaller tiles: see scatter_tile.
   std::uint32_t stable_group_size = 512;
@@ -49,6 +54,7 @@ struct ComputeTuning {
   bool stable_shuffle = false;   ///< one invocation counts for its peers and tells them by a shuffle
   bool full_tiles_apart = true;  ///< a path that tests no bounds: fewer instructions, longer to compile
   bool packed_places = true;     ///< places of a tile's rows are kept as half words: fewer registers, more instructions
+  bool wide_packed = false;      ///< the same of passes that move elements of two words or more
 
   std::uint32_t join_group_size = 256;
   std::uint32_t join_items = 3;  ///< rows of a chunk an invocation
@@ -83,12 +89,12 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 
 /// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
 /// method (partitioned, global, sorted), join_gathers (0 carry, 1 gather),
-/// partition_group, stable_group, partition_items, partition_tiles, partition_rounds, stable_items, stable_rounds,
-/// partition_bits, scan_items, join_group, join_items, join_log2_slots, join_tasks, join_groups, count_group,
-/// count_items, count_groups, stable_mask_bits, stable_join, stable_shuffle, packed_places and
-/// full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2 table, 3 partitioned),
-/// group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the limits or the passes do not
-/// allow.
+/// partition_group, wide_group, wide_items, wide_rounds, wide_packed, stable_group, partition_items, partition_tiles,
+/// partition_rounds, stable_items, stable_rounds, partition_bits, stable_bits, scan_items, join_group, join_items,
+/// join_log2_slots, join_tasks, join_groups, count_group, count_items, count_groups, stable_mask_bits, stable_join,
+/// stable_shuffle, packed_places and full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared,
+/// 2 table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the
+/// limits or the passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
 /// Words of shared memory for the table over a build chunk, and for what takes its place once it has been read.
@@ -112,12 +118,16 @@ struct ScatterTile {
   std::uint32_t items = 0;
   std::uint32_t rounds = 0;     ///< in which it is staged in shared memory
   std::uint32_t mask_bits = 0;  ///< see stable_mask_bits
+  bool packed = true;           ///< see packed_places
 };
 /// The tile for digits of `bits` bits: smaller than the tuning says where stable counters would not fit shared memory.
-ScatterTile scatter_tile(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
+/// `wide`: elements of two words or more move.
+ScatterTile scatter_tile(ComputeTuning const& tuning, std::uint32_t bits, bool stable, bool wide = false) noexcept;
 /// Words of shared memory for a round of a scatter pass, and for what ranks its rows before.
-std::uint32_t scatter_scratch_words(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
+std::uint32_t scatter_scratch_words(ComputeTuning const& tuning, std::uint32_t bits, bool stable,
+                                    bool wide = false) noexcept;
 /// Bytes of shared memory that a scatter pass takes.
-std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable) noexcept;
+std::uint64_t scatter_shared_bytes(ComputeTuning const& tuning, std::uint32_t bits, bool stable,
+                                   bool wide = false) noexcept;
 
 }  // namespace garuda::operators

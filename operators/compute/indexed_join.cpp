@@ -103,9 +103,9 @@ std::uint64_t indexed_join_bytes(std::uint64_t build_rows, std::uint64_t probe_r
                                  bool sort_probe, ComputeTuning const& tuning) noexcept {
   auto stable = tuning;
   stable.stable_join = true;
-  auto const passes = groups_for(std::uint64_t{key_words} * 32, tuning.partition_bits);
+  auto const passes = groups_for(std::uint64_t{key_words} * 32, tuning.stable_bits);
   auto const sorted = [&](std::uint64_t rows) {
-    return rows * 2 * (key_words * 4 + 4) + passes * RadixPass::scratch_bytes(rows, 1, tuning.partition_bits, stable);
+    return rows * 2 * (key_words * 4 + 4) + passes * RadixPass::scratch_bytes(rows, 1, tuning.stable_bits, stable);
   };
   return build_rows * 16 + probe_rows * 12 + sorted(build_rows) + (sort_probe ? sorted(probe_rows) : 0);
 }

@@ -12,6 +12,10 @@ constexpr std::array<RadixPhases, 3> kPhases{{{"histogram 1", "scan 1", "scatter
                                               {"histogram 2", "scan 2", "scatter 2"},
                                               {"histogram 3", "scan 3", "scatter 3"}}};
 
+std::uint32_t most_bits(ComputeTuning const& tuning) noexcept {
+  return tuning.stable_join ? tuning.stable_bits : tuning.partition_bits;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> bits_of_passes(std::uint32_t bits, std::uint32_t most) {
@@ -28,7 +32,7 @@ std::vector<std::uint32_t> bits_of_passes(std::uint32_t bits, std::uint32_t most
 std::uint64_t radix_scratch_bytes(std::uint64_t rows, std::uint32_t bits, ComputeTuning const& tuning) noexcept {
   std::uint64_t bytes = 0;
   std::uint32_t used = 0;
-  for (auto const pass_bits : bits_of_passes(bits, tuning.partition_bits)) {
+  for (auto const pass_bits : bits_of_passes(bits, most_bits(tuning))) {
     bytes += RadixPass::scratch_bytes(rows, 1U << used, pass_bits, tuning);
     used += pass_bits;
   }
@@ -41,11 +45,13 @@ Result<PartitionedSide> PartitionedSide::create(ComputeContext& context, DeviceR
   side.rows_ = std::move(rows);
   side.most_rows_ = side.rows_.rows;
   side.bits_ = bits;
-  auto const split = bits_of_passes(bits, context.tuning().partition_bits);
+  auto const split = bits_of_passes(bits, most_bits(context.tuning()));
   auto const payload = side.num_payload();
+  bool const wide = side.rows_.keys.words > 1 ||
+                    std::ranges::any_of(side.rows_.payload, [](auto const& column) { return column.words > 1; });
   std::uint32_t used = 0;
   for (auto const pass_bits : split) {
-    RadixDigit const digit{pass_bits, kHashBits - used - pass_bits, true, context.tuning().stable_join};
+    RadixDigit const digit{pass_bits, kHashBits - used - pass_bits, true, context.tuning().stable_join, wide};
     GARUDA_TRY_ASSIGN(
         auto pass, RadixPass::create(context, side.rows_.rows, 1U << used, digit, static_cast<std::uint32_t>(payload)));
     side.passes_.push_back(std::move(pass));

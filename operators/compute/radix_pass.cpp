@@ -8,7 +8,7 @@ namespace garuda::operators {
 namespace {
 
 std::uint64_t tile_rows(ComputeTuning const& tuning, RadixDigit const& digit) {
-  auto const tile = scatter_tile(tuning, digit.bits, digit.stable);
+  auto const tile = scatter_tile(tuning, digit.bits, digit.stable, digit.wide);
   return std::uint64_t{tile.group_size} * tile.items;
 }
 
@@ -55,18 +55,19 @@ std::string_view scatter_entry(ComputeTuning const& tuning, RadixDigit const& di
 
 PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
   auto const& digit = kind.digit;
-  auto const tile = scatter_tile(tuning, digit.bits, digit.stable);
+  auto const tile = scatter_tile(tuning, digit.bits, digit.stable, digit.wide);
   PassShape shape{scatter_entry(tuning, digit), tile.group_size, tile.items, sizeof(shaders::PartitionPush),
                   key_constants(kind)};
   shape.constants.push_back({shaders::kSpecMaskBits, tile.mask_bits});
-  shape.constants.push_back({shaders::kSpecPacked, tuning.packed_places ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecPacked, tile.packed ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecNarrow, kind.narrow ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecRounds, tile.rounds});
   shape.constants.push_back({shaders::kSpecMore, !kind.narrow || kind.more ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecWidePayload, kind.wide ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecIota, kind.number_rows ? 1U : 0U});
-  shape.constants.push_back({shaders::kSpecScratch, scatter_scratch_words(tuning, digit.bits, digit.stable)});
+  shape.constants.push_back(
+      {shaders::kSpecScratch, scatter_scratch_words(tuning, digit.bits, digit.stable, digit.wide)});
   return shape;
 }
 
@@ -91,7 +92,7 @@ std::uint64_t RadixPass::scratch_bytes(std::uint64_t rows, std::uint32_t segment
 Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
                                     RadixDigit const& digit, std::uint32_t payload_columns) {
   auto const& tuning = context.tuning();
-  GARUDA_EXPECTS(digit.bits > 0 && digit.bits <= tuning.partition_bits);
+  GARUDA_EXPECTS(digit.bits > 0 && digit.bits <= (digit.stable ? tuning.stable_bits : tuning.partition_bits));
   GARUDA_EXPECTS(rows <= std::uint64_t{1} << 31 && segments > 0);
   RadixPass pass;
   pass.digit_ = digit;
@@ -178,8 +179,7 @@ Result<void> RadixPass::record_starts(ComputeContext& context, char const* phase
   return context.dispatch(phase, starts_shape(segmented), starts, groups, num_starts());
 }
 
-Result<void> RadixPass::record_sums(ComputeContext& context, char const* phase, RadixJob const& job,
-                                    bool independent) {
+Result<void> RadixPass::record_sums(ComputeContext& context, char const* phase, RadixJob const& job, bool independent) {
   auto const push = push_for(job.rows, job.segments);
   ScannedWords words{matrix_.address(), sums_.address(), num_starts()};
   if (!digit_.stable) {
@@ -250,7 +250,8 @@ std::vector<vk::ComputePipelineSpec> radix_pipelines(ComputeTuning const& tuning
     for (std::uint32_t const key_words : {1U, 2U}) {
       for (bool const hashed : {false, true}) {
         for (bool const stable : {false, true}) {
-          RadixKind kind{{tuning.partition_bits, 0, hashed, stable}, key_words, segmented, !segmented};
+          auto const bits = stable ? tuning.stable_bits : tuning.partition_bits;
+          RadixKind kind{{bits, 0, hashed, stable, key_words > 1}, key_words, segmented, !segmented};
           specs.push_back(compute_pipeline(scatter_shape(tuning, kind), tuning));
           kind.narrow = true;
           specs.push_back(compute_pipeline(scatter_shape(tuning, kind), tuning));

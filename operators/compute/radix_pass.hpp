@@ -25,10 +25,11 @@ struct MovedColumn {
 
 /// Which digit a pass looks at, and how it deals rows out.
 struct RadixDigit {
-  std::uint32_t bits = 8;   ///< 1 to the tuning's partition_bits
+  std::uint32_t bits = 8;   ///< 1 to the tuning's partition_bits, or stable_bits
   std::uint32_t shift = 0;  ///< lowest bit of the digit
   bool hashed = false;      ///< of the key's 32-bit hash (shaders/shared/hash.h), else of the key itself
   bool stable = true;       ///< rows of a bin keep their order
+  bool wide = false;        ///< keys or payload columns have elements of two words or more: tiles suit these
 };
 
 /// What a pass moves. With `number_rows` the first payload column is written with the rows' numbers instead of read.

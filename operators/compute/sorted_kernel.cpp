@@ -111,8 +111,8 @@ std::uint64_t sorted_join_bytes(std::uint64_t left_rows, std::uint64_t right_row
   auto stable = tuning;
   stable.stable_join = true;
   auto const sorted = [&](std::uint64_t rows) {
-    auto const passes = groups_for(key_bits, tuning.partition_bits);
-    return rows * 2 * (key_bytes + 4) + passes * RadixPass::scratch_bytes(rows, 1, tuning.partition_bits, stable);
+    auto const passes = groups_for(key_bits, tuning.stable_bits);
+    return rows * 2 * (key_bytes + 4) + passes * RadixPass::scratch_bytes(rows, 1, tuning.stable_bits, stable);
   };
   // Keys as they came; index, matches and sums; the sides in order.
   return (build + probe) * key_bytes + build * 16 + probe * 16 + sorted(build) +

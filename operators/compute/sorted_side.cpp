@@ -16,7 +16,7 @@ Result<SortedSide> SortedSide::create(ComputeContext& context, DeviceRows rows, 
   side.rows_ = std::move(rows);
   auto const columns = side.rows_.payload.size() + (side.rows_.number_rows ? 1 : 0);
   std::uint32_t shift = 0;
-  for (auto const pass_bits : bits_of_passes(std::max(bits, 1U), context.tuning().partition_bits)) {
+  for (auto const pass_bits : bits_of_passes(std::max(bits, 1U), context.tuning().stable_bits)) {
     // A digit lies within one word of the key or within the low word after a shift: see digit_of in radix.glsl.
     GARUDA_TRY_ASSIGN(auto pass,
                       RadixPass::create(context, side.rows_.rows, 1, RadixDigit{pass_bits, shift, false, true},

@@ -33,13 +33,14 @@ TEST(ComputeTuning, FitsEveryDeviceThatMustWork) {
                      << "subgroup " << subgroup << ", shared " << shared << ", invocations " << invocations);
         auto const tuning = compute_tuning(traits_with(subgroup, shared, invocations));
         ASSERT_TRUE(tuning) << tuning.error().describe();
-        for (auto const group :
-             {tuning->group_size, tuning->partition_group_size, tuning->stable_group_size, tuning->join_group_size}) {
+        for (auto const group : {tuning->group_size, tuning->partition_group_size, tuning->wide_group_size,
+                                 tuning->stable_group_size, tuning->join_group_size}) {
           EXPECT_EQ(group % subgroup, 0U);
           EXPECT_LE(group, invocations);
         }
-        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, true), shared);
+        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->stable_bits, true), shared);
         EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, false), shared);
+        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, false, true), shared);
         EXPECT_LE(join_shared_bytes(*tuning, 2), shared);
         EXPECT_LT(join_chunk_rows(*tuning), 1U << tuning->join_log2_slots);
       }
