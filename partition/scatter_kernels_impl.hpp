@@ -203,9 +203,18 @@ struct SlotsOf<kWidth, kWidth> {
   using Type = PairSlots<kWidth>;
 };
 
-/// kAtOnce words in one register.
-static_assert(kAtOnce == 4);
-using Words = std::uint32_t __attribute__((vector_size(4 * kAtOnce)));
+/// Pairs of words made at once: what a register of AVX2 has words.
+constexpr std::size_t kWordsAtOnce = 8;
+struct Words {
+  using Vector = std::uint32_t __attribute__((vector_size(4 * kWordsAtOnce)));
+
+  Vector vector;
+
+  /// Words side by side in memory.
+  explicit Words(std::byte const* from) { __builtin_memcpy(&vector, from, sizeof vector); }
+  /// `first` and the numbers after it.
+  explicit Words(std::uint32_t first) : vector(Vector{0, 1, 2, 3, 4, 5, 6, 7} + first) {}
+};
 
 /// The second stream's elements, side by side in memory.
 template <std::size_t kWidth>
@@ -213,11 +222,7 @@ struct StoredElements {
   std::byte const* elements;
 
   Element<kWidth> operator()(std::size_t i) const { return load_element<kWidth>(elements + i * kWidth); }
-  Words words(std::size_t i) const {
-    Words words;
-    __builtin_memcpy(&words, elements + i * sizeof(std::uint32_t), sizeof words);
-    return words;
-  }
+  Words words(std::size_t i) const { return Words(elements + i * sizeof(std::uint32_t)); }
 };
 
 /// The second stream's elements when they are numbers.
@@ -226,23 +231,25 @@ struct NumberedElements {
   std::uint64_t first;
 
   Element<kWidth> operator()(std::size_t i) const { return static_cast<Element<kWidth>>(first + i); }
-  Words words(std::size_t i) const { return Words{0, 1, 2, 3} + static_cast<std::uint32_t>(first + i); }
+  Words words(std::size_t i) const { return Words(static_cast<std::uint32_t>(first + i)); }
 };
 
-/// kAtOnce pairs of words, made in vector registers: that takes fewer instructions than a pair by itself does.
+/// kWordsAtOnce pairs of words, made in vector registers: that takes fewer instructions than a pair by itself does.
 struct WordPairs {
-  using Pairs = std::uint64_t __attribute__((vector_size(16)));
+  using Pairs = std::uint64_t __attribute__((vector_size(4 * kWordsAtOnce)));
 
+  // Of each half of the words its first two and its last two: such shuffles stay within halves of a register.
   Pairs low;
   Pairs high;
 
-  WordPairs(Words a, Words b)
-      : low(reinterpret_cast<Pairs>(__builtin_shufflevector(a, b, 0, 4, 1, 5))),
-        high(reinterpret_cast<Pairs>(__builtin_shufflevector(a, b, 2, 6, 3, 7))) {}
+  WordPairs(Words const& a, Words const& b)
+      : low(reinterpret_cast<Pairs>(__builtin_shufflevector(a.vector, b.vector, 0, 8, 1, 9, 4, 12, 5, 13))),
+        high(reinterpret_cast<Pairs>(__builtin_shufflevector(a.vector, b.vector, 2, 10, 3, 11, 6, 14, 7, 15))) {}
 
   template <std::size_t kIndex>
   std::uint64_t get() const {
-    return kIndex < 2 ? low[kIndex % 2] : high[kIndex % 2];
+    constexpr auto kAt = kIndex / 4 * 2 + kIndex % 2;
+    return kIndex % 4 < 2 ? low[kAt] : high[kAt];
   }
 };
 
@@ -298,20 +305,24 @@ struct StreamKernels {
       ++i;
       return is_last(slot);
     };
-    while (i + kAtOnce <= count) {
-      look_ahead(first + i * kFirst);
-      if constexpr (kFirst == 4 && kSecond == 4) {
-        WordPairs const pairs(StoredElements<4>{first}.words(i), second_of.words(i));
-        auto const append_pair = [&](std::uint64_t pair) {
-          auto const slot = take_slot();
-          slots.put(slot, pair);
-          ++i;
-          return is_last(slot);
-        };
+    if constexpr (kFirst == 4 && kSecond == 4) {
+      auto const append_pair = [&](std::uint64_t pair) {
+        auto const slot = take_slot();
+        slots.put(slot, pair);
+        ++i;
+        return is_last(slot);
+      };
+      while (i + kWordsAtOnce <= count) {
+        look_ahead(first + i * kFirst);
+        WordPairs const pairs(Words(first + i * kFirst), second_of.words(i));
         if (append_pair(pairs.get<0>()) || append_pair(pairs.get<1>()) || append_pair(pairs.get<2>()) ||
-            append_pair(pairs.get<3>()))
+            append_pair(pairs.get<3>()) || append_pair(pairs.get<4>()) || append_pair(pairs.get<5>()) ||
+            append_pair(pairs.get<6>()) || append_pair(pairs.get<7>()))
           return {i, partition, true};
-      } else {
+      }
+    } else {
+      while (i + kAtOnce <= count) {
+        look_ahead(first + i * kFirst);
         for (std::size_t j = 0; j < kAtOnce; ++j)
           if (append_one()) return {i, partition, true};
       }
