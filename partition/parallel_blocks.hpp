@@ -6,6 +6,7 @@
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,6 +40,23 @@ Result<void> for_each_block(std::size_t count, Control const* control, Body cons
                               [&](oneapi::tbb::blocked_range<std::size_t> const& range) {
                                 for (auto i = range.begin(); i != range.end() && !is_cancelled(control); ++i) body(i);
                               });
+  });
+  return check_cancelled(control);
+}
+
+/// The same, but the calls begin in the order of i, each as soon as a thread is free: for blocks that become smaller.
+template <class Body>
+Result<void> for_each_block_in_turn(std::size_t count, Control const* control, Body const& body) {
+  GARUDA_TRY(check_cancelled(control));
+  std::atomic<std::size_t> next{0};
+  oneapi::tbb::this_task_arena::isolate([&] {
+    oneapi::tbb::parallel_for(
+        oneapi::tbb::blocked_range<std::size_t>(0, count, 1),
+        [&](oneapi::tbb::blocked_range<std::size_t> const&) {
+          auto const i = next.fetch_add(1, std::memory_order_relaxed);
+          if (!is_cancelled(control)) body(i);
+        },
+        oneapi::tbb::simple_partitioner{});
   });
   return check_cancelled(control);
 }
