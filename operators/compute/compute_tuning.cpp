@@ -104,9 +104,8 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
 constexpr std::array<std::string_view, kWaysToGroup + 1> kGroupByWays{"auto", "shared", "table", "partitioned",
                                                                       "sorted"};
 
-constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 5> kSwitches{
+constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 4> kSwitches{
     {{"stable_join", &ComputeTuning::stable_join},
-     {"stable_shuffle", &ComputeTuning::stable_shuffle},
      {"full_tiles_apart", &ComputeTuning::full_tiles_apart},
      {"packed_places", &ComputeTuning::packed_places},
      {"wide_packed", &ComputeTuning::wide_packed}}};
@@ -162,8 +161,6 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
     return wrong("stable_mask_bits are 0 to 10", tuning.stable_mask_bits);
   if (tuning.stable_mask_bits > 0 && tuning.subgroup_size > kMaskLanes)
     return wrong("stable_mask_bits need subgroups of at most 32 invocations", tuning.subgroup_size);
-  if (tuning.stable_shuffle && !tuning.can_shuffle)
-    return wrong("the device has no subgroup shuffles: stable_shuffle", 1);
   for (auto const group : {tuning.partition_group_size, tuning.wide_group_size, tuning.stable_group_size,
                            tuning.count_group_size, tuning.join_group_size, tuning.group_by_size}) {
     if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
@@ -212,8 +209,12 @@ std::uint32_t scratch_words(ComputeTuning const& tuning, std::uint32_t bits, Sca
   // Values of two words are staged half a round at a time: of an odd number of items, the larger half.
   auto const round = tile.group_size * (items + items % 2) + 1;
   if (!stable) return round;
+  auto const bins = 1U << bits;
+  auto const subgroups = tile.group_size / tuning.subgroup_size;
   auto const masks = tile.mask_bits == 0 ? 0U : 1U << std::min(tile.mask_bits, bits);
-  return std::max(tile.group_size / tuning.subgroup_size * ((1U << bits) + masks), round);
+  // Sums of parts of the subgroups take the place of their masks.
+  auto const sums = tile.group_size >= 2 * bins ? tile.group_size / bins * bins : 0;
+  return std::max(subgroups * bins + std::max(subgroups * masks, sums), round);
 }
 
 /// All that a workgroup of a scatter pass shares: besides, two words a bin, sums by subgroup, and a few words.
@@ -295,8 +296,6 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
   auto const& subgroup = traits.subgroup;
   tuning.require_subgroup_size =
       subgroup.min_size != subgroup.max_size && traits.features.subgroup_size_control && subgroup.selectable_in_compute;
-  tuning.can_shuffle = subgroup.shuffle;
-  tuning.stable_shuffle = tuning.can_shuffle;
   tuning.full_subgroups = traits.features.compute_full_subgroups;
   tuning.shared_bytes = traits.limits.max_compute_shared_memory_bytes;
   tuning.group_size = std::min(kGroupSize, traits.limits.max_workgroup_invocations);

@@ -21,7 +21,6 @@ enum class ScanMethod : std::uint8_t {
 struct ComputeTuning {
   std::uint32_t subgroup_size = 32;
   bool require_subgroup_size = false;  ///< of each pipeline; where the device has a choice
-  bool can_shuffle = false;            ///< the device has subgroup shuffles
   bool full_subgroups = false;         ///< asked of each pipeline; where the device knows it
 
   std::uint32_t shared_bytes = 32768;  ///< shared memory of a workgroup, at most
@@ -51,7 +50,6 @@ struct ComputeTuning {
   std::uint32_t stable_rounds = 1;
   /// Bits of a digit by which rows of a subgroup find their equals in shared memory, the others by ballots.
   std::uint32_t stable_mask_bits = 0;
-  bool stable_shuffle = false;   ///< one invocation counts for its peers and tells them by a shuffle
   bool full_tiles_apart = true;  ///< a path that tests no bounds: fewer instructions, longer to compile
   bool packed_places = true;     ///< places of a tile's rows are kept as half words: fewer registers, more instructions
   bool wide_packed = false;      ///< the same of passes that move elements of two words or more
@@ -92,9 +90,9 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 /// partition_group, wide_group, wide_items, wide_rounds, wide_packed, stable_group, partition_items, partition_tiles,
 /// partition_rounds, stable_items, stable_rounds, partition_bits, stable_bits, scan_items, join_group, join_items,
 /// join_log2_slots, join_tasks, join_groups, count_group, count_items, count_groups, stable_mask_bits, stable_join,
-/// stable_shuffle, packed_places and full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared,
-/// 2 table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the
-/// limits or the passes do not allow.
+/// packed_places and full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2 table, 3
+/// partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the limits or the
+/// passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
 /// Words of shared memory for the table over a build chunk, and for what takes its place once it has been read.

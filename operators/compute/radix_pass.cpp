@@ -48,15 +48,10 @@ PassShape count_shape(ComputeTuning const& tuning, RadixKind const& kind) {
   return {"primitives/partition_count.comp", group, items, sizeof(shaders::PartitionPush), key_constants(kind)};
 }
 
-std::string_view scatter_entry(ComputeTuning const& tuning, RadixDigit const& digit) {
-  return digit.stable && tuning.stable_shuffle ? "primitives/partition_scatter.comp:SHUFFLE"
-                                               : "primitives/partition_scatter.comp";
-}
-
 PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
   auto const& digit = kind.digit;
   auto const tile = scatter_tile(tuning, digit.bits, digit.stable, digit.wide);
-  PassShape shape{scatter_entry(tuning, digit), tile.group_size, tile.items, sizeof(shaders::PartitionPush),
+  PassShape shape{"primitives/partition_scatter.comp", tile.group_size, tile.items, sizeof(shaders::PartitionPush),
                   key_constants(kind)};
   shape.constants.push_back({shaders::kSpecMaskBits, tile.mask_bits});
   shape.constants.push_back({shaders::kSpecPacked, tile.packed ? 1U : 0U});

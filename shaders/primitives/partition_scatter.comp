@@ -8,9 +8,7 @@
 // their order; each subgroup counts its digits by itself, rows of the same digit find each other by masks. Else each
 // tile takes the next rows of its bins from counters in memory, so that what is written at one time lies together.
 
-#ifdef SHUFFLE
-#extension GL_KHR_shader_subgroup_shuffle : require
-#endif
+#extension GL_KHR_memory_scope_semantics : require
 
 #include "primitives_layout.h"
 #include "words.glsl"
@@ -40,10 +38,15 @@ const uint kPlaceWords = kPacked != 0u ? (kItems + 1u) / 2u : kItems;
 const uint kNowhere = kTile;
 const uint kNoBin = kBins;
 
-// Where the masks of subgroups begin in scratch, behind the counts, and how many each has.
+// Where the masks of subgroups begin in scratch, behind the counts, and how many each has. Sums of parts take their
+// place.
 const uint kFirstMask = kSubgroups * kBins;
 const uint kUsedMaskBits = kMaskBits < kBits ? kMaskBits : kBits;
 const uint kMasks = kMaskBits != 0u ? 1u << kUsedMaskBits : 0u;
+
+// Parts of the subgroups, whose counts of a bin are summed side by side.
+const uint kParts = kGroup >= 2u * kBins ? kGroup / kBins : 1u;
+const uint kPartSubgroups = (kSubgroups + kParts - 1u) / kParts;
 
 // Positions of a round; of values of two words half as many.
 const uint kRoundItems = (kItems + kRounds - 1u) / kRounds;
@@ -53,7 +56,7 @@ const uint kPairRound = kPairItems * kGroup;
 const uint kPairRounds = (kItems + kPairItems - 1u) / kPairItems;
 
 shared uint scratch[kScratch];  // words by position in the round, one more for kNowhere; stable: by (subgroup, bin) first
-shared uint counts[kBins + 1u];  // any order: rows of the tile by bin, then their first position in the tile
+shared uint counts[kBins + 1u];  // by bin: first position in the tile; any order: rows of the tile first
 shared uint shifts[kBins];       // from a position in the tile to where it goes
 
 // A tile: its first row, its rows, and whether it has as many as there are invocations and items for: then no row has to
@@ -87,24 +90,28 @@ void set_place(inout uint places[kPlaceWords], uint i, uint value) {
   }
 }
 
+// What the subgroup's invocations have done to shared memory comes before what they do next. No other memory waits.
+void order_subgroup() {
+  controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
+}
+
 // Invocations of the subgroup that are valid and have the same digit. Subgroups of up to 32 take one word.
 uvec4 peers_of(uint digit, bool is_valid) {
   uvec4 peers;
   if (kMaskBits != 0u) {
     uint mask = kFirstMask + gl_SubgroupID * kMasks + (digit & (kMasks - 1u));
     if (is_valid) atomicOr(scratch[mask], 1u << gl_SubgroupInvocationID);
-    subgroupMemoryBarrierShared();
-    subgroupBarrier();
+    order_subgroup();
     peers = uvec4(scratch[mask], 0u, 0u, 0u);
-    subgroupMemoryBarrierShared();
-    subgroupBarrier();
+    order_subgroup();
     scratch[mask] = 0u;  // before the next row's bits by the barriers that its counting has
   } else {
     peers = subgroupBallot(is_valid);
   }
   [[unroll]] for (uint bit = kUsedMaskBits; bit < kBits; ++bit) {
-    uint is_clear = (digit >> bit & 1u) - 1u;  // all bits, or none
-    uvec4 set = subgroupBallot(is_clear == 0u);
+    bool is_set = (digit & 1u << bit) != 0u;
+    uint is_clear = is_set ? 0u : ~0u;
+    uvec4 set = subgroupBallot(is_set);
     if (kSubgroup <= 32u) {
       peers.x &= set.x ^ is_clear;
     } else {
@@ -118,31 +125,20 @@ uint peers_before(uvec4 peers) {
   return kSubgroup <= 32u ? bitCount(peers.x & gl_SubgroupLtMask.x) : subgroupBallotExclusiveBitCount(peers);
 }
 
-uint peer_count(uvec4 peers) { return kSubgroup <= 32u ? bitCount(peers.x) : subgroupBallotBitCount(peers); }
-
-uint first_peer(uvec4 peers) {
-  return (kSubgroup <= 32u ? uint(findLSB(peers.x)) : subgroupBallotFindLSB(peers)) & (kSubgroup - 1u);
+bool is_last(uvec4 peers) {
+  return kSubgroup <= 32u ? (peers.x & gl_SubgroupGtMask.x) == 0u
+                          : subgroupBallotInclusiveBitCount(peers) == subgroupBallotBitCount(peers);
 }
 
-// Rank of a row among those of its digit in its subgroup. Counts on the way.
+// Rank of a row among those of its digit in its subgroup. Counts on the way: the last of peers knows how many they are.
 uint rank_in_subgroup(uint digit, bool is_valid) {
   uvec4 peers = peers_of(digit, is_valid);
   uint counter = gl_SubgroupID * kBins + digit;
   uint before = peers_before(peers);
-#ifdef SHUFFLE
-  uint base = 0u;
-  if (is_valid && before == 0u) base = atomicAdd(scratch[counter], peer_count(peers));
-  if (kMaskBits != 0u) subgroupMemoryBarrierShared();
-  subgroupBarrier();
-  base = subgroupShuffle(base, first_peer(peers));
-#else
   uint base = scratch[counter];
-  subgroupMemoryBarrierShared();
-  subgroupBarrier();
-  if (is_valid && before == 0u) scratch[counter] = base + peer_count(peers);
-  subgroupMemoryBarrierShared();
-  subgroupBarrier();
-#endif
+  order_subgroup();
+  if (is_valid && is_last(peers)) scratch[counter] = base + before + 1u;
+  order_subgroup();
   return base + before;
 }
 
@@ -150,60 +146,92 @@ uint rank_of(uint digit, bool is_valid) {
   return kStable == 0u ? atomicAdd(counts[is_valid ? digit : kNoBin], 1u) : rank_in_subgroup(digit, is_valid);
 }
 
-uint count_of(uint bin) {
+// Exclusive sum of this invocation's rows by bin over its subgroup; the subgroups' sums go to block_sums.
+uint sum_of_bins(uint rows[kBinsEach]) {
   uint sum = 0u;
-  if (kStable == 0u) {
-    sum = counts[bin];
-  } else {
-    for (uint subgroup = 0u; subgroup < kSubgroups; ++subgroup) sum += scratch[subgroup * kBins + bin];
-  }
-  return sum;
-}
-
-// Counts become first positions in the tile: of the bin, or of the subgroups' rows of it.
-void place_bin(uint bin, uint position) {
-  if (kStable == 0u) {
-    counts[bin] = position;
-  } else {
-    for (uint subgroup = 0u; subgroup < kSubgroups; ++subgroup) {
-      uint count = scratch[subgroup * kBins + bin];
-      scratch[subgroup * kBins + bin] = position;
-      position += count;
-    }
-  }
-}
-
-// Where the chunk's rows of this invocation's bins begin; in any order that is known once they have been counted.
-void load_begins(PartitionChunk chunk, out uint begins[kBinsEach]) {
-  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
-    uint bin = min(thread_index() * kBinsEach + i, kBins - 1u);
-    begins[i] = kStable != 0u ? InputWords(push.matrix).at[chunk.first + bin * chunk.stride] : 0u;
-  }
-}
-
-// From counts to positions in the tile. In any order a tile takes the next rows of its bins that no tile has taken yet.
-// From a position to where it goes: in `begins`, for share_shifts(). Called by all, between barriers.
-void place_bins(PartitionChunk chunk, inout uint begins[kBinsEach]) {
-  uint first = thread_index() * kBinsEach;
-  uint own[kBinsEach];
-  uint sum = 0u;
-  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
-    uint bin = first + i;
-    own[i] = bin < kBins ? count_of(bin) : 0u;
-    if (kStable == 0u && own[i] > 0u) {
-      begins[i] = atomicAdd(Words(push.matrix).at[chunk.first + bin * chunk.stride], own[i]);
-    }
-    sum += own[i];
-  }
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) sum += rows[i];
   uint inclusive = subgroupInclusiveAdd(sum);
   if (gl_SubgroupInvocationID == kSubgroup - 1u) block_sums[gl_SubgroupID] = inclusive;
-  barrier();
-  uint position = inclusive - sum;
+  return inclusive - sum;
+}
+
+// First positions of this invocation's bins in the tile, and what takes a position to where it goes; in any order that
+// stays in `begins`, for share_shifts(), since it has to be waited for. `position`: what sum_of_bins() said, before a
+// barrier.
+void begin_bins(uint position, uint rows[kBinsEach], inout uint begins[kBinsEach]) {
+  if (thread_index() * kBinsEach >= kBins) return;
   for (uint subgroup = 0u; subgroup < gl_SubgroupID; ++subgroup) position += block_sums[subgroup];
   [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
-    if (first + i < kBins) place_bin(first + i, position);
+    uint bin = thread_index() * kBinsEach + i;
     begins[i] -= position;
+    if (bin < kBins) counts[bin] = position;
+    if (kStable != 0u && bin < kBins) shifts[bin] = begins[i];
+    position += rows[i];
+  }
+}
+
+// In any order a tile takes the next rows of its bins that no tile has taken yet. Called by all, between barriers.
+void place_bins(PartitionChunk chunk, out uint begins[kBinsEach]) {
+  uint rows[kBinsEach];
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
+    uint bin = thread_index() * kBinsEach + i;
+    rows[i] = bin < kBins ? counts[bin] : 0u;
+    begins[i] = rows[i] > 0u ? atomicAdd(Words(push.matrix).at[chunk.first + bin * chunk.stride], rows[i]) : 0u;
+  }
+  uint position = sum_of_bins(rows);
+  barrier();
+  begin_bins(position, rows, begins);
+}
+
+// Stable: where the chunk's rows of this invocation's bins begin, and where those of the next chunk or bin do. Behind
+// the last bin's nothing needs to be known.
+void load_begins(PartitionChunk chunk, out uint begins[kBinsEach], out uint ends[kBinsEach]) {
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
+    uint bin = thread_index() * kBinsEach + i;
+    uint cell = chunk.first + min(bin, kBins - 1u) * chunk.stride;
+    begins[i] = InputWords(push.matrix).at[cell];
+    ends[i] = InputWords(push.matrix).at[bin + 1u < kBins ? cell + 1u : cell];
+  }
+}
+
+void load_part_counts(uint bin, uint part, out uint own[kPartSubgroups]) {
+  [[unroll]] for (uint i = 0u; i < kPartSubgroups; ++i) {
+    uint subgroup = part * kPartSubgroups + i;
+    own[i] = part < kParts && subgroup < kSubgroups ? scratch[subgroup * kBins + bin] : 0u;
+  }
+}
+
+// Counts of a part's subgroups become their first positions in the tile, the first of them `position`.
+void place_part(uint bin, uint part, uint own[kPartSubgroups], uint position) {
+  [[unroll]] for (uint i = 0u; i < kPartSubgroups; ++i) {
+    uint subgroup = part * kPartSubgroups + i;
+    if (part < kParts && subgroup < kSubgroups) scratch[subgroup * kBins + bin] = position;
     position += own[i];
+  }
+}
+
+// Stable: `position` from sum_of_bins(). Called by all, between barriers.
+void place_subgroups(uint position, uint rows[kBinsEach], uint begins[kBinsEach]) {
+  uint own[kPartSubgroups];
+  if (kParts > 1u) {
+    uint part = thread_index() / kBins;
+    uint bin = thread_index() % kBins;
+    load_part_counts(bin, part, own);
+    uint sum = 0u;
+    [[unroll]] for (uint i = 0u; i < kPartSubgroups; ++i) sum += own[i];
+    if (part < kParts) scratch[kFirstMask + part * kBins + bin] = sum;
+    begin_bins(position, rows, begins);
+    barrier();
+    uint first = counts[bin];
+    for (uint before = 0u; before < min(part, kParts); ++before) first += scratch[kFirstMask + before * kBins + bin];
+    place_part(bin, part, own, first);
+  } else {
+    begin_bins(position, rows, begins);
+    barrier();
+    for (uint bin = thread_index(); bin < kBins; bin += kGroup) {
+      load_part_counts(bin, 0u, own);
+      place_part(bin, 0u, own, counts[bin]);
+    }
   }
 }
 
@@ -271,6 +299,9 @@ uint place_of(uint places[kPlaceWords], uint i, uint position) {
   return kPacked != 0u ? shifts[place_at(places, i)] + position : place_at(places, i);
 }
 
+// Words of an element of the first column where it is the only one.
+uint stride_of(Part part) { return kNarrow != 0u && kMore == 0u && kWords == 1u ? 1u : part.stride; }
+
 // Orders one word of each row of the round by position in shared memory.
 void stage(uint turn, uint positions[kPlaceWords], uvec2 values[kItems]) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
@@ -288,7 +319,7 @@ void send(uint turn, Part part, uint places[kPlaceWords], Tile tile) {
     uint position = item * kGroup + thread_index();
     uint value = scratch[i * kGroup + thread_index()];
     uint row = place_of(places, item, position);
-    if (is_position(tile, position)) Words(part.target).at[row * part.stride] = value;
+    if (is_position(tile, position)) Words(part.target).at[row * stride_of(part)] = value;
   }
 }
 
@@ -396,7 +427,8 @@ void deal_out(PartitionChunk chunk, Tile tile) {
   bool is_ahead = kStable == 0u && kPacked == 0u;
   if (kWords == 1u && is_ahead && has_column) load_part(0u, first, tile, values);
   uint begins[kBinsEach];
-  load_begins(chunk, begins);
+  uint rows[kBinsEach];  // stable: of the chunk by bin
+  if (kStable != 0u) load_begins(chunk, begins, rows);
   clear_counts();
   barrier();
 
@@ -406,9 +438,18 @@ void deal_out(PartitionChunk chunk, Tile tile) {
     uint rank = rank_of(digit, is_row(tile, i));
     set_place(ranks, i, kPacked != 0u ? rank & 0xffffu : rank | digit << 16);
   }
+  uint bins_before = 0u;
+  if (kStable != 0u) {
+    [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) rows[i] -= begins[i];
+    bins_before = sum_of_bins(rows);
+  }
   barrier();
   if (kWords == 1u && !is_ahead && has_column) load_part(0u, first, tile, values);
-  place_bins(chunk, begins);
+  if (kStable != 0u) {
+    place_subgroups(bins_before, rows, begins);
+  } else {
+    place_bins(chunk, begins);
+  }
   barrier();
   uint positions[kPlaceWords];
   place_rows(tile, keys, ranks, positions);
@@ -420,7 +461,7 @@ void deal_out(PartitionChunk chunk, Tile tile) {
   [[unroll]] for (uint turn = 0u; turn < kRounds; ++turn) {
     if (turn > 0u) barrier();
     stage(turn, positions, words);
-    if (turn == 0u) share_shifts(begins);
+    if (kStable == 0u && turn == 0u) share_shifts(begins);
     barrier();
     send_keys(turn, tile, places);
   }
@@ -433,7 +474,8 @@ void deal_out(PartitionChunk chunk, Tile tile) {
 
 void main() {
   if (group_index() >= push.num_chunks) return;
-  PartitionChunk chunk = chunk_at(group_index());
+  // Stable: the keys that were counted last are the likeliest to be in a cache still.
+  PartitionChunk chunk = chunk_at(kStable != 0u ? push.num_chunks - 1u - group_index() : group_index());
   if (chunk.begin >= chunk.end) return;
   uint rows = chunk.end - chunk.begin;
   if (kFullApart != 0u && rows == kTile) {
