@@ -165,8 +165,7 @@ class ComputeGroupBy final : public ResidentQuery {
                           : std::string();
     return fmt::format(
         "{}{},{} {} x {} slots in shared memory, workgroups of {} x {} rows a tile, windows of {} rows, {}", keys, way,
-        bits, grouping.slots, grouping.copies, tuning.group_by_size, tuning.group_by_items, grouping.window_rows,
-        table);
+        bits, grouping.slots, grouping.copies, grouping.group_size, grouping.items, grouping.window_rows, table);
   }
 
  private:

@@ -22,6 +22,16 @@ constexpr double kMostFill = 0.62;
 constexpr std::uint64_t kManyWindows = 1024;
 constexpr std::uint64_t kManyPartitions = 512;
 constexpr std::uint64_t kLeastWindowRows = std::uint64_t{1} << 13;
+// A multiprocessor of an H200 gives all its workgroups together no more shared memory than one may take, 48 KiB
+// (2026-11): tables of half of it let two workgroups of 1024 be resident, for which the driver finds 32 registers an
+// invocation instead of 47: 2^10 groups of 2^27 rows take 0.332 ms instead of 0.415. Where rows take two passes to be
+// partitioned anyway, they take bits for tables of a third: 2^24 groups 1.021 ms instead of 1.264.
+constexpr std::uint32_t kTablesAtOnce = 2;
+constexpr std::uint32_t kSmallTablesAtOnce = 3;
+// Of workgroups with such small tables, of few rows each, and most rows of an invocation at a time.
+constexpr std::uint32_t kSmallGroupSize = 512;
+constexpr std::uint32_t kMostSmallItems = 5;
+constexpr std::uint32_t kMostRadixBits = 24;
 // Words of shared memory that copies of states may fill.
 constexpr std::uint64_t kCopyWords = 4096;
 // Rows that partitioning is not worth its passes for.
@@ -89,10 +99,33 @@ double large_partition(std::uint64_t groups, std::uint32_t bits) noexcept {
   return bits == 0 ? mean : mean + kDeviations * std::sqrt(mean);
 }
 
-std::uint64_t most_slots(std::uint32_t state_words, ComputeTuning const& tuning) noexcept {
+/// Slots of a table that takes one of `parts` parts of shared memory.
+std::uint64_t most_slots(std::uint32_t state_words, std::uint32_t parts, ComputeTuning const& tuning) noexcept {
   // Besides the table: the slot behind the last, sums by subgroup, a few words.
   auto const besides = std::uint64_t{tuning.group_by_size / tuning.subgroup_size} + 8;
-  return tuning.group_by_shared_bytes / 4 / (1 + state_words) - 1 - besides;
+  auto const words = tuning.group_by_shared_bytes / 4 / parts;
+  return words > besides + 2 * (1 + state_words) ? (words - besides) / (1 + state_words) - 1 : 1;
+}
+
+/// Parts of shared memory from which a table has room for `groups` groups, the fewer the larger it is.
+std::uint32_t parts_for(double groups, std::uint32_t most, std::uint32_t state_words,
+                        ComputeTuning const& tuning) noexcept {
+  auto parts = most;
+  while (parts > 1 && groups > kMostFill * static_cast<double>(most_slots(state_words, parts, tuning))) --parts;
+  return parts;
+}
+
+/// Workgroups of small tables have about as many invocations as their partition's rows keep busy.
+void shape_workgroup(std::uint64_t partition_rows, bool is_small, ComputeTuning const& tuning,
+                     ResidentGrouping& grouping) noexcept {
+  grouping.group_size = tuning.group_by_size;
+  grouping.items = tuning.group_by_items;
+  if (!is_small) return;
+  grouping.group_size = std::min(tuning.group_by_size, kSmallGroupSize);
+  auto const most = std::min(tuning.group_by_items, kMostSmallItems);
+  auto const rows = partition_rows + partition_rows / 10 + 1;
+  auto const tiles = groups_for(rows, std::uint64_t{grouping.group_size} * most);
+  grouping.items = static_cast<std::uint32_t>(groups_for(rows, tiles * grouping.group_size));
 }
 
 std::vector<vk::SpecConstant> constants_of(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words) {
@@ -110,11 +143,12 @@ std::vector<vk::SpecConstant> constants_of(std::vector<ResidentAggregate> const&
 PassShape aggregate_shape(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words,
                           ResidentGrouping const& grouping, ComputeTuning const& tuning) {
   bool const in_table = grouping.way == ResidentWay::table;
-  PassShape shape{in_table ? "compute/aggregate_table.comp" : "compute/aggregate_rows.comp", tuning.group_by_size,
-                  tuning.group_by_items, sizeof(shaders::GroupRowsPush), constants_of(aggregates, key_words)};
+  PassShape shape{in_table ? "compute/aggregate_table.comp" : "compute/aggregate_rows.comp", grouping.group_size,
+                  grouping.items, sizeof(shaders::GroupRowsPush), constants_of(aggregates, key_words)};
   if (in_table) return shape;
   shape.constants.push_back({shaders::kSpecSlots, grouping.slots});
   shape.constants.push_back({shaders::kSpecCopies, grouping.copies});
+  shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecPartitions, grouping.way == ResidentWay::partitioned ? 1U : 0U});
   return shape;
 }
@@ -138,7 +172,7 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
                                           ComputeTuning const& tuning) noexcept {
   ResidentGrouping grouping;
   auto const expected = std::clamp<std::uint64_t>(groups, 1, rows);
-  auto const most = most_slots(state_words, tuning);
+  auto const most = most_slots(state_words, 1, tuning);
   auto const room = kMostFill * static_cast<double>(most);
   grouping.way = static_cast<ResidentWay>(tuning.group_by_way);
   if (grouping.way == ResidentWay::automatic) {
@@ -149,18 +183,30 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
   }
   auto least_window = kLeastWindowRows;
   if (grouping.way == ResidentWay::partitioned) {
-    while (grouping.radix_bits < 24 && large_partition(expected, grouping.radix_bits) > room) ++grouping.radix_bits;
+    while (grouping.radix_bits < kMostRadixBits && large_partition(expected, grouping.radix_bits) > room)
+      ++grouping.radix_bits;
+    auto const passes = (grouping.radix_bits + tuning.partition_bits - 1) / tuning.partition_bits;
+    auto const bits_of_passes = std::min(passes * tuning.partition_bits, kMostRadixBits);
+    auto const small = kMostFill * static_cast<double>(most_slots(state_words, kSmallTablesAtOnce, tuning));
+    while (passes > 1 && grouping.radix_bits < bits_of_passes && large_partition(expected, grouping.radix_bits) > small)
+      ++grouping.radix_bits;
     // Fewer partitions than workgroups would be cut into windows, whose groups are merged.
     auto const whole = std::min<std::uint64_t>(kManyPartitions, rows / kLeastWindowRows + 1);
     auto const one_pass = std::min(tuning.partition_bits, static_cast<std::uint32_t>(std::bit_width(whole - 1)));
     grouping.radix_bits = std::max({grouping.radix_bits, one_pass, 1U});
-    if (tuning.group_by_bits != 0) grouping.radix_bits = std::min(tuning.group_by_bits, 24U);
+    if (tuning.group_by_bits != 0) grouping.radix_bits = std::min(tuning.group_by_bits, kMostRadixBits);
     // Room for partitions of twice the rows, but not for one that keeps a single workgroup busy for long.
     least_window = std::max(least_window, std::min(2 * (rows >> grouping.radix_bits), rows / (kManyPartitions / 2)));
   }
-  auto const held = static_cast<std::uint64_t>(std::ceil(large_partition(expected, grouping.radix_bits)));
-  grouping.slots = static_cast<std::uint32_t>(std::min(
-      tuning.group_by_slots != 0 ? tuning.group_by_slots : std::bit_ceil(std::max<std::uint64_t>(2 * held, 32)), most));
+  bool const is_small = grouping.way == ResidentWay::partitioned && grouping.radix_bits > tuning.partition_bits;
+  shape_workgroup(rows >> grouping.radix_bits, is_small, tuning, grouping);
+  auto const held = std::ceil(large_partition(expected, grouping.radix_bits));
+  auto const parts = parts_for(held, is_small ? kSmallTablesAtOnce : kTablesAtOnce, state_words, tuning);
+  grouping.slots = static_cast<std::uint32_t>(
+      tuning.group_by_slots != 0
+          ? std::min<std::uint64_t>(tuning.group_by_slots, most)
+          : std::min(std::bit_ceil(std::max<std::uint64_t>(2 * static_cast<std::uint64_t>(held), 32)),
+                     most_slots(state_words, parts, tuning)));
   while (grouping.copies < tuning.subgroup_size &&
          2 * grouping.copies * state_words * (std::uint64_t{grouping.slots} + 1) <= kCopyWords &&
          (1 + 2 * grouping.copies * std::uint64_t{state_words}) * (grouping.slots + 1) <= most * (1 + state_words))
@@ -295,7 +341,7 @@ Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
   auto const& tuning = context.tuning();
   auto const shape = aggregate_shape(aggregates_, rows_.keys.words, grouping_, tuning);
   auto const groups = grouping_.way == ResidentWay::table
-                          ? groups_for(rows_.rows, std::uint64_t{tuning.group_by_size} * tuning.group_by_items)
+                          ? groups_for(rows_.rows, std::uint64_t{grouping_.group_size} * grouping_.items)
                           : std::uint64_t{pushed.num_windows} + pushed.num_partitions;
   GARUDA_TRY(context.dispatch(kAggregatePhase, shape, pushed, groups, rows_.rows));
   auto const slots = grouping_.table_slots + 1;

@@ -78,6 +78,8 @@ struct ResidentGrouping {
   std::uint32_t radix_bits = 0;   ///< of partitions
   std::uint32_t slots = 0;        ///< of a table in shared memory
   std::uint32_t copies = 1;       ///< of each slot's states there
+  std::uint32_t group_size = 0;   ///< invocations of a workgroup
+  std::uint32_t items = 0;        ///< rows of an invocation at a time
   std::uint64_t window_rows = 0;  ///< most rows of a workgroup
   std::uint64_t table_slots = 0;  ///< of the table in device memory, at first
 

@@ -21,7 +21,7 @@ void ADD_TO_STATE(uint aggregate, uint first, State state) {
     [[unroll]] for (uint w = 0u; w < kMostStateWords; ++w) {
       uint added = w < state_words(kind) ? state.word[w] + carry : 0u;
       carry = carry_of(state.word[w], carry);
-      if (added != 0u) carry += carry_of(atomicAdd(STATE_WORD(first + w * STATE_STRIDE), added), added);
+      if (w == 0u || added != 0u) carry += carry_of(atomicAdd(STATE_WORD(first + w * STATE_STRIDE), added), added);
     }
   }
 }

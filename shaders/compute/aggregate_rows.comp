@@ -12,6 +12,7 @@
 #include "../primitives/words.glsl"
 #include "../primitives/block.glsl"
 
+layout(constant_id = 18) const uint kFullApart = 1u;  // full tiles take a path of their own, which tests no bounds (1)
 layout(constant_id = 26) const uint kPartitions = 0u;
 layout(push_constant) uniform Push { GroupRowsPush push; };
 
@@ -25,11 +26,23 @@ shared uint slot_words[kSlots + 1u];
 shared uint has_overflow;
 shared uint first_place;
 
-uint shared_slot(uvec2 key, uint row) {
+// Where a key is looked for first. A product's top bits tell the keys of a partition apart, which agree in those of
+// their hash; keys next to each other come to lie in different slots.
+uint home_of(uvec2 key) {
+  uint hash = kWords == 2u ? hash_of(key) : key.x;
+  return is_last(key) ? kSlots : scaled(hash * 0x9e3779b1u, kSlots);
+}
+
+// Whether a key's slot holds `word`; empty slots hold 0.
+bool is_own_word(uint word, uvec2 key) {
+  return is_last(key) ? word != 0u : kWords == 2u ? word != 0u && holds(word, key) : holds(word, key);
+}
+
+// The slot of a key, which is entered when it is not there; kNoSlot when there is no room near its home.
+uint entered_slot(uvec2 key, uint row) {
   bool is_found = is_last(key);
-  // A multiplication, since the keys of a partition agree in the top bits of the hash.
-  uint slot = is_found ? kSlots : scaled(hash_of(key) * 0x9e3779b1u, kSlots);
-  if (is_found && slot_words[kSlots] == 0u) slot_words[kSlots] = 1u;
+  uint slot = home_of(key);
+  if (is_found) slot_words[kSlots] = 1u;
   for (uint probe = 0u; !is_found && probe < kMostSharedProbes; ++probe) {
     uint found = slot_words[slot];
     if (found == 0u) found = atomicCompSwap(slot_words[slot], 0u, slot_word(key, row));
@@ -39,19 +52,6 @@ uint shared_slot(uvec2 key, uint row) {
   return is_found ? slot : kNoSlot;
 }
 
-// False when the row found no slot.
-bool add_row(uvec2 key, uint row, uvec4 first_value) {
-  uint slot = shared_slot(key, row);
-  if (slot != kNoSlot) add_values_to_slot(slot, row, first_value);
-  return slot != kNoSlot;
-}
-
-// A row that found no slot in shared memory.
-void add_to_device(uint row) {
-  has_overflow = 1u;
-  add_row_to_table(load_key(row), row, load_value(0u, row), push.table_slots);
-}
-
 void clear() {
   uint thread = thread_index();
   for (uint i = thread; i <= kSlots; i += kGroup) slot_words[i] = 0u;
@@ -59,20 +59,54 @@ void clear() {
   if (thread == 0u) has_overflow = 0u;
 }
 
-void add_rows(uint begin, uint end) {
-  for (uint tile = begin; tile < end; tile += kGroup * kItems) {
-    uvec2 keys[kItems];
-    uvec4 values[kItems];
-    uint first = tile + thread_index();
-    // Rows past the end repeat the last, so that loads need no branches.
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) keys[i] = load_key(min(first + i * kGroup, end - 1u));
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = load_value(0u, min(first + i * kGroup, end - 1u));
-    uint left = 0u;  // items that found no slot
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      if (first + i * kGroup < end) left |= add_row(keys[i], first + i * kGroup, values[i]) ? 0u : 1u << i;
-    }
-    for (; left != 0u; left &= left - 1u) add_to_device(first + uint(findLSB(left)) * kGroup);
+// A row whose group is not where it is looked for first; of a table that is full it goes to the one in device memory.
+void add_row_away(uint row) {
+  uvec2 key = load_key(row);
+  uvec4 value = load_value(0u, row);
+  uint slot = entered_slot(key, row);
+  if (slot != kNoSlot) {
+    add_values_to_slot(slot, row, value);
+  } else {
+    has_overflow = 1u;
+    add_row_to_table(key, row, value, push.table_slots);
   }
+}
+
+// Rows [tile, end) from the tile, kGroup apart; `is_full`: none of them is past the end.
+void add_tile(uint tile, uint end, bool is_full) {
+  uvec2 keys[kItems];
+  uvec4 values[kItems];
+  uint homes[kItems];
+  uint first = tile + thread_index();
+  // Rows past the end repeat the last, so that loads need no branches.
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    keys[i] = load_key(is_full ? first + i * kGroup : min(first + i * kGroup, end - 1u));
+  }
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    values[i] = load_value(0u, is_full ? first + i * kGroup : min(first + i * kGroup, end - 1u));
+  }
+  // Most rows find their group where it is looked for first; the others are read again.
+  uint away = 0u;
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    homes[i] = home_of(keys[i]);
+    if (!is_own_word(slot_words[homes[i]], keys[i])) away |= 1u << i;
+  }
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = first + i * kGroup;
+    if ((away >> i & 1u) == 0u && (is_full || row < end)) add_values_to_slot(homes[i], row, values[i]);
+  }
+  for (; away != 0u; away &= away - 1u) {
+    uint row = first + uint(findLSB(away)) * kGroup;
+    if (is_full || row < end) add_row_away(row);
+  }
+}
+
+void add_rows(uint begin, uint end) {
+  uint tile = begin;
+  if (kFullApart != 0u) {
+    for (; end - tile >= kGroup * kItems; tile += kGroup * kItems) add_tile(tile, end, true);
+  }
+  for (; tile < end; tile += kGroup * kItems) add_tile(tile, end, false);
 }
 
 uvec2 slot_key(uint slot) {
@@ -143,17 +177,17 @@ void aggregate(uint begin, uint end, bool is_whole) {
 
 uint start_of(uint part) { return InputWords(push.starts).at[part]; }
 
-// The partition of a row: the last that starts at or before it.
+// The partition of a row: the last that starts at or before it. All invocations of a subgroup ask for the same row, and
+// read as many starts at a time as they are.
 uint partition_of(uint row) {
   uint low = 0u;
-  uint high = push.num_partitions - 1u;
-  while (low < high) {
-    uint middle = low + (high - low + 1u) / 2u;
-    if (start_of(middle) <= row) {
-      low = middle;
-    } else {
-      high = middle - 1u;
-    }
+  uint end = push.num_partitions;
+  while (end - low > 1u) {
+    uint step = (end - low + kSubgroup - 1u) / kSubgroup;
+    uint part = low + gl_SubgroupInvocationID * step;
+    bool is_before = part < end && start_of(part) <= row;
+    low += (subgroupBallotBitCount(subgroupBallot(is_before)) - 1u) * step;
+    end = min(end, low + step);
   }
   return low;
 }

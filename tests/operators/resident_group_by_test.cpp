@@ -299,6 +299,16 @@ TEST(ResidentGrouping, FollowsTheGroups) {
     EXPECT_GE(grouping.window_rows, kRows >> grouping.radix_bits) << "partitions are taken whole";
   }
   EXPECT_LE(of(1U << 20).radix_bits, 9U) << "one pass";
+  constexpr auto kSlotBytes = std::uint64_t{12};
+  EXPECT_LT(of(1024).slots * kSlotBytes, 49'152U / 2) << "two tables at once";
+  for (std::uint64_t const groups : {1U << 24, 85'000'000U}) {
+    auto const grouping = of(groups);
+    EXPECT_LE(grouping.radix_bits, 20U) << "two passes";
+    EXPECT_LT(grouping.slots * kSlotBytes, 49'152U / 3) << "three tables at once";
+    auto const tile = std::uint64_t{grouping.group_size} * grouping.items;
+    auto const rows = kRows >> grouping.radix_bits;
+    EXPECT_LE((rows + tile - 1) / tile * tile, rows + rows / 2) << "few invocations without a row";
+  }
   tuning.group_by_in_shared = false;
   EXPECT_EQ(of(1U << 20).way, ResidentWay::table);
 }
