@@ -19,8 +19,8 @@ constexpr std::uint32_t kGroupSize = 256;
 // 1024 x 16, 0.486 with 512 x 16.
 constexpr std::uint32_t kPartitionGroupSize = 1024;
 // With elements of two words, joins of 2^24 x 2^24 rows on that device, both scatters of both sides: int64 keys and
-// payload 0.72 ms with 512 x 8 rows in one round, 0.87 with 1024 x 8, 1.14 with 1024 x 12 in two rounds; int64 payload
-// 0.57 with 512 x 8 and a word a place, 0.88 with half words, 0.73 with 1024 x 8, 0.91 with 1024 x 12 (2026-11).
+// payload 0.75 ms with 512 x 8 rows in one round, 0.87 with 1024 x 8, 1.14 with 1024 x 12 in two rounds; int64 payload
+// 0.61 with 512 x 8 and a word a place, 0.88 with half words, 0.73 with 1024 x 8, 0.91 with 1024 x 12 (2026-11).
 constexpr std::uint32_t kWideGroupSize = 512;
 // In stable order, 2^27 pairs (2026-11), counts and sums included: 1024 x 12 take 1.19 ms when rows find their equals
 // by five bits in shared memory and by three ballots, 1.23 by four and four, 1.34 by ballots alone; 512 x 8 by
