@@ -22,13 +22,15 @@ constexpr std::uint32_t kPartitionGroupSize = 1024;
 // payload 0.75 ms with 512 x 8 rows in one round, 0.87 with 1024 x 8, 1.14 with 1024 x 12 in two rounds; int64 payload
 // 0.61 with 512 x 8 and a word a place, 0.88 with half words, 0.73 with 1024 x 8, 0.91 with 1024 x 12 (2026-11).
 constexpr std::uint32_t kWideGroupSize = 512;
-// In stable order, 2^27 pairs (2026-11), counts and sums included: 1024 x 12 take 1.19 ms when rows find their equals
-// by five bits in shared memory and by three ballots, 1.23 by four and four, 1.34 by ballots alone; 512 x 8 by
-// ballots 1.31.
+// In stable order, 2^27 pairs by 8 bits (2026-11), the scatter alone: 1024 x 12 take 0.94 ms when rows find their equals
+// by five bits in shared memory and by three ballots, 0.95 by four and four, 0.96 by six and two; then 0.88 with counts
+// of a bin summed by several invocations (768 x 16: 0.90, 512 x 22 in one round 0.94).
 constexpr ScatterTile kLargeStableTile{1024, 12, 2, 5};
 constexpr ScatterTile kSmallStableTile{512, 8, 1, 0};
 // Invocations of a subgroup that a word of shared memory has a bit for.
 constexpr std::uint32_t kMaskLanes = 32;
+// Rows that are ranked at a time: two were slower than one (stable_ranked=2: 1.07 ms for 1.06).
+constexpr std::uint32_t kMostRanked = 4;
 // Bins of a pass: counters of so many fit the least shared memory there is.
 constexpr std::uint32_t kMostPartitionBits = 10;
 // Of a join's list in shared memory, an invocation at least: more shared memory would leave fewer workgroups resident.
@@ -86,6 +88,7 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>
      {"stable_items", &ComputeTuning::stable_items},
      {"stable_rounds", &ComputeTuning::stable_rounds},
      {"stable_mask_bits", &ComputeTuning::stable_mask_bits},
+     {"stable_ranked", &ComputeTuning::stable_ranked},
      {"partition_bits", &ComputeTuning::partition_bits},
      {"stable_bits", &ComputeTuning::stable_bits},
      {"scan_items", &ComputeTuning::scan_items},
@@ -161,6 +164,8 @@ Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& li
     return wrong("stable_mask_bits are 0 to 10", tuning.stable_mask_bits);
   if (tuning.stable_mask_bits > 0 && tuning.subgroup_size > kMaskLanes)
     return wrong("stable_mask_bits need subgroups of at most 32 invocations", tuning.subgroup_size);
+  if (tuning.stable_ranked < 1 || tuning.stable_ranked > kMostRanked)
+    return wrong("stable_ranked are 1 to 4", tuning.stable_ranked);
   for (auto const group : {tuning.partition_group_size, tuning.wide_group_size, tuning.stable_group_size,
                            tuning.count_group_size, tuning.join_group_size, tuning.group_by_size}) {
     if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
@@ -211,7 +216,7 @@ std::uint32_t scratch_words(ComputeTuning const& tuning, std::uint32_t bits, Sca
   if (!stable) return round;
   auto const bins = 1U << bits;
   auto const subgroups = tile.group_size / tuning.subgroup_size;
-  auto const masks = tile.mask_bits == 0 ? 0U : 1U << std::min(tile.mask_bits, bits);
+  auto const masks = tile.mask_bits == 0 ? 0U : tuning.stable_ranked << std::min(tile.mask_bits, bits);
   // Sums of parts of the subgroups take the place of their masks.
   auto const sums = tile.group_size >= 2 * bins ? tile.group_size / bins * bins : 0;
   return std::max(subgroups * bins + std::max(subgroups * masks, sums), round);

@@ -28,6 +28,7 @@ layout(constant_id = 16) const uint kPacked = 0u;  // places are kept as half wo
 layout(constant_id = 18) const uint kFullApart = 1u;  // full tiles take a path of their own, which tests no bounds (1)
 layout(constant_id = 17) const uint kNarrow = 0u;  // elements of the first column are a word (1)
 layout(constant_id = 19) const uint kWide = 1u;    // some column's elements have an even number of words (1)
+layout(constant_id = 20) const uint kRanked = 1u;  // stable: rows of an invocation that are ranked at a time
 
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { PayloadColumn at[]; };
 
@@ -42,7 +43,8 @@ const uint kNoBin = kBins;
 // place.
 const uint kFirstMask = kSubgroups * kBins;
 const uint kUsedMaskBits = kMaskBits < kBits ? kMaskBits : kBits;
-const uint kMasks = kMaskBits != 0u ? 1u << kUsedMaskBits : 0u;
+const uint kMasksEach = kMaskBits != 0u ? 1u << kUsedMaskBits : 0u;
+const uint kMasks = kMasksEach * kRanked;
 
 // Parts of the subgroups, whose counts of a bin are summed side by side.
 const uint kParts = kGroup >= 2u * kBins ? kGroup / kBins : 1u;
@@ -96,29 +98,38 @@ void order_subgroup() {
 }
 
 // Invocations of the subgroup that are valid and have the same digit. Subgroups of up to 32 take one word.
-uvec4 peers_of(uint digit, bool is_valid) {
-  uvec4 peers;
+void find_peers(uint digits[kRanked], bool valid[kRanked], out uvec4 peers[kRanked]) {
   if (kMaskBits != 0u) {
-    uint mask = kFirstMask + gl_SubgroupID * kMasks + (digit & (kMasks - 1u));
-    if (is_valid) atomicOr(scratch[mask], 1u << gl_SubgroupInvocationID);
+    uint first = kFirstMask + gl_SubgroupID * kMasks;
+    [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
+      uint mask = first + j * kMasksEach + (digits[j] & (kMasksEach - 1u));
+      if (valid[j]) atomicOr(scratch[mask], 1u << gl_SubgroupInvocationID);
+    }
     order_subgroup();
-    peers = uvec4(scratch[mask], 0u, 0u, 0u);
+    [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
+      uint mask = first + j * kMasksEach + (digits[j] & (kMasksEach - 1u));
+      peers[j] = uvec4(scratch[mask], 0u, 0u, 0u);
+    }
     order_subgroup();
-    scratch[mask] = 0u;  // before the next row's bits by the barriers that its counting has
+    [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
+      uint mask = first + j * kMasksEach + (digits[j] & (kMasksEach - 1u));
+      scratch[mask] = 0u;  // before the next rows' bits by the barriers that their counting has
+    }
   } else {
-    peers = subgroupBallot(is_valid);
+    [[unroll]] for (uint j = 0u; j < kRanked; ++j) peers[j] = subgroupBallot(valid[j]);
   }
   [[unroll]] for (uint bit = kUsedMaskBits; bit < kBits; ++bit) {
-    bool is_set = (digit & 1u << bit) != 0u;
-    uint is_clear = is_set ? 0u : ~0u;
-    uvec4 set = subgroupBallot(is_set);
-    if (kSubgroup <= 32u) {
-      peers.x &= set.x ^ is_clear;
-    } else {
-      peers &= set ^ uvec4(is_clear);
+    [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
+      bool is_set = (digits[j] & 1u << bit) != 0u;
+      uint is_clear = is_set ? 0u : ~0u;  // all bits, or none
+      uvec4 set = subgroupBallot(is_set);
+      if (kSubgroup <= 32u) {
+        peers[j].x &= set.x ^ is_clear;
+      } else {
+        peers[j] &= set ^ uvec4(is_clear);
+      }
     }
   }
-  return peers;
 }
 
 uint peers_before(uvec4 peers) {
@@ -130,20 +141,50 @@ bool is_last(uvec4 peers) {
                           : subgroupBallotInclusiveBitCount(peers) == subgroupBallotBitCount(peers);
 }
 
-// Rank of a row among those of its digit in its subgroup. Counts on the way: the last of peers knows how many they are.
-uint rank_in_subgroup(uint digit, bool is_valid) {
-  uvec4 peers = peers_of(digit, is_valid);
-  uint counter = gl_SubgroupID * kBins + digit;
-  uint before = peers_before(peers);
-  uint base = scratch[counter];
-  order_subgroup();
-  if (is_valid && is_last(peers)) scratch[counter] = base + before + 1u;
-  order_subgroup();
-  return base + before;
+// Ranks of rows among those of their digits in their subgroup. Counts on the way: the last of peers knows how many they
+// are.
+void rank_in_subgroup(uint digits[kRanked], bool valid[kRanked], out uint ranks[kRanked]) {
+  uvec4 peers[kRanked];
+  find_peers(digits, valid, peers);
+  uint row = gl_SubgroupID * kBins;
+  uint bases[kRanked];
+  [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
+    ranks[j] = peers_before(peers[j]);
+    bool counts_them = valid[j] && is_last(peers[j]);
+    uint added = ranks[j] + 1u;
+    bases[j] = scratch[row + digits[j]];
+    order_subgroup();
+    if (counts_them) scratch[row + digits[j]] = bases[j] + added;
+    order_subgroup();
+  }
+  [[unroll]] for (uint j = 0u; j < kRanked; ++j) ranks[j] += bases[j];
 }
 
-uint rank_of(uint digit, bool is_valid) {
-  return kStable == 0u ? atomicAdd(counts[is_valid ? digit : kNoBin], 1u) : rank_in_subgroup(digit, is_valid);
+// Ranks of this invocation's rows, with digits above them where there is room.
+void rank_rows(Tile tile, uvec2 keys[kItems], out uint ranks[kPlaceWords]) {
+  if (kStable == 0u) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      uint digit = digit_of(keys[i]);
+      uint rank = atomicAdd(counts[is_row(tile, i) ? digit : kNoBin], 1u);
+      set_place(ranks, i, kPacked != 0u ? rank & 0xffffu : rank | digit << 16);
+    }
+  } else {
+    [[unroll]] for (uint first = 0u; first < kItems; first += kRanked) {
+      uint digits[kRanked];
+      bool valid[kRanked];
+      uint own[kRanked];
+      [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
+        digits[j] = digit_of(keys[min(first + j, kItems - 1u)]);
+        valid[j] = first + j < kItems && is_row(tile, first + j);
+      }
+      rank_in_subgroup(digits, valid, own);
+      [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
+        uint i = first + j;
+        if (i >= kItems) continue;
+        set_place(ranks, i, kPacked != 0u ? own[j] & 0xffffu : own[j] | digits[j] << 16);
+      }
+    }
+  }
 }
 
 // Exclusive sum of this invocation's rows by bin over its subgroup; the subgroups' sums go to block_sums.
@@ -163,9 +204,11 @@ void begin_bins(uint position, uint rows[kBinsEach], inout uint begins[kBinsEach
   for (uint subgroup = 0u; subgroup < gl_SubgroupID; ++subgroup) position += block_sums[subgroup];
   [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
     uint bin = thread_index() * kBinsEach + i;
-    begins[i] -= position;
-    if (bin < kBins) counts[bin] = position;
-    if (kStable != 0u && bin < kBins) shifts[bin] = begins[i];
+    if (kStable == 0u) begins[i] -= position;
+    if (bin < kBins) {
+      counts[bin] = position;
+      if (kStable != 0u) shifts[bin] = begins[i] - position;
+    }
     position += rows[i];
   }
 }
@@ -183,22 +226,35 @@ void place_bins(PartitionChunk chunk, out uint begins[kBinsEach]) {
   begin_bins(position, rows, begins);
 }
 
-// Stable: where the chunk's rows of this invocation's bins begin, and where those of the next chunk or bin do. Behind
-// the last bin's nothing needs to be known.
+// Stable: where the chunk's rows of this invocation's bins begin, and where those of the next chunk do.
 void load_begins(PartitionChunk chunk, out uint begins[kBinsEach], out uint ends[kBinsEach]) {
   [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
-    uint bin = thread_index() * kBinsEach + i;
-    uint cell = chunk.first + min(bin, kBins - 1u) * chunk.stride;
-    begins[i] = InputWords(push.matrix).at[cell];
-    ends[i] = InputWords(push.matrix).at[bin + 1u < kBins ? cell + 1u : cell];
+    uint bin = min(thread_index() * kBinsEach + i, kBins - 1u);
+    begins[i] = InputWords(push.matrix).at[chunk.first + bin * chunk.stride];
+  }
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
+    uint bin = min(thread_index() * kBinsEach + i, kBins - 2u);
+    ends[i] = InputWords(push.matrix).at[chunk.first + bin * chunk.stride + 1u];
   }
 }
 
-void load_part_counts(uint bin, uint part, out uint own[kPartSubgroups]) {
+// The chunk's rows by bin; of the last bin nothing needs to be known.
+void count_bins(uint begins[kBinsEach], uint ends[kBinsEach], out uint rows[kBinsEach]) {
+  [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
+    uint bin = thread_index() * kBinsEach + i;
+    rows[i] = bin + 1u < kBins ? ends[i] - begins[i] : 0u;
+  }
+}
+
+// Counts of a bin's rows in a part of the subgroups; their sum.
+uint load_part_counts(uint bin, uint part, out uint own[kPartSubgroups]) {
+  uint sum = 0u;
   [[unroll]] for (uint i = 0u; i < kPartSubgroups; ++i) {
     uint subgroup = part * kPartSubgroups + i;
     own[i] = part < kParts && subgroup < kSubgroups ? scratch[subgroup * kBins + bin] : 0u;
+    sum += own[i];
   }
+  return sum;
 }
 
 // Counts of a part's subgroups become their first positions in the tile, the first of them `position`.
@@ -216,9 +272,7 @@ void place_subgroups(uint position, uint rows[kBinsEach], uint begins[kBinsEach]
   if (kParts > 1u) {
     uint part = thread_index() / kBins;
     uint bin = thread_index() % kBins;
-    load_part_counts(bin, part, own);
-    uint sum = 0u;
-    [[unroll]] for (uint i = 0u; i < kPartSubgroups; ++i) sum += own[i];
+    uint sum = load_part_counts(bin, part, own);
     if (part < kParts) scratch[kFirstMask + part * kBins + bin] = sum;
     begin_bins(position, rows, begins);
     barrier();
@@ -427,20 +481,17 @@ void deal_out(PartitionChunk chunk, Tile tile) {
   bool is_ahead = kStable == 0u && kPacked == 0u;
   if (kWords == 1u && is_ahead && has_column) load_part(0u, first, tile, values);
   uint begins[kBinsEach];
-  uint rows[kBinsEach];  // stable: of the chunk by bin
-  if (kStable != 0u) load_begins(chunk, begins, rows);
+  uint ends[kBinsEach];
+  if (kStable != 0u) load_begins(chunk, begins, ends);
   clear_counts();
   barrier();
 
-  uint ranks[kPlaceWords];  // with digits above them where there is room
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint digit = digit_of(keys[i]);
-    uint rank = rank_of(digit, is_row(tile, i));
-    set_place(ranks, i, kPacked != 0u ? rank & 0xffffu : rank | digit << 16);
-  }
+  uint ranks[kPlaceWords];
+  rank_rows(tile, keys, ranks);
+  uint rows[kBinsEach];
   uint bins_before = 0u;
   if (kStable != 0u) {
-    [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) rows[i] -= begins[i];
+    count_bins(begins, ends, rows);
     bins_before = sum_of_bins(rows);
   }
   barrier();

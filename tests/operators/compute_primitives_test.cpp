@@ -243,6 +243,7 @@ TEST_F(ComputeRadix, EveryWayToRankAndPlace) {
     tuning.packed_places = way % 2 == 0 || way % 4 == 3;
     tuning.full_tiles_apart = way / 2 % 2 == 0;
     tuning.stable_mask_bits = tuning.subgroup_size <= 32 && way / 8 == 1 ? 1 + way % 8 : 0;
+    tuning.stable_ranked = 1 + way % 4;
     tuning.partition_rounds = tuning.stable_rounds = 1 + way % 3;
     tuning.count_items = 1 + way;
     SCOPED_TRACE(way);

@@ -78,7 +78,7 @@ TEST(ComputeTuning, AppliesNamedSizes) {
   for (auto const* text :
        {"partition_items", "partition_items=", "partition_items=x", "items=3", "join_items=0", "partition_group=48",
         "partition_items=400", "join_items=16", "scan_items=6", "partition_bits=11", "join_log2_slots=9",
-        "stable_join=2", "count_items=0", "partition_items=8,,"}) {
+        "stable_join=2", "stable_ranked=0", "stable_ranked=5", "count_items=0", "partition_items=8,,"}) {
     auto changed = compute_tuning(traits).value();
     auto const applied = apply_tuning(text, traits.limits, changed);
     ASSERT_FALSE(applied) << text;
