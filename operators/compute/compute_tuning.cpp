@@ -73,7 +73,7 @@ std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
 }
 
 /// Names of what apply_tuning changes.
-constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 27> kNames{
+constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 28> kNames{
     {{"partition_group", &ComputeTuning::partition_group_size},
      {"stable_group", &ComputeTuning::stable_group_size},
      {"partition_items", &ComputeTuning::partition_items},
