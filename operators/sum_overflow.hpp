@@ -9,8 +9,8 @@
 
 namespace garuda::operators {
 
-/// invalid_input, with the aggregate, its type and the group's keys. `keys`: the group's row of key columns; nullopt: the
-/// group is that of all rows.
+/// invalid_input, with the aggregate, its type and the group's keys. `keys`: the group's row of key columns; nullopt:
+/// the group is that of all rows.
 Error sum_overflow(ResolvedAggregate const& aggregate, std::optional<TableView> keys);
 
 }  // namespace garuda::operators

@@ -22,9 +22,9 @@ constexpr std::uint32_t kPartitionGroupSize = 1024;
 // payload 0.75 ms with 512 x 8 rows in one round, 0.87 with 1024 x 8, 1.14 with 1024 x 12 in two rounds; int64 payload
 // 0.61 with 512 x 8 and a word a place, 0.88 with half words, 0.73 with 1024 x 8, 0.91 with 1024 x 12 (2026-11).
 constexpr std::uint32_t kWideGroupSize = 512;
-// In stable order, 2^27 pairs by 8 bits (2026-11), the scatter alone: 1024 x 12 take 0.94 ms when rows find their equals
-// by five bits in shared memory and by three ballots, 0.95 by four and four, 0.96 by six and two; then 0.88 with counts
-// of a bin summed by several invocations (768 x 16: 0.90, 512 x 22 in one round 0.94).
+// In stable order, 2^27 pairs by 8 bits (2026-11), the scatter alone: 1024 x 12 take 0.94 ms when rows find their
+// equals by five bits in shared memory and by three ballots, 0.95 by four and four, 0.96 by six and two; then 0.88 with
+// counts of a bin summed by several invocations (768 x 16: 0.90, 512 x 22 in one round 0.94).
 constexpr ScatterTile kLargeStableTile{1024, 12, 2, 5};
 constexpr ScatterTile kSmallStableTile{512, 8, 1, 0};
 // Invocations of a subgroup that a word of shared memory has a bit for.

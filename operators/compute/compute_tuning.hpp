@@ -51,9 +51,9 @@ struct ComputeTuning {
   /// Bits of a digit by which rows of a subgroup find their equals in shared memory, the others by ballots.
   std::uint32_t stable_mask_bits = 0;
   std::uint32_t stable_ranked = 1;  ///< rows of an invocation that are ranked at a time, in stable order
-  bool full_tiles_apart = true;  ///< a path that tests no bounds: fewer instructions, longer to compile
-  bool packed_places = true;     ///< places of a tile's rows are kept as half words: fewer registers, more instructions
-  bool wide_packed = false;      ///< the same of passes that move elements of two words or more
+  bool full_tiles_apart = true;     ///< a path that tests no bounds: fewer instructions, longer to compile
+  bool packed_places = true;  ///< places of a tile's rows are kept as half words: fewer registers, more instructions
+  bool wide_packed = false;   ///< the same of passes that move elements of two words or more
 
   std::uint32_t join_group_size = 256;
   std::uint32_t join_items = 3;  ///< rows of a chunk an invocation
@@ -92,8 +92,8 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 /// partition_rounds, stable_items, stable_rounds, partition_bits, stable_bits, scan_items, join_group, join_items,
 /// join_log2_slots, join_tasks, join_groups, count_group, count_items, count_groups, stable_mask_bits, stable_ranked,
 /// stable_join, packed_places and full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2
-/// table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the limits
-/// or the passes do not allow.
+/// table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the
+/// limits or the passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
 /// Words of shared memory for the table over a build chunk, and for what takes its place once it has been read.

@@ -252,10 +252,11 @@ TEST_F(DeviceGroupBys, SumsBeyondTheirTypeNameTheGroup) {
     Table const* table;
     GroupBySpec spec;
     std::string message;
-  } const refused[]{{&table, spec_of({"a"}, "sum:x"), "'sum_x' is beyond int64 in the group a = -5"},
-                    {&table, spec_of({}, "count,sum:x=total"), "'total' is beyond int64 in the group of all rows"},
-                    {&wide, spec_of({"b", "a"}, "sum:x,sum:y", true), "'sum_x' is beyond int64 in the group b = 2, a = -5"},
-                    {&wide, spec_of({"a"}, "mean:x,sum:y"), "'sum_y' is beyond int64 in the group a = -5"}};
+  } const refused[]{
+      {&table, spec_of({"a"}, "sum:x"), "'sum_x' is beyond int64 in the group a = -5"},
+      {&table, spec_of({}, "count,sum:x=total"), "'total' is beyond int64 in the group of all rows"},
+      {&wide, spec_of({"b", "a"}, "sum:x,sum:y", true), "'sum_x' is beyond int64 in the group b = 2, a = -5"},
+      {&wide, spec_of({"a"}, "mean:x,sum:y"), "'sum_y' is beyond int64 in the group a = -5"}};
   GroupByOptions cpu;
   cpu.path = Path::cpu;
   for (auto const& [of, spec, message] : refused) {
