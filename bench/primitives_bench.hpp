@@ -38,7 +38,9 @@ struct PrimitivesRequest {
 };
 
 struct PrimitivesOutcome {
-  Record record;      ///< path "compute", mode "resident"; bytes read and written once
+  /// Path "compute", mode "resident"; bytes read and written once. Timed as a whole; its phases are those of runs with
+  /// timestamps between passes, which take a little longer.
+  Record record;
   Record copy;        ///< a copy of as many bytes by a compute pass, in the same repetitions
   std::string clock;  ///< where times come from
   std::string tuning;
