@@ -43,6 +43,11 @@ bool DeviceScan::is_one_pass(ComputeTuning const& tuning, std::uint64_t elements
   return tuning.scan == ScanMethod::look_back && groups_for(elements, tile_elements(tuning)) <= kMostTilesOfOneGroup;
 }
 
+std::uint32_t DeviceScan::num_state_words(ComputeTuning const& tuning, std::uint64_t elements) noexcept {
+  if (tuning.scan != ScanMethod::look_back || is_one_pass(tuning, elements)) return 0;
+  return static_cast<std::uint32_t>((groups_for(elements, tile_elements(tuning)) + 1) * 2);
+}
+
 Result<void> DeviceScan::record(ComputeContext& context, char const* phase, ScannedWords const& words,
                                 bool independent) {
   auto const elements = words.elements;
@@ -63,8 +68,11 @@ Result<void> DeviceScan::record(ComputeContext& context, char const* phase, Scan
   if (is_one_pass(tuning, elements))
     return context.dispatch(phase, scan_shape(kOneGroup, tuning, words.wide), push, 1, elements, independent);
   if (tuning.scan == ScanMethod::look_back) {
-    GARUDA_TRY(context.fill(phase, states_, 0));
-    return context.dispatch(phase, scan_shape(kLookBack, tuning, words.wide), push, tiles, elements);
+    if (!words.cleared) {
+      GARUDA_TRY(context.fill(phase, states_, 0));
+      independent = false;
+    }
+    return context.dispatch(phase, scan_shape(kLookBack, tuning, words.wide), push, tiles, elements, independent);
   }
   GARUDA_TRY(context.dispatch(phase, tile_shape(kTileSums, tuning), push, tiles, elements));
   GARUDA_TRY(context.dispatch(phase, tile_shape(kTileBases, tuning), push, 1, tiles));

@@ -19,6 +19,7 @@ struct ScannedWords {
   std::uint64_t elements = 0;
   VkDeviceAddress copy = 0;
   bool wide = false;
+  bool cleared = false;  ///< states() have been
 };
 
 /// Scratch memory of prefix sums over up to so many elements; used by one sum after another.
@@ -30,9 +31,12 @@ class DeviceScan {
   /// Records target[i] = source[0] + … + source[i - 1] for `elements` u32, modulo 2^32; as (low, high) pairs when
   /// `wide`. `copy`: where the same words go once more, the total behind them; 0: nowhere, as when wide. Addresses are
   /// 16-byte aligned, the ranges do not overlap. 1 ≤ elements ≤ as created for. `independent`: of all passes since the
-  /// last barrier; heeded where the sum is one pass (is_one_pass).
+  /// last barrier; heeded where the sum is one dispatch: is_one_pass, or looks back with `cleared` states.
   /// Source: Merrill and Garland 2016; Smith, Levien and Owens 2025 (look_back).
   Result<void> record(ComputeContext& context, char const* phase, ScannedWords const& words, bool independent = false);
+  /// What has to be zero before such a sum: num_state_words() × u32. record() clears it unless `words.cleared`.
+  vk::Buffer const& states() const noexcept { return states_; }
+  static std::uint32_t num_state_words(ComputeTuning const& tuning, std::uint64_t elements) noexcept;
   /// Whether one workgroup sums so many elements.
   static bool is_one_pass(ComputeTuning const& tuning, std::uint64_t elements) noexcept;
 

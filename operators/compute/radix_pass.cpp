@@ -148,10 +148,13 @@ Result<void> RadixPass::record_clears(ComputeContext& context, char const* phase
 
 Result<void> RadixPass::record_chunk_counts(ComputeContext& context, char const* phase, RadixJob const& job,
                                             bool independent) {
-  auto const push = push_for(job.rows, job.segments);
+  auto push = push_for(job.rows, job.segments);
   auto const shape = count_shape(context.tuning(), {digit_, job.rows.keys.words, job.segments.starts != nullptr});
-  return context.dispatch(phase, shape, push, groups_for(push.num_chunks, push.chunks_each), job.rows.rows,
-                          independent);
+  auto const groups = groups_for(push.num_chunks, push.chunks_each);
+  push.cleared = scan_.states().address();
+  push.num_cleared = DeviceScan::num_state_words(context.tuning(), num_sums(push));
+  GARUDA_EXPECTS(push.num_cleared <= groups * shape.group_size);
+  return context.dispatch(phase, shape, push, groups, job.rows.rows, independent);
 }
 
 Result<void> RadixPass::record_counts(ComputeContext& context, char const* phase, RadixRows const& rows) {
@@ -159,8 +162,12 @@ Result<void> RadixPass::record_counts(ComputeContext& context, char const* phase
   return record_chunk_counts(context, phase, {this, rows, {}}, false);
 }
 
+std::uint64_t RadixPass::num_sums(shaders::PartitionPush const& push) const {
+  return digit_.stable ? std::uint64_t{push.num_chunks} << digit_.bits : num_starts();
+}
+
 Result<void> RadixPass::record_starts(ComputeContext& context, char const* phase, shaders::PartitionPush const& push,
-                                      Segments const& segments) {
+                                      Segments const& segments, bool independent) {
   bool const segmented = segments.starts != nullptr;
   shaders::BinStartsPush starts{};
   starts.matrix = sums_.address();
@@ -172,20 +179,17 @@ Result<void> RadixPass::record_starts(ComputeContext& context, char const* phase
   starts.bins = 1U << digit_.bits;
   starts.num_chunks = push.num_chunks;
   auto const groups = groups_for(num_starts() + std::uint64_t{1}, context.tuning().group_size);
-  return context.dispatch(phase, starts_shape(segmented), starts, groups, num_starts());
+  return context.dispatch(phase, starts_shape(segmented), starts, groups, num_starts(), independent);
 }
 
 Result<void> RadixPass::record_sums(ComputeContext& context, char const* phase, RadixJob const& job, bool independent) {
   auto const push = push_for(job.rows, job.segments);
-  ScannedWords words{matrix_.address(), sums_.address(), num_starts()};
-  if (!digit_.stable) {
-    // All chunks count in the same cells, one a bin: their sums are the starts, and are moved on in the other place.
-    words.copy = starts_.address();
-    return scan_.record(context, phase, words, independent);
-  }
-  words.elements = std::uint64_t{push.num_chunks} << digit_.bits;
-  GARUDA_TRY(scan_.record(context, phase, words, independent));
-  return record_starts(context, phase, push, job.segments);
+  ScannedWords words{matrix_.address(), sums_.address(), num_sums(push)};
+  words.cleared = true;
+  // In any order all chunks count in the same cells, one a bin: their sums are the starts, and are moved on in the other
+  // place.
+  if (!digit_.stable) words.copy = starts_.address();
+  return scan_.record(context, phase, words, independent);
 }
 
 Result<void> RadixPass::record_scatter(ComputeContext& context, char const* phase, RadixJob const& job,
@@ -198,9 +202,12 @@ Result<void> RadixPass::record_scatter(ComputeContext& context, char const* phas
   kind.more = payload.size() > 1;
   kind.wide = std::ranges::any_of(payload, [](auto const& column) { return column.words % 2 == 0; });
   auto const shape = scatter_shape(context.tuning(), kind);
-  // In an order of any kind it moves on the sums; in stable order they are read alone, and starts, made last, are not.
-  return context.dispatch(phase, shape, push, push.num_chunks, job.rows.rows * (1 + payload.size()),
-                          independent || digit_.stable);
+  if (digit_.stable) {
+    // Both read the sums alone.
+    GARUDA_TRY(record_starts(context, phase, push, job.segments, independent));
+    independent = true;
+  }
+  return context.dispatch(phase, shape, push, push.num_chunks, job.rows.rows * (1 + payload.size()), independent);
 }
 
 Result<void> RadixPass::record_side_by_side(ComputeContext& context, RadixPhases const& phases,

@@ -96,8 +96,10 @@ class RadixPass {
   shaders::PartitionPush push_for(RadixRows const& rows, Segments const& segments) const;
   Result<void> record_chunk_counts(ComputeContext& context, char const* phase, RadixJob const& job, bool independent);
   Result<void> record_sums(ComputeContext& context, char const* phase, RadixJob const& job, bool independent);
+  /// Cells of the matrix.
+  std::uint64_t num_sums(shaders::PartitionPush const& push) const;
   Result<void> record_starts(ComputeContext& context, char const* phase, shaders::PartitionPush const& push,
-                             Segments const& segments);
+                             Segments const& segments, bool independent);
   Result<void> record_scatter(ComputeContext& context, char const* phase, RadixJob const& job, bool independent);
 
   RadixDigit digit_;

@@ -3,8 +3,8 @@
 // First pass of a radix partition: how many keys of each chunk have each digit.
 //
 // Buffers: PartitionPush, by address. Invocation: chunks_each chunks a workgroup (stable: one), a tile of kGroup × kItems
-// keys at a time, kGroup apart. Writes: matrix, by (segment, bin, chunk) when stable, else by (segment, bin), so that its exclusive sums are
-// where rows go.
+// keys at a time, kGroup apart. Writes: matrix, by (segment, bin, chunk) when stable, else by (segment, bin), so that its
+// exclusive sums are where rows go; zeros, at most one an invocation.
 
 #include "primitives_layout.h"
 #include "words.glsl"
@@ -49,6 +49,8 @@ void write_counts(PartitionChunk chunk) {
 }
 
 void main() {
+  uint index = group_index() * kGroup + thread_index();
+  if (index < push.num_cleared) Words(push.cleared).at[index] = 0u;
   uint number = group_index() * push.chunks_each;
   if (number >= push.num_chunks) return;
   uint end = min(number + push.chunks_each, push.num_chunks);

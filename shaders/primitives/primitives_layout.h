@@ -142,6 +142,8 @@ struct PartitionPush {
   uint shift;  // of the digit
   uint num_payload;
   uint chunks_each;  // count pass: of a workgroup
+  uint num_cleared;
+  device_address cleared;  // num_cleared × u32, which the count pass zeroes for the sum that follows
 };
 
 /// Chunks of the segments that an earlier pass left.
