@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "bench/cuda_path.hpp"
+#include "bench/host_copy.hpp"
+#include "bench/sampling.hpp"
 #include "bench/vulkan_device.hpp"
 #include "core/buffer.hpp"
 #include "core/stopwatch.hpp"
@@ -51,8 +53,10 @@ Result<double> measure_stream(vk::Device& device, vk::CopyDirection direction, s
 }  // namespace
 
 Result<CopyBandwidth> measure_host_copy() {
-  GARUDA_TRY_ASSIGN(auto const bytes_per_s, calibration::measure_host_copy(kHostBytes));
-  return CopyBandwidth{"host copy", bytes_per_s};
+  GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(kHostBytes));
+  std::vector<std::uint64_t> samples_ns;
+  for (int i = 0; i < kRepetitions; ++i) samples_ns.push_back(copy.run());
+  return CopyBandwidth{"host copy", per_second(copy.bytes(), summarise(samples_ns).median_ns)};
 }
 
 Result<CopyBandwidth> measure_device_copy(vk::Device& device) {

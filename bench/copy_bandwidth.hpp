@@ -10,7 +10,8 @@
 
 namespace garuda::bench {
 
-/// Copies 256 MiB from host memory to host memory on all threads, five times; the median in bytes copied a second.
+/// Copies 256 MiB from host memory to host memory on all threads (HostCopy), five times; the median in bytes copied a
+/// second. Errors: out_of_memory.
 Result<CopyBandwidth> measure_host_copy();
 
 /// Copies 64 MiB to the device and back, five times, the way uploads and downloads go; the median of both ways

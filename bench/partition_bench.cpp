@@ -12,11 +12,11 @@
 #include <limits>
 #include <utility>
 
+#include "bench/host_copy.hpp"
 #include "bench/random.hpp"
 #include "core/buffer.hpp"
 #include "core/kept_memory.hpp"
 #include "core/stopwatch.hpp"
-#include "operators/calibration/copy_rates.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::bench {
@@ -134,7 +134,7 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
     return arena.execute([&] { return radix_partition(input.keys(), digit, control, std::move(options)); });
   };
   // Before the first partitioning, whose memory is kept for the others.
-  GARUDA_TRY_ASSIGN(auto copy, calibration::HostCopy::create(kCopiedBytes));
+  GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(kCopiedBytes));
   {
     GARUDA_TRY_ASSIGN(auto const result, partition_once());
     GARUDA_TRY(verify(input, digit, result));

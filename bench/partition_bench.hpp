@@ -37,7 +37,8 @@ struct PartitionOutcome {
 };
 
 /// Partitions random keys with their row ids, compares the whole result with what a stable partitioning gives, then
-/// partitions under the clock, with copies before and after each sample. Blocks.
+/// partitions under the clock, with copies of 256 MiB before and after each sample (HostCopy: by as many threads, past
+/// the caches, as partitioning writes). Blocks.
 /// Errors: usage (rows, repeat or threads 0, bits above 16, an instruction set that is not there); out_of_memory;
 /// cancelled; device_failure when a row is in the wrong place.
 Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const& request);

@@ -27,24 +27,17 @@ Result<AlignedBuffer> filled_buffer(std::int64_t bytes) {
 
 }  // namespace
 
-Result<HostCopy> HostCopy::create(std::int64_t bytes) {
-  GARUDA_TRY_ASSIGN(auto source, filled_buffer(bytes));
-  GARUDA_TRY_ASSIGN(auto destination, filled_buffer(bytes));
-  return HostCopy(std::move(source), std::move(destination));
-}
-
-std::uint64_t HostCopy::run() {
-  Stopwatch const watch;
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, source_.size_bytes(), kCopiedBytes), [&](auto const& range) {
-    std::memcpy(destination_.data() + range.begin(), source_.data() + range.begin(), range.size());
-  });
-  return watch.elapsed_ns();
-}
-
 Result<double> measure_host_copy(std::int64_t bytes, int repetitions) {
-  GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(bytes));
+  GARUDA_TRY_ASSIGN(auto const source, filled_buffer(bytes));
+  GARUDA_TRY_ASSIGN(auto destination, filled_buffer(bytes));
   std::vector<double> samples_ns;
-  for (int i = 0; i < repetitions; ++i) samples_ns.push_back(static_cast<double>(copy.run()));
+  for (int i = 0; i < repetitions; ++i) {
+    Stopwatch const watch;
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, bytes, kCopiedBytes), [&](auto const& range) {
+      std::memcpy(destination.data() + range.begin(), source.data() + range.begin(), range.size());
+    });
+    samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));
+  }
   return static_cast<double>(bytes) / median(samples_ns) * 1e9;
 }
 

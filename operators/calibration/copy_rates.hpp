@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
-#include "core/buffer.hpp"
 #include "garuda/error.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/device.hpp"
@@ -12,26 +10,8 @@
 
 namespace garuda::calibration {
 
-/// Host memory to be copied to other host memory, of pages that have been touched.
-class HostCopy {
- public:
-  /// Errors: out_of_memory.
-  static Result<HostCopy> create(std::int64_t bytes);
-
-  std::uint64_t bytes() const noexcept { return static_cast<std::uint64_t>(source_.size_bytes()); }
-  /// Copies all bytes once on the threads of the calling task arena; returns the nanoseconds that it took.
-  std::uint64_t run();
-
- private:
-  HostCopy(AlignedBuffer source, AlignedBuffer destination) noexcept
-      : source_(std::move(source)), destination_(std::move(destination)) {}
-
-  AlignedBuffer source_;
-  AlignedBuffer destination_;
-};
-
-/// Copies `bytes` from host memory to host memory on the threads of the calling task arena, `repetitions` times; the
-/// median in bytes copied a second. Errors: out_of_memory.
+/// Copies `bytes` from host memory to host memory by memcpy, as operators do, on the threads of the calling task arena,
+/// `repetitions` times; the median in bytes copied a second. Errors: out_of_memory.
 Result<double> measure_host_copy(std::int64_t bytes, int repetitions = 5);
 
 /// Medians of one way to upload and of downloads.
