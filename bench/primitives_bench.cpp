@@ -403,7 +403,8 @@ Result<PrimitivesOutcome> run_primitives_bench(PrimitivesRequest const& request)
     by_phase.push_back(std::move(phases));
   }
   PrimitivesOutcome outcome;
-  outcome.record = make_record(*bench, request, std::string(to_string(request.op)), samples, by_phase, primitive->bytes());
+  outcome.record =
+      make_record(*bench, request, std::string(to_string(request.op)), samples, by_phase, primitive->bytes());
   outcome.copy = make_record(*bench, request, "copy", copies, copies, 2 * copied);
   outcome.clock = bench->clock();
   outcome.tuning = describe(bench->tuning(), request.bits, request.stable);

@@ -91,7 +91,7 @@ std::string to_text(Record const& record, std::optional<CopyBandwidth> const& ba
                       format_ns(record.time.mad_ns), format_ns(record.time.min_ns), format_ns(record.time.max_ns),
                       record.time.samples, format_rate(rows_per_second(record)), format_rate(bytes_per_second(record)));
   if (bandwidth && bandwidth->bytes_per_s > 0)
-    text += fmt::format(", {:.2g} % of {} {}B/s", 100 * bytes_per_second(record) / bandwidth->bytes_per_s,
+    text += fmt::format(", {:.3g} % of {} {}B/s", 100 * bytes_per_second(record) / bandwidth->bytes_per_s,
                         bandwidth->what, format_rate(bandwidth->bytes_per_s));
   text += "\n";
   if (record.host_time)

@@ -186,8 +186,8 @@ Result<void> RadixPass::record_sums(ComputeContext& context, char const* phase, 
   auto const push = push_for(job.rows, job.segments);
   ScannedWords words{matrix_.address(), sums_.address(), num_sums(push)};
   words.cleared = true;
-  // In any order all chunks count in the same cells, one a bin: their sums are the starts, and are moved on in the other
-  // place.
+  // In any order all chunks count in the same cells, one a bin: their sums are the starts, and are moved on in the
+  // other place.
   if (!digit_.stable) words.copy = starts_.address();
   return scan_.record(context, phase, words, independent);
 }
