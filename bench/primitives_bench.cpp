@@ -21,11 +21,13 @@
 namespace garuda::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, PrimitiveOp>, 6> kOps{{{"copy", PrimitiveOp::copy},
+constexpr std::array<std::pair<std::string_view, PrimitiveOp>, 8> kOps{{{"copy", PrimitiveOp::copy},
                                                                         {"reduce", PrimitiveOp::reduce},
                                                                         {"scan", PrimitiveOp::scan},
                                                                         {"histogram", PrimitiveOp::histogram},
                                                                         {"partition", PrimitiveOp::partition},
+                                                                        {"segments", PrimitiveOp::segments},
+                                                                        {"compact", PrimitiveOp::compact},
                                                                         {"gather", PrimitiveOp::gather}}};
 constexpr std::uint64_t kClusterRows = 4096;
 
@@ -275,6 +277,82 @@ class Gather final : public Primitive {
   vk::Buffer target_;
 };
 
+class Segments final : public Primitive {
+ public:
+  using Primitive::Primitive;
+  Result<void> prepare() override {
+    words_ = random_words(rows(), request_.seed);
+    auto const segments = num_segments();
+    starts_ = make_words(segments + 1, [&](auto segment) {
+      // Up to twice as long as on the average.
+      auto const least = segment * rows() / segments;
+      auto const most = std::min((segment + 1) * rows() / segments, rows());
+      bool const is_end = segment == 0 || segment == segments;
+      return static_cast<std::uint32_t>(
+          is_end ? least : least + RowRandom(request_.seed + 1, segment).next_below(most - least + 1));
+    });
+    GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(starts_in_, upload(starts_, "starts of segments"));
+    GARUDA_TRY_ASSIGN(results_, context().device_buffer(segments * 8, "sums of segments"));
+    return {};
+  }
+  Result<void> record() override {
+    return record_segment_sums(context(), "segments", source_.address(), starts_in_.address(), rows(),
+                               static_cast<std::uint32_t>(num_segments()), results_);
+  }
+  Result<void> check() override {
+    auto const expected = make_words(2 * num_segments(), [&](auto word) {
+      auto const first = words_.begin() + starts_[word / 2];
+      auto const sum = std::accumulate(first, words_.begin() + starts_[word / 2 + 1], std::uint64_t{0});
+      return static_cast<std::uint32_t>(word % 2 == 0 ? sum : sum >> 32);
+    });
+    return expect_equal(results_, expected, "the sums of segments");
+  }
+  std::uint64_t bytes() const override { return rows() * 4 + num_segments() * 12; }
+
+ private:
+  std::uint64_t num_segments() const { return (rows() + request_.segment_rows - 1) / request_.segment_rows; }
+
+  Words words_;
+  Words starts_;
+  vk::Buffer source_;
+  vk::Buffer starts_in_;
+  vk::Buffer results_;
+};
+
+/// Half of the elements, drawn by lot.
+class Compact final : public Primitive {
+ public:
+  using Primitive::Primitive;
+  Result<void> prepare() override {
+    auto const flags = make_words(
+        rows(), [&](auto row) { return static_cast<std::uint32_t>(RowRandom(request_.seed, row).next() & 1); });
+    for (std::uint32_t row = 0; row < flags.size(); ++row)
+      if (flags[row] != 0) listed_.push_back(row);
+    GARUDA_TRY_ASSIGN(flags_, upload(flags, "flags"));
+    GARUDA_TRY_ASSIGN(target_, context().device_buffer(rows() * 4, "listed elements"));
+    GARUDA_TRY_ASSIGN(scan_, operators::DeviceScan::create(context(), rows()));
+    return {};
+  }
+  Result<void> record() override {
+    return record_compact(context(), "compact", scan_, flags_.address(), target_.address(), rows());
+  }
+  Result<void> check() override {
+    GARUDA_TRY_ASSIGN(auto const total, scan_.read_total(context(), "total"));
+    if (total != listed_.size())
+      return fail(ErrorCode::device_failure,
+                  fmt::format("{} elements are listed, not the host's {}", total, listed_.size()));
+    return expect_equal(target_, listed_, "the list of elements");
+  }
+  std::uint64_t bytes() const override { return (rows() + listed_.size()) * 4; }
+
+ private:
+  Words listed_;
+  vk::Buffer flags_;
+  vk::Buffer target_;
+  operators::DeviceScan scan_;
+};
+
 std::unique_ptr<Primitive> make_primitive(ComputeBench& bench, PrimitivesRequest const& request) {
   switch (request.op) {
     case PrimitiveOp::copy:
@@ -287,6 +365,10 @@ std::unique_ptr<Primitive> make_primitive(ComputeBench& bench, PrimitivesRequest
       return std::make_unique<Gather>(bench, request);
     case PrimitiveOp::histogram:
       return std::make_unique<Histogram>(bench, request);
+    case PrimitiveOp::segments:
+      return std::make_unique<Segments>(bench, request);
+    case PrimitiveOp::compact:
+      return std::make_unique<Compact>(bench, request);
     case PrimitiveOp::partition:
       break;
   }
@@ -297,6 +379,7 @@ Result<void> check(PrimitivesRequest const& request) {
   auto const most = operators::kMaxScanElements;
   if (request.rows == 0 || request.rows > most)
     return fail(ErrorCode::usage, fmt::format("--rows out of range [1, 2^28]: {}", request.rows));
+  if (request.segment_rows == 0) return fail(ErrorCode::usage, "--segment-rows must be at least 1: 0");
   if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
   return {};
 }
@@ -363,7 +446,9 @@ Result<PrimitiveOp> parse_primitive_op(std::string_view text) {
   for (auto const& [name, op] : kOps)
     if (name == text) return op;
   return fail(ErrorCode::usage,
-              fmt::format("unknown primitive (allowed: copy, reduce, scan, histogram, partition, gather): '{}'", text));
+              fmt::format("unknown primitive (allowed: copy, reduce, scan, histogram, partition, gather, segments, "
+                          "compact): '{}'",
+                          text));
 }
 
 std::string_view to_string(PrimitiveOp op) noexcept {

@@ -13,7 +13,7 @@
 
 namespace garuda::bench {
 
-enum class PrimitiveOp : std::uint8_t { copy, reduce, scan, histogram, partition, gather };
+enum class PrimitiveOp : std::uint8_t { copy, reduce, scan, histogram, partition, gather, segments, compact };
 /// Errors: usage.
 Result<PrimitiveOp> parse_primitive_op(std::string_view text);
 std::string_view to_string(PrimitiveOp op) noexcept;
@@ -25,6 +25,7 @@ struct PrimitivesRequest {
   std::uint32_t payload = 1;  ///< u32 columns that move with the keys
   bool stable = true;
   bool clustered = false;  ///< gather: rows within 2^12 of each other, else over the whole column
+  std::uint64_t segment_rows = 64;  ///< segments: elements of one, on the average
   std::optional<std::uint32_t> subgroup_size;
   std::optional<operators::ScanMethod> scan;
   std::string compute_tuning;    ///< as operators::apply_tuning takes it; the members below come after it

@@ -57,12 +57,15 @@ void add_primitives_command(CLI::App& bench, Select const& select, std::atomic<b
   auto const arguments = std::make_shared<PrimitivesArguments>();  // the parser and what is selected both refer to them
   auto& request = arguments->request;
   auto* const command = bench.add_subcommand("primitives", "Compute passes on resident data, against a copy");
-  command->add_option("--op", arguments->op, "copy, reduce, scan, histogram, partition or gather")->required();
+  command->add_option("--op", arguments->op, "copy, reduce, scan, histogram, partition, gather, segments or compact")
+      ->required();
   command->add_option("--rows", arguments->rows, "Elements of 4 bytes, or keys: 2^27, 16M, 6e6")->required();
   command->add_option("--bits", request.bits, "Of a digit: histogram, partition")->capture_default_str();
   command->add_option("--payload", request.payload, "Columns that move with the keys")->capture_default_str();
   command->add_option("--order", arguments->order, "Of rows in a bin: stable or any")->capture_default_str();
   command->add_option("--rows-order", arguments->rows_order, "Of gathered rows: random or clustered")
+      ->capture_default_str();
+  command->add_option("--segment-rows", request.segment_rows, "Elements of a segment, on the average")
       ->capture_default_str();
   command->add_option("--scan", arguments->scan, "look-back or two-pass");
   command->add_option("--compute-tuning", request.compute_tuning, "Sizes of the passes: partition_items=8,…");

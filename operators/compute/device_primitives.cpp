@@ -32,8 +32,6 @@ PassShape gather_shape(std::uint32_t words) {
   return {"primitives/gather.comp", 0, kGatherItems, sizeof(shaders::GatherPush), {{shaders::kSpecWords, words}}};
 }
 
-PassShape compact_shape() { return {"primitives/compact.comp", 0, kGatherItems, sizeof(shaders::CompactPush), {}}; }
-
 PassShape count_bins_shape(CountBinsShape const& shape) {
   return {"primitives/count_bins.comp", shape.group_size, shape.items, sizeof(shaders::CountBinsPush), {}};
 }
@@ -91,15 +89,10 @@ Result<void> record_gather(ComputeContext& context, char const* phase, VkDeviceA
 }
 
 Result<void> record_compact(ComputeContext& context, char const* phase, DeviceScan& scan, VkDeviceAddress flags,
-                            VkDeviceAddress offsets, VkDeviceAddress target, std::uint64_t elements) {
-  GARUDA_TRY(scan.record(context, phase, {flags, offsets, elements}));
-  shaders::CompactPush push{};
-  push.flags = flags;
-  push.offsets = offsets;
-  push.target = target;
-  push.num_elements = static_cast<std::uint32_t>(elements);
-  auto const tile = std::uint64_t{context.tuning().group_size} * kGatherItems;
-  return context.dispatch(phase, compact_shape(), push, groups_for(elements, tile), elements);
+                            VkDeviceAddress target, std::uint64_t elements) {
+  ScannedWords words{flags, target, elements};
+  words.lists = true;
+  return scan.record(context, phase, words);
 }
 
 Result<void> record_copy(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress target,
@@ -127,7 +120,7 @@ Result<void> record_count_bins(ComputeContext& context, char const* phase, VkDev
 }
 
 std::vector<vk::ComputePipelineSpec> primitive_pipelines(ComputeTuning const& tuning) {
-  std::vector<PassShape> shapes{segments_shape(), compact_shape(), copy_shape(), count_bins_shape({}),
+  std::vector<PassShape> shapes{segments_shape(), copy_shape(), count_bins_shape({}),
                                 reduce_shape(Reduction::add, 1, false)};
   for (auto const reduction : {Reduction::min, Reduction::max}) {
     shapes.push_back(reduce_shape(reduction, 1, false));

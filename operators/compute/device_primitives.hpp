@@ -27,10 +27,9 @@ Result<void> record_segment_sums(ComputeContext& context, char const* phase, VkD
 Result<void> record_gather(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress rows,
                            VkDeviceAddress target, std::uint64_t elements, std::uint32_t words);
 
-/// Records the list of elements whose flag is 1, in order, to `target`; flags are 0 or 1. `offsets`: room for elements
-/// × u32. scan.total() has their number.
+/// Records the list of elements whose flag is 1, in order, to `target`; flags are 0 or 1. scan.total() has their number.
 Result<void> record_compact(ComputeContext& context, char const* phase, DeviceScan& scan, VkDeviceAddress flags,
-                            VkDeviceAddress offsets, VkDeviceAddress target, std::uint64_t elements);
+                            VkDeviceAddress target, std::uint64_t elements);
 
 /// Records a copy of `bytes` bytes, a multiple of 16, by a compute pass: what other passes' rates are held against.
 Result<void> record_copy(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress target,

@@ -12,9 +12,12 @@ std::uint64_t tile_elements(ComputeTuning const& tuning) {
   return std::uint64_t{tuning.group_size} * tuning.scan_items;
 }
 
-PassShape scan_shape(std::string_view entry, ComputeTuning const& tuning, bool wide) {
-  return {
-      entry, tuning.group_size, tuning.scan_items, sizeof(shaders::PrefixPush), {{shaders::kSpecWide, wide ? 1U : 0U}}};
+PassShape scan_shape(std::string_view entry, ComputeTuning const& tuning, ScannedWords const& words) {
+  return {entry,
+          tuning.group_size,
+          tuning.scan_items,
+          sizeof(shaders::PrefixPush),
+          {{shaders::kSpecWide, words.wide ? 1U : 0U}, {shaders::kSpecLists, words.lists ? 1U : 0U}}};
 }
 
 PassShape tile_shape(std::string_view entry, ComputeTuning const& tuning) {
@@ -51,8 +54,9 @@ std::uint32_t DeviceScan::num_state_words(ComputeTuning const& tuning, std::uint
 Result<void> DeviceScan::record(ComputeContext& context, char const* phase, ScannedWords const& words,
                                 bool independent) {
   auto const elements = words.elements;
-  GARUDA_EXPECTS(elements > 0 && elements <= elements_ && !(words.wide && words.copy != 0));
+  GARUDA_EXPECTS(elements > 0 && elements <= elements_ && !((words.wide || words.lists) && words.copy != 0));
   GARUDA_EXPECTS(words.source % 16 == 0 && words.target % 16 == 0 && words.copy % 16 == 0);
+  GARUDA_EXPECTS(!(words.wide && words.lists));
   GARUDA_EXPECTS(words.source != words.target && words.source != words.copy);
   auto const& tuning = context.tuning();
   auto const tiles = groups_for(elements, tile_elements(tuning));
@@ -66,17 +70,17 @@ Result<void> DeviceScan::record(ComputeContext& context, char const* phase, Scan
   push.num_tiles = static_cast<std::uint32_t>(tiles);
   push.spins = tuning.scan_spins;
   if (is_one_pass(tuning, elements))
-    return context.dispatch(phase, scan_shape(kOneGroup, tuning, words.wide), push, 1, elements, independent);
+    return context.dispatch(phase, scan_shape(kOneGroup, tuning, words), push, 1, elements, independent);
   if (tuning.scan == ScanMethod::look_back) {
     if (!words.cleared) {
       GARUDA_TRY(context.fill(phase, states_, 0));
       independent = false;
     }
-    return context.dispatch(phase, scan_shape(kLookBack, tuning, words.wide), push, tiles, elements, independent);
+    return context.dispatch(phase, scan_shape(kLookBack, tuning, words), push, tiles, elements, independent);
   }
   GARUDA_TRY(context.dispatch(phase, tile_shape(kTileSums, tuning), push, tiles, elements));
   GARUDA_TRY(context.dispatch(phase, tile_shape(kTileBases, tuning), push, 1, tiles));
-  return context.dispatch(phase, scan_shape(kFromBases, tuning, words.wide), push, tiles, elements);
+  return context.dispatch(phase, scan_shape(kFromBases, tuning, words), push, tiles, elements);
 }
 
 Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const* phase) {
@@ -88,10 +92,9 @@ Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const
 
 std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning) {
   std::vector<vk::ComputePipelineSpec> specs;
-  for (bool const wide : {false, true}) {
-    specs.push_back(compute_pipeline(scan_shape(kLookBack, tuning, wide), tuning));
-    specs.push_back(compute_pipeline(scan_shape(kOneGroup, tuning, wide), tuning));
-    specs.push_back(compute_pipeline(scan_shape(kFromBases, tuning, wide), tuning));
+  for (auto const& words : {ScannedWords{}, ScannedWords{.wide = true}, ScannedWords{.lists = true}}) {
+    for (auto const entry : {kLookBack, kOneGroup, kFromBases})
+      specs.push_back(compute_pipeline(scan_shape(entry, tuning, words), tuning));
   }
   for (auto const entry : {kTileSums, kTileBases}) specs.push_back(compute_pipeline(tile_shape(entry, tuning), tuning));
   return specs;

@@ -19,6 +19,7 @@ struct ScannedWords {
   std::uint64_t elements = 0;
   VkDeviceAddress copy = 0;
   bool wide = false;
+  bool lists = false;    ///< elements are 0 or 1, and target takes the numbers of those that are 1, in order
   bool cleared = false;  ///< states() have been
 };
 

@@ -35,7 +35,6 @@ Result<NonNullRows> NonNullRows::create(ComputeContext& context, DeviceRows cons
   copies.key_words_ = shape.keys.words;
   GARUDA_TRY_ASSIGN(copies.scan_, DeviceScan::create(context, shape.rows));
   GARUDA_TRY_ASSIGN(copies.flags_, context.device_buffer(shape.rows * 4, "rows with keys"));
-  GARUDA_TRY_ASSIGN(copies.offsets_, context.device_buffer(shape.rows * 4, "places of rows"));
   GARUDA_TRY_ASSIGN(copies.state_, context.device_buffer(sizeof(shaders::JoinRowsState), "number of rows"));
   GARUDA_TRY_ASSIGN(copies.gather_, LateGather::create(context, columns_of(shape)));
   GARUDA_TRY(copies.gather_->take_rows(context, shape.rows));
@@ -56,7 +55,7 @@ Result<DeviceRows> NonNullRows::copy(ComputeContext& context, DeviceRows const& 
   push.bit = flags.bit;
   auto const groups = groups_for(rows.rows, context.tuning().group_size);
   GARUDA_TRY(context.dispatch(kPhase, non_null_shape(), push, groups, rows.rows));
-  GARUDA_TRY(record_compact(context, kPhase, scan_, flags_.address(), offsets_.address(), gather_->rows(), rows.rows));
+  GARUDA_TRY(record_compact(context, kPhase, scan_, flags_.address(), gather_->rows(), rows.rows));
   GARUDA_TRY_ASSIGN(auto const left, scan_.read_total(context, kPhase));
   shaders::JoinRowsState state{};
   state.cursor = static_cast<std::uint32_t>(left);

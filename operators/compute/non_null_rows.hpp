@@ -41,7 +41,6 @@ class NonNullRows {
   std::vector<std::uint32_t> words_;  ///< of the payload
   DeviceScan scan_;
   vk::Buffer flags_;
-  vk::Buffer offsets_;
   vk::Buffer state_;
   std::optional<LateGather> gather_;  ///< keys, then payload
   std::vector<vk::Buffer> columns_;   ///< copies of these

@@ -8,8 +8,6 @@
 // their order; each subgroup counts its digits by itself, rows of the same digit find each other by masks. Else each
 // tile takes the next rows of its bins from counters in memory, so that what is written at one time lies together.
 
-#extension GL_KHR_memory_scope_semantics : require
-
 #include "primitives_layout.h"
 #include "words.glsl"
 #include "block.glsl"
@@ -92,10 +90,7 @@ void set_place(inout uint places[kPlaceWords], uint i, uint value) {
   }
 }
 
-// What the subgroup's invocations have done to shared memory comes before what they do next. No other memory waits.
-void order_subgroup() {
-  controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
-}
+#include "order_subgroup.glsl"
 
 // Invocations of the subgroup that are valid and have the same digit. Subgroups of up to 32 take one word.
 void find_peers(uint digits[kRanked], bool valid[kRanked], out uvec4 peers[kRanked]) {

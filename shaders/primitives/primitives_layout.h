@@ -37,6 +37,7 @@ const uint kSpecPacked = 16u;    // places of rows are kept as half words (1)
 const uint kSpecFullApart = 18u;  // full tiles take a path of their own (1)
 const uint kSpecNarrow = 17u;    // elements of the first payload column are a word (1)
 const uint kSpecRanked = 20u;    // stable order: rows of an invocation that are ranked at a time
+const uint kSpecLists = 22u;     // a sum lists elements (1)
 const uint kSpecWidePayload = 19u;  // some payload column's elements have an even number of words (1)
 
 const uint kReduceAdd = 0u;
@@ -51,7 +52,7 @@ const uint kStateMissing = 0u;
 const uint kStateTile = 1u;    // sum of the tile
 const uint kStatePrefix = 2u;  // sum of the tile and all before it
 
-/// Exclusive sum of num_elements u32. Inputs and outputs are 16-byte aligned and do not overlap.
+/// Exclusive sum of num_elements u32; with kSpecLists each is 0 or 1, and target takes the numbers of those that are 1. Inputs and outputs are 16-byte aligned and do not overlap.
 struct PrefixPush {
   device_address source;
   device_address target;  // num_elements × u32, modulo 2^32; × (low, high) when wide
@@ -84,14 +85,6 @@ struct SegmentsPush {
 struct GatherPush {
   device_address source;
   device_address rows;
-  device_address target;
-  uint num_elements;
-};
-
-/// target[offsets[i]] = i for every i whose flag is not 0.
-struct CompactPush {
-  device_address flags;    // num_elements × u32
-  device_address offsets;  // exclusive sum of the flags, each 0 or 1
   device_address target;
   uint num_elements;
 };

@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Exclusive sum of u32 values, a tile a workgroup. Three variants:
+// Exclusive sum of u32 values, a tile a workgroup; or a compaction, which lists the elements that are 1 where the sum
+// says. Three variants:
 //   LOOK_BACK   single pass: workgroups take tiles in the order they start, publish their tile's sum, and add up what the
 //               tiles before have published (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
 //               Look-back). A tile whose sum stays missing is summed again here, so no workgroup ever waits for another
@@ -8,8 +9,8 @@
 //   ONE_GROUP   few tiles, which one workgroup takes one after another.
 //   FROM_BASES  second pass of reduce-then-scan: the base of each tile has been computed.
 //
-// Buffers: PrefixPush, by address. Invocation: see scan_tile.glsl. Writes: target and its copy, in look-back the states,
-// and the total, which FROM_BASES finds there.
+// Buffers: PrefixPush, by address. Invocation: see scan_tile.glsl. Writes: target and its copy (with kLists the numbers
+// of elements, in order, to target), in look-back the states, and the total, which FROM_BASES finds there.
 // Overflow: output words are modulo 2^32 (2^64 when wide); the total is exact below 2^60.
 
 #include "primitives_layout.h"
@@ -18,6 +19,7 @@
 #include "sum60.glsl"
 
 layout(constant_id = 10) const uint kWide = 0u;
+layout(constant_id = 22) const uint kLists = 0u;
 layout(push_constant) uniform Push { PrefixPush push; };
 
 #include "scan_tile.glsl"
@@ -178,6 +180,13 @@ void write_sums(uvec2 target, uint position, uvec4 sums) {
   }
 }
 
+// What lies past the end was loaded as zero.
+void list_elements(uint position, uvec4 flags, uvec4 sums) {
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    if (flags[i] != 0u) Words(push.target).at[sums[i]] = position + i;
+  }
+}
+
 // Called by all; a barrier follows before the next tile.
 void scan(uint tile) {
   uvec4 quads[kQuads];
@@ -225,7 +234,9 @@ void scan(uint tile) {
     sums.y = sums.x + quads[q].x;
     sums.z = sums.y + quads[q].y;
     sums.w = sums.z + quads[q].z;
-    if (kWide == 0u) {
+    if (kLists != 0u) {
+      list_elements(position, quads[q], sums);
+    } else if (kWide == 0u) {
       write_sums(push.target, position, sums);
       if (has_copy) write_sums(push.copy, position, sums);
     } else {

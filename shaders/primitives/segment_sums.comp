@@ -2,20 +2,23 @@
 #extension GL_GOOGLE_include_directive : require
 // Sums of segments of an array, 64 bits each.
 //
-// Buffers: SegmentsPush, by address. Invocation: kItems elements each, kGroup apart. A subgroup whose elements all lie in
-// one segment adds them up before its single atomic; else each invocation adds its own. Work is the same however long
-// the segments are. Writes: results, by atomics with carry.
+// Buffers: SegmentsPush, by address. Invocation: of kSubgroup × kItems elements of its subgroup, which are read in order,
+// kItems that follow each other. A subgroup whose elements all lie in one segment adds them up before its single atomic;
+// else each invocation adds up its own as far as their segment goes. Writes: results, by atomics with carry.
 
 #include "primitives_layout.h"
 #include "words.glsl"
 #include "block.glsl"
+#include "order_subgroup.glsl"
 
 layout(push_constant) uniform Push { SegmentsPush push; };
 
-// The segment of an element: the last that starts at or before it (empty segments before it are skipped).
-uint segment_of(uint element) {
-  uint low = 0u;
-  uint high = push.num_segments;
+// Elements of all subgroups; a word more after each invocation's, so that these are read from different banks.
+shared uint elements[kGroup * (kItems + 1u)];
+
+// The segment of an element: the last that starts at or before it (empty segments before it are skipped). It is one of
+// [low, high].
+uint segment_of(uint element, uint low, uint high) {
   while (low < high) {
     uint middle = low + (high - low) / 2u;
     if (InputWords(push.starts).at[middle + 1u] <= element) {
@@ -33,32 +36,56 @@ void add(uint segment, uvec2 sum) {
   if (sum.y + carry > 0u) atomicAdd(Words(push.results).at[2u * segment + 1u], sum.y + carry);
 }
 
+// `halves`: sums of the elements' low and high half words, below 2^32 each.
+void add_halves(uint segment, uvec2 halves) {
+  uint carry;
+  uint word = uaddCarry(halves.x, halves.y << 16, carry);
+  add(segment, uvec2(word, (halves.y >> 16) + carry));
+}
+
+uvec2 halves_of(uint value) { return uvec2(value & 0xffffu, value >> 16); }
+
+// Adds this invocation's elements, [first, end), of segments [low, high].
+void add_own(uint first, uint end, uint low, uint high) {
+  uint segment = segment_of(first, low, high);
+  uint segment_end = InputWords(push.starts).at[segment + 1u];
+  uint own = thread_index() * (kItems + 1u);
+  uvec2 halves = uvec2(0u);
+  for (uint element = first; element < end; ++element) {
+    if (element >= segment_end) {
+      add_halves(segment, halves);
+      halves = uvec2(0u);
+      segment = segment_of(element, segment + 1u, high);
+      segment_end = InputWords(push.starts).at[segment + 1u];
+    }
+    halves += halves_of(elements[own + element - first]);
+  }
+  add_halves(segment, halves);
+}
+
 void main() {
   uint first = group_index() * kGroup * kItems + gl_SubgroupID * kSubgroup * kItems;
   uint last = min(first + kSubgroup * kItems, push.num_elements);
   if (first >= last) return;
-  uint low_segment = segment_of(first);
-  uint end = InputWords(push.starts).at[low_segment + 1u];
-  bool is_one = last <= end;
-  uint low = 0u;
-  uint high = 0u;
+  uint low_segment = segment_of(first, 0u, push.num_segments - 1u);
+  bool is_one = last <= InputWords(push.starts).at[low_segment + 1u];
+  uvec2 halves = uvec2(0u);
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint element = first + i * kSubgroup + gl_SubgroupInvocationID;
-    if (element >= last) break;
-    uint value = InputWords(push.values).at[element];
+    uint place = i * kSubgroup + gl_SubgroupInvocationID;
+    uint value = first + place < last ? InputWords(push.values).at[first + place] : 0u;
     if (is_one) {
-      low += value & 0xffffu;
-      high += value >> 16;
+      halves += halves_of(value);
     } else {
-      add(segment_of(element), uvec2(value, 0u));
+      elements[gl_SubgroupID * kSubgroup * (kItems + 1u) + place + place / kItems] = value;
     }
   }
-  if (!is_one) return;
-  low = subgroupAdd(low);
-  high = subgroupAdd(high);
-  if (subgroupElect()) {
-    uint carry;
-    uint word = uaddCarry(low, high << 16, carry);
-    add(low_segment, uvec2(word, (high >> 16) + carry));
+  if (is_one) {
+    halves = uvec2(subgroupAdd(halves.x), subgroupAdd(halves.y));
+    if (subgroupElect()) add_halves(low_segment, halves);
+    return;
   }
+  uint high_segment = segment_of(last - 1u, low_segment, push.num_segments - 1u);
+  order_subgroup();
+  uint own = first + gl_SubgroupInvocationID * kItems;
+  if (own < last) add_own(own, min(own + kItems, last), low_segment, high_segment);
 }

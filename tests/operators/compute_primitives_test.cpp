@@ -334,10 +334,8 @@ TEST_F(ComputePrimitives, GatherCompactAndCopy) {
     succeed(record_gather(lane.context(), kPhase, source_in.address(), rows_in.address(), target.address(), size, 2));
     EXPECT_EQ(lane.download<std::uint32_t>(target, 2 * size), expected);
 
-    auto const offsets = lane.buffer(std::uint64_t{size} * 4);
     auto scan = value_of(DeviceScan::create(lane.context(), size));
-    succeed(
-        record_compact(lane.context(), kPhase, scan, flags_in.address(), offsets.address(), target.address(), size));
+    succeed(record_compact(lane.context(), kPhase, scan, flags_in.address(), target.address(), size));
     expected.clear();
     for (std::uint32_t i = 0; i < size; ++i) {
       if (flags[i] != 0) expected.push_back(i);
