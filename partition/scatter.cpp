@@ -22,8 +22,6 @@ constexpr std::uint64_t kBufferBytes = std::uint64_t{2} << 20;
 constexpr std::uint32_t kMostEntries = 256;
 constexpr std::uint64_t kLineBytes = 64;
 constexpr std::uint64_t kStagingBytes = kStagedElements * 16;
-/// Up to so many partitions, digits are counted in kCountTables tables in turn, which fit the first-level cache.
-constexpr std::uint64_t kInterleavedPartitions = std::uint64_t{1} << 11;
 
 DigitBits bits_of(RadixDigit digit) { return {digit.bits, digit.shift, digit.mixed}; }
 
@@ -139,11 +137,10 @@ void Scatter::digits(std::uint64_t first, std::size_t count, std::uint16_t* out)
 void Scatter::count(std::uint64_t begin, std::uint64_t end, std::uint64_t* counts, Control const& control) const {
   auto const partitions = this->partitions();
   std::fill_n(counts, partitions, 0);
-  auto const stride = partitions <= kInterleavedPartitions ? partitions : 0;
-  std::vector<std::uint32_t> tables(stride == 0 ? partitions : kCountTables * partitions);
+  std::vector<std::uint32_t> narrow(partitions);
   std::uint64_t counted = 0;
   auto const move_counts = [&] {
-    for (std::size_t i = 0; i < tables.size(); ++i) counts[i & (partitions - 1)] += std::exchange(tables[i], 0);
+    for (std::size_t p = 0; p < partitions; ++p) counts[p] += std::exchange(narrow[p], 0);
     counted = 0;
   };
   for (auto first = begin; first < end && !control.is_cancelled(); first += kBlockRows) {
@@ -151,9 +148,9 @@ void Scatter::count(std::uint64_t begin, std::uint64_t end, std::uint64_t* count
     if (counted + rows > std::numeric_limits<std::uint32_t>::max()) move_counts();
     counted += rows;
     if (keys_.words32 != nullptr)
-      kernels_->count_32(keys_.words32 + first, rows, bits_of(digit_), tables.data(), stride);
+      kernels_->count_32(keys_.words32 + first, rows, bits_of(digit_), narrow.data());
     else
-      kernels_->count_64(keys_.words64 + first, rows, bits_of(digit_), tables.data(), stride);
+      kernels_->count_64(keys_.words64 + first, rows, bits_of(digit_), narrow.data());
   }
   move_counts();
 }

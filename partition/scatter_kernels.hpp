@@ -29,21 +29,15 @@ struct WriteBuffers {
   std::byte* out_b = nullptr;          ///< second stream's, when there are two
 };
 
-/// Histograms that count in turn: equal digits in a row would otherwise wait for one another.
-inline constexpr std::size_t kCountTables = 4;
-
 /// Kernels of one instruction set. They differ in speed only.
 struct ScatterKernels {
   /// Writes the digit of each of `count` keys.
   void (*digits_32)(std::uint32_t const* keys, std::size_t count, DigitBits digit, std::uint16_t* digits);
   void (*digits_64)(std::uint64_t const* keys, std::size_t count, DigitBits digit, std::uint16_t* digits);
 
-  /// Counts the digits of `count` keys: the counts of a digit d are added to tables[t × stride + d], together over
-  /// t < kCountTables. `stride`: at least the number of digits, or 0 for one table.
-  void (*count_32)(std::uint32_t const* keys, std::size_t count, DigitBits digit, std::uint32_t* tables,
-                   std::size_t stride);
-  void (*count_64)(std::uint64_t const* keys, std::size_t count, DigitBits digit, std::uint32_t* tables,
-                   std::size_t stride);
+  /// Adds one to counts[digit] for each of `count` keys.
+  void (*count_32)(std::uint32_t const* keys, std::size_t count, DigitBits digit, std::uint32_t* counts);
+  void (*count_64)(std::uint64_t const* keys, std::size_t count, DigitBits digit, std::uint32_t* counts);
 
   /// Appends element i of stream `a` (and of `b`) to partition digits[i], for i below `count`.
   using Scatter = void (*)(std::uint16_t const* digits, void const* a, void const* b, std::size_t count,

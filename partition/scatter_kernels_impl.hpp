@@ -39,40 +39,38 @@ void write_digits(Word const* keys, std::size_t count, DigitBits digit, std::uin
 /// where work comes between two lines.
 constexpr std::size_t kBytesAhead = 1'024;
 
-/// Elements handled between two looks ahead: not more than a line has.
+/// Elements moved, and keys counted, between two looks ahead: not more than a line has.
 constexpr std::size_t kAtOnce = 4;
+constexpr std::size_t kCountedAtOnce = 8;
 
 inline void look_ahead(void const* element) {
   __builtin_prefetch(static_cast<std::byte const*>(element) + kBytesAhead);
 }
 
+// One table: on two cores of an AMD EPYC (Zen 5), 2026-11-22, two threads count 2^26 keys with 2^10 digits in 8.5 ms,
+// in 9.1 with two tables in turn and in 12.5 with four; equal digits, which wait for one another, in 11.0, 13.8
+// and 14.7.
 template <class Word>
-void count_raw(Word const* keys, std::size_t count, DigitBits digit, std::uint32_t* tables, std::size_t stride) {
+void count_raw(Word const* keys, std::size_t count, DigitBits digit, std::uint32_t* counts) {
   auto const mask = (std::uint32_t{1} << digit.bits) - 1;
   auto const shift = digit.shift;
-  std::uint32_t* table[kCountTables];
-  for (std::size_t t = 0; t < kCountTables; ++t) table[t] = tables + t * stride;
   std::size_t i = 0;
-  for (; i + kAtOnce <= count; i += kAtOnce) {
+  for (; i + kCountedAtOnce <= count; i += kCountedAtOnce) {
     look_ahead(keys + i);
-    for (std::size_t j = 0; j < kAtOnce; ++j)
-      ++table[j % kCountTables][static_cast<std::uint32_t>(keys[i + j] >> shift) & mask];
+    for (std::size_t j = 0; j < kCountedAtOnce; ++j) ++counts[static_cast<std::uint32_t>(keys[i + j] >> shift) & mask];
   }
-  for (; i < count; ++i) ++tables[static_cast<std::uint32_t>(keys[i] >> shift) & mask];
+  for (; i < count; ++i) ++counts[static_cast<std::uint32_t>(keys[i] >> shift) & mask];
 }
 
 template <class Word>
-void count_digits(Word const* keys, std::size_t count, DigitBits digit, std::uint32_t* tables, std::size_t stride) {
-  if (!digit.mixed) return count_raw(keys, count, digit, tables, stride);
+void count_digits(Word const* keys, std::size_t count, DigitBits digit, std::uint32_t* counts) {
+  if (!digit.mixed) return count_raw(keys, count, digit, counts);
   constexpr std::size_t kBlock = 256;
   std::uint16_t digits[kBlock];
   for (std::size_t first = 0; first < count; first += kBlock) {
     auto const rows = count - first < kBlock ? count - first : kBlock;
     write_digits(keys + first, rows, digit, digits);
-    std::size_t i = 0;
-    for (; i + kCountTables <= rows; i += kCountTables)
-      for (std::size_t t = 0; t < kCountTables; ++t) ++tables[t * stride + digits[i + t]];
-    for (; i < rows; ++i) ++tables[digits[i]];
+    for (std::size_t i = 0; i < rows; ++i) ++counts[digits[i]];
   }
 }
 
