@@ -312,11 +312,13 @@ Result<void> run_partition(PartitionArguments const& arguments, std::atomic<bool
       fmt::print("{}\n", to_json_line(outcome.record));
       continue;
     }
-    fmt::print(
-        "{}  {}; {:.1f} % ({:.1f} … {:.1f}) of the bandwidth of copies by as many threads between the samples, "
-        "{}B/s read and written\n",
-        to_text(outcome.record, std::nullopt), outcome.choices, 100 * outcome.share.median, 100 * outcome.share.min,
-        100 * outcome.share.max, format_rate(outcome.copy_bytes_per_s));
+    auto const share = [](CopiesBetween const& copies) {
+      return fmt::format("{:.1f} % ({:.1f} … {:.1f}) of {}B/s", 100 * copies.share.median, 100 * copies.share.min,
+                         100 * copies.share.max, format_rate(copies.bytes_per_s));
+    };
+    fmt::print("{}  {}\n  of copies by as many threads between the samples: past the caches {}, by memcpy {}\n",
+               to_text(outcome.record, std::nullopt), outcome.choices, share(outcome.past_caches),
+               share(outcome.by_memcpy));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The fastest copy of host memory: what the CPU path is held against.
+// Copies of host memory: what the CPU path is held against.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,11 @@ namespace garuda::bench {
 /// elsewhere. What is written is visible to whoever synchronises with the calling thread.
 void copy_past_caches(std::byte* to, std::byte const* from, std::size_t bytes) noexcept;
 
+enum class HostCopyBy : std::uint8_t {
+  past_caches,  ///< copy_past_caches: the fastest
+  memcpy,       ///< what a program that does nothing about it gets
+};
+
 /// Host memory to be copied to other host memory, of pages that have been touched.
 class HostCopy {
  public:
@@ -24,9 +29,9 @@ class HostCopy {
   static Result<HostCopy> create(std::int64_t bytes);
 
   std::uint64_t bytes() const noexcept { return static_cast<std::uint64_t>(source_.size_bytes()); }
-  /// Copies all bytes once past the caches, on the threads of the calling task arena, 1 MiB at a time; returns the
-  /// nanoseconds that it took.
-  std::uint64_t run();
+  /// Copies all bytes once, on the threads of the calling task arena, 1 MiB at a time; returns the nanoseconds that it
+  /// took.
+  std::uint64_t run(HostCopyBy by = HostCopyBy::past_caches);
 
  private:
   HostCopy(AlignedBuffer source, AlignedBuffer destination) noexcept

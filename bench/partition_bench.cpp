@@ -7,6 +7,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -108,8 +109,14 @@ Result<void> verify(Input const& input, RadixDigit digit, partition::Partitioned
                                                      result.num_rows(), wrong.load()));
 }
 
-/// Samples that move `bytes` each, against the mean of the copies right before and after each.
-RatioSummary share_of(std::uint64_t bytes, std::vector<std::uint64_t> const& samples_ns, std::uint64_t copied_bytes,
+/// Copies of a kind that take turns with samples, one before the first.
+struct Copies {
+  HostCopyBy by;
+  std::vector<std::uint64_t> times_ns;
+};
+
+/// Samples that move `bytes` each, against the mean of the copies, of `copied_bytes` each, right before and after each.
+CopiesBetween compare(std::uint64_t bytes, std::vector<std::uint64_t> const& samples_ns, std::uint64_t copied_bytes,
                       std::vector<std::uint64_t> const& copies_ns) {
   std::vector<std::uint64_t> as_copy;  // what a copy of as many bytes takes, twice
   std::vector<std::uint64_t> taken;
@@ -118,7 +125,7 @@ RatioSummary share_of(std::uint64_t bytes, std::vector<std::uint64_t> const& sam
     as_copy.push_back(static_cast<std::uint64_t>(static_cast<double>(copies_ns[i] + copies_ns[i + 1]) * times));
     taken.push_back(2 * std::max<std::uint64_t>(samples_ns[i], 1));
   }
-  return summarise_ratios(as_copy, taken);
+  return {per_second(copied_bytes, summarise(copies_ns).median_ns), summarise_ratios(as_copy, taken)};
 }
 
 Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& input,
@@ -139,14 +146,17 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
     GARUDA_TRY_ASSIGN(auto const result, partition_once());
     GARUDA_TRY(verify(input, digit, result));
   }
-  auto const copy_once = [&] { return arena.execute([&] { return copy.run(); }); };
+  std::array copies{Copies{HostCopyBy::past_caches, {}}, Copies{HostCopyBy::memcpy, {}}};
+  auto const copy_once = [&] {
+    for (auto& kind : copies) kind.times_ns.push_back(arena.execute([&] { return copy.run(kind.by); }));
+  };
   std::vector<std::uint64_t> samples;
-  std::vector<std::uint64_t> copies{copy_once()};
+  copy_once();
   for (std::uint32_t i = 0; i < request.repeat; ++i) {
     Stopwatch const watch;
     GARUDA_TRY_ASSIGN(auto const result, partition_once());
     samples.push_back(watch.elapsed_ns());
-    copies.push_back(copy_once());
+    copy_once();
   }
   PartitionOutcome outcome;
   auto const row_id_bytes = std::uint64_t{request.rows > (std::uint64_t{1} << 32) ? 8U : 4U};
@@ -163,8 +173,8 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
   record.time = summarise(samples);
   record.bytes = request.rows * ((3 + 2 * std::uint64_t{request.payload}) * input.word_bytes + row_id_bytes);
   record.verified = true;
-  outcome.copy_bytes_per_s = per_second(2 * copy.bytes(), summarise(copies).median_ns);
-  outcome.share = share_of(record.bytes, samples, 2 * copy.bytes(), copies);
+  outcome.past_caches = compare(record.bytes, samples, 2 * copy.bytes(), copies[0].times_ns);
+  outcome.by_memcpy = compare(record.bytes, samples, 2 * copy.bytes(), copies[1].times_ns);
   outcome.choices = fmt::format("2^{} partitions, {} digit, {}", request.bits, request.mixed ? "mixed" : "raw",
                                 to_string(instructions));
   return outcome;

@@ -26,19 +26,23 @@ struct PartitionRequest {
   std::atomic<bool> const* cancelled = nullptr;
 };
 
+/// Copies by as many threads, before and after each sample.
+struct CopiesBetween {
+  double bytes_per_s = 0;  ///< read and written; the median
+  RatioSummary share;      ///< bytes that samples move a second over those of the copies around each
+};
+
 /// One number of threads.
 struct PartitionOutcome {
   /// op "partition"; bytes: keys read twice (count, move), row ids made, payload read once, everything written once.
   Record record;
-  double copy_bytes_per_s = 0;  ///< read and written by a copy of as many threads; the median
-  /// Bytes moved a second over those that the copies around each sample read and write.
-  RatioSummary share;
+  CopiesBetween past_caches;  ///< as partitioning writes
+  CopiesBetween by_memcpy;
   std::string choices;
 };
 
 /// Partitions random keys with their row ids, compares the whole result with what a stable partitioning gives, then
-/// partitions under the clock, with copies of 256 MiB before and after each sample (HostCopy: by as many threads, past
-/// the caches, as partitioning writes). Blocks.
+/// partitions under the clock, with copies of 256 MiB of either kind (HostCopy) before and after each sample. Blocks.
 /// Errors: usage (rows, repeat or threads 0, bits above 16, an instruction set that is not there); out_of_memory;
 /// cancelled; device_failure when a row is in the wrong place.
 Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const& request);
