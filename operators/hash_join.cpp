@@ -9,6 +9,7 @@
 
 #include "operators/gathered_join.hpp"
 #include "operators/host_memory.hpp"
+#include "operators/key_repeats.hpp"
 #include "operators/key_statistics.hpp"
 #include "operators/plain_column.hpp"
 #include "operators/sizing.hpp"
@@ -178,7 +179,10 @@ void PartitionedJoin::cut_tasks(double expected_matches) {
     return;
   }
   auto const probe_rows = std::min(plan.slice_rows, kProbeSliceRows);
-  slices_ = cut_probe_slices(left_.offsets, right_.offsets, {plan.slice_rows, probe_rows}, plan_.tuning.build);
+  std::optional<Side> favoured;
+  if (plan_.tuning.build == BuildSide::automatic) favoured = less_repeated_side(left_, right_);
+  slices_ =
+      cut_probe_slices(left_.offsets, right_.offsets, {plan.slice_rows, probe_rows}, plan_.tuning.build, favoured);
   auto const rows = std::max<std::uint64_t>(std::max(left_.num_rows(), right_.num_rows()), 1);
   // Where few rows match, more of them go into one batch.
   auto const matches_a_row = std::clamp(expected_matches / static_cast<double>(rows), 1.0 / 16, 1.0);

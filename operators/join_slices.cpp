@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace garuda::operators {
+namespace {
+
+Side build_side(RowRange left, RowRange right, BuildSide build, std::optional<Side> favoured) {
+  if (build != BuildSide::automatic) return build == BuildSide::left ? Side::left : Side::right;
+  auto const [less, more] = std::minmax({left.size(), right.size()});
+  if (favoured && more / 2 <= less) return *favoured;
+  return left.size() < right.size() ? Side::left : Side::right;
+}
+
+}  // namespace
 
 std::vector<SliceTask> cut_slices(std::vector<std::uint64_t> const& left_offsets,
                                   std::vector<std::uint64_t> const& right_offsets, std::uint64_t slice_rows) {
@@ -23,15 +33,14 @@ std::vector<SliceTask> cut_slices(std::vector<std::uint64_t> const& left_offsets
 
 std::vector<SliceTask> cut_probe_slices(std::vector<std::uint64_t> const& left_offsets,
                                         std::vector<std::uint64_t> const& right_offsets, ProbeSliceRows rows,
-                                        BuildSide build) {
+                                        BuildSide build, std::optional<Side> favoured) {
   GARUDA_EXPECTS(left_offsets.size() == right_offsets.size());
   GARUDA_EXPECTS(rows.build > 0 && rows.probe > 0);
   std::vector<SliceTask> slices;
   for (std::size_t p = 0; p + 1 < left_offsets.size(); ++p) {
     RowRange const left{left_offsets[p], left_offsets[p + 1]};
     RowRange const right{right_offsets[p], right_offsets[p + 1]};
-    auto const smaller = left.size() < right.size() ? BuildSide::left : BuildSide::right;
-    auto const side = (build == BuildSide::automatic ? smaller : build) == BuildSide::left ? Side::left : Side::right;
+    auto const side = build_side(left, right, build, favoured);
     auto const& built = side == Side::left ? left : right;
     auto const& probed = side == Side::left ? right : left;
     for (auto b = built.begin; b < built.end; b += rows.build) {

@@ -44,11 +44,12 @@ struct ProbeSliceRows {
 };
 
 /// Cuts every partition with rows on both sides into slices that share their build side: the one that `build` names,
-/// else the smaller one, in pieces of at most `rows.build` rows, each against the other side in pieces of at most
-/// `rows.probe`. In partition order, the build side outermost.
+/// else the smaller one, or `favoured` where neither side has more than twice the other's rows; in pieces of at most
+/// `rows.build` rows, each against the other side in pieces of at most `rows.probe`. In partition order, the build side
+/// outermost.
 std::vector<SliceTask> cut_probe_slices(std::vector<std::uint64_t> const& left_offsets,
                                         std::vector<std::uint64_t> const& right_offsets, ProbeSliceRows rows,
-                                        BuildSide build);
+                                        BuildSide build, std::optional<Side> favoured = std::nullopt);
 
 /// Positions in `slices` that cut them into tasks of consecutive slices with about `rows` rows of their larger sides,
 /// first 0, last the number of slices.

@@ -39,9 +39,9 @@ class JoinTable {
     min_ = least;
     direct_ = range < most;
     num_slots_ = direct_ ? range + 1 : std::bit_ceil(std::max<std::uint64_t>(kHashSlots * keys.size(), 2));
-    mask_ = num_slots_ - 1;
-    slot_shift_ = static_cast<std::uint32_t>(65 - std::bit_width(num_slots_));
     GARUDA_TRY(reserve(slots_, num_slots_));
+    search_ = {slots(), keys.data(), num_slots_ - 1, shared_low_bits,
+               static_cast<std::uint32_t>(65 - std::bit_width(num_slots_))};
     std::fill_n(slots(), num_slots_, 0);
     if (direct_)
       fill_direct();
@@ -132,17 +132,36 @@ class JoinTable {
 
   /// Beyond every slot for keys outside the range: the subtraction wraps.
   std::uint64_t direct_slot(Word key) const noexcept { return static_cast<Word>(key - min_) >> shift_; }
-  /// 2^64 over the golden ratio. Bits that all keys have in common are shifted out first: they would leave the
-  /// product's lowest bits in common.
-  std::uint64_t hash_of(Word key) const noexcept {
-    return (static_cast<std::uint64_t>(key) >> shift_) * 0x9E37'79B9'7F4A'7C15;
-  }
-  std::uint64_t first_slot(std::uint64_t hash) const noexcept { return hash >> slot_shift_; }
-  /// Eight bits of the hash, never all zero, above the row: thus no used slot is 0.
-  std::uint32_t tag_of(std::uint64_t hash) const noexcept {
-    auto const tag = static_cast<std::uint32_t>(hash >> (slot_shift_ - 8)) & 0xFF;
-    return (tag + (tag == 0 ? 1 : 0)) << kRowBits;
-  }
+  /// How hashed keys are searched. Loops take a copy: slots that they write could else be members of the table, which
+  /// would be read again for every key.
+  struct Search {
+    std::uint32_t* slots = nullptr;
+    Word const* keys = nullptr;
+    std::uint64_t mask = 0;
+    std::uint32_t key_shift = 0;
+    std::uint32_t slot_shift = 0;  ///< of a hash, to its first slot
+
+    /// 2^64 over the golden ratio. Bits that all keys have in common are shifted out first: they would leave the
+    /// product's lowest bits in common.
+    std::uint64_t hash_of(Word key) const noexcept {
+      return (static_cast<std::uint64_t>(key) >> key_shift) * 0x9E37'79B9'7F4A'7C15;
+    }
+    std::uint64_t first_slot(std::uint64_t hash) const noexcept { return hash >> slot_shift; }
+    void look_ahead(Word key) const noexcept { __builtin_prefetch(slots + first_slot(hash_of(key)), 1); }
+    /// Eight bits of the hash, never all zero, above the row: thus no used slot is 0.
+    std::uint32_t tag_of(std::uint64_t hash) const noexcept {
+      auto const tag = static_cast<std::uint32_t>(hash >> (slot_shift - 8)) & 0xFF;
+      return (tag + (tag == 0 ? 1 : 0)) << kRowBits;
+    }
+    /// The slot of `key`, or the unused one where a search for it ends.
+    std::uint64_t slot_of(std::uint64_t hash, Word key) const noexcept {
+      auto const tag = tag_of(hash);
+      for (auto i = first_slot(hash);; i = (i + 1) & mask) {
+        auto const slot = slots[i];
+        if (slot == 0 || ((slot & ~kRowMask) == tag && keys[slot & kRowMask] == key)) return i;
+      }
+    }
+  };
 
   void fill_direct() noexcept {
     auto* const slots = this->slots();
@@ -156,29 +175,25 @@ class JoinTable {
   }
 
   void fill_hash() noexcept {
-    auto* const slots = this->slots();
-    for (std::uint32_t row = 0; row < keys_.size(); ++row) {
-      if (row + kAhead < keys_.size()) __builtin_prefetch(slots + first_slot(hash_of(keys_[row + kAhead])), 1);
-      auto const hash = hash_of(keys_[row]);
-      auto const slot = slot_of(hash, keys_[row]);
-      if (slots[slot] == 0)
-        slots[slot] = tag_of(hash) | row;
+    auto const search = search_;
+    auto const rows = static_cast<std::uint32_t>(keys_.size());
+    bool unique = true;
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      if (row + kAhead < rows) search.look_ahead(search.keys[row + kAhead]);
+      auto const key = search.keys[row];
+      auto const hash = search.hash_of(key);
+      auto& slot = search.slots[search.slot_of(hash, key)];
+      if (slot == 0)
+        slot = search.tag_of(hash) | row;
       else
-        unique_ = false;
+        unique = false;
     }
+    unique_ = unique;
   }
 
-  /// The slot of `key`, or the unused one where a search for it ends.
-  std::uint64_t slot_of(std::uint64_t hash, Word key) const noexcept {
-    auto const* const slots = this->slots();
-    auto const tag = tag_of(hash);
-    for (auto i = first_slot(hash);; i = (i + 1) & mask_) {
-      auto const slot = slots[i];
-      if (slot == 0 || ((slot & ~kRowMask) == tag && keys_[slot & kRowMask] == key)) return i;
-    }
+  std::uint64_t slot_of_key(Word key) const noexcept {
+    return direct_ ? direct_slot(key) : search_.slot_of(search_.hash_of(key), key);
   }
-
-  std::uint64_t slot_of_key(Word key) const noexcept { return direct_ ? direct_slot(key) : slot_of(hash_of(key), key); }
 
   /// Sorts the rows by slot, in order.
   Result<void> build_runs() {
@@ -219,12 +234,13 @@ class JoinTable {
   }
 
   void find_hash(Word const* keys, std::size_t count, Found* found) const noexcept {
-    auto const* const slots = this->slots();
+    auto const search = search_;
+    bool const unique = unique_;
     for (std::size_t i = 0; i < count; ++i) {
-      if (i + kAhead < count) __builtin_prefetch(slots + first_slot(hash_of(keys[i + kAhead])));
-      auto const slot = slot_of(hash_of(keys[i]), keys[i]);
-      auto const entry = slots[slot];
-      auto const hit = unique_ ? (entry & kRowMask) + 1 : static_cast<Found>(slot) + 1;
+      if (i + kAhead < count) search.look_ahead(keys[i + kAhead]);
+      auto const slot = search.slot_of(search.hash_of(keys[i]), keys[i]);
+      auto const entry = search.slots[slot];
+      auto const hit = unique ? (entry & kRowMask) + 1 : static_cast<Found>(slot) + 1;
       found[i] = entry == 0 ? 0 : hit;
     }
   }
@@ -235,8 +251,7 @@ class JoinTable {
   bool direct_ = false;
   bool unique_ = true;
   std::uint64_t num_slots_ = 0;
-  std::uint64_t mask_ = 0;
-  std::uint32_t slot_shift_ = 0;  ///< of a hash, to its first slot
+  Search search_;
   AlignedBuffer slots_;        ///< direct: 1 + a row of the key, 0 without; hash: tag and a row of the key, 0 without
   AlignedBuffer run_begins_;   ///< slots + 1
   AlignedBuffer rows_;         ///< by slot, ascending in each

@@ -41,6 +41,21 @@ TEST(JoinSlices, ProbeSlicesShareTheSmallerSide) {
     EXPECT_EQ(slice.build, Side::right);
 }
 
+TEST(JoinSlices, SidesAboutAsLargeAreBuiltOnAsFavoured) {
+  std::vector<std::uint64_t> const left{0, 10, 30, 40};
+  std::vector<std::uint64_t> const right{0, 20, 30, 52};
+  using Sides = std::vector<std::optional<Side>>;
+  auto const sides = [&](BuildSide build, std::optional<Side> favoured) {
+    Sides built;
+    for (auto const& slice : cut_probe_slices(left, right, {50, 50}, build, favoured)) built.push_back(slice.build);
+    return built;
+  };
+  EXPECT_EQ(sides(BuildSide::automatic, Side::right), (Sides{Side::right, Side::right, Side::left}));
+  EXPECT_EQ(sides(BuildSide::automatic, Side::left), (Sides{Side::left, Side::left, Side::left}));
+  EXPECT_EQ(sides(BuildSide::automatic, std::nullopt), (Sides{Side::left, Side::right, Side::left}));
+  EXPECT_EQ(sides(BuildSide::right, Side::left), (Sides{Side::right, Side::right, Side::right}));
+}
+
 TEST(JoinSlices, GroupsTakeConsecutiveSlices) {
   auto const slice = [](std::uint64_t left, std::uint64_t right) { return SliceTask{0, {0, left}, {0, right}, {}}; };
   EXPECT_EQ(group_slices({}, 10), (std::vector<std::size_t>{0}));
