@@ -11,6 +11,7 @@
 #endif
 
 #include "core/stopwatch.hpp"
+#include "operators/calibration/copy_rates.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -25,13 +26,6 @@ constexpr std::size_t kBytesAhead = 4'096;
 #endif
 /// Bytes that a thread copies at a time.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-
-// Touches every page, so that the first timed copy does not pay for them.
-Result<AlignedBuffer> filled_buffer(std::int64_t bytes) {
-  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(bytes));
-  std::memset(buffer.data(), 1, static_cast<std::size_t>(bytes));
-  return buffer;
-}
 
 }  // namespace
 
@@ -53,8 +47,8 @@ void copy_past_caches(std::byte* to, std::byte const* from, std::size_t bytes) n
 
 Result<HostCopy> HostCopy::create(std::int64_t bytes) {
   GARUDA_EXPECTS(bytes % static_cast<std::int64_t>(kGroupBytes) == 0);
-  GARUDA_TRY_ASSIGN(auto source, filled_buffer(bytes));
-  GARUDA_TRY_ASSIGN(auto destination, filled_buffer(bytes));
+  GARUDA_TRY_ASSIGN(auto source, calibration::filled_buffer(bytes));
+  GARUDA_TRY_ASSIGN(auto destination, calibration::filled_buffer(bytes));
   return HostCopy(std::move(source), std::move(destination));
 }
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "core/stopwatch.hpp"
 #include "operators/calibration/measuring.hpp"
 #include "vk_runtime/lane.hpp"
@@ -18,14 +17,13 @@ namespace {
 /// Bytes that a thread copies at a time.
 constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 20;
 
-// Touches every page, so that the first timed copy does not pay for them.
+}  // namespace
+
 Result<AlignedBuffer> filled_buffer(std::int64_t bytes) {
   GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(bytes));
   std::memset(buffer.data(), 1, static_cast<std::size_t>(bytes));
   return buffer;
 }
-
-}  // namespace
 
 Result<double> measure_host_copy(std::int64_t bytes, int repetitions) {
   GARUDA_TRY_ASSIGN(auto const source, filled_buffer(bytes));

@@ -3,12 +3,17 @@
 
 #include <cstdint>
 
+#include "core/buffer.hpp"
 #include "garuda/error.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/transfer.hpp"
 
 namespace garuda::calibration {
+
+/// A buffer whose pages have been touched, so that the first copy that is timed does not pay for them.
+/// Errors: out_of_memory.
+Result<AlignedBuffer> filled_buffer(std::int64_t bytes);
 
 /// Copies `bytes` from host memory to host memory by memcpy, as operators do, on the threads of the calling task arena,
 /// `repetitions` times; the median in bytes copied a second. Errors: out_of_memory.
