@@ -257,11 +257,15 @@ def summarise(runs: list[dict]) -> None:
         print(f"| {family} | {operator} | 10^{power} | {len(regrets)} | {median:.2f} | {max(regrets):.2f} |")
 
 
-def run_grid(arguments: argparse.Namespace, environment: dict[str, str]) -> list[dict]:
+def chosen_workloads(arguments: argparse.Namespace) -> list[Workload]:
     workloads = [w for w in GRIDS[arguments.grid]() if (arguments.only or "") in w.name()]
     if arguments.part:
         index, count = map(int, arguments.part.split("/"))
         workloads = workloads[index::count]
+    return workloads
+
+
+def run_grid(workloads: list[Workload], arguments: argparse.Namespace, environment: dict[str, str]) -> list[dict]:
     if not has_graphics(environment):
         workloads = [without_graphics(w) for w in workloads if w.family == "any"]
     runs = []
@@ -286,19 +290,23 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit status 1 beyond the bounds")
     arguments = parser.parse_args()
     start = time.monotonic()
+    workloads = chosen_workloads(arguments)
+    if not workloads and not arguments.summarise:
+        like = GRIDS[arguments.grid]()[0].name()
+        parser.error(f"no workload of the {arguments.grid} grid is chosen; one is named '{like}'")
     if arguments.summarise:
         runs = [run for file in arguments.summarise for run in json.loads(file.read_text())["runs"]]
         for run in runs:
             show(run)
     elif arguments.cache:
-        runs = run_grid(arguments, {**os.environ, "XDG_CACHE_HOME": str(arguments.cache)})
+        runs = run_grid(workloads, arguments, {**os.environ, "XDG_CACHE_HOME": str(arguments.cache)})
     else:
         with tempfile.TemporaryDirectory() as cache:
             environment = {**os.environ, "XDG_CACHE_HOME": cache}
             if arguments.grid != "quick":
                 calibrate = [COMMAND, "calibrate", "--quiet"]
                 subprocess.run(calibrate, env=environment, check=True, stdout=subprocess.DEVNULL)
-            runs = run_grid(arguments, environment)
+            runs = run_grid(workloads, arguments, environment)
     median, worst = bounds(runs)
     summarise(runs)
     print(

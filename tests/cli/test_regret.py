@@ -21,3 +21,11 @@ def test_the_regret_bench_runs(garuda):
     runs = json.loads(report.read_text())["runs"]
     assert len(runs) == 3 and all(run["regret"] > 0 and run["forced"] for run in runs)
     assert "median regret" in done.stdout
+
+
+def test_a_name_that_no_workload_has_is_an_error():
+    script = pathlib.Path(__file__).resolve().parents[2] / "bench/regret.py"
+    command = [sys.executable, script, "--quick", "--only", "no such work"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 2
+    assert "no workload of the quick grid is chosen" in done.stderr and "Traceback" not in done.stderr
