@@ -47,7 +47,7 @@ std::optional<Side> less_repeated_side(partition::PartitionedKeys const& left,
     return side.offsets[p + 1] - side.offsets[p];
   };
   std::size_t const partitions = left.num_partitions();
-  auto const step = std::max<std::size_t>(partitions / kPartitions, 1);
+  auto const step = (partitions + kPartitions - 1) / kPartitions;
   std::uint32_t of_left = 0;
   std::uint32_t of_right = 0;
   for (std::size_t p = 0; p < partitions; p += step) {
