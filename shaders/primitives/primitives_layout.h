@@ -52,7 +52,8 @@ const uint kStateMissing = 0u;
 const uint kStateTile = 1u;    // sum of the tile
 const uint kStatePrefix = 2u;  // sum of the tile and all before it
 
-/// Exclusive sum of num_elements u32; with kSpecLists each is 0 or 1, and target takes the numbers of those that are 1. Inputs and outputs are 16-byte aligned and do not overlap.
+/// Exclusive sum of num_elements u32; with kSpecLists each is 0 or 1, and target takes the numbers of those that are 1.
+/// Inputs and outputs are 16-byte aligned and do not overlap.
 struct PrefixPush {
   device_address source;
   device_address target;  // num_elements × u32, modulo 2^32; × (low, high) when wide
