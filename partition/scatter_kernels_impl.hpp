@@ -36,8 +36,8 @@ void write_digits(Word const* keys, std::size_t count, DigitBits digit, std::uin
 }
 
 /// Bytes of an input that are asked for ahead: the processor's own prefetching ends with every page, and starts late
-/// where work comes between two lines.
-constexpr std::size_t kBytesAhead = 1'024;
+/// where work comes between two lines. Beyond a block of staged elements, whose digits are found before it is moved.
+constexpr std::size_t kBytesAhead = 8'192;
 
 /// Elements moved, and keys counted, between two looks ahead: not more than a line has.
 constexpr std::size_t kAtOnce = 4;
@@ -69,6 +69,7 @@ void count_digits(Word const* keys, std::size_t count, DigitBits digit, std::uin
   std::uint16_t digits[kBlock];
   for (std::size_t first = 0; first < count; first += kBlock) {
     auto const rows = count - first < kBlock ? count - first : kBlock;
+    for (std::size_t i = 0; i < rows; i += 64 / sizeof(Word)) look_ahead(keys + first + i);
     write_digits(keys + first, rows, digit, digits);
     for (std::size_t i = 0; i < rows; ++i) ++counts[digits[i]];
   }
@@ -220,6 +221,9 @@ struct StoredElements {
   std::byte const* elements;
 
   Element<kWidth> operator()(std::size_t i) const { return load_element<kWidth>(elements + i * kWidth); }
+  void look_ahead([[maybe_unused]] std::size_t i) const {
+    if constexpr (kWidth != 0) partition::look_ahead(elements + i * kWidth);
+  }
   Words words(std::size_t i) const { return Words(elements + i * sizeof(std::uint32_t)); }
 };
 
@@ -229,6 +233,7 @@ struct NumberedElements {
   std::uint64_t first;
 
   Element<kWidth> operator()(std::size_t i) const { return static_cast<Element<kWidth>>(first + i); }
+  void look_ahead(std::size_t) const {}
   Words words(std::size_t i) const { return Words(static_cast<std::uint32_t>(first + i)); }
 };
 
@@ -312,6 +317,7 @@ struct StreamKernels {
       };
       while (i + kWordsAtOnce <= count) {
         look_ahead(first + i * kFirst);
+        second_of.look_ahead(i);
         WordPairs const pairs(Words(first + i * kFirst), second_of.words(i));
         if (append_pair(pairs.get<0>()) || append_pair(pairs.get<1>()) || append_pair(pairs.get<2>()) ||
             append_pair(pairs.get<3>()) || append_pair(pairs.get<4>()) || append_pair(pairs.get<5>()) ||
@@ -321,6 +327,7 @@ struct StreamKernels {
     } else {
       while (i + kAtOnce <= count) {
         look_ahead(first + i * kFirst);
+        second_of.look_ahead(i);
         for (std::size_t j = 0; j < kAtOnce; ++j)
           if (append_one()) return {i, partition, true};
       }
