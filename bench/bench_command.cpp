@@ -81,6 +81,7 @@ struct PartitionArguments {
   std::string key_type = "i32";
   std::uint32_t payload = 0;
   bool mixed = false;
+  std::vector<std::string> row_ids{"made", "stored"};
   std::string instructions;
   std::vector<std::uint32_t> threads{1, 0};
   std::uint32_t repeat = 7;
@@ -301,6 +302,11 @@ Result<void> run_partition(PartitionArguments const& arguments, std::atomic<bool
   GARUDA_TRY_ASSIGN(request.key_type, parse_key_type(arguments.key_type));
   request.payload = arguments.payload;
   request.mixed = arguments.mixed;
+  request.row_ids.clear();
+  for (auto const& name : arguments.row_ids) {
+    GARUDA_TRY_ASSIGN(auto const row_ids, parse_row_ids(name));
+    request.row_ids.push_back(row_ids);
+  }
   request.instructions = arguments.instructions;
   request.threads = arguments.threads;
   request.repeat = arguments.repeat;
@@ -389,6 +395,9 @@ void add_partition(CLI::App& bench, Select const& select, std::atomic<bool> cons
   command->add_option("--payload", arguments->payload, "Columns moved along with key and row id")
       ->capture_default_str();
   command->add_flag("--mixed", arguments->mixed, "Partition by hash digits, not by the lowest bits");
+  command->add_option("--row-ids", arguments->row_ids, "made (the keys' numbers) or stored (read beside the keys)")
+      ->delimiter(',')
+      ->capture_default_str();
   command->add_option("--instructions", arguments->instructions,
                       "baseline, avx2 or avx512; default: the best there is");
   command->add_option("--threads", arguments->threads, "Numbers of threads to measure, 0: all")
@@ -396,7 +405,7 @@ void add_partition(CLI::App& bench, Select const& select, std::atomic<bool> cons
       ->capture_default_str();
   command->add_option("--repeat", arguments->repeat, "Timed runs")->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of the keys")->capture_default_str();
-  command->add_flag("--json", arguments->json, "One JSON object a number of threads");
+  command->add_flag("--json", arguments->json, "One JSON object a measurement");
   command->callback([=] { select([=] { return flushed(run_partition(*arguments, cancelled)); }); });
 }
 

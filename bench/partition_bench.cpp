@@ -27,6 +27,8 @@ using partition::RadixDigit;
 
 constexpr std::int64_t kCopiedBytes = std::int64_t{256} << 20;
 
+std::uint64_t row_id_bytes(std::uint64_t rows) { return rows > (std::uint64_t{1} << 32) ? 8 : 4; }
+
 // Random words: the keys, then the payload columns.
 struct Input {
   std::uint32_t word_bytes = 4;
@@ -34,13 +36,23 @@ struct Input {
   std::vector<AlignedBuffer> columns;
   std::vector<partition::PayloadColumn> payload;
 
-  partition::EncodedKeys keys() const {
+  Result<partition::EncodedKeys> keys(RowIds row_ids) const {
     partition::EncodedKeys keys;
     keys.key_bits = 8 * word_bytes;
     keys.num_rows = rows;
     keys.table_rows = rows;
     keys.words = columns[0].data();
     keys.max = ~std::uint64_t{0} >> (64 - keys.key_bits);
+    if (row_ids == RowIds::made) return keys;
+    GARUDA_TRY_ASSIGN(keys.row_ids, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * row_id_bytes(rows))));
+    tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, rows, 1U << 14), [&](auto const& range) {
+      for (auto row = range.begin(); row != range.end(); ++row) {
+        if (row_id_bytes(rows) == 4)
+          keys.row_ids.template as<std::uint32_t>()[row] = static_cast<std::uint32_t>(row);
+        else
+          keys.row_ids.template as<std::uint64_t>()[row] = row;
+      }
+    });
     return keys;
   }
   std::uint64_t key(std::uint64_t row) const {
@@ -51,6 +63,7 @@ struct Input {
 Result<void> check(PartitionRequest const& request) {
   if (request.rows == 0) return fail(ErrorCode::usage, "--rows must be at least 1: 0");
   if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
+  if (request.row_ids.empty()) return fail(ErrorCode::usage, "neither made nor stored row ids to measure");
   if (request.threads.empty()) return fail(ErrorCode::usage, "no number of threads to measure");
   if (request.bits < 1 || request.bits > partition::kMaxRadixBits)
     return fail(ErrorCode::usage,
@@ -129,21 +142,23 @@ CopiesBetween compare(std::uint64_t bytes, std::vector<std::uint64_t> const& sam
 }
 
 Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& input,
-                                 partition::InstructionSet instructions, std::uint32_t threads) {
+                                 partition::InstructionSet instructions, RowIds row_ids, std::uint32_t threads) {
   RadixDigit const digit{request.bits, 0, request.mixed};
   Control control;
   control.cancelled = request.cancelled;
   tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
-  auto const partition_once = [&] {
+  // The keys are an argument, so that stored row ids, which are consumed with them, are made outside the clock.
+  auto const partition_once = [&](partition::EncodedKeys keys) {
     partition::PartitionOptions options;
     options.payload = input.payload;
     options.instructions = instructions;
-    return arena.execute([&] { return radix_partition(input.keys(), digit, control, std::move(options)); });
+    return arena.execute([&] { return radix_partition(std::move(keys), digit, control, std::move(options)); });
   };
   // Before the first partitioning, whose memory is kept for the others.
   GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(kCopiedBytes));
   {
-    GARUDA_TRY_ASSIGN(auto const result, partition_once());
+    GARUDA_TRY_ASSIGN(auto keys, input.keys(row_ids));
+    GARUDA_TRY_ASSIGN(auto const result, partition_once(std::move(keys)));
     GARUDA_TRY(verify(input, digit, result));
   }
   std::array copies{Copies{HostCopyBy::past_caches, {}}, Copies{HostCopyBy::memcpy, {}}};
@@ -153,13 +168,13 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
   std::vector<std::uint64_t> samples;
   copy_once();
   for (std::uint32_t i = 0; i < request.repeat; ++i) {
+    GARUDA_TRY_ASSIGN(auto keys, input.keys(row_ids));
     Stopwatch const watch;
-    GARUDA_TRY_ASSIGN(auto const result, partition_once());
+    GARUDA_TRY_ASSIGN(auto const result, partition_once(std::move(keys)));
     samples.push_back(watch.elapsed_ns());
     copy_once();
   }
   PartitionOutcome outcome;
-  auto const row_id_bytes = std::uint64_t{request.rows > (std::uint64_t{1} << 32) ? 8U : 4U};
   auto& record = outcome.record;
   record.op = "partition";
   record.path = "cpu";
@@ -171,16 +186,26 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
   record.rows = request.rows;
   record.rows_out = request.rows;
   record.time = summarise(samples);
-  record.bytes = request.rows * ((3 + 2 * std::uint64_t{request.payload}) * input.word_bytes + row_id_bytes);
+  auto const row_id_times = std::uint64_t{row_ids == RowIds::stored ? 2U : 1U};
+  record.bytes = request.rows * ((3 + 2 * std::uint64_t{request.payload}) * input.word_bytes +
+                                 row_id_times * row_id_bytes(request.rows));
   record.verified = true;
   outcome.past_caches = compare(record.bytes, samples, 2 * copy.bytes(), copies[0].times_ns);
   outcome.by_memcpy = compare(record.bytes, samples, 2 * copy.bytes(), copies[1].times_ns);
-  outcome.choices = fmt::format("2^{} partitions, {} digit, {}", request.bits, request.mixed ? "mixed" : "raw",
-                                to_string(instructions));
+  outcome.choices = fmt::format("2^{} partitions, {} digit, row ids {}, {}", request.bits,
+                                request.mixed ? "mixed" : "raw", to_string(row_ids), to_string(instructions));
   return outcome;
 }
 
 }  // namespace
+
+std::string_view to_string(RowIds row_ids) { return row_ids == RowIds::made ? "made" : "stored"; }
+
+Result<RowIds> parse_row_ids(std::string_view text) {
+  for (auto const row_ids : {RowIds::made, RowIds::stored})
+    if (to_string(row_ids) == text) return row_ids;
+  return fail(ErrorCode::usage, fmt::format("unknown row ids (allowed: made, stored): '{}'", text));
+}
 
 Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const& request) {
   GARUDA_TRY(check(request));
@@ -191,8 +216,10 @@ Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const
   GARUDA_TRY_ASSIGN(auto const input, make_input(request));
   std::vector<PartitionOutcome> outcomes;
   for (auto const threads : request.threads) {
-    GARUDA_TRY_ASSIGN(auto outcome, measure(request, input, instructions, threads));
-    outcomes.push_back(std::move(outcome));
+    for (auto const row_ids : request.row_ids) {
+      GARUDA_TRY_ASSIGN(auto outcome, measure(request, input, instructions, row_ids, threads));
+      outcomes.push_back(std::move(outcome));
+    }
   }
   return outcomes;
 }
