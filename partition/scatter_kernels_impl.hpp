@@ -4,6 +4,8 @@
 //   finish_streams()
 // for w of 4 and 8. Everything here has internal linkage and calls nothing that has not:
 // a shared inline function would be compiled with one set's flags and linked into another's.
+#include <utility>
+
 #include "partition/scatter_kernels.hpp"
 
 #ifdef __SSE2__
@@ -202,18 +204,32 @@ struct SlotsOf<kWidth, kWidth> {
   using Type = PairSlots<kWidth>;
 };
 
-/// Pairs of words made at once: what a register of AVX2 has words.
+/// As many words as a register has, and pairs of them: compilers make poor code of wider vectors. Of every four words,
+/// `first_pairs` are of the first two, `last_pairs` of the others: such shuffles stay within parts of a register.
+#ifdef __AVX2__
 constexpr std::size_t kWordsAtOnce = 8;
-struct Words {
-  using Vector = std::uint32_t __attribute__((vector_size(4 * kWordsAtOnce)));
+using WordVector = std::uint32_t __attribute__((vector_size(4 * kWordsAtOnce)));
+constexpr WordVector kWordNumbers{0, 1, 2, 3, 4, 5, 6, 7};
+inline WordVector first_pairs(WordVector a, WordVector b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+}
+inline WordVector last_pairs(WordVector a, WordVector b) {
+  return __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+}
+#else
+constexpr std::size_t kWordsAtOnce = 4;
+using WordVector = std::uint32_t __attribute__((vector_size(4 * kWordsAtOnce)));
+constexpr WordVector kWordNumbers{0, 1, 2, 3};
+inline WordVector first_pairs(WordVector a, WordVector b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+inline WordVector last_pairs(WordVector a, WordVector b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+#endif
 
-  Vector vector;
-
-  /// Words side by side in memory.
-  explicit Words(std::byte const* from) { __builtin_memcpy(&vector, from, sizeof vector); }
-  /// `first` and the numbers after it.
-  explicit Words(std::uint32_t first) : vector(Vector{0, 1, 2, 3, 4, 5, 6, 7} + first) {}
-};
+/// Words side by side in memory.
+inline WordVector load_words(std::byte const* from) {
+  WordVector words;
+  __builtin_memcpy(&words, from, sizeof words);
+  return words;
+}
 
 /// The second stream's elements, side by side in memory.
 template <std::size_t kWidth>
@@ -224,7 +240,7 @@ struct StoredElements {
   void look_ahead([[maybe_unused]] std::size_t i) const {
     if constexpr (kWidth != 0) partition::look_ahead(elements + i * kWidth);
   }
-  Words words(std::size_t i) const { return Words(elements + i * sizeof(std::uint32_t)); }
+  WordVector words(std::size_t i) const { return load_words(elements + i * sizeof(std::uint32_t)); }
 };
 
 /// The second stream's elements when they are numbers.
@@ -234,25 +250,23 @@ struct NumberedElements {
 
   Element<kWidth> operator()(std::size_t i) const { return static_cast<Element<kWidth>>(first + i); }
   void look_ahead(std::size_t) const {}
-  Words words(std::size_t i) const { return Words(static_cast<std::uint32_t>(first + i)); }
+  WordVector words(std::size_t i) const { return kWordNumbers + static_cast<std::uint32_t>(first + i); }
 };
 
 /// kWordsAtOnce pairs of words, made in vector registers: that takes fewer instructions than a pair by itself does.
 struct WordPairs {
   using Pairs = std::uint64_t __attribute__((vector_size(4 * kWordsAtOnce)));
 
-  // Of each half of the words its first two and its last two: such shuffles stay within halves of a register.
-  Pairs low;
-  Pairs high;
+  Pairs first;
+  Pairs last;
 
-  WordPairs(Words const& a, Words const& b)
-      : low(reinterpret_cast<Pairs>(__builtin_shufflevector(a.vector, b.vector, 0, 8, 1, 9, 4, 12, 5, 13))),
-        high(reinterpret_cast<Pairs>(__builtin_shufflevector(a.vector, b.vector, 2, 10, 3, 11, 6, 14, 7, 15))) {}
+  WordPairs(WordVector a, WordVector b)
+      : first(reinterpret_cast<Pairs>(first_pairs(a, b))), last(reinterpret_cast<Pairs>(last_pairs(a, b))) {}
 
   template <std::size_t kIndex>
   std::uint64_t get() const {
     constexpr auto kAt = kIndex / 4 * 2 + kIndex % 2;
-    return kIndex % 4 < 2 ? low[kAt] : high[kAt];
+    return kIndex % 4 < 2 ? first[kAt] : last[kAt];
   }
 };
 
@@ -318,11 +332,11 @@ struct StreamKernels {
       while (i + kWordsAtOnce <= count) {
         look_ahead(first + i * kFirst);
         second_of.look_ahead(i);
-        WordPairs const pairs(Words(first + i * kFirst), second_of.words(i));
-        if (append_pair(pairs.get<0>()) || append_pair(pairs.get<1>()) || append_pair(pairs.get<2>()) ||
-            append_pair(pairs.get<3>()) || append_pair(pairs.get<4>()) || append_pair(pairs.get<5>()) ||
-            append_pair(pairs.get<6>()) || append_pair(pairs.get<7>()))
-          return {i, partition, true};
+        WordPairs const pairs(load_words(first + i * kFirst), second_of.words(i));
+        auto const append_pairs = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+          return (append_pair(pairs.template get<kIndex>()) || ...);
+        };
+        if (append_pairs(std::make_index_sequence<kWordsAtOnce>())) return {i, partition, true};
       }
     } else {
       while (i + kAtOnce <= count) {
