@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/load.hpp"
+#include "core/look_ahead.hpp"
 #include "core/ordered_value.hpp"
 #include "core/wide_integer.hpp"
 #include "garuda/error.hpp"
@@ -39,8 +40,13 @@ void for_valid_rows(AggregateInput const& input, std::uint64_t first, std::span<
 template <class T, class Body>
 void for_values(AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups,
                 Body const& body) {
-  for_valid_rows(input, first, groups,
-                 [&](std::uint64_t row, std::uint32_t group) { body(group, value_at<T>(input, row)); });
+  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + first * sizeof(T);
+  // By value: what is captured by reference would be read again for every row.
+  auto const add = [=](std::size_t i) { body(groups[i], load<T>(values, static_cast<std::int64_t>(i))); };
+  if (input.validity.empty()) return for_each_ahead<T>(values, groups.size(), add);
+  for_each_ahead<T>(values, groups.size(), [=](std::size_t i) {
+    if (is_valid(input, first + i)) add(i);
+  });
 }
 
 /// Calls visit with a null pointer to the C++ type of a value. Requires: kind is not none.

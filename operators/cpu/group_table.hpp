@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/look_ahead.hpp"
 #include "operators/cpu/accumulators.hpp"
 #include "operators/cpu/state_array.hpp"
 #include "operators/group_by_kernel.hpp"
@@ -61,7 +62,7 @@ class HashSlots {
   explicit HashSlots(std::uint64_t expected) { allot(std::bit_ceil(std::max<std::uint64_t>(2 * expected, 64))); }
 
   void find(Word const* keys, std::size_t count, std::uint32_t* slots) {
-    for (std::size_t i = 0; i < count; ++i) slots[i] = slot_of(keys[i]);
+    for_each_ahead<Word>(keys, count, [&](std::size_t i) { slots[i] = slot_of(keys[i]); });
   }
   StateArray<Word> const& keys() const noexcept { return keys_; }
   void clear() {
@@ -203,8 +204,11 @@ class GroupTable {
     }
     if (addressing_.is_direct) {
       auto const min = static_cast<Word>(addressing_.min);
-      for (std::size_t i = 0; i < slots.size(); ++i)
-        slots[i] = static_cast<std::uint32_t>(static_cast<Word>(keys[i] - min) >> addressing_.shift);
+      auto const shift = addressing_.shift;
+      for_ranges_ahead(keys, sizeof(Word), slots.size(), [=](std::size_t begin, std::size_t end) {
+        for (auto i = begin; i < end; ++i)
+          slots[i] = static_cast<std::uint32_t>(static_cast<Word>(keys[i] - min) >> shift);
+      });
       if (keeps_rows_) return;
       auto* const present = present_.data();
       for (auto const slot : slots) present[slot] = 1;
