@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/buffer.hpp"
+#include "core/look_ahead.hpp"
 #include "garuda/error.hpp"
 #include "operators/key_span.hpp"
 
@@ -130,10 +131,18 @@ class JoinTable {
   std::uint32_t* slots() noexcept { return slots_.template as<std::uint32_t>(); }
   std::uint32_t const* slots() const noexcept { return slots_.template as<std::uint32_t>(); }
 
-  /// Beyond every slot for keys outside the range: the subtraction wraps.
-  std::uint64_t direct_slot(Word key) const noexcept { return static_cast<Word>(key - min_) >> shift_; }
-  /// How hashed keys are searched. Loops take a copy: slots that they write could else be members of the table, which
-  /// would be read again for every key.
+  /// How keys find their slots directly. Loops take a copy: slots that they write could else be members of the table,
+  /// which would be read again for every key.
+  struct Direct {
+    Word min = 0;
+    std::uint32_t shift = 0;
+
+    /// Beyond every slot for keys outside the range: the subtraction wraps.
+    std::uint64_t slot_of(Word key) const noexcept { return static_cast<Word>(key - min) >> shift; }
+  };
+  Direct direct() const noexcept { return {min_, shift_}; }
+
+  /// How hashed keys are searched; loops take a copy, too.
   struct Search {
     std::uint32_t* slots = nullptr;
     Word const* keys = nullptr;
@@ -166,11 +175,11 @@ class JoinTable {
   void fill_direct() noexcept {
     auto* const slots = this->slots();
     bool unique = true;
-    for (std::uint32_t row = 0; row < keys_.size(); ++row) {
-      auto& slot = slots[direct_slot(keys_[row])];
+    for_each_ahead<Word>(keys_.data(), keys_.size(), [&, direct = direct(), keys = keys_.data()](std::size_t row) {
+      auto& slot = slots[direct.slot_of(keys[row])];
       unique &= slot == 0;
-      slot = row + 1;
-    }
+      slot = static_cast<std::uint32_t>(row) + 1;
+    });
     unique_ = unique;
   }
 
@@ -192,7 +201,7 @@ class JoinTable {
   }
 
   std::uint64_t slot_of_key(Word key) const noexcept {
-    return direct_ ? direct_slot(key) : search_.slot_of(search_.hash_of(key), key);
+    return direct_ ? direct().slot_of(key) : search_.slot_of(search_.hash_of(key), key);
   }
 
   /// Sorts the rows by slot, in order.
@@ -220,17 +229,19 @@ class JoinTable {
 
   void find_direct(Word const* keys, std::size_t count, Found* found) const noexcept {
     auto const* const slots = this->slots();
+    auto const direct = this->direct();
+    auto const num_slots = num_slots_;
     if (unique_) {
-      for (std::size_t i = 0; i < count; ++i) {
-        auto const slot = direct_slot(keys[i]);
-        found[i] = slot < num_slots_ ? slots[slot] : 0;
-      }
+      for_each_ahead<Word>(keys, count, [=](std::size_t i) {
+        auto const slot = direct.slot_of(keys[i]);
+        found[i] = slot < num_slots ? slots[slot] : 0;
+      });
       return;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      auto const slot = direct_slot(keys[i]);
-      found[i] = slot < num_slots_ && slots[slot] != 0 ? static_cast<Found>(slot) + 1 : 0;
-    }
+    for_each_ahead<Word>(keys, count, [=](std::size_t i) {
+      auto const slot = direct.slot_of(keys[i]);
+      found[i] = slot < num_slots && slots[slot] != 0 ? static_cast<Found>(slot) + 1 : 0;
+    });
   }
 
   void find_hash(Word const* keys, std::size_t count, Found* found) const noexcept {
