@@ -11,6 +11,7 @@ namespace garuda {
 /// 4 KiB and starts late where a loop does more than read.
 inline constexpr std::size_t kBytesAhead = 8'192;
 
+/// Asks for the line that lies kBytesAhead behind `at`.
 inline void look_ahead(void const* at) noexcept {
   // As a number: it may lie behind the end of what `at` belongs to, where nothing is read.
   __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(at) + kBytesAhead));

@@ -4,8 +4,10 @@
 //   finish_streams()
 // for w of 4 and 8. Everything here has internal linkage and calls nothing that has not:
 // a shared inline function would be compiled with one set's flags and linked into another's.
+#include <cstdint>
 #include <utility>
 
+#include "core/look_ahead.hpp"
 #include "partition/scatter_kernels.hpp"
 
 #ifdef __SSE2__
@@ -37,16 +39,14 @@ void write_digits(Word const* keys, std::size_t count, DigitBits digit, std::uin
   }
 }
 
-/// Bytes of an input that are asked for ahead: the processor's own prefetching ends with every page, and starts late
-/// where work comes between two lines. Beyond a block of staged elements, whose digits are found before it is moved.
-constexpr std::size_t kBytesAhead = 8'192;
-
 /// Elements moved, and keys counted, between two looks ahead: not more than a line has.
 constexpr std::size_t kAtOnce = 4;
 constexpr std::size_t kCountedAtOnce = 8;
 
+/// garuda::look_ahead, spelt out for internal linkage. kBytesAhead reaches beyond a block of staged elements, whose
+/// digits are found before it is moved.
 inline void look_ahead(void const* element) {
-  __builtin_prefetch(static_cast<std::byte const*>(element) + kBytesAhead);
+  __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(element) + kBytesAhead));
 }
 
 // One table: on two cores of an AMD EPYC (Zen 5), 2026-11-22, two threads count 2^26 keys with 2^10 digits in 8.5 ms,
