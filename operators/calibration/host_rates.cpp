@@ -269,32 +269,36 @@ class HostMeasurement {
     report("grouping");
     // Many of a few rows: their threads wake up, or do not, within what they take.
     GARUDA_TRY_ASSIGN(rates_.query_ns, group_ns({kFewRows, kFewRows, Grouping::direct, true, kFewRowQueries}));
-    std::array ways{GroupTimes{Grouping::direct, {}, {}}, GroupTimes{Grouping::local, {}, {}},
-                    GroupTimes{Grouping::partitioned, {}, {}}};
+    GroupTimes direct{Grouping::direct};
+    GroupTimes local{Grouping::local};
+    GroupTimes partitioned{Grouping::partitioned};
+    GroupTimes keys{Grouping::direct, false};
     for (int round = 0; round < kGroupRounds; ++round)
       for (std::size_t s = 0; s < kGroups.size(); ++s)
-        for (auto& way : ways) GARUDA_TRY(time_groups(way, s));
-    add_rates(ways[0], rates_.direct_rows, rates_.direct_groups);
-    add_rates(ways[1], rates_.local_rows, rates_.local_groups);
-    add_rates(ways[2], rates_.partitioned_rows_grouped, rates_.partitioned_groups);
-    return sum();
+        for (auto* const way : {&direct, &local, &partitioned, &keys}) GARUDA_TRY(time_groups(*way, s));
+    add_rates(direct, rates_.direct_rows, rates_.direct_groups);
+    add_rates(local, rates_.local_rows, rates_.local_groups);
+    add_rates(partitioned, rates_.partitioned_rows_grouped, rates_.partitioned_groups);
+    add_sum_rates(direct, keys);
+    return {};
   }
 
-  /// The fastest runs of one way so far, nanoseconds, by size: of many rows a group, and of a row a group.
+  /// The fastest runs of one way so far, nanoseconds, by size: of many rows a group and, with a sum, of a row a group.
   struct GroupTimes {
     Grouping grouping;
-    std::array<std::optional<double>, kGroups.size()> many;
-    std::array<std::optional<double>, kGroups.size()> few;
+    bool sum = true;  ///< false: distinct keys alone
+    std::array<std::optional<double>, kGroups.size()> many = {};
+    std::array<std::optional<double>, kGroups.size()> few = {};
   };
 
   Result<void> time_groups(GroupTimes& way, std::size_t size) {
     auto const keep = [&](std::optional<double>& fastest, std::uint64_t rows) -> Result<void> {
-      GARUDA_TRY_ASSIGN(auto const ns, group_ns({rows, kGroups[size], way.grouping, true, kSamplesOfARound}));
+      GARUDA_TRY_ASSIGN(auto const ns, group_ns({rows, kGroups[size], way.grouping, way.sum, kSamplesOfARound}));
       fastest = std::min(fastest.value_or(ns), ns);
       return {};
     };
     GARUDA_TRY(keep(way.many[size], rows_));
-    return kGroups[size] < kLeastGroups ? Result<void>{} : keep(way.few[size], kGroups[size]);
+    return !way.sum || kGroups[size] < kLeastGroups ? Result<void>{} : keep(way.few[size], kGroups[size]);
   }
 
   /// What rows cost and what groups cost: from as many rows as groups, and from many more. A few groups cost nothing
@@ -318,14 +322,12 @@ class HostMeasurement {
   }
 
   /// What another sum adds: as much as one to distinct keys alone, at least a tenth of them.
-  Result<void> sum() {
-    for (auto const size : kGroups) {
-      GARUDA_TRY_ASSIGN(auto const keys, group_ns({rows_, size, Grouping::direct, false, kRepetitions}));
-      GARUDA_TRY_ASSIGN(auto const both, group_ns({rows_, size, Grouping::direct, true, kRepetitions}));
+  void add_sum_rates(GroupTimes const& both, GroupTimes const& keys) {
+    for (std::size_t s = 0; s < kGroups.size(); ++s) {
+      auto const sum_ns = std::max(*both.many[s] - *keys.many[s], *keys.many[s] / 10);
       rates_.aggregated_rows.points.push_back(
-          {static_cast<double>(size), static_cast<double>(rows_) * 1e9 / std::max(both - keys, keys / 10)});
+          {static_cast<double>(kGroups[s]), static_cast<double>(rows_) * 1e9 / sum_ns});
     }
-    return {};
   }
 
   Control const& control_;
