@@ -323,7 +323,7 @@ Result<void> run_partition(PartitionArguments const& arguments, std::atomic<bool
                          100 * copies.share.max, format_rate(copies.bytes_per_s));
     };
     fmt::print("{}  {}\n  of copies by as many threads between the samples: past the caches {}, by memcpy {}\n",
-               to_text(outcome.record, std::nullopt), outcome.choices, share(outcome.past_caches),
+               to_text(outcome.record, std::nullopt), outcome.record.choices, share(outcome.past_caches),
                share(outcome.by_memcpy));
   }
   return {};

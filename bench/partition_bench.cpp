@@ -192,8 +192,8 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
   record.verified = true;
   outcome.past_caches = compare(record.bytes, samples, 2 * copy.bytes(), copies[0].times_ns);
   outcome.by_memcpy = compare(record.bytes, samples, 2 * copy.bytes(), copies[1].times_ns);
-  outcome.choices = fmt::format("2^{} partitions, {} digit, row ids {}, {}", request.bits,
-                                request.mixed ? "mixed" : "raw", to_string(row_ids), to_string(instructions));
+  record.choices = fmt::format("2^{} partitions, {} digit, row ids {}, {}", request.bits,
+                               request.mixed ? "mixed" : "raw", to_string(row_ids), to_string(instructions));
   return outcome;
 }
 

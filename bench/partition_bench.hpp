@@ -49,7 +49,6 @@ struct PartitionOutcome {
   Record record;
   CopiesBetween past_caches;  ///< as partitioning writes
   CopiesBetween by_memcpy;
-  std::string choices;
 };
 
 /// Partitions random keys with their row ids, compares the whole result with what a stable partitioning gives, then

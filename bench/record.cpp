@@ -36,6 +36,7 @@ std::string to_json_line(Record const& record) {
   line["device"] = record.device;
   line["driver"] = record.driver;
   line["mode"] = record.mode;
+  if (!record.choices.empty()) line["choices"] = record.choices;
   if (record.rows_left) line["rows_left"] = *record.rows_left;
   if (record.rows_right) line["rows_right"] = *record.rows_right;
   if (record.rows) line["rows"] = *record.rows;

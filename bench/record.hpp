@@ -19,6 +19,7 @@ struct Record {
   std::string device;
   std::string driver;
   std::string mode;                        ///< "end-to-end" or "resident"
+  std::string choices;                     ///< by which a bench's records differ beside the above; may be empty
   std::optional<std::uint64_t> rows_left;  ///< both or neither
   std::optional<std::uint64_t> rows_right;
   std::optional<std::uint64_t> rows;    ///< of operations on one table
@@ -37,9 +38,9 @@ struct Record {
 double rows_per_second(Record const& record) noexcept;
 double bytes_per_second(Record const& record) noexcept;
 
-/// One JSON object without line break: op, path, device, driver, mode, rows_left, rows_right | rows, groups, rows_out,
-/// median_ns, mad_ns, samples (their number), host_median_ns (where host_time is), rows_per_s, bytes_per_s, bound_ns
-/// (where measured), phases [{name, ns, bytes}], verified.
+/// One JSON object without line break: op, path, device, driver, mode, choices (where there are), rows_left, rows_right
+/// | rows, groups, rows_out, median_ns, mad_ns, samples (their number), host_median_ns (where host_time is),
+/// rows_per_s, bytes_per_s, bound_ns (where measured), phases [{name, ns, bytes}], verified.
 std::string to_json_line(Record const& record);
 
 /// What a record's bytes/s are held against.

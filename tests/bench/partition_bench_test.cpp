@@ -44,7 +44,9 @@ TEST(PartitionBench, CountsTheBytesThatMove) {
       EXPECT_TRUE(outcome.record.verified);
       EXPECT_GT(outcome.past_caches.share.median, 0);
       EXPECT_GT(outcome.by_memcpy.bytes_per_s, 0);
-      EXPECT_NE(outcome.choices.find(i == 0 ? "row ids made" : "row ids stored"), std::string::npos) << outcome.choices;
+      auto const* const row_ids = i == 0 ? "row ids made" : "row ids stored";
+      EXPECT_NE(outcome.record.choices.find(row_ids), std::string::npos) << outcome.record.choices;
+      EXPECT_NE(to_json_line(outcome.record).find(row_ids), std::string::npos);
     }
   }
 }
