@@ -11,9 +11,6 @@
 
 namespace garuda::operators {
 
-/// Bytes of one gathered value of a column, estimated as in output_row_bytes.
-std::uint64_t column_row_bytes(TableView table, std::size_t column);
-
 /// Bytes of one result row, estimated from types and, for strings and binary, from the mean length in the tables.
 std::uint64_t output_row_bytes(TableView left, TableView right, ResolvedJoin const& columns);
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "operators/gathered_join.hpp"
 #include "operators/group_by_registry.hpp"
 #include "operators/grouped_result.hpp"
 #include "operators/host_memory.hpp"

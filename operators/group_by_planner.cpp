@@ -15,6 +15,7 @@
 #include "operators/graphics/group_by_choice.hpp"
 #include "operators/group_by_registry.hpp"
 #include "operators/sizing.hpp"
+#include "operators/upload_mode.hpp"
 
 namespace garuda::operators {
 namespace {

@@ -12,6 +12,7 @@
 #include "operators/key_repeats.hpp"
 #include "operators/key_statistics.hpp"
 #include "operators/plain_column.hpp"
+#include "operators/row_bytes.hpp"
 #include "operators/sizing.hpp"
 #include "partition/match_sample.hpp"
 

@@ -17,6 +17,7 @@
 #include "operators/join_registry.hpp"
 #include "operators/sizing.hpp"
 #include "operators/sorted_join_costs.hpp"
+#include "operators/upload_mode.hpp"
 
 namespace garuda::operators {
 namespace {

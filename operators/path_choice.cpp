@@ -120,24 +120,6 @@ PathOption refused(Path path, DeviceFacts const& facts, std::size_t index, std::
   return {{path, facts.info->name, "", 0, std::move(reason), {}}, index, false};
 }
 
-Upload upload_of(vk::UploadMode mode) noexcept {
-  switch (mode) {
-    case vk::UploadMode::map:
-      return Upload::map;
-    case vk::UploadMode::import_host:
-      return Upload::import;
-    case vk::UploadMode::stage:
-      break;
-  }
-  return Upload::stage;
-}
-
-vk::UploadMode mode_of(Upload upload) {
-  GARUDA_EXPECTS(upload != Upload::automatic);
-  if (upload == Upload::map) return vk::UploadMode::map;
-  return upload == Upload::import ? vk::UploadMode::import_host : vk::UploadMode::stage;
-}
-
 Result<std::optional<std::size_t>> requested_device(std::span<DeviceFacts const> devices, RunOptions const& options) {
   if (options.path == Path::cpu || (options.path == Path::automatic && !options.device)) return std::nullopt;
   if (devices.empty()) return tl::unexpected<Error>(no_path(devices, options.path));

@@ -14,7 +14,6 @@
 #include "operators/calibration/rates.hpp"
 #include "operators/device_set.hpp"
 #include "vk_runtime/device_traits.hpp"
-#include "vk_runtime/transfer.hpp"
 
 namespace garuda::operators {
 
@@ -67,11 +66,6 @@ PathOption refused(Path path, DeviceFacts const& facts, std::size_t index, std::
 /// other paths take a Vulkan one, `automatic` a CUDA device where no Vulkan device has the name. Errors: no_device,
 /// usage for a name that fits several devices.
 Result<std::optional<std::size_t>> requested_device(std::span<DeviceFacts const> devices, RunOptions const& options);
-
-/// Between what a tuning asks for and what the runtime does.
-Upload upload_of(vk::UploadMode mode) noexcept;
-/// Requires: not automatic.
-vk::UploadMode mode_of(Upload upload);
 
 /// `built_in`: whether the path that was asked for is part of the library.
 /// Errors: no_device, usage for a device with the CPU path.

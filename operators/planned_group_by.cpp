@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "operators/cpu/whole_group_by.hpp"
-#include "operators/gathered_join.hpp"
 #include "operators/host_memory.hpp"
+#include "operators/row_bytes.hpp"
+#include "operators/run_recorder.hpp"
 
 namespace garuda::operators {
 namespace {

@@ -10,6 +10,7 @@
 #include "operators/device_table.hpp"
 #include "operators/path_choice.hpp"
 #include "operators/run_recorder.hpp"
+#include "operators/upload_mode.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/pinned_memory.hpp"
 

@@ -19,6 +19,7 @@
 #include "operators/run_recorder.hpp"
 #include "operators/streamed_batches.hpp"
 #include "operators/streamed_upload.hpp"
+#include "operators/upload_mode.hpp"
 #include "partition/key_encoding.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/pinned_memory.hpp"

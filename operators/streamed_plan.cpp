@@ -14,7 +14,7 @@
 #include "operators/compute/partitioned_side.hpp"
 #include "operators/cost_model.hpp"
 #include "operators/device_table.hpp"
-#include "operators/gathered_join.hpp"
+#include "operators/row_bytes.hpp"
 #include "partition/key_encoding.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operators/graphics/graphics_choice.hpp"
+#include "operators/upload_mode.hpp"
 
 namespace garuda::operators {
 

@@ -22,9 +22,6 @@ constexpr std::uint64_t kMostImageBytes = std::uint64_t{1} << 31;
 constexpr std::uint64_t kSmallDirectPixels = std::uint64_t{1} << 16;
 constexpr std::uint64_t kDirectSparseness = 8;
 
-std::uint32_t log2_floor(std::uint64_t value) { return static_cast<std::uint32_t>(std::bit_width(value)) - 1; }
-std::uint32_t log2_ceil(std::uint64_t value) { return value <= 1 ? 0 : log2_floor(value - 1) + 1; }
-
 std::uint64_t texel_bytes(std::uint32_t key_bits) { return key_bits == 64 ? 16 : 8; }
 
 double as_double(std::uint64_t value) { return static_cast<double>(value); }
@@ -109,19 +106,6 @@ Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTunin
   return limits;
 }
 
-ImageShape image_for(std::uint64_t texels, std::uint32_t extent) noexcept {
-  auto const widest = log2_floor(extent);
-  ImageShape shape;
-  shape.log2_width = std::min((log2_ceil(texels) + 1) / 2, widest);
-  auto height = (texels + shape.width() - 1) / shape.width();
-  if (height > extent) {
-    shape.log2_width = widest;
-    height = std::min<std::uint64_t>((texels + shape.width() - 1) / shape.width(), extent);
-  }
-  shape.height = static_cast<std::uint32_t>(height);
-  return shape;
-}
-
 ImageShape hash_image(std::uint64_t rows, GraphicsLimits const& limits) noexcept {
   auto const wanted = log2_ceil(static_cast<std::uint64_t>(as_double(rows) / kHashFill) + 1);
   auto const extent = log2_floor(std::max(limits.hash_extent, 2U));
@@ -130,27 +114,6 @@ ImageShape hash_image(std::uint64_t rows, GraphicsLimits const& limits) noexcept
   shape.log2_width = (log2_pixels + 1) / 2;
   shape.height = std::uint32_t{1} << (log2_pixels / 2);
   return shape;
-}
-
-Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload) {
-  switch (upload) {
-    case Upload::map:
-      if (!traits.device_memory_mappable()) {
-        return fail(ErrorCode::no_device, fmt::format("upload=map needs host-visible device memory: {}", traits.name));
-      }
-      return vk::UploadMode::map;
-    case Upload::stage:
-      return vk::UploadMode::stage;
-    case Upload::import:
-      if (!traits.features.external_memory_host) {
-        return fail(ErrorCode::no_device,
-                    fmt::format("upload=import needs VK_EXT_external_memory_host: {}", traits.name));
-      }
-      return vk::UploadMode::import_host;
-    case Upload::automatic:
-      break;
-  }
-  return vk::default_upload_mode(traits);
 }
 
 std::optional<std::uint64_t> direct_pixels(std::uint64_t min, std::uint64_t max,

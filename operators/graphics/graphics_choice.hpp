@@ -9,10 +9,10 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "operators/calibration/rates.hpp"
+#include "operators/graphics/image_shape.hpp"
 #include "operators/join_kernel.hpp"
 #include "shaders/shared/join_layout.h"
 #include "vk_runtime/device_traits.hpp"
-#include "vk_runtime/transfer.hpp"
 
 namespace garuda::operators {
 
@@ -69,32 +69,11 @@ struct GraphicsLimits {
 /// vertexPipelineStoresAndAtomics).
 Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTuning const& tuning);
 
-/// A row-major image with a width that is a power of two.
-struct ImageShape {
-  std::uint32_t log2_width = 0;
-  std::uint32_t height = 0;
-
-  std::uint32_t width() const noexcept { return std::uint32_t{1} << log2_width; }
-  std::uint64_t pixels() const noexcept { return std::uint64_t{width()} * height; }
-  shaders::Raster raster() const noexcept {
-    return {log2_width, 2.0F / static_cast<float>(width()), 2.0F / static_cast<float>(height)};
-  }
-  friend bool operator==(ImageShape const&, ImageShape const&) = default;
-};
-
 /// Share of a hash image's pixels that rows may fill: about 20 % expected collisions (GARUDA §5).
 inline constexpr double kHashFill = 0.4;
 
-/// The smallest image of at least `texels` texels, width and height at most `extent`; the largest one when none is.
-/// `texels` ≥ 1, `extent` ≥ 1.
-ImageShape image_for(std::uint64_t texels, std::uint32_t extent) noexcept;
-
 /// The hash image for `rows` rows: both extents powers of two, rows / kHashFill pixels or the most allowed, at least 4.
 ImageShape hash_image(std::uint64_t rows, GraphicsLimits const& limits) noexcept;
-
-/// The way that keys and values reach a device: the one asked for, or the device's default.
-/// Errors: no_device, with the reason, when the device has not what was asked for.
-Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload);
 
 /// Pixels that direct addresses of the keys in [min, max] take: ((max - min) >> shared_low_bits) + 1; nothing when that
 /// is 2^64.

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "garuda/error.hpp"
-#include "operators/graphics/graphics_choice.hpp"
+#include "operators/graphics/image_shape.hpp"
 #include "operators/graphics/submissions.hpp"
 #include "vk_runtime/lane.hpp"
 

@@ -1,0 +1,20 @@
+#include "operators/graphics/image_shape.hpp"
+
+#include <algorithm>
+
+namespace garuda::operators {
+
+ImageShape image_for(std::uint64_t texels, std::uint32_t extent) noexcept {
+  auto const widest = log2_floor(extent);
+  ImageShape shape;
+  shape.log2_width = std::min((log2_ceil(texels) + 1) / 2, widest);
+  auto height = (texels + shape.width() - 1) / shape.width();
+  if (height > extent) {
+    shape.log2_width = widest;
+    height = std::min<std::uint64_t>((texels + shape.width() - 1) / shape.width(), extent);
+  }
+  shape.height = static_cast<std::uint32_t>(height);
+  return shape;
+}
+
+}  // namespace garuda::operators
