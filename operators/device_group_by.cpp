@@ -1,4 +1,6 @@
-// The group-by of a table that lives on a device: columns of fixed width, the groups stay there.
+// Columns of fixed width; the groups stay on the device.
+#include "operators/device_group_by.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include "garuda/engine.hpp"
 #include "operators/compute/column_group_by.hpp"
 #include "operators/compute/compute_lane.hpp"
+#include "operators/device_group_columns.hpp"
 #include "operators/device_table.hpp"
 #include "operators/run_recorder.hpp"
 #include "operators/sum_overflow.hpp"
@@ -20,35 +23,9 @@ constexpr std::uint64_t kWordBytes = 4;
 constexpr std::uint64_t kMostRows = std::uint64_t{1} << 30;
 constexpr char const* kKeepPhase = "keep";
 
-/// How values of a type are read; nothing for types that are equal in other ways than their bits say.
-std::optional<DeviceValueKind> kind_of(DataType const& type) {
-  auto const source = value_source(type);
-  if (type.id == TypeId::float16) return std::nullopt;
-  switch (source.kind) {
-    case ValueKind::int32:
-      return DeviceValueKind::int32;
-    case ValueKind::int64:
-      return DeviceValueKind::int64;
-    case ValueKind::int128:
-      return DeviceValueKind::int128;
-    case ValueKind::float32:
-      return DeviceValueKind::float32;
-    case ValueKind::float64:
-      return DeviceValueKind::float64;
-    case ValueKind::uint64:
-      return DeviceValueKind::uint64;
-    case ValueKind::uint32:
-    case ValueKind::none:
-      break;
-  }
-  auto const words = device_words(type);
-  if (!words) return std::nullopt;
-  return *words == 1 ? DeviceValueKind::uint32 : *words == 2 ? DeviceValueKind::uint64 : DeviceValueKind::bits;
-}
-
 /// Requires: the schema was checked.
 DeviceValues values_of(DeviceTableState const& table, std::size_t column) {
-  auto const kind = kind_of(table.schema[column].type);
+  auto const kind = device_value_kind(table.schema[column].type);
   GARUDA_EXPECTS(kind.has_value());
   auto const& from = table.columns[column];
   auto const& stored = table.stored[from.stored];
@@ -176,40 +153,6 @@ Result<void> fail_overflow(ComputeContext& context, ColumnGroupBy const& groups,
 }
 
 }  // namespace
-
-Result<void> check_device_group_by(Schema const& schema, ResolvedGroupBy const& columns) {
-  auto const refuse = [&](std::size_t column, std::string_view what) {
-    return fail(ErrorCode::invalid_input,
-                fmt::format("{}: '{}' of type {}", what, schema[column].name, to_string(schema[column].type)));
-  };
-  for (auto const column : group_by_columns_used(columns))
-    if (!device_words(schema[column].type))
-      return refuse(column, "a column cannot be kept on a device: its values have no fixed width there");
-  for (auto const key : columns.keys)
-    if (!kind_of(schema[key].type)) return refuse(key, "keys on a device are not compared as this type is");
-  for (auto const& resolved : columns.aggregates) {
-    auto const column = columns.states[resolved.state].column;
-    if (!column || resolved.row->function == AggregateFunction::count) continue;
-    auto const& type = schema[*column].type;
-    if (resolved.row->finalise == nullptr && type.id != TypeId::boolean)
-      return refuse(*column, "least and greatest values on a device are of numbers, dates, times and booleans");
-    bool const is_mean = resolved.row->function == AggregateFunction::mean;
-    if (is_mean && value_source(type).value_class == ValueClass::decimal && type.scale < 0)
-      return refuse(*column, "means on a device are of decimals with a scale of 0 or more");
-  }
-  return {};
-}
-
-std::vector<std::size_t> group_by_columns_used(ResolvedGroupBy const& columns) {
-  std::vector<std::size_t> used;
-  auto const add = [&](std::size_t column) {
-    if (std::ranges::find(used, column) == used.end()) used.push_back(column);
-  };
-  for (auto const key : columns.keys) add(key);
-  for (auto const& state : columns.states)
-    if (state.column) add(*state.column);
-  return used;
-}
 
 Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroupBy const& columns, bool ordered,
                                          DeviceGroupByOptions const& options) {

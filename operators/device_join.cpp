@@ -1,4 +1,6 @@
-// The join of tables that live on a device: columns of the result move, the others stay where they are.
+// Columns of the result move, the others stay where they are.
+#include "operators/device_join.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -9,11 +9,7 @@
 
 #include "core/buffer.hpp"
 #include "garuda/device_table.hpp"
-#include "garuda/join.hpp"
-#include "operators/calibration/rates.hpp"
 #include "operators/device_set.hpp"
-#include "operators/group_by_columns.hpp"
-#include "operators/join_columns.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/memory.hpp"
 
@@ -95,27 +91,5 @@ class RangeDownload {
   std::vector<AlignedBuffer> words_;  ///< by stored column
   std::vector<AlignedBuffer> converted_;
 };
-
-/// Whether tables of this schema can be grouped so on a device. Errors: invalid_input, with the reason.
-Result<void> check_device_group_by(Schema const& schema, ResolvedGroupBy const& columns);
-
-/// Columns that a group-by reads, each once, keys first.
-std::vector<std::size_t> group_by_columns_used(ResolvedGroupBy const& columns);
-
-/// Groups. `columns`: resolved against the table's schema; `ordered`: as GroupBySpec has it. Blocks. Errors: those of
-/// Engine::group_by of device tables.
-Result<DeviceGroupBy> group_device_table(DeviceTable const& table, ResolvedGroupBy const& columns, bool ordered,
-                                         DeviceGroupByOptions const& options);
-
-/// How device tables are joined, and what the device is known to do a second.
-struct ResidentJoinRequest {
-  bool ordered = false;
-  DeviceJoinOptions const& options;
-  calibration::DeviceRates rates;
-};
-
-/// Joins. `columns`: resolved against the tables' schemas. Blocks. Errors: those of Engine::join of device tables.
-Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right, ResolvedJoin const& columns,
-                                      ResidentJoinRequest const& request);
 
 }  // namespace garuda::operators

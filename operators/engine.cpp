@@ -17,6 +17,8 @@
 #include "operators/compute/compute_tuning.hpp"
 #include "operators/cuda/cuda_device.hpp"
 #include "operators/cuda/cuda_library.hpp"
+#include "operators/device_group_by.hpp"
+#include "operators/device_join.hpp"
 #include "operators/device_table.hpp"
 #include "operators/group_by.hpp"
 #include "operators/group_by_columns.hpp"

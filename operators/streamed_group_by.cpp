@@ -7,6 +7,8 @@
 
 #include "operators/column_copies.hpp"
 #include "operators/compute/compute_lane.hpp"
+#include "operators/device_group_by.hpp"
+#include "operators/device_group_columns.hpp"
 #include "operators/device_table.hpp"
 #include "operators/path_choice.hpp"
 #include "operators/run_recorder.hpp"

@@ -8,6 +8,7 @@
 
 #include "operators/column_words.hpp"
 #include "operators/cost_model.hpp"
+#include "operators/device_group_columns.hpp"
 #include "operators/device_table.hpp"
 
 namespace garuda::operators {
