@@ -21,15 +21,17 @@ constexpr std::array kGroupings{Choice{"auto", 0}, Choice{"slices", 1}, Choice{"
 
 constexpr std::array kMethods{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"partitioned", 2}, Choice{"sorted", 3}};
 
-std::span<operators::Knob<GroupByTuning> const> knobs() {
+}  // namespace
+
+std::span<operators::Knob<GroupByTuning> const> operators::group_by_knobs() {
   static std::array const all{
-      choice_knob("address", operators::kAddressChoices, &GroupByTuning::address),
+      choice_knob("address", kAddressChoices, &GroupByTuning::address),
       choice_knob("keys", kKeys, &GroupByTuning::keys),
       choice_knob("grouping", kGroupings, &GroupByTuning::grouping),
       choice_knob("method", kMethods, &GroupByTuning::method),
-      choice_knob("counting", operators::kCountingChoices, &GroupByTuning::counting),
-      choice_knob("upload", operators::kUploadChoices, &GroupByTuning::upload),
-      choice_knob("placement", operators::kPlacementChoices, &GroupByTuning::placement),
+      choice_knob("counting", kCountingChoices, &GroupByTuning::counting),
+      choice_knob("upload", kUploadChoices, &GroupByTuning::upload),
+      choice_knob("placement", kPlacementChoices, &GroupByTuning::placement),
       number_knob("image", 1, 32'768, &GroupByTuning::image),
       number_knob("spread", 1, 1024, &GroupByTuning::spread),
       number_knob("radix_bits", 0, 16, &GroupByTuning::radix_bits, -1),
@@ -40,16 +42,18 @@ std::span<operators::Knob<GroupByTuning> const> knobs() {
   return all;
 }
 
-}  // namespace
-
 std::string_view to_string(Grouping grouping) noexcept {
   for (auto const& choice : kGroupings)
     if (choice.value == static_cast<int>(grouping)) return choice.name;
   return "unknown";
 }
 
-Result<GroupByTuning> parse_group_by_tuning(std::string_view text) { return operators::parse_tuning(knobs(), text); }
+Result<GroupByTuning> parse_group_by_tuning(std::string_view text) {
+  return operators::parse_tuning(operators::group_by_knobs(), text);
+}
 
-std::string to_string(GroupByTuning const& tuning) { return operators::print_tuning(knobs(), tuning); }
+std::string to_string(GroupByTuning const& tuning) {
+  return operators::print_tuning(operators::group_by_knobs(), tuning);
+}
 
 }  // namespace garuda

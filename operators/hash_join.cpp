@@ -153,9 +153,11 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
   return {};
 }
 
+/// Columns are carried by rows that move: where none does, those of `side` are fetched by row.
 Result<partition::PartitionedKeys> PartitionedJoin::partition_side(partition::EncodedKeys keys,
                                                                    partition::DigitCounts counts,
-                                                                   PartitionedTable const& side, Side which) {
+                                                                   PartitionedTable& side, Side which) {
+  if (keys.num_rows == 0 || digit_.bits == 0) side.carried.clear();
   partition::PartitionOptions options;
   options.counts = std::move(counts);
   // A table of the CPU path narrows the range itself while it has the keys in its caches.
@@ -163,8 +165,7 @@ Result<partition::PartitionedKeys> PartitionedJoin::partition_side(partition::En
   options.row_ids =
       output_ == JoinOutput::pairs || (output_ == JoinOutput::batches && needs_row_ids(side, columns_, which));
   std::vector<partition::PayloadColumn> payload;
-  if (keys.num_rows > 0 && digit_.bits > 0)
-    for (auto const column : side.carried) payload.push_back(payload_column(side.table, column));
+  for (auto const column : side.carried) payload.push_back(payload_column(side.table, column));
   options.payload = payload;
   return arena_.execute(
       [&] { return partition::radix_partition(std::move(keys), digit_, options_.control, std::move(options)); });

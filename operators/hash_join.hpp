@@ -100,7 +100,7 @@ class PartitionedJoin {
 
   Result<void> partition_keys(PlannedJoin planned);
   Result<partition::PartitionedKeys> partition_side(partition::EncodedKeys keys, partition::DigitCounts counts,
-                                                    PartitionedTable const& side, Side which);
+                                                    PartitionedTable& side, Side which);
   void cut_tasks(double expected_matches);
   Result<void> open_path();
   template <class Scheduler, class Work>

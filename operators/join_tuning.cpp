@@ -21,18 +21,20 @@ constexpr std::array kBuild{Choice{"auto", 0}, Choice{"left", 1}, Choice{"right"
 constexpr std::array kMethod{Choice{"auto", 0}, Choice{"partitioned", 1}, Choice{"global", 2}, Choice{"sorted", 3}};
 constexpr std::array kPayload{Choice{"auto", 0}, Choice{"carry", 1}, Choice{"gather", 2}};
 
-std::span<operators::Knob<JoinTuning> const> knobs() {
+}  // namespace
+
+std::span<operators::Knob<JoinTuning> const> operators::join_knobs() {
   static std::array const all{
-      choice_knob("address", operators::kAddressChoices, &JoinTuning::address),
+      choice_knob("address", kAddressChoices, &JoinTuning::address),
       choice_knob("storage", kStorage, &JoinTuning::storage),
       choice_knob("probe", kProbe, &JoinTuning::probe),
       choice_knob("build", kBuild, &JoinTuning::build),
       choice_knob("payload", kPayload, &JoinTuning::payload),
       choice_knob("method", kMethod, &JoinTuning::method),
-      choice_knob("placement", operators::kPlacementChoices, &JoinTuning::placement),
-      choice_knob("counting", operators::kCountingChoices, &JoinTuning::counting),
+      choice_knob("placement", kPlacementChoices, &JoinTuning::placement),
+      choice_knob("counting", kCountingChoices, &JoinTuning::counting),
       choice_knob("matching", kMatching, &JoinTuning::matching),
-      choice_knob("upload", operators::kUploadChoices, &JoinTuning::upload),
+      choice_knob("upload", kUploadChoices, &JoinTuning::upload),
       number_knob("image", 1, 32'768, &JoinTuning::image),
       number_knob("result", 1, 16'384, &JoinTuning::result),
       number_knob("sh_limit", 1, 24, &JoinTuning::sh_limit),
@@ -44,10 +46,10 @@ std::span<operators::Knob<JoinTuning> const> knobs() {
   return all;
 }
 
-}  // namespace
+Result<JoinTuning> parse_join_tuning(std::string_view text) {
+  return operators::parse_tuning(operators::join_knobs(), text);
+}
 
-Result<JoinTuning> parse_join_tuning(std::string_view text) { return operators::parse_tuning(knobs(), text); }
-
-std::string to_string(JoinTuning const& tuning) { return operators::print_tuning(knobs(), tuning); }
+std::string to_string(JoinTuning const& tuning) { return operators::print_tuning(operators::join_knobs(), tuning); }
 
 }  // namespace garuda

@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/join.hpp"
 #include "garuda/run.hpp"
 
 namespace garuda::operators {
@@ -41,6 +43,11 @@ struct Knob {
   std::function<std::int64_t(Tuning const&)> get;
   std::function<void(Tuning&, std::int64_t)> set;
 };
+
+/// Every key of the join's tuning, in the order in which they are printed.
+std::span<Knob<JoinTuning> const> join_knobs();
+/// The same of the group-by.
+std::span<Knob<GroupByTuning> const> group_by_knobs();
 
 template <class Tuning, class Member>
 Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices, Member Tuning::*member) {
