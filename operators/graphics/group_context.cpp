@@ -49,10 +49,10 @@ Result<void> GroupContext::prefix_sum(PrefixSum& sum, char const* phase, vk::Buf
 
 std::uint64_t GroupContext::pixels_at_once(std::uint64_t pixels, std::uint64_t bytes_each,
                                            std::uint64_t buffer_bytes_each) const {
-  auto const extent = std::uint64_t{limits_.accumulator_extent};
+  auto const largest_image = most_texels(limits_.accumulator_extent);
   // A quarter is left for the unfilled last row of the image, alignment and the caller's other buffers.
   auto const affordable = bytes_left() / 4 * 3 / bytes_each;
-  auto const most = std::min({pixels, extent * extent, affordable, limits_.max_buffer_bytes / buffer_bytes_each});
+  auto const most = std::min({pixels, largest_image, affordable, limits_.max_buffer_bytes / buffer_bytes_each});
   return std::max<std::uint64_t>(most, 1);
 }
 

@@ -17,4 +17,8 @@ ImageShape image_for(std::uint64_t texels, std::uint32_t extent) noexcept {
   return shape;
 }
 
+std::uint64_t most_texels(std::uint32_t extent) noexcept {
+  return image_for(std::uint64_t{extent} * extent, extent).pixels();
+}
+
 }  // namespace garuda::operators

@@ -31,4 +31,7 @@ struct ImageShape {
 /// `texels` ≥ 1, `extent` ≥ 1.
 ImageShape image_for(std::uint64_t texels, std::uint32_t extent) noexcept;
 
+/// Texels of the largest image that image_for makes: its width is a power of two, so they may be fewer than extent².
+std::uint64_t most_texels(std::uint32_t extent) noexcept;
+
 }  // namespace garuda::operators

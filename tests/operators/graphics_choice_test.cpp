@@ -97,7 +97,9 @@ TEST(ImageFor, HoldsTheTexelsWithinTheExtent) {
       } else {
         EXPECT_EQ(image.pixels(), widest * extent);
       }
+      EXPECT_LE(image.pixels(), most_texels(extent));
     }
+    EXPECT_EQ(image_for(most_texels(extent), extent).pixels(), most_texels(extent));
   }
 }
 
