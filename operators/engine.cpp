@@ -352,8 +352,8 @@ Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right
 
 Result<Engine::Counted> Engine::join_count(TableView left, TableView right, JoinSpec const& spec,
                                            JoinOptions const& options) {
-  GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(left, right, spec, options));
-  return operators::hash_join_count(request);
+  GARUDA_TRY_ASSIGN(auto request, impl_->resolve(left, right, spec, options));
+  return operators::hash_join_count(std::move(request));
 }
 
 Result<Plan> Engine::explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options) {

@@ -23,6 +23,16 @@ Result<void> check_placement(JoinRequest const& request, bool gives_batches) {
   return {};
 }
 
+/// What is left of a tuning for a join that only counts: it writes no pairs and makes no rows, so how these are made
+/// decides nothing, the storage that a probe needs included.
+JoinTuning counting_tuning(JoinTuning tuning) {
+  tuning.probe = Probe::automatic;
+  tuning.result = 0;
+  tuning.payload = Payload::automatic;
+  tuning.chunk_rows = 0;
+  return tuning;
+}
+
 /// What the other ways take of keys that suit them best, dense and different: known before any key is read.
 Result<double> best_case_ns(JoinRequest const& request) {
   JoinShape shape;
@@ -90,8 +100,9 @@ Result<std::unique_ptr<JoinResult>> hash_join(JoinRequest request) {
   return start_cheapest(request, std::move(choice));
 }
 
-Result<Engine::Counted> hash_join_count(JoinRequest const& request) {
+Result<Engine::Counted> hash_join_count(JoinRequest request) {
   GARUDA_TRY(check_placement(request, false));
+  request.options.tuning = counting_tuning(request.options.tuning);
   GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, JoinOutput::count));
   GARUDA_TRY_ASSIGN(auto const rows, join->count());
   return Engine::Counted{rows, join->plan(), join->stats(rows)};

@@ -14,7 +14,7 @@ namespace garuda::operators {
 Result<std::unique_ptr<JoinResult>> hash_join(JoinRequest request);
 
 /// Counts its rows; see Engine::join_count.
-Result<Engine::Counted> hash_join_count(JoinRequest const& request);
+Result<Engine::Counted> hash_join_count(JoinRequest request);
 
 /// Plans without running; see Engine::explain_join.
 Result<Plan> explain_hash_join(JoinRequest const& request);

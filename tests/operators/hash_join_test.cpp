@@ -224,6 +224,30 @@ TEST_F(HashJoin, EmptySides) {
     }
 }
 
+TEST_F(HashJoin, CountingIgnoresHowPairsAndRowsAreMade) {
+  // Equal keys clash, so that their storage matters: runs, unless a probe that instances layers were asked for.
+  auto const left = random_table("k", 200, 1, 0, 1, 1, false).build();
+  auto const right = random_table("k", 600, 1, 0, 1, 2, false).build();
+  for (auto options : all_paths(engine())) {
+    options.tuning = {};
+    auto const usual = engine().join_count(left.view(), right.view(), on_keys(false), options);
+    ASSERT_TRUE(usual) << usual.error().describe();
+    EXPECT_EQ(usual->rows, 120'000U);
+    for (auto const* tuning : {"probe=atomic", "probe=instanced", "storage=runs,probe=instanced", "result=16",
+                               "payload=carry", "chunk_rows=7"}) {
+      SCOPED_TRACE(std::string(to_string(options.path)) + " " + tuning);
+      options.tuning = parse_join_tuning(tuning).value();
+      auto const counted = engine().join_count(left.view(), right.view(), on_keys(false), options);
+      ASSERT_TRUE(counted) << counted.error().describe();
+      EXPECT_EQ(counted->rows, usual->rows);
+      if (options.tuning.storage == Storage::automatic) {
+        EXPECT_EQ(counted->plan.tuning, usual->plan.tuning);
+      }
+      EXPECT_EQ(counted->stats.counters, usual->stats.counters);
+    }
+  }
+}
+
 TEST_F(HashJoin, ADeviceMemoryLimitIsKeptBySlices) {
   auto const left = random_table("k", 20'000, 1, 0, 1, 1, false).build();
   auto const right = random_table("k", 3, 1, 0, 1, 2, false).build();
