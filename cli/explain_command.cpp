@@ -34,6 +34,7 @@ Result<void> explain(JoinArguments const& arguments, bool json) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
   request.options.control.cancelled = &interrupted();
   GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
+  GARUDA_TRY(settle_counted_columns(request));
   if (request.options.memory_limit_bytes != 0) return explain_within_limit(request, json);
   GARUDA_TRY_ASSIGN(auto const inputs, read_inputs(request));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));

@@ -26,6 +26,7 @@ Result<void> join_within_limit(JoinRequest const& request, FileRun& run) {
 }
 
 Result<void> join(JoinRequest& request, FileRun& run) {
+  GARUDA_TRY(settle_counted_columns(request));
   if (request.options.memory_limit_bytes != 0) return join_within_limit(request, run);
   GARUDA_TRY_ASSIGN(auto const inputs, run.read([&] { return read_inputs(request); }));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));

@@ -69,7 +69,28 @@ Result<JoinFiles> files_of(JoinRequest const& request) {
   return files;
 }
 
+/// Errors as when the columns are read.
+Result<void> check_columns(JoinRequest const& request, Side side) {
+  auto const& path = side == Side::left ? request.left : request.right;
+  GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(path));
+  Schema known;
+  for (auto const& field : fields) known.push_back(Field{field.name, {}});
+  for (auto const& column : *request.spec.columns) {
+    if (column.side != side) continue;
+    auto found = find_column(known, column.name);
+    if (!found) return tl::unexpected(std::move(found).error().wrap("cannot read " + path.string()));
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<void> settle_counted_columns(JoinRequest& request) {
+  if (!request.count || !request.spec.columns) return {};
+  for (auto const side : {Side::left, Side::right}) GARUDA_TRY(check_columns(request, side));
+  request.spec.columns.reset();
+  return {};
+}
 
 Result<spill::FileJoin> limited_join(JoinRequest const& request) {
   GARUDA_TRY_ASSIGN(auto files, files_of(request));

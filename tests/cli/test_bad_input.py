@@ -65,6 +65,18 @@ def test_unknown_columns(files):
     for option in ("--columns=left.id,right.totl", "--columns=right.totl"):
         sentence = refused_join(files, BAD_INPUT, "customers.parquet", "orders.parquet", "--on", "id", option)
         assert "totl" in sentence and "nearest name: total" in sentence
+        for limit in ([], ["--memory-limit=64MiB"]):
+            counted = files.refused(
+                BAD_INPUT, "join", "customers.parquet", "orders.parquet", "--on", "id", option, "--count", *limit
+            )
+            assert "orders.parquet" in counted and "totl" in counted and "nearest name: total" in counted
+
+
+def test_a_count_may_name_columns(files):
+    join = ["customers.parquet", "orders.parquet", "--on", "id", "--count"]
+    for limit in ([], ["--memory-limit=64MiB"]):
+        named = files.join(*join, "--columns=left.id,right.total", *limit)
+        assert named.stdout == files.join(*join).stdout
 
 
 @pytest.mark.parametrize(
