@@ -38,17 +38,19 @@ class PairedJoin {
     return options;
   }
 
+  /// Takes the plan of the first pair, or of tables without rows where there is no pair: it says what ran where.
   void started(Plan const& plan) {
-    if (!plan_) plan_ = plan;
+    if (plan_) return;
+    plan_ = plan;
+    stats_.path = plan.path;
+    stats_.device = plan.device;
+    stats_.driver = plan.driver;
   }
 
   /// Takes what the join of a pair did.
   void ended(RunStats const& stats) {
     for (auto const& phase : stats.phases) recorder_.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
     for (auto const& [name, value] : stats.counters) recorder_.add_counter(name, value);
-    stats_.path = stats.path;
-    stats_.device = stats.device;
-    stats_.driver = stats.driver;
     ++pairs_done_;
     auto const& on_progress = request_.options.control.on_progress;
     if (on_progress && !pairs_->is_whole()) on_progress({"join", pairs_done_, 0, rows_out_});
@@ -101,14 +103,26 @@ class PairedJoin {
   std::uint64_t rows_out_ = 0;
 };
 
+/// Tables without rows.
+Result<TablePair> pair_of_nothing(PairedJoin& join) {
+  TablePair nothing;
+  GARUDA_TRY_ASSIGN(nothing.left, join.pairs().left().without_rows());
+  GARUDA_TRY_ASSIGN(nothing.right, join.pairs().right().without_rows());
+  return nothing;
+}
+
+/// How they are joined or counted: there is nothing to limit.
+JoinOptions options_of_nothing(PairedJoin& join) {
+  auto options = join.request().options;
+  options.memory_limit_bytes = 0;
+  return options;
+}
+
 /// The join of tables without rows: what is wrong with the request shows before a file is read, and it gives the
 /// result its schema when no rows come.
 Result<std::unique_ptr<JoinResult>> join_nothing(PairedJoin& join, TablePair& nothing) {
-  GARUDA_TRY_ASSIGN(nothing.left, join.pairs().left().without_rows());
-  GARUDA_TRY_ASSIGN(nothing.right, join.pairs().right().without_rows());
-  auto options = join.request().options;
-  options.memory_limit_bytes = 0;  // there is nothing to limit
-  return join.engine().join(nothing.left.view(), nothing.right.view(), join.request().spec, options);
+  GARUDA_TRY_ASSIGN(nothing, pair_of_nothing(join));
+  return join.engine().join(nothing.left.view(), nothing.right.view(), join.request().spec, options_of_nothing(join));
 }
 
 /// The joins of all pairs, one after the other.
@@ -199,8 +213,9 @@ Result<Plan> explain_join_of_files(Engine& engine, FileJoin const& request) {
 Result<Engine::Counted> count_join_of_files(Engine& engine, FileJoin const& request) {
   PairedJoin join(engine, request);
   GARUDA_TRY(join.open());
-  TablePair nothing;
-  GARUDA_TRY_ASSIGN(auto const empty, join_nothing(join, nothing));
+  GARUDA_TRY_ASSIGN(auto const nothing, pair_of_nothing(join));
+  GARUDA_TRY_ASSIGN(auto const empty, engine.join_count(nothing.left.view(), nothing.right.view(), request.spec,
+                                                        options_of_nothing(join)));
   GARUDA_TRY(join.pairs().read());
   std::uint64_t rows = 0;
   while (true) {
@@ -213,7 +228,7 @@ Result<Engine::Counted> count_join_of_files(Engine& engine, FileJoin const& requ
     join.ended(counted.stats);
     rows += counted.rows;
   }
-  join.started(empty->plan());
+  join.started(empty.plan);
   return Engine::Counted{rows, join.plan(), join.stats()};
 }
 

@@ -228,3 +228,25 @@ def test_damaged_spill_files(endless, spill_folder):
     _, messages = endless.communicate(timeout=60)
     assert endless.returncode == NO_ROOM, messages
     assert f"spilled rows cannot be read back: cannot spill to {spill_folder}" in messages
+
+
+@pytest.mark.parametrize("options", [LIMIT, ["--count", "--memory-limit", "256KiB"]])
+def test_a_spilled_join_without_a_match_names_its_path(on_each, spill_folder, options):
+    left = sparse_keys("int64", LEFT_ROWS, 1).set_column(1, "k", pa.array([None] * LEFT_ROWS, pa.int64()))
+    tables.write(on_each.folder / "l.parquet", left)
+    tables.write(on_each.folder / "r.parquet", sparse_keys("int64", RIGHT_ROWS, 2))
+    join = ["l.parquet", "r.parquet", "--on", "k", "--temp-folder", spill_folder, "--stats=json"]
+    stats = json.loads(on_each.join(*join, *options).stderr.splitlines()[-1])
+    assert stats["path"] == on_each.path and stats["device"] == stats["plan"]["device"]
+    assert stats["rows_out"] == 0 and stats["counters"]["spilled_rows"] > 0
+
+
+@pytest.mark.parametrize("limit", [[], ["--memory-limit", "64MiB"]])
+@pytest.mark.parametrize("keys", [[], [None] * 50])
+def test_carried_payload_of_a_side_without_keys(garuda, keys, limit):
+    tables.write(garuda.folder / "e.arrow", pa.table({"k": pa.array(keys, pa.int64()), "v": pa.array(keys, pa.int32())}))
+    tables.write(garuda.folder / "t.arrow", pa.table({"k": pa.array(range(1_000), pa.int64()), "w": range(1_000)}))
+    tuning = ["--path", "cpu", "--tuning", "payload=carry,radix_bits=6", *limit]
+    for sides in (["e.arrow", "t.arrow"], ["t.arrow", "e.arrow"], ["e.arrow", "e.arrow"]):
+        garuda.join(*sides, "--on", "k", *tuning, "-o", "out.parquet")
+        assert tables.read(garuda.folder / "out.parquet").num_rows == 0
