@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
 namespace garuda::cli {
@@ -27,8 +28,9 @@ int exit_code(ErrorCode code) noexcept {
 }
 
 int report(Error const& error) {
-  // A reader that left, as `head` does, is no news to anyone.
-  if (!is_broken_pipe(error)) write_error(fmt::format("garuda: {}\n", error.describe()));
+  // A reader that left, as `head` does, is no news to anyone, and one sentence about an interruption is enough.
+  bool const said = error.code() == ErrorCode::cancelled && !claim_interrupt_sentence();
+  if (!is_broken_pipe(error) && !said) write_error(fmt::format("garuda: {}\n", error.describe()));
   return exit_code(error.code());
 }
 

@@ -4,24 +4,44 @@
 
 #include <cerrno>
 #include <csignal>
+#include <ctime>
+
+#include "cli/terminal.hpp"
 
 namespace garuda::cli {
 namespace {
 
 // A signal handler has no argument to find its state by, so this state is the process's.
 std::atomic<bool> interrupt_flag{false};
+std::atomic<bool> sentence_claimed{false};
 std::atomic<char const*> temporary_file{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<char const*>::is_always_lock_free);
+timer_t grace_timer{};
+bool has_grace_timer = false;
 
 constexpr int kExitInterrupted = 130;
+/// For the work to stop by itself. Whoever presses Ctrl-C waits no longer than about 200 ms, and most phases look at
+/// the flag every few; a row group of Parquet, a driver's compiler or a batch of long strings can take seconds.
+constexpr long kGraceNs = 150'000'000;
+
+/// Calls functions only that a signal handler may call.
+[[noreturn]] void end_at_once() noexcept {
+  if (auto const* path = temporary_file.load()) ::unlink(path);
+  ::_exit(kExitInterrupted);
+}
 
 extern "C" void on_interrupt(int) {
+  if (interrupt_flag.exchange(true)) end_at_once();
   int const saved = errno;
-  if (interrupt_flag.exchange(true)) {
-    if (auto const* path = temporary_file.load()) ::unlink(path);
-    ::_exit(kExitInterrupted);
-  }
+  itimerspec grace{};
+  grace.it_value.tv_nsec = kGraceNs;
+  if (has_grace_timer) ::timer_settime(grace_timer, 0, &grace, nullptr);
   errno = saved;
+}
+
+extern "C" void on_grace_over(int) {
+  if (claim_interrupt_sentence()) write_error("garuda: interrupted\n");
+  end_at_once();
 }
 
 void handle(int signal_number, void (*handler)(int)) noexcept {
@@ -35,6 +55,11 @@ void handle(int signal_number, void (*handler)(int)) noexcept {
 }  // namespace
 
 void install_signal_handlers() noexcept {
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGALRM;
+  handle(SIGALRM, on_grace_over);
+  has_grace_timer = ::timer_create(CLOCK_MONOTONIC, &event, &grace_timer) == 0;
   handle(SIGINT, on_interrupt);
   handle(SIGTERM, on_interrupt);
   handle(SIGPIPE, SIG_IGN);
@@ -42,6 +67,8 @@ void install_signal_handlers() noexcept {
 }
 
 std::atomic<bool> const& interrupted() noexcept { return interrupt_flag; }
+
+bool claim_interrupt_sentence() noexcept { return !sentence_claimed.exchange(true); }
 
 TemporaryFileGuard::TemporaryFileGuard(std::string const& path) noexcept : path_(path) {
   temporary_file.store(path_.c_str());

@@ -1,4 +1,4 @@
-// Ctrl-C: the first asks the work to stop, the second ends the process.
+// Ctrl-C: the first asks the work to stop and ends the process when it has not soon; the second ends it at once.
 #pragma once
 
 #include <atomic>
@@ -6,12 +6,16 @@
 
 namespace garuda::cli {
 
-/// Makes SIGINT and SIGTERM set the flag below, a second one of them delete the file of the TemporaryFileGuard that is
-/// alive and exit with 130 at once. Writes to closed pipes and to too large files become errors instead of signals.
+/// Makes SIGINT and SIGTERM set the flag below. A second one of them, or 150 ms without an end, delete the file of the
+/// TemporaryFileGuard that is alive and exit with 130. Writes to closed pipes and to too large files become errors
+/// instead of signals.
 void install_signal_handlers() noexcept;
 
 /// Set by the first signal. For Control::cancelled and ReadOptions::cancelled.
 std::atomic<bool> const& interrupted() noexcept;
+
+/// True for the first caller: whoever may write the sentence that says that the run was interrupted.
+bool claim_interrupt_sentence() noexcept;
 
 /// Lets the signal handler delete a temporary file. One at a time.
 class TemporaryFileGuard {

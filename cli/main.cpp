@@ -1,6 +1,7 @@
 // The garuda command: picks the subcommand, and turns what escapes it into one sentence and an exit code.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
@@ -59,7 +60,10 @@ int parse_and_run(int argc, char const* const* argv) {
 int main(int argc, char** argv) {
   garuda::cli::install_signal_handlers();
   try {
-    return parse_and_run(argc, argv);
+    int const code = parse_and_run(argc, argv);
+    // What the libraries' threads are still at is not wanted any more, so nothing waits for them.
+    if (garuda::cli::interrupted()) std::_Exit(code);
+    return code;
   } catch (std::bad_alloc const&) {
     return garuda::cli::report(Error(ErrorCode::out_of_memory, "out of host memory"));
   } catch (std::exception const& bug) {

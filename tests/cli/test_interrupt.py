@@ -6,6 +6,7 @@ import signal
 import time
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 import tables
 
@@ -52,6 +53,42 @@ def test_a_second_signal_ends_at_once(garuda, equal_keys):
         process.communicate(timeout=SECONDS_TO_STOP)
     assert process.returncode == INTERRUPTED
     assert [path.name for path in garuda.folder.iterdir()] == ["equal.parquet"]
+
+
+@pytest.mark.parametrize("output", [["--count"], ["-o", "out.csv"]])
+def test_interrupted_while_reading_csv(garuda, output):
+    """Tens of MB, at several moments of the reading; the process ends, too, not only its sentence."""
+    lines = "".join(f"{i},{i * 7919 % 65521},some words of text\n" for i in range(100_000))
+    (garuda.folder / "large.csv").write_text("k,v,w\n" + lines * 30)
+    for seconds in (0.05, 0.1, 0.15, 0.2, 0.3, 0.4):
+        with garuda.start("join", "large.csv", "large.csv", "--on", "k", *output) as process:
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            _, messages = process.communicate(timeout=SECONDS_TO_STOP)
+        assert process.returncode == INTERRUPTED, messages
+        assert messages.count("interrupted") == 1, messages
+        assert [path.name for path in garuda.folder.iterdir()] == ["large.csv"]
+
+
+def test_interrupted_within_a_fifth_of_a_second(garuda):
+    """One row group and one batch of long strings: phases that ask for nothing while they last."""
+    text = pa.array([f"{i} " * 200 for i in range(300_000)])
+    rows = pa.table({"k": pa.array(range(300_000), pa.int64()), "text": text})
+    pyarrow.parquet.write_table(rows, garuda.folder / "large.parquet", row_group_size=300_000, compression="gzip")
+    waited = []
+    for seconds in (0.2, 0.5, 0.8):
+        join = ["large.parquet", "large.parquet", "--on", "k", "-o", "out.parquet"]
+        with garuda.start("join", *join) as process:
+            time.sleep(seconds)
+            start = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            _, messages = process.communicate(timeout=SECONDS_TO_STOP)
+            waited.append(time.monotonic() - start)
+        assert process.returncode == INTERRUPTED, messages
+        assert messages.count("interrupted") == 1, messages
+        assert [path.name for path in garuda.folder.iterdir()] == ["large.parquet"]
+    # 200 ms and what a machine with other work takes to free the process's memory.
+    assert min(waited) < 0.3, waited
 
 
 def test_interrupted_without_output(on_each, equal_keys):
