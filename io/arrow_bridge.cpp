@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "garuda/arrow_c.hpp"
+#include "io/system_message.hpp"
 
 namespace garuda::io {
 namespace {
@@ -40,7 +41,9 @@ arrow::MemoryPool* memory_pool() { return arrow::system_memory_pool(); }
 Error to_error(arrow::Status const& status, ErrorCode code, std::string sentence) {
   if (status.IsOutOfMemory()) code = ErrorCode::out_of_memory;
   if (status.IsCancelled()) code = ErrorCode::cancelled;
-  return Error(code, one_line(status.message())).wrap(std::move(sentence));
+  int const error_number = arrow::internal::ErrnoFromStatus(status);
+  auto cause = error_number != 0 ? system_message(error_number) : one_line(status.message());
+  return Error(code, std::move(cause)).wrap(std::move(sentence));
 }
 
 Result<Field> to_field(arrow::Field const& field) {

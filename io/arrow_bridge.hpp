@@ -17,7 +17,8 @@ using ArrowBatches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 /// kept.
 arrow::MemoryPool* memory_pool();
 
-/// Returns `sentence` with `status` as its cause. Lack of memory and cancellation keep their code, the rest get `code`.
+/// Returns `sentence` with `status` as its cause, in the operating system's words where the failure is its own (no space
+/// left on device). Lack of memory and cancellation keep their code, the rest get `code`.
 Error to_error(arrow::Status const& status, ErrorCode code, std::string sentence);
 
 /// Returns `field` as garuda knows it.

@@ -18,6 +18,7 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <arrow/util/byte_size.h>
+#include <arrow/util/io_util.h>
 #include <arrow/util/thread_pool.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>

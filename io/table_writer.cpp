@@ -7,6 +7,17 @@
 
 namespace garuda::io {
 
+namespace {
+
+/// What the operating system refuses is the output's fault; all else that a writer refuses are types and values that
+/// the format cannot hold, and those came with the input.
+tl::unexpected<Error> unwritten(arrow::Status const& status, std::string const& sentence) {
+  bool const system_failed = arrow::internal::ErrnoFromStatus(status) != 0;
+  return tl::unexpected(to_error(status, system_failed ? ErrorCode::output : ErrorCode::invalid_input, sentence));
+}
+
+}  // namespace
+
 struct TableWriter::State {
   Schema schema;
   OutputFile file;
@@ -33,12 +44,7 @@ Result<TableWriter> TableWriter::open(OutputFile file, Schema const& schema, Wri
                           ErrorCode::output, state->sentence);
   auto rows = make_row_writer(format, arrow_schema, state->sink,
                               {options.row_group_rows, options.row_group_bytes, options.threads != 1});
-  if (!rows.ok()) {
-    bool const wrong_type =
-        rows.status().IsNotImplemented() || rows.status().IsTypeError() || rows.status().IsInvalid();
-    return tl::unexpected(
-        to_error(rows.status(), wrong_type ? ErrorCode::invalid_input : ErrorCode::output, state->sentence));
-  }
+  if (!rows.ok()) return unwritten(rows.status(), state->sentence);
   state->rows = *std::move(rows);
   return TableWriter(std::move(state));
 }
@@ -52,14 +58,16 @@ Result<void> TableWriter::write(Batch batch) {
   GARUDA_EXPECTS(state_ != nullptr);
   if (batch.num_rows == 0) return {};
   GARUDA_TRY_ASSIGN(auto const rows, to_arrow_batch(state_->schema, std::move(batch)));
-  GARUDA_ARROW_TRY(state_->rows->write(rows), ErrorCode::output, state_->sentence);
+  auto const written = state_->rows->write(rows);
+  if (!written.ok()) return unwritten(written, state_->sentence);
   return {};
 }
 
 Result<std::uint64_t> TableWriter::finish() {
   GARUDA_EXPECTS(state_ != nullptr);
   auto const state = std::exchange(state_, nullptr);
-  GARUDA_ARROW_TRY(state->rows->finish(), ErrorCode::output, state->sentence);
+  auto const finished = state->rows->finish();
+  if (!finished.ok()) return unwritten(finished, state->sentence);
   GARUDA_ARROW_TRY_ASSIGN(auto const bytes, state->sink->Tell(), ErrorCode::output, state->sentence);
   GARUDA_ARROW_TRY(state->sink->Close(), ErrorCode::output, state->sentence);
   GARUDA_TRY(state->file.commit());

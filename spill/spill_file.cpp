@@ -1,21 +1,15 @@
 #include "spill/spill_file.hpp"
 
-#include <arrow/util/io_util.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
-#include "io/system_message.hpp"
-
 namespace garuda::spill {
 namespace {
 
-/// Arrow's message says what it did, the operating system's why it failed.
 Error spill_error(arrow::Status const& status, TemporaryFolder const& folder) {
-  int const error_number = arrow::internal::ErrnoFromStatus(status);
-  if (error_number == 0) return io::to_error(status, ErrorCode::output, folder.sentence());
-  return Error(ErrorCode::output, io::system_message(error_number)).wrap(folder.sentence());
+  return io::to_error(status, ErrorCode::output, folder.sentence());
 }
 
 arrow::Result<std::shared_ptr<arrow::ipc::RecordBatchFileReader>> open_file(int descriptor) {

@@ -124,6 +124,24 @@ TEST_F(RoundTrip, TypesThatParquetLacksAreNamed) {
   EXPECT_THAT(folder_.names(), ::testing::IsEmpty());
 }
 
+TEST_F(RoundTrip, ValuesThatTheOutputCannotHoldAreTheInputsFault) {
+  auto const refused = [&](std::string const& name, std::shared_ptr<arrow::Array> const& values) {
+    auto const written = write_table(folder_ / name, to_garuda({batch({{"c", values}})}));
+    ASSERT_FALSE(written) << name;
+    EXPECT_EQ(written.error().code(), ErrorCode::invalid_input) << written.error().describe();
+    EXPECT_THAT(written.error().describe(), ::testing::HasSubstr(name));
+  };
+  auto const bytes = std::make_shared<arrow::BinaryArray>(1, arrow::Buffer::FromVector(std::vector<std::int32_t>{0, 2}),
+                                                          arrow::Buffer::FromString("\xFF\xFE"));
+  refused("x.csv", bytes);
+  for (auto const& column : interval_columns()) refused("x.csv", column.values);
+  arrow::Decimal128Builder hundreds(arrow::decimal128(5, -2));
+  ASSERT_TRUE(hundreds.Append(arrow::Decimal128(12)).ok());
+  refused("x.parquet", hundreds.Finish().ValueOrDie());
+  refused("x.parquet", array(arrow::timestamp(arrow::TimeUnit::SECOND), "[4611686018427387904]"));
+  EXPECT_THAT(folder_.names(), ::testing::IsEmpty());
+}
+
 TEST_F(RoundTrip, CsvWritesValuesAsText) {
   for (auto const& column : all_columns()) {
     SCOPED_TRACE(column.name);
