@@ -9,19 +9,52 @@ namespace {
 using BatchFileReader = std::shared_ptr<arrow::ipc::RecordBatchFileReader>;
 
 arrow::Result<BatchFileReader> make_reader(std::shared_ptr<arrow::io::ReadableFile> const& file,
-                                           std::vector<int> columns, bool use_threads) {
+                                           std::vector<int> columns, bool use_threads,
+                                           arrow::MemoryPool* pool = memory_pool()) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
-  options.memory_pool = memory_pool();
+  options.memory_pool = pool;
   options.included_fields = std::move(columns);
   options.use_threads = use_threads;
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   return arrow::ipc::RecordBatchFileReader::Open(file, options);
 }
 
+/// Refuses what no file of `file_bytes` can hold, however it is compressed: a run of Zstandard, the densest there is,
+/// takes 4 bytes for 128 KiB.
+class PlausiblePool final : public arrow::ProxyMemoryPool {
+ public:
+  explicit PlausiblePool(std::int64_t file_bytes)
+      : arrow::ProxyMemoryPool(memory_pool()), most_bytes_((file_bytes + 1) << 15) {}
+
+  using arrow::ProxyMemoryPool::Allocate;
+  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
+    if (size > most_bytes_) return arrow::Status::Invalid("a buffer is said to be longer than the file can make it");
+    return arrow::ProxyMemoryPool::Allocate(size, alignment, out);
+  }
+
+ private:
+  std::int64_t most_bytes_;
+};
+
+/// Batch `index` of the open file. When memory does not suffice, a second attempt tells whether the file is to blame.
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::RecordBatchFileReader& reader,
+                                                              std::shared_ptr<arrow::io::ReadableFile> const& file,
+                                                              std::vector<int> const& columns, int index) {
+  auto batch = reader.ReadRecordBatch(index);
+  if (!batch.status().IsOutOfMemory()) return batch;
+  ARROW_ASSIGN_OR_RAISE(auto const bytes, file->GetSize());
+  PlausiblePool pool(bytes);
+  ARROW_ASSIGN_OR_RAISE(auto const again, make_reader(file, columns, false, &pool));
+  auto const damaged = again->ReadRecordBatch(index).status();
+  return damaged.IsInvalid() ? damaged : batch.status();
+}
+
 class IpcCursor final : public BatchCursor {
  public:
-  IpcCursor(std::string sentence, BatchFileReader reader, ReadOptions const& options, std::int64_t batch_rows)
-      : sentence_(std::move(sentence)),
+  IpcCursor(InputFile input, std::vector<int> columns, BatchFileReader reader, ReadOptions const& options,
+            std::int64_t batch_rows)
+      : input_(std::move(input)),
+        columns_(std::move(columns)),
         reader_(std::move(reader)),
         schema_(reader_->schema()),
         cancelled_(options.cancelled),
@@ -33,8 +66,9 @@ class IpcCursor final : public BatchCursor {
     GARUDA_TRY(check_cancelled(cancelled_));
     while (batch_ == nullptr || taken_ == batch_->num_rows()) {
       if (next_batch_ == reader_->num_record_batches()) return nullptr;
-      GARUDA_ARROW_TRY_ASSIGN(batch_, reader_->ReadRecordBatch(next_batch_++), ErrorCode::invalid_input, sentence_);
-      GARUDA_ARROW_TRY(batch_->Validate(), ErrorCode::invalid_input, sentence_);
+      GARUDA_ARROW_TRY_ASSIGN(batch_, read_batch(*reader_, input_.file, columns_, next_batch_++),
+                              ErrorCode::invalid_input, input_.sentence());
+      GARUDA_ARROW_TRY(batch_->Validate(), ErrorCode::invalid_input, input_.sentence());
       taken_ = 0;
     }
     auto piece = batch_->Slice(taken_, batch_rows_);
@@ -52,7 +86,8 @@ class IpcCursor final : public BatchCursor {
   }
 
  private:
-  std::string sentence_;
+  InputFile input_;
+  std::vector<int> columns_;
   BatchFileReader reader_;
   std::shared_ptr<arrow::Schema> schema_;
   std::atomic<bool> const* cancelled_;
@@ -75,7 +110,8 @@ class IpcReader final : public FileReader {
     ArrowBatches batches;
     for (int i = 0; i < reader->num_record_batches(); ++i) {
       GARUDA_TRY(check_cancelled(options.cancelled));
-      GARUDA_ARROW_TRY_ASSIGN(auto batch, reader->ReadRecordBatch(i), ErrorCode::invalid_input, input_.sentence());
+      GARUDA_ARROW_TRY_ASSIGN(auto batch, read_batch(*reader, input_.file, columns, i), ErrorCode::invalid_input,
+                              input_.sentence());
       // The file says how long its buffers are and how many rows it has; nothing may be read before they agree.
       GARUDA_ARROW_TRY(batch->Validate(), ErrorCode::invalid_input, input_.sentence());
       batches.push_back(std::move(batch));
@@ -87,7 +123,7 @@ class IpcReader final : public FileReader {
                                               std::int64_t batch_rows) override {
     GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input_.file, columns, options.threads != 1),
                             ErrorCode::invalid_input, input_.sentence());
-    return std::make_unique<IpcCursor>(input_.sentence(), std::move(reader), options, batch_rows);
+    return std::make_unique<IpcCursor>(input_, columns, std::move(reader), options, batch_rows);
   }
 
  private:

@@ -16,11 +16,18 @@ constexpr std::int64_t kStreamBufferBytes = 256 << 10;
 
 using RowGroupReader = std::unique_ptr<parquet::arrow::FileReader>;
 
+/// Pages that carry a checksum are held against it: a damaged value is otherwise as good as any other.
+parquet::ReaderProperties checked_properties() {
+  parquet::ReaderProperties properties(memory_pool());
+  properties.set_page_checksum_verification(true);
+  return properties;
+}
+
 /// Parquet's lower layers throw; above here there are only statuses.
 arrow::Result<RowGroupReader> make_reader(std::shared_ptr<arrow::io::ReadableFile> const& file,
                                           std::shared_ptr<parquet::FileMetaData> footer, bool use_threads) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
-  auto low_level = parquet::ParquetFileReader::Open(file, parquet::ReaderProperties(memory_pool()), std::move(footer));
+  auto low_level = parquet::ParquetFileReader::Open(file, checked_properties(), std::move(footer));
   return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level),
                                           parquet::ArrowReaderProperties(use_threads));
   END_PARQUET_CATCH_EXCEPTIONS
@@ -30,7 +37,7 @@ arrow::Result<RowGroupReader> make_streaming_reader(std::shared_ptr<arrow::io::R
                                                     std::shared_ptr<parquet::FileMetaData> footer, bool use_threads,
                                                     std::int64_t batch_rows) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
-  parquet::ReaderProperties properties(memory_pool());
+  auto properties = checked_properties();
   properties.enable_buffered_stream();
   properties.set_buffer_size(kStreamBufferBytes);
   auto low_level = parquet::ParquetFileReader::Open(file, properties, std::move(footer));

@@ -18,7 +18,10 @@ arrow::Status validate(ArrowBatches const& batches, ReadOptions const& options) 
   std::vector<arrow::Status> statuses(batches.size());
   tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
   arena.execute([&] {
-    tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) { statuses[i] = batches[i]->ValidateFull(); });
+    tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
+      bool const stop = options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed);
+      statuses[i] = stop ? arrow::Status::Cancelled("interrupted while reading") : batches[i]->ValidateFull();
+    });
   });
   for (auto& status : statuses) ARROW_RETURN_NOT_OK(status);
   return arrow::Status::OK();
@@ -49,7 +52,8 @@ Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& o
   auto const sentence = "cannot read " + path.string();
   GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
   auto columns = chosen_columns(*reader->schema(), options);
-  if (!columns) return tl::unexpected(std::move(columns).error().wrap(sentence));
+  // The file can be read; what is asked of it is not there.
+  if (!columns) return tl::unexpected(std::move(columns).error().wrap(path.string()));
   auto schema = select(*reader->schema(), *columns);
   GARUDA_TRY(check_types(*schema, sentence));
   GARUDA_TRY_ASSIGN(auto batches, reader->read(*columns, options));

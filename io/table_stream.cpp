@@ -21,7 +21,7 @@ Result<TableStream> TableStream::open(std::filesystem::path const& path, ReadOpt
   GARUDA_TRY_ASSIGN(stream.reader_, open_reader(path));
   auto const& file_schema = *stream.reader_->schema();
   auto const columns = chosen_columns(file_schema, options);
-  if (!columns) return tl::unexpected(Error(columns.error()).wrap(stream.sentence_));
+  if (!columns) return tl::unexpected(Error(columns.error()).wrap(path.string()));
   // Before anything is decoded.
   GARUDA_TRY(check_types(*select(file_schema, *columns), stream.sentence_));
   GARUDA_TRY_ASSIGN(stream.cursor_, stream.reader_->stream(*columns, options, batch_rows));
