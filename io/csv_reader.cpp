@@ -1,149 +1,23 @@
-// CSV after RFC 4180: a header line, quotes doubled inside quotes, line breaks allowed inside quotes.
-#include <fmt/format.h>
+// CSV after RFC 4180: a header line, quotes doubled inside quotes, line breaks allowed inside quotes. Blocks of whole
+// records are parsed and converted side by side.
+#include <arrow/util/utf8.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <deque>
+#include <limits>
 #include <optional>
 #include <utility>
 
+#include "io/csv_blocks.hpp"
+#include "io/csv_columns.hpp"
+#include "io/csv_faults.hpp"
 #include "io/file_reader.hpp"
 
 namespace garuda::io {
 namespace {
-
-constexpr std::int32_t kBlockBytes = 4 << 20;
-
-/// The file from its start, and an end to it when the caller cancels.
-class CancellableInput final : public arrow::io::InputStream {
- public:
-  CancellableInput(std::shared_ptr<arrow::io::ReadableFile> file, std::atomic<bool> const* cancelled)
-      : file_(std::move(file)), cancelled_(cancelled) {}
-
-  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
-    ARROW_RETURN_NOT_OK(check());
-    ARROW_ASSIGN_OR_RAISE(auto const read, file_->ReadAt(position_, bytes, out));
-    position_ += read;
-    return read;
-  }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
-    ARROW_RETURN_NOT_OK(check());
-    ARROW_ASSIGN_OR_RAISE(auto buffer, file_->ReadAt(position_, bytes));
-    position_ += buffer->size();
-    return buffer;
-  }
-  arrow::Status Close() override {
-    closed_ = true;
-    return arrow::Status::OK();
-  }
-  arrow::Result<std::int64_t> Tell() const override { return position_; }
-  bool closed() const override { return closed_; }
-
- private:
-  arrow::Status check() const {
-    bool const stop = cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed);
-    return stop ? arrow::Status::Cancelled("interrupted while reading") : arrow::Status::OK();
-  }
-
-  std::shared_ptr<arrow::io::ReadableFile> file_;
-  std::atomic<bool> const* cancelled_;
-  std::int64_t position_ = 0;
-  bool closed_ = false;
-};
-
-struct CsvOptions {
-  arrow::csv::ReadOptions read = arrow::csv::ReadOptions::Defaults();
-  arrow::csv::ParseOptions parse = arrow::csv::ParseOptions::Defaults();
-  arrow::csv::ConvertOptions convert = arrow::csv::ConvertOptions::Defaults();
-};
-
-CsvOptions csv_options(bool use_threads) {
-  CsvOptions options;
-  options.read.use_threads = use_threads;
-  options.read.block_size = kBlockBytes;
-  options.parse.newlines_in_values = true;
-  // Only what the writer makes of a null is one: `NA` and `null` are words, `""` is an empty string.
-  options.convert.null_values = {""};
-  options.convert.strings_can_be_null = true;
-  options.convert.quoted_strings_can_be_null = false;
-  return options;
-}
-
-struct RaggedLine {
-  std::int64_t line = 0;
-  std::int64_t columns = 0;
-  std::int64_t expected = 0;
-};
-
-/// Splits CSV text into records, to tell the line of the first one that has another number of columns than the header.
-class RaggedLineFinder {
- public:
-  /// Returns the first ragged record that ends in `text`, which continues the text of the previous call.
-  std::optional<RaggedLine> feed(std::string_view text) {
-    for (char const c : text) {
-      auto const found = next(c);
-      if (found) return found;
-    }
-    return std::nullopt;
-  }
-  std::optional<RaggedLine> finish() { return record_is_empty_ ? std::nullopt : end_record(); }
-
- private:
-  std::optional<RaggedLine> next(char c) {
-    bool const line_break = c == '\n' || c == '\r';
-    // "\r\n" is one break; the '\n' of it neither ends a record nor starts a line.
-    bool const second_half = c == '\n' && previous_ == '\r';
-    previous_ = c;
-    if (second_half) return std::nullopt;
-    line_ += line_break ? 1 : 0;
-    if (quoted_) {
-      quoted_ = c != '"';
-      return std::nullopt;
-    }
-    if (line_break && !record_is_empty_) return end_record();
-    if (line_break) {
-      record_line_ = line_;
-      return std::nullopt;
-    }
-    // After a closing quote, another one reopens the value: that is what doubling comes to.
-    quoted_ = c == '"' && (value_is_empty_ || value_was_quoted_);
-    value_was_quoted_ = quoted_;
-    value_is_empty_ = c == ',';
-    record_is_empty_ = false;
-    columns_ += c == ',' ? 1 : 0;
-    return std::nullopt;
-  }
-
-  std::optional<RaggedLine> end_record() {
-    RaggedLine const record{record_line_, columns_, expected_ == 0 ? columns_ : expected_};
-    expected_ = record.expected;
-    columns_ = 1;
-    record_line_ = line_;
-    record_is_empty_ = value_is_empty_ = true;
-    value_was_quoted_ = false;
-    return record.columns == record.expected ? std::nullopt : std::optional(record);
-  }
-
-  std::int64_t line_ = 1;
-  std::int64_t record_line_ = 1;
-  std::int64_t columns_ = 1;
-  std::int64_t expected_ = 0;
-  char previous_ = 0;
-  bool quoted_ = false;
-  bool value_is_empty_ = true;
-  bool value_was_quoted_ = false;
-  bool record_is_empty_ = true;
-};
-
-arrow::Result<std::optional<RaggedLine>> find_ragged_line(arrow::io::ReadableFile& file) {
-  RaggedLineFinder finder;
-  std::int64_t position = 0;
-  while (true) {
-    ARROW_ASSIGN_OR_RAISE(auto const block, file.ReadAt(position, kBlockBytes));
-    if (block->size() == 0) return finder.finish();
-    position += block->size();
-    auto const found = finder.feed(std::string_view(*block));
-    if (found) return found;
-  }
-}
 
 /// A column without any value has no type of its own.
 std::shared_ptr<arrow::DataType> type_without_values(std::string const& name, ReadOptions const& options) {
@@ -154,150 +28,354 @@ std::shared_ptr<arrow::DataType> type_without_values(std::string const& name, Re
   return schema ? (*schema)->field(0)->type() : arrow::utf8();
 }
 
-arrow::Result<std::shared_ptr<arrow::Table>> give_types(std::shared_ptr<arrow::Table> table,
-                                                        ReadOptions const& options) {
-  for (int i = 0; i < table->num_columns(); ++i) {
-    auto const& field = *table->field(i);
-    if (field.type()->id() != arrow::Type::NA) continue;
-    auto const type = type_without_values(field.name(), options);
-    ARROW_ASSIGN_OR_RAISE(auto const nulls, arrow::MakeArrayOfNull(type, table->num_rows(), memory_pool()));
-    ARROW_ASSIGN_OR_RAISE(table,
-                          table->SetColumn(i, field.WithType(type), std::make_shared<arrow::ChunkedArray>(nulls)));
-  }
-  return table;
-}
+/// Columns of one file: positions, and the kinds found so far, which only grow.
+struct CsvColumns {
+  std::vector<int> positions;
+  std::vector<std::string> names;
+  std::vector<CsvKind> kinds;
+};
 
-/// A column of type null in what the first block suggests, as in give_types.
-std::shared_ptr<arrow::Schema> with_types(arrow::Schema const& schema, ReadOptions const& options) {
-  arrow::FieldVector fields;
-  for (auto const& field : schema.fields())
-    fields.push_back(
-        field->type()->id() == arrow::Type::NA ? field->WithType(type_without_values(field->name(), options)) : field);
-  return arrow::schema(std::move(fields));
-}
+/// One block's rows on their way.
+struct CsvPiece {
+  CsvBlock block;
+  std::unique_ptr<arrow::csv::BlockParser> rows;
+  std::vector<CsvValues> columns;
+  arrow::Status status;
+};
 
-/// Says which line has the wrong number of columns, when that is what `status` is about.
-Error explain(InputFile const& input, arrow::Status const& status) {
-  if (status.IsInvalid()) {
-    auto const ragged = find_ragged_line(*input.file);
-    if (ragged.ok() && *ragged) {
-      auto const& [line, num_columns, expected] = **ragged;
-      return Error(ErrorCode::invalid_input,
-                   fmt::format("cannot read {}: line {} has {} column{} instead of {}", input.path, line, num_columns,
-                               num_columns == 1 ? "" : "s", expected));
+/// The file after its header, block by block.
+class CsvSource {
+ public:
+  CsvSource(InputFile const& input, std::int32_t num_columns, std::shared_ptr<CsvConverter const> converter,
+            std::atomic<bool> const* cancelled)
+      : num_columns_(num_columns), converter_(std::move(converter)), blocks_(input.file, cancelled) {}
+
+  /// Returns a piece with its text only; nullopt after the last.
+  arrow::Result<std::optional<CsvPiece>> next() {
+    ARROW_ASSIGN_OR_RAISE(auto block, blocks_.next());
+    if (!block) return std::nullopt;
+    if (std::exchange(at_header_, false)) {
+      arrow::csv::BlockParser header(memory_pool(), csv_parse_options(), -1, -1, 1);
+      std::uint32_t bytes = 0;
+      ARROW_RETURN_NOT_OK(header.ParseFinal(block->text, &bytes));
+      block->text.remove_prefix(bytes);
     }
+    CsvPiece piece;
+    piece.block = *std::move(block);
+    return piece;
   }
-  return to_error(status, ErrorCode::invalid_input, input.sentence());
+
+  /// Splits the text of `piece` into rows. Thread-safe.
+  arrow::Status parse(CsvPiece& piece) const {
+    piece.rows = std::make_unique<arrow::csv::BlockParser>(memory_pool(), csv_parse_options(), num_columns_, -1,
+                                                           std::numeric_limits<std::int32_t>::max());
+    std::uint32_t bytes = 0;
+    ARROW_RETURN_NOT_OK(piece.rows->ParseFinal(piece.block.text, &bytes));
+    piece.block = CsvBlock{};
+    return arrow::Status::OK();
+  }
+
+  /// Parses and converts `piece`, each column as the first kind from `kinds` on that it has. Thread-safe.
+  arrow::Status convert(CsvPiece& piece, std::vector<int> const& columns, std::vector<CsvKind> const& kinds) const {
+    ARROW_RETURN_NOT_OK(parse(piece));
+    piece.columns.resize(columns.size());
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      ARROW_ASSIGN_OR_RAISE(piece.columns[c], converter_->convert(*piece.rows, columns[c], kinds[c]));
+    }
+    return arrow::Status::OK();
+  }
+
+  /// Converts again what came before the kinds were known. Thread-safe.
+  arrow::Status convert_to(CsvPiece& piece, std::vector<int> const& columns, std::vector<CsvKind> const& kinds) const {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (piece.columns[c].kind >= kinds[c]) continue;
+      ARROW_ASSIGN_OR_RAISE(piece.columns[c], converter_->convert(*piece.rows, columns[c], kinds[c]));
+    }
+    return arrow::Status::OK();
+  }
+
+  std::int64_t bytes_read() const noexcept { return blocks_.bytes_read(); }
+
+ private:
+  std::int32_t num_columns_;
+  std::shared_ptr<CsvConverter const> converter_;
+  CsvBlocks blocks_;
+  bool at_header_ = true;
+};
+
+/// Raises `kinds` to those of `piece`.
+void raise_kinds(CsvPiece const& piece, std::vector<CsvKind>& kinds) {
+  for (std::size_t c = 0; c < kinds.size(); ++c) kinds[c] = std::max(kinds[c], piece.columns[c].kind);
+}
+
+/// Converts all pieces of `source` from `kinds` on, at most `in_flight` at a time, and hands them, in order and on one
+/// thread at a time, to `take`.
+template <class Take>
+arrow::Status walk(CsvSource& source, std::vector<int> const& columns, std::vector<CsvKind> const& kinds,
+                   std::size_t in_flight, Take const& take) {
+  arrow::Status read;
+  arrow::Status taken;
+  std::atomic<bool> failed{false};
+  auto const next = [&](tbb::flow_control& control) -> std::shared_ptr<CsvPiece> {
+    auto piece = failed.load() ? std::optional<CsvPiece>() : [&]() -> std::optional<CsvPiece> {
+      auto result = source.next();
+      read = result.status();
+      return result.ok() ? *std::move(result) : std::nullopt;
+    }();
+    if (!piece) {
+      control.stop();
+      return nullptr;
+    }
+    return std::make_shared<CsvPiece>(*std::move(piece));
+  };
+  auto const convert = [&](std::shared_ptr<CsvPiece> const& piece) {
+    piece->status = source.convert(*piece, columns, kinds);
+    if (!piece->status.ok()) failed.store(true);
+    return piece;
+  };
+  auto const hand_over = [&](std::shared_ptr<CsvPiece> const& piece) {
+    if (taken.ok()) taken = piece->status;
+    if (taken.ok()) take(std::move(*piece));
+  };
+  using tbb::filter_mode;
+  tbb::parallel_pipeline(
+      in_flight,
+      tbb::make_filter<void, std::shared_ptr<CsvPiece>>(filter_mode::serial_in_order, next) &
+          tbb::make_filter<std::shared_ptr<CsvPiece>, std::shared_ptr<CsvPiece>>(filter_mode::parallel, convert) &
+          tbb::make_filter<std::shared_ptr<CsvPiece>, void>(filter_mode::serial_in_order, hand_over));
+  return taken.ok() ? read : taken;
+}
+
+arrow::Status check_stop(ReadOptions const& options) {
+  bool const stop = options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed);
+  return stop ? arrow::Status::Cancelled("interrupted while reading") : arrow::Status::OK();
+}
+
+/// Says what is wrong with the file where, when that is what `status` is about.
+Error explain(InputFile const& input, arrow::Status const& status, std::vector<int> const& columns,
+              std::atomic<bool> const* cancelled) {
+  if (!status.IsInvalid()) return to_error(status, ErrorCode::invalid_input, input.sentence());
+  auto const fault = find_csv_fault(*input.file, columns, cancelled);
+  if (fault.ok() && *fault) return Error(ErrorCode::invalid_input, **fault).wrap(input.sentence());
+  return to_error(fault.ok() ? status : fault.status(), ErrorCode::invalid_input, input.sentence());
+}
+
+/// The columns of `piece` as a batch of `schema`; columns without values as the type they are given there.
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> to_batch(CsvPiece const& piece,
+                                                            std::shared_ptr<arrow::Schema> const& schema) {
+  arrow::ArrayVector arrays;
+  auto const rows = piece.rows->num_rows();
+  for (std::size_t c = 0; c < piece.columns.size(); ++c) {
+    arrays.push_back(piece.columns[c].values);
+    auto const& type = schema->field(static_cast<int>(c))->type();
+    if (arrays.back()->type_id() != arrow::Type::NA) continue;
+    ARROW_ASSIGN_OR_RAISE(arrays.back(), arrow::MakeArrayOfNull(type, rows, memory_pool()));
+  }
+  return arrow::RecordBatch::Make(schema, rows, std::move(arrays));
+}
+
+std::shared_ptr<arrow::Schema> schema_of(CsvColumns const& columns, ReadOptions const& options) {
+  arrow::FieldVector fields;
+  for (std::size_t c = 0; c < columns.names.size(); ++c) {
+    bool const valueless = columns.kinds[c] == CsvKind::null;
+    fields.push_back(arrow::field(columns.names[c], valueless ? type_without_values(columns.names[c], options)
+                                                              : CsvConverter::type_of(columns.kinds[c])));
+  }
+  return arrow::schema(std::move(fields));
 }
 
 class CsvCursor final : public BatchCursor {
  public:
-  CsvCursor(InputFile input, std::int64_t file_bytes, std::shared_ptr<arrow::csv::StreamingReader> reader,
-            ReadOptions const& options)
+  CsvCursor(InputFile input, std::int64_t file_bytes, CsvSource source, CsvColumns columns, ReadOptions const& options)
       : input_(std::move(input)),
         file_bytes_(file_bytes),
-        reader_(std::move(reader)),
-        schema_(with_types(*reader_->schema(), options)) {}
+        source_(std::move(source)),
+        columns_(std::move(columns)),
+        schema_(schema_of(columns_, options)),
+        cancelled_(options.cancelled) {}
 
   std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<std::shared_ptr<arrow::RecordBatch>> next() override {
-    std::shared_ptr<arrow::RecordBatch> batch;
-    auto const status = read_next(&batch);
-    if (!status.ok()) {
-      auto error = explain(input_, status);
-      if (error.code() != ErrorCode::invalid_input || !status.IsInvalid()) return tl::unexpected(std::move(error));
-      return tl::unexpected(std::move(error).wrap(
-          "a CSV file that does not fit the memory limit has the types that its first block suggests"));
-    }
-    return batch;
+    auto batch = read_next();
+    if (!batch.ok()) return tl::unexpected(explain(input_, batch.status(), columns_.positions, cancelled_));
+    return *std::move(batch);
   }
 
   double fraction_read() const noexcept override {
-    return static_cast<double>(reader_->bytes_read()) / static_cast<double>(file_bytes_);
+    return static_cast<double>(source_.bytes_read()) / static_cast<double>(file_bytes_);
   }
 
  private:
-  arrow::Status read_next(std::shared_ptr<arrow::RecordBatch>* batch) {
-    ARROW_RETURN_NOT_OK(reader_->ReadNext(batch));
-    if (*batch == nullptr) return arrow::Status::OK();
-    for (int i = 0; i < schema_->num_fields(); ++i) {
-      if ((*batch)->column(i)->type_id() != arrow::Type::NA) continue;
-      ARROW_ASSIGN_OR_RAISE(auto const nulls,
-                            arrow::MakeArrayOfNull(schema_->field(i)->type(), (*batch)->num_rows(), memory_pool()));
-      ARROW_ASSIGN_OR_RAISE(*batch, (*batch)->SetColumn(i, schema_->field(i), nulls));
-    }
-    return (*batch)->Validate();
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_next() {
+    ARROW_ASSIGN_OR_RAISE(auto piece, source_.next());
+    if (!piece) return nullptr;
+    ARROW_RETURN_NOT_OK(source_.convert(*piece, columns_.positions, columns_.kinds));
+    auto kinds = columns_.kinds;
+    raise_kinds(*piece, kinds);
+    if (kinds != columns_.kinds) return arrow::Status::IOError("the file has changed since its types were found");
+    return to_batch(*piece, schema_);
   }
 
   InputFile input_;
   std::int64_t file_bytes_;
-  std::shared_ptr<arrow::csv::StreamingReader> reader_;
+  CsvSource source_;
+  CsvColumns columns_;
   std::shared_ptr<arrow::Schema> schema_;
+  std::atomic<bool> const* cancelled_;
 };
 
 class CsvReader final : public FileReader {
  public:
-  CsvReader(InputFile input, std::shared_ptr<arrow::Schema> schema)
-      : input_(std::move(input)), schema_(std::move(schema)) {}
+  explicit CsvReader(InputFile input) : input_(std::move(input)) {}
+
+  /// Reads the header and the first block.
+  Result<void> open() {
+    auto const opened = read_header();
+    if (!opened.ok()) return tl::unexpected(explain(input_, opened, {}, nullptr));
+    return {};
+  }
 
   std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
     auto batches = read_batches(columns, options);
-    if (!batches.ok()) return tl::unexpected(explain(input_, batches.status()));
+    if (!batches.ok()) return tl::unexpected(explain(input_, batches.status(), columns, options.cancelled));
     return *std::move(batches);
   }
 
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                               std::int64_t /*batch_rows*/) override {
+    auto selected = select(columns);
+    auto const found = find_kinds(selected, options);
+    if (!found.ok()) return tl::unexpected(explain(input_, found, columns, options.cancelled));
     GARUDA_ARROW_TRY_ASSIGN(auto const bytes, input_.file->GetSize(), ErrorCode::invalid_input, input_.sentence());
-    auto const csv = options_for(columns, options);
-    auto reader = arrow::csv::StreamingReader::Make(arrow::io::IOContext(memory_pool()),
-                                                    std::make_shared<CancellableInput>(input_.file, options.cancelled),
-                                                    csv.read, csv.parse, csv.convert);
-    if (!reader.ok()) return tl::unexpected(explain(input_, reader.status()));
-    return std::make_unique<CsvCursor>(input_, bytes, *std::move(reader), options);
+    return std::make_unique<CsvCursor>(input_, bytes, source(options.cancelled), std::move(selected), options);
   }
 
  private:
-  CsvOptions options_for(std::vector<int> const& columns, ReadOptions const& options) const {
-    auto csv = csv_options(options.threads != 1);
-    // All columns are asked for by none: a name that occurs twice would not say which is meant.
-    if (columns.size() < static_cast<std::size_t>(schema_->num_fields()))
-      for (int const column : columns) csv.convert.include_columns.push_back(schema_->field(column)->name());
-    return csv;
+  CsvSource source(std::atomic<bool> const* cancelled) const {
+    return CsvSource(input_, static_cast<std::int32_t>(all_.names.size()), converter_, cancelled);
   }
 
-  arrow::Result<ArrowBatches> read_batches(std::vector<int> const& columns, ReadOptions const& options) const {
-    auto const csv = options_for(columns, options);
-    ARROW_ASSIGN_OR_RAISE(auto const reader, arrow::csv::TableReader::Make(
-                                                 arrow::io::IOContext(memory_pool()),
-                                                 std::make_shared<CancellableInput>(input_.file, options.cancelled),
-                                                 csv.read, csv.parse, csv.convert));
-    ARROW_ASSIGN_OR_RAISE(auto table, reader->Read());
-    ARROW_ASSIGN_OR_RAISE(table, give_types(std::move(table), options));
-    ARROW_RETURN_NOT_OK(table->Validate());
-    ARROW_ASSIGN_OR_RAISE(auto batches, arrow::TableBatchReader(table).ToRecordBatches());
+  arrow::Status read_header() {
+    ARROW_ASSIGN_OR_RAISE(converter_, CsvConverter::make());
+    CsvBlocks blocks(input_.file, nullptr);
+    ARROW_ASSIGN_OR_RAISE(auto const block, blocks.next());
+    arrow::csv::BlockParser header(memory_pool(), csv_parse_options(), -1, -1, 1);
+    std::uint32_t bytes = 0;
+    if (block) ARROW_RETURN_NOT_OK(header.ParseFinal(block->text, &bytes));
+    if (!block || header.num_rows() != 1) return arrow::Status::IOError("it is empty");
+    ARROW_RETURN_NOT_OK(header.VisitLastRow([&](std::uint8_t const* data, std::uint32_t size, bool, bool) {
+      all_.positions.push_back(static_cast<int>(all_.names.size()));
+      all_.names.emplace_back(reinterpret_cast<char const*>(data), size);
+      if (!arrow::util::ValidateUTF8(all_.names.back())) return arrow::Status::Invalid("a column's name is not UTF-8");
+      return arrow::Status::OK();
+    }));
+    all_.kinds.assign(all_.names.size(), CsvKind::null);
+    return suggest_types();
+  }
+
+  /// Types of the first block, for those who ask before the file is read, and to start from when it is. A value that is
+  /// not UTF-8 is a fault only of a column that is read.
+  arrow::Status suggest_types() {
+    auto first = source(nullptr);
+    ARROW_ASSIGN_OR_RAISE(auto piece, first.next());
+    if (piece) ARROW_RETURN_NOT_OK(first.parse(*piece));
+    for (std::size_t c = 0; piece && c < all_.names.size(); ++c) {
+      auto const converted = converter_->convert(*piece->rows, all_.positions[c], CsvKind::null);
+      if (converted.status().IsOutOfMemory()) return converted.status();
+      all_.kinds[c] = converted.ok() ? converted->kind : CsvKind::text;
+    }
+    arrow::FieldVector fields;
+    for (std::size_t c = 0; c < all_.names.size(); ++c)
+      fields.push_back(arrow::field(all_.names[c], CsvConverter::type_of(all_.kinds[c])));
+    schema_ = arrow::schema(std::move(fields));
+    return arrow::Status::OK();
+  }
+
+  CsvColumns select(std::vector<int> const& columns) const {
+    CsvColumns selected;
+    selected.positions = columns;
+    for (int const column : columns) selected.names.push_back(all_.names[static_cast<std::size_t>(column)]);
+    for (int const column : columns) selected.kinds.push_back(all_.kinds[static_cast<std::size_t>(column)]);
+    return selected;
+  }
+
+  /// Walks through the file until one walk has found nothing new: a value far behind may need a type that values
+  /// before it do not have.
+  arrow::Status find_kinds(CsvColumns& columns, ReadOptions const& options) const {
+    tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+    constexpr std::size_t kInFlight = 2;  // memory is limited
+    while (true) {
+      auto const before = columns.kinds;
+      auto file = source(options.cancelled);
+      arrow::Status walked;
+      arena.execute([&] {
+        walked = walk(file, columns.positions, before, kInFlight,
+                      [&](CsvPiece&& piece) { raise_kinds(piece, columns.kinds); });
+      });
+      ARROW_RETURN_NOT_OK(walked);
+      if (columns.kinds == before) return arrow::Status::OK();
+    }
+  }
+
+  /// Converts the pieces whose kinds others have raised since.
+  static arrow::Status unify(CsvSource const& file, std::deque<CsvPiece>& pieces, CsvColumns& columns,
+                             ReadOptions const& options) {
+    while (true) {
+      auto const before = columns.kinds;
+      tbb::parallel_for(std::size_t{0}, pieces.size(), [&](std::size_t i) {
+        pieces[i].status = check_stop(options);
+        if (pieces[i].status.ok()) pieces[i].status = file.convert_to(pieces[i], columns.positions, before);
+      });
+      for (auto const& piece : pieces) {
+        ARROW_RETURN_NOT_OK(piece.status);
+        raise_kinds(piece, columns.kinds);
+      }
+      if (columns.kinds == before) return arrow::Status::OK();
+    }
+  }
+
+  arrow::Result<ArrowBatches> read_batches(std::vector<int> const& positions, ReadOptions const& options) const {
+    tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+    auto columns = select(positions);
+    auto file = source(options.cancelled);
+    std::deque<CsvPiece> pieces;
+    arrow::Status status;
+    arena.execute([&] {
+      auto const in_flight = static_cast<std::size_t>(arena.max_concurrency()) * 2;
+      status = walk(file, columns.positions, columns.kinds, in_flight, [&](CsvPiece&& piece) {
+        raise_kinds(piece, columns.kinds);
+        pieces.push_back(std::move(piece));
+      });
+      if (status.ok()) status = unify(file, pieces, columns, options);
+    });
+    ARROW_RETURN_NOT_OK(status);
+    auto const schema = schema_of(columns, options);
+    ArrowBatches batches;
+    for (auto& piece : pieces) {
+      if (piece.rows->num_rows() == 0) continue;
+      ARROW_ASSIGN_OR_RAISE(auto batch, to_batch(piece, schema));
+      batches.push_back(std::move(batch));
+    }
     if (!batches.empty()) return batches;
-    ARROW_ASSIGN_OR_RAISE(auto empty, arrow::RecordBatch::MakeEmpty(table->schema(), memory_pool()));
+    ARROW_ASSIGN_OR_RAISE(auto empty, arrow::RecordBatch::MakeEmpty(schema, memory_pool()));
     return ArrowBatches{std::move(empty)};
   }
 
   InputFile input_;
+  std::shared_ptr<CsvConverter const> converter_;
+  CsvColumns all_;
   std::shared_ptr<arrow::Schema> schema_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<FileReader>> open_csv(InputFile input) {
-  auto const csv = csv_options(false);
-  auto const reader = arrow::csv::StreamingReader::Make(arrow::io::IOContext(memory_pool()),
-                                                        std::make_shared<CancellableInput>(input.file, nullptr),
-                                                        csv.read, csv.parse, csv.convert);
-  if (!reader.ok()) return tl::unexpected(explain(input, reader.status()));
-  auto schema = (*reader)->schema();
-  return std::make_unique<CsvReader>(std::move(input), std::move(schema));
+  auto reader = std::make_unique<CsvReader>(std::move(input));
+  GARUDA_TRY(reader->open());
+  return reader;
 }
 
 }  // namespace garuda::io

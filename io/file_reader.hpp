@@ -18,7 +18,7 @@ class BatchCursor {
  public:
   virtual ~BatchCursor() = default;
 
-  /// The columns that were asked for. Of a CSV file, with the types that its first block suggests.
+  /// The columns that were asked for, with their final types.
   virtual std::shared_ptr<arrow::Schema> const& schema() const noexcept = 0;
 
   /// Returns the next batch, nullptr after the last; as checked as those of FileReader::read.
@@ -42,8 +42,8 @@ class FileReader {
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) = 0;
 
   /// The same rows in the same order, of which no more are held than a batch and what decoding it takes.
-  /// `batch_rows`: most rows of a batch, at least 1; a CSV file's blocks may have more. The reader must outlive the
-  /// cursor.
+  /// `batch_rows`: most rows of a batch, at least 1; a CSV file's blocks may have more. A CSV file is read once
+  /// more before, for the types of its columns. The reader must outlive the cursor.
   virtual Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                                       std::int64_t batch_rows) = 0;
 };

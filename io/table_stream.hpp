@@ -25,12 +25,11 @@ class TableStream {
   TableStream& operator=(TableStream&&) noexcept;
   ~TableStream();
 
-  /// As read_table would have it, but that types of a CSV file are those of its first block.
+  /// As read_table would have it.
   std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
 
   /// Returns the next batch, nullptr after the last. Every value has been validated; dictionaries are those of the
-  /// file, so that they may differ between batches. Errors: those of read_table; invalid_input also for a value of a
-  /// CSV file that does not have the type of its column.
+  /// file, so that they may differ between batches. Errors: those of read_table.
   Result<std::shared_ptr<arrow::RecordBatch>> next();
 
   /// Share of the file that has been read, an estimate; 1 at the end.

@@ -104,6 +104,19 @@ def test_csv_spills(garuda, spill_folder):
     tables.assert_same_rows(tables.read(garuda.folder / "out.parquet"), expected)
 
 
+def test_csv_whose_types_show_late(garuda, spill_folder):
+    """The types, and so the result, are those of a run without a limit."""
+    lines = "".join(f"{i},{i % 13}\n" for i in range(500_000))
+    (garuda.folder / "l.csv").write_text("k,a\n" + lines + "7,1.5\n")
+    (garuda.folder / "r.csv").write_text("k,b\n7,x\n")
+    join = ["l.csv", "r.csv", "--on", "k", "--temp-folder", spill_folder]
+    garuda.join(*join, "-o", "whole.parquet")
+    garuda.join(*join, *LIMIT, "-o", "limited.parquet")
+    whole, limited = (tables.read(garuda.folder / f"{name}.parquet") for name in ("whole", "limited"))
+    assert str(whole.schema.field("a").type) == "double" and whole.num_rows == 2
+    tables.assert_same_rows(limited, whole)
+
+
 @pytest.mark.parametrize(("left_rows", "right_rows"), [(60_000, 60_000), (3, 60_000), (60_000, 3)])
 def test_one_key_larger_than_the_limit(garuda, spill_folder, left_rows, right_rows):
     """Splitting by keys cannot help, so blocks of both sides are joined."""
