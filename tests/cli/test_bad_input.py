@@ -65,6 +65,7 @@ def test_unknown_columns(files):
     for option in ("--columns=left.id,right.totl", "--columns=right.totl"):
         sentence = refused_join(files, BAD_INPUT, "customers.parquet", "orders.parquet", "--on", "id", option)
         assert "totl" in sentence and "nearest name: total" in sentence
+        assert "orders.parquet" in sentence and "cannot read" not in sentence
         for limit in ([], ["--memory-limit=64MiB"]):
             counted = files.refused(
                 BAD_INPUT, "join", "customers.parquet", "orders.parquet", "--on", "id", option, "--count", *limit
@@ -117,7 +118,19 @@ def test_unsupported_column_types_are_named_when_used(files):
         tables.write(files.folder / name, rows)
         sentence = refused_join(files, BAD_INPUT, name, "orders.parquet", "--on", "id", "-o", "out.parquet")
         assert "nested" in sentence and name in sentence
+        assert "--columns" in sentence
         assert files.join(name, "orders.parquet", "--on", "id", "--columns", "right.total").returncode == 0
+
+
+def test_columns_of_nulls_only(files):
+    """As pandas writes them."""
+    rows = pa.table({"id": pa.array([2], pa.int32()), "remark": pa.nulls(1)})
+    tables.write(files.folder / "n.arrow", rows)
+    for options in ([], ["--memory-limit", "1GB"]):
+        for join in (["n.arrow", "orders.parquet"], ["orders.parquet", "n.arrow"]):
+            sentence = refused_join(files, BAD_INPUT, *join, "--on", "id", "-o", "out.parquet", *options)
+            assert all(word in sentence for word in ("remark", "n.arrow", "null", "--columns"))
+    assert files.join("n.arrow", "orders.parquet", "--on", "id", "--columns", "right.total").returncode == 0
 
 
 def test_types_that_the_output_cannot_hold(files):
@@ -125,7 +138,38 @@ def test_types_that_the_output_cannot_hold(files):
     tables.write(files.folder / "i.arrow", intervals)
     sentence = refused_join(files, BAD_INPUT, "i.arrow", "orders.parquet", "--on", "id", "-o", "out.parquet")
     assert "out.parquet" in sentence and "interval" in sentence
+    refused_join(files, BAD_INPUT, "i.arrow", "orders.parquet", "--on", "id", "-o", "out.csv")
     assert files.join("i.arrow", "orders.parquet", "--on", "id", "-o", "out.arrow").returncode == 0
+
+
+def test_values_that_the_output_cannot_hold(files):
+    columns = {
+        "out.csv": pa.array([b"\xff\xfe"], pa.binary()),
+        "out.parquet": pa.array([2**62], pa.timestamp("s")),
+    }
+    for output, values in columns.items():
+        tables.write(files.folder / "v.arrow", pa.table({"id": pa.array([2], pa.int32()), "v": values}))
+        sentence = refused_join(files, BAD_INPUT, "v.arrow", "orders.parquet", "--on", "id", "-o", output)
+        assert output in sentence
+
+
+def test_csv_that_is_not_what_it_seems(files):
+    for text, words in {
+        b'id,s\n1,"abc\n2,"def\n3,ghi\n': "in line 3 text follows",
+        b"id,s\n1,x\n2,Z\xfcrich\n": "column s of line 3 is not UTF-8",
+    }.items():
+        (files.folder / "bad.csv").write_bytes(text)
+        for options in ([], ["--memory-limit", "1GB"]):
+            sentence = refused_join(files, BAD_INPUT, "bad.csv", "orders.parquet", "--on", "id", "-o", "o.csv", *options)
+            assert "bad.csv" in sentence and words in sentence
+
+
+def test_csv_keys_beyond_64_bits_with_sign(files):
+    (files.folder / "big.csv").write_text("id,a\n18446744073709551615,1\n18446744073709551614,2\n")
+    for options in ([], ["--memory-limit", "1GB"]):
+        assert files.join("big.csv", "big.csv", "--on", "id", "--count", *options).stdout == "2\n"
+    files.group_by("big.csv", "--keys", "id", "-o", "groups.parquet")
+    assert tables.read(files.folder / "groups.parquet").num_rows == 2
 
 
 @pytest.mark.parametrize(
@@ -243,7 +287,8 @@ def test_full_disk(files, output):
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
     join = ["equal.parquet", "equal.parquet", "--on", "k", "-o", output]
-    assert output in refused_join(files, NO_ROOM, *join, preexec_fn=small_files)
+    sentence = refused_join(files, NO_ROOM, *join, preexec_fn=small_files)
+    assert sentence.endswith(f"{output}: file too large")
 
 
 def test_full_standard_output(files):
