@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -89,8 +90,11 @@ Result<Schema> import_schema(ArrowSchema const& schema) {
   return fields;
 }
 
+/// Of each column, the dictionary of the latest batch; its memory lives while that batch does.
+using KnownDictionaries = std::vector<std::optional<KnownDictionary>>;
+
 /// Validates a struct array and makes a batch of its children, which start at the struct array's own offset.
-Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema) {
+Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema, KnownDictionaries& known) {
   GARUDA_TRY(check_shape(*array, 1, static_cast<std::int64_t>(schema.size())));
   if (array->dictionary != nullptr) return invalid("struct array has a dictionary");
   GARUDA_TRY_ASSIGN(auto const null_rows, check_validity(*array, {0, array->length}));
@@ -103,7 +107,7 @@ Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     auto const* child = parent.children[i];
     if (child == nullptr) return in_column(schema[i].name, Error(ErrorCode::invalid_input, "array is null"));
-    auto view = view_array(*child, schema[i].type, {parent.offset, parent.length}, owner->storage);
+    auto view = view_array(*child, schema[i].type, {parent.offset, parent.length}, owner->storage, known[i]);
     if (!view) return in_column(schema[i].name, std::move(view).error());
     batch.columns.push_back(*view);
   }
@@ -133,7 +137,8 @@ Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema) {
   Imported<ArrowArray> owned_array(array);
   Imported<ArrowSchema> const owned_schema(schema);
   GARUDA_TRY_ASSIGN(auto fields, import_schema(*owned_schema));
-  GARUDA_TRY_ASSIGN(auto batch, import_batch(std::move(owned_array), fields));
+  KnownDictionaries none(fields.size());
+  GARUDA_TRY_ASSIGN(auto batch, import_batch(std::move(owned_array), fields, none));
   std::vector<Batch> batches;
   batches.push_back(std::move(batch));
   return Table(std::move(fields), std::move(batches));
@@ -146,11 +151,12 @@ Result<Table> import_arrow(ArrowArrayStream* stream) {
   if (owned->get_schema == nullptr || owned->get_next == nullptr) return invalid("stream lacks a callback");
   GARUDA_TRY_ASSIGN(auto fields, read_schema(owned));
   std::vector<Batch> batches;
+  KnownDictionaries known(fields.size());
   while (true) {
     ArrowArray produced{};
     if (auto const code = owned->get_next(owned.get(), &produced); code != 0) return producer_failure(owned, code);
     if (produced.release == nullptr) return Table(std::move(fields), std::move(batches));
-    auto batch = import_batch(Imported<ArrowArray>(&produced), fields);
+    auto batch = import_batch(Imported<ArrowArray>(&produced), fields, known);
     if (!batch) {
       return tl::unexpected(
           std::move(batch).error().wrap(fmt::format("invalid batch at position: {}", batches.size())));

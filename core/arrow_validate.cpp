@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/bitmap.hpp"
+#include "core/dictionary.hpp"
 
 namespace garuda {
 namespace {
@@ -94,33 +95,57 @@ Result<void> check_indices(ArrayView const& view) {
   return {};
 }
 
-Result<void> check_indices(ArrayView const& view, TypeId index) {
-  switch (index) {
-    case TypeId::int8:
-      return check_indices<std::int8_t>(view);
-    case TypeId::int16:
-      return check_indices<std::int16_t>(view);
-    case TypeId::int32:
-      return check_indices<std::int32_t>(view);
-    case TypeId::int64:
-      return check_indices<std::int64_t>(view);
-    case TypeId::uint8:
-      return check_indices<std::uint8_t>(view);
-    case TypeId::uint16:
-      return check_indices<std::uint16_t>(view);
-    case TypeId::uint32:
-      return check_indices<std::uint32_t>(view);
-    case TypeId::uint64:
-      return check_indices<std::uint64_t>(view);
-    default:
-      throw LogicError("dictionary index type is not an integer");
+/// Makes the rows whose index is that of a null value null themselves, so that validity alone tells what is null.
+template <class Index>
+Result<void> add_nulls_of_values(ArrayView& view, ImportStorage& storage) {
+  if (view.dictionary->null_count == 0) return {};
+  // Counted from the window's first row: a bitmap as long as the producer's array, for each window, could be large.
+  auto const* const indices = view.data<Index>();
+  GARUDA_TRY_ASSIGN(auto validity, AlignedBuffer::allocate(bitmap_bytes(view.length)));
+  auto* const bits = validity.as<std::uint8_t>();
+  std::memset(bits, 0, static_cast<std::size_t>(validity.size_bytes()));
+  std::int64_t valid = 0;
+  for (std::int64_t i = 0; i < view.length; ++i) {
+    if (view.is_null(i) || view.dictionary->is_null(static_cast<std::int64_t>(indices[i]))) continue;
+    bits[i >> 3] = static_cast<std::uint8_t>(bits[i >> 3] | 1 << (i & 7));
+    ++valid;
   }
+  if (view.length - valid == view.null_count) return {};
+  view.values = indices;
+  view.offset = 0;
+  view.validity = bits;
+  view.null_count = view.length - valid;
+  storage.validities.push_back(std::move(validity));
+  return {};
 }
 
-Result<ArrayView const*> view_dictionary(ArrowArray const& array, DataType const& type, ImportStorage& storage) {
+Result<void> view_indices(TypeId index, ArrayView& view, ImportStorage& storage) {
+  return visit_index_type(index, [&]<class Index>(Index*) -> Result<void> {
+    GARUDA_TRY(check_indices<Index>(view));
+    return add_nulls_of_values<Index>(view, storage);
+  });
+}
+
+/// Views `array`, the dictionary of another one, unless it is the one that `known` was made of.
+Result<ArrayView> view_values(ArrowArray const& array, DataType const& type, ImportStorage& storage,
+                              std::optional<KnownDictionary>& known) {
+  GARUDA_TRY(check_shape(array, num_buffers_of(type), 0));
+  KnownDictionary dictionary{array.length, array.offset, array.null_count, {}, {}};
+  std::copy_n(array.buffers, array.n_buffers, dictionary.buffers.begin());
+  if (known && known->is_same_memory(dictionary)) return known->view;
+  auto const copies = storage.realigned.size();
+  std::optional<KnownDictionary> none;
+  GARUDA_TRY_ASSIGN(dictionary.view, view_array(array, type, {0, array.length}, storage, none));
+  // A view of copies must not outlive `storage`.
+  known.reset();
+  if (copies == storage.realigned.size()) known = dictionary;
+  return dictionary.view;
+}
+
+Result<ArrayView const*> view_dictionary(ArrowArray const& array, DataType const& type, ImportStorage& storage,
+                                         std::optional<KnownDictionary>& known) {
   if (array.dictionary == nullptr) return invalid("dictionary is missing");
-  auto const& dictionary = *array.dictionary;
-  auto view = view_array(dictionary, *type.value, {0, dictionary.length}, storage);
+  auto view = view_values(*array.dictionary, *type.value, storage, known);
   if (!view) return tl::unexpected(std::move(view).error().wrap("invalid dictionary"));
   storage.dictionaries.push_back(*view);
   return &storage.dictionaries.back();
@@ -135,7 +160,7 @@ Result<void> view_buffers(ArrowArray const& array, DataType const& type, ArrayVi
     return {};
   }
   GARUDA_TRY(view_fixed_width(array, byte_width(type), alignment_of(type), view, storage));
-  return type.id == TypeId::dictionary ? check_indices(view, type.index) : Result<void>{};
+  return type.id == TypeId::dictionary ? view_indices(type.index, view, storage) : Result<void>{};
 }
 
 }  // namespace
@@ -179,14 +204,15 @@ Result<std::int64_t> check_validity(ArrowArray const& array, RowWindow window) {
   return nulls;
 }
 
-Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowWindow window, ImportStorage& storage) {
+Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowWindow window, ImportStorage& storage,
+                             std::optional<KnownDictionary>& known) {
   GARUDA_TRY(check_shape(array, num_buffers_of(type), 0));
   if (window.first > array.length || window.length > array.length - window.first) {
     return invalid(fmt::format("fewer rows than the {} of its parent: {}", window.first + window.length, array.length));
   }
   ArrayView view;
   if (type.id == TypeId::dictionary) {
-    GARUDA_TRY_ASSIGN(view.dictionary, view_dictionary(array, type, storage));
+    GARUDA_TRY_ASSIGN(view.dictionary, view_dictionary(array, type, storage, known));
   } else if (array.dictionary != nullptr) {
     return invalid(fmt::format("dictionary is present, but the type is {}", to_string(type)));
   }

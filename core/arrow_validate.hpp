@@ -1,8 +1,10 @@
 // Validates arrays of the Arrow C data interface and makes views of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -15,8 +17,24 @@ namespace garuda {
 
 /// What the views of one imported array refer to, apart from the array's own buffers.
 struct ImportStorage {
-  std::deque<ArrayView> dictionaries;    ///< a deque, because views point at its elements
-  std::vector<AlignedBuffer> realigned;  ///< copies of buffers that were not aligned to their type
+  std::deque<ArrayView> dictionaries;     ///< a deque, because views point at its elements
+  std::vector<AlignedBuffer> realigned;   ///< copies of buffers that were not aligned to their type
+  std::vector<AlignedBuffer> validities;  ///< of dictionary columns with nulls among the dictionary's values
+};
+
+/// A dictionary that was validated, and the array that it was made of, whose memory still lives: batches that share it
+/// need not validate it again.
+struct KnownDictionary {
+  std::int64_t length = 0;
+  std::int64_t offset = 0;
+  std::int64_t null_count = 0;
+  std::array<void const*, 3> buffers{};
+  ArrayView view;
+
+  bool is_same_memory(KnownDictionary const& other) const noexcept {
+    return length == other.length && offset == other.offset && null_count == other.null_count &&
+           buffers == other.buffers;
+  }
 };
 
 /// Rows [first, first + length) of an array, counted from its offset.
@@ -38,8 +56,11 @@ Result<std::int64_t> check_validity(ArrowArray const& array, RowWindow window);
 /// Validates the rows of `window` of a column and returns a view of them. Only memory that belongs to the window is
 /// read. The interface carries no buffer sizes, so a buffer that is shorter than its length and offsets say is not
 /// found here. The view refers to the buffers of `array` and to `storage`; both must outlive it. A view without rows
-/// refers to no memory of the producer, except for its dictionary; one without nulls has no validity bitmap. Errors:
-/// invalid_input, where the sentence does not name the column; out_of_memory.
-Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowWindow window, ImportStorage& storage);
+/// refers to no memory of the producer, except for its dictionary; one without nulls has no validity bitmap. An index
+/// of a null value is a null of the view. `known`: the dictionary of the same column in the batch before, nullopt
+/// without one; replaced by this one's. Errors: invalid_input, where the sentence does not name the column;
+/// out_of_memory.
+Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowWindow window, ImportStorage& storage,
+                             std::optional<KnownDictionary>& known);
 
 }  // namespace garuda

@@ -9,15 +9,10 @@
 #include <utility>
 
 #include "core/bitmap.hpp"
+#include "core/dictionary.hpp"
 
 namespace garuda {
 namespace {
-
-/// True when both views refer to the same memory.
-bool is_same_array(ArrayView const& a, ArrayView const& b) {
-  return a.length == b.length && a.offset == b.offset && a.validity == b.validity && a.offsets == b.offsets &&
-         a.values == b.values;
-}
 
 /// The bytes of one value that is not null.
 std::string_view value_bytes(ArrayView const& array, DataType const& type, std::int64_t row) {
@@ -116,25 +111,6 @@ TypeId with_large_offsets(TypeId id) {
   }
 }
 
-/// The dictionaries of a column without repetition, and for each part which one it has.
-struct DistinctDictionaries {
-  std::vector<ArrayView> arrays;
-  std::vector<std::size_t> of_part;
-};
-
-DistinctDictionaries distinct_dictionaries(GatherColumn const& column) {
-  DistinctDictionaries distinct;
-  for (auto const& part : column.parts) {
-    GARUDA_EXPECTS(part.dictionary != nullptr);
-    // Batches of one producer share a dictionary or bring their own; only neighbours are compared.
-    if (distinct.arrays.empty() || !is_same_array(distinct.arrays.back(), *part.dictionary)) {
-      distinct.arrays.push_back(*part.dictionary);
-    }
-    distinct.of_part.push_back(distinct.arrays.size() - 1);
-  }
-  return distinct;
-}
-
 /// Copies values of `arrays`, of type `type`, into one array.
 Result<std::shared_ptr<Batch const>> copy_values(std::vector<ArrayView> const& arrays, DataType const& source_type,
                                                  DataType const& type, std::vector<std::int64_t> const& rows) {
@@ -156,28 +132,29 @@ Result<std::shared_ptr<Batch const>> copy_values(std::vector<ArrayView> const& a
 
 Result<void> unify_dictionaries(GatherColumn& column, GatherLimits limits) {
   auto const& source_value = *column.source_type.value;
-  auto const distinct = distinct_dictionaries(column);
-  if (distinct.arrays.size() <= 1) {
-    std::vector<std::int64_t> rows(distinct.arrays.empty() ? 0 : static_cast<std::size_t>(distinct.arrays[0].length));
+  auto const distinct = distinct_dictionaries(column.parts);
+  if (distinct.dictionaries.size() <= 1) {
+    std::vector<std::int64_t> rows(
+        distinct.dictionaries.empty() ? 0 : static_cast<std::size_t>(distinct.dictionaries[0].length));
     std::iota(rows.begin(), rows.end(), std::int64_t{0});
-    GARUDA_TRY_ASSIGN(column.dictionary, copy_values(distinct.arrays, source_value, source_value, rows));
+    GARUDA_TRY_ASSIGN(column.dictionary, copy_values(distinct.dictionaries, source_value, source_value, rows));
     return {};
   }
 
   DictionaryUnion values(source_value);
   std::vector<std::shared_ptr<DictionaryMap const>> maps;
   bool all_stay = true;
-  for (auto const& dictionary : distinct.arrays) {
+  for (auto const& dictionary : distinct.dictionaries) {
     maps.push_back(std::make_shared<DictionaryMap const>(values.add(dictionary)));
     all_stay = all_stay && is_identity(*maps.back());
   }
   auto value_type = source_value;
   if (values.num_bytes() > limits.max_offset_32) value_type.id = with_large_offsets(value_type.id);
   if (value_type.id != source_value.id) column.type.value = std::make_shared<DataType const>(value_type);
-  GARUDA_TRY_ASSIGN(column.dictionary, copy_values(distinct.arrays, source_value, value_type, values.rows()));
+  GARUDA_TRY_ASSIGN(column.dictionary, copy_values(distinct.dictionaries, source_value, value_type, values.rows()));
   if (all_stay) return {};
   column.type.index = index_type_for(column.type.index, static_cast<std::int64_t>(values.rows().size()));
-  for (auto const part : distinct.of_part) column.maps.push_back(maps[part]);
+  for (auto const part : distinct.of_array) column.maps.push_back(maps[part]);
   return {};
 }
 

@@ -26,7 +26,7 @@ struct Location {
 ///   validity  bitmap, least significant bit first, nullptr: no nulls
 ///   offsets   (length + offset + 1) × int32 or int64, variable-width types only
 ///   values    fixed width: (length + offset) × byte_width; boolean: bitmap; variable width: the bytes the offsets
-///             refer to; dictionary: the indices
+///             refer to; dictionary: the indices, null in `validity`, too, where the value referred to is null
 struct ArrayView {
   std::int64_t length = 0;
   std::int64_t offset = 0;

@@ -307,6 +307,25 @@ TEST(ArrowStreamImport, RefusesReleasedAndIncompleteStreams) {
   EXPECT_EQ(no_schema.releases, 1);
 }
 
+TEST(ArrowImport, NullsOfADictionaryAreNullsOfItsRows) {
+  using Words = std::vector<std::optional<std::string>>;
+  auto const words = [] { return foreign_text<std::int32_t>("", "u", Words{"a", std::nullopt, "b"}); };
+  ForeignBatch foreign(
+      foreign_dictionary(foreign_fixed<std::int8_t>("none", "c", {0, 1, 2, 1}, {}, 3), words()),
+      foreign_dictionary(foreign_fixed<std::int64_t>("some", "l", {1, 99, 2, 0}, {true, false, true, true}), words()),
+      foreign_dictionary(foreign_fixed<std::uint16_t>("unused", "S", {0, 2, 2, 0}), words()));
+  auto const table = import_arrow(foreign.array(), foreign.schema());
+  ASSERT_TRUE(table) << table.error().describe();
+  auto const columns = table->view().batch(0).columns;
+  EXPECT_EQ(cells(table->view(), 0), (Cells{"a", {}, "b", {}}));
+  EXPECT_EQ(cells(table->view(), 1), (Cells{{}, {}, "b", "a"}));
+  EXPECT_EQ(columns[0].null_count, 2);
+  EXPECT_TRUE(columns[0].is_null(1) && columns[0].is_null(3));
+  EXPECT_EQ(columns[1].null_count, 2);
+  EXPECT_TRUE(columns[1].is_null(0) && columns[1].is_null(1));
+  EXPECT_EQ(columns[2].validity, nullptr);
+}
+
 TEST(ArrowImport, RefusesNullPointersAsTheCallersBug) {
   auto batch = sample_batch();
   EXPECT_THROW((void)import_arrow(nullptr, batch.schema()), LogicError);

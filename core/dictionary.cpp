@@ -1,0 +1,38 @@
+#include "core/dictionary.hpp"
+
+#include <functional>
+#include <unordered_map>
+
+namespace garuda {
+namespace {
+
+struct SameMemory {
+  bool operator()(ArrayView const& a, ArrayView const& b) const noexcept {
+    return a.length == b.length && a.offset == b.offset && a.validity == b.validity && a.offsets == b.offsets &&
+           a.values == b.values;
+  }
+};
+
+struct HashOfMemory {
+  std::size_t operator()(ArrayView const& array) const noexcept {
+    // Dictionaries of one value each may lie in one buffer, behind different offsets.
+    return std::hash<void const*>{}(array.offsets == nullptr ? array.values : array.offsets) * 31 +
+           static_cast<std::size_t>(array.offset);
+  }
+};
+
+}  // namespace
+
+DistinctDictionaries distinct_dictionaries(std::span<ArrayView const> arrays) {
+  DistinctDictionaries distinct;
+  std::unordered_map<ArrayView, std::size_t, HashOfMemory, SameMemory> positions;
+  for (auto const& array : arrays) {
+    GARUDA_EXPECTS(array.dictionary != nullptr);
+    auto const [position, is_new] = positions.try_emplace(*array.dictionary, distinct.dictionaries.size());
+    if (is_new) distinct.dictionaries.push_back(*array.dictionary);
+    distinct.of_array.push_back(position->second);
+  }
+  return distinct;
+}
+
+}  // namespace garuda
