@@ -1,40 +1,27 @@
 #include "partition/value_dictionary.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
-#include <functional>
 #include <new>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
+#include "core/dictionary.hpp"
+#include "partition/attribute_reader.hpp"
 #include "partition/parallel_blocks.hpp"
 #include "partition/value_bytes.hpp"
 #include "partition/value_numbering.hpp"
+#include "partition/value_order.hpp"
 
 namespace garuda::partition {
 namespace {
-
-/// Calls visit(first row of the table, array) for the column's arrays that have rows.
-template <class Visitor>
-void for_each_array(TableView table, std::size_t column, Visitor const& visit) {
-  std::uint64_t first = 0;
-  for (std::size_t b = 0; b < table.num_batches(); ++b) {
-    auto const& array = table.batch(b).columns[column];
-    if (array.length > 0) visit(first, array);
-    first += static_cast<std::uint64_t>(array.length);
-  }
-}
 
 /// The values that a column's rows refer to: its own, or those of its dictionaries, each distinct one once.
 struct ColumnValues {
   DataType type;
   std::vector<ArrayView> parts;
-  std::vector<std::uint64_t> first_value;  ///< dictionaries: per array with rows, first value of its dictionary
+  std::vector<std::uint64_t> first_value;  ///< dictionaries: per batch, first value of its dictionary
 };
 
 ColumnValues values_of(TableView table, std::size_t column) {
@@ -42,68 +29,40 @@ ColumnValues values_of(TableView table, std::size_t column) {
   auto const& type = table.schema()[column].type;
   auto const is_dictionary = type.id == TypeId::dictionary;
   result.type = is_dictionary ? *type.value : type;
-  std::vector<std::uint64_t> starts;
-  std::uint64_t num_values = 0;
-  for_each_array(table, column, [&](std::uint64_t, ArrayView const& array) {
-    if (!is_dictionary) return result.parts.push_back(array);
-    auto const& dictionary = *array.dictionary;
-    auto const known = std::find_if(result.parts.begin(), result.parts.end(), [&](ArrayView const& part) {
-      return part.values == dictionary.values && part.offsets == dictionary.offsets &&
-             part.offset == dictionary.offset && part.length == dictionary.length &&
-             part.validity == dictionary.validity;
-    });
-    if (known != result.parts.end())
-      return result.first_value.push_back(starts[static_cast<std::size_t>(known - result.parts.begin())]);
-    result.parts.push_back(dictionary);
-    starts.push_back(num_values);
-    result.first_value.push_back(num_values);
-    num_values += static_cast<std::uint64_t>(dictionary.length);
-  });
-  return result;
-}
-
-/// Calls visit with a null pointer to the C++ type of a dictionary's indices.
-template <class Visitor>
-void visit_index_type(TypeId id, Visitor const& visit) {
-  switch (id) {
-    case TypeId::int8:
-      return visit(static_cast<std::int8_t*>(nullptr));
-    case TypeId::int16:
-      return visit(static_cast<std::int16_t*>(nullptr));
-    case TypeId::int32:
-      return visit(static_cast<std::int32_t*>(nullptr));
-    case TypeId::int64:
-      return visit(static_cast<std::int64_t*>(nullptr));
-    case TypeId::uint8:
-      return visit(static_cast<std::uint8_t*>(nullptr));
-    case TypeId::uint16:
-      return visit(static_cast<std::uint16_t*>(nullptr));
-    case TypeId::uint32:
-      return visit(static_cast<std::uint32_t*>(nullptr));
-    default:
-      return visit(static_cast<std::uint64_t*>(nullptr));
+  std::vector<ArrayView> arrays;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[column];
+    if (is_dictionary || array.length > 0) arrays.push_back(array);
   }
+  if (!is_dictionary) {
+    result.parts = std::move(arrays);
+    return result;
+  }
+  auto distinct = distinct_dictionaries(arrays);
+  std::vector<std::uint64_t> starts{0};
+  for (auto const& dictionary : distinct.dictionaries)
+    starts.push_back(starts.back() + static_cast<std::uint64_t>(dictionary.length));
+  for (auto const which : distinct.of_array) result.first_value.push_back(starts[which]);
+  result.parts = std::move(distinct.dictionaries);
+  return result;
 }
 
 /// Row codes of a dictionary column from the codes of its dictionaries' values.
 Result<AlignedBuffer> look_up(TableView table, std::size_t column, ColumnValues const& values,
                               AlignedBuffer const& value_codes, Control const& control) {
   GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(table.num_rows() * 4));
-  auto* const codes = buffer.as<std::uint32_t>();
   auto const* const codes_of_values = value_codes.as<std::uint32_t>();
-  std::size_t next = 0;
-  for_each_array(table, column, [&](std::uint64_t first, ArrayView const& array) {
-    auto const first_value = values.first_value[next++];
-    if (is_cancelled(&control)) return;
+  auto const blocks = cut_row_blocks(table);
+  GARUDA_TRY(for_each_block(blocks.size(), &control, [&](std::size_t b) {
+    auto const& block = blocks[b];
+    auto const array = slice(table.batch(block.batch).columns[column], block.begin, block.length);
+    auto const* const of_dictionary = codes_of_values + values.first_value[block.batch];
+    auto* const codes = buffer.as<std::uint32_t>() + block.first_row;
     visit_index_type(table.schema()[column].type.index, [&]<class Index>(Index*) {
-      for (std::int64_t i = 0; i < array.length; ++i) {
-        auto const index = array.is_null(i) ? Index{0} : array.data<Index>()[i];
-        codes[first + static_cast<std::uint64_t>(i)] =
-            array.is_null(i) ? kNullCode : codes_of_values[first_value + static_cast<std::uint64_t>(index)];
-      }
+      for (std::int64_t i = 0; i < array.length; ++i)
+        codes[i] = array.is_null(i) ? kNullCode : of_dictionary[array.data<Index>()[i]];
     });
-  });
-  GARUDA_TRY(check_cancelled(&control));
+  }));
   return buffer;
 }
 
@@ -128,33 +87,55 @@ Result<Encoded> encode(TableView table, std::size_t column, ColumnValues const& 
   return encoded;
 }
 
+/// Calls body(begin, end) for blocks of the numbers below `count`.
+template <class Body>
+Result<void> for_blocks_of(std::uint64_t count, Control const& control, Body const& body) {
+  return for_each_block((count + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
+    body(block * kBlockRows, std::min(count, (block + 1) * kBlockRows));
+  });
+}
+
+/// Of each rank, the first row that has it.
+Result<std::vector<std::uint64_t>> first_rows_of(AlignedBuffer const& ranks, std::uint64_t num_rows,
+                                                 std::uint32_t num_ranks, Control const& control) {
+  constexpr auto kNoRow = std::numeric_limits<std::uint64_t>::max();
+  auto const* const words = ranks.as<std::uint32_t>();
+  std::vector<std::uint64_t> rows(num_ranks, kNoRow);
+  for (std::uint64_t begin = 0; begin < num_rows; begin += kBlockRows) {
+    GARUDA_TRY(check_cancelled(&control));
+    for (auto row = begin; row < std::min(num_rows, begin + kBlockRows); ++row)
+      if (words[row] != kNullCode && rows[words[row]] == kNoRow) rows[words[row]] = row;
+  }
+  return rows;
+}
+
 Result<ColumnRanks> rank(TableView table, std::size_t column, Control const& control) {
   auto source = values_of(table, column);
   GARUDA_TRY_ASSIGN(auto const values, ValueBytes::create(source.parts, source.type));
   GARUDA_TRY_ASSIGN(auto encoded, encode(table, column, source, values, control));
   auto const num_codes = encoded.codes.num_codes;
-  std::vector<std::uint32_t> order(num_codes);
-  std::iota(order.begin(), order.end(), 0U);
-  oneapi::tbb::parallel_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return values[encoded.heads[a]] < values[encoded.heads[b]];
-  });
-  std::vector<std::uint32_t> rank_of(num_codes);
-  for (std::uint32_t r = 0; r < num_codes; ++r) rank_of[order[r]] = r;
-  constexpr auto kNoRow = std::numeric_limits<std::uint64_t>::max();
-  ColumnRanks ranks{std::move(encoded.codes.codes), std::vector<std::uint64_t>(num_codes, kNoRow)};
+  GARUDA_TRY_ASSIGN(auto const sorted, sort_values(values, encoded.heads, control));
+  auto const* const order = sorted.as<std::uint32_t>();
+  GARUDA_TRY_ASSIGN(auto rank_buffer, AlignedBuffer::allocate(std::int64_t{num_codes} * 4));
+  auto* const rank_of = rank_buffer.as<std::uint32_t>();
+  GARUDA_TRY(for_blocks_of(num_codes, control, [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto r = begin; r < end; ++r) rank_of[order[r]] = static_cast<std::uint32_t>(r);
+  }));
   auto const num_rows = static_cast<std::uint64_t>(table.num_rows());
+  ColumnRanks ranks{std::move(encoded.codes.codes), {}};
   auto* const words = ranks.ranks.as<std::uint32_t>();
-  GARUDA_TRY(for_each_block((num_rows + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
-    auto const end = std::min(num_rows, (block + 1) * kBlockRows);
-    for (auto row = block * kBlockRows; row < end; ++row)
+  GARUDA_TRY(for_blocks_of(num_rows, control, [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto row = begin; row < end; ++row)
       if (words[row] != kNullCode) words[row] = rank_of[words[row]];
   }));
-  if (table.schema()[column].type.id != TypeId::dictionary) {
-    for (std::uint32_t r = 0; r < num_codes; ++r) ranks.rows[r] = encoded.heads[order[r]];
+  if (table.schema()[column].type.id == TypeId::dictionary) {
+    GARUDA_TRY_ASSIGN(ranks.rows, first_rows_of(ranks.ranks, num_rows, num_codes, control));
     return ranks;
   }
-  for (std::uint64_t row = 0; row < num_rows; ++row)
-    if (words[row] != kNullCode && ranks.rows[words[row]] == kNoRow) ranks.rows[words[row]] = row;
+  ranks.rows.resize(num_codes);
+  GARUDA_TRY(for_blocks_of(num_codes, control, [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto r = begin; r < end; ++r) ranks.rows[r] = encoded.heads[order[r]];
+  }));
   return ranks;
 }
 

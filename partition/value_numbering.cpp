@@ -163,7 +163,9 @@ Result<ValueCodes> number_sections(ValueBytes const& values, PartitionedKeys con
   std::vector<std::vector<ValueTable::Head>> heads(sections.num_partitions());
   GARUDA_TRY(for_each_block(heads.size(), &control, [&](std::size_t s) {
     ValueTable table(values);
+    // Equal values share a section: one may be as long as the column.
     for (auto i = sections.offsets[s]; i < sections.offsets[s + 1]; ++i) {
+      if (i % kBlockRows == 0 && is_cancelled(&control)) return;
       auto const value = sections.row_id(i);
       codes[value] = values.is_null(value) ? kNullCode : table.add(value, hashes[i], values[value]);
     }
@@ -171,12 +173,14 @@ Result<ValueCodes> number_sections(ValueBytes const& values, PartitionedKeys con
   }));
   std::vector<std::uint64_t> first(heads.size());
   for (std::size_t s = 0; s < heads.size(); ++s) {
+    GARUDA_TRY(check_cancelled(&control));
     first[s] = list.heads.size();
     for (auto const& head : heads[s]) list.heads.push_back(head.value);
   }
   if (list.heads.size() >= kNullCode) return list;  // refused by the caller
   GARUDA_TRY(for_each_block(heads.size(), &control, [&](std::size_t s) {
     for (auto i = sections.offsets[s]; first[s] != 0 && i < sections.offsets[s + 1]; ++i) {
+      if (i % kBlockRows == 0 && is_cancelled(&control)) return;
       auto& code = codes[sections.row_id(i)];
       if (code != kNullCode) code += static_cast<std::uint32_t>(first[s]);
     }
