@@ -119,17 +119,4 @@ Result<void> check_types(arrow::Schema const& schema, std::string const& sentenc
   return {};
 }
 
-arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches) {
-  auto const has_dictionary = [](auto const& field) { return field->type()->id() == arrow::Type::DICTIONARY; };
-  if (batches.size() < 2) return batches;
-  auto const& fields = batches.front()->schema()->fields();
-  if (std::none_of(fields.begin(), fields.end(), has_dictionary)) return batches;
-  ARROW_ASSIGN_OR_RAISE(auto const table, arrow::Table::FromRecordBatches(batches));
-  auto const unified = arrow::DictionaryUnifier::UnifyTable(*table, memory_pool());
-  // Some value types cannot be unified; their batches keep dictionaries of their own, which is as valid.
-  if (unified.status().IsNotImplemented()) return batches;
-  ARROW_RETURN_NOT_OK(unified.status());
-  return arrow::TableBatchReader(*unified).ToRecordBatches();
-}
-
 }  // namespace garuda::io

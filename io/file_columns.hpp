@@ -30,7 +30,4 @@ std::shared_ptr<arrow::Schema> select(arrow::Schema const& schema, std::vector<i
 /// Fails on the first column whose type garuda does not have; columns of type null are let pass.
 Result<void> check_types(arrow::Schema const& schema, std::string const& sentence);
 
-/// Gives the batches of each column one dictionary, so that a result needs one too.
-arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches);
-
 }  // namespace garuda::io

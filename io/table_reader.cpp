@@ -1,34 +1,14 @@
 #include "io/table_reader.hpp"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <utility>
 
 #include "io/file_columns.hpp"
+#include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
 #include "io/view_columns.hpp"
 
 namespace garuda::io {
-namespace {
-
-/// Checks every value of every batch: the files come from anywhere, and what follows trusts offsets and indices.
-arrow::Status validate(ArrowBatches const& batches, ReadOptions const& options) {
-  std::vector<arrow::Status> statuses(batches.size());
-  tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
-  arena.execute([&] {
-    tbb::parallel_for(std::size_t{0}, batches.size(), [&](std::size_t i) {
-      bool const stop = options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed);
-      statuses[i] = stop ? arrow::Status::Cancelled("interrupted while reading") : batches[i]->ValidateFull();
-    });
-  });
-  for (auto& status : statuses) ARROW_RETURN_NOT_OK(status);
-  return arrow::Status::OK();
-}
-
-}  // namespace
-
 Result<std::vector<FileField>> read_fields(std::filesystem::path const& path) {
   GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
   std::vector<FileField> fields;
@@ -58,8 +38,12 @@ Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& o
   GARUDA_TRY(check_types(*schema, sentence));
   GARUDA_TRY_ASSIGN(auto batches, reader->read(*columns, options));
   for (auto& batch : batches) batch = plain_batch(*batch);
-  GARUDA_ARROW_TRY(validate(batches, options), ErrorCode::invalid_input, sentence);
+  FileDictionaries dictionaries;
+  // The files come from anywhere, and what follows trusts offsets and indices.
+  GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input, sentence);
   GARUDA_ARROW_TRY_ASSIGN(batches, to_offset_layout(std::move(batches)), ErrorCode::invalid_input, sentence);
+  GARUDA_ARROW_TRY_ASSIGN(batches, dictionaries.without_null_values(std::move(batches)), ErrorCode::invalid_input,
+                          sentence);
   GARUDA_ARROW_TRY_ASSIGN(batches, unify_dictionaries(std::move(batches)), ErrorCode::invalid_input, sentence);
   // The types of a CSV file are known only now.
   if (!batches.empty()) schema = batches.front()->schema();

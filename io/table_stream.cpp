@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "io/file_columns.hpp"
+#include "io/file_dictionaries.hpp"
 #include "io/view_columns.hpp"
 
 namespace garuda::io {
 
-TableStream::TableStream() = default;
+TableStream::TableStream() : dictionaries_(std::make_unique<FileDictionaries>()) {}
 TableStream::TableStream(TableStream&&) noexcept = default;
 TableStream& TableStream::operator=(TableStream&&) noexcept = default;
 TableStream::~TableStream() = default;
@@ -39,8 +40,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> TableStream::next() {
   }
   auto const plain = plain_batch(*batch);
   // Files come from anywhere, and what follows trusts offsets and indices.
-  GARUDA_ARROW_TRY(plain->ValidateFull(), ErrorCode::invalid_input, sentence_);
-  GARUDA_ARROW_TRY_ASSIGN(auto const batches, to_offset_layout({plain}), ErrorCode::invalid_input, sentence_);
+  GARUDA_ARROW_TRY(dictionaries_->validate({plain}, 1), ErrorCode::invalid_input, sentence_);
+  GARUDA_ARROW_TRY_ASSIGN(auto batches, to_offset_layout({plain}), ErrorCode::invalid_input, sentence_);
+  GARUDA_ARROW_TRY_ASSIGN(batches, dictionaries_->without_null_values(std::move(batches)), ErrorCode::invalid_input,
+                          sentence_);
   return batches.front();
 }
 

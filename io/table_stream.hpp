@@ -13,6 +13,7 @@ namespace garuda::io {
 
 class FileReader;
 class BatchCursor;
+class FileDictionaries;
 
 /// The rows that read_table would give, batch by batch. Not thread-safe. Move-only.
 class TableStream {
@@ -28,8 +29,8 @@ class TableStream {
   /// As read_table would have it.
   std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
 
-  /// Returns the next batch, nullptr after the last. Every value has been validated; dictionaries are those of the
-  /// file, so that they may differ between batches. Errors: those of read_table.
+  /// Returns the next batch, nullptr after the last. Every value has been validated; dictionaries, which hold no
+  /// nulls, are those of the file, so that they may differ between batches. Errors: those of read_table.
   Result<std::shared_ptr<arrow::RecordBatch>> next();
 
   /// Share of the file that has been read, an estimate; 1 at the end.
@@ -41,6 +42,7 @@ class TableStream {
   std::string sentence_;
   std::unique_ptr<FileReader> reader_;
   std::unique_ptr<BatchCursor> cursor_;
+  std::unique_ptr<FileDictionaries> dictionaries_;
   std::shared_ptr<arrow::Schema> schema_;
   bool at_end_ = false;
 };

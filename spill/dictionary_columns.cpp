@@ -1,6 +1,5 @@
 #include "spill/dictionary_columns.hpp"
 
-#include <arrow/buffer_builder.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
 #include <arrow/compute/exec.h>
@@ -14,19 +13,6 @@ arrow::compute::ExecContext single_threaded() {
   arrow::compute::ExecContext context(io::memory_pool());
   context.set_use_threads(false);
   return context;
-}
-
-/// `map` with nulls where `values` has them: an index of a null value is a null.
-arrow::Result<std::shared_ptr<arrow::Array>> with_nulls_of(arrow::Array const& values,
-                                                           std::shared_ptr<arrow::Buffer> map) {
-  auto data = arrow::ArrayData::Make(arrow::int32(), values.length(), {nullptr, std::move(map)}, 0);
-  if (values.null_count() > 0) {
-    arrow::TypedBufferBuilder<bool> valid(io::memory_pool());
-    for (std::int64_t i = 0; i < values.length(); ++i) ARROW_RETURN_NOT_OK(valid.Append(values.IsValid(i)));
-    ARROW_ASSIGN_OR_RAISE(data->buffers[0], valid.Finish());
-    data->null_count = values.null_count();
-  }
-  return arrow::MakeArray(std::move(data));
 }
 
 }  // namespace
@@ -54,11 +40,12 @@ Result<DictionaryColumns> DictionaryColumns::create(std::shared_ptr<arrow::Schem
 arrow::Result<std::shared_ptr<arrow::Array>> DictionaryColumns::indices_of(Column& column,
                                                                            arrow::Array const& array) const {
   auto const& encoded = static_cast<arrow::DictionaryArray const&>(array);
-  auto const& dictionary = encoded.dictionary();
+  // Each array makes an object of its own of the dictionary that it shares with the batch before.
+  auto const& dictionary = encoded.data()->dictionary;
   if (dictionary != column.last) {
     std::shared_ptr<arrow::Buffer> map;
-    ARROW_RETURN_NOT_OK(column.unifier->Unify(*dictionary, &map));
-    ARROW_ASSIGN_OR_RAISE(column.transposed, with_nulls_of(*dictionary, std::move(map)));
+    ARROW_RETURN_NOT_OK(column.unifier->Unify(*encoded.dictionary(), &map));
+    column.transposed = std::make_shared<arrow::Int32Array>(dictionary->length, std::move(map));
     column.last = dictionary;
   }
   auto context = single_threaded();

@@ -22,7 +22,8 @@ class DictionaryColumns {
   /// The schema with indices of 32 bits in place of dictionary columns.
   std::shared_ptr<arrow::Schema> const& spilled_schema() const noexcept { return spilled_schema_; }
 
-  /// Returns `batch`, which has the table's schema, with the spilled schema. To be called for one batch at a time.
+  /// Returns `batch`, which has the table's schema, with the spilled schema. Requires: no nulls among the values of its
+  /// dictionaries, which io::TableStream sees to. To be called for one batch at a time.
   /// Errors: out_of_memory, invalid_input.
   Result<std::shared_ptr<arrow::RecordBatch>> detach(std::shared_ptr<arrow::RecordBatch> batch);
 
@@ -40,7 +41,7 @@ class DictionaryColumns {
     int position = 0;
     std::shared_ptr<arrow::Field> field;
     std::unique_ptr<arrow::DictionaryUnifier> unifier;
-    std::shared_ptr<arrow::Array> last;        ///< dictionary of the batch before
+    std::shared_ptr<arrow::ArrayData> last;    ///< dictionary of the batch before
     std::shared_ptr<arrow::Array> transposed;  ///< its values' indices
     std::shared_ptr<arrow::Array> dictionary;  ///< of all batches
   };

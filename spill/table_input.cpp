@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "io/file_columns.hpp"
+#include "io/file_dictionaries.hpp"
 
 namespace garuda::spill {
 

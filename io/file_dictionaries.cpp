@@ -1,0 +1,145 @@
+#include "io/file_dictionaries.hpp"
+
+#include <arrow/array/validate.h>
+#include <arrow/buffer_builder.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/cast.h>
+#include <arrow/compute/exec.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace garuda::io {
+namespace {
+
+arrow::compute::ExecContext single_threaded() {
+  arrow::compute::ExecContext context(memory_pool());
+  context.set_use_threads(false);  // a limit on threads is the caller's
+  return context;
+}
+
+bool is_dictionary(arrow::ArrayData const& column) { return column.type->id() == arrow::Type::DICTIONARY; }
+
+/// Validates a column but for the values of its dictionary.
+arrow::Status validate_column(arrow::ArrayData const& column) {
+  if (!is_dictionary(column) || column.dictionary == nullptr) return arrow::internal::ValidateArrayFull(column);
+  auto indices = column;
+  indices.dictionary = std::make_shared<arrow::NullArray>(column.dictionary->length)->data();
+  return arrow::internal::ValidateArrayFull(indices);
+}
+
+/// Validate looks at the dictionaries, too, but not at each of their values.
+arrow::Status validate_batch(arrow::RecordBatch const& batch) {
+  ARROW_RETURN_NOT_OK(batch.Validate());
+  for (auto const& column : batch.column_data()) ARROW_RETURN_NOT_OK(validate_column(*column));
+  return arrow::Status::OK();
+}
+
+/// Calls check(i) for i below `count` in `arena`; returns the first failure.
+template <class Check>
+arrow::Status check_all(tbb::task_arena& arena, std::size_t count, Check const& check) {
+  std::vector<arrow::Status> statuses(count);
+  arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { statuses[i] = check(i); }); });
+  for (auto& status : statuses) ARROW_RETURN_NOT_OK(status);
+  return arrow::Status::OK();
+}
+
+/// True when all batches have the same dictionary in the column.
+bool shares_dictionary(ArrowBatches const& batches, int column) {
+  auto const& first = batches.front()->column_data(column)->dictionary;
+  return std::all_of(batches.begin(), batches.end(),
+                     [&](auto const& batch) { return batch->column_data(column)->dictionary == first; });
+}
+
+}  // namespace
+
+arrow::Status FileDictionaries::validate(ArrowBatches const& batches, std::uint32_t threads,
+                                         std::atomic<bool> const* cancelled) {
+  std::unordered_set<Dictionary> present;
+  std::vector<arrow::ArrayData const*> unknown;
+  for (auto const& batch : batches)
+    for (auto const& column : batch->column_data())
+      if (is_dictionary(*column) && column->dictionary != nullptr && present.insert(column->dictionary).second &&
+          !validated_.contains(column->dictionary))
+        unknown.push_back(column->dictionary.get());
+  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  ARROW_RETURN_NOT_OK(
+      check_all(arena, unknown.size(), [&](std::size_t i) { return arrow::internal::ValidateArrayFull(*unknown[i]); }));
+  ARROW_RETURN_NOT_OK(check_all(arena, batches.size(), [&](std::size_t i) {
+    bool const stop = cancelled != nullptr && cancelled->load(std::memory_order_relaxed);
+    return stop ? arrow::Status::Cancelled("interrupted while reading") : validate_batch(*batches[i]);
+  }));
+  validated_ = std::move(present);
+  return arrow::Status::OK();
+}
+
+arrow::Result<FileDictionaries::WithoutNulls> FileDictionaries::drop_nulls(
+    Dictionary const& dictionary, std::shared_ptr<arrow::DataType> const& index_type) {
+  WithoutNulls result{dictionary, nullptr, nullptr};
+  auto const values = arrow::MakeArray(dictionary);
+  arrow::TypedBufferBuilder<std::int64_t> positions(memory_pool());
+  arrow::TypedBufferBuilder<bool> valid(memory_pool());
+  std::int64_t next = 0;
+  for (std::int64_t i = 0; i < values->length(); ++i) {
+    ARROW_RETURN_NOT_OK(valid.Append(values->IsValid(i)));
+    ARROW_RETURN_NOT_OK(positions.Append(next));
+    next += values->IsValid(i) ? 1 : 0;
+  }
+  ARROW_ASSIGN_OR_RAISE(auto const bits, valid.Finish());
+  ARROW_ASSIGN_OR_RAISE(auto const numbers, positions.Finish());
+  auto context = single_threaded();
+  ARROW_ASSIGN_OR_RAISE(result.values, arrow::compute::DropNull(*values, &context));
+  auto const all = arrow::MakeArray(arrow::ArrayData::Make(arrow::int64(), values->length(), {bits, numbers}));
+  ARROW_ASSIGN_OR_RAISE(result.positions,
+                        arrow::compute::Cast(*all, index_type, arrow::compute::CastOptions::Safe(), &context));
+  return result;
+}
+
+arrow::Result<ArrowBatches> FileDictionaries::without_null_values(ArrowBatches batches) {
+  decltype(without_nulls_) present;
+  for (auto& batch : batches) {
+    for (int i = 0; i < batch->num_columns(); ++i) {
+      auto const dictionary = batch->column_data(i)->dictionary;
+      if (dictionary == nullptr || dictionary->GetNullCount() == 0) continue;
+      auto const& column = static_cast<arrow::DictionaryArray const&>(*batch->column(i));
+      if (!present.contains(dictionary.get())) {
+        auto known = without_nulls_.extract(dictionary.get());
+        if (known.empty()) {
+          ARROW_ASSIGN_OR_RAISE(present[dictionary.get()], drop_nulls(dictionary, column.indices()->type()));
+        } else {
+          present.insert(std::move(known));
+        }
+      }
+      auto const& replaced = present.at(dictionary.get());
+      auto context = single_threaded();
+      ARROW_ASSIGN_OR_RAISE(auto const indices,
+                            arrow::compute::Take(*replaced.positions, *column.indices(),
+                                                 arrow::compute::TakeOptions::NoBoundsCheck(), &context));
+      ARROW_ASSIGN_OR_RAISE(
+          batch, batch->SetColumn(i, batch->schema()->field(i),
+                                  std::make_shared<arrow::DictionaryArray>(column.type(), indices, replaced.values)));
+    }
+  }
+  without_nulls_ = std::move(present);
+  return batches;
+}
+
+arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches) {
+  if (batches.size() < 2) return batches;
+  auto const& fields = batches.front()->schema()->fields();
+  bool differ = false;
+  for (std::size_t i = 0; i < fields.size() && !differ; ++i)
+    differ = fields[i]->type()->id() == arrow::Type::DICTIONARY && !shares_dictionary(batches, static_cast<int>(i));
+  if (!differ) return batches;
+  ARROW_ASSIGN_OR_RAISE(auto const table, arrow::Table::FromRecordBatches(batches));
+  auto const unified = arrow::DictionaryUnifier::UnifyTable(*table, memory_pool());
+  // Some value types cannot be unified; their batches keep dictionaries of their own, which is as valid.
+  if (unified.status().IsNotImplemented()) return batches;
+  ARROW_RETURN_NOT_OK(unified.status());
+  return arrow::TableBatchReader(*unified).ToRecordBatches();
+}
+
+}  // namespace garuda::io

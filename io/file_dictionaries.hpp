@@ -1,0 +1,46 @@
+// Dictionaries of a file's batches: validated, freed of nulls, made one a column.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "io/arrow_bridge.hpp"
+
+namespace garuda::io {
+
+/// Batches of one file may share dictionaries: each is looked at once, however many do. Not safe to use from several
+/// threads. Move-only in spirit: keeps alive the dictionaries of the batches that it saw last.
+class FileDictionaries {
+ public:
+  /// Checks every value of every batch and of the dictionaries, on `threads` threads (0: all), until `cancelled`, where
+  /// there is one, says so.
+  arrow::Status validate(ArrowBatches const& batches, std::uint32_t threads,
+                         std::atomic<bool> const* cancelled = nullptr);
+
+  /// Returns `batches` with dictionaries without nulls: an index of a null value becomes a null, as it means one.
+  /// Columns without such values are shared, not copied. Requires: validate succeeded. Errors: out of memory.
+  arrow::Result<ArrowBatches> without_null_values(ArrowBatches batches);
+
+ private:
+  using Dictionary = std::shared_ptr<arrow::ArrayData>;
+  /// Dictionary without nulls, and where in it each value of `source` is: a null where that is none.
+  struct WithoutNulls {
+    Dictionary source;
+    std::shared_ptr<arrow::Array> values;
+    std::shared_ptr<arrow::Array> positions;
+  };
+
+  static arrow::Result<WithoutNulls> drop_nulls(Dictionary const& dictionary,
+                                                std::shared_ptr<arrow::DataType> const& index_type);
+
+  std::unordered_set<Dictionary> validated_;
+  std::unordered_map<arrow::ArrayData const*, WithoutNulls> without_nulls_;
+};
+
+/// Gives the batches of each column one dictionary, so that a result needs one too.
+arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches);
+
+}  // namespace garuda::io
