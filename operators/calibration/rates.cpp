@@ -120,20 +120,67 @@ DeviceRates default_device_rates(vk::DeviceType type) {
     case vk::DeviceType::discrete:
       // Points, clears: measured on an H200, a data-centre part that rasterises slowly for its class. The rest: assumed
       // of a small discrete GPU behind eight lanes of PCIe 4.
-      return {0.59e9, 0.59e9, 0.58e9, 0.58e9, 1.7e9, 7e9, 200e9, 2e9, 2e9, 20e3, 6e9, 30e3,
-              12e9,   100e3,  0,      0,      12e9,  5e6, 0,     0,   0,   0,    0};
+      return {.random_points_per_s = 0.59e9,
+              .ordered_points_per_s = 0.59e9,
+              .random_blends_per_s = 0.58e9,
+              .ordered_blends_per_s = 0.58e9,
+              .clipped_points_per_s = 1.7e9,
+              .cleared_pixels_per_s = 7e9,
+              .streamed_bytes_per_s = 200e9,
+              .random_reads_per_s = 2e9,
+              .atomics_per_s = 2e9,
+              .submission_ns = 20e3,
+              .stage_bytes_per_s = 6e9,
+              .stage_call_ns = 30e3,
+              .import_bytes_per_s = 12e9,
+              .import_call_ns = 100e3,
+              .download_bytes_per_s = 12e9,
+              .lane_ns = 5e6};
     case vk::DeviceType::cpu:
       // Lavapipe (Mesa 22.3.6) on two cores of an x86-64 virtual machine.
-      return {2.4e6, 5e6, 2.6e6, 5e6, 10e6, 0.2e9, 4e9,   20e6,  20e6, 50e3, 5e9, 30e3,
-              0,     0,   5e9,   5e3, 5e9,  1e6,   6.6e6, 8.5e6, 7e6,  9e6,  30e6};
+      return {.random_points_per_s = 2.4e6,
+              .ordered_points_per_s = 5e6,
+              .random_blends_per_s = 2.6e6,
+              .ordered_blends_per_s = 5e6,
+              .clipped_points_per_s = 10e6,
+              .cleared_pixels_per_s = 0.2e9,
+              .streamed_bytes_per_s = 4e9,
+              .random_reads_per_s = 20e6,
+              .atomics_per_s = 20e6,
+              .submission_ns = 50e3,
+              .stage_bytes_per_s = 5e9,
+              .stage_call_ns = 30e3,
+              .map_bytes_per_s = 5e9,
+              .map_call_ns = 5e3,
+              .download_bytes_per_s = 5e9,
+              .lane_ns = 1e6,
+              .small_random_points_per_s = 6.6e6,
+              .small_ordered_points_per_s = 8.5e6,
+              .small_random_blends_per_s = 7e6,
+              .small_ordered_blends_per_s = 9e6,
+              .small_random_reads_per_s = 30e6};
     case vk::DeviceType::integrated:
     case vk::DeviceType::virtual_gpu:
     case vk::DeviceType::other:
       break;
   }
   // Assumed: a small integrated GPU.
-  return {0.05e9, 0.1e9, 0.05e9, 0.1e9, 0.2e9, 1e9, 20e9, 0.2e9, 0.2e9, 50e3, 5e9, 30e3,
-          0,      0,     10e9,   5e3,   10e9,  2e6, 0,    0,     0,     0,    0};
+  return {.random_points_per_s = 0.05e9,
+          .ordered_points_per_s = 0.1e9,
+          .random_blends_per_s = 0.05e9,
+          .ordered_blends_per_s = 0.1e9,
+          .clipped_points_per_s = 0.2e9,
+          .cleared_pixels_per_s = 1e9,
+          .streamed_bytes_per_s = 20e9,
+          .random_reads_per_s = 0.2e9,
+          .atomics_per_s = 0.2e9,
+          .submission_ns = 50e3,
+          .stage_bytes_per_s = 5e9,
+          .stage_call_ns = 30e3,
+          .map_bytes_per_s = 10e9,
+          .map_call_ns = 5e3,
+          .download_bytes_per_s = 10e9,
+          .lane_ns = 2e6};
 }
 
 HostRates default_host_rates(std::uint32_t threads) {

@@ -27,6 +27,24 @@ TEST(Rates, DefaultsAreSaneForEveryKindOfDevice) {
   EXPECT_LT(default_host_rates(1).built_rows.at(1e6), default_host_rates(8).built_rows.at(1e6));
 }
 
+TEST(Rates, DefaultsBelongToTheirFields) {
+  for (auto const type : {vk::DeviceType::discrete, vk::DeviceType::integrated, vk::DeviceType::virtual_gpu,
+                          vk::DeviceType::cpu, vk::DeviceType::other}) {
+    SCOPED_TRACE(vk::to_string(type));
+    auto const rates = default_device_rates(type);
+    // Copying by a team was measured on no device whose rates are assumed.
+    EXPECT_EQ(rates.team_upload_bytes_per_s, 0);
+    EXPECT_EQ(rates.team_download_bytes_per_s, 0);
+    // A small image is in a cache, so its rates are those of the large one or better; 0 stands for those.
+    auto const expect_not_slower = [](double small, double large) { EXPECT_TRUE(small == 0 || small >= large); };
+    expect_not_slower(rates.small_random_points_per_s, rates.random_points_per_s);
+    expect_not_slower(rates.small_ordered_points_per_s, rates.ordered_points_per_s);
+    expect_not_slower(rates.small_random_blends_per_s, rates.random_blends_per_s);
+    expect_not_slower(rates.small_ordered_blends_per_s, rates.ordered_blends_per_s);
+    expect_not_slower(rates.small_random_reads_per_s, rates.random_reads_per_s);
+  }
+}
+
 TEST(Rates, WhatCannotBeIsNotSane) {
   auto const good = default_device_rates(vk::DeviceType::discrete);
   for (auto const& field : device_rate_fields()) {
