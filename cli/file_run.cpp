@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/preview.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/terminal.hpp"
 #include "cli/threads.hpp"
 
@@ -48,6 +49,8 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
     // First of all, so that nobody waits for a result that has nowhere to go.
     GARUDA_TRY_ASSIGN(file_, io::OutputFile::create(*request_.output));
     guard_.emplace(file_->temporary_path());
+  } else {
+    GARUDA_TRY(check_output_is_open());
   }
   auto done = body();
   if (done || done.error().code() != ErrorCode::limit_exceeded || !limit_halved_) return done;

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <new>
 #include <string>
@@ -11,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/terminal.hpp"
 
 namespace {
@@ -43,7 +45,9 @@ int parse_and_run(int argc, char const* const* argv) {
     app.parse(argc, argv);
   } catch (CLI::Success const& help_or_version) {
     app.exit(help_or_version);
-    return 0;
+    if (std::cout.flush()) return garuda::cli::kExitDone;
+    auto const is_open = garuda::cli::check_output_is_open();
+    return garuda::cli::report(is_open ? Error(ErrorCode::output, "cannot write to standard output") : is_open.error());
   } catch (CLI::RequiredError const& error) {
     auto const unknown = app.remaining();
     auto sentence = unknown.empty() ? fmt::format("{} (see --help)", error.what())
@@ -59,6 +63,8 @@ int parse_and_run(int argc, char const* const* argv) {
 
 int main(int argc, char** argv) {
   garuda::cli::install_signal_handlers();
+  if (auto const occupied = garuda::cli::occupy_standard_streams(); !occupied)
+    return garuda::cli::report(occupied.error());
   try {
     int const code = parse_and_run(argc, argv);
     // What the libraries' threads are still at is not wanted any more, so nothing waits for them.

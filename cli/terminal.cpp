@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "cli/standard_streams.hpp"
 #include "io/system_message.hpp"
 
 namespace garuda::cli {
@@ -29,6 +30,7 @@ constexpr std::string_view kBrokenPipe = "the reader of standard output has gone
 Result<void> write_output(std::string_view text) {
   int const error_number = write_all(STDOUT_FILENO, text);
   if (error_number == 0) return {};
+  if (error_number == EBADF) return check_output_is_open();
   if (error_number == EPIPE) return fail(ErrorCode::output, std::string(kBrokenPipe));
   return tl::unexpected(
       Error(ErrorCode::output, io::system_message(error_number)).wrap("cannot write to standard output"));
