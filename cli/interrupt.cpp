@@ -62,6 +62,9 @@ void install_signal_handlers() noexcept {
   has_grace_timer = ::timer_create(CLOCK_MONOTONIC, &event, &grace_timer) == 0;
   handle(SIGINT, on_interrupt);
   handle(SIGTERM, on_interrupt);
+  // nohup has it ignored, and means it.
+  struct sigaction hang_up {};
+  if (::sigaction(SIGHUP, nullptr, &hang_up) != 0 || hang_up.sa_handler != SIG_IGN) handle(SIGHUP, on_interrupt);
   handle(SIGPIPE, SIG_IGN);
   handle(SIGXFSZ, SIG_IGN);
 }

@@ -1,4 +1,5 @@
-// Ctrl-C: the first asks the work to stop and ends the process when it has not soon; the second ends it at once.
+// Ctrl-C, or a terminal that goes: the first asks the work to stop and ends the process when it has not soon; the
+// second ends it at once.
 #pragma once
 
 #include <atomic>
@@ -6,9 +7,9 @@
 
 namespace garuda::cli {
 
-/// Makes SIGINT and SIGTERM set the flag below. A second one of them, or 150 ms without an end, delete the file of the
-/// TemporaryFileGuard that is alive and exit with 130. Writes to closed pipes and to too large files become errors
-/// instead of signals.
+/// Makes SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) set the flag below. A second one of them, or
+/// 150 ms without an end, delete the file of the TemporaryFileGuard that is alive and exit with 130. Writes to closed
+/// pipes and to too large files become errors instead of signals.
 void install_signal_handlers() noexcept;
 
 /// Set by the first signal. For Control::cancelled and ReadOptions::cancelled.

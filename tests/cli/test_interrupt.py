@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
 
 import pyarrow as pa
@@ -32,7 +33,7 @@ def wait_for_output(garuda, process):
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.csv"])
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_while_writing(on_each, equal_keys, signal_number, output):
     tables.write(on_each.folder / "equal.parquet", equal_keys)
     with on_each.start("join", "equal.parquet", "equal.parquet", "--on", "k", "-o", output) as process:
@@ -98,3 +99,16 @@ def test_interrupted_without_output(on_each, equal_keys):
         process.send_signal(signal.SIGINT)
         shown, messages = process.communicate(timeout=SECONDS_TO_STOP)
     assert (process.returncode, shown) == (INTERRUPTED, ""), messages
+
+
+def test_hanging_up_under_nohup(garuda, equal_keys):
+    """Who has SIGHUP ignored goes on without a terminal."""
+    tables.write(garuda.folder / "equal.parquet", equal_keys.slice(0, 4_000))
+    command = ["nohup", *garuda.arguments("join", "equal.parquet", "equal.parquet", "--on", "k", "-o", "out.csv")]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=garuda.folder, env=garuda.environment(), text=True, **pipes) as process:
+        wait_for_output(garuda, process)
+        process.send_signal(signal.SIGHUP)
+        _, messages = process.communicate(timeout=SECONDS_TO_STOP)
+    assert process.returncode == 0, messages
+    assert (garuda.folder / "out.csv").exists()
