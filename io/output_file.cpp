@@ -21,11 +21,26 @@ Error unwritable(fs::path const& path, std::string reason) {
   return Error(ErrorCode::output, std::move(reason)).wrap("cannot write " + path.string());
 }
 
+/// Where a file that is written to `path` appears, through every symbolic link, those to nothing included, which
+/// weakly_canonical leaves as they are.
+fs::path follow_links(fs::path path, std::error_code& error) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  for (int links = 0; links < kMostLinks; ++links) {
+    path = fs::weakly_canonical(path, error);
+    std::error_code missing;
+    if (error || !fs::is_symlink(fs::symlink_status(path, missing))) break;
+    auto const next = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / next;
+  }
+  return path;
+}
+
 }  // namespace
 
 Result<OutputFile> OutputFile::create(fs::path const& path) {
   std::error_code error;
-  auto target = fs::weakly_canonical(path, error);
+  auto target = follow_links(path, error);
   if (error) return tl::unexpected(unwritable(path, system_message(error.value())));
   auto const status = fs::status(target, error);
   if (fs::is_directory(status)) return tl::unexpected(unwritable(path, "it is a folder"));

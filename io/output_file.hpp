@@ -12,8 +12,8 @@ namespace garuda::io {
 class OutputFile {
  public:
   /// Creates the temporary file, so that a folder that cannot be written to is known before any work. A symbolic link
-  /// is followed; an existing file keeps its permissions and is replaced only on commit.
-  /// Errors: output, naming `path`: folder missing or not writable, `path` is a folder or a device.
+  /// is followed, to a file that does not exist yet, too; an existing file keeps its permissions and is replaced only
+  /// on commit. Errors: output, naming `path`: folder missing or not writable, `path` is a folder or a device.
   static Result<OutputFile> create(std::filesystem::path const& path);
 
   OutputFile(OutputFile&& other) noexcept;

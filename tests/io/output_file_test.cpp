@@ -140,6 +140,28 @@ TEST_F(OutputFileTest, ReplacesTheTargetOfALinkAndKeepsItsPermissions) {
   EXPECT_EQ(status.st_mode & 07777, 0640);
 }
 
+TEST_F(OutputFileTest, MakesTheTargetOfALinkToNothing) {
+  std::filesystem::create_directory(folder_ / "there");
+  std::filesystem::create_symlink("there/second.csv", folder_ / "first.csv");
+  std::filesystem::create_symlink("target.csv", folder_ / "there/second.csv");
+  ASSERT_TRUE(write_table(folder_ / "first.csv", numbers(1)));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "first.csv"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "there/second.csv"));
+  EXPECT_EQ(read_text(folder_ / "there/target.csv"), "\"n\"\n0\n");
+}
+
+TEST_F(OutputFileTest, RefusesLinksThatLeadNowhere) {
+  std::filesystem::create_symlink("none/target.csv", folder_ / "link.csv");
+  std::filesystem::create_symlink("second.csv", folder_ / "first.csv");
+  std::filesystem::create_symlink("first.csv", folder_ / "second.csv");
+  for (auto const* name : {"link.csv", "first.csv"}) {
+    auto const file = OutputFile::create(folder_ / name);
+    ASSERT_FALSE(file) << name;
+    EXPECT_EQ(file.error().code(), ErrorCode::output);
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / name));
+  }
+}
+
 TEST_F(OutputFileTest, OverwritesTheFileThatIsBeingRead) {
   ASSERT_TRUE(write_table(folder_ / "x.arrow", numbers(1000)));
   auto const table = read_table(folder_ / "x.arrow");
