@@ -39,20 +39,27 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// The field whose name is nearest to `name`: fewest edits when case is ignored, then fewest edits, then first.
-Field const& nearest_field(Schema const& schema, std::string_view name) {
+/// Edits, case ignored, by which a name may differ from what it is suggested for: a letter in short names, one in three
+/// in long ones, and never all of them.
+bool is_near(std::size_t edits, std::string_view a, std::string_view b) {
+  auto const longer = std::max(a.size(), b.size());
+  return edits <= std::max<std::size_t>(1, longer / 3) && (edits == 0 || edits < longer);
+}
+
+/// The field whose name is nearest to `name`: fewest edits when case is ignored, then fewest edits, then first; nullptr
+/// when none is near.
+Field const* nearest_field(Schema const& schema, std::string_view name) {
   auto const lower_name = lower_case(name);
-  auto nearest = schema.begin();
+  Field const* nearest = nullptr;
   auto best = std::pair(std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max());
-  for (auto field = schema.begin(); field != schema.end(); ++field) {
-    auto const distance =
-        std::pair(edit_distance(lower_case(field->name), lower_name), edit_distance(field->name, name));
-    if (distance < best) {
+  for (auto const& field : schema) {
+    auto const distance = std::pair(edit_distance(lower_case(field.name), lower_name), edit_distance(field.name, name));
+    if (distance < best && is_near(distance.first, field.name, name)) {
       best = distance;
-      nearest = field;
+      nearest = &field;
     }
   }
-  return *nearest;
+  return nearest;
 }
 
 std::string_view name_of(TypeId id) noexcept {
@@ -243,8 +250,10 @@ Result<std::size_t> find_column(Schema const& schema, std::string_view name) {
   if (schema.empty()) {
     return fail(ErrorCode::invalid_input, fmt::format("unknown column in a table that has none: {}", name));
   }
+  auto const* const nearest = nearest_field(schema, name);
   return fail(ErrorCode::invalid_input,
-              fmt::format("unknown column (nearest name: {}): {}", nearest_field(schema, name).name, name));
+              fmt::format("unknown column{}: {}",
+                          nearest == nullptr ? "" : fmt::format(" (nearest name: {})", nearest->name), name));
 }
 
 }  // namespace garuda

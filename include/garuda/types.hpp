@@ -86,7 +86,7 @@ struct Field {
 using Schema = std::vector<Field>;
 
 /// Returns the position of the column called `name`.
-/// Errors: invalid_input when there is none (the sentence names the nearest existing name) or when there are several.
+/// Errors: invalid_input when there is none (the sentence suggests a name that is near) or when there are several.
 Result<std::size_t> find_column(Schema const& schema, std::string_view name);
 
 }  // namespace garuda

@@ -170,6 +170,13 @@ TEST(FindColumn, SuggestsTheNearestName) {
   EXPECT_EQ(find_column(schema, "x").error().code(), ErrorCode::invalid_input);
 }
 
+TEST(FindColumn, SuggestsNothingFarOff) {
+  auto const schema = schema_of({"o_orderkey", "o_custkey", "v", ""});
+  for (auto const* name : {"x", "price", "l_partkey", "o_orderpriority", "customer"})
+    EXPECT_EQ(find_column(schema, name).error().message(), std::string("unknown column: ") + name);
+  EXPECT_THAT(find_column(schema, "v0").error().message(), HasSubstr("nearest name: v)"));
+}
+
 TEST(FindColumn, PrefersADifferenceInCaseToAnEdit) {
   EXPECT_THAT(find_column(schema_of({"KEYS", "kez"}), "keys").error().message(), HasSubstr("nearest name: KEYS"));
   EXPECT_THAT(find_column(schema_of({"KEY", "Key"}), "KEy").error().message(), HasSubstr("nearest name: KEY)"));
