@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/escaped_text.hpp"
 #include "operators/column_words.hpp"
 
 namespace garuda {
@@ -22,15 +23,15 @@ constexpr std::array<std::pair<AggregateFunction, std::string_view>, 5> kFunctio
 
 Result<Aggregate> parse_aggregate(std::string_view text) {
   Aggregate aggregate;
-  auto const equals = text.find('=');
+  auto const equals = find_unescaped(text, '=');
   if (equals != std::string_view::npos) {
-    aggregate.name = std::string(text.substr(equals + 1));
+    GARUDA_TRY_ASSIGN(aggregate.name, unescape(text.substr(equals + 1)));
     if (aggregate.name->empty()) return fail(ErrorCode::usage, fmt::format("aggregate has an empty name: {}", text));
   }
   auto const call = text.substr(0, equals);
   auto const colon = call.find(':');
   if (colon != std::string_view::npos) {
-    aggregate.column = std::string(call.substr(colon + 1));
+    GARUDA_TRY_ASSIGN(aggregate.column, unescape(call.substr(colon + 1)));
     if (aggregate.column->empty())
       return fail(ErrorCode::usage, fmt::format("aggregate has an empty column: {}", text));
   }
@@ -54,13 +55,11 @@ std::string_view to_string(AggregateFunction function) noexcept {
 Result<std::vector<Aggregate>> parse_aggregates(std::string_view text) {
   std::vector<Aggregate> aggregates;
   if (text.empty()) return aggregates;
-  while (true) {
-    auto const comma = text.find(',');
-    GARUDA_TRY_ASSIGN(auto aggregate, parse_aggregate(text.substr(0, comma)));
+  for (auto const part : split_unescaped(text, ',')) {
+    GARUDA_TRY_ASSIGN(auto aggregate, parse_aggregate(part));
     aggregates.push_back(std::move(aggregate));
-    if (comma == std::string_view::npos) return aggregates;
-    text.remove_prefix(comma + 1);
   }
+  return aggregates;
 }
 
 }  // namespace garuda

@@ -58,7 +58,8 @@ struct garuda_group_by_options {
   size_t size;
   char const* const* keys;           /* columns; none: all rows are one group */
   size_t num_keys;
-  char const* aggregates;            /* "FN[:COLUMN][=NAME],…", FN: count, sum, min, max, mean; null: the distinct keys */
+  char const* aggregates;            /* "FN[:COLUMN][=NAME],…", FN: count, sum, min, max, mean; null: the distinct keys;
+                                        a backslash makes the next character part of a name */
   int ordered;                       /* not 0: groups in the order of their first rows */
   char const* path;                  /* from here on as in garuda_join_options */
   char const* device;

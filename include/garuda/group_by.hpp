@@ -32,7 +32,8 @@ struct Aggregate {
   friend bool operator==(Aggregate const&, Aggregate const&) = default;
 };
 
-/// Parses `FN[:COLUMN][=NAME][,…]`, e.g. "count,sum:price=total". Errors: usage, naming what is wrong.
+/// Parses `FN[:COLUMN][=NAME][,…]`, e.g. "count,sum:price=total". A backslash in a column or name makes the
+/// next character part of it: "sum:net\\,gross". Errors: usage, naming what is wrong.
 Result<std::vector<Aggregate>> parse_aggregates(std::string_view text);
 
 /// The semantics of a group-by; nothing here changes how it is computed.
