@@ -12,6 +12,21 @@ bool is_hexadecimal(arrow::DataType const& type) {
          type.id() == arrow::Type::FIXED_SIZE_BINARY;
 }
 
+bool is_text(arrow::DataType const& type) {
+  return type.id() == arrow::Type::STRING || type.id() == arrow::Type::LARGE_STRING ||
+         type.id() == arrow::Type::STRING_VIEW;
+}
+
+/// `text` as it is, or between quotes (those within it doubled) where a reader would take it for something else.
+std::string quoted_if_misread(std::string text) {
+  bool const is_clear =
+      !text.empty() && text != "null" && text.front() != '"' && text.front() != ' ' && text.back() != ' ';
+  if (is_clear) return text;
+  std::string quoted = "\"";
+  for (char const c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 std::string format_value(arrow::Scalar const& value) {
   if (!value.is_valid) return "null";
   if (value.type->id() == arrow::Type::DICTIONARY) {
@@ -19,6 +34,7 @@ std::string format_value(arrow::Scalar const& value) {
     return decoded.ok() ? format_value(**decoded) : value.ToString();
   }
   if (is_hexadecimal(*value.type)) return static_cast<arrow::BaseBinaryScalar const&>(value).value->ToHexString();
+  if (is_text(*value.type)) return quoted_if_misread(value.ToString());
   return value.ToString();
 }
 

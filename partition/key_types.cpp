@@ -25,7 +25,8 @@ bool widens(DataType const& from, DataType const& to) {
 
 Result<void> check_key_type(Field const& field) {
   if (is_key_type(field.type.id)) return {};
-  return fail(ErrorCode::invalid_input, fmt::format("column '{}' cannot be a join key, its type is not supported: {}",
+  return fail(ErrorCode::invalid_input, fmt::format("column '{}' cannot be a join key, whose types are integers, date, "
+                                                    "timestamp and decimal: {}",
                                                     field.name, to_string(field.type)));
 }
 
