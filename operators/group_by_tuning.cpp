@@ -25,19 +25,28 @@ constexpr std::array kMethods{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"part
 
 std::span<operators::Knob<GroupByTuning> const> operators::group_by_knobs() {
   static std::array const all{
-      choice_knob("address", kAddressChoices, &GroupByTuning::address),
-      choice_knob("keys", kKeys, &GroupByTuning::keys),
-      choice_knob("grouping", kGroupings, &GroupByTuning::grouping),
-      choice_knob("method", kMethods, &GroupByTuning::method),
-      choice_knob("counting", kCountingChoices, &GroupByTuning::counting),
-      choice_knob("upload", kUploadChoices, &GroupByTuning::upload),
-      choice_knob("placement", kPlacementChoices, &GroupByTuning::placement),
-      number_knob("image", 1, 32'768, &GroupByTuning::image),
-      number_knob("spread", 1, 1024, &GroupByTuning::spread),
-      number_knob("radix_bits", 0, 16, &GroupByTuning::radix_bits, -1),
-      number_knob("slice_rows", 1, 1 << 24, &GroupByTuning::slice_rows),
-      number_knob("lanes", 1, 256, &GroupByTuning::lanes),
-      number_knob("chunk_rows", 1, 1 << 30, &GroupByTuning::chunk_rows),
+      choice_knob("address", operators::kAddressChoices, &GroupByTuning::address, "graphics, compute, cuda",
+                  "how a key finds its slot: by a hash, or as a number"),
+      choice_knob("keys", kKeys, &GroupByTuning::keys, "all",
+                  "the form of keys: packed in one word, several words, or row ids that stand for them"),
+      choice_knob("grouping", kGroupings, &GroupByTuning::grouping, "cpu",
+                  "how rows of a group are brought together on threads"),
+      choice_knob("method", kMethods, &GroupByTuning::method, "cuda",
+                  "how rows of a group are brought together on the device"),
+      choice_knob("counting", operators::kCountingChoices, &GroupByTuning::counting, "graphics",
+                  "how aggregates are accumulated: blending, or compute passes"),
+      choice_knob("upload", operators::kUploadChoices, &GroupByTuning::upload, "graphics, compute, cuda",
+                  "how bytes reach the device"),
+      choice_knob("placement", operators::kPlacementChoices, &GroupByTuning::placement, "compute",
+                  "whether the table goes to the device whole, or slice by slice"),
+      number_knob("image", 1, 32'768, &GroupByTuning::image, "graphics",
+                  "greatest width and height of a hash image, pixels"),
+      number_knob("spread", 1, 1024, &GroupByTuning::spread, "graphics, compute",
+                  "accumulators that the rows of a group are spread over"),
+      number_knob("radix_bits", 0, 16, &GroupByTuning::radix_bits, "all", "partitions are 2 to this power", -1),
+      number_knob("slice_rows", 1, 1 << 24, &GroupByTuning::slice_rows, "all", "most rows in one pass"),
+      number_knob("lanes", 1, 256, &GroupByTuning::lanes, "all", "partitions in flight"),
+      number_knob("chunk_rows", 1, 1 << 30, &GroupByTuning::chunk_rows, "all", "rows of a batch of the result"),
   };
   return all;
 }
@@ -57,3 +66,9 @@ std::string to_string(GroupByTuning const& tuning) {
 }
 
 }  // namespace garuda
+
+namespace garuda::operators {
+
+std::vector<TuningOption> group_by_tuning_options() { return options_of(group_by_knobs()); }
+
+}  // namespace garuda::operators

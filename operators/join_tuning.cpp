@@ -25,23 +25,33 @@ constexpr std::array kPayload{Choice{"auto", 0}, Choice{"carry", 1}, Choice{"gat
 
 std::span<operators::Knob<JoinTuning> const> operators::join_knobs() {
   static std::array const all{
-      choice_knob("address", kAddressChoices, &JoinTuning::address),
-      choice_knob("storage", kStorage, &JoinTuning::storage),
-      choice_knob("probe", kProbe, &JoinTuning::probe),
-      choice_knob("build", kBuild, &JoinTuning::build),
-      choice_knob("payload", kPayload, &JoinTuning::payload),
-      choice_knob("method", kMethod, &JoinTuning::method),
-      choice_knob("placement", kPlacementChoices, &JoinTuning::placement),
-      choice_knob("counting", kCountingChoices, &JoinTuning::counting),
-      choice_knob("matching", kMatching, &JoinTuning::matching),
-      choice_knob("upload", kUploadChoices, &JoinTuning::upload),
-      number_knob("image", 1, 32'768, &JoinTuning::image),
-      number_knob("result", 1, 16'384, &JoinTuning::result),
-      number_knob("sh_limit", 1, 24, &JoinTuning::sh_limit),
-      number_knob("radix_bits", 0, 16, &JoinTuning::radix_bits, -1),
-      number_knob("slice_rows", 1, 1 << 24, &JoinTuning::slice_rows),
-      number_knob("lanes", 1, 256, &JoinTuning::lanes),
-      number_knob("chunk_rows", 1, 1 << 30, &JoinTuning::chunk_rows),
+      choice_knob("address", operators::kAddressChoices, &JoinTuning::address, "graphics",
+                  "how a key finds its pixel: by a hash, or as a number"),
+      choice_knob("storage", kStorage, &JoinTuning::storage, "graphics",
+                  "how rows of one pixel are kept: in a stack of images, or in consecutive texels"),
+      choice_knob("probe", kProbe, &JoinTuning::probe, "graphics",
+                  "how matches are drawn: instances a probe row, a point an output row, or atomic places"),
+      choice_knob("build", kBuild, &JoinTuning::build, "all", "the side that the table is built of"),
+      choice_knob("payload", kPayload, &JoinTuning::payload, "cpu, compute",
+                  "whether payload moves with its keys, or is fetched by row id"),
+      choice_knob("method", kMethod, &JoinTuning::method, "compute, cuda", "how matches are found"),
+      choice_knob("placement", operators::kPlacementChoices, &JoinTuning::placement, "compute",
+                  "whether tables go to the device whole, or slice by slice"),
+      choice_knob("counting", operators::kCountingChoices, &JoinTuning::counting, "graphics",
+                  "what counts rows of pixels: blending, or compute passes"),
+      choice_knob("matching", kMatching, &JoinTuning::matching, "graphics",
+                  "what finds matches in the images: drawn points, or compute passes"),
+      choice_knob("upload", operators::kUploadChoices, &JoinTuning::upload, "graphics, compute, cuda",
+                  "how bytes reach the device"),
+      number_knob("image", 1, 32'768, &JoinTuning::image, "graphics",
+                  "greatest width and height of a hash image, pixels"),
+      number_knob("result", 1, 16'384, &JoinTuning::result, "graphics", "width and height of the result image, texels"),
+      number_knob("sh_limit", 1, 24, &JoinTuning::sh_limit, "graphics",
+                  "images in a stack before it is probed and started again"),
+      number_knob("radix_bits", 0, 16, &JoinTuning::radix_bits, "all", "partitions are 2 to this power", -1),
+      number_knob("slice_rows", 1, 1 << 24, &JoinTuning::slice_rows, "all", "most rows of a side in one pass"),
+      number_knob("lanes", 1, 256, &JoinTuning::lanes, "all", "partitions in flight"),
+      number_knob("chunk_rows", 1, 1 << 30, &JoinTuning::chunk_rows, "all", "rows of a batch of the result"),
   };
   return all;
 }
@@ -53,3 +63,9 @@ Result<JoinTuning> parse_join_tuning(std::string_view text) {
 std::string to_string(JoinTuning const& tuning) { return operators::print_tuning(operators::join_knobs(), tuning); }
 
 }  // namespace garuda
+
+namespace garuda::operators {
+
+std::vector<TuningOption> join_tuning_options() { return options_of(join_knobs()); }
+
+}  // namespace garuda::operators

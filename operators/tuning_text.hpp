@@ -11,11 +11,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
 #include "garuda/run.hpp"
+#include "operators/tuning_options.hpp"
 
 namespace garuda::operators {
 
@@ -36,6 +38,9 @@ inline constexpr std::array kPlacementChoices{Choice{"auto", 0}, Choice{"device"
 template <class Tuning>
 struct Knob {
   std::string_view name;
+  // Both empty where no table shows them.
+  std::string_view paths;  ///< that it changes: "all", or names separated by commas
+  std::string_view about;  ///< what it decides
   std::span<Choice const> choices;
   std::int64_t low = 0;
   std::int64_t high = 0;
@@ -50,8 +55,11 @@ std::span<Knob<JoinTuning> const> join_knobs();
 std::span<Knob<GroupByTuning> const> group_by_knobs();
 
 template <class Tuning, class Member>
-Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices, Member Tuning::*member) {
+Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices, Member Tuning::*member,
+                         std::string_view paths = {}, std::string_view about = {}) {
   return {name,
+          paths,
+          about,
           choices,
           0,
           0,
@@ -62,8 +70,10 @@ Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices,
 
 template <class Tuning, class Member>
 Knob<Tuning> number_knob(std::string_view name, std::int64_t low, std::int64_t high, Member Tuning::*member,
-                         std::int64_t automatic = 0) {
+                         std::string_view paths = {}, std::string_view about = {}, std::int64_t automatic = 0) {
   return {name,
+          paths,
+          about,
           {},
           low,
           high,
@@ -124,6 +134,15 @@ Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_vie
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
   return tuning;
+}
+
+/// The knobs as their table shows them.
+template <class Tuning>
+std::vector<TuningOption> options_of(std::span<Knob<Tuning> const> knobs) {
+  std::vector<TuningOption> options;
+  for (auto const& knob : knobs)
+    options.push_back({std::string(knob.name), std::string(knob.paths), allowed_values(knob), std::string(knob.about)});
+  return options;
 }
 
 /// What differs from the automatic values.
