@@ -14,6 +14,8 @@ void add_join_command(CLI::App& app, Context& context);
 void add_group_by_command(CLI::App& app, Context& context);
 void add_explain_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
+/// `app` must outlive what it sets to run, too.
+void add_help_command(CLI::App& app, Context& context);
 /// report: known, refused with a sentence.
 void add_later_commands(CLI::App& app, Context& context);
 

@@ -108,8 +108,9 @@ void FileRun::say(std::string_view text) {
 }
 
 void FileRun::say_plan(Plan const& plan) {
-  say(fmt::format("{} path on {}{}{}", to_string(plan.path), plan.device, plan.reason.empty() ? "" : ": ",
-                  plan.reason));
+  bool const says_why = request_.stats != StatsFormat::none && !plan.reason.empty();
+  say(fmt::format("{} path on {}{}{}", to_string(plan.path), plan.device, says_why ? ": " : "",
+                  says_why ? plan.reason : ""));
   for (auto const& note : plan.notes) say(note);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/interrupt.hpp"
+#include "core/escaped_text.hpp"
 #include "io/file_format.hpp"
 #include "io/table_reader.hpp"
 
@@ -16,10 +17,11 @@ namespace {
 Result<std::vector<std::string>> parse_keys(std::string_view text) {
   std::vector<std::string> keys;
   if (text.empty()) return keys;
-  for (auto const part : split(text, ',')) {
+  for (auto const part : split_unescaped(text, ',')) {
     if (part.empty())
       return fail(ErrorCode::usage, fmt::format("--keys wants column names, separated by commas: '{}'", text));
-    keys.emplace_back(part);
+    GARUDA_TRY_ASSIGN(auto key, unescape(part));
+    keys.push_back(std::move(key));
   }
   return keys;
 }
@@ -48,6 +50,8 @@ void add_group_by_options(CLI::App& app, GroupByArguments& arguments) {
                  "(default: the distinct keys)")
       ->type_name("FN[:COLUMN][=NAME][,…]");
   app.add_flag("--ordered", arguments.ordered, "groups in the order of their first rows");
+  // Known, so that whoever tries it hears why not; not shown, since a group-by spills nothing yet.
+  app.add_option("--temp-folder", arguments.temp_folder)->group("");
   add_run_options(app, arguments, "address=hash|direct,keys=packed|words|rowid,image=4096");
 }
 
@@ -58,6 +62,7 @@ Result<GroupByRequest> to_request(GroupByArguments const& arguments) {
   GARUDA_TRY_ASSIGN(request.spec.aggregates, parse_aggregates(arguments.aggregates));
   if (request.spec.keys.empty() && request.spec.aggregates.empty())
     return fail(ErrorCode::usage, "group-by wants --keys, --agg or both");
+  if (!arguments.temp_folder.empty()) return later("--temp-folder is not supported: group-by spills nothing");
   request.spec.ordered = arguments.ordered;
   GARUDA_TRY(set_run_options(arguments, request.options));
   GARUDA_TRY_ASSIGN(request.options.tuning, parse_group_by_tuning(arguments.tuning));

@@ -32,6 +32,8 @@ void add_group_by_command(CLI::App& app, Context& context) {
   add_group_by_options(command, *arguments);
   command.footer(
       "Sums are exact: integers fail when the total does not fit 64 bits, floats are rounded once.\n"
+      "Keys are of any type, in any number.\n"
+      "A backslash makes the next character part of a name: --keys 'net\\,gross' --agg 'sum:a\\=b=total'.\n"
       "Without --output, the first rows and the number of rows go to standard output.\n"
       "Examples:\n"
       "  garuda group-by lineitem.parquet --keys l_returnflag,l_linestatus --agg count,sum:l_quantity\n"

@@ -8,19 +8,22 @@
 #include <utility>
 #include <vector>
 
+#include "core/escaped_text.hpp"
 #include "io/file_format.hpp"
 
 namespace garuda::cli {
 namespace {
 
 Result<std::pair<std::string, std::string>> parse_on(std::string_view text) {
-  auto const pairs = split(text, ',');
+  auto const pairs = split_unescaped(text, ',');
   if (pairs.size() > 1) return later("--on takes one pair of key columns only");
-  auto const names = split(pairs.front(), '=');
+  auto const names = split_unescaped(pairs.front(), '=');
   if (names.size() > 2 || names.front().empty() || names.back().empty()) {
     return fail(ErrorCode::usage, fmt::format("--on wants LEFT=RIGHT, or one name that both sides have: '{}'", text));
   }
-  return std::pair(std::string(names.front()), std::string(names.back()));
+  GARUDA_TRY_ASSIGN(auto left, unescape(names.front()));
+  GARUDA_TRY_ASSIGN(auto right, unescape(names.back()));
+  return std::pair(std::move(left), std::move(right));
 }
 
 Result<JoinKind> parse_how(std::string_view text) {
@@ -39,12 +42,13 @@ Result<ColumnRef> parse_column(std::string_view text) {
     return fail(ErrorCode::usage,
                 fmt::format("--columns wants left.NAME or right.NAME, separated by commas: '{}'", text));
   }
-  return ColumnRef{side == "left" ? Side::left : Side::right, std::string(text.substr(dot + 1))};
+  GARUDA_TRY_ASSIGN(auto name, unescape(text.substr(dot + 1)));
+  return ColumnRef{side == "left" ? Side::left : Side::right, std::move(name)};
 }
 
 Result<std::vector<ColumnRef>> parse_columns(std::string_view text) {
   std::vector<ColumnRef> columns;
-  for (auto const part : split(text, ',')) {
+  for (auto const part : split_unescaped(text, ',')) {
     GARUDA_TRY_ASSIGN(auto column, parse_column(part));
     columns.push_back(std::move(column));
   }
@@ -75,14 +79,20 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
   app.add_option("--on", arguments.on, "key columns that must be equal; one name when both sides call it so")
       ->required()
       ->type_name("LEFT=RIGHT");
-  app.add_option("--how", arguments.how, "inner; later left, right, full, semi, anti")->type_name("KIND");
+  app.add_option("--how", arguments.how, "inner: pairs of rows whose keys are equal, the default")->type_name("KIND");
   app.add_option("--columns", arguments.columns,
                  "columns of the result in order (default: all left, then all right without the key)")
+      ->check(not_empty())
       ->type_name("left.A,right.B,…");
-  app.add_flag("--nulls-equal", arguments.nulls_equal, "let null keys match each other (comes later)");
-  app.add_option("--where", arguments.where, "condition on joined rows (comes later)")->type_name("CONDITION");
+  // Known, so that whoever tries them hears what is missing; not shown, since they do nothing yet.
+  app.add_flag("--nulls-equal", arguments.nulls_equal)->group("");
+  app.add_option("--where", arguments.where)->group("");
   app.add_flag("--count", arguments.count, "print the number of rows only; no row is made");
   app.add_flag("--ordered", arguments.ordered, "rows sorted by left row, then right row");
+  app.add_option("--temp-folder", arguments.temp_folder,
+                 "where tables that do not fit --memory-limit are spilled (default: $TMPDIR, or /tmp)")
+      ->check(not_empty())
+      ->type_name("FOLDER");
   add_run_options(app, arguments, "address=hash|direct,storage=stack|runs,image=4096");
 }
 

@@ -54,6 +54,9 @@ void add_join_command(CLI::App& app, Context& context) {
   auto const arguments = std::make_shared<JoinArguments>();
   add_join_options(command, *arguments);
   command.footer(
+      "Keys are integers, dates, timestamps and decimals of at most 64 bits, of equal types or of types of which one\n"
+      "holds the values of the other (integers, decimals of one scale). Null keys match nothing.\n"
+      "A backslash makes the next character part of a name: --on 'net\\,gross', --columns 'left.a\\,b'.\n"
       "Without --output, the first rows and the number of rows go to standard output.\n"
       "Examples:\n"
       "  garuda join customer.parquet orders.parquet --on c_custkey=o_custkey\n"

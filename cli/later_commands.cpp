@@ -7,8 +7,8 @@
 
 namespace garuda::cli {
 
-void add_later_command(CLI::App& app, Context& context, std::string const& name, std::string const& description) {
-  auto& command = *app.add_subcommand(name, description + " (comes later)");
+void add_later_command(CLI::App& app, Context& context, std::string const& name) {
+  auto& command = *app.add_subcommand(name)->group("");
   command.prefix_command();
   command.callback([name, &context] {
     context.run = [name] {
@@ -17,8 +17,6 @@ void add_later_command(CLI::App& app, Context& context, std::string const& name,
   });
 }
 
-void add_later_commands(CLI::App& app, Context& context) {
-  add_later_command(app, context, "report", "compare devices and paths");
-}
+void add_later_commands(CLI::App& app, Context& context) { add_later_command(app, context, "report"); }
 
 }  // namespace garuda::cli

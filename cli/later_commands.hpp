@@ -9,6 +9,6 @@
 namespace garuda::cli {
 
 /// Adds a subcommand that takes any arguments and refuses them as wrong usage.
-void add_later_command(CLI::App& app, Context& context, std::string const& name, std::string const& description);
+void add_later_command(CLI::App& app, Context& context, std::string const& name);
 
 }  // namespace garuda::cli

@@ -27,14 +27,9 @@ Result<std::uint64_t> parse_limit(std::string_view option, std::string_view text
 
 }  // namespace
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    auto const end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
+CLI::Validator not_empty() {
+  return CLI::Validator([](std::string const& text) { return std::string(text.empty() ? "must not be empty" : ""); },
+                        "");
 }
 
 tl::unexpected<Error> later(std::string_view what) {
@@ -43,18 +38,23 @@ tl::unexpected<Error> later(std::string_view what) {
 
 void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& tuning_example) {
   constexpr auto kMostThreads = 4096U;
-  app.add_option("-o,--output", arguments.output, "result file: .parquet, .arrow, .feather or .csv")->type_name("FILE");
+  app.add_option("-o,--output", arguments.output, "result file: .parquet, .arrow, .feather or .csv")
+      ->check(not_empty())
+      ->type_name("FILE");
   app.add_option("--path", arguments.path, "what computes: auto, graphics, compute, cuda or cpu")->type_name("PATH");
   app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA, too, where Vulkan has a GPU");
   app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")
+      ->check(not_empty())
       ->type_name("DEVICE");
-  app.add_option("--tuning", arguments.tuning, "how it is computed, comma-separated, such as " + tuning_example)
+  app.add_option("--tuning", arguments.tuning,
+                 "how it is computed, comma-separated, such as " + tuning_example + "; see garuda help tuning")
       ->type_name("KEY=VALUE,…");
-  app.add_option("--memory-limit", arguments.memory_limit, "host memory: 256MiB, 1GB, 2e9")->type_name("SIZE");
-  app.add_option("--temp-folder", arguments.temp_folder,
-                 "where tables that do not fit --memory-limit are spilled (default: $TMPDIR, or /tmp)")
-      ->type_name("FOLDER");
-  app.add_option("--device-memory-limit", arguments.device_memory_limit, "device memory")->type_name("SIZE");
+  app.add_option("--memory-limit", arguments.memory_limit, "host memory: 256MiB, 1GB, 2e9")
+      ->check(not_empty())
+      ->type_name("SIZE");
+  app.add_option("--device-memory-limit", arguments.device_memory_limit, "device memory")
+      ->check(not_empty())
+      ->type_name("SIZE");
   app.add_option("--threads", arguments.threads, "threads of the CPU (default: all)")
       ->check(CLI::Range(1U, kMostThreads))
       ->option_text("N");

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
@@ -52,8 +51,8 @@ Result<void> set_run_options(RunArguments const& arguments, RunOptions& options)
 /// Errors: usage.
 Result<RunRequest> to_run_request(RunArguments const& arguments);
 
-/// The parts of `text` between separators, at least one.
-std::vector<std::string_view> split(std::string_view text, char separator);
+/// Refuses an option's value that is given and empty.
+CLI::Validator not_empty();
 
 /// The error for something that garuda will do, but does not yet: "`what` in this version".
 tl::unexpected<Error> later(std::string_view what);

@@ -109,7 +109,10 @@ def test_keys_of_different_types(files, left, right):
 )
 def test_unsupported_key_types(files, values):
     tables.write(files.folder / "l.arrow", pa.table({"strange": values}))
-    assert "strange" in refused_join(files, BAD_INPUT, "l.arrow", "l.arrow", "--on", "strange", "--count")
+    sentence = refused_join(files, BAD_INPUT, "l.arrow", "l.arrow", "--on", "strange", "--count")
+    assert "strange" in sentence
+    if not pa.types.is_nested(values.type):
+        assert "types are integers, date, timestamp and decimal: " in sentence
 
 
 def test_unsupported_column_types_are_named_when_used(files):
@@ -201,6 +204,12 @@ def test_csv_keys_beyond_64_bits_with_sign(files):
         ["join", "customers.parquet", "orders.parquet", "--on", "id", "--stats=xml"],
         ["join", "customers.parquet", "orders.parquet", "--on", "id", "--count", "-o", "out.csv"],
         ["join", "customers.parquet", "orders.parquet", "--on", "id", "-o", "out.txt"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "-o", ""],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--columns", ""],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--device", ""],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--memory-limit", ""],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id", "--temp-folder", ""],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id\\"],
         ["devices", "surplus"],
         ["explain"],
     ],

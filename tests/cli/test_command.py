@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 
 import pyarrow as pa
 import pytest
 import tables
+from command import ROOT
 
 
 @pytest.fixture
@@ -26,6 +28,84 @@ def test_help(garuda, command):
     done = garuda.run(*command, "--help")
     assert done.returncode == 0 and done.stderr == ""
     assert "garuda" in done.stdout and "--help" in done.stdout
+
+
+def options_of(garuda, *command):
+    lines = garuda.run(*command, "--help").stdout.splitlines()
+    return {word.rstrip(",") for line in lines for word in line.split()[:2] if line.startswith("  -")}
+
+
+def test_help_offers_what_works(garuda):
+    for command in (["join"], ["explain", "join"]):
+        offered = options_of(garuda, *command)
+        assert "--on" in offered and "--temp-folder" in offered
+        assert not offered & {"--where", "--nulls-equal"}
+        shown = garuda.run(*command, "--help").stdout
+        assert "later" not in shown and "semi" not in shown
+    for command in (["group-by"], ["explain", "group-by"]):
+        offered = options_of(garuda, *command)
+        assert "--agg" in offered and "--temp-folder" not in offered
+    assert "report" not in garuda.run("--help").stdout.split()
+
+
+def test_help_names_key_types(garuda):
+    assert "integers, dates, timestamps and decimals" in garuda.run("join", "--help").stdout
+
+
+def test_help_of_topics(garuda):
+    assert garuda.run("help").stdout == garuda.run("--help").stdout
+    assert garuda.run("help", "join").stdout == garuda.run("join", "--help").stdout
+    assert "'sideways'" in garuda.refused(2, "help", "sideways")
+
+
+def tuning_options(text):
+    """(command, option, values) of each row of the tables."""
+    command, found = "", []
+    for line in text.splitlines():
+        if line.startswith("Of garuda "):
+            command = line.removeprefix("Of garuda ").rstrip(":")
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if command and len(cells) == 5 and cells[0] != "option" and cells[0].strip("-"):
+            found.append((command, cells[0], cells[2]))
+    return found
+
+
+def test_tuning_is_documented(garuda):
+    """docs/tuning.md holds the tables that the command prints."""
+    printed = garuda.run("help", "tuning").stdout
+    assert tuning_options(printed)
+    document = (ROOT / "docs/tuning.md").read_text(encoding="utf-8")
+    assert document.endswith(printed), "put the output of `garuda help tuning` at the end of docs/tuning.md"
+
+
+def test_documented_tuning_is_what_the_parsers_take(files):
+    """The tables name every key that a parser knows, and values that it takes."""
+    arguments = {"join": ["l.parquet", "r.csv", "--on", "id", "--count"], "group-by": ["l.parquet", "--keys", "id"]}
+    options = tuning_options(files.run("help", "tuning").stdout)
+    for command in arguments:
+        documented = [name for known, name, _ in options if known == command]
+        sentence = files.refused(2, command, *arguments[command], "--tuning", "nothing=1")
+        assert sentence == f"garuda: tuning key must be one of {', '.join(documented)}: nothing"
+    for command, name, values in options:
+        sentence = files.refused(2, command, *arguments[command], "--tuning", f"{name}=nothing")
+        assert sentence == f"garuda: tuning value of {name} must be {values}: nothing"
+
+
+def test_names_with_separators(garuda):
+    """A backslash makes commas, equals signs and backslashes part of a name."""
+    left = pa.table({"a,b": pa.array([1, 2], pa.int32()), "x=y": [10, 20], "back\\slash": ["c", "d"]})
+    right = pa.table({"c=d": pa.array([2, 1, 2], pa.int32()), "p,q": [1, 2, 3]})
+    tables.write(garuda.folder / "l.parquet", left)
+    tables.write(garuda.folder / "r.parquet", right)
+    columns = r"left.a\,b,left.x\=y,left.back\\slash,right.p\,q"
+    join = ["l.parquet", "r.parquet", "--on", r"a\,b=c\=d", "--columns", columns, "--ordered", "-o", "joined.parquet"]
+    garuda.join(*join)
+    joined = tables.read(garuda.folder / "joined.parquet").to_pydict()
+    assert joined == {"a,b": [1, 2, 2], "x=y": [10, 20, 20], "back\\slash": ["c", "d", "d"], "p,q": [2, 1, 3]}
+    group_by = [r"--keys=a\,b,back\\slash", r"--agg=sum:p\,q,max:x\=y=most\,of\=it", "--ordered", "-o", "groups.parquet"]
+    garuda.group_by("joined.parquet", *group_by)
+    grouped = tables.read(garuda.folder / "groups.parquet").to_pydict()
+    assert grouped == {"a,b": [1, 2], "back\\slash": ["c", "d"], "sum_p,q": [2, 4], "most,of=it": [10, 20]}
 
 
 def test_version(garuda):
@@ -62,6 +142,16 @@ def test_preview(files):
     ]
 
 
+def test_preview_tells_null_from_words(garuda):
+    words = ["null", None, "", " x", '"a" b', 'a "b"', "Null"]
+    rows = pa.table({"w": words, "d": pa.array(words).dictionary_encode(), "i": range(len(words))})
+    tables.write(garuda.folder / "words.arrow", rows)
+    done = garuda.group_by("words.arrow", "--keys", "w,d,i", "--ordered")
+    shown = ['"null"', "null", '""', '" x"', '"""a"" b"', 'a "b"', "Null"]
+    lines = done.stdout.splitlines()[2:-1]
+    assert [re.split(" {2,}", line) for line in lines] == [[word, word, str(row)] for row, word in enumerate(shown)]
+
+
 def test_preview_of_many_rows(files):
     done = files.join("l.parquet", "l.parquet", "--on", "id", "--ordered")
     lines = done.stdout.splitlines()
@@ -76,7 +166,10 @@ def test_quiet(files):
 def test_diagnostics_name_path_and_device(files):
     done = files.join("l.parquet", "r.csv", "--on", "id", "--count")
     assert done.stdout == "3\n"
-    assert done.stderr.startswith(f"garuda: {files.path} path on ")
+    first = done.stderr.splitlines()[0]
+    assert first.startswith(f"garuda: {files.path} path on ") and "asked for" not in first
+    explained = files.join("l.parquet", "r.csv", "--on", "id", "--count", "--stats").stderr.splitlines()[0]
+    assert explained == f"{first}: path {files.path} was asked for"
 
 
 @pytest.mark.parametrize("output", [["--count"], ["-o", "out.parquet"], []])
