@@ -189,6 +189,7 @@ def test_stats_table(files):
     done = files.join("--stats", "l.parquet", "r.csv", "--on", "id", "--quiet", "--count")
     assert done.stdout == "3\n"
     assert "30 left, 4 right, 3 out" in done.stderr and "phase" in done.stderr
+    assert "ms, without reading and writing files" in done.stderr
 
 
 def test_explain(files):
