@@ -1,23 +1,11 @@
 #include "operators/cost_model.hpp"
 
-#include "garuda/join.hpp"
-
 namespace garuda::operators {
 
 double total_ns(PhaseCosts const& costs) {
   double total = 0;
   for (auto const& [phase, ns] : costs) total += ns;
   return total;
-}
-
-std::string to_string(GraphicsWay const& way) {
-  JoinTuning tuning;
-  tuning.address = way.address;
-  tuning.storage = way.storage;
-  tuning.probe = way.probe;
-  if (way.matching == Matching::compute) tuning.matching = way.matching;
-  if (way.counting == Counting::compute) tuning.counting = way.counting;
-  return to_string(tuning);
 }
 
 vk::UploadMode cheapest_upload(DeviceRates const& rates, vk::DeviceTraits const& traits, double bytes) {

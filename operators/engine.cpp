@@ -26,7 +26,6 @@
 #include "operators/host_memory.hpp"
 #include "operators/join.hpp"
 #include "operators/join_columns.hpp"
-#include "operators/join_registry.hpp"
 #include "operators/pinned_table.hpp"
 #include "operators/sizing.hpp"
 #include "vk_runtime/device.hpp"

@@ -1,8 +1,6 @@
 // The partitioned group-by (GARUDA §4), the same for every path.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,18 +11,16 @@
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
-#include "operators/cpu/whole_group_by.hpp"
 #include "operators/device_set.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/group_by_kernel.hpp"
-#include "operators/group_by_planner.hpp"
 #include "operators/group_by_request.hpp"
 #include "operators/group_keys_slice.hpp"
 #include "operators/group_states.hpp"
 #include "operators/lane_scheduler.hpp"
+#include "operators/path_row.hpp"
 #include "operators/planned_group_by.hpp"
-#include "operators/run_recorder.hpp"
-#include "operators/streamed_group_plan.hpp"
+#include "operators/query_run.hpp"
 #include "operators/value_reader.hpp"
 #include "partition/group_keys.hpp"
 #include "partition/key_decoder.hpp"
@@ -35,16 +31,10 @@ namespace garuda::operators {
 /// A group-by whose input is partitioned, or grouped already, and whose path is open: gives its groups, once.
 class PartitionedGroupBy final : private TableValues {
  public:
-  /// A run, or the candidate of another way that is cheaper.
-  struct Prepared {
-    std::unique_ptr<PartitionedGroupBy> run;
-    std::optional<Candidate> cheaper;
-  };
-  /// Samples, encodes, plans, partitions, opens the path. Blocks until that is done. `rival`, a way beside those that
-  /// are planned (nullptr: none), is weighed against them: before keys are encoded where a sample of them tells.
-  /// Errors: those of sample_groups, plan_groups, radix_partition, open_cpu_whole_group_by and the path's open
-  /// function.
-  static Result<Prepared> prepare(GroupByRequest const& request, StreamedGroupPlan const* rival = nullptr);
+  /// Partitions, or groups the whole table, and opens the path of `planned`. Blocks until that is done. Errors: those
+  /// of radix_partition and of the path's open functions.
+  static Result<std::unique_ptr<PartitionedGroupBy>> prepare(GroupByRequest const& request, PlannedGroupBy planned,
+                                                             std::unique_ptr<QueryRun> run);
 
   PartitionedGroupBy(PartitionedGroupBy const&) = delete;
   PartitionedGroupBy& operator=(PartitionedGroupBy const&) = delete;
@@ -55,11 +45,11 @@ class PartitionedGroupBy final : private TableValues {
   /// call. Without keys there is one group, even of no rows. Blocks.
   Result<std::optional<GroupChunk>> next_partition();
 
-  Plan plan() const;
+  Plan plan() const { return run_->recorder.with_notes(plan_.plan); }
   RunStats stats(std::uint64_t rows_out) const;
   Control const& control() const noexcept { return options_.control; }
-  oneapi::tbb::task_arena& arena() noexcept { return arena_; }
-  RunRecorder& recorder() noexcept { return recorder_; }
+  oneapi::tbb::task_arena& arena() noexcept { return run_->arena; }
+  RunRecorder& recorder() noexcept { return run_->recorder; }
   std::vector<ValueReader> const& values() const noexcept { return values_; }
   ResolvedGroupBy const& columns() const noexcept { return columns_; }
   /// Makes keys of the groups' key words; nullptr: keys are gathered from the groups' first rows.
@@ -70,7 +60,7 @@ class PartitionedGroupBy final : private TableValues {
   using GroupScheduler = BasicLaneScheduler<GroupChunk>;
   using Emit = GroupScheduler::Emit;
 
-  explicit PartitionedGroupBy(GroupByRequest const& request);
+  PartitionedGroupBy(GroupByRequest const& request, std::unique_ptr<QueryRun> run);
 
   Result<SliceValues> read(std::size_t column, SliceRows const& rows) const override;
   std::vector<partition::PayloadColumn::Part> in_place(std::size_t column) const override {
@@ -87,19 +77,16 @@ class PartitionedGroupBy final : private TableValues {
   void report_progress(std::uint64_t groups);
   GroupChunk empty_table() const;
 
-  std::atomic<bool> abandoned_{false};  // set when the group-by is destroyed before its end
+  std::unique_ptr<QueryRun> run_;
   TableView table_;
   ResolvedGroupBy columns_;
   GroupByOptions options_;
   DeviceSet* devices_;
   bool wants_order_;
-  std::chrono::steady_clock::time_point start_;
-  oneapi::tbb::task_arena arena_;
-  RunRecorder recorder_;
   GroupByPlan plan_;
+  PathRow const* path_ = nullptr;
   std::vector<ValueReader> values_;
   partition::EncodedGroupKeys encoded_;  // of a whole table; those of slices are in keys_
-  Grouping grouping_ = Grouping::slices;
   std::unique_ptr<WholeGroupBy> whole_;  // refers to the keys and values above
   std::optional<partition::KeyDecoder> decoder_;
   PartitionedGroupKeys keys_;
@@ -115,7 +102,7 @@ class PartitionedGroupBy final : private TableValues {
 };
 
 /// Starts the group-by; see Engine::group_by.
-Result<std::unique_ptr<GroupByResult>> group_by(GroupByRequest const& request);
+Result<std::unique_ptr<GroupByResult>> group_by(GroupByRequest request);
 
 /// Plans without running; see Engine::explain_group_by.
 Result<Plan> explain_group_by(GroupByRequest const& request);

@@ -239,6 +239,13 @@ class WholeGroupBy {
   virtual Result<GroupPart> part(std::size_t index) = 0;
 };
 
+/// What a whole group-by is opened with.
+struct WholeGroupByOptions {
+  Grouping grouping = Grouping::direct;  ///< not `automatic`, not `slices`
+  Control const* control = nullptr;
+  StatsSink* stats = nullptr;  ///< may be null
+};
+
 /// One path on one device, opened for one group-by. `begin` is called by several lanes at once, each with its own
 /// index.
 class GroupByBackend {

@@ -1,6 +1,9 @@
 // What the drivers of group-bys work on.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
 #include "operators/device_set.hpp"
@@ -16,6 +19,7 @@ struct GroupByRequest {
   ResolvedGroupBy columns;
   GroupByOptions options;
   DeviceSet* devices = nullptr;
+  std::vector<std::string> notes{};  ///< for the plan: what was decided before
 };
 
 }  // namespace garuda::operators

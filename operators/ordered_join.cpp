@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
-#include "operators/gathered_join.hpp"
 #include "operators/host_memory.hpp"
+#include "operators/pair_gatherer.hpp"
 
 namespace garuda::operators {
 namespace {

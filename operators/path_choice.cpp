@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <functional>
+#include <string>
 #include <variant>
 
 #include "vk_runtime/device_choice.hpp"
@@ -13,12 +13,7 @@
 namespace garuda::operators {
 namespace {
 
-constexpr std::array kVulkanPaths{Path::graphics, Path::compute};
-constexpr std::array kCudaPaths{Path::cuda};
-
 bool is_cuda(DeviceFacts const& facts) { return facts.info->api == DeviceApi::cuda; }
-
-bool is_software(DeviceFacts const& facts) { return facts.traits->type == vk::DeviceType::cpu; }
 
 Error no_path(std::span<DeviceFacts const> devices, Path path) {
   return Error(ErrorCode::no_device,
@@ -26,10 +21,13 @@ Error no_path(std::span<DeviceFacts const> devices, Path path) {
                            devices.empty() ? "no Vulkan device was found" : "no Vulkan device is usable"));
 }
 
-/// Whether Vulkan has a usable GPU, so that CUDA needs permission.
-bool has_vulkan_gpu(std::span<DeviceFacts const> devices) {
-  return std::ranges::any_of(
-      devices, [](DeviceFacts const& facts) { return !is_cuda(facts) && facts.info->usable && !is_software(facts); });
+/// Whether there is a usable GPU for a path that needs no permission.
+bool has_free_gpu(std::span<DeviceFacts const> devices) {
+  return std::ranges::any_of(devices, [](DeviceFacts const& facts) {
+    return facts.info->usable && !facts.is_software() && std::ranges::any_of(paths(), [&](PathRow const* path) {
+             return path->api == facts.info->api && !path->asks_permission;
+           });
+  });
 }
 
 std::vector<vk::DeviceTraits> traits_of(std::span<DeviceFacts const> devices) {
@@ -70,15 +68,14 @@ Result<std::size_t> choose_cuda(std::span<DeviceFacts const> devices, vk::Device
               fmt::format("CUDA device {} cannot be used: {}", *found, devices[*found].info->reason));
 }
 
-bool is_allowed(PathOption const& option, std::span<DeviceFacts const> devices, RunOptions const& options,
+bool is_allowed(Offer const& offer, std::span<DeviceFacts const> devices, RunOptions const& options,
                 std::optional<std::size_t> requested) {
-  if (option.candidate.path == Path::cpu)
-    return options.path == Path::cpu || (options.path == Path::automatic && !options.device);
-  if (!option.can_run || (options.path != Path::automatic && options.path != option.candidate.path)) return false;
-  if (requested) return requested == option.device;
-  if (option.candidate.path == Path::cuda && options.path == Path::automatic)
-    return options.allow_cuda || !has_vulkan_gpu(devices);
-  return !is_software(devices[*option.device]);
+  bool const is_open = options.path == Path::automatic;
+  if (!offer.can_run || (!is_open && options.path != offer.candidate.path)) return false;
+  if (!offer.device) return !is_open || !options.device;
+  if (requested) return requested == offer.device;
+  if (is_open && offer.asks_permission) return options.allow_cuda || !has_free_gpu(devices);
+  return !devices[*offer.device].is_software();
 }
 
 }  // namespace
@@ -99,32 +96,12 @@ Machine machine_of(DeviceSet& devices, std::uint32_t threads) {
   return machine;
 }
 
-std::span<Path const> paths_of(DeviceFacts const& facts) noexcept {
-  return is_cuda(facts) ? std::span<Path const>(kCudaPaths) : std::span<Path const>(kVulkanPaths);
-}
-
-void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns) {
-  candidate.estimated_ns = 0;
-  for (auto& [name, ns] : phases_ns) {
-    candidate.estimated_ns += ns;
-    if (ns > 0) candidate.phases_ns.emplace_back(std::move(name), ns);
-  }
-}
-
-std::string source_of(DeviceFacts const& facts) {
-  return facts.measured ? "measured rates"
-                        : fmt::format("rates assumed of a {} device, not calibrated", to_string(facts.info->kind));
-}
-
-PathOption refused(Path path, DeviceFacts const& facts, std::size_t index, std::string reason) {
-  return {{path, facts.info->name, "", 0, std::move(reason), {}}, index, false};
-}
-
 Result<std::optional<std::size_t>> requested_device(std::span<DeviceFacts const> devices, RunOptions const& options) {
-  if (options.path == Path::cpu || (options.path == Path::automatic && !options.device)) return std::nullopt;
+  auto const* const named = find_path(options.path);
+  if (named != nullptr ? !named->api : !options.device) return std::nullopt;
   if (devices.empty()) return tl::unexpected<Error>(no_path(devices, options.path));
   auto const request = vk::parse_device_request(options.device.value_or("auto"));
-  if (options.path == Path::cuda) return choose_cuda(devices, request);
+  if (named != nullptr && named->api == DeviceApi::cuda) return choose_cuda(devices, request);
   auto const num_vulkan = static_cast<std::size_t>(std::ranges::count_if(devices, std::not_fn(is_cuda)));
   auto choice = vk::choose_device(traits_of(devices.first(num_vulkan)), request);
   if (choice) return choice->index;
@@ -135,39 +112,70 @@ Result<std::optional<std::size_t>> requested_device(std::span<DeviceFacts const>
   return propagate(std::move(choice));
 }
 
-Result<void> check_path(RunOptions const& options, bool built_in) {
-  if (options.path != Path::automatic && !built_in)
+Result<void> check_path(RunOptions const& options, Placement placement) {
+  auto const* const path = find_path(options.path);
+  if (options.path != Path::automatic && path == nullptr)
     return fail(ErrorCode::no_device, fmt::format("path {} is not part of this build", to_string(options.path)));
-  if (options.path == Path::cpu && options.device)
-    return fail(ErrorCode::usage, fmt::format("the CPU path takes no device: {}", *options.device));
-  return {};
+  if (path != nullptr && !path->api && options.device)
+    return fail(ErrorCode::usage, fmt::format("path {} takes no device: {}", path->name, *options.device));
+  if (placement != Placement::device || (path != nullptr && path->takes_whole_tables)) return {};
+  std::string names;
+  for (auto const* row : paths())
+    if (row->takes_whole_tables) names += fmt::format("{}{}", names.empty() ? "" : ", ", row->name);
+  return fail(ErrorCode::usage, fmt::format("placement=device is of path {}", names));
 }
 
-Result<std::size_t> choose_option(std::span<PathOption const> all, std::span<DeviceFacts const> devices,
-                                  RunOptions const& options, std::optional<std::size_t> requested) {
+bool may_take_tables(RunOptions const& options, Placement placement, std::span<DeviceInfo const> devices) {
+  if (placement == Placement::slices) return false;
+  bool const is_open = options.path == Path::automatic;
+  return std::ranges::any_of(paths(), [&](PathRow const* path) {
+    if (!path->takes_whole_tables || (!is_open && path->path != options.path)) return false;
+    return !is_open || std::ranges::any_of(devices, [&](DeviceInfo const& info) {
+      return info.usable && info.api == path->api && info.kind != DeviceKind::cpu;
+    });
+  });
+}
+
+Result<std::size_t> choose(std::span<Offer const* const> offers, std::span<DeviceFacts const> devices,
+                           RunOptions const& options, std::optional<std::size_t> requested) {
   std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (is_allowed(all[i], devices, options, requested) &&
-        (!best || all[i].candidate.estimated_ns < all[*best].candidate.estimated_ns))
+  for (std::size_t i = 0; i < offers.size(); ++i)
+    if (is_allowed(*offers[i], devices, options, requested) &&
+        (!best || offers[i]->candidate.estimated_ns < offers[*best]->candidate.estimated_ns))
       best = i;
   if (!best) return tl::unexpected<Error>(no_path(devices, options.path));
   return *best;
 }
 
-void describe_choice(PathOption const& chosen, Machine const& machine, RunOptions const& options, Plan& plan) {
-  auto const& devices = machine.devices;
+Plan plan_of(Offer const& chosen, std::span<Offer const* const> offers, Machine const& machine,
+             RunOptions const& options) {
+  auto const* const facts = chosen.device ? &machine.devices[*chosen.device] : nullptr;
+  Plan plan;
   plan.path = chosen.candidate.path;
   plan.device = chosen.candidate.device;
-  if (chosen.device) plan.driver = devices[*chosen.device].info->driver;
+  if (facts != nullptr) plan.driver = facts->info->driver;
   plan.reason = options.path != Path::automatic ? fmt::format("path {} was asked for", to_string(options.path))
                 : options.device                ? "the device was asked for"
                                                 : "the least estimated time of all candidates";
+  plan.key_bits = chosen.key_bits;
+  plan.radix_bits = chosen.radix_bits;
+  plan.slice_rows = chosen.slice_rows;
+  plan.lanes = chosen.lanes;
+  plan.chunk_rows = chosen.chunk_rows;
+  plan.device_bytes = chosen.device_bytes;
+  plan.host_bytes = chosen.host_bytes;
+  plan.estimated = chosen.candidate;
+  for (auto const* offer : offers) plan.candidates.push_back(offer->candidate);
+  std::ranges::stable_sort(plan.candidates, {}, [](Candidate const& candidate) {
+    return std::pair(candidate.estimated_ns == 0, candidate.estimated_ns);
+  });
   plan.details.emplace_back(
       "rates", fmt::format("of the host {}{}", machine.measured_host ? "measured" : "assumed, not calibrated",
-                           chosen.device ? "; of the device: " + source_of(devices[*chosen.device]) : ""));
-  for (auto const& note : machine.notes) plan.notes.push_back(note);
-  if (chosen.device && is_software(devices[*chosen.device]))
+                           facts != nullptr ? "; of the device: " + source_of(*facts) : ""));
+  plan.notes = machine.notes;
+  if (facts != nullptr && facts->is_software())
     plan.notes.push_back("the device is a software rasteriser: results are right, speed says nothing about a GPU");
+  return plan;
 }
 
 }  // namespace garuda::operators

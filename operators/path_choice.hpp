@@ -1,6 +1,8 @@
-// Which path runs on which device: the same rules for every operator.
+// Which path runs on which device, of what the paths offer: the same rules for every operator.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,74 +13,97 @@
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
-#include "operators/calibration/rates.hpp"
 #include "operators/device_set.hpp"
-#include "vk_runtime/device_traits.hpp"
+#include "operators/machine.hpp"
+#include "operators/offer.hpp"
+#include "operators/path_row.hpp"
 
 namespace garuda::operators {
-
-/// A device as the planner sees it.
-struct DeviceFacts {
-  DeviceInfo const* info = nullptr;
-  vk::DeviceTraits const* traits = nullptr;
-  std::optional<calibration::DeviceRates> measured = std::nullopt;  ///< nullopt: rates are assumed by type
-
-  calibration::DeviceRates rates() const {
-    return measured ? *measured : calibration::default_device_rates(traits->type);
-  }
-};
-
-/// What queries can run on. Refers to the engine's devices.
-struct Machine {
-  std::vector<DeviceFacts> devices;
-  std::optional<calibration::HostRates> measured_host;  ///< nullopt: rates are assumed
-  std::vector<std::string> notes;                       ///< why calibrations were ignored
-
-  calibration::HostRates host(std::uint32_t threads) const {
-    return measured_host ? *measured_host : calibration::default_host_rates(threads);
-  }
-};
 
 /// `threads`: that the query runs on.
 Machine machine_of(DeviceSet& devices, std::uint32_t threads);
 
-/// One way to run, priced.
-struct PathOption {
-  Candidate candidate;
-  std::optional<std::size_t> device;  ///< index into the devices
-  bool can_run = true;
-};
-
-/// Phases without cost are left out of the candidate; its estimate is the sum of the others.
-void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns);
-
-/// The paths that a device of its API can serve.
-std::span<Path const> paths_of(DeviceFacts const& facts) noexcept;
-
-/// "measured rates", or "rates assumed of a discrete device, not calibrated".
-std::string source_of(DeviceFacts const& facts);
-
-/// An option that cannot run on device `index`, and why.
-PathOption refused(Path path, DeviceFacts const& facts, std::size_t index, std::string reason);
-
-/// The device that the options ask a path that needs one to use; nullopt when that is left open or the CPU path is
-/// asked for. Path cuda takes a CUDA device, which may also be asked for as the Vulkan device of the same GPU; the
-/// other paths take a Vulkan one, `automatic` a CUDA device where no Vulkan device has the name. Errors: no_device,
-/// usage for a name that fits several devices.
+/// The device that the options ask a path that needs one to use; nullopt when that is left open or the path that is
+/// asked for needs none. A path of CUDA takes a CUDA device, which may also be asked for as the Vulkan device of the
+/// same GPU; the others take a Vulkan one, `automatic` a CUDA device where no Vulkan device has the name. Errors:
+/// no_device, usage for a name that fits several devices.
 Result<std::optional<std::size_t>> requested_device(std::span<DeviceFacts const> devices, RunOptions const& options);
 
-/// `built_in`: whether the path that was asked for is part of the library.
-/// Errors: no_device, usage for a device with the CPU path.
-Result<void> check_path(RunOptions const& options, bool built_in);
+/// Errors: no_device for a path that is not part of the library; usage for a device with a path that needs none, and
+/// for placement=device of a path that takes no tables whole.
+Result<void> check_path(RunOptions const& options, Placement placement);
 
-/// Returns the position of the cheapest of `all` that the options and the device rules allow: a software device is
-/// never taken unless it is `requested`; `automatic` takes a CUDA device when it is, CUDA is allowed, or Vulkan has no
-/// usable GPU.
-/// Errors: no_device.
-Result<std::size_t> choose_option(std::span<PathOption const> all, std::span<DeviceFacts const> devices,
-                                  RunOptions const& options, std::optional<std::size_t> requested);
+/// Whether tables might be taken whole by a path on one of the devices: known before calibrations are looked up, which
+/// takes as long as a query of a few rows.
+bool may_take_tables(RunOptions const& options, Placement placement, std::span<DeviceInfo const> devices);
 
-/// Writes path, device, driver, reason and notes of the choice into `plan`.
-void describe_choice(PathOption const& chosen, Machine const& machine, RunOptions const& options, Plan& plan);
+/// Returns the position of the cheapest of `offers` that the options and the device rules allow: a software device is
+/// never taken unless it is `requested`; `automatic` takes a path that asks for permission when it has that, or when
+/// no other path has a usable GPU. Pure. Errors: no_device.
+Result<std::size_t> choose(std::span<Offer const* const> offers, std::span<DeviceFacts const> devices,
+                           RunOptions const& options, std::optional<std::size_t> requested);
+
+/// The plan of the chosen offer, all candidates in it: the cheapest first, those that cannot run last.
+Plan plan_of(Offer const& chosen, std::span<Offer const* const> offers, Machine const& machine,
+             RunOptions const& options);
+
+/// All that the paths offer, or the one that was asked for (`named_alone`). `row_of(path)` gives the operator's row.
+/// Errors: what the path or device that was asked for says against it.
+template <class Offer, class Shape, class Options, class RowOf>
+Result<Offers<Offer>> list_offers(Inquiry<Shape, Options> inquiry, bool named_alone, RowOf const& row_of) {
+  auto const& options = inquiry.options;
+  auto const& requested = inquiry.requested;
+  Offers<Offer> all;
+  auto const take = [&](PathRow const& path) -> Result<void> {
+    auto offers = row_of(path).offers(inquiry);
+    if (!offers) return propagate(std::move(offers));
+    for (auto& offer : offers->list) {
+      offer.asks_permission = path.asks_permission;
+      if (inquiry.device && inquiry.is_idle()) offer.candidate.reason = "a software device: not taken unless asked for";
+      all.list.push_back(std::move(offer));
+    }
+    for (auto& note : offers->notes) all.notes.push_back(std::move(note));
+    return {};
+  };
+  auto const is_listed = [&](PathRow const& path) {
+    return row_of(path).offers != nullptr && (!named_alone || path.path == options.path);
+  };
+  inquiry.device.reset();
+  for (auto const* path : paths()) {
+    if (path->api || !is_listed(*path)) continue;
+    // What the host refuses is no one's business when a device was asked for.
+    auto taken = take(*path);
+    if (!taken && !requested) return propagate(std::move(taken));
+  }
+  for (std::size_t i = 0; i < inquiry.machine.devices.size(); ++i) {
+    auto const& info = *inquiry.machine.devices[i].info;
+    inquiry.device = i;
+    bool is_first = true;
+    for (auto const* path : paths()) {
+      if (path->api != info.api || !is_listed(*path)) continue;
+      auto taken = info.usable ? take(*path) : fail(ErrorCode::no_device, info.reason);
+      bool const is_front = std::exchange(is_first, false);
+      if (taken) continue;
+      // What was asked for and cannot run is an error; another path of the device may still take its place otherwise.
+      bool const is_asked =
+          requested == i && (options.path == path->path || (is_front && taken.error().code() == ErrorCode::usage));
+      if (info.usable && is_asked) return propagate(std::move(taken));
+      Offer refused;
+      refused.candidate = {path->path, info.name, "", 0, taken.error().message(), {}};
+      refused.device = i;
+      refused.can_run = false;
+      all.list.push_back(std::move(refused));
+    }
+  }
+  return all;
+}
+
+/// The same offers without what is an operator's own.
+template <class Offer>
+std::vector<operators::Offer const*> plain_offers(std::vector<Offer> const& offers) {
+  std::vector<operators::Offer const*> plain;
+  for (auto const& offer : offers) plain.push_back(&offer);
+  return plain;
+}
 
 }  // namespace garuda::operators

@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "operators/cpu/whole_group_by.hpp"
 #include "operators/host_memory.hpp"
+#include "operators/path_choice.hpp"
 #include "operators/row_bytes.hpp"
-#include "operators/run_recorder.hpp"
+#include "operators/path_row.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -54,11 +54,27 @@ WholeTable outlined_table(TableView table, std::vector<StateColumn> const& state
   return whole;
 }
 
+/// What grouping `table` whole takes on the path that does so; nullopt where none does.
+std::optional<WholeSizes> whole_sizes(WholeTable const& table) {
+  for (auto const* path : paths())
+    if (path->group_by.whole_sizes != nullptr) return path->group_by.whole_sizes(table);
+  return std::nullopt;
+}
+
+/// What is known of any group-by.
+GroupByShape outline_of(GroupByRequest const& request, std::uint32_t threads) {
+  GroupByShape shape;
+  shape.rows = static_cast<std::uint64_t>(request.table.num_rows());
+  shape.threads = threads;
+  shape.free_host_bytes = free_host_bytes();
+  shape.table = &request;
+  return shape;
+}
+
 /// `keys`: nullopt without key columns.
 GroupByShape shape_of(GroupByRequest const& request, std::optional<partition::GroupKeyOutline> const& keys,
                       std::vector<ValueReader> const& values, std::uint32_t threads) {
-  GroupByShape shape;
-  shape.rows = static_cast<std::uint64_t>(request.table.num_rows());
+  auto shape = outline_of(request, threads);
   shape.key_bits = 0;
   if (keys) {
     if (keys->is_packed) shape.key_bits = keys->key_bits;
@@ -84,8 +100,6 @@ GroupByShape shape_of(GroupByRequest const& request, std::optional<partition::Gr
   shape.output_row_bytes = 16 * request.columns.aggregates.size();
   for (auto const key : request.columns.keys) shape.output_row_bytes += column_row_bytes(request.table, key);
   shape.ordered = request.spec.ordered;
-  shape.threads = threads;
-  shape.free_host_bytes = free_host_bytes();
   return shape;
 }
 
@@ -121,61 +135,95 @@ Result<partition::RadixDigit> choose_slice_digit(partition::EncodedGroupKeys con
   return choice.digit;
 }
 
-}  // namespace
+/// The table's keys, sampled, and its values ready to be read.
+struct SampledGroupBy {
+  std::optional<partition::SampledGroupKeys> keys;  ///< nullopt without key columns
+  std::vector<ValueReader> values;                  ///< a state column each
+};
 
-Result<SampledGroupBy> sample_groups(GroupByRequest const& request, oneapi::tbb::task_arena& arena, StatsSink& stats) {
+Result<SampledGroupBy> sample_groups(GroupByRequest const& request, QueryRun& run) {
   SampledGroupBy sampled;
   auto const& control = request.options.control;
-  PhaseTimer const timer(stats, "encode");
+  PhaseTimer const timer(run.recorder, "encode");
   if (!request.columns.keys.empty()) {
-    GARUDA_TRY_ASSIGN(sampled.keys, arena.execute([&] {
+    GARUDA_TRY_ASSIGN(sampled.keys, run.arena.execute([&] {
       return partition::sample_group_keys(request.table, request.columns.keys, control);
     }));
   }
   for (auto const& state : request.columns.states) {
-    GARUDA_TRY_ASSIGN(auto reader, arena.execute([&] { return ValueReader::create(request.table, state, control); }));
+    GARUDA_TRY_ASSIGN(auto reader,
+                      run.arena.execute([&] { return ValueReader::create(request.table, state, control); }));
     sampled.values.push_back(std::move(reader));
   }
   return sampled;
 }
 
-std::optional<GroupByShape> sampled_shape(GroupByRequest const& request, SampledGroupBy const& sampled,
-                                          std::uint32_t threads) {
-  if (!sampled.keys || !sampled.keys->is_partial()) return std::nullopt;
-  return shape_of(request, sampled.keys->outline(request.options.tuning.keys), sampled.values, threads);
+Result<GroupByPlan> plan(GroupByRequest const& request, GroupByShape const& shape) {
+  return plan_group_by(shape, machine_of(*request.devices, shape.threads), request.options);
 }
 
-bool is_cheaper_unencoded(double rival_ns, GroupByShape const& sampled, Machine const& machine,
-                          GroupByOptions const& options) {
-  auto const planned = plan_group_by(sampled, machine, options);
-  return planned && rival_ns < planned->plan.estimated.estimated_ns;
+/// A plan of the path that was asked for without a look at the table, if there is one.
+Result<std::optional<GroupByPlan>> plan_unseen(GroupByRequest const& request, std::uint32_t threads) {
+  if (request.options.path == Path::automatic) return std::nullopt;
+  auto shape = outline_of(request, threads);
+  shape.is_unseen = true;
+  GARUDA_TRY_ASSIGN(auto planned, plan(request, shape));
+  return planned.start ? std::optional(std::move(planned)) : std::nullopt;
 }
 
-Result<PlannedGroupBy> plan_groups(GroupByRequest const& request, SampledGroupBy sampled,
-                                   oneapi::tbb::task_arena& arena, StatsSink& stats) {
+/// One that needs no more than the sample, which leaves rows out.
+std::optional<GroupByPlan> plan_sampled(GroupByRequest const& request, SampledGroupBy const& sampled,
+                                        std::uint32_t threads) {
+  if (request.options.path != Path::automatic || !sampled.keys || !sampled.keys->is_partial()) return std::nullopt;
+  auto const outline = sampled.keys->outline(request.options.tuning.keys);
+  auto planned = plan(request, shape_of(request, outline, sampled.values, threads));
+  return planned && planned->start ? std::optional(std::move(*planned)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<PlannedGroupBy> plan_request(GroupByRequest const& request, QueryRun& run) {
   PlannedGroupBy planned;
-  auto const& control = request.options.control;
-  planned.values = std::move(sampled.values);
+  auto const& options = request.options;
+  auto const& control = options.control;
+  auto const threads = run.threads();
+  bool const is_open = may_take_tables(options, options.tuning.placement, request.devices->devices());
+  std::optional<GroupByPlan> early;
+  if (is_open) {
+    GARUDA_TRY_ASSIGN(early, plan_unseen(request, threads));
+  }
+  std::optional<SampledGroupBy> sampled;
+  if (!early) {
+    GARUDA_TRY_ASSIGN(sampled, sample_groups(request, run));
+    if (is_open) early = plan_sampled(request, *sampled, threads);
+  }
+  if (early) {
+    planned.plan = std::move(*early);
+    return planned;
+  }
+  planned.values = std::move(sampled->values);
   std::optional<partition::GroupKeyOutline> outline;
-  if (sampled.keys) {
-    PhaseTimer const timer(stats, "encode");
-    GARUDA_TRY_ASSIGN(planned.keys, arena.execute([&] {
-      return partition::encode_group_keys(std::move(*sampled.keys), request.options.tuning.keys, control);
+  if (sampled->keys) {
+    PhaseTimer const timer(run.recorder, "encode");
+    GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
+      return partition::encode_group_keys(std::move(*sampled->keys), options.tuning.keys, control);
     }));
     outline = partition::outline_of(planned.keys);
   }
-  auto const shape = shape_of(request, outline, planned.values, static_cast<std::uint32_t>(arena.max_concurrency()));
-  GARUDA_TRY_ASSIGN(planned.plan, plan_group_by(shape, machine_of(*request.devices, shape.threads), request.options));
-  auto& plan = planned.plan.plan;
-  describe_keys(request, planned.keys, plan);
+  auto shape = shape_of(request, outline, planned.values, threads);
+  shape.is_encoded = outline.has_value();
+  GARUDA_TRY_ASSIGN(planned.plan, plan(request, shape));
+  if (planned.plan.start) return planned;
+  auto& printable = planned.plan.plan;
+  describe_keys(request, planned.keys, printable);
   if (planned.plan.grouping != Grouping::slices || request.columns.keys.empty()) return planned;
-  PhaseTimer const timer(stats, "partition");
-  GARUDA_TRY_ASSIGN(planned.digit, arena.execute([&]() -> Result<partition::RadixDigit> {
-    return choose_slice_digit(planned.keys, plan.radix_bits, control);
+  PhaseTimer const timer(run.recorder, "partition");
+  GARUDA_TRY_ASSIGN(planned.digit, run.arena.execute([&]() -> Result<partition::RadixDigit> {
+    return choose_slice_digit(planned.keys, printable.radix_bits, control);
   }));
-  plan.radix_bits = planned.digit.bits;
-  plan.radix_shift = planned.digit.shift;
-  plan.mixed_digit = planned.digit.mixed;
+  printable.radix_bits = planned.digit.bits;
+  printable.radix_shift = planned.digit.shift;
+  printable.mixed_digit = planned.digit.mixed;
   return planned;
 }
 

@@ -38,16 +38,6 @@ inline int arena_threads(std::uint32_t threads) noexcept {
   return threads == 0 ? oneapi::tbb::task_arena::automatic : static_cast<int>(threads);
 }
 
-/// How a path cuts the work.
-template <class Tuning>
-struct Sizing {
-  Tuning tuning;
-  std::uint32_t radix_bits = 0;
-  std::uint32_t lanes = 1;
-  std::uint64_t slice_rows = kMaxPassRows;
-  std::uint64_t device_bytes = 0;
-};
-
 /// Smallest radix bits that bring `rows` to at most `target` a partition.
 constexpr std::uint32_t radix_bits_for(std::uint64_t rows, std::uint64_t target) noexcept {
   std::uint32_t bits = 0;

@@ -10,7 +10,6 @@
 #include "operators/device_group_by.hpp"
 #include "operators/device_group_columns.hpp"
 #include "operators/device_table.hpp"
-#include "operators/path_choice.hpp"
 #include "operators/run_recorder.hpp"
 #include "operators/upload_mode.hpp"
 #include "vk_runtime/copy_team.hpp"

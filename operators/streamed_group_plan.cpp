@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "operators/column_words.hpp"
-#include "operators/cost_model.hpp"
+#include "operators/compute/streamed_costs.hpp"
 #include "operators/device_group_columns.hpp"
 #include "operators/device_table.hpp"
+#include "operators/streamed_group_by.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -69,76 +70,70 @@ std::string refuse_memory(GroupByRequest const& request, vk::DeviceTraits const&
   return {};
 }
 
-void describe(StreamedGroupPlan& streamed) {
-  auto& plan = streamed.plan;
-  plan.key_bits = 0;
-  plan.slice_rows = streamed.rows;
-  plan.chunk_rows = streamed.batch_rows;
-  plan.lanes = 1;
-  plan.tuning = to_string(streamed.tuning);
-  plan.estimated = streamed.candidate(static_cast<double>(streamed.rows) / 2, false);
-  plan.candidates.push_back(plan.estimated);
-  plan.details.emplace_back(
-      "placement", fmt::format("device: the columns go there whole, {} bytes a row{}", streamed.row_bytes,
-                               streamed.converted == 0
-                                   ? std::string()
-                                   : fmt::format(", {} values a row converted on the host", streamed.converted)));
+Candidate price(GroupByInquiry const& inquiry, StreamedGroupPlan const& plan) {
+  StreamedGroupShape shape;
+  shape.rows = static_cast<double>(plan.rows);
+  shape.groups = inquiry.shape.is_unseen ? shape.rows / 2 : static_cast<double>(inquiry.shape.estimated_groups);
+  shape.row_bytes = static_cast<double>(plan.row_bytes);
+  shape.result_row_bytes = static_cast<double>(plan.result_row_bytes);
+  shape.converted = plan.converted;
+  shape.copy_threads = plan.copy_threads;
+  shape.encodes_first = inquiry.shape.is_encoded;
+  Candidate candidate;
+  candidate.path = Path::compute;
+  candidate.device = inquiry.facts().info->name;
+  candidate.choices = to_string(plan.tuning);
+  candidate.reason = source_of(inquiry.facts());
+  set_phases(candidate, streamed_group_by_costs(shape, inquiry.facts().rates(), inquiry.host));
+  return candidate;
 }
 
-/// The plan for one device, or a refusal.
-Result<StreamedGroupChoice> plan_on(GroupByRequest const& request, Machine const& machine, std::size_t device,
-                                    std::uint32_t threads) {
-  StreamedGroupChoice choice;
-  auto const& facts = machine.devices[device];
-  GARUDA_TRY_ASSIGN(choice.refusal, refuse_placement(facts, request.options.tuning.placement));
-  if (!choice.refusal.empty()) return choice;
-  StreamedGroupPlan plan;
-  plan.rows = static_cast<std::uint64_t>(request.table.num_rows());
-  plan.tuning = request.options.tuning;
-  plan.batch_rows = plan.tuning.chunk_rows != 0 ? plan.tuning.chunk_rows : std::min(kBatchRows, plan.rows);
-  measure(request, plan);
-  choice.code = ErrorCode::limit_exceeded;
-  choice.refusal = refuse_memory(request, *facts.traits, plan);
-  if (!choice.refusal.empty()) return choice;
-  place_on(plan, machine, device, threads, request.options);
-  describe(plan);
-  choice.plan = std::move(plan);
-  return choice;
+GroupByOffer offer_of(GroupByInquiry const& inquiry, StreamedGroupPlan plan) {
+  GroupByOffer offer;
+  offer.candidate = price(inquiry, plan);
+  offer.device = inquiry.device;
+  offer.key_bits = 0;
+  offer.slice_rows = plan.rows;
+  offer.chunk_rows = plan.batch_rows;
+  offer.device_bytes = plan.plan.device_bytes;
+  offer.host_bytes = plan.plan.host_bytes;
+  offer.tuning = plan.tuning;
+  auto const converted =
+      plan.converted == 0 ? std::string() : fmt::format(", {} values a row converted on the host", plan.converted);
+  offer.details.emplace_back(
+      "placement", fmt::format("device: the columns go there whole, {} bytes a row{}", plan.row_bytes, converted));
+  offer.start = [streamed = std::move(plan)](GroupByRequest const& request, Plan printable) {
+    auto own = streamed;
+    own.plan = std::move(printable);
+    return streamed_group_by(request, std::move(own));
+  };
+  return offer;
 }
 
 }  // namespace
 
-Candidate StreamedGroupPlan::candidate(double groups, bool encodes_first) const {
-  StreamedGroupShape shape;
-  shape.rows = static_cast<double>(rows);
-  shape.groups = groups;
-  shape.row_bytes = static_cast<double>(row_bytes);
-  shape.result_row_bytes = static_cast<double>(result_row_bytes);
-  shape.converted = converted;
-  shape.copy_threads = copy_threads;
-  shape.encodes_first = encodes_first;
-  Candidate candidate;
-  candidate.path = Path::compute;
-  candidate.device = plan.device;
-  candidate.choices = to_string(tuning);
-  candidate.reason = reason;
-  set_phases(candidate, streamed_group_by_costs(shape, device_rates, host_rates));
-  return candidate;
-}
-
-bool may_stream(GroupByOptions const& options) noexcept {
-  auto const& tuning = options.tuning;
-  // What these knobs force is of slices, or of another path.
-  bool const is_open = tuning.address == Address::automatic && tuning.keys == KeyForm::automatic &&
-                       tuning.grouping == Grouping::automatic && tuning.method == GroupMethod::automatic &&
-                       tuning.counting == Counting::automatic && tuning.spread == 0 && tuning.radix_bits < 0 &&
-                       tuning.slice_rows == 0;
-  return (options.path == Path::compute || options.path == Path::automatic) && tuning.placement != Placement::slices &&
-         is_open;
-}
-
-Result<StreamedGroupChoice> plan_streamed_group_by(GroupByRequest const& request) {
-  return choose_streamed<StreamedGroupPlan>(request, refuse_shape, plan_on);
+Result<WholeOffer<GroupByOffer>> offer_streamed_group_by(GroupByInquiry const& inquiry) {
+  auto const& request = *inquiry.shape.table;
+  auto const& facts = inquiry.facts();
+  WholeOffer<GroupByOffer> whole;
+  whole.refusal = refuse_shape(request);
+  if (whole.refusal.empty()) {
+    GARUDA_TRY_ASSIGN(whole.refusal, refuse_placement(facts, inquiry.options.tuning.placement));
+  }
+  if (!whole.refusal.empty()) return whole;
+  StreamedGroupPlan plan;
+  plan.rows = static_cast<std::uint64_t>(request.table.num_rows());
+  plan.tuning = inquiry.options.tuning;
+  plan.tuning.placement = Placement::device;
+  plan.batch_rows = plan.tuning.chunk_rows != 0 ? plan.tuning.chunk_rows : std::min(kBatchRows, plan.rows);
+  measure(request, plan);
+  whole.code = ErrorCode::limit_exceeded;
+  whole.refusal = refuse_memory(request, *facts.traits, plan);
+  if (!whole.refusal.empty()) return whole;
+  plan.device = *inquiry.device;
+  plan.copy_threads = copy_threads(inquiry);
+  whole.offer = offer_of(inquiry, std::move(plan));
+  return whole;
 }
 
 }  // namespace garuda::operators

@@ -15,7 +15,6 @@
 #include "operators/compute/non_null_rows.hpp"
 #include "operators/compute/rows_join.hpp"
 #include "operators/device_table.hpp"
-#include "operators/path_choice.hpp"
 #include "operators/run_recorder.hpp"
 #include "operators/streamed_batches.hpp"
 #include "operators/streamed_upload.hpp"

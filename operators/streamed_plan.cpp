@@ -12,8 +12,9 @@
 #include "operators/compute/join_passes.hpp"
 #include "operators/compute/join_tasks.hpp"
 #include "operators/compute/partitioned_side.hpp"
-#include "operators/cost_model.hpp"
+#include "operators/compute/streamed_costs.hpp"
 #include "operators/device_table.hpp"
+#include "operators/streamed_join.hpp"
 #include "operators/row_bytes.hpp"
 #include "partition/key_encoding.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
@@ -282,43 +283,65 @@ StreamedShape shape_of(StreamedPlan const& plan, double matches) {
   return shape;
 }
 
-void describe(DeviceFacts const& facts, StreamedPlan& streamed) {
-  auto& plan = streamed.plan;
-  plan.key_bits = streamed.build.columns[0].words * 32;
-  plan.slice_rows = streamed.range_rows;
-  plan.chunk_rows = streamed.batch_rows;
-  plan.lanes = 1;
-  plan.tuning = to_string(streamed.tuning);
-  plan.estimated = streamed.candidate(static_cast<double>(streamed.probe.rows));
-  plan.candidates.push_back(plan.estimated);
-  plan.details.emplace_back(
-      "placement", fmt::format("device: both tables go there whole, build side {}, probe side in ranges of {} rows",
-                               streamed.build_is_left ? "left" : "right", streamed.range_rows));
-  plan.details.emplace_back("queues", describe_queues(*facts.traits));
+/// What it takes when it gives `matches` rows.
+Candidate price(JoinInquiry const& inquiry, StreamedPlan const& plan, double matches) {
+  Candidate candidate;
+  candidate.path = Path::compute;
+  candidate.device = inquiry.facts().info->name;
+  candidate.choices = to_string(plan.tuning);
+  candidate.reason = source_of(inquiry.facts());
+  set_phases(candidate, streamed_join_costs(shape_of(plan, matches), inquiry.facts().rates(), inquiry.host));
+  return candidate;
 }
 
-/// The plan for one device, or a refusal.
-Result<StreamedJoinChoice> plan_on(JoinRequest const& request, Machine const& machine, std::size_t device,
-                                   std::uint32_t threads) {
-  StreamedJoinChoice choice;
-  auto const& facts = machine.devices[device];
-  GARUDA_TRY_ASSIGN(choice.refusal, refuse_placement(facts, request.options.tuning.placement));
-  if (!choice.refusal.empty()) return choice;
-  GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(*facts.traits));
-  StreamedPlan plan;
-  place(request, plan);
-  choice.code = ErrorCode::limit_exceeded;
-  choice.refusal = refuse_device(plan, *facts.traits);
-  if (choice.refusal.empty()) choice.refusal = size(request, *facts.traits, tuning, plan);
-  if (!choice.refusal.empty()) return choice;
-  plan.tuning = request.options.tuning;
-  place_on(plan, machine, device, threads, request.options);
-  describe(facts, plan);
-  choice.plan = std::move(plan);
-  return choice;
+JoinOffer offer_of(JoinInquiry const& inquiry, StreamedPlan plan) {
+  JoinOffer offer;
+  auto const matches = inquiry.shape.is_unseen ? static_cast<double>(plan.probe.rows) : inquiry.shape.expected_matches;
+  offer.candidate = price(inquiry, plan, matches);
+  offer.device = inquiry.device;
+  offer.key_bits = plan.build.columns[0].words * 32;
+  offer.slice_rows = plan.range_rows;
+  offer.chunk_rows = plan.batch_rows;
+  offer.device_bytes = plan.plan.device_bytes;
+  offer.host_bytes = plan.plan.host_bytes;
+  offer.tuning = plan.tuning;
+  offer.details.emplace_back(
+      "placement", fmt::format("device: both tables go there whole, build side {}, probe side in ranges of {} rows",
+                               plan.build_is_left ? "left" : "right", plan.range_rows));
+  offer.details.emplace_back("queues", describe_queues(*inquiry.facts().traits));
+  offer.start = [streamed = std::move(plan)](JoinRequest const& request, Plan printable) {
+    auto own = streamed;
+    own.plan = std::move(printable);
+    return streamed_join(request, std::move(own));
+  };
+  return offer;
 }
 
 }  // namespace
+
+Result<WholeOffer<JoinOffer>> offer_streamed_join(JoinInquiry const& inquiry) {
+  auto const& request = *inquiry.shape.tables;
+  auto const& facts = inquiry.facts();
+  WholeOffer<JoinOffer> whole;
+  whole.refusal = refuse_shape(request);
+  if (whole.refusal.empty()) {
+    GARUDA_TRY_ASSIGN(whole.refusal, refuse_placement(facts, inquiry.options.tuning.placement));
+  }
+  if (!whole.refusal.empty()) return whole;
+  GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(*facts.traits));
+  StreamedPlan plan;
+  place(request, plan);
+  whole.code = ErrorCode::limit_exceeded;
+  whole.refusal = refuse_device(plan, *facts.traits);
+  if (whole.refusal.empty()) whole.refusal = size(request, *facts.traits, tuning, plan);
+  if (!whole.refusal.empty()) return whole;
+  plan.tuning = inquiry.options.tuning;
+  plan.tuning.placement = Placement::device;
+  plan.device = *inquiry.device;
+  plan.copy_threads = copy_threads(inquiry);
+  whole.offer = offer_of(inquiry, std::move(plan));
+  return whole;
+}
 
 std::uint64_t StreamedSide::row_bytes() const noexcept {
   std::uint64_t bytes = 0;
@@ -336,25 +359,6 @@ std::uint64_t StreamedPlan::arriving_row_bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (auto const& words : arriving) bytes += words.words * kWordBytes;
   return bytes;
-}
-
-Candidate StreamedPlan::candidate(double matches) const {
-  Candidate candidate;
-  candidate.path = Path::compute;
-  candidate.device = plan.device;
-  candidate.choices = to_string(tuning);
-  candidate.reason = reason;
-  set_phases(candidate, streamed_join_costs(shape_of(*this, matches), device_rates, host_rates));
-  return candidate;
-}
-
-bool may_stream(JoinOptions const& options) noexcept {
-  return (options.path == Path::compute || options.path == Path::automatic) &&
-         options.tuning.placement != Placement::slices;
-}
-
-Result<StreamedJoinChoice> plan_streamed_join(JoinRequest const& request) {
-  return choose_streamed<StreamedPlan>(request, refuse_shape, plan_on);
 }
 
 }  // namespace garuda::operators

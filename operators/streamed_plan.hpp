@@ -11,9 +11,8 @@
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/types.hpp"
-#include "operators/calibration/rates.hpp"
+#include "operators/compute/whole_offer.hpp"
 #include "operators/join_request.hpp"
-#include "operators/streamed_choice.hpp"
 
 namespace garuda::operators {
 
@@ -77,28 +76,16 @@ struct StreamedPlan {
   std::uint64_t capacity_rows = 0;   ///< result rows that one of the sets of columns holds
   std::uint64_t batch_rows = 0;
   std::uint32_t copy_threads = 1;  ///< each way
-  calibration::DeviceRates device_rates;
-  calibration::HostRates host_rates;
-  std::string reason;  ///< of the candidate: where the rates are from
 
   std::uint64_t result_row_bytes() const noexcept;    ///< on the device
   std::uint64_t arriving_row_bytes() const noexcept;  ///< that come down
-  /// What the join takes this way when it gives `matches` rows.
-  Candidate candidate(double matches) const;
 };
 
 /// Sets of result columns on the device: one is written while the others are copied to the host.
 inline constexpr std::uint32_t kResultSets = 3;
 
-using StreamedJoinChoice = StreamedChoice<StreamedPlan>;
-
-/// Whether the options allow placing the tables on a device whole: path compute or automatic, not placement=slices.
-bool may_stream(JoinOptions const& options) noexcept;
-
-/// Plans, for a result of as many rows as the probe side. Requires may_stream(). Of path automatic without a device:
-/// for the GPU with the least estimate. Reads null counts, nothing else of the tables. Errors: no_device, usage for a
-/// device that cannot run the path; usage or, for want of memory, limit_exceeded when placement=device is asked for and
-/// cannot be had, with the reason.
-Result<StreamedJoinChoice> plan_streamed_join(JoinRequest const& request);
+/// Offers to join shape.tables whole on the inquiry's device. While no key was looked at, it is priced for a result of
+/// as many rows as the probe side. Reads null counts, nothing else of the tables. Errors: those of refuse_placement.
+Result<WholeOffer<JoinOffer>> offer_streamed_join(JoinInquiry const& inquiry);
 
 }  // namespace garuda::operators

@@ -7,16 +7,11 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "operators/group_by_kernel.hpp"
+#include "operators/shapes.hpp"
 
 namespace garuda::operators {
 
-/// What grouping a whole table takes, whichever way.
-struct WholeSizes {
-  bool has_keys = false;
-  std::uint64_t slots = 1;        ///< accumulators of direct addressing: values of the key range; 0: 2^64
-  std::uint64_t group_bytes = 0;  ///< of a group's states in a table
-  std::uint64_t row_bytes = 0;    ///< of a row that partitioning moves
-};
+/// What grouping `table` takes in this path.
 WholeSizes whole_sizes(WholeTable const& table);
 
 /// Bytes of a thread's hash table: it lies in the last-level cache beside those of a few other threads.
@@ -24,13 +19,6 @@ inline constexpr std::uint64_t kLocalTableBytes = std::uint64_t{4} << 20;
 
 /// Most accumulators of direct addressing, whatever the memory.
 inline constexpr std::uint64_t kMostDirectSlots = std::uint64_t{1} << 28;
-
-/// What a whole group-by is opened with.
-struct WholeGroupByOptions {
-  Grouping grouping = Grouping::direct;  ///< not `automatic`, not `slices`
-  Control const* control = nullptr;
-  StatsSink* stats = nullptr;  ///< may be null
-};
 
 /// Groups `table` in parallel on the threads of the calling task arena. Blocks until all that is left is to make the
 /// parts. nullptr: the range of a column of floats, or its infinities and NaNs, ask for the accumulators of

@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "operators/cpu/cpu_join_costs.hpp"
+#include "operators/group_by_planner.hpp"
 #include "operators/join_kernel.hpp"
+#include "operators/join_planner.hpp"
 #include "tests/operators/planner_shapes.hpp"
 #include "tests/operators/recorded_machine.hpp"
 

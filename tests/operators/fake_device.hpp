@@ -69,7 +69,9 @@ class OneDevice final : public operators::DeviceSet {
   std::span<DeviceInfo const> devices() const noexcept override { return infos_; }
   vk::DeviceTraits const& traits(std::size_t) const override { return device_.traits; }
   calibration::CalibrationStore const& calibrations() const noexcept override { return store_; }
-  Result<operators::OpenDevice> open(std::size_t) override { return fail(ErrorCode::no_device, "a device for planning only"); }
+  Result<operators::OpenDevice> open(std::size_t) override {
+    return fail(ErrorCode::no_device, "a device for planning only");
+  }
 
  private:
   FakeDevice device_;

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "operators/cost_model.hpp"
+#include "operators/compute/streamed_costs.hpp"
+#include "operators/join_planner.hpp"
 #include "tests/operators/planner_shapes.hpp"
 #include "tests/operators/recorded_machine.hpp"
 

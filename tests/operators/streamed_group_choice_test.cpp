@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "operators/calibration/calibration_store.hpp"
 #include "operators/group_by.hpp"
 #include "partition/key_sample.hpp"
 #include "partition/mix.hpp"
+#include "tests/operators/as_gpu.hpp"
 #include "tests/operators/graphics_device.hpp"
 #include "tests/reference/reference_join.hpp"
 #include "tests/unwrap.hpp"
@@ -27,40 +27,12 @@ calibration::HostRates slower(calibration::HostRates rates, double factor) {
   return rates;
 }
 
-/// A GPU whose slices take long, by draws and by atomics.
+/// Of a GPU whose slices take long, by draws and by atomics.
 calibration::DeviceRates without_slices() {
   auto rates = calibration::default_device_rates(vk::DeviceType::discrete);
   rates.atomics_per_s = rates.random_points_per_s = 1e4;
   return rates;
 }
-
-/// The test device as if it were such a GPU with memory of its own, beside a host of such rates.
-class AsGpu final : public DeviceSet {
- public:
-  AsGpu(vk::Device& device, vk::PipelineStore& pipelines, calibration::HostRates const& host)
-      : open_{&device, &pipelines, nullptr}, traits_(device.traits()) {
-    traits_.type = vk::DeviceType::discrete;
-    traits_.unified_memory = false;
-    info_.name = traits_.name;
-    info_.kind = DeviceKind::discrete;
-    info_.usable = true;
-    // There is no folder to write them to.
-    (void)store_.keep(host);
-    (void)store_.keep(0, without_slices());
-  }
-
-  std::span<DeviceInfo const> devices() const noexcept override { return {&info_, 1}; }
-  vk::DeviceTraits const& traits(std::size_t) const override { return traits_; }
-  calibration::CalibrationStore const& calibrations() const noexcept override { return store_; }
-  Result<OpenDevice> open(std::size_t) override { return open_; }
-
- private:
-  OpenDevice open_;
-  vk::DeviceTraits traits_;
-  DeviceInfo info_;
-  std::array<vk::DeviceTraits const*, 1> all_{&traits_};
-  calibration::CalibrationStore store_{std::nullopt, all_};
-};
 
 /// Rows that a sample leaves some of out, in one batch: int64 keys, int32 values.
 class SampledTable {
@@ -118,7 +90,9 @@ bool has_phase(Plan const& plan, std::string const& name) {
 
 class StreamedGroupChoice : public testing::GraphicsDeviceTest {
  protected:
-  static AsGpu beside(calibration::HostRates const& host) { return {device(), store(), host}; }
+  static testing::AsGpu beside(calibration::HostRates const& host) {
+    return {device(), store(), host, without_slices()};
+  }
 
   static reference::TextTable on_cpu(SampledTable const& table, DeviceSet& devices) {
     GroupByOptions options;

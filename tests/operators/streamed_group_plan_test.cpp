@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "operators/compute/streamed_costs.hpp"
 #include "operators/group_by.hpp"
-#include "operators/planned_group_by.hpp"
+#include "operators/group_by_planner.hpp"
+#include "operators/path_choice.hpp"
 #include "partition/mix.hpp"
 #include "tests/operators/fake_device.hpp"
 #include "tests/operators/planner_shapes.hpp"
@@ -88,14 +90,26 @@ TEST(StreamedGroupPlan, IsNotTakenWhereItMayNotBe) {
     EXPECT_EQ(std::ranges::count_if(plan->candidates, is_placed), 0) << vk::to_string(type);
   }
   OneDevice gpu(vk::DeviceType::discrete);
-  auto const choice = plan_streamed_group_by(table.request(gpu, two_threads(), "sum:x,mean:x,count"));
-  ASSERT_TRUE(choice && choice->plan) << (choice ? choice->refusal : choice.error().describe());
-  EXPECT_EQ(choice->plan->row_bytes, 12U);
-  EXPECT_EQ(choice->plan->result_row_bytes, 28U);
-  EXPECT_GT(choice->plan->candidate(1e8, false).estimated_ns, choice->plan->candidate(1e6, false).estimated_ns);
+  auto const machine = machine_of(gpu, 2);
+  auto const host = machine.host(2);
+  auto const offered = [&](GroupByRequest const& request, std::uint64_t groups) {
+    GroupByShape shape;
+    shape.estimated_groups = groups;
+    shape.threads = 2;
+    shape.table = &request;
+    auto whole = offer_streamed_group_by({shape, request.options, machine, host, 0, std::nullopt});
+    EXPECT_TRUE(whole) << whole.error().describe();
+    return whole ? std::move(whole->offer) : std::nullopt;
+  };
+  auto const request = table.request(gpu, two_threads(), "sum:x,mean:x,count");
+  auto const offer = offered(request, 1'000'000);
+  ASSERT_TRUE(offer && offer->start);
+  EXPECT_NE(offer->details[0].second.find(" 12 bytes a row"), std::string::npos) << offer->details[0].second;
+  EXPECT_EQ(offer->host_bytes, 3 * 28 << 16) << "three batches of 28 bytes a group";
+  EXPECT_LT(offer->candidate.estimated_ns, offered(request, 100'000'000)->candidate.estimated_ns);
   auto options = two_threads();
   options.device_memory_limit_bytes = 1'000'000;
-  EXPECT_FALSE(plan_streamed_group_by(table.request(gpu, options))->plan);
+  EXPECT_FALSE(offered(table.request(gpu, options), 1));
 }
 
 /// One int32 key and an int32 value, summed, on machines with an H200, ms by compute and CPU path: 2^26 rows in 2^20
@@ -104,19 +118,22 @@ TEST(StreamedGroupPlan, IsNotTakenWhereItMayNotBe) {
 TEST(StreamedGroupPlan, IsTakenBeforeKeysAreEncodedWhereItWasFaster) {
   for (std::string const name : {"h200", "h200_second"}) {
     testing::RecordedMachine const recorded(name, name + "_host");
-    StreamedGroupPlan streamed;
-    streamed.row_bytes = 8;
-    streamed.result_row_bytes = 12;
-    streamed.copy_threads = 8;
-    streamed.device_rates = *recorded.machine.devices[0].measured;
-    streamed.host_rates = *recorded.machine.measured_host;
+    auto const& host = *recorded.machine.measured_host;
     auto const is_taken = [&](std::uint64_t rows, std::uint64_t groups, bool encoded) {
-      streamed.rows = rows;
+      StreamedGroupShape streamed;
+      streamed.rows = static_cast<double>(rows);
+      streamed.groups = static_cast<double>(groups);
+      streamed.row_bytes = 8;
+      streamed.result_row_bytes = 12;
+      streamed.copy_threads = 8;
+      streamed.encodes_first = encoded;
       auto shape = testing::summed_groups(rows, groups);
-      shape.threads = recorded.machine.measured_host->threads;
+      shape.threads = host.threads;
       shape.whole->row_bytes = 12;
-      auto const ns = streamed.candidate(static_cast<double>(groups), encoded).estimated_ns;
-      return is_cheaper_unencoded(ns, shape, recorded.machine, {});
+      auto const others = plan_group_by(shape, recorded.machine, {});
+      EXPECT_TRUE(others) << others.error().describe();
+      auto const ns = total_ns(streamed_group_by_costs(streamed, *recorded.machine.devices[0].measured, host));
+      return others && ns < others->plan.estimated.estimated_ns;
     };
     EXPECT_TRUE(is_taken(1 << 26, 1 << 20, false)) << name;
     EXPECT_TRUE(is_taken(1 << 24, 1 << 22, false)) << name;
@@ -128,10 +145,6 @@ TEST(StreamedGroupPlan, IsTakenBeforeKeysAreEncodedWhereItWasFaster) {
     for (std::uint64_t rows = 1 << 18; rows <= 1 << 28; rows *= 2)
       for (std::uint64_t groups = 16; groups <= rows; groups *= 16)
         EXPECT_LE(is_taken(rows, groups, true), is_taken(rows, groups, false)) << name << " " << rows << " " << groups;
-    GroupByOptions forced;
-    forced.path = Path::cuda;
-    auto const shape = testing::summed_groups(1 << 26, 16);
-    EXPECT_FALSE(is_cheaper_unencoded(1, shape, recorded.machine, forced)) << "nothing can be planned";
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "operators/join.hpp"
+#include "operators/path_choice.hpp"
 #include "partition/mix.hpp"
 #include "tests/operators/fake_device.hpp"
 
@@ -91,10 +92,19 @@ TEST(StreamedPlan, IsNotTakenWhereItMayNotBe) {
   auto options = two_threads();
   options.path = Path::cpu;
   EXPECT_EQ(explained(join, gpu, options).path, Path::cpu);
-  auto choice = plan_streamed_join(join.request(gpu, two_threads()));
-  ASSERT_TRUE(choice && choice->plan) << (choice ? choice->refusal : choice.error().describe());
-  EXPECT_GT(choice->plan->candidate(1e8).estimated_ns, choice->plan->candidate(1e6).estimated_ns)
-      << "rows that multiply come down";
+  auto const machine = machine_of(gpu, 2);
+  auto const host = machine.host(2);
+  auto const request = join.request(gpu, two_threads());
+  auto const offered_ns = [&](double matches) {
+    JoinShape shape;
+    shape.expected_matches = matches;
+    shape.threads = 2;
+    shape.tables = &request;
+    auto const whole = offer_streamed_join({shape, request.options, machine, host, 0, std::nullopt});
+    EXPECT_TRUE(whole && whole->offer && whole->offer->start) << (whole ? whole->refusal : whole.error().describe());
+    return whole && whole->offer ? whole->offer->candidate.estimated_ns : 0;
+  };
+  EXPECT_GT(offered_ns(1e8), offered_ns(1e6)) << "rows that multiply come down";
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-#include "operators/cpu_join_ways.hpp"
+// The ways of the CPU path to join: radix bits, payload strategy, chunk size.
+#include "operators/cpu/cpu_join_offers.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "operators/sizing.hpp"
+#include "operators/cpu/cpu_join_costs.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
@@ -80,21 +81,15 @@ BuildSide cheapest_build(JoinShape const& shape, CpuJoinWay way, HostRates const
   return best;
 }
 
-}  // namespace
+struct PricedCpuJoin {
+  CpuJoinWay way;
+  PhaseCosts costs;
+};
 
-std::uint64_t partitioned_bytes(JoinShape const& shape, CpuJoinWay const& way) {
-  auto const row_bytes = std::uint64_t{shape.key_bits} / 8 + (shape.wide_row_ids ? 8 : 4);
-  auto const keys = (shape.rows_left + shape.rows_right) * row_bytes;
-  double carried = 0;
-  for (auto const c : way.carried) {
-    auto const& column = shape.output[c];
-    carried += column.bytes * static_cast<double>(column.side == Side::left ? shape.rows_left : shape.rows_right);
-  }
-  if (way.radix_bits <= partition::kOnePassBits) return keys + static_cast<std::uint64_t>(carried);
-  // A second pass reads what the first has written.
-  return keys + std::max(shape.rows_left, shape.rows_right) * row_bytes + 2 * static_cast<std::uint64_t>(carried);
-}
-
+/// Every way that `tuning` leaves open and `most_host_bytes` (0: no limit) allows, priced: radix bits from 0 in steps
+/// of two while partitions keep some rows; with each, columns gathered by row id or carried through the partitioning,
+/// as far as that costs less; the cheapest side to build on and chunk size. Never empty: when carrying is asked for and
+/// not allowed, columns are gathered.
 std::vector<PricedCpuJoin> cpu_join_ways(JoinShape const& shape, JoinTuning const& tuning, HostRates const& host,
                                          std::uint64_t most_host_bytes) {
   std::vector<PricedCpuJoin> ways;
@@ -106,7 +101,8 @@ std::vector<PricedCpuJoin> cpu_join_ways(JoinShape const& shape, JoinTuning cons
   };
   // Carried payload leaves half of the memory to tables and the result.
   auto const fits = [&](CpuJoinWay const& way) {
-    return most_host_bytes == 0 || shape.encoded_bytes + partitioned_bytes(shape, way) <= most_host_bytes / 2;
+    return most_host_bytes == 0 ||
+           shape.encoded_bytes + partitioned_bytes(shape, way.radix_bits, way.carried) <= most_host_bytes / 2;
   };
   for (auto const bits : radix_bits(shape, tuning)) {
     CpuJoinWay const gathering{bits, {}, kLargestChunkRows, tuning.build};
@@ -119,6 +115,46 @@ std::vector<PricedCpuJoin> cpu_join_ways(JoinShape const& shape, JoinTuning cons
     if (!carries || tuning.payload != Payload::carry) add(gathering);
   }
   return ways;
+}
+
+/// "radix_bits=8,payload=carry,chunk_rows=524288".
+std::string to_string(CpuJoinWay const& way) {
+  JoinTuning tuning;
+  tuning.radix_bits = static_cast<std::int32_t>(way.radix_bits);
+  if (way.radix_bits > 0) tuning.payload = way.carried.empty() ? Payload::gather : Payload::carry;
+  tuning.chunk_rows = static_cast<std::uint32_t>(way.chunk_rows);
+  tuning.build = way.build;
+  return garuda::to_string(tuning);
+}
+
+JoinOffer offer_of(JoinInquiry const& inquiry, PricedCpuJoin priced) {
+  auto const& tuning = inquiry.options.tuning;
+  JoinOffer offer;
+  offer.candidate.path = Path::cpu;
+  offer.candidate.device = "cpu";
+  offer.candidate.choices = to_string(priced.way);
+  offer.candidate.reason = source_of_host(inquiry.machine, inquiry.shape.threads);
+  set_phases(offer.candidate, std::move(priced.costs));
+  offer.tuning = tuning;
+  offer.tuning.build = priced.way.build;
+  offer.key_bits = inquiry.shape.key_bits;
+  offer.radix_bits = priced.way.radix_bits;
+  offer.lanes = tuning.lanes != 0 ? tuning.lanes : inquiry.shape.threads;
+  if (tuning.slice_rows != 0) offer.slice_rows = tuning.slice_rows;
+  offer.chunk_rows = priced.way.chunk_rows;
+  offer.carried = std::move(priced.way.carried);
+  return offer;
+}
+
+}  // namespace
+
+Result<JoinOffers> cpu_join_offers(JoinInquiry const& inquiry) {
+  auto const& shape = inquiry.shape;
+  JoinOffers offers;
+  for (auto& priced :
+       cpu_join_ways(shape, inquiry.options.tuning, inquiry.host, most_host_bytes(shape, inquiry.options)))
+    offers.list.push_back(offer_of(inquiry, std::move(priced)));
+  return offers;
 }
 
 }  // namespace garuda::operators

@@ -1,17 +1,32 @@
-#include "operators/cpu_group_by_ways.hpp"
+// The ways of the CPU path to group.
+#include "operators/cpu/cpu_group_by_offers.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "operators/cpu/cpu_group_by_costs.hpp"
+#include "operators/cpu/whole_group_by.hpp"
+#include "operators/group_by_sizes.hpp"
 
 namespace garuda::operators {
 namespace {
 
+/// Groups of a CPU partition: keys, table and states stay within a core's share of the last-level cache.
+constexpr std::uint64_t kCpuPartitionGroups = std::uint64_t{1} << 16;
 /// Bytes of a thread's accumulators that lie in its core's second-level cache. Beyond, they lie in the last level,
 /// which belongs to others too, so that a calibrated rate says little (2-core AMD EPYC of 1 MiB a core, 2^26 rows of
 /// 2^18 and 2^20 groups, 2026-11-21: beside busy neighbours 0.82 and 1.1 to 1.6 s direct, 0.35 and 0.36 to 0.43 s
 /// partitioned; undisturbed 0.2 s either way).
 constexpr std::uint64_t kSteadyDirectBytes = std::uint64_t{1} << 20;
+
+struct PricedCpuGroupBy {
+  Grouping grouping = Grouping::slices;
+  std::uint64_t bytes = 0;  ///< host memory beside the table, its keys and the result; of slices the planner knows
+  std::string reason;
+  PhaseCosts costs;
+};
 
 class WayList {
  public:
@@ -67,8 +82,14 @@ class WayList {
   WholeSizes sizes_;
 };
 
-}  // namespace
-
+/// Every way that `tuning` leaves open and `most_host_bytes` (0: no limit) allows, priced:
+///   direct       accumulators for the whole key range in every thread, while they fit a core's second-level cache or
+///                nothing else fits the memory
+///   local        a hash table in every thread; gives way to the next when it no longer brings rows together
+///   partitioned  keys and values radix-partitioned, then one table a partition
+///   slices       not at once, but slice by slice through GroupByKernel, cut as `slices` says; never missing unless
+///                another is asked for
+/// Errors: usage when the keys do not allow what is asked for.
 Result<std::vector<PricedCpuGroupBy>> cpu_group_by_ways(GroupByShape const& shape, GroupByTuning const& tuning,
                                                         HostRates const& host, SliceCut const& slices,
                                                         std::uint64_t most_host_bytes) {
@@ -98,6 +119,47 @@ Result<std::vector<PricedCpuGroupBy>> cpu_group_by_ways(GroupByShape const& shap
     if (fits(grouping)) ways.push_back(list.way(grouping));
   ways.push_back(list.way(Grouping::slices));
   return ways;
+}
+
+GroupByOffer size_for_cpu(GroupByShape const& shape, GroupByTuning const& tuning) {
+  GroupByOffer sizing;
+  sizing.tuning = tuning;
+  sizing.lanes = tuning.lanes != 0 ? tuning.lanes : shape.threads;
+  auto const share = std::max(slices_for(shape.rows, sizing.lanes), kSmallestGroupedSliceRows);
+  sizing.slice_rows = tuning.slice_rows != 0 ? tuning.slice_rows : std::min(share, kMaxPassRows);
+  if (tuning.radix_bits >= 0)
+    sizing.radix_bits = static_cast<std::uint32_t>(tuning.radix_bits);
+  else
+    sizing.radix_bits = std::max(bits_against_merging(shape, sizing.slice_rows),
+                                 has_keys(shape) ? radix_bits_for(shape.estimated_groups, kCpuPartitionGroups) : 0);
+  return sizing;
+}
+
+}  // namespace
+
+Result<GroupByOffers> cpu_group_by_offers(GroupByInquiry const& inquiry) {
+  auto const& shape = inquiry.shape;
+  auto const& options = inquiry.options;
+  auto sized = size_for_cpu(shape, options.tuning);
+  GARUDA_TRY_ASSIGN(auto priced,
+                    cpu_group_by_ways(shape, options.tuning, inquiry.host, {sized.radix_bits, sized.slice_rows},
+                                      most_host_bytes(shape, options) / 2));
+  GroupByOffers offers;
+  for (auto& way : priced) {
+    auto& offer = offers.list.emplace_back(sized);
+    auto& candidate = offer.candidate;
+    candidate.path = Path::cpu;
+    candidate.device = "cpu";
+    candidate.choices = fmt::format("grouping={}", to_string(way.grouping));
+    if (way.grouping == Grouping::slices) candidate.choices += fmt::format(",radix_bits={}", sized.radix_bits);
+    candidate.reason = source_of_host(inquiry.machine, shape.threads);
+    set_phases(candidate, std::move(way.costs));
+    offer.key_bits = shape.key_bits;
+    offer.grouping = way.grouping;
+    offer.host_bytes = way.bytes;
+    offer.details.emplace_back("grouping", fmt::format("{}: {}", to_string(way.grouping), way.reason));
+  }
+  return offers;
 }
 
 }  // namespace garuda::operators
