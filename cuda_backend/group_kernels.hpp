@@ -95,7 +95,7 @@ cudaError_t combine_extremes(Launch const& launch, std::uint64_t const* high, st
 struct FloatRange {
   std::uint32_t lowest = 0xffff'ffffU;  ///< of any value
   std::uint32_t above = 0;              ///< one past the highest; 0: all are zero
-  std::uint32_t flags = 0;              ///< as FloatSums: NaN 1, infinity 2, -infinity 4
+  std::uint32_t flags = 0;              ///< as core/float_parts.hpp has them
 };
 /// Widens `range` by what `rows` floats of `kind` have.
 cudaError_t find_range(Launch const& launch, void const* values, GarudaCudaValueKind kind, std::uint32_t rows,
@@ -103,7 +103,7 @@ cudaError_t find_range(Launch const& launch, void const* values, GarudaCudaValue
 
 /// What the floats of a group touch, an array of groups each. lowest: all ones before, the others 0.
 struct FloatSpans {
-  std::uint32_t* flags = nullptr;   ///< as FloatSums: NaN 1, infinity 2, -infinity 4
+  std::uint32_t* flags = nullptr;   ///< as core/float_parts.hpp has them
   std::uint32_t* lowest = nullptr;  ///< window
   std::uint32_t* above = nullptr;   ///< one past the highest window; 0: none
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/float_parts.hpp"
 #include "cuda_backend/join_kernels.hpp"
 #include "cuda_backend/plugin.h"
 
@@ -19,7 +20,9 @@ cudaError_t gather_keys(Launch const& launch, Key const* keys, std::uint32_t con
 cudaError_t finish_sums(Launch const& launch, std::uint64_t const* sums, GarudaCudaValueKind kind, std::uint32_t groups,
                         std::uint64_t* out, std::uint32_t* overflow);
 /// The exponent of what position 0 of a float of `kind` stands for, its least subnormal.
-constexpr int unit_exponent(GarudaCudaValueKind kind) { return kind == GARUDA_CUDA_FLOAT64 ? -1074 : -149; }
+constexpr int unit_exponent(GarudaCudaValueKind kind) {
+  return kind == GARUDA_CUDA_FLOAT64 ? kUnitExponent<double> : kUnitExponent<float>;
+}
 /// Sums in two's complement, of one word or of two, low word first.
 struct SignedSums {
   std::uint64_t const* words = nullptr;

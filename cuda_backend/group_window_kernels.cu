@@ -1,5 +1,5 @@
-#include "cuda_backend/float_parts.cuh"
 #include "cuda_backend/group_values.cuh"
+#include "cuda_backend/ordered_values.cuh"
 
 namespace garuda::cuda {
 namespace {
@@ -24,7 +24,7 @@ __global__ void find_range_kernel(std::uint32_t const* values, std::uint32_t row
   FloatRange mine;
 #pragma unroll 4
   for (auto i = global_thread(); i < rows; i += grid_threads()) {
-    auto const parts = float_parts<kKind>(values + i * words_of(kKind));
+    auto const parts = split_float(float_of<kKind>(values + i * words_of(kKind)));
     mine.flags |= parts.special;
     if (parts.magnitude == 0) continue;
     auto const magnitude = static_cast<long long>(parts.magnitude);
@@ -49,9 +49,10 @@ __global__ void find_spans_kernel(GroupedValues values, FloatSpans spans) {
     auto const row = static_cast<std::uint32_t>(i);
     if (!is_valid(values, row)) continue;
     auto const group = group_of(values, row);
-    auto const parts = float_parts<kKind>(values.values + i * words_of(kKind));
+    auto const parts = split_float(float_of<kKind>(values.values + i * words_of(kKind)));
     if (parts.special != 0) {
-      if ((read_word(&spans.flags[group]) & parts.special) == 0) atomicOr(&spans.flags[group], parts.special);
+      if ((read_word(&spans.flags[group]) & parts.special) == 0)
+        atomicOr(&spans.flags[group], std::uint32_t{parts.special});
     } else if (parts.magnitude != 0) {
       auto const terms = window_terms(parts);
       auto const lowest = terms.low != 0 ? terms.window : terms.window + 1;
@@ -85,7 +86,7 @@ template <GarudaCudaValueKind kKind>
 __device__ void add_float(GroupedValues const& values, FloatSpans const& spans, std::uint64_t const* offsets,
                           std::uint32_t row, std::uint64_t* halves) {
   if (!is_valid(values, row)) return;
-  auto const parts = float_parts<kKind>(values.values + std::uint64_t{row} * words_of(kKind));
+  auto const parts = split_float(float_of<kKind>(values.values + std::uint64_t{row} * words_of(kKind)));
   if (parts.magnitude == 0) return;  // special values have none
   auto const group = group_of(values, row);
   auto const terms = window_terms(parts);

@@ -1,8 +1,11 @@
-// Values as unsigned words of the same order: core/ordered_value.hpp on the device.
+// Values of a kind as the kernels hold them, words of 32 bits: as floats, and as unsigned words of the same order.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
+#include "core/float_parts.hpp"
+#include "core/ordered_value.hpp"
 #include "cuda_backend/plugin.h"
 
 namespace garuda::cuda {
@@ -11,28 +14,32 @@ constexpr bool is_signed(GarudaCudaValueKind kind) {
   return kind == GARUDA_CUDA_INT32 || kind == GARUDA_CUDA_INT64 || kind == GARUDA_CUDA_INT128;
 }
 
+__device__ inline std::uint64_t wide_word(std::uint32_t const* words) {
+  return std::uint64_t{words[1]} << 32 | words[0];
+}
+
+/// The value as the float that it is.
+template <GarudaCudaValueKind kKind>
+__device__ inline auto float_of(std::uint32_t const* value) {
+  if constexpr (kKind == GARUDA_CUDA_FLOAT64) {
+    return std::bit_cast<double>(wide_word(value));
+  } else {
+    return std::bit_cast<float>(value[0]);
+  }
+}
+
 /// Of 128-bit values the high word.
 template <GarudaCudaValueKind kKind>
 __device__ inline std::uint64_t ordered(std::uint32_t const* value) {
-  constexpr std::uint64_t kSign64 = std::uint64_t{1} << 63;
-  if constexpr (kKind == GARUDA_CUDA_INT32) {
-    return value[0] ^ 0x8000'0000U;
+  if constexpr (kKind == GARUDA_CUDA_FLOAT32 || kKind == GARUDA_CUDA_FLOAT64) {
+    return ordered_from_bits(canonical_bits(float_of<kKind>(value)));
+  } else if constexpr (kKind == GARUDA_CUDA_INT32) {
+    return ordered_signed(value[0]);
   } else if constexpr (kKind == GARUDA_CUDA_UINT32) {
     return value[0];
-  } else if constexpr (kKind == GARUDA_CUDA_FLOAT32) {
-    auto bits = value[0];
-    if ((bits & 0x7fff'ffffU) > 0x7f80'0000U) bits = 0x7fc0'0000U;
-    if ((bits & 0x7fff'ffffU) == 0) bits = 0;
-    return bits >> 31 != 0 ? ~bits : bits | 0x8000'0000U;
-  } else if constexpr (kKind == GARUDA_CUDA_FLOAT64) {
-    auto bits = std::uint64_t{value[1]} << 32 | value[0];
-    if ((bits & ~kSign64) > 0x7ff0'0000'0000'0000ULL) bits = 0x7ff8'0000'0000'0000ULL;
-    if ((bits & ~kSign64) == 0) bits = 0;
-    return bits >> 63 != 0 ? ~bits : bits | kSign64;
   } else {
-    constexpr int kHigh = kKind == GARUDA_CUDA_INT128 ? 2 : 0;
-    auto const bits = std::uint64_t{value[kHigh + 1]} << 32 | value[kHigh];
-    return is_signed(kKind) ? bits ^ kSign64 : bits;
+    auto const bits = wide_word(value + (kKind == GARUDA_CUDA_INT128 ? 2 : 0));
+    return is_signed(kKind) ? ordered_signed(bits) : bits;
   }
 }
 

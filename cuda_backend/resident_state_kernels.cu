@@ -2,7 +2,6 @@
 
 #include <cub/block/block_scan.cuh>
 
-#include "cuda_backend/float_parts.cuh"
 #include "cuda_backend/group_values.cuh"
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/ordered_values.cuh"
@@ -56,9 +55,9 @@ struct StateValue {
 
 /// A finite float as an integer over the state's first bit, below which no value of the column has any.
 __device__ StateValue float_term(GroupState const& state, std::uint64_t value) {
-  std::uint32_t const words[]{static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
-  auto const parts = state.kind == GARUDA_CUDA_FLOAT64 ? float_parts<GARUDA_CUDA_FLOAT64>(words)
-                                                       : float_parts<GARUDA_CUDA_FLOAT32>(words);
+  auto const parts = state.kind == GARUDA_CUDA_FLOAT64
+                         ? split_float(std::bit_cast<double>(value))
+                         : split_float(std::bit_cast<float>(static_cast<std::uint32_t>(value)));
   if (parts.magnitude == 0) return {0, 0};
   auto term = static_cast<unsigned __int128>(parts.magnitude);
   if (parts.position >= state.first_bit) {

@@ -9,7 +9,7 @@
 
 namespace garuda::operators {
 
-/// The double nearest to (two's complement integer of `words`, low word first, at most 40 of them) · 2^exponent; of two
+/// The double nearest to (two's complement integer of `words`, low word first, at most 36 of them) · 2^exponent; of two
 /// equally near the one with an even mantissa. Zero is +0.0, what is beyond the largest double infinite.
 double round_to_double(std::span<std::uint64_t const> words, std::int32_t exponent) noexcept;
 

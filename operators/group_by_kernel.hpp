@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/float_parts.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
@@ -82,7 +83,9 @@ constexpr std::uint32_t sum_words(ValueKind kind) noexcept { return kind == Valu
 constexpr std::uint32_t extreme_words(ValueKind kind) noexcept { return kind == ValueKind::int128 ? 2 : 1; }
 
 /// Exponent of the lowest bit of a float: every finite value of `kind` is an integer times 2^unit_exponent.
-constexpr std::int32_t unit_exponent(ValueKind kind) noexcept { return kind == ValueKind::float32 ? -149 : -1074; }
+constexpr std::int32_t unit_exponent(ValueKind kind) noexcept {
+  return kind == ValueKind::float32 ? kUnitExponent<float> : kUnitExponent<double>;
+}
 
 /// Windows of 64 bits that the sum of floats of `kind` can touch: a value of p significant bits at bit position b of
 /// the unit lies in windows b / 64 and b / 64 + 1. float32: 5; float64: 33.
@@ -109,11 +112,7 @@ struct AggregateInput {
 /// over the offsets[g + 1] - offsets[g] windows w of the group, consecutive, at most max_windows(kind), possibly none.
 /// Each window is a signed 128-bit sum, two's complement, low word first.
 struct FloatSums {
-  static constexpr std::uint8_t kNan = 1;
-  static constexpr std::uint8_t kPositiveInfinity = 2;
-  static constexpr std::uint8_t kNegativeInfinity = 4;
-
-  std::vector<std::uint8_t> flags;         ///< a group: which special values it has
+  std::vector<std::uint8_t> flags;         ///< a group: which special values it has (core/float_parts.hpp)
   std::vector<std::uint8_t> first_window;  ///< a group
   std::vector<std::uint64_t> offsets;      ///< groups + 1, in windows
   std::vector<std::uint64_t> windows;      ///< two words a window

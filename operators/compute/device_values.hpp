@@ -46,7 +46,7 @@ struct ValueRange {
   bool has_numbers = false;          ///< floats that are finite and not 0; of these:
   std::uint32_t lowest_bit = 0;      ///< least position of a bit that is set
   std::uint32_t highest_bit = 0;     ///< one past the greatest
-  std::uint32_t first_position = 0;  ///< positions of mantissas (operators/float_parts.hpp)
+  std::uint32_t first_position = 0;  ///< positions of mantissas (core/float_parts.hpp)
   std::uint32_t last_position = 0;
   std::uint32_t flags = 0;  ///< kFloatNan and the others of the shaders' layout
 };

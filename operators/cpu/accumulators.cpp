@@ -5,8 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/float_parts.hpp"
 #include "operators/cpu/column_values.hpp"
-#include "operators/float_parts.hpp"
 
 namespace garuda::operators {
 namespace {

@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/float_parts.hpp"
 #include "core/wide_integer.hpp"
 #include "operators/cpu/column_values.hpp"
-#include "operators/float_parts.hpp"
 #include "partition/parallel_blocks.hpp"
 
 namespace garuda::operators {
@@ -75,9 +75,7 @@ Result<void> sum_floats(AggregateInput const& input, Ids ids, std::uint64_t num_
   std::vector<WindowRange> ranges(num_groups);
   GARUDA_TRY(for_all_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
     auto const parts = split_float(value_at<T>(input, row));
-    if (parts.is_nan) sums.flags[group] |= FloatSums::kNan;
-    if (parts.is_infinite)
-      sums.flags[group] |= parts.negative ? FloatSums::kNegativeInfinity : FloatSums::kPositiveInfinity;
+    sums.flags[group] |= parts.special;
     if (parts.magnitude == 0) return;
     auto const highest = parts.position + static_cast<std::uint32_t>(std::bit_width(parts.magnitude)) - 1;
     auto& range = ranges[group];

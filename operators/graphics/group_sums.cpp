@@ -146,10 +146,7 @@ Result<void> GroupSums::read_layout(GroupContext& context) {
   for (auto const& span : spans) {
     auto const windows = span.windows();
     auto const lowest = windows == 0 ? 0 : std::countr_zero(windows);
-    static_assert(shaders::kSpanNan == std::uint32_t{FloatSums::kNan} << 16);
-    static_assert(shaders::kSpanPositiveInfinity == std::uint32_t{FloatSums::kPositiveInfinity} << 16);
-    static_assert(shaders::kSpanNegativeInfinity == std::uint32_t{FloatSums::kNegativeInfinity} << 16);
-    floats_.flags.push_back(static_cast<std::uint8_t>(span.high >> 16));
+    floats_.flags.push_back(static_cast<std::uint8_t>(span.high >> shaders::kSpanFlags));
     floats_.first_window.push_back(static_cast<std::uint8_t>(lowest));
     floats_.offsets.push_back(floats_.offsets.back() + static_cast<std::uint64_t>(std::bit_width(windows) - lowest));
   }

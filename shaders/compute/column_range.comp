@@ -15,7 +15,7 @@ layout(push_constant) uniform Push { ColumnRangePush push; };
 
 layout(buffer_reference, std430, buffer_reference_align = 4) writeonly restrict buffer Ranges { ColumnRange at[]; };
 
-#include "float_parts.glsl"
+#include "../shared/float_parts.glsl"
 
 const bool kWide = kKind == kColumnI64 || kKind == kColumnU64 || kKind == kColumnF64;
 const bool kFloat = kKind == kColumnF32 || kKind == kColumnF64;

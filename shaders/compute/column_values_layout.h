@@ -3,6 +3,7 @@
 #define GARUDA_SHADERS_COLUMN_VALUES_LAYOUT_H
 
 #include "../primitives/primitives_layout.h"
+#include "../shared/float_flags.h"
 
 GARUDA_SHADER_BEGIN
 
@@ -15,11 +16,6 @@ const uint kColumnI128 = 4u;
 const uint kColumnF32 = 5u;
 const uint kColumnF64 = 6u;
 const uint kColumnBits = 7u;  // of any width; equal where the bits are
-
-// What a float is besides a number.
-const uint kFloatNan = 1u;
-const uint kFloatInfinite = 2u;
-const uint kFloatNegativeInfinite = 4u;
 
 const uint kSpecColumnKind = 20u;
 const uint kSpecNullableColumn = 21u;  // there are nulls (1)

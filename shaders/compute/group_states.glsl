@@ -2,7 +2,7 @@
 // members keys, values, table, targets and state of GroupRowsPush, words.glsl and block.glsl.
 #include "../shared/hash.h"
 #include "column_values.glsl"
-#include "float_parts.glsl"
+#include "../shared/float_parts.glsl"
 
 layout(constant_id = 4) const uint kWords = 1u;
 layout(constant_id = 20) const uint kAggregate0 = 2u;

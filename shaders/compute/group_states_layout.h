@@ -62,7 +62,7 @@ struct AggregateColumn {
   device_address values;  // kAggregateFirst: the rows' numbers, or 0 where rows are in their own order
   device_address nulls;   // num_rows × u32
   uint null_mask;         // bits of these that say null
-  int lowest_bit;         // of floats: what bit 0 of their sum stands for, as a position (float_parts.glsl)
+  int lowest_bit;         // of floats: what bit 0 of their sum stands for, as a position (shared/float_parts.glsl)
   uint first_position;    // of floats: positions that take part
   uint last_position;
 };

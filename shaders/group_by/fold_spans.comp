@@ -31,8 +31,8 @@ void main() {
     span[highest / 32u] |= 1u << (highest % 32u);
     span[lowest / 32u] |= 1u << (lowest % 32u);
   }
-  if (low.b > 0.0) span.y |= kSpanNan;
-  if (low.a > 0.0) span.y |= kSpanPositiveInfinity;
-  if (negative_infinity > 0.0) span.y |= kSpanNegativeInfinity;
+  if (low.b > 0.0) span.y |= kFloatNan << kSpanFlags;
+  if (low.a > 0.0) span.y |= kFloatInfinite << kSpanFlags;
+  if (negative_infinity > 0.0) span.y |= kFloatNegativeInfinite << kSpanFlags;
   spans[push.first_group + group] = span;
 }

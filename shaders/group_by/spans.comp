@@ -35,7 +35,7 @@ void main() {
       add(span + touched.low / 32u, 1u << (touched.low % 32u));
       add(span + touched.high / 32u, 1u << (touched.high % 32u));
     }
-    if (touched.special != 0u) add(span + 1u, touched.special);
+    if (touched.special != 0u) add(span + 1u, touched.special << kSpanFlags);
   }
   if (!kIsLocal) return;
   barrier();

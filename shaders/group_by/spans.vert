@@ -22,8 +22,8 @@ void main() {
   uint group;
   Touched touched = touched_windows(row);
   out_low = vec4(touched.any ? float(touched.high + 1u) : 0.0, touched.any ? float(64u - touched.low) : 0.0,
-                 touched.special == kSpanNan ? 1.0 : 0.0, touched.special == kSpanPositiveInfinity ? 1.0 : 0.0);
-  out_high = vec4(touched.special == kSpanNegativeInfinity ? 1.0 : 0.0, 0.0, 0.0, 0.0);
+                 touched.special == kFloatNan ? 1.0 : 0.0, touched.special == kFloatInfinite ? 1.0 : 0.0);
+  out_high = vec4(touched.special == kFloatNegativeInfinite ? 1.0 : 0.0, 0.0, 0.0, 0.0);
   bool drawn = (touched.any || touched.special != 0u) && is_valid(row);
   if (drawn && group_of(row, push, group)) draw_point(group_pixel(group, row, push), push.image);
   else clip_point();

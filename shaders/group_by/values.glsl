@@ -3,7 +3,9 @@
 #ifndef GARUDA_GROUP_BY_VALUES_GLSL
 #define GARUDA_GROUP_BY_VALUES_GLSL
 
+#include "../shared/float_parts.glsl"
 #include "../shared/group_by_layout.h"
+#include "../shared/ordered_value.glsl"
 #include "values_of_kind.glsl"
 #include "wide_words.glsl"
 
@@ -21,29 +23,12 @@ struct Parts {
   uvec4 words;
   uint window;
   bool negative;
-  uint special;  // kSpan… flag of a float that is not finite; its words are 0
+  uint special;  // flag of a float that is not finite (float_flags.h); its words are 0
 };
 
 Parts float_parts(uvec4 value) {
-  bool wide = kValueKind == kKindFloat64;
-  uint top = wide ? value.y : value.x;
-  uint fraction_bits = wide ? 20u : 23u;
-  uint exponent = (top >> fraction_bits) & (wide ? 0x7ffu : 0xffu);
-  uint fraction = top & ((1u << fraction_bits) - 1u);
-  uvec2 magnitude = wide ? uvec2(value.x, fraction) : uvec2(fraction, 0u);
-  Parts parts = Parts(uvec4(0u), 0u, (top >> 31u) != 0u, 0u);
-  if (exponent == (wide ? 0x7ffu : 0xffu)) {
-    parts.special = (magnitude.x | magnitude.y) != 0u ? kSpanNan
-                    : parts.negative ? kSpanNegativeInfinity
-                                     : kSpanPositiveInfinity;
-    return parts;
-  }
-  if (exponent != 0u && wide) magnitude.y |= 1u << 20u;
-  if (exponent != 0u && !wide) magnitude.x |= 1u << 23u;
-  uint position = max(exponent, 1u) - 1u;
-  parts.window = position / 64u;
-  parts.words = wide_shift(magnitude, position % 64u);
-  return parts;
+  FloatParts own = parts_of(kValueKind == kKindFloat64, value.xy);
+  return Parts(wide_shift(own.magnitude, own.position % 64u), own.position / 64u, own.negative, own.flags);
 }
 
 Parts integer_parts(uvec4 value) {
@@ -65,25 +50,12 @@ Parts load_parts(uint row) {
 // Unsigned words in the order of the values; -0.0 is +0.0, all NaNs are one and largest (core/ordered_value.hpp).
 uvec4 load_ordered(uint row) {
   uvec4 value = load_value(row);
-  uint last = kValueWords - 1u;
-  if (!kFloats) {
-    if (kValueKind != kKindUint32 && kValueKind != kKindUint64) value[last] ^= 0x80000000u;
-    return value;
-  }
-  bool wide = kValueKind == kKindFloat64;
-  uint magnitude = value[last] & 0x7fffffffu;
-  uint infinity = wide ? 0x7ff00000u : 0x7f800000u;
-  uint rest = wide ? value.x : 0u;
-  if (magnitude > infinity || (magnitude == infinity && rest != 0u)) {
-    value = wide ? uvec4(0u, 0x7ff80000u, 0u, 0u) : uvec4(0x7fc00000u, 0u, 0u, 0u);
-  } else if ((magnitude | rest) == 0u) {
-    value = uvec4(0u);
-  }
-  if ((value[last] >> 31u) != 0u) {
-    value.x = ~value.x;
-    if (wide) value.y = ~value.y;
-  } else {
-    value[last] |= 0x80000000u;
+  if (kValueKind == kKindFloat64) {
+    value.xy = ordered_double(value.xy);
+  } else if (kFloats) {
+    value.x = ordered_float(value.x);
+  } else if (kValueKind != kKindUint32 && kValueKind != kKindUint64) {
+    value[kValueWords - 1u] ^= 0x80000000u;
   }
   return value;
 }

@@ -3,6 +3,7 @@
 #ifndef GARUDA_SHADERS_SHARED_GROUP_BY_LAYOUT_H
 #define GARUDA_SHADERS_SHARED_GROUP_BY_LAYOUT_H
 
+#include "float_flags.h"
 #include "pass_layout.h"
 
 GARUDA_SHADER_BEGIN
@@ -36,10 +37,8 @@ const uint kKindInt128 = 5u;
 const uint kKindFloat32 = 6u;
 const uint kKindFloat64 = 7u;
 
-// Special values of a float column, bits above the windows in the high word of a span.
-const uint kSpanNan = 0x10000u;
-const uint kSpanPositiveInfinity = 0x20000u;
-const uint kSpanNegativeInfinity = 0x40000u;
+// Where the flags of special values (float_flags.h) lie in the high word of a span: above the windows.
+const uint kSpanFlags = 16u;
 
 // Sides of an extreme: bits of ExtremesPush::sides.
 const uint kSideMin = 1u;

@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
+#include "core/float_parts.hpp"
 #include "core/ordered_value.hpp"
 #include "core/wide_integer.hpp"
-#include "operators/float_parts.hpp"
 #include "tests/reference/big_number.hpp"
 
 namespace garuda::operators {
@@ -66,9 +66,7 @@ FloatSums sums_of(std::vector<double> const& values) {
   sums.flags = {0};
   for (auto const value : values) {
     auto const parts = split_float(value);
-    if (parts.is_nan) sums.flags[0] |= FloatSums::kNan;
-    if (parts.is_infinite)
-      sums.flags[0] |= parts.negative ? FloatSums::kNegativeInfinity : FloatSums::kPositiveInfinity;
+    sums.flags[0] |= parts.special;
     auto const shifted = UInt128{parts.magnitude} << (parts.position % 64);
     auto const sign = parts.negative ? -1 : 1;
     windows[parts.position / 64] += sign * static_cast<Int128>(static_cast<std::uint64_t>(shifted));

@@ -164,13 +164,13 @@ TEST(MergeGroups, AddsStatesOfEqualKeysInTheOrderOfFirstRows) {
 TEST(MergeGroups, FloatWindowsAreUnited) {
   StateColumn const column{std::size_t{0}, ValueKind::float64, kSumState, false};
   AggregateState low;
-  low.float_sums = {{FloatSums::kNan}, {3}, {0, 1}, {5, 0}};
+  low.float_sums = {{kNotANumber}, {3}, {0, 1}, {5, 0}};
   AggregateState high;
-  high.float_sums = {{FloatSums::kPositiveInfinity, 0}, {5, 0}, {0, 2, 2}, {1, 0, 2, 0}};
+  high.float_sums = {{kPositiveInfinity, 0}, {5, 0}, {0, 2, 2}, {1, 0, 2, 0}};
   auto groups = chunk_of({1}, {0}, low);
   ASSERT_TRUE(merge_groups({column}, chunk_of({1, 2}, {1, 2}, high), {}, groups));
   auto const& sums = groups.states[0].float_sums;
-  EXPECT_EQ(sums.flags, (std::vector<std::uint8_t>{FloatSums::kNan | FloatSums::kPositiveInfinity, 0}));
+  EXPECT_EQ(sums.flags, (std::vector<std::uint8_t>{kNotANumber | kPositiveInfinity, 0}));
   EXPECT_EQ(sums.first_window[0], 3);
   EXPECT_EQ(sums.offsets, (std::vector<std::uint64_t>{0, 4, 4}));
   EXPECT_EQ(sums.windows, (std::vector<std::uint64_t>{5, 0, 0, 0, 1, 0, 2, 0}));

@@ -117,7 +117,7 @@ struct FloatBits {
     auto const exponent = static_cast<std::uint32_t>(bits >> fraction_bits) & exponent_mask;
     negative = (bits >> (wide ? 63 : 31)) != 0;
     if (exponent == exponent_mask) {
-      flag = fraction != 0 ? FloatSums::kNan : negative ? FloatSums::kNegativeInfinity : FloatSums::kPositiveInfinity;
+      flag = fraction != 0 ? kNotANumber : negative ? kNegativeInfinity : kPositiveInfinity;
       return;
     }
     magnitude = exponent == 0 ? fraction : fraction | (std::uint64_t{1} << fraction_bits);

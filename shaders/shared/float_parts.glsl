@@ -1,5 +1,9 @@
 // A float as a magnitude at a bit position: the form in which floats are summed exactly. A value is ± magnitude × 2^position
-// over the least subnormal; see operators/float_parts.hpp.
+// over the least subnormal; see core/float_parts.hpp.
+#ifndef GARUDA_SHADERS_SHARED_FLOAT_PARTS_GLSL
+#define GARUDA_SHADERS_SHARED_FLOAT_PARTS_GLSL
+
+#include "float_flags.h"
 
 struct FloatParts {
   uvec2 magnitude;  // 0 of what is no number
@@ -23,3 +27,5 @@ FloatParts parts_of(bool wide, uvec2 bits) {
   if (is_special) parts.flags = has_fraction ? kFloatNan : parts.negative ? kFloatNegativeInfinite : kFloatInfinite;
   return parts;
 }
+
+#endif

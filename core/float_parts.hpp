@@ -1,20 +1,29 @@
-// A float as a sign and an integer magnitude at a bit position: the form in which floats are summed exactly.
+// A float as a sign and an integer magnitude at a bit position: the form in which floats are summed exactly. CUDA's
+// kernels call it, too; shaders/shared/float_parts.glsl is the same for GLSL, which has no 64-bit integers here.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <type_traits>
 
-namespace garuda::operators {
+namespace garuda {
+
+/// What a float is that is no finite number; flags, so that those of many values can be brought together.
+inline constexpr std::uint8_t kNotANumber = 1;
+inline constexpr std::uint8_t kPositiveInfinity = 2;
+inline constexpr std::uint8_t kNegativeInfinity = 4;
 
 /// value = ± magnitude · 2^(position + unit_exponent); special values have the magnitude 0.
 struct FloatParts {
   std::uint64_t magnitude = 0;  ///< at most 53 bits
   std::uint32_t position = 0;   ///< max(exponent field, 1) - 1
   bool negative = false;
-  bool is_nan = false;
-  bool is_infinite = false;
+  std::uint8_t special = 0;  ///< one of the flags above; 0: finite
 };
+
+/// Exponent of the least subnormal: what position 0 stands for.
+template <class Float>
+inline constexpr std::int32_t kUnitExponent = sizeof(Float) == 4 ? -149 : -1074;
 
 template <class Float>
 constexpr FloatParts split_float(Float value) noexcept {
@@ -27,8 +36,7 @@ constexpr FloatParts split_float(Float value) noexcept {
   FloatParts parts;
   parts.negative = (bits >> (8 * sizeof(Float) - 1)) != 0;
   if (exponent == kMaxExponent) {
-    parts.is_nan = fraction != 0;
-    parts.is_infinite = fraction == 0;
+    parts.special = fraction != 0 ? kNotANumber : parts.negative ? kNegativeInfinity : kPositiveInfinity;
     return parts;
   }
   parts.magnitude = exponent == 0 ? fraction : fraction | (std::uint64_t{1} << kMantissaBits);
@@ -36,4 +44,4 @@ constexpr FloatParts split_float(Float value) noexcept {
   return parts;
 }
 
-}  // namespace garuda::operators
+}  // namespace garuda

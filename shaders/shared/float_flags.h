@@ -1,0 +1,15 @@
+// What a float is that is no finite number: flags, as core/float_parts.hpp has them.
+#ifndef GARUDA_SHADERS_SHARED_FLOAT_FLAGS_H
+#define GARUDA_SHADERS_SHARED_FLOAT_FLAGS_H
+
+#include "glsl_types.h"
+
+GARUDA_SHADER_BEGIN
+
+const uint kFloatNan = 1u;
+const uint kFloatInfinite = 2u;
+const uint kFloatNegativeInfinite = 4u;
+
+GARUDA_SHADER_END
+
+#endif
