@@ -27,28 +27,16 @@ std::vector<Word> sampled(std::span<Word const> words) {
   return keys;
 }
 
-/// What a sample holds.
+/// What a sample of so many keys holds.
 struct Sample {
   std::uint64_t keys = 0;
-  double distinct = 0;
-  double once = 0;  ///< keys that came so often
-  double twice = 0;
-  std::uint32_t heaviest = 0;  ///< how often the most frequent one came
+  partition::Frequencies frequencies;
 };
 
 template <class Word>
 Sample sample(std::span<Word const> words) {
   auto const keys = sampled(words);
-  Sample found;
-  found.keys = keys.size();
-  partition::KeyCounts<Word> const counts{std::span<Word const>(keys)};
-  for (auto const& entry : counts.entries()) {
-    found.distinct += entry.count > 0 ? 1 : 0;
-    found.once += entry.count == 1 ? 1 : 0;
-    found.twice += entry.count == 2 ? 1 : 0;
-    found.heaviest = std::max(found.heaviest, entry.count);
-  }
-  return found;
+  return {keys.size(), partition::KeyCounts<Word>(std::span<Word const>(keys)).frequencies()};
 }
 
 double range_of(partition::EncodedKeys const& keys) { return static_cast<double>(keys.max - keys.min) + 1; }
@@ -57,21 +45,21 @@ double range_of(partition::EncodedKeys const& keys) { return static_cast<double>
 
 KeyStatistics sample_keys(partition::EncodedKeys const& keys) {
   if (keys.num_rows == 0) return {};
-  auto const found = keys.key_bits == 32 ? sample(keys.words32()) : sample(keys.words64());
+  auto const [sampled, found] = keys.key_bits == 32 ? sample(keys.words32()) : sample(keys.words64());
   auto const rows = static_cast<double>(keys.num_rows);
-  auto const is_whole = found.keys == keys.num_rows;
+  auto const is_whole = sampled == keys.num_rows;
   KeyStatistics statistics;
-  statistics.distinct = found.distinct;
+  statistics.distinct = static_cast<double>(found.distinct);
   if (!is_whole && found.heaviest == 1) {
     statistics.distinct = rows;
   } else if (!is_whole) {
     // Keys that rows may have been drawn from, and those of them that rows did draw.
-    auto const drawn_from = found.distinct + found.once * std::max(found.once - 1, 0.0) / (2 * (found.twice + 1));
+    auto const drawn_from = found.drawn_from();
     statistics.distinct = drawn_from * -std::expm1(-rows / drawn_from);
   }
   statistics.distinct = std::max(std::min({statistics.distinct, rows, range_of(keys)}), 1.0);
   if (found.heaviest > 1)
-    statistics.heaviest_share = static_cast<double>(found.heaviest) / static_cast<double>(found.keys);
+    statistics.heaviest_share = static_cast<double>(found.heaviest) / static_cast<double>(sampled);
   return statistics;
 }
 

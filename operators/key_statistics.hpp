@@ -12,8 +12,8 @@ inline constexpr std::uint64_t kSampledKeys = std::uint64_t{1} << 12;
 
 /// Of one side. Estimates: never more than the rows, or the range of the keys.
 struct KeyStatistics {
-  /// Different keys: of those that rows may have been drawn from (Chao 1984: a lower bound for skewed keys, close for
-  /// evenly drawn ones) the ones that so many rows draw; rows when the sample repeats none.
+  /// Different keys: of those that rows may have been drawn from (partition::Frequencies) the ones that so many rows
+  /// draw; rows when the sample repeats none.
   double distinct = 1;
   double heaviest_share = 0;  ///< of the rows, those of the most frequent key of the sample; 0: it came once
 };

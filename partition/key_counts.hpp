@@ -1,6 +1,7 @@
-// How often each key of a small sample comes: what sorting the sample would tell, in a tenth of the time.
+// How often each key of a sample comes, and how many keys that lets expect where the sample was drawn.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,37 @@
 
 namespace garuda::partition {
 
-/// A hash table of the keys of a sample and their numbers; at most half full. The copy is its own.
+/// How many different keys a sample has, and how many of them came once and twice.
+struct Frequencies {
+  std::uint64_t distinct = 0;
+  std::uint64_t once = 0;
+  std::uint64_t twice = 0;
+  std::uint32_t heaviest = 0;  ///< how often the most frequent one came
+
+  /// A key that came `count` times; 0: none.
+  void see(std::uint32_t count) noexcept {
+    distinct += count > 0 ? 1 : 0;
+    once += count == 1 ? 1 : 0;
+    twice += count == 2 ? 1 : 0;
+    heaviest = std::max(heaviest, count);
+  }
+  /// Those of another part of the sample, without a key in common.
+  void add(Frequencies const& other) noexcept {
+    distinct += other.distinct;
+    once += other.once;
+    twice += other.twice;
+    heaviest = std::max(heaviest, other.heaviest);
+  }
+  /// Keys that the sample may have been drawn from, those that it does not have among them. Source: Chao 1984, in its
+  /// form without bias: a lower bound for skewed keys, close for evenly drawn ones.
+  double drawn_from() const noexcept {
+    auto const unseen = once == 0 ? 0.0 : static_cast<double>(once) * static_cast<double>(once - 1);
+    return static_cast<double>(distinct) + unseen / (2 * (static_cast<double>(twice) + 1));
+  }
+};
+
+/// A hash table of the keys of a sample and their numbers, which tells what sorting it would in a tenth of the time; at
+/// most half full. The copy is its own.
 template <class Word>
 class KeyCounts {
  public:
@@ -33,7 +64,11 @@ class KeyCounts {
   /// Keys of the sample that equal `key`, whose hash mix(key) is `hash`.
   std::uint32_t count(Word key, std::uint64_t hash) const { return entries_[slot_of(key, hash)].count; }
 
-  std::span<Entry const> entries() const noexcept { return entries_; }
+  Frequencies frequencies() const noexcept {
+    Frequencies found;
+    for (auto const& entry : entries_) found.see(entry.count);
+    return found;
+  }
 
  private:
   /// Where `key` is, or would be entered.

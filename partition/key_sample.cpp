@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/buffer.hpp"
+#include "partition/key_counts.hpp"
 #include "partition/mix.hpp"
 #include "partition/parallel_blocks.hpp"
 
@@ -46,23 +47,11 @@ class Bins {
   std::vector<std::uint64_t> words_;
 };
 
-/// How many hashes there are, and how many of them came once and twice.
-struct Frequencies {
-  std::uint64_t distinct = 0;
-  std::uint64_t once = 0;
-  std::uint64_t twice = 0;
-
-  void add(Frequencies const& other) noexcept {
-    distinct += other.distinct;
-    once += other.once;
-    twice += other.twice;
-  }
-  /// Groups in a table of `num_rows` rows of which `sampled` were hashed.
-  std::uint64_t estimate(std::uint64_t sampled, std::uint64_t num_rows) const noexcept {
-    if (sampled >= num_rows || once == 0) return distinct;
-    return std::min(num_rows, distinct + once * (once - 1) / (2 * (twice + 1)));
-  }
-};
+/// Groups in a table of `num_rows` rows of which `sampled` were hashed.
+std::uint64_t estimate_groups(Frequencies const& found, std::uint64_t sampled, std::uint64_t num_rows) noexcept {
+  if (sampled >= num_rows) return found.distinct;
+  return static_cast<std::uint64_t>(std::min(static_cast<double>(num_rows), found.drawn_from()));
+}
 
 /// Counts how often each hash comes. Two are taken for one when their upper halves are equal and so are the bits that
 /// place them: of as many as there are in a sample, hardly any.
@@ -84,11 +73,7 @@ Result<Frequencies> frequencies_of(std::span<std::uint64_t const> hashes) {
     ++slots[at].count;
   }
   Frequencies found;
-  for (auto const& slot : slots) {
-    found.distinct += slot.count > 0 ? 1 : 0;
-    found.once += slot.count == 1 ? 1 : 0;
-    found.twice += slot.count == 2 ? 1 : 0;
-  }
+  for (auto const& slot : slots) found.see(slot.count);
   return found;
 }
 
@@ -130,7 +115,7 @@ class Sampler {
     sample.rows = rows_;
     for (auto const& attribute : bins_) sample.nonempty_bins.push_back(attribute.count());
     sample.ranges = std::move(ranges_);
-    sample.estimated_groups = frequencies.estimate(rows_, num_rows);
+    sample.estimated_groups = estimate_groups(frequencies, rows_, num_rows);
     return sample;
   }
 

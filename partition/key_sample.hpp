@@ -27,7 +27,7 @@ struct KeySample {
 /// Samples short runs of rows, evenly spread, or all rows when there are at most kSampledRows. On the threads
 /// of the calling task arena.
 /// Groups beyond those in the sample are estimated from how many groups were seen once and how many twice, never more
-/// than the rows (Chao 1984: a lower bound for skewed keys, close for evenly drawn ones).
+/// than the rows (Frequencies::drawn_from).
 /// Errors: out_of_memory, cancelled.
 Result<KeySample> sample_keys(std::vector<AttributeReader> const& readers, std::vector<RowBlock> const& blocks,
                               std::uint64_t num_rows, Control const& control);
