@@ -49,7 +49,6 @@ struct JoinArguments : OperatorArguments {
   std::string distribution = "dense";
   double match_ratio = 1;
   std::string multiplicity = "1";
-  ResidentTunings tunings;
 };
 
 struct GroupByArguments : OperatorArguments {
@@ -59,7 +58,6 @@ struct GroupByArguments : OperatorArguments {
   std::string aggregates = "sum";
   std::string value_type = "i64";
   std::string distribution = "uniform";
-  ResidentTunings tunings;
 };
 
 struct PointsArguments {
@@ -100,37 +98,26 @@ Result<std::vector<Path>> parse_paths(std::string_view text) {
   }
 }
 
-// Reads PATH[:TUNING][;…] with the tuning's own parser.
-template <class Tuning>
-Result<std::vector<Choice<Tuning>>> parse_choices(std::string_view text,
-                                                  Result<Tuning> (*parse_tuning)(std::string_view)) {
-  std::vector<Choice<Tuning>> choices;
-  while (!text.empty()) {
-    auto const end = text.find(';');
-    auto const choice = text.substr(0, end);
-    auto const colon = choice.find(':');
-    GARUDA_TRY_ASSIGN(auto const path, parse_path(choice.substr(0, colon)));
-    GARUDA_TRY_ASSIGN(auto const tuning,
-                      parse_tuning(colon == std::string_view::npos ? std::string_view() : choice.substr(colon + 1)));
-    choices.push_back({path, tuning});
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return choices;
-}
-
 template <class Tuning>
 Result<void> read_comparison(OperatorArguments const& arguments, Result<Tuning> (*parse_tuning)(std::string_view),
                              std::atomic<bool> const* cancelled, Comparison<Tuning>& comparison) {
   GARUDA_TRY_ASSIGN(comparison.paths, parse_paths(arguments.paths));
   if (!arguments.device.empty()) comparison.device = arguments.device;
-  GARUDA_TRY_ASSIGN(comparison.tuning, parse_tuning(arguments.tuning));
-  GARUDA_TRY_ASSIGN(comparison.choices, parse_choices(arguments.choices, parse_tuning));
+  if (arguments.mode != "resident") {
+    GARUDA_TRY_ASSIGN(comparison.tuning, parse_tuning(arguments.tuning));
+    GARUDA_TRY_ASSIGN(comparison.choices, parse_choices(arguments.choices, parse_tuning));
+  }
   comparison.threads = arguments.threads;
   comparison.repeat = arguments.repeat;
   comparison.floor = arguments.floor;
   comparison.cancelled = cancelled;
   return {};
+}
+
+Result<ResidentOptions> resident_options(OperatorArguments const& arguments) {
+  ResidentOptions resident{arguments.tuning, {}, arguments.share_tables};
+  GARUDA_TRY_ASSIGN(resident.choices, parse_choices(arguments.choices, text_as_it_is));
+  return resident;
 }
 
 Result<void> check_mode(std::string_view mode, std::string_view available, std::string_view other) {
@@ -221,8 +208,8 @@ Result<void> run_group_by(GroupByArguments const& arguments, std::atomic<bool> c
     return export_as(arguments.export_folder, "table", table);
   }
   if (arguments.mode == "resident") {
-    GARUDA_TRY_ASSIGN(auto const outcomes,
-                      run_resident_group_by_bench(request, {arguments.tunings, arguments.share_tables}));
+    GARUDA_TRY_ASSIGN(auto const resident, resident_options(arguments));
+    GARUDA_TRY_ASSIGN(auto const outcomes, run_resident_group_by_bench(request, resident));
     for (auto const& outcome : outcomes) print(outcome, arguments.json);
     return {};
   }
@@ -261,8 +248,8 @@ Result<void> run_join(JoinArguments const& arguments, std::atomic<bool> const* c
     return export_as(arguments.export_folder, "right", tables.right);
   }
   if (arguments.mode == "resident") {
-    GARUDA_TRY_ASSIGN(auto const outcomes,
-                      run_resident_join_bench(request, {arguments.tunings, arguments.share_tables}));
+    GARUDA_TRY_ASSIGN(auto const resident, resident_options(arguments));
+    GARUDA_TRY_ASSIGN(auto const outcomes, run_resident_join_bench(request, resident));
     for (auto const& outcome : outcomes) print(outcome, arguments.json);
     return {};
   }
@@ -359,11 +346,8 @@ void add_join(CLI::App& bench, Select const& select, std::atomic<bool> const* ca
   command->add_option("--memory", arguments->memory, "Of the tables: ordinary, or pinned for the device")
       ->capture_default_str();
   add_operator_options(*command, *arguments);
-  command->add_option("--tuning", arguments->tuning, "As for garuda join: address=direct,storage=runs,…");
-  command->add_option("--compute-tuning", arguments->tunings.compute,
-                      "Of mode resident: method=global,join_gathers=1,…; several by semicolon");
-  command->add_option("--cuda-tuning", arguments->tunings.cuda,
-                      "Of mode resident: method=global,payload=gather,…; several by semicolon");
+  command->add_option("--tuning", arguments->tuning,
+                      "As for garuda join: address=direct,…; of mode resident: method=global,payload=gather,…");
   command->add_option("--mode", arguments->mode, "end-to-end, or resident (paths compute, cuda)")
       ->capture_default_str();
   command->add_flag("--floor", arguments->floor, "Also time the bare draws of the graphics path (direct addresses)");
@@ -420,8 +404,8 @@ void add_group_by(CLI::App& bench, Select const& select, std::atomic<bool> const
   command->add_option("--value-type", arguments->value_type, "i32, i64 or f64")->capture_default_str();
   command->add_option("--distribution", arguments->distribution, "uniform or zipf:Z")->capture_default_str();
   add_operator_options(*command, *arguments);
-  command->add_option("--tuning", arguments->tuning, "As for garuda group-by: address=direct,keys=words,…");
-  command->add_option("--compute-tuning", arguments->tunings.compute, "Of mode resident: group_by_way=sorted,…");
+  command->add_option("--tuning", arguments->tuning,
+                      "As for garuda group-by: address=direct,…; of mode resident: grouping=table,…");
   command->add_option("--memory", arguments->memory, "Of the tables: ordinary, or pinned for the device")
       ->capture_default_str();
   command->add_option("--mode", arguments->mode, "end-to-end, or resident (paths compute, cuda)")

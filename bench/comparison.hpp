@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,13 +48,40 @@ struct Comparison {
   TableMemory memory = TableMemory::ordinary;    ///< of mode end-to-end
 };
 
+/// `choices`, or where there are none every path with the same tuning.
 template <class Tuning>
-std::vector<Choice<Tuning>> choices_of(Comparison<Tuning> const& comparison) {
-  if (!comparison.choices.empty()) return comparison.choices;
-  std::vector<Choice<Tuning>> choices;
-  for (auto const path : comparison.paths) choices.push_back({path, comparison.tuning});
+std::vector<Choice<Tuning>> choices_of(std::vector<Path> const& paths, Tuning const& tuning,
+                                       std::vector<Choice<Tuning>> choices) {
+  if (choices.empty())
+    for (auto const path : paths) choices.push_back({path, tuning});
   return choices;
 }
+template <class Tuning>
+std::vector<Choice<Tuning>> choices_of(Comparison<Tuning> const& comparison) {
+  return choices_of(comparison.paths, comparison.tuning, comparison.choices);
+}
+
+/// Reads PATH[:TUNING][;PATH[:TUNING]…] with the tuning's own parser. Errors: usage.
+template <class Tuning>
+Result<std::vector<Choice<Tuning>>> parse_choices(std::string_view text,
+                                                  Result<Tuning> (*parse_tuning)(std::string_view)) {
+  std::vector<Choice<Tuning>> choices;
+  while (!text.empty()) {
+    auto const end = text.find(';');
+    auto const choice = text.substr(0, end);
+    auto const colon = choice.find(':');
+    GARUDA_TRY_ASSIGN(auto const path, parse_path(choice.substr(0, colon)));
+    GARUDA_TRY_ASSIGN(auto const tuning,
+                      parse_tuning(colon == std::string_view::npos ? std::string_view() : choice.substr(colon + 1)));
+    choices.push_back({path, tuning});
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return choices;
+}
+
+/// The parser of tunings that paths parse themselves.
+inline Result<std::string> text_as_it_is(std::string_view text) { return std::string(text); }
 
 /// Errors: usage.
 template <class Tuning>

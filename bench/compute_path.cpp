@@ -150,14 +150,12 @@ class ComputeGroupBy final : public ResidentQuery {
     return builder.finish();
   }
   std::string describe() const override {
-    constexpr std::array kWays{"auto", "shared", "table", "partitioned", "sorted"};
+    constexpr std::array kWays{"auto", "shared", "table", "partitioned"};
     auto const& grouping = group_by_.grouping();
-    auto const& tuning = bench_.tuning();
     auto const way = std::string_view(kWays.at(static_cast<std::size_t>(grouping.way)));
     auto const keys =
         fmt::format("{} of {} bits, {}", form_of(group_by_.key_form()), group_by_.key_bits(),
                     group_by_.num_batches() == 1 ? std::string() : fmt::format("{} turns, ", group_by_.num_batches()));
-    if (grouping.way == operators::ResidentWay::sorted) return fmt::format("{}{}", keys, way);
     auto const table = fmt::format("table of {} slots", grouping.table_slots);
     if (grouping.way == operators::ResidentWay::table) return fmt::format("{}{}, {}", keys, way, table);
     auto const bits = grouping.way == operators::ResidentWay::partitioned

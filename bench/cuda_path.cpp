@@ -19,13 +19,11 @@ namespace {
 
 using operators::cuda_result;
 
-constexpr std::array kMethods{operators::Choice{"auto", GARUDA_CUDA_JOIN_AUTOMATIC},
-                              operators::Choice{"partitioned", GARUDA_CUDA_JOIN_PARTITIONED},
-                              operators::Choice{"global", GARUDA_CUDA_JOIN_TABLE},
-                              operators::Choice{"sorted", GARUDA_CUDA_JOIN_MERGE}};
-constexpr std::array kPayloads{operators::Choice{"auto", GARUDA_CUDA_PAYLOAD_AUTOMATIC},
-                               operators::Choice{"carry", GARUDA_CUDA_PAYLOAD_CARRY},
-                               operators::Choice{"gather", GARUDA_CUDA_PAYLOAD_GATHER}};
+static_assert(static_cast<int>(JoinMethod::partitioned) == GARUDA_CUDA_JOIN_PARTITIONED);
+static_assert(static_cast<int>(JoinMethod::global) == GARUDA_CUDA_JOIN_TABLE);
+static_assert(static_cast<int>(JoinMethod::sorted) == GARUDA_CUDA_JOIN_MERGE);
+static_assert(static_cast<int>(Payload::carry) == GARUDA_CUDA_PAYLOAD_CARRY);
+static_assert(static_cast<int>(Payload::gather) == GARUDA_CUDA_PAYLOAD_GATHER);
 
 constexpr std::array kPartitionBy{operators::Choice{"auto", 0}, operators::Choice{"passes", 1},
                                   operators::Choice{"sort", 2}};
@@ -34,8 +32,8 @@ Result<GarudaCudaResidentTuning> parse_cuda_tuning(std::string const& text) {
   using operators::choice_knob;
   using operators::number_knob;
   using Tuning = GarudaCudaResidentTuning;
-  std::array const knobs{choice_knob("method", kMethods, &Tuning::method),
-                         choice_knob("payload", kPayloads, &Tuning::payload),
+  std::array const knobs{choice_knob("method", operators::kJoinMethodChoices, &Tuning::method),
+                         choice_knob("payload", operators::kPayloadChoices, &Tuning::payload),
                          number_knob("partition_rows", 1, 1 << 30, &Tuning::partition_rows),
                          choice_knob("partition_by", kPartitionBy, &Tuning::partition_by),
                          number_knob("tile_threads", 512, 1024, &Tuning::tile_threads),

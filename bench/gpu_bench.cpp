@@ -103,7 +103,13 @@ class ResidentPaths {
   /// Those that can be opened; the others' reasons are noted.
   std::vector<ResidentPath*> open(Measured& measured) {
     auto const paths = paths_of(GpuMode::resident);
-    if (opened_.empty()) opened_ = open_resident_paths(paths, request_.device, request_.tunings);
+    if (opened_.empty()) {
+      auto choices = choices_of(paths, std::string(), {});
+      for (auto& choice : choices)
+        for (auto const& asked : request_.choices)
+          if (asked.path == choice.path) choice = asked;
+      opened_ = open_resident_paths(choices, request_.device);
+    }
     std::vector<ResidentPath*> ready;
     for (std::size_t p = 0; p < paths.size(); ++p) {
       if (opened_[p]) {

@@ -30,8 +30,8 @@ struct GpuBenchRequest {
   std::vector<GpuMode> modes{GpuMode::resident, GpuMode::end_to_end};
   std::string only;  ///< cells with this in their name; empty: all
   std::optional<std::string> device;
-  ResidentTunings tunings;    ///< of resident tables
-  bool share_tables = false;  ///< resident paths work on the same memory
+  std::vector<ResidentChoice> choices;  ///< how paths go about resident tables; those that it leaves out: by themselves
+  bool share_tables = false;            ///< resident paths work on the same memory
   std::uint32_t repeat = 7;
   std::uint64_t seed = 1;
   std::uint64_t seconds = 0;  ///< cells that begin later are left out; 0: none

@@ -26,6 +26,7 @@ struct GpuArguments {
   std::string mode = "both";
   std::string output;
   std::string device;
+  std::string choices;
   bool quick = false;
   GpuBenchRequest request;
 };
@@ -129,6 +130,7 @@ Result<void> run_gpu(GpuArguments const& arguments, std::atomic<bool> const* can
     return fail(ErrorCode::usage,
                 fmt::format("unknown mode (allowed: resident, end-to-end, both): '{}'", arguments.mode));
   }
+  GARUDA_TRY_ASSIGN(request.choices, parse_choices<std::string>(arguments.choices, text_as_it_is));
   request.cancelled = cancelled;
   Report report;
   auto const run = run_gpu_bench(request, [&](GpuCellOutcome const& outcome) { report.add(outcome); });
@@ -151,8 +153,8 @@ void add_gpu_command(CLI::App& bench, Select const& select, std::atomic<bool> co
       ->capture_default_str();
   command->add_option("--device", arguments->device, "auto, an index or part of a name");
   command->add_flag("--share-tables", request.share_tables, "Resident paths work on the same memory, without copies");
-  command->add_option("--compute-tuning", request.tunings.compute, "Of mode resident: partition_items=16,…");
-  command->add_option("--cuda-tuning", request.tunings.cuda, "Of mode resident: method=partitioned,payload=carry,…");
+  command->add_option("--choices", arguments->choices,
+                      "Of mode resident: compute:partition_items=16,…;cuda:payload=carry,…");
   command->add_option("--repeat", request.repeat, "Timed runs a path")->capture_default_str();
   command->add_option("--seed", request.seed, "Of the generated tables")->capture_default_str();
   command->add_option("--output", arguments->output, "All records as JSON, to this file");

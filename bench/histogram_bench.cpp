@@ -136,7 +136,7 @@ Result<std::vector<HistogramOutcome>> run_histogram_bench(HistogramRequest const
       outcomes.push_back(std::move(outcome));
       continue;
     }
-    auto opened = open_resident_paths(std::array{path}, request.device, {});
+    auto opened = open_resident_paths(std::array{ResidentChoice{path, {}}}, request.device);
     if (!opened[0]) return tl::unexpected(std::move(opened[0]).error());
     GARUDA_TRY_ASSIGN(auto const uploaded, (*opened[0])->upload(table, Sharing::own));
     for (auto const& setting : (*opened[0])->histogram_settings(request.bins)) {

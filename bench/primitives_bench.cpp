@@ -386,33 +386,12 @@ Result<void> check(PrimitivesRequest const& request) {
 
 /// Applies what the request asks for; what the device cannot hold is an error.
 Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limits, operators::ComputeTuning& tuning) {
-  GARUDA_TRY(operators::apply_tuning(request.compute_tuning, limits, tuning));
-  if (request.scan) tuning.scan = *request.scan;
-  auto const group = request.group_size;
-  if (group != 0) {
-    tuning.group_size = group;
-    tuning.partition_group_size = group;
-    tuning.stable_group_size = group;
-  }
-  if (request.items != 0)
-    (request.op == PrimitiveOp::scan ? tuning.scan_items
-     : request.stable                ? tuning.stable_items
-                                     : tuning.partition_items) = request.items;
-  if (request.tiles != 0) tuning.partition_tiles = request.tiles;
+  GARUDA_TRY(operators::apply_tuning(request.tuning, limits, tuning));
   if (request.bits == 0 || request.bits > 10)
     return fail(ErrorCode::usage, fmt::format("--bits out of range [1, 10]: {}", request.bits));
   tuning.partition_bits = std::max(tuning.partition_bits, request.bits);
   tuning.stable_bits = std::max(tuning.stable_bits, request.bits);
-  if (group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
-    return fail(ErrorCode::usage, fmt::format("--group must be a multiple of {} up to {}: {}", tuning.subgroup_size,
-                                              limits.max_workgroup_invocations, group));
-  if (request.op == PrimitiveOp::scan && tuning.scan_items % 4 != 0)
-    return fail(ErrorCode::usage, fmt::format("--items of a scan is a multiple of 4: {}", tuning.scan_items));
-  auto const shared = operators::scatter_shared_bytes(tuning, request.bits, request.stable);
-  if (request.op == PrimitiveOp::partition && shared > limits.max_compute_shared_memory_bytes)
-    return fail(ErrorCode::usage, fmt::format("these sizes take more shared memory than the device's {} bytes: {}",
-                                              limits.max_compute_shared_memory_bytes, shared));
-  return {};
+  return operators::apply_tuning("", limits, tuning);
 }
 
 Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, std::string op,
@@ -434,9 +413,8 @@ Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, 
 
 std::string describe(operators::ComputeTuning const& tuning, std::uint32_t bits, bool stable) {
   auto const tile = operators::scatter_tile(tuning, bits, stable);
-  return fmt::format("subgroup {}, scan {} of {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
-                     tuning.scan == operators::ScanMethod::look_back ? "look-back" : "two-pass", tuning.group_size,
-                     tuning.scan_items, tile.group_size, tile.items, tuning.partition_tiles,
+  return fmt::format("subgroup {}, scan {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
+                     tuning.group_size, tuning.scan_items, tile.group_size, tile.items, tuning.partition_tiles,
                      stable ? "stable" : "in any order");
 }
 

@@ -24,14 +24,10 @@ struct PrimitivesRequest {
   std::uint32_t bits = 8;     ///< of a digit: histogram, partition
   std::uint32_t payload = 1;  ///< u32 columns that move with the keys
   bool stable = true;
-  bool clustered = false;  ///< gather: rows within 2^12 of each other, else over the whole column
+  bool clustered = false;           ///< gather: rows within 2^12 of each other, else over the whole column
   std::uint64_t segment_rows = 64;  ///< segments: elements of one, on the average
   std::optional<std::uint32_t> subgroup_size;
-  std::optional<operators::ScanMethod> scan;
-  std::string compute_tuning;    ///< as operators::apply_tuning takes it; the members below come after it
-  std::uint32_t group_size = 0;  ///< 0: the device's tuning; so the others
-  std::uint32_t items = 0;
-  std::uint32_t tiles = 0;
+  std::string tuning;  ///< of the passes, as operators::apply_tuning takes it
   std::string device = "auto";
   std::uint32_t repeat = 7;
   std::uint64_t seed = 1;

@@ -17,7 +17,6 @@ struct PrimitivesArguments {
   std::string rows;
   std::string order = "stable";
   std::string rows_order = "random";
-  std::string scan;
   PrimitivesRequest request;
   std::uint32_t subgroup = 0;
   bool json = false;
@@ -35,10 +34,6 @@ Result<void> run_primitives(PrimitivesArguments const& arguments, std::atomic<bo
   GARUDA_TRY_ASSIGN(request.rows, parse_row_count(arguments.rows));
   GARUDA_TRY_ASSIGN(request.stable, parse_either(arguments.order, "stable", "any"));
   GARUDA_TRY_ASSIGN(request.clustered, parse_either(arguments.rows_order, "clustered", "random"));
-  if (!arguments.scan.empty()) {
-    GARUDA_TRY_ASSIGN(auto const look_back, parse_either(arguments.scan, "look-back", "two-pass"));
-    request.scan = look_back ? operators::ScanMethod::look_back : operators::ScanMethod::reduce_then_scan;
-  }
   if (arguments.subgroup != 0) request.subgroup_size = arguments.subgroup;
   request.cancelled = cancelled;
   GARUDA_TRY_ASSIGN(auto const outcome, run_primitives_bench(request));
@@ -67,12 +62,8 @@ void add_primitives_command(CLI::App& bench, Select const& select, std::atomic<b
       ->capture_default_str();
   command->add_option("--segment-rows", request.segment_rows, "Elements of a segment, on the average")
       ->capture_default_str();
-  command->add_option("--scan", arguments->scan, "look-back or two-pass");
-  command->add_option("--compute-tuning", request.compute_tuning, "Sizes of the passes: partition_items=8,…");
+  command->add_option("--tuning", request.tuning, "Sizes of the passes: partition_items=8,…");
   command->add_option("--subgroup", arguments->subgroup, "Size to force, 0: the device's")->capture_default_str();
-  command->add_option("--group", request.group_size, "Invocations of a workgroup, 0: chosen")->capture_default_str();
-  command->add_option("--items", request.items, "Elements an invocation, 0: chosen")->capture_default_str();
-  command->add_option("--tiles", request.tiles, "Tiles a chunk at most, 0: chosen")->capture_default_str();
   command->add_option("--device", request.device, "auto, an index or part of a name")->capture_default_str();
   command->add_option("--repeat", request.repeat, "Timed runs")->capture_default_str();
   command->add_option("--seed", request.seed, "Of the generated words")->capture_default_str();

@@ -147,33 +147,14 @@ std::uint64_t expected_groups(GroupWorkload const& workload) {
   return std::max<std::uint64_t>(static_cast<std::uint64_t>(seen), 1);
 }
 
-/// The tunings of "A;B"; of the empty text one that is empty.
-std::vector<std::string> split(std::string const& text) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (true) {
-    auto const end = text.find(';', begin);
-    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
-    if (end == std::string::npos) return parts;
-    begin = end + 1;
-  }
-}
-
 template <class Tuning>
 Result<std::vector<std::unique_ptr<ResidentPath>>> open_paths(Comparison<Tuning> const& comparison,
-                                                              ResidentTunings const& tunings) {
+                                                              ResidentOptions const& resident) {
   GARUDA_TRY(check(comparison));
   if (comparison.floor) return fail(ErrorCode::usage, "--floor draws what --path graphics draws");
-  if (!comparison.choices.empty()) return fail(ErrorCode::usage, "--mode resident takes --path, not --choices");
-  auto const compute = split(tunings.compute);
-  auto const cuda = split(tunings.cuda);
-  auto paths = open_resident_paths(comparison.paths, comparison.device, {compute.front(), cuda.front()});
-  for (std::size_t i = 1; i < compute.size(); ++i)
-    paths.push_back(open_compute_path(comparison.device.value_or("auto"), compute[i]));
-  for (std::size_t i = 1; i < cuda.size(); ++i)
-    paths.push_back(open_cuda_path(comparison.device, std::nullopt, cuda[i]));
   std::vector<std::unique_ptr<ResidentPath>> opened;
-  for (auto& path : paths) {
+  for (auto& path :
+       open_resident_paths(choices_of(comparison.paths, resident.tuning, resident.choices), comparison.device)) {
     if (!path) return tl::unexpected(std::move(path).error());
     opened.push_back(std::move(*path));
   }
@@ -188,29 +169,25 @@ std::vector<ResidentPath*> pointers_to(std::vector<std::unique_ptr<ResidentPath>
 
 }  // namespace
 
-std::vector<Result<std::unique_ptr<ResidentPath>>> open_resident_paths(std::span<Path const> paths,
-                                                                       std::optional<std::string> const& device,
-                                                                       ResidentTunings const& tunings) {
+std::vector<Result<std::unique_ptr<ResidentPath>>> open_resident_paths(std::span<ResidentChoice const> choices,
+                                                                       std::optional<std::string> const& device) {
+  std::vector<std::optional<Result<std::unique_ptr<ResidentPath>>>> opened(choices.size());
   // Compute first: CUDA then opens the same GPU.
-  std::optional<Result<std::unique_ptr<ResidentPath>>> compute;
-  if (std::ranges::find(paths, Path::compute) != paths.end())
-    compute = open_compute_path(device.value_or("auto"), tunings.compute);
   std::optional<DeviceUuid> uuid;
-  if (compute && *compute) uuid = (**compute)->uuid();
-  std::vector<Result<std::unique_ptr<ResidentPath>>> opened;
-  for (auto const path : paths) {
-    if (path == Path::compute && compute) {
-      opened.push_back(std::move(*compute));
-      compute.reset();
-    } else if (path == Path::cuda) {
-      opened.push_back(open_cuda_path(device, uuid, tunings.cuda));
-    } else {
-      opened.emplace_back(
-          fail(ErrorCode::usage,
-               fmt::format("--mode resident has the paths compute and cuda, each once: {}", to_string(path))));
-    }
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].path != Path::compute) continue;
+    opened[i] = open_compute_path(device.value_or("auto"), choices[i].tuning);
+    if (*opened[i] && !uuid) uuid = (**opened[i])->uuid();
   }
-  return opened;
+  std::vector<Result<std::unique_ptr<ResidentPath>>> all;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].path == Path::cuda) opened[i] = open_cuda_path(device, uuid, choices[i].tuning);
+    if (!opened[i])
+      opened[i] = fail(ErrorCode::usage,
+                       fmt::format("--mode resident has the paths compute and cuda: {}", to_string(choices[i].path)));
+    all.push_back(std::move(*opened[i]));
+  }
+  return all;
 }
 
 std::vector<Result<ResidentSeries>> compare_resident_joins(std::span<ResidentPath* const> paths,
@@ -258,7 +235,7 @@ std::vector<Result<ResidentSeries>> compare_resident_group_bys(std::span<Residen
 Result<std::vector<JoinOutcome>> run_resident_join_bench(JoinBenchRequest const& request,
                                                          ResidentOptions const& resident) {
   GARUDA_TRY(check_join_workload(request.workload));
-  GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident.tunings));
+  GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident));
   GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(request.workload));
   ReferenceJoin const reference(tables.left.view(), tables.right.view());
   std::vector<JoinOutcome> outcomes;
@@ -275,7 +252,7 @@ Result<std::vector<GroupByOutcome>> run_resident_group_by_bench(GroupByBenchRequ
                                                                 ResidentOptions const& resident) {
   auto const& workload = request.workload;
   if (workload.rows == 0) return fail(ErrorCode::usage, "--rows must be at least 1 in --mode resident: 0");
-  GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident.tunings));
+  GARUDA_TRY_ASSIGN(auto const paths, open_paths(request, resident));
   GARUDA_TRY_ASSIGN(auto const table, generate_group_table(workload));
   ReferenceGroups const reference(table, workload);
   std::vector<GroupByOutcome> outcomes;

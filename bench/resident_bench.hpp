@@ -17,18 +17,14 @@
 
 namespace garuda::bench {
 
-/// How the paths work on resident tables, as text; empty: by their own choice. The benchmarks of one join or
-/// group-by take several between semicolons, each a path of its own.
-struct ResidentTunings {
-  std::string compute;
-  std::string cuda;
-};
+/// A path on resident tables, and how it is told to go about it: the text of a tuning of its own passes,
+/// "method=global,…".
+using ResidentChoice = Choice<std::string>;
 
 /// The paths that were asked for, each opened or the reason why not. A CUDA device beside a Vulkan device is the same
 /// GPU. Errors of a path: usage where it has no resident mode; no_device; those of the path.
-std::vector<Result<std::unique_ptr<ResidentPath>>> open_resident_paths(std::span<Path const> paths,
-                                                                       std::optional<std::string> const& device,
-                                                                       ResidentTunings const& tunings);
+std::vector<Result<std::unique_ptr<ResidentPath>>> open_resident_paths(std::span<ResidentChoice const> choices,
+                                                                       std::optional<std::string> const& device);
 
 struct ResidentSampling {
   bool share_tables = false;  ///< the first path uploads the tables, the others open the same memory
@@ -59,12 +55,13 @@ std::vector<Result<ResidentSeries>> compare_resident_group_bys(std::span<Residen
 
 /// What the command's options of mode resident come to.
 struct ResidentOptions {
-  ResidentTunings tunings;
+  std::string tuning;                   ///< of all paths
+  std::vector<ResidentChoice> choices;  ///< in place of the request's paths and `tuning` when there are any
   bool share_tables = false;
 };
 
 /// Generates the tables and compares the paths compute and cuda, or one of them. One outcome a path, in the order asked
-/// for; of several tunings of a path, with semicolons between them, then one for each after the first.
+/// for.
 /// Blocks. Errors: usage; the first of any path.
 Result<std::vector<JoinOutcome>> run_resident_join_bench(JoinBenchRequest const& request,
                                                          ResidentOptions const& resident);

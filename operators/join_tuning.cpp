@@ -18,8 +18,6 @@ constexpr std::array kStorage{Choice{"auto", 0}, Choice{"stack", 1}, Choice{"run
 constexpr std::array kProbe{Choice{"auto", 0}, Choice{"instanced", 1}, Choice{"output", 2}, Choice{"atomic", 3}};
 constexpr std::array kMatching{Choice{"auto", 0}, Choice{"draw", 1}, Choice{"compute", 2}};
 constexpr std::array kBuild{Choice{"auto", 0}, Choice{"left", 1}, Choice{"right", 2}};
-constexpr std::array kMethod{Choice{"auto", 0}, Choice{"partitioned", 1}, Choice{"global", 2}, Choice{"sorted", 3}};
-constexpr std::array kPayload{Choice{"auto", 0}, Choice{"carry", 1}, Choice{"gather", 2}};
 
 }  // namespace
 
@@ -32,9 +30,9 @@ std::span<operators::Knob<JoinTuning> const> operators::join_knobs() {
       choice_knob("probe", kProbe, &JoinTuning::probe, "graphics",
                   "how matches are drawn: instances a probe row, a point an output row, or atomic places"),
       choice_knob("build", kBuild, &JoinTuning::build, "all", "the side that the table is built of"),
-      choice_knob("payload", kPayload, &JoinTuning::payload, "cpu, compute",
+      choice_knob("payload", operators::kPayloadChoices, &JoinTuning::payload, "cpu, compute",
                   "whether payload moves with its keys, or is fetched by row id"),
-      choice_knob("method", kMethod, &JoinTuning::method, "compute, cuda", "how matches are found"),
+      choice_knob("method", operators::kJoinMethodChoices, &JoinTuning::method, "compute, cuda", "how matches are found"),
       choice_knob("placement", operators::kPlacementChoices, &JoinTuning::placement, "compute",
                   "whether tables go to the device whole, or slice by slice"),
       choice_knob("counting", operators::kCountingChoices, &JoinTuning::counting, "graphics",

@@ -173,7 +173,7 @@ Result<ResidentJoinWay> choose_resident_join(ResidentJoinShape const& shape, Dev
 
 std::string to_string(ResidentJoinWay const& way) {
   if (way.method != JoinMethod::partitioned) return fmt::format("method={}", name_of(way.method));
-  return fmt::format("method=partitioned,join_gathers={}", way.gathers ? 1 : 0);
+  return fmt::format("method=partitioned,payload={}", way.gathers ? "gather" : "carry");
 }
 
 }  // namespace garuda::operators

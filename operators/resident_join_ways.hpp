@@ -38,7 +38,7 @@ PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay c
 Result<ResidentJoinWay> choose_resident_join(ResidentJoinShape const& shape, DeviceRates const& rates,
                                              ComputeTuning const& tuning);
 
-/// "method=partitioned,join_gathers=1": the tuning that forces a way.
+/// "method=partitioned,payload=gather": the tuning that forces a way.
 std::string to_string(ResidentJoinWay const& way);
 
 }  // namespace garuda::operators

@@ -32,6 +32,9 @@ inline constexpr std::array kCountingChoices{Choice{"auto", 0}, Choice{"blend", 
 inline constexpr std::array kUploadChoices{Choice{"auto", 0}, Choice{"map", 1}, Choice{"stage", 2},
                                            Choice{"import", 3}};
 
+inline constexpr std::array kJoinMethodChoices{Choice{"auto", 0}, Choice{"partitioned", 1}, Choice{"global", 2},
+                                               Choice{"sorted", 3}};
+inline constexpr std::array kPayloadChoices{Choice{"auto", 0}, Choice{"carry", 1}, Choice{"gather", 2}};
 inline constexpr std::array kPlacementChoices{Choice{"auto", 0}, Choice{"device", 1}, Choice{"slices", 2}};
 
 /// One key of the text form: either a list of choices or a range of integers.
@@ -44,7 +47,7 @@ struct Knob {
   std::span<Choice const> choices;
   std::int64_t low = 0;
   std::int64_t high = 0;
-  std::int64_t automatic = 0;  ///< the value that leaves the choice to the planner
+  std::optional<std::int64_t> automatic;  ///< the value that leaves the choice to the planner; nullopt: there is none
   std::function<std::int64_t(Tuning const&)> get;
   std::function<void(Tuning&, std::int64_t)> set;
 };
@@ -70,7 +73,8 @@ Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices,
 
 template <class Tuning, class Member>
 Knob<Tuning> number_knob(std::string_view name, std::int64_t low, std::int64_t high, Member Tuning::*member,
-                         std::string_view paths = {}, std::string_view about = {}, std::int64_t automatic = 0) {
+                         std::string_view paths = {}, std::string_view about = {},
+                         std::optional<std::int64_t> automatic = 0) {
   return {name,
           paths,
           about,
@@ -82,9 +86,16 @@ Knob<Tuning> number_knob(std::string_view name, std::int64_t low, std::int64_t h
           [member](Tuning& t, std::int64_t value) { t.*member = static_cast<Member>(value); }};
 }
 
+/// A number that the planner does not choose: what is not given keeps the value it has.
+template <class Tuning, class Member>
+Knob<Tuning> size_knob(std::string_view name, std::int64_t low, std::int64_t high, Member Tuning::*member) {
+  return number_knob(name, low, high, member, {}, {}, std::nullopt);
+}
+
+/// The values that a key takes, in words.
 template <class Tuning>
 std::string allowed_values(Knob<Tuning> const& knob) {
-  if (knob.choices.empty()) return fmt::format("auto or {} to {}", knob.low, knob.high);
+  if (knob.choices.empty()) return fmt::format("{}{} to {}", knob.automatic ? "auto or " : "", knob.low, knob.high);
   std::string text;
   for (auto const& choice : knob.choices) text += fmt::format("{}{}", text.empty() ? "" : ", ", choice.name);
   return text;
@@ -92,7 +103,7 @@ std::string allowed_values(Knob<Tuning> const& knob) {
 
 template <class Tuning>
 std::optional<std::int64_t> parse_value(Knob<Tuning> const& knob, std::string_view value) {
-  if (value == "auto") return knob.automatic;
+  if (value == "auto" && knob.automatic) return knob.automatic;
   for (auto const& choice : knob.choices)
     if (choice.name == value) return choice.value;
   if (!knob.choices.empty()) return std::nullopt;
@@ -124,10 +135,10 @@ Result<void> parse_setting(std::span<Knob<Tuning> const> knobs, std::string_view
   return fail(ErrorCode::usage, fmt::format("tuning key must be one of {}: {}", names, name));
 }
 
-/// Parses `text` by `knobs`. Errors: usage, naming the key or value and what is allowed.
+/// Parses `text` by `knobs`; what it does not name stays as in `tuning`. Errors: usage, naming the key or value and
+/// what is allowed.
 template <class Tuning>
-Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_view text) {
-  Tuning tuning{};
+Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_view text, Tuning tuning = {}) {
   while (!text.empty()) {
     auto const comma = text.find(',');
     GARUDA_TRY(parse_setting(knobs, text.substr(0, comma), tuning));

@@ -52,8 +52,7 @@ class DeviceTable {
 
 /// How a group-by of a device table runs.
 struct DeviceGroupByOptions {
-  /// Of the compute path's passes, "group_by_way=sorted,…"; changes speed, never results. group_by_way: shared, table,
-  /// partitioned or sorted.
+  /// Of the compute path's passes, "grouping=shared|table|partitioned,…"; changes speed, never results.
   std::string tuning;
   std::uint64_t expected_groups = 0;  ///< about; 0: estimated from a sample. A wrong number costs time only
   /// Groups in the order of their keys, column by column, null first and NaN last; not beside GroupBySpec::ordered.
@@ -72,7 +71,7 @@ struct DeviceGroupBy {
 struct DeviceJoinOptions {
   /// Of the compute path's passes, "partition_items=16,…"; changes speed, never results. "method=partitioned", "global"
   /// (the build side in an index, probe rows where they are) or "sorted" (both sides; rows come in the order of the
-  /// keys, as unsigned numbers), and "join_gathers=1" (of partitioned: payload is fetched once the rows are known) or 0
+  /// keys, as unsigned numbers), and "payload=gather" (of partitioned: fetched once the rows are known) or carry
   /// (it moves with the keys); what is not said is chosen by cost.
   std::string tuning;
   std::uint64_t expected_rows =
@@ -84,7 +83,7 @@ struct DeviceJoinOptions {
 struct DeviceJoin {
   DeviceTable table;
   RunStats stats;
-  std::string way;  ///< as a tuning forces it: "method=partitioned,join_gathers=0"
+  std::string way;  ///< as a tuning forces it: "method=partitioned,payload=carry"
 };
 
 }  // namespace garuda

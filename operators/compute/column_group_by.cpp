@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <bit>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
 #include "operators/compute/device_primitives.hpp"
+#include "partition/key_counts.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -19,21 +19,6 @@ constexpr std::uint32_t kWordBits = 32;
 // Keys looked at where nobody says how many groups there are: short runs, evenly spread.
 constexpr std::uint64_t kSampledRuns = 64;
 constexpr std::uint64_t kRunKeys = 256;
-
-/// How many groups there are, about, from the keys of a sample that come once and twice (Chao 1984).
-std::uint64_t estimate_of_sample(std::span<std::uint64_t const> keys, std::uint64_t rows) {
-  std::unordered_map<std::uint64_t, std::uint32_t> counts;
-  for (auto const key : keys) ++counts[key];
-  double once = 0;
-  double twice = 0;
-  for (auto const& [key, count] : counts) {
-    once += count == 1 ? 1 : 0;
-    twice += count == 2 ? 1 : 0;
-  }
-  auto const unseen = once * once / (2 * std::max(twice, 1.0));
-  auto const estimate = static_cast<double>(counts.size()) + unseen;
-  return static_cast<std::uint64_t>(std::min(estimate, static_cast<double>(rows)));
-}
 
 bool is_sum(DeviceAggregate const& aggregate) {
   return aggregate.function == AggregateFunction::sum || aggregate.function == AggregateFunction::mean;
@@ -46,8 +31,7 @@ Result<ColumnGroupBy> ColumnGroupBy::create(ComputeContext& context, ColumnGroup
   ColumnGroupBy group_by;
   group_by.spec_ = std::move(spec);
   auto const& own = group_by.spec_;
-  bool const sorts = static_cast<ResidentWay>(context.tuning().group_by_way) == ResidentWay::sorted;
-  bool const is_plain = DeviceKeys::may_be_plain(own.keys) && own.order != GroupOrder::key && !sorts;
+  bool const is_plain = DeviceKeys::may_be_plain(own.keys) && own.order != GroupOrder::key;
   if (!is_plain && DeviceKeys::may_be_packed(own.keys)) {
     GARUDA_TRY_ASSIGN(group_by.key_scan_, ColumnScan::create(context, own.keys, own.rows));
   }
@@ -113,7 +97,8 @@ Result<std::uint64_t> ColumnGroupBy::estimate_groups(ComputeContext& context) {
   std::vector<std::uint64_t> keys;
   for (std::size_t i = 0; i < words.size(); i += key.words)
     keys.push_back(words[i] | (key.words == 2 ? std::uint64_t{words[i + 1]} << 32 : 0));
-  return std::min(estimate_of_sample(keys, spec_.rows), most);
+  auto const drawn_from = partition::KeyCounts<std::uint64_t>(keys).frequencies().drawn_from();
+  return static_cast<std::uint64_t>(std::min(drawn_from, static_cast<double>(most)));
 }
 
 Result<void> ColumnGroupBy::take_batches(ComputeContext& context) {
@@ -140,8 +125,7 @@ Result<void> ColumnGroupBy::take_batches(ComputeContext& context) {
       if (reads) state.column = place(state.column);
       if (state.nulls) state.nulls = place(*state.nulls);
     }
-    GARUDA_TRY_ASSIGN(auto batch,
-                      ResidentGroupBy::create(context, std::move(rows), std::move(states), expected, keys_.key_bits()));
+    GARUDA_TRY_ASSIGN(auto batch, ResidentGroupBy::create(context, std::move(rows), std::move(states), expected));
     batches_.push_back(std::move(batch));
     first += count;
   } while (first < plan_.states.size());
@@ -149,7 +133,7 @@ Result<void> ColumnGroupBy::take_batches(ComputeContext& context) {
 }
 
 bool ColumnGroupBy::needs_key_order() const noexcept {
-  if (keys_.form() == DeviceKeyForm::none || grouping().way == ResidentWay::sorted) return false;
+  if (keys_.form() == DeviceKeyForm::none) return false;
   bool const by_number = spec_.order == GroupOrder::first_row && keys_.form() == DeviceKeyForm::numbered;
   return batches_.size() > 1 || spec_.order == GroupOrder::key || by_number;
 }

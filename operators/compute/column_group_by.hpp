@@ -7,6 +7,7 @@
 
 #include "operators/compute/device_keys.hpp"
 #include "operators/compute/resident_aggregates.hpp"
+#include "operators/compute/sorted_side.hpp"
 
 namespace garuda::operators {
 

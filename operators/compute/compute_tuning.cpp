@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
-#include <utility>
 
+#include "operators/tuning_text.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
 
 namespace garuda::operators {
@@ -29,8 +28,6 @@ constexpr ScatterTile kLargeStableTile{1024, 12, 2, 5};
 constexpr ScatterTile kSmallStableTile{512, 8, 1, 0};
 // Invocations of a subgroup that a word of shared memory has a bit for.
 constexpr std::uint32_t kMaskLanes = 32;
-// Rows that are ranked at a time: two were slower than one (stable_ranked=2: 1.07 ms for 1.06).
-constexpr std::uint32_t kMostRanked = 4;
 // Bins of a pass: counters of so many fit the least shared memory there is.
 constexpr std::uint32_t kMostPartitionBits = 10;
 // Of a join's list in shared memory, an invocation at least: more shared memory would leave fewer workgroups resident.
@@ -39,8 +36,8 @@ constexpr std::uint32_t kListedPairs = 2;
 constexpr std::uint32_t kMostStableSubgroups = 32;
 // As many as devices have: tables in shared memory are filled by more invocations at a time.
 constexpr std::uint32_t kGroupBySize = 1024;
-constexpr std::uint32_t kWaysToGroup = 4;
-constexpr std::uint32_t kMostGroupByItems = 32;
+// Rows of an invocation at a time, which passes unroll.
+constexpr std::uint32_t kMostItems = 32;
 constexpr std::uint32_t kMostGroupByBits = 24;
 // What tables of a group-by take of larger shared memories, too: more leaves too few workgroups resident.
 constexpr std::uint64_t kGroupBySharedBytes = std::uint64_t{48} << 10;
@@ -72,123 +69,68 @@ std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
   return std::max(join_shared_bytes(tuning, 2), join_rows_shared_bytes(tuning, 2, {}, false));
 }
 
-/// Names of what apply_tuning changes.
-constexpr std::array<std::pair<std::string_view, std::uint32_t ComputeTuning::*>, 28> kNames{
-    {{"partition_group", &ComputeTuning::partition_group_size},
-     {"stable_group", &ComputeTuning::stable_group_size},
-     {"partition_items", &ComputeTuning::partition_items},
-     {"count_group", &ComputeTuning::count_group_size},
-     {"count_items", &ComputeTuning::count_items},
-     {"count_groups", &ComputeTuning::count_groups},
-     {"partition_tiles", &ComputeTuning::partition_tiles},
-     {"partition_rounds", &ComputeTuning::partition_rounds},
-     {"wide_group", &ComputeTuning::wide_group_size},
-     {"wide_items", &ComputeTuning::wide_items},
-     {"wide_rounds", &ComputeTuning::wide_rounds},
-     {"stable_items", &ComputeTuning::stable_items},
-     {"stable_rounds", &ComputeTuning::stable_rounds},
-     {"stable_mask_bits", &ComputeTuning::stable_mask_bits},
-     {"stable_ranked", &ComputeTuning::stable_ranked},
-     {"partition_bits", &ComputeTuning::partition_bits},
-     {"stable_bits", &ComputeTuning::stable_bits},
-     {"scan_items", &ComputeTuning::scan_items},
-     {"join_group", &ComputeTuning::join_group_size},
-     {"join_items", &ComputeTuning::join_items},
-     {"join_log2_slots", &ComputeTuning::join_log2_slots},
-     {"join_tasks", &ComputeTuning::join_tasks},
-     {"join_groups", &ComputeTuning::join_groups},
-     {"group_by_size", &ComputeTuning::group_by_size},
-     {"group_by_items", &ComputeTuning::group_by_items},
-     {"group_by_way", &ComputeTuning::group_by_way},
-     {"group_by_bits", &ComputeTuning::group_by_bits},
-     {"group_by_slots", &ComputeTuning::group_by_slots}}};
+/// Values of a ResidentWay.
+constexpr std::array kGroupings{Choice{"auto", 0}, Choice{"shared", 1}, Choice{"table", 2}, Choice{"partitioned", 3}};
 
-/// Values of group_by_way by their names; see ResidentWay.
-constexpr std::array<std::string_view, kWaysToGroup + 1> kGroupByWays{"auto", "shared", "table", "partitioned",
-                                                                      "sorted"};
-
-constexpr std::array<std::pair<std::string_view, bool ComputeTuning::*>, 4> kSwitches{
-    {{"stable_join", &ComputeTuning::stable_join},
-     {"full_tiles_apart", &ComputeTuning::full_tiles_apart},
-     {"packed_places", &ComputeTuning::packed_places},
-     {"wide_packed", &ComputeTuning::wide_packed}}};
-
-constexpr std::array<std::pair<std::string_view, JoinMethod>, 3> kMethods{
-    {{"partitioned", JoinMethod::partitioned}, {"global", JoinMethod::global}, {"sorted", JoinMethod::sorted}}};
-
-Result<void> apply_method(std::string_view text, ComputeTuning& tuning) {
-  for (auto const& [known, method] : kMethods) {
-    if (known != text) continue;
-    tuning.join_method = method;
-    return {};
-  }
-  return fail(ErrorCode::usage, fmt::format("method is partitioned, global or sorted: '{}'", text));
+std::span<Knob<ComputeTuning> const> knobs() {
+  using Tuning = ComputeTuning;
+  constexpr std::int64_t kMost = 1 << 20;
+  static std::array const all{
+      choice_knob("method", kJoinMethodChoices, &Tuning::join_method),
+      choice_knob("payload", kPayloadChoices, &Tuning::join_payload),
+      choice_knob("grouping", kGroupings, &Tuning::group_by_way),
+      size_knob("group", 1, kMost, &Tuning::group_size),
+      size_knob("partition_group", 1, kMost, &Tuning::partition_group_size),
+      size_knob("partition_items", 1, kMost, &Tuning::partition_items),
+      size_knob("partition_tiles", 1, kMost, &Tuning::partition_tiles),
+      size_knob("partition_rounds", 1, kMost, &Tuning::partition_rounds),
+      size_knob("partition_bits", 1, kMostPartitionBits, &Tuning::partition_bits),
+      size_knob("packed_places", 0, 1, &Tuning::packed_places),
+      size_knob("full_tiles_apart", 0, 1, &Tuning::full_tiles_apart),
+      size_knob("wide_group", 1, kMost, &Tuning::wide_group_size),
+      size_knob("wide_items", 1, kMost, &Tuning::wide_items),
+      size_knob("wide_rounds", 1, kMost, &Tuning::wide_rounds),
+      size_knob("wide_packed", 0, 1, &Tuning::wide_packed),
+      size_knob("stable_join", 0, 1, &Tuning::stable_join),
+      size_knob("stable_group", 1, kMost, &Tuning::stable_group_size),
+      size_knob("stable_items", 1, kMost, &Tuning::stable_items),
+      size_knob("stable_rounds", 1, kMost, &Tuning::stable_rounds),
+      size_knob("stable_bits", 1, kMostPartitionBits, &Tuning::stable_bits),
+      size_knob("stable_mask_bits", 0, kMostPartitionBits, &Tuning::stable_mask_bits),
+      size_knob("count_group", 1, kMost, &Tuning::count_group_size),
+      size_knob("count_items", 1, kMostItems, &Tuning::count_items),
+      size_knob("count_groups", 1, kMost, &Tuning::count_groups),
+      size_knob("scan_items", 4, kMost, &Tuning::scan_items),
+      size_knob("join_group", 1, kMost, &Tuning::join_group_size),
+      size_knob("join_items", 1, kMost, &Tuning::join_items),
+      size_knob("join_log2_slots", 1, shaders::kMaxLog2Slots, &Tuning::join_log2_slots),
+      size_knob("join_tasks", 1, kMost, &Tuning::join_tasks),
+      size_knob("join_groups", 1, kMost, &Tuning::join_groups),
+      size_knob("group_by_size", 1, kMost, &Tuning::group_by_size),
+      size_knob("group_by_items", 1, kMostItems, &Tuning::group_by_items),
+      number_knob("group_by_bits", 1, kMostGroupByBits, &Tuning::group_by_bits),
+      number_knob("group_by_slots", 1, kMost, &Tuning::group_by_slots),
+  };
+  return all;
 }
 
-Result<void> apply(std::string_view entry, ComputeTuning& tuning) {
-  auto const equals = entry.find('=');
-  auto const name = entry.substr(0, equals);
-  auto const text = equals == std::string_view::npos ? std::string_view() : entry.substr(equals + 1);
-  if (name == "method") return apply_method(text, tuning);
-  auto const way = std::ranges::find(kGroupByWays, text);
-  if (name == "group_by_way" && way != kGroupByWays.end()) {
-    tuning.group_by_way = static_cast<std::uint32_t>(way - kGroupByWays.begin());
-    return {};
-  }
-  std::uint32_t value = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty())
-    return fail(ErrorCode::usage, fmt::format("not a tuning of the compute path (name=number): '{}'", entry));
-  if (name == "join_gathers" && value <= 1) {
-    tuning.join_payload = value == 1 ? Payload::gather : Payload::carry;
-    return {};
-  }
-  for (auto const& [known, member] : kSwitches) {
-    if (name != known || value > 1) continue;
-    tuning.*member = value == 1;
-    return {};
-  }
-  for (auto const& [known, member] : kNames) {
-    if (known != name) continue;
-    tuning.*member = value;
-    return {};
-  }
-  return fail(ErrorCode::usage, fmt::format("unknown tuning of the compute path: '{}'", entry));
-}
-
+/// What no range of a single value says.
 Result<void> check_sizes(ComputeTuning const& tuning, vk::DeviceLimits const& limits) {
   auto const wrong = [](char const* what, std::uint64_t value) {
     return fail(ErrorCode::usage, fmt::format("{}: {}", what, value));
   };
-  if (tuning.stable_mask_bits > kMostPartitionBits)
-    return wrong("stable_mask_bits are 0 to 10", tuning.stable_mask_bits);
   if (tuning.stable_mask_bits > 0 && tuning.subgroup_size > kMaskLanes)
     return wrong("stable_mask_bits need subgroups of at most 32 invocations", tuning.subgroup_size);
-  if (tuning.stable_ranked < 1 || tuning.stable_ranked > kMostRanked)
-    return wrong("stable_ranked are 1 to 4", tuning.stable_ranked);
-  for (auto const group : {tuning.partition_group_size, tuning.wide_group_size, tuning.stable_group_size,
-                           tuning.count_group_size, tuning.join_group_size, tuning.group_by_size}) {
+  for (auto const group :
+       {tuning.group_size, tuning.partition_group_size, tuning.wide_group_size, tuning.stable_group_size,
+        tuning.count_group_size, tuning.join_group_size, tuning.group_by_size}) {
     if (group == 0 || group % tuning.subgroup_size != 0 || group > limits.max_workgroup_invocations)
       return wrong("a group is a multiple of the subgroup size that the device can run", group);
   }
-  if (tuning.count_items == 0 || tuning.count_items > kMostGroupByItems)
-    return wrong("count_items are 1 to 32", tuning.count_items);
-  if (tuning.count_groups == 0) return wrong("count_groups are at least 1", 0);
-  if (tuning.partition_items == 0 || tuning.partition_tiles == 0 || tuning.partition_rounds == 0 ||
-      tuning.wide_items == 0 || tuning.wide_rounds == 0 || tuning.stable_items == 0 || tuning.stable_rounds == 0 ||
-      tuning.join_items == 0 || tuning.join_tasks == 0 || tuning.join_groups == 0 || tuning.group_by_items == 0)
-    return wrong("items and tiles are at least 1", 0);
-  for (auto const bits : {tuning.partition_bits, tuning.stable_bits})
-    if (bits == 0 || bits > kMostPartitionBits) return wrong("partition_bits and stable_bits are 1 to 10", bits);
-  if (tuning.group_by_items > kMostGroupByItems) return wrong("group_by_items are 1 to 32", tuning.group_by_items);
-  if (tuning.group_by_way > kWaysToGroup)
-    return wrong("group_by_way is auto, shared, table, partitioned or sorted, 0 to 4", tuning.group_by_way);
-  if (tuning.group_by_bits > kMostGroupByBits) return wrong("group_by_bits are 0 to 24", tuning.group_by_bits);
-  if (tuning.scan_items == 0 || tuning.scan_items % 4 != 0)
-    return wrong("scan_items is a multiple of 4", tuning.scan_items);
+  if (tuning.scan_items % 4 != 0) return wrong("scan_items is a multiple of 4", tuning.scan_items);
   auto const chunk = std::uint64_t{tuning.join_group_size} * tuning.join_items;
   if (chunk > shaders::kMaxChunkRows) return wrong("a chunk has more rows than slots can name", chunk);
-  if (tuning.join_log2_slots > shaders::kMaxLog2Slots || (std::uint64_t{1} << tuning.join_log2_slots) <= chunk)
+  if ((std::uint64_t{1} << tuning.join_log2_slots) <= chunk)
     return wrong("2^join_log2_slots has to exceed the rows of a chunk", tuning.join_log2_slots);
   auto const shared = std::max({most_join_bytes(tuning), scatter_shared_bytes(tuning, tuning.stable_bits, true),
                                 scatter_shared_bytes(tuning, tuning.partition_bits, false),
@@ -216,7 +158,7 @@ std::uint32_t scratch_words(ComputeTuning const& tuning, std::uint32_t bits, Sca
   if (!stable) return round;
   auto const bins = 1U << bits;
   auto const subgroups = tile.group_size / tuning.subgroup_size;
-  auto const masks = tile.mask_bits == 0 ? 0U : tuning.stable_ranked << std::min(tile.mask_bits, bits);
+  auto const masks = tile.mask_bits == 0 ? 0U : 1U << std::min(tile.mask_bits, bits);
   // Sums of parts of the subgroups take the place of their masks.
   auto const sums = tile.group_size >= 2 * bins ? tile.group_size / bins * bins : 0;
   return std::max(subgroups * bins + std::max(subgroups * masks, sums), round);
@@ -317,11 +259,7 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
 }
 
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning) {
-  while (!text.empty()) {
-    auto const comma = text.find(',');
-    GARUDA_TRY(apply(text.substr(0, comma), tuning));
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
-  }
+  GARUDA_TRY_ASSIGN(tuning, parse_tuning(knobs(), text, tuning));
   return check_sizes(tuning, limits);
 }
 

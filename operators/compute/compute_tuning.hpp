@@ -11,12 +11,6 @@
 
 namespace garuda::operators {
 
-/// How a prefix sum is computed.
-enum class ScanMethod : std::uint8_t {
-  look_back,         ///< one pass over the data
-  reduce_then_scan,  ///< two passes, no communication between workgroups
-};
-
 /// Plain values; every workgroup size is a multiple of `subgroup_size`.
 struct ComputeTuning {
   std::uint32_t subgroup_size = 32;
@@ -26,7 +20,6 @@ struct ComputeTuning {
   std::uint32_t shared_bytes = 32768;  ///< shared memory of a workgroup, at most
   std::uint32_t group_size = 256;      ///< of passes that have no size of their own
 
-  ScanMethod scan = ScanMethod::look_back;
   std::uint32_t scan_items = 16;    ///< elements an invocation: a multiple of 4
   std::uint32_t scan_spins = 1024;  ///< readings of a missing state before its tile is summed again
 
@@ -50,10 +43,9 @@ struct ComputeTuning {
   std::uint32_t stable_rounds = 1;
   /// Bits of a digit by which rows of a subgroup find their equals in shared memory, the others by ballots.
   std::uint32_t stable_mask_bits = 0;
-  std::uint32_t stable_ranked = 1;  ///< rows of an invocation that are ranked at a time, in stable order
-  bool full_tiles_apart = true;     ///< a path that tests no bounds: fewer instructions, longer to compile
-  bool packed_places = true;  ///< places of a tile's rows are kept as half words: fewer registers, more instructions
-  bool wide_packed = false;   ///< the same of passes that move elements of two words or more
+  bool full_tiles_apart = true;  ///< a path that tests no bounds: fewer instructions, longer to compile
+  bool packed_places = true;     ///< places of a tile's rows are kept as half words: fewer registers, more instructions
+  bool wide_packed = false;      ///< the same of passes that move elements of two words or more
 
   std::uint32_t join_group_size = 256;
   std::uint32_t join_items = 3;  ///< rows of a chunk an invocation
@@ -86,14 +78,9 @@ struct ComputeTuning {
 Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
                                      std::optional<std::uint32_t> subgroup_size = std::nullopt);
 
-/// Changes members of `tuning` by name: "partition_items=32,join_items=8"; the empty text changes nothing. Names:
-/// method (partitioned, global, sorted), join_gathers (0 carry, 1 gather),
-/// partition_group, wide_group, wide_items, wide_rounds, wide_packed, stable_group, partition_items, partition_tiles,
-/// partition_rounds, stable_items, stable_rounds, partition_bits, stable_bits, scan_items, join_group, join_items,
-/// join_log2_slots, join_tasks, join_groups, count_group, count_items, count_groups, stable_mask_bits, stable_ranked,
-/// stable_join, packed_places and full_tiles_apart (0 or 1), group_by_size, group_by_items, group_by_way (1 shared, 2
-/// table, 3 partitioned), group_by_bits, group_by_slots. Errors: usage for an unknown name, and for sizes that the
-/// limits or the passes do not allow.
+/// Changes members of `tuning` by name: "method=global,partition_items=32"; the empty text changes nothing. The names
+/// are those of the table in compute_tuning.cpp; method and payload mean what they mean in JoinTuning. Errors: usage
+/// for an unknown name or value, and for sizes that the limits or the passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
 /// Words of shared memory for the table over a build chunk, and for what takes its place once it has been read.

@@ -20,15 +20,8 @@ PassShape scan_shape(std::string_view entry, ComputeTuning const& tuning, Scanne
           {{shaders::kSpecWide, words.wide ? 1U : 0U}, {shaders::kSpecLists, words.lists ? 1U : 0U}}};
 }
 
-PassShape tile_shape(std::string_view entry, ComputeTuning const& tuning) {
-  return {entry, tuning.group_size, tuning.scan_items, sizeof(shaders::PrefixPush), {}};
-}
-
 constexpr std::string_view kLookBack = "primitives/scan.comp:LOOK_BACK";
 constexpr std::string_view kOneGroup = "primitives/scan.comp:ONE_GROUP";
-constexpr std::string_view kFromBases = "primitives/scan.comp:FROM_BASES";
-constexpr std::string_view kTileSums = "primitives/tile_sums.comp";
-constexpr std::string_view kTileBases = "primitives/tile_bases.comp";
 
 }  // namespace
 
@@ -43,11 +36,11 @@ Result<DeviceScan> DeviceScan::create(ComputeContext& context, std::uint64_t ele
 }
 
 bool DeviceScan::is_one_pass(ComputeTuning const& tuning, std::uint64_t elements) noexcept {
-  return tuning.scan == ScanMethod::look_back && groups_for(elements, tile_elements(tuning)) <= kMostTilesOfOneGroup;
+  return groups_for(elements, tile_elements(tuning)) <= kMostTilesOfOneGroup;
 }
 
 std::uint32_t DeviceScan::num_state_words(ComputeTuning const& tuning, std::uint64_t elements) noexcept {
-  if (tuning.scan != ScanMethod::look_back || is_one_pass(tuning, elements)) return 0;
+  if (is_one_pass(tuning, elements)) return 0;
   return static_cast<std::uint32_t>((groups_for(elements, tile_elements(tuning)) + 1) * 2);
 }
 
@@ -71,16 +64,11 @@ Result<void> DeviceScan::record(ComputeContext& context, char const* phase, Scan
   push.spins = tuning.scan_spins;
   if (is_one_pass(tuning, elements))
     return context.dispatch(phase, scan_shape(kOneGroup, tuning, words), push, 1, elements, independent);
-  if (tuning.scan == ScanMethod::look_back) {
-    if (!words.cleared) {
-      GARUDA_TRY(context.fill(phase, states_, 0));
-      independent = false;
-    }
-    return context.dispatch(phase, scan_shape(kLookBack, tuning, words), push, tiles, elements, independent);
+  if (!words.cleared) {
+    GARUDA_TRY(context.fill(phase, states_, 0));
+    independent = false;
   }
-  GARUDA_TRY(context.dispatch(phase, tile_shape(kTileSums, tuning), push, tiles, elements));
-  GARUDA_TRY(context.dispatch(phase, tile_shape(kTileBases, tuning), push, 1, tiles));
-  return context.dispatch(phase, scan_shape(kFromBases, tuning, words), push, tiles, elements);
+  return context.dispatch(phase, scan_shape(kLookBack, tuning, words), push, tiles, elements, independent);
 }
 
 Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const* phase) {
@@ -93,10 +81,9 @@ Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const
 std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning) {
   std::vector<vk::ComputePipelineSpec> specs;
   for (auto const& words : {ScannedWords{}, ScannedWords{.wide = true}, ScannedWords{.lists = true}}) {
-    for (auto const entry : {kLookBack, kOneGroup, kFromBases})
+    for (auto const entry : {kLookBack, kOneGroup})
       specs.push_back(compute_pipeline(scan_shape(entry, tuning, words), tuning));
   }
-  for (auto const entry : {kTileSums, kTileBases}) specs.push_back(compute_pipeline(tile_shape(entry, tuning), tuning));
   return specs;
 }
 

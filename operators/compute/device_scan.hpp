@@ -32,8 +32,8 @@ class DeviceScan {
   /// Records target[i] = source[0] + … + source[i - 1] for `elements` u32, modulo 2^32; as (low, high) pairs when
   /// `wide`. `copy`: where the same words go once more, the total behind them; 0: nowhere, as when wide. Addresses are
   /// 16-byte aligned, the ranges do not overlap. 1 ≤ elements ≤ as created for. `independent`: of all passes since the
-  /// last barrier; heeded where the sum is one dispatch: is_one_pass, or looks back with `cleared` states.
-  /// Source: Merrill and Garland 2016; Smith, Levien and Owens 2025 (look_back).
+  /// last barrier; heeded where the sum is one dispatch: is_one_pass, or with `cleared` states.
+  /// Source: Merrill and Garland 2016; Smith, Levien and Owens 2025.
   Result<void> record(ComputeContext& context, char const* phase, ScannedWords const& words, bool independent = false);
   /// What has to be zero before such a sum: num_state_words() × u32. record() clears it unless `words.cleared`.
   vk::Buffer const& states() const noexcept { return states_; }

@@ -54,7 +54,6 @@ PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
   PassShape shape{"primitives/partition_scatter.comp", tile.group_size, tile.items, sizeof(shaders::PartitionPush),
                   key_constants(kind)};
   shape.constants.push_back({shaders::kSpecMaskBits, tile.mask_bits});
-  shape.constants.push_back({shaders::kSpecRanked, tuning.stable_ranked});
   shape.constants.push_back({shaders::kSpecPacked, tile.packed ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecNarrow, kind.narrow ? 1U : 0U});

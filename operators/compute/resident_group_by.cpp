@@ -222,7 +222,7 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
 
 Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceRows rows,
                                                 std::vector<ResidentAggregate> aggregates,
-                                                std::uint64_t expected_groups, std::uint32_t key_bits) {
+                                                std::uint64_t expected_groups) {
   GARUDA_EXPECTS(rows.rows > 0 && rows.rows <= std::uint64_t{1} << 30 && !rows.number_rows);
   GARUDA_EXPECTS(aggregates.size() <= kMostResidentAggregates);
   ResidentGroupBy group_by;
@@ -230,10 +230,9 @@ Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceR
   group_by.grouping_ = choose_resident_grouping(rows.rows, expected_groups, resident_state_words(group_by.aggregates_),
                                                 context.tuning());
   auto const way = group_by.grouping_.way;
-  bool const moves_rows = way == ResidentWay::partitioned || way == ResidentWay::sorted;
+  bool const moves_rows = way == ResidentWay::partitioned;
   if (rows.keys.words == 0 && moves_rows)
-    return fail(ErrorCode::usage, fmt::format("rows without keys are neither partitioned nor sorted: group_by_way={}",
-                                              static_cast<int>(way)));
+    return fail(ErrorCode::usage, "rows without keys are not partitioned: grouping=partitioned");
   auto const wants_numbers = std::ranges::any_of(
       group_by.aggregates_, [](auto const& one) { return one.function == ResidentFunction::first_row; });
   rows.number_rows = moves_rows && wants_numbers;
@@ -243,15 +242,9 @@ Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceR
   auto const addresses = (shaders::kMostAggregates + 1) * sizeof(std::uint64_t);
   GARUDA_TRY_ASSIGN(group_by.addresses_, context.device_buffer(values, "columns of values"));
   GARUDA_TRY_ASSIGN(group_by.targets_, context.device_buffer(addresses, "addresses of columns"));
-  if (way == ResidentWay::partitioned) {
+  if (moves_rows) {
     GARUDA_TRY_ASSIGN(group_by.partitions_,
                       PartitionedSide::create(context, std::move(rows), group_by.grouping_.radix_bits));
-  } else if (way == ResidentWay::sorted) {
-    auto const bits = std::min(key_bits, 32 * rows.keys.words);
-    GARUDA_TRY_ASSIGN(group_by.sorted_,
-                      SortedGroups::create(context, std::move(rows), bits,
-                                           constants_of(group_by.aggregates_, group_by.rows_.keys.words),
-                                           resident_state_words(group_by.aggregates_)));
   }
   GARUDA_TRY(group_by.take_table(context));
   // Of an estimate, a little more.
@@ -261,7 +254,6 @@ Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceR
 }
 
 Result<void> ResidentGroupBy::take_table(ComputeContext& context) {
-  if (sorted_) return {};
   auto const words = 1 + std::uint64_t{resident_state_words(aggregates_)};
   GARUDA_TRY_ASSIGN(table_, context.device_buffer((grouping_.table_slots + 1) * words * 4, "table of groups"));
   return {};
@@ -282,13 +274,12 @@ Result<void> ResidentGroupBy::take_targets(ComputeContext& context) {
 VkDeviceAddress ResidentGroupBy::payload(std::size_t column) const {
   std::size_t const numbers = rows_.number_rows ? 1 : 0;
   if (partitions_) return partitions_->payload(numbers + column).address();
-  if (sorted_) return sorted_->rows().payload(numbers + column).address();
   return rows_.payload.at(column).address;
 }
 
 VkDeviceAddress ResidentGroupBy::row_numbers() const {
   if (!rows_.number_rows) return 0;
-  return (partitions_ ? partitions_->payload(0) : sorted_->rows().payload(0)).address();
+  return partitions_->payload(0).address();
 }
 
 shaders::GroupRowsPush ResidentGroupBy::push() const {
@@ -332,10 +323,6 @@ Result<void> ResidentGroupBy::record_values(ComputeContext& context) {
 
 Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
   GARUDA_TRY(record_values(context));
-  if (sorted_) {
-    return sorted_->record_groups(context, kAggregatePhase,
-                                  {addresses_.address(), targets_.address(), state_.address(), capacity_});
-  }
   GARUDA_TRY(context.fill(kAggregatePhase, table_, 0));
   auto const pushed = push();
   auto const& tuning = context.tuning();
@@ -351,7 +338,6 @@ Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
 
 Result<void> ResidentGroupBy::record(ComputeContext& context) {
   if (partitions_) GARUDA_TRY(partitions_->record(context));
-  if (sorted_) GARUDA_TRY(sorted_->record_sort(context));
   return record_aggregates(context);
 }
 
@@ -398,19 +384,16 @@ std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning c
   struct Passes {
     Set set;
     std::vector<std::uint32_t> key_words{1, 2};
-    bool is_sorted = false;
   };
   std::vector<Passes> const all{
-      {{}, {1, 2}, false},
-      {{{Function::sum_i32, 0}}, {1, 2}, true},
-      {{{Function::count, 0}, {Function::sum_u32, 0}, {Function::min_i32, 0}, {Function::max_u32, 0}}, {1, 2}, false},
-      {{{Function::sum_i64, 0}, {Function::sum_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}}, {1, 2}, false},
-      {{{Function::long_f64, 0}, {Function::flags_f64, 0}, {Function::max_f64, 0}, {Function::first_row, 0}},
-       {2},
-       true},
-      {{{Function::fixed_f32, 0}, {Function::min_f32, 0}, {Function::total_i128, 0}, nullable}, {1}, false}};
+      {{}},
+      {{{Function::sum_i32, 0}}},
+      {{{Function::count, 0}, {Function::sum_u32, 0}, {Function::min_i32, 0}, {Function::max_u32, 0}}},
+      {{{Function::sum_i64, 0}, {Function::sum_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}}},
+      {{{Function::long_f64, 0}, {Function::flags_f64, 0}, {Function::max_f64, 0}, {Function::first_row, 0}}, {2}},
+      {{{Function::fixed_f32, 0}, {Function::min_f32, 0}, {Function::total_i128, 0}, nullable}, {1}}};
   std::vector<vk::ComputePipelineSpec> specs;
-  for (auto const& [set, widths, is_sorted] : all) {
+  for (auto const& [set, widths] : all) {
     for (auto const key_words : widths) {
       for (auto const way : {ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned}) {
         auto forced = tuning;
@@ -419,9 +402,6 @@ std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning c
         specs.push_back(compute_pipeline(aggregate_shape(set, key_words, grouping, forced), forced));
       }
       specs.push_back(compute_pipeline(collect_shape(set, key_words), tuning));
-      if (!is_sorted) continue;
-      for (auto& spec : SortedGroups::pipelines(constants_of(set, key_words), resident_state_words(set), tuning))
-        specs.push_back(std::move(spec));
     }
   }
   return specs;

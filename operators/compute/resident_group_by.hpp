@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "operators/compute/partitioned_side.hpp"
-#include "operators/compute/sorted_groups.hpp"
 #include "vk_runtime/memory.hpp"
 
 namespace garuda::shaders {
@@ -69,7 +68,6 @@ enum class ResidentWay : std::uint8_t {
   shared,       ///< a table in shared memory in each workgroup, merged into one in device memory: few groups
   table,        ///< one table in device memory: a medium number
   partitioned,  ///< partitioned by hash, then a table in shared memory a partition: many groups
-  sorted,       ///< sorted by key, then summed run by run: groups come in the order of their keys
 };
 
 /// The choices for one group-by: a pure function of its shape and the tuning.
@@ -91,7 +89,7 @@ struct ResidentGrouping {
 ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t groups, std::uint32_t state_words,
                                           ComputeTuning const& tuning) noexcept;
 
-/// Groups on the device; in the order of their keys where rows were sorted, else in any.
+/// Groups on the device, in any order.
 struct ResidentGroups {
   std::uint64_t groups = 0;
   vk::Buffer const* keys = nullptr;             ///< of no keys: unspecified
@@ -104,11 +102,10 @@ struct ResidentGroups {
 class ResidentGroupBy {
  public:
   /// For 1 to 2^30 rows with keys of one or two words, or of none: then all rows are one group; and up to 4 aggregates.
-  /// `expected_groups`: about; more are found as well. `key_bits`: lowest bits of the keys in which they differ at
-  /// most. Errors: limit_exceeded, out_of_memory; usage for keys of no words that are to be partitioned or sorted.
+  /// `expected_groups`: about; more are found as well.
+  /// Errors: limit_exceeded, out_of_memory; usage for keys of no words that are to be partitioned.
   static Result<ResidentGroupBy> create(ComputeContext& context, DeviceRows rows,
-                                        std::vector<ResidentAggregate> aggregates, std::uint64_t expected_groups,
-                                        std::uint32_t key_bits = 64);
+                                        std::vector<ResidentAggregate> aggregates, std::uint64_t expected_groups);
 
   /// Records the whole group-by. Its result is good when finish() says so.
   Result<void> record(ComputeContext& context);
@@ -133,7 +130,6 @@ class ResidentGroupBy {
   std::vector<ResidentAggregate> aggregates_;
   ResidentGrouping grouping_;
   std::optional<PartitionedSide> partitions_;
-  std::optional<SortedGroups> sorted_;
   std::uint64_t capacity_ = 0;
   vk::Buffer addresses_;  // of values
   vk::Buffer targets_;    // addresses of the result's columns

@@ -92,21 +92,6 @@ struct GroupedState {
   uint overflow_group;  // number of a group with such a sum
 };
 
-/// The passes over sorted rows: a window of rows each.
-struct SortedRowsPush {
-  device_address keys;     // num_rows × kSpecWords u32, ascending
-  device_address values;   // num_aggregates × AggregateColumn
-  device_address heads;    // (num_windows + 1) × u32: keys that begin in a window, 0 last
-  device_address bases;    // exclusive sums of these
-  device_address table;    // num_windows × (1 + words of all states), zeroed: groups that begin in a window and go on
-  device_address targets;  // as in GroupRowsPush
-  device_address state;
-  uint num_rows;
-  uint window_rows;
-  uint num_windows;
-  uint capacity;
-};
-
 GARUDA_SHADER_END
 
 #endif

@@ -26,7 +26,6 @@ layout(constant_id = 16) const uint kPacked = 0u;  // places are kept as half wo
 layout(constant_id = 18) const uint kFullApart = 1u;  // full tiles take a path of their own, which tests no bounds (1)
 layout(constant_id = 17) const uint kNarrow = 0u;  // elements of the first column are a word (1)
 layout(constant_id = 19) const uint kWide = 1u;    // some column's elements have an even number of words (1)
-layout(constant_id = 20) const uint kRanked = 1u;  // stable: rows of an invocation that are ranked at a time
 
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { PayloadColumn at[]; };
 
@@ -41,8 +40,7 @@ const uint kNoBin = kBins;
 // place.
 const uint kFirstMask = kSubgroups * kBins;
 const uint kUsedMaskBits = kMaskBits < kBits ? kMaskBits : kBits;
-const uint kMasksEach = kMaskBits != 0u ? 1u << kUsedMaskBits : 0u;
-const uint kMasks = kMasksEach * kRanked;
+const uint kMasks = kMaskBits != 0u ? 1u << kUsedMaskBits : 0u;
 
 // Parts of the subgroups, whose counts of a bin are summed side by side.
 const uint kParts = kGroup >= 2u * kBins ? kGroup / kBins : 1u;
@@ -93,38 +91,29 @@ void set_place(inout uint places[kPlaceWords], uint i, uint value) {
 #include "order_subgroup.glsl"
 
 // Invocations of the subgroup that are valid and have the same digit. Subgroups of up to 32 take one word.
-void find_peers(uint digits[kRanked], bool valid[kRanked], out uvec4 peers[kRanked]) {
+uvec4 find_peers(uint digit, bool valid) {
+  uvec4 peers = uvec4(0u);
   if (kMaskBits != 0u) {
-    uint first = kFirstMask + gl_SubgroupID * kMasks;
-    [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
-      uint mask = first + j * kMasksEach + (digits[j] & (kMasksEach - 1u));
-      if (valid[j]) atomicOr(scratch[mask], 1u << gl_SubgroupInvocationID);
-    }
+    uint mask = kFirstMask + gl_SubgroupID * kMasks + (digit & (kMasks - 1u));
+    if (valid) atomicOr(scratch[mask], 1u << gl_SubgroupInvocationID);
     order_subgroup();
-    [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
-      uint mask = first + j * kMasksEach + (digits[j] & (kMasksEach - 1u));
-      peers[j] = uvec4(scratch[mask], 0u, 0u, 0u);
-    }
+    peers.x = scratch[mask];
     order_subgroup();
-    [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
-      uint mask = first + j * kMasksEach + (digits[j] & (kMasksEach - 1u));
-      scratch[mask] = 0u;  // before the next rows' bits by the barriers that their counting has
-    }
+    scratch[mask] = 0u;  // before the next rows' bits by the barriers that their counting has
   } else {
-    [[unroll]] for (uint j = 0u; j < kRanked; ++j) peers[j] = subgroupBallot(valid[j]);
+    peers = subgroupBallot(valid);
   }
   [[unroll]] for (uint bit = kUsedMaskBits; bit < kBits; ++bit) {
-    [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
-      bool is_set = (digits[j] & 1u << bit) != 0u;
-      uint is_clear = is_set ? 0u : ~0u;  // all bits, or none
-      uvec4 set = subgroupBallot(is_set);
-      if (kSubgroup <= 32u) {
-        peers[j].x &= set.x ^ is_clear;
-      } else {
-        peers[j] &= set ^ uvec4(is_clear);
-      }
+    bool is_set = (digit & 1u << bit) != 0u;
+    uint is_clear = is_set ? 0u : ~0u;  // all bits, or none
+    uvec4 set = subgroupBallot(is_set);
+    if (kSubgroup <= 32u) {
+      peers.x &= set.x ^ is_clear;
+    } else {
+      peers &= set ^ uvec4(is_clear);
     }
   }
+  return peers;
 }
 
 uint peers_before(uvec4 peers) {
@@ -136,49 +125,25 @@ bool is_last(uvec4 peers) {
                           : subgroupBallotInclusiveBitCount(peers) == subgroupBallotBitCount(peers);
 }
 
-// Ranks of rows among those of their digits in their subgroup. Counts on the way: the last of peers knows how many they
-// are.
-void rank_in_subgroup(uint digits[kRanked], bool valid[kRanked], out uint ranks[kRanked]) {
-  uvec4 peers[kRanked];
-  find_peers(digits, valid, peers);
-  uint row = gl_SubgroupID * kBins;
-  uint bases[kRanked];
-  [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
-    ranks[j] = peers_before(peers[j]);
-    bool counts_them = valid[j] && is_last(peers[j]);
-    uint added = ranks[j] + 1u;
-    bases[j] = scratch[row + digits[j]];
-    order_subgroup();
-    if (counts_them) scratch[row + digits[j]] = bases[j] + added;
-    order_subgroup();
-  }
-  [[unroll]] for (uint j = 0u; j < kRanked; ++j) ranks[j] += bases[j];
+// Rank of a row among those of its digit in its subgroup. Counts on the way: the last of peers knows how many they are.
+uint rank_in_subgroup(uint digit, bool valid) {
+  uvec4 peers = find_peers(digit, valid);
+  uint counted = gl_SubgroupID * kBins + digit;
+  uint rank = peers_before(peers);
+  uint base = scratch[counted];
+  order_subgroup();
+  if (valid && is_last(peers)) scratch[counted] = base + rank + 1u;
+  order_subgroup();
+  return base + rank;
 }
 
 // Ranks of this invocation's rows, with digits above them where there is room.
 void rank_rows(Tile tile, uvec2 keys[kItems], out uint ranks[kPlaceWords]) {
-  if (kStable == 0u) {
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      uint digit = digit_of(keys[i]);
-      uint rank = atomicAdd(counts[is_row(tile, i) ? digit : kNoBin], 1u);
-      set_place(ranks, i, kPacked != 0u ? rank & 0xffffu : rank | digit << 16);
-    }
-  } else {
-    [[unroll]] for (uint first = 0u; first < kItems; first += kRanked) {
-      uint digits[kRanked];
-      bool valid[kRanked];
-      uint own[kRanked];
-      [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
-        digits[j] = digit_of(keys[min(first + j, kItems - 1u)]);
-        valid[j] = first + j < kItems && is_row(tile, first + j);
-      }
-      rank_in_subgroup(digits, valid, own);
-      [[unroll]] for (uint j = 0u; j < kRanked; ++j) {
-        uint i = first + j;
-        if (i >= kItems) continue;
-        set_place(ranks, i, kPacked != 0u ? own[j] & 0xffffu : own[j] | digits[j] << 16);
-      }
-    }
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint digit = digit_of(keys[i]);
+    uint rank = kStable == 0u ? atomicAdd(counts[is_row(tile, i) ? digit : kNoBin], 1u)
+                              : rank_in_subgroup(digit, is_row(tile, i));
+    set_place(ranks, i, kPacked != 0u ? rank & 0xffffu : rank | digit << 16);
   }
 }
 

@@ -36,7 +36,6 @@ const uint kSpecMore = 15u;      // there are payload columns that are not (1)
 const uint kSpecPacked = 16u;    // places of rows are kept as half words (1)
 const uint kSpecFullApart = 18u;  // full tiles take a path of their own (1)
 const uint kSpecNarrow = 17u;    // elements of the first payload column are a word (1)
-const uint kSpecRanked = 20u;    // stable order: rows of an invocation that are ranked at a time
 const uint kSpecLists = 22u;     // a sum lists elements (1)
 const uint kSpecWidePayload = 19u;  // some payload column's elements have an even number of words (1)
 

@@ -1,16 +1,15 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Exclusive sum of u32 values, a tile a workgroup; or a compaction, which lists the elements that are 1 where the sum
-// says. Three variants:
+// says. Two variants:
 //   LOOK_BACK   single pass: workgroups take tiles in the order they start, publish their tile's sum, and add up what the
 //               tiles before have published (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
 //               Look-back). A tile whose sum stays missing is summed again here, so no workgroup ever waits for another
 //               (Smith, Levien and Owens, Decoupled Fallback): no forward progress between workgroups is assumed.
 //   ONE_GROUP   few tiles, which one workgroup takes one after another.
-//   FROM_BASES  second pass of reduce-then-scan: the base of each tile has been computed.
 //
 // Buffers: PrefixPush, by address. Invocation: see scan_tile.glsl. Writes: target and its copy (with kLists the numbers
-// of elements, in order, to target), in look-back the states, and the total, which FROM_BASES finds there.
+// of elements, in order, to target), in look-back the states, and the total.
 // Overflow: output words are modulo 2^32 (2^64 when wide); the total is exact below 2^60.
 
 #include "primitives_layout.h"
@@ -23,10 +22,6 @@ layout(constant_id = 22) const uint kLists = 0u;
 layout(push_constant) uniform Push { PrefixPush push; };
 
 #include "scan_tile.glsl"
-
-#ifndef FROM_BASES
-#define SUMS_TOTAL
-#endif
 
 #ifdef LOOK_BACK
 layout(buffer_reference, std430, buffer_reference_align = 8) coherent volatile buffer States { uint at[]; };
@@ -131,12 +126,8 @@ void scan_subgroup_sums() {
       uint high = subgroupInclusiveAdd(own.z);
       if (i < kSubgroups) subgroup_sums[i].yz = before.yz + uvec2(low - own.y, high - own.z);
     }
-#ifdef SUMS_TOTAL
     before.y += subgroupAdd(own.y);
     before.z += subgroupAdd(own.z);
-#else
-    if (kWide != 0u) before.yz += uvec2(subgroupAdd(own.y), subgroupAdd(own.z));
-#endif
   }
   if (subgroupElect()) subgroup_sums[kSubgroups] = before;
 }
@@ -151,9 +142,6 @@ void write_total(uint tile, uvec2 end60) {
 
 // The sum of all tiles before `tile`, of which the workgroup has summed its own. Called by all.
 uvec2 base_of(uint tile) {
-#ifdef FROM_BASES
-  return Pairs(push.states).at[tile];
-#else
   uvec2 tile_sum = sum60_of_halves(subgroup_sums[kSubgroups].y, subgroup_sums[kSubgroups].z);
 #ifdef ONE_GROUP
   uvec2 base60 = sum_before;
@@ -167,7 +155,6 @@ uvec2 base_of(uint tile) {
   write_total(tile, end60);
 #endif
   return base60;
-#endif
 }
 
 void write_sums(uvec2 target, uint position, uvec4 sums) {
@@ -210,12 +197,10 @@ void scan(uint tile) {
     low += halves.x;
     high += halves.y;
   }
-#ifdef SUMS_TOTAL
   if (kWide == 0u) {
     low = subgroupAdd(low);
     high = subgroupAdd(high);
   }
-#endif
   if (subgroupElect()) subgroup_sums[gl_SubgroupID] = uvec3(subgroup_sum, low, high);
   barrier();
   scan_subgroup_sums();

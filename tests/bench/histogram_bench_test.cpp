@@ -45,7 +45,7 @@ TEST(ResidentBench, SharesTablesOrSaysWhyNot) {
   request.workload.rows_right = 2'000;
   request.paths = {Path::compute};
   request.repeat = 1;
-  auto const outcomes = run_resident_join_bench(request, {.tunings = {}, .share_tables = true});
+  auto const outcomes = run_resident_join_bench(request, {.tuning = {}, .choices = {}, .share_tables = true});
   if (outcomes) {
     EXPECT_TRUE(outcomes->front().record.verified);
     EXPECT_TRUE(outcomes->front().record.host_time);

@@ -31,18 +31,15 @@ std::vector<std::uint32_t> random_words(std::size_t count, std::uint64_t seed, s
 std::vector<ComputeTuning> scan_tunings(std::vector<std::uint32_t> const& subgroups, vk::DeviceTraits const& traits) {
   std::vector<ComputeTuning> tunings;
   for (auto const subgroup : subgroups) {
-    for (auto const method : {ScanMethod::look_back, ScanMethod::reduce_then_scan}) {
-      auto tuning = value_of(compute_tuning(traits, subgroup));
-      tuning.scan = method;
-      tunings.push_back(tuning);
-      // Small tiles: many predecessors, more tiles than a subgroup looks back at once.
-      tuning.scan_items = 4;
-      tuning.group_size = std::max(64U, subgroup);
-      tunings.push_back(tuning);
-      // Every missing state is summed again at once.
-      tuning.scan_spins = 0;
-      if (method == ScanMethod::look_back) tunings.push_back(tuning);
-    }
+    auto tuning = value_of(compute_tuning(traits, subgroup));
+    tunings.push_back(tuning);
+    // Small tiles: many predecessors, more tiles than a subgroup looks back at once.
+    tuning.scan_items = 4;
+    tuning.group_size = std::max(64U, subgroup);
+    tunings.push_back(tuning);
+    // Every missing state is summed again at once.
+    tuning.scan_spins = 0;
+    tunings.push_back(tuning);
   }
   return tunings;
 }
@@ -51,7 +48,7 @@ class ComputeScan : public testing::ComputeDeviceTest {
  protected:
   static void expect_sums(ComputeTuning const& tuning, std::vector<std::uint32_t> const& values, bool wide) {
     SCOPED_TRACE(std::to_string(values.size()) + " elements, subgroup " + std::to_string(tuning.subgroup_size) +
-                 (tuning.scan == ScanMethod::look_back ? ", look-back" : ", two passes") + (wide ? ", wide" : ""));
+                 (wide ? ", wide" : ""));
     ComputeLane lane(device(), store(), tuning);
     auto const source = lane.upload(values);
     auto const target = lane.buffer(values.size() * (wide ? 8 : 4));
@@ -243,7 +240,6 @@ TEST_F(ComputeRadix, EveryWayToRankAndPlace) {
     tuning.packed_places = way % 2 == 0 || way % 4 == 3;
     tuning.full_tiles_apart = way / 2 % 2 == 0;
     tuning.stable_mask_bits = tuning.subgroup_size <= 32 && way / 8 == 1 ? 1 + way % 8 : 0;
-    tuning.stable_ranked = 1 + way % 4;
     tuning.partition_rounds = tuning.stable_rounds = 1 + way % 3;
     tuning.count_items = 1 + way;
     SCOPED_TRACE(way);

@@ -145,7 +145,7 @@ TEST_F(DeviceTables, JoinsEqualTheOracle) {
   JoinSpec key_alone = on_keys();
   key_alone.columns = {{Side::right, "k"}};
   for (auto const* const tuning :
-       {"", "join_gathers=1", "join_gathers=0", "method=partitioned", "method=global", "method=sorted"}) {
+       {"", "payload=gather", "payload=carry", "method=partitioned", "method=global", "method=sorted"}) {
     DeviceJoinOptions options;
     options.tuning = tuning;
     // What is not gathered depends on the spec alone.
@@ -201,7 +201,7 @@ TestTable with_null_keys(std::size_t rows, std::uint64_t seed, bool all_null = f
 }
 
 TEST_F(DeviceTables, NullKeysMatchNothing) {
-  for (auto const* const tuning : {"", "join_gathers=1", "method=global"}) {
+  for (auto const* const tuning : {"", "payload=gather", "method=global"}) {
     SCOPED_TRACE(tuning);
     DeviceJoinOptions options;
     options.tuning = tuning;
@@ -227,7 +227,7 @@ TEST_F(DeviceTables, KeysOfTwoTypesEqualTheOracle) {
   }
   auto const without_nulls = testing::mixed_keys(false);
   DeviceJoinOptions options;
-  options.tuning = "join_gathers=1";
+  options.tuning = "payload=gather";
   expect_join(without_nulls[0].left, without_nulls[0].right, both_keys_and_payload(on_keys()), options);
   auto ordered = both_keys_and_payload(on_keys());
   ordered.ordered = true;
@@ -306,7 +306,7 @@ TEST_F(DeviceTables, GroupBysEqualTheOracle) {
     expect_same(download(grouped->table), reference::reference_group_by(table.view(), spec));
   };
   auto const ints = keyed_table<std::int32_t>(TypeId::int32, 2'000, 300, 1).build(700);
-  for (char const* const tuning : {"", "group_by_way=1", "group_by_way=2", "group_by_way=3"})
+  for (char const* const tuning : {"", "grouping=shared", "grouping=table", "grouping=partitioned"})
     expect_groups(ints, all_of_group_by("k"), tuning, 0);
   expect_groups(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(), all_of_group_by("k"), "", 5);
   expect_groups(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(), all_of_group_by("k"), "", 0);

@@ -201,7 +201,7 @@ class ResidentGroupByTest : public testing::ComputeDeviceTest {
   }
 };
 
-constexpr std::array kWays{ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned, ResidentWay::sorted};
+constexpr std::array kWays{ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned};
 
 TEST_F(ResidentGroupByTest, EverySmallCase) {
   std::size_t turn = 0;

@@ -100,8 +100,8 @@ TEST(ResidentJoinWays, OrderedRowsComeOfAnIndexOverTheRightSide) {
 }
 
 TEST(ResidentJoinWays, AWayIsNamedAsItIsForced) {
-  EXPECT_EQ(to_string(kCarries), "method=partitioned,join_gathers=0");
-  EXPECT_EQ(to_string(kGathers), "method=partitioned,join_gathers=1");
+  EXPECT_EQ(to_string(kCarries), "method=partitioned,payload=carry");
+  EXPECT_EQ(to_string(kGathers), "method=partitioned,payload=gather");
   EXPECT_EQ(to_string(ResidentJoinWay{JoinMethod::sorted}), "method=sorted");
 }
 
