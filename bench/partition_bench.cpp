@@ -36,8 +36,8 @@ struct Input {
   std::vector<AlignedBuffer> columns;
   std::vector<partition::PayloadColumn> payload;
 
-  Result<partition::EncodedKeys> keys(RowIds row_ids) const {
-    partition::EncodedKeys keys;
+  Result<keys::EncodedKeys> keys(RowIds row_ids) const {
+    keys::EncodedKeys keys;
     keys.key_bits = 8 * word_bytes;
     keys.num_rows = rows;
     keys.table_rows = rows;
@@ -148,7 +148,7 @@ Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& i
   control.cancelled = request.cancelled;
   tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
   // The keys are an argument, so that stored row ids, which are consumed with them, are made outside the clock.
-  auto const partition_once = [&](partition::EncodedKeys keys) {
+  auto const partition_once = [&](keys::EncodedKeys keys) {
     partition::PartitionOptions options;
     options.payload = input.payload;
     options.instructions = instructions;

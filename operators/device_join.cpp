@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "garuda/engine.hpp"
+#include "keys/key_types.hpp"
 #include "operators/column_words.hpp"
 #include "operators/compute/compute_lane.hpp"
 #include "operators/compute/key_width.hpp"
@@ -17,7 +18,6 @@
 #include "operators/device_table.hpp"
 #include "operators/resident_join_ways.hpp"
 #include "operators/run_recorder.hpp"
-#include "partition/key_encoding.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -34,7 +34,7 @@ Result<DataType> check_keys(DeviceTableState const& left, DeviceTableState const
     if (side->rows > kMostSideRows)
       return fail(ErrorCode::limit_exceeded,
                   fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
-  return partition::common_key_type(left.schema[columns.left_key], right.schema[columns.right_key]);
+  return keys::common_key_type(left.schema[columns.left_key], right.schema[columns.right_key]);
 }
 
 /// What one side sends along: each of its stored columns that the result needs, once.
@@ -209,7 +209,7 @@ Result<DeviceRows> matchable(ComputeContext& context, MovedSide const& side, std
       GARUDA_TRY(record_key_width(context, resize));
     } else {
       GARUDA_TRY_ASSIGN(auto const wide_row, cut_keys(context, resize, side.key_nulls()));
-      if (wide_row) return partition::key_beyond_64_bits(side.key_field(), *wide_row);
+      if (wide_row) return keys::key_beyond_64_bits(side.key_field(), *wide_row);
     }
     rows.keys = resize.target;
   }

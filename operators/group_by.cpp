@@ -43,7 +43,7 @@ Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(GroupByR
   groups->values_ = std::move(planned.values);
   groups->encoded_ = std::move(planned.keys);
   if (groups->plan_.grouping != Grouping::slices) {
-    groups->decoder_ = partition::KeyDecoder::create(groups->encoded_, key_types(request));
+    groups->decoder_ = keys::KeyDecoder::create(groups->encoded_, key_types(request));
     GARUDA_TRY(groups->open_whole());
   }
   if (groups->whole_ == nullptr) GARUDA_TRY(groups->open_slices(planned.digit));

@@ -11,6 +11,8 @@
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
+#include "keys/group_keys.hpp"
+#include "keys/key_decoder.hpp"
 #include "operators/device_set.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/group_by_kernel.hpp"
@@ -22,8 +24,6 @@
 #include "operators/planned_group_by.hpp"
 #include "operators/query_run.hpp"
 #include "operators/value_reader.hpp"
-#include "partition/group_keys.hpp"
-#include "partition/key_decoder.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
@@ -53,7 +53,7 @@ class PartitionedGroupBy final : private TableValues {
   std::vector<ValueReader> const& values() const noexcept { return values_; }
   ResolvedGroupBy const& columns() const noexcept { return columns_; }
   /// Makes keys of the groups' key words; nullptr: keys are gathered from the groups' first rows.
-  partition::KeyDecoder const* decoder() const noexcept { return decoder_ ? &*decoder_ : nullptr; }
+  keys::KeyDecoder const* decoder() const noexcept { return decoder_ ? &*decoder_ : nullptr; }
   std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
 
  private:
@@ -86,9 +86,9 @@ class PartitionedGroupBy final : private TableValues {
   GroupByPlan plan_;
   PathRow const* path_ = nullptr;
   std::vector<ValueReader> values_;
-  partition::EncodedGroupKeys encoded_;  // of a whole table; those of slices are in keys_
+  keys::EncodedGroupKeys encoded_;  // of a whole table; those of slices are in keys_
   std::unique_ptr<WholeGroupBy> whole_;  // refers to the keys and values above
-  std::optional<partition::KeyDecoder> decoder_;
+  std::optional<keys::KeyDecoder> decoder_;
   PartitionedGroupKeys keys_;
   std::vector<GroupTask> tasks_;
   std::size_t num_tasks_ = 0;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/stopwatch.hpp"
+#include "keys/mix.hpp"
 #include "operators/group_by.hpp"
 #include "operators/group_by_columns.hpp"
-#include "partition/mix.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -29,8 +29,7 @@ Result<std::uint64_t> time_run(GroupByRequest request) {
 Result<std::uint64_t> time_cpu_group_by(calibration::TimedGroups const& run, std::uint32_t threads, DeviceSet& devices,
                                         Control const& control) {
   std::vector<std::int32_t> keys(run.rows);
-  for (std::uint64_t row = 0; row < run.rows; ++row)
-    keys[row] = static_cast<std::int32_t>(partition::mix(row) % run.groups);
+  for (std::uint64_t row = 0; row < run.rows; ++row) keys[row] = static_cast<std::int32_t>(keys::mix(row) % run.groups);
   std::vector<std::int64_t> const values(run.rows, 1);
   Schema const schema{Field{"key", DataType{TypeId::int32}, false}, Field{"value", DataType{TypeId::int64}, false}};
   std::array<ArrayView, 2> columns;

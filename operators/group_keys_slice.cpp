@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "partition/parallel_blocks.hpp"
+#include "core/parallel_blocks.hpp"
 
 namespace garuda::operators {
 
@@ -25,8 +25,8 @@ PartitionedGroupKeys PartitionedGroupKeys::without_keys(std::uint64_t num_rows) 
   return keys;
 }
 
-Result<PartitionedGroupKeys> PartitionedGroupKeys::partition(partition::EncodedGroupKeys keys,
-                                                             partition::RadixDigit digit, Control const& control) {
+Result<PartitionedGroupKeys> PartitionedGroupKeys::partition(keys::EncodedGroupKeys keys, partition::RadixDigit digit,
+                                                             Control const& control) {
   PartitionedGroupKeys out;
   out.form_ = keys.is_packed ? Form::packed : Form::words;
   out.digit_ = digit;
@@ -38,7 +38,7 @@ Result<PartitionedGroupKeys> PartitionedGroupKeys::partition(partition::EncodedG
                       partition::radix_partition(std::move(out.keys_.packed), digit, control, std::move(options)));
     return out;
   }
-  GARUDA_TRY_ASSIGN(auto words, partition::partition_words(out.keys_, control));
+  GARUDA_TRY_ASSIGN(auto words, keys::partition_words(out.keys_, control));
   GARUDA_TRY_ASSIGN(out.order_, partition::radix_partition(std::move(words), digit, control));
   // Slices take the words themselves, only their order comes from the partitioning.
   out.order_.keys = nullptr;
@@ -73,10 +73,10 @@ Result<PartitionedGroupKeys::Slice> PartitionedGroupKeys::slice(GroupTask const&
     }
     GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(task.size() * 4)));
     auto* const to = buffer.as<std::uint32_t>();
-    auto const blocks = (task.size() + partition::kBlockRows - 1) / partition::kBlockRows;
-    GARUDA_TRY(partition::for_each_block(blocks, &control, [&](std::size_t block) {
-      auto const end = std::min(task.size(), (block + 1) * partition::kBlockRows);
-      for (auto i = block * partition::kBlockRows; i < end; ++i) to[i] = from[rows[i]];
+    auto const blocks = (task.size() + kBlockRows - 1) / kBlockRows;
+    GARUDA_TRY(for_each_block(blocks, &control, [&](std::size_t block) {
+      auto const end = std::min(task.size(), (block + 1) * kBlockRows);
+      for (auto i = block * kBlockRows; i < end; ++i) to[i] = from[rows[i]];
     }));
     words.words.emplace_back(to, task.size());
     slice.words.push_back(std::move(buffer));

@@ -7,9 +7,9 @@
 #include "core/buffer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "keys/group_keys.hpp"
 #include "operators/group_by_kernel.hpp"
 #include "operators/value_reader.hpp"
-#include "partition/group_keys.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
@@ -35,7 +35,7 @@ class PartitionedGroupKeys {
   static PartitionedGroupKeys without_keys(std::uint64_t num_rows);
 
   /// Partitions `keys` by `digit` in the calling task arena and takes them over. Errors: out_of_memory, cancelled.
-  static Result<PartitionedGroupKeys> partition(partition::EncodedGroupKeys keys, partition::RadixDigit digit,
+  static Result<PartitionedGroupKeys> partition(keys::EncodedGroupKeys keys, partition::RadixDigit digit,
                                                 Control const& control);
 
   /// What a slice refers to.
@@ -54,7 +54,7 @@ class PartitionedGroupKeys {
   enum class Form : std::uint8_t { none, packed, words };
 
   Form form_ = Form::none;
-  partition::EncodedGroupKeys keys_;
+  keys::EncodedGroupKeys keys_;
   partition::RadixDigit digit_;
   partition::PartitionedKeys order_;
 };

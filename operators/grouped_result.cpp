@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "core/bitmap.hpp"
+#include "core/parallel_blocks.hpp"
+#include "keys/value_bytes.hpp"
 #include "operators/sizing.hpp"
 #include "operators/sum_overflow.hpp"
-#include "partition/parallel_blocks.hpp"
 #include "partition/radix_partition.hpp"
-#include "partition/value_bytes.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -54,7 +54,7 @@ struct GroupWriter::Memory {
 };
 
 Result<GroupWriter> GroupWriter::create(TableView table, ResolvedGroupBy const& columns,
-                                        partition::KeyDecoder const* decoder) {
+                                        keys::KeyDecoder const* decoder) {
   GroupWriter writer(table, columns, decoder);
   if (!columns.keys.empty()) {
     GARUDA_TRY_ASSIGN(writer.keys_, Gatherer::create(table, columns.keys));
@@ -109,16 +109,16 @@ Result<void> GroupWriter::gather_keys(GroupChunk const& groups, GroupRange& rang
   for (std::size_t k = 0; k < memory.keys.columns.size(); ++k) {
     auto const& type = keys_->schema()[k].type;
     auto* column = &memory.keys.columns[k];
-    if (type.id == TypeId::dictionary && partition::is_float_type(type.value->id)) {
+    if (type.id == TypeId::dictionary && keys::is_float_type(type.value->id)) {
       memory.dictionaries.push_back(std::make_unique<ArrayView>(*column->dictionary));
       column->dictionary = memory.dictionaries.back().get();
       column = memory.dictionaries.back().get();
-    } else if (!partition::is_float_type(type.id)) {
+    } else if (!keys::is_float_type(type.id)) {
       continue;
     }
     auto const id = type.id == TypeId::dictionary ? type.value->id : type.id;
     GARUDA_EXPECTS(column->offset == 0);
-    GARUDA_TRY_ASSIGN(auto buffer, partition::canonical_floats(*column, id));
+    GARUDA_TRY_ASSIGN(auto buffer, keys::canonical_floats(*column, id));
     column->values = buffer.data();
     memory.buffers.push_back(std::move(buffer));
   }
@@ -161,7 +161,7 @@ Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk co
   std::atomic<std::int64_t> nulls{0};
   std::vector<std::uint64_t> overflows((range.count + kFinaliseRows - 1) / kFinaliseRows, kNone);
   FinaliseInput const input{state, columns_.states[column.state].kind, column.input, column.result};
-  GARUDA_TRY(partition::for_each_block(overflows.size(), &control, [&](std::size_t block) {
+  GARUDA_TRY(for_each_block(overflows.size(), &control, [&](std::size_t block) {
     auto const begin = block * kFinaliseRows;
     auto const part = part_of(range, begin, std::min(kFinaliseRows, range.count - begin));
     auto* const out = values.data() + begin * width;
@@ -222,7 +222,7 @@ constexpr std::uint64_t kSortedRows = std::uint64_t{1} << 15;
 /// The positions of `rows`, which are distinct, in ascending order of the rows: dealt out by their leading bits, then
 /// sorted part by part, in parallel on the calling task arena. Errors: out_of_memory, cancelled.
 Result<std::vector<std::uint64_t>> order_by_rows(std::vector<std::uint64_t> const& rows, Control const& control) {
-  partition::EncodedKeys keys;
+  keys::EncodedKeys keys;
   keys.key_bits = 64;
   keys.num_rows = rows.size();
   keys.table_rows = rows.size();
@@ -234,7 +234,7 @@ Result<std::vector<std::uint64_t>> order_by_rows(std::vector<std::uint64_t> cons
   GARUDA_TRY_ASSIGN(auto const parts, partition::radix_partition(std::move(keys), digit, control));
   auto const sorted_rows = parts.keys64();
   std::vector<std::uint64_t> order(rows.size());
-  GARUDA_TRY(partition::for_each_block(parts.num_partitions(), &control, [&](std::size_t p) {
+  GARUDA_TRY(for_each_block(parts.num_partitions(), &control, [&](std::size_t p) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> part;
     for (auto i = parts.offsets[p]; i < parts.offsets[p + 1]; ++i) part.emplace_back(sorted_rows[i], parts.row_id(i));
     std::sort(part.begin(), part.end());

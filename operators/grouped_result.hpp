@@ -17,8 +17,7 @@ namespace garuda::operators {
 class GroupWriter {
  public:
   /// `decoder`: of the keys; nullptr: they are gathered. Outlives the writer.
-  static Result<GroupWriter> create(TableView table, ResolvedGroupBy const& columns,
-                                    partition::KeyDecoder const* decoder);
+  static Result<GroupWriter> create(TableView table, ResolvedGroupBy const& columns, keys::KeyDecoder const* decoder);
 
   Schema const& schema() const noexcept { return schema_; }
 
@@ -29,7 +28,7 @@ class GroupWriter {
                       Control const& control) const;
 
  private:
-  GroupWriter(TableView table, ResolvedGroupBy columns, partition::KeyDecoder const* decoder)
+  GroupWriter(TableView table, ResolvedGroupBy columns, keys::KeyDecoder const* decoder)
       : table_(table), columns_(std::move(columns)), decoder_(decoder) {}
 
   struct Memory;
@@ -46,7 +45,7 @@ class GroupWriter {
 
   TableView table_;
   ResolvedGroupBy columns_;
-  partition::KeyDecoder const* decoder_;
+  keys::KeyDecoder const* decoder_;
   std::optional<Gatherer> keys_;                 ///< nullopt: no keys
   std::vector<std::optional<Gatherer>> ranked_;  ///< an aggregate each; nullopt: not of ranks
   Schema schema_;

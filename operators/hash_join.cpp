@@ -71,7 +71,7 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
 }
 
 /// Columns are carried by rows that move: where none does, those of `side` are fetched by row.
-Result<partition::PartitionedKeys> PartitionedJoin::partition_side(partition::EncodedKeys keys,
+Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::EncodedKeys keys,
                                                                    partition::DigitCounts counts,
                                                                    PartitionedTable& side, Side which) {
   if (keys.num_rows == 0 || digit_.bits == 0) side.carried.clear();

@@ -12,6 +12,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
+#include "keys/join_keys.hpp"
 #include "operators/batch_builder.hpp"
 #include "operators/join_request.hpp"
 #include "operators/join_tasks.hpp"
@@ -62,7 +63,7 @@ class PartitionedJoin {
   PartitionedJoin(JoinRequest const& request, JoinOutput output, std::unique_ptr<QueryRun> run);
 
   Result<void> partition_keys(PlannedJoin planned);
-  Result<partition::PartitionedKeys> partition_side(partition::EncodedKeys keys, partition::DigitCounts counts,
+  Result<partition::PartitionedKeys> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts,
                                                     PartitionedTable& side, Side which);
   Result<void> open_path();
   template <class Scheduler, class SinkOf>

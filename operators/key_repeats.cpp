@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -23,7 +23,7 @@ std::uint32_t repeats(std::span<Word const> keys) {
   std::uint32_t found = 0;
   for (auto const key : keys) {
     // Not the leading bits, which keys of a partition may share.
-    auto const mark = partition::mix(key) % kMarks;
+    auto const mark = keys::mix(key) % kMarks;
     auto& word = taken[mark / 64];
     auto const bit = std::uint64_t{1} << mark % 64;
     found += (word & bit) != 0 ? 1 : 0;

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "partition/key_counts.hpp"
+#include "keys/key_counts.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -30,20 +30,20 @@ std::vector<Word> sampled(std::span<Word const> words) {
 /// What a sample of so many keys holds.
 struct Sample {
   std::uint64_t keys = 0;
-  partition::Frequencies frequencies;
+  keys::Frequencies frequencies;
 };
 
 template <class Word>
 Sample sample(std::span<Word const> words) {
   auto const keys = sampled(words);
-  return {keys.size(), partition::KeyCounts<Word>(std::span<Word const>(keys)).frequencies()};
+  return {keys.size(), keys::KeyCounts<Word>(std::span<Word const>(keys)).frequencies()};
 }
 
-double range_of(partition::EncodedKeys const& keys) { return static_cast<double>(keys.max - keys.min) + 1; }
+double range_of(keys::EncodedKeys const& keys) { return static_cast<double>(keys.max - keys.min) + 1; }
 
 }  // namespace
 
-KeyStatistics sample_keys(partition::EncodedKeys const& keys) {
+KeyStatistics sample_keys(keys::EncodedKeys const& keys) {
   if (keys.num_rows == 0) return {};
   auto const [sampled, found] = keys.key_bits == 32 ? sample(keys.words32()) : sample(keys.words64());
   auto const rows = static_cast<double>(keys.num_rows);

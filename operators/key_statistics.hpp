@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "partition/key_encoding.hpp"
+#include "keys/encoded_keys.hpp"
 
 namespace garuda::operators {
 
@@ -12,7 +12,7 @@ inline constexpr std::uint64_t kSampledKeys = std::uint64_t{1} << 12;
 
 /// Of one side. Estimates: never more than the rows, or the range of the keys.
 struct KeyStatistics {
-  /// Different keys: of those that rows may have been drawn from (partition::Frequencies) the ones that so many rows
+  /// Different keys: of those that rows may have been drawn from (keys::Frequencies) the ones that so many rows
   /// draw; rows when the sample repeats none.
   double distinct = 1;
   double heaviest_share = 0;  ///< of the rows, those of the most frequent key of the sample; 0: it came once
@@ -20,6 +20,6 @@ struct KeyStatistics {
 
 /// Samples short runs of keys, evenly spread, or all keys when there are at most kSampledKeys. Some ten microseconds;
 /// on the calling thread.
-KeyStatistics sample_keys(partition::EncodedKeys const& keys);
+KeyStatistics sample_keys(keys::EncodedKeys const& keys);
 
 }  // namespace garuda::operators

@@ -38,8 +38,7 @@ StateCost cost_of(StateColumn const& column) {
 
 /// The table as a path takes it whole, but for its keys' words. Requires: the keys are packed, or there are none.
 WholeTable outlined_table(TableView table, std::vector<StateColumn> const& states,
-                          std::vector<ValueReader> const& values,
-                          std::optional<partition::GroupKeyOutline> const& keys) {
+                          std::vector<ValueReader> const& values, std::optional<keys::GroupKeyOutline> const& keys) {
   WholeTable whole;
   whole.num_rows = static_cast<std::uint64_t>(table.num_rows());
   if (keys) {
@@ -72,7 +71,7 @@ GroupByShape outline_of(GroupByRequest const& request, std::uint32_t threads) {
 }
 
 /// `keys`: nullopt without key columns.
-GroupByShape shape_of(GroupByRequest const& request, std::optional<partition::GroupKeyOutline> const& keys,
+GroupByShape shape_of(GroupByRequest const& request, std::optional<keys::GroupKeyOutline> const& keys,
                       std::vector<ValueReader> const& values, std::uint32_t threads) {
   auto shape = outline_of(request, threads);
   shape.key_bits = 0;
@@ -104,7 +103,7 @@ GroupByShape shape_of(GroupByRequest const& request, std::optional<partition::Gr
 }
 
 /// What `explain` shows of the keys beside the general part of a plan.
-void describe_keys(GroupByRequest const& request, partition::EncodedGroupKeys const& keys, Plan& plan) {
+void describe_keys(GroupByRequest const& request, keys::EncodedGroupKeys const& keys, Plan& plan) {
   if (request.columns.keys.empty()) {
     plan.details.emplace_back("key form", "no keys: one group");
     return;
@@ -118,18 +117,18 @@ void describe_keys(GroupByRequest const& request, partition::EncodedGroupKeys co
   for (std::size_t a = 0; a < keys.attributes.size(); ++a)
     bins += fmt::format("{}{} {}{}", a == 0 ? "" : ", ", request.table.schema()[request.columns.keys[a]].name,
                         keys.attributes[a].nonempty_bins, keys.attributes[a].is_dictionary ? " (dictionary)" : "");
-  plan.details.emplace_back("diversity", fmt::format("non-empty bins of {} in {} rows: {}", partition::kAttributeBins,
-                                                     keys.sampled_rows, bins));
+  plan.details.emplace_back(
+      "diversity", fmt::format("non-empty bins of {} in {} rows: {}", keys::kAttributeBins, keys.sampled_rows, bins));
   auto const& hashed = request.table.schema()[request.columns.keys[keys.hash_attribute]].name;
   plan.details.emplace_back("hashing", keys.is_packed ? fmt::format("the whole packed key; most diverse: {}", hashed)
                                                       : fmt::format("{}, the most diverse attribute", hashed));
   plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
 }
 
-Result<partition::RadixDigit> choose_slice_digit(partition::EncodedGroupKeys const& keys, std::uint32_t radix_bits,
+Result<partition::RadixDigit> choose_slice_digit(keys::EncodedGroupKeys const& keys, std::uint32_t radix_bits,
                                                  Control const& control) {
-  GARUDA_TRY_ASSIGN(auto const words, partition::partition_words(keys, control));
-  partition::EncodedKeys no_other_side;
+  GARUDA_TRY_ASSIGN(auto const words, keys::partition_words(keys, control));
+  keys::EncodedKeys no_other_side;
   no_other_side.key_bits = words.key_bits;
   GARUDA_TRY_ASSIGN(auto const choice, partition::choose_digit(words, no_other_side, radix_bits, control));
   return choice.digit;
@@ -137,7 +136,7 @@ Result<partition::RadixDigit> choose_slice_digit(partition::EncodedGroupKeys con
 
 /// The table's keys, sampled, and its values ready to be read.
 struct SampledGroupBy {
-  std::optional<partition::SampledGroupKeys> keys;  ///< nullopt without key columns
+  std::optional<keys::SampledGroupKeys> keys;  ///< nullopt without key columns
   std::vector<ValueReader> values;                  ///< a state column each
 };
 
@@ -147,7 +146,7 @@ Result<SampledGroupBy> sample_groups(GroupByRequest const& request, QueryRun& ru
   PhaseTimer const timer(run.recorder, "encode");
   if (!request.columns.keys.empty()) {
     GARUDA_TRY_ASSIGN(sampled.keys, run.arena.execute([&] {
-      return partition::sample_group_keys(request.table, request.columns.keys, control);
+      return keys::sample_group_keys(request.table, request.columns.keys, control);
     }));
   }
   for (auto const& state : request.columns.states) {
@@ -202,13 +201,13 @@ Result<PlannedGroupBy> plan_request(GroupByRequest const& request, QueryRun& run
     return planned;
   }
   planned.values = std::move(sampled->values);
-  std::optional<partition::GroupKeyOutline> outline;
+  std::optional<keys::GroupKeyOutline> outline;
   if (sampled->keys) {
     PhaseTimer const timer(run.recorder, "encode");
     GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
-      return partition::encode_group_keys(std::move(*sampled->keys), options.tuning.keys, control);
+      return keys::encode_group_keys(std::move(*sampled->keys), options.tuning.keys, control);
     }));
-    outline = partition::outline_of(planned.keys);
+    outline = keys::outline_of(planned.keys);
   }
   auto shape = shape_of(request, outline, planned.values, threads);
   shape.is_encoded = outline.has_value();
@@ -228,9 +227,9 @@ Result<PlannedGroupBy> plan_request(GroupByRequest const& request, QueryRun& run
 }
 
 WholeTable whole_table(TableView table, std::vector<StateColumn> const& states, std::vector<ValueReader> const& values,
-                       partition::EncodedGroupKeys const& keys) {
-  std::optional<partition::GroupKeyOutline> outline;
-  if (!keys.attributes.empty()) outline = partition::outline_of(keys);
+                       keys::EncodedGroupKeys const& keys) {
+  std::optional<keys::GroupKeyOutline> outline;
+  if (!keys.attributes.empty()) outline = keys::outline_of(keys);
   auto whole = outlined_table(table, states, values, outline);
   if (outline) {
     auto& words = std::get<KeySpan>(whole.keys).words;
@@ -239,7 +238,7 @@ WholeTable whole_table(TableView table, std::vector<StateColumn> const& states, 
     else
       words = keys.packed.words32();
   }
-  for (auto const& block : partition::cut_row_blocks(table))
+  for (auto const& block : keys::cut_row_blocks(table))
     whole.blocks.push_back({block.first_row, static_cast<std::uint64_t>(block.length)});
   return whole;
 }

@@ -4,20 +4,20 @@
 #include <vector>
 
 #include "garuda/error.hpp"
+#include "keys/group_keys.hpp"
 #include "operators/group_by_kernel.hpp"
 #include "operators/group_by_planner.hpp"
 #include "operators/group_by_request.hpp"
 #include "operators/query_run.hpp"
 #include "operators/value_reader.hpp"
-#include "partition/group_keys.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
 
 /// The decision, and the table's keys, encoded, and its values, unless a path takes the table whole by itself.
 struct PlannedGroupBy {
-  partition::EncodedGroupKeys keys;  ///< without key columns: empty
-  std::vector<ValueReader> values;   ///< a state column each
+  keys::EncodedGroupKeys keys;      ///< without key columns: empty
+  std::vector<ValueReader> values;  ///< a state column each
   GroupByPlan plan;
   partition::RadixDigit digit;  ///< of slices
 };
@@ -31,6 +31,6 @@ Result<PlannedGroupBy> plan_request(GroupByRequest const& request, QueryRun& run
 
 /// The table as a path takes it whole; refers to `keys`. Requires: the keys are packed, or there are none.
 WholeTable whole_table(TableView table, std::vector<StateColumn> const& states, std::vector<ValueReader> const& values,
-                       partition::EncodedGroupKeys const& keys);
+                       keys::EncodedGroupKeys const& keys);
 
 }  // namespace garuda::operators

@@ -9,7 +9,7 @@
 #include "operators/path_choice.hpp"
 #include "operators/row_bytes.hpp"
 #include "operators/plain_column.hpp"
-#include "partition/match_sample.hpp"
+#include "keys/match_sample.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -50,9 +50,9 @@ JoinShape unseen_shape(JoinRequest const& request, JoinOutput output, std::uint3
   return shape;
 }
 
-std::uint64_t key_range(partition::EncodedKeys const& keys) { return keys.num_rows == 0 ? 0 : keys.max - keys.min + 1; }
+std::uint64_t key_range(keys::EncodedKeys const& keys) { return keys.num_rows == 0 ? 0 : keys.max - keys.min + 1; }
 
-JoinShape shape_of(JoinRequest const& request, partition::EncodedJoinKeys const& keys, JoinOutput output,
+JoinShape shape_of(JoinRequest const& request, keys::EncodedJoinKeys const& keys, JoinOutput output,
                    std::uint32_t threads) {
   auto shape = outline_of(request, output, threads);
   shape.rows_left = keys.left.num_rows;
@@ -64,7 +64,7 @@ JoinShape shape_of(JoinRequest const& request, partition::EncodedJoinKeys const&
     shape.encoded_bytes += static_cast<std::uint64_t>(side->owned_words.size_bytes() + side->row_ids.size_bytes());
     shape.wide_row_ids = shape.wide_row_ids || side->table_rows > (std::uint64_t{1} << 32);
   }
-  if (output != JoinOutput::count) shape.expected_matches = partition::expected_matches(keys.left, keys.right);
+  if (output != JoinOutput::count) shape.expected_matches = keys::expected_matches(keys.left, keys.right);
   auto const left = sample_keys(keys.left);
   auto const right = sample_keys(keys.right);
   shape.distinct_left = left.distinct;
@@ -105,8 +105,8 @@ Result<PlannedJoin> plan_request(JoinRequest const& request, JoinOutput output, 
   {
     PhaseTimer const timer(run.recorder, "encode");
     GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
-      return partition::encode_join_keys(request.left, request.columns.left_key, request.right,
-                                         request.columns.right_key, control);
+      return keys::encode_join_keys({request.left, {request.columns.left_key}}, {request.right, {request.columns.right_key}},
+                                    control);
     }));
   }
   PhaseTimer const timer(run.recorder, "partition");

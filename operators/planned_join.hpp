@@ -10,7 +10,7 @@
 #include "operators/join_request.hpp"
 #include "operators/query_run.hpp"
 #include "operators/shapes.hpp"
-#include "partition/key_encoding.hpp"
+#include "keys/join_keys.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::operators {
@@ -24,7 +24,7 @@ enum class JoinOutput : std::uint8_t {
 
 /// The decision, and both tables' keys, encoded, unless a path takes the tables whole.
 struct PlannedJoin {
-  partition::EncodedJoinKeys keys;
+  keys::EncodedJoinKeys keys;
   JoinPlan plan;
   partition::DigitChoice digit;
   std::vector<std::size_t> left_carried;  ///< columns that are moved along with the keys

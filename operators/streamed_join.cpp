@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "keys/key_types.hpp"
 #include "operators/column_copies.hpp"
 #include "operators/compute/compute_lane.hpp"
 #include "operators/compute/non_null_rows.hpp"
@@ -19,7 +20,7 @@
 #include "operators/streamed_batches.hpp"
 #include "operators/streamed_upload.hpp"
 #include "operators/upload_mode.hpp"
-#include "partition/key_encoding.hpp"
+#include "keys/join_keys.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/pinned_memory.hpp"
 
@@ -102,7 +103,7 @@ struct Arriving {
 Result<void> check_keys(StreamedSide const& side, SideUpload const& upload) {
   auto const row = upload.wide_key_row();
   if (!row) return {};
-  return partition::key_beyond_64_bits(side.table.schema()[side.columns[0].sources[0]], *row);
+  return keys::key_beyond_64_bits(side.table.schema()[side.columns[0].sources[0]], *row);
 }
 
 class StreamedJoin final : public JoinResult {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "keys/key_types.hpp"
 #include "operators/column_words.hpp"
 #include "operators/compute/compute_tuning.hpp"
 #include "operators/compute/device_scan.hpp"
@@ -16,7 +17,7 @@
 #include "operators/device_table.hpp"
 #include "operators/streamed_join.hpp"
 #include "operators/row_bytes.hpp"
-#include "partition/key_encoding.hpp"
+#include "keys/join_keys.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
 
 namespace garuda::operators {
@@ -42,8 +43,8 @@ std::size_t add_column(StreamedSide& side, StreamedColumn column) {
 
 /// The type in which keys are compared; nothing where they are not.
 std::optional<DataType> key_type_of(JoinRequest const& request) {
-  auto const common = partition::common_key_type(request.left.schema()[request.columns.left_key],
-                                                 request.right.schema()[request.columns.right_key]);
+  auto const common = keys::common_key_type(request.left.schema()[request.columns.left_key],
+                                            request.right.schema()[request.columns.right_key]);
   return common ? std::optional(*common) : std::nullopt;
 }
 

@@ -6,13 +6,11 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/parallel_blocks.hpp"
 #include "operators/gather_rows.hpp"
-#include "partition/parallel_blocks.hpp"
 
 namespace garuda::operators {
 namespace {
-
-using partition::kBlockRows;
 
 static_assert(kBlockRows % 32 == 0, "no word of a validity bitmap belongs to two blocks");
 
@@ -63,7 +61,7 @@ Result<ValueReader> ValueReader::create(TableView table, StateColumn const& stat
     reader.first_rows_.push_back(reader.first_rows_.back() + array.length);
   }
   if (state.is_ranked) {
-    GARUDA_TRY_ASSIGN(reader.ranks_, partition::rank_values(table, *state.column, control));
+    GARUDA_TRY_ASSIGN(reader.ranks_, keys::rank_values(table, *state.column, control));
   }
   return reader;
 }
@@ -160,7 +158,7 @@ std::uint64_t ValueReader::copy_validity(SliceRows const& rows, std::uint64_t be
   };
   if (ranks_) {
     auto const* const ranks = ranks_->ranks.as<std::uint32_t>();
-    for (auto i = begin; i < end; ++i) set(i, ranks[rows[i]] != partition::kNullCode);
+    for (auto i = begin; i < end; ++i) set(i, ranks[rows[i]] != keys::kNullCode);
   } else {
     visit(rows, begin, end,
           [&](std::uint64_t i, ArrayView const& array, std::int64_t row) { set(i, !array.is_null(row)); });
@@ -175,7 +173,7 @@ Result<SliceValues> ValueReader::read(SliceRows const& rows, Control const& cont
   if (!state_.column) return slice;
   auto const blocks = (rows.count + kBlockRows - 1) / kBlockRows;
   auto const for_blocks = [&](auto const& body) {
-    return partition::for_each_block(blocks, &control, [&](std::size_t block) {
+    return for_each_block(blocks, &control, [&](std::size_t block) {
       body(block * kBlockRows, std::min(rows.count, (block + 1) * kBlockRows));
     });
   };

@@ -10,10 +10,10 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "keys/value_dictionary.hpp"
 #include "operators/group_by_columns.hpp"
 #include "operators/group_by_kernel.hpp"
 #include "partition/radix_partition.hpp"
-#include "partition/value_dictionary.hpp"
 
 namespace garuda::operators {
 
@@ -53,7 +53,7 @@ class ValueReader {
   StateColumn state_;
   std::vector<std::size_t> parts_;        ///< batches with rows
   std::vector<std::int64_t> first_rows_;  ///< of the parts, then the number of rows
-  std::optional<partition::ColumnRanks> ranks_;
+  std::optional<keys::ColumnRanks> ranks_;
 };
 
 }  // namespace garuda::operators

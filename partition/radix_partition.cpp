@@ -11,8 +11,8 @@
 #include <numeric>
 #include <utility>
 
-#include "partition/mix.hpp"
-#include "partition/parallel_blocks.hpp"
+#include "core/parallel_blocks.hpp"
+#include "keys/mix.hpp"
 #include "partition/scatter.hpp"
 
 namespace garuda::partition {
@@ -43,7 +43,7 @@ struct MixedDigit {
   std::uint32_t skipped;
   template <class Word>
   std::uint32_t operator()(Word key) const noexcept {
-    return static_cast<std::uint32_t>(hash_digit(mix(key), bits, skipped));
+    return static_cast<std::uint32_t>(keys::hash_digit(keys::mix(key), bits, skipped));
   }
 };
 
@@ -123,7 +123,7 @@ Result<DigitCounts> count_digits(Scatter const& scatter, RadixDigit digit, std::
   return result;
 }
 
-KeyWords words_of(EncodedKeys const& keys) {
+KeyWords words_of(keys::EncodedKeys const& keys) {
   KeyWords words;
   if (keys.key_bits == 32)
     words.words32 = static_cast<std::uint32_t const*>(keys.words);
@@ -132,7 +132,7 @@ KeyWords words_of(EncodedKeys const& keys) {
   return words;
 }
 
-Result<DigitCounts> count_digits(EncodedKeys const& keys, RadixDigit digit, Control const& control) {
+Result<DigitCounts> count_digits(keys::EncodedKeys const& keys, RadixDigit digit, Control const& control) {
   return count_digits(Scatter(words_of(keys), digit, best_instruction_set()), digit, 0, keys.num_rows, control);
 }
 
@@ -155,21 +155,21 @@ std::uint64_t surplus_rows(std::vector<std::uint64_t> const& totals, std::uint64
 }
 
 /// Number of lowest bits that all keys of both sides have in common.
-std::uint32_t common_low_bits(EncodedKeys const& left, EncodedKeys const& right) {
+std::uint32_t common_low_bits(keys::EncodedKeys const& left, keys::EncodedKeys const& right) {
   auto common = std::min(left.common_low_bits, right.common_low_bits);
   if (left.num_rows > 0 && right.num_rows > 0 && left.min != right.min)
     common = std::min(common, static_cast<std::uint32_t>(std::countr_zero(left.min ^ right.min)));
   return common;
 }
 
-Result<DigitChoice> decide(EncodedKeys const& left, EncodedKeys const& right, std::uint32_t bits,
+Result<DigitChoice> decide(keys::EncodedKeys const& left, keys::EncodedKeys const& right, std::uint32_t bits,
                            Control const& control) {
   auto const key_bits = left.key_bits;
   // One bit less than the key has, so that a shift by shared_low_bits stays defined.
   RadixDigit const raw{bits, std::min(common_low_bits(left, right), key_bits - 1 - bits), false};
   RadixDigit const mixed{bits, 0, true};
   if (bits == 0) return DigitChoice{raw, {}, {}};
-  std::array<EncodedKeys const*, 2> const sides{&left, &right};
+  std::array<keys::EncodedKeys const*, 2> const sides{&left, &right};
   std::array<DigitCounts, 2> counts;
   for (std::size_t s = 0; s < 2; ++s) {
     GARUDA_TRY_ASSIGN(counts[s], count_digits(*sides[s], raw, control));
@@ -204,7 +204,7 @@ std::vector<std::uint64_t> place_chunks(std::uint64_t* counts, std::uint64_t chu
 }
 
 /// The streams of one partitioning: the keys first, then row ids if any, then the payload.
-std::vector<Stream> list_streams(EncodedKeys const& keys, PartitionOptions const& options, bool wide_rows) {
+std::vector<Stream> list_streams(keys::EncodedKeys const& keys, PartitionOptions const& options, bool wide_rows) {
   std::vector<Stream> streams;
   streams.push_back({keys.key_bits / 8, StreamSource::array(keys.words), nullptr});
   auto const* const rows = keys.row_ids.data();
@@ -283,7 +283,7 @@ std::array<RadixDigit, 2> split_digit(RadixDigit digit, std::uint32_t one_pass_b
 /// One radix partitioning, from the encoded keys to the result.
 class Partitioning {
  public:
-  Partitioning(EncodedKeys keys, RadixDigit digit, Control const& control, PartitionOptions options)
+  Partitioning(keys::EncodedKeys keys, RadixDigit digit, Control const& control, PartitionOptions options)
       : keys_(std::move(keys)),
         all_keys_{keys_.min, keys_.max},
         num_rows_(keys_.num_rows),
@@ -406,7 +406,7 @@ class Partitioning {
     return {min + ((low - min) & (period - 1)), max - ((max - low) & (period - 1))};
   }
 
-  EncodedKeys keys_;
+  keys::EncodedKeys keys_;
   PartitionedKeys::Range all_keys_;
   std::uint64_t num_rows_;
   std::uint32_t common_low_bits_;
@@ -418,7 +418,7 @@ class Partitioning {
 };
 
 /// All rows in one partition: the buffers change hands.
-PartitionedKeys single_partition(EncodedKeys keys) {
+PartitionedKeys single_partition(keys::EncodedKeys keys) {
   PartitionedKeys out;
   out.key_bits = keys.key_bits;
   out.keys = keys.words;
@@ -439,7 +439,7 @@ std::uint32_t partition_of(std::uint64_t key, RadixDigit digit) noexcept {
 
 std::uint32_t shared_low_bits(RadixDigit digit) noexcept { return digit.mixed ? 0 : digit.shift + digit.bits; }
 
-Result<DigitChoice> choose_digit(EncodedKeys const& left, EncodedKeys const& right, std::uint32_t bits,
+Result<DigitChoice> choose_digit(keys::EncodedKeys const& left, keys::EncodedKeys const& right, std::uint32_t bits,
                                  Control const& control) {
   GARUDA_EXPECTS(bits <= kMaxRadixBits);
   GARUDA_EXPECTS(left.key_bits == right.key_bits);
@@ -451,7 +451,7 @@ Result<DigitChoice> choose_digit(EncodedKeys const& left, EncodedKeys const& rig
   }
 }
 
-Result<PartitionedKeys> radix_partition(EncodedKeys keys, RadixDigit digit, Control const& control,
+Result<PartitionedKeys> radix_partition(keys::EncodedKeys keys, RadixDigit digit, Control const& control,
                                         PartitionOptions options) {
   GARUDA_EXPECTS(keys.key_bits == 32 || keys.key_bits == 64);
   GARUDA_EXPECTS(digit.bits <= kMaxRadixBits && options.one_pass_bits <= kMaxRadixBits);

@@ -8,8 +8,8 @@
 #include "core/buffer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "keys/encoded_keys.hpp"
 #include "partition/instruction_set.hpp"
-#include "partition/key_encoding.hpp"
 
 namespace garuda::partition {
 
@@ -64,7 +64,7 @@ struct DigitChoice {
 /// it was counted, for radix_partition to use. Cost: no pass for bits = 0, else a histogram pass over each side, and
 /// another one when the raw digit does not balance. Requires bits <= kMaxRadixBits, sides of one width.
 /// Errors: out_of_memory, cancelled.
-Result<DigitChoice> choose_digit(EncodedKeys const& left, EncodedKeys const& right, std::uint32_t bits,
+Result<DigitChoice> choose_digit(keys::EncodedKeys const& left, keys::EncodedKeys const& right, std::uint32_t bits,
                                  Control const& control);
 
 /// A fixed-width column that is moved along with the keys. Borrowed.
@@ -130,7 +130,7 @@ struct PartitionedKeys {
 /// Requires digit.bits <= kMaxRadixBits; shift + bits at most 64, for a raw digit at most the key's width.
 /// Errors: out_of_memory, cancelled. Source: histogram, prefix sum and scatter through write-combining buffers after
 /// Balkesen et al., ICDE 2013; payload in the order of partitions after Wu et al. 2025, §4.
-Result<PartitionedKeys> radix_partition(EncodedKeys keys, RadixDigit digit, Control const& control,
+Result<PartitionedKeys> radix_partition(keys::EncodedKeys keys, RadixDigit digit, Control const& control,
                                         PartitionOptions options = {});
 
 }  // namespace garuda::partition

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "partition/parallel_blocks.hpp"
+#include "core/parallel_blocks.hpp"
 
 namespace garuda::partition {
 namespace {

@@ -30,7 +30,7 @@ void write_digits(Word const* keys, std::size_t count, DigitBits digit, std::uin
   }
   auto const down = 64 - digit.bits;
   for (std::size_t i = 0; i < count; ++i) {
-    // partition::mix, spelt out for internal linkage.
+    // keys::mix, spelt out for internal linkage.
     std::uint64_t hash = keys[i] + 0x9E37'79B9'7F4A'7C15;
     hash = (hash ^ (hash >> 30)) * 0xBF58'476D'1CE4'E5B9;
     hash = (hash ^ (hash >> 27)) * 0x94D0'49BB'1331'11EB;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "keys/key_types.hpp"
 #include "spill/row_partitioner.hpp"
 
 namespace garuda::spill {
@@ -144,7 +145,21 @@ Result<void> JoinPairs::read() {
   return spill_inputs();
 }
 
+/// So that equal keys of both files share a hash, whatever their types.
+Result<void> JoinPairs::find_key_types() {
+  GARUDA_TRY_ASSIGN(auto const left, left_.without_rows());
+  GARUDA_TRY_ASSIGN(auto const right, right_.without_rows());
+  for (std::size_t k = 0; k < left_keys_.size(); ++k) {
+    auto const& left_field = left.schema()[static_cast<std::size_t>(left_keys_[k])];
+    auto const& right_field = right.schema()[static_cast<std::size_t>(right_keys_[k])];
+    GARUDA_TRY_ASSIGN(auto type, keys::common_key_type(left_field, right_field));
+    key_types_.push_back(std::move(type));
+  }
+  return {};
+}
+
 Result<void> JoinPairs::spill_inputs() {
+  GARUDA_TRY(find_key_types());
   auto const left_volume = left_.estimated_volume();
   auto const right_volume = right_.estimated_volume();
   auto const bits = share_.bits_for(share_.weight(left_volume) + share_.weight(right_volume), kMostBits);
@@ -179,6 +194,7 @@ Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next
   PartitionRequest partition;
   partition.schema = input(side).spilled_schema();
   partition.keys = side == Side::left ? left_keys_ : right_keys_;
+  partition.key_types = key_types_;
   partition.drop_null_keys = true;
   partition.bits = bits;
   partition.level = level;

@@ -67,6 +67,7 @@ class JoinPairs {
 
   Result<std::vector<SpillFile>> split(Side side, NextBatch const& next, std::uint32_t level, std::uint32_t bits,
                                        RowVolume const& sample);
+  Result<void> find_key_types();
   Result<void> spill_inputs();
   void push(std::vector<SpillFile> left, std::vector<SpillFile> right, std::uint32_t level, std::uint64_t weight_above);
   Result<void> split_again(Partition partition);
@@ -84,6 +85,7 @@ class JoinPairs {
   TableInput right_;
   std::vector<int> left_keys_;
   std::vector<int> right_keys_;
+  std::vector<DataType> key_types_;  // as which they are compared; known once rows are spilled
   std::uint64_t rows_left_ = 0;
   std::uint64_t rows_right_ = 0;
   bool whole_ = false;

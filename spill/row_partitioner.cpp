@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "partition/mix.hpp"
-#include "spill/key_hash.hpp"
+#include "keys/key_hash.hpp"
+#include "keys/mix.hpp"
 
 namespace garuda::spill {
 namespace {
@@ -31,7 +31,7 @@ Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, Pa
   std::vector<std::uint64_t> hashes(static_cast<std::size_t>(batch.num_rows()), 0);
   for (std::size_t c = 0; c < table.schema().size(); ++c) {
     auto const& column = table.batches().front().columns[c];
-    GARUDA_TRY(hash_key_column(column, table.schema()[c].type, hashes));
+    GARUDA_TRY(keys::hash_key_column(table.view(), c, request.key_types[c], hashes));
     if (!request.drop_null_keys || column.validity == nullptr) continue;
     dropped->resize(hashes.size(), false);
     for (std::size_t i = 0; i < hashes.size(); ++i)
@@ -43,7 +43,7 @@ Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, Pa
 /// Keys of one partition share what another level made of them, so each level mixes again.
 std::size_t partition_of(std::uint64_t hash, PartitionRequest const& request) noexcept {
   constexpr std::uint64_t kOdd = 0xD6E8'FEB8'6659'FD93;
-  return partition::hash_digit(partition::mix(hash + (request.level + 1) * kOdd), request.bits);
+  return keys::hash_digit(keys::mix(hash + (request.level + 1) * kOdd), request.bits);
 }
 
 arrow::Result<BatchPtr> take_rows(BatchPtr const& batch, std::shared_ptr<arrow::Buffer> indices, std::int64_t count) {

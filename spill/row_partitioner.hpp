@@ -20,6 +20,7 @@ inline constexpr std::uint32_t kMostBits = 6;
 struct PartitionRequest {
   std::shared_ptr<arrow::Schema> schema;  ///< of the rows, without dictionaries
   std::vector<int> keys;                  ///< positions of the key columns
+  std::vector<DataType> key_types;        ///< as which they are compared: those of both sides of a join
   bool drop_null_keys = false;            ///< leave out rows with a null key, which match nothing
   std::uint32_t bits = 1;                 ///< partitions = 2^bits, 0…kMostBits
   std::uint32_t level = 0;                ///< splittings of one level share a hash, those of other levels have others
@@ -29,7 +30,7 @@ struct PartitionRequest {
 
 /// Reads `next` to its end and returns the partitions' files, finished; rows of a partition keep their order. Blocks.
 /// `folder` must outlive the files. `on_rows` is called now and then with the rows read since.
-/// Errors: those of `next`, SpillFile and hash_key_column; cancelled.
+/// Errors: those of `next`, SpillFile and keys::hash_key_column; cancelled.
 Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRequest const& request,
                                               TemporaryFolder const& folder, Control const& control,
                                               std::function<void(std::uint64_t)> const& on_rows);

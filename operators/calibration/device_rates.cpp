@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/stopwatch.hpp"
+#include "keys/mix.hpp"
 #include "operators/calibration/copy_rates.hpp"
 #include "operators/calibration/measuring.hpp"
 #include "operators/calibration/point_draws.hpp"
 #include "operators/calibration/word_passes.hpp"
-#include "partition/mix.hpp"
 #include "vk_runtime/lane.hpp"
 
 namespace garuda::calibration {
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> make_pixels(std::uint64_t points, PixelOrder order, P
   std::vector<std::uint32_t> pixels(points);
   auto const num_pixels = image.num_pixels();
   for (std::uint64_t i = 0; i < points; ++i) {
-    auto const pixel = order == PixelOrder::random ? partition::mix(i) % num_pixels : i % num_pixels;
+    auto const pixel = order == PixelOrder::random ? keys::mix(i) % num_pixels : i % num_pixels;
     pixels[i] = static_cast<std::uint32_t>(order == PixelOrder::clipped ? num_pixels + pixel : pixel);
   }
   return pixels;

@@ -11,13 +11,13 @@
 #include <optional>
 #include <vector>
 
+#include "core/parallel_blocks.hpp"
 #include "core/stopwatch.hpp"
+#include "keys/join_keys.hpp"
+#include "keys/mix.hpp"
 #include "operators/calibration/copy_rates.hpp"
 #include "operators/calibration/measuring.hpp"
 #include "operators/cpu/cpu_join.hpp"
-#include "partition/key_encoding.hpp"
-#include "partition/mix.hpp"
-#include "partition/parallel_blocks.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::calibration {
@@ -119,7 +119,7 @@ class HostMeasurement {
   Result<void> encode() {
     report("key encoding");
     std::vector<std::int64_t> keys(kRows);
-    for (std::uint64_t i = 0; i < kRows; ++i) keys[i] = static_cast<std::int64_t>(partition::mix(i) >> 40);
+    for (std::uint64_t i = 0; i < kRows; ++i) keys[i] = static_cast<std::int64_t>(keys::mix(i) >> 40);
     Schema const schema{Field{"key", DataType{TypeId::int64}, false}};
     ArrayView column;
     column.length = static_cast<std::int64_t>(kRows);
@@ -129,7 +129,7 @@ class HostMeasurement {
     TableView const table(schema, std::span(&batch, 1));
     GARUDA_TRY_ASSIGN(rates_.encoded_keys_per_s, rate(2 * kRows, [&]() -> Result<std::uint64_t> {
                         Stopwatch const watch;
-                        GARUDA_TRY(partition::encode_join_keys(table, 0, table, 0, control_));
+                        GARUDA_TRY(keys::encode_join_keys({table, {0}}, {table, {0}}, control_));
                         return watch.elapsed_ns();
                       }));
     return {};
@@ -140,7 +140,7 @@ class HostMeasurement {
     auto const words = scattered_words(2 * rows_);
     for (auto const bits : kPartitionBits) {
       GARUDA_TRY_ASSIGN(auto const per_s, rate(2 * rows_, [&]() -> Result<std::uint64_t> {
-                          partition::EncodedKeys keys;
+                          keys::EncodedKeys keys;
                           keys.num_rows = keys.table_rows = 2 * rows_;
                           keys.words = words.data();
                           keys.max = 0xffff'ffffU;
@@ -160,15 +160,14 @@ class HostMeasurement {
       std::vector<std::uint32_t> const column(num_values, 1);
       std::vector<std::uint32_t> out(rows_);
       std::vector<std::int64_t> rows(rows_);
-      for (std::uint64_t i = 0; i < rows_; ++i) rows[i] = static_cast<std::int64_t>(partition::mix(i) % num_values);
+      for (std::uint64_t i = 0; i < rows_; ++i) rows[i] = static_cast<std::int64_t>(keys::mix(i) % num_values);
       GARUDA_TRY_ASSIGN(auto const per_s, rate(rows_, [&]() -> Result<std::uint64_t> {
                           Stopwatch const watch;
-                          oneapi::tbb::parallel_for(
-                              oneapi::tbb::blocked_range<std::uint64_t>(0, rows_, partition::kBlockRows),
-                              [&](auto const& range) {
-                                for (auto i = range.begin(); i != range.end(); ++i)
-                                  out[i] = column[static_cast<std::size_t>(rows[i])];
-                              });
+                          oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<std::uint64_t>(0, rows_, kBlockRows),
+                                                    [&](auto const& range) {
+                                                      for (auto i = range.begin(); i != range.end(); ++i)
+                                                        out[i] = column[static_cast<std::size_t>(rows[i])];
+                                                    });
                           return watch.elapsed_ns();
                         }));
       rates_.gathered_values.points.push_back({static_cast<double>(bytes), per_s});
@@ -193,7 +192,7 @@ class HostMeasurement {
     std::vector<std::vector<operators::RowPair>> pairs(lanes, std::vector<operators::RowPair>(slice_rows));
     Stopwatch const watch;
     // A lane takes one slice after the other: the backend keeps what it needs for one.
-    GARUDA_TRY(partition::for_each_block(lanes, &control_, [&](std::size_t lane) {
+    GARUDA_TRY(for_each_block(lanes, &control_, [&](std::size_t lane) {
       for (auto s = lane; s < slices && done[lane]; s += lanes)
         done[lane] = join_slice(*backend, static_cast<std::uint32_t>(lane),
                                 KeySpan{std::span(words).subspan(s * slice_rows, slice_rows), 0, max, {}}, pairs[lane],

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "operators/compute/device_primitives.hpp"
-#include "partition/key_counts.hpp"
+#include "keys/key_counts.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -97,7 +97,7 @@ Result<std::uint64_t> ColumnGroupBy::estimate_groups(ComputeContext& context) {
   std::vector<std::uint64_t> keys;
   for (std::size_t i = 0; i < words.size(); i += key.words)
     keys.push_back(words[i] | (key.words == 2 ? std::uint64_t{words[i + 1]} << 32 : 0));
-  auto const drawn_from = partition::KeyCounts<std::uint64_t>(keys).frequencies().drawn_from();
+  auto const drawn_from = keys::KeyCounts<std::uint64_t>(keys).frequencies().drawn_from();
   return static_cast<std::uint64_t>(std::min(drawn_from, static_cast<double>(most)));
 }
 

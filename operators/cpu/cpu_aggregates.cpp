@@ -11,7 +11,7 @@
 #include "core/float_parts.hpp"
 #include "core/wide_integer.hpp"
 #include "operators/cpu/column_values.hpp"
-#include "partition/parallel_blocks.hpp"
+#include "core/parallel_blocks.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -21,10 +21,9 @@ using Ids = std::span<std::uint32_t const>;
 /// Calls body(row, group) for every row with a value. Errors: cancelled.
 template <class Body>
 Result<void> for_all_values(AggregateInput const& input, Ids ids, Control const* control, Body const& body) {
-  for (std::uint64_t first = 0; first < ids.size(); first += partition::kBlockRows) {
-    GARUDA_TRY(partition::check_cancelled(control));
-    for_valid_rows(input, first, ids.subspan(first, std::min<std::uint64_t>(partition::kBlockRows, ids.size() - first)),
-                   body);
+  for (std::uint64_t first = 0; first < ids.size(); first += kBlockRows) {
+    GARUDA_TRY(check_cancelled(control));
+    for_valid_rows(input, first, ids.subspan(first, std::min<std::uint64_t>(kBlockRows, ids.size() - first)), body);
   }
   return {};
 }

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/parallel_blocks.hpp"
 #include "operators/cpu/join_table.hpp"
 #include "operators/sizing.hpp"
-#include "partition/parallel_blocks.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -115,7 +115,7 @@ class CpuJoinKernel final : public JoinKernel {
       GARUDA_EXPECTS(first <= offsets_->back() && out.size() <= offsets_->back() - first);
       Phase const phase(stats_, "probe", out.size_bytes(), out.size());
       auto const cuts = cut_tasks(first, out.size());
-      return partition::for_each_block(cuts.size() - 1, control_, [&](std::size_t task) {
+      return for_each_block(cuts.size() - 1, control_, [&](std::size_t task) {
         write_pairs(cuts[task], out.subspan(cuts[task] - first, cuts[task + 1] - cuts[task]));
       });
     });
@@ -175,7 +175,7 @@ class CpuJoinKernel final : public JoinKernel {
   template <class Body>
   Result<void> for_probe_blocks(Body const& body) const {
     auto const blocks = num_blocks(probe_.size());
-    return partition::for_each_block((blocks + kTaskBlocks - 1) / kTaskBlocks, control_, [&](std::size_t task) {
+    return for_each_block((blocks + kTaskBlocks - 1) / kTaskBlocks, control_, [&](std::size_t task) {
       auto const end = std::min<std::uint64_t>((task + 1) * kTaskBlocks, blocks);
       for (auto block = task * kTaskBlocks; block < end; ++block) {
         auto const first = block * kProbeBlockRows;
@@ -264,10 +264,10 @@ class CpuJoinKernel final : public JoinKernel {
       }
     }));
     MarkBitmap marks(bitmap_words(build_.size()));
-    auto const blocks = (hit.size() + partition::kBlockRows - 1) / partition::kBlockRows;
-    GARUDA_TRY(partition::for_each_block(blocks, control_, [&](std::size_t block) {
-      auto const last = std::min<std::size_t>((block + 1) * partition::kBlockRows, hit.size());
-      for (auto h = block * partition::kBlockRows; h < last; ++h)
+    auto const blocks = (hit.size() + kBlockRows - 1) / kBlockRows;
+    GARUDA_TRY(for_each_block(blocks, control_, [&](std::size_t block) {
+      auto const last = std::min<std::size_t>((block + 1) * kBlockRows, hit.size());
+      for (auto h = block * kBlockRows; h < last; ++h)
         if (hit[h] != 0) mark_rows(static_cast<Found>(h + 1), marks);
     }));
     return marks;
@@ -358,7 +358,7 @@ class CpuJoinBackend final : public JoinBackend {
   }
 
   Result<void> fill(Table& table, KeySpan const& build, std::uint32_t shared_low_bits) const {
-    GARUDA_TRY(partition::check_cancelled(control_));
+    GARUDA_TRY(check_cancelled(control_));
     auto const keys = words_of(build);
     Phase const phase(stats_, "build", keys.size_bytes() + keys.size() * 4, keys.size());
     return table.build(keys, static_cast<Word>(build.min), static_cast<Word>(build.max), shared_low_bits);

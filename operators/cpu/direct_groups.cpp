@@ -33,10 +33,10 @@ class DirectGroups final : public WholeGroupBy {
     tables_.resize(std::min(threads, std::max<std::size_t>(blocks.size(), 1)));
     std::atomic<std::size_t> next{0};
     FirstError errors;
-    GARUDA_TRY(partition::for_each_block(tables_.size(), options.control, [&](std::size_t t) {
+    GARUDA_TRY(for_each_block(tables_.size(), options.control, [&](std::size_t t) {
       // Cleared by the thread that uses it, when there is anything to add.
       for (auto b = next++; b < blocks.size() && !errors.failed(); b = next++) {
-        if (partition::is_cancelled(options.control)) return;
+        if (is_cancelled(options.control)) return;
         if (!tables_[t]) tables_[t].emplace(addressing_, states_);
         errors.keep(rows.add(blocks[b], *tables_[t]));
       }

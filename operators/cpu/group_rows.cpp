@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "partition/mix.hpp"
-#include "partition/parallel_blocks.hpp"
+#include "core/parallel_blocks.hpp"
+#include "keys/mix.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -22,7 +22,7 @@ template <class Word>
 class WordKeys {
  public:
   explicit WordKeys(std::span<Word const> keys) : keys_(keys) {}
-  std::uint64_t hash(std::uint64_t row) const noexcept { return partition::mix(keys_[row]); }
+  std::uint64_t hash(std::uint64_t row) const noexcept { return keys::mix(keys_[row]); }
   bool equal(std::uint64_t a, std::uint64_t b) const noexcept { return keys_[a] == keys_[b]; }
 
  private:
@@ -36,7 +36,7 @@ class MultiKeys {
 
   std::uint64_t hash(std::uint64_t row) const noexcept {
     std::uint64_t hash = 0;
-    for (auto const& word : words_) hash = partition::mix(hash + word[row]);
+    for (auto const& word : words_) hash = keys::mix(hash + word[row]);
     return hash;
   }
   bool equal(std::uint64_t a, std::uint64_t b) const noexcept {
@@ -106,9 +106,9 @@ class DirectTable {
 
 template <class Table>
 Result<void> add_rows(Table table, RowGroups& groups, Control const* control) {
-  for (std::uint64_t first = 0; first < groups.ids.size(); first += partition::kBlockRows) {
-    GARUDA_TRY(partition::check_cancelled(control));
-    auto const last = std::min<std::uint64_t>(first + partition::kBlockRows, groups.ids.size());
+  for (std::uint64_t first = 0; first < groups.ids.size(); first += kBlockRows) {
+    GARUDA_TRY(check_cancelled(control));
+    auto const last = std::min<std::uint64_t>(first + kBlockRows, groups.ids.size());
     for (auto row = first; row < last; ++row) groups.ids[row] = table.add(static_cast<std::uint32_t>(row));
   }
   return {};

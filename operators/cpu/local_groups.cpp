@@ -49,8 +49,8 @@ class LocalTables {
     auto const& blocks = rows_.table().blocks;
     auto const threads = static_cast<std::size_t>(oneapi::tbb::this_task_arena::max_concurrency());
     FirstError errors;
-    GARUDA_TRY(partition::for_each_block(std::min(threads, std::max<std::size_t>(blocks.size(), 1)), control,
-                                         [&](std::size_t) { errors.keep(fill_tables(control)); }));
+    GARUDA_TRY(for_each_block(std::min(threads, std::max<std::size_t>(blocks.size(), 1)), control,
+                              [&](std::size_t) { errors.keep(fill_tables(control)); }));
     return errors.result();
   }
 
@@ -67,7 +67,7 @@ class LocalTables {
     std::optional<GroupTable<Word>> table;
     std::uint64_t num_rows = 0;
     while (!gave_up_) {
-      GARUDA_TRY(partition::check_cancelled(control));
+      GARUDA_TRY(check_cancelled(control));
       auto const block = next_++;
       if (block >= blocks.size()) break;
       if (!table) table.emplace(addressing(), states_);

@@ -55,7 +55,7 @@ class PartitionedGroups final : public WholeGroupBy {
                                                          : rows.table().num_rows) {}
 
   Result<void> partition() {
-    GARUDA_TRY(partition::check_cancelled(control_));
+    GARUDA_TRY(check_cancelled(control_));
     GARUDA_TRY_ASSIGN(auto choice, choose_digit(keys_of(first_row_, num_rows())));
     digit_ = choice.digit;
     for (auto const& table : before_.tables) before_slots_.push_back(partition_slots(table, digit_));
@@ -75,7 +75,7 @@ class PartitionedGroups final : public WholeGroupBy {
 
   Result<GroupPart> part(std::size_t index) override {
     try {
-      GARUDA_TRY(partition::check_cancelled(control_));
+      GARUDA_TRY(check_cancelled(control_));
       if (!tables_.empty()) return finish(index, std::exchange(tables_[index], std::nullopt));
       std::optional<GroupTable<Word>> table(std::in_place, addressing_of(index), states_);
       GARUDA_TRY(add_partition(index, *table));
@@ -97,9 +97,9 @@ class PartitionedGroups final : public WholeGroupBy {
   KeySpan const& key_span() const { return std::get<KeySpan>(rows_.table().keys); }
 
   /// The keys of `count` rows from `first` on; borrowed.
-  partition::EncodedKeys keys_of(std::uint64_t first, std::uint64_t count) const {
+  keys::EncodedKeys keys_of(std::uint64_t first, std::uint64_t count) const {
     auto const& span = key_span();
-    partition::EncodedKeys keys;
+    keys::EncodedKeys keys;
     keys.key_bits = 8 * sizeof(Word);
     keys.num_rows = count;
     keys.table_rows = count;
@@ -147,7 +147,7 @@ class PartitionedGroups final : public WholeGroupBy {
     chunk_ = {};
     GARUDA_TRY_ASSIGN(chunk_, partition_chunk(first, std::min(chunk_rows_, end - first), {}));
     FirstError errors;
-    GARUDA_TRY(partition::for_each_block(num_parts(), control_, [&](std::size_t p) {
+    GARUDA_TRY(for_each_block(num_parts(), control_, [&](std::size_t p) {
       auto const& order = chunk_.order;
       if (errors.failed() || order.offsets[p] == order.offsets[p + 1]) return;
       if (!tables_[p]) tables_[p].emplace(whole_range(static_cast<Word const*>(order.keys)[order.offsets[p]]), states_);
@@ -165,8 +165,8 @@ class PartitionedGroups final : public WholeGroupBy {
 
   Result<void> add_partition(std::size_t index, GroupTable<Word>& table) const {
     auto const end = chunk_.order.offsets[index + 1];
-    for (auto first = chunk_.order.offsets[index]; first < end; first += partition::kBlockRows)
-      GARUDA_TRY(add(first, std::min(partition::kBlockRows, end - first), table));
+    for (auto first = chunk_.order.offsets[index]; first < end; first += kBlockRows)
+      GARUDA_TRY(add(first, std::min(kBlockRows, end - first), table));
     return {};
   }
 
@@ -225,7 +225,7 @@ class PartitionedGroups final : public WholeGroupBy {
     return std::clamp<std::uint64_t>(groups, 1, table.num_rows);
   }
 
-  Result<partition::DigitChoice> choose_digit(partition::EncodedKeys const& keys) const {
+  Result<partition::DigitChoice> choose_digit(keys::EncodedKeys const& keys) const {
     auto const groups = expected_groups();
     auto const last_slot = (keys.max - keys.min) >> std::min(keys.common_low_bits, keys.key_bits - 1);
     auto const is_dense = last_slot < kSlotsPerRow * groups;
@@ -235,7 +235,7 @@ class PartitionedGroups final : public WholeGroupBy {
     while (bits < partition::kMaxRadixBits && (slots >> bits) * slot_bytes > sizes_.table_bytes) ++bits;
     // A raw digit takes none of the bits that all keys share.
     bits = std::min(bits, keys.key_bits - 1 - std::min(keys.common_low_bits, keys.key_bits - 1));
-    partition::EncodedKeys no_other_side;
+    keys::EncodedKeys no_other_side;
     no_other_side.key_bits = keys.key_bits;
     return partition::choose_digit(keys, no_other_side, bits, control());
   }

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/parallel_blocks.hpp"
 #include "operators/cpu/group_table.hpp"
 #include "operators/group_by_kernel.hpp"
-#include "partition/parallel_blocks.hpp"
 
 namespace garuda::operators {
 
@@ -66,7 +66,7 @@ class FirstError {
 template <class Body>
 Result<void> for_each_range(std::vector<TableBlock> const& ranges, Control const* control, Body const& body) {
   FirstError errors;
-  GARUDA_TRY(partition::for_each_block(ranges.size(), control, [&](std::size_t i) {
+  GARUDA_TRY(for_each_block(ranges.size(), control, [&](std::size_t i) {
     if (!errors.failed()) errors.keep(body(ranges[i]));
   }));
   return errors.result();

@@ -10,7 +10,7 @@
 #include "core/wide_integer.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/group_by.hpp"
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 #include "tests/operators/tables.hpp"
 #include "tests/operators/workloads.hpp"
 
@@ -111,10 +111,10 @@ TEST_F(LargeGroupBy, TwoMillionRowsAtEveryGroupCount) {
     std::vector<double> floats(kRows);
     std::vector<Expected> expected(groups);
     for (std::size_t row = 0; row < kRows; ++row) {
-      auto const group = partition::mix(row) % groups;
+      auto const group = keys::mix(row) % groups;
       keys[row] = static_cast<std::int64_t>(group * 1024) - 500;
-      integers[row] = static_cast<std::int64_t>(partition::mix(row + (groups << 32))) >> 22;
-      auto const units = static_cast<std::int64_t>(partition::mix(row + (groups << 40))) >> 10;
+      integers[row] = static_cast<std::int64_t>(keys::mix(row + (groups << 32))) >> 22;
+      auto const units = static_cast<std::int64_t>(keys::mix(row + (groups << 40))) >> 10;
       floats[row] = static_cast<double>(units) * 0x1p-53;
       ++expected[group].count;
       expected[group].sum += integers[row];

@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "core/wide_integer.hpp"
+#include "keys/mix.hpp"
 #include "operators/cpu/column_values.hpp"
 #include "operators/exact_sum.hpp"
-#include "partition/mix.hpp"
 #include "tests/reference/big_number.hpp"
 
 namespace garuda::testing {
@@ -61,14 +61,14 @@ class CaseData {
 
  private:
   std::uint64_t random(std::uint64_t row, std::uint64_t purpose) const {
-    return partition::mix(partition::mix(case_.seed * 64 + purpose) + row);
+    return keys::mix(keys::mix(case_.seed * 64 + purpose) + row);
   }
 
   void add_row(std::uint64_t row) {
     auto const group = case_.groups == 0 ? row : random(row, 0) % case_.groups;
     auto const has_keys = case_.key_bits != 0 || case_.words != 0;
     labels_.push_back(has_keys ? group : 0);
-    auto const key = case_.dense ? group + 5 : partition::mix(group);
+    auto const key = case_.dense ? group + 5 : keys::mix(group);
     keys32_.push_back(static_cast<std::uint32_t>(case_.dense ? key : group * 0x9E37'79B1));
     keys64_.push_back(key);
     words_.resize(case_.words);

@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 #include "tests/reference/column_builder.hpp"
 
 namespace garuda::testing {
@@ -44,7 +44,7 @@ class Rows {
   }
 
   std::uint64_t random(std::uint64_t row, std::uint64_t purpose) const {
-    return partition::mix(partition::mix(case_.seed * 1000 + purpose) ^ (row * 2 + 1));
+    return keys::mix(keys::mix(case_.seed * 1000 + purpose) ^ (row * 2 + 1));
   }
 
   bool is_null(std::uint64_t row, std::uint64_t purpose) const {
@@ -150,7 +150,7 @@ double float_value(Rows const& rows, std::uint64_t row) {
 Column key_column(std::uint32_t k, Rows const& rows, RowIds const& ids) {
   auto const purpose = 10 + k;
   auto const part = [&](std::uint64_t modulus) {
-    return [&rows, modulus, k](std::uint64_t id) { return partition::mix(rows.group(id) + k) % modulus; };
+    return [&rows, modulus, k](std::uint64_t id) { return keys::mix(rows.group(id) + k) % modulus; };
   };
   switch (k) {
     case 0:

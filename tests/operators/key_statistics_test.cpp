@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 
 namespace garuda::operators {
 namespace {
 
-partition::EncodedKeys keys_of(std::vector<std::uint32_t> const& words) {
-  partition::EncodedKeys keys;
+keys::EncodedKeys keys_of(std::vector<std::uint32_t> const& words) {
+  keys::EncodedKeys keys;
   keys.num_rows = keys.table_rows = words.size();
   keys.words = words.data();
   if (words.empty()) return keys;
@@ -23,7 +23,7 @@ partition::EncodedKeys keys_of(std::vector<std::uint32_t> const& words) {
 
 std::vector<std::uint32_t> drawn(std::size_t rows, std::uint64_t distinct) {
   std::vector<std::uint32_t> words(rows);
-  for (std::size_t i = 0; i < rows; ++i) words[i] = static_cast<std::uint32_t>(partition::mix(i) % distinct);
+  for (std::size_t i = 0; i < rows; ++i) words[i] = static_cast<std::uint32_t>(keys::mix(i) % distinct);
   return words;
 }
 

@@ -11,7 +11,7 @@
 
 #include "operators/group_by.hpp"
 #include "operators/join.hpp"
-#include "partition/key_sample.hpp"
+#include "keys/key_sample.hpp"
 #include "tests/operators/as_gpu.hpp"
 #include "tests/operators/graphics_device.hpp"
 #include "tests/unwrap.hpp"
@@ -144,7 +144,7 @@ TEST_F(PlannedRuns, GroupBysAreTheCheapestThatIsListed) {
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     RandomRates random(seed);
     testing::AsGpu gpu(device(), store(), random.host(), random.device());
-    auto const rows = random.below(2) == 0 ? 100 + random.below(20'000) : partition::kSampledRows * 5 / 4;
+    auto const rows = random.below(2) == 0 ? 100 + random.below(20'000) : keys::kSampledRows * 5 / 4;
     RandomTable const table(random, rows, 1 + random.below(rows));
     auto const options = random_options<GroupByOptions>(random);
     GroupBySpec const spec{{"key"}, value_of(parse_aggregates("sum:x,count")), false};

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 #include "tests/operators/compute_device.hpp"
 #include "tests/operators/workloads.hpp"
 
@@ -49,15 +49,15 @@ Columns columns_of(Case const& c) {
   Columns columns;
   auto const key_of = [&](std::uint64_t group) {
     if (!c.spread) return group;
-    return c.key_words == 2 ? partition::mix(group) : (group * 0x9E37'79B1) & 0xFFFF'FFFF;
+    return c.key_words == 2 ? keys::mix(group) : (group * 0x9E37'79B1) & 0xFFFF'FFFF;
   };
   for (std::uint64_t row = 0; row < c.rows; ++row) {
-    auto const random = partition::mix(row + 77);
+    auto const random = keys::mix(row + 77);
     auto const group = c.groups == 0 ? row : random % 16 < c.heavy ? 0 : random / 16 % c.groups;
     columns.keys.push_back(key_of(group));
-    columns.narrow.push_back(static_cast<std::uint32_t>(partition::mix(row)));
+    columns.narrow.push_back(static_cast<std::uint32_t>(keys::mix(row)));
     // Sums of 2^20 rows keep to 64 bits.
-    columns.wide.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(partition::mix(~row)) >> 20));
+    columns.wide.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(keys::mix(~row)) >> 20));
   }
   return columns;
 }

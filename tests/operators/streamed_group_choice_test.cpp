@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "operators/group_by.hpp"
-#include "partition/key_sample.hpp"
-#include "partition/mix.hpp"
+#include "keys/key_sample.hpp"
+#include "keys/mix.hpp"
 #include "tests/operators/as_gpu.hpp"
 #include "tests/operators/graphics_device.hpp"
 #include "tests/reference/reference_join.hpp"
@@ -40,7 +40,7 @@ class SampledTable {
   /// Keys are multiples of `gap`.
   SampledTable(std::uint64_t groups, std::uint64_t gap) : keys_(kRows), values_(kRows) {
     for (std::uint64_t row = 0; row < kRows; ++row) {
-      keys_[row] = static_cast<std::int64_t>(partition::mix(row) % groups * gap);
+      keys_[row] = static_cast<std::int64_t>(keys::mix(row) % groups * gap);
       values_[row] = static_cast<std::int32_t>(row);
     }
     for (auto& column : columns_) {
@@ -62,7 +62,7 @@ class SampledTable {
   }
 
  private:
-  static constexpr std::uint64_t kRows = partition::kSampledRows + partition::kSampledRows / 8;
+  static constexpr std::uint64_t kRows = keys::kSampledRows + keys::kSampledRows / 8;
 
   std::vector<std::int64_t> keys_;
   std::vector<std::int32_t> values_;

@@ -13,7 +13,7 @@
 #include "operators/group_by.hpp"
 #include "operators/group_by_planner.hpp"
 #include "operators/path_choice.hpp"
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 #include "tests/operators/fake_device.hpp"
 #include "tests/operators/planner_shapes.hpp"
 #include "tests/operators/recorded_machine.hpp"
@@ -27,7 +27,7 @@ using testing::OneDevice;
 class PlacedTable {
  public:
   explicit PlacedTable(std::uint64_t rows) : keys_(rows), values_(rows, 1.5) {
-    for (std::uint64_t row = 0; row < rows; ++row) keys_[row] = static_cast<std::int32_t>(partition::mix(row));
+    for (std::uint64_t row = 0; row < rows; ++row) keys_[row] = static_cast<std::int32_t>(keys::mix(row));
     for (auto& column : columns_) {
       column.length = static_cast<std::int64_t>(rows);
       column.null_count = 0;

@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "keys/mix.hpp"
 #include "operators/join.hpp"
 #include "operators/path_choice.hpp"
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 #include "tests/operators/fake_device.hpp"
 
 namespace garuda::operators {
@@ -23,7 +24,7 @@ using testing::OneDevice;
 class PlacedJoin {
  public:
   explicit PlacedJoin(std::uint64_t rows) : keys_(rows), values_(rows, 1) {
-    for (std::uint64_t row = 0; row < rows; ++row) keys_[row] = static_cast<std::int32_t>(partition::mix(row));
+    for (std::uint64_t row = 0; row < rows; ++row) keys_[row] = static_cast<std::int32_t>(keys::mix(row));
     for (auto& column : columns_) {
       column.length = static_cast<std::int64_t>(rows);
       column.null_count = 0;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 #include "tests/operators/pairwise_cases.hpp"
 
 namespace garuda::testing {
@@ -261,7 +261,7 @@ bool full_tests() {
 bool takes_case(std::uint64_t index) {
   if (full_tests()) return true;
   // Mixed, so that the turns keep no step with the lengths of the axes.
-  auto const turn = partition::mix(index) >> 32;
+  auto const turn = keys::mix(index) >> 32;
   if (max_test_rows() != std::numeric_limits<std::uint64_t>::max()) return turn % 5 == 0;
   auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
   if (driver == nullptr) return true;

@@ -31,8 +31,8 @@ struct Input {
 
   std::uint64_t row_of(std::uint64_t i) const { return rows.empty() ? i : rows[i]; }
 
-  EncodedKeys encoded() const {
-    EncodedKeys result;
+  keys::EncodedKeys encoded() const {
+    keys::EncodedKeys result;
     result.key_bits = key_bits;
     result.num_rows = keys.size();
     result.table_rows = table_rows;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 #include "tests/operators/workloads.hpp"
 
 namespace garuda::partition {
@@ -23,8 +23,8 @@ namespace {
 
 /// Encoded keys over vectors of the test: `words` and `rows` must outlive them.
 template <class Word>
-EncodedKeys encoded(std::vector<Word> const& words, std::uint64_t table_rows) {
-  EncodedKeys keys;
+keys::EncodedKeys encoded(std::vector<Word> const& words, std::uint64_t table_rows) {
+  keys::EncodedKeys keys;
   keys.key_bits = 8 * sizeof(Word);
   keys.num_rows = words.size();
   keys.table_rows = table_rows;
@@ -40,7 +40,7 @@ EncodedKeys encoded(std::vector<Word> const& words, std::uint64_t table_rows) {
 }
 
 template <class Word>
-EncodedKeys encoded(std::vector<Word> const& words) {
+keys::EncodedKeys encoded(std::vector<Word> const& words) {
   return encoded(words, words.size());
 }
 
@@ -53,7 +53,8 @@ AlignedBuffer copy_of(std::vector<Row> const& rows) {
 
 /// The partition of a key, computed apart from the product's scatter.
 std::uint64_t expected_partition(std::uint64_t key, RadixDigit digit) {
-  auto const bits = digit.mixed ? std::rotl(mix(key), static_cast<int>(digit.shift + digit.bits)) : key >> digit.shift;
+  auto const bits =
+      digit.mixed ? std::rotl(keys::mix(key), static_cast<int>(digit.shift + digit.bits)) : key >> digit.shift;
   return bits % (std::uint64_t{1} << digit.bits);
 }
 

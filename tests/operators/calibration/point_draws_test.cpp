@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "partition/mix.hpp"
+#include "keys/mix.hpp"
 #include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 std::vector<std::uint32_t> random_pixels(std::uint64_t num_rows, std::uint64_t num_pixels) {
   std::vector<std::uint32_t> pixels(num_rows);
   for (std::uint64_t row = 0; row < num_rows; ++row)
-    pixels[row] = static_cast<std::uint32_t>(partition::mix(row) % num_pixels);
+    pixels[row] = static_cast<std::uint32_t>(keys::mix(row) % num_pixels);
   return pixels;
 }
 

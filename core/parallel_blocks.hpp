@@ -1,0 +1,64 @@
+// Parallel loops that can be cancelled between blocks. Whoever includes this links TBB::tbb.
+#pragma once
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+
+namespace garuda {
+
+/// Rows handled between two looks at the cancellation flag.
+inline constexpr std::uint64_t kBlockRows = std::uint64_t{1} << 16;
+
+inline bool is_cancelled(Control const* control) noexcept { return control != nullptr && control->is_cancelled(); }
+
+inline Result<void> check_cancelled(Control const* control) {
+  if (is_cancelled(control)) return fail(ErrorCode::cancelled, "cancelled by the caller");
+  return {};
+}
+
+/// Calls body(i) for every i below `count` on the threads of the calling task arena, several calls at once, skipping
+/// what has not begun when `control` is cancelled. Blocks. `control` may be null. Errors: cancelled.
+template <class Body>
+Result<void> for_each_block(std::size_t count, Control const* control, Body const& body) {
+  GARUDA_TRY(check_cancelled(control));
+  if (count == 1) {
+    body(std::size_t{0});
+    return check_cancelled(control);
+  }
+  // Isolated: a thread that waits here must not start on an unrelated outer task, which may hold it up for long.
+  oneapi::tbb::this_task_arena::isolate([&] {
+    oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<std::size_t>(0, count, 1),
+                              [&](oneapi::tbb::blocked_range<std::size_t> const& range) {
+                                for (auto i = range.begin(); i != range.end() && !is_cancelled(control); ++i) body(i);
+                              });
+  });
+  return check_cancelled(control);
+}
+
+/// The same, but the calls begin in the order of i, each as soon as a thread is free: for blocks that become smaller.
+template <class Body>
+Result<void> for_each_block_in_turn(std::size_t count, Control const* control, Body const& body) {
+  GARUDA_TRY(check_cancelled(control));
+  std::atomic<std::size_t> next{0};
+  oneapi::tbb::this_task_arena::isolate([&] {
+    oneapi::tbb::parallel_for(
+        oneapi::tbb::blocked_range<std::size_t>(0, count, 1),
+        [&](oneapi::tbb::blocked_range<std::size_t> const&) {
+          auto const i = next.fetch_add(1, std::memory_order_relaxed);
+          if (!is_cancelled(control)) body(i);
+        },
+        oneapi::tbb::simple_partitioner{});
+  });
+  return check_cancelled(control);
+}
+
+}  // namespace garuda

@@ -1,0 +1,162 @@
+#include "keys/group_keys.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "core/parallel_blocks.hpp"
+#include "core/wide_integer.hpp"
+
+namespace garuda::keys {
+namespace {
+
+GroupAttribute describe(AttributeReader const& reader, CodeRange const& range, CodeRange const& positions) {
+  GroupAttribute attribute;
+  attribute.has_nulls = range.has_nulls;
+  attribute.is_dictionary = reader.is_dictionary();
+  attribute.inverse = reader.inverse();
+  if (range.exceeds_64_bits()) {
+    attribute.cardinality = 0;
+    return attribute;
+  }
+  attribute.range = static_cast<std::uint64_t>(range.span());
+  attribute.smallest = static_cast<std::uint64_t>(positions.min);
+  attribute.cardinality = range.cardinality();
+  return attribute;
+}
+
+void describe(SampledGroupKeys const& keys, KeyLayout const& layout, EncodedGroupKeys& out) {
+  out.num_rows = static_cast<std::uint64_t>(keys.table().num_rows());
+  out.is_packed = layout.is_packed;
+  out.packed_bits = layout.packed_bits;
+  out.sampled_rows = keys.sample.rows;
+  out.estimated_groups = keys.sample.estimated_groups;
+  std::uint32_t next_word = 0;
+  for (std::size_t a = 0; a < layout.ranges.size(); ++a) {
+    auto attribute = describe(keys.open.readers[a], layout.ranges[a], layout.positions(a));
+    attribute.nonempty_bins = keys.sample.nonempty_bins[a];
+    if (attribute.nonempty_bins > keys.sample.nonempty_bins[out.hash_attribute]) out.hash_attribute = a;
+    if (!layout.is_packed) {
+      attribute.first_word = next_word;
+      attribute.num_words = num_words_of(layout.ranges[a]);
+      next_word += attribute.num_words;
+    }
+    out.attributes.push_back(attribute);
+  }
+}
+
+Result<EncodedGroupKeys> encode(SampledGroupKeys const& keys, KeyForm form, Control const& control) {
+  KeyEncoder encoder({&keys.open, 1}, NullKeys::kept, control);
+  GARUDA_TRY(encoder.scan());
+  GARUDA_TRY(encoder.choose_layout(form, false));
+  EncodedGroupKeys out;
+  describe(keys, encoder.layout(), out);
+  GARUDA_TRY_ASSIGN(auto table, encoder.encode(0));
+  if (out.is_packed) out.packed = std::move(table.packed);
+  out.words = std::move(table.words);
+  return out;
+}
+
+}  // namespace
+
+std::uint64_t EncodedGroupKeys::bytes() const noexcept {
+  auto bytes = static_cast<std::uint64_t>(packed.owned_words.size_bytes());
+  for (auto const& buffer : words) bytes += static_cast<std::uint64_t>(buffer.size_bytes());
+  return bytes;
+}
+
+GroupKeyOutline outline_of(EncodedGroupKeys const& keys) {
+  GroupKeyOutline outline;
+  outline.is_packed = keys.is_packed;
+  outline.key_bits = keys.packed.key_bits;
+  outline.min = keys.packed.min;
+  outline.max = keys.packed.max;
+  outline.common_low_bits = keys.packed.common_low_bits;
+  outline.num_words = static_cast<std::uint32_t>(keys.words.size());
+  outline.estimated_groups = keys.estimated_groups;
+  outline.bytes = keys.bytes();
+  return outline;
+}
+
+GroupKeyOutline SampledGroupKeys::outline(KeyForm form) const {
+  GroupKeyOutline outline;
+  auto const bits = packed_bits(sample.ranges);
+  outline.is_packed = is_packed_in(form, bits);
+  outline.estimated_groups = sample.estimated_groups;
+  if (!outline.is_packed) {
+    outline.num_words = null_words_of(sample.ranges);
+    for (auto const& range : sample.ranges) outline.num_words += num_words_of(range);
+    return outline;
+  }
+  outline.key_bits = bits <= 32 ? 32 : 64;
+  // Words are below the product of all cardinalities, which fits as many bits.
+  UInt128 product = 1;
+  for (auto const& range : sample.ranges) product *= range.cardinality();
+  outline.max = static_cast<std::uint64_t>(product - 1);
+  if (sample.ranges.size() == 1 && !sample.ranges[0].has_nulls)
+    outline.common_low_bits = low_bits_of(sample.ranges[0].varying, outline.key_bits);
+  return outline;
+}
+
+Result<SampledGroupKeys> sample_group_keys(TableView table, std::span<std::size_t const> columns,
+                                           Control const& control) {
+  GARUDA_EXPECTS(!columns.empty());
+  try {
+    KeyColumns const keys{table, {columns.begin(), columns.end()}};
+    GARUDA_TRY_ASSIGN(auto open, open_keys({&keys, 1}, control));
+    SampledGroupKeys sampled{std::move(open.front()), {}};
+    GARUDA_TRY_ASSIGN(sampled.sample, sample_keys(sampled.open.readers, sampled.open.blocks,
+                                                  static_cast<std::uint64_t>(table.num_rows()), control));
+    return sampled;
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory for a sample of the key columns");
+  }
+}
+
+Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, Control const& control) {
+  try {
+    return encode(keys, form, control);
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory for the blocks of the key columns");
+  }
+}
+
+Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_t const> columns, KeyForm form,
+                                           Control const& control) {
+  GARUDA_TRY_ASSIGN(auto keys, sample_group_keys(table, columns, control));
+  return encode_group_keys(std::move(keys), form, control);
+}
+
+Result<EncodedKeys> partition_words(EncodedGroupKeys const& keys, Control const& control) {
+  EncodedKeys words;
+  words.num_rows = keys.num_rows;
+  words.table_rows = keys.num_rows;
+  if (keys.is_packed) {
+    words.key_bits = keys.packed.key_bits;
+    words.words = keys.packed.words;
+    words.min = keys.packed.min;
+    words.max = keys.packed.max;
+    words.common_low_bits = keys.packed.common_low_bits;
+    return words;
+  }
+  auto const& attribute = keys.attributes[keys.hash_attribute];
+  auto const low = keys.word(attribute.first_word);
+  words.max = std::numeric_limits<std::uint32_t>::max();
+  words.words = low.data();
+  if (attribute.num_words == 1) return words;
+  auto const high = keys.word(attribute.first_word + 1);
+  words.key_bits = 64;
+  words.max = std::numeric_limits<std::uint64_t>::max();
+  GARUDA_TRY_ASSIGN(words.owned_words, AlignedBuffer::allocate(static_cast<std::int64_t>(keys.num_rows * 8)));
+  auto* const out = words.owned_words.as<std::uint64_t>();
+  GARUDA_TRY(for_each_block((keys.num_rows + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
+    auto const end = std::min(keys.num_rows, (block + 1) * kBlockRows);
+    for (auto i = block * kBlockRows; i < end; ++i) out[i] = (std::uint64_t{high[i]} << 32) | low[i];
+  }));
+  words.words = out;
+  return words;
+}
+
+}  // namespace garuda::keys

@@ -1,0 +1,349 @@
+#include "keys/key_encoder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include "core/bitmap.hpp"
+#include "core/parallel_blocks.hpp"
+#include "keys/key_types.hpp"
+
+namespace garuda::keys {
+namespace {
+
+/// What is known of words once they are written, or follows from the range of what they are made of.
+struct PackedRange {
+  std::uint64_t min = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t max = 0;
+  std::uint64_t sample = 0;
+  std::uint64_t varying = 0;
+  bool has_words = false;
+
+  void add(std::uint64_t word) noexcept {
+    if (!has_words) sample = word;
+    has_words = true;
+    min = std::min(min, word);
+    max = std::max(max, word);
+    varying |= word ^ sample;
+  }
+  /// Three reductions over plain loads, so that compilers vectorise them.
+  template <class Word>
+  void add(Word const* words, std::size_t count) noexcept {
+    if (count == 0) return;
+    auto least = words[0];
+    auto largest = words[0];
+    Word differing = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      least = std::min(least, words[i]);
+      largest = std::max(largest, words[i]);
+      differing |= words[i] ^ words[0];
+    }
+    add(PackedRange{least, largest, words[0], differing, true});
+  }
+  void add(PackedRange const& other) noexcept {
+    if (!other.has_words) return;
+    add(other.min);
+    add(other.max);
+    varying |= other.varying | (other.sample ^ sample);
+  }
+};
+
+/// The same of the words of one attribute without nulls. Subtracting what position 0 stands for keeps the lowest
+/// differing bit where it is.
+PackedRange range_of_words(CodeRange const& codes, CodeRange const& layout) {
+  if (!codes.has_values) return {};
+  PackedRange range{layout.position(static_cast<std::uint64_t>(codes.min), true),
+                    layout.position(static_cast<std::uint64_t>(codes.max), true), 0, codes.varying, true};
+  // Where keys are words as they are, negative ones are the largest.
+  if (range.min > range.max) {
+    range.min = 0;
+    range.max = std::numeric_limits<std::uint64_t>::max();
+  }
+  return range;
+}
+
+void set_range(PackedRange const& range, EncodedKeys& keys) {
+  keys.common_low_bits = low_bits_of(range.varying, keys.key_bits);
+  if (!range.has_words) return;
+  keys.min = range.min;
+  keys.max = range.max;
+}
+
+/// Memory of a thread that works on blocks.
+struct Scratch {
+  AttributeCodes codes;
+  std::vector<std::uint8_t> keep;
+  std::vector<std::uint32_t> kept;
+};
+
+/// Which rows of the block have no null in any key column: 1 or 0 a row of `keep`. Returns their number.
+std::uint64_t mark_kept(OpenKeys const& keys, RowBlock const& block, std::vector<std::uint8_t>& keep) {
+  auto const rows = static_cast<std::size_t>(block.length);
+  keep.assign(rows, 1);
+  bool any = false;
+  for (auto const& reader : keys.readers) any = reader.mark_nulls(block, keep.data()) || any;
+  return any ? std::accumulate(keep.begin(), keep.end(), std::uint64_t{0}) : rows;
+}
+
+/// Writes the words of one table, block by block.
+class TableWriter {
+ public:
+  TableWriter(OpenKeys const& keys, KeyScan const& scan, KeyLayout const& layout)
+      : keys_(keys), scan_(scan), layout_(layout) {
+    if (layout.is_packed) out_.packed.key_bits = layout.key_bits();
+    out_.packed.num_rows = scan.num_keys();
+    out_.packed.table_rows = static_cast<std::uint64_t>(keys.table.num_rows());
+  }
+
+  Result<EncodedTable> borrow(void const* words) {
+    out_.packed.words = words;
+    set_range(range_of_words(scan_.ranges[0], layout_.positions(0)), out_.packed);
+    return std::move(out_);
+  }
+
+  Result<EncodedTable> write(Control const& control) {
+    GARUDA_TRY(allocate());
+    PackedRange total;
+    std::mutex mutex;
+    auto const is_known = layout_.is_packed && layout_.ranges.size() == 1 && !layout_.ranges[0].has_nulls;
+    GARUDA_TRY(for_each_block(keys_.blocks.size(), &control, [&](std::size_t b) {
+      Scratch scratch;
+      auto const rows = kept_rows(b, scratch);
+      write_row_ids(b, rows);
+      if (!layout_.is_packed) return split_block(b, rows, scratch);
+      auto const range = out_.packed.key_bits == 32 ? pack_block<std::uint32_t>(b, rows, !is_known, scratch)
+                                                    : pack_block<std::uint64_t>(b, rows, !is_known, scratch);
+      std::lock_guard const lock(mutex);
+      total.add(range);
+    }));
+    if (layout_.is_packed)
+      set_range(is_known ? range_of_words(scan_.ranges[0], layout_.positions(0)) : total, out_.packed);
+    return std::move(out_);
+  }
+
+ private:
+  Result<AlignedBuffer> rows_of(std::uint64_t bytes) const {
+    return AlignedBuffer::allocate(static_cast<std::int64_t>(scan_.num_keys() * bytes));
+  }
+
+  Result<void> allocate() {
+    auto& packed = out_.packed;
+    if (packed.num_rows != packed.table_rows && packed.num_rows > 0) {
+      GARUDA_TRY_ASSIGN(packed.row_ids, rows_of(has_wide_rows() ? 8 : 4));
+    }
+    if (layout_.is_packed) {
+      GARUDA_TRY_ASSIGN(packed.owned_words, rows_of(packed.key_bits / 8));
+      packed.words = packed.owned_words.data();
+      return {};
+    }
+    auto const num_words = layout_.num_value_words() + null_words_of(layout_.ranges);
+    for (std::uint32_t w = 0; w < num_words; ++w) {
+      GARUDA_TRY_ASSIGN(auto buffer, rows_of(sizeof(std::uint32_t)));
+      out_.words.push_back(std::move(buffer));
+    }
+    return {};
+  }
+
+  bool has_wide_rows() const { return out_.packed.table_rows > std::uint64_t{1} << 32; }
+  std::uint64_t num_keys(std::size_t b) const { return scan_.first_keys[b + 1] - scan_.first_keys[b]; }
+  bool is_whole(std::size_t b) const { return num_keys(b) == static_cast<std::uint64_t>(keys_.blocks[b].length); }
+
+  /// The rows that get words.
+  RowsOfBlock kept_rows(std::size_t b, Scratch& scratch) const {
+    if (is_whole(b)) return std::nullopt;
+    mark_kept(keys_, keys_.blocks[b], scratch.keep);
+    // One more than there may be: each row is written, and the next one over it unless it is kept.
+    scratch.kept.resize(scratch.keep.size() + 1);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < scratch.keep.size(); ++i) {
+      scratch.kept[count] = static_cast<std::uint32_t>(i);
+      count += scratch.keep[i];
+    }
+    return std::span<std::uint32_t const>(scratch.kept).first(count);
+  }
+
+  void write_row_ids(std::size_t b, RowsOfBlock const& rows) {
+    if (out_.packed.row_ids.size_bytes() == 0) return;
+    if (has_wide_rows())
+      write_row_ids(b, rows, out_.packed.row_ids.as<std::uint64_t>());
+    else
+      write_row_ids(b, rows, out_.packed.row_ids.as<std::uint32_t>());
+  }
+
+  template <class Row>
+  void write_row_ids(std::size_t b, RowsOfBlock const& rows, Row* row_ids) const {
+    auto const first = static_cast<Row>(keys_.blocks[b].first_row);
+    auto const count = num_keys(b);
+    row_ids += scan_.first_keys[b];
+    for (std::uint64_t i = 0; i < count; ++i) row_ids[i] = static_cast<Row>(first + (rows ? (*rows)[i] : i));
+  }
+
+  template <class Word>
+  PackedRange pack_block(std::size_t b, RowsOfBlock const& rows, bool wants_range, Scratch& scratch) {
+    auto* const words = out_.packed.owned_words.as<Word>() + scan_.first_keys[b];
+    for (std::size_t a = 0; a < keys_.readers.size(); ++a)
+      pack_attribute(keys_.readers[a], layout_.positions(a), keys_.blocks[b], rows, a == 0, scratch.codes, words);
+    PackedRange range;
+    if (wants_range) range.add(words, num_keys(b));
+    return range;
+  }
+
+  void split_block(std::size_t b, RowsOfBlock const& rows, Scratch& scratch) {
+    auto const count = num_keys(b);
+    auto const word = [&](std::size_t w) { return out_.words[w].as<std::uint32_t>() + scan_.first_keys[b]; };
+    auto const row_of = [&](std::size_t i) { return rows ? std::size_t{(*rows)[i]} : i; };
+    auto const& codes = scratch.codes;
+    std::uint32_t next = 0;
+    std::uint32_t nullable = 0;
+    auto const first_null_word = layout_.num_value_words();
+    for (std::size_t w = first_null_word; w < out_.words.size(); ++w) std::fill_n(word(w), count, 0U);
+    for (std::size_t a = 0; a < keys_.readers.size(); ++a) {
+      auto const& range = layout_.ranges[a];
+      keys_.readers[a].read(keys_.blocks[b], scratch.codes);
+      auto const num_words = num_words_of(range);
+      for (std::size_t i = 0; i < count; ++i) {
+        auto const row = row_of(i);
+        auto const code = keys_.readers[a].is_wide() ? codes.wide(row) : UInt128{codes.low[row]};
+        auto offset = codes.valid[row] == 0 ? UInt128{0} : code - range.min;
+        for (std::uint32_t w = 0; w < num_words; ++w, offset >>= 32)
+          word(next + w)[i] = static_cast<std::uint32_t>(offset);
+      }
+      next += num_words;
+      if (!range.has_nulls) continue;
+      auto* const null_word = word(first_null_word + nullable / 32);
+      auto const bit = std::uint32_t{1} << (nullable % 32);
+      for (std::size_t i = 0; i < count; ++i)
+        if (codes.valid[row_of(i)] == 0) null_word[i] |= bit;
+      ++nullable;
+    }
+  }
+
+  OpenKeys const& keys_;
+  KeyScan const& scan_;
+  KeyLayout const& layout_;
+  EncodedTable out_;
+};
+
+/// How many rows of the block have no null in any key column.
+std::uint64_t count_kept(OpenKeys const& keys, RowBlock const& block, std::vector<std::uint8_t>& keep) {
+  auto const native = keys.readers.size() == 1 ? keys.readers[0].native_integers(block) : std::nullopt;
+  if (!native || native->validity == nullptr) return mark_kept(keys, block, keep);
+  return static_cast<std::uint64_t>(count_ones(native->validity, native->first_bit, block.length));
+}
+
+Result<KeyScan> scan_table(OpenKeys const& keys, NullKeys nulls, Control const& control) {
+  KeyScan scan;
+  scan.ranges.resize(keys.readers.size());
+  scan.first_keys.resize(keys.blocks.size() + 1);
+  std::mutex mutex;
+  GARUDA_TRY(for_each_block(keys.blocks.size(), &control, [&](std::size_t b) {
+    auto const& block = keys.blocks[b];
+    Scratch scratch;
+    std::vector<CodeRange> ranges;
+    bool has_nulls = false;
+    for (auto const& reader : keys.readers) {
+      ranges.push_back(scan_range(reader, block, scratch.codes));
+      has_nulls = has_nulls || ranges.back().has_nulls;
+    }
+    // As many as rows, and turned into positions below.
+    bool const are_left_out = has_nulls && nulls == NullKeys::left_out;
+    scan.first_keys[b + 1] =
+        are_left_out ? count_kept(keys, block, scratch.keep) : static_cast<std::uint64_t>(block.length);
+    std::lock_guard const lock(mutex);
+    for (std::size_t a = 0; a < ranges.size(); ++a) scan.ranges[a].add(ranges[a]);
+  }));
+  std::partial_sum(scan.first_keys.begin(), scan.first_keys.end(), scan.first_keys.begin());
+  if (nulls == NullKeys::left_out)
+    for (auto& range : scan.ranges) range.has_nulls = false;
+  return scan;
+}
+
+}  // namespace
+
+Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Control const& control) {
+  GARUDA_EXPECTS((tables.size() == 1 || tables.size() == 2) && !tables[0].columns.empty() &&
+                 tables.back().columns.size() == tables[0].columns.size());
+  std::vector<OpenKeys> open;
+  for (auto const& [table, columns] : tables) open.push_back({table, columns, {}, cut_row_blocks(table)});
+  auto const field_of = [&](std::size_t t, std::size_t c) -> Field const& {
+    auto const column = tables[t].columns[c];
+    GARUDA_EXPECTS(column < tables[t].table.num_columns());
+    return tables[t].table.schema()[column];
+  };
+  for (std::size_t c = 0; c < tables[0].columns.size(); ++c) {
+    auto type = field_of(0, c).type;
+    if (tables.size() == 2) {
+      GARUDA_TRY_ASSIGN(type, common_key_type(field_of(0, c), field_of(1, c)));
+    }
+    for (auto& keys : open) {
+      GARUDA_TRY_ASSIGN(auto reader, AttributeReader::create(keys.table, keys.columns[c], type, control));
+      keys.readers.push_back(std::move(reader));
+    }
+  }
+  return open;
+}
+
+Result<void> KeyEncoder::scan() {
+  for (auto const& table : tables_) {
+    GARUDA_TRY_ASSIGN(auto scan, scan_table(table, nulls_, control_));
+    scans_.push_back(std::move(scan));
+  }
+  return {};
+}
+
+/// The array that holds all keys of a table as words of the layout, nullptr when there is none.
+void const* KeyEncoder::words_in_place(std::size_t table) const {
+  auto const& keys = tables_[table];
+  auto const& scan = scans_[table];
+  if (keys.readers.size() != 1 || !keys.readers[0].zero_in_place()) return nullptr;
+  if (scan.num_keys() == 0 || scan.ranges[0].has_nulls) return nullptr;
+  if (scan.num_keys() != static_cast<std::uint64_t>(keys.table.num_rows())) return nullptr;
+  auto const word_bytes = static_cast<std::int32_t>(layout_.key_bits() / 8);
+  if (byte_width(keys.readers[0].field().type) != word_bytes) return nullptr;
+  if (keys.blocks.front().batch != keys.blocks.back().batch) return nullptr;
+  auto const& array = keys.table.batch(keys.blocks.front().batch).columns[keys.columns[0]];
+  auto const* const values = static_cast<std::byte const*>(array.values) + array.offset * word_bytes;
+  return reinterpret_cast<std::uintptr_t>(values) % static_cast<std::uintptr_t>(word_bytes) == 0 ? values : nullptr;
+}
+
+/// What a word 0 stands for when a table's words are in place.
+std::optional<std::uint64_t> KeyEncoder::zero_in_place(bool signs_in_place) const {
+  auto const zero = tables_[0].readers[0].zero_in_place();
+  if (!layout_.is_packed || layout_.ranges.size() != 1 || !zero) return std::nullopt;
+  auto const& range = layout_.ranges[0];
+  if (!range.has_values || range.has_nulls) return std::nullopt;
+  // Words of 64 bits hold every key as it is; those of 32 only keys that have no more.
+  constexpr std::uint64_t kMaxWord32 = std::numeric_limits<std::uint32_t>::max();
+  bool const are_words = layout_.key_bits() == 64 ? range.min >= *zero || signs_in_place
+                                                  : range.min >= *zero && range.max - *zero <= kMaxWord32;
+  if (!are_words) return std::nullopt;
+  for (std::size_t t = 0; t < tables_.size(); ++t)
+    if (words_in_place(t) != nullptr) return zero;
+  return std::nullopt;
+}
+
+Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place) {
+  layout_ = {};
+  layout_.ranges.resize(tables_[0].readers.size());
+  for (auto const& scan : scans_)
+    for (std::size_t a = 0; a < scan.ranges.size(); ++a) layout_.ranges[a].add(scan.ranges[a]);
+  layout_.packed_bits = packed_bits(layout_.ranges);
+  if (form == KeyForm::packed && layout_.packed_bits > 64)
+    return fail(ErrorCode::usage,
+                fmt::format("keys=packed needs keys of at most 64 bits together: {}", layout_.packed_bits));
+  layout_.is_packed = is_packed_in(form, layout_.packed_bits);
+  layout_.zero_in_place = zero_in_place(signs_in_place);
+  return {};
+}
+
+Result<EncodedTable> KeyEncoder::encode(std::size_t table) const {
+  TableWriter writer(tables_[table], scans_[table], layout_);
+  if (auto const* const words = layout_.zero_in_place ? words_in_place(table) : nullptr) return writer.borrow(words);
+  return writer.write(control_);
+}
+
+}  // namespace garuda::keys

@@ -1,0 +1,95 @@
+// The encoder of keys: key columns of one table, or of two that are compared, → words on which equality is theirs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/table.hpp"
+#include "keys/attribute_reader.hpp"
+#include "keys/code_range.hpp"
+#include "keys/encoded_keys.hpp"
+#include "keys/key_layout.hpp"
+
+namespace garuda::keys {
+
+/// Key columns of a table.
+struct KeyColumns {
+  TableView table;
+  std::vector<std::size_t> columns;
+};
+
+/// Key columns that are open. Borrows the table.
+struct OpenKeys {
+  TableView table;
+  std::vector<std::size_t> columns;
+  std::vector<AttributeReader> readers;  ///< a column each
+  std::vector<RowBlock> blocks;          ///< all rows
+};
+
+/// Opens the key columns of each table, so that column i of every table has codes of one type. Types without integers
+/// are encoded through a dictionary here, in parallel on the threads of the calling task arena.
+/// Requires: one table or two, as many columns of each, at least one, and they exist.
+/// Errors: those of common_key_type when there are two tables; invalid_input for a column in device memory; those of
+/// encode_values; cancelled. Throws std::bad_alloc.
+Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Control const& control);
+
+/// What becomes of a row with a null in one of its key columns.
+enum class NullKeys : std::uint8_t {
+  kept,      ///< null is a key like any other
+  left_out,  ///< it has no word: it matches nothing
+};
+
+/// The keys of one table, in the form that the layout says.
+struct EncodedTable {
+  EncodedKeys packed;                ///< words form: what it says of rows alone
+  std::vector<AlignedBuffer> words;  ///< words form: packed.num_rows × u32 each: attribute by attribute, the lowest
+                                     ///< word of each first, then words of null bits, 32 attributes with nulls a word
+};
+
+/// What a first pass over the keys of a table finds.
+struct KeyScan {
+  std::vector<CodeRange> ranges;          ///< an attribute each
+  std::vector<std::uint64_t> first_keys;  ///< of each block: rows before it that get words, then the number of all
+  std::uint64_t num_keys() const noexcept { return first_keys.back(); }
+};
+
+/// Scans, then writes; both in parallel on the threads of the calling task arena. Throws std::bad_alloc.
+class KeyEncoder {
+ public:
+  /// Borrows all three.
+  KeyEncoder(std::span<OpenKeys const> tables, NullKeys nulls, Control const& control)
+      : tables_(tables), nulls_(nulls), control_(control) {}
+
+  /// Finds the ranges of all codes. Call first. Errors: cancelled.
+  Result<void> scan();
+  /// A table each.
+  std::vector<KeyScan> const& scans() const noexcept { return scans_; }
+
+  /// Chooses the layout: attributes are packed when their ranges together fit 64 bits, unless `form` asks for words (or
+  /// row ids, which compare words too). A table whose only attribute has the layout already is borrowed, then it must
+  /// outlive the words; `signs_in_place`: also when keys of 64 bits have both signs, so that only bounds of the words
+  /// are known. Errors: usage when `form` is packed and the keys do not fit.
+  Result<void> choose_layout(KeyForm form, bool signs_in_place);
+  KeyLayout const& layout() const noexcept { return layout_; }
+
+  /// Writes the words of a table. Errors: out_of_memory, cancelled.
+  Result<EncodedTable> encode(std::size_t table) const;
+
+ private:
+  void const* words_in_place(std::size_t table) const;
+  std::optional<std::uint64_t> zero_in_place(bool signs_in_place) const;
+
+  std::span<OpenKeys const> tables_;
+  NullKeys nulls_;
+  Control const& control_;
+  std::vector<KeyScan> scans_;
+  KeyLayout layout_;
+};
+
+}  // namespace garuda::keys

@@ -1,0 +1,49 @@
+// How key columns become words: chosen by the ranges of their codes, the same for all tables that are compared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "garuda/group_by.hpp"
+#include "keys/code_range.hpp"
+
+namespace garuda::keys {
+
+/// Bits of the product of all attributes' cardinalities less one; when it exceeds 64 bits, what single attributes take.
+std::uint32_t packed_bits(std::span<CodeRange const> ranges);
+
+/// Whether keys of so many bits together become one word.
+bool is_packed_in(KeyForm form, std::uint32_t packed_bits);
+
+/// Words of 32 bits that the codes of a range take, relative to the smallest one: 1, 2 or 4.
+std::uint32_t num_words_of(CodeRange const& range);
+
+/// Words of 32 bits that hold a bit for each attribute with nulls.
+std::uint32_t null_words_of(std::span<CodeRange const> ranges);
+
+/// Lowest bits that no two words differ in; `varying`: the bits that some do.
+std::uint32_t low_bits_of(std::uint64_t varying, std::uint32_t key_bits);
+
+struct KeyLayout {
+  bool is_packed = true;
+  std::uint32_t packed_bits = 0;  ///< bits that all attributes take in one word; over 64: they do not fit
+  std::vector<CodeRange> ranges;  ///< an attribute each, over all tables
+  /// The only attribute's words are its values as they lie in memory: the code that word 0 stands for.
+  std::optional<std::uint64_t> zero_in_place;
+
+  /// Packed form: the range of an attribute, `min` being what its position 0, or 1 behind null, stands for.
+  CodeRange positions(std::size_t attribute) const {
+    auto range = ranges[attribute];
+    if (zero_in_place) range.min = *zero_in_place;
+    return range;
+  }
+
+  /// Packed form: of a word.
+  std::uint32_t key_bits() const noexcept { return packed_bits <= 32 ? 32 : 64; }
+  /// Words form: those of the values, before the words of null bits.
+  std::uint32_t num_value_words() const;
+};
+
+}  // namespace garuda::keys

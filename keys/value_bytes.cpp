@@ -1,0 +1,72 @@
+#include "keys/value_bytes.hpp"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "core/ordered_value.hpp"
+
+namespace garuda::keys {
+namespace {
+
+/// Copies the floats of `from` in canonical form. `canonical` maps the bits of one.
+template <class Bits, class Canonical>
+void copy_canonical(ArrayView const& from, std::byte* to, Canonical canonical) {
+  auto const* const values = static_cast<std::byte const*>(from.values) + from.offset * sizeof(Bits);
+  for (std::int64_t i = 0; i < from.length; ++i) {
+    Bits bits;
+    std::memcpy(&bits, values + i * sizeof(Bits), sizeof(Bits));
+    bits = canonical(bits);
+    std::memcpy(to + i * sizeof(Bits), &bits, sizeof(Bits));
+  }
+}
+
+void copy_canonical(TypeId type, ArrayView const& from, std::byte* to) {
+  if (type == TypeId::float16)
+    copy_canonical<std::uint16_t>(from, to, [](std::uint16_t bits) { return canonical_half(bits); });
+  else if (type == TypeId::float32)
+    copy_canonical<std::uint32_t>(from, to,
+                                  [](std::uint32_t bits) { return canonical_bits(std::bit_cast<float>(bits)); });
+  else
+    copy_canonical<std::uint64_t>(from, to,
+                                  [](std::uint64_t bits) { return canonical_bits(std::bit_cast<double>(bits)); });
+}
+
+}  // namespace
+
+Result<AlignedBuffer> canonical_floats(ArrayView const& array, TypeId type) {
+  GARUDA_EXPECTS(is_float_type(type));
+  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(array.length * byte_width(DataType{type})));
+  copy_canonical(type, array, buffer.data());
+  return buffer;
+}
+
+Result<ValueBytes> ValueBytes::create(std::vector<ArrayView> parts, DataType const& type) {
+  GARUDA_EXPECTS(type.id != TypeId::dictionary);
+  ValueBytes values;
+  values.parts_ = std::move(parts);
+  values.first_.push_back(0);
+  for (auto const& part : values.parts_) {
+    values.first_.push_back(values.first_.back() + static_cast<std::uint64_t>(part.length));
+    values.value_offsets_.push_back(part.offset);
+  }
+  if (type.id == TypeId::boolean)
+    values.layout_ = Layout::boolean;
+  else if (is_variable_width(type))
+    values.layout_ = has_large_offsets(type) ? Layout::offsets64 : Layout::offsets32;
+  values.width_ = byte_width(type);
+  if (is_float_type(type.id)) GARUDA_TRY(values.make_canonical(type.id));
+  return values;
+}
+
+Result<void> ValueBytes::make_canonical(TypeId type) {
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    GARUDA_TRY_ASSIGN(auto buffer, canonical_floats(parts_[p], type));
+    parts_[p].values = buffer.data();
+    value_offsets_[p] = 0;
+    canonical_.push_back(std::move(buffer));
+  }
+  return {};
+}
+
+}  // namespace garuda::keys

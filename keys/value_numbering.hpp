@@ -1,0 +1,25 @@
+// Codes of a list of values by their bytes: equal values, and only they, get equal codes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "keys/value_bytes.hpp"
+
+namespace garuda::keys {
+
+/// Codes of a list of values, and the first value that has each code.
+struct ValueCodes {
+  AlignedBuffer codes;               ///< u32 a value; kNullCode: null
+  std::vector<std::uint64_t> heads;  ///< a code; from kNullCode heads on, codes are unspecified
+};
+
+/// Numbers the distinct values from 0, the same numbers in every run. In parallel on the threads of the calling task
+/// arena: with a table a thread while there are few distinct values, otherwise by sections of their hashes, one table a
+/// section. Each value is hashed once. Throws std::bad_alloc. Errors: out_of_memory, cancelled.
+Result<ValueCodes> number_values(ValueBytes const& values, Control const& control);
+
+}  // namespace garuda::keys

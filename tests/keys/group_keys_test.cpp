@@ -1,0 +1,393 @@
+// Group-by keys become words that are equal exactly when the keys are, in every form.
+#include "keys/group_keys.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "keys/mix.hpp"
+#include "core/parallel_blocks.hpp"
+#include "keys/value_dictionary.hpp"
+#include "tests/reference/column_builder.hpp"
+#include "tests/reference/column_reader.hpp"
+
+namespace garuda::keys {
+namespace {
+
+using reference::Column;
+using reference::make_column;
+
+DataType typed(TypeId id) {
+  DataType type;
+  type.id = id;
+  return type;
+}
+
+/// A table of columns k0, k1, … in one batch.
+Table table_of(std::vector<Column> const& columns) {
+  Schema schema;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    schema.push_back({std::string("k").append(std::to_string(c)), columns[c].type, true});
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch(columns));
+  return Table(std::move(schema), std::move(batches));
+}
+
+std::vector<std::size_t> all_columns(Table const& table) {
+  std::vector<std::size_t> columns(table.schema().size());
+  for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = c;
+  return columns;
+}
+
+EncodedGroupKeys encode(Table const& table, KeyForm form = KeyForm::automatic) {
+  auto keys = encode_group_keys(table.view(), all_columns(table), form, {});
+  EXPECT_TRUE(keys) << keys.error().describe();
+  return std::move(*keys);
+}
+
+/// All words of a row.
+std::vector<std::uint64_t> words_of(EncodedGroupKeys const& keys, std::size_t row) {
+  if (keys.is_packed)
+    return {keys.packed.key_bits == 32 ? std::uint64_t{keys.packed.words32()[row]} : keys.packed.words64()[row]};
+  std::vector<std::uint64_t> words;
+  for (std::size_t w = 0; w < keys.words.size(); ++w) words.push_back(keys.word(w)[row]);
+  return words;
+}
+
+/// Words of rows are equal exactly when `labels` are.
+void expect_injective(EncodedGroupKeys const& keys, std::vector<int> const& labels) {
+  std::map<int, std::vector<std::uint64_t>> words_of_label;
+  std::set<std::vector<std::uint64_t>> seen;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    auto const words = words_of(keys, row);
+    auto const [found, is_new] = words_of_label.emplace(labels[row], words);
+    EXPECT_EQ(found->second, words) << "row " << row;
+    if (is_new) {
+      EXPECT_TRUE(seen.insert(words).second) << "row " << row;
+    }
+    if (!keys.is_packed) continue;
+    EXPECT_GE(words[0], keys.packed.min);
+    EXPECT_LE(words[0], keys.packed.max);
+  }
+}
+
+void expect_injective_in_every_form(Table const& table, std::vector<int> const& labels) {
+  for (auto const form : {KeyForm::automatic, KeyForm::words, KeyForm::rowid}) {
+    SCOPED_TRACE(static_cast<int>(form));
+    expect_injective(encode(table, form), labels);
+  }
+}
+
+constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+
+TEST(GroupKeys, IntegersOfTheWholeRangeWithNulls) {
+  auto const column = make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, std::nullopt, 0, kMin, -1, kMax}, 2);
+  auto const table = table_of({column});
+  auto const keys = encode(table);
+  // 2^64 values and null do not fit 64 bits.
+  EXPECT_FALSE(keys.is_packed);
+  EXPECT_EQ(keys.packed_bits, 65U);
+  expect_injective_in_every_form(table, {0, 1, 2, 3, 0, 4, 1});
+  auto const without_null = table_of({make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, kMin})});
+  EXPECT_TRUE(encode(without_null).is_packed);
+  expect_injective_in_every_form(without_null, {0, 1, 2, 0});
+}
+
+TEST(GroupKeys, FloatsInCanonicalForm) {
+  auto const nan = std::numeric_limits<double>::quiet_NaN();
+  auto const infinity = std::numeric_limits<double>::infinity();
+  expect_injective_in_every_form(
+      table_of({make_column<double>(typed(TypeId::float64),
+                                    {0.0, -0.0, nan, -nan, infinity, -infinity, 5e-324, std::nan("7")})}),
+      {0, 0, 1, 1, 2, 3, 4, 1});
+  expect_injective_in_every_form(
+      table_of({make_column<float>(typed(TypeId::float32), {0.0F, -0.0F, std::nanf("1"), -1.0F, std::nanf("2")})}),
+      {0, 0, 1, 2, 1});
+  // 1.0, -0, +0, two NaNs.
+  expect_injective_in_every_form(
+      table_of({make_column<std::uint16_t>(typed(TypeId::float16), {0x3C00, 0x8000, 0, 0x7C01, 0xFE00})}),
+      {0, 1, 1, 2, 2});
+}
+
+TEST(GroupKeys, StringsBooleansDecimalsAndDictionaries) {
+  expect_injective_in_every_form(table_of({reference::make_strings({"b", "a", std::nullopt, "", "b", "ab", ""})}),
+                                 {0, 1, 2, 3, 0, 4, 3});
+  expect_injective_in_every_form(table_of({reference::make_booleans({true, std::nullopt, false, true})}), {0, 1, 2, 0});
+  auto decimal = typed(TypeId::decimal128);
+  decimal.precision = 38;
+  expect_injective_in_every_form(
+      table_of({make_column<reference::Decimal128>(decimal, {{{1, 0}}, {{1, 1}}, {{1, -1}}, std::nullopt, {{1, 1}}})}),
+      {0, 1, 2, 3, 1});
+  // Values that a dictionary holds twice, and a null among them.
+  auto const dictionary = reference::make_strings({"x", "y", "x", std::nullopt});
+  expect_injective_in_every_form(table_of({reference::make_dictionary({0, 1, 2, 3, std::nullopt}, dictionary)}),
+                                 {0, 1, 0, 2, 2});
+}
+
+TEST(GroupKeys, AttributesPackTightlyIntoOneWord) {
+  auto const flags = make_column<std::int32_t>(typed(TypeId::int32), {7, 9, 8, 7, 8, 7});
+  auto const letters = reference::make_strings({"a", "b", "a", "b", std::nullopt, "b"});
+  auto const table = table_of({flags, letters});
+  auto const keys = encode(table);
+  ASSERT_TRUE(keys.is_packed);
+  EXPECT_EQ(keys.packed_bits, 4U);  // 3 numbers × (2 letters and null) = 9
+  EXPECT_LT(keys.packed.max, 9U);
+  EXPECT_EQ(keys.packed.key_bits, 32U);
+  expect_injective_in_every_form(table, {0, 1, 2, 3, 4, 3});
+}
+
+TEST(GroupKeys, WordsHaveNullBitsOfTheirOwn) {
+  std::vector<Column> columns;
+  std::vector<int> labels;
+  constexpr std::size_t kColumns = 40;  // more than one word of null bits
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    std::vector<std::optional<std::int64_t>> values;
+    for (std::size_t row = 0; row <= kColumns; ++row)
+      values.push_back(row == c ? std::nullopt : std::optional<std::int64_t>(c == 0 ? kMin : 5));
+    columns.push_back(make_column<std::int64_t>(typed(TypeId::int64), values));
+  }
+  for (std::size_t row = 0; row <= kColumns; ++row) labels.push_back(static_cast<int>(row));
+  auto const table = table_of(columns);
+  auto const keys = encode(table, KeyForm::words);
+  EXPECT_EQ(keys.words.size(), kColumns + 2);
+  expect_injective(keys, labels);
+}
+
+TEST(GroupKeys, PackedKeysThatDoNotFitAreRefused) {
+  auto const wide = make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax});
+  auto const table = table_of({wide, wide});
+  auto const refused = encode_group_keys(table.view(), all_columns(table), KeyForm::packed, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::usage);
+  EXPECT_EQ(refused.error().message(), "keys=packed needs keys of at most 64 bits together: 128");
+}
+
+TEST(GroupKeys, OneColumnOfWordsIsBorrowed) {
+  auto const column = make_column<std::int32_t>(typed(TypeId::int32), {3, 9, 6}, 2);
+  auto const table = table_of({column});
+  auto const keys = encode(table);
+  EXPECT_EQ(keys.packed.words, column.array.data<std::int32_t>());
+  EXPECT_EQ(keys.bytes(), 0U);
+  EXPECT_EQ(keys.packed.min, 3U);
+  EXPECT_EQ(keys.packed.max, 9U);
+  EXPECT_EQ(keys.packed.common_low_bits, 0U);
+  auto const negative = table_of({make_column<std::int32_t>(typed(TypeId::int32), {-64, 64})});
+  EXPECT_EQ(encode(negative).packed.max, 128U);
+  EXPECT_EQ(encode(negative).packed.common_low_bits, 7U);
+}
+
+TEST(GroupKeys, TheMostDiverseAttributeIsChosen) {
+  std::vector<std::int32_t> few;
+  std::vector<std::int64_t> many;
+  for (int row = 0; row < 5000; ++row) {
+    few.push_back(row % 3);
+    many.push_back(std::int64_t{row % 1000} << 40);
+  }
+  auto const table = table_of(
+      {make_column<std::int32_t>(typed(TypeId::int32), few), make_column<std::int64_t>(typed(TypeId::int64), many)});
+  for (auto const form : {KeyForm::automatic, KeyForm::words}) {
+    auto const keys = encode(table, form);
+    EXPECT_EQ(keys.hash_attribute, 1U);
+    EXPECT_EQ(keys.attributes[0].nonempty_bins, 3U);
+    EXPECT_NEAR(keys.attributes[1].nonempty_bins, 1000, 30);
+    EXPECT_NEAR(static_cast<double>(keys.estimated_groups), 3000, 60);
+    auto const words = partition_words(keys, {});
+    ASSERT_TRUE(words);
+    EXPECT_EQ(words->num_rows, 5000U);
+    EXPECT_EQ(words->key_bits, 64U);
+    if (form == KeyForm::words) {
+      EXPECT_EQ(words->words64()[999], std::uint64_t{999} << 40);
+    }
+  }
+}
+
+TEST(GroupKeys, EmptyAndAllNullColumns) {
+  auto const empty = table_of({make_column<std::int32_t>(typed(TypeId::int32), std::vector<std::int32_t>{})});
+  EXPECT_EQ(encode(empty).num_rows, 0U);
+  auto const nulls = table_of({make_column<std::int32_t>(typed(TypeId::int32), {std::nullopt, std::nullopt})});
+  expect_injective_in_every_form(nulls, {0, 0});
+}
+
+/// Ranks ascend with the values' bytes, over batches with dictionaries of their own.
+TEST(ValueDictionary, RanksAscendWithTheBytes) {
+  std::vector<Column> const batches{
+      reference::make_dictionary({1, 0, std::nullopt}, reference::make_strings({"b", "a"})),
+      reference::make_dictionary({0, 1, 2}, reference::make_strings({"\xC3\xA4", "", "b"}))};
+  auto const table = reference::make_table("s", batches);
+  auto const ranks = rank_values(table.view(), 0, {});
+  ASSERT_TRUE(ranks) << ranks.error().describe();
+  auto const* const words = ranks->ranks.as<std::uint32_t>();
+  // "" < "a" < "b" < "ä"
+  EXPECT_EQ((std::vector<std::uint32_t>(words, words + 6)), (std::vector<std::uint32_t>{1, 2, kNullCode, 3, 0, 2}));
+  EXPECT_EQ(ranks->rows, (std::vector<std::uint64_t>{4, 0, 1, 3}));
+}
+
+TEST(ValueDictionary, CodesAreDenseOverManySections) {
+  std::vector<std::optional<std::string>> values;
+  constexpr std::size_t kRows = 100'000;
+  for (std::size_t row = 0; row < kRows; ++row)
+    values.push_back(row % 10 == 9
+                         ? std::nullopt
+                         : std::optional<std::string>(std::string("value ").append(std::to_string(row * 7 % 30'011))));
+  auto const table = reference::make_table("s", {reference::make_strings(values)});
+  auto const codes = encode_values(table.view(), 0, {});
+  ASSERT_TRUE(codes) << codes.error().describe();
+  std::map<std::optional<std::string>, std::uint32_t> code_of;
+  std::set<std::uint32_t> seen;
+  for (std::size_t row = 0; row < kRows; ++row) {
+    auto const code = codes->codes.as<std::uint32_t>()[row];
+    if (!values[row]) {
+      EXPECT_EQ(code, kNullCode);
+      continue;
+    }
+    auto const [found, is_new] = code_of.emplace(values[row], code);
+    ASSERT_EQ(found->second, code);
+    if (is_new) {
+      ASSERT_TRUE(seen.insert(code).second);
+    }
+  }
+  EXPECT_EQ(seen.size(), codes->num_codes);
+  EXPECT_EQ(*seen.rbegin(), codes->num_codes - 1);
+}
+
+TEST(ValueDictionary, CanBeCancelled) {
+  auto const table = reference::make_table("s", {reference::make_strings({"a"})});
+  std::atomic<bool> const cancelled{true};
+  Control control;
+  control.cancelled = &cancelled;
+  auto const codes = encode_values(table.view(), 0, control);
+  ASSERT_FALSE(codes);
+  EXPECT_EQ(codes.error().code(), ErrorCode::cancelled);
+}
+
+/// Strings that agree in much of what a sort compares first, some of them in all of it.
+std::vector<std::optional<std::string>> similar_strings(std::size_t count) {
+  std::vector<std::optional<std::string>> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const number = mix(i);
+    auto text = std::string("the same beginning ");
+    text.append(number % 3 == 0 ? std::string(40, 'x') : std::string(number % 5, '\0'));
+    if (number % 7 != 0) text.append(std::to_string(number % 90'001));
+    text.append(number % 13, number % 2 == 0 ? '\0' : '\xFF');
+    values.push_back(number % 31 == 0 ? std::nullopt : std::optional(std::move(text)));
+  }
+  for (std::size_t i = 0; i < 40; ++i) values.push_back(std::string("the same beginning").substr(0, i / 2));
+  return values;
+}
+
+TEST(ValueDictionary, RanksOfManyStringsAscendWithTheBytes) {
+  auto const values = similar_strings(300'000);
+  auto const table = reference::make_table("s", {reference::make_strings(values)});
+  auto const ranks = rank_values(table.view(), 0, {});
+  ASSERT_TRUE(ranks) << ranks.error().describe();
+  std::map<std::string, std::uint64_t> first_rows;
+  for (std::size_t row = 0; row < values.size(); ++row)
+    if (values[row]) first_rows.emplace(*values[row], row);
+  std::vector<std::uint64_t> expected;
+  for (auto const& [value, row] : first_rows) expected.push_back(row);
+  ASSERT_GT(expected.size(), 3 * kBlockRows);
+  EXPECT_EQ(ranks->rows, expected);
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    auto const rank = ranks->ranks.as<std::uint32_t>()[row];
+    ASSERT_EQ(rank == kNullCode, !values[row].has_value());
+    if (values[row]) ASSERT_EQ(ranks->rows[rank], first_rows.at(*values[row]));
+  }
+}
+
+/// Each string begins with the one before: a sort by pieces has as many levels as there are strings.
+TEST(ValueDictionary, RanksOfStringsThatBeginWithEachOther) {
+  std::vector<std::optional<std::string>> values;
+  for (std::size_t i = 0; i < 3'000; ++i) values.emplace_back(std::string(7 * (2'999 - i), 'a'));
+  auto const table = reference::make_table("s", {reference::make_strings(values)});
+  auto const ranks = rank_values(table.view(), 0, {});
+  ASSERT_TRUE(ranks) << ranks.error().describe();
+  for (std::uint32_t i = 0; i < 3'000; ++i) ASSERT_EQ(ranks->ranks.as<std::uint32_t>()[i], 2'999 - i);
+}
+
+/// Half a second is far below what is left, and far above what a block of values takes.
+TEST(ValueDictionary, RankingHearsACancellationSoon) {
+  std::vector<std::optional<std::string>> values;
+  for (std::size_t i = 0; i < 2'000'000; ++i) values.emplace_back(std::string("value ").append(std::to_string(mix(i))));
+  auto const table = reference::make_table("s", {reference::make_strings(values)});
+  using Clock = std::chrono::steady_clock;
+  for (auto const wait : {50, 200, 400}) {
+    std::atomic<bool> cancelled{false};
+    Clock::time_point asked;
+    Control control;
+    control.cancelled = &cancelled;
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(wait));
+      asked = Clock::now();
+      cancelled = true;
+    });
+    auto const ranks = rank_values(table.view(), 0, control);
+    auto const ended = Clock::now();
+    other.join();
+    if (ranks) continue;  // faster than that
+    EXPECT_EQ(ranks.error().code(), ErrorCode::cancelled);
+    EXPECT_LT(ended - asked, std::chrono::milliseconds(500)) << "cancelled after " << wait << " ms";
+  }
+}
+
+/// What a sample tells beside what encoding gives.
+struct Outlines {
+  GroupKeyOutline sampled;
+  GroupKeyOutline encoded;
+  bool is_partial = false;
+};
+
+Outlines outlines_of(Table const& table, KeyForm form = KeyForm::automatic) {
+  auto keys = sample_group_keys(table.view(), all_columns(table), {});
+  EXPECT_TRUE(keys) << keys.error().describe();
+  Outlines outlines{keys->outline(form), {}, keys->is_partial()};
+  auto const encoded = encode_group_keys(std::move(*keys), form, {});
+  EXPECT_TRUE(encoded) << encoded.error().describe();
+  outlines.encoded = outline_of(*encoded);
+  return outlines;
+}
+
+TEST(GroupKeys, ASampleOfAllRowsTellsTheForm) {
+  auto const table = table_of({make_column<std::int32_t>(typed(TypeId::int32), {-8, 40, 0, 64, 24}),
+                               make_column<std::int64_t>(typed(TypeId::int64), {5, 9, 7, 5, 5})});
+  for (auto const form : {KeyForm::automatic, KeyForm::words}) {
+    auto const [sampled, encoded, is_partial] = outlines_of(table, form);
+    EXPECT_FALSE(is_partial);
+    EXPECT_EQ(sampled.is_packed, encoded.is_packed);
+    EXPECT_EQ(sampled.key_bits, encoded.key_bits);
+    EXPECT_EQ(sampled.num_words, encoded.num_words);
+    EXPECT_EQ(sampled.estimated_groups, encoded.estimated_groups);
+    EXPECT_GE(sampled.max - sampled.min, encoded.max - encoded.min) << "the product of what each attribute takes";
+  }
+  auto const [sampled, encoded, is_partial] =
+      outlines_of(table_of({make_column<std::int32_t>(typed(TypeId::int32), {-8, 40, 0, 64, 24})}));
+  EXPECT_EQ(sampled.max - sampled.min, encoded.max - encoded.min);
+  EXPECT_EQ(sampled.common_low_bits, 3U);
+  EXPECT_EQ(encoded.common_low_bits, 3U);
+  EXPECT_EQ(outlines_of(table_of({make_column<std::int32_t>(typed(TypeId::int32), {})})).sampled.max, 0U);
+}
+
+TEST(GroupKeys, ASampleNeverTakesMoreRoomThanAllRows) {
+  std::vector<std::int64_t> keys(2 * kSampledRows + 5);
+  for (std::size_t row = 0; row < keys.size(); ++row) keys[row] = static_cast<std::int64_t>(mix(row) % 1000 * 16);
+  keys[33] = std::int64_t{1} << 40;  // beyond the first run of rows
+  keys[34] = 7;
+  auto const [sampled, encoded, is_partial] =
+      outlines_of(table_of({make_column<std::int64_t>(typed(TypeId::int64), keys)}));
+  EXPECT_TRUE(is_partial);
+  EXPECT_EQ(sampled.key_bits, 32U);
+  EXPECT_EQ(encoded.key_bits, 64U);
+  EXPECT_EQ(sampled.max - sampled.min, 999U * 16);
+  EXPECT_EQ(sampled.common_low_bits, 4U);
+  EXPECT_EQ(encoded.common_low_bits, 0U);
+  EXPECT_EQ(sampled.estimated_groups, encoded.estimated_groups);
+}
+
+}  // namespace
+}  // namespace garuda::keys

@@ -1,0 +1,104 @@
+// Packed keys come back as they were.
+#include "keys/key_decoder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "tests/reference/column_builder.hpp"
+#include "tests/reference/column_reader.hpp"
+
+namespace garuda::keys {
+namespace {
+
+using reference::Column;
+
+/// A column of Ts; what is nullopt is null.
+template <class T>
+Column make_column(DataType type, std::vector<std::optional<T>> const& values) {
+  return reference::make_column(std::move(type), values);
+}
+
+DataType typed(TypeId id) {
+  DataType type;
+  type.id = id;
+  return type;
+}
+
+/// Encodes the columns as one key, decodes every row, and compares cell by cell.
+void expect_round_trip(std::vector<Column> const& columns) {
+  Schema schema;
+  std::vector<DataType> types;
+  std::vector<std::size_t> positions;
+  for (auto const& column : columns) {
+    positions.push_back(schema.size());
+    schema.push_back({std::string("k").append(std::to_string(schema.size())), column.type, true});
+    types.push_back(column.type);
+  }
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch(columns));
+  Table const table(schema, std::move(batches));
+  auto const keys = encode_group_keys(table.view(), positions, KeyForm::packed, {});
+  ASSERT_TRUE(keys) << keys.error().describe();
+  auto const decoder = KeyDecoder::create(*keys, types);
+  ASSERT_TRUE(decoder);
+  std::vector<std::uint64_t> words;
+  for (std::uint64_t row = 0; row < keys->num_rows; ++row)
+    words.push_back(keys->packed.key_bits == 32 ? keys->packed.words32()[row] : keys->packed.words64()[row]);
+  std::vector<Batch> decoded(1);
+  std::vector<KeyDecoder::Column> memory;
+  decoded[0].num_rows = table.num_rows();
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    auto column = decoder->decode(k, words, {});
+    ASSERT_TRUE(column);
+    decoded[0].columns.push_back(column->array);
+    memory.push_back(std::move(*column));
+  }
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    for (std::int64_t row = 0; row < table.num_rows(); ++row)
+      EXPECT_EQ(reference::read_cell(types[k], decoded[0].columns[k], row),
+                reference::read_cell(types[k], columns[k].array, row))
+          << "column " << k << " row " << row;
+}
+
+TEST(KeyDecoder, IntegersOfEveryWidth) {
+  expect_round_trip({make_column<std::int8_t>(typed(TypeId::int8), {-128, 127, 0}),
+                     make_column<std::uint8_t>(typed(TypeId::uint8), {255, 0, 3}),
+                     make_column<std::int16_t>(typed(TypeId::int16), {-5, 300, 7}),
+                     make_column<std::int32_t>(typed(TypeId::date32), {18'000, -1, 5})});
+  expect_round_trip({make_column<std::uint16_t>(typed(TypeId::uint16), {65'535, std::nullopt, 3}),
+                     make_column<std::int64_t>(typed(TypeId::int64), {1LL << 60, (1LL << 60) + 9, std::nullopt}),
+                     make_column<std::uint32_t>(typed(TypeId::uint32), {0xFFFF'FFFF, 0xFFFF'FFF0, 0xFFFF'FFFE})});
+}
+
+TEST(KeyDecoder, OneKeyOfTheWholeRange) {
+  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  expect_round_trip({make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, -1})});
+  expect_round_trip({make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, -1}),
+                     make_column<std::int32_t>(typed(TypeId::int32), {4, 4, 4, 4})});
+  expect_round_trip({make_column<std::int32_t>(typed(TypeId::int32), {4, 4, 4, 4}),
+                     make_column<std::uint64_t>(typed(TypeId::uint64), {0, ~std::uint64_t{0}, 1, 2})});
+  expect_round_trip({make_column<std::int32_t>(typed(TypeId::int32), {7, 3, 9})});  // borrowed words
+  expect_round_trip({make_column<std::int32_t>(typed(TypeId::int32), {std::nullopt, std::nullopt})});
+}
+
+TEST(KeyDecoder, FloatsInCanonicalForm) {
+  expect_round_trip({make_column<double>(typed(TypeId::float64), {1.5, 0.0, -1e300, 0x1p-1074})});
+  expect_round_trip({make_column<float>(typed(TypeId::float32), {1.5F, 0.0F, -3e38F, std::nullopt, std::nanf("")})});
+}
+
+TEST(KeyDecoder, RefusesWhatCodesDoNotTell) {
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch({reference::make_booleans({true, false})}));
+  Table const table({{"k", typed(TypeId::boolean), true}}, std::move(batches));
+  std::vector<std::size_t> const columns{0};
+  auto const keys = encode_group_keys(table.view(), columns, KeyForm::automatic, {});
+  ASSERT_TRUE(keys);
+  EXPECT_FALSE(KeyDecoder::create(*keys, {typed(TypeId::boolean)}));
+}
+
+}  // namespace
+}  // namespace garuda::keys
