@@ -12,7 +12,8 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  # Without these ccache does not touch what uses precompiled headers (GarudaPrecompiled.cmake).
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 
 add_library(garuda_options INTERFACE)
@@ -23,10 +24,24 @@ if(GARUDA_SANITIZE)
   target_link_options(garuda_options INTERFACE -fsanitize=${GARUDA_SANITIZE})
 endif()
 
-# garuda_add_library(FOLDER SOURCES ... PUBLIC libs... PRIVATE libs...): the static library garuda_FOLDER.
+# The command reads arguments and writes text: nothing in it is in a loop over rows, and -O3 takes twice the time.
+set(garuda_command_options $<$<CONFIG:Release>:-O1>)
+# What tests are compiled with. Linked behind garuda_options: the last option counts.
+add_library(garuda_test_options INTERFACE)
+if(GARUDA_SANITIZE)
+  # The tests' own code is not what is sanitized: most of its build time would go into its instrumentation.
+  # AddressSanitizer stays, which knows the containers that tests and libraries share.
+  target_compile_options(garuda_test_options INTERFACE -O0 -fno-sanitize=undefined)
+else()
+  # What is to be fast lies in the libraries; full optimisation of gtest's macros is half of a release build's time.
+  target_compile_options(garuda_test_options INTERFACE -O1)
+endif()
+
+# garuda_add_library(FOLDER SOURCES ... PUBLIC libs... PRIVATE libs... [COMMANDS]): the static library garuda_FOLDER.
+# COMMANDS: it reads arguments and prints, see garuda_command_options.
 # Sources may include by folder name ("partition/radix_partition.hpp") and the public headers ("garuda/table.hpp").
 function(garuda_add_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "COMMANDS" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(garuda_${name} STATIC ${arg_SOURCES})
   add_library(garuda::${name} ALIAS garuda_${name})
   target_include_directories(garuda_${name} PUBLIC
@@ -34,5 +49,11 @@ function(garuda_add_library name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
     $<INSTALL_INTERFACE:include>)
   target_link_libraries(garuda_${name} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:garuda_options> ${arg_PRIVATE})
+  if(arg_COMMANDS)
+    target_compile_options(garuda_${name} PRIVATE ${garuda_command_options})
+    target_precompile_headers(garuda_${name} REUSE_FROM garuda_precompiled_commands)
+  else()
+    target_precompile_headers(garuda_${name} REUSE_FROM garuda_precompiled)
+  endif()
   set_property(GLOBAL APPEND PROPERTY GARUDA_LIBRARIES garuda_${name})
 endfunction()

@@ -37,6 +37,11 @@ if(NOT GARUDA_VALIDATION_LAYER)
   garuda_missing("The Vulkan validation layer" "apt-get install vulkan-validationlayers")
 endif()
 
+if(GARUDA_SANITIZE)
+  add_library(garuda_keep_libraries_loaded OBJECT ${PROJECT_SOURCE_DIR}/tests/keep_libraries_loaded.cpp)
+  target_link_libraries(garuda_keep_libraries_loaded PRIVATE garuda_options)
+endif()
+
 add_custom_target(garuda_tests)
 add_custom_target(garuda_asan_tests)
 add_custom_target(garuda_asan_full_tests)
@@ -85,17 +90,12 @@ function(garuda_add_test)
   if(NOT TARGET ${arg_NAME})
     add_executable(${arg_NAME} ${arg_SOURCES})
     target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
-    target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main garuda_options)
+    target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main garuda_options
+                          garuda_test_options)
+    target_precompile_headers(${arg_NAME} REUSE_FROM garuda_precompiled_tests)
     if(GARUDA_SANITIZE)
-      target_sources(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/keep_libraries_loaded.cpp)
+      target_sources(${arg_NAME} PRIVATE $<TARGET_OBJECTS:garuda_keep_libraries_loaded>)
       target_link_options(${arg_NAME} PRIVATE -Wl,--export-dynamic-symbol=dlclose)
-      # The tests' own code is not what is sanitized: most of its build time would go into its instrumentation.
-      # AddressSanitizer stays, which knows the containers that tests and libraries share.
-      target_compile_options(${arg_NAME} PRIVATE -O0)
-      set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
-    else()
-      # What is to be fast lies in the libraries; full optimisation of gtest's macros is half of a release build's time.
-      target_compile_options(${arg_NAME} PRIVATE -O1)
     endif()
     add_dependencies(garuda_tests ${arg_NAME})
     if("asan" IN_LIST arg_LABELS)
