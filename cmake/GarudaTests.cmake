@@ -7,6 +7,8 @@
 #   GARUDA_TEST_FULL                   "1" when `./dev test --full` runs: every case, not the chosen ones
 #   GARUDA_CUDA_PLUGIN                 a file that is not there, but for tests with the label `cuda` and the driver cuda
 #   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
+#   GARUDA_TEST_VALIDATION             "0" in sanitizer builds: no validation layer but in full runs; the same calls are
+#                                      validated in the release build
 
 set(GARUDA_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the time limit of every test")
 
@@ -71,7 +73,7 @@ function(garuda_driver_environment driver)
 endfunction()
 
 # garuda_add_test(NAME name SOURCES files... [LIBS targets...] [VULKAN] [DRIVERS names...] [ARGS args...]
-#                 [ENVIRONMENT var=value...] [LABELS labels...] [TIMEOUT seconds])
+#                 [ENVIRONMENT var=value...] [LABELS labels...] [TIMEOUT seconds] [SMOKE tests...])
 #
 # Builds bin/name with GoogleTest's main and the target's sources. Without VULKAN and DRIVERS there is one ctest entry,
 # `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
@@ -80,10 +82,12 @@ endfunction()
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
 # under AddressSanitizer and UBSan: of VULKAN's drivers lavapipe's; the other gets `asan-full`, for `./dev test --full`.
 # LABELS asan-full keeps a suite for those runs altogether, where others under AddressSanitizer run the same code.
+# SMOKE names tests of the suite, "Suite.Name", that run on lavapipe for `./dev check`, as the entry `name.smoke`; all
+# entries without a driver have the label `check` and run there, too.
 # `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and no driver's, which are not
 # instrumented. ARGS go to the executable (--gtest_filter=…).
 function(garuda_add_test)
-  cmake_parse_arguments(arg "VULKAN" "NAME;TIMEOUT" "SOURCES;LIBS;DRIVERS;ARGS;ENVIRONMENT;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "VULKAN" "NAME;TIMEOUT" "SOURCES;LIBS;DRIVERS;ARGS;ENVIRONMENT;LABELS;SMOKE" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "garuda_add_test(${arg_NAME}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -120,13 +124,20 @@ function(garuda_add_test)
   endif()
   math(EXPR timeout "${arg_TIMEOUT} * ${GARUDA_TEST_TIMEOUT_SCALE}")
   if(GARUDA_SANITIZE)
-    list(APPEND arg_ENVIRONMENT GARUDA_TEST_MAX_ROWS=257 UBSAN_OPTIONS=print_stacktrace=1
+    list(APPEND arg_ENVIRONMENT GARUDA_TEST_MAX_ROWS=257 GARUDA_TEST_VALIDATION=0 UBSAN_OPTIONS=print_stacktrace=1
          "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
   endif()
   if(NOT arg_DRIVERS)
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_ARGS})
-    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS}"
+    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS};check"
                          ENVIRONMENT "${arg_ENVIRONMENT};${no_cuda}")
+  endif()
+  if(arg_SMOKE AND GARUDA_ICD_lavapipe AND NOT GARUDA_SANITIZE)
+    garuda_driver_environment(lavapipe)
+    list(JOIN arg_SMOKE ":" filter)
+    add_test(NAME ${arg_NAME}.smoke COMMAND ${arg_NAME} --gtest_filter=${filter})
+    set_tests_properties(${arg_NAME}.smoke PROPERTIES TIMEOUT ${timeout} LABELS smoke
+                         ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT};${no_cuda}")
   endif()
   foreach(driver ${arg_DRIVERS})
     set(entry ${arg_NAME}.${driver})
@@ -151,7 +162,12 @@ function(garuda_add_test)
       endif()
       continue()
     endif()
-    set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} LABELS "${labels};vulkan;${driver}"
+    # What takes longest starts first, so that no core waits for the last entry.
+    set(cost ${arg_TIMEOUT})
+    if(driver STREQUAL swiftshader)
+      math(EXPR cost "2 * ${cost}")
+    endif()
+    set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} COST ${cost} LABELS "${labels};vulkan;${driver}"
                          ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT};${no_cuda}")
   endforeach()
 endfunction()

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "garuda/engine.hpp"
+#include "tests/validation.hpp"
 
 namespace garuda::testing {
 
@@ -27,7 +28,7 @@ class EngineTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     EngineOptions options;
-    options.validation = true;
+    options.validation = with_validation();
     auto created = Engine::create(options);
     ASSERT_TRUE(created) << created.error().describe();
     shared() = std::make_unique<Engine>(std::move(*created));

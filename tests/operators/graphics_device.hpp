@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/validation.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
@@ -19,7 +20,7 @@ class GraphicsDeviceTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     vk::InstanceOptions options;
-    options.validation = true;
+    options.validation = with_validation();
     auto instance = vk::Instance::create(options);
     ASSERT_TRUE(instance) << instance.error().describe();
     instance_ = std::move(*instance);

@@ -238,6 +238,8 @@ TEST_F(ResidentGroupByTest, WrongEstimatesCostTimeOnly) {
   auto const rows = std::uint64_t{too_large(10'000) ? 257U : 10'000U};
   for (auto const way : kWays)
     for (std::uint32_t const key_words : {1, 2}) {
+      // SwiftShader takes each way with one width only: every width compiles passes of its own.
+      if (!testing::takes_large_case() && key_words != 1 + static_cast<std::uint32_t>(way) % 2) continue;
       expect_groups({rows, 0, key_words, true, 0, 1}, forced(way), functions_of(key_words));
       expect_groups({rows, 3, key_words, true, 0, rows}, forced(way), functions_of(key_words + 2));
       if (HasFatalFailure()) return;

@@ -16,6 +16,7 @@
 #include "tests/operators/mixed_keys.hpp"
 #include "tests/operators/tables.hpp"
 #include "tests/reference/reference_join.hpp"
+#include "tests/validation.hpp"
 
 namespace garuda {
 namespace {
@@ -43,7 +44,7 @@ class StreamedJoin : public ::testing::Test {
  protected:
   static Engine make_engine() {
     EngineOptions options;
-    options.validation = true;
+    options.validation = testing::with_validation();
     auto created = Engine::create(options);
     if (!created) throw std::runtime_error(created.error().describe());
     return std::move(*created);

@@ -262,12 +262,19 @@ bool takes_case(std::uint64_t index) {
   if (full_tests()) return true;
   // Mixed, so that the turns keep no step with the lengths of the axes.
   auto const turn = keys::mix(index) >> 32;
-  if (max_test_rows() != std::numeric_limits<std::uint64_t>::max()) return turn % 5 == 0;
+  if (max_test_rows() != std::numeric_limits<std::uint64_t>::max()) return turn % 10 == 0;
   auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
   if (driver == nullptr) return true;
   if (std::string_view(driver) == "lavapipe") return turn % 2 == 0;
-  if (std::string_view(driver) == "swiftshader") return turn % 4 == 1;  // it takes three to five times as long
+  if (std::string_view(driver) == "swiftshader") return turn % 8 == 1;  // it takes three to five times as long
   return true;
+}
+
+bool takes_large_case() {
+  if (full_tests()) return true;
+  if (max_test_rows() != std::numeric_limits<std::uint64_t>::max()) return false;
+  auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
+  return driver == nullptr || std::string_view(driver) != "swiftshader";
 }
 
 SliceSide::SliceSide(reference::Keys const& keys, std::uint32_t key_bits) : key_bits_(key_bits) {

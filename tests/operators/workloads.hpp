@@ -75,9 +75,12 @@ std::uint64_t max_test_rows();
 bool full_tests();
 
 /// Whether this run takes case `index` of a cross product: every one with full_tests(), and where the cases cost little
-/// (no software driver); otherwise lavapipe takes one half, SwiftShader half of the other, and a run under a
-/// sanitizer (GARUDA_TEST_MAX_ROWS is set), which makes a case ten times as long, a fifth.
+/// (no software driver); otherwise lavapipe takes one half, SwiftShader a quarter of the other, and a run under a
+/// sanitizer (GARUDA_TEST_MAX_ROWS is set), which makes a case ten times as long, a tenth.
 bool takes_case(std::uint64_t index);
+
+/// Whether this run takes a case that costs much wherever it runs: SwiftShader and sanitizers do in full runs only.
+bool takes_large_case();
 
 /// One side's keys as a kernel takes them: nulls left out, in `key_bits` wide words.
 class SliceSide {
