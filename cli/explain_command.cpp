@@ -1,5 +1,8 @@
 // `garuda explain`: the plan, without its execution.
+#include <fmt/format.h>
+
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "cli/commands.hpp"
@@ -16,50 +19,68 @@
 namespace garuda::cli {
 namespace {
 
-Result<void> print(Plan const& plan, bool json) {
-  auto text = json ? to_json(plan) : to_string(plan);
+/// What is printed of a plan.
+struct Form {
+  bool json = false;
+  bool phases = false;
+};
+
+/// The estimates of all candidates by phase, in the order in which the plan lists them.
+std::string phases_of(Plan const& plan) {
+  std::string text = "phases\n";
+  for (auto const& candidate : plan.candidates) {
+    text += fmt::format("  {} {}\n", to_string(candidate.path), candidate.choices);
+    for (auto const& [phase, ns] : candidate.phases_ns) text += fmt::format("    {:>14.3f} ms  {}\n", ns * 1e-6, phase);
+  }
+  return text;
+}
+
+Result<void> print(Plan const& plan, Form form) {
+  auto text = form.json ? to_json(plan) : to_string(plan);
   if (!text.ends_with('\n')) text += '\n';
+  if (form.phases) text += phases_of(plan);
   return write_output(text);
 }
 
 /// The limit holds for the tables too: what does not fit is spilled, as it is when they are joined.
-Result<void> explain_within_limit(JoinRequest const& request, bool json) {
+Result<void> explain_within_limit(JoinRequest const& request, Form form) {
   GARUDA_TRY_ASSIGN(auto const join, limited_join(request));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
   GARUDA_TRY_ASSIGN(auto const plan, spill::explain_join_of_files(engine, join));
-  return print(plan, json);
+  return print(plan, form);
 }
 
-Result<void> explain(JoinArguments const& arguments, bool json) {
+Result<void> explain(JoinArguments const& arguments, Form form) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
   request.options.control.cancelled = &interrupted();
   GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
   GARUDA_TRY(settle_counted_columns(request));
-  if (request.options.memory_limit_bytes != 0) return explain_within_limit(request, json);
+  if (request.options.memory_limit_bytes != 0) return explain_within_limit(request, form);
   GARUDA_TRY_ASSIGN(auto const inputs, read_inputs(request));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
   GARUDA_TRY_ASSIGN(auto const plan,
                     engine.explain_join(inputs.left.view(), inputs.right.view(), request.spec, request.options));
-  return print(plan, json);
+  return print(plan, form);
 }
 
-Result<void> explain(GroupByArguments const& arguments, bool json) {
+Result<void> explain(GroupByArguments const& arguments, Form form) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
   request.options.control.cancelled = &interrupted();
   GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
   GARUDA_TRY_ASSIGN(auto const table, read_input(request));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
   GARUDA_TRY_ASSIGN(auto const plan, engine.explain_group_by(table.view(), request.spec, request.options));
-  return print(plan, json);
+  return print(plan, form);
 }
 
 /// Adds what the plans of all operators have in common to `command`, whose arguments are `arguments`.
 template <class Arguments>
 void finish_command(CLI::App& command, std::shared_ptr<Arguments> const& arguments, Context& context) {
-  auto const json = std::make_shared<bool>(false);
-  command.add_flag("--json", *json, "one JSON object");
+  auto const form = std::make_shared<Form>();
+  auto* const json = command.add_flag("--json", form->json, "one JSON object");
+  command.add_flag("--phases", form->phases, "each candidate's estimate by phase, too (--json has it)")->excludes(json);
   command.callback(
-      [arguments, json, &context] { context.run = [arguments, json] { return report(explain(*arguments, *json)); }; });
+      [arguments, form, &context] { context.run = [arguments, form] { return report(explain(*arguments, *form)); }; });
 }
 
 }  // namespace

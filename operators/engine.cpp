@@ -26,6 +26,7 @@
 #include "operators/host_memory.hpp"
 #include "operators/join.hpp"
 #include "operators/join_columns.hpp"
+#include "operators/path_row.hpp"
 #include "operators/pinned_table.hpp"
 #include "operators/sizing.hpp"
 #include "vk_runtime/device.hpp"
@@ -205,9 +206,11 @@ struct Engine::Impl final : operators::DeviceSet {
 
   /// Path cuda needs them, and so does a machine that has nothing else; where there are none the others say so.
   Result<void> find_cuda_for(RunOptions const& options) {
-    if (options.path == Path::cuda) {
+    auto const* const path = operators::find_path(options.path);
+    if (path != nullptr && path->api == DeviceApi::cuda) {
       auto found = find_cuda();
-      if (!found) return tl::unexpected<Error>(std::move(found).error().wrap("the cuda path cannot run"));
+      if (!found)
+        return tl::unexpected<Error>(std::move(found).error().wrap(fmt::format("the {} path cannot run", path->name)));
       return {};
     }
     bool const has_gpu = std::ranges::any_of(

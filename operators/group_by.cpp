@@ -2,12 +2,9 @@
 // aggregate partition by partition on the path that was planned. How a path does the latter is behind GroupByKernel.
 #include "operators/group_by.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "operators/grouped_result.hpp"
 #include "operators/sizing.hpp"
 
 namespace garuda::operators {
@@ -224,30 +221,6 @@ RunStats PartitionedGroupBy::stats(std::uint64_t rows_out) const {
   stats.rows = static_cast<std::uint64_t>(table_.num_rows());
   stats.rows_out = rows_out;
   return stats;
-}
-
-/// A table that turns out not to fit the device whole is grouped in slices.
-Result<std::unique_ptr<GroupByResult>> group_by(GroupByRequest request) {
-  auto run = std::make_unique<QueryRun>(request.options);
-  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, *run));
-  auto const& start = planned.plan.start;
-  if (!start) {
-    for (auto& note : request.notes) run->recorder.note(std::move(note));
-    GARUDA_TRY_ASSIGN(auto groups, PartitionedGroupBy::prepare(request, std::move(planned), std::move(run)));
-    return grouped_result(request, std::move(groups));
-  }
-  auto grouped = start(request, planned.plan.plan);
-  auto& placement = request.options.tuning.placement;
-  if (grouped || placement == Placement::device || !is_shortage(grouped.error())) return grouped;
-  placement = Placement::slices;
-  request.notes.push_back(fmt::format("placement=slices: {}", grouped.error().message()));
-  return group_by(std::move(request));
-}
-
-Result<Plan> explain_group_by(GroupByRequest const& request) {
-  QueryRun run(request.options);
-  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, run));
-  return std::move(planned.plan.plan);
 }
 
 }  // namespace garuda::operators

@@ -3,32 +3,41 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
+
+#include "operators/path_row.hpp"
 
 namespace garuda {
 namespace {
 
-constexpr std::array<std::pair<Path, std::string_view>, 5> kPathNames{{{Path::automatic, "auto"},
-                                                                       {Path::graphics, "graphics"},
-                                                                       {Path::compute, "compute"},
-                                                                       {Path::cuda, "cuda"},
-                                                                       {Path::cpu, "cpu"}}};
+constexpr std::string_view kAutomatic = "auto";
 
 std::string milliseconds(double ns) { return fmt::format("{:.3f} ms", ns * 1e-6); }
+
+/// Path, device, time, choices and reason on a line.
+std::string line_of(Candidate const& candidate) {
+  auto const time = candidate.estimated_ns > 0 ? milliseconds(candidate.estimated_ns) : "-";
+  return fmt::format("  {:>14}  {:<9} {:<24} {}{}{}\n", time, to_string(candidate.path), candidate.device,
+                     candidate.choices, candidate.choices.empty() ? "" : "; ", candidate.reason);
+}
 
 }  // namespace
 
 std::string_view to_string(Path path) noexcept {
-  for (auto const& [value, name] : kPathNames)
-    if (value == path) return name;
-  return "unknown";
+  if (path == Path::automatic) return kAutomatic;
+  auto const* const row = operators::find_path(path);
+  return row != nullptr ? row->name : "unknown";
 }
 
 Result<Path> parse_path(std::string_view text) {
-  for (auto const& [value, name] : kPathNames)
-    if (name == text) return value;
-  return fail(ErrorCode::usage, fmt::format("path must be auto, graphics, compute, cuda or cpu: {}", text));
+  if (text == kAutomatic) return Path::automatic;
+  std::string names(kAutomatic);
+  auto const rows = operators::paths();
+  for (auto const* row : rows) {
+    if (row->name == text) return row->path;
+    names += fmt::format("{}{}", row == rows.back() ? " or " : ", ", row->name);
+  }
+  return fail(ErrorCode::usage, fmt::format("path must be {}: {}", names, text));
 }
 
 std::string to_string(Plan const& plan) {
@@ -46,13 +55,7 @@ std::string to_string(Plan const& plan) {
   text += fmt::format("tuning      {}\n", plan.tuning.empty() ? "auto" : plan.tuning);
   for (auto const& [name, value] : plan.details) text += fmt::format("{:<11} {}\n", name, value);
   text += "candidates\n";
-  for (auto const& candidate : plan.candidates) {
-    text += fmt::format("  {:<9} {:<32} {:>14}  {}\n", to_string(candidate.path), candidate.device,
-                        candidate.estimated_ns > 0 ? milliseconds(candidate.estimated_ns) : "-", candidate.reason);
-    if (!candidate.choices.empty()) text += fmt::format("    {}\n", candidate.choices);
-    for (auto const& [phase, ns] : candidate.phases_ns)
-      text += fmt::format("    {:<12} {:>14}\n", phase, milliseconds(ns));
-  }
+  for (auto const& candidate : plan.candidates) text += line_of(candidate);
   for (auto const& note : plan.notes) text += fmt::format("note        {}\n", note);
   return text;
 }

@@ -10,8 +10,8 @@
 
 #include "operators/host_memory.hpp"
 #include "operators/path_choice.hpp"
-#include "operators/row_bytes.hpp"
 #include "operators/path_row.hpp"
+#include "operators/row_bytes.hpp"
 
 namespace garuda::operators {
 namespace {
@@ -185,6 +185,7 @@ Result<PlannedGroupBy> plan_request(GroupByRequest const& request, QueryRun& run
   PlannedGroupBy planned;
   auto const& options = request.options;
   auto const& control = options.control;
+  GARUDA_TRY(check_path(options, options.tuning.placement));
   auto const threads = run.threads();
   bool const is_open = may_take_tables(options, options.tuning.placement, request.devices->devices());
   std::optional<GroupByPlan> early;

@@ -91,6 +91,7 @@ Result<std::optional<JoinPlan>> plan_unseen(JoinRequest const& request, JoinOutp
 }  // namespace
 
 Result<PlannedJoin> plan_request(JoinRequest const& request, JoinOutput output, QueryRun& run) {
+  GARUDA_TRY(check_path(request.options, request.options.tuning.placement));
   PlannedJoin planned;
   auto const& control = request.options.control;
   auto const take_notes = [&](Plan& plan) {

@@ -200,6 +200,22 @@ def test_explain(files):
     assert sorted(path.name for path in files.folder.iterdir()) == ["l.parquet", "r.csv"]
 
 
+def test_explain_prints_a_line_a_candidate_the_cheapest_first(files):
+    explain = ("explain", "join", "l.parquet", "r.csv", "--on", "id")
+    text = files.run(*explain).stdout
+    candidates = json.loads(files.run(*explain, "--json").stdout)["candidates"]
+    lines = text.split("candidates\n")[1].splitlines()
+    listed = [line for line in lines if line.startswith("  ")]
+    assert len(listed) == len(candidates)
+    costs = [candidate["estimated_ns"] or float("inf") for candidate in candidates]
+    assert costs == sorted(costs)
+    assert all(candidate["choices"] in line for candidate, line in zip(candidates, listed, strict=True))
+    by_phase = files.run(*explain, "--phases").stdout
+    assert by_phase.startswith(text.split("candidates")[0])
+    assert all(phase["name"] in by_phase for candidate in candidates for phase in candidate["phases"])
+    assert files.run(*explain, "--phases", "--json").returncode == 2
+
+
 def test_options_that_change_no_row(files):
     for option in (
         ["--threads", "1"],

@@ -46,11 +46,12 @@ class AddedPath : public ::testing::Test {
 };
 
 TEST_F(AddedPath, IsListedPricedAndExplained) {
+  testing::nested_loops_pair_ns = 1e6;
   auto const plan = value_of(engine_.explain_join(left_.view(), right_.view(), on_keys()));
   EXPECT_EQ(plan.path, Path::cpu) << "which is cheaper";
   auto const mine = std::ranges::find(plan.candidates, kNestedLoops, &Candidate::path);
   ASSERT_NE(mine, plan.candidates.end());
-  EXPECT_EQ(mine->estimated_ns, 1 + 300.0 * 200);
+  EXPECT_EQ(mine->estimated_ns, 1 + 300.0 * 200 * 1e6);
   EXPECT_NE(to_string(plan).find("nested-loops"), std::string::npos);
   EXPECT_NE(to_json(plan).find("\"path\":\"nested-loops\""), std::string::npos);
   EXPECT_EQ(value_of(parse_path("nested-loops")), kNestedLoops);
@@ -92,8 +93,6 @@ TEST_F(AddedPath, OffersNothingForGroupBys) {
 TEST_F(AddedPath, HasAValueAndANameOfItsOwn) {
   EXPECT_THROW(operators::add_path(testing::kNestedLoopsPath), LogicError);
 }
-
-};
 
 }  // namespace
 }  // namespace garuda

@@ -103,21 +103,30 @@ class CudaChoice : public ::testing::Test {
     return {gpu_.facts(), software_.facts(), {&infos_[0], &traits_[0]}, {&infos_[1], &traits_[1]}};
   }
 
-  /// The device that is chosen among one option a device and path, CUDA the cheapest, and the CPU.
+  /// The device that is chosen among one offer a device and path, CUDA the cheapest, and the CPU.
   std::optional<std::size_t> chosen(RunOptions const& options, bool with_gpu = true) const {
     auto devices = facts();
     DeviceInfo missing = *devices[0].info;
     missing.usable = false;
     if (!with_gpu) devices[0].info = &missing;
-    std::vector<PathOption> all{{{Path::cpu, "cpu", "", 100, "", {}}, std::nullopt, true}};
-    for (std::size_t i = 0; i < devices.size(); ++i)
-      for (auto const path : paths_of(devices[i]))
-        all.push_back({{path, "", "", path == Path::cuda ? 1.0 : 2.0, "", {}}, i, devices[i].info->usable});
+    std::vector<Offer> all;
+    for (auto const* path : paths()) {
+      Offer offer;
+      offer.candidate = {path->path, "", "", !path->api ? 100.0 : path->path == Path::cuda ? 1.0 : 2.0, "", {}};
+      offer.asks_permission = path->asks_permission;
+      if (!path->api) all.push_back(offer);
+      for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (path->api != devices[i].info->api) continue;
+        offer.device = i;
+        offer.can_run = devices[i].info->usable;
+        all.push_back(offer);
+      }
+    }
     auto const requested = requested_device(devices, options);
     EXPECT_TRUE(requested) << requested.error().describe();
-    auto const option = choose_option(all, devices, options, *requested);
-    EXPECT_TRUE(option) << option.error().describe();
-    return all.at(*option).device;
+    auto const best = choose(plain_offers(all), devices, options, *requested);
+    EXPECT_TRUE(best) << best.error().describe();
+    return all.at(*best).device;
   }
 
   FakeDevice gpu_;

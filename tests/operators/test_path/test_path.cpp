@@ -61,7 +61,7 @@ Result<operators::JoinOffers> offers(operators::JoinInquiry const& inquiry) {
   offer.candidate.device = "host";
   offer.candidate.choices = "every pair of rows";
   auto const pairs = static_cast<double>(shape.rows_left) * static_cast<double>(shape.rows_right);
-  set_phases(offer.candidate, {{"start", 1}, {"compare", pairs * nested_loops_pair_ns}});
+  operators::set_phases(offer.candidate, {{"start", 1}, {"compare", pairs * nested_loops_pair_ns}});
   offer.tuning = inquiry.options.tuning;
   offer.key_bits = shape.key_bits;
   offer.slice_rows = 1024;
