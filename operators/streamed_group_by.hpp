@@ -5,7 +5,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
-#include "operators/group_by.hpp"
+#include "operators/group_by_request.hpp"
 #include "operators/streamed_group_plan.hpp"
 
 namespace garuda::operators {
