@@ -32,7 +32,7 @@ Result<std::unique_ptr<ComputeBench>> ComputeBench::open(std::string_view device
   std::unique_ptr<ComputeBench> bench(new ComputeBench);
   GARUDA_TRY_ASSIGN(bench->opened_, open_device(device));
   auto& opened = *bench->opened_.device;
-  GARUDA_TRY_ASSIGN(bench->tuning_, operators::compute_tuning(opened.traits(), subgroup_size));
+  GARUDA_TRY_ASSIGN(bench->tuning_, compute::compute_tuning(opened.traits(), subgroup_size));
   if (tune) GARUDA_TRY(tune(bench->tuning_, opened.traits().limits));
   GARUDA_TRY_ASSIGN(bench->pipelines_, vk::PipelineStore::create(opened, vk::default_cache_folder()));
   vk::LaneOptions options;

@@ -15,15 +15,15 @@
 #include "bench/record.hpp"
 #include "bench/vulkan_device.hpp"
 #include "garuda/control.hpp"
-#include "operators/compute/compute_context.hpp"
-#include "operators/stats_sink.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
+#include "operators/contract/stats_sink.hpp"
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::bench {
 
 /// Adds up phases by name, in order of first appearance. Thread-safe.
-class PhaseCollector final : public operators::StatsSink {
+class PhaseCollector final : public contract::StatsSink {
  public:
   void add_phase(std::string_view name, std::uint64_t ns, std::uint64_t bytes, std::uint64_t items) override;
   void add_counter(std::string_view, std::uint64_t) override {}
@@ -56,12 +56,12 @@ class ComputeBench {
  public:
   /// `device`: as open_device. `tune`: changes the device's tuning, where given.
   /// Errors: those of open_device and compute_tuning; usage from `tune`.
-  using Tune = std::function<Result<void>(operators::ComputeTuning&, vk::DeviceLimits const&)>;
+  using Tune = std::function<Result<void>(compute::ComputeTuning&, vk::DeviceLimits const&)>;
   static Result<std::unique_ptr<ComputeBench>> open(std::string_view device, std::optional<std::uint32_t> subgroup_size,
                                                     Tune const& tune);
 
-  operators::ComputeContext& context() noexcept { return *context_; }
-  operators::ComputeTuning const& tuning() const noexcept { return tuning_; }
+  compute::ComputeContext& context() noexcept { return *context_; }
+  compute::ComputeTuning const& tuning() const noexcept { return tuning_; }
   OpenedDevice const& device() const noexcept { return opened_; }
   vk::Lane& lane() noexcept { return *lane_; }
   /// "GPU timestamps" or "host time from submission to completion".
@@ -82,10 +82,10 @@ class ComputeBench {
   OpenedDevice opened_;
   std::unique_ptr<vk::PipelineStore> pipelines_;
   std::unique_ptr<vk::Lane> lane_;
-  operators::ComputeTuning tuning_;
+  compute::ComputeTuning tuning_;
   PhaseCollector phases_;
-  std::optional<operators::Submissions> submissions_;
-  std::optional<operators::ComputeContext> context_;
+  std::optional<vulkan::Submissions> submissions_;
+  std::optional<compute::ComputeContext> context_;
 };
 
 /// The sample whose time is the median, or next below it. Requires samples.

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "bench/table_builder.hpp"
-#include "operators/calibration/calibration_store.hpp"
-#include "operators/compute/column_group_by.hpp"
-#include "operators/compute/device_primitives.hpp"
-#include "operators/compute/join_passes.hpp"
-#include "operators/compute/resident_join.hpp"
-#include "operators/resident_join_ways.hpp"
+#include "operators/compute/group_by/column_group_by.hpp"
+#include "operators/compute/join/join_passes.hpp"
+#include "operators/compute/join/resident_join.hpp"
+#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
+#include "operators/rates/calibration_store.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -36,12 +36,12 @@ struct ExportedBlock final : DeviceBlock {
   vk::ExportedBuffer buffer;
 };
 
-operators::DeviceRows rows_of(UploadedTable const& table) {
-  operators::DeviceRows rows;
+compute::DeviceRows rows_of(UploadedTable const& table) {
+  compute::DeviceRows rows;
   rows.rows = table.rows;
   for (std::size_t c = 0; c < table.addresses.size(); ++c) {
-    operators::DeviceColumn const column{table.addresses[c],
-                                         static_cast<std::uint32_t>(byte_width(table.schema[c].type)) / 4};
+    compute::DeviceColumn const column{table.addresses[c],
+                                       static_cast<std::uint32_t>(byte_width(table.schema[c].type)) / 4};
     if (c == 0) {
       rows.keys = column;
     } else {
@@ -68,7 +68,7 @@ Result<void> add_column(ComputeBench& bench, TableBuilder& builder, Field const&
 
 class ComputeJoin final : public ResidentQuery {
  public:
-  ComputeJoin(ComputeBench& bench, operators::ResidentJoin join, std::string way, UploadedTable const& left,
+  ComputeJoin(ComputeBench& bench, compute::ResidentJoin join, std::string way, UploadedTable const& left,
               UploadedTable const& right)
       : bench_(bench), join_(std::move(join)), way_(std::move(way)), left_(left), right_(right) {}
 
@@ -95,22 +95,22 @@ class ComputeJoin final : public ResidentQuery {
     return fmt::format("{}; subgroup {}, partition {} × {} × {} tiles{}, {} radix bits, join {} × {} rows, {} slots",
                        way_, tuning.subgroup_size, tuning.partition_group_size, tuning.partition_items,
                        tuning.partition_tiles, tuning.stable_join ? " stable" : "",
-                       operators::join_radix_bits(std::min(left_.rows, right_.rows), tuning), tuning.join_group_size,
+                       compute::join_radix_bits(std::min(left_.rows, right_.rows), tuning), tuning.join_group_size,
                        tuning.join_items, 1U << tuning.join_log2_slots);
   }
 
  private:
   ComputeBench& bench_;
-  operators::ResidentJoin join_;
+  compute::ResidentJoin join_;
   std::string way_;
   UploadedTable const& left_;
   UploadedTable const& right_;
-  operators::ResidentResult result_;
+  compute::ResidentResult result_;
 };
 
-operators::DeviceValueKind kind_of(DataType const& type) {
-  if (type.id == TypeId::float64) return operators::DeviceValueKind::float64;
-  return type.id == TypeId::int64 ? operators::DeviceValueKind::int64 : operators::DeviceValueKind::int32;
+compute::DeviceValueKind kind_of(DataType const& type) {
+  if (type.id == TypeId::float64) return compute::DeviceValueKind::float64;
+  return type.id == TypeId::int64 ? compute::DeviceValueKind::int64 : compute::DeviceValueKind::int32;
 }
 
 DataType result_type(AggregateFunction function, DataType const& values) {
@@ -120,14 +120,14 @@ DataType result_type(AggregateFunction function, DataType const& values) {
   return is_extreme ? values : DataType{is_float ? TypeId::float64 : TypeId::int64};
 }
 
-std::string_view form_of(operators::DeviceKeyForm form) {
+std::string_view form_of(compute::DeviceKeyForm form) {
   constexpr std::array<std::string_view, 4> kForms{"no keys", "plain keys", "packed keys", "numbered keys"};
   return kForms.at(static_cast<std::size_t>(form));
 }
 
 class ComputeGroupBy final : public ResidentQuery {
  public:
-  ComputeGroupBy(ComputeBench& bench, operators::ColumnGroupBy group_by, Schema schema)
+  ComputeGroupBy(ComputeBench& bench, compute::ColumnGroupBy group_by, Schema schema)
       : bench_(bench), group_by_(std::move(group_by)), schema_(std::move(schema)) {}
 
   Result<std::uint64_t> prepare() override {
@@ -157,8 +157,8 @@ class ComputeGroupBy final : public ResidentQuery {
         fmt::format("{} of {} bits, {}", form_of(group_by_.key_form()), group_by_.key_bits(),
                     group_by_.num_batches() == 1 ? std::string() : fmt::format("{} turns, ", group_by_.num_batches()));
     auto const table = fmt::format("table of {} slots", grouping.table_slots);
-    if (grouping.way == operators::ResidentWay::table) return fmt::format("{}{}, {}", keys, way, table);
-    auto const bits = grouping.way == operators::ResidentWay::partitioned
+    if (grouping.way == compute::ResidentWay::table) return fmt::format("{}{}, {}", keys, way, table);
+    auto const bits = grouping.way == compute::ResidentWay::partitioned
                           ? fmt::format(" by {} bits,", grouping.radix_bits)
                           : std::string();
     return fmt::format(
@@ -168,7 +168,7 @@ class ComputeGroupBy final : public ResidentQuery {
 
  private:
   ComputeBench& bench_;
-  operators::ColumnGroupBy group_by_;
+  compute::ColumnGroupBy group_by_;
   Schema schema_;
 };
 
@@ -185,8 +185,8 @@ class ComputeHistogram final : public ResidentQuery {
   Result<PhaseSample> run() override {
     GARUDA_TRY(bench_.time([&] { return bench_.context().fill("clear", counts_, 0); }));
     return bench_.time([&] {
-      return operators::record_count_bins(bench_.context(), "count", table_.addresses[0], table_.rows,
-                                          counts_.address(), bins_, {setting_.threads, setting_.each});
+      return compute::record_count_bins(bench_.context(), "count", table_.addresses[0], table_.rows, counts_.address(),
+                                        bins_, {setting_.threads, setting_.each});
     });
   }
   Result<Table> download() override {
@@ -212,7 +212,7 @@ class ComputeCopy final : public ResidentRun {
       : bench_(bench), source_(std::move(source)), target_(std::move(target)) {}
   Result<PhaseSample> run() override {
     return bench_.time([&] {
-      return operators::record_copy(bench_.context(), "copy", source_.address(), target_.address(), source_.bytes());
+      return compute::record_copy(bench_.context(), "copy", source_.address(), target_.address(), source_.bytes());
     });
   }
 
@@ -258,38 +258,38 @@ class ComputePath final : public ResidentPath {
                                                     std::uint64_t expected_rows) override {
     auto left_rows = rows_of(left);
     auto right_rows = rows_of(right);
-    operators::ResidentJoinShape shape{operators::shape_of(left_rows), operators::shape_of(right_rows)};
+    compute::ResidentJoinShape shape{compute::shape_of(left_rows), compute::shape_of(right_rows)};
     shape.key_bytes = 4.0 * left_rows.keys.words;
     shape.matches = static_cast<double>(expected_rows);
-    GARUDA_TRY_ASSIGN(auto const way, operators::choose_resident_join(shape, rates(), bench_->tuning()));
-    GARUDA_TRY_ASSIGN(auto join, operators::ResidentJoin::create(bench_->context(), std::move(left_rows),
-                                                                 std::move(right_rows), expected_rows, way));
-    return std::make_unique<ComputeJoin>(*bench_, std::move(join), to_string(way), left, right);
+    GARUDA_TRY_ASSIGN(auto const way, compute::choose_resident_join(shape, rates(), bench_->tuning()));
+    GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(bench_->context(), std::move(left_rows),
+                                                               std::move(right_rows), expected_rows, way));
+    return std::make_unique<ComputeJoin>(*bench_, std::move(join), compute::to_string(way), left, right);
   }
 
   Result<std::unique_ptr<ResidentQuery>> begin_group_by(UploadedTable const& table,
                                                         std::vector<AggregateFunction> const& functions,
                                                         std::uint64_t expected_groups) override {
-    operators::ColumnGroupBySpec spec;
+    compute::ColumnGroupBySpec spec;
     spec.rows = table.rows;
     spec.expected_groups = expected_groups;
     auto const num_keys = table.schema.size() - 1;
     Schema schema(table.schema.begin(), table.schema.begin() + static_cast<std::ptrdiff_t>(num_keys));
     auto const values = [&](std::size_t c) {
       auto const& type = table.schema[c].type;
-      return operators::DeviceValues{{table.addresses[c], static_cast<std::uint32_t>(byte_width(type)) / 4},
-                                     kind_of(type)};
+      return compute::DeviceValues{{table.addresses[c], static_cast<std::uint32_t>(byte_width(type)) / 4},
+                                   kind_of(type)};
     };
     for (std::size_t c = 0; c < num_keys; ++c) spec.keys.push_back(values(c));
     spec.values.push_back(values(num_keys));
     for (auto const function : functions) {
-      operators::DeviceAggregate aggregate{function};
+      compute::DeviceAggregate aggregate{function};
       if (function != AggregateFunction::count) aggregate.column = 0;
       spec.aggregates.push_back(aggregate);
       auto const type = result_type(function, table.schema[num_keys].type);
       schema.push_back({fmt::format("a{}", spec.aggregates.size()), type, false});
     }
-    GARUDA_TRY_ASSIGN(auto group_by, operators::ColumnGroupBy::create(bench_->context(), std::move(spec)));
+    GARUDA_TRY_ASSIGN(auto group_by, compute::ColumnGroupBy::create(bench_->context(), std::move(spec)));
     return std::make_unique<ComputeGroupBy>(*bench_, std::move(group_by), std::move(schema));
   }
 
@@ -316,9 +316,9 @@ class ComputePath final : public ResidentPath {
 
  private:
   /// As the engine knows them, from the device's calibration where there is one.
-  calibration::DeviceRates rates() const {
+  rates::DeviceRates rates() const {
     auto const* const traits = &bench_->device().device->traits();
-    calibration::CalibrationStore const known(calibration::default_folder(), std::span(&traits, 1));
+    rates::CalibrationStore const known(rates::default_folder(), std::span(&traits, 1));
     return known.device(0).rates;
   }
 
@@ -328,7 +328,7 @@ class ComputePath final : public ResidentPath {
     GARUDA_TRY_ASSIGN(auto exported, vk::ExportedBuffer::create(*bench_->device().device, copied, "shared column"));
     GARUDA_TRY_ASSIGN(auto const staged, bench_->upload(bytes, "column"));
     GARUDA_TRY(bench_->time([&] {
-      return operators::record_copy(bench_->context(), "share", staged.address(), exported.address(), copied);
+      return compute::record_copy(bench_->context(), "share", staged.address(), exported.address(), copied);
     }));
     return exported;
   }
@@ -340,7 +340,7 @@ class ComputePath final : public ResidentPath {
 
 Result<std::unique_ptr<ResidentPath>> open_compute_path(std::string_view device, std::string const& tuning) {
   GARUDA_TRY_ASSIGN(auto bench, ComputeBench::open(device, std::nullopt, [&](auto& changed, auto const& limits) {
-                      return operators::apply_tuning(tuning, limits, changed);
+                      return compute::apply_tuning(tuning, limits, changed);
                     }));
   return std::make_unique<ComputePath>(std::move(bench));
 }

@@ -12,7 +12,7 @@
 #include "bench/vulkan_device.hpp"
 #include "core/buffer.hpp"
 #include "core/stopwatch.hpp"
-#include "operators/calibration/copy_rates.hpp"
+#include "operators/calibrate/copy_rates.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/pinned_memory.hpp"
 #include "vk_runtime/transfer.hpp"
@@ -61,7 +61,7 @@ Result<CopyBandwidth> measure_host_copy() {
 
 Result<CopyBandwidth> measure_device_copy(vk::Device& device) {
   GARUDA_TRY_ASSIGN(auto const copy,
-                    calibration::measure_device_copy(device, vk::default_upload_mode(device.traits()), kDeviceBytes));
+                    calibrate::measure_device_copy(device, vk::default_upload_mode(device.traits()), kDeviceBytes));
   return CopyBandwidth{"device copy in and out",
                        2 * static_cast<double>(kDeviceBytes) / (copy.upload_ns + copy.download_ns) * 1e9};
 }

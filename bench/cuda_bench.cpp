@@ -12,7 +12,7 @@
 namespace garuda::bench {
 namespace {
 
-using operators::cuda_result;
+using cuda::cuda_result;
 
 Result<std::uint32_t> find_device(std::vector<GarudaCudaTraits> const& devices, std::string const& asked) {
   std::uint32_t index = 0;
@@ -34,7 +34,7 @@ Result<std::uint32_t> find_same(std::vector<GarudaCudaTraits> const& devices, De
 Result<std::unique_ptr<CudaBench>> CudaBench::open(std::optional<std::string> const& device,
                                                    std::optional<DeviceUuid> const& uuid) {
   auto bench = std::make_unique<CudaBench>();
-  GARUDA_TRY_ASSIGN(bench->library_, operators::CudaLibrary::load());
+  GARUDA_TRY_ASSIGN(bench->library_, cuda::CudaLibrary::load());
   GARUDA_TRY_ASSIGN(auto const devices, bench->library_->devices());
   std::uint32_t ordinal = 0;
   if (uuid) {
@@ -42,10 +42,10 @@ Result<std::unique_ptr<CudaBench>> CudaBench::open(std::optional<std::string> co
   } else if (device && *device != "auto") {
     GARUDA_TRY_ASSIGN(ordinal, find_device(devices, *device));
   }
-  GARUDA_TRY_ASSIGN(bench->device_, operators::CudaDevice::open(*bench->library_, ordinal));
-  operators::CudaLaneOptions options;
+  GARUDA_TRY_ASSIGN(bench->device_, cuda::CudaDevice::open(*bench->library_, ordinal));
+  cuda::CudaLaneOptions options;
   options.stats = &bench->phases_;
-  GARUDA_TRY_ASSIGN(bench->lanes_, operators::CudaLane::open(*bench->device_, options));
+  GARUDA_TRY_ASSIGN(bench->lanes_, cuda::CudaLane::open(*bench->device_, options));
   return bench;
 }
 

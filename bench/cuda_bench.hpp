@@ -70,9 +70,9 @@ class CudaBench {
   Result<void> download_as(TableBuilder& builder, std::string name, std::uint64_t address, std::uint64_t rows);
 
   PhaseCollector phases_;
-  std::unique_ptr<operators::CudaLibrary> library_;
-  std::unique_ptr<operators::CudaDevice> device_;
-  std::vector<std::unique_ptr<operators::CudaLane>> lanes_;
+  std::unique_ptr<cuda::CudaLibrary> library_;
+  std::unique_ptr<cuda::CudaDevice> device_;
+  std::vector<std::unique_ptr<cuda::CudaLane>> lanes_;
 };
 
 }  // namespace garuda::bench

@@ -12,12 +12,12 @@
 
 #include "bench/cuda_bench.hpp"
 #include "bench/table_builder.hpp"
-#include "operators/tuning_text.hpp"
+#include "operators/resolve/tuning_text.hpp"
 
 namespace garuda::bench {
 namespace {
 
-using operators::cuda_result;
+using cuda::cuda_result;
 
 static_assert(static_cast<int>(JoinMethod::partitioned) == GARUDA_CUDA_JOIN_PARTITIONED);
 static_assert(static_cast<int>(JoinMethod::global) == GARUDA_CUDA_JOIN_TABLE);
@@ -25,20 +25,19 @@ static_assert(static_cast<int>(JoinMethod::sorted) == GARUDA_CUDA_JOIN_MERGE);
 static_assert(static_cast<int>(Payload::carry) == GARUDA_CUDA_PAYLOAD_CARRY);
 static_assert(static_cast<int>(Payload::gather) == GARUDA_CUDA_PAYLOAD_GATHER);
 
-constexpr std::array kPartitionBy{operators::Choice{"auto", 0}, operators::Choice{"passes", 1},
-                                  operators::Choice{"sort", 2}};
+constexpr std::array kPartitionBy{resolve::Choice{"auto", 0}, resolve::Choice{"passes", 1}, resolve::Choice{"sort", 2}};
 
 Result<GarudaCudaResidentTuning> parse_cuda_tuning(std::string const& text) {
-  using operators::choice_knob;
-  using operators::number_knob;
+  using resolve::choice_knob;
+  using resolve::number_knob;
   using Tuning = GarudaCudaResidentTuning;
-  std::array const knobs{choice_knob("method", operators::kJoinMethodChoices, &Tuning::method),
-                         choice_knob("payload", operators::kPayloadChoices, &Tuning::payload),
+  std::array const knobs{choice_knob("method", resolve::kJoinMethodChoices, &Tuning::method),
+                         choice_knob("payload", resolve::kPayloadChoices, &Tuning::payload),
                          number_knob("partition_rows", 1, 1 << 30, &Tuning::partition_rows),
                          choice_knob("partition_by", kPartitionBy, &Tuning::partition_by),
                          number_knob("tile_threads", 512, 1024, &Tuning::tile_threads),
                          number_knob("tile_items", 8, 16, &Tuning::tile_items)};
-  return operators::parse_tuning<Tuning>(knobs, text);
+  return resolve::parse_tuning<Tuning>(knobs, text);
 }
 
 struct CudaBlock final : DeviceBlock {

@@ -7,7 +7,7 @@
 
 #include "bench/copy_bandwidth.hpp"
 #include "bench/vulkan_device.hpp"
-#include "operators/calibration/point_draws.hpp"
+#include "operators/calibrate/point_draws.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -25,13 +25,13 @@ class GroupFloor {
     lane_options.name = "bench group-by floor";
     GARUDA_TRY_ASSIGN(floor->lane_, vk::Lane::create(vk_device, lane_options));
     auto const pixels = groups_of(table);
-    GARUDA_TRY_ASSIGN(auto draw, calibration::PointDraw::create(
-                                     *floor->lane_, *floor->pipelines_,
-                                     calibration::image_for(groups, calibration::PointTarget::add), pixels));
+    GARUDA_TRY_ASSIGN(auto draw,
+                      calibrate::PointDraw::create(*floor->lane_, *floor->pipelines_,
+                                                   calibrate::image_for(groups, calibrate::PointTarget::add), pixels));
     floor->draw_.emplace(std::move(draw));
     GARUDA_TRY(floor->draw_->run());
     GARUDA_TRY_ASSIGN(auto const image, floor->draw_->read_image());
-    if (image != calibration::expected_image(floor->draw_->image(), pixels))
+    if (image != calibrate::expected_image(floor->draw_->image(), pixels))
       return fail(ErrorCode::device_failure, "bare draws gave a wrong image");
     return floor;
   }
@@ -42,7 +42,7 @@ class GroupFloor {
   OpenedDevice opened_;
   std::unique_ptr<vk::PipelineStore> pipelines_;
   std::unique_ptr<vk::Lane> lane_;
-  std::optional<calibration::PointDraw> draw_;
+  std::optional<calibrate::PointDraw> draw_;
 };
 
 using GroupBySeries = Series<GroupByOptions, GroupFloor>;

@@ -12,7 +12,7 @@
 #include "bench/table_builder.hpp"
 #include "bench/vulkan_device.hpp"
 #include "garuda/control.hpp"
-#include "operators/calibration/point_draws.hpp"
+#include "operators/calibrate/point_draws.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -80,8 +80,8 @@ Result<HistogramOutcome> count_by_blending(HistogramRequest const& request, std:
   vk::LaneOptions lane_options;
   lane_options.name = "bench histogram";
   GARUDA_TRY_ASSIGN(auto const lane, vk::Lane::create(*opened.device, lane_options));
-  auto const image = calibration::image_for(request.bins, calibration::PointTarget::add);
-  GARUDA_TRY_ASSIGN(auto draw, calibration::PointDraw::create(*lane, *pipelines, image, values));
+  auto const image = calibrate::image_for(request.bins, calibrate::PointTarget::add);
+  GARUDA_TRY_ASSIGN(auto draw, calibrate::PointDraw::create(*lane, *pipelines, image, values));
   GARUDA_TRY(draw.run());
   GARUDA_TRY_ASSIGN(auto const pixels, draw.read_image());
   for (std::uint64_t bin = 0; bin < request.bins; ++bin)

@@ -11,7 +11,7 @@
 #endif
 
 #include "core/stopwatch.hpp"
-#include "operators/calibration/copy_rates.hpp"
+#include "operators/calibrate/copy_rates.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -47,8 +47,8 @@ void copy_past_caches(std::byte* to, std::byte const* from, std::size_t bytes) n
 
 Result<HostCopy> HostCopy::create(std::int64_t bytes) {
   GARUDA_EXPECTS(bytes % static_cast<std::int64_t>(kGroupBytes) == 0);
-  GARUDA_TRY_ASSIGN(auto source, calibration::filled_buffer(bytes));
-  GARUDA_TRY_ASSIGN(auto destination, calibration::filled_buffer(bytes));
+  GARUDA_TRY_ASSIGN(auto source, calibrate::filled_buffer(bytes));
+  GARUDA_TRY_ASSIGN(auto destination, calibrate::filled_buffer(bytes));
   return HostCopy(std::move(source), std::move(destination));
 }
 

@@ -8,7 +8,7 @@
 #include "bench/copy_bandwidth.hpp"
 #include "bench/raster_floor.hpp"
 #include "bench/reference_join.hpp"
-#include "operators/host_memory.hpp"
+#include "operators/run/host_memory.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -47,7 +47,7 @@ Result<void> check_memory(JoinWorkload const& workload, TableMemory memory) {
   auto const left_bytes = static_cast<double>(workload.rows_left) * left_columns * value_bytes;
   auto const right_bytes = static_cast<double>(workload.rows_right) * right_columns * value_bytes;
   auto const pinned = memory == TableMemory::ordinary ? 0.0 : left_bytes + right_bytes;
-  auto const free = operators::free_host_bytes();
+  auto const free = run::free_host_bytes();
   if (free == 0 || needed + pinned <= static_cast<double>(free)) return {};
   return fail(ErrorCode::out_of_memory,
               fmt::format("the tables and {} result rows take {:.1f} GiB, more than is free: {:.1f} GiB",

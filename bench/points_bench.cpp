@@ -12,7 +12,7 @@
 #include "bench/row_count.hpp"
 #include "bench/vulkan_device.hpp"
 #include "garuda/control.hpp"
-#include "operators/calibration/point_draws.hpp"
+#include "operators/calibrate/point_draws.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -38,13 +38,13 @@ Result<void> check(PointsRequest const& request) {
   return {};
 }
 
-Result<void> verify(calibration::PointDraw& draw, std::vector<std::uint32_t> const& pixels) {
+Result<void> verify(calibrate::PointDraw& draw, std::vector<std::uint32_t> const& pixels) {
   GARUDA_TRY(draw.run());
   GARUDA_TRY_ASSIGN(auto const drawn, draw.read_image());
-  auto const expected = calibration::expected_image(draw.image(), pixels);
+  auto const expected = calibrate::expected_image(draw.image(), pixels);
   auto const [found, wanted] = std::mismatch(drawn.begin(), drawn.end(), expected.begin(), expected.end());
   if (found == drawn.end()) return {};
-  auto const words = calibration::words_per_pixel(draw.image().target);
+  auto const words = calibrate::words_per_pixel(draw.image().target);
   auto const position = static_cast<std::uint64_t>(found - drawn.begin());
   return fail(ErrorCode::device_failure,
               fmt::format("pixel {} of the drawn image differs from the expectation in word {}, "
@@ -79,10 +79,10 @@ Result<PointsOutcome> run_points_bench(PointsRequest const& request) {
   GARUDA_TRY_ASSIGN(auto const lane, vk::Lane::create(*opened.device, lane_options));
 
   auto const pixels = make_pixels(request);
-  calibration::PointImage const image{
+  calibrate::PointImage const image{
       request.image, request.image,
-      request.blend == PointBlend::add ? calibration::PointTarget::add : calibration::PointTarget::overwrite_2};
-  GARUDA_TRY_ASSIGN(auto draw, calibration::PointDraw::create(*lane, *pipelines, image, pixels));
+      request.blend == PointBlend::add ? calibrate::PointTarget::add : calibrate::PointTarget::overwrite_2};
+  GARUDA_TRY_ASSIGN(auto draw, calibrate::PointDraw::create(*lane, *pipelines, image, pixels));
   GARUDA_TRY(verify(draw, pixels));
   std::vector<std::uint64_t> samples_ns;
   Control control;
@@ -94,7 +94,7 @@ Result<PointsOutcome> run_points_bench(PointsRequest const& request) {
   }
 
   PointsOutcome outcome;
-  auto const bytes_per_point = sizeof(std::uint32_t) * (1 + calibration::words_per_pixel(image.target));
+  auto const bytes_per_point = sizeof(std::uint32_t) * (1 + calibrate::words_per_pixel(image.target));
   auto& record = outcome.record;
   record.op = "points";
   record.path = "graphics";

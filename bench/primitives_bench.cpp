@@ -14,9 +14,9 @@
 #include "bench/compute_bench.hpp"
 #include "bench/random.hpp"
 #include "garuda/control.hpp"
-#include "operators/compute/device_primitives.hpp"
-#include "operators/compute/device_scan.hpp"
-#include "operators/compute/radix_pass.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
+#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/radix_pass.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -62,7 +62,7 @@ class Primitive {
   virtual std::uint64_t bytes() const = 0;  ///< read and written once
 
  protected:
-  operators::ComputeContext& context() { return bench_.context(); }
+  compute::ComputeContext& context() { return bench_.context(); }
   std::uint64_t rows() const { return request_.rows; }
 
   Result<vk::Buffer> upload(Words const& words, char const* name) {
@@ -92,7 +92,7 @@ class Copy final : public Primitive {
     return {};
   }
   Result<void> record() override {
-    return record_copy(context(), "copy", source_.address(), target_.address(), words_.size() * 4);
+    return compute::record_copy(context(), "copy", source_.address(), target_.address(), words_.size() * 4);
   }
   Result<void> check() override { return expect_equal(target_, words_, "the copy"); }
   std::uint64_t bytes() const override { return words_.size() * 8; }
@@ -113,7 +113,7 @@ class Reduce final : public Primitive {
     return {};
   }
   Result<void> record() override {
-    return record_reduce(context(), "reduce", operators::Reduction::add, source_.address(), rows(), 1, result_);
+    return compute::record_reduce(context(), "reduce", compute::Reduction::add, source_.address(), rows(), 1, result_);
   }
   Result<void> check() override {
     auto const sum = std::accumulate(words_.begin(), words_.end(), std::uint64_t{0});
@@ -134,7 +134,7 @@ class Scan final : public Primitive {
     words_ = random_words(rows(), request_.seed);
     GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
     GARUDA_TRY_ASSIGN(target_, context().device_buffer(rows() * 4, "sums"));
-    GARUDA_TRY_ASSIGN(scan_, operators::DeviceScan::create(context(), rows()));
+    GARUDA_TRY_ASSIGN(scan_, compute::DeviceScan::create(context(), rows()));
     return {};
   }
   Result<void> record() override {
@@ -151,7 +151,7 @@ class Scan final : public Primitive {
   Words words_;
   vk::Buffer source_;
   vk::Buffer target_;
-  operators::DeviceScan scan_;
+  compute::DeviceScan scan_;
 };
 
 /// Rows of each bin start to the end: the counts alone when nothing moves.
@@ -171,8 +171,8 @@ class Partition : public Primitive {
       payload_in_.push_back(std::move(source));
       payload_out_.push_back(std::move(target));
     }
-    operators::RadixDigit const digit{request_.bits, 0, false, request_.stable};
-    GARUDA_TRY_ASSIGN(pass_, operators::RadixPass::create(context(), rows(), 1, digit, request_.payload));
+    compute::RadixDigit const digit{request_.bits, 0, false, request_.stable};
+    GARUDA_TRY_ASSIGN(pass_, compute::RadixPass::create(context(), rows(), 1, digit, request_.payload));
     return {};
   }
   Result<void> record() override { return pass_.record(context(), {"partition", "partition", "partition"}, moved_); }
@@ -190,8 +190,8 @@ class Partition : public Primitive {
   std::uint64_t bytes() const override { return rows() * 8 * (1 + request_.payload); }
 
  protected:
-  operators::RadixRows moved_;
-  operators::RadixPass pass_;
+  compute::RadixRows moved_;
+  compute::RadixPass pass_;
 
  private:
   std::uint32_t bin_of(std::uint32_t key) const { return key & ((1U << request_.bits) - 1); }
@@ -262,7 +262,8 @@ class Gather final : public Primitive {
     return {};
   }
   Result<void> record() override {
-    return record_gather(context(), "gather", source_.address(), rows_in_.address(), target_.address(), rows(), 1);
+    return compute::record_gather(context(), "gather", source_.address(), rows_in_.address(), target_.address(), rows(),
+                                  1);
   }
   Result<void> check() override {
     return expect_equal(target_, make_words(rows(), [&](auto i) { return words_[rows_[i]]; }), "the gathered values");
@@ -297,8 +298,8 @@ class Segments final : public Primitive {
     return {};
   }
   Result<void> record() override {
-    return record_segment_sums(context(), "segments", source_.address(), starts_in_.address(), rows(),
-                               static_cast<std::uint32_t>(num_segments()), results_);
+    return compute::record_segment_sums(context(), "segments", source_.address(), starts_in_.address(), rows(),
+                                        static_cast<std::uint32_t>(num_segments()), results_);
   }
   Result<void> check() override {
     auto const expected = make_words(2 * num_segments(), [&](auto word) {
@@ -331,11 +332,11 @@ class Compact final : public Primitive {
       if (flags[row] != 0) listed_.push_back(row);
     GARUDA_TRY_ASSIGN(flags_, upload(flags, "flags"));
     GARUDA_TRY_ASSIGN(target_, context().device_buffer(rows() * 4, "listed elements"));
-    GARUDA_TRY_ASSIGN(scan_, operators::DeviceScan::create(context(), rows()));
+    GARUDA_TRY_ASSIGN(scan_, compute::DeviceScan::create(context(), rows()));
     return {};
   }
   Result<void> record() override {
-    return record_compact(context(), "compact", scan_, flags_.address(), target_.address(), rows());
+    return compute::record_compact(context(), "compact", scan_, flags_.address(), target_.address(), rows());
   }
   Result<void> check() override {
     GARUDA_TRY_ASSIGN(auto const total, scan_.read_total(context(), "total"));
@@ -350,7 +351,7 @@ class Compact final : public Primitive {
   Words listed_;
   vk::Buffer flags_;
   vk::Buffer target_;
-  operators::DeviceScan scan_;
+  compute::DeviceScan scan_;
 };
 
 std::unique_ptr<Primitive> make_primitive(ComputeBench& bench, PrimitivesRequest const& request) {
@@ -376,7 +377,7 @@ std::unique_ptr<Primitive> make_primitive(ComputeBench& bench, PrimitivesRequest
 }
 
 Result<void> check(PrimitivesRequest const& request) {
-  auto const most = operators::kMaxScanElements;
+  auto const most = compute::kMaxScanElements;
   if (request.rows == 0 || request.rows > most)
     return fail(ErrorCode::usage, fmt::format("--rows out of range [1, 2^28]: {}", request.rows));
   if (request.segment_rows == 0) return fail(ErrorCode::usage, "--segment-rows must be at least 1: 0");
@@ -385,13 +386,13 @@ Result<void> check(PrimitivesRequest const& request) {
 }
 
 /// Applies what the request asks for; what the device cannot hold is an error.
-Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limits, operators::ComputeTuning& tuning) {
-  GARUDA_TRY(operators::apply_tuning(request.tuning, limits, tuning));
+Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limits, compute::ComputeTuning& tuning) {
+  GARUDA_TRY(compute::apply_tuning(request.tuning, limits, tuning));
   if (request.bits == 0 || request.bits > 10)
     return fail(ErrorCode::usage, fmt::format("--bits out of range [1, 10]: {}", request.bits));
   tuning.partition_bits = std::max(tuning.partition_bits, request.bits);
   tuning.stable_bits = std::max(tuning.stable_bits, request.bits);
-  return operators::apply_tuning("", limits, tuning);
+  return compute::apply_tuning("", limits, tuning);
 }
 
 Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, std::string op,
@@ -411,8 +412,8 @@ Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, 
   return record;
 }
 
-std::string describe(operators::ComputeTuning const& tuning, std::uint32_t bits, bool stable) {
-  auto const tile = operators::scatter_tile(tuning, bits, stable);
+std::string describe(compute::ComputeTuning const& tuning, std::uint32_t bits, bool stable) {
+  auto const tile = compute::scatter_tile(tuning, bits, stable);
   return fmt::format("subgroup {}, scan {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
                      tuning.group_size, tuning.scan_items, tile.group_size, tile.items, tuning.partition_tiles,
                      stable ? "stable" : "in any order");
@@ -457,7 +458,7 @@ Result<PrimitivesOutcome> run_primitives_bench(PrimitivesRequest const& request)
   for (std::uint32_t i = 0; i < request.repeat; ++i) {
     if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between repetitions");
     GARUDA_TRY_ASSIGN(auto copy, bench->time([&] {
-      return operators::record_copy(bench->context(), "copy", copy_in.address(), copy_out.address(), copied);
+      return compute::record_copy(bench->context(), "copy", copy_in.address(), copy_out.address(), copied);
     }));
     copies.push_back(std::move(copy));
     GARUDA_TRY_ASSIGN(auto sample, bench->time([&] { return primitive->record(); }));

@@ -9,7 +9,7 @@
 
 #include "bench/record.hpp"
 #include "garuda/error.hpp"
-#include "operators/compute/compute_tuning.hpp"
+#include "operators/compute/primitives/compute_tuning.hpp"
 
 namespace garuda::bench {
 

@@ -59,8 +59,8 @@ enum class RowOrder : std::uint8_t { ascending, descending };
 
 // Points at the keys' direct addresses.
 FloorPass keyed_pass(std::string name, PartitionSide const& side, std::uint32_t shift, RowOrder order,
-                     calibration::PointTarget target) {
-  FloorPass pass{std::move(name), calibration::image_for(side.num_pixels, target), {}};
+                     calibrate::PointTarget target) {
+  FloorPass pass{std::move(name), calibrate::image_for(side.num_pixels, target), {}};
   pass.pixels.reserve(side.keys.size());
   for (auto const key : side.keys)
     pass.pixels.push_back(static_cast<std::uint32_t>(
@@ -69,7 +69,7 @@ FloorPass keyed_pass(std::string name, PartitionSide const& side, std::uint32_t 
   return pass;
 }
 
-FloorPass ordered_pass(std::string name, std::uint64_t num_points, calibration::PointImage const& image) {
+FloorPass ordered_pass(std::string name, std::uint64_t num_points, calibrate::PointImage const& image) {
   FloorPass pass{std::move(name), image, std::vector<std::uint32_t>(num_points)};
   auto const num_pixels = image.num_pixels();
   for (std::uint64_t i = 0; i < num_points; ++i) pass.pixels[i] = static_cast<std::uint32_t>(i % num_pixels);
@@ -123,36 +123,35 @@ Result<std::vector<FloorPass>> floor_passes(JoinTables const& tables, DirectLayo
   auto const build_left = build.left || drawn.build == 0;
   GARUDA_TRY_ASSIGN(auto const count, sides_of("count", drawn.count, left.size(), right.size(), !build_left));
   auto const hash_target =
-      layout.key_bits == 32 ? calibration::PointTarget::overwrite_2 : calibration::PointTarget::overwrite_4;
+      layout.key_bits == 32 ? calibrate::PointTarget::overwrite_2 : calibrate::PointTarget::overwrite_4;
   auto const left_parts = partition_keys(left, layout.radix_bits);
   auto const right_parts = partition_keys(right, layout.radix_bits);
 
-  auto const count_target = layout.runs ? calibration::PointTarget::overwrite_2 : calibration::PointTarget::add;
+  auto const count_target = layout.runs ? calibrate::PointTarget::overwrite_2 : calibrate::PointTarget::add;
 
   std::vector<FloorPass> passes;
   for (std::size_t p = 0; p < left_parts.size(); ++p) {
     if (left_parts[p].empty() || right_parts[p].empty()) continue;
     GARUDA_TRY_ASSIGN(auto const l, side_of(left_parts[p], layout.radix_bits));
     GARUDA_TRY_ASSIGN(auto const r, side_of(right_parts[p], layout.radix_bits));
-    auto const keyed = [&](char const* name, PartitionSide const& side, RowOrder order,
-                           calibration::PointTarget target) {
+    auto const keyed = [&](char const* name, PartitionSide const& side, RowOrder order, calibrate::PointTarget target) {
       passes.push_back(keyed_pass(name, side, layout.radix_bits, order, target));
     };
-    auto const ordered = [&](char const* name, std::uint64_t num_points, calibration::PointTarget target,
+    auto const ordered = [&](char const* name, std::uint64_t num_points, calibrate::PointTarget target,
                              std::uint64_t edge) {
       if (num_points > 0)
         passes.push_back(
-            ordered_pass(name, num_points, calibration::image_for(std::min(num_points, edge * edge), target)));
+            ordered_pass(name, num_points, calibrate::image_for(std::min(num_points, edge * edge), target)));
     };
-    if (statistics.left) keyed("statistics", l, RowOrder::ascending, calibration::PointTarget::add);
-    if (statistics.right) keyed("statistics", r, RowOrder::ascending, calibration::PointTarget::add);
+    if (statistics.left) keyed("statistics", l, RowOrder::ascending, calibrate::PointTarget::add);
+    if (statistics.right) keyed("statistics", r, RowOrder::ascending, calibrate::PointTarget::add);
     if (build.left) keyed("build", l, RowOrder::descending, hash_target);
     if (build.right) keyed("build", r, RowOrder::descending, hash_target);
     if (count.left) ordered("count", l.keys.size(), count_target, kCountEdge);
     if (count.right) ordered("count", r.keys.size(), count_target, kCountEdge);
     auto const probed =
         build_left ? share(drawn.probe, r.keys.size(), right.size()) : share(drawn.probe, l.keys.size(), left.size());
-    ordered("probe", probed, calibration::PointTarget::overwrite_2, layout.result_edge);
+    ordered("probe", probed, calibrate::PointTarget::overwrite_2, layout.result_edge);
   }
   return passes;
 }
@@ -176,7 +175,7 @@ Result<std::unique_ptr<RasterFloor>> RasterFloor::create(Plan const& plan, RunSt
   GARUDA_TRY_ASSIGN(floor->lane_, vk::Lane::create(*floor->opened_.device, options));
   for (auto const& pass : passes) {
     GARUDA_TRY_ASSIGN(auto draw,
-                      calibration::PointDraw::create(*floor->lane_, *floor->pipelines_, pass.image, pass.pixels));
+                      calibrate::PointDraw::create(*floor->lane_, *floor->pipelines_, pass.image, pass.pixels));
     floor->passes_.push_back({pass.name, std::move(draw), {}});
     GARUDA_TRY(floor->passes_.back().draw.run());
   }
@@ -196,8 +195,7 @@ Result<std::uint64_t> RasterFloor::run() {
 std::uint64_t RasterFloor::bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (auto const& pass : passes_)
-    bytes +=
-        pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + calibration::words_per_pixel(pass.draw.image().target));
+    bytes += pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + calibrate::words_per_pixel(pass.draw.image().target));
   return bytes;
 }
 
@@ -208,7 +206,7 @@ std::vector<PhaseStats> RasterFloor::median_phases() const {
     if (found == phases.end()) found = phases.insert(phases.end(), PhaseStats{pass.name, 0, 0, 0});
     found->ns += summarise(pass.samples_ns).median_ns;
     found->bytes +=
-        pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + calibration::words_per_pixel(pass.draw.image().target));
+        pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + calibrate::words_per_pixel(pass.draw.image().target));
     found->items += pass.draw.num_rows();
   }
   return phases;

@@ -11,14 +11,14 @@
 #include "bench/vulkan_device.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
-#include "operators/calibration/point_draws.hpp"
+#include "operators/calibrate/point_draws.hpp"
 
 namespace garuda::bench {
 
 /// One pass of the join, bare.
 struct FloorPass {
   std::string name;  ///< the phase of the join that draws it
-  calibration::PointImage image;
+  calibrate::PointImage image;
   std::vector<std::uint32_t> pixels;
 };
 
@@ -65,7 +65,7 @@ class RasterFloor {
  private:
   struct TimedPass {
     std::string name;
-    calibration::PointDraw draw;
+    calibrate::PointDraw draw;
     std::vector<std::uint64_t> samples_ns;
   };
 

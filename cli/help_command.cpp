@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/terminal.hpp"
-#include "operators/tuning_options.hpp"
+#include "operators/resolve/tuning_options.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -16,7 +16,7 @@ Result<void> print_help(CLI::App const& app, std::string const& topic) {
   // Not app.help(), which is that of the command that was parsed: this one.
   if (topic.empty())
     return write_output(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
-  if (topic == "tuning") return write_output(operators::tuning_tables());
+  if (topic == "tuning") return write_output(resolve::tuning_tables());
   auto const commands = app.get_subcommands([&](CLI::App const* command) { return command->get_name() == topic; });
   if (commands.empty())
     return fail(ErrorCode::usage, fmt::format("help is of a command (see --help) or of tuning: '{}'", topic));

@@ -10,7 +10,7 @@ set(garuda_command_libraries garuda_io garuda_spill garuda_bench garuda_bench_co
 
 add_library(garuda_api INTERFACE)
 add_library(garuda::garuda ALIAS garuda_api)
-target_link_libraries(garuda_api INTERFACE garuda_core garuda_operators)
+target_link_libraries(garuda_api INTERFACE garuda_core garuda_engine)
 set_target_properties(garuda_api PROPERTIES EXPORT_NAME garuda)
 target_compile_features(garuda_api INTERFACE cxx_std_20)
 

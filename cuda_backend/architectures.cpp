@@ -3,7 +3,7 @@
 #include <charconv>
 #include <system_error>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 bool entry_has_code(std::string_view entry, std::uint32_t capability) noexcept {
@@ -29,4 +29,4 @@ bool has_code_for(std::string_view architectures, std::uint32_t capability) noex
   return false;
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Whether a device of compute capability `capability` (10 × major + minor) runs what was built for `architectures`:
 /// entries of CMAKE_CUDA_ARCHITECTURES, by comma. Machine code runs on the devices of its major version from its minor
@@ -12,4 +12,4 @@ namespace garuda::cuda {
 /// is no number (native, all) says nothing of what it stood for, and counts as having code.
 bool has_code_for(std::string_view architectures, std::uint32_t capability) noexcept;
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -1,7 +1,7 @@
 #include "cuda_backend/chunk_tasks.hpp"
 #include "cuda_backend/hashing.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -66,4 +66,4 @@ cudaError_t list_tasks(Launch const& launch, TaskShape const& shape, std::uint64
   return cudaGetLastError();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -5,7 +5,7 @@
 
 #include "cuda_backend/scratch_primitives.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 Result<TaskList> list_chunk_tasks(Lane& lane, Launch const& launch, TaskShape const& shape) {
   constexpr std::uint64_t kMostTasks = std::uint64_t{1} << 28;
@@ -29,4 +29,4 @@ Result<TaskList> list_chunk_tasks(Lane& lane, Launch const& launch, TaskShape co
   return list;
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

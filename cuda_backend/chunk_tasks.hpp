@@ -9,7 +9,7 @@
 #include "cuda_backend/lane.hpp"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Rows of a task: a chunk of a partition's build rows by a chunk of its probe rows.
 struct ChunkTask {
@@ -42,4 +42,4 @@ Result<TaskList> list_chunk_tasks(Lane& lane, Launch const& launch, TaskShape co
 cudaError_t count_tasks(Launch const& launch, TaskShape const& shape, std::uint32_t* counts);
 cudaError_t list_tasks(Launch const& launch, TaskShape const& shape, std::uint64_t const* offsets, ChunkTask* tasks);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

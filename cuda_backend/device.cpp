@@ -8,7 +8,7 @@
 #include "cuda_backend/architectures.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr std::uint32_t kOldestCapability = 75;  // 10 × major + minor
@@ -189,4 +189,4 @@ void Device::keep_pinned(PinnedMemory memory) {
   pinned_.push_back(std::move(memory));
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

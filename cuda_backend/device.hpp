@@ -12,7 +12,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Number of devices. Errors: no_device, with the driver's reason.
 Result<std::uint32_t> count_devices();
@@ -77,4 +77,4 @@ class Device {
   std::vector<PinnedMemory> pinned_;
 };
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

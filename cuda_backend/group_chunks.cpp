@@ -4,7 +4,7 @@
 #include <bit>
 #include <span>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr std::uint32_t kChunksEach = 16;  // a multiprocessor
@@ -43,4 +43,4 @@ Result<TaskList> list_group_chunks(Lane& lane, Launch const& launch, std::uint32
   return list_chunk_tasks(lane, launch, shape);
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

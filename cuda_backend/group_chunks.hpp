@@ -7,7 +7,7 @@
 #include "cuda_backend/partitioned_side.hpp"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Bytes of shared memory that a block takes beside its table.
 inline constexpr std::uint64_t kSharedReserve = 4096;
@@ -29,4 +29,4 @@ std::uint32_t group_table_bits(std::uint32_t rows, std::uint32_t bits, std::uint
 Result<TaskList> list_group_chunks(Lane& lane, Launch const& launch, std::uint32_t rows, std::uint32_t bits,
                                    PartitionedSide& partitioned);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -1,7 +1,7 @@
 #include "cuda_backend/group_values.cuh"
 #include "cuda_backend/ordered_values.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr int limbs_of(GarudaCudaValueKind kind) { return is_float(kind) ? 0 : words_of(kind); }
@@ -166,4 +166,4 @@ cudaError_t combine_extremes(Launch const& launch, std::uint64_t const* high, st
   return cudaGetLastError();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -8,7 +8,7 @@
 #include "cuda_backend/join_kernels.hpp"
 #include "cuda_backend/plugin.h"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Keys of rows on the device: `bits` 32 or 64, or 0 for `num_words` columns of `rows` words behind one another.
 struct GroupKeys {
@@ -117,4 +117,4 @@ cudaError_t accumulate_windows(Launch const& launch, GroupedValues const& values
 /// Halves to 128-bit sums, in place.
 cudaError_t combine_windows(Launch const& launch, std::uint64_t* windows, std::uint64_t num_windows);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -1,6 +1,6 @@
 #include "cuda_backend/group_values.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 __device__ bool words_differ(GroupKeys const& keys, std::uint32_t a, std::uint32_t b) {
@@ -82,4 +82,4 @@ cudaError_t slots_of_runs(Launch const& launch, std::uint32_t const* runs, std::
   return cudaGetLastError();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

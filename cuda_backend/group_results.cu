@@ -3,7 +3,7 @@
 #include "core/exact_rounding.hpp"
 #include "cuda_backend/group_values.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 template <class Key>
@@ -119,4 +119,4 @@ cudaError_t finish_extremes(Launch const& launch, std::uint64_t const* ordered, 
   return cudaGetLastError();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

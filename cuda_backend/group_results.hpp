@@ -9,7 +9,7 @@
 #include "cuda_backend/join_kernels.hpp"
 #include "cuda_backend/plugin.h"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// keys_out[g] = keys[heads[g]]. heads null: a group of all rows, key of row 0.
 template <class Key>
@@ -48,4 +48,4 @@ cudaError_t finish_float_sums(Launch const& launch, FloatWindows const& sums, Ga
 cudaError_t finish_extremes(Launch const& launch, std::uint64_t const* ordered, GarudaCudaValueKind kind,
                             std::uint32_t groups, void* out);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -1,6 +1,6 @@
 #include "cuda_backend/group_values.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// A probe looks at the overflow flag every so many slots.
@@ -130,4 +130,4 @@ cudaError_t number_rows(Launch const& launch, GroupTable const& table, std::uint
   return cudaGetLastError();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

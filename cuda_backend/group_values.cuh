@@ -4,7 +4,7 @@
 #include "cuda_backend/group_kernels.hpp"
 #include "cuda_backend/hashing.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 constexpr unsigned kThreads = 256;
 /// Words of accumulators that a block keeps in shared memory: what every device grants without opting in.
@@ -72,4 +72,4 @@ __device__ inline void write_wide(std::uint64_t* words, __int128 value) {
   words[1] = static_cast<std::uint64_t>(value >> 64);
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -1,7 +1,7 @@
 #include "cuda_backend/group_values.cuh"
 #include "cuda_backend/ordered_values.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// What a magnitude adds to the window of its position and to the next one.
@@ -178,4 +178,4 @@ cudaError_t combine_windows(Launch const& launch, std::uint64_t* windows, std::u
   return cudaGetLastError();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

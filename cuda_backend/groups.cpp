@@ -10,7 +10,7 @@
 #include "cuda_backend/scratch_primitives.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// A directly addressed table may be so many times as large as the slice, and at least kSmallDirect.
@@ -445,4 +445,4 @@ Result<void> Groups::fetch(GarudaCudaStates const& states) {
   return lane_.wait();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -1,4 +1,4 @@
-// The group-by of one slice on a lane: the contract of garuda::operators::GroupByKernel.
+// The group-by of one slice on a lane: the contract of garuda::contract::GroupByKernel.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Errors of every call: device_failure, out_of_memory, limit_exceeded, cancelled.
 class Groups {
@@ -97,4 +97,4 @@ class Groups {
   States states_;
 };
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// The finalisers of MurmurHash3 (A. Appleby, public domain): every key has its own image, so mixed keys are compared
 /// instead of keys.
@@ -87,4 +87,4 @@ __device__ Position upper_bound(T const* values, Position low, Position high, T 
 
 #endif
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -10,7 +10,7 @@
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr std::uint32_t kWarp = 32;
@@ -91,4 +91,4 @@ Result<void> count_bins(Lane& lane, GarudaCudaHistogram const& histogram) {
   return lane.wait();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -2,7 +2,7 @@
 
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 Result<std::unique_ptr<ImportedMemory>> ImportedMemory::import(GarudaCudaImport const& request) {
   if (request.bytes == 0) return fail(ErrorCode::usage, "memory to import has no bytes");
@@ -25,4 +25,4 @@ ImportedMemory::~ImportedMemory() {
   if (memory_ != nullptr) (void)cudaDestroyExternalMemory(memory_);
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -9,7 +9,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Owns CUDA's view of the memory; the other API's owner outlives it.
 class ImportedMemory {
@@ -31,4 +31,4 @@ class ImportedMemory {
   void* mapped_ = nullptr;
 };
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -8,7 +8,7 @@
 #include "cuda_backend/matches.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr std::uint64_t kWindowPairs = Lane::kWindowBytes / sizeof(GarudaCudaRowPair);
@@ -169,4 +169,4 @@ Result<std::unique_ptr<Join>> Join::begin(Lane& lane, GarudaCudaJoinSlice const&
   return slice.key_bits == 32 ? begin_typed<std::uint32_t>(lane, slice) : begin_typed<std::uint64_t>(lane, slice);
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

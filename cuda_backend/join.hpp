@@ -1,4 +1,4 @@
-// One slice of an equi-join on a lane: the contract of garuda::operators::JoinKernel.
+// One slice of an equi-join on a lane: the contract of garuda::contract::JoinKernel.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Errors of every call: device_failure, out_of_memory, limit_exceeded, cancelled.
 class Join {
@@ -25,4 +25,4 @@ class Join {
   virtual Result<void> mark(bool is_left, std::span<std::uint64_t> words) = 0;
 };
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -2,7 +2,7 @@
 
 #include "cuda_backend/hashing.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -271,4 +271,4 @@ cudaError_t mark_sorted_rows(Launch const& launch, Key const* build_keys, std::u
 GARUDA_JOIN_KERNELS(std::uint32_t);
 GARUDA_JOIN_KERNELS(std::uint64_t);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -7,7 +7,7 @@
 
 #include "cuda_backend/plugin.h"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// A table of the different keys of the build side: open addressing, at most half full. The home slot of a mixed key
 /// are its leading bits, so rows in the order of these bits find their slots near each other.
@@ -117,4 +117,4 @@ template <class Key>
 cudaError_t mark_sorted_rows(Launch const& launch, Key const* build_keys, std::uint32_t const* row_ids,
                              std::uint32_t build_rows, std::uint8_t const* hits, std::uint32_t* words);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -8,7 +8,7 @@
 
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// Large enough that a copy takes far longer than starting it, small enough for a second-level cache.
@@ -185,4 +185,4 @@ void Lane::unregister() noexcept {
   registered_.clear();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

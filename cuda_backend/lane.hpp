@@ -14,7 +14,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 class Lane;
 
@@ -117,4 +117,4 @@ class Lane {
   std::vector<cudaEvent_t> events_;  // not in use
 };
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

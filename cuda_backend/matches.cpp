@@ -7,7 +7,7 @@
 #include "cuda_backend/scratch_primitives.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// Share of the L2 cache that a table may take without partitioning.
@@ -214,4 +214,4 @@ Result<void> Matches<Key>::mark_probe(std::uint32_t* words) const {
 template class Matches<std::uint32_t>;
 template class Matches<std::uint64_t>;
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

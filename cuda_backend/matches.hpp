@@ -11,7 +11,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Finds and keeps the matches of two columns of keys. Errors of every call: limit_exceeded, out_of_memory,
 /// device_failure, cancelled. What it holds is the lane's.
@@ -81,4 +81,4 @@ class Matches {
 GarudaCudaJoinMethod chosen_join_method(std::uint32_t asked, Lane const& lane, std::uint32_t build_rows,
                                         std::uint32_t key_bytes);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -8,7 +8,7 @@
 #include "core/ordered_value.hpp"
 #include "cuda_backend/plugin.h"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 constexpr bool is_signed(GarudaCudaValueKind kind) {
   return kind == GARUDA_CUDA_INT32 || kind == GARUDA_CUDA_INT64 || kind == GARUDA_CUDA_INT128;
@@ -43,4 +43,4 @@ __device__ inline std::uint64_t ordered(std::uint32_t const* value) {
   }
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -9,7 +9,7 @@
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/striped_loads.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr unsigned kThreads = 512;
@@ -373,4 +373,4 @@ TileShape suitable_tile(Launch const& launch, std::uint32_t rows, bool is_wide) 
 GARUDA_PARTITION_KERNELS(std::uint32_t);
 GARUDA_PARTITION_KERNELS(std::uint64_t);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

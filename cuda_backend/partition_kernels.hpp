@@ -10,7 +10,7 @@
 #include "cuda_backend/join_kernels.hpp"
 #include "cuda_backend/plugin.h"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Most bits of one pass: rows of a tile that go to one partition should fill a line of the cache.
 inline constexpr std::uint32_t kMostPassBits = 8;
@@ -90,4 +90,4 @@ cudaError_t scatter(Launch const& launch, PartitionPass const& pass);
 /// The tile that suits so many rows; values of 8 bytes among them if `is_wide`.
 TileShape suitable_tile(Launch const& launch, std::uint32_t rows, bool is_wide);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -5,7 +5,7 @@
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/join_kernels.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr unsigned kThreads = 512;
@@ -193,4 +193,4 @@ cudaError_t mark_ordered_rows(Launch const& launch, std::uint32_t const* runs, s
 GARUDA_PARTITION_TABLES(std::uint32_t);
 GARUDA_PARTITION_TABLES(std::uint64_t);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -8,7 +8,7 @@
 #include "cuda_backend/status.hpp"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 class PartitionTableMemory {
  public:
@@ -51,4 +51,4 @@ class PartitionTableMemory {
   Buffer overflow_;
 };
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -7,7 +7,7 @@
 #include "cuda_backend/group_kernels.hpp"
 #include "cuda_backend/scratch_primitives.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// From so many rows on a single column goes by CUB's sort: on an H200, 2026-11-21, 2^27 rows with one column of 4
@@ -181,4 +181,4 @@ Result<bool> needs_mixing(Lane& lane, Launch const& launch, Key const* keys, std
 GARUDA_PARTITION(std::uint32_t);
 GARUDA_PARTITION(std::uint64_t);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -10,7 +10,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// How rows are partitioned: by passes over keys and columns together, or by CUB's radix sort, which takes one column.
 enum class PartitionBy : std::uint8_t { automatic, passes, sort };
@@ -44,4 +44,4 @@ Result<PartitionedSide> partition(Lane& lane, Launch const& launch, Key const* k
 template <class Key>
 Result<bool> needs_mixing(Lane& lane, Launch const& launch, Key const* keys, std::uint32_t rows, std::uint32_t bits);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

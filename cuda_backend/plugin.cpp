@@ -24,37 +24,37 @@ using garuda::ErrorCode;
 using garuda::Result;
 
 struct GarudaCudaDevice {
-  std::unique_ptr<garuda::cuda::Device> device;
+  std::unique_ptr<garuda::cuda_backend::Device> device;
 };
 struct GarudaCudaLane {
-  std::unique_ptr<garuda::cuda::Lane> lane;
+  std::unique_ptr<garuda::cuda_backend::Lane> lane;
 };
 struct GarudaCudaJoin {
-  garuda::cuda::Lane& lane;
-  std::unique_ptr<garuda::cuda::Join> join;
+  garuda::cuda_backend::Lane& lane;
+  std::unique_ptr<garuda::cuda_backend::Join> join;
 };
 struct GarudaCudaGroups {
-  GarudaCudaGroups(garuda::cuda::Lane& own_lane, GarudaCudaGroupSlice const& slice)
+  GarudaCudaGroups(garuda::cuda_backend::Lane& own_lane, GarudaCudaGroupSlice const& slice)
       : lane(own_lane), groups(own_lane, slice) {}
-  garuda::cuda::Lane& lane;
-  garuda::cuda::Groups groups;
+  garuda::cuda_backend::Lane& lane;
+  garuda::cuda_backend::Groups groups;
 };
 
 struct GarudaCudaBuffer {
-  garuda::cuda::Lane& lane;
-  garuda::cuda::Buffer buffer;
+  garuda::cuda_backend::Lane& lane;
+  garuda::cuda_backend::Buffer buffer;
 };
 struct GarudaCudaImported {
-  garuda::cuda::Lane& lane;
-  std::unique_ptr<garuda::cuda::ImportedMemory> memory;
+  garuda::cuda_backend::Lane& lane;
+  std::unique_ptr<garuda::cuda_backend::ImportedMemory> memory;
 };
 struct GarudaCudaResidentJoin {
-  garuda::cuda::Lane& lane;
-  std::unique_ptr<garuda::cuda::ResidentJoin> join;
+  garuda::cuda_backend::Lane& lane;
+  std::unique_ptr<garuda::cuda_backend::ResidentJoin> join;
 };
 struct GarudaCudaResidentGroupBy {
-  garuda::cuda::Lane& lane;
-  std::unique_ptr<garuda::cuda::ResidentGrouping> group_by;
+  garuda::cuda_backend::Lane& lane;
+  std::unique_ptr<garuda::cuda_backend::ResidentGrouping> group_by;
 };
 
 namespace {
@@ -99,7 +99,7 @@ std::int32_t guarded(GarudaCudaError* error, Body const& body) noexcept {
 
 /// The same, the lane's device being the calling thread's.
 template <class Body>
-std::int32_t guarded(garuda::cuda::Lane& lane, GarudaCudaError* error, Body const& body) noexcept {
+std::int32_t guarded(garuda::cuda_backend::Lane& lane, GarudaCudaError* error, Body const& body) noexcept {
   return guarded(error, [&]() -> Result<void> {
     GARUDA_TRY(lane.device().enter());
     return body();
@@ -108,21 +108,21 @@ std::int32_t guarded(garuda::cuda::Lane& lane, GarudaCudaError* error, Body cons
 
 std::int32_t count_devices(std::uint32_t* count, GarudaCudaError* error) {
   return guarded(error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(*count, garuda::cuda::count_devices());
+    GARUDA_TRY_ASSIGN(*count, garuda::cuda_backend::count_devices());
     return {};
   });
 }
 
 std::int32_t device_traits(std::uint32_t ordinal, GarudaCudaTraits* traits, GarudaCudaError* error) {
   return guarded(error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(*traits, garuda::cuda::device_traits(ordinal));
+    GARUDA_TRY_ASSIGN(*traits, garuda::cuda_backend::device_traits(ordinal));
     return {};
   });
 }
 
 std::int32_t open_device(std::uint32_t ordinal, GarudaCudaDevice** device, GarudaCudaError* error) {
   return guarded(error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto opened, garuda::cuda::Device::open(ordinal));
+    GARUDA_TRY_ASSIGN(auto opened, garuda::cuda_backend::Device::open(ordinal));
     *device = std::make_unique<GarudaCudaDevice>(GarudaCudaDevice{std::move(opened)}).release();
     return {};
   });
@@ -148,7 +148,7 @@ std::int32_t trim(GarudaCudaDevice* device, GarudaCudaError* error) {
 std::int32_t open_lane(GarudaCudaDevice* device, GarudaCudaLaneOptions const* options, GarudaCudaHost const* host,
                        GarudaCudaLane** lane, GarudaCudaError* error) {
   return guarded(error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto opened, garuda::cuda::Lane::create(*device->device, *options, *host));
+    GARUDA_TRY_ASSIGN(auto opened, garuda::cuda_backend::Lane::create(*device->device, *options, *host));
     *lane = std::make_unique<GarudaCudaLane>(GarudaCudaLane{std::move(opened)}).release();
     return {};
   });
@@ -163,7 +163,7 @@ void close_lane(GarudaCudaLane* lane) {
 std::int32_t begin_join(GarudaCudaLane* lane, GarudaCudaJoinSlice const* slice, GarudaCudaJoin** join,
                         GarudaCudaError* error) {
   return guarded(*lane->lane, error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto begun, garuda::cuda::Join::begin(*lane->lane, *slice));
+    GARUDA_TRY_ASSIGN(auto begun, garuda::cuda_backend::Join::begin(*lane->lane, *slice));
     *join = std::make_unique<GarudaCudaJoin>(GarudaCudaJoin{*lane->lane, std::move(begun)}).release();
     return {};
   });
@@ -261,7 +261,7 @@ std::int32_t copy(GarudaCudaLane* lane, std::uint64_t target, std::uint64_t sour
 std::int32_t import_memory(GarudaCudaLane* lane, GarudaCudaImport const* memory, GarudaCudaImported** imported,
                            std::uint64_t* address, GarudaCudaError* error) {
   return guarded(*lane->lane, error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto view, garuda::cuda::ImportedMemory::import(*memory));
+    GARUDA_TRY_ASSIGN(auto view, garuda::cuda_backend::ImportedMemory::import(*memory));
     *address = view->address();
     *imported = std::make_unique<GarudaCudaImported>(GarudaCudaImported{*lane->lane, std::move(view)}).release();
     return {};
@@ -269,7 +269,7 @@ std::int32_t import_memory(GarudaCudaLane* lane, GarudaCudaImport const* memory,
 }
 
 std::int32_t count_bins(GarudaCudaLane* lane, GarudaCudaHistogram const* histogram, GarudaCudaError* error) {
-  return guarded(*lane->lane, error, [&] { return garuda::cuda::count_bins(*lane->lane, *histogram); });
+  return guarded(*lane->lane, error, [&] { return garuda::cuda_backend::count_bins(*lane->lane, *histogram); });
 }
 
 /// Handles that know their lane: the lane's device is made the thread's before they go.
@@ -285,7 +285,7 @@ std::int32_t begin_resident_join(GarudaCudaLane* lane, GarudaCudaResidentTable c
                                  GarudaCudaError* error) {
   return guarded(*lane->lane, error, [&]() -> Result<void> {
     GARUDA_TRY_ASSIGN(auto begun,
-                      garuda::cuda::ResidentJoin::create(*lane->lane, *left, *right, expected_rows, *tuning));
+                      garuda::cuda_backend::ResidentJoin::create(*lane->lane, *left, *right, expected_rows, *tuning));
     *join = std::make_unique<GarudaCudaResidentJoin>(GarudaCudaResidentJoin{*lane->lane, std::move(begun)}).release();
     return {};
   });
@@ -303,9 +303,9 @@ std::int32_t begin_resident_group_by(GarudaCudaLane* lane, GarudaCudaColumn cons
                                      std::uint64_t expected_groups, GarudaCudaResidentGroupBy** group_by,
                                      GarudaCudaError* error) {
   return guarded(*lane->lane, error, [&]() -> Result<void> {
-    GARUDA_TRY_ASSIGN(
-        auto begun, garuda::cuda::create_resident_grouping(*lane->lane, *key, rows,
-                                                           {aggregates, aggregates + num_aggregates}, expected_groups));
+    GARUDA_TRY_ASSIGN(auto begun,
+                      garuda::cuda_backend::create_resident_grouping(
+                          *lane->lane, *key, rows, {aggregates, aggregates + num_aggregates}, expected_groups));
     *group_by =
         std::make_unique<GarudaCudaResidentGroupBy>(GarudaCudaResidentGroupBy{*lane->lane, std::move(begun)}).release();
     return {};

@@ -108,7 +108,7 @@ typedef struct GarudaCudaGroupSlice {
   uint32_t method; /* GarudaCudaGroupMethod; slots that are forced to be direct are of the first two */
 } GarudaCudaGroupSlice;
 
-/* As garuda::operators::ValueKind. */
+/* As garuda::contract::ValueKind. */
 typedef enum GarudaCudaValueKind {
   GARUDA_CUDA_NONE = 0,
   GARUDA_CUDA_INT32,
@@ -134,7 +134,7 @@ typedef struct GarudaCudaAggregate {
 } GarudaCudaAggregate;
 
 /* Where the states of an aggregate go; arrays of states that were not asked for are NULL. Sizes, meaning and order as
- * garuda::operators::AggregateState, a group each. */
+ * garuda::contract::AggregateState, a group each. */
 typedef struct GarudaCudaStates {
   uint64_t* counts;
   uint64_t* sums;   /* 2 words, int128: 4 */
@@ -265,7 +265,7 @@ typedef struct GarudaCudaApi {
                        GarudaCudaLane** lane, GarudaCudaError* error);
   void (*close_lane)(GarudaCudaLane* lane);
 
-  /* The contract of garuda::operators::JoinKernel. */
+  /* The contract of garuda::contract::JoinKernel. */
   int32_t (*begin_join)(GarudaCudaLane* lane, GarudaCudaJoinSlice const* slice, GarudaCudaJoin** join,
                         GarudaCudaError* error);
   int32_t (*join_count)(GarudaCudaJoin* join, uint64_t* count, GarudaCudaError* error);
@@ -275,7 +275,7 @@ typedef struct GarudaCudaApi {
   int32_t (*join_mark)(GarudaCudaJoin* join, uint32_t is_left, uint64_t count, uint64_t* words, GarudaCudaError* error);
   void (*end_join)(GarudaCudaJoin* join);
 
-  /* The contract of garuda::operators::GroupByKernel. */
+  /* The contract of garuda::contract::GroupByKernel. */
   int32_t (*begin_groups)(GarudaCudaLane* lane, GarudaCudaGroupSlice const* slice, GarudaCudaGroups** groups,
                           GarudaCudaError* error);
   int32_t (*find_groups)(GarudaCudaGroups* groups, uint64_t* count, GarudaCudaError* error);

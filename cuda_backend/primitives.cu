@@ -4,7 +4,7 @@
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 template <class Key, class Value>
 cudaError_t sort_pairs(void* temp, std::size_t& temp_bytes, SortBuffers<Key, Value>& buffers, std::uint32_t rows,
@@ -46,4 +46,4 @@ cudaError_t scan_to_u32(void* temp, std::size_t& temp_bytes, std::uint32_t const
                                         std::uint32_t{0}, count, stream);
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Two buffers each for keys and values; `current` says which holds the data.
 template <class Key, class Value>
@@ -35,4 +35,4 @@ cudaError_t scan_to_u64(void* temp, std::size_t& temp_bytes, std::uint32_t const
 cudaError_t scan_to_u32(void* temp, std::size_t& temp_bytes, std::uint32_t const* words, std::uint32_t* sums,
                         std::uint32_t count, cudaStream_t stream);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

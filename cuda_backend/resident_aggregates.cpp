@@ -5,7 +5,7 @@
 #include "cuda_backend/group_results.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 bool is_float(GarudaCudaValueKind kind) { return kind == GARUDA_CUDA_FLOAT32 || kind == GARUDA_CUDA_FLOAT64; }
@@ -128,4 +128,4 @@ Result<void> ResidentAggregates::finish_sum(Groups const& groups, GarudaCudaResi
   return {};
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -7,7 +7,7 @@
 #include "cuda_backend/groups.hpp"
 #include "cuda_backend/resident_group_by.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Numbers the groups of all rows by one hash table, accumulates exact states as slices do, and rounds them on the
 /// device. Groups come in the order of their first rows.
@@ -39,4 +39,4 @@ class ResidentAggregates final : public ResidentGrouping {
   std::vector<Buffer> results_;
 };
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -6,7 +6,7 @@
 #include "cuda_backend/resident_aggregates.hpp"
 #include "cuda_backend/resident_states.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 Result<std::unique_ptr<ResidentGrouping>> create_resident_grouping(
     Lane& lane, GarudaCudaColumn const& key, std::uint64_t rows,
@@ -28,4 +28,4 @@ Result<std::unique_ptr<ResidentGrouping>> create_resident_grouping(
   return std::make_unique<ResidentAggregates>(lane, key, num_rows, aggregates, expected_groups);
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

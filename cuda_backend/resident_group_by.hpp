@@ -9,7 +9,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// A group-by of a table, run as often as wanted.
 class ResidentGrouping {
@@ -25,4 +25,4 @@ Result<std::unique_ptr<ResidentGrouping>> create_resident_grouping(
     Lane& lane, GarudaCudaColumn const& key, std::uint64_t rows,
     std::vector<GarudaCudaResidentAggregate> const& aggregates, std::uint64_t expected_groups);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -11,7 +11,7 @@
 #include "cuda_backend/resident_join_kernels.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// Build rows that a partition should have: a table of them leaves room for three blocks on a multiprocessor. On an
@@ -278,4 +278,4 @@ Result<std::unique_ptr<ResidentJoin>> ResidentJoin::create(Lane& lane, GarudaCud
   return make_join<std::uint64_t>(lane, left, right, expected_rows, tuning);
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

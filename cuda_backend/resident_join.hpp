@@ -10,7 +10,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// The inner join of two tables, run as often as wanted. Rows of the result come in any order.
 /// Errors of every call: limit_exceeded, out_of_memory, device_failure, cancelled.
@@ -64,4 +64,4 @@ std::unique_ptr<ResidentJoin> make_listed_join(Lane& lane, GarudaCudaResidentTab
                                                GarudaCudaResidentTable const& right, std::uint64_t expected_rows,
                                                GarudaCudaJoinMethod method);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

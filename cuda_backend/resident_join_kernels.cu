@@ -5,7 +5,7 @@
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/striped_loads.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr unsigned kThreads = 512;
@@ -211,4 +211,4 @@ cudaError_t join_tasks(Launch const& launch, ResidentJoinPass const& pass) {
 template cudaError_t join_tasks<std::uint32_t>(Launch const&, ResidentJoinPass const&);
 template cudaError_t join_tasks<std::uint64_t>(Launch const&, ResidentJoinPass const&);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

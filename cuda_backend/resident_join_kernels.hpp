@@ -11,7 +11,7 @@
 #include "cuda_backend/join_kernels.hpp"
 #include "cuda_backend/plugin.h"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// A payload column and where it goes. Without rows it was carried into the order of partitions, else it lies as it
 /// came, and rows[i] is the row of position i.
@@ -53,4 +53,4 @@ std::uint64_t join_tasks_bytes(std::uint32_t build_chunk, std::uint32_t log2_buc
 template <class Key>
 cudaError_t join_tasks(Launch const& launch, ResidentJoinPass const& pass);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -6,7 +6,7 @@
 #include "cuda_backend/resident_join.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// Pairs whose rows are written out at a time: so many that starting the kernels costs nothing beside them.
@@ -117,4 +117,4 @@ std::unique_ptr<ResidentJoin> make_listed_join(Lane& lane, GarudaCudaResidentTab
 GARUDA_LISTED_JOIN(std::uint32_t);
 GARUDA_LISTED_JOIN(std::uint64_t);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -6,7 +6,7 @@
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/ordered_values.cuh"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 constexpr unsigned kBlock = 1024;  // threads of a block that works in shared memory
@@ -423,4 +423,4 @@ cudaError_t write_states(Launch const& launch, StatePass const& pass) {
 GARUDA_STATE_KERNELS(std::uint32_t);
 GARUDA_STATE_KERNELS(std::uint64_t);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

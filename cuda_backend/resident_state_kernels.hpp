@@ -11,7 +11,7 @@
 #include "cuda_backend/join_kernels.hpp"
 #include "cuda_backend/plugin.h"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// What is kept of each group of one column.
 enum class StateFunction : std::uint8_t { count, sum, least, greatest };
@@ -75,4 +75,4 @@ cudaError_t aggregate_states(Launch const& launch, StatePass const& pass);
 template <class Key>
 cudaError_t write_states(Launch const& launch, StatePass const& pass);
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -8,7 +8,7 @@
 #include "cuda_backend/group_results.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 /// Slots of a block's table: at least so many, or partitioning pays no more.
@@ -297,4 +297,4 @@ Result<GarudaCudaResidentGroups> ResidentStates::run() {
   return key_.bytes == 4 ? run_typed<std::uint32_t>() : run_typed<std::uint64_t>();
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

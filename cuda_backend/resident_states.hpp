@@ -11,7 +11,7 @@
 #include "cuda_backend/resident_group_by.hpp"
 #include "cuda_backend/resident_state_kernels.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Counts, sums, means and extremes of all kinds: one pass over keys and values, in shared memory, after partitioning
 /// where groups are many. Sums of floats are integers over the lowest bit that any value of the column has; columns
@@ -75,4 +75,4 @@ class ResidentStates final : public ResidentGrouping {
   std::unique_ptr<ResidentAggregates> by_windows_;
 };
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -7,7 +7,7 @@
 #include "cuda_backend/primitives.hpp"
 #include "cuda_backend/status.hpp"
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// Exclusive prefix sums of `count` words. Sum: u32 or u64.
 template <class Sum>
@@ -39,4 +39,4 @@ Result<void> sort_rows(Lane& lane, Key const* keys, Key* sorted_keys, Value cons
   return {};
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 ErrorCode code_of(cudaError_t status) {
@@ -57,4 +57,4 @@ Result<void> check(cudaError_t status, char const* call) {
               lost + std::string(call) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status));
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

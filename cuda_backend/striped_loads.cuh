@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 
 /// loaded[i] = values[first + i · kThreads + threadIdx.x], where that lies before `end`; others stay as they are.
 template <unsigned kThreads, unsigned kItems, class Value, class Row>
@@ -15,4 +15,4 @@ __device__ void load_striped(Value const* values, Row first, Row end, Value (&lo
   }
 }
 
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

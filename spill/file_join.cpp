@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "operators/run_recorder.hpp"
+#include "operators/run/run_recorder.hpp"
 #include "spill/join_pairs.hpp"
 
 namespace garuda::spill {
@@ -95,7 +95,7 @@ class PairedJoin {
   Engine& engine_;
   FileJoin request_;
   std::chrono::steady_clock::time_point start_;
-  operators::RunRecorder recorder_;
+  run::RunRecorder recorder_;
   std::unique_ptr<JoinPairs> pairs_;  // refers to the two above
   std::optional<Plan> plan_;
   RunStats stats_;

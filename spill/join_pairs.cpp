@@ -103,7 +103,7 @@ class JoinPairs::Blocks {
   io::ArrowBatches outer_block_;
 };
 
-JoinPairs::JoinPairs(FileJoin const& request, operators::RunRecorder& recorder, TableInput left, TableInput right)
+JoinPairs::JoinPairs(FileJoin const& request, run::RunRecorder& recorder, TableInput left, TableInput right)
     : request_(request),
       recorder_(recorder),
       folder_(request.temp_folder),
@@ -118,7 +118,7 @@ JoinPairs::JoinPairs(FileJoin const& request, operators::RunRecorder& recorder, 
 
 JoinPairs::~JoinPairs() = default;
 
-Result<std::unique_ptr<JoinPairs>> JoinPairs::open(FileJoin const& request, operators::RunRecorder& recorder) {
+Result<std::unique_ptr<JoinPairs>> JoinPairs::open(FileJoin const& request, run::RunRecorder& recorder) {
   GARUDA_EXPECTS(request.options.memory_limit_bytes > 0);
   auto const rows = batch_rows(request.options.memory_limit_bytes);
   GARUDA_TRY_ASSIGN(auto left, TableInput::open(request.left, rows));
@@ -128,7 +128,7 @@ Result<std::unique_ptr<JoinPairs>> JoinPairs::open(FileJoin const& request, oper
 
 Result<void> JoinPairs::read() {
   {
-    operators::PhaseTimer const timer(recorder_, "read");
+    run::PhaseTimer const timer(recorder_, "read");
     GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
     auto const weight = std::min(share_.weight(left_.held()), share_.limit_bytes);
     // Of a file that is spilled at any rate, just enough to tell its size.
@@ -190,7 +190,7 @@ Result<void> JoinPairs::spill_inputs() {
 Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next, std::uint32_t level,
                                                 std::uint32_t bits, RowVolume const& sample) {
   auto const& control = request_.options.control;
-  operators::PhaseTimer timer(recorder_, "spill");
+  run::PhaseTimer timer(recorder_, "spill");
   PartitionRequest partition;
   partition.schema = input(side).spilled_schema();
   partition.keys = side == Side::left ? left_keys_ : right_keys_;
@@ -258,8 +258,8 @@ Result<Table> JoinPairs::load_side(SpillFile const& file, Side side) const {
 
 Result<TablePair> JoinPairs::load(Partition const& partition) {
   auto const bytes = partition.left.volume().bytes + partition.right.volume().bytes;
-  operators::PhaseTimer const timer(recorder_, "restore", bytes,
-                                    partition.left.volume().rows + partition.right.volume().rows);
+  run::PhaseTimer const timer(recorder_, "restore", bytes,
+                              partition.left.volume().rows + partition.right.volume().rows);
   TablePair pair;
   pair.data_bytes = bytes;
   GARUDA_TRY_ASSIGN(pair.left, load_side(partition.left, Side::left));
@@ -279,7 +279,7 @@ Result<std::optional<TablePair>> JoinPairs::next() {
   while (true) {
     if (request_.options.control.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
     if (blocks_ != nullptr) {
-      operators::PhaseTimer const timer(recorder_, "restore");
+      run::PhaseTimer const timer(recorder_, "restore");
       GARUDA_TRY_ASSIGN(auto pair, blocks_->next());
       if (pair) return pair;
       blocks_.reset();

@@ -9,7 +9,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "operators/run_recorder.hpp"
+#include "operators/run/run_recorder.hpp"
 #include "spill/file_join.hpp"
 #include "spill/memory_share.hpp"
 #include "spill/spill_file.hpp"
@@ -29,7 +29,7 @@ struct TablePair {
 class JoinPairs {
  public:
   /// Opens the files. `request` and `recorder` must outlive this. Errors: those of TableInput::open.
-  static Result<std::unique_ptr<JoinPairs>> open(FileJoin const& request, operators::RunRecorder& recorder);
+  static Result<std::unique_ptr<JoinPairs>> open(FileJoin const& request, run::RunRecorder& recorder);
 
   ~JoinPairs();
 
@@ -63,7 +63,7 @@ class JoinPairs {
   };
   class Blocks;
 
-  JoinPairs(FileJoin const& request, operators::RunRecorder& recorder, TableInput left, TableInput right);
+  JoinPairs(FileJoin const& request, run::RunRecorder& recorder, TableInput left, TableInput right);
 
   Result<std::vector<SpillFile>> split(Side side, NextBatch const& next, std::uint32_t level, std::uint32_t bits,
                                        RowVolume const& sample);
@@ -78,7 +78,7 @@ class JoinPairs {
   TableInput const& input(Side side) const noexcept { return side == Side::left ? left_ : right_; }
 
   FileJoin const& request_;
-  operators::RunRecorder& recorder_;
+  run::RunRecorder& recorder_;
   TemporaryFolder folder_;
   MemoryShare share_;
   TableInput left_;

@@ -14,9 +14,9 @@
 
 namespace garuda {
 
-namespace operators {
+namespace device {
 struct DeviceTableState;
-}  // namespace operators
+}  // namespace device
 
 /// Where a table goes.
 struct DeviceTableOptions {
@@ -43,11 +43,11 @@ class DeviceTable {
   Result<Table> download(Control const& control = {}) const;
 
   /// The library's own.
-  explicit DeviceTable(std::unique_ptr<operators::DeviceTableState> state);
-  operators::DeviceTableState const& state() const noexcept { return *state_; }
+  explicit DeviceTable(std::unique_ptr<device::DeviceTableState> state);
+  device::DeviceTableState const& state() const noexcept { return *state_; }
 
  private:
-  std::unique_ptr<operators::DeviceTableState> state_;
+  std::unique_ptr<device::DeviceTableState> state_;
 };
 
 /// How a group-by of a device table runs.

@@ -1,10 +1,10 @@
 // The CPU path: oneTBB.
 #pragma once
 
-#include "operators/path_row.hpp"
+#include "operators/contract/path_row.hpp"
 
-namespace garuda::operators {
+namespace garuda::cpu {
 
-extern PathRow const kCpuPath;
+extern contract::PathRow const kCpuPath;
 
-}  // namespace garuda::operators
+}  // namespace garuda::cpu

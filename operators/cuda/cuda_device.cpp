@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace garuda::operators {
+namespace garuda::cuda {
 namespace {
 
 std::string cuda_version(std::uint32_t version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
@@ -84,4 +84,4 @@ Result<void> CudaDevice::trim() {
   return cuda_result(api_.trim(handle_, &error), error);
 }
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

@@ -13,7 +13,7 @@
 #include "operators/cuda/cuda_library.hpp"
 #include "vk_runtime/device_traits.hpp"
 
-namespace garuda::operators {
+namespace garuda::cuda {
 
 /// Oldest compute capability that the plug-in has code for: 7.5 (Turing).
 inline constexpr std::uint32_t kOldestCuda = 75;  ///< 10 × major + minor
@@ -52,4 +52,4 @@ class CudaDevice {
   GarudaCudaTraits traits_;
 };
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

@@ -5,25 +5,25 @@
 
 #include "operators/cuda/cuda_lane.hpp"
 
-namespace garuda::operators {
+namespace garuda::cuda {
 namespace {
 
-static_assert(static_cast<int>(ValueKind::none) == GARUDA_CUDA_NONE);
-static_assert(static_cast<int>(ValueKind::int32) == GARUDA_CUDA_INT32);
-static_assert(static_cast<int>(ValueKind::uint32) == GARUDA_CUDA_UINT32);
-static_assert(static_cast<int>(ValueKind::int64) == GARUDA_CUDA_INT64);
-static_assert(static_cast<int>(ValueKind::uint64) == GARUDA_CUDA_UINT64);
-static_assert(static_cast<int>(ValueKind::int128) == GARUDA_CUDA_INT128);
-static_assert(static_cast<int>(ValueKind::float32) == GARUDA_CUDA_FLOAT32);
-static_assert(static_cast<int>(ValueKind::float64) == GARUDA_CUDA_FLOAT64);
+static_assert(static_cast<int>(contract::ValueKind::none) == GARUDA_CUDA_NONE);
+static_assert(static_cast<int>(contract::ValueKind::int32) == GARUDA_CUDA_INT32);
+static_assert(static_cast<int>(contract::ValueKind::uint32) == GARUDA_CUDA_UINT32);
+static_assert(static_cast<int>(contract::ValueKind::int64) == GARUDA_CUDA_INT64);
+static_assert(static_cast<int>(contract::ValueKind::uint64) == GARUDA_CUDA_UINT64);
+static_assert(static_cast<int>(contract::ValueKind::int128) == GARUDA_CUDA_INT128);
+static_assert(static_cast<int>(contract::ValueKind::float32) == GARUDA_CUDA_FLOAT32);
+static_assert(static_cast<int>(contract::ValueKind::float64) == GARUDA_CUDA_FLOAT64);
 static_assert(static_cast<int>(GroupMethod::hash) == GARUDA_CUDA_GROUP_HASH);
 static_assert(static_cast<int>(GroupMethod::partitioned) == GARUDA_CUDA_GROUP_PARTITIONED);
 static_assert(static_cast<int>(GroupMethod::sorted) == GARUDA_CUDA_GROUP_SORTED);
-static_assert(kCountState == GARUDA_CUDA_COUNT && kSumState == GARUDA_CUDA_SUM && kMinState == GARUDA_CUDA_MIN &&
-              kMaxState == GARUDA_CUDA_MAX);
+static_assert(contract::kCountState == GARUDA_CUDA_COUNT && contract::kSumState == GARUDA_CUDA_SUM &&
+              contract::kMinState == GARUDA_CUDA_MIN && contract::kMaxState == GARUDA_CUDA_MAX);
 
 /// The plug-in's groups behind the contract.
-class CudaGroupKernel final : public GroupByKernel {
+class CudaGroupKernel final : public contract::GroupByKernel {
  public:
   CudaGroupKernel(CudaLane& lane, GarudaCudaGroups* groups) : api_(lane.api()), groups_(groups) {}
   CudaGroupKernel(CudaGroupKernel const&) = delete;
@@ -46,7 +46,7 @@ class CudaGroupKernel final : public GroupByKernel {
     return cuda_result(api_.group_ids(groups_, out.size(), out.data(), &error), error);
   }
 
-  Result<AggregateState> aggregate(AggregateInput const& input) override;
+  Result<contract::AggregateState> aggregate(contract::AggregateInput const& input) override;
 
  private:
   GarudaCudaApi const& api_;
@@ -54,7 +54,7 @@ class CudaGroupKernel final : public GroupByKernel {
   std::uint64_t num_groups_ = 0;
 };
 
-Result<AggregateState> CudaGroupKernel::aggregate(AggregateInput const& input) {
+Result<contract::AggregateState> CudaGroupKernel::aggregate(contract::AggregateInput const& input) {
   GarudaCudaAggregate column{};
   column.values = input.values.data();
   column.validity = input.validity.empty() ? nullptr : input.validity.data();
@@ -63,17 +63,17 @@ Result<AggregateState> CudaGroupKernel::aggregate(AggregateInput const& input) {
   GarudaCudaError error{};
   std::uint64_t windows = 0;
   GARUDA_TRY(cuda_result(api_.aggregate(groups_, &column, &windows, &error), error));
-  AggregateState state;
+  contract::AggregateState state;
   GarudaCudaStates targets{};
-  auto const has = [&](StateSet bit) { return (input.states & bit) != 0; };
+  auto const has = [&](contract::StateSet bit) { return (input.states & bit) != 0; };
   auto const take = [](std::vector<std::uint64_t>& words, std::uint64_t count) {
     words.resize(count);
     return words.data();
   };
-  if (has(kCountState)) targets.counts = take(state.counts, num_groups_);
-  if (has(kMinState)) targets.minima = take(state.minima, num_groups_ * extreme_words(input.kind));
-  if (has(kMaxState)) targets.maxima = take(state.maxima, num_groups_ * extreme_words(input.kind));
-  if (has(kSumState) && is_float(input.kind)) {
+  if (has(contract::kCountState)) targets.counts = take(state.counts, num_groups_);
+  if (has(contract::kMinState)) targets.minima = take(state.minima, num_groups_ * contract::extreme_words(input.kind));
+  if (has(contract::kMaxState)) targets.maxima = take(state.maxima, num_groups_ * contract::extreme_words(input.kind));
+  if (has(contract::kSumState) && contract::is_float(input.kind)) {
     auto& sums = state.float_sums;
     sums.flags.resize(num_groups_);
     sums.first_window.resize(num_groups_);
@@ -81,28 +81,30 @@ Result<AggregateState> CudaGroupKernel::aggregate(AggregateInput const& input) {
     targets.first_window = sums.first_window.data();
     targets.offsets = take(sums.offsets, num_groups_ + 1);
     targets.windows = take(sums.windows, 2 * windows);
-  } else if (has(kSumState)) {
-    targets.sums = take(state.sums, num_groups_ * sum_words(input.kind));
+  } else if (has(contract::kSumState)) {
+    targets.sums = take(state.sums, num_groups_ * contract::sum_words(input.kind));
   }
   GARUDA_TRY(cuda_result(api_.fetch_states(groups_, &targets, &error), error));
   return state;
 }
 
-class CudaGroupByBackend final : public GroupByBackend {
+class CudaGroupByBackend final : public contract::GroupByBackend {
  public:
-  CudaGroupByBackend(GroupByBackendOptions const& options, std::vector<std::unique_ptr<CudaLane>> lanes)
+  CudaGroupByBackend(contract::GroupByBackendOptions const& options, std::vector<std::unique_ptr<CudaLane>> lanes)
       : options_(options), lanes_(std::move(lanes)) {}
 
-  Result<std::unique_ptr<GroupByKernel>> begin(GroupSlice const& slice, std::uint32_t lane) override;
+  Result<std::unique_ptr<contract::GroupByKernel>> begin(contract::GroupSlice const& slice,
+                                                         std::uint32_t lane) override;
 
  private:
-  GroupByBackendOptions options_;
+  contract::GroupByBackendOptions options_;
   std::vector<std::unique_ptr<CudaLane>> lanes_;
 };
 
-Result<std::unique_ptr<GroupByKernel>> CudaGroupByBackend::begin(GroupSlice const& slice, std::uint32_t lane) {
+Result<std::unique_ptr<contract::GroupByKernel>> CudaGroupByBackend::begin(contract::GroupSlice const& slice,
+                                                                           std::uint32_t lane) {
   auto& own = *lanes_.at(lane);
-  GARUDA_EXPECTS(slice.num_rows >= 1 && slice.num_rows <= kMaxPassRows);
+  GARUDA_EXPECTS(slice.num_rows >= 1 && slice.num_rows <= contract::kMaxPassRows);
   GarudaCudaGroupSlice rows{};
   rows.num_rows = static_cast<std::uint32_t>(slice.num_rows);
   rows.expected_groups = options_.expected_groups;
@@ -111,12 +113,12 @@ Result<std::unique_ptr<GroupByKernel>> CudaGroupByBackend::begin(GroupSlice cons
   rows.force_direct = options_.tuning.address == Address::direct ? 1 : 0;
   rows.method = static_cast<std::uint32_t>(options_.tuning.method);
   std::vector<std::uint32_t const*> words;
-  if (auto const* const keys = std::get_if<KeySpan>(&slice.keys)) {
+  if (auto const* const keys = std::get_if<contract::KeySpan>(&slice.keys)) {
     rows.keys = std::visit([](auto const& span) { return static_cast<void const*>(span.data()); }, keys->words);
     rows.key_bits = std::holds_alternative<std::span<std::uint32_t const>>(keys->words) ? 32 : 64;
     rows.min_key = keys->min;
     rows.max_key = keys->max;
-  } else if (auto const* const several = std::get_if<KeyWords>(&slice.keys)) {
+  } else if (auto const* const several = std::get_if<contract::KeyWords>(&slice.keys)) {
     for (auto const& column : several->words) words.push_back(column.data());
     rows.words = words.data();
     rows.num_words = static_cast<std::uint32_t>(words.size());
@@ -130,7 +132,8 @@ Result<std::unique_ptr<GroupByKernel>> CudaGroupByBackend::begin(GroupSlice cons
 
 }  // namespace
 
-Result<std::unique_ptr<GroupByBackend>> open_cuda_group_by(CudaDevice& device, GroupByBackendOptions const& options) {
+Result<std::unique_ptr<contract::GroupByBackend>> open_cuda_group_by(CudaDevice& device,
+                                                                     contract::GroupByBackendOptions const& options) {
   GARUDA_TRY_ASSIGN(auto lanes, CudaLane::open(device, cuda_lane_options(options)));
   return std::make_unique<CudaGroupByBackend>(options, std::move(lanes));
 }
@@ -145,4 +148,4 @@ std::uint64_t cuda_group_by_bytes(std::uint64_t rows, std::uint32_t key_words, s
   return rows * std::max(grouping, aggregating);
 }
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "garuda/error.hpp"
+#include "operators/contract/group_by_kernel.hpp"
 #include "operators/cuda/cuda_device.hpp"
-#include "operators/group_by_kernel.hpp"
 
-namespace garuda::operators {
+namespace garuda::cuda {
 
 /// Opens the CUDA path for one group-by: a stream for each of `options.lanes`. Slots are addressed by the key where the
 /// keys of a slice lie near each other, else by a hash; `tuning.address` forces one. `tuning.method` has rows brought
@@ -16,9 +16,10 @@ namespace garuda::operators {
 /// `device` and what `options` refers
 /// to outlive the backend. Phases reported: upload, group, number, aggregate, download.
 /// Errors: no_device, out_of_memory, device_failure.
-Result<std::unique_ptr<GroupByBackend>> open_cuda_group_by(CudaDevice& device, GroupByBackendOptions const& options);
+Result<std::unique_ptr<contract::GroupByBackend>> open_cuda_group_by(CudaDevice& device,
+                                                                     contract::GroupByBackendOptions const& options);
 
 /// Device bytes that a slice of `rows` rows takes at most, with keys and one column of values of so many words.
 std::uint64_t cuda_group_by_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words);
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

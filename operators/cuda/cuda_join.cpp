@@ -7,10 +7,10 @@
 
 #include "operators/cuda/cuda_lane.hpp"
 
-namespace garuda::operators {
+namespace garuda::cuda {
 namespace {
 
-static_assert(sizeof(RowPair) == sizeof(GarudaCudaRowPair));
+static_assert(sizeof(contract::RowPair) == sizeof(GarudaCudaRowPair));
 
 GarudaCudaJoinMethod method_of(JoinMethod method) {
   switch (method) {
@@ -26,14 +26,14 @@ GarudaCudaJoinMethod method_of(JoinMethod method) {
   return GARUDA_CUDA_JOIN_AUTOMATIC;
 }
 
-void const* words_of(KeySpan const& keys) {
+void const* words_of(contract::KeySpan const& keys) {
   return std::visit([](auto const& words) { return static_cast<void const*>(words.data()); }, keys.words);
 }
 
 /// The plug-in's join behind the contract.
-class CudaKernel final : public JoinKernel {
+class CudaKernel final : public contract::JoinKernel {
  public:
-  CudaKernel(CudaLane& lane, GarudaCudaJoin* join, JoinSlice const& slice)
+  CudaKernel(CudaLane& lane, GarudaCudaJoin* join, contract::JoinSlice const& slice)
       : api_(lane.api()), join_(join), left_rows_(slice.left.size()), right_rows_(slice.right.size()) {}
   CudaKernel(CudaKernel const&) = delete;
   CudaKernel& operator=(CudaKernel const&) = delete;
@@ -46,16 +46,16 @@ class CudaKernel final : public JoinKernel {
     return rows;
   }
 
-  Result<void> pairs(std::uint64_t first, std::span<RowPair> out) override {
+  Result<void> pairs(std::uint64_t first, std::span<contract::RowPair> out) override {
     GarudaCudaError error{};
     auto* const pairs = reinterpret_cast<GarudaCudaRowPair*>(out.data());
     return cuda_result(api_.join_pairs(join_, first, out.size(), pairs, &error), error);
   }
 
-  Result<MarkBitmap> mark(Side side) override {
+  Result<contract::MarkBitmap> mark(Side side) override {
     GarudaCudaError error{};
     bool const is_left = side == Side::left;
-    MarkBitmap bitmap(((is_left ? left_rows_ : right_rows_) + 63) / 64);
+    contract::MarkBitmap bitmap(((is_left ? left_rows_ : right_rows_) + 63) / 64);
     GARUDA_TRY(cuda_result(api_.join_mark(join_, is_left ? 1 : 0, bitmap.size(), bitmap.data(), &error), error));
     return bitmap;
   }
@@ -67,21 +67,21 @@ class CudaKernel final : public JoinKernel {
   std::uint64_t right_rows_;
 };
 
-class CudaBackend final : public JoinBackend {
+class CudaBackend final : public contract::JoinBackend {
  public:
-  CudaBackend(BackendOptions const& options, std::vector<std::unique_ptr<CudaLane>> lanes)
+  CudaBackend(contract::BackendOptions const& options, std::vector<std::unique_ptr<CudaLane>> lanes)
       : options_(options), lanes_(std::move(lanes)) {}
 
-  Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) override;
+  Result<std::unique_ptr<contract::JoinKernel>> begin(contract::JoinSlice const& slice, std::uint32_t lane) override;
 
  private:
-  BackendOptions options_;
+  contract::BackendOptions options_;
   std::vector<std::unique_ptr<CudaLane>> lanes_;
 };
 
-Result<std::unique_ptr<JoinKernel>> CudaBackend::begin(JoinSlice const& slice, std::uint32_t lane) {
+Result<std::unique_ptr<contract::JoinKernel>> CudaBackend::begin(contract::JoinSlice const& slice, std::uint32_t lane) {
   auto& own = *lanes_.at(lane);
-  GARUDA_EXPECTS(slice.left.size() <= kMaxPassRows && slice.right.size() <= kMaxPassRows);
+  GARUDA_EXPECTS(slice.left.size() <= contract::kMaxPassRows && slice.right.size() <= contract::kMaxPassRows);
   GARUDA_EXPECTS(slice.left.words.index() == slice.right.words.index());
   bool build_is_left = slice.left.size() <= slice.right.size();
   if (options_.tuning.build != BuildSide::automatic) build_is_left = options_.tuning.build == BuildSide::left;
@@ -101,7 +101,8 @@ Result<std::unique_ptr<JoinKernel>> CudaBackend::begin(JoinSlice const& slice, s
 
 }  // namespace
 
-Result<std::unique_ptr<JoinBackend>> open_cuda_join(CudaDevice& device, BackendOptions const& options) {
+Result<std::unique_ptr<contract::JoinBackend>> open_cuda_join(CudaDevice& device,
+                                                              contract::BackendOptions const& options) {
   GARUDA_TRY_ASSIGN(auto lanes, CudaLane::open(device, cuda_lane_options(options)));
   return std::make_unique<CudaBackend>(options, std::move(lanes));
 }
@@ -118,4 +119,4 @@ std::uint64_t cuda_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows,
          std::max(left_rows, right_rows) * kPerProbeRow + kWindows;
 }
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace garuda::operators {
+namespace garuda::cuda {
 namespace {
 
 /// Kept free of lanes' work: what the driver and other programs take meanwhile.
@@ -53,4 +53,4 @@ CudaLane::~CudaLane() {
   if (handle_ != nullptr) api().close_lane(handle_);
 }
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

@@ -8,10 +8,10 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
+#include "operators/contract/stats_sink.hpp"
 #include "operators/cuda/cuda_device.hpp"
-#include "operators/stats_sink.hpp"
 
-namespace garuda::operators {
+namespace garuda::cuda {
 
 /// What lanes are opened with; `control` and `stats` may be null, and outlive the lanes.
 struct CudaLaneOptions {
@@ -19,7 +19,7 @@ struct CudaLaneOptions {
   std::uint64_t device_memory_limit_bytes = 0;  ///< of all lanes together; 0: what is free
   Upload upload = Upload::automatic;
   Control const* control = nullptr;
-  StatsSink* stats = nullptr;
+  contract::StatsSink* stats = nullptr;
 };
 
 /// What the options of a join's or a group-by's backend ask of its lanes.
@@ -55,8 +55,8 @@ class CudaLane {
 
   CudaDevice& device_;
   Control const* control_;
-  StatsSink* stats_;
+  contract::StatsSink* stats_;
   GarudaCudaLane* handle_ = nullptr;
 };
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace garuda::operators {
+namespace garuda::cuda {
 namespace {
 
 constexpr char const* kFile = "libgaruda_cuda.so";
@@ -96,4 +96,4 @@ Result<std::vector<GarudaCudaTraits>> CudaLibrary::devices() const {
   return devices;
 }
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

@@ -9,7 +9,7 @@
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
-namespace garuda::operators {
+namespace garuda::cuda {
 
 /// The result of a call into the plug-in: its sentence under the code that it gave.
 Result<void> cuda_result(std::int32_t code, GarudaCudaError const& error);
@@ -34,4 +34,4 @@ class CudaLibrary {
   std::string file_;
 };
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

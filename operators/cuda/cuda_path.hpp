@@ -1,10 +1,10 @@
 // The CUDA path: the plug-in of cuda_backend.
 #pragma once
 
-#include "operators/path_row.hpp"
+#include "operators/contract/path_row.hpp"
 
-namespace garuda::operators {
+namespace garuda::cuda {
 
-extern PathRow const kCudaPath;
+extern contract::PathRow const kCudaPath;
 
-}  // namespace garuda::operators
+}  // namespace garuda::cuda

@@ -31,7 +31,7 @@ TEST(RasterFloor, DrawsWhatTheJoinDrew) {
   auto const tables = dense_tables(1000, 3000);
   auto const passes = floor_passes(tables, {0, 4096, 32}, {4000, 1000, 3000, 3000}).value();
   ASSERT_EQ(names(passes), (std::vector<std::string>{"statistics", "statistics", "build", "count", "probe"}));
-  EXPECT_EQ(passes[0].image.target, calibration::PointTarget::add);
+  EXPECT_EQ(passes[0].image.target, calibrate::PointTarget::add);
   EXPECT_EQ(passes[0].image.width, 32U);
   EXPECT_EQ(passes[0].image.height, 32U);
   EXPECT_EQ(passes[0].pixels, keys_of(tables.left));
@@ -39,13 +39,13 @@ TEST(RasterFloor, DrawsWhatTheJoinDrew) {
   auto descending = keys_of(tables.left);
   std::reverse(descending.begin(), descending.end());
   EXPECT_EQ(passes[2].pixels, descending);
-  EXPECT_EQ(passes[2].image.target, calibration::PointTarget::overwrite_2);
+  EXPECT_EQ(passes[2].image.target, calibrate::PointTarget::overwrite_2);
   std::vector<std::uint32_t> ascending(3000);
   std::iota(ascending.begin(), ascending.end(), 0U);
   EXPECT_EQ(passes[3].pixels, ascending);
-  EXPECT_EQ(passes[3].image.target, calibration::PointTarget::add);
+  EXPECT_EQ(passes[3].image.target, calibrate::PointTarget::add);
   EXPECT_EQ(passes[4].pixels, ascending);
-  EXPECT_EQ(passes[4].image.target, calibration::PointTarget::overwrite_2);
+  EXPECT_EQ(passes[4].image.target, calibrate::PointTarget::overwrite_2);
 }
 
 TEST(RasterFloor, FollowsTheSidesThatWereDrawn) {
@@ -54,7 +54,7 @@ TEST(RasterFloor, FollowsTheSidesThatWereDrawn) {
   ASSERT_EQ(names(passes), (std::vector<std::string>{"statistics", "build", "count", "probe"}));
   EXPECT_EQ(passes[0].pixels.size(), 1000U);
   EXPECT_EQ(passes[1].pixels.size(), 3000U);
-  EXPECT_EQ(passes[1].image.target, calibration::PointTarget::overwrite_4);
+  EXPECT_EQ(passes[1].image.target, calibrate::PointTarget::overwrite_4);
   EXPECT_EQ(passes[2].pixels.size(), 1000U);
 }
 
@@ -68,7 +68,7 @@ TEST(RasterFloor, RunsOverwriteTheirCounts) {
   auto const tables = dense_tables(1000, 1000);
   auto const passes = floor_passes(tables, {0, 4096, 32, true}, {1000, 0, 1000, 1000}).value();
   ASSERT_EQ(names(passes), (std::vector<std::string>{"statistics", "count", "probe"}));
-  EXPECT_EQ(passes[1].image.target, calibration::PointTarget::overwrite_2);
+  EXPECT_EQ(passes[1].image.target, calibrate::PointTarget::overwrite_2);
 }
 
 TEST(RasterFloor, DrawsEveryPartitionByItself) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 TEST(CudaArchitectures, MachineCodeRunsWithinItsMajorVersion) {
@@ -31,4 +31,4 @@ TEST(CudaArchitectures, AnyEntryWillDo) {
 TEST(CudaArchitectures, NamesAreTakenAtTheirWord) { EXPECT_TRUE(has_code_for("native", 75)); }
 
 }  // namespace
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace garuda::cuda {
+namespace garuda::cuda_backend {
 namespace {
 
 Error error_of(cudaError_t status) {
@@ -40,4 +40,4 @@ TEST(CudaStatus, TellsMemoryAndMissingDevicesApart) {
 }
 
 }  // namespace
-}  // namespace garuda::cuda
+}  // namespace garuda::cuda_backend

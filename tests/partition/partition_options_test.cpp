@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "partition/radix_partition.hpp"
-#include "tests/operators/workloads.hpp"
+#include "tests/workloads/workloads.hpp"
 
 namespace garuda::partition {
 namespace {

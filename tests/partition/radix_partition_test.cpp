@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "keys/mix.hpp"
-#include "tests/operators/workloads.hpp"
+#include "tests/workloads/workloads.hpp"
 
 namespace garuda::partition {
 namespace {

@@ -1,0 +1,84 @@
+#include "operators/calibrate/copy_rates.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <cstring>
+#include <vector>
+
+#include "core/stopwatch.hpp"
+#include "operators/calibrate/measuring.hpp"
+#include "vk_runtime/lane.hpp"
+#include "vk_runtime/memory.hpp"
+
+namespace garuda::calibrate {
+namespace {
+
+/// Bytes that a thread copies at a time.
+constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 20;
+
+}  // namespace
+
+Result<AlignedBuffer> filled_buffer(std::int64_t bytes) {
+  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(bytes));
+  std::memset(buffer.data(), 1, static_cast<std::size_t>(bytes));
+  return buffer;
+}
+
+Result<double> measure_host_copy(std::int64_t bytes, int repetitions) {
+  GARUDA_TRY_ASSIGN(auto const source, filled_buffer(bytes));
+  GARUDA_TRY_ASSIGN(auto destination, filled_buffer(bytes));
+  std::vector<double> samples_ns;
+  for (int i = 0; i < repetitions; ++i) {
+    Stopwatch const watch;
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, bytes, kCopiedBytes), [&](auto const& range) {
+      std::memcpy(destination.data() + range.begin(), source.data() + range.begin(), range.size());
+    });
+    samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));
+  }
+  return static_cast<double>(bytes) / median(samples_ns) * 1e9;
+}
+
+Result<DeviceCopy> measure_device_copy(vk::Device& device, vk::UploadMode mode, std::int64_t bytes, int repetitions) {
+  vk::LaneOptions options;
+  options.name = "copy rates";
+  options.transfer.mode = mode;
+  GARUDA_TRY_ASSIGN(auto const lane, vk::Lane::create(device, options));
+  GARUDA_TRY_ASSIGN(auto host, filled_buffer(bytes));
+  vk::BufferSpec spec{.bytes = static_cast<std::uint64_t>(bytes), .name = "copied"};
+  if (mode == vk::UploadMode::map) spec.use = vk::MemoryUse::device_mapped;
+  GARUDA_TRY_ASSIGN(auto const buffer, lane->arena().buffer(spec));
+  auto const copied = std::span(host.data(), static_cast<std::size_t>(bytes));
+  std::vector<double> uploads_ns;
+  std::vector<double> downloads_ns;
+  for (int i = 0; i < repetitions; ++i) {
+    Stopwatch const upload;
+    GARUDA_TRY_ASSIGN(auto const ticket, lane->transfer().upload(buffer, 0, copied));
+    GARUDA_TRY(lane->transfer().drain());
+    uploads_ns.push_back(static_cast<double>(upload.elapsed_ns()));
+    Stopwatch const download;
+    GARUDA_TRY(lane->transfer().download(buffer, 0, copied, ticket));
+    downloads_ns.push_back(static_cast<double>(download.elapsed_ns()));
+  }
+  return DeviceCopy{median(uploads_ns), median(downloads_ns)};
+}
+
+Result<double> measure_team_copy(vk::Device& device, vk::CopyDirection direction, std::uint32_t threads,
+                                 std::int64_t bytes, int repetitions) {
+  auto const size = static_cast<std::uint64_t>(bytes);
+  GARUDA_TRY_ASSIGN(auto host, filled_buffer(bytes));
+  vk::MemoryArena arena(device);
+  GARUDA_TRY_ASSIGN(auto const buffer, arena.buffer({.bytes = size, .name = "copied"}));
+  auto const options = vk::streaming_team(direction, threads, vk::UploadMode::stage);
+  GARUDA_TRY_ASSIGN(auto const team, vk::CopyTeam::create(device, device.graphics_queue(), options));
+  std::vector<double> samples_ns;
+  for (int i = 0; i < repetitions; ++i) {
+    Stopwatch const watch;
+    auto const group = team->start({{&buffer, 0, host.data(), size}});
+    GARUDA_TRY(team->wait(*group));
+    samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));
+  }
+  return static_cast<double>(bytes) / median(samples_ns) * 1e9;
+}
+
+}  // namespace garuda::calibrate

@@ -1,0 +1,248 @@
+#include "operators/calibrate/device_rates.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/stopwatch.hpp"
+#include "keys/mix.hpp"
+#include "operators/calibrate/copy_rates.hpp"
+#include "operators/calibrate/measuring.hpp"
+#include "operators/calibrate/point_draws.hpp"
+#include "operators/calibrate/word_passes.hpp"
+#include "vk_runtime/lane.hpp"
+
+namespace garuda::calibrate {
+namespace {
+
+constexpr std::uint64_t kLeastItems = std::uint64_t{1} << 14;
+constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 32;
+constexpr std::uint32_t kImageEdge = 4096;  // GARUDA §5
+constexpr std::uint32_t kSoftwareImageEdge = 1024;
+/// Words of the compute passes: beyond the last-level cache of a GPU; on a software device beyond a core's.
+constexpr std::uint32_t kWords = std::uint32_t{1} << 25;
+constexpr std::uint32_t kSoftwareWords = std::uint32_t{1} << 22;
+constexpr std::int64_t kLargeCopyBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kTeamCopyBytes = std::int64_t{128} << 20;
+constexpr std::int64_t kSoftwareCopyBytes = std::int64_t{16} << 20;
+constexpr std::int64_t kSmallCopyBytes = std::int64_t{64} << 10;
+
+enum class PixelOrder : std::uint8_t { random, ordered, clipped };
+
+std::vector<std::uint32_t> make_pixels(std::uint64_t points, PixelOrder order, PointImage const& image) {
+  std::vector<std::uint32_t> pixels(points);
+  auto const num_pixels = image.num_pixels();
+  for (std::uint64_t i = 0; i < points; ++i) {
+    auto const pixel = order == PixelOrder::random ? keys::mix(i) % num_pixels : i % num_pixels;
+    pixels[i] = static_cast<std::uint32_t>(order == PixelOrder::clipped ? num_pixels + pixel : pixel);
+  }
+  return pixels;
+}
+
+class DeviceMeasurement {
+ public:
+  DeviceMeasurement(vk::Device& device, vk::PipelineStore& pipelines, Control const& control)
+      : device_(device), pipelines_(pipelines), control_(control) {}
+
+  Result<rates::DeviceRates> run() {
+    vk::LaneOptions options;
+    options.name = "calibration";
+    GARUDA_TRY_ASSIGN(lane_, vk::Lane::create(device_, options));
+    GARUDA_TRY(points());
+    GARUDA_TRY(small_draws());
+    GARUDA_TRY(clears());
+    GARUDA_TRY(words());
+    GARUDA_TRY(submissions());
+    GARUDA_TRY(copies());
+    return rates_;
+  }
+
+ private:
+  bool is_software() const { return device_.traits().type == vk::DeviceType::cpu; }
+  std::uint32_t image_edge() const {
+    return std::min(is_software() ? kSoftwareImageEdge : kImageEdge,
+                    std::bit_floor(device_.traits().max_render_extent()));
+  }
+
+  void report(std::string_view what) const {
+    if (control_.on_progress) control_.on_progress({what, 0, 0, 0});
+  }
+
+  Result<double> point_rate(PointTarget target, PixelOrder order) {
+    PointImage const image{image_edge(), image_edge(), target};
+    auto rate = measure_rate(kLeastItems, kMostPoints, control_, [&](std::uint64_t points) -> Result<std::uint64_t> {
+      GARUDA_TRY_ASSIGN(auto draw, PointDraw::create(*lane_, pipelines_, image, make_pixels(points, order, image)));
+      auto ns = draw.run();
+      return ns;
+    });
+    GARUDA_TRY(lane_->reset());
+    return rate;
+  }
+
+  Result<void> points() {
+    report("points");
+    GARUDA_TRY_ASSIGN(rates_.random_points_per_s, point_rate(PointTarget::overwrite_2, PixelOrder::random));
+    GARUDA_TRY_ASSIGN(rates_.ordered_points_per_s, point_rate(PointTarget::overwrite_2, PixelOrder::ordered));
+    GARUDA_TRY_ASSIGN(rates_.clipped_points_per_s, point_rate(PointTarget::overwrite_2, PixelOrder::clipped));
+    if (!device_.traits().format(vk::PixelFormat::r32_sfloat).blend) return {};
+    GARUDA_TRY_ASSIGN(rates_.random_blends_per_s, point_rate(PointTarget::add, PixelOrder::random));
+    GARUDA_TRY_ASSIGN(rates_.ordered_blends_per_s, point_rate(PointTarget::add, PixelOrder::ordered));
+    return {};
+  }
+
+  Result<double> small_rate(PointTarget target, PixelOrder order) {
+    Result<double> rate = 0.0;
+    {
+      PointImage const image{rates::kSmallDrawEdge, rates::kSmallDrawEdge, target};
+      GARUDA_TRY_ASSIGN(
+          auto draw, PointDraw::create(*lane_, pipelines_, image, make_pixels(rates::kSmallDrawPoints, order, image)));
+      rate = measure_rate(rates::kSmallDrawPoints, rates::kSmallDrawPoints, control_,
+                          [&](std::uint64_t) { return draw.run(); });
+    }
+    GARUDA_TRY(lane_->reset());
+    return rate;
+  }
+
+  Result<void> small_draws() {
+    report("small draws");
+    GARUDA_TRY_ASSIGN(rates_.small_random_points_per_s, small_rate(PointTarget::overwrite_2, PixelOrder::random));
+    GARUDA_TRY_ASSIGN(rates_.small_ordered_points_per_s, small_rate(PointTarget::overwrite_2, PixelOrder::ordered));
+    GARUDA_TRY_ASSIGN(rates_.small_random_reads_per_s, access_rate(WordAccess::random, 2 * rates::kSmallDrawPoints));
+    if (!device_.traits().format(vk::PixelFormat::r32_sfloat).blend) return {};
+    GARUDA_TRY_ASSIGN(rates_.small_random_blends_per_s, small_rate(PointTarget::add, PixelOrder::random));
+    GARUDA_TRY_ASSIGN(rates_.small_ordered_blends_per_s, small_rate(PointTarget::add, PixelOrder::ordered));
+    return {};
+  }
+
+  Result<void> clears() {
+    report("clears");
+    {
+      GARUDA_TRY_ASSIGN(auto const image, lane_->arena().image({.format = VK_FORMAT_R32G32_UINT,
+                                                                .width = image_edge(),
+                                                                .height = image_edge(),
+                                                                .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
+                                                                .name = "cleared"}));
+      auto const pixels = std::uint64_t{image_edge()} * image_edge();
+      GARUDA_TRY_ASSIGN(rates_.cleared_pixels_per_s,
+                        measure_rate(pixels, kMostAccesses, control_,
+                                     [&](std::uint64_t count) { return clear_pixels(*lane_, image, count); }));
+    }
+    return lane_->reset();
+  }
+
+  std::uint64_t most_words() const {
+    auto const most = device_.traits().limits.max_storage_buffer_range / sizeof(std::uint32_t);
+    return std::bit_floor(std::min<std::uint64_t>(is_software() ? kSoftwareWords : kWords, most));
+  }
+
+  Result<double> access_rate(WordAccess access, std::uint64_t num_words) {
+    auto const words = static_cast<std::uint32_t>(num_words);
+    Result<double> rate = 0.0;
+    {
+      GARUDA_TRY_ASSIGN(auto pass, WordPass::create(*lane_, pipelines_, access, words));
+      rate = measure_rate(words, kMostAccesses, control_, [&](std::uint64_t count) { return pass.run(count); });
+    }
+    GARUDA_TRY(lane_->reset());
+    return rate;
+  }
+
+  Result<void> words() {
+    report("compute passes");
+    GARUDA_TRY_ASSIGN(auto const streamed, access_rate(WordAccess::stream, most_words()));
+    rates_.streamed_bytes_per_s = streamed * 2 * sizeof(std::uint32_t);
+    GARUDA_TRY_ASSIGN(rates_.random_reads_per_s, access_rate(WordAccess::random, most_words()));
+    GARUDA_TRY_ASSIGN(rates_.atomics_per_s, access_rate(WordAccess::atomic, most_words()));
+    return {};
+  }
+
+  Result<void> submissions() {
+    report("submissions");
+    std::vector<double> samples_ns;
+    for (int i = 0; i < 21; ++i) {
+      GARUDA_TRY_ASSIGN(auto const ns, submit_nothing(*lane_));
+      samples_ns.push_back(static_cast<double>(ns));
+    }
+    rates_.submission_ns = fastest(samples_ns);
+    GARUDA_TRY(lane_->reset());
+    return lanes();
+  }
+
+  /// What every query pays before its first pass: a lane with one block of memory and one submission.
+  Result<void> lanes() {
+    std::vector<double> samples_ns;
+    for (int i = 0; i < kRepetitions; ++i) {
+      Stopwatch const watch;
+      {
+        vk::LaneOptions options;
+        options.name = "calibration lane";
+        GARUDA_TRY_ASSIGN(auto const lane, vk::Lane::create(device_, options));
+        GARUDA_TRY(submit_nothing(*lane));
+      }
+      samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));
+    }
+    rates_.lane_ns = fastest(samples_ns);
+    return {};
+  }
+
+  /// A large copy gives the rate, a small one what every call costs beside it.
+  Result<rates::UploadRate> upload(vk::UploadMode mode) {
+    auto const bytes = is_software() ? kSoftwareCopyBytes : kLargeCopyBytes;
+    GARUDA_TRY_ASSIGN(auto const small, measure_device_copy(device_, mode, kSmallCopyBytes));
+    GARUDA_TRY_ASSIGN(auto const large, measure_device_copy(device_, mode, bytes));
+    if (mode == vk::UploadMode::stage)
+      rates_.download_bytes_per_s = static_cast<double>(bytes) / large.download_ns * 1e9;
+    auto const rate = static_cast<double>(bytes - kSmallCopyBytes) / std::max(large.upload_ns - small.upload_ns, 1.0);
+    return rates::UploadRate{rate * 1e9, std::max(small.upload_ns - static_cast<double>(kSmallCopyBytes) / rate, 0.0)};
+  }
+
+  Result<void> copies() {
+    report("copies");
+    auto const& traits = device_.traits();
+    GARUDA_TRY_ASSIGN(auto const staged, upload(vk::UploadMode::stage));
+    rates_.stage_bytes_per_s = staged.bytes_per_s;
+    rates_.stage_call_ns = staged.call_ns;
+    if (traits.features.external_memory_host) {
+      GARUDA_TRY_ASSIGN(auto const imported, upload(vk::UploadMode::import_host));
+      rates_.import_bytes_per_s = imported.bytes_per_s;
+      rates_.import_call_ns = imported.call_ns;
+    }
+    if (traits.device_memory_mappable()) {
+      GARUDA_TRY_ASSIGN(auto const mapped, upload(vk::UploadMode::map));
+      rates_.map_bytes_per_s = mapped.bytes_per_s;
+      rates_.map_call_ns = mapped.call_ns;
+    }
+    return team_copies();
+  }
+
+  /// Of as many bytes as a column of a table that is worth sending there.
+  Result<void> team_copies() {
+    auto const bytes = is_software() ? kSoftwareCopyBytes : kTeamCopyBytes;
+    auto const threads = std::clamp(std::thread::hardware_concurrency(), 1U, vk::kMostStreamingThreads);
+    GARUDA_TRY_ASSIGN(rates_.team_upload_bytes_per_s,
+                      measure_team_copy(device_, vk::CopyDirection::up, threads, bytes));
+    GARUDA_TRY_ASSIGN(rates_.team_download_bytes_per_s,
+                      measure_team_copy(device_, vk::CopyDirection::down, threads, bytes));
+    return {};
+  }
+
+  vk::Device& device_;
+  vk::PipelineStore& pipelines_;
+  Control const& control_;
+  std::unique_ptr<vk::Lane> lane_;
+  rates::DeviceRates rates_;
+};
+
+}  // namespace
+
+Result<rates::DeviceRates> measure_device(vk::Device& device, vk::PipelineStore& pipelines, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto rates, DeviceMeasurement(device, pipelines, control).run());
+  if (!rates::are_sane(rates))
+    return fail(ErrorCode::device_failure, "the device gave times that cannot be: " + device.traits().name);
+  return rates;
+}
+
+}  // namespace garuda::calibrate

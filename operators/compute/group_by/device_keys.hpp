@@ -1,0 +1,89 @@
+// Key columns of a group-by on a device as one word of 32 or 64 bits a row, and back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "operators/compute/group_by/device_values.hpp"
+#include "operators/compute/group_by/row_groups.hpp"
+
+namespace garuda::compute {
+
+/// How the keys of a row become one word. Each way is injective.
+enum class DeviceKeyForm : std::uint8_t {
+  none,      ///< there are no key columns
+  plain,     ///< one column, taken as it is
+  packed,    ///< distances from the columns' least values side by side, the first column's in the top bits; in their
+             ///< order
+  numbered,  ///< the numbers of distinct keys in the order of their first rows
+};
+
+/// A key column of the groups, on the device.
+struct KeyColumn {
+  vk::Buffer values;
+  std::optional<vk::Buffer> nulls;  ///< u32 a group: 1 where the key is null
+  std::uint32_t words = 1;
+};
+
+class DeviceKeys {
+ public:
+  /// `ranges`: of the columns; without them keys are plain or numbered. The columns stay in place.
+  /// Errors: limit_exceeded, for keys of several words also beyond 2^28 rows; out_of_memory.
+  static Result<DeviceKeys> create(ComputeContext& context, std::vector<DeviceValues> columns, std::uint64_t rows,
+                                   std::optional<std::vector<ValueRange>> const& ranges);
+
+  /// Whether one column serves as it is when no order of the groups is wanted.
+  static bool may_be_plain(std::vector<DeviceValues> const& columns) noexcept;
+  /// Whether ranges tell how to pack the columns.
+  static bool may_be_packed(std::vector<DeviceValues> const& columns) noexcept;
+
+  /// Makes the words; waits where keys are numbered.
+  Result<void> run(ComputeContext& context);
+
+  DeviceKeyForm form() const noexcept { return form_; }
+  /// The words of all rows; of no columns: 0 words.
+  DeviceColumn words() const noexcept;
+  /// Lowest bits of these in which they differ, at most.
+  std::uint32_t key_bits() const noexcept { return key_bits_; }
+  /// Of numbered keys, after run().
+  std::uint64_t num_groups() const noexcept { return num_groups_; }
+
+  /// Records the key columns of `groups` groups from their packed words or numbers. Memory is kept while that is their
+  /// number.
+  Result<void> record_columns(ComputeContext& context, vk::Buffer const& words, std::uint64_t groups);
+  /// As recorded last.
+  std::vector<KeyColumn> const& columns() const noexcept { return key_columns_; }
+
+  /// Every pipeline with this tuning.
+  static std::vector<vk::ComputePipelineSpec> pipelines(ComputeTuning const& tuning);
+
+ private:
+  Result<void> take_packed(ComputeContext& context);
+  Result<void> take_numbered(ComputeContext& context);
+  Result<void> record_words(ComputeContext& context);
+  Result<void> take_columns(ComputeContext& context, std::uint64_t groups);
+
+  struct Place {
+    std::uint32_t shift = 0;
+    std::uint32_t bits = 0;
+    std::uint64_t min = 0;
+  };
+
+  std::vector<DeviceValues> columns_;
+  std::vector<Place> places_;  // of packed columns
+  std::uint64_t rows_ = 0;
+  DeviceKeyForm form_ = DeviceKeyForm::none;
+  std::uint32_t key_bits_ = 0;
+  std::uint64_t num_groups_ = 0;
+  std::uint32_t num_words_ = 0;  // of numbered keys
+  vk::Buffer table_;             // of columns
+  vk::Buffer packed_;            // or the numbers
+  vk::Buffer key_words_;
+  vk::Buffer head_rows_;
+  RowGroups row_groups_;
+  std::vector<KeyColumn> key_columns_;  // of so many groups:
+  std::uint64_t column_groups_ = 0;
+};
+
+}  // namespace garuda::compute

@@ -1,0 +1,73 @@
+// Columns on a device as values: how their words are read, where they are null, and the range of what they hold.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "operators/compute/primitives/compute_context.hpp"
+#include "operators/compute/primitives/partitioned_side.hpp"
+
+namespace garuda::compute {
+
+/// How the words of a value are read; values are those of shaders/compute/column_values_layout.h.
+enum class DeviceValueKind : std::uint8_t {
+  int32,  ///< narrower ones, too: with their sign
+  uint32,
+  int64,
+  uint64,
+  int128,
+  float32,
+  float64,
+  bits,  ///< of three words or more: equal where all bits are
+};
+
+constexpr bool is_float(DeviceValueKind kind) noexcept {
+  return kind == DeviceValueKind::float32 || kind == DeviceValueKind::float64;
+}
+/// Whether values are put in order by one word of 64 bits.
+constexpr bool has_order(DeviceValueKind kind) noexcept {
+  return kind != DeviceValueKind::int128 && kind != DeviceValueKind::bits;
+}
+
+struct DeviceValues {
+  DeviceColumn column;
+  DeviceValueKind kind = DeviceValueKind::int32;
+  VkDeviceAddress nulls = 0;    ///< a word a row; 0: there are no nulls
+  std::uint32_t null_mask = 0;  ///< bits of it that say null
+
+  bool has_nulls() const noexcept { return nulls != 0; }
+};
+
+/// What a column holds beside its nulls.
+struct ValueRange {
+  bool has_values = false;
+  std::uint64_t min = 0;  ///< ordered images (core/ordered_value.hpp)
+  std::uint64_t max = 0;
+  bool has_numbers = false;          ///< floats that are finite and not 0; of these:
+  std::uint32_t lowest_bit = 0;      ///< least position of a bit that is set
+  std::uint32_t highest_bit = 0;     ///< one past the greatest
+  std::uint32_t first_position = 0;  ///< positions of mantissas (core/float_parts.hpp)
+  std::uint32_t last_position = 0;
+  std::uint32_t flags = 0;  ///< kFloatNan and the others of the shaders' layout
+};
+
+/// Finds the ranges of columns: one reading of each.
+class ColumnScan {
+ public:
+  /// For columns of `rows` rows whose kinds have an order. Errors: limit_exceeded, out_of_memory.
+  static Result<ColumnScan> create(ComputeContext& context, std::vector<DeviceValues> columns, std::uint64_t rows);
+
+  /// Waits. One range a column, in their order.
+  Result<std::vector<ValueRange>> run(ComputeContext& context);
+
+  /// Every pipeline with this tuning.
+  static std::vector<vk::ComputePipelineSpec> pipelines(ComputeTuning const& tuning);
+
+ private:
+  std::vector<DeviceValues> columns_;
+  std::uint64_t rows_ = 0;
+  std::uint64_t groups_ = 0;  // workgroups
+  std::vector<vk::Buffer> ranges_;
+};
+
+}  // namespace garuda::compute

@@ -1,0 +1,17 @@
+// What joins and group-bys in slices cost by compute passes. The formulas stand in docs/design.md.
+#pragma once
+
+#include "garuda/join.hpp"
+#include "operators/contract/cost_model.hpp"
+#include "operators/contract/shapes.hpp"
+
+namespace garuda::compute {
+
+/// `method`: not automatic.
+contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contract::DeviceCut const& cut,
+                                        rates::DeviceRates const& rates, rates::HostRates const& host,
+                                        JoinMethod method = JoinMethod::partitioned);
+contract::PhaseCosts compute_group_by_costs(contract::GroupByShape const& shape, contract::DeviceCut const& cut,
+                                            rates::DeviceRates const& rates, rates::HostRates const& host);
+
+}  // namespace garuda::compute

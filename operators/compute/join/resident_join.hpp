@@ -1,0 +1,91 @@
+// The join of tables in device memory, by any method; the result is left there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "garuda/join.hpp"
+#include "operators/compute/join/indexed_join.hpp"
+#include "operators/compute/join/rows_join.hpp"
+#include "operators/compute/primitives/late_gather.hpp"
+#include "operators/compute/primitives/partitioned_side.hpp"
+#include "vk_runtime/memory.hpp"
+
+namespace garuda::compute {
+
+/// Columns of a result on the device.
+struct ResidentResult {
+  std::uint64_t rows = 0;
+  vk::Buffer const* keys = nullptr;
+  std::vector<vk::Buffer const*> left;   ///< the left side's payload, in its order
+  std::vector<vk::Buffer const*> right;  ///< the right side's
+};
+
+/// The columns of a result, owned by the arena that they were asked from.
+struct OwnedResult {
+  std::uint64_t rows = 0;
+  std::uint64_t capacity = 0;  ///< rows that the columns have room for
+  vk::Buffer keys;
+  std::vector<vk::Buffer> left;
+  std::vector<vk::Buffer> right;
+};
+
+/// How such a join runs.
+struct ResidentJoinWay {
+  JoinMethod method = JoinMethod::partitioned;  ///< not automatic
+  bool gathers = false;                         ///< of partitioned: payload is fetched once the rows are known
+  std::optional<Side> build = std::nullopt;     ///< nullopt: the smaller side
+
+  friend bool operator==(ResidentJoinWay const&, ResidentJoinWay const&) = default;
+};
+
+/// The inner join of two sides, run as often as wanted. `partitioned`: payload moves with the keys, so that the result
+/// is gathered from neighbours ("GFTR" of Wu et al. 2025, §4.2), or is fetched by row number once the rows are known
+/// ("GFUR"); rows come in any order. `global`: the build side in an index; rows in the order of the probe rows, then of
+/// the build rows. `sorted`: besides in the order of the keys, as unsigned numbers, before all.
+class ResidentJoin {
+ public:
+  /// For sides of up to 2^31 rows (without partitions: of up to 2^28 probe rows) with keys of the same width.
+  /// `expected_rows`: room for the result at first; more is taken when it turns out larger. `results`: where the
+  /// result's columns go, this join's alone until they are taken; without it, to the context's lane.
+  /// Errors: limit_exceeded, out_of_memory.
+  static Result<ResidentJoin> create(ComputeContext& context, DeviceRows left, DeviceRows right,
+                                     std::uint64_t expected_rows, ResidentJoinWay const& way,
+                                     vk::MemoryArena* results = nullptr);
+
+  /// Records the whole join. Its result is good when finish() says so.
+  Result<void> record(ComputeContext& context);
+  /// Waits, and runs the join again with more room when the result did not fit.
+  /// Errors: limit_exceeded for a result of 2^32 - 1 rows or more.
+  Result<ResidentResult> finish(ComputeContext& context);
+  /// Hands the columns over after finish(), which returned `rows` rows. The join is at its end.
+  OwnedResult take(std::uint64_t rows);
+
+ private:
+  Result<vk::Buffer> column_buffer(ComputeContext& context, std::uint64_t bytes, char const* name);
+  Result<void> start_partitioned(ComputeContext& context, DeviceRows build, DeviceRows probe, bool gathers);
+  Result<void> take_columns(ComputeContext& context, std::uint64_t capacity);
+  JoinedRows targets() const;
+  Result<void> record_gathers(ComputeContext& context);
+  Result<std::uint64_t> finish_partitioned(ComputeContext& context);
+  Result<std::uint64_t> finish_indexed(ComputeContext& context);
+
+  bool build_is_left_ = true;
+  vk::MemoryArena* results_ = nullptr;
+  std::optional<IndexedJoin> indexed_;  ///< the join, or the members down to join_; none of a side without rows
+  std::optional<PartitionedSide> build_;
+  std::optional<PartitionedSide> probe_;
+  std::optional<LateGather> build_gather_;  ///< where payload does not move with the keys
+  std::optional<LateGather> probe_gather_;
+  std::vector<std::uint32_t> build_words_;
+  std::vector<std::uint32_t> probe_words_;
+  std::optional<RowsJoin> join_;
+  std::uint32_t key_words_ = 1;
+  std::uint64_t capacity_ = 0;
+  vk::Buffer keys_out_;
+  std::vector<vk::Buffer> build_out_;
+  std::vector<vk::Buffer> probe_out_;
+};
+
+}  // namespace garuda::compute

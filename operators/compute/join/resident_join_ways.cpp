@@ -1,0 +1,179 @@
+#include "operators/compute/join/resident_join_ways.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "operators/compute/join/join_tasks.hpp"
+#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/contract/cost_terms.hpp"
+
+namespace garuda::compute {
+namespace {
+
+constexpr double kRowNumberBytes = 4;
+/// Bytes that the small and the large random reads of a calibration fall on.
+constexpr double kSmallReadBytes = 2.0 * 4 * rates::kSmallDrawPoints;
+constexpr double kLargeReadBytes = 4.0 * (1 << 25);
+/// Submissions that are waited for: of any join, and where the bounds of the keys are read first.
+constexpr double kWaits = 1;
+constexpr double kBoundsWaits = 2;
+/// Random reads: of a look-up an entry of the index, and a key where there is a match; of a row of the result the
+/// number of its build row.
+constexpr double kLookUpReads = 1;
+constexpr double kMatchReads = 1;
+constexpr double kRowReads = 1;
+/// What passes over partitions take beside their bytes: of joins of 2^24 and 2^26 rows a side on an H200, 1.2 to 1.5
+/// with one to four columns of 4 and 8 bytes (2026-11-21).
+constexpr double kPartitionShare = 1.3;
+
+Side build_side(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
+  if (way.build) return *way.build;
+  return shape.left.rows <= shape.right.rows ? Side::left : Side::right;
+}
+
+/// Random reads in a table of so many bytes, which caches hold or not.
+double read_table_ns(double reads, double table_bytes, rates::DeviceRates const& rates) {
+  auto rate = rates.random_reads_per_s;
+  if (rates.small_random_reads_per_s > 0) {
+    auto const share = std::log(table_bytes / kSmallReadBytes) / std::log(kLargeReadBytes / kSmallReadBytes);
+    rate =
+        rates.small_random_reads_per_s * std::pow(rate / rates.small_random_reads_per_s, std::clamp(share, 0.0, 1.0));
+  }
+  return reads / rate * contract::kNs;
+}
+
+/// A pass that deals rows out: a histogram reads the keys, the scatter reads and writes all.
+double pass_bytes(double key_bytes, double payload_bytes) { return key_bytes + 2 * (key_bytes + payload_bytes); }
+
+double passes_of(std::uint32_t bits, ComputeTuning const& tuning) {
+  return static_cast<double>(bits_of_passes(bits, tuning.partition_bits).size());
+}
+
+/// What fetching a side's columns for the rows of the result takes, by row numbers in no order.
+double gather_ns(ResidentSideShape const& side, double matches, rates::DeviceRates const& rates) {
+  if (side.payload_columns == 0) return 0;
+  auto const column_bytes = side.rows * side.payload_bytes / side.payload_columns;
+  return read_table_ns(matches * side.payload_columns, column_bytes, rates) +
+         contract::stream_ns(matches * (kRowNumberBytes + side.payload_bytes), rates);
+}
+
+contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+                                       rates::DeviceRates const& rates, ComputeTuning const& tuning) {
+  auto const& build = shape.of(build_side(shape, way));
+  auto const passes = passes_of(join_radix_bits(static_cast<std::uint64_t>(std::max(build.rows, 1.0)), tuning), tuning);
+  double partition = 0;
+  double read = 0;
+  double written = shape.key_bytes;
+  double gathers = 0;
+  for (auto const* side : {&shape.left, &shape.right}) {
+    bool const gathers_side = way.gathers && side->payload_columns > 0;
+    auto const moved = gathers_side ? kRowNumberBytes : side->payload_bytes;
+    partition += contract::stream_ns(passes * side->rows * pass_bytes(shape.key_bytes, moved), rates);
+    read += side->rows * (shape.key_bytes + moved);
+    written += moved;
+    if (gathers_side) gathers += gather_ns(*side, shape.matches, rates);
+  }
+  return {{"partition", kPartitionShare * partition},
+          {"join", kPartitionShare * contract::stream_ns(read + shape.matches * written, rates)},
+          {"gather", gathers},
+          {"submissions", kWaits * rates.submission_ns}};
+}
+
+contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+                                   rates::DeviceRates const& rates, ComputeTuning const& tuning) {
+  auto const side = build_side(shape, way);
+  auto const& build = shape.of(side);
+  auto const& probe = shape.of(side == Side::left ? Side::right : Side::left);
+  bool const sorts_probe = way.method == JoinMethod::sorted;
+  // In how many bits keys differ is not known before they are read.
+  auto const passes = passes_of(static_cast<std::uint32_t>(8 * shape.key_bytes), tuning);
+  auto const sorted_rows = build.rows + (sorts_probe ? probe.rows : 0);
+  auto const index_bytes = build.rows * (shape.key_bytes + 4);
+  auto const look_ups =
+      sorts_probe ? 0 : read_table_ns(kLookUpReads * probe.rows + kMatchReads * shape.matches, index_bytes, rates);
+  auto const row_bytes = shape.key_bytes + build.payload_bytes + probe.payload_bytes;
+  auto expanded = contract::stream_ns(4 * probe.rows + shape.matches * (8 + row_bytes), rates) +
+                  gather_ns(build, shape.matches, rates);
+  expanded += sorts_probe ? gather_ns(probe, shape.matches, rates)
+                          : read_table_ns(kRowReads * shape.matches, build.rows * 4, rates) +
+                                contract::stream_ns(shape.matches * probe.payload_bytes, rates);
+  return {{"bounds", contract::stream_ns(2 * build.rows * shape.key_bytes, rates)},
+          {"sort", contract::stream_ns(passes * sorted_rows * pass_bytes(shape.key_bytes, kRowNumberBytes), rates)},
+          {"match", look_ups + contract::stream_ns(probe.rows * (shape.key_bytes + 8), rates)},
+          {"sum matches", contract::stream_ns(8 * probe.rows, rates)},
+          {"expand", expanded},
+          {"submissions", (kWaits + kBoundsWaits) * rates.submission_ns}};
+}
+
+std::string_view name_of(JoinMethod method) {
+  switch (method) {
+    case JoinMethod::global:
+      return "global";
+    case JoinMethod::sorted:
+      return "sorted";
+    case JoinMethod::automatic:
+    case JoinMethod::partitioned:
+      break;
+  }
+  return "partitioned";
+}
+
+/// Ways that are weighed against each other.
+std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeTuning const& tuning) {
+  std::vector<ResidentJoinWay> ways;
+  auto const method = tuning.join_method;
+  if (method == JoinMethod::automatic || method == JoinMethod::partitioned) {
+    if (tuning.join_payload != Payload::gather) ways.push_back({JoinMethod::partitioned, false});
+    if (tuning.join_payload != Payload::carry) ways.push_back({JoinMethod::partitioned, true});
+  }
+  if (method == JoinMethod::sorted) ways.push_back({JoinMethod::sorted});
+  if (method == JoinMethod::global) ways.push_back({JoinMethod::global});
+  // A payload that is to be carried or gathered is one of partitions.
+  bool const is_free = method == JoinMethod::automatic && tuning.join_payload == Payload::automatic;
+  auto const probe_rows = std::max(shape.left.rows, shape.right.rows);
+  if (is_free && probe_rows <= static_cast<double>(kMaxScanElements)) ways.push_back({JoinMethod::global});
+  return ways;
+}
+
+}  // namespace
+
+ResidentSideShape shape_of(DeviceRows const& rows) noexcept {
+  ResidentSideShape shape;
+  shape.rows = static_cast<double>(rows.rows);
+  for (auto const& column : rows.payload) shape.payload_bytes += 4.0 * column.words;
+  shape.payload_columns = static_cast<double>(rows.payload.size());
+  return shape;
+}
+
+contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+                                         rates::DeviceRates const& rates, ComputeTuning const& tuning) {
+  GARUDA_EXPECTS(way.method != JoinMethod::automatic);
+  return way.method == JoinMethod::partitioned ? partitioned_costs(shape, way, rates, tuning)
+                                               : indexed_costs(shape, way, rates, tuning);
+}
+
+Result<ResidentJoinWay> choose_resident_join(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
+                                             ComputeTuning const& tuning) {
+  if (shape.ordered) {
+    if (tuning.join_method != JoinMethod::automatic && tuning.join_method != JoinMethod::global)
+      return fail(ErrorCode::usage, fmt::format("ordered rows of a join on a device come of method=global: {}",
+                                                name_of(tuning.join_method)));
+    return ResidentJoinWay{JoinMethod::global, false, Side::right};
+  }
+  auto const ways = candidates(shape, tuning);
+  auto const cost = [&](ResidentJoinWay const& way) {
+    return contract::total_ns(resident_join_costs(shape, way, rates, tuning));
+  };
+  return *std::ranges::min_element(ways, {}, cost);
+}
+
+std::string to_string(ResidentJoinWay const& way) {
+  if (way.method != JoinMethod::partitioned) return fmt::format("method={}", name_of(way.method));
+  return fmt::format("method=partitioned,payload={}", way.gathers ? "gather" : "carry");
+}
+
+}  // namespace garuda::compute

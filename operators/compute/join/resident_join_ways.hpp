@@ -1,0 +1,44 @@
+// Which way tables in device memory are joined: a pure function of their shape and the device's rates.
+#pragma once
+
+#include "garuda/join.hpp"
+#include "operators/compute/join/resident_join.hpp"
+#include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/contract/cost_model.hpp"
+
+namespace garuda::compute {
+
+/// One side of a join of resident tables.
+struct ResidentSideShape {
+  double rows = 0;
+  double payload_bytes = 0;  ///< of a row, of the columns that the result needs beside the key
+  double payload_columns = 0;
+};
+
+ResidentSideShape shape_of(DeviceRows const& rows) noexcept;
+
+struct ResidentJoinShape {
+  ResidentSideShape left;
+  ResidentSideShape right;
+  double key_bytes = 4;
+  double matches = 0;    ///< rows of the result, about
+  bool ordered = false;  ///< by left row, then right row
+
+  ResidentSideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+};
+
+/// What the join takes by phase. `way.method`: not automatic. Rules of Wu et al. 2025, §5.4 and §6, as terms: matches
+/// and payload columns are random reads of what is gathered, payload and key widths are bytes of every pass that
+/// carries them, small build sides are reads of tables that caches hold; skew costs what its rows do.
+contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+                                         rates::DeviceRates const& rates, ComputeTuning const& tuning);
+
+/// The cheapest way of those that `tuning` allows (join_method, join_payload). Ordered rows come of method global with
+/// the right side built alone; `sorted` only when asked for. Errors: usage for ordered rows by another method.
+Result<ResidentJoinWay> choose_resident_join(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
+                                             ComputeTuning const& tuning);
+
+/// "method=partitioned,payload=gather": the tuning that forces a way.
+std::string to_string(ResidentJoinWay const& way);
+
+}  // namespace garuda::compute

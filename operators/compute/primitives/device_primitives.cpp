@@ -1,0 +1,136 @@
+#include "operators/compute/primitives/device_primitives.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "shaders/primitives/primitives_layout.h"
+
+namespace garuda::compute {
+namespace {
+
+constexpr std::uint32_t kReduceItems = 16;
+// 16-bit halves of a workgroup's elements add up to less than 2^32.
+constexpr std::uint64_t kReduceElements = 65'536;
+constexpr std::uint32_t kGatherItems = 8;
+constexpr std::uint32_t kCopyItems = 4;
+constexpr std::uint32_t kSegmentItems = 16;
+
+PassShape reduce_shape(Reduction reduction, std::uint32_t words, bool low_words) {
+  return {low_words ? "primitives/reduce.comp:PHASE_LOW" : "primitives/reduce.comp",
+          0,
+          kReduceItems,
+          sizeof(shaders::ReductionPush),
+          {{shaders::kSpecWords, words}, {shaders::kSpecOperation, static_cast<std::uint32_t>(reduction)}}};
+}
+
+PassShape segments_shape() {
+  return {"primitives/segment_sums.comp", 0, kSegmentItems, sizeof(shaders::SegmentsPush), {}};
+}
+
+PassShape gather_shape(std::uint32_t words) {
+  return {"primitives/gather.comp", 0, kGatherItems, sizeof(shaders::GatherPush), {{shaders::kSpecWords, words}}};
+}
+
+PassShape count_bins_shape(CountBinsShape const& shape) {
+  return {"primitives/count_bins.comp", shape.group_size, shape.items, sizeof(shaders::CountBinsPush), {}};
+}
+
+PassShape copy_shape() { return {"primitives/copy.comp", 0, kCopyItems, sizeof(shaders::CopyPush), {}}; }
+
+static_assert(static_cast<std::uint32_t>(Reduction::add) == shaders::kReduceAdd);
+static_assert(static_cast<std::uint32_t>(Reduction::min) == shaders::kReduceMin);
+static_assert(static_cast<std::uint32_t>(Reduction::max) == shaders::kReduceMax);
+
+}  // namespace
+
+Result<void> record_reduce(ComputeContext& context, char const* phase, Reduction reduction, VkDeviceAddress source,
+                           std::uint64_t elements, std::uint32_t words, vk::Buffer const& result) {
+  GARUDA_EXPECTS(result.bytes() >= 8 && (words == 1 || (words == 2 && reduction != Reduction::add)));
+  auto const neutral = reduction == Reduction::min ? ~std::uint32_t{0} : 0;
+  std::array const start{neutral, words == 2 ? neutral : 0U};
+  GARUDA_TRY(context.update(phase, result, std::as_bytes(std::span(start))));
+  auto const tile = std::uint64_t{context.tuning().group_size} * kReduceItems;
+  shaders::ReductionPush push{};
+  push.source = source;
+  push.result = result.address();
+  push.num_elements = static_cast<std::uint32_t>(elements);
+  push.tiles_each = static_cast<std::uint32_t>(std::max<std::uint64_t>(kReduceElements / tile, 1));
+  auto const groups = groups_for(elements, tile * push.tiles_each);
+  GARUDA_TRY(context.dispatch(phase, reduce_shape(reduction, words, false), push, groups, elements));
+  if (words == 1) return {};
+  return context.dispatch(phase, reduce_shape(reduction, words, true), push, groups, elements);
+}
+
+Result<void> record_segment_sums(ComputeContext& context, char const* phase, VkDeviceAddress values,
+                                 VkDeviceAddress starts, std::uint64_t elements, std::uint32_t segments,
+                                 vk::Buffer const& results) {
+  GARUDA_TRY(context.fill(phase, results, 0));
+  shaders::SegmentsPush push{};
+  push.values = values;
+  push.starts = starts;
+  push.results = results.address();
+  push.num_elements = static_cast<std::uint32_t>(elements);
+  push.num_segments = segments;
+  auto const tile = std::uint64_t{context.tuning().group_size} * kSegmentItems;
+  return context.dispatch(phase, segments_shape(), push, groups_for(elements, tile), elements);
+}
+
+Result<void> record_gather(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress rows,
+                           VkDeviceAddress target, std::uint64_t elements, std::uint32_t words) {
+  GARUDA_EXPECTS(words > 0);
+  shaders::GatherPush push{};
+  push.source = source;
+  push.rows = rows;
+  push.target = target;
+  push.num_elements = static_cast<std::uint32_t>(elements);
+  auto const tile = std::uint64_t{context.tuning().group_size} * kGatherItems;
+  return context.dispatch(phase, gather_shape(words), push, groups_for(elements, tile), elements);
+}
+
+Result<void> record_compact(ComputeContext& context, char const* phase, DeviceScan& scan, VkDeviceAddress flags,
+                            VkDeviceAddress target, std::uint64_t elements) {
+  ScannedWords words{flags, target, elements};
+  words.lists = true;
+  return scan.record(context, phase, words);
+}
+
+Result<void> record_copy(ComputeContext& context, char const* phase, VkDeviceAddress source, VkDeviceAddress target,
+                         std::uint64_t bytes) {
+  GARUDA_EXPECTS(bytes % 16 == 0 && source % 16 == 0 && target % 16 == 0);
+  shaders::CopyPush push{};
+  push.source = source;
+  push.target = target;
+  push.num_quads = static_cast<std::uint32_t>(bytes / 16);
+  auto const tile = std::uint64_t{context.tuning().group_size} * kCopyItems;
+  return context.dispatch(phase, copy_shape(), push, groups_for(push.num_quads, tile), bytes / 4);
+}
+
+Result<void> record_count_bins(ComputeContext& context, char const* phase, VkDeviceAddress values,
+                               std::uint64_t elements, VkDeviceAddress counts, std::uint64_t bins,
+                               CountBinsShape const& shape) {
+  GARUDA_EXPECTS(std::has_single_bit(bins) && bins <= std::uint64_t{1} << 32);
+  shaders::CountBinsPush push{};
+  push.values = values;
+  push.counts = counts;
+  push.num_elements = static_cast<std::uint32_t>(elements);
+  push.mask = static_cast<std::uint32_t>(bins - 1);
+  auto const tile = std::uint64_t{shape.group_size} * shape.items;
+  return context.dispatch(phase, count_bins_shape(shape), push, groups_for(elements, tile), elements);
+}
+
+std::vector<vk::ComputePipelineSpec> primitive_pipelines(ComputeTuning const& tuning) {
+  std::vector<PassShape> shapes{segments_shape(), copy_shape(), count_bins_shape({}),
+                                reduce_shape(Reduction::add, 1, false)};
+  for (auto const reduction : {Reduction::min, Reduction::max}) {
+    shapes.push_back(reduce_shape(reduction, 1, false));
+    shapes.push_back(reduce_shape(reduction, 2, false));
+    shapes.push_back(reduce_shape(reduction, 2, true));
+  }
+  for (std::uint32_t const words : {1U, 2U, 5U}) shapes.push_back(gather_shape(words));
+  std::vector<vk::ComputePipelineSpec> specs;
+  for (auto const& shape : shapes) specs.push_back(compute_pipeline(shape, tuning));
+  return specs;
+}
+
+}  // namespace garuda::compute

@@ -1,0 +1,272 @@
+// The contract between the group-by driver and a path: fixed-width keys and values in, groups and partial states of
+// their aggregates out. What a state means as a number is decided once, on the host, for all paths.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/float_parts.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "operators/contract/key_span.hpp"
+#include "operators/contract/stats_sink.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::contract {
+
+/// Keys of several words: rows are equal when all words are. Null bits are words like others; every value is legal.
+struct KeyWords {
+  std::vector<std::span<std::uint32_t const>> words;  ///< at least one, each num_rows long
+  std::uint32_t hash_first = 0;  ///< words [hash_first, hash_first + hash_count) belong to the hashing attribute
+  std::uint32_t hash_count = 1;  ///< 1, 2 or 4
+};
+
+/// All rows are one group.
+struct NoKeys {};
+
+/// Some or all rows of a partition, 1 to kMaxPassRows of them. The spans outlive the kernel.
+/// `shared_low_bits`: the lowest bits of a KeySpan's keys, equal in all keys of the slice (the raw radix digit), so
+/// that direct addressing may use (key - min) >> shared_low_bits. 0 when the digit was mixed, and for KeyWords.
+struct GroupSlice {
+  std::uint64_t num_rows = 0;
+  std::variant<NoKeys, KeySpan, KeyWords> keys;
+  std::uint32_t shared_low_bits = 0;
+};
+
+/// How a raw value is read: little endian, as in the column.
+enum class ValueKind : std::uint8_t {
+  none,  ///< no values, only their validity: for counts
+  int32,
+  uint32,
+  int64,
+  uint64,
+  int128,
+  float32,
+  float64,
+};
+
+/// 32-bit words of one value: 0, 1, 2 or 4.
+constexpr std::uint32_t value_words(ValueKind kind) noexcept {
+  switch (kind) {
+    case ValueKind::none:
+      return 0;
+    case ValueKind::int32:
+    case ValueKind::uint32:
+    case ValueKind::float32:
+      return 1;
+    case ValueKind::int64:
+    case ValueKind::uint64:
+    case ValueKind::float64:
+      return 2;
+    case ValueKind::int128:
+      break;
+  }
+  return 4;
+}
+
+constexpr bool is_float(ValueKind kind) noexcept { return kind == ValueKind::float32 || kind == ValueKind::float64; }
+
+constexpr bool is_signed_integer(ValueKind kind) noexcept {
+  return kind == ValueKind::int32 || kind == ValueKind::int64 || kind == ValueKind::int128;
+}
+
+/// 64-bit words of a group's integer sum: room for the sum of 2^63 values.
+constexpr std::uint32_t sum_words(ValueKind kind) noexcept { return kind == ValueKind::int128 ? 4 : 2; }
+
+/// 64-bit words of a group's minimum or maximum.
+constexpr std::uint32_t extreme_words(ValueKind kind) noexcept { return kind == ValueKind::int128 ? 2 : 1; }
+
+/// Exponent of the lowest bit of a float: every finite value of `kind` is an integer times 2^unit_exponent.
+constexpr std::int32_t unit_exponent(ValueKind kind) noexcept {
+  return kind == ValueKind::float32 ? kUnitExponent<float> : kUnitExponent<double>;
+}
+
+/// Windows of 64 bits that the sum of floats of `kind` can touch: a value of p significant bits at bit position b of
+/// the unit lies in windows b / 64 and b / 64 + 1. float32: 5; float64: 33.
+constexpr std::uint32_t max_windows(ValueKind kind) noexcept { return kind == ValueKind::float32 ? 5 : 33; }
+
+/// Partial states wanted of a column: bits, to be or-ed. Values whose validity bit is 0 take no part.
+using StateSet = std::uint8_t;
+inline constexpr StateSet kCountState = 1;  ///< number of values
+inline constexpr StateSet kSumState = 2;
+inline constexpr StateSet kMinState = 4;
+inline constexpr StateSet kMaxState = 8;
+
+/// Values of one column for the rows of the slice, and what is wanted of them.
+struct AggregateInput {
+  ValueKind kind = ValueKind::none;
+  std::span<std::uint32_t const> values;    ///< num_rows × value_words(kind); aligned to 4 bytes
+  std::span<std::uint32_t const> validity;  ///< empty: no nulls; else ceil(num_rows / 32), bit i % 32 of word i / 32
+  StateSet states = kCountState;            ///< at least one; only kCountState of ValueKind::none
+  Location location;
+};
+
+/// Exact sums of floats. The finite values of group g add up to
+///   Σ_w windows[2·(offsets[g] + w) … +1] · 2^(64·(first_window[g] + w) + unit_exponent(kind))
+/// over the offsets[g + 1] - offsets[g] windows w of the group, consecutive, at most max_windows(kind), possibly none.
+/// Each window is a signed 128-bit sum, two's complement, low word first.
+struct FloatSums {
+  std::vector<std::uint8_t> flags;         ///< a group: which special values it has (core/float_parts.hpp)
+  std::vector<std::uint8_t> first_window;  ///< a group
+  std::vector<std::uint64_t> offsets;      ///< groups + 1, in windows
+  std::vector<std::uint64_t> windows;      ///< two words a window
+};
+
+/// Partial states of one column, a group each in the order of group ids. Vectors of states not asked for are empty.
+struct AggregateState {
+  std::vector<std::uint64_t> counts;  ///< values that are not null
+  std::vector<std::uint64_t> sums;    ///< integers: words_per_sum a group, two's complement, low word first
+  FloatSums float_sums;               ///< floats
+  /// extreme_words(kind) a group, low word first; unspecified when the group has no value. Order-preserving unsigned
+  /// maps of the values (core/ordered_value.hpp): signed integers with the sign bit flipped; floats with -0.0 as +0.0,
+  /// every NaN as the canonical one, negatives inverted, others with the sign bit set. 32-bit kinds use the low 32
+  /// bits.
+  std::vector<std::uint64_t> minima;
+  std::vector<std::uint64_t> maxima;
+  /// 0: sum_words(kind). One word a sum is signed as the values are, several are signed.
+  std::uint32_t words_per_sum = 0;
+  /// Floats: when set, `sums` holds words_per_sum words a group, in units of 2^sum_exponent, and `float_sums` is empty:
+  /// then all values are finite. Kernels of slices leave it unset.
+  std::optional<std::int32_t> sum_exponent;
+};
+
+/// Groups one slice. Used by one thread at a time; calls after `group` in any order. Everything it holds is freed by
+/// its destructor. Errors of every call: device_failure, out_of_memory, limit_exceeded, cancelled.
+class GroupByKernel {
+ public:
+  virtual ~GroupByKernel() = default;
+
+  /// Finds the groups and returns their number, 1 to num_rows. Called once, first. Group ids are dense, in the order of
+  /// the groups' first rows.
+  virtual Result<std::uint64_t> group() = 0;
+
+  /// Writes the first row of each group: ascending. Requires out.size() == number of groups.
+  virtual Result<void> heads(std::span<std::uint32_t> out) = 0;
+
+  /// Writes the group id of each row. Requires out.size() == num_rows.
+  virtual Result<void> group_ids(std::span<std::uint32_t> out) = 0;
+
+  /// Computes partial states of one column: exact, whatever the order of rows.
+  virtual Result<AggregateState> aggregate(AggregateInput const& input) = 0;
+};
+
+/// What is wanted of a column of the whole table.
+struct StateRequest {
+  ValueKind kind = ValueKind::none;
+  StateSet states = kCountState;
+  bool may_have_nulls = false;
+};
+
+/// Rows [first, first + count) of a partitioned table, or of the table itself.
+struct SliceRows {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  partition::PartitionedKeys const* order = nullptr;  ///< nullptr: the table itself
+  std::uint64_t base = 0;                             ///< row of the table that is row 0 of the partitioned ones
+
+  bool is_sequential() const noexcept { return order == nullptr || order->row_ids == nullptr; }
+  /// Row of the table at position 0. Requires is_sequential().
+  std::uint64_t first_row() const noexcept { return base + first; }
+  /// Row of the table at position `i` of the slice.
+  std::uint64_t operator[](std::uint64_t i) const noexcept {
+    return base + (is_sequential() ? first + i : order->row_id(first + i));
+  }
+};
+
+/// What an AggregateInput of a table's rows refers to.
+struct SliceValues {
+  AlignedBuffer values;    ///< empty when they are borrowed from the table
+  AlignedBuffer validity;  ///< empty when no value is null
+  AggregateInput input;
+};
+
+/// Reads the values of rows of the table. Safe to use from several threads.
+class TableValues {
+ public:
+  virtual ~TableValues() = default;
+
+  /// The values of `rows` in the `column`-th state column. Nothing is copied when they follow each other in one batch,
+  /// need no widening and have no nulls. Errors: out_of_memory, cancelled.
+  virtual Result<SliceValues> read(std::size_t column, SliceRows const& rows) const = 0;
+
+  /// Where the column's values lie in the table, batch by batch; no parts when they need widening or may be null.
+  virtual std::vector<partition::PayloadColumn::Part> in_place(std::size_t column) const = 0;
+};
+
+/// Rows [first, first + count) of a table.
+struct TableBlock {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+/// The rows of a table, not partitioned, as a path takes them that groups a table at once. What it refers to outlives
+/// the group-by.
+struct WholeTable {
+  std::uint64_t num_rows = 0;
+  std::variant<NoKeys, KeySpan> keys;  ///< in the order of rows, min and max known
+  std::uint32_t common_low_bits = 0;   ///< lowest bits that are equal in all keys
+  std::uint64_t estimated_groups = 1;
+  std::vector<TableBlock> blocks;       ///< all rows, each range within one batch
+  std::vector<StateRequest> requests;   ///< a state column each
+  TableValues const* values = nullptr;  ///< of the state columns
+  bool wants_first_rows = false;
+};
+
+/// Groups that have all their rows. Their order is the same in every run.
+struct GroupPart {
+  std::vector<std::uint64_t> first_rows;  ///< empty unless wanted
+  std::vector<std::uint64_t> keys;        ///< a word each; empty without keys
+  std::vector<AggregateState> states;     ///< a state column each
+
+  std::size_t size() const noexcept { return keys.empty() ? first_rows.size() : keys.size(); }
+};
+
+/// A group-by of a whole table, its rows grouped or partitioned already: gives its groups part by part. No group is in
+/// two parts.
+class WholeGroupBy {
+ public:
+  virtual ~WholeGroupBy() = default;
+
+  virtual std::size_t num_parts() const noexcept = 0;
+  /// Called once for each part, by several threads at once. Errors: out_of_memory, cancelled.
+  virtual Result<GroupPart> part(std::size_t index) = 0;
+};
+
+/// What a whole group-by is opened with.
+struct WholeGroupByOptions {
+  Grouping grouping = Grouping::direct;  ///< not `automatic`, not `slices`
+  Control const* control = nullptr;
+  StatsSink* stats = nullptr;  ///< may be null
+};
+
+/// One path on one device, opened for one group-by. `begin` is called by several lanes at once, each with its own
+/// index.
+class GroupByBackend {
+ public:
+  virtual ~GroupByBackend() = default;
+
+  /// Starts on a slice: may return while uploads are under way. At most one kernel lives per lane at a time.
+  virtual Result<std::unique_ptr<GroupByKernel>> begin(GroupSlice const& slice, std::uint32_t lane) = 0;
+};
+
+/// What a backend is opened with. References outlive the backend.
+struct GroupByBackendOptions {
+  GroupByTuning tuning;  ///< after planning; `automatic` means: choose per slice
+  std::uint32_t lanes = 1;
+  std::uint64_t max_rows = 0;                   ///< of any slice
+  std::uint64_t expected_groups = 0;            ///< of a slice, about; 0: not known
+  std::uint32_t key_bits = 0;                   ///< 32 or 64: KeySpan; 0: KeyWords or NoKeys
+  std::uint32_t num_words = 0;                  ///< of KeyWords; 0: KeySpan or NoKeys
+  std::uint32_t max_value_words = 0;            ///< widest value that will be aggregated
+  std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
+  Control const* control = nullptr;
+  StatsSink* stats = nullptr;
+};
+
+}  // namespace garuda::contract

@@ -1,0 +1,35 @@
+// Terms that the costs of group-bys have in common, whatever the path.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "operators/contract/cost_terms.hpp"
+#include "operators/contract/shapes.hpp"
+
+namespace garuda::contract {
+
+/// Submissions of a slice, each waited for before the host goes on: sizes are known exactly before they are used.
+inline constexpr double kGroupBySubmissions = 10;
+
+/// Groups of a device's slices on the host: merged where there are several slices, then finished, by one thread (Intel
+/// Xeon beside an H200, 2^16 to 2^22 groups of one sum, 2026-11-21).
+inline constexpr double kMergedGroupNs = 85;
+inline constexpr double kFinishedGroupNs = 35;
+
+inline double group_key_bytes(GroupByShape const& shape) { return shape.key_bits / 8.0 + 4.0 * shape.key_words; }
+inline double group_partition_ns(GroupByShape const& shape, std::uint32_t bits, rates::HostRates const& host) {
+  auto const row_bytes = std::max(shape.key_bits / 8.0, 4.0) + (shape.wide_row_ids ? 8 : 4);
+  return partition_ns(static_cast<double>(shape.rows), row_bytes, bits, host);
+}
+inline double groups_of(GroupByShape const& shape) { return static_cast<double>(shape.estimated_groups); }
+
+/// Groups of a device's slices, made those of the table.
+inline double device_merge_ns(GroupByShape const& shape, DeviceCut const& cut) {
+  auto const parts = partitions(cut.radix_bits);
+  auto const slices_a_part = std::max(static_cast<double>(cut.slices) / parts, 1.0);
+  auto const merged = slices_a_part > 1 ? groups_of(shape) * slices_a_part : 0;
+  return merged * kMergedGroupNs + groups_of(shape) * kFinishedGroupNs;
+}
+
+}  // namespace garuda::contract

@@ -1,0 +1,87 @@
+// The contract between the join driver and a path: fixed-width keys in, pairs of row indices out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/join.hpp"
+#include "operators/contract/key_span.hpp"
+#include "operators/contract/stats_sink.hpp"
+#include "operators/rates/rates.hpp"
+
+namespace garuda::contract {
+
+/// One build × probe slice of a partition. Both sides have the same width. The spans outlive the kernel.
+/// `shared_low_bits`: the lowest bits of the keys, equal in all keys of the slice (the raw radix digit), so that direct
+/// addressing may use (key - min) >> shared_low_bits. 0 when the digit was mixed.
+/// `build`: the side to build on where the path has that choice, because slices that follow have the same rows there;
+/// those keys then outlive the backend. nullopt: the path decides.
+struct JoinSlice {
+  KeySpan left;   ///< at most kMaxPassRows
+  KeySpan right;  ///< at most kMaxPassRows
+  std::uint32_t shared_low_bits = 0;
+  std::optional<Side> build = std::nullopt;
+};
+
+/// Indices into the two sides of a slice.
+struct RowPair {
+  std::uint32_t left = 0;
+  std::uint32_t right = 0;
+
+  friend auto operator<=>(RowPair const&, RowPair const&) = default;
+};
+
+/// Bit i of word i / 64: row i of the side has a match.
+using MarkBitmap = std::vector<std::uint64_t>;
+
+/// Joins one slice. Used by one thread at a time. Everything it holds is freed by its destructor.
+/// Errors of every call: device_failure, out_of_memory, limit_exceeded, cancelled.
+class JoinKernel {
+ public:
+  virtual ~JoinKernel() = default;
+
+  /// Returns the number of matching pairs, exactly. Enumerates none.
+  virtual Result<std::uint64_t> count() = 0;
+
+  /// Writes pairs [first, first + out.size()) of a sequence that is the same for every call on this kernel, so that any
+  /// position can be restarted. Requires first + out.size() <= count().
+  virtual Result<void> pairs(std::uint64_t first, std::span<RowPair> out) = 0;
+
+  /// When it is known after `count` that every probe row has exactly one match, in that order the build row of each, +
+  /// 1: what `pairs` would enumerate, without the pairs. Empty when it is not known. Valid as long as the kernel.
+  virtual std::span<std::uint32_t const> sole_matches() const { return {}; }
+
+  /// Returns the rows of `side` that have a match, found without enumerating pairs: ceil(rows / 64) words, unused bits
+  /// 0.
+  virtual Result<MarkBitmap> mark(Side side) = 0;
+};
+
+/// One path on one device, opened for one join. `begin` is called by several lanes at once, each with its own index.
+class JoinBackend {
+ public:
+  virtual ~JoinBackend() = default;
+
+  /// Starts on a slice: may return while uploads are under way. At most one kernel lives per lane at a time.
+  virtual Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) = 0;
+};
+
+/// What a backend is opened with. References outlive the backend.
+struct BackendOptions {
+  JoinTuning tuning;  ///< after planning; `automatic` means: choose per slice from its statistics
+  std::uint32_t lanes = 1;
+  std::uint64_t max_left_rows = 0;   ///< of any slice
+  std::uint64_t max_right_rows = 0;  ///< of any slice
+  std::uint32_t key_bits = 32;
+  bool pairs_wanted = true;                     ///< pairs will be asked for, so that counting may keep what it finds
+  std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
+  std::optional<rates::DeviceRates> rates;      ///< of the device, where it was measured
+  Control const* control = nullptr;
+  StatsSink* stats = nullptr;
+};
+
+}  // namespace garuda::contract

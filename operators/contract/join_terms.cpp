@@ -1,0 +1,64 @@
+#include "operators/contract/join_terms.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace garuda::contract {
+namespace {
+
+/// Values gathered at positions that ascend, as of a column that stays in a core's cache.
+constexpr double kOrderedGatherBytes = 1 << 17;
+/// Bytes of a value that a gather's rate was measured with, and of the cache line that a random one moves.
+constexpr double kMeasuredValueBytes = 4;
+constexpr double kLineBytes = 64;
+/// Rows of batches to choose from.
+constexpr std::array kChunkRows{std::uint64_t{1} << 17, kLargestChunkRows, std::uint64_t{1} << 21};
+/// A batch begun and handed over, beside its rows (AMD EPYC, Zen 4, 2 threads, batches of 2^10 and 2^19 rows of three
+/// columns, 2026-11-21).
+constexpr double kBatchNs = 30e3;
+/// A pair that a lane's thread turns into row ids in fresh memory (Intel Xeon beside an H200: 2.4 of 2^22, 12 of 2^24
+/// rows, 2026-11-21).
+constexpr double kEmittedPairNs = 6;
+
+double output_row_bytes(JoinShape const& shape) {
+  double bytes = 0;
+  for (auto const& column : shape.output) bytes += column.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+double taken_ns(double values, double bytes, double source_bytes, rates::HostRates const& host) {
+  auto const is_cached = source_bytes <= kOrderedGatherBytes;
+  // Wide values read and write more; a random access moves a line whatever it wants of it.
+  auto const width = is_cached ? std::max(bytes / kMeasuredValueBytes, 1.0) : 1 + bytes / kLineBytes;
+  return values / host.gathered_values.at(source_bytes) * width * kNs;
+}
+
+double batches_ns(JoinShape const& shape, double batch_rows, rates::HostRates const& host) {
+  auto const rows = std::max(std::min(batch_rows, matches(shape)), 1.0);
+  return std::ceil(matches(shape) / rows) * kBatchNs + rows * output_row_bytes(shape) / host.copy_bytes_per_s * kNs;
+}
+
+std::uint64_t cheapest_chunk(JoinShape const& shape, double most_rows, rates::HostRates const& host) {
+  auto best = kLargestChunkRows;
+  auto const ns = [&](std::uint64_t rows) {
+    return batches_ns(shape, std::min(static_cast<double>(rows), most_rows), host);
+  };
+  for (auto const rows : kChunkRows)
+    if (ns(rows) < ns(best)) best = rows;
+  return best;
+}
+
+double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRates const& host, bool in_probe_order) {
+  auto const making = std::min<double>(cut.lanes, static_cast<double>(cut.slices));
+  auto ns = matches(shape) * (kEmittedPairNs / making + 16 / host.copy_bytes_per_s * kNs);  // made, and read once
+  for (auto const& column : shape.output) {
+    bool const is_ordered = in_probe_order && column.side != smaller_side(shape);
+    auto const source_bytes = is_ordered ? 0 : rows_of(shape, column.side) * column.bytes;
+    ns += taken_ns(matches(shape), column.bytes, source_bytes, host) * kGathererShare;
+  }
+  return ns + batches_ns(shape, static_cast<double>(cut.chunk_rows), host);
+}
+
+}  // namespace garuda::contract

@@ -1,0 +1,58 @@
+// Terms that the costs of joins have in common, whatever the path: rows, and what making the result takes on the host.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "operators/contract/cost_terms.hpp"
+#include "operators/contract/shapes.hpp"
+
+namespace garuda::contract {
+
+/// Submissions of a slice, each waited for before the host goes on: sizes are known exactly before they are used.
+inline constexpr double kJoinSubmissions = 6;
+/// What a column costs that is gathered batch by batch, with nulls or variable widths, in plain ones.
+inline constexpr double kGathererShare = 2;
+
+inline double rows_of(JoinShape const& shape) { return static_cast<double>(shape.rows_left + shape.rows_right); }
+inline double build_rows(JoinShape const& shape) {
+  return static_cast<double>(std::min(shape.rows_left, shape.rows_right));
+}
+inline double probe_rows(JoinShape const& shape) {
+  return static_cast<double>(std::max(shape.rows_left, shape.rows_right));
+}
+inline double rows_of(JoinShape const& shape, Side side) {
+  return static_cast<double>(side == Side::left ? shape.rows_left : shape.rows_right);
+}
+/// What a path builds on unless told: the smaller side, the right one of two equal ones.
+inline Side smaller_side(JoinShape const& shape) {
+  return shape.rows_left < shape.rows_right ? Side::left : Side::right;
+}
+inline double distinct_of(JoinShape const& shape, Side side) {
+  auto const distinct = side == Side::left ? shape.distinct_left : shape.distinct_right;
+  auto const rows = std::max(rows_of(shape, side), 1.0);
+  return distinct > 0 ? std::min(distinct, rows) : rows;
+}
+inline double matches(JoinShape const& shape) { return shape.expected_matches; }
+inline double key_bytes(JoinShape const& shape) { return shape.key_bits / 8.0; }
+inline double row_id_bytes(JoinShape const& shape) { return shape.wide_row_ids ? 8 : 4; }
+inline double join_row_bytes(JoinShape const& shape) { return key_bytes(shape) + row_id_bytes(shape); }
+
+/// `values` values of `bytes` bytes, taken from anywhere in `source_bytes` bytes.
+double taken_ns(double values, double bytes, double source_bytes, rates::HostRates const& host);
+
+/// The result's batches, and the last of them, which nothing else runs beside.
+double batches_ns(JoinShape const& shape, double batch_rows, rates::HostRates const& host);
+
+/// Rows of the batches that take least time to make, of a few sizes. What memory allows is another matter.
+/// `most_rows`: that a batch gets.
+std::uint64_t cheapest_chunk(JoinShape const& shape, double most_rows, rates::HostRates const& host);
+inline std::uint64_t device_chunk_rows(JoinShape const& shape, rates::HostRates const& host) {
+  return cheapest_chunk(shape, matches(shape), host);
+}
+
+/// A device's pairs, gathered by the reader: both sides out of order, or the probe side in order.
+double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRates const& host,
+                   bool in_probe_order = false);
+
+}  // namespace garuda::contract

@@ -1,0 +1,36 @@
+// What queries can run on, as paths and planners see it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/engine.hpp"
+#include "operators/rates/rates.hpp"
+#include "vk_runtime/device_traits.hpp"
+
+namespace garuda::contract {
+
+/// A device as the planner sees it.
+struct DeviceFacts {
+  DeviceInfo const* info = nullptr;
+  vk::DeviceTraits const* traits = nullptr;
+  std::optional<rates::DeviceRates> measured = std::nullopt;  ///< nullopt: rates are assumed by type
+
+  rates::DeviceRates rates() const { return measured ? *measured : rates::default_device_rates(traits->type); }
+  bool is_software() const noexcept { return traits->type == vk::DeviceType::cpu; }
+};
+
+/// What queries can run on. Refers to the engine's devices.
+struct Machine {
+  std::vector<DeviceFacts> devices;
+  std::optional<rates::HostRates> measured_host;  ///< nullopt: rates are assumed
+  std::vector<std::string> notes;                 ///< why calibrations were ignored
+
+  rates::HostRates host(std::uint32_t threads) const {
+    return measured_host ? *measured_host : rates::default_host_rates(threads);
+  }
+};
+
+}  // namespace garuda::contract

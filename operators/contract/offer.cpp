@@ -1,0 +1,24 @@
+#include "operators/contract/offer.hpp"
+
+#include <fmt/format.h>
+
+namespace garuda::contract {
+
+void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns) {
+  candidate.estimated_ns = 0;
+  for (auto& [name, ns] : phases_ns) {
+    candidate.estimated_ns += ns;
+    if (ns > 0) candidate.phases_ns.emplace_back(std::move(name), ns);
+  }
+}
+
+std::string source_of(DeviceFacts const& facts) {
+  return facts.measured ? "measured rates"
+                        : fmt::format("rates assumed of a {} device, not calibrated", to_string(facts.info->kind));
+}
+
+std::string source_of_host(Machine const& machine, std::uint32_t threads) {
+  return fmt::format("{} rates, {} threads", machine.measured_host ? "measured" : "assumed", threads);
+}
+
+}  // namespace garuda::contract

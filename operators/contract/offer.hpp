@@ -1,0 +1,108 @@
+// What a path offers to do with a query: candidates, priced and sized.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/join.hpp"
+#include "garuda/plan.hpp"
+#include "operators/contract/machine.hpp"
+#include "operators/contract/shapes.hpp"
+#include "operators/contract/sizing.hpp"
+
+namespace garuda::resolve {
+struct JoinRequest;
+struct GroupByRequest;
+}  // namespace garuda::resolve
+
+namespace garuda::contract {
+
+/// One way to run a query, whichever operator's.
+struct Offer {
+  Candidate candidate;
+  std::optional<std::size_t> device;  ///< index into the devices; nullopt: the host
+  bool can_run = true;
+  bool asks_permission = false;  ///< see PathRow
+  std::uint32_t key_bits = 32;   ///< as Plan has it, like all that follows
+  std::uint32_t radix_bits = 0;
+  std::uint32_t lanes = 1;
+  std::uint64_t slice_rows = kMaxPassRows;
+  std::uint64_t chunk_rows = kLargestChunkRows;  ///< wanted; what memory is left may allow less
+  std::uint64_t device_bytes = 0;
+  std::uint64_t host_bytes = 0;  ///< beside what every slice takes
+  std::vector<std::pair<std::string, std::string>> details;
+};
+
+/// Runs the query itself, its tables whole. The plan is of this offer.
+template <class Request>
+using StartWhole = std::function<Result<std::unique_ptr<QueryResult>>(Request const& request, Plan plan)>;
+
+struct JoinOffer : Offer {
+  JoinTuning tuning;
+  std::vector<std::size_t> carried;        ///< positions in JoinShape::output: moved along with the keys
+  StartWhole<resolve::JoinRequest> start;  ///< empty: slices go through the path's JoinKernel
+};
+
+struct GroupByOffer : Offer {
+  GroupByTuning tuning;
+  double pixels = 0;                          ///< of a slice's first hash image
+  Grouping grouping = Grouping::slices;       ///< others than slices: the path's WholeGroupBy takes the table
+  StartWhole<resolve::GroupByRequest> start;  ///< empty: through the path's GroupByKernel or WholeGroupBy
+};
+
+/// What a path is asked to offer for: on one device, or on the host.
+template <class Shape, class Options>
+struct Inquiry {
+  Shape const& shape;
+  Options const& options;
+  Machine const& machine;
+  rates::HostRates const& host;          ///< of so many threads as the query has
+  std::optional<std::size_t> device;     ///< nullopt: the host
+  std::optional<std::size_t> requested;  ///< the device that the caller asks for
+
+  DeviceFacts const& facts() const { return machine.devices.at(*device); }
+  /// A software device that nobody asked for is priced one way only: a query of a few rows takes as long as pricing.
+  bool is_idle() const { return facts().is_software() && requested != device; }
+};
+using JoinInquiry = Inquiry<JoinShape, JoinOptions>;
+using GroupByInquiry = Inquiry<GroupByShape, GroupByOptions>;
+
+/// What a path answers; `notes` are for the plan, whatever is chosen.
+template <class Offer>
+struct Offers {
+  std::vector<Offer> list;
+  std::vector<std::string> notes;
+};
+using JoinOffers = Offers<JoinOffer>;
+using GroupByOffers = Offers<GroupByOffer>;
+
+/// Phases without cost are left out of the candidate; its estimate is the sum of the others.
+void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns);
+
+/// "measured rates", or "rates assumed of a discrete device, not calibrated".
+std::string source_of(DeviceFacts const& facts);
+
+/// The same of the host: "measured rates, 2 threads".
+std::string source_of_host(Machine const& machine, std::uint32_t threads);
+
+/// Host memory that a query may take; 0: not known.
+template <class Shape>
+std::uint64_t most_host_bytes(Shape const& shape, RunOptions const& options) {
+  return options.memory_limit_bytes != 0 ? options.memory_limit_bytes : shape.free_host_bytes / 4 * 3;
+}
+
+/// Device memory that a query may take.
+inline std::uint64_t device_budget(RunOptions const& options, vk::DeviceTraits const& traits) noexcept {
+  return options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes
+                                                : traits.device_local_bytes() / 4 * 3;
+}
+
+}  // namespace garuda::contract

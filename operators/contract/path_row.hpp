@@ -1,0 +1,66 @@
+// A path: what it runs on, what it offers to do with a query, and its kernels. One row each is all that leaves a path's
+// folder; nothing outside asks which path it is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "garuda/engine.hpp"
+#include "garuda/error.hpp"
+#include "garuda/plan.hpp"
+#include "operators/contract/device_set.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/contract/join_kernel.hpp"
+#include "operators/contract/offer.hpp"
+
+namespace garuda::contract {
+
+/// How the driver of joins feeds a path's kernels.
+struct JoinFeeding {
+  /// Lanes write rows of the result, whose pairs are in their thread's cache; else the reader gathers them.
+  bool makes_batches = false;
+  bool wants_ranges = true;  ///< the least and greatest key of each partition are to be known
+  /// Most probe rows of a slice, where slices follow each other that share their build side; 0: they do not.
+  std::uint64_t probe_slice_rows = 0;
+  bool forks = false;  ///< kernels run loops of several threads: each lane gets an arena of its own
+  /// Host memory that a lane holds beside its keys; nullptr: none.
+  std::uint64_t (*host_bytes)(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint32_t key_bits) = nullptr;
+};
+
+struct JoinRow {
+  /// Prices and sizes every way that the inquiry leaves open; pure. Errors: what is asked for contradicts itself
+  /// (usage), or the device cannot (no_device); another path may then be taken unless this one was asked for.
+  Result<JoinOffers> (*offers)(JoinInquiry const& inquiry) = nullptr;
+  /// Opens the path for one join in slices; `device` is empty when the path needs none.
+  Result<std::unique_ptr<JoinBackend>> (*open)(OpenDevice device, BackendOptions const& options) = nullptr;
+  JoinFeeding feeding{};
+};
+
+struct GroupByRow {
+  Result<GroupByOffers> (*offers)(GroupByInquiry const& inquiry) = nullptr;
+  Result<std::unique_ptr<GroupByBackend>> (*open)(OpenDevice device, GroupByBackendOptions const& options) = nullptr;
+  /// Of a path that may also group a whole table of the host at once; see WholeGroupBy. nullptr: slices alone.
+  WholeSizes (*whole_sizes)(WholeTable const& table) = nullptr;
+  Result<std::unique_ptr<WholeGroupBy>> (*open_whole)(WholeTable const& table,
+                                                      WholeGroupByOptions const& options) = nullptr;
+  /// Adds to the plan what of the slices is known before; nullptr: nothing.
+  Result<void> (*describe)(GroupByShape const& shape, GroupByOffer const& offer, DeviceFacts const& facts,
+                           Plan& plan) = nullptr;
+};
+
+struct PathRow {
+  Path path = Path::cpu;
+  std::string_view name;  ///< as plans and options spell it
+  /// Of the devices that it runs on; nullopt: the host, without a device.
+  std::optional<DeviceApi> api{};
+  /// `automatic` takes it only where that is allowed (RunOptions::allow_cuda) or no other path has a GPU.
+  bool asks_permission = false;
+  bool takes_whole_tables = false;  ///< offers placement=device
+  JoinRow join{};
+  GroupByRow group_by{};
+};
+
+}  // namespace garuda::contract

@@ -1,0 +1,23 @@
+#include "operators/contract/shapes.hpp"
+
+#include <algorithm>
+
+#include "partition/radix_partition.hpp"
+
+namespace garuda::contract {
+
+std::uint64_t partitioned_bytes(JoinShape const& shape, std::uint32_t radix_bits,
+                                std::span<std::size_t const> carried) {
+  auto const row_bytes = std::uint64_t{shape.key_bits} / 8 + (shape.wide_row_ids ? 8 : 4);
+  auto const keys = (shape.rows_left + shape.rows_right) * row_bytes;
+  double carried_bytes = 0;
+  for (auto const c : carried) {
+    auto const& column = shape.output[c];
+    carried_bytes += column.bytes * static_cast<double>(column.side == Side::left ? shape.rows_left : shape.rows_right);
+  }
+  if (radix_bits <= partition::kOnePassBits) return keys + static_cast<std::uint64_t>(carried_bytes);
+  // A second pass reads what the first has written.
+  return keys + std::max(shape.rows_left, shape.rows_right) * row_bytes + 2 * static_cast<std::uint64_t>(carried_bytes);
+}
+
+}  // namespace garuda::contract

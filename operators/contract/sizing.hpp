@@ -1,0 +1,66 @@
+// Sizes that every operator's planner decides.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "operators/contract/key_span.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::contract {
+
+/// Width and height of the largest hash image unless tuned (GARUDA §5).
+inline constexpr std::uint32_t kImageEdge = 4096;
+inline constexpr std::uint64_t kSmallestDeviceSliceRows = 4096;
+/// Unless a planner prices others.
+inline constexpr std::uint64_t kLargestChunkRows = std::uint64_t{1} << 19;
+inline constexpr std::uint64_t kSmallestChunkRows = 1024;
+/// Tasks of the CPU path: several a lane, so that lanes end together, but not so small that batches get tiny.
+inline constexpr std::uint64_t kTasksPerLane = 8;
+inline constexpr std::uint64_t kSmallestTaskRows = std::uint64_t{1} << 15;
+/// Largest build side for which every lane of the CPU path makes a table of its own: partitions of 2^16 rows, and what
+/// chance adds to some of them. Larger ones are made one at a time, for all lanes.
+inline constexpr std::uint64_t kLaneTableRows = (std::uint64_t{1} << 16) + (std::uint64_t{1} << 12);
+/// Fewest rows of the larger side that a slice is still split at when it does not fit the device.
+inline constexpr std::uint64_t kSmallestSplitRows = 1024;
+
+/// True for an error after which smaller slices may fit.
+inline bool is_shortage(Error const& error) noexcept {
+  return error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::limit_exceeded;
+}
+
+/// RunOptions::threads as a task arena takes it.
+inline int arena_threads(std::uint32_t threads) noexcept {
+  return threads == 0 ? oneapi::tbb::task_arena::automatic : static_cast<int>(threads);
+}
+
+/// Smallest radix bits that bring `rows` to at most `target` a partition.
+constexpr std::uint32_t radix_bits_for(std::uint64_t rows, std::uint64_t target) noexcept {
+  std::uint32_t bits = 0;
+  while (bits < partition::kMaxRadixBits && (rows >> bits) > target) ++bits;
+  return bits;
+}
+
+/// Radix bits that a device's slices may have: `least`, which sizes demand, and more while a partition keeps
+/// kSmallestDeviceSliceRows of `rows` rows.
+inline std::vector<std::uint32_t> device_radix_bits(std::uint32_t least, std::uint64_t rows) {
+  constexpr std::uint32_t kStep = 2;
+  constexpr std::uint32_t kMost = 8;
+  std::vector<std::uint32_t> all{least};
+  for (auto bits = least / kStep * kStep + kStep; bits <= kMost && (rows >> bits) >= kSmallestDeviceSliceRows;
+       bits += kStep)
+    all.push_back(bits);
+  return all;
+}
+
+/// Rows of a chunk when each takes `row_bytes` of the `free_bytes` left, at most `most`.
+constexpr std::uint64_t chunk_rows_for(std::uint64_t free_bytes, std::uint64_t row_bytes,
+                                       std::uint64_t most = kLargestChunkRows) noexcept {
+  return std::clamp(free_bytes / 4 / row_bytes, std::min(kSmallestChunkRows, most), most);
+}
+
+}  // namespace garuda::contract

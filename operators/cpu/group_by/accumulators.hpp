@@ -1,0 +1,92 @@
+// Exact states of a column's groups, updated row by row.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/wide_integer.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/cpu/group_by/state_array.hpp"
+
+namespace garuda::cpu {
+
+/// Position of the lowest bit that any of a column's floats has, counted from the kind's unit (unit_exponent), such
+/// that all of them, and every sum of them, are integers of 127 bits and a sign over it.
+struct FixedPoint {
+  std::uint32_t position = 0;
+};
+
+/// States of one column, a group each. Sums of integers take one word, and a second one from the first group on whose
+/// sum leaves it; so a sum that comes back is right, and one that does not is known. Sums of floats are integers over
+/// the column's lowest bit. Throws std::bad_alloc.
+class ColumnAccumulator {
+ public:
+  /// `fixed_point`: of floats whose sum is wanted.
+  ColumnAccumulator(contract::StateRequest const& request, FixedPoint fixed_point)
+      : request_(request), fixed_(fixed_point) {}
+
+  /// Makes room for `num_groups` groups; new ones have no values.
+  void resize(std::uint64_t num_groups);
+  /// Forgets all groups.
+  void clear();
+
+  /// Adds the values of rows [first, first + groups.size()) of `input`: the i-th to groups[i]. `first`: a multiple of
+  /// 32 when there are nulls.
+  void add(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
+
+  /// Adds the groups from_groups[i] of `from` to the groups to_groups[i].
+  void merge(ColumnAccumulator const& from, std::span<std::uint32_t const> from_groups,
+             std::span<std::uint32_t const> to_groups);
+
+  /// The states of `groups`, in their order.
+  contract::AggregateState states_of(std::span<std::uint32_t const> groups) const;
+
+ private:
+  template <class T>
+  void add_values(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
+  template <class T>
+  void add_extremes(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
+  template <class Sum>
+  StateArray<Sum>& sums() noexcept;
+  /// Notes that a group's sum left its words.
+  void carry(std::uint32_t group, std::int64_t high);
+  template <class Sum>
+  void merge_sums(ColumnAccumulator& into, std::span<std::uint32_t const> from_groups,
+                  std::span<std::uint32_t const> to_groups) const;
+  template <class Sum>
+  void write_sums(std::span<std::uint32_t const> groups, contract::AggregateState& state) const;
+
+  contract::StateRequest request_;
+  FixedPoint fixed_;
+  std::uint64_t num_groups_ = 0;
+  StateArray<std::uint64_t> counts_;
+  StateArray<std::int64_t> signed_sums_;
+  StateArray<std::uint64_t> unsigned_sums_;
+  StateArray<Int128> wide_sums_;
+  StateArray<std::int64_t> high_;  ///< what overflowed, in units of 2^bits of a sum; empty until one does
+  StateArray<std::uint64_t> minima_, maxima_;
+  StateArray<UInt128> wide_minima_, wide_maxima_;
+};
+
+/// Looks for a FixedPoint of the floats of a column; values may be added from several threads through `add` of their
+/// own FloatRange.
+class FloatRange {
+ public:
+  void add(contract::AggregateInput const& input);
+  void add(FloatRange const& other) noexcept;
+
+  /// nullopt when sums of `num_rows` values would not fit, or when there are infinities or NaNs.
+  std::optional<FixedPoint> fixed_point(std::uint64_t num_rows) const noexcept;
+
+ private:
+  template <class Float>
+  void add_values(contract::AggregateInput const& input);
+
+  std::uint32_t least_ = 0xFFFF'FFFF;  ///< exponent field of the values but zero
+  std::uint32_t largest_ = 0;
+  std::uint32_t exponent_limit_ = 0;  ///< exponent field of infinities and NaNs
+  std::uint32_t mantissa_bits_ = 0;
+};
+
+}  // namespace garuda::cpu

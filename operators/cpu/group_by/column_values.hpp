@@ -1,0 +1,93 @@
+// The values of an AggregateInput by their C++ types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "core/load.hpp"
+#include "core/look_ahead.hpp"
+#include "core/ordered_value.hpp"
+#include "core/wide_integer.hpp"
+#include "garuda/error.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+
+namespace garuda::cpu {
+
+inline bool is_valid(contract::AggregateInput const& input, std::uint64_t row) noexcept {
+  return input.validity.empty() || ((input.validity[row / 32] >> (row % 32)) & 1) != 0;
+}
+
+template <class T>
+T value_at(contract::AggregateInput const& input, std::uint64_t row) noexcept {
+  return load<T>(reinterpret_cast<std::byte const*>(input.values.data()), static_cast<std::int64_t>(row));
+}
+
+/// Calls body(row, groups[row - first]) for the rows [first, first + groups.size()) that have a value.
+template <class Body>
+void for_valid_rows(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups,
+                    Body const& body) {
+  if (input.validity.empty()) {
+    for (std::size_t i = 0; i < groups.size(); ++i) body(first + i, groups[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (is_valid(input, first + i)) body(first + i, groups[i]);
+}
+
+/// Calls body(groups[row - first], value of the row) for the rows [first, first + groups.size()) that have a value.
+template <class T, class Body>
+void for_values(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups,
+                Body const& body) {
+  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + first * sizeof(T);
+  // By value: what is captured by reference would be read again for every row.
+  auto const add = [=](std::size_t i) { body(groups[i], load<T>(values, static_cast<std::int64_t>(i))); };
+  if (input.validity.empty()) return for_each_ahead<T>(values, groups.size(), add);
+  for_each_ahead<T>(values, groups.size(), [=](std::size_t i) {
+    if (is_valid(input, first + i)) add(i);
+  });
+}
+
+/// Calls visit with a null pointer to the C++ type of a value. Requires: kind is not none.
+template <class Visitor>
+auto visit_kind(contract::ValueKind kind, Visitor const& visit) {
+  switch (kind) {
+    case contract::ValueKind::int32:
+      return visit(static_cast<std::int32_t*>(nullptr));
+    case contract::ValueKind::uint32:
+      return visit(static_cast<std::uint32_t*>(nullptr));
+    case contract::ValueKind::int64:
+      return visit(static_cast<std::int64_t*>(nullptr));
+    case contract::ValueKind::uint64:
+      return visit(static_cast<std::uint64_t*>(nullptr));
+    case contract::ValueKind::int128:
+      return visit(static_cast<Int128*>(nullptr));
+    case contract::ValueKind::float32:
+      return visit(static_cast<float*>(nullptr));
+    case contract::ValueKind::float64:
+      return visit(static_cast<double*>(nullptr));
+    case contract::ValueKind::none:
+      break;
+  }
+  throw LogicError("counts alone have no values");
+}
+
+/// The word in which the extremes of values of type T are kept.
+template <class T>
+using OrderedOf = std::conditional_t<std::is_same_v<T, Int128>, UInt128, std::uint64_t>;
+
+/// The order-preserving unsigned map of a value.
+template <class T>
+OrderedOf<T> ordered(T value) noexcept {
+  if constexpr (std::is_same_v<T, Int128>)
+    return static_cast<UInt128>(value) ^ (UInt128{1} << 127);
+  else if constexpr (std::is_floating_point_v<T>)
+    return ordered_from_bits(canonical_bits(value));
+  else if constexpr (std::is_signed_v<T>)
+    return ordered_signed(static_cast<std::make_unsigned_t<T>>(value));
+  else
+    return value;
+}
+
+}  // namespace garuda::cpu

@@ -1,0 +1,72 @@
+#include "operators/cpu/group_by/cpu_group_by_costs.hpp"
+
+#include <algorithm>
+
+#include "operators/contract/group_by_terms.hpp"
+
+namespace garuda::cpu {
+namespace {
+
+/// Bytes of a group that whole group-bys were measured with (a sum of 64 bits, and whether it has rows), of its place
+/// in a hash table, and of a row that partitioning moved.
+constexpr double kMeasuredDirectBytes = 9;
+constexpr double kHashedBytes = 40;
+constexpr double kMeasuredMovedBytes = 16;
+/// A group that one thread merges out of a slice, in groups that all threads make.
+constexpr double kMergedGroupShare = 2;
+
+/// Groups of the calibration's size that a cache holds as many bytes of.
+double measured_groups(double groups, double group_bytes, double measured_bytes) {
+  return groups * group_bytes / measured_bytes;
+}
+
+double whole_ns(contract::GroupByShape const& shape, Grouping grouping, rates::HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const sizes = shape.whole.value_or(contract::WholeSizes{});
+  auto const bytes = static_cast<double>(sizes.group_bytes);
+  auto const groups = contract::groups_of(shape);
+  if (grouping == Grouping::direct) {
+    // Every slot is cleared, merged and looked at, whether it has rows or not.
+    auto const slots = measured_groups(static_cast<double>(sizes.slots), bytes, kMeasuredDirectBytes);
+    return (rows / host.direct_rows.at(slots) + slots / host.direct_groups.at(slots)) * contract::kNs;
+  }
+  if (grouping == Grouping::local) {
+    auto const size = measured_groups(groups, bytes + kHashedBytes, kMeasuredDirectBytes + kHashedBytes);
+    return (rows / host.local_rows.at(size) + groups / host.local_groups.at(size)) * contract::kNs;
+  }
+  // Half of a row's time is moving it.
+  auto const moved = 0.5 + 0.5 * static_cast<double>(sizes.row_bytes) / kMeasuredMovedBytes;
+  return (rows * moved / host.partitioned_rows_grouped.at(groups) + groups / host.partitioned_groups.at(groups)) *
+         contract::kNs;
+}
+
+/// Rows are partitioned by their ids, hashed, and each state column's values are fetched and added.
+double sliced_ns(contract::GroupByShape const& shape, SliceCut const& slices, rates::HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const parts = contract::partitions(slices.radix_bits);
+  auto const groups = std::max(contract::groups_of(shape) / parts, 1.0);
+  auto const a_part = std::max(rows / parts / static_cast<double>(slices.slice_rows), 1.0);
+  auto const fetched = slices.radix_bits == 0 ? 0 : rows * shape.states / host.gathered_values.at(rows * 8);
+  // Each slice of a partition has its groups, which are merged.
+  auto const merged = contract::groups_of(shape) * a_part;
+  return contract::group_partition_ns(shape, slices.radix_bits, host) +
+         (rows / host.local_rows.at(groups) + fetched + kMergedGroupShare * merged / host.local_groups.at(groups)) *
+             contract::kNs +
+         parts * a_part / host.threads * host.slice_ns;
+}
+
+}  // namespace
+
+contract::PhaseCosts cpu_group_by_costs(contract::GroupByShape const& shape, Grouping grouping, SliceCut const& slices,
+                                        rates::HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const width = 0.75 + 0.25 * std::max(contract::group_key_bytes(shape) / 4, 1.0);
+  auto const ns = grouping == Grouping::slices ? sliced_ns(shape, slices, host) : whole_ns(shape, grouping, host);
+  // One sum is what the rates were measured with.
+  auto const more_states = shape.states > 1 ? shape.states - 1.0 : 0.0;
+  return {{"start", host.query_ns},
+          {"group", ns * width},
+          {"aggregate", rows * more_states / host.aggregated_rows.at(contract::groups_of(shape)) * contract::kNs}};
+}
+
+}  // namespace garuda::cpu

@@ -1,0 +1,251 @@
+// A table of groups with their states: slots addressed by the key or found by its hash.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "core/look_ahead.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/cpu/group_by/accumulators.hpp"
+#include "operators/cpu/group_by/state_array.hpp"
+
+namespace garuda::cpu {
+
+/// How keys find their slots.
+struct Addressing {
+  bool is_direct = false;
+  std::uint64_t min = 0;  ///< direct: slot = (key - min) >> shift
+  std::uint32_t shift = 0;
+  std::uint64_t slots = 0;  ///< direct: their number; else groups expected
+};
+
+/// What a table keeps of a group.
+struct GroupStates {
+  std::vector<contract::StateRequest> requests;
+  std::vector<FixedPoint> fixed_points;  ///< a request each
+  bool first_rows = false;
+};
+
+/// Bytes of a group's states in a table with direct addressing.
+inline std::uint64_t state_bytes(std::span<contract::StateRequest const> requests, bool first_rows) noexcept {
+  std::uint64_t bytes = first_rows ? 8 : 1;
+  for (auto const& request : requests) {
+    auto const wide = request.kind == contract::ValueKind::int128 || contract::is_float(request.kind);
+    if ((request.states & contract::kCountState) != 0) bytes += 8;
+    if ((request.states & contract::kSumState) != 0) bytes += wide ? 16 : 8;
+    auto const extremes =
+        std::popcount(static_cast<unsigned>(request.states) & (contract::kMinState | contract::kMaxState));
+    bytes += static_cast<std::uint64_t>(extremes) * 8 * contract::extreme_words(request.kind);
+  }
+  return bytes;
+}
+
+/// Rows of a table, or what is left of them after partitioning, with their values.
+template <class Word>
+struct GroupedRows {
+  std::span<Word const> keys;                        ///< empty: all rows have key 0
+  std::span<contract::AggregateInput const> values;  ///< a request each
+  std::uint64_t count = 0;
+  std::uint64_t first_row = 0;             ///< row of the table that row 0, or row id 0, is
+  std::span<std::uint32_t const> row_ids;  ///< rows of the table, ascending
+  std::span<std::uint64_t const> wide_row_ids;
+};
+
+/// Numbers keys in the order in which they come; linear probing. Throws std::bad_alloc.
+template <class Word>
+class HashSlots {
+ public:
+  explicit HashSlots(std::uint64_t expected) { allot(std::bit_ceil(std::max<std::uint64_t>(2 * expected, 64))); }
+
+  void find(Word const* keys, std::size_t count, std::uint32_t* slots) {
+    for_each_ahead<Word>(keys, count, [&](std::size_t i) { slots[i] = slot_of(keys[i]); });
+  }
+  StateArray<Word> const& keys() const noexcept { return keys_; }
+  void clear() {
+    std::fill(entries_.data(), entries_.data() + entries_.size(), Entry{0, kNone});
+    keys_.clear();
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  struct Entry {
+    Word key;
+    std::uint32_t slot;
+  };
+
+  /// Fibonacci hashing: independent of the mixing hash that may have chosen the partition.
+  std::uint64_t home(Word key) const noexcept {
+    return ((std::uint64_t{key} ^ (std::uint64_t{key} >> 32)) * 0x9E37'79B9'7F4A'7C15) >> shift_;
+  }
+
+  std::uint32_t slot_of(Word key) {
+    auto at = home(key);
+    while (true) {
+      auto const& entry = entries_[at];
+      if (entry.slot != kNone && entry.key == key) return entry.slot;
+      if (entry.slot == kNone) return insert(at, key);
+      at = (at + 1) & (entries_.size() - 1);
+    }
+  }
+
+  std::uint32_t insert(std::uint64_t at, Word key) {
+    auto const slot = static_cast<std::uint32_t>(keys_.size());
+    entries_[at] = {key, slot};
+    keys_.push_back(key);
+    if (2 * keys_.size() > entries_.size()) grow();
+    return slot;
+  }
+
+  void allot(std::uint64_t entries) {
+    entries_.clear();
+    entries_.resize(entries, Entry{0, kNone});
+    shift_ = 64 - static_cast<std::uint32_t>(std::countr_zero(entries));
+  }
+
+  void grow() {
+    allot(2 * entries_.size());
+    for (std::uint64_t slot = 0; slot < keys_.size(); ++slot) {
+      auto at = home(keys_[slot]);
+      while (entries_[at].slot != kNone) at = (at + 1) & (entries_.size() - 1);
+      entries_[at] = {keys_[slot], static_cast<std::uint32_t>(slot)};
+    }
+  }
+
+  StateArray<Entry> entries_;  ///< a power of two of them, at most half in use
+  StateArray<Word> keys_;      ///< of each slot
+  std::uint32_t shift_ = 0;
+};
+
+/// Groups with their states. Used by one thread at a time. Throws std::bad_alloc.
+template <class Word>
+class GroupTable {
+ public:
+  GroupTable(Addressing const& addressing, GroupStates const& states)
+      : addressing_(addressing), hash_(addressing.is_direct ? 1 : addressing.slots), keeps_rows_(states.first_rows) {
+    for (std::size_t c = 0; c < states.requests.size(); ++c)
+      columns_.emplace_back(states.requests[c], states.fixed_points[c]);
+    if (!addressing.is_direct) return;
+    for (auto& column : columns_) column.resize(addressing.slots);
+    if (keeps_rows_)
+      first_rows_.resize(addressing.slots, kNoRow);
+    else
+      present_.resize(addressing.slots);
+  }
+
+  /// Adds rows, a few thousand at a time, so that their slots stay in the first-level cache.
+  void add(GroupedRows<Word> const& rows) {
+    std::uint32_t slots[kStepRows];
+    for (std::uint64_t first = 0; first < rows.count; first += kStepRows) {
+      auto const count = std::min(kStepRows, rows.count - first);
+      std::span const found(slots, count);
+      find_slots(rows.keys.empty() ? nullptr : rows.keys.data() + first, found);
+      if (keeps_rows_) keep_rows(rows, first, found);
+      for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].add(rows.values[c], first, found);
+    }
+  }
+
+  /// Adds the groups of `from` that are in the slots `from_slots`.
+  void merge(GroupTable const& from, std::span<std::uint32_t const> from_slots) {
+    // No keys would be taken for rows without keys, which are the group of slot 0.
+    if (from_slots.empty()) return;
+    std::vector<Word> keys(from_slots.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = from.key_of(from_slots[i]);
+    std::vector<std::uint32_t> slots(from_slots.size());
+    find_slots(keys.data(), slots);
+    if (keeps_rows_)
+      for (std::size_t i = 0; i < slots.size(); ++i)
+        first_rows_[slots[i]] = std::min(first_rows_[slots[i]], from.first_rows_[from_slots[i]]);
+    for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].merge(from.columns_[c], from_slots, slots);
+  }
+
+  /// Slots in [begin, end) that have a group, ascending.
+  std::vector<std::uint32_t> occupied(std::uint64_t begin, std::uint64_t end) const {
+    std::vector<std::uint32_t> slots;
+    slots.reserve(end - begin);
+    for (auto slot = begin; slot < end; ++slot)
+      if (is_occupied(slot)) slots.push_back(static_cast<std::uint32_t>(slot));
+    return slots;
+  }
+
+  /// The groups in `slots`, in this order.
+  contract::GroupPart part(std::span<std::uint32_t const> slots) const {
+    contract::GroupPart part;
+    part.keys.reserve(slots.size());
+    for (auto const slot : slots) part.keys.push_back(key_of(slot));
+    if (keeps_rows_) {
+      part.first_rows.reserve(slots.size());
+      for (auto const slot : slots) part.first_rows.push_back(first_rows_[slot]);
+    }
+    for (auto const& column : columns_) part.states.push_back(column.states_of(slots));
+    return part;
+  }
+
+  /// Slots in use or, with direct addressing, all there are.
+  std::uint64_t num_slots() const noexcept { return addressing_.is_direct ? addressing_.slots : hash_.keys().size(); }
+
+  Word key_of(std::uint64_t slot) const noexcept {
+    return addressing_.is_direct ? static_cast<Word>(addressing_.min + (slot << addressing_.shift))
+                                 : hash_.keys()[slot];
+  }
+
+ private:
+  static constexpr std::uint64_t kStepRows = 2048;
+  static constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
+
+  void find_slots(Word const* keys, std::span<std::uint32_t> slots) {
+    if (keys == nullptr) {
+      std::fill(slots.begin(), slots.end(), 0U);
+      if (!keeps_rows_) present_[0] = 1;
+      return;
+    }
+    if (addressing_.is_direct) {
+      auto const min = static_cast<Word>(addressing_.min);
+      auto const shift = addressing_.shift;
+      for_ranges_ahead(keys, sizeof(Word), slots.size(), [=](std::size_t begin, std::size_t end) {
+        for (auto i = begin; i < end; ++i)
+          slots[i] = static_cast<std::uint32_t>(static_cast<Word>(keys[i] - min) >> shift);
+      });
+      if (keeps_rows_) return;
+      auto* const present = present_.data();
+      for (auto const slot : slots) present[slot] = 1;
+      return;
+    }
+    hash_.find(keys, slots.size(), slots.data());
+    auto const groups = hash_.keys().size();
+    for (auto& column : columns_) column.resize(groups);
+    if (keeps_rows_) first_rows_.resize(groups, kNoRow);
+  }
+
+  void keep_rows(GroupedRows<Word> const& rows, std::uint64_t first, std::span<std::uint32_t const> slots) {
+    auto* const best = first_rows_.data();
+    auto const keep = [&](auto const& row_of) {
+      for (std::size_t i = 0; i < slots.size(); ++i)
+        best[slots[i]] = std::min<std::uint64_t>(best[slots[i]], row_of(i));
+    };
+    if (!rows.row_ids.empty())
+      keep([&](std::size_t i) { return rows.first_row + rows.row_ids[first + i]; });
+    else if (!rows.wide_row_ids.empty())
+      keep([&](std::size_t i) { return rows.first_row + rows.wide_row_ids[first + i]; });
+    else
+      keep([&](std::size_t i) { return rows.first_row + first + i; });
+  }
+
+  bool is_occupied(std::uint64_t slot) const noexcept {
+    if (!addressing_.is_direct) return true;
+    return keeps_rows_ ? first_rows_[slot] != kNoRow : present_[slot] != 0;
+  }
+
+  Addressing addressing_;
+  HashSlots<Word> hash_;
+  bool keeps_rows_;
+  std::vector<ColumnAccumulator> columns_;
+  StateArray<std::uint64_t> first_rows_;  ///< least row of each slot
+  StateArray<std::uint8_t> present_;      ///< direct, without first rows: 1 where a slot has a group
+};
+
+}  // namespace garuda::cpu

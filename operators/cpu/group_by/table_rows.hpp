@@ -1,0 +1,117 @@
+// The rows of a whole table, block by block, with their values.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/parallel_blocks.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/cpu/group_by/group_table.hpp"
+
+namespace garuda::cpu {
+
+/// Adds the time from its construction to its destruction to a phase. `stats` may be null.
+class PhaseClock {
+ public:
+  PhaseClock(contract::StatsSink* stats, std::string_view phase, std::uint64_t bytes = 0, std::uint64_t items = 0)
+      : stats_(stats), phase_(phase), bytes_(bytes), items_(items), start_(std::chrono::steady_clock::now()) {}
+  PhaseClock(PhaseClock const&) = delete;
+  PhaseClock& operator=(PhaseClock const&) = delete;
+  ~PhaseClock() {
+    if (stats_ == nullptr) return;
+    std::chrono::nanoseconds const elapsed = std::chrono::steady_clock::now() - start_;
+    stats_->add_phase(phase_, static_cast<std::uint64_t>(elapsed.count()), bytes_, items_);
+  }
+
+ private:
+  contract::StatsSink* stats_;
+  std::string_view phase_;
+  std::uint64_t bytes_;
+  std::uint64_t items_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// The first error of several threads. Thread-safe.
+class FirstError {
+ public:
+  void keep(Result<void> result) {
+    if (result) return;
+    std::lock_guard const lock(mutex_);
+    if (!error_) error_ = std::move(result).error();
+    failed_ = true;
+  }
+  bool failed() const noexcept { return failed_; }
+  /// What was kept. Call when the threads are done.
+  Result<void> result() {
+    if (error_) return tl::unexpected<Error>(std::move(*error_));
+    return {};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> failed_{false};
+  std::optional<Error> error_;
+};
+
+/// Calls body(range), which returns Result<void>, for every one of `ranges`, on the threads of the calling task arena.
+/// Errors: cancelled, the first of body's.
+template <class Body>
+Result<void> for_each_range(std::vector<contract::TableBlock> const& ranges, Control const* control, Body const& body) {
+  FirstError errors;
+  GARUDA_TRY(for_each_block(ranges.size(), control, [&](std::size_t i) {
+    if (!errors.failed()) errors.keep(body(ranges[i]));
+  }));
+  return errors.result();
+}
+
+/// The lowest bits of a key that direct addressing leaves out.
+inline std::uint32_t shift_of(contract::WholeTable const& table) noexcept {
+  auto const* keys = std::get_if<contract::KeySpan>(&table.keys);
+  // All keys equal: no bit is left, and none is needed.
+  return keys == nullptr || keys->min == keys->max ? 0 : table.common_low_bits;
+}
+
+/// A WholeTable whose keys are of type Word.
+template <class Word>
+class TableRows {
+ public:
+  explicit TableRows(contract::WholeTable const& table) : table_(table) {
+    if (auto const* keys = std::get_if<contract::KeySpan>(&table.keys))
+      keys_ = std::get<std::span<Word const>>(keys->words);
+  }
+
+  contract::WholeTable const& table() const noexcept { return table_; }
+  std::span<Word const> keys() const noexcept { return keys_; }
+  bool has_keys() const noexcept { return std::holds_alternative<contract::KeySpan>(table_.keys); }
+
+  /// Adds the rows of one block to `groups`. Errors: those of TableValues::read.
+  Result<void> add(contract::TableBlock const& block, GroupTable<Word>& groups) const {
+    std::vector<contract::SliceValues> values(table_.requests.size());
+    std::vector<contract::AggregateInput> inputs(values.size());
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      GARUDA_TRY_ASSIGN(values[c], table_.values->read(c, {block.first, block.count, nullptr}));
+      inputs[c] = values[c].input;
+    }
+    GroupedRows<Word> rows;
+    if (has_keys()) rows.keys = keys_.subspan(block.first, block.count);
+    rows.values = inputs;
+    rows.count = block.count;
+    rows.first_row = block.first;
+    groups.add(rows);
+    return {};
+  }
+
+ private:
+  contract::WholeTable table_;
+  std::span<Word const> keys_;
+};
+
+}  // namespace garuda::cpu

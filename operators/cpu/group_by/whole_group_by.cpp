@@ -1,0 +1,95 @@
+#include "operators/cpu/group_by/whole_group_by.hpp"
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "operators/cpu/group_by/direct_groups.hpp"
+#include "operators/cpu/group_by/local_groups.hpp"
+#include "operators/cpu/group_by/partitioned_groups.hpp"
+#include "operators/cpu/group_by/table_rows.hpp"
+
+namespace garuda::cpu {
+namespace {
+
+/// Bytes of a row that partitioning moves: twice over, since what was there before stays.
+std::uint64_t partitioned_row_bytes(contract::WholeTable const& table, contract::KeySpan const& keys) {
+  std::uint64_t bytes = std::holds_alternative<std::span<std::uint32_t const>>(keys.words) ? 4 : 8;
+  bytes += table.num_rows > (std::uint64_t{1} << 32) ? 8 : 4;
+  for (auto const& request : table.requests) bytes += 4 * std::uint64_t{contract::value_words(request.kind)};
+  return bytes;
+}
+
+/// A FixedPoint for every request; nullopt when a column of floats has none.
+Result<std::optional<std::vector<FixedPoint>>> find_fixed_points(contract::WholeTable const& table,
+                                                                 contract::WholeGroupByOptions const& options) {
+  std::vector<FixedPoint> points(table.requests.size());
+  for (std::size_t c = 0; c < points.size(); ++c) {
+    auto const& request = table.requests[c];
+    if (!contract::is_float(request.kind) || (request.states & contract::kSumState) == 0) continue;
+    PhaseClock const clock(options.stats, "range", 4 * table.num_rows * contract::value_words(request.kind),
+                           table.num_rows);
+    FloatRange range;
+    std::mutex mutex;
+    GARUDA_TRY(for_each_range(table.blocks, options.control, [&](contract::TableBlock const& rows) -> Result<void> {
+      GARUDA_TRY_ASSIGN(auto const values, table.values->read(c, {rows.first, rows.count, nullptr}));
+      FloatRange part;
+      part.add(values.input);
+      std::lock_guard const lock(mutex);
+      range.add(part);
+      return {};
+    }));
+    auto const point = range.fixed_point(table.num_rows);
+    if (!point) return std::nullopt;
+    points[c] = *point;
+  }
+  return points;
+}
+
+template <class Word>
+Result<std::unique_ptr<contract::WholeGroupBy>> open(contract::WholeTable const& table, GroupStates const& states,
+                                                     contract::WholeGroupByOptions const& options) {
+  TableRows<Word> const rows(table);
+  if (options.grouping == Grouping::direct) return open_direct_groups(rows, states, options);
+  if (options.grouping == Grouping::local)
+    return open_local_groups(
+        rows, states,
+        std::max<std::uint64_t>(kLocalTableBytes / (state_bytes(table.requests, table.wants_first_rows) + kHashBytes),
+                                1),
+        options);
+  return open_partitioned_groups(rows, states, {}, options);
+}
+
+}  // namespace
+
+contract::WholeSizes whole_sizes(contract::WholeTable const& table) {
+  contract::WholeSizes sizes;
+  sizes.group_bytes = state_bytes(table.requests, table.wants_first_rows);
+  if (auto const* keys = std::get_if<contract::KeySpan>(&table.keys)) {
+    sizes.has_keys = true;
+    sizes.slots = ((keys->max - keys->min) >> shift_of(table)) + 1;
+    sizes.row_bytes = partitioned_row_bytes(table, *keys);
+  }
+  return sizes;
+}
+
+Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract::WholeTable const& table,
+                                                                        contract::WholeGroupByOptions const& options) {
+  GARUDA_EXPECTS(options.grouping != Grouping::automatic && options.grouping != Grouping::slices);
+  GARUDA_EXPECTS(options.grouping == Grouping::direct || std::holds_alternative<contract::KeySpan>(table.keys));
+  try {
+    GARUDA_TRY_ASSIGN(auto fixed_points, find_fixed_points(table, options));
+    if (!fixed_points) return nullptr;
+    GroupStates const states{table.requests, std::move(*fixed_points), table.wants_first_rows};
+    auto const* const keys = std::get_if<contract::KeySpan>(&table.keys);
+    auto const is_narrow = keys == nullptr || std::holds_alternative<std::span<std::uint32_t const>>(keys->words);
+    return is_narrow ? open<std::uint32_t>(table, states, options) : open<std::uint64_t>(table, states, options);
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory for the groups of a table");
+  }
+}
+
+}  // namespace garuda::cpu

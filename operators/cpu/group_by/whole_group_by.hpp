@@ -1,0 +1,31 @@
+// The CPU path's group-by of a whole table: aggregates fused with the grouping, no group id ever written to memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/contract/shapes.hpp"
+
+namespace garuda::cpu {
+
+/// What grouping `table` takes in this path.
+contract::WholeSizes whole_sizes(contract::WholeTable const& table);
+
+/// Bytes of a thread's hash table: it lies in the last-level cache beside those of a few other threads.
+inline constexpr std::uint64_t kLocalTableBytes = std::uint64_t{4} << 20;
+
+/// Most accumulators of direct addressing, whatever the memory.
+inline constexpr std::uint64_t kMostDirectSlots = std::uint64_t{1} << 28;
+
+/// Groups `table` in parallel on the threads of the calling task arena. Blocks until all that is left is to make the
+/// parts. nullptr: the range of a column of floats, or its infinities and NaNs, ask for the accumulators of
+/// GroupByKernel. Phases reported: range (of floats), aggregate, partition.
+/// Counters: rows_preaggregated, rows_partitioned.
+/// Errors: out_of_memory, cancelled; those of radix_partition.
+Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract::WholeTable const& table,
+                                                                        contract::WholeGroupByOptions const& options);
+
+}  // namespace garuda::cpu

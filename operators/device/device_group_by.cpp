@@ -1,0 +1,205 @@
+// Columns of fixed width; the groups stay on the device.
+#include "operators/device/device_group_by.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "garuda/engine.hpp"
+#include "operators/compute/group_by/column_group_by.hpp"
+#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/device/device_group_columns.hpp"
+#include "operators/device/device_table.hpp"
+#include "operators/resolve/sum_overflow.hpp"
+#include "operators/run/run_recorder.hpp"
+
+namespace garuda::device {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 30;
+constexpr char const* kKeepPhase = "keep";
+
+/// Requires: the schema was checked.
+compute::DeviceValues values_of(DeviceTableState const& table, std::size_t column) {
+  auto const kind = device_value_kind(table.schema[column].type);
+  GARUDA_EXPECTS(kind.has_value());
+  auto const& from = table.columns[column];
+  auto const& stored = table.stored[from.stored];
+  compute::DeviceValues values{{stored.buffer.address(), stored.words}, *kind, 0, 0};
+  if (from.nulls) {
+    values.nulls = table.stored[*from.nulls].buffer.address();
+    values.null_mask = std::uint32_t{1} << from.null_bit;
+  }
+  return values;
+}
+
+/// Has `values` read the column, once.
+compute::DeviceAggregate aggregate_of(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns,
+                                      resolve::ResolvedAggregate const& resolved, std::vector<std::size_t>& places,
+                                      std::vector<compute::DeviceValues>& values) {
+  compute::DeviceAggregate aggregate;
+  aggregate.function = resolved.row->function;
+  auto const column = columns.states[resolved.state].column;
+  if (!column) return aggregate;
+  auto const& type = table.schema[*column].type;
+  bool const is_count = aggregate.function == AggregateFunction::count;
+  // Without nulls every row counts, whatever its value.
+  if (is_count && !table.columns[*column].nulls) return aggregate;
+  aggregate.is_decimal = resolve::value_source(type).value_class == resolve::ValueClass::decimal;
+  aggregate.scale = aggregate.is_decimal ? type.scale : 0;
+  auto const found = std::ranges::find(places, *column);
+  aggregate.column = static_cast<std::size_t>(found - places.begin());
+  if (found != places.end()) return aggregate;
+  if (is_count) {
+    // Its nulls alone are read.
+    auto const& nulls = table.columns[*column];
+    values.push_back(
+        {{}, compute::DeviceValueKind::uint32, table.stored[*nulls.nulls].buffer.address(), 1U << nulls.null_bit});
+  } else {
+    values.push_back(values_of(table, *column));
+  }
+  places.push_back(*column);
+  return aggregate;
+}
+
+compute::ColumnGroupBySpec spec_of(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns, bool ordered,
+                                   DeviceGroupByOptions const& options) {
+  compute::ColumnGroupBySpec spec;
+  spec.rows = table.rows;
+  spec.expected_groups = options.expected_groups;
+  spec.order = ordered          ? compute::GroupOrder::first_row
+               : options.by_key ? compute::GroupOrder::key
+                                : compute::GroupOrder::any;
+  for (auto const key : columns.keys) spec.keys.push_back(values_of(table, key));
+  // Counts last: columns whose values are read know their nulls, too.
+  std::vector<std::size_t> places;
+  spec.aggregates.resize(columns.aggregates.size());
+  for (bool const counts : {false, true}) {
+    for (std::size_t a = 0; a < columns.aggregates.size(); ++a) {
+      auto const& resolved = columns.aggregates[a];
+      if ((resolved.row->function == AggregateFunction::count) != counts) continue;
+      spec.aggregates[a] = aggregate_of(table, columns, resolved, places, spec.values);
+    }
+  }
+  return spec;
+}
+
+/// Names, types and places of the result's columns; which of them have nulls is known with their values.
+void describe(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns, DeviceTableState& result) {
+  for (auto const key : columns.keys) result.schema.push_back(table.schema[key]);
+  for (auto const& aggregate : columns.aggregates)
+    result.schema.push_back({aggregate.name, aggregate.result, aggregate.row->null_when_empty});
+}
+
+/// Copies the groups [first, first + count) to columns of `result`.
+Result<void> keep(compute::ComputeContext& context, std::span<compute::GroupedColumn const> columns,
+                  std::uint64_t first, std::uint64_t count, DeviceTableState& result) {
+  std::uint64_t bytes = 0;
+  for (auto const& column : columns) bytes += count * (column.words + (column.nulls != nullptr ? 1 : 0)) * kWordBytes;
+  result.rows = count;
+  result.arena = column_arena(*result.device.open.device, bytes);
+  GARUDA_TRY(context.order_all(kKeepPhase));
+  auto const copy = [&](vk::Buffer const& from, std::uint32_t words) -> Result<std::size_t> {
+    vk::BufferSpec spec;
+    spec.bytes = std::max<std::uint64_t>(count * words * kWordBytes, kWordBytes);
+    spec.name = "grouped column";
+    GARUDA_TRY_ASSIGN(auto kept, result.arena->buffer(spec));
+    if (count > 0) {
+      GARUDA_TRY_ASSIGN(auto* const recorder, context.submissions().record(kKeepPhase));
+      recorder->copy(from.view(first * words * kWordBytes, spec.bytes), kept.view());
+    }
+    result.stored.push_back({std::move(kept), words});
+    return result.stored.size() - 1;
+  };
+  for (auto const& column : columns) {
+    DeviceTableState::Column placed;
+    GARUDA_TRY_ASSIGN(placed.stored, copy(*column.values, column.words));
+    if (column.nulls != nullptr) {
+      GARUDA_TRY_ASSIGN(placed.nulls, copy(*column.nulls, 1));
+    }
+    result.columns.push_back(placed);
+  }
+  GARUDA_TRY(context.order_all(kKeepPhase));
+  return context.submissions().finish();
+}
+
+/// The groups of no rows: none, or without keys one, whose values are null and whose counts are 0.
+Result<void> keep_empty(compute::ComputeContext& context, resolve::ResolvedGroupBy const& columns,
+                        DeviceTableState& result) {
+  GARUDA_TRY_ASSIGN(auto const zeros, context.device_buffer(kWordBytes * kWordBytes, "values of no rows"));
+  GARUDA_TRY_ASSIGN(auto const ones, context.device_buffer(kWordBytes, "nulls of no rows"));
+  GARUDA_TRY(context.fill(kKeepPhase, zeros, 0));
+  GARUDA_TRY(context.fill(kKeepPhase, ones, 1));
+  std::vector<compute::GroupedColumn> none;
+  for (std::size_t c = 0; c < result.schema.size(); ++c) {
+    bool const is_null = c >= columns.keys.size() && columns.aggregates[c - columns.keys.size()].row->null_when_empty;
+    none.push_back({&zeros, device_words(result.schema[c].type).value_or(1), is_null ? &ones : nullptr});
+  }
+  return keep(context, none, 0, columns.keys.empty() ? 1 : 0, result);
+}
+
+/// The error for a sum that leaves its type, naming its group.
+Result<void> fail_overflow(compute::ComputeContext& context, compute::ColumnGroupBy const& groups,
+                           compute::DeviceSumOverflow const& overflow, resolve::ResolvedAggregate const& aggregate,
+                           DeviceTableState const& described) {
+  auto one = std::make_unique<DeviceTableState>();
+  one->device = described.device;
+  auto const keys = groups.keys();
+  one->schema.assign(described.schema.begin(), described.schema.begin() + static_cast<std::ptrdiff_t>(keys.size()));
+  if (keys.empty()) return tl::unexpected<Error>(resolve::sum_overflow(aggregate, std::nullopt));
+  GARUDA_TRY(keep(context, keys, overflow.group, 1, *one));
+  DeviceTable const table(std::move(one));
+  GARUDA_TRY_ASSIGN(auto const row, table.download());
+  return tl::unexpected<Error>(resolve::sum_overflow(aggregate, row.view()));
+}
+
+}  // namespace
+
+Result<DeviceGroupBy> group_device_table(DeviceTable const& table, resolve::ResolvedGroupBy const& columns,
+                                         bool ordered, DeviceGroupByOptions const& options) {
+  auto const start = std::chrono::steady_clock::now();
+  auto const& state = table.state();
+  if (ordered && options.by_key)
+    return fail(ErrorCode::usage, "groups come in the order of their first rows or of their keys: ordered, by_key");
+  if (state.rows > kMostRows)
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("a table grouped on a device has at most 2^30 rows: {}", state.rows));
+  GARUDA_TRY(check_device_group_by(state.schema, columns));
+  auto spec = spec_of(state, columns, ordered, options);
+  run::RunRecorder recorder;
+  auto const& device = state.device;
+  auto result = std::make_unique<DeviceTableState>();
+  result->device = device;
+  describe(state, columns, *result);
+  {
+    GARUDA_TRY_ASSIGN(auto const lane,
+                      compute::ComputeLane::open(*device.open.device, *device.open.pipelines, options.tuning,
+                                                 options.control, &recorder, options.device_memory_limit_bytes));
+    auto& context = lane->context();
+    if (state.rows == 0) {
+      GARUDA_TRY(keep_empty(context, columns, *result));
+    } else {
+      GARUDA_TRY_ASSIGN(auto group_by, compute::ColumnGroupBy::create(context, std::move(spec)));
+      GARUDA_TRY(group_by.run(context));
+      if (auto const over = group_by.overflow())
+        GARUDA_TRY(fail_overflow(context, group_by, *over, columns.aggregates[over->aggregate], *result));
+      auto all = group_by.keys();
+      auto const aggregates = group_by.aggregates();
+      all.insert(all.end(), aggregates.begin(), aggregates.end());
+      GARUDA_TRY(keep(context, all, 0, group_by.num_groups(), *result));
+    }
+  }
+  auto stats = recorder.stats_since(start);
+  stats.path = Path::compute;
+  stats.device = device.info->name;
+  stats.driver = device.info->driver;
+  stats.rows = table.num_rows();
+  stats.rows_out = result->rows;
+  return DeviceGroupBy{DeviceTable(std::move(result)), std::move(stats)};
+}
+
+}  // namespace garuda::device

@@ -1,0 +1,308 @@
+// Columns of the result move, the others stay where they are.
+#include "operators/device/device_join.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "garuda/engine.hpp"
+#include "keys/key_types.hpp"
+#include "operators/compute/join/match_estimate.hpp"
+#include "operators/compute/join/resident_join.hpp"
+#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/primitives/key_width.hpp"
+#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/device/device_table.hpp"
+#include "operators/materialize/column_words.hpp"
+#include "operators/run/run_recorder.hpp"
+
+namespace garuda::device {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
+/// Columns of a result with room for so many times its rows are copied to columns that fit.
+constexpr std::uint64_t kMostSlack = 2;
+constexpr char const* kShrinkPhase = "shrink";
+
+/// The type in which keys are compared.
+Result<DataType> check_keys(DeviceTableState const& left, DeviceTableState const& right,
+                            resolve::ResolvedJoin const& columns) {
+  for (auto const* side : {&left, &right})
+    if (side->rows > kMostSideRows)
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
+  return keys::common_key_type(left.schema[columns.left_key], right.schema[columns.right_key]);
+}
+
+/// What one side sends along: each of its stored columns that the result needs, once.
+class MovedSide {
+ public:
+  MovedSide(DeviceTableState const& table, std::size_t key) : table_(table), key_(key) {
+    key_stored_ = table.columns[key].stored;
+    if (table.columns[key].nulls)
+      key_nulls_ = compute::NullFlags{at(*table.columns[key].nulls).address, table.columns[key].null_bit};
+    rows_.rows = table.rows;
+    rows_.keys = at(key_stored_);
+  }
+
+  void add(std::size_t column) {
+    auto const& from = table_.columns[column];
+    add_stored(from.stored);
+    // A key that is null matches nothing, so the result's keys have no nulls.
+    if (from.nulls && from.stored != key_stored_) add_stored(*from.nulls);
+  }
+
+  compute::DeviceRows const& rows() const noexcept { return rows_; }
+  Field const& key_field() const { return table_.schema[key_]; }
+  /// Of the key; nothing without nulls.
+  std::optional<compute::NullFlags> const& key_nulls() const noexcept { return key_nulls_; }
+  DeviceTableState const& table() const noexcept { return table_; }
+  /// Stored columns in the order of the payload.
+  std::vector<std::size_t> const& moved() const noexcept { return moved_; }
+  /// Position among the payload; nothing for the key.
+  std::optional<std::size_t> position(std::size_t stored) const {
+    if (stored == key_stored_) return std::nullopt;
+    return static_cast<std::size_t>(std::ranges::find(moved_, stored) - moved_.begin());
+  }
+  bool is_key(std::size_t column) const { return table_.columns[column].stored == key_stored_; }
+  std::uint64_t payload_words() const noexcept {
+    std::uint64_t words = 0;
+    for (auto const& column : rows_.payload) words += column.words;
+    return words;
+  }
+
+ private:
+  compute::DeviceColumn at(std::size_t stored) const {
+    auto const& column = table_.stored[stored];
+    return {column.buffer.address(), column.words};
+  }
+  void add_stored(std::size_t stored) {
+    if (stored == key_stored_ || std::ranges::find(moved_, stored) != moved_.end()) return;
+    moved_.push_back(stored);
+    rows_.payload.push_back(at(stored));
+  }
+
+  DeviceTableState const& table_;
+  std::size_t key_;
+  std::size_t key_stored_ = 0;
+  std::optional<compute::NullFlags> key_nulls_;
+  compute::DeviceRows rows_;
+  std::vector<std::size_t> moved_;
+};
+
+struct MovedSides {
+  MovedSide left;
+  MovedSide right;
+  std::uint32_t key_words = 1;  ///< in which keys are compared, and come out of the join
+  /// Other widths in which the result has keys: columns behind the others.
+  std::vector<std::uint32_t> key_widths;
+
+  MovedSide& of(Side side) noexcept { return side == Side::left ? left : right; }
+  MovedSide const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+  std::uint64_t result_row_bytes() const noexcept {
+    std::uint64_t words = key_words + left.payload_words() + right.payload_words();
+    for (auto const width : key_widths) words += width;
+    return words * kWordBytes;
+  }
+  /// Position of the keys in so many words among the result's stored columns; adds the width when it is new.
+  std::size_t key_position(std::uint32_t words) {
+    if (words == key_words) return 0;
+    auto const found = std::ranges::find(key_widths, words);
+    auto const position = static_cast<std::size_t>(found - key_widths.begin());
+    if (found == key_widths.end()) key_widths.push_back(words);
+    return 1 + left.moved().size() + right.moved().size() + position;
+  }
+};
+
+/// Names, types and places of the result's columns: the key first, then the left side's payload, then the right's, then
+/// the key in other widths.
+void place_columns(MovedSides& sides, resolve::ResolvedJoin const& columns, DeviceTableState& result) {
+  auto const place = [&](Side side, std::size_t stored) {
+    auto const position = sides.of(side).position(stored);
+    if (!position) return sides.key_position(sides.of(side).rows().keys.words);
+    return 1 + *position + (side == Side::right ? sides.left.moved().size() : 0);
+  };
+  for (std::size_t i = 0; i < columns.output.size(); ++i) {
+    auto const& [side, column] = columns.output[i];
+    auto const& table = sides.of(side).table();
+    auto field = table.schema[column];
+    field.name = columns.names[i];
+    result.schema.push_back(std::move(field));
+    DeviceTableState::Column placed = table.columns[column];
+    placed.stored = place(side, placed.stored);
+    if (sides.of(side).is_key(column)) placed.nulls.reset();
+    if (placed.nulls) placed.nulls = place(side, *placed.nulls);
+    result.columns.push_back(placed);
+  }
+}
+
+void keep(compute::OwnedResult owned, MovedSides const& sides, DeviceTableState& result) {
+  result.rows = owned.rows;
+  result.stored.push_back({std::move(owned.keys), sides.key_words});
+  for (std::size_t i = 0; i < owned.left.size(); ++i)
+    result.stored.push_back({std::move(owned.left[i]), sides.left.rows().payload[i].words});
+  for (std::size_t i = 0; i < owned.right.size(); ++i)
+    result.stored.push_back({std::move(owned.right[i]), sides.right.rows().payload[i].words});
+}
+
+/// The keys of the result in the other widths.
+Result<void> add_key_widths(compute::ComputeContext& context, MovedSides const& sides, DeviceTableState& result) {
+  if (sides.key_widths.empty()) return {};
+  for (auto const words : sides.key_widths) {
+    vk::BufferSpec spec;
+    spec.bytes = std::max<std::uint64_t>(result.rows * words * kWordBytes, kWordBytes);
+    spec.name = "joined keys";
+    GARUDA_TRY_ASSIGN(auto buffer, result.arena->buffer(spec));
+    compute::KeyResize resize;
+    resize.source = {result.stored[0].buffer.address(), sides.key_words};
+    resize.target = {buffer.address(), words};
+    resize.rows = result.rows;
+    GARUDA_TRY(compute::record_key_width(context, resize));
+    result.stored.push_back({std::move(buffer), words});
+  }
+  return context.submissions().finish();
+}
+
+/// Copies the result to columns of its own size.
+Result<void> shrink(compute::ComputeContext& context, DeviceTableState& result, std::uint64_t row_bytes) {
+  auto arena = column_arena(*result.device.open.device, result.rows * row_bytes);
+  std::vector<DeviceTableState::Stored> stored;
+  GARUDA_TRY(context.order_all(kShrinkPhase));
+  for (auto const& column : result.stored) {
+    vk::BufferSpec spec;
+    spec.bytes = std::max<std::uint64_t>(result.rows * column.words * kWordBytes, kWordBytes);
+    spec.name = "joined column";
+    GARUDA_TRY_ASSIGN(auto buffer, arena->buffer(spec));
+    GARUDA_TRY_ASSIGN(auto* const recorder, context.submissions().record(kShrinkPhase));
+    recorder->copy(column.buffer.view(0, spec.bytes), buffer.view());
+    stored.push_back({std::move(buffer), column.words});
+  }
+  GARUDA_TRY(context.order_all(kShrinkPhase));
+  GARUDA_TRY(context.submissions().finish());
+  result.stored = std::move(stored);
+  result.arena = std::move(arena);
+  return {};
+}
+
+/// What a side is joined by, where that is not its own columns.
+struct MatchableCopies {
+  vk::Buffer keys;
+  std::optional<compute::NonNullRows> rows;
+};
+
+/// The rows that may match, with keys of `key_words` words: without those whose key is null.
+/// Errors: invalid_input for a key that does not fit.
+Result<compute::DeviceRows> matchable(compute::ComputeContext& context, MovedSide const& side, std::uint32_t key_words,
+                                      MatchableCopies& copies) {
+  auto rows = side.rows();
+  if (rows.rows == 0) {
+    rows.keys.words = key_words;
+    return rows;
+  }
+  if (rows.keys.words != key_words) {
+    GARUDA_TRY_ASSIGN(copies.keys, context.device_buffer(rows.rows * key_words * kWordBytes, "keys of one width"));
+    compute::KeyResize resize{
+        rows.keys, {copies.keys.address(), key_words}, rows.rows, materialize::is_signed(side.key_field().type.id)};
+    if (rows.keys.words < key_words) {
+      GARUDA_TRY(compute::record_key_width(context, resize));
+    } else {
+      GARUDA_TRY_ASSIGN(auto const wide_row, compute::cut_keys(context, resize, side.key_nulls()));
+      if (wide_row) return keys::key_beyond_64_bits(side.key_field(), *wide_row);
+    }
+    rows.keys = resize.target;
+  }
+  if (!side.key_nulls()) return rows;
+  GARUDA_TRY_ASSIGN(copies.rows, compute::NonNullRows::create(context, rows));
+  return copies.rows->copy(context, rows, *side.key_nulls());
+}
+
+/// Chooses the way; looks at the keys only where it depends on how many rows match.
+Result<compute::ResidentJoinWay> choose_way(compute::ComputeContext& context, compute::DeviceRows const& left,
+                                            compute::DeviceRows const& right, ResidentJoinRequest const& request) {
+  compute::ResidentJoinShape shape;
+  shape.left = compute::shape_of(left);
+  shape.right = compute::shape_of(right);
+  shape.key_bytes = static_cast<double>(left.keys.words * kWordBytes);
+  shape.ordered = request.ordered;
+  auto const choose = [&](double matches) {
+    shape.matches = matches;
+    return compute::choose_resident_join(shape, request.rates, context.tuning());
+  };
+  if (request.options.expected_rows != 0) return choose(static_cast<double>(request.options.expected_rows));
+  GARUDA_TRY_ASSIGN(auto const of_none, choose(0));
+  GARUDA_TRY_ASSIGN(auto const of_all, choose(std::max(shape.left.rows, shape.right.rows)));
+  if (of_none == of_all) return of_all;
+  bool const left_is_smaller = left.rows <= right.rows;
+  GARUDA_TRY_ASSIGN(auto const matches,
+                    compute::estimate_matches(context, left_is_smaller ? left : right, left_is_smaller ? right : left));
+  return choose(matches);
+}
+
+/// Rows that the result gets room for at first: a foreign key finds its primary key; more room is taken where rows
+/// multiply.
+std::uint64_t first_room(compute::ComputeContext const& context, compute::DeviceRows const& left,
+                         compute::DeviceRows const& right, std::uint64_t expected_rows, std::uint64_t row_bytes) {
+  auto const wanted = expected_rows != 0 ? expected_rows : std::max(left.rows, right.rows);
+  return std::min(wanted, context.bytes_left() / 4 / row_bytes);
+}
+
+/// Joins what `sides` send; the result's columns become `result`'s.
+Result<std::string> join_sides(compute::ComputeContext& context, MovedSides const& sides,
+                               ResidentJoinRequest const& request, DeviceTableState& result) {
+  MatchableCopies left_copies;
+  MatchableCopies right_copies;
+  GARUDA_TRY_ASSIGN(auto left, matchable(context, sides.left, sides.key_words, left_copies));
+  GARUDA_TRY_ASSIGN(auto right, matchable(context, sides.right, sides.key_words, right_copies));
+  GARUDA_TRY_ASSIGN(auto const way, choose_way(context, left, right, request));
+  auto const row_bytes = sides.result_row_bytes();
+  auto const room = first_room(context, left, right, request.options.expected_rows, row_bytes);
+  result.arena = column_arena(*result.device.open.device, room * row_bytes);
+  GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, std::move(left), std::move(right), room, way,
+                                                             result.arena.get()));
+  GARUDA_TRY(join.record(context));
+  GARUDA_TRY_ASSIGN(auto const joined, join.finish(context));
+  auto owned = join.take(joined.rows);
+  bool const is_roomy = owned.capacity / kMostSlack > owned.rows;
+  keep(std::move(owned), sides, result);
+  if (is_roomy) GARUDA_TRY(shrink(context, result, row_bytes));
+  GARUDA_TRY(add_key_widths(context, sides, result));
+  return compute::to_string(way);
+}
+
+}  // namespace
+
+Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right,
+                                      resolve::ResolvedJoin const& columns, ResidentJoinRequest const& request) {
+  auto const start = std::chrono::steady_clock::now();
+  GARUDA_TRY_ASSIGN(auto const key_type, check_keys(left.state(), right.state(), columns));
+  MovedSides sides{
+      {left.state(), columns.left_key}, {right.state(), columns.right_key}, device_key_words(key_type), {}};
+  for (auto const& [side, column] : columns.output) sides.of(side).add(column);
+
+  run::RunRecorder recorder;
+  auto const& device = left.state().device;
+  auto result = std::make_unique<DeviceTableState>();
+  result->device = device;
+  place_columns(sides, columns, *result);
+  std::string way;
+  {
+    GARUDA_TRY_ASSIGN(auto const lane,
+                      compute::ComputeLane::open(*device.open.device, *device.open.pipelines, request.options.tuning,
+                                                 request.options.control, &recorder));
+    GARUDA_TRY_ASSIGN(way, join_sides(lane->context(), sides, request, *result));
+  }
+  auto stats = recorder.stats_since(start);
+  stats.path = Path::compute;
+  stats.device = device.info->name;
+  stats.driver = device.info->driver;
+  stats.rows_left = left.num_rows();
+  stats.rows_right = right.num_rows();
+  stats.rows_out = result->rows;
+  return DeviceJoin{DeviceTable(std::move(result)), std::move(stats), std::move(way)};
+}
+
+}  // namespace garuda::device

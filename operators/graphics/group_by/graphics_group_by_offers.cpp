@@ -1,0 +1,90 @@
+// The ways to group through the graphics pipeline.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operators/graphics/group_by/group_by_choice.hpp"
+#include "operators/graphics/join/graphics_costs.hpp"
+#include "operators/graphics/join/graphics_offers.hpp"
+#include "operators/vulkan/device_offers.hpp"
+
+namespace garuda::graphics {
+namespace {
+
+/// The first hash image of a slice.
+vulkan::ImageShape image_of(contract::GroupByShape const& shape, contract::GroupByOffer const& sizing,
+                            GroupByLimits const& limits) {
+  auto const words = sizing.tuning.keys == KeyForm::rowid ? 0 : contract::words_of_keys(shape);
+  return group_image(contract::slice_groups(shape, sizing), 4 * (1 + std::uint64_t{words}), ~std::uint64_t{0}, limits);
+}
+
+Result<contract::GroupByOffer> size(contract::GroupByInquiry const& inquiry, std::int32_t radix_bits) {
+  auto options = inquiry.options;
+  options.tuning.radix_bits = radix_bits;
+  contract::GroupByInquiry const forced{inquiry.shape, options,        inquiry.machine,
+                                        inquiry.host,  inquiry.device, inquiry.requested};
+  auto const& shape = inquiry.shape;
+  auto offer = vulkan::device_group_by_offer(Path::graphics, inquiry);
+  if (offer.tuning.image == 0) offer.tuning.image = contract::kImageEdge;
+  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*inquiry.facts().traits, offer.tuning));
+  if (shape.key_words > 0) {
+    GARUDA_TRY_ASSIGN(offer.tuning.keys, choose_key_form(shape.key_words, options.tuning.keys, limits));
+  }
+  auto const words = contract::words_of_keys(shape);
+  // Duplicates of a key never clash, so groups, not rows, fill an image; those beyond it take further images.
+  auto const pixels = std::uint64_t{limits.images.hash_extent} * limits.images.hash_extent;
+  auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill) + 1;
+  vulkan::size_device_group_by(
+      forced, offer, group_by_slice_rows(words, shape.widest_value, limits),
+      [&](std::uint64_t rows) { return group_by_slice_bytes(rows, words, shape.widest_value, limits); },
+      contract::has_keys(shape) ? contract::radix_bits_for(shape.estimated_groups, image_groups) : 0);
+  if (contract::has_keys(shape)) offer.pixels = static_cast<double>(image_of(shape, offer, limits).pixels());
+  return offer;
+}
+
+void price(contract::GroupByInquiry const& inquiry, contract::GroupByOffer offer, contract::GroupByOffers& offers) {
+  auto const cut = vulkan::cut_group_by(inquiry, offer);
+  contract::set_phases(offer.candidate,
+                       graphics_group_by_costs(inquiry.shape, cut, inquiry.facts().rates(), inquiry.host));
+  offers.list.push_back(std::move(offer));
+}
+
+}  // namespace
+
+/// With as few partitions as images and memory allow, and with more, whose draws are smaller.
+Result<contract::GroupByOffers> graphics_group_by_offers(contract::GroupByInquiry const& inquiry) {
+  auto const asked = inquiry.options.tuning.radix_bits;
+  contract::GroupByOffers offers;
+  GARUDA_TRY_ASSIGN(auto const least, size(inquiry, asked));
+  price(inquiry, least, offers);
+  if (inquiry.is_idle() || asked >= 0 || !contract::has_keys(inquiry.shape)) return offers;
+  for (auto const bits : contract::device_radix_bits(least.radix_bits, inquiry.shape.rows)) {
+    if (bits == least.radix_bits) continue;
+    GARUDA_TRY_ASSIGN(auto sized, size(inquiry, static_cast<std::int32_t>(bits)));
+    price(inquiry, std::move(sized), offers);
+  }
+  return offers;
+}
+
+Result<void> describe_group_by_images(contract::GroupByShape const& shape, contract::GroupByOffer const& sizing,
+                                      contract::DeviceFacts const& facts, Plan& plan) {
+  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*facts.traits, sizing.tuning));
+  auto const groups = contract::slice_groups(shape, sizing);
+  if (contract::has_keys(shape)) {
+    auto const words = sizing.tuning.keys == KeyForm::rowid ? 0 : contract::words_of_keys(shape);
+    auto const attachments = key_attachments(words);
+    auto const image = image_of(shape, sizing, limits);
+    plan.details.emplace_back(
+        "hash images",
+        fmt::format("{} x {} pixels first, {} attachment{} of row id{}", image.width(), image.height, attachments,
+                    attachments == 1 ? "" : "s",
+                    words == 0 ? "s alone" : fmt::format(" and {} key word{}", words, words == 1 ? "" : "s")));
+  }
+  auto const pixels = groups * group_lanes(groups, sizing.tuning.spread, limits);
+  plan.details.emplace_back("aggregates",
+                            fmt::format("{}, about {} draws a row into {} pixels",
+                                        limits.blend ? "by blending" : "by compute passes", shape.draws, pixels));
+  return {};
+}
+
+}  // namespace garuda::graphics

@@ -1,0 +1,10 @@
+// The graphics path: Vulkan render passes (GARUDA, VLDB 2023).
+#pragma once
+
+#include "operators/contract/path_row.hpp"
+
+namespace garuda::graphics {
+
+extern contract::PathRow const kGraphicsPath;
+
+}  // namespace garuda::graphics

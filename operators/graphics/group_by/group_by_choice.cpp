@@ -1,0 +1,108 @@
+#include "operators/graphics/group_by/group_by_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operators/graphics/group_by/group_by_pipelines.hpp"
+#include "shaders/shared/group_by_layout.h"
+
+namespace garuda::graphics {
+namespace {
+
+constexpr std::uint32_t kDefaultImageExtent = 4096;  // GARUDA §5
+constexpr std::uint32_t kSmallestAccumulatorExtent = 64;
+constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
+// Pixels that the rows of few groups are spread over, so that no blend waits long for the one before it.
+constexpr std::uint64_t kSpreadPixels = 4096;
+constexpr std::uint64_t kMostSpreadPixels = std::uint64_t{1} << 20;
+constexpr std::uint32_t kMostLanes = 256;
+constexpr std::uint64_t kLeastAccumulatorPixels = std::uint64_t{1} << 16;
+
+bool blends_all(vk::DeviceTraits const& traits) {
+  return traits.format(vk::PixelFormat::r32_sfloat).blend && traits.format(vk::PixelFormat::r32g32_sfloat).blend &&
+         traits.format(vk::PixelFormat::r32g32b32a32_sfloat).blend;
+}
+
+}  // namespace
+
+Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, GroupByTuning const& tuning) {
+  if (traits.limits.max_workgroup_invocations < shaders::kGroupSize) {
+    return fail(ErrorCode::no_device,
+                fmt::format("the graphics group-by needs workgroups of {} invocations, {} has {}", shaders::kGroupSize,
+                            traits.name, traits.limits.max_workgroup_invocations));
+  }
+  GroupByLimits limits;
+  limits.blend = blends_all(traits) && tuning.counting != Counting::compute;
+  if (tuning.counting == Counting::blend && !limits.blend) {
+    return fail(
+        ErrorCode::no_device,
+        fmt::format("counting=blend needs R32_SFLOAT, R32G32_SFLOAT and R32G32B32A32_SFLOAT to be blendable: {}",
+                    traits.name));
+  }
+  auto const extent = traits.max_render_extent();
+  limits.images.hash_extent = std::min(tuning.image == 0 ? kDefaultImageExtent : tuning.image, extent);
+  limits.images.max_pixels = kMostPixels;
+  limits.accumulator_extent = std::min(std::max(limits.images.hash_extent, kSmallestAccumulatorExtent), extent);
+  limits.max_attachments = std::min(traits.limits.max_color_attachments, kMaxKeyAttachments);
+  limits.max_buffer_bytes = traits.limits.max_storage_buffer_range;
+  return limits;
+}
+
+Result<KeyForm> choose_key_form(std::uint32_t num_words, KeyForm asked, GroupByLimits const& limits) {
+  auto const attachments = key_attachments(num_words);
+  bool const fits = attachments <= limits.max_attachments;
+  if (asked == KeyForm::words && !fits) {
+    return fail(ErrorCode::no_device,
+                fmt::format("keys=words needs {} colour attachments for {} key words, there are {}", attachments,
+                            num_words, limits.max_attachments));
+  }
+  return asked != KeyForm::rowid && fits ? KeyForm::words : KeyForm::rowid;
+}
+
+vulkan::ImageShape group_image(std::uint64_t rows, std::uint64_t texel_bytes, std::uint64_t budget_bytes,
+                               GroupByLimits const& limits) noexcept {
+  auto images = limits.images;
+  auto shape = hash_image(rows, images);
+  while (shape.pixels() > 4 && shape.pixels() * texel_bytes > budget_bytes) {
+    images.max_pixels = shape.pixels() / 2;
+    shape = hash_image(rows, images);
+  }
+  return shape;
+}
+
+std::uint64_t first_image_rows(std::uint64_t rows, GroupByLimits const& limits) noexcept {
+  return limits.expected_groups == 0 ? rows : std::min(rows, limits.expected_groups);
+}
+
+std::uint32_t group_lanes(std::uint64_t groups, std::uint32_t spread, GroupByLimits const& limits) noexcept {
+  if (!limits.blend) return 1;
+  auto const wanted = spread == 0 ? std::min<std::uint64_t>(kSpreadPixels / groups, kMostLanes)
+                                  : std::min<std::uint64_t>(kMostSpreadPixels / groups, spread);
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(wanted, 1));
+}
+
+std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread, GroupByLimits const& limits) noexcept {
+  if (!limits.blend || rows <= shaders::kPixelRows) return 1;
+  auto const blocks = static_cast<std::uint32_t>((rows + shaders::kPixelRows - 1) / shaders::kPixelRows);
+  return blocks * (spread != 0 ? spread : (kMostLanes + blocks - 1) / blocks);
+}
+
+std::uint64_t group_by_slice_rows(std::uint32_t key_words, std::uint32_t value_words,
+                                  GroupByLimits const& limits) noexcept {
+  // Spans of floats take 8 bytes a group, and every row may be one.
+  auto const widest = std::max({key_words, value_words, 2U});
+  return std::min<std::uint64_t>(contract::kMaxPassRows, limits.max_buffer_bytes / (4 * std::uint64_t{widest}) - 1);
+}
+
+std::uint64_t group_by_slice_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words,
+                                   GroupByLimits const& limits) noexcept {
+  // Ids and heads stay; keys, map, heads, lost, its prefix sum, two lists and the image go before values come.
+  auto const image = group_image(rows, 4 * (1 + std::uint64_t{key_words}), ~std::uint64_t{0}, limits).pixels();
+  auto const grouping = rows * (4 * std::uint64_t{key_words} + 4 * 6 + 1) + image * 4 * (1 + std::uint64_t{key_words});
+  // Values and validity, rows of groups, spans, pixels allotted with their prefix sum and first pixels.
+  auto const aggregates = rows * (4 * std::uint64_t{value_words} + 1 + 4 + 8 + 4 * 3) + kLeastAccumulatorPixels * 48;
+  return rows * 8 + std::max(grouping, aggregates) + (std::uint64_t{1} << 16);
+}
+
+}  // namespace garuda::graphics

@@ -1,0 +1,66 @@
+// The graphics group-by's choices for one slice: form of the keys, hash images, accumulators. Pure functions of shape,
+// limits and tuning, so that they are tested without a device and the planner sizes with the same.
+#pragma once
+
+#include <cstdint>
+
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/graphics/join/graphics_choice.hpp"
+#include "vk_runtime/device_traits.hpp"
+
+namespace garuda::graphics {
+
+/// What a device and a tuning allow the graphics group-by.
+struct GroupByLimits {
+  GraphicsLimits images;                 ///< hash_extent and max_pixels: of hash images
+  std::uint32_t accumulator_extent = 0;  ///< greatest width and height of an accumulator image
+  std::uint32_t max_attachments = 0;     ///< of a hash image with key words in it
+  std::uint64_t max_buffer_bytes = 0;    ///< that a shader sees
+  bool blend = false;                    ///< aggregates by blending; else by compute passes with atomics
+  std::uint64_t expected_groups = 0;     ///< of a slice; 0: as many as rows
+
+  friend bool operator==(GroupByLimits const&, GroupByLimits const&) = default;
+};
+
+/// Limits of a device under a tuning. The extent of the tuning bounds accumulators, too, but not below 64 pixels.
+/// Errors: no_device, with the reason, when the device lacks what the tuning asks for (blending of the 32-bit float
+/// formats) or workgroups of 256 invocations.
+Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, GroupByTuning const& tuning);
+
+/// Colour attachments of a hash image that holds the row and `num_words` key words (GARUDA §4.2.1).
+constexpr std::uint32_t key_attachments(std::uint32_t num_words) noexcept { return (1 + num_words + 3) / 4; }
+
+/// How keys of several words are compared: KeyForm::words or KeyForm::rowid. Automatic: words while the attachments
+/// suffice. Errors: no_device when `asked` is words and they do not.
+Result<KeyForm> choose_key_form(std::uint32_t num_words, KeyForm asked, GroupByLimits const& limits);
+
+/// The hash image for `rows` rows of different keys, halved until it takes at most `budget_bytes`; at least 4 pixels.
+vulkan::ImageShape group_image(std::uint64_t rows, std::uint64_t texel_bytes, std::uint64_t budget_bytes,
+                               GroupByLimits const& limits) noexcept;
+
+/// Rows that the first hash image of a slice of `rows` rows is made for: the groups that are expected. More of them
+/// take further images.
+std::uint64_t first_image_rows(std::uint64_t rows, GroupByLimits const& limits) noexcept;
+
+/// Lanes of every group in draws of one pixel a group and lane: enough to spread few groups over some thousand pixels,
+/// or `spread` while that takes at most 2^20 pixels. At least 1.
+std::uint32_t group_lanes(std::uint64_t groups, std::uint32_t spread, GroupByLimits const& limits) noexcept;
+
+/// Lanes of a group of more than kPixelRows rows in sums over a slice of `rows` rows: row r adds to lane r mod lanes,
+/// so that at most kPixelRows rows meet in a pixel. `spread`: lanes for every kPixelRows rows of the slice, 0: 256
+/// lanes in all or more. 1 when no group can have so many rows.
+std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread, GroupByLimits const& limits) noexcept;
+
+/// Most rows of a slice whose keys (`key_words` u32 a row) and values (`value_words` a row) fit the buffers that a
+/// shader sees. At most kMaxPassRows.
+std::uint64_t group_by_slice_rows(std::uint32_t key_words, std::uint32_t value_words,
+                                  GroupByLimits const& limits) noexcept;
+
+/// Device memory that a slice takes at most when every row is a group of its own, accumulators beyond the first 2^16
+/// pixels apart, which follow the memory that is left. Bytes.
+std::uint64_t group_by_slice_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words,
+                                   GroupByLimits const& limits) noexcept;
+
+}  // namespace garuda::graphics

@@ -1,0 +1,29 @@
+// What joins and group-bys through the graphics pipeline cost. The formulas stand in docs/design.md.
+#pragma once
+
+#include <string>
+
+#include "garuda/join.hpp"
+#include "operators/contract/cost_model.hpp"
+#include "operators/contract/shapes.hpp"
+
+namespace garuda::graphics {
+
+/// One way of a join through the graphics pipeline.
+struct GraphicsWay {
+  Address address = Address::hash;
+  Storage storage = Storage::stack;
+  Probe probe = Probe::output;
+  Matching matching = Matching::draw;
+  Counting counting = Counting::blend;  ///< of statistics and, where matches are drawn, of stack counts
+};
+/// "address=direct,storage=runs,probe=output", "…,matching=compute,counting=compute".
+std::string to_string(GraphicsWay const& way);
+
+contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, GraphicsWay const& way,
+                                         contract::DeviceCut const& cut, rates::DeviceRates const& rates,
+                                         rates::HostRates const& host);
+contract::PhaseCosts graphics_group_by_costs(contract::GroupByShape const& shape, contract::DeviceCut const& cut,
+                                             rates::DeviceRates const& rates, rates::HostRates const& host);
+
+}  // namespace garuda::graphics

@@ -1,0 +1,144 @@
+// The ways to join through the graphics pipeline. The kernel chooses between them slice by slice, from statistics that
+// it takes; the candidates say what it is expected to choose from and at what cost.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "operators/graphics/join/graphics_choice.hpp"
+#include "operators/graphics/join/graphics_costs.hpp"
+#include "operators/graphics/join/graphics_offers.hpp"
+#include "operators/vulkan/device_offers.hpp"
+
+namespace garuda::graphics {
+namespace {
+
+constexpr std::uint32_t kResultEdge = 2048;
+constexpr std::uint32_t kStackLimit = 8;
+
+bool is_dense(contract::JoinShape const& shape) {
+  auto const rows = std::max<std::uint64_t>(vulkan::larger_side(shape), 1);
+  auto const range = std::max(shape.key_range_left, shape.key_range_right);
+  return range != 0 && range / 8 <= rows;
+}
+
+/// Fills in what the tuning leaves open.
+JoinTuning graphics_tuning(JoinTuning tuning) {
+  if (tuning.image == 0) tuning.image = contract::kImageEdge;
+  if (tuning.result == 0) tuning.result = kResultEdge;
+  if (tuning.sh_limit == 0) tuning.sh_limit = kStackLimit;
+  return tuning;
+}
+
+/// Device bytes that one slice of `rows` rows a side takes with a full stack.
+std::uint64_t full_slice_bytes(std::uint64_t rows, contract::JoinShape const& shape, JoinTuning const& tuning,
+                               GraphicsLimits const& limits) {
+  auto const image_bytes = hash_image(std::max<std::uint64_t>(rows, 1), limits).pixels() * (shape.key_bits / 4);
+  return slice_bytes(rows, rows, shape.key_bits, limits) + (tuning.sh_limit - 1) * image_bytes;
+}
+
+Result<contract::JoinOffer> size(contract::JoinInquiry const& inquiry, std::int32_t radix_bits) {
+  auto options = inquiry.options;
+  options.tuning.radix_bits = radix_bits;
+  contract::JoinInquiry const forced{inquiry.shape, options,        inquiry.machine,
+                                     inquiry.host,  inquiry.device, inquiry.requested};
+  auto const& shape = inquiry.shape;
+  auto offer = vulkan::device_join_offer(Path::graphics, inquiry);
+  offer.tuning = graphics_tuning(offer.tuning);
+  GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*inquiry.facts().traits, offer.tuning));
+  auto const pixels = std::min(std::uint64_t{limits.hash_extent} * limits.hash_extent, limits.max_pixels);
+  auto const hash_rows = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill);
+  vulkan::size_device_join(
+      forced, offer, [&](std::uint64_t rows) { return full_slice_bytes(rows, shape, offer.tuning, limits); },
+      is_dense(shape) ? pixels : hash_rows);
+  return offer;
+}
+
+/// Pixels of the images of all partitions with one layer each; nothing when a range does not fit an image.
+std::optional<double> pixels_of(contract::JoinShape const& shape, Address address, contract::JoinOffer const& sizing,
+                                GraphicsLimits const& limits) {
+  auto const parts = std::uint64_t{1} << sizing.radix_bits;
+  auto const build_is_left = shape.rows_left <= shape.rows_right;
+  auto const rows = std::min(shape.rows_left, shape.rows_right) / parts + 1;
+  if (address == Address::hash) return static_cast<double>(parts * hash_image(rows, limits).pixels());
+  auto const range = build_is_left ? shape.key_range_left : shape.key_range_right;
+  SideShape side{rows, 0, range == 0 ? ~std::uint64_t{0} : (range - 1) / parts, 0};
+  auto const chosen = choose_address(side, sizing.tuning.address, limits);
+  if (!chosen || !chosen->direct) return std::nullopt;
+  return static_cast<double>(parts * chosen->image.pixels());
+}
+
+/// Whether matches may be found so: what was not measured is drawn, unless compute passes are asked for.
+bool is_open(Matching matching, JoinTuning const& tuning, bool is_measured) {
+  if (tuning.matching != Matching::automatic) return matching == tuning.matching;
+  return matching == Matching::draw || (is_measured && tuning.probe != Probe::atomic);
+}
+
+/// The same of what counts; matches that are drawn leave statistics to blending unless these are asked for otherwise.
+bool is_open(Counting counting, Matching matching, JoinTuning const& tuning, bool is_measured, bool can_blend) {
+  if (!can_blend) return counting == Counting::compute;
+  if (tuning.counting != Counting::automatic) return counting == tuning.counting;
+  return counting == Counting::blend || (is_measured && matching == Matching::compute);
+}
+
+/// The ways that the tuning and the device leave open.
+std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured, bool can_blend) {
+  std::vector<GraphicsWay> ways;
+  for (auto const address : {Address::direct, Address::hash})
+    for (auto const storage : {Storage::stack, Storage::runs})
+      for (auto const probe : {Probe::output, Probe::instanced, Probe::atomic}) {
+        auto const is_asked = [](auto asked, auto value, auto automatic) {
+          return asked == value || asked == automatic;
+        };
+        if (!is_asked(tuning.address, address, Address::automatic) ||
+            !is_asked(tuning.storage, storage, Storage::automatic) || !is_asked(tuning.probe, probe, Probe::automatic))
+          continue;
+        // Runs have no layers to instance; the atomic probe is there to be compared with, never to be chosen.
+        if (storage == Storage::runs && probe != Probe::output) continue;
+        if (probe == Probe::atomic && tuning.probe != Probe::atomic) continue;
+        for (auto const matching : {Matching::draw, Matching::compute})
+          for (auto const counting : {Counting::blend, Counting::compute})
+            if (is_open(matching, tuning, is_measured) && is_open(counting, matching, tuning, is_measured, can_blend))
+              ways.push_back({address, storage, probe, matching, counting});
+      }
+  return ways;
+}
+
+/// Addresses need a key range that fits; without one only hashing is left.
+Result<void> add_ways(contract::JoinInquiry const& inquiry, contract::JoinOffer sized, contract::JoinOffers& offers) {
+  auto const& facts = inquiry.facts();
+  GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.traits, sized.tuning));
+  auto cut = vulkan::cut_join(inquiry, sized);
+  for (auto const& way : ways_of(sized.tuning, facts.measured.has_value(), limits.blend)) {
+    auto const pixels = pixels_of(inquiry.shape, way.address, sized, limits);
+    if (!pixels && sized.tuning.address != Address::direct) continue;
+    cut.pixels = pixels.value_or(0);
+    auto& offer = offers.list.emplace_back(sized);
+    offer.candidate.choices = fmt::format("{},{}", to_string(way), vulkan::to_string(cut));
+    contract::set_phases(offer.candidate, graphics_join_costs(inquiry.shape, way, cut, facts.rates(), inquiry.host));
+    if (way.matching == Matching::compute) offer.tuning.matching = way.matching;
+    // What the device cannot blend is counted so in any case, and remarked on.
+    if (way.counting == Counting::compute && limits.blend) offer.tuning.counting = way.counting;
+  }
+  return {};
+}
+
+}  // namespace
+
+/// With as few partitions as images and memory allow, and with more, whose draws are smaller.
+Result<contract::JoinOffers> graphics_join_offers(contract::JoinInquiry const& inquiry) {
+  auto const asked = inquiry.options.tuning.radix_bits;
+  contract::JoinOffers offers;
+  GARUDA_TRY_ASSIGN(auto const least, size(inquiry, asked));
+  if (inquiry.is_idle() || asked >= 0) {
+    GARUDA_TRY(add_ways(inquiry, least, offers));
+    return offers;
+  }
+  for (auto const bits : contract::device_radix_bits(least.radix_bits, vulkan::larger_side(inquiry.shape))) {
+    GARUDA_TRY_ASSIGN(auto sized, size(inquiry, static_cast<std::int32_t>(bits)));
+    GARUDA_TRY(add_ways(inquiry, std::move(sized), offers));
+  }
+  return offers;
+}
+
+}  // namespace garuda::graphics

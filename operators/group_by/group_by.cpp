@@ -1,0 +1,228 @@
+// The group-by as GARUDA §4 states it: encode the keys, radix-partition the rows by the most diverse of them, group and
+// aggregate partition by partition on the path that was planned. How a path does the latter is behind GroupByKernel.
+#include "operators/group_by/group_by.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "operators/contract/sizing.hpp"
+#include "operators/plan/paths.hpp"
+
+namespace garuda::group_by {
+namespace {
+
+std::vector<DataType> key_types(resolve::GroupByRequest const& request) {
+  std::vector<DataType> types;
+  for (auto const key : request.columns.keys) types.push_back(request.table.schema()[key].type);
+  return types;
+}
+
+}  // namespace
+
+PartitionedGroupBy::PartitionedGroupBy(resolve::GroupByRequest const& request, std::unique_ptr<run::QueryRun> run)
+    : run_(std::move(run)),
+      table_(request.table),
+      columns_(request.columns),
+      options_(request.options),
+      devices_(request.devices),
+      wants_order_(request.spec.ordered) {
+  options_.control.abandoned = &run_->abandoned;
+}
+
+PartitionedGroupBy::~PartitionedGroupBy() { run_->abandoned = true; }
+
+Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(resolve::GroupByRequest const& request,
+                                                                        PlannedGroupBy planned,
+                                                                        std::unique_ptr<run::QueryRun> run) {
+  GARUDA_EXPECTS(!planned.plan.start);
+  std::unique_ptr<PartitionedGroupBy> groups(new PartitionedGroupBy(request, std::move(run)));
+  groups->plan_ = std::move(planned.plan);
+  groups->path_ = plan::find_path(groups->plan_.plan.path);
+  groups->values_ = std::move(planned.values);
+  groups->encoded_ = std::move(planned.keys);
+  if (groups->plan_.grouping != Grouping::slices) {
+    groups->decoder_ = keys::KeyDecoder::create(groups->encoded_, key_types(request));
+    GARUDA_TRY(groups->open_whole());
+  }
+  if (groups->whole_ == nullptr) GARUDA_TRY(groups->open_slices(planned.digit));
+  return groups;
+}
+
+Result<contract::SliceValues> PartitionedGroupBy::read(std::size_t column, contract::SliceRows const& rows) const {
+  return values_[column].read(rows, options_.control);
+}
+
+/// Groups the whole table, unless the values are such that slices have to.
+Result<void> PartitionedGroupBy::open_whole() {
+  auto table = whole_table(table_, columns_.states, values_, encoded_);
+  table.values = this;
+  table.wants_first_rows = columns_.keys.empty() || wants_order_ || !decoder_;
+  contract::WholeGroupByOptions const options{plan_.grouping, &options_.control, &run_->recorder};
+  GARUDA_TRY_ASSIGN(whole_, run_->arena.execute([&] { return path_->group_by.open_whole(table, options); }));
+  if (whole_ != nullptr) {
+    num_tasks_ = whole_->num_parts();
+    return {};
+  }
+  run_->recorder.note("floats too far apart for sums of 128 bits, infinite or NaN: grouped slice by slice");
+  decoder_.reset();
+  return {};
+}
+
+Result<void> PartitionedGroupBy::open_slices(partition::RadixDigit digit) {
+  decoder_.reset();
+  GARUDA_TRY(partition_keys(digit));
+  tasks_ = cut_group_tasks(keys_.offsets(), plan_.plan.slice_rows);
+  num_tasks_ = tasks_.size();
+  return open_path();
+}
+
+Result<void> PartitionedGroupBy::partition_keys(partition::RadixDigit digit) {
+  auto const rows = static_cast<std::uint64_t>(table_.num_rows());
+  if (columns_.keys.empty()) {
+    keys_ = PartitionedGroupKeys::without_keys(rows);
+    return {};
+  }
+  run::PhaseTimer timer(run_->recorder, "partition");
+  GARUDA_TRY_ASSIGN(keys_, run_->arena.execute([&] {
+    return PartitionedGroupKeys::partition(std::move(encoded_), digit, options_.control);
+  }));
+  if (digit.bits > 0) timer.count(2 * rows * (std::max(plan_.plan.key_bits, 32U) / 8 + 4), rows);
+  run_->recorder.max_counter("partitions", keys_.offsets().size() - 1);
+  return {};
+}
+
+Result<void> PartitionedGroupBy::open_path() {
+  contract::GroupByBackendOptions backend;
+  backend.tuning = plan_.tuning;
+  backend.lanes = plan_.plan.lanes;
+  backend.expected_groups = plan_.slice_groups;
+  backend.key_bits = plan_.plan.key_bits;
+  backend.num_words = keys_.num_words();
+  for (auto const& state : columns_.states)
+    backend.max_value_words = std::max(backend.max_value_words, contract::value_words(state.kind));
+  for (auto const& task : tasks_) backend.max_rows = std::max(backend.max_rows, task.size());
+  backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
+  backend.control = &options_.control;
+  backend.stats = &run_->recorder;
+  contract::OpenDevice device;
+  if (plan_.device) {
+    GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
+  }
+  GARUDA_TRY_ASSIGN(backend_, path_->group_by.open(device, backend));
+  return {};
+}
+
+void PartitionedGroupBy::start_lanes() {
+  auto work = [this](std::uint32_t lane, std::size_t task, Emit const& emit) {
+    return whole_ != nullptr ? emit_part(task, emit) : group_slice(lane, tasks_[task], emit);
+  };
+  scheduler_ =
+      std::make_unique<GroupScheduler>(num_tasks_, plan_.plan.lanes, 2 * plan_.plan.chunk_rows, std::move(work));
+}
+
+Result<void> PartitionedGroupBy::emit_part(std::size_t part, Emit const& emit) {
+  if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
+  GARUDA_TRY_ASSIGN(auto groups, whole_->part(part));
+  GroupChunk chunk;
+  chunk.partition = static_cast<std::uint32_t>(part);
+  chunk.head_rows = std::move(groups.first_rows);
+  chunk.key_words = std::move(groups.keys);
+  chunk.states = std::move(groups.states);
+  report_progress(chunk.size());
+  emit(std::move(chunk));
+  return {};
+}
+
+/// A slice that turns out not to fit the device is halved until it does; the halves' groups are merged.
+Result<void> PartitionedGroupBy::group_slice(std::uint32_t lane, GroupTask const& task, Emit const& emit) {
+  if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
+  auto chunk = run_kernel(lane, task);
+  if (chunk) {
+    run_->recorder.add_counter("slices", 1);
+    report_progress(chunk->size());
+    emit(std::move(*chunk));
+    return {};
+  }
+  if (!contract::is_shortage(chunk.error()) || task.size() < contract::kSmallestSplitRows)
+    return propagate(std::move(chunk));
+  run_->recorder.add_counter("slices_split", 1);
+  auto const middle = task.begin + task.size() / 2;
+  GARUDA_TRY(group_slice(lane, {task.partition, task.begin, middle, false}, emit));
+  return group_slice(lane, {task.partition, middle, task.end, false}, emit);
+}
+
+/// Groups and aggregates one slice. The arena is entered only for as long as it works: lanes wait for the consumer when
+/// they emit, and the consumer needs the arena too.
+Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask const& task) {
+  GARUDA_TRY_ASSIGN(auto const slice, run_->arena.execute([&] { return keys_.slice(task, options_.control); }));
+  GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(slice.keys, lane));
+  GARUDA_TRY_ASSIGN(auto const num_groups, kernel->group());
+  std::vector<std::uint32_t> heads(num_groups);
+  GARUDA_TRY(kernel->heads(heads));
+
+  GroupChunk chunk;
+  chunk.partition = task.partition;
+  if (!task.is_whole) chunk.keys = HeadKeys::of(slice.keys, heads);
+  auto const rows = keys_.rows(task);
+  chunk.head_rows.reserve(num_groups);
+  for (auto const head : heads) chunk.head_rows.push_back(rows[head]);
+  for (auto const& reader : values_) {
+    std::optional<contract::SliceValues> values;
+    {
+      run::PhaseTimer const timer(run_->recorder, "values");
+      GARUDA_TRY_ASSIGN(values, run_->arena.execute([&] { return reader.read(rows, options_.control); }));
+    }
+    GARUDA_TRY_ASSIGN(auto state, kernel->aggregate(values->input));
+    chunk.states.push_back(std::move(state));
+  }
+  return chunk;
+}
+
+void PartitionedGroupBy::report_progress(std::uint64_t groups) {
+  std::lock_guard const lock(progress_mutex_);
+  ++tasks_done_;
+  groups_found_ += groups;
+  if (options_.control.on_progress)
+    options_.control.on_progress({"group", std::min(tasks_done_, num_tasks_), num_tasks_, groups_found_});
+}
+
+GroupChunk PartitionedGroupBy::empty_table() const {
+  GroupChunk chunk;
+  chunk.head_rows.push_back(0);
+  for (auto column : columns_.states) {
+    column.states |= contract::kCountState;  // 0 of them: the group has no values
+    chunk.states.push_back(empty_state(column, 1));
+  }
+  return chunk;
+}
+
+Result<std::optional<GroupChunk>> PartitionedGroupBy::next_partition() {
+  if (num_tasks_ == 0) {
+    if (!columns_.keys.empty() || std::exchange(empty_returned_, true)) return std::nullopt;
+    return empty_table();
+  }
+  if (scheduler_ == nullptr) start_lanes();
+  auto groups = std::exchange(pending_, std::nullopt);
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto next, scheduler_->next());
+    if (!next || (groups && next->partition != groups->partition)) {
+      pending_ = std::move(next);
+      return groups;
+    }
+    if (!groups) {
+      groups = std::move(next);
+      continue;
+    }
+    run::PhaseTimer const timer(run_->recorder, "merge", 0, next->size());
+    GARUDA_TRY(merge_groups(columns_.states, *next, options_.control, *groups));
+  }
+}
+
+RunStats PartitionedGroupBy::stats(std::uint64_t rows_out) const {
+  auto stats = run_->stats(plan_.plan);
+  stats.rows = static_cast<std::uint64_t>(table_.num_rows());
+  stats.rows_out = rows_out;
+  return stats;
+}
+
+}  // namespace garuda::group_by

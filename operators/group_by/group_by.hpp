@@ -1,0 +1,111 @@
+// The partitioned group-by (GARUDA §4), the same for every path.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "keys/group_keys.hpp"
+#include "keys/key_decoder.hpp"
+#include "operators/contract/device_set.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/contract/path_row.hpp"
+#include "operators/group_by/group_keys_slice.hpp"
+#include "operators/group_by/group_states.hpp"
+#include "operators/group_by/planned_group_by.hpp"
+#include "operators/group_by/value_reader.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+#include "operators/resolve/group_by_request.hpp"
+#include "operators/run/lane_scheduler.hpp"
+#include "operators/run/query_run.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::group_by {
+
+/// A group-by whose input is partitioned, or grouped already, and whose path is open: gives its groups, once.
+class PartitionedGroupBy final : private contract::TableValues {
+ public:
+  /// Partitions, or groups the whole table, and opens the path of `planned`. Blocks until that is done. Errors: those
+  /// of radix_partition and of the path's open functions.
+  static Result<std::unique_ptr<PartitionedGroupBy>> prepare(resolve::GroupByRequest const& request,
+                                                             PlannedGroupBy planned,
+                                                             std::unique_ptr<run::QueryRun> run);
+
+  PartitionedGroupBy(PartitionedGroupBy const&) = delete;
+  PartitionedGroupBy& operator=(PartitionedGroupBy const&) = delete;
+  /// Cancels what still runs.
+  ~PartitionedGroupBy() override;
+
+  /// Returns the groups of the next partition that has rows, nullopt after the last; the lanes start with the first
+  /// call. Without keys there is one group, even of no rows. Blocks.
+  Result<std::optional<GroupChunk>> next_partition();
+
+  Plan plan() const { return run_->recorder.with_notes(plan_.plan); }
+  RunStats stats(std::uint64_t rows_out) const;
+  Control const& control() const noexcept { return options_.control; }
+  oneapi::tbb::task_arena& arena() noexcept { return run_->arena; }
+  run::RunRecorder& recorder() noexcept { return run_->recorder; }
+  std::vector<ValueReader> const& values() const noexcept { return values_; }
+  resolve::ResolvedGroupBy const& columns() const noexcept { return columns_; }
+  /// Makes keys of the groups' key words; nullptr: keys are gathered from the groups' first rows.
+  keys::KeyDecoder const* decoder() const noexcept { return decoder_ ? &*decoder_ : nullptr; }
+  std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
+
+ private:
+  using GroupScheduler = run::BasicLaneScheduler<GroupChunk>;
+  using Emit = GroupScheduler::Emit;
+
+  PartitionedGroupBy(resolve::GroupByRequest const& request, std::unique_ptr<run::QueryRun> run);
+
+  Result<contract::SliceValues> read(std::size_t column, contract::SliceRows const& rows) const override;
+  std::vector<partition::PayloadColumn::Part> in_place(std::size_t column) const override {
+    return values_[column].in_place();
+  }
+  Result<void> open_whole();
+  Result<void> open_slices(partition::RadixDigit digit);
+  Result<void> partition_keys(partition::RadixDigit digit);
+  Result<void> open_path();
+  void start_lanes();
+  Result<void> emit_part(std::size_t part, Emit const& emit);
+  Result<void> group_slice(std::uint32_t lane, GroupTask const& task, Emit const& emit);
+  Result<GroupChunk> run_kernel(std::uint32_t lane, GroupTask const& task);
+  void report_progress(std::uint64_t groups);
+  GroupChunk empty_table() const;
+
+  std::unique_ptr<run::QueryRun> run_;
+  TableView table_;
+  resolve::ResolvedGroupBy columns_;
+  GroupByOptions options_;
+  contract::DeviceSet* devices_;
+  bool wants_order_;
+  plan::GroupByPlan plan_;
+  contract::PathRow const* path_ = nullptr;
+  std::vector<ValueReader> values_;
+  keys::EncodedGroupKeys encoded_;                 // of a whole table; those of slices are in keys_
+  std::unique_ptr<contract::WholeGroupBy> whole_;  // refers to the keys and values above
+  std::optional<keys::KeyDecoder> decoder_;
+  PartitionedGroupKeys keys_;
+  std::vector<GroupTask> tasks_;
+  std::size_t num_tasks_ = 0;
+  std::unique_ptr<contract::GroupByBackend> backend_;
+  std::mutex progress_mutex_;
+  std::size_t tasks_done_ = 0;
+  std::uint64_t groups_found_ = 0;
+  std::optional<GroupChunk> pending_;  // read from the lanes, of a partition not returned yet
+  bool empty_returned_ = false;
+  std::unique_ptr<GroupScheduler> scheduler_;  // last: its lanes use everything above
+};
+
+/// Starts the group-by; see Engine::group_by.
+Result<std::unique_ptr<GroupByResult>> group_by(resolve::GroupByRequest request);
+
+/// Plans without running; see Engine::explain_group_by.
+Result<Plan> explain_group_by(resolve::GroupByRequest const& request);
+
+}  // namespace garuda::group_by

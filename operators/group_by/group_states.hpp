@@ -1,0 +1,55 @@
+// Groups of a slice or a partition with their partial states, and how those of several slices become one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+
+namespace garuda::group_by {
+
+/// Keys of groups, copied from their heads; as in the slice's keys. Empty for NoKeys.
+struct HeadKeys {
+  std::vector<std::uint32_t> packed32;
+  std::vector<std::uint64_t> packed64;
+  std::vector<std::vector<std::uint32_t>> words;
+
+  /// The keys of the groups `heads` of `slice`.
+  static HeadKeys of(contract::GroupSlice const& slice, std::vector<std::uint32_t> const& heads);
+  void append(HeadKeys const& other);
+  /// As a slice of `num_rows` rows; borrows this.
+  contract::GroupSlice slice(std::uint64_t num_rows) const;
+};
+
+/// Groups: of slices in the order of their first rows. Either `head_rows` or `key_words` may be empty, not both.
+struct GroupChunk {
+  std::uint32_t partition = 0;
+  std::vector<std::uint64_t> head_rows;          ///< of the table
+  std::vector<std::uint64_t> key_words;          ///< packed keys
+  HeadKeys keys;                                 ///< only where groups have to be merged
+  std::vector<contract::AggregateState> states;  ///< a state column each
+
+  std::size_t size() const noexcept { return head_rows.empty() ? key_words.size() : head_rows.size(); }
+  /// Host memory held, in bytes.
+  std::uint64_t bytes() const noexcept;
+};
+
+/// A state without any value for each of `num_groups` groups.
+contract::AggregateState empty_state(resolve::StateColumn const& column, std::uint64_t num_groups);
+
+/// Adds the values behind `from` to `into`; group g of `from` is group ids[g] of `into`, which has room for it.
+void merge_state(resolve::StateColumn const& column, contract::AggregateState const& from,
+                 std::vector<std::uint32_t> const& ids, contract::AggregateState& into);
+
+/// Merges the groups of `next` into `groups`, whose rows all come before those of `next`.
+/// Errors: out_of_memory, cancelled.
+Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk const& next,
+                          Control const& control, GroupChunk& groups);
+
+/// Appends the groups of `next`, none of which has the key of one of `groups`, and frees their states one by one.
+void append_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk&& next, GroupChunk& groups);
+
+}  // namespace garuda::group_by

@@ -1,0 +1,341 @@
+#include "operators/group_by/grouped_result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "core/bitmap.hpp"
+#include "core/parallel_blocks.hpp"
+#include "keys/value_bytes.hpp"
+#include "operators/contract/sizing.hpp"
+#include "operators/resolve/sum_overflow.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::group_by {
+namespace {
+
+/// Groups finalised by one task: a multiple of 8, so that tasks share no byte of a bitmap.
+constexpr std::uint64_t kFinaliseRows = std::uint64_t{1} << 14;
+
+resolve::GroupRange part_of(resolve::GroupRange const& range, std::uint64_t begin, std::uint64_t count) {
+  return {range.first + begin, count, range.order};
+}
+
+/// Clears the bits, and the values, of groups without values. Returns their number.
+std::int64_t write_validity(contract::AggregateState const& state, resolve::GroupRange const& groups, std::size_t width,
+                            std::byte* values, std::uint8_t* validity) {
+  std::int64_t nulls = 0;
+  std::fill_n(validity, bitmap_bytes(static_cast<std::int64_t>(groups.count)), std::uint8_t{0});
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    if (resolve::is_empty_group(state, groups[i])) {
+      std::memset(values + i * width, 0, width);
+      ++nulls;
+    } else {
+      validity[i / 8] = static_cast<std::uint8_t>(validity[i / 8] | (1U << (i % 8)));
+    }
+  }
+  return nulls;
+}
+
+}  // namespace
+
+/// What a batch keeps alive.
+struct GroupWriter::Memory {
+  Batch keys;
+  std::vector<Batch> ranked;  ///< an aggregate each; empty batches for those not of ranks
+  std::vector<AlignedBuffer> buffers;
+  std::vector<std::unique_ptr<ArrayView>> dictionaries;
+};
+
+Result<GroupWriter> GroupWriter::create(TableView table, resolve::ResolvedGroupBy const& columns,
+                                        keys::KeyDecoder const* decoder) {
+  GroupWriter writer(table, columns, decoder);
+  if (!columns.keys.empty()) {
+    GARUDA_TRY_ASSIGN(writer.keys_, Gatherer::create(table, columns.keys));
+    writer.schema_ = writer.keys_->schema();
+  }
+  for (auto const& aggregate : columns.aggregates) {
+    writer.ranked_.emplace_back();
+    Field field{aggregate.name, aggregate.result, aggregate.row->null_when_empty};
+    if (aggregate.row->finalise == nullptr) {
+      std::size_t const column = *columns.states[aggregate.state].column;
+      GARUDA_TRY_ASSIGN(writer.ranked_.back(), Gatherer::create(table, std::span(&column, 1)));
+      field.type = writer.ranked_.back()->schema()[0].type;
+    }
+    writer.schema_.push_back(std::move(field));
+  }
+  return writer;
+}
+
+Result<void> GroupWriter::write_keys(GroupChunk const& groups, resolve::GroupRange& range, Control const& control,
+                                     Memory& memory) const {
+  if (!keys_) return {};
+  return decoder_ != nullptr ? decode_keys(groups, range, control, memory) : gather_keys(groups, range, memory);
+}
+
+Result<void> GroupWriter::decode_keys(GroupChunk const& groups, resolve::GroupRange const& range,
+                                      Control const& control, Memory& memory) const {
+  std::vector<std::uint64_t> ordered;
+  auto words = std::span(groups.key_words);
+  if (range.order == nullptr) {
+    words = words.subspan(range.first, range.count);
+  } else {
+    ordered.reserve(range.count);
+    for (std::uint64_t i = 0; i < range.count; ++i) ordered.push_back(words[range[i]]);
+    words = ordered;
+  }
+  memory.keys.num_rows = static_cast<std::int64_t>(range.count);
+  for (std::size_t k = 0; k < decoder_->num_columns(); ++k) {
+    GARUDA_TRY_ASSIGN(auto column, decoder_->decode(k, words, control));
+    memory.keys.columns.push_back(column.array);
+    memory.buffers.push_back(std::move(column.values));
+    memory.buffers.push_back(std::move(column.validity));
+  }
+  return {};
+}
+
+Result<void> GroupWriter::gather_keys(GroupChunk const& groups, resolve::GroupRange& range, Memory& memory) const {
+  std::vector<std::int64_t> rows(range.count);
+  for (std::uint64_t i = 0; i < range.count; ++i) rows[i] = static_cast<std::int64_t>(groups.head_rows[range[i]]);
+  GARUDA_TRY_ASSIGN(auto gathered, keys_->gather(std::span<std::int64_t const>(rows)));
+  range.count = static_cast<std::uint64_t>(gathered.rows_taken);
+  memory.keys = std::move(gathered.batch);
+  for (std::size_t k = 0; k < memory.keys.columns.size(); ++k) {
+    auto const& type = keys_->schema()[k].type;
+    auto* column = &memory.keys.columns[k];
+    if (type.id == TypeId::dictionary && keys::is_float_type(type.value->id)) {
+      memory.dictionaries.push_back(std::make_unique<ArrayView>(*column->dictionary));
+      column->dictionary = memory.dictionaries.back().get();
+      column = memory.dictionaries.back().get();
+    } else if (!keys::is_float_type(type.id)) {
+      continue;
+    }
+    auto const id = type.id == TypeId::dictionary ? type.value->id : type.id;
+    GARUDA_EXPECTS(column->offset == 0);
+    GARUDA_TRY_ASSIGN(auto buffer, keys::canonical_floats(*column, id));
+    column->values = buffer.data();
+    memory.buffers.push_back(std::move(buffer));
+  }
+  return {};
+}
+
+/// Aggregates of ranks: gathers the values of rows that have them.
+Result<void> GroupWriter::write_ranked(GroupChunk const& groups, resolve::GroupRange& range,
+                                       std::vector<ValueReader> const& values, Memory& memory) const {
+  memory.ranked.resize(ranked_.size());
+  for (std::size_t a = 0; a < ranked_.size(); ++a) {
+    if (!ranked_[a]) continue;
+    auto const& aggregate = columns_.aggregates[a];
+    auto const& state = groups.states[aggregate.state];
+    auto const& ranks = aggregate.row->states == contract::kMinState ? state.minima : state.maxima;
+    std::vector<std::int64_t> rows(range.count);
+    for (std::uint64_t i = 0; i < range.count; ++i)
+      rows[i] = resolve::is_empty_group(state, range[i])
+                    ? -1
+                    : static_cast<std::int64_t>(values[aggregate.state].row_of_rank(ranks[range[i]]));
+    GARUDA_TRY_ASSIGN(auto gathered, ranked_[a]->gather(std::span<std::int64_t const>(rows)));
+    range.count = static_cast<std::uint64_t>(gathered.rows_taken);
+    memory.ranked[a] = std::move(gathered.batch);
+  }
+  return {};
+}
+
+Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk const& groups,
+                                            resolve::GroupRange const& range, Control const& control,
+                                            Memory& memory) const {
+  auto const& column = columns_.aggregates[aggregate];
+  auto const& state = groups.states[column.state];
+  auto const width = static_cast<std::size_t>(byte_width(column.result));
+  auto const has_nulls = column.row->null_when_empty && !state.counts.empty();
+  GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(static_cast<std::int64_t>(range.count * width)));
+  AlignedBuffer validity;
+  if (has_nulls) {
+    GARUDA_TRY_ASSIGN(validity, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(range.count))));
+  }
+  constexpr auto kNone = std::numeric_limits<std::uint64_t>::max();
+  std::atomic<std::int64_t> nulls{0};
+  std::vector<std::uint64_t> overflows((range.count + kFinaliseRows - 1) / kFinaliseRows, kNone);
+  resolve::FinaliseInput const input{state, columns_.states[column.state].kind, column.input, column.result};
+  GARUDA_TRY(for_each_block(overflows.size(), &control, [&](std::size_t block) {
+    auto const begin = block * kFinaliseRows;
+    auto const part = part_of(range, begin, std::min(kFinaliseRows, range.count - begin));
+    auto* const out = values.data() + begin * width;
+    overflows[block] = column.row->finalise(input, part, out).value_or(kNone);
+    if (has_nulls) nulls += write_validity(state, part, width, out, validity.as<std::uint8_t>() + begin / 8);
+  }));
+  for (auto const group : overflows)
+    if (group != kNone) {
+      GARUDA_TRY_ASSIGN(auto error, overflow(aggregate, groups, group, control));
+      return tl::unexpected<Error>(std::move(error));
+    }
+  ArrayView view;
+  view.length = static_cast<std::int64_t>(range.count);
+  view.null_count = nulls.load();
+  view.values = values.data();
+  if (view.null_count > 0) view.validity = validity.as<std::uint8_t>();
+  memory.buffers.push_back(std::move(values));
+  memory.buffers.push_back(std::move(validity));
+  return view;
+}
+
+Result<Error> GroupWriter::overflow(std::size_t aggregate, GroupChunk const& groups, std::uint64_t group,
+                                    Control const& control) const {
+  // The group's keys as the result would have had them.
+  Memory memory;
+  resolve::GroupRange one{group, 1, nullptr};
+  GARUDA_TRY(write_keys(groups, one, control, memory));
+  BatchView const row{1, memory.keys.columns};
+  return resolve::sum_overflow(columns_.aggregates[aggregate],
+                               keys_ ? std::optional(TableView(keys_->schema(), std::span(&row, 1))) : std::nullopt);
+}
+
+Result<Batch> GroupWriter::write(GroupChunk const& groups, resolve::GroupRange range,
+                                 std::vector<ValueReader> const& values, Control const& control) const {
+  auto memory = std::make_shared<Memory>();
+  GARUDA_TRY(write_keys(groups, range, control, *memory));
+  GARUDA_TRY(write_ranked(groups, range, values, *memory));
+  Batch batch;
+  batch.num_rows = static_cast<std::int64_t>(range.count);
+  for (auto const& column : memory->keys.columns) batch.columns.push_back(slice(column, 0, batch.num_rows));
+  for (std::size_t a = 0; a < columns_.aggregates.size(); ++a) {
+    if (ranked_[a]) {
+      batch.columns.push_back(slice(memory->ranked[a].columns[0], 0, batch.num_rows));
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(auto const view, write_values(a, groups, range, control, *memory));
+    batch.columns.push_back(view);
+  }
+  batch.owner = std::move(memory);
+  return batch;
+}
+
+namespace {
+
+/// Rows that one task sorts, in a core's cache.
+constexpr std::uint64_t kSortedRows = std::uint64_t{1} << 15;
+
+/// The positions of `rows`, which are distinct, in ascending order of the rows: dealt out by their leading bits, then
+/// sorted part by part, in parallel on the calling task arena. Errors: out_of_memory, cancelled.
+Result<std::vector<std::uint64_t>> order_by_rows(std::vector<std::uint64_t> const& rows, Control const& control) {
+  keys::EncodedKeys keys;
+  keys.key_bits = 64;
+  keys.num_rows = rows.size();
+  keys.table_rows = rows.size();
+  keys.words = rows.data();
+  auto const last = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
+  auto const width = static_cast<std::uint32_t>(std::bit_width(last));
+  auto const bits = std::min(contract::radix_bits_for(rows.size(), kSortedRows), width);
+  partition::RadixDigit const digit{bits, bits == 0 ? 0 : width - bits, false};
+  GARUDA_TRY_ASSIGN(auto const parts, partition::radix_partition(std::move(keys), digit, control));
+  auto const sorted_rows = parts.keys64();
+  std::vector<std::uint64_t> order(rows.size());
+  GARUDA_TRY(for_each_block(parts.num_partitions(), &control, [&](std::size_t p) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> part;
+    for (auto i = parts.offsets[p]; i < parts.offsets[p + 1]; ++i) part.emplace_back(sorted_rows[i], parts.row_id(i));
+    std::sort(part.begin(), part.end());
+    std::transform(part.begin(), part.end(), order.begin() + static_cast<std::ptrdiff_t>(parts.offsets[p]),
+                   [](auto const& entry) { return entry.second; });
+  }));
+  return order;
+}
+
+/// Pulls partitions out of a PartitionedGroupBy and writes their groups chunk by chunk.
+class GroupedResult final : public GroupByResult {
+ public:
+  GroupedResult(GroupWriter writer, std::unique_ptr<PartitionedGroupBy> run, bool ordered, std::uint64_t kept_limit)
+      : writer_(std::move(writer)),
+        run_(std::move(run)),
+        plan_(run_->plan()),
+        ordered_(ordered),
+        kept_limit_(kept_limit) {}
+
+  Schema const& schema() const noexcept override { return writer_.schema(); }
+  Plan const& plan() const noexcept override { return plan_; }
+  RunStats stats() const override { return run_->stats(rows_out_); }
+
+  Result<std::optional<Batch>> next() override {
+    if (ended_) return std::nullopt;
+    auto batch = next_batch();
+    if (!batch || !*batch) {
+      ended_ = true;
+      plan_ = run_->plan();
+      groups_.reset();
+    }
+    return batch;
+  }
+
+ private:
+  Result<std::optional<Batch>> next_batch() {
+    while (!groups_ || position_ == groups_->size()) {
+      GARUDA_TRY_ASSIGN(auto const found, load());
+      if (!found) return std::nullopt;
+    }
+    auto const rows = std::min<std::uint64_t>(groups_->size() - position_, run_->chunk_rows());
+    resolve::GroupRange const range{position_, rows, order_.empty() ? nullptr : order_.data()};
+    run::PhaseTimer const timer(run_->recorder(), "gather", 0, rows);
+    GARUDA_TRY_ASSIGN(auto batch, run_->arena().execute(
+                                      [&] { return writer_.write(*groups_, range, run_->values(), run_->control()); }));
+    position_ += static_cast<std::uint64_t>(batch.num_rows);
+    rows_out_ += static_cast<std::uint64_t>(batch.num_rows);
+    return batch;
+  }
+
+  /// Loads the next groups to write: a partition's, or all of them in order. False: there are none.
+  Result<bool> load() {
+    if (ordered_ && groups_) return false;
+    position_ = 0;
+    GARUDA_TRY_ASSIGN(groups_, run_->next_partition());
+    if (!groups_) return false;
+    if (ordered_) GARUDA_TRY(load_all());
+    return true;
+  }
+
+  Result<void> load_all() {
+    while (true) {
+      GARUDA_TRY_ASSIGN(auto next, run_->next_partition());
+      if (!next) break;
+      append_groups(run_->columns().states, std::move(*next), *groups_);
+      if (kept_limit_ != 0 && groups_->bytes() > kept_limit_)
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("groups in the order of their first rows do not fit the memory limit: {} groups so far",
+                                groups_->size()));
+    }
+    run::PhaseTimer const timer(run_->recorder(), "sort", groups_->size() * 8, groups_->size());
+    return run_->arena().execute([&]() -> Result<void> {
+      try {
+        GARUDA_TRY_ASSIGN(order_, order_by_rows(groups_->head_rows, run_->control()));
+        return {};
+      } catch (std::bad_alloc const&) {
+        return fail(ErrorCode::out_of_memory, "no memory to put the groups in order");
+      }
+    });
+  }
+
+  GroupWriter writer_;
+  std::unique_ptr<PartitionedGroupBy> run_;
+  Plan plan_;
+  bool ordered_;
+  std::uint64_t kept_limit_;  // bytes of groups that are kept; 0: no limit
+  std::optional<GroupChunk> groups_;
+  std::vector<std::uint64_t> order_;  // empty: as they are
+  std::uint64_t position_ = 0;
+  std::uint64_t rows_out_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GroupByResult>> grouped_result(resolve::GroupByRequest const& request,
+                                                      std::unique_ptr<PartitionedGroupBy> run) {
+  GARUDA_TRY_ASSIGN(auto writer, GroupWriter::create(request.table, request.columns, run->decoder()));
+  return std::make_unique<GroupedResult>(std::move(writer), std::move(run), request.spec.ordered,
+                                         request.options.memory_limit_bytes);
+}
+
+}  // namespace garuda::group_by

@@ -1,0 +1,252 @@
+#include "operators/group_by/planned_group_by.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "operators/contract/path_row.hpp"
+#include "operators/materialize/row_bytes.hpp"
+#include "operators/plan/path_choice.hpp"
+#include "operators/plan/paths.hpp"
+#include "operators/run/host_memory.hpp"
+
+namespace garuda::group_by {
+namespace {
+
+/// Points a row that a state column takes on the graphics path, and bytes of a group's partial state.
+struct StateCost {
+  std::uint32_t draws = 0;
+  std::uint64_t bytes = 0;
+};
+
+StateCost cost_of(resolve::StateColumn const& column) {
+  StateCost cost;
+  if ((column.states & contract::kCountState) != 0) cost = {1, 8};
+  if ((column.states & contract::kSumState) != 0) {
+    cost.draws += contract::is_float(column.kind) ? 3 : 1;
+    cost.bytes += contract::is_float(column.kind) ? 10 + 3 * 16 : 8 * std::uint64_t{contract::sum_words(column.kind)};
+  }
+  auto const extremes = static_cast<std::uint32_t>(
+      std::popcount(static_cast<unsigned>(column.states) & (contract::kMinState | contract::kMaxState)));
+  if (extremes > 0) cost.draws += contract::value_words(column.kind) + 1;  // 24-bit pieces
+  cost.bytes += std::uint64_t{extremes} * contract::extreme_words(column.kind) * 8;
+  return cost;
+}
+
+/// The table as a path takes it whole, but for its keys' words. Requires: the keys are packed, or there are none.
+contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateColumn> const& states,
+                                    std::vector<ValueReader> const& values,
+                                    std::optional<keys::GroupKeyOutline> const& keys) {
+  contract::WholeTable whole;
+  whole.num_rows = static_cast<std::uint64_t>(table.num_rows());
+  if (keys) {
+    contract::KeySpan span{std::span<std::uint32_t const>(), keys->min, keys->max, {}};
+    if (keys->key_bits == 64) span.words = std::span<std::uint64_t const>();
+    whole.keys = std::move(span);
+    whole.common_low_bits = keys->common_low_bits;
+    whole.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
+  }
+  for (std::size_t c = 0; c < states.size(); ++c)
+    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls()});
+  return whole;
+}
+
+/// What grouping `table` whole takes on the path that does so; nullopt where none does.
+std::optional<contract::WholeSizes> whole_sizes(contract::WholeTable const& table) {
+  for (auto const* path : plan::paths())
+    if (path->group_by.whole_sizes != nullptr) return path->group_by.whole_sizes(table);
+  return std::nullopt;
+}
+
+/// What is known of any group-by.
+contract::GroupByShape outline_of(resolve::GroupByRequest const& request, std::uint32_t threads) {
+  contract::GroupByShape shape;
+  shape.rows = static_cast<std::uint64_t>(request.table.num_rows());
+  shape.threads = threads;
+  shape.free_host_bytes = run::free_host_bytes();
+  shape.table = &request;
+  return shape;
+}
+
+/// `keys`: nullopt without key columns.
+contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
+                                std::optional<keys::GroupKeyOutline> const& keys,
+                                std::vector<ValueReader> const& values, std::uint32_t threads) {
+  auto shape = outline_of(request, threads);
+  shape.key_bits = 0;
+  if (keys) {
+    if (keys->is_packed) shape.key_bits = keys->key_bits;
+    shape.key_words = keys->num_words;
+    shape.key_range = keys->max - keys->min + 1;
+    shape.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
+    shape.encoded_bytes = keys->bytes;
+    // The ids of partitioned rows.
+    shape.wide_row_ids = shape.rows > (std::uint64_t{1} << 32);
+  }
+  for (auto const& reader : values) shape.encoded_bytes += reader.bytes();
+  shape.states = static_cast<std::uint32_t>(request.columns.states.size());
+  for (auto const& state : request.columns.states) {
+    auto const cost = cost_of(state);
+    shape.value_words +=
+        contract::value_words(state.kind) + (state.column ? 1 : 0);  // and a bit of validity, rounded up
+    shape.widest_value = std::max(shape.widest_value, contract::value_words(state.kind));
+    shape.draws += cost.draws;
+    shape.state_bytes += cost.bytes;
+  }
+  auto const has_rows = shape.rows > 0 || !keys;
+  if (has_rows && (!keys || keys->is_packed))
+    shape.whole = whole_sizes(outlined_table(request.table, request.columns.states, values, keys));
+  shape.output_row_bytes = 16 * request.columns.aggregates.size();
+  for (auto const key : request.columns.keys)
+    shape.output_row_bytes += materialize::column_row_bytes(request.table, key);
+  shape.ordered = request.spec.ordered;
+  return shape;
+}
+
+/// What `explain` shows of the keys beside the general part of a plan.
+void describe_keys(resolve::GroupByRequest const& request, keys::EncodedGroupKeys const& keys, Plan& plan) {
+  if (request.columns.keys.empty()) {
+    plan.details.emplace_back("key form", "no keys: one group");
+    return;
+  }
+  plan.details.emplace_back(
+      "key form",
+      keys.is_packed
+          ? fmt::format("all attributes packed into one word, {} bits of it in use", keys.packed_bits)
+          : fmt::format("{} words of 32 bits; one word would take {} bits", keys.words.size(), keys.packed_bits));
+  std::string bins;
+  for (std::size_t a = 0; a < keys.attributes.size(); ++a)
+    bins += fmt::format("{}{} {}{}", a == 0 ? "" : ", ", request.table.schema()[request.columns.keys[a]].name,
+                        keys.attributes[a].nonempty_bins, keys.attributes[a].is_dictionary ? " (dictionary)" : "");
+  plan.details.emplace_back(
+      "diversity", fmt::format("non-empty bins of {} in {} rows: {}", keys::kAttributeBins, keys.sampled_rows, bins));
+  auto const& hashed = request.table.schema()[request.columns.keys[keys.hash_attribute]].name;
+  plan.details.emplace_back("hashing", keys.is_packed ? fmt::format("the whole packed key; most diverse: {}", hashed)
+                                                      : fmt::format("{}, the most diverse attribute", hashed));
+  plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
+}
+
+Result<partition::RadixDigit> choose_slice_digit(keys::EncodedGroupKeys const& keys, std::uint32_t radix_bits,
+                                                 Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const words, keys::partition_words(keys, control));
+  keys::EncodedKeys no_other_side;
+  no_other_side.key_bits = words.key_bits;
+  GARUDA_TRY_ASSIGN(auto const choice, partition::choose_digit(words, no_other_side, radix_bits, control));
+  return choice.digit;
+}
+
+/// The table's keys, sampled, and its values ready to be read.
+struct SampledGroupBy {
+  std::optional<keys::SampledGroupKeys> keys;  ///< nullopt without key columns
+  std::vector<ValueReader> values;             ///< a state column each
+};
+
+Result<SampledGroupBy> sample_groups(resolve::GroupByRequest const& request, run::QueryRun& run) {
+  SampledGroupBy sampled;
+  auto const& control = request.options.control;
+  run::PhaseTimer const timer(run.recorder, "encode");
+  if (!request.columns.keys.empty()) {
+    GARUDA_TRY_ASSIGN(sampled.keys, run.arena.execute([&] {
+      return keys::sample_group_keys(request.table, request.columns.keys, control);
+    }));
+  }
+  for (auto const& state : request.columns.states) {
+    GARUDA_TRY_ASSIGN(auto reader,
+                      run.arena.execute([&] { return ValueReader::create(request.table, state, control); }));
+    sampled.values.push_back(std::move(reader));
+  }
+  return sampled;
+}
+
+Result<plan::GroupByPlan> plan(resolve::GroupByRequest const& request, contract::GroupByShape const& shape) {
+  return plan::plan_group_by(shape, plan::machine_of(*request.devices, shape.threads), request.options);
+}
+
+/// A plan of the path that was asked for without a look at the table, if there is one.
+Result<std::optional<plan::GroupByPlan>> plan_unseen(resolve::GroupByRequest const& request, std::uint32_t threads) {
+  if (request.options.path == Path::automatic) return std::nullopt;
+  auto shape = outline_of(request, threads);
+  shape.is_unseen = true;
+  GARUDA_TRY_ASSIGN(auto planned, plan(request, shape));
+  return planned.start ? std::optional(std::move(planned)) : std::nullopt;
+}
+
+/// One that needs no more than the sample, which leaves rows out.
+std::optional<plan::GroupByPlan> plan_sampled(resolve::GroupByRequest const& request, SampledGroupBy const& sampled,
+                                              std::uint32_t threads) {
+  if (request.options.path != Path::automatic || !sampled.keys || !sampled.keys->is_partial()) return std::nullopt;
+  auto const outline = sampled.keys->outline(request.options.tuning.keys);
+  auto planned = plan(request, shape_of(request, outline, sampled.values, threads));
+  return planned && planned->start ? std::optional(std::move(*planned)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run::QueryRun& run) {
+  PlannedGroupBy planned;
+  auto const& options = request.options;
+  auto const& control = options.control;
+  GARUDA_TRY(plan::check_path(options, options.tuning.placement));
+  auto const threads = run.threads();
+  bool const is_open = plan::may_take_tables(options, options.tuning.placement, request.devices->devices());
+  std::optional<plan::GroupByPlan> early;
+  if (is_open) {
+    GARUDA_TRY_ASSIGN(early, plan_unseen(request, threads));
+  }
+  std::optional<SampledGroupBy> sampled;
+  if (!early) {
+    GARUDA_TRY_ASSIGN(sampled, sample_groups(request, run));
+    if (is_open) early = plan_sampled(request, *sampled, threads);
+  }
+  if (early) {
+    planned.plan = std::move(*early);
+    return planned;
+  }
+  planned.values = std::move(sampled->values);
+  std::optional<keys::GroupKeyOutline> outline;
+  if (sampled->keys) {
+    run::PhaseTimer const timer(run.recorder, "encode");
+    GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
+      return keys::encode_group_keys(std::move(*sampled->keys), options.tuning.keys, control);
+    }));
+    outline = keys::outline_of(planned.keys);
+  }
+  auto shape = shape_of(request, outline, planned.values, threads);
+  shape.is_encoded = outline.has_value();
+  GARUDA_TRY_ASSIGN(planned.plan, plan(request, shape));
+  if (planned.plan.start) return planned;
+  auto& printable = planned.plan.plan;
+  describe_keys(request, planned.keys, printable);
+  if (planned.plan.grouping != Grouping::slices || request.columns.keys.empty()) return planned;
+  run::PhaseTimer const timer(run.recorder, "partition");
+  GARUDA_TRY_ASSIGN(planned.digit, run.arena.execute([&]() -> Result<partition::RadixDigit> {
+    return choose_slice_digit(planned.keys, printable.radix_bits, control);
+  }));
+  printable.radix_bits = planned.digit.bits;
+  printable.radix_shift = planned.digit.shift;
+  printable.mixed_digit = planned.digit.mixed;
+  return planned;
+}
+
+contract::WholeTable whole_table(TableView table, std::vector<resolve::StateColumn> const& states,
+                                 std::vector<ValueReader> const& values, keys::EncodedGroupKeys const& keys) {
+  std::optional<keys::GroupKeyOutline> outline;
+  if (!keys.attributes.empty()) outline = keys::outline_of(keys);
+  auto whole = outlined_table(table, states, values, outline);
+  if (outline) {
+    auto& words = std::get<contract::KeySpan>(whole.keys).words;
+    if (keys.packed.key_bits == 64)
+      words = keys.packed.words64();
+    else
+      words = keys.packed.words32();
+  }
+  for (auto const& block : keys::cut_row_blocks(table))
+    whole.blocks.push_back({block.first_row, static_cast<std::uint64_t>(block.length)});
+  return whole;
+}
+
+}  // namespace garuda::group_by

@@ -1,0 +1,204 @@
+#include "operators/group_by/value_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "core/parallel_blocks.hpp"
+#include "operators/materialize/gather_rows.hpp"
+
+namespace garuda::group_by {
+namespace {
+
+static_assert(kBlockRows % 32 == 0, "no word of a validity bitmap belongs to two blocks");
+
+/// Copies one value, widened to To.
+template <class From, class To>
+struct Copy {
+  std::byte* out;
+  void operator()(std::uint64_t i, ArrayView const& array, std::int64_t row) const noexcept {
+    From value;
+    std::memcpy(
+        &value,
+        static_cast<std::byte const*>(array.values) + (array.offset + row) * static_cast<std::int64_t>(sizeof(From)),
+        sizeof(From));
+    auto const wide = static_cast<To>(value);
+    std::memcpy(out + i * sizeof(To), &wide, sizeof(To));
+  }
+};
+
+struct Bytes16 {
+  std::uint64_t words[2];
+};
+
+/// Calls use with the Copy for values of `width` bytes.
+template <class Use>
+void with_copy(std::int32_t width, bool is_signed, std::byte* out, Use const& use) {
+  if (width == 1)
+    return is_signed ? use(Copy<std::int8_t, std::int32_t>{out}) : use(Copy<std::uint8_t, std::uint32_t>{out});
+  if (width == 2)
+    return is_signed ? use(Copy<std::int16_t, std::int32_t>{out}) : use(Copy<std::uint16_t, std::uint32_t>{out});
+  if (width == 4) return use(Copy<std::uint32_t, std::uint32_t>{out});
+  if (width == 8) return use(Copy<std::uint64_t, std::uint64_t>{out});
+  use(Copy<Bytes16, Bytes16>{out});
+}
+
+}  // namespace
+
+Result<ValueReader> ValueReader::create(TableView table, resolve::StateColumn const& state, Control const& control) {
+  ValueReader reader(table, state);
+  if (!state.column) return reader;
+  reader.first_rows_.push_back(0);
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[*state.column];
+    if (array.location.kind == Location::Kind::device)
+      return fail(ErrorCode::invalid_input, fmt::format("column is in device memory, not in the host's: '{}'",
+                                                        table.schema()[*state.column].name));
+    if (array.length == 0) continue;
+    reader.parts_.push_back(b);
+    reader.first_rows_.push_back(reader.first_rows_.back() + array.length);
+  }
+  if (state.is_ranked) {
+    GARUDA_TRY_ASSIGN(reader.ranks_, keys::rank_values(table, *state.column, control));
+  }
+  return reader;
+}
+
+std::uint64_t ValueReader::bytes() const noexcept {
+  return ranks_ ? static_cast<std::uint64_t>(ranks_->ranks.size_bytes()) + ranks_->rows.size() * 8 : 0;
+}
+
+ArrayView const& ValueReader::array(std::size_t part) const noexcept {
+  return table_.batch(parts_[part]).columns[*state_.column];
+}
+
+bool ValueReader::may_have_nulls() const noexcept {
+  if (!state_.column || (state_.states & contract::kCountState) == 0)
+    return false;  // counts are added wherever there are nulls
+  if (ranks_) return true;
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    if (array(p).validity != nullptr) return true;
+  return false;
+}
+
+/// Calls visit(i, array, row of the array) for the positions [begin, end) of the slice.
+template <class Visit>
+void ValueReader::visit(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const {
+  if (parts_.size() == 1) {
+    auto const& only = array(0);
+    for (auto i = begin; i < end; ++i) visit(i, only, static_cast<std::int64_t>(rows[i]));
+    return;
+  }
+  if (rows.is_sequential()) {
+    auto const first = static_cast<std::int64_t>(rows.first_row() + begin);
+    auto part = static_cast<std::size_t>(std::upper_bound(first_rows_.begin(), first_rows_.end(), first) -
+                                         first_rows_.begin() - 1);
+    for (auto i = begin; i < end; ++i) {
+      auto const row = static_cast<std::int64_t>(rows.first_row() + i);
+      while (row >= first_rows_[part + 1]) ++part;
+      visit(i, array(part), row - first_rows_[part]);
+    }
+    return;
+  }
+  BatchIndex const index(first_rows_);
+  for (auto i = begin; i < end; ++i) {
+    auto const row = static_cast<std::int64_t>(rows[i]);
+    auto const part = index.batch_of(row);
+    visit(i, array(part), row - first_rows_[part]);
+  }
+}
+
+std::uint32_t const* ValueReader::borrowed(contract::SliceRows const& rows) const noexcept {
+  if (!rows.is_sequential()) return nullptr;
+  if (ranks_) return ranks_->ranks.as<std::uint32_t>() + rows.first_row();
+  auto const width = byte_width(table_.schema()[*state_.column].type);
+  if (width != static_cast<std::int32_t>(4 * contract::value_words(state_.kind))) return nullptr;
+  auto const first = static_cast<std::int64_t>(rows.first_row());
+  auto const part = static_cast<std::size_t>(std::upper_bound(first_rows_.begin(), first_rows_.end(), first) -
+                                             first_rows_.begin() - 1);
+  if (part >= parts_.size() || first + static_cast<std::int64_t>(rows.count) > first_rows_[part + 1]) return nullptr;
+  auto const* const values =
+      static_cast<std::byte const*>(array(part).values) + (array(part).offset + first - first_rows_[part]) * width;
+  return reinterpret_cast<std::uintptr_t>(values) % 4 == 0 ? reinterpret_cast<std::uint32_t const*>(values) : nullptr;
+}
+
+std::vector<partition::PayloadColumn::Part> ValueReader::in_place() const {
+  if (contract::value_words(state_.kind) == 0 || may_have_nulls()) return {};
+  if (ranks_) return {{0, ranks_->ranks.data()}};
+  auto const width = byte_width(table_.schema()[*state_.column].type);
+  if (width != static_cast<std::int32_t>(4 * contract::value_words(state_.kind))) return {};
+  std::vector<partition::PayloadColumn::Part> parts;
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    parts.push_back({static_cast<std::uint64_t>(first_rows_[p]),
+                     static_cast<std::byte const*>(array(p).values) + array(p).offset * width});
+  return parts;
+}
+
+void ValueReader::copy_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,
+                              std::byte* out) const {
+  if (ranks_) {
+    auto const* const ranks = ranks_->ranks.as<std::uint32_t>();
+    auto* const words = reinterpret_cast<std::uint32_t*>(out);
+    for (auto i = begin; i < end; ++i) words[i] = ranks[rows[i]];
+    return;
+  }
+  auto const& type = table_.schema()[*state_.column].type;
+  with_copy(byte_width(type), contract::is_signed_integer(state_.kind), out,
+            [&](auto const& copy) { visit(rows, begin, end, copy); });
+}
+
+/// Returns the number of nulls.
+std::uint64_t ValueReader::copy_validity(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,
+                                         std::uint32_t* out) const {
+  std::fill(out + begin / 32, out + (end + 31) / 32, 0U);
+  std::uint64_t valid = 0;
+  auto const set = [&](std::uint64_t i, bool is_valid) {
+    out[i / 32] |= static_cast<std::uint32_t>(is_valid) << (i % 32);
+    valid += is_valid ? 1 : 0;
+  };
+  if (ranks_) {
+    auto const* const ranks = ranks_->ranks.as<std::uint32_t>();
+    for (auto i = begin; i < end; ++i) set(i, ranks[rows[i]] != keys::kNullCode);
+  } else {
+    visit(rows, begin, end,
+          [&](std::uint64_t i, ArrayView const& array, std::int64_t row) { set(i, !array.is_null(row)); });
+  }
+  return end - begin - valid;
+}
+
+Result<contract::SliceValues> ValueReader::read(contract::SliceRows const& rows, Control const& control) const {
+  contract::SliceValues slice;
+  slice.input.kind = state_.kind;
+  slice.input.states = state_.states;
+  if (!state_.column) return slice;
+  auto const blocks = (rows.count + kBlockRows - 1) / kBlockRows;
+  auto const for_blocks = [&](auto const& body) {
+    return for_each_block(blocks, &control, [&](std::size_t block) {
+      body(block * kBlockRows, std::min(rows.count, (block + 1) * kBlockRows));
+    });
+  };
+  auto const words = rows.count * contract::value_words(state_.kind);
+  if (words > 0) {
+    auto const* values = borrowed(rows);
+    if (values == nullptr) {
+      GARUDA_TRY_ASSIGN(slice.values, AlignedBuffer::allocate(static_cast<std::int64_t>(words * 4)));
+      GARUDA_TRY(for_blocks(
+          [&](std::uint64_t begin, std::uint64_t end) { copy_values(rows, begin, end, slice.values.data()); }));
+      values = slice.values.as<std::uint32_t>();
+    }
+    slice.input.values = {values, words};
+  }
+  if (!may_have_nulls()) return slice;
+  auto const validity_words = (rows.count + 31) / 32;
+  GARUDA_TRY_ASSIGN(slice.validity, AlignedBuffer::allocate(static_cast<std::int64_t>(validity_words * 4)));
+  std::atomic<std::uint64_t> nulls{0};
+  GARUDA_TRY(for_blocks([&](std::uint64_t begin, std::uint64_t end) {
+    nulls += copy_validity(rows, begin, end, slice.validity.as<std::uint32_t>());
+  }));
+  if (nulls > 0) slice.input.validity = {slice.validity.as<std::uint32_t>(), validity_words};
+  return slice;
+}
+
+}  // namespace garuda::group_by

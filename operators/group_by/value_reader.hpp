@@ -1,0 +1,60 @@
+// Values of a column for the rows of a slice, as kernels take them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "keys/value_dictionary.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::group_by {
+
+/// Reads one state column. Safe to use from several threads. Borrows the table.
+class ValueReader {
+ public:
+  /// Ranks the column's values when kernels take their ranks; that blocks, in parallel on the calling task arena.
+  /// Errors: invalid_input for a column in device memory; those of rank_values.
+  static Result<ValueReader> create(TableView table, resolve::StateColumn const& state, Control const& control);
+
+  /// Gathers the values of `rows` in the calling task arena; borrows consecutive ones that need no widening.
+  /// Errors: out_of_memory, cancelled.
+  Result<contract::SliceValues> read(contract::SliceRows const& rows, Control const& control) const;
+
+  bool may_have_nulls() const noexcept;
+
+  /// See TableValues::in_place.
+  std::vector<partition::PayloadColumn::Part> in_place() const;
+
+  /// A row of the table whose value has the rank. Requires: the column is ranked.
+  std::uint64_t row_of_rank(std::uint64_t rank) const { return ranks_->rows.at(rank); }
+
+  /// Host memory held, in bytes.
+  std::uint64_t bytes() const noexcept;
+
+ private:
+  ValueReader(TableView table, resolve::StateColumn const& state) : table_(table), state_(state) {}
+
+  ArrayView const& array(std::size_t part) const noexcept;
+  std::uint32_t const* borrowed(contract::SliceRows const& rows) const noexcept;
+  template <class Visit>
+  void visit(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const;
+  void copy_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, std::byte* out) const;
+  std::uint64_t copy_validity(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,
+                              std::uint32_t* out) const;
+
+  TableView table_;
+  resolve::StateColumn state_;
+  std::vector<std::size_t> parts_;        ///< batches with rows
+  std::vector<std::int64_t> first_rows_;  ///< of the parts, then the number of rows
+  std::optional<keys::ColumnRanks> ranks_;
+};
+
+}  // namespace garuda::group_by

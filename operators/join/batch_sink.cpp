@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "operators/join/match_sink.hpp"
+
+namespace garuda::join {
+namespace {
+
+/// A batch gets room for a few more rows than expected, so that it seldom ends short of its task.
+constexpr double kCapacitySlack = 1.05;
+
+class BatchSink final : public MatchSink {
+ public:
+  BatchSink(SinkContext const& context, BatchSources const& sources, std::span<run::SliceTask const> task,
+            run::BatchScheduler::Emit const& emit)
+      : context_(context), task_(task), emit_(emit), builder_(sources), window_(kAppendedPairs) {}
+
+  Result<void> take(contract::JoinKernel& kernel, std::uint64_t count, run::SliceTask const& slice,
+                    std::uint64_t* rows) override {
+    auto const probe = slice.build == Side::left ? Side::right : Side::left;
+    auto const sole = kernel.sole_matches();
+    for (std::uint64_t first = 0; first < count && !stopped_;) {
+      if (context_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
+      if (builder_.size() > 0 && builder_.room() == 0) GARUDA_TRY(hand_over());
+      if (builder_.size() == 0) GARUDA_TRY(builder_.start(capacity(count, first, slice)));
+      auto const taken = std::min({kAppendedPairs, count - first, builder_.room()});
+      PositionBases const bases{slice.left.begin, slice.right.begin};
+      if (sole.empty()) {
+        auto const pairs = std::span(window_).first(taken);
+        GARUDA_TRY(kernel.pairs(first, pairs));
+        PhaseClock const clock(gathering_);
+        builder_.append(pairs, bases, probe);
+      } else {
+        PhaseClock const clock(gathering_);
+        builder_.append_sole(sole.subspan(first, taken), first, bases, probe);
+      }
+      first += taken;
+      *rows += taken;
+      rows_ += taken;
+    }
+    return {};
+  }
+
+  Result<void> finish() override {
+    GARUDA_TRY(hand_over());
+    auto const ns = std::chrono::duration_cast<std::chrono::nanoseconds>(gathering_).count();
+    context_.stats.add_phase("gather", static_cast<std::uint64_t>(ns), 0, rows_);
+    return {};
+  }
+
+ private:
+  using Duration = std::chrono::steady_clock::duration;
+
+  /// Adds its lifetime to a sum.
+  class PhaseClock {
+   public:
+    explicit PhaseClock(Duration& sum) : sum_(sum), start_(std::chrono::steady_clock::now()) {}
+    PhaseClock(PhaseClock const&) = delete;
+    PhaseClock& operator=(PhaseClock const&) = delete;
+    ~PhaseClock() { sum_ += std::chrono::steady_clock::now() - start_; }
+
+   private:
+    Duration& sum_;
+    std::chrono::steady_clock::time_point start_;
+  };
+
+  /// Rows of a new batch: as many as the rest of the task has, if it matches as this slice does.
+  std::uint64_t capacity(std::uint64_t count, std::uint64_t first, run::SliceTask const& slice) const {
+    auto const most = context_.chunk_rows;
+    auto const larger = static_cast<double>(std::max(slice.left.size(), slice.right.size()));
+    auto const expected = kCapacitySlack * static_cast<double>(count) / larger * static_cast<double>(rows_from(slice));
+    return std::max(std::min(count - first, most),
+                    static_cast<std::uint64_t>(std::min(expected, static_cast<double>(most))));
+  }
+
+  /// Rows of the larger sides from `slice` to the end of the task.
+  std::uint64_t rows_from(run::SliceTask const& slice) const {
+    std::uint64_t rows = 0;
+    for (auto s = task_.size(); s > 0; --s) {
+      auto const& other = task_[s - 1];
+      rows += std::max(other.left.size(), other.right.size());
+      if (other == slice) break;
+    }
+    return rows;
+  }
+
+  Result<void> hand_over() {
+    std::vector<Batch> batches;
+    {
+      PhaseClock const clock(gathering_);
+      GARUDA_TRY_ASSIGN(batches, builder_.finish());
+    }
+    for (auto& batch : batches)
+      if (!stopped_ && !emit_(run::BatchChunk{std::move(batch)})) stopped_ = true;
+    return {};
+  }
+
+  SinkContext context_;
+  std::span<run::SliceTask const> task_;
+  run::BatchScheduler::Emit const& emit_;
+  BatchBuilder builder_;
+  std::vector<contract::RowPair> window_;
+  bool stopped_ = false;
+  Duration gathering_{};
+  std::uint64_t rows_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<MatchSink> batch_sink(SinkContext const& context, BatchSources const& sources,
+                                      std::span<run::SliceTask const> task, run::BatchScheduler::Emit const& emit) {
+  return std::make_unique<BatchSink>(context, sources, task, emit);
+}
+
+}  // namespace garuda::join

@@ -1,0 +1,214 @@
+// The join as GARUDA §3 states it: encode the keys, radix-partition both sides, then build, count and probe partition
+// by partition on the path that was planned. How a path does the latter is behind JoinKernel; what becomes of the
+// matches is behind MatchSink.
+#include "operators/join/hash_join.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "operators/contract/sizing.hpp"
+#include "operators/materialize/plain_column.hpp"
+#include "operators/plan/paths.hpp"
+
+namespace garuda::join {
+
+PartitionedJoin::PartitionedJoin(resolve::JoinRequest const& request, JoinOutput output,
+                                 std::unique_ptr<run::QueryRun> run)
+    : run_(std::move(run)),
+      left_table_(request.left),
+      right_table_(request.right),
+      columns_(request.columns),
+      options_(request.options),
+      output_(output),
+      devices_(request.devices) {
+  options_.control.abandoned = &run_->abandoned;
+}
+
+PartitionedJoin::~PartitionedJoin() { run_->abandoned = true; }
+
+Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinRequest const& request,
+                                                                  JoinOutput output, PlannedJoin planned,
+                                                                  std::unique_ptr<run::QueryRun> run) {
+  GARUDA_EXPECTS(!planned.plan.start);
+  std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, output, std::move(run)));
+  join->plan_ = std::move(planned.plan);
+  join->path_ = plan::find_path(join->plan_.plan.path);
+  if (output == JoinOutput::rows && !join->feeding().makes_batches) join->output_ = JoinOutput::pairs;
+  auto const expected_matches = planned.expected_matches;
+  GARUDA_TRY(join->partition_keys(std::move(planned)));
+  join->sliced_ = cut_tasks(join->left_, join->right_, join->plan_.plan, join->feeding(), join->plan_.tuning.build,
+                            expected_matches);
+  GARUDA_TRY(join->open_path());
+  return join;
+}
+
+Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinRequest const& request,
+                                                                  JoinOutput output) {
+  auto run = std::make_unique<run::QueryRun>(request.options);
+  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, output, *run));
+  return prepare(request, output, std::move(planned), std::move(run));
+}
+
+Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
+  digit_ = planned.digit.digit;
+  PartitionedTable left{left_table_, columns_.left_key, planned.keys.base, &left_, std::move(planned.left_carried)};
+  PartitionedTable right{right_table_, columns_.right_key, planned.keys.base, &right_,
+                         std::move(planned.right_carried)};
+  {
+    run::PhaseTimer timer(run_->recorder, "partition");
+    GARUDA_TRY_ASSIGN(left_,
+                      partition_side(std::move(planned.keys.left), std::move(planned.digit.left), left, Side::left));
+    GARUDA_TRY_ASSIGN(
+        right_, partition_side(std::move(planned.keys.right), std::move(planned.digit.right), right, Side::right));
+    std::uint64_t bytes = 0;
+    for (auto const* side : {&left_, &right_}) {
+      bytes += static_cast<std::uint64_t>(side->owned_keys.size_bytes() + side->owned_row_ids.size_bytes());
+      for (auto const& column : side->payload) bytes += static_cast<std::uint64_t>(column.size_bytes());
+    }
+    if (digit_.bits > 0) timer.count(2 * bytes, left_.num_rows() + right_.num_rows());
+  }
+  run_->recorder.max_counter("partitions", left_.num_partitions());
+  run_->recorder.max_counter("columns_carried", left_.payload.size() + right_.payload.size());
+  if (output_ != JoinOutput::rows) return {};
+  GARUDA_TRY_ASSIGN(sources_, BatchSources::create(std::move(left), std::move(right), columns_));
+  return {};
+}
+
+/// Columns are carried by rows that move: where none does, those of `side` are fetched by row.
+Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::EncodedKeys keys,
+                                                                   partition::DigitCounts counts,
+                                                                   PartitionedTable& side, Side which) {
+  if (keys.num_rows == 0 || digit_.bits == 0) side.carried.clear();
+  partition::PartitionOptions options;
+  options.counts = std::move(counts);
+  options.ranges = feeding().wants_ranges;
+  options.row_ids =
+      output_ == JoinOutput::pairs || (output_ == JoinOutput::rows && needs_row_ids(side, columns_, which));
+  std::vector<partition::PayloadColumn> payload;
+  for (auto const column : side.carried) payload.push_back(materialize::payload_column(side.table, column));
+  options.payload = payload;
+  return run_->arena.execute(
+      [&] { return partition::radix_partition(std::move(keys), digit_, options_.control, std::move(options)); });
+}
+
+Result<void> PartitionedJoin::open_path() {
+  contract::BackendOptions backend;
+  backend.tuning = plan_.tuning;
+  backend.lanes = plan_.plan.lanes;
+  backend.key_bits = plan_.plan.key_bits;
+  backend.pairs_wanted = output_ != JoinOutput::count;
+  backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
+  backend.rates = plan_.rates;
+  backend.control = &options_.control;
+  backend.stats = &run_->recorder;
+  for (auto const& slice : sliced_.slices) {
+    backend.max_left_rows = std::max(backend.max_left_rows, slice.left.size());
+    backend.max_right_rows = std::max(backend.max_right_rows, slice.right.size());
+  }
+  contract::OpenDevice device;
+  if (plan_.device) {
+    GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
+  }
+  GARUDA_TRY_ASSIGN(backend_, path_->join.open(device, backend));
+  return {};
+}
+
+SinkContext PartitionedJoin::sink_context() const {
+  return {left_, right_, plan_.plan.chunk_rows, options_.control, run_->recorder};
+}
+
+Result<std::uint64_t> PartitionedJoin::count() {
+  GARUDA_EXPECTS(output_ == JoinOutput::count && pair_lanes_ == nullptr);
+  pair_lanes_ =
+      start_lanes<run::LaneScheduler>([](std::size_t, run::LaneScheduler::Emit const&) { return count_sink(); });
+  GARUDA_TRY(pair_lanes_->next());
+  return rows_counted_.load();
+}
+
+Result<std::optional<run::PairChunk>> PartitionedJoin::next_pairs() {
+  GARUDA_EXPECTS(output_ == JoinOutput::pairs);
+  if (pair_lanes_ == nullptr)
+    pair_lanes_ = start_lanes<run::LaneScheduler>(
+        [this](std::size_t, run::LaneScheduler::Emit const& emit) { return pair_sink(sink_context(), emit); });
+  return pair_lanes_->next();
+}
+
+Result<std::optional<Batch>> PartitionedJoin::next_batch() {
+  GARUDA_EXPECTS(output_ == JoinOutput::rows);
+  if (batch_lanes_ == nullptr)
+    batch_lanes_ = start_lanes<run::BatchScheduler>([this](std::size_t task, run::BatchScheduler::Emit const& emit) {
+      return batch_sink(sink_context(), *sources_, sliced_.task(task), emit);
+    });
+  GARUDA_TRY_ASSIGN(auto chunk, batch_lanes_->next());
+  if (!chunk) return std::nullopt;
+  return std::move(chunk->batch);
+}
+
+/// Lanes whose kernels fork share the threads: each has an arena of its own, so that they do not wait for one another's
+/// loops.
+template <class Scheduler, class SinkOf>
+std::unique_ptr<Scheduler> PartitionedJoin::start_lanes(SinkOf sink_of) {
+  auto const lanes = plan_.plan.lanes;
+  if (feeding().forks)
+    for (std::uint32_t lane = 0; lane < lanes; ++lane)
+      lane_arenas_.push_back(
+          std::make_unique<oneapi::tbb::task_arena>(static_cast<int>(std::max(run_->threads() / lanes, 1U))));
+  auto work = [this, sink_of = std::move(sink_of)](std::uint32_t lane, std::size_t task,
+                                                   typename Scheduler::Emit const& emit) {
+    auto const sink = sink_of(task, emit);
+    if (lane_arenas_.empty()) return join_task(lane, task, *sink);
+    return lane_arenas_[lane]->execute([&] { return join_task(lane, task, *sink); });
+  };
+  return std::make_unique<Scheduler>(sliced_.num_tasks(), lanes, 2 * plan_.plan.chunk_rows, std::move(work));
+}
+
+Result<void> PartitionedJoin::join_task(std::uint32_t lane, std::size_t task, MatchSink& sink) {
+  for (auto const& slice : sliced_.task(task)) {
+    GARUDA_TRY(join_slice(lane, slice, sink));
+    run_->recorder.add_counter("slices", 1);
+    report_progress();
+  }
+  return sink.finish();
+}
+
+/// A slice that turns out not to fit the device is halved until it does.
+Result<void> PartitionedJoin::join_slice(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink) {
+  if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
+  std::uint64_t rows = 0;
+  auto done = run_kernel(lane, slice, sink, &rows);
+  rows_counted_ += rows;
+  if (done || rows > 0 || !contract::is_shortage(done.error())) return done;
+  auto const halves = run::split_slice(slice);
+  if (!halves) return done;
+  run_->recorder.add_counter("slices_split", 1);
+  for (auto const& half : *halves) GARUDA_TRY(join_slice(lane, half, sink));
+  return {};
+}
+
+/// Build, count and probe of one slice. `*rows` stays 0 unless its rows have begun to be handed over.
+Result<void> PartitionedJoin::run_kernel(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink,
+                                         std::uint64_t* rows) {
+  contract::JoinSlice const keys{run::keys_of(left_, slice.partition, slice.left),
+                                 run::keys_of(right_, slice.partition, slice.right), partition::shared_low_bits(digit_),
+                                 slice.build};
+  GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(keys, lane));
+  GARUDA_TRY_ASSIGN(auto const count, kernel->count());
+  return sink.take(*kernel, count, slice, rows);
+}
+
+void PartitionedJoin::report_progress() {
+  std::lock_guard const lock(progress_mutex_);
+  ++slices_done_;
+  if (options_.control.on_progress)
+    options_.control.on_progress({"join", slices_done_, sliced_.slices.size(), rows_counted_.load()});
+}
+
+RunStats PartitionedJoin::stats(std::uint64_t rows_out) const {
+  auto stats = run_->stats(plan_.plan);
+  stats.rows_left = static_cast<std::uint64_t>(left_table_.num_rows());
+  stats.rows_right = static_cast<std::uint64_t>(right_table_.num_rows());
+  stats.rows_out = rows_out;
+  return stats;
+}
+
+}  // namespace garuda::join

@@ -1,0 +1,101 @@
+// The partitioned hash join (GARUDA §3), the same for every path.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include "garuda/error.hpp"
+#include "garuda/join.hpp"
+#include "keys/join_keys.hpp"
+#include "operators/contract/path_row.hpp"
+#include "operators/join/batch_builder.hpp"
+#include "operators/join/join_tasks.hpp"
+#include "operators/join/match_sink.hpp"
+#include "operators/join/planned_join.hpp"
+#include "operators/resolve/join_request.hpp"
+#include "operators/run/lane_scheduler.hpp"
+#include "operators/run/query_run.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::join {
+
+/// A join whose inputs are partitioned and whose path is open: gives its rows, its row pairs, or their number, once.
+class PartitionedJoin {
+ public:
+  /// Partitions and opens the path of `planned`, which takes slices. Blocks until that is done. Errors: those of
+  /// radix_partition and the path's open function.
+  static Result<std::unique_ptr<PartitionedJoin>> prepare(resolve::JoinRequest const& request, JoinOutput output,
+                                                          PlannedJoin planned, std::unique_ptr<run::QueryRun> run);
+  /// The same of what is planned first, always in slices. Errors: those of plan_request, too.
+  static Result<std::unique_ptr<PartitionedJoin>> prepare(resolve::JoinRequest const& request, JoinOutput output);
+
+  PartitionedJoin(PartitionedJoin const&) = delete;
+  PartitionedJoin& operator=(PartitionedJoin const&) = delete;
+  /// Cancels what still runs.
+  ~PartitionedJoin();
+
+  /// What it gives: pairs instead of rows on a path whose lanes make none.
+  JoinOutput output() const noexcept { return output_; }
+
+  /// Returns the number of rows; enumerates no pair. Blocks. Requires output() is count. Call once.
+  Result<std::uint64_t> count();
+
+  /// Returns the next pairs in the order of partitions, nullopt at the end. The lanes start with the first call.
+  /// Requires output() is pairs.
+  Result<std::optional<run::PairChunk>> next_pairs();
+
+  /// The same of the result's batches. Requires output() is rows.
+  Result<std::optional<Batch>> next_batch();
+
+  Plan plan() const { return run_->recorder.with_notes(plan_.plan); }
+  RunStats stats(std::uint64_t rows_out) const;
+  oneapi::tbb::task_arena& arena() noexcept { return run_->arena; }
+  run::RunRecorder& recorder() noexcept { return run_->recorder; }
+  std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
+
+ private:
+  PartitionedJoin(resolve::JoinRequest const& request, JoinOutput output, std::unique_ptr<run::QueryRun> run);
+
+  Result<void> partition_keys(PlannedJoin planned);
+  Result<partition::PartitionedKeys> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts,
+                                                    PartitionedTable& side, Side which);
+  Result<void> open_path();
+  template <class Scheduler, class SinkOf>
+  std::unique_ptr<Scheduler> start_lanes(SinkOf sink_of);
+  Result<void> join_task(std::uint32_t lane, std::size_t task, MatchSink& sink);
+  Result<void> join_slice(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink);
+  Result<void> run_kernel(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink, std::uint64_t* rows);
+  void report_progress();
+  contract::JoinFeeding const& feeding() const { return path_->join.feeding; }
+  SinkContext sink_context() const;
+
+  std::unique_ptr<run::QueryRun> run_;
+  TableView left_table_;
+  TableView right_table_;
+  resolve::ResolvedJoin columns_;
+  JoinOptions options_;
+  JoinOutput output_;
+  contract::DeviceSet* devices_;
+  plan::JoinPlan plan_;
+  contract::PathRow const* path_ = nullptr;
+  partition::RadixDigit digit_;
+  partition::PartitionedKeys left_;
+  partition::PartitionedKeys right_;
+  SlicedJoin sliced_;
+  std::unique_ptr<BatchSources> sources_;
+  std::vector<std::unique_ptr<oneapi::tbb::task_arena>> lane_arenas_;
+  std::unique_ptr<contract::JoinBackend> backend_;
+  std::mutex progress_mutex_;
+  std::size_t slices_done_ = 0;
+  std::atomic<std::uint64_t> rows_counted_{0};
+  std::unique_ptr<run::LaneScheduler> pair_lanes_;  // last: their lanes use everything above
+  std::unique_ptr<run::BatchScheduler> batch_lanes_;
+};
+
+}  // namespace garuda::join

@@ -1,0 +1,66 @@
+#include "operators/join/join.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "operators/contract/sizing.hpp"
+#include "operators/join/gathered_join.hpp"
+#include "operators/join/hash_join.hpp"
+#include "operators/join/ordered_join.hpp"
+
+namespace garuda::join {
+namespace {
+
+/// What placement=device cannot give.
+Result<void> check_placement(resolve::JoinRequest const& request, bool gives_rows) {
+  if (request.options.tuning.placement != Placement::device) return {};
+  if (request.spec.ordered) return fail(ErrorCode::usage, "placement=device gives rows in any order: ordered");
+  if (!gives_rows) return fail(ErrorCode::usage, "placement=device gives rows; joins that only count take slices");
+  return {};
+}
+
+/// What is left of a tuning for a join that only counts: it writes no pairs and makes no rows, so how these are made
+/// decides nothing, the storage that a probe needs included.
+JoinTuning counting_tuning(JoinTuning tuning) {
+  tuning.probe = Probe::automatic;
+  tuning.result = 0;
+  tuning.payload = Payload::automatic;
+  tuning.chunk_rows = 0;
+  return tuning;
+}
+
+}  // namespace
+
+/// Tables that turn out not to fit the device whole are joined in slices.
+Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
+  GARUDA_TRY(check_placement(request, true));
+  if (request.spec.ordered) return ordered_join(std::move(request));
+  auto run = std::make_unique<run::QueryRun>(request.options);
+  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::rows, *run));
+  auto const& start = planned.plan.start;
+  if (!start) return gathered_join(request, std::move(planned), std::move(run));
+  auto joined = start(request, planned.plan.plan);
+  auto& placement = request.options.tuning.placement;
+  if (joined || placement == Placement::device || !contract::is_shortage(joined.error())) return joined;
+  placement = Placement::slices;
+  request.notes.push_back(fmt::format("placement=slices: {}", joined.error().message()));
+  return hash_join(std::move(request));
+}
+
+Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
+  GARUDA_TRY(check_placement(request, false));
+  request.options.tuning = counting_tuning(request.options.tuning);
+  GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, JoinOutput::count));
+  GARUDA_TRY_ASSIGN(auto const rows, join->count());
+  return Engine::Counted{rows, join->plan(), join->stats(rows)};
+}
+
+Result<Plan> explain_hash_join(resolve::JoinRequest const& request) {
+  GARUDA_TRY(check_placement(request, true));
+  run::QueryRun run(request.options);
+  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::rows, run));
+  return std::move(planned.plan.plan);
+}
+
+}  // namespace garuda::join

@@ -1,0 +1,53 @@
+// What becomes of the matches of a join: one class for each kind of result, fed with the kernels of slices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "operators/contract/join_kernel.hpp"
+#include "operators/contract/stats_sink.hpp"
+#include "operators/join/batch_builder.hpp"
+#include "operators/run/join_slices.hpp"
+#include "operators/run/lane_scheduler.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::join {
+
+/// Takes the matches of the slices of one task, one after the other, on the thread of its lane.
+class MatchSink {
+ public:
+  virtual ~MatchSink() = default;
+
+  /// Takes what it wants out of the kernel of a slice that has `count` pairs: these, in windows, or JoinKernel::mark.
+  /// Adds to `*rows` what leaves the lane before it does: while that is 0, the slice may be halved and taken anew.
+  virtual Result<void> take(contract::JoinKernel& kernel, std::uint64_t count, run::SliceTask const& slice,
+                            std::uint64_t* rows) = 0;
+
+  /// After the last slice of the task.
+  virtual Result<void> finish() { return {}; }
+};
+
+/// The join that a sink is of; outlives it.
+struct SinkContext {
+  partition::PartitionedKeys const& left;
+  partition::PartitionedKeys const& right;
+  std::uint64_t chunk_rows;
+  Control const& control;
+  contract::StatsSink& stats;
+};
+
+/// The number of rows of an inner join; enumerates no pair.
+std::unique_ptr<MatchSink> count_sink();
+
+/// The pairs of an inner join, as row ids.
+std::unique_ptr<MatchSink> pair_sink(SinkContext const& context, run::LaneScheduler::Emit const& emit);
+
+/// The rows of an inner join, written as soon as their pairs are found, while what they need is cached. `task`: its
+/// slices.
+std::unique_ptr<MatchSink> batch_sink(SinkContext const& context, BatchSources const& sources,
+                                      std::span<run::SliceTask const> task, run::BatchScheduler::Emit const& emit);
+
+}  // namespace garuda::join

@@ -1,0 +1,135 @@
+#include "operators/join/planned_join.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "keys/match_sample.hpp"
+#include "operators/materialize/plain_column.hpp"
+#include "operators/materialize/row_bytes.hpp"
+#include "operators/plan/key_statistics.hpp"
+#include "operators/plan/path_choice.hpp"
+#include "operators/run/host_memory.hpp"
+
+namespace garuda::join {
+namespace {
+
+/// What the result's columns cost, those that lanes can write themselves above all.
+std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& request, JoinOutput output) {
+  std::vector<contract::OutputShape> shapes;
+  if (output == JoinOutput::count) return shapes;
+  for (auto const& column : request.columns.output) {
+    auto const is_left = column.side == Side::left;
+    auto const& table = is_left ? request.left : request.right;
+    auto const is_key = column.column == (is_left ? request.columns.left_key : request.columns.right_key);
+    auto const makes_rows = output == JoinOutput::rows;
+    shapes.push_back({column.side, column.column,
+                      static_cast<double>(materialize::column_row_bytes(table, column.column)), makes_rows && is_key,
+                      makes_rows && materialize::is_plain(table, column.column)});
+  }
+  return shapes;
+}
+
+/// What is known of any join.
+contract::JoinShape outline_of(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads) {
+  contract::JoinShape shape;
+  shape.output = output_shape(request, output);
+  shape.threads = threads;
+  shape.free_host_bytes = run::free_host_bytes();
+  if (output == JoinOutput::rows && !request.spec.ordered) shape.tables = &request;
+  return shape;
+}
+
+/// Of keys that suit those best that look at them.
+contract::JoinShape unseen_shape(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads) {
+  auto shape = outline_of(request, output, threads);
+  shape.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
+  shape.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
+  shape.key_range_left = shape.key_range_right = std::max(shape.rows_left, shape.rows_right);
+  shape.expected_matches = static_cast<double>(shape.key_range_left);
+  shape.is_unseen = true;
+  return shape;
+}
+
+std::uint64_t key_range(keys::EncodedKeys const& keys) { return keys.num_rows == 0 ? 0 : keys.max - keys.min + 1; }
+
+contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJoinKeys const& keys, JoinOutput output,
+                             std::uint32_t threads) {
+  auto shape = outline_of(request, output, threads);
+  shape.rows_left = keys.left.num_rows;
+  shape.rows_right = keys.right.num_rows;
+  shape.key_bits = keys.left.key_bits;
+  shape.key_range_left = key_range(keys.left);
+  shape.key_range_right = key_range(keys.right);
+  for (auto const* side : {&keys.left, &keys.right}) {
+    shape.encoded_bytes += static_cast<std::uint64_t>(side->owned_words.size_bytes() + side->row_ids.size_bytes());
+    shape.wide_row_ids = shape.wide_row_ids || side->table_rows > (std::uint64_t{1} << 32);
+  }
+  if (output != JoinOutput::count) shape.expected_matches = keys::expected_matches(keys.left, keys.right);
+  auto const left = plan::sample_keys(keys.left);
+  auto const right = plan::sample_keys(keys.right);
+  shape.distinct_left = left.distinct;
+  shape.distinct_right = right.distinct;
+  shape.heaviest_left = left.heaviest_share;
+  shape.heaviest_right = right.heaviest_share;
+  return shape;
+}
+
+/// A plan that needs no look at the keys, if there is one.
+Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& request, JoinOutput output,
+                                                  std::uint32_t threads) {
+  auto const& options = request.options;
+  if (output != JoinOutput::rows || request.spec.ordered ||
+      !plan::may_take_tables(options, options.tuning.placement, request.devices->devices()))
+    return std::nullopt;
+  auto const shape = unseen_shape(request, output, threads);
+  auto planned = plan::plan_join(shape, plan::machine_of(*request.devices, threads), options);
+  // What path automatic says is of made-up keys.
+  if (!planned && options.path != Path::automatic) return propagate(std::move(planned));
+  if (!planned || !planned->start) return std::nullopt;
+  return std::move(*planned);
+}
+
+}  // namespace
+
+Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
+  GARUDA_TRY(plan::check_path(request.options, request.options.tuning.placement));
+  PlannedJoin planned;
+  auto const& control = request.options.control;
+  auto const take_notes = [&](Plan& plan) {
+    plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
+  };
+  GARUDA_TRY_ASSIGN(auto unseen, plan_unseen(request, output, run.threads()));
+  if (unseen) {
+    planned.plan = std::move(*unseen);
+    take_notes(planned.plan.plan);
+    return planned;
+  }
+  {
+    run::PhaseTimer const timer(run.recorder, "encode");
+    GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
+      return keys::encode_join_keys({request.left, {request.columns.left_key}},
+                                    {request.right, {request.columns.right_key}}, control);
+    }));
+  }
+  run::PhaseTimer const timer(run.recorder, "partition");
+  auto const shape = shape_of(request, planned.keys, output, run.threads());
+  planned.expected_matches = shape.expected_matches;
+  GARUDA_TRY_ASSIGN(planned.plan,
+                    plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
+  auto& plan = planned.plan.plan;
+  take_notes(plan);
+  if (planned.plan.start) return planned;
+  for (auto const c : planned.plan.carried)
+    (shape.output[c].side == Side::left ? planned.left_carried : planned.right_carried)
+        .push_back(shape.output[c].column);
+  GARUDA_TRY_ASSIGN(planned.digit, run.arena.execute([&] {
+    return partition::choose_digit(planned.keys.left, planned.keys.right, plan.radix_bits, control);
+  }));
+  plan.radix_bits = planned.digit.digit.bits;
+  plan.radix_shift = planned.digit.digit.shift;
+  plan.mixed_digit = planned.digit.digit.mixed;
+  return planned;
+}
+
+}  // namespace garuda::join

@@ -1,0 +1,40 @@
+// What is found out and decided about a join before its rows move.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "keys/join_keys.hpp"
+#include "operators/contract/shapes.hpp"
+#include "operators/plan/join_planner.hpp"
+#include "operators/resolve/join_request.hpp"
+#include "operators/run/query_run.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::join {
+
+/// What a join is run for.
+enum class JoinOutput : std::uint8_t {
+  count,  ///< the number of its rows
+  pairs,  ///< pairs of row ids
+  rows,   ///< result columns
+};
+
+/// The decision, and both tables' keys, encoded, unless a path takes the tables whole.
+struct PlannedJoin {
+  keys::EncodedJoinKeys keys;
+  plan::JoinPlan plan;
+  partition::DigitChoice digit;
+  std::vector<std::size_t> left_carried;  ///< columns that are moved along with the keys
+  std::vector<std::size_t> right_carried;
+  double expected_matches = 0;
+};
+
+/// Plans, without a look at the keys where these cannot change what is chosen: the other offers are priced as of keys
+/// that suit them best, dense and different. Else encodes the keys first, and chooses the radix digit. Blocks; uses the
+/// run's threads. Errors: those of plan_join, encode_join_keys and choose_digit.
+Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run);
+
+}  // namespace garuda::join

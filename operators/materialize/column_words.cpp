@@ -1,0 +1,163 @@
+#include "operators/materialize/column_words.hpp"
+
+#include <cstring>
+
+#include "core/bitmap.hpp"
+#include "operators/materialize/column_parts.hpp"
+
+namespace garuda::materialize {
+namespace {
+
+constexpr std::size_t kWordBytes = 4;
+
+void read_bits(ArrayView const& array, std::int64_t first, std::int64_t rows, std::uint32_t words, std::byte* out) {
+  auto const* const bits = static_cast<std::uint8_t const*>(array.values);
+  auto const bytes = words * kWordBytes;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::uint32_t const bit = get_bit(bits, array.offset + first + i) ? 1 : 0;
+    auto* const target = out + static_cast<std::size_t>(i) * bytes;
+    std::memset(target, 0, bytes);
+    std::memcpy(target, &bit, sizeof(bit));
+  }
+}
+
+/// Values of `width` bytes, each followed by copies of its sign or zeros.
+template <std::size_t kWidth>
+void read_values(std::byte const* values, std::size_t width, std::size_t rows, std::size_t bytes, bool with_sign,
+                 std::byte* out) {
+  auto const taken = kWidth != 0 ? kWidth : width;
+  for (std::size_t i = 0; i < rows; ++i) {
+    auto const* const value = values + i * taken;
+    bool const is_negative = with_sign && (std::to_integer<unsigned>(value[taken - 1]) & 0x80U) != 0;
+    std::memcpy(out + i * bytes, value, taken);
+    std::memset(out + i * bytes + taken, is_negative ? 0xff : 0, bytes - taken);
+  }
+}
+
+}  // namespace
+
+bool is_signed(TypeId id) noexcept {
+  switch (id) {
+    case TypeId::int8:
+    case TypeId::int16:
+    case TypeId::int32:
+    case TypeId::int64:
+    case TypeId::decimal32:
+    case TypeId::decimal64:
+    case TypeId::decimal128:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_whole_words(DataType const& type) noexcept {
+  auto const width = byte_width(type);
+  return type.id != TypeId::boolean && type.id != TypeId::dictionary && width > 0 &&
+         width % static_cast<std::int32_t>(kWordBytes) == 0;
+}
+
+void read_words(TableView table, std::size_t column, std::uint32_t words, std::uint64_t first, std::uint64_t rows,
+                std::byte* out) {
+  auto const& type = table.schema()[column].type;
+  auto const bytes = words * kWordBytes;
+  visit_parts(table, column, first, rows, [&](ArrayView const& array, std::int64_t from, std::int64_t count, auto row) {
+    auto* const target = out + row * bytes;
+    if (type.id == TypeId::boolean) return read_bits(array, from, count, words, target);
+    auto const width = static_cast<std::size_t>(byte_width(type));
+    auto const* const values =
+        static_cast<std::byte const*>(array.values) + static_cast<std::size_t>(array.offset + from) * width;
+    auto const taken = static_cast<std::size_t>(count);
+    if (width == bytes) {
+      std::memcpy(target, values, taken * bytes);
+    } else if (width == 1) {
+      read_values<1>(values, width, taken, bytes, is_signed(type.id), target);
+    } else if (width == 2) {
+      read_values<2>(values, width, taken, bytes, is_signed(type.id), target);
+    } else if (width == 4) {
+      read_values<4>(values, width, taken, bytes, is_signed(type.id), target);
+    } else {
+      read_values<0>(values, width, taken, bytes, is_signed(type.id), target);
+    }
+  });
+}
+
+std::optional<std::uint64_t> read_cut_decimals(TableView table, std::size_t column, std::uint64_t first,
+                                               std::uint64_t rows, std::byte* out) {
+  GARUDA_EXPECTS(table.schema()[column].type.id == TypeId::decimal128);
+  constexpr std::size_t kHalfBytes = 8;
+  constexpr int kSignShift = 63;
+  std::optional<std::uint64_t> cut;
+  visit_parts(table, column, first, rows, [&](ArrayView const& array, std::int64_t from, std::int64_t count, auto row) {
+    auto const* value =
+        static_cast<std::byte const*>(array.values) + static_cast<std::size_t>(array.offset + from) * 2 * kHalfBytes;
+    for (std::int64_t i = 0; i < count; ++i, ++row, value += 2 * kHalfBytes) {
+      std::int64_t low = 0;
+      std::int64_t high = 0;
+      std::memcpy(&low, value, kHalfBytes);
+      std::memcpy(&high, value + kHalfBytes, kHalfBytes);
+      std::memcpy(out + row * kHalfBytes, &low, kHalfBytes);
+      if (high != low >> kSignShift && !cut && !array.is_null(from + i)) cut = first + row;
+    }
+  });
+  return cut;
+}
+
+void read_null_words(TableView table, std::span<std::size_t const> columns, std::uint64_t first, std::uint64_t rows,
+                     std::byte* out) {
+  GARUDA_EXPECTS(columns.size() <= kNullBitsOfWord);
+  std::memset(out, 0, rows * kWordBytes);
+  for (std::size_t bit = 0; bit < columns.size(); ++bit)
+    visit_parts(table, columns[bit], first, rows,
+                [&](ArrayView const& array, std::int64_t from, std::int64_t count, std::uint64_t row) {
+                  if (array.validity == nullptr) return;
+                  for (std::int64_t i = 0; i < count; ++i) {
+                    auto* const target = out + (row + static_cast<std::uint64_t>(i)) * kWordBytes;
+                    std::uint32_t word = 0;
+                    std::memcpy(&word, target, sizeof(word));
+                    word |= array.is_null(from + i) ? 1U << bit : 0U;
+                    std::memcpy(target, &word, sizeof(word));
+                  }
+                });
+}
+
+bool has_nulls(TableView table, std::size_t column) {
+  for (std::size_t b = 0; b < table.num_batches(); ++b)
+    if (count_nulls(table.batch(b).columns[column]) > 0) return true;
+  return false;
+}
+
+Result<AlignedBuffer> values_of_words(std::uint32_t const* values, std::uint64_t rows, std::uint32_t words,
+                                      DataType const& type) {
+  if (type.id == TypeId::boolean) {
+    GARUDA_TRY_ASSIGN(auto bits, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
+    if (rows > 0) std::memset(bits.data(), 0, static_cast<std::size_t>(bits.size_bytes()));
+    for (std::uint64_t i = 0; i < rows; ++i)
+      bits.data()[i / 8] |= static_cast<std::byte>((values[i * words] & 1U) << (i % 8));
+    return bits;
+  }
+  auto const width = static_cast<std::size_t>(byte_width(type));
+  GARUDA_TRY_ASSIGN(auto result, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * width)));
+  auto const bytes = words * kWordBytes;
+  if (width > bytes) {
+    read_values<0>(reinterpret_cast<std::byte const*>(values), bytes, rows, width, is_signed(type.id), result.data());
+    return result;
+  }
+  for (std::uint64_t i = 0; i < rows; ++i) std::memcpy(result.data() + i * width, values + i * words, width);
+  return result;
+}
+
+Result<ValidityBits> validity_of(std::uint32_t const* null_words, std::uint64_t rows, std::uint32_t bit) {
+  ValidityBits validity;
+  GARUDA_TRY_ASSIGN(validity.bits, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
+  if (rows > 0) std::memset(validity.bits.data(), 0, static_cast<std::size_t>(validity.bits.size_bytes()));
+  auto* const bits = validity.bits.as<std::uint8_t>();
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    auto const is_null = null_words[i] >> bit & 1U;
+    bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (1U - is_null) << (i % 8));
+    validity.nulls += is_null;
+  }
+  return validity;
+}
+
+}  // namespace garuda::materialize

@@ -1,0 +1,128 @@
+#include "operators/materialize/gather.hpp"
+
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "operators/materialize/gather_column.hpp"
+#include "operators/materialize/gather_dictionary.hpp"
+#include "operators/materialize/gather_rows.hpp"
+
+namespace garuda {
+namespace {
+
+/// What a result keeps alive.
+struct GatheredMemory {
+  std::vector<AlignedBuffer> buffers;
+  std::vector<std::shared_ptr<Batch const>> dictionaries;
+};
+
+/// Moves the buffers of a filled column into `memory` and returns the view of them.
+ArrayView finish(GatherColumn const& column, std::int64_t num_rows, GatherOutput& output, GatheredMemory& memory) {
+  ArrayView view;
+  view.length = num_rows;
+  view.null_count = output.num_nulls.load();
+  view.offsets = output.offsets.data();
+  view.values = output.values.data();
+  memory.buffers.push_back(std::move(output.offsets));
+  memory.buffers.push_back(std::move(output.values));
+  if (view.null_count > 0) {
+    view.validity = output.validity.as<std::uint8_t>();
+    memory.buffers.push_back(std::move(output.validity));
+  }
+  if (column.dictionary) {
+    view.dictionary = column.dictionary->columns.data();
+    memory.dictionaries.push_back(column.dictionary);
+  }
+  return view;
+}
+
+/// Fills every column in parallel over columns and blocks of rows.
+template <class RowId>
+void fill(std::span<GatherColumn const> columns, RowSelection<RowId> const& rows, std::int64_t num_rows,
+          std::span<GatherOutput> outputs) {
+  auto const num_blocks = num_gather_blocks(num_rows);
+  auto const num_tasks = num_blocks * static_cast<std::int64_t>(columns.size());
+  tbb::parallel_for(std::int64_t{0}, num_tasks, [&](std::int64_t task) {
+    auto const column = static_cast<std::size_t>(task / num_blocks);
+    auto const begin = task % num_blocks * kGatherBlockRows;
+    fill_block(columns[column], rows, begin, std::min(begin + kGatherBlockRows, num_rows), outputs[column]);
+  });
+}
+
+}  // namespace
+
+template <class RowId>
+Result<GatherResult> gather_columns(std::span<GatherColumn const> columns, std::span<std::int64_t const> first_rows,
+                                    std::span<RowId const> row_ids, GatherLimits limits) {
+  GARUDA_TRY_ASSIGN(auto const rows, RowSelection<RowId>::resolve(row_ids, first_rows));
+  std::vector<GatherOutput> outputs(columns.size());
+  auto num_rows = rows.size();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!is_variable_width(columns[i].type)) continue;
+    auto const max_bytes = has_large_offsets(columns[i].type)
+                               ? limits.max_variable_bytes
+                               : std::min(limits.max_variable_bytes, limits.max_offset_32);
+    GARUDA_TRY_ASSIGN(num_rows, measure(columns[i], rows, num_rows, max_bytes, outputs[i]));
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    GARUDA_TRY(reserve(columns[i], rows, num_rows, outputs[i]));
+  }
+  fill<RowId>(columns, rows, num_rows, outputs);
+
+  auto const memory = std::make_shared<GatheredMemory>();
+  Batch batch{num_rows, {}, memory};
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    batch.columns.push_back(finish(columns[i], num_rows, outputs[i], *memory));
+  }
+  return GatherResult{std::move(batch), num_rows};
+}
+
+template Result<GatherResult> gather_columns(std::span<GatherColumn const>, std::span<std::int64_t const>,
+                                             std::span<std::int64_t const>, GatherLimits);
+template Result<GatherResult> gather_columns(std::span<GatherColumn const>, std::span<std::int64_t const>,
+                                             std::span<std::uint32_t const>, GatherLimits);
+
+Gatherer::Gatherer() = default;
+Gatherer::Gatherer(Gatherer&&) noexcept = default;
+Gatherer& Gatherer::operator=(Gatherer&&) noexcept = default;
+Gatherer::~Gatherer() = default;
+
+Result<Gatherer> Gatherer::create(TableView const& table, std::span<std::size_t const> columns, GatherLimits limits) {
+  Gatherer gatherer;
+  gatherer.limits_ = limits;
+  gatherer.first_rows_.push_back(0);
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    if (table.batch(b).num_rows > 0) {
+      gatherer.first_rows_.push_back(gatherer.first_rows_.back() + table.batch(b).num_rows);
+    }
+  }
+  for (auto const position : columns) {
+    GARUDA_EXPECTS(position < table.num_columns());
+    auto field = table.schema()[position];
+    GatherColumn column;
+    column.source_type = field.type;
+    column.type = field.type;
+    for (std::size_t b = 0; b < table.num_batches(); ++b) {
+      if (table.batch(b).num_rows > 0) column.add_part(table.batch(b).columns[position]);
+    }
+    if (field.type.id == TypeId::dictionary) GARUDA_TRY(unify_dictionaries(column, limits));
+    field.type = column.type;
+    gatherer.schema_.push_back(std::move(field));
+    gatherer.columns_.push_back(std::move(column));
+  }
+  return gatherer;
+}
+
+Result<GatherResult> Gatherer::gather(std::span<std::int64_t const> row_ids) const {
+  return gather_columns(std::span<GatherColumn const>(columns_), std::span<std::int64_t const>(first_rows_), row_ids,
+                        limits_);
+}
+
+Result<GatherResult> Gatherer::gather(std::span<std::uint32_t const> row_ids) const {
+  return gather_columns(std::span<GatherColumn const>(columns_), std::span<std::int64_t const>(first_rows_), row_ids,
+                        limits_);
+}
+
+}  // namespace garuda

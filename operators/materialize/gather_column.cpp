@@ -1,0 +1,259 @@
+#include "operators/materialize/gather_column.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/bitmap.hpp"
+
+namespace garuda {
+namespace {
+
+struct ByteRange {
+  std::int64_t begin;
+  std::int64_t length;
+};
+
+ByteRange value_range(ArrayView const& part, bool large, std::int64_t row) {
+  auto const at = part.offset + row;
+  if (large) {
+    auto const* offsets = static_cast<std::int64_t const*>(part.offsets);
+    return {offsets[at], offsets[at + 1] - offsets[at]};
+  }
+  auto const* offsets = static_cast<std::int32_t const*>(part.offsets);
+  return {offsets[at], offsets[at + 1] - offsets[at]};
+}
+
+template <class Offset, class RowId>
+Result<std::int64_t> measure_as(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
+                                std::int64_t max_bytes, GatherOutput& output) {
+  GARUDA_TRY_ASSIGN(output.offsets,
+                    AlignedBuffer::allocate((num_rows + 1) * static_cast<std::int64_t>(sizeof(Offset))));
+  auto* lengths = output.offsets.as<Offset>() + 1;
+  lengths[-1] = 0;
+  auto& sums = output.block_offsets;
+  sums.assign(static_cast<std::size_t>(num_gather_blocks(num_rows)) + 1, 0);
+  auto const large = has_large_offsets(column.source_type);
+  RowSelection<RowId>::for_each_block(num_rows, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t sum = 0;
+    rows.visit(
+        begin, end,
+        [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
+          auto const& part = column.parts[batch];
+          auto const length = part.is_null(row) ? 0 : value_range(part, large, row).length;
+          lengths[i] = static_cast<Offset>(length);
+          sum += length;
+        },
+        [&](std::int64_t i) { lengths[i] = 0; });
+    sums[static_cast<std::size_t>(begin / kGatherBlockRows) + 1] = sum;
+  });
+
+  for (std::size_t block = 1; block < sums.size(); ++block) {
+    sums[block] += sums[block - 1];
+    if (sums[block] <= max_bytes) continue;
+    auto row = static_cast<std::int64_t>(block - 1) * kGatherBlockRows;
+    auto bytes = sums[block - 1];
+    while (bytes + lengths[row] <= max_bytes) bytes += lengths[row++];
+    return std::max(row, std::int64_t{1});
+  }
+  return num_rows;
+}
+
+/// Turns the lengths of a block into offsets and copies the bytes.
+template <class Offset, class RowId>
+void fill_variable(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
+                   GatherOutput& output) {
+  auto* offsets = output.offsets.as<Offset>();
+  auto* values = output.values.data();
+  auto const large = has_large_offsets(column.source_type);
+  auto at = output.block_offsets[static_cast<std::size_t>(begin / kGatherBlockRows)];
+  rows.visit(
+      begin, end,
+      [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
+        auto const length = static_cast<std::int64_t>(offsets[i + 1]);
+        if (length > 0) {
+          auto const& part = column.parts[batch];
+          auto const* from = static_cast<std::byte const*>(part.values) + value_range(part, large, row).begin;
+          std::memcpy(values + at, from, static_cast<std::size_t>(length));
+        }
+        at += length;
+        offsets[i + 1] = static_cast<Offset>(at);
+      },
+      [&](std::int64_t i) { offsets[i + 1] = static_cast<Offset>(at); });
+}
+
+template <std::size_t kWidth, class RowId>
+void fill_fixed(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
+                std::byte* values) {
+  auto const* bases = column.bases.data();
+  rows.visit(
+      begin, end,
+      [=](std::int64_t i, std::uint32_t batch, std::int64_t row) {
+        std::memcpy(values + i * std::int64_t{kWidth}, bases[batch] + row * std::int64_t{kWidth}, kWidth);
+      },
+      [=](std::int64_t i) { std::memset(values + i * std::int64_t{kWidth}, 0, kWidth); });
+}
+
+template <class RowId>
+void fill_any_width(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
+                    std::byte* values) {
+  auto const* bases = column.bases.data();
+  auto const width = std::int64_t{byte_width(column.type)};
+  auto const bytes = static_cast<std::size_t>(width);
+  rows.visit(
+      begin, end,
+      [=](std::int64_t i, std::uint32_t batch, std::int64_t row) {
+        std::memcpy(values + i * width, bases[batch] + row * width, bytes);
+      },
+      [=](std::int64_t i) { std::memset(values + i * width, 0, bytes); });
+}
+
+/// Writes bits [begin, end), where begin is a multiple of 64: `bit_of(batch, row)`, and 0 for null rows. Whole words
+/// are written, which the capacity of an AlignedBuffer always holds. Returns the number of ones.
+template <class RowId, class BitOf>
+std::int64_t fill_bits(RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end, AlignedBuffer& bitmap,
+                       BitOf bit_of) {
+  auto* bytes = bitmap.as<std::uint8_t>();
+  std::int64_t ones = 0;
+  for (auto first = begin; first < end; first += 64) {
+    std::array<std::uint8_t, 8> word{};
+    rows.visit(
+        first, std::min(first + 64, end),
+        [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
+          auto const bit = static_cast<std::uint8_t>(bit_of(batch, row));
+          word[static_cast<std::size_t>(i - first) >> 3] |= static_cast<std::uint8_t>(bit << (i & 7));
+          ones += bit;
+        },
+        [](std::int64_t) {});
+    std::memcpy(bytes + (first >> 3), word.data(), word.size());
+  }
+  return ones;
+}
+
+std::int64_t load_index(ArrayView const& part, TypeId type, std::int64_t row) {
+  switch (type) {
+    case TypeId::int8:
+    case TypeId::uint8:
+      return part.data<std::uint8_t>()[row];
+    case TypeId::int16:
+    case TypeId::uint16:
+      return part.data<std::uint16_t>()[row];
+    case TypeId::int32:
+    case TypeId::uint32:
+      return part.data<std::uint32_t>()[row];
+    default:
+      return part.data<std::int64_t>()[row];
+  }
+}
+
+/// Copies dictionary indices through the maps of their batches. Indices of nulls mean nothing and become 0.
+template <class RowId>
+void fill_mapped(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
+                 std::byte* values) {
+  auto const width = std::int64_t{byte_width(column.type)};
+  auto const store = [=](std::int64_t i, std::uint64_t index) {
+    // Both sides are little-endian, so the low bytes come first.
+    std::memcpy(values + i * width, &index, static_cast<std::size_t>(width));
+  };
+  rows.visit(
+      begin, end,
+      [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
+        auto const& part = column.parts[batch];
+        if (part.is_null(row)) return store(i, 0);
+        auto const index = load_index(part, column.source_type.index, row);
+        store(i, static_cast<std::uint64_t>((*column.maps[batch])[static_cast<std::size_t>(index)]));
+      },
+      [&](std::int64_t i) { store(i, 0); });
+}
+
+template <class RowId>
+void fill_values(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
+                 std::byte* values) {
+  if (!column.maps.empty()) return fill_mapped(column, rows, begin, end, values);
+  switch (byte_width(column.type)) {
+    case 1:
+      return fill_fixed<1>(column, rows, begin, end, values);
+    case 2:
+      return fill_fixed<2>(column, rows, begin, end, values);
+    case 4:
+      return fill_fixed<4>(column, rows, begin, end, values);
+    case 8:
+      return fill_fixed<8>(column, rows, begin, end, values);
+    case 16:
+      return fill_fixed<16>(column, rows, begin, end, values);
+    default:
+      return fill_any_width(column, rows, begin, end, values);
+  }
+}
+
+}  // namespace
+
+void GatherColumn::add_part(ArrayView const& part) {
+  GARUDA_EXPECTS(part.length > 0 && part.location.kind != Location::Kind::device);
+  parts.push_back(part);
+  bases.push_back(static_cast<std::byte const*>(part.values) + part.offset * byte_width(source_type));
+  may_have_nulls = may_have_nulls || (part.validity != nullptr && part.null_count != 0);
+}
+
+template <class RowId>
+Result<std::int64_t> measure(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
+                             std::int64_t max_bytes, GatherOutput& output) {
+  return has_large_offsets(column.type) ? measure_as<std::int64_t>(column, rows, num_rows, max_bytes, output)
+                                        : measure_as<std::int32_t>(column, rows, num_rows, max_bytes, output);
+}
+
+template <class RowId>
+Result<void> reserve(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
+                     GatherOutput& output) {
+  if (column.may_have_nulls || rows.has_null_rows()) {
+    GARUDA_TRY_ASSIGN(output.validity, AlignedBuffer::allocate(bitmap_bytes(num_rows)));
+  }
+  auto num_bytes = num_rows * byte_width(column.type);
+  if (column.type.id == TypeId::boolean) num_bytes = bitmap_bytes(num_rows);
+  if (is_variable_width(column.type)) {
+    auto const large = has_large_offsets(column.type);
+    auto const offset_bytes = static_cast<std::int64_t>(large ? sizeof(std::int64_t) : sizeof(std::int32_t));
+    output.offsets.truncate((num_rows + 1) * offset_bytes);
+    auto const last_block = num_rows / kGatherBlockRows;
+    num_bytes = output.block_offsets[static_cast<std::size_t>(last_block)];
+    for (auto i = last_block * kGatherBlockRows + 1; i <= num_rows; ++i) {
+      num_bytes += large ? output.offsets.as<std::int64_t>()[i] : output.offsets.as<std::int32_t>()[i];
+    }
+  }
+  GARUDA_TRY_ASSIGN(output.values, AlignedBuffer::allocate(num_bytes));
+  return {};
+}
+
+template <class RowId>
+void fill_block(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
+                GatherOutput& output) {
+  if (output.validity.size_bytes() > 0) {
+    auto const valid = fill_bits(rows, begin, end, output.validity, [&](std::uint32_t batch, std::int64_t row) {
+      return !column.parts[batch].is_null(row);
+    });
+    output.num_nulls.fetch_add(end - begin - valid, std::memory_order_relaxed);
+  }
+  if (column.type.id == TypeId::boolean) {
+    fill_bits(rows, begin, end, output.values, [&](std::uint32_t batch, std::int64_t row) {
+      auto const& part = column.parts[batch];
+      return get_bit(static_cast<std::uint8_t const*>(part.values), part.offset + row);
+    });
+  } else if (!is_variable_width(column.type)) {
+    fill_values(column, rows, begin, end, output.values.data());
+  } else if (has_large_offsets(column.type)) {
+    fill_variable<std::int64_t>(column, rows, begin, end, output);
+  } else {
+    fill_variable<std::int32_t>(column, rows, begin, end, output);
+  }
+}
+
+#define GARUDA_GATHER_INSTANTIATE(RowId)                                                                             \
+  template Result<std::int64_t> measure(GatherColumn const&, RowSelection<RowId> const&, std::int64_t, std::int64_t, \
+                                        GatherOutput&);                                                              \
+  template Result<void> reserve(GatherColumn const&, RowSelection<RowId> const&, std::int64_t, GatherOutput&);       \
+  template void fill_block(GatherColumn const&, RowSelection<RowId> const&, std::int64_t, std::int64_t, GatherOutput&)
+
+GARUDA_GATHER_INSTANTIATE(std::int64_t);
+GARUDA_GATHER_INSTANTIATE(std::uint32_t);
+
+}  // namespace garuda

@@ -1,0 +1,35 @@
+#include "operators/materialize/row_bytes.hpp"
+
+#include <algorithm>
+
+#include "garuda/types.hpp"
+
+namespace garuda::materialize {
+namespace {
+
+/// Bytes of the strings of one column a row, over the whole table.
+std::uint64_t mean_string_bytes(TableView table, std::size_t column, bool large) {
+  std::uint64_t bytes = 0;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[column];
+    if (array.length == 0) continue;
+    auto const total = [&](auto const* offsets) {
+      return static_cast<std::uint64_t>(offsets[array.offset + array.length] - offsets[array.offset]);
+    };
+    bytes += large ? total(static_cast<std::int64_t const*>(array.offsets))
+                   : total(static_cast<std::int32_t const*>(array.offsets));
+  }
+  auto const rows = static_cast<std::uint64_t>(std::max<std::int64_t>(table.num_rows(), 1));
+  return bytes / rows + 1;
+}
+
+}  // namespace
+
+std::uint64_t column_row_bytes(TableView table, std::size_t column) {
+  auto const& type = table.schema()[column].type;
+  if (!is_variable_width(type)) return static_cast<std::uint64_t>(std::max(byte_width(type), 1));
+  auto const large = has_large_offsets(type);
+  return mean_string_bytes(table, column, large) + (large ? 8 : 4);
+}
+
+}  // namespace garuda::materialize

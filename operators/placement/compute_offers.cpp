@@ -1,0 +1,85 @@
+#include "operators/placement/compute_offers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operators/compute/group_by/compute_group_by.hpp"
+#include "operators/compute/join/compute_costs.hpp"
+#include "operators/compute/join/compute_join.hpp"
+#include "operators/placement/streamed_group_plan.hpp"
+#include "operators/placement/streamed_plan.hpp"
+#include "operators/placement/whole_offer.hpp"
+#include "operators/vulkan/device_offers.hpp"
+
+namespace garuda::placement {
+namespace {
+
+/// Sorting both sides is for those who ask for it: its passes are more, whatever the tables.
+Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::JoinOffers& offers) {
+  auto const& shape = inquiry.shape;
+  auto const& facts = inquiry.facts();
+  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.traits));
+  auto const asked = inquiry.options.tuning.method;
+  for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
+    if (asked != method && (asked != JoinMethod::automatic || method == JoinMethod::sorted)) continue;
+    auto offer = vulkan::device_join_offer(Path::compute, inquiry);
+    offer.tuning.method = method;
+    vulkan::size_device_join(inquiry, offer, [&](std::uint64_t rows) {
+      return compute::compute_join_bytes(std::min(shape.rows_left, rows), std::min(shape.rows_right, rows),
+                                         shape.key_bits, method, tuning, shape.expected_matches > 0);
+    });
+    auto const cut = vulkan::cut_join(inquiry, offer);
+    JoinTuning chosen;
+    chosen.method = method;
+    offer.candidate.choices = fmt::format("{},{}", to_string(chosen), vulkan::to_string(cut));
+    contract::set_phases(offer.candidate, compute::compute_join_costs(shape, cut, facts.rates(), inquiry.host, method));
+    offers.list.push_back(std::move(offer));
+  }
+  return {};
+}
+
+/// Tables hold any number of groups, so partitions only keep merging cheap.
+Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contract::GroupByOffers& offers) {
+  auto const& shape = inquiry.shape;
+  auto const& facts = inquiry.facts();
+  GARUDA_TRY_ASSIGN(auto const limits, compute::compute_group_by_limits(*facts.traits, inquiry.options.tuning));
+  auto offer = vulkan::device_group_by_offer(Path::compute, inquiry);
+  auto const words = contract::words_of_keys(shape);
+  vulkan::size_device_group_by(inquiry, offer, graphics::group_by_slice_rows(words, shape.widest_value, limits),
+                               [&](std::uint64_t rows) {
+                                 return compute::compute_group_by_slice_bytes(rows, words, shape.widest_value, limits);
+                               });
+  auto const cut = vulkan::cut_group_by(inquiry, offer);
+  contract::set_phases(offer.candidate, compute::compute_group_by_costs(shape, cut, facts.rates(), inquiry.host));
+  offers.list.push_back(std::move(offer));
+  return {};
+}
+
+}  // namespace
+
+Result<contract::JoinOffers> compute_join_offers(contract::JoinInquiry const& inquiry) {
+  Result<WholeOffer<contract::JoinOffer>> whole;
+  if (inquiry.shape.tables != nullptr && may_take_whole(inquiry)) whole = offer_streamed_join(inquiry);
+  return beside_slices(inquiry, std::move(whole),
+                       [&](contract::JoinOffers& offers) { return add_join_slices(inquiry, offers); });
+}
+
+Result<contract::GroupByOffers> compute_group_by_offers(contract::GroupByInquiry const& inquiry) {
+  auto const& tuning = inquiry.options.tuning;
+  // What these knobs force is of slices, or of another path.
+  bool const is_open = tuning.address == Address::automatic && tuning.keys == KeyForm::automatic &&
+                       tuning.grouping == Grouping::automatic && tuning.method == GroupMethod::automatic &&
+                       tuning.counting == Counting::automatic && tuning.spread == 0 && tuning.radix_bits < 0 &&
+                       tuning.slice_rows == 0;
+  if (tuning.placement == Placement::device && !is_open)
+    return fail(ErrorCode::usage,
+                "placement=device takes no slices: address, keys, grouping, method, counting, spread, "
+                "radix_bits and slice_rows are of others");
+  Result<WholeOffer<contract::GroupByOffer>> whole;
+  if (inquiry.shape.table != nullptr && is_open && may_take_whole(inquiry)) whole = offer_streamed_group_by(inquiry);
+  return beside_slices(inquiry, std::move(whole),
+                       [&](contract::GroupByOffers& offers) { return add_group_by_slices(inquiry, offers); });
+}
+
+}  // namespace garuda::placement

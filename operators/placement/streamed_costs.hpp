@@ -1,0 +1,46 @@
+// What joins and group-bys cost whose tables go to the device whole. The formulas stand in docs/design.md.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "operators/contract/cost_model.hpp"
+
+namespace garuda::placement {
+
+/// A join whose tables go to the device whole.
+struct StreamedShape {
+  double build_rows = 0;
+  double probe_rows = 0;
+  double matches = 0;
+  double build_row_bytes = 0;  ///< of the columns that go up
+  double probe_row_bytes = 0;
+  double build_moved_bytes = 0;  ///< of what the passes move
+  double probe_moved_bytes = 0;
+  double result_row_bytes = 0;    ///< on the device
+  double arriving_row_bytes = 0;  ///< that come down
+  /// Columns that the host gathers by row number: bytes of a value and of the column.
+  std::vector<std::pair<double, double>> gathered;
+  double key_bytes = 4;
+  double range_rows = 1;  ///< of the probe side, joined at once
+  std::uint32_t copy_threads = 1;
+};
+/// Copies of ranges, passes and copies of rows run side by side, so that the slowest of them counts.
+contract::PhaseCosts streamed_join_costs(StreamedShape const& shape, rates::DeviceRates const& rates,
+                                         rates::HostRates const& host);
+
+/// A group-by whose table goes to the device whole.
+struct StreamedGroupShape {
+  double rows = 0;
+  double groups = 0;
+  double row_bytes = 0;  ///< of the columns that go up
+  double result_row_bytes = 0;
+  std::uint32_t converted = 0;  ///< values of a row that one host thread converts
+  std::uint32_t copy_threads = 1;
+  bool encodes_first = false;  ///< keys are encoded on the host before the way is chosen
+};
+contract::PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
+                                             rates::HostRates const& host);
+
+}  // namespace garuda::placement

@@ -1,0 +1,33 @@
+// Group-bys whose table goes to a device whole: which can, on what device, and at what price.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/plan.hpp"
+#include "operators/placement/whole_offer.hpp"
+#include "operators/resolve/group_by_request.hpp"
+
+namespace garuda::placement {
+
+/// The plan, with what the driver needs beside the printable part.
+struct StreamedGroupPlan {
+  Plan plan;
+  GroupByTuning tuning;
+  std::size_t device = 0;  ///< index into the devices
+  std::uint64_t rows = 0;
+  std::uint64_t row_bytes = 0;         ///< of the columns that go up, as they lie on the device
+  std::uint64_t result_row_bytes = 0;  ///< likewise of those that come down
+  std::uint32_t converted = 0;         ///< values of a row that one host thread converts: narrow ones, bits of nulls
+  std::uint64_t batch_rows = 0;
+  std::uint32_t copy_threads = 1;  ///< each way
+};
+
+/// Offers to group shape.table whole on the inquiry's device. While no key was looked at, it is priced for half as many
+/// groups as rows. Reads null counts, nothing else of the table. Errors: those of refuse_placement.
+Result<WholeOffer<contract::GroupByOffer>> offer_streamed_group_by(contract::GroupByInquiry const& inquiry);
+
+}  // namespace garuda::placement

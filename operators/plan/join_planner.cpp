@@ -1,0 +1,100 @@
+#include "operators/plan/join_planner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "operators/contract/sizing.hpp"
+#include "operators/plan/path_choice.hpp"
+#include "operators/plan/paths.hpp"
+
+namespace garuda::plan {
+namespace {
+
+constexpr std::uint64_t kSmallestSliceRows = 4096;
+
+std::uint64_t larger_side(contract::JoinShape const& shape) { return std::max(shape.rows_left, shape.rows_right); }
+
+/// Shrinks the slices of a path that has tables on the host, then its lanes, until their tables take at most half of
+/// `free_bytes`. Returns what they take then.
+std::uint64_t bound_tables(contract::JoinFeeding const& feeding, contract::JoinShape const& shape,
+                           std::uint64_t free_bytes, Plan& plan) {
+  if (feeding.host_bytes == nullptr) return 0;
+  auto const rows = std::max<std::uint64_t>(larger_side(shape), 1);
+  auto const bytes = [&] {
+    auto const slice = std::min(plan.slice_rows, rows);
+    return feeding.host_bytes(slice, slice, shape.key_bits) * plan.lanes;
+  };
+  while (bytes() > free_bytes / 2 && plan.slice_rows > kSmallestSliceRows) plan.slice_rows /= 2;
+  while (bytes() > free_bytes / 2 && plan.lanes > 1) plan.lanes /= 2;
+  return bytes();
+}
+
+double output_row_bytes(contract::JoinShape const& shape) {
+  double bytes = 0;
+  for (auto const& column : shape.output) bytes += column.bytes;
+  return bytes;
+}
+
+/// Host memory: partitioned keys must fit; what is left decides the rows of a chunk.
+Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions const& options,
+                              contract::JoinOffer const& offer, Plan& plan) {
+  auto const& feeding = find_path(plan.path)->join.feeding;
+  auto const limit = contract::most_host_bytes(shape, options);
+  auto const keys = shape.encoded_bytes + contract::partitioned_bytes(shape, plan.radix_bits, offer.carried);
+  if (limit != 0 && keys > limit)
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("the partitioned keys of {} rows need {} bytes of host memory, over the limit: {}",
+                            shape.rows_left + shape.rows_right, keys, limit));
+  auto free_bytes = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - keys;
+  auto const tables = bound_tables(feeding, shape, free_bytes, plan);
+  free_bytes -= std::min(tables, free_bytes);
+  auto const row_bytes = static_cast<std::uint64_t>(output_row_bytes(shape)) + 1;
+  // Per row of a chunk: gathered columns, once more while they are written; pairs waiting, being made and being read.
+  // Lanes that make batches have columns, not pairs: each a chunk, with row ids, beside two that wait and one being
+  // read.
+  auto const per_row = feeding.makes_batches ? (row_bytes + 12) * (std::uint64_t{plan.lanes} + 3)
+                                             : 3 * row_bytes + 24 * (std::uint64_t{plan.lanes} + 3);
+  plan.chunk_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows
+                                                   : contract::chunk_rows_for(free_bytes, per_row, offer.chunk_rows);
+  plan.host_bytes = keys + tables + plan.chunk_rows * per_row;
+  return {};
+}
+
+}  // namespace
+
+Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine const& machine,
+                           JoinOptions const& options) {
+  GARUDA_TRY(check_path(options, options.tuning.placement));
+  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, options));
+  auto const host = machine.host(shape.threads);
+  contract::JoinInquiry const inquiry{shape, options, machine, host, std::nullopt, requested};
+  bool const named_alone = shape.is_unseen && options.path != Path::automatic;
+  GARUDA_TRY_ASSIGN(
+      auto offers,
+      list_offers<contract::JoinOffer>(
+          inquiry, named_alone, [](contract::PathRow const& path) -> contract::JoinRow const& { return path.join; }));
+  auto const plain = plain_offers(offers.list);
+  GARUDA_TRY_ASSIGN(auto const best, choose(plain, machine.devices, options, requested));
+  auto& offer = offers.list[best];
+
+  JoinPlan result;
+  auto& plan = result.plan;
+  plan = plan_of(offer, plain, machine, options);
+  plan.details.emplace_back(
+      "estimate", fmt::format("{:.3f} ms, {:.0f} rows", offer.candidate.estimated_ns * 1e-6, shape.expected_matches));
+  plan.details.insert(plan.details.end(), offer.details.begin(), offer.details.end());
+  plan.notes.insert(plan.notes.end(), offers.notes.begin(), offers.notes.end());
+  plan.tuning = to_string(offer.tuning);
+  if (!offer.start && !shape.is_unseen) GARUDA_TRY(size_host_memory(shape, options, offer, plan));
+  result.device = offer.device;
+  if (offer.device) result.rates = machine.devices[*offer.device].measured;
+  result.tuning = std::move(offer.tuning);
+  result.carried = std::move(offer.carried);
+  result.start = std::move(offer.start);
+  return result;
+}
+
+}  // namespace garuda::plan

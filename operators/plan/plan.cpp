@@ -1,0 +1,100 @@
+// Printing of plans.
+#include "garuda/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "operators/contract/path_row.hpp"
+#include "operators/plan/paths.hpp"
+
+namespace garuda {
+namespace {
+
+constexpr std::string_view kAutomatic = "auto";
+
+std::string milliseconds(double ns) { return fmt::format("{:.3f} ms", ns * 1e-6); }
+
+/// Path, device, time, choices and reason on a line.
+std::string line_of(Candidate const& candidate) {
+  auto const time = candidate.estimated_ns > 0 ? milliseconds(candidate.estimated_ns) : "-";
+  return fmt::format("  {:>14}  {:<9} {:<24} {}{}{}\n", time, to_string(candidate.path), candidate.device,
+                     candidate.choices, candidate.choices.empty() ? "" : "; ", candidate.reason);
+}
+
+}  // namespace
+
+std::string_view to_string(Path path) noexcept {
+  if (path == Path::automatic) return kAutomatic;
+  auto const* const row = plan::find_path(path);
+  return row != nullptr ? row->name : "unknown";
+}
+
+Result<Path> parse_path(std::string_view text) {
+  if (text == kAutomatic) return Path::automatic;
+  std::string names(kAutomatic);
+  auto const rows = plan::paths();
+  for (auto const* row : rows) {
+    if (row->name == text) return row->path;
+    names += fmt::format("{}{}", row == rows.back() ? " or " : ", ", row->name);
+  }
+  return fail(ErrorCode::usage, fmt::format("path must be {}: {}", names, text));
+}
+
+std::string to_string(Plan const& plan) {
+  std::string text = fmt::format("path        {} on {}{}\n", to_string(plan.path), plan.device,
+                                 plan.driver.empty() ? "" : fmt::format(" ({})", plan.driver));
+  text += fmt::format("because     {}\n", plan.reason);
+  text += fmt::format("keys        {}{} partitions", plan.key_bits == 0 ? "" : fmt::format("{} bits, ", plan.key_bits),
+                      std::uint64_t{1} << plan.radix_bits);
+  if (plan.radix_bits > 0)
+    text += plan.mixed_digit ? ", digit from a mixed hash" : fmt::format(", digit from key bit {}", plan.radix_shift);
+  text += fmt::format("\nwork        slices of at most {} rows of a table, {} in flight, chunks of {} rows\n",
+                      plan.slice_rows, plan.lanes, plan.chunk_rows);
+  text += fmt::format("memory      {} bytes on the device, {} bytes on the host beside the inputs\n", plan.device_bytes,
+                      plan.host_bytes);
+  text += fmt::format("tuning      {}\n", plan.tuning.empty() ? "auto" : plan.tuning);
+  for (auto const& [name, value] : plan.details) text += fmt::format("{:<11} {}\n", name, value);
+  text += "candidates\n";
+  for (auto const& candidate : plan.candidates) text += line_of(candidate);
+  for (auto const& note : plan.notes) text += fmt::format("note        {}\n", note);
+  return text;
+}
+
+std::string to_json(Plan const& plan) {
+  nlohmann::ordered_json candidates = nlohmann::ordered_json::array();
+  for (auto const& candidate : plan.candidates) {
+    nlohmann::ordered_json phases = nlohmann::ordered_json::array();
+    for (auto const& [phase, ns] : candidate.phases_ns) phases.push_back({{"name", phase}, {"ns", ns}});
+    candidates.push_back({{"path", to_string(candidate.path)},
+                          {"device", candidate.device},
+                          {"choices", candidate.choices},
+                          {"estimated_ns", candidate.estimated_ns},
+                          {"reason", candidate.reason},
+                          {"phases", phases}});
+  }
+  nlohmann::ordered_json details = nlohmann::ordered_json::object();
+  for (auto const& [name, value] : plan.details) details[name] = value;
+  nlohmann::ordered_json const json{{"path", to_string(plan.path)},
+                                    {"device", plan.device},
+                                    {"driver", plan.driver},
+                                    {"reason", plan.reason},
+                                    {"key_bits", plan.key_bits},
+                                    {"radix_bits", plan.radix_bits},
+                                    {"radix_shift", plan.radix_shift},
+                                    {"mixed_digit", plan.mixed_digit},
+                                    {"slice_rows", plan.slice_rows},
+                                    {"lanes", plan.lanes},
+                                    {"chunk_rows", plan.chunk_rows},
+                                    {"tuning", plan.tuning},
+                                    {"device_bytes", plan.device_bytes},
+                                    {"host_bytes", plan.host_bytes},
+                                    {"estimated_ns", plan.estimated.estimated_ns},
+                                    {"candidates", candidates},
+                                    {"details", details},
+                                    {"notes", plan.notes}};
+  // Names come from drivers and files: bytes that are not UTF-8 are replaced, never thrown on.
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace garuda

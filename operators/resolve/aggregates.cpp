@@ -1,0 +1,273 @@
+#include "operators/resolve/aggregates.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "core/ordered_value.hpp"
+#include "core/wide_integer.hpp"
+#include "operators/resolve/exact_sum.hpp"
+
+namespace garuda::resolve {
+namespace {
+
+using MaybeGroup = std::optional<std::uint64_t>;
+
+constexpr std::int32_t kDecimalDigits = 38;
+
+constexpr UInt128 power_of_ten(std::int32_t exponent) {
+  UInt128 power = 1;
+  for (std::int32_t i = 0; i < exponent; ++i) power *= 10;
+  return power;
+}
+
+/// 10^i, each correctly rounded.
+constexpr std::array<double, 77> kPowersOfTen{
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31,
+    1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47,
+    1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54, 1e55, 1e56, 1e57, 1e58, 1e59, 1e60, 1e61, 1e62, 1e63,
+    1e64, 1e65, 1e66, 1e67, 1e68, 1e69, 1e70, 1e71, 1e72, 1e73, 1e74, 1e75, 1e76};
+
+template <class T>
+void put(std::byte* out, std::uint64_t i, T const& value) {
+  std::memcpy(out + i * sizeof(T), &value, sizeof(T));
+}
+
+/// Sums of groups as integers, however many words they take.
+class IntegerSums {
+ public:
+  explicit IntegerSums(FinaliseInput const& input)
+      : sums_(input.state.sums.data()),
+        words_(input.state.words_per_sum != 0 ? input.state.words_per_sum : contract::sum_words(input.kind)),
+        is_unsigned_(input.kind == contract::ValueKind::uint32 || input.kind == contract::ValueKind::uint64) {}
+
+  /// The sum of `group`; nullopt when it takes more than 128 bits.
+  std::optional<Int128> narrow(std::uint64_t group) const {
+    auto const* const words = sums_ + words_ * group;
+    if (words_ == 1) return is_unsigned_ ? Int128{words[0]} : Int128{static_cast<std::int64_t>(words[0])};
+    auto const sign = (words[1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
+    for (std::uint32_t w = 2; w < words_; ++w)
+      if (words[w] != sign) return std::nullopt;
+    return static_cast<Int128>((UInt128{words[1]} << 64) | words[0]);
+  }
+
+  /// The double nearest to the sum times 2^exponent.
+  double rounded(std::uint64_t group, std::int32_t exponent) const {
+    if (auto const sum = narrow(group)) return round_to_double(*sum, exponent);
+    return round_to_double(std::span(sums_ + words_ * group, words_), exponent);
+  }
+
+ private:
+  std::uint64_t const* sums_;
+  std::uint32_t words_;
+  bool is_unsigned_;
+};
+
+double float_sum(FinaliseInput const& input, std::uint64_t group) {
+  if (!input.state.sum_exponent) return round_float_sum(input.state.float_sums, group, input.kind);
+  return IntegerSums(input).rounded(group, *input.state.sum_exponent);
+}
+
+MaybeGroup finalise_count(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  for (std::uint64_t i = 0; i < groups.count; ++i)
+    put(out, i, static_cast<std::int64_t>(input.state.counts[groups[i]]));
+  return std::nullopt;
+}
+
+/// Sums of integers of at most 64 bits, in T.
+template <class T>
+MaybeGroup finalise_integer_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  IntegerSums const sums(input);
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    auto const sum = *sums.narrow(groups[i]);
+    if (sum < Int128{std::numeric_limits<T>::min()} || sum > Int128{std::numeric_limits<T>::max()}) return groups[i];
+    put(out, i, static_cast<T>(sum));
+  }
+  return std::nullopt;
+}
+
+MaybeGroup finalise_decimal_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  constexpr auto kLimit = static_cast<Int128>(power_of_ten(kDecimalDigits));
+  IntegerSums const sums(input);
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    auto const total = sums.narrow(groups[i]);
+    if (!total || *total >= kLimit || *total <= -kLimit) return groups[i];
+    put(out, i, *total);
+  }
+  return std::nullopt;
+}
+
+MaybeGroup finalise_float_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  for (std::uint64_t i = 0; i < groups.count; ++i) put(out, i, float_sum(input, groups[i]));
+  return std::nullopt;
+}
+
+/// NaNs in their one form, whatever the processor's division gave.
+double canonical(double value) { return std::bit_cast<double>(canonical_bits(value)); }
+
+MaybeGroup finalise_float_mean(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    auto const sum = float_sum(input, groups[i]);
+    put(out, i, canonical(sum / static_cast<double>(input.state.counts[groups[i]])));
+  }
+  return std::nullopt;
+}
+
+/// Integers and decimals. The scale of an integer is 0.
+MaybeGroup finalise_integer_mean(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  IntegerSums const sums(input);
+  auto const scale = input.input.scale;
+  auto const power = kPowersOfTen[static_cast<std::size_t>(scale < 0 ? -scale : scale)];
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    auto const sum = sums.rounded(groups[i], 0);
+    auto const mean = sum / static_cast<double>(input.state.counts[groups[i]]);
+    put(out, i, canonical(scale < 0 ? mean * power : mean / power));
+  }
+  return std::nullopt;
+}
+
+/// Undoes the order-preserving map of one value.
+UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) {
+  switch (kind) {
+    case contract::ValueKind::int32:
+      return ordered_signed(static_cast<std::uint32_t>(ordered[0]));
+    case contract::ValueKind::int64:
+      return ordered_signed(ordered[0]);
+    case contract::ValueKind::int128:
+      return (UInt128{ordered_signed(ordered[1])} << 64) | ordered[0];
+    case contract::ValueKind::float32:
+      return bits_from_ordered(static_cast<std::uint32_t>(ordered[0]));
+    case contract::ValueKind::float64:
+      return bits_from_ordered(ordered[0]);
+    case contract::ValueKind::uint32:
+    case contract::ValueKind::uint64:
+    case contract::ValueKind::none:
+      break;
+  }
+  return ordered[0];
+}
+
+MaybeGroup write_extremes(std::vector<std::uint64_t> const& extremes, FinaliseInput const& input,
+                          GroupRange const& groups, std::byte* out) {
+  auto const words = contract::extreme_words(input.kind);
+  auto const width = static_cast<std::size_t>(byte_width(input.result));
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    auto const bits = value_bits(&extremes[words * groups[i]], input.kind);
+    std::memcpy(out + i * width, &bits, width);  // little endian: the lowest bytes
+  }
+  return std::nullopt;
+}
+
+MaybeGroup finalise_min(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  return write_extremes(input.state.minima, input, groups, out);
+}
+
+MaybeGroup finalise_max(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+  return write_extremes(input.state.maxima, input, groups, out);
+}
+
+DataType same_type(DataType const& input) { return input; }
+DataType int64_type(DataType const&) { return {TypeId::int64}; }
+DataType uint64_type(DataType const&) { return {TypeId::uint64}; }
+DataType float64_type(DataType const&) { return {TypeId::float64}; }
+DataType decimal_sum_type(DataType const& input) {
+  DataType type;
+  type.id = TypeId::decimal128;
+  type.precision = kDecimalDigits;
+  type.scale = input.scale;
+  return type;
+}
+
+constexpr contract::StateSet kMeanStates = contract::kSumState | contract::kCountState;
+
+using F = AggregateFunction;
+using V = ValueClass;
+constexpr std::array kAggregates{
+    AggregateRow{F::sum, V::signed_integer, contract::kSumState, true, int64_type, finalise_integer_sum<std::int64_t>},
+    AggregateRow{F::sum, V::unsigned_integer, contract::kSumState, true, uint64_type,
+                 finalise_integer_sum<std::uint64_t>},
+    AggregateRow{F::sum, V::decimal, contract::kSumState, true, decimal_sum_type, finalise_decimal_sum},
+    AggregateRow{F::sum, V::floating, contract::kSumState, true, float64_type, finalise_float_sum},
+    AggregateRow{F::mean, V::signed_integer, kMeanStates, true, float64_type, finalise_integer_mean},
+    AggregateRow{F::mean, V::unsigned_integer, kMeanStates, true, float64_type, finalise_integer_mean},
+    AggregateRow{F::mean, V::decimal, kMeanStates, true, float64_type, finalise_integer_mean},
+    AggregateRow{F::mean, V::floating, kMeanStates, true, float64_type, finalise_float_mean},
+    AggregateRow{F::min, V::signed_integer, contract::kMinState, true, same_type, finalise_min},
+    AggregateRow{F::min, V::unsigned_integer, contract::kMinState, true, same_type, finalise_min},
+    AggregateRow{F::min, V::decimal, contract::kMinState, true, same_type, finalise_min},
+    AggregateRow{F::min, V::floating, contract::kMinState, true, same_type, finalise_min},
+    AggregateRow{F::min, V::temporal, contract::kMinState, true, same_type, finalise_min},
+    AggregateRow{F::min, V::ranked, contract::kMinState, true, same_type, nullptr},
+    AggregateRow{F::max, V::signed_integer, contract::kMaxState, true, same_type, finalise_max},
+    AggregateRow{F::max, V::unsigned_integer, contract::kMaxState, true, same_type, finalise_max},
+    AggregateRow{F::max, V::decimal, contract::kMaxState, true, same_type, finalise_max},
+    AggregateRow{F::max, V::floating, contract::kMaxState, true, same_type, finalise_max},
+    AggregateRow{F::max, V::temporal, contract::kMaxState, true, same_type, finalise_max},
+    AggregateRow{F::max, V::ranked, contract::kMaxState, true, same_type, nullptr},
+};
+
+/// Counting looks at no value, so one row serves every class.
+constexpr AggregateRow kCount{F::count, V::none, contract::kCountState, false, int64_type, finalise_count};
+
+}  // namespace
+
+ValueSource value_source(DataType const& type) noexcept {
+  switch (type.id) {
+    case TypeId::int8:
+    case TypeId::int16:
+    case TypeId::int32:
+      return {V::signed_integer, contract::ValueKind::int32};
+    case TypeId::int64:
+      return {V::signed_integer, contract::ValueKind::int64};
+    case TypeId::uint8:
+    case TypeId::uint16:
+    case TypeId::uint32:
+      return {V::unsigned_integer, contract::ValueKind::uint32};
+    case TypeId::uint64:
+      return {V::unsigned_integer, contract::ValueKind::uint64};
+    case TypeId::float32:
+      return {V::floating, contract::ValueKind::float32};
+    case TypeId::float64:
+      return {V::floating, contract::ValueKind::float64};
+    case TypeId::decimal32:
+      return {V::decimal, contract::ValueKind::int32};
+    case TypeId::decimal64:
+      return {V::decimal, contract::ValueKind::int64};
+    case TypeId::decimal128:
+      return {V::decimal, contract::ValueKind::int128};
+    case TypeId::date32:
+    case TypeId::time32:
+      return {V::temporal, contract::ValueKind::int32};
+    case TypeId::date64:
+    case TypeId::time64:
+    case TypeId::timestamp:
+    case TypeId::duration:
+      return {V::temporal, contract::ValueKind::int64};
+    case TypeId::boolean:
+    case TypeId::fixed_size_binary:
+    case TypeId::utf8:
+    case TypeId::large_utf8:
+    case TypeId::binary:
+    case TypeId::large_binary:
+      return {V::ranked, contract::ValueKind::uint32};
+    case TypeId::dictionary:
+      return is_variable_width(*type.value) ? ValueSource{V::ranked, contract::ValueKind::uint32} : ValueSource{};
+    case TypeId::float16:
+    case TypeId::interval_months:
+    case TypeId::interval_day_time:
+    case TypeId::interval_month_day_nano:
+      break;
+  }
+  return {};
+}
+
+AggregateRow const* find_aggregate(AggregateFunction function, ValueClass value_class) noexcept {
+  if (function == AggregateFunction::count) return &kCount;
+  for (auto const& row : kAggregates)
+    if (row.function == function && row.value_class == value_class) return &row;
+  return nullptr;
+}
+
+}  // namespace garuda::resolve

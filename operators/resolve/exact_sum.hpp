@@ -1,0 +1,23 @@
+// From exact sums to numbers: rounding to nearest even, once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/wide_integer.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+
+namespace garuda::resolve {
+
+/// The double nearest to (two's complement integer of `words`, low word first, at most 36 of them) · 2^exponent; of two
+/// equally near the one with an even mantissa. Zero is +0.0, what is beyond the largest double infinite.
+double round_to_double(std::span<std::uint64_t const> words, std::int32_t exponent) noexcept;
+
+/// The same of an integer of 128 bits.
+double round_to_double(Int128 value, std::int32_t exponent) noexcept;
+
+/// The sum of group `group`, rounded once: the canonical NaN when it has a NaN or both infinities. `kind`: of the
+/// values.
+double round_float_sum(contract::FloatSums const& sums, std::uint64_t group, contract::ValueKind kind) noexcept;
+
+}  // namespace garuda::resolve

@@ -1,0 +1,15 @@
+// What the host's memory allows.
+#pragma once
+
+#include <cstdint>
+
+namespace garuda::run {
+
+/// Bytes that can still be allocated without swapping, as the operating system estimates it, within the process's
+/// control group where that is smaller, kept memory included; 0 when it is not known.
+std::uint64_t free_host_bytes();
+
+/// Bytes of memory that the host, or the process's control group, has in all; 0 when it is not known.
+std::uint64_t total_host_bytes();
+
+}  // namespace garuda::run

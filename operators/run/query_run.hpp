@@ -1,0 +1,40 @@
+// What a query has from its call to its last batch.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include "garuda/control.hpp"
+#include "garuda/plan.hpp"
+#include "garuda/run.hpp"
+#include "operators/contract/sizing.hpp"
+#include "operators/run/run_recorder.hpp"
+
+namespace garuda::run {
+
+/// Its threads and what it reports. Does not move: lanes and paths refer to it.
+struct QueryRun {
+  explicit QueryRun(RunOptions const& options)
+      : start(std::chrono::steady_clock::now()), arena(contract::arena_threads(options.threads)) {}
+  QueryRun(QueryRun const&) = delete;
+  QueryRun& operator=(QueryRun const&) = delete;
+
+  std::uint32_t threads() const { return static_cast<std::uint32_t>(arena.max_concurrency()); }
+  /// What was done so far of `plan`, by path and device; rows are the caller's to fill.
+  RunStats stats(Plan const& plan) const {
+    auto stats = recorder.stats_since(start);
+    stats.path = plan.path;
+    stats.device = plan.device;
+    stats.driver = plan.driver;
+    return stats;
+  }
+
+  std::atomic<bool> abandoned{false};  ///< set when its result is destroyed before its end
+  std::chrono::steady_clock::time_point start;
+  oneapi::tbb::task_arena arena;
+  RunRecorder recorder;
+};
+
+}  // namespace garuda::run

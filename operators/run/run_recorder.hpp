@@ -1,0 +1,70 @@
+// Collects what a run did: phases, counters, notes. Shared by all lanes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garuda/plan.hpp"
+#include "operators/contract/stats_sink.hpp"
+
+namespace garuda::run {
+
+/// Thread-safe StatsSink. Phases keep the order in which they were first seen.
+class RunRecorder final : public contract::StatsSink {
+ public:
+  void add_phase(std::string_view name, std::uint64_t ns, std::uint64_t bytes, std::uint64_t items) override;
+  void add_counter(std::string_view name, std::uint64_t value) override;
+  void max_counter(std::string_view name, std::uint64_t value) override;
+  void note(std::string text) override;
+
+  /// Adds what `other` collected; counters are summed.
+  void absorb(RunRecorder const& other);
+
+  std::vector<PhaseStats> phases() const;
+  std::vector<std::pair<std::string, std::uint64_t>> counters() const;
+  std::vector<std::string> notes() const;
+
+  /// `plan` with what was noted since.
+  Plan with_notes(Plan plan) const;
+  /// What was collected of a run that began at `start`: phases, counters and the time until now. Path, device and
+  /// rows are the caller's to fill.
+  RunStats stats_since(std::chrono::steady_clock::time_point start) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<PhaseStats> phases_;
+  std::map<std::string, std::uint64_t, std::less<>> counters_;
+  std::vector<std::string> notes_;
+};
+
+/// Adds the time from its construction to its destruction to a phase.
+class PhaseTimer {
+ public:
+  PhaseTimer(contract::StatsSink& sink, std::string_view phase, std::uint64_t bytes = 0, std::uint64_t items = 0)
+      : sink_(sink), phase_(phase), bytes_(bytes), items_(items), start_(std::chrono::steady_clock::now()) {}
+  PhaseTimer(PhaseTimer const&) = delete;
+  PhaseTimer& operator=(PhaseTimer const&) = delete;
+  ~PhaseTimer() {
+    auto const elapsed = std::chrono::steady_clock::now() - start_;
+    sink_.add_phase(phase_, static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()), bytes_, items_);
+  }
+
+  void count(std::uint64_t bytes, std::uint64_t items) {
+    bytes_ += bytes;
+    items_ += items;
+  }
+
+ private:
+  contract::StatsSink& sink_;
+  std::string_view phase_;
+  std::uint64_t bytes_;
+  std::uint64_t items_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace garuda::run

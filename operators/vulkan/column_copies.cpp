@@ -1,0 +1,32 @@
+#include "operators/vulkan/column_copies.hpp"
+
+#include <algorithm>
+
+#include "operators/vulkan/upload_mode.hpp"
+
+namespace garuda::vulkan {
+namespace {
+
+constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
+constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
+
+}  // namespace
+
+Result<Upload> upload_on(vk::Device const& device, Upload asked) {
+  auto const& traits = device.traits();
+  auto const upload = asked == Upload::automatic ? upload_of(vk::default_upload_mode(traits)) : asked;
+  GARUDA_TRY(upload_mode(traits, upload));
+  return upload;
+}
+
+Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::CopyDirection direction,
+                                                     ColumnCopies const& copies) {
+  auto const threads = copies.use_pinned ? std::min(copies.threads, kPinnedThreads) : copies.threads;
+  auto options = vk::streaming_team(direction, threads, mode_of(copies.upload));
+  if (copies.use_pinned) options.piece_bytes = kPinnedPieceBytes;
+  options.transfer.use_pinned = copies.use_pinned;
+  options.wait.cancelled = copies.cancelled;
+  return vk::CopyTeam::create(device, device.graphics_queue(), options);
+}
+
+}  // namespace garuda::vulkan

@@ -1,0 +1,30 @@
+// Threads that copy whole columns between host and device.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "garuda/error.hpp"
+#include "garuda/run.hpp"
+#include "vk_runtime/copy_team.hpp"
+#include "vk_runtime/device.hpp"
+
+namespace garuda::vulkan {
+
+/// What such copies go by.
+struct ColumnCopies {
+  Upload upload = Upload::stage;
+  std::uint32_t threads = 1;
+  bool use_pinned = false;  ///< the host's end is pinned: the device copies it by itself
+  std::atomic<bool> const* cancelled = nullptr;
+};
+
+/// What `asked` comes to on this device. Errors: those of upload_mode().
+Result<Upload> upload_on(vk::Device const& device, Upload asked);
+
+/// Each direction has a queue of its own where the device has two. Errors: those of CopyTeam::create.
+Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::CopyDirection direction,
+                                                     ColumnCopies const& copies);
+
+}  // namespace garuda::vulkan

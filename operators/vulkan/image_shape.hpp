@@ -1,0 +1,37 @@
+// Shapes of the images that passes draw into.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "shaders/shared/join_layout.h"
+
+namespace garuda::vulkan {
+
+/// `value` > 0.
+constexpr std::uint32_t log2_floor(std::uint64_t value) noexcept {
+  return static_cast<std::uint32_t>(std::bit_width(value)) - 1;
+}
+constexpr std::uint32_t log2_ceil(std::uint64_t value) noexcept { return value <= 1 ? 0 : log2_floor(value - 1) + 1; }
+
+/// A row-major image with a width that is a power of two.
+struct ImageShape {
+  std::uint32_t log2_width = 0;
+  std::uint32_t height = 0;
+
+  std::uint32_t width() const noexcept { return std::uint32_t{1} << log2_width; }
+  std::uint64_t pixels() const noexcept { return std::uint64_t{width()} * height; }
+  shaders::Raster raster() const noexcept {
+    return {log2_width, 2.0F / static_cast<float>(width()), 2.0F / static_cast<float>(height)};
+  }
+  friend bool operator==(ImageShape const&, ImageShape const&) = default;
+};
+
+/// The smallest image of at least `texels` texels, width and height at most `extent`; the largest one when none is.
+/// `texels` ≥ 1, `extent` ≥ 1.
+ImageShape image_for(std::uint64_t texels, std::uint32_t extent) noexcept;
+
+/// Texels of the largest image that image_for makes: its width is a power of two, so they may be fewer than extent².
+std::uint64_t most_texels(std::uint32_t extent) noexcept;
+
+}  // namespace garuda::vulkan

@@ -1,0 +1,69 @@
+// What every pass of one slice shares, whatever the operator: the lane with its memory, submissions and budget.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "garuda/error.hpp"
+#include "operators/vulkan/image_shape.hpp"
+#include "operators/vulkan/submissions.hpp"
+#include "vk_runtime/lane.hpp"
+
+namespace garuda::vulkan {
+
+/// References outlive the context; used by one thread.
+class PassContext {
+ public:
+  PassContext(vk::Lane& lane, Submissions& submissions, std::uint64_t memory_budget_bytes)
+      : lane_(lane), submissions_(submissions), budget_bytes_(memory_budget_bytes) {}
+
+  vk::Lane& lane() noexcept { return lane_; }
+  Submissions& submissions() noexcept { return submissions_; }
+
+  /// Device memory that this lane may still take. Bytes.
+  std::uint64_t bytes_left() const noexcept;
+
+  /// A buffer for the device alone, at least one word. Errors: limit_exceeded past the lane's share, or past what a
+  /// shader sees of one buffer (maxStorageBufferRange); those of the arena.
+  Result<vk::Buffer> buffer(std::uint64_t bytes, char const* name, vk::MemoryUse use = vk::MemoryUse::device);
+  /// A buffer filled with zeros by a command of `phase`; the commands that follow see them in compute and vertices.
+  Result<vk::Buffer> zeroed_buffer(std::uint64_t bytes, char const* name, char const* phase);
+  /// The use of memory that upload() writes: mapped where that is the lane's way.
+  vk::MemoryUse upload_use() const noexcept;
+  /// A buffer that upload() writes.
+  Result<vk::Buffer> upload_buffer(std::uint64_t bytes, char const* name);
+  /// An image to draw into and to read.
+  Result<vk::Image> image(VkFormat format, ImageShape const& shape, std::uint32_t layers, char const* name);
+
+  /// Starts the copy of `source` to `destination` at `offset`; what is submitted next waits for it. The host's time is
+  /// the upload phase's time. In mode import_host `source` stays unchanged until then.
+  Result<void> upload(vk::Buffer const& destination, std::uint64_t offset, std::span<std::byte const> source);
+
+  /// Binds and dispatches a compute pass, one invocation per `invocations`. Its barriers are the caller's.
+  Result<void> dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
+                        std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
+                        std::uint64_t invocations);
+
+  /// Orders all accesses of one kind before all of another, in `phase`.
+  Result<void> order(char const* phase, vk::ResourceUse producer, vk::ResourceUse consumer);
+
+  /// Takes the memory that read_back needs, which it would else take at its first call.
+  Result<void> reserve_read_back();
+  /// Reads `values` (trivially copyable, at most 4096 bytes) from `buffer` at `offset`, written by compute; submits
+  /// what was recorded and waits for it.
+  Result<void> read_back(char const* phase, vk::Buffer const& buffer, std::uint64_t offset,
+                         std::span<std::byte> values);
+
+  /// Submits what was recorded, waits, and copies the start of `buffer`, as long as `destination`, to the host.
+  Result<void> download(vk::Buffer const& buffer, std::span<std::byte> destination);
+
+ private:
+  Result<void> check_budget(std::uint64_t bytes, char const* name) const;
+
+  vk::Lane& lane_;
+  Submissions& submissions_;
+  std::uint64_t budget_bytes_;
+  vk::Buffer staging_;  // for read_back
+};
+
+}  // namespace garuda::vulkan

@@ -1,0 +1,152 @@
+#include "operators/vulkan/submissions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shaders/shared/pass_layout.h"
+
+namespace garuda::vulkan {
+namespace {
+
+// Half of what a phase timer holds between two readings.
+constexpr std::uint32_t kPhasesPerReading = 512;
+constexpr std::size_t kInFlight = 2;
+// Invocations of a compute pass that cost as much as a point: 24 M inserts/s against 2.4 M points/s on lavapipe, 13 G/s
+// against 0.6 G/s on an H200 (2025-10).
+constexpr std::uint64_t kInvocationsPerPoint = 10;
+
+}  // namespace
+
+Submissions::Submissions(vk::Lane& lane, Control const* control, contract::StatsSink* stats)
+    : lane_(lane),
+      control_(control),
+      stats_(stats),
+      points_limit_(std::max<std::uint64_t>(lane.device().traits().max_points_per_submission, 1)) {}
+
+vk::WaitOptions Submissions::wait_options() const noexcept {
+  vk::WaitOptions options;
+  if (control_ != nullptr) options.cancelled = control_->cancelled;
+  return options;
+}
+
+Submissions::Work& Submissions::work_of(std::string_view phase) {
+  auto const found = std::ranges::find(work_, phase, &Work::phase);
+  if (found != work_.end()) return *found;
+  return work_.emplace_back(Work{phase});
+}
+
+Result<vk::CommandRecorder*> Submissions::record(char const* phase, std::uint64_t points) {
+  bool const other_phase = recorder_ && phase_ != phase;
+  if (other_phase && lane_.timer().source() == vk::ClockSource::host) GARUDA_TRY(finish());
+  if (recorder_ && points_ > 0 && points_ + points > points_limit_) GARUDA_TRY(submit());
+  if (!recorder_) {
+    GARUDA_TRY_ASSIGN(recorder_, lane_.begin());
+    phase_ = nullptr;
+  }
+  if (phase_ != phase) {
+    if (phase_ != nullptr) recorder_->end_phase();
+    recorder_->begin_phase(phase);
+    phase_ = phase;
+    work_of(phase);
+    ++phases_begun_;
+  }
+  points_ += points;
+  return &*recorder_;
+}
+
+Result<void> Submissions::submit() {
+  if (!recorder_) return {};
+  if (control_ != nullptr && control_->is_cancelled()) return fail(ErrorCode::cancelled, "the query was cancelled");
+  if (phase_ != nullptr) recorder_->end_phase();
+  phase_ = nullptr;
+  points_ = 0;
+  auto recorder = *std::exchange(recorder_, std::nullopt);
+  GARUDA_TRY_ASSIGN(last_, lane_.submit(std::move(recorder), waits_));
+  waits_.clear();
+  in_flight_.push_back(last_);
+  if (in_flight_.size() > kInFlight) {
+    GARUDA_TRY(lane_.wait(in_flight_.front(), wait_options()));
+    in_flight_.pop_front();
+  }
+  if (phases_begun_ >= kPhasesPerReading) return finish();
+  return {};
+}
+
+Result<void> Submissions::finish() {
+  GARUDA_TRY(submit());
+  for (; !in_flight_.empty(); in_flight_.pop_front()) {
+    GARUDA_TRY(lane_.wait(in_flight_.front(), wait_options()));
+  }
+  return report();
+}
+
+Result<void> Submissions::report() {
+  GARUDA_TRY(lane_.recycle());
+  phases_begun_ = 0;
+  for (auto const& time : lane_.timer().times()) {
+    auto const known = std::ranges::find(work_, std::string_view(time.name), &Work::phase);
+    if (known != work_.end()) known->ns += static_cast<std::uint64_t>(std::max<std::int64_t>(time.ns, 0));
+  }
+  lane_.timer().clear();
+  if (stats_ != nullptr) {
+    for (auto const& work : work_) stats_->add_phase(work.phase, work.ns, work.bytes, work.items);
+  }
+  work_.clear();
+  return {};
+}
+
+Result<void> Submissions::draw(PointPass const& pass) {
+  GARUDA_EXPECTS(pass.instances > 0 && pass.vertices > 0);
+  auto const most = std::max<std::uint64_t>(points_limit_ / pass.instances, 1);
+  for (std::uint64_t done = 0; done < pass.vertices;) {
+    auto const vertices = static_cast<std::uint32_t>(std::min<std::uint64_t>(pass.vertices - done, most));
+    GARUDA_TRY(draw_range(pass, done == 0, pass.first_vertex + static_cast<std::uint32_t>(done), vertices));
+    done += vertices;
+  }
+  // Everything drawn, before it is read.
+  GARUDA_TRY_ASSIGN(auto* recorder, record(pass.phase));
+  recorder->barrier(*pass.target, pass.layer, pass.attachments, vk::use::kColorAttachment, pass.next_use);
+  return {};
+}
+
+Result<void> Submissions::draw_range(PointPass const& pass, bool first, std::uint32_t vertex, std::uint32_t vertices) {
+  auto const points = std::uint64_t{vertices} * pass.instances;
+  GARUDA_TRY_ASSIGN(auto* recorder, record(pass.phase, points));
+  work_of(pass.phase).items += points;
+  if (stats_ != nullptr) stats_->add_counter("points", points);
+  recorder->begin_label(pass.label);
+  if (first) {
+    // Earlier readers of the layer, before it is overwritten; what it held is dropped.
+    auto from = pass.last_use;
+    from.layout = VK_IMAGE_LAYOUT_UNDEFINED;
+    recorder->barrier(*pass.target, pass.layer, pass.attachments, from, vk::use::kColorAttachment);
+  } else {
+    // Points drawn before, by an earlier rendering of the same pass: blended with, or overwritten in primitive order.
+    recorder->barrier(*pass.target, pass.layer, pass.attachments, vk::use::kColorAttachment, vk::use::kColorAttachment);
+  }
+  std::vector<vk::ColorAttachment> attachments(pass.attachments);
+  for (std::uint32_t i = 0; i < pass.attachments; ++i) {
+    attachments[i].view = pass.target->layer_view(pass.layer + i);
+    attachments[i].clear = first && pass.clear.has_value();
+    if (attachments[i].clear) attachments[i].clear_value = *pass.clear;
+  }
+  recorder->begin_rendering(pass.area, attachments);
+  GARUDA_TRY(recorder->bind(*pass.pipeline, pass.resources, pass.push));
+  recorder->draw(vertices, pass.instances, vertex, 0);
+  recorder->end_rendering();
+  recorder->end_label();
+  return {};
+}
+
+Result<void> Submissions::dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
+                                   std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
+                                   std::uint64_t groups) {
+  GARUDA_TRY_ASSIGN(auto* recorder, record(phase, groups * shaders::kGroupSize / kInvocationsPerPoint));
+  recorder->begin_label(label);
+  GARUDA_TRY(recorder->bind(pipeline, resources, push));
+  recorder->dispatch(groups);
+  recorder->end_label();
+  return {};
+}
+
+}  // namespace garuda::vulkan

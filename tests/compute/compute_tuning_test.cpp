@@ -1,0 +1,108 @@
+// How compute passes are cut to devices, from their traits alone.
+#include "operators/compute/primitives/compute_tuning.hpp"
+
+#include <gtest/gtest.h>
+
+#include "operators/compute/join/join_passes.hpp"
+#include "operators/compute/join/join_tasks.hpp"
+#include "operators/compute/primitives/partitioned_side.hpp"
+
+namespace garuda::compute {
+namespace {
+
+vk::DeviceTraits traits_with(std::uint32_t subgroup, std::uint32_t shared_bytes, std::uint32_t invocations) {
+  vk::DeviceTraits traits;
+  traits.name = "a device";
+  traits.type = vk::DeviceType::discrete;
+  traits.subgroup.size = subgroup;
+  traits.subgroup.min_size = subgroup;
+  traits.subgroup.max_size = subgroup;
+  traits.subgroup.stages.compute = true;
+  traits.subgroup.basic = traits.subgroup.vote = traits.subgroup.arithmetic = traits.subgroup.ballot = true;
+  traits.features.buffer_device_address = true;
+  traits.limits.max_compute_shared_memory_bytes = shared_bytes;
+  traits.limits.max_workgroup_invocations = invocations;
+  return traits;
+}
+
+TEST(ComputeTuning, FitsEveryDeviceThatMustWork) {
+  for (std::uint32_t subgroup = 4; subgroup <= 128; subgroup *= 2) {
+    for (std::uint32_t const shared : {16'384U, 32'768U, 49'152U, 65'536U}) {
+      for (std::uint32_t const invocations : {128U, 256U, 1'024U}) {
+        SCOPED_TRACE(::testing::Message()
+                     << "subgroup " << subgroup << ", shared " << shared << ", invocations " << invocations);
+        auto const tuning = compute_tuning(traits_with(subgroup, shared, invocations));
+        ASSERT_TRUE(tuning) << tuning.error().describe();
+        for (auto const group : {tuning->group_size, tuning->partition_group_size, tuning->wide_group_size,
+                                 tuning->stable_group_size, tuning->join_group_size}) {
+          EXPECT_EQ(group % subgroup, 0U);
+          EXPECT_LE(group, invocations);
+        }
+        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->stable_bits, true), shared);
+        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, false), shared);
+        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, false, true), shared);
+        EXPECT_LE(join_shared_bytes(*tuning, 2), shared);
+        EXPECT_LT(join_chunk_rows(*tuning), 1U << tuning->join_log2_slots);
+      }
+    }
+  }
+}
+
+TEST(ComputeTuning, RefusesWhatItCannotRunOn) {
+  auto const traits = traits_with(32, 49'152, 1'024);
+  auto without_addresses = traits;
+  without_addresses.features.buffer_device_address = false;
+  EXPECT_EQ(compute_tuning(without_addresses).error().code(), ErrorCode::no_device);
+  auto without_ballots = traits;
+  without_ballots.subgroup.ballot = false;
+  EXPECT_EQ(compute_tuning(without_ballots).error().code(), ErrorCode::no_device);
+  EXPECT_EQ(compute_tuning(traits, 64).error().code(), ErrorCode::no_device);
+  auto selectable = traits;
+  selectable.subgroup.max_size = 64;
+  selectable.features.subgroup_size_control = true;
+  EXPECT_EQ(compute_tuning(selectable, 64).error().code(), ErrorCode::no_device);
+  selectable.subgroup.selectable_in_compute = true;
+  auto const forced = compute_tuning(selectable, 64);
+  ASSERT_TRUE(forced);
+  EXPECT_EQ(forced->subgroup_size, 64U);
+  EXPECT_TRUE(forced->require_subgroup_size);
+}
+
+TEST(ComputeTuning, AppliesNamedSizes) {
+  auto const traits = traits_with(32, 49'152, 1'024);
+  auto tuning = compute_tuning(traits).value();
+  ASSERT_TRUE(apply_tuning("partition_items=8,join_items=4,stable_join=1,payload=gather", traits.limits, tuning));
+  EXPECT_EQ(tuning.partition_items, 8U);
+  EXPECT_EQ(tuning.join_items, 4U);
+  EXPECT_TRUE(tuning.stable_join);
+  EXPECT_EQ(tuning.join_payload, Payload::gather);
+  for (auto const* text : {"partition_items", "partition_items=", "partition_items=x", "items=3", "join_items=0",
+                           "partition_group=48", "partition_items=400", "join_items=16", "scan_items=6",
+                           "partition_bits=11", "join_log2_slots=9", "stable_join=2", "partition_items=auto",
+                           "payload=move", "grouping=4", "count_items=0", "partition_items=8,,"}) {
+    auto changed = compute_tuning(traits).value();
+    auto const applied = apply_tuning(text, traits.limits, changed);
+    ASSERT_FALSE(applied) << text;
+    EXPECT_EQ(applied.error().code(), ErrorCode::usage) << text;
+  }
+}
+
+TEST(ComputeTuning, SplitsBitsEvenly) {
+  EXPECT_EQ(bits_of_passes(1, 8), (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(bits_of_passes(8, 8), (std::vector<std::uint32_t>{8}));
+  EXPECT_EQ(bits_of_passes(9, 8), (std::vector<std::uint32_t>{5, 4}));
+  EXPECT_EQ(bits_of_passes(16, 8), (std::vector<std::uint32_t>{8, 8}));
+  EXPECT_EQ(bits_of_passes(17, 8), (std::vector<std::uint32_t>{6, 6, 5}));
+}
+
+TEST(ComputeTuning, PartitionsFillChunksWithRoomToSpare) {
+  auto const tuning = compute_tuning(traits_with(32, 49'152, 1'024)).value();
+  EXPECT_EQ(join_chunk_rows(tuning), 1152U);
+  EXPECT_EQ(join_radix_bits(1, tuning), 1U);
+  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 24, tuning), 14U);
+  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 27, tuning), 17U);
+  EXPECT_EQ(join_radix_bits(std::uint64_t{1} << 28, tuning), 18U);
+}
+
+}  // namespace
+}  // namespace garuda::compute

@@ -1,0 +1,179 @@
+// What CUDA says where it is not: no plug-in, another library in its place; and how its devices are chosen among.
+#include "operators/cuda/cuda_library.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "operators/cuda/cuda_device.hpp"
+#include "operators/plan/path_choice.hpp"
+#include "operators/plan/paths.hpp"
+#include "tests/engine/fake_device.hpp"
+
+namespace garuda::cuda {
+namespace {
+
+using testing::FakeDevice;
+
+/// Names the plug-in for one test.
+class NamedPlugin {
+ public:
+  explicit NamedPlugin(char const* file) { setenv("GARUDA_CUDA_PLUGIN", file, 1); }
+  NamedPlugin(NamedPlugin const&) = delete;
+  NamedPlugin& operator=(NamedPlugin const&) = delete;
+  ~NamedPlugin() { unsetenv("GARUDA_CUDA_PLUGIN"); }
+};
+
+TEST(CudaLibrary, AMissingFileIsNamed) {
+  NamedPlugin const named("/nonexistent/libgaruda_cuda.so");
+  auto const library = CudaLibrary::load();
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().code(), ErrorCode::no_device);
+  EXPECT_NE(library.error().describe().find("/nonexistent/libgaruda_cuda.so"), std::string::npos);
+}
+
+TEST(CudaLibrary, AnotherLibraryIsNoPlugin) {
+  NamedPlugin const named("libm.so.6");
+  auto const library = CudaLibrary::load();
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().code(), ErrorCode::no_device);
+  EXPECT_NE(library.error().describe().find("no CUDA plug-in"), std::string::npos);
+}
+
+TEST(CudaLibrary, APluginOfAnotherVersionIsRefused) {
+  NamedPlugin const named(GARUDA_OLD_PLUGIN);
+  auto const library = CudaLibrary::load();
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().code(), ErrorCode::no_device);
+  EXPECT_NE(library.error().describe().find("another version of garuda"), std::string::npos);
+  EXPECT_NE(library.error().describe().find(GARUDA_OLD_PLUGIN), std::string::npos);
+}
+
+GarudaCudaTraits traits_of(std::uint8_t uuid, std::uint32_t major = 9) {
+  GarudaCudaTraits traits{};
+  std::string("a GPU").copy(traits.name, sizeof traits.name - 1);
+  traits.uuid[0] = uuid;
+  traits.memory_bytes = std::uint64_t{80} << 30;
+  traits.compute_major = major;
+  traits.driver_version = 13'000;
+  traits.has_code = 1;
+  return traits;
+}
+
+TEST(CudaDevices, ArePairedByUuid) {
+  FakeDevice vulkan(vk::DeviceType::discrete);
+  vulkan.traits.uuid[0] = 7;
+  vk::DeviceTraits const* const all[] = {&vulkan.traits};
+  EXPECT_EQ(describe_cuda(1, traits_of(7), all).same_gpu, 0U);
+  EXPECT_EQ(describe_cuda(1, traits_of(8), all).same_gpu, std::nullopt);
+  EXPECT_EQ(describe_cuda(1, traits_of(7), all).api_version, "13.0");
+}
+
+TEST(CudaDevices, OldOnesAreNotUsable) {
+  auto const info = describe_cuda(0, traits_of(1, 6), {});
+  EXPECT_FALSE(info.usable);
+  EXPECT_EQ(info.reason, "older than compute capability 7.5");
+  EXPECT_TRUE(describe_cuda(0, traits_of(1, 9), {}).usable);
+}
+
+TEST(CudaDevices, ThosePluginsHaveNoCodeForAreNotUsable) {
+  auto traits = traits_of(1, 8);
+  traits.compute_minor = 6;
+  traits.has_code = 0;
+  auto const info = describe_cuda(0, traits, {});
+  EXPECT_FALSE(info.usable);
+  EXPECT_EQ(info.reason, "the CUDA plug-in was built without code for compute capability 8.6");
+}
+
+/// A Vulkan GPU, a software device and two CUDA devices, of which the first is the Vulkan GPU.
+class CudaChoice : public ::testing::Test {
+ protected:
+  CudaChoice() : gpu_(vk::DeviceType::discrete), software_(vk::DeviceType::cpu) {
+    gpu_.traits.uuid[0] = 1;
+    software_.traits.uuid[0] = 2;
+    vk::DeviceTraits const* const vulkan[] = {&gpu_.traits, &software_.traits};
+    for (std::uint8_t i = 0; i < 2; ++i) {
+      auto const traits = traits_of(i == 0 ? 1 : 9);
+      infos_.push_back(describe_cuda(2U + i, traits, vulkan));
+      traits_.push_back(planning_traits(traits));
+    }
+  }
+
+  std::vector<contract::DeviceFacts> facts() const {
+    return {gpu_.facts(), software_.facts(), {&infos_[0], &traits_[0]}, {&infos_[1], &traits_[1]}};
+  }
+
+  /// The device that is chosen among one offer a device and path, CUDA the cheapest, and the CPU.
+  std::optional<std::size_t> chosen(RunOptions const& options, bool with_gpu = true) const {
+    auto devices = facts();
+    DeviceInfo missing = *devices[0].info;
+    missing.usable = false;
+    if (!with_gpu) devices[0].info = &missing;
+    std::vector<contract::Offer> all;
+    for (auto const* path : plan::paths()) {
+      contract::Offer offer;
+      offer.candidate = {path->path, "", "", !path->api ? 100.0 : path->path == Path::cuda ? 1.0 : 2.0, "", {}};
+      offer.asks_permission = path->asks_permission;
+      if (!path->api) all.push_back(offer);
+      for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (path->api != devices[i].info->api) continue;
+        offer.device = i;
+        offer.can_run = devices[i].info->usable;
+        all.push_back(offer);
+      }
+    }
+    auto const requested = plan::requested_device(devices, options);
+    EXPECT_TRUE(requested) << requested.error().describe();
+    auto const best = plan::choose(plan::plain_offers(all), devices, options, *requested);
+    EXPECT_TRUE(best) << best.error().describe();
+    return all.at(*best).device;
+  }
+
+  FakeDevice gpu_;
+  FakeDevice software_;
+  std::vector<DeviceInfo> infos_;
+  std::vector<vk::DeviceTraits> traits_;
+};
+
+TEST_F(CudaChoice, AutoTakesCudaOnlyWithPermissionOrAlone) {
+  RunOptions options;
+  EXPECT_EQ(chosen(options), 0U);
+  EXPECT_EQ(chosen(options, false), 2U);
+  options.allow_cuda = true;
+  EXPECT_EQ(chosen(options), 2U);
+}
+
+TEST_F(CudaChoice, PathsTakeTheDevicesOfTheirApi) {
+  RunOptions options;
+  options.path = Path::compute;
+  EXPECT_EQ(chosen(options), 0U);
+  options.path = Path::cuda;
+  EXPECT_EQ(chosen(options), 2U);
+  options.device = "3";
+  EXPECT_EQ(chosen(options), 3U);
+  options.device = "0";  // the same GPU
+  EXPECT_EQ(chosen(options), 2U);
+  options.device = "a gpu";
+  EXPECT_EQ(chosen(options), 2U);
+}
+
+TEST_F(CudaChoice, ACudaDeviceMayBeAskedForByIndexOrName) {
+  RunOptions options;
+  options.device = "3";
+  EXPECT_EQ(chosen(options), 3U);
+  options.device = "A GPU";
+  EXPECT_EQ(chosen(options), 2U);
+}
+
+TEST_F(CudaChoice, WhatThereIsNotIsNamed) {
+  RunOptions options;
+  options.path = Path::cuda;
+  options.device = "1";  // software, no CUDA device
+  auto const requested = plan::requested_device(facts(), options);
+  ASSERT_FALSE(requested);
+  EXPECT_EQ(requested.error().code(), ErrorCode::no_device);
+}
+
+}  // namespace
+}  // namespace garuda::cuda

@@ -1,0 +1,395 @@
+// Tables on a device through the public API: what goes up comes down, and joins there equal the oracle's.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "garuda/engine.hpp"
+#include "tests/engine/engine_test.hpp"
+#include "tests/reference/reference_group_by.hpp"
+#include "tests/reference/reference_join.hpp"
+#include "tests/workloads/mixed_keys.hpp"
+#include "tests/workloads/tables.hpp"
+
+namespace garuda {
+namespace {
+
+using testing::TestColumn;
+using testing::TestTable;
+using testing::type_of;
+
+template <class T>
+TestColumn<T> random_column(std::string name, TypeId id, std::size_t rows, std::uint64_t seed, bool nulls) {
+  std::mt19937_64 random(seed);
+  TestColumn<T> column{std::move(name), type_of(id), {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    column.values.push_back(static_cast<T>(random()));
+    if (nulls) column.valid.push_back(random() % 3 != 0);
+  }
+  return column;
+}
+
+template <class Key>
+TestTable keyed_table(TypeId key_type, std::size_t rows, std::uint64_t distinct, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  TestColumn<Key> keys{"k", type_of(key_type), {}, {}};
+  // Distinct keys far apart, also negative ones.
+  for (std::size_t i = 0; i < rows; ++i)
+    keys.values.push_back(static_cast<Key>((random() % distinct) * 0x9e3779b97f4a7c15));
+  return TestTable()
+      .add(random_column<std::int8_t>("tiny", TypeId::int8, rows, seed + 1, true))
+      .add(std::move(keys))
+      .add(random_column<std::int32_t>("word", TypeId::int32, rows, seed + 2, false))
+      .add(random_column<std::uint16_t>("small", TypeId::uint16, rows, seed + 3, false))
+      .add(random_column<std::int64_t>("wide", TypeId::int64, rows, seed + 4, true));
+}
+
+class DeviceTables : public testing::EngineTest {
+ protected:
+  static DeviceTable upload(Table const& table) {
+    auto uploaded = engine().upload(table.view());
+    if (!uploaded) throw std::runtime_error(uploaded.error().describe());
+    return std::move(*uploaded);
+  }
+  static Table download(DeviceTable const& table) {
+    auto downloaded = table.download();
+    if (!downloaded) throw std::runtime_error(downloaded.error().describe());
+    return std::move(*downloaded);
+  }
+
+  static void expect_same(Table const& actual_table, reference::TextTable const& expected) {
+    auto const actual = reference::read_table(actual_table.view());
+    EXPECT_EQ(actual.names, expected.names);
+    EXPECT_EQ(reference::sorted(actual), reference::sorted(expected));
+  }
+
+  static JoinSpec on_keys() {
+    JoinSpec spec;
+    spec.on = {{"k", "k"}};
+    return spec;
+  }
+
+  static void expect_join(Table const& left, Table const& right, JoinSpec const& spec,
+                          DeviceJoinOptions const& options = {}) {
+    auto const left_there = upload(left);
+    auto const right_there = upload(right);
+    // As often as wanted: nothing of a join is left in its inputs.
+    for (int round = 0; round < 2; ++round) {
+      auto const joined = engine().join(left_there, right_there, spec, options);
+      ASSERT_TRUE(joined) << joined.error().describe();
+      auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
+      EXPECT_EQ(joined->table.num_rows(), expected.rows.size());
+      EXPECT_EQ(joined->stats.rows_out, expected.rows.size());
+      EXPECT_EQ(joined->stats.path, Path::compute);
+      expect_same(download(joined->table), expected);
+    }
+  }
+};
+
+TEST_F(DeviceTables, WhatGoesUpComesDown) {
+  for (std::size_t const rows : {0U, 1U, 33U, 1'000U}) {
+    TestTable table;
+    table.add(random_column<std::int8_t>("a", TypeId::int8, rows, 1, true))
+        .add(random_column<std::uint16_t>("b", TypeId::uint16, rows, 2, false))
+        .add(random_column<std::int32_t>("c", TypeId::int32, rows, 3, true))
+        .add(random_column<std::int64_t>("d", TypeId::timestamp, rows, 4, true))
+        .add(random_column<std::uint64_t>("e", TypeId::uint64, rows, 5, false));
+    for (std::int64_t const batch_rows : {0, 7}) {
+      auto const original = table.build(batch_rows);
+      auto const there = upload(original);
+      EXPECT_EQ(there.num_rows(), rows);
+      EXPECT_EQ(there.schema(), original.schema());
+      // Narrow values take a word each, nulls one word a row.
+      EXPECT_EQ(there.device_bytes() >= rows * 4 * (1 + 1 + 1 + 2 + 2 + 1), true);
+      auto const back = download(there);
+      EXPECT_EQ(reference::read_table(back.view()).rows, reference::read_table(original.view()).rows);
+    }
+  }
+}
+
+TEST_F(DeviceTables, BooleansAndManyColumnsWithNulls) {
+  std::vector<std::uint8_t> bits{0b10110101, 0b01010110, 0b1};
+  ArrayView flags;
+  flags.length = 14;
+  flags.offset = 3;
+  flags.values = bits.data();
+  std::vector<std::int32_t> numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+  std::vector<std::uint8_t> validity(80);
+  Schema schema{{"flag", type_of(TypeId::boolean), true}};
+  Batch batch;
+  batch.num_rows = 14;
+  batch.columns.push_back(flags);
+  // More columns with nulls than one word has bits.
+  for (std::size_t c = 0; c < 40; ++c) {
+    validity[2 * c] = static_cast<std::uint8_t>(c * 37 + 1);
+    validity[2 * c + 1] = static_cast<std::uint8_t>(c);
+    ArrayView array;
+    array.length = 14;
+    array.values = numbers.data();
+    array.validity = &validity[2 * c];
+    schema.push_back({std::string("c").append(std::to_string(c)), type_of(TypeId::int32), true});
+    batch.columns.push_back(array);
+  }
+  std::vector<Batch> batches;
+  batches.push_back(std::move(batch));
+  Table const original(schema, std::move(batches));
+  auto const back = download(upload(original));
+  EXPECT_EQ(reference::read_table(back.view()).rows, reference::read_table(original.view()).rows);
+}
+
+TEST_F(DeviceTables, JoinsEqualTheOracle) {
+  JoinSpec some_columns = on_keys();
+  some_columns.columns = {{Side::right, "wide"}, {Side::left, "tiny"}, {Side::right, "k"}, {Side::left, "tiny"}};
+  JoinSpec key_alone = on_keys();
+  key_alone.columns = {{Side::right, "k"}};
+  for (auto const* const tuning :
+       {"", "payload=gather", "payload=carry", "method=partitioned", "method=global", "method=sorted"}) {
+    DeviceJoinOptions options;
+    options.tuning = tuning;
+    // What is not gathered depends on the spec alone.
+    auto const specs =
+        std::string_view(tuning).empty() ? std::vector{on_keys(), some_columns, key_alone} : std::vector{some_columns};
+    for (auto const& spec : specs) {
+      SCOPED_TRACE(options.tuning);
+      expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
+                  keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(100), spec, options);
+      expect_join(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(),
+                  keyed_table<std::int64_t>(TypeId::int64, 300, 900, 4).build(), spec, options);
+    }
+  }
+  // Narrow and negative keys; few matches, many; no rows.
+  expect_join(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(),
+              keyed_table<std::int8_t>(TypeId::int8, 70, 200, 6).build(), on_keys());
+  expect_join(keyed_table<std::int32_t>(TypeId::date32, 2'000, 1'000'000, 7).build(),
+              keyed_table<std::int32_t>(TypeId::date32, 1'000, 1'000'000, 8).build(), on_keys());
+  expect_join(keyed_table<std::uint16_t>(TypeId::uint16, 100, 1, 9).build(),
+              keyed_table<std::uint16_t>(TypeId::uint16, 200, 1, 10).build(), on_keys());
+  expect_join(keyed_table<std::int64_t>(TypeId::int64, 0, 1, 11).build(),
+              keyed_table<std::int64_t>(TypeId::int64, 20, 2, 12).build(), on_keys());
+}
+
+TEST_F(DeviceTables, OrderedRowsFollowTheTables) {
+  auto ordered = on_keys();
+  ordered.ordered = true;
+  auto const expect_ordered = [&](Table const& left, Table const& right) {
+    auto const joined = engine().join(upload(left), upload(right), ordered);
+    ASSERT_TRUE(joined) << joined.error().describe();
+    EXPECT_EQ(joined->way, "method=global");
+    auto const actual = download(joined->table);
+    EXPECT_EQ(reference::read_table(actual.view()).rows,
+              reference::reference_join_table(left.view(), right.view(), ordered).rows);
+  };
+  expect_ordered(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
+                 keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(100));
+  expect_ordered(keyed_table<std::int64_t>(TypeId::int64, 900, 20, 3).build(50),
+                 keyed_table<std::int64_t>(TypeId::int64, 100, 25, 4).build());
+  expect_ordered(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(),
+                 keyed_table<std::int8_t>(TypeId::int8, 0, 200, 6).build());
+}
+
+/// Rows of a table whose keys are drawn from few values and null now and then.
+TestTable with_null_keys(std::size_t rows, std::uint64_t seed, bool all_null = false) {
+  auto keys = random_column<std::int16_t>("k", TypeId::int16, rows, seed, true);
+  for (auto& key : keys.values) key = static_cast<std::int16_t>(key % 40);
+  if (all_null) keys.valid.assign(rows, false);
+  return TestTable()
+      .add(random_column<std::int64_t>("wide", TypeId::int64, rows, seed + 1, true))
+      .add(std::move(keys))
+      .add(random_column<std::int8_t>("tiny", TypeId::int8, rows, seed + 2, false));
+}
+
+TEST_F(DeviceTables, NullKeysMatchNothing) {
+  for (auto const* const tuning : {"", "payload=gather", "method=global"}) {
+    SCOPED_TRACE(tuning);
+    DeviceJoinOptions options;
+    options.tuning = tuning;
+    expect_join(with_null_keys(300, 1).build(), with_null_keys(500, 2).build(70), on_keys(), options);
+    expect_join(with_null_keys(300, 1).build(), keyed_table<std::int16_t>(TypeId::int16, 90, 40, 2).build(), on_keys(),
+                options);
+    expect_join(with_null_keys(40, 3, true).build(), with_null_keys(50, 2).build(), on_keys(), options);
+  }
+  auto ordered = on_keys();
+  ordered.ordered = true;
+  expect_join(with_null_keys(300, 1).build(), with_null_keys(500, 2).build(), ordered);
+}
+
+JoinSpec both_keys_and_payload(JoinSpec spec) {
+  spec.columns = {{Side::right, "k"}, {Side::left, "plain"}, {Side::left, "k"}, {Side::right, "plain"}};
+  return spec;
+}
+
+TEST_F(DeviceTables, KeysOfTwoTypesEqualTheOracle) {
+  for (auto const& pair : testing::mixed_keys(true)) {
+    SCOPED_TRACE(pair.name);
+    expect_join(pair.left, pair.right, both_keys_and_payload(on_keys()));
+  }
+  auto const without_nulls = testing::mixed_keys(false);
+  DeviceJoinOptions options;
+  options.tuning = "payload=gather";
+  expect_join(without_nulls[0].left, without_nulls[0].right, both_keys_and_payload(on_keys()), options);
+  auto ordered = both_keys_and_payload(on_keys());
+  ordered.ordered = true;
+  expect_join(without_nulls[6].left, without_nulls[6].right, ordered);
+}
+
+/// One side empty: the result has the columns' types all the same.
+TEST_F(DeviceTables, KeysOfTwoTypesWithoutRows) {
+  auto const none = testing::mixed_table<std::int64_t>(type_of(TypeId::int64), 0, 1, false);
+  auto const some = testing::mixed_table<std::int8_t>(type_of(TypeId::int8), 30, 2, false);
+  expect_join(none, some, both_keys_and_payload(on_keys()));
+  expect_join(some, none, both_keys_and_payload(on_keys()));
+}
+
+/// A joined table of keys of another width is one to join again.
+TEST_F(DeviceTables, AResultOfKeysOfTwoTypesIsATable) {
+  auto const pairs = testing::mixed_keys(true);
+  auto const first = engine().join(upload(pairs[6].left), upload(pairs[6].right), on_keys());
+  ASSERT_TRUE(first) << first.error().describe();
+  auto const on_host = download(first->table);
+  auto const second = engine().join(first->table, upload(pairs[5].right), on_keys());
+  ASSERT_TRUE(second) << second.error().describe();
+  expect_same(download(second->table),
+              reference::reference_join_table(on_host.view(), pairs[5].right.view(), on_keys()));
+}
+
+/// The host's errors are the device's.
+TEST_F(DeviceTables, KeysThatTheHostRefuses) {
+  auto const i16 = testing::mixed_table<std::int16_t>(type_of(TypeId::int16), 30, 1, false);
+  auto const u32 = testing::mixed_table<std::uint32_t>(type_of(TypeId::uint32), 30, 2, false);
+  auto const d64 = testing::mixed_table<std::int64_t>(testing::decimal_of(TypeId::decimal64, 9), 30, 3, false);
+  auto const wide = testing::with_key_beyond_64_bits(100, 77);
+  JoinOptions on_host;
+  on_host.path = Path::cpu;
+  for (auto const& [left, right] : {std::pair{&i16, &u32}, {&u32, &d64}, {&wide, &d64}, {&d64, &wide}}) {
+    auto const there = engine().join(upload(*left), upload(*right), on_keys());
+    auto const here = engine().join(left->view(), right->view(), on_keys(), on_host);
+    ASSERT_FALSE(there);
+    ASSERT_FALSE(here);
+    EXPECT_EQ(there.error().code(), ErrorCode::invalid_input);
+    EXPECT_EQ(there.error().describe(), here.error().describe());
+  }
+}
+
+TEST_F(DeviceTables, ExpectedRowsChangeNothing) {
+  DeviceJoinOptions options;
+  for (std::uint64_t const expected : {1, 700, 10'000'000}) {
+    options.expected_rows = expected;
+    expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
+                keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(), on_keys(), options);
+  }
+}
+
+GroupBySpec all_of_group_by(char const* key) {
+  using Function = AggregateFunction;
+  return {{key},
+          {{Function::count, std::nullopt, std::nullopt},
+           {Function::sum, "word", std::nullopt},
+           {Function::min, "word", "least"},
+           {Function::max, "small", "greatest"}},
+          false};
+}
+
+TEST_F(DeviceTables, GroupBysEqualTheOracle) {
+  auto const expect_groups = [&](Table const& table, GroupBySpec const& spec, char const* tuning,
+                                 std::uint64_t expected_groups) {
+    SCOPED_TRACE(tuning);
+    auto const there = upload(table);
+    DeviceGroupByOptions options;
+    options.tuning = tuning;
+    options.expected_groups = expected_groups;
+    auto const grouped = engine().group_by(there, spec, options);
+    ASSERT_TRUE(grouped) << grouped.error().describe();
+    EXPECT_EQ(grouped->stats.path, Path::compute);
+    EXPECT_EQ(grouped->stats.rows_out, grouped->table.num_rows());
+    expect_same(download(grouped->table), reference::reference_group_by(table.view(), spec));
+  };
+  auto const ints = keyed_table<std::int32_t>(TypeId::int32, 2'000, 300, 1).build(700);
+  for (char const* const tuning : {"", "grouping=shared", "grouping=table", "grouping=partitioned"})
+    expect_groups(ints, all_of_group_by("k"), tuning, 0);
+  expect_groups(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(), all_of_group_by("k"), "", 5);
+  expect_groups(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(), all_of_group_by("k"), "", 0);
+  expect_groups(keyed_table<std::int32_t>(TypeId::date32, 1, 1, 5).build(), all_of_group_by("k"), "", 0);
+  expect_groups(keyed_table<std::int64_t>(TypeId::int64, 0, 1, 5).build(), all_of_group_by("k"), "", 0);
+  // Distinct keys, and a key that is aggregated, too.
+  expect_groups(ints, {{"small"}, {}, false}, "", 0);
+  expect_groups(ints, {{"word"}, {{AggregateFunction::sum, "word", "total"}}, false}, "", 0);
+}
+
+TEST_F(DeviceTables, AJoinedTableIsGrouped) {
+  auto const a = keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build();
+  auto const b = keyed_table<std::int32_t>(TypeId::int32, 200, 150, 2).build();
+  auto const joined = engine().join(upload(a), upload(b), on_keys());
+  ASSERT_TRUE(joined) << joined.error().describe();
+  auto const grouped = engine().group_by(joined->table, all_of_group_by("k"));
+  ASSERT_TRUE(grouped) << grouped.error().describe();
+  auto const on_host = download(joined->table);
+  expect_same(download(grouped->table), reference::reference_group_by(on_host.view(), all_of_group_by("k")));
+}
+
+TEST_F(DeviceTables, AResultIsATableToJoinAgain) {
+  auto const a = keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build();
+  auto const b = keyed_table<std::int32_t>(TypeId::int32, 200, 150, 2).build();
+  auto const c = keyed_table<std::int32_t>(TypeId::int32, 250, 150, 3).build();
+  auto first = engine().join(upload(a), upload(b), on_keys());
+  ASSERT_TRUE(first) << first.error().describe();
+  auto const expected_first = download(first->table);
+  auto const second = engine().join(first->table, upload(c), on_keys());
+  ASSERT_TRUE(second) << second.error().describe();
+  expect_same(download(second->table), reference::reference_join_table(expected_first.view(), c.view(), on_keys()));
+}
+
+TEST_F(DeviceTables, RefusesWhatItCannotDo) {
+  auto const ints = keyed_table<std::int32_t>(TypeId::int32, 20, 5, 1).build();
+  auto const unlike = keyed_table<std::uint64_t>(TypeId::uint64, 20, 5, 1).build();
+  auto const floats = TestTable().add(TestColumn<float>{"k", type_of(TypeId::float32), {1, 2}, {}}).build();
+  auto const ints_there = upload(ints);
+  auto const code_of = [&](Table const& other, JoinSpec const& spec) {
+    auto const joined = engine().join(ints_there, upload(other), spec);
+    return joined ? std::nullopt : std::optional(joined.error().code());
+  };
+  EXPECT_EQ(code_of(unlike, on_keys()), ErrorCode::invalid_input);
+  EXPECT_EQ(code_of(floats, on_keys()), ErrorCode::invalid_input);
+  auto unknown = on_keys();
+  unknown.on[0].first = "kay";
+  EXPECT_EQ(code_of(ints, unknown), ErrorCode::invalid_input);
+
+  DeviceJoinOptions options;
+  auto ordered = on_keys();
+  ordered.ordered = true;
+  for (auto const& [tuning, spec] : {std::pair{"speed=11", on_keys()},
+                                     {"method=best", on_keys()},
+                                     {"method=sorted", ordered},
+                                     {"method=partitioned", ordered}}) {
+    options.tuning = tuning;
+    auto const tuned = engine().join(ints_there, ints_there, spec, options);
+    ASSERT_FALSE(tuned) << tuning;
+    EXPECT_EQ(tuned.error().code(), ErrorCode::usage);
+  }
+  std::atomic<bool> const cancelled{true};
+  options.tuning = "partition_bits=4";
+  options.control.cancelled = &cancelled;
+  auto const stopped = engine().join(ints_there, ints_there, on_keys(), options);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), ErrorCode::cancelled);
+
+  DeviceTableOptions nowhere;
+  nowhere.device = "no such GPU";
+  EXPECT_EQ(engine().upload(ints.view(), nowhere).error().code(), ErrorCode::no_device);
+  DataType text = type_of(TypeId::utf8);
+  std::vector<std::int32_t> offsets{0, 1};
+  ArrayView strings;
+  strings.length = 1;
+  strings.offsets = offsets.data();
+  strings.values = "x";
+  std::vector<Batch> batches;
+  batches.push_back({1, {strings}, nullptr});
+  Table const texts({{"name", text, true}}, std::move(batches));
+  auto const refused = engine().upload(texts.view());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().describe().find("'name'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garuda

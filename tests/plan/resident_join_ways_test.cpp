@@ -1,0 +1,108 @@
+// The choice between ways to join resident tables: pure, with rates measured on an H200.
+#include "operators/compute/join/resident_join_ways.hpp"
+
+#include <gtest/gtest.h>
+
+#include "operators/rates/calibration_file.hpp"
+#include "tests/unwrap.hpp"
+
+namespace garuda::plan {
+namespace {
+
+using testing::value_of;
+
+rates::DeviceRates h200() {
+  return value_of(rates::read_recorded_device(std::string(GARUDA_TEST_CALIBRATIONS) + "/h200.json"));
+}
+
+/// As many rows a side, each with so many payload columns as wide as the key.
+compute::ResidentJoinShape shape_of(double rows, double columns, double key_bytes, double match_ratio) {
+  compute::ResidentJoinShape shape;
+  shape.left = shape.right = {rows, columns * key_bytes, columns};
+  shape.key_bytes = key_bytes;
+  shape.matches = rows * match_ratio;
+  return shape;
+}
+
+compute::ResidentJoinWay choose(compute::ResidentJoinShape const& shape, compute::ComputeTuning const& tuning = {}) {
+  return value_of(compute::choose_resident_join(shape, h200(), tuning));
+}
+
+constexpr compute::ResidentJoinWay kCarries{JoinMethod::partitioned, false};
+constexpr compute::ResidentJoinWay kGathers{JoinMethod::partitioned, true};
+
+/// Wu et al. 2025, §6: gather where few rows match, columns are many or wide; carry where all match.
+TEST(ResidentJoinWays, PayloadIsGatheredWhereFewRowsMatchOrColumnsAreMany) {
+  for (double const rows : {1 << 24, 1 << 26}) {
+    for (double const key_bytes : {4, 8})
+      for (double const columns : {1, 2, 4}) EXPECT_EQ(choose(shape_of(rows, columns, key_bytes, 1)), kCarries);
+    EXPECT_EQ(choose(shape_of(rows, 1, 4, 0.03)), kCarries);  // a row number is as wide as the payload
+    EXPECT_EQ(choose(shape_of(rows, 2, 4, 0.03)), kGathers);
+    EXPECT_EQ(choose(shape_of(rows, 4, 4, 0.03)), kGathers);
+    EXPECT_EQ(choose(shape_of(rows, 4, 4, 0.5)), kCarries);
+    EXPECT_EQ(choose(shape_of(rows, 1, 8, 0.03)), kGathers);
+    EXPECT_EQ(choose(shape_of(rows, 4, 8, 0.5)), kGathers);
+  }
+}
+
+TEST(ResidentJoinWays, CostsOfGathersGrowWithMatchesThoseOfCarriedPayloadWithColumns) {
+  auto const ns = [](compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
+    return contract::total_ns(compute::resident_join_costs(shape, way, h200(), {}));
+  };
+  auto const dearer = [&](compute::ResidentJoinWay const& way, compute::ResidentJoinShape const& less,
+                          compute::ResidentJoinShape const& more) { return ns(more, way) - ns(less, way); };
+  auto const few = shape_of(1 << 26, 2, 4, 0.03);
+  EXPECT_GT(dearer(kGathers, few, shape_of(1 << 26, 2, 4, 1)), dearer(kCarries, few, shape_of(1 << 26, 2, 4, 1)));
+  EXPECT_LT(dearer(kGathers, few, shape_of(1 << 26, 8, 4, 0.03)), dearer(kCarries, few, shape_of(1 << 26, 8, 4, 0.03)));
+  EXPECT_GT(ns(shape_of(1 << 26, 1, 8, 1), kCarries), ns(shape_of(1 << 26, 1, 4, 1), kCarries));
+  // A side without payload has nothing to gather.
+  EXPECT_EQ(ns(shape_of(1 << 26, 0, 4, 1), kGathers), ns(shape_of(1 << 26, 0, 4, 1), kCarries));
+}
+
+/// Partitions move all rows, a look-up only what matches: where caches hold the build side and few rows match it.
+TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
+  auto rates = h200();
+  rates.small_random_reads_per_s = 150e9;  // of tables that caches hold
+  auto shape = shape_of(1 << 26, 2, 4, 0.03);
+  auto const method = [&] { return value_of(compute::choose_resident_join(shape, rates, {})).method; };
+  shape.left.rows = 1 << 20;
+  EXPECT_EQ(method(), JoinMethod::global);
+  shape.matches = 1 << 26;
+  EXPECT_EQ(method(), JoinMethod::partitioned);
+  shape.left.rows = shape.right.rows;
+  EXPECT_EQ(method(), JoinMethod::partitioned);
+}
+
+TEST(ResidentJoinWays, TuningsForceTheWay) {
+  auto const shape = shape_of(1 << 20, 2, 4, 1);
+  compute::ComputeTuning tuning;
+  tuning.join_payload = Payload::gather;
+  EXPECT_EQ(choose(shape, tuning), kGathers);
+  tuning.join_payload = Payload::carry;
+  EXPECT_EQ(choose(shape_of(1 << 20, 8, 8, 0), tuning), kCarries);
+  tuning.join_payload = Payload::automatic;
+  for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
+    tuning.join_method = method;
+    EXPECT_EQ(choose(shape, tuning).method, method);
+  }
+}
+
+TEST(ResidentJoinWays, OrderedRowsComeOfAnIndexOverTheRightSide) {
+  auto shape = shape_of(1 << 20, 1, 4, 1);
+  shape.ordered = true;
+  EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{JoinMethod::global, false, Side::right}));
+  compute::ComputeTuning tuning;
+  tuning.join_method = JoinMethod::sorted;
+  auto const refused = compute::choose_resident_join(shape, h200(), tuning);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::usage);
+}
+
+TEST(ResidentJoinWays, AWayIsNamedAsItIsForced) {
+  EXPECT_EQ(compute::to_string(kCarries), "method=partitioned,payload=carry");
+  EXPECT_EQ(compute::to_string(kGathers), "method=partitioned,payload=gather");
+  EXPECT_EQ(compute::to_string(compute::ResidentJoinWay{JoinMethod::sorted}), "method=sorted");
+}
+
+}  // namespace
+}  // namespace garuda::plan

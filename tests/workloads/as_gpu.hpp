@@ -1,0 +1,42 @@
+// The test device as if it were a GPU with memory of its own, with rates as a test wants them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "operators/contract/device_set.hpp"
+#include "operators/rates/calibration_store.hpp"
+#include "vk_runtime/device.hpp"
+#include "vk_runtime/pipelines.hpp"
+
+namespace garuda::testing {
+
+class AsGpu final : public contract::DeviceSet {
+ public:
+  AsGpu(vk::Device& device, vk::PipelineStore& pipelines, rates::HostRates const& host, rates::DeviceRates const& rates)
+      : open_{&device, &pipelines, nullptr}, traits_(device.traits()) {
+    traits_.type = vk::DeviceType::discrete;
+    traits_.unified_memory = false;
+    info_.name = traits_.name;
+    info_.kind = DeviceKind::discrete;
+    info_.usable = true;
+    // There is no folder to write them to.
+    (void)store_.keep(host);
+    (void)store_.keep(0, rates);
+  }
+
+  std::span<DeviceInfo const> devices() const noexcept override { return {&info_, 1}; }
+  vk::DeviceTraits const& traits(std::size_t) const override { return traits_; }
+  rates::CalibrationStore const& calibrations() const noexcept override { return store_; }
+  Result<contract::OpenDevice> open(std::size_t) override { return open_; }
+
+ private:
+  contract::OpenDevice open_;
+  vk::DeviceTraits traits_;
+  DeviceInfo info_;
+  std::array<vk::DeviceTraits const*, 1> all_{&traits_};
+  rates::CalibrationStore store_{std::nullopt, all_};
+};
+
+}  // namespace garuda::testing
