@@ -1,4 +1,4 @@
-// What joins and group-bys cost whose tables go to the device whole. The formulas stand in docs/design.md.
+// What joins and group-bys cost whose tables go to the device whole.
 #pragma once
 
 #include <cstdint>

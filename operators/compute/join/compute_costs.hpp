@@ -1,4 +1,4 @@
-// What joins and group-bys in slices cost by compute passes. The formulas stand in docs/design.md.
+// What joins and group-bys in slices cost by compute passes.
 #pragma once
 
 #include "garuda/join.hpp"

@@ -1,4 +1,4 @@
-// What group-bys on the CPU path cost. The formulas stand in docs/design.md.
+// What group-bys on the CPU path cost.
 #pragma once
 
 #include <cstdint>

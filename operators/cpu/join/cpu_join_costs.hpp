@@ -1,4 +1,4 @@
-// What joins on the CPU path cost. The formulas stand in docs/design.md.
+// What joins on the CPU path cost.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What joins and group-bys through the graphics pipeline cost. The formulas stand in docs/design.md.
+// What joins and group-bys through the graphics pipeline cost.
 #pragma once
 
 #include <string>
