@@ -11,6 +11,16 @@
 
 namespace garuda {
 
+/// Position of the highest bit of `word`, which is not 0. In kernels nvcc 13 makes 64 of std::countl_zero without a
+/// message, whatever its argument is.
+constexpr int highest_bit_of(std::uint64_t word) noexcept {
+#ifdef __CUDA_ARCH__
+  return 63 - __clzll(static_cast<long long>(word));
+#else
+  return 63 - std::countl_zero(word);
+#endif
+}
+
 /// An integer of `count` words, low word first; in two's complement until it is rounded. Room for the windows of a
 /// float64 sum, 33 at most, and two words for the last one's upper half and the sign.
 struct ExactInteger {
@@ -34,7 +44,7 @@ struct ExactInteger {
   /// -1 of zero.
   constexpr int highest_bit() const noexcept {
     for (int w = count - 1; w >= 0; --w)
-      if (words[w] != 0) return 64 * w + 63 - std::countl_zero(words[w]);
+      if (words[w] != 0) return 64 * w + highest_bit_of(words[w]);
     return -1;
   }
   constexpr void negate() noexcept {
