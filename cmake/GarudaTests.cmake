@@ -124,7 +124,8 @@ function(garuda_add_test)
   endif()
   math(EXPR timeout "${arg_TIMEOUT} * ${GARUDA_TEST_TIMEOUT_SCALE}")
   if(GARUDA_SANITIZE)
-    list(APPEND arg_ENVIRONMENT GARUDA_TEST_MAX_ROWS=257 GARUDA_TEST_VALIDATION=0 UBSAN_OPTIONS=print_stacktrace=1
+    # A damaged file may ask for any amount of memory: as the system's allocators, the sanitizer's answers with null.
+    list(APPEND arg_ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1 GARUDA_TEST_MAX_ROWS=257 GARUDA_TEST_VALIDATION=0 UBSAN_OPTIONS=print_stacktrace=1
          "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
   endif()
   if(NOT arg_DRIVERS)
