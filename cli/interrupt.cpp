@@ -1,12 +1,20 @@
 #include "cli/interrupt.hpp"
 
+#include <execinfo.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
+#include <exception>
+#include <optional>
+#include <thread>
 
+#include "cli/exit_code.hpp"
 #include "cli/terminal.hpp"
+#include "core/shortage.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -24,10 +32,30 @@ constexpr int kExitInterrupted = 130;
 /// the flag every few; a row group of Parquet, a driver's compiler or a batch of long strings can take seconds.
 constexpr long kGraceNs = 150'000'000;
 
+std::terminate_handler usual_terminate = nullptr;
+
 /// Calls functions only that a signal handler may call.
-[[noreturn]] void end_at_once() noexcept {
+[[noreturn]] void end_at_once(int code = kExitInterrupted) noexcept {
   if (auto const* path = temporary_file.load()) ::unlink(path);
-  ::_exit(kExitInterrupted);
+  ::_exit(code);
+}
+
+/// Other threads go on meanwhile, and may come here too: the first one speaks.
+[[noreturn]] void on_terminate() {
+  static std::atomic_flag entered;
+  std::optional<int> code;
+  try {
+    if (auto const shortage = current_shortage()) {
+      if (entered.test_and_set()) std::this_thread::sleep_for(std::chrono::hours(1));
+      code = report(*shortage);
+    }
+  } catch (...) {  // not even the sentence finds memory
+    write_error("garuda: out of host memory\n");
+    code = exit_code(ErrorCode::out_of_memory);
+  }
+  if (code) end_at_once(*code);
+  usual_terminate();
+  std::abort();
 }
 
 extern "C" void on_interrupt(int) {
@@ -67,6 +95,14 @@ void install_signal_handlers() noexcept {
   if (::sigaction(SIGHUP, nullptr, &hang_up) != 0 || hang_up.sa_handler != SIG_IGN) handle(SIGHUP, on_interrupt);
   handle(SIGPIPE, SIG_IGN);
   handle(SIGXFSZ, SIG_IGN);
+}
+
+void install_terminate_handler() noexcept {
+  usual_terminate = std::set_terminate(on_terminate);
+  // glibc opens the unwinder's library when a thread first exits by a call, and aborts when there is no room for it
+  // then; so it is opened now.
+  void* frame = nullptr;
+  ::backtrace(&frame, 1);
 }
 
 std::atomic<bool> const& interrupted() noexcept { return interrupt_flag; }

@@ -12,6 +12,11 @@ namespace garuda::cli {
 /// pipes and to too large files become errors instead of signals.
 void install_signal_handlers() noexcept;
 
+/// Makes lack of memory or threads that nobody catches end the process with a sentence and exit code 5, without the
+/// file of the TemporaryFileGuard that is alive: oneTBB's workers start one another, and where that fails they throw
+/// out of their threads. Any other exception aborts as before.
+void install_terminate_handler() noexcept;
+
 /// Set by the first signal. For Control::cancelled and ReadOptions::cancelled.
 std::atomic<bool> const& interrupted() noexcept;
 

@@ -5,7 +5,6 @@
 #include <exception>
 #include <iostream>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/terminal.hpp"
+#include "core/shortage.hpp"
 
 namespace {
 
@@ -64,16 +64,17 @@ int parse_and_run(int argc, char const* const* argv) {
 
 int main(int argc, char** argv) {
   garuda::cli::install_signal_handlers();
+  garuda::cli::install_terminate_handler();
   if (auto const occupied = garuda::cli::occupy_standard_streams(); !occupied)
     return garuda::cli::report(occupied.error());
   try {
     int const code = parse_and_run(argc, argv);
-    // What the libraries' threads are still at is not wanted any more, so nothing waits for them.
-    if (garuda::cli::interrupted()) std::_Exit(code);
+    // What the libraries' threads are still at is not wanted any more, so nothing waits for them; and libraries that
+    // memory or threads failed crash in their destructors.
+    if (garuda::cli::interrupted() || code == garuda::cli::exit_code(ErrorCode::out_of_memory)) std::_Exit(code);
     return code;
-  } catch (std::bad_alloc const&) {
-    return garuda::cli::report(Error(ErrorCode::out_of_memory, "out of host memory"));
   } catch (std::exception const& bug) {
+    if (auto const shortage = garuda::current_shortage()) std::_Exit(garuda::cli::report(*shortage));
     garuda::cli::write_error(fmt::format("garuda: internal error, please report it: {}\n", bug.what()));
     return garuda::cli::kExitInternalError;
   }

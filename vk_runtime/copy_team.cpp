@@ -1,12 +1,10 @@
 #include "vk_runtime/copy_team.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
-#include <new>
-#include <system_error>
 #include <utility>
+
+#include "core/shortage.hpp"
 
 namespace garuda::vk {
 
@@ -54,10 +52,10 @@ Result<std::unique_ptr<CopyTeam>> CopyTeam::create(Device& device, Queue& fallba
   for (std::size_t i = 0; i < options.threads; ++i) {
     try {
       team->threads_.emplace_back([&running = *team, i] { running.run(i); });
-    } catch (std::system_error const& error) {
-      // Fewer threads copy as well.
-      if (i == 0) return fail(ErrorCode::out_of_memory, fmt::format("no thread can be started: {}", error.what()));
-      break;
+    } catch (...) {
+      if (i > 0) break;  // fewer threads copy as well
+      if (auto shortage = current_shortage()) return tl::unexpected(*std::move(shortage));
+      throw;
     }
   }
   return team;
@@ -143,10 +141,11 @@ void CopyTeam::run(std::size_t worker) {
     if (!is_spoilt) {
       try {
         copied = copy(*transfers_[worker], *group, group->pieces[position]);
-      } catch (std::bad_alloc const&) {
-        copied = fail(ErrorCode::out_of_memory, "no host memory for a copy to or from the device");
       } catch (...) {
-        exception = std::current_exception();
+        if (auto shortage = current_shortage())
+          copied = tl::unexpected(std::move(*shortage).wrap("cannot copy to or from the device"));
+        else
+          exception = std::current_exception();
       }
     }
     lock.lock();

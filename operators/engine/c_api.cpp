@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/shortage.hpp"
 #include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/garuda.h"
@@ -62,9 +62,9 @@ int translated(char** error, Call call) {
     Result<void> const result = call();
     if (result) return GARUDA_OK;
     return report(code_of(result.error().code()), result.error().describe().c_str(), error);
-  } catch (std::bad_alloc const&) {
-    return report(GARUDA_OUT_OF_MEMORY, "out of host memory", error);
   } catch (std::exception const& exception) {
+    if (auto const shortage = garuda::current_shortage())
+      return report(code_of(shortage->code()), shortage->describe().c_str(), error);
     return report(GARUDA_LOGIC_ERROR, exception.what(), error);
   }
 }

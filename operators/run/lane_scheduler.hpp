@@ -7,12 +7,12 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/shortage.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 
@@ -45,7 +45,8 @@ class BasicLaneScheduler {
   /// Runs one task on one lane. Called concurrently from different lanes.
   using Work = std::function<Result<void>(std::uint32_t lane, std::size_t task, Emit const& emit)>;
 
-  /// Starts `lanes` threads on tasks 0 … num_tasks - 1; at most `buffered_rows` rows wait ahead of the task being read.
+  /// Starts `lanes` threads, or as many as there can be, on tasks 0 … num_tasks - 1; at most `buffered_rows` rows wait
+  /// ahead of the task being read.
   BasicLaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows, Work work);
   BasicLaneScheduler(BasicLaneScheduler const&) = delete;
   BasicLaneScheduler& operator=(BasicLaneScheduler const&) = delete;
@@ -53,7 +54,8 @@ class BasicLaneScheduler {
   ~BasicLaneScheduler();
 
   /// Returns the next chunk, or nullopt after the last task. Blocks. One consumer.
-  /// Errors: the first that any task met. A LogicError of a task is thrown here.
+  /// Errors: the first that any task met; out_of_memory when no thread could be started. A LogicError of a task is
+  /// thrown here.
   Result<std::optional<Chunk>> next();
 
   /// True once a task failed or the consumer went away: long tasks look at it between steps.
@@ -69,6 +71,8 @@ class BasicLaneScheduler {
   void run_task(std::uint32_t lane, std::size_t task);
   bool emit(std::size_t task, Chunk&& chunk);
   void fail_with(Error error);
+  /// For catch blocks: lack of memory or threads is an error, anything else is thrown again by next().
+  void fail_with_current_exception(char const* what_failed);
 
   Work work_;
   std::uint64_t const buffer_limit_rows_;
@@ -90,8 +94,13 @@ BasicLaneScheduler<Chunk>::BasicLaneScheduler(std::size_t num_tasks, std::uint32
     : work_(std::move(work)), buffer_limit_rows_(buffered_rows), queues_(num_tasks) {
   GARUDA_EXPECTS(lanes > 0);
   lanes_.reserve(lanes);
-  for (std::uint32_t lane = 0; lane < lanes && lane < num_tasks; ++lane)
-    lanes_.emplace_back([this, lane] { run_lane(lane); });
+  for (std::uint32_t lane = 0; lane < lanes && lane < num_tasks; ++lane) try {
+      lanes_.emplace_back([this, lane] { run_lane(lane); });
+    } catch (...) {
+      // Fewer lanes take all tasks as well.
+      if (lanes_.empty()) fail_with_current_exception("cannot work on partitions");
+      break;
+    }
 }
 
 template <class Chunk>
@@ -156,15 +165,8 @@ void BasicLaneScheduler<Chunk>::run_task(std::uint32_t lane, std::size_t task) {
   try {
     auto done = work_(lane, task, [this, task](Chunk&& chunk) { return emit(task, std::move(chunk)); });
     if (!done) fail_with(std::move(done).error());
-  } catch (std::bad_alloc const&) {
-    fail_with(Error(ErrorCode::out_of_memory, "out of host memory while working on a partition"));
   } catch (...) {
-    {
-      std::lock_guard const lock(mutex_);
-      if (!exception_) exception_ = std::current_exception();
-      stopping_ = true;
-    }
-    changed_.notify_all();
+    fail_with_current_exception("cannot work on a partition");
   }
 }
 
@@ -190,6 +192,17 @@ void BasicLaneScheduler<Chunk>::fail_with(Error error) {
   {
     std::lock_guard const lock(mutex_);
     if (!error_) error_ = std::move(error);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+}
+
+template <class Chunk>
+void BasicLaneScheduler<Chunk>::fail_with_current_exception(char const* what_failed) {
+  if (auto shortage = current_shortage()) return fail_with(std::move(*shortage).wrap(what_failed));
+  {
+    std::lock_guard const lock(mutex_);
+    if (!exception_) exception_ = std::current_exception();
     stopping_ = true;
   }
   changed_.notify_all();
