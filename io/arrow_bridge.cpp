@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <future>
+#include <mutex>
 #include <utility>
 
 #include "garuda/arrow_c.hpp"
@@ -34,12 +36,37 @@ ArrayView empty_array(DataType const& type, std::vector<std::unique_ptr<ArrayVie
   return array;
 }
 
+/// Arrow has no codes of its own for a thread that does not start and for a codec that finds no memory.
+bool lacks_memory_or_threads(arrow::Status const& status) {
+  return status.IsOutOfMemory() || status.message().starts_with("Failed to launch worker thread") ||
+         status.message().ends_with("ERROR_allocation_failed");
+}
+
 }  // namespace
 
 arrow::MemoryPool* memory_pool() { return arrow::system_memory_pool(); }
 
+bool may_use_threads(bool wanted) {
+  if (!wanted) return false;
+  static std::mutex mutex;
+  static int started = 0;
+  std::lock_guard const lock(mutex);
+  auto* const pool = arrow::internal::GetCpuThreadPool();
+  int const capacity = pool->GetCapacity();
+  if (started >= capacity) return true;
+  // Each task holds its thread until all are there, so that every task needs another.
+  std::promise<void> all_started;
+  int threads = 0;
+  for (auto const gate = all_started.get_future().share(); threads < capacity; ++threads)
+    if (!pool->Spawn([gate] { gate.wait(); }).ok()) break;
+  all_started.set_value();
+  if (threads == 0) return false;
+  started = threads;
+  return threads == capacity || pool->SetCapacity(threads).ok();
+}
+
 Error to_error(arrow::Status const& status, ErrorCode code, std::string sentence) {
-  if (status.IsOutOfMemory()) code = ErrorCode::out_of_memory;
+  if (lacks_memory_or_threads(status)) code = ErrorCode::out_of_memory;
   if (status.IsCancelled()) code = ErrorCode::cancelled;
   int const error_number = arrow::internal::ErrnoFromStatus(status);
   auto cause = error_number != 0 ? system_message(error_number) : one_line(status.message());

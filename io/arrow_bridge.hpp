@@ -17,8 +17,13 @@ using ArrowBatches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 /// kept.
 arrow::MemoryPool* memory_pool();
 
-/// Returns `sentence` with `status` as its cause, in the operating system's words where the failure is its own (no space
-/// left on device). Lack of memory and cancellation keep their code, the rest get `code`.
+/// True when Arrow may use its threads: `wanted`, and its pool has one. Starts the pool's threads, or as many as there
+/// can be, which are its capacity from then on: where Arrow misses one later, it leaves a parallel loop whose tasks go
+/// on with variables that are gone. Thread-safe.
+bool may_use_threads(bool wanted);
+
+/// Returns `sentence` with `status` as its cause, in the operating system's words where the failure is its own (no
+/// space left on device). Lack of memory or threads and cancellation keep their code, the rest get `code`.
 Error to_error(arrow::Status const& status, ErrorCode code, std::string sentence);
 
 /// Returns `field` as garuda knows it.

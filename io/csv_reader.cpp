@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,33 @@
 
 namespace garuda::io {
 namespace {
+
+/// Throws std::bad_alloc instead of returning that there is no memory, which Arrow's parser of CSV aborts on.
+class ThrowingPool final : public arrow::ProxyMemoryPool {
+ public:
+  ThrowingPool() : arrow::ProxyMemoryPool(memory_pool()) {}
+
+  using arrow::ProxyMemoryPool::Allocate;
+  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
+    return thrown(arrow::ProxyMemoryPool::Allocate(size, alignment, out));
+  }
+  using arrow::ProxyMemoryPool::Reallocate;
+  arrow::Status Reallocate(std::int64_t old_size, std::int64_t new_size, std::int64_t alignment,
+                           std::uint8_t** memory) override {
+    return thrown(arrow::ProxyMemoryPool::Reallocate(old_size, new_size, alignment, memory));
+  }
+
+ private:
+  static arrow::Status thrown(arrow::Status status) {
+    if (status.IsOutOfMemory()) throw std::bad_alloc();
+    return status;
+  }
+};
+
+arrow::MemoryPool* parser_pool() {
+  static ThrowingPool pool;
+  return &pool;
+}
 
 /// A column without any value has no type of its own.
 std::shared_ptr<arrow::DataType> type_without_values(std::string const& name, ReadOptions const& options) {
@@ -55,7 +83,7 @@ class CsvSource {
     ARROW_ASSIGN_OR_RAISE(auto block, blocks_.next());
     if (!block) return std::nullopt;
     if (std::exchange(at_header_, false)) {
-      arrow::csv::BlockParser header(memory_pool(), csv_parse_options(), -1, -1, 1);
+      arrow::csv::BlockParser header(parser_pool(), csv_parse_options(), -1, -1, 1);
       std::uint32_t bytes = 0;
       ARROW_RETURN_NOT_OK(header.ParseFinal(block->text, &bytes));
       block->text.remove_prefix(bytes);
@@ -67,7 +95,7 @@ class CsvSource {
 
   /// Splits the text of `piece` into rows. Thread-safe.
   arrow::Status parse(CsvPiece& piece) const {
-    piece.rows = std::make_unique<arrow::csv::BlockParser>(memory_pool(), csv_parse_options(), num_columns_, -1,
+    piece.rows = std::make_unique<arrow::csv::BlockParser>(parser_pool(), csv_parse_options(), num_columns_, -1,
                                                            std::numeric_limits<std::int32_t>::max());
     std::uint32_t bytes = 0;
     ARROW_RETURN_NOT_OK(piece.rows->ParseFinal(piece.block.text, &bytes));
@@ -262,7 +290,7 @@ class CsvReader final : public FileReader {
     ARROW_ASSIGN_OR_RAISE(converter_, CsvConverter::make());
     CsvBlocks blocks(input_.file, nullptr);
     ARROW_ASSIGN_OR_RAISE(auto const block, blocks.next());
-    arrow::csv::BlockParser header(memory_pool(), csv_parse_options(), -1, -1, 1);
+    arrow::csv::BlockParser header(parser_pool(), csv_parse_options(), -1, -1, 1);
     std::uint32_t bytes = 0;
     if (block) ARROW_RETURN_NOT_OK(header.ParseFinal(block->text, &bytes));
     if (!block || header.num_rows() != 1) return arrow::Status::IOError("it is empty");

@@ -14,7 +14,7 @@ arrow::Result<BatchFileReader> make_reader(std::shared_ptr<arrow::io::ReadableFi
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.memory_pool = pool;
   options.included_fields = std::move(columns);
-  options.use_threads = use_threads;
+  options.use_threads = may_use_threads(use_threads);
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   return arrow::ipc::RecordBatchFileReader::Open(file, options);
 }

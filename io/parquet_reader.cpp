@@ -29,7 +29,7 @@ arrow::Result<RowGroupReader> make_reader(std::shared_ptr<arrow::io::ReadableFil
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   auto low_level = parquet::ParquetFileReader::Open(file, checked_properties(), std::move(footer));
   return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level),
-                                          parquet::ArrowReaderProperties(use_threads));
+                                          parquet::ArrowReaderProperties(may_use_threads(use_threads)));
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
@@ -41,7 +41,7 @@ arrow::Result<RowGroupReader> make_streaming_reader(std::shared_ptr<arrow::io::R
   properties.enable_buffered_stream();
   properties.set_buffer_size(kStreamBufferBytes);
   auto low_level = parquet::ParquetFileReader::Open(file, properties, std::move(footer));
-  parquet::ArrowReaderProperties arrow_properties(use_threads);
+  parquet::ArrowReaderProperties arrow_properties(may_use_threads(use_threads));
   arrow_properties.set_batch_size(batch_rows);
   arrow_properties.set_pre_buffer(false);
   return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level), arrow_properties);

@@ -18,8 +18,10 @@ class ParquetRowWriter final : public RowWriter {
                                 ->build();
     // The Arrow schema in the footer keeps what Parquet's types alone would lose: dictionaries, unsigned seconds,
     // zones.
-    auto const arrow_properties =
-        parquet::ArrowWriterProperties::Builder().store_schema()->set_use_threads(options.use_threads)->build();
+    auto const arrow_properties = parquet::ArrowWriterProperties::Builder()
+                                      .store_schema()
+                                      ->set_use_threads(may_use_threads(options.use_threads))
+                                      ->build();
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     ARROW_ASSIGN_OR_RAISE(auto file, parquet::arrow::FileWriter::Open(schema, memory_pool(), std::move(sink),
                                                                       properties, arrow_properties));
@@ -30,7 +32,27 @@ class ParquetRowWriter final : public RowWriter {
   ParquetRowWriter(std::unique_ptr<parquet::arrow::FileWriter> file, std::int64_t row_group_bytes)
       : file_(std::move(file)), row_group_bytes_(row_group_bytes) {}
 
+  /// Arrow's destructor writes the pages that are left, and crashes on what a lack of memory left half made.
+  ~ParquetRowWriter() override {
+    if (is_half_made_) static_cast<void>(file_.release());
+  }
+
   arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
+    is_half_made_ = true;  // stays so when memory is missed by an exception
+    auto status = write_rows(batch);
+    is_half_made_ = status.IsOutOfMemory();
+    return status;
+  }
+
+  arrow::Status finish() override {
+    is_half_made_ = true;
+    auto status = close();
+    is_half_made_ = status.IsOutOfMemory();
+    return status;
+  }
+
+ private:
+  arrow::Status write_rows(std::shared_ptr<arrow::RecordBatch> const& batch) {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     ARROW_ASSIGN_OR_RAISE(auto const bytes, arrow::util::ReferencedBufferSize(*batch));
     // A row group stays in memory until it is complete, so wide rows make shorter ones.
@@ -43,16 +65,16 @@ class ParquetRowWriter final : public RowWriter {
     END_PARQUET_CATCH_EXCEPTIONS
   }
 
-  arrow::Status finish() override {
+  arrow::Status close() {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     return file_->Close();
     END_PARQUET_CATCH_EXCEPTIONS
   }
 
- private:
   std::unique_ptr<parquet::arrow::FileWriter> file_;
   std::int64_t row_group_bytes_;
   std::int64_t group_bytes_ = 0;
+  bool is_half_made_ = false;
 };
 
 class BatchRowWriter final : public RowWriter {
