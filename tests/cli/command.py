@@ -43,11 +43,10 @@ class Garuda:
         return subprocess.run(
             self.arguments(*arguments),
             cwd=self.folder,
-            env=self.environment(),
             text=True,
             timeout=SECONDS,
             check=False,
-            **{**usual, **options},
+            **{**usual, "env": self.environment(), **options},
         )
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
