@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import resource
 
@@ -64,6 +65,8 @@ def test_threads_that_cannot_be_started(tmp_path: pathlib.Path, arguments: list[
     assert met[-1] == DONE
 
 
+# Where libraries meet the limit differs by machine and by run, and Arrow's own checks end the process at some places.
+@pytest.mark.skipif(os.environ.get("GARUDA_TEST_FULL") != "1", reason="runs in ./dev test --full")
 def test_little_address_space(tmp_path: pathlib.Path, arguments: list[str]) -> None:
     garuda = Garuda(tmp_path, path="cpu")
     for mib in range(LEAST_MIB, MOST_MIB, STEP_MIB):
