@@ -17,7 +17,4 @@ using Select = std::function<void(std::function<Result<void>()>)>;
 /// outlives the run and is looked at within joins and group-bys and between draws.
 void add_bench_command(CLI::App& app, Select const& select, std::atomic<bool> const* cancelled = nullptr);
 
-/// Ends a benchmark. Errors: its own; output, because one whose standard output is lost has failed, too.
-Result<void> flushed(Result<void> result);
-
 }  // namespace garuda::bench

@@ -6,7 +6,7 @@
 # Writes OUTDIR/garuda-bundle.tar.xz with one folder, garuda-bundle: bin/ (stripped; $ORIGIN/../lib is where the wrapper
 # bin/run looks first), lib/ (all of ldd's libraries but glibc and the compiler's, which every machine brings in a
 # version at least as new as its own system's), loader/ (libvulkan, for machines that have none), layers/ (the
-# validation layer, which the tests want), gpu_host.sh, and sanitize_cuda.sh (to run as `sanitize_cuda.sh bin bin/run`).
+# validation layer, which the tests want), and sanitize_cuda.sh (to run as `sanitize_cuda.sh bin bin/run`).
 # TEST: names in BUILD/bin, default bench_points_test, vk_runtime_* and graphics_*.
 # Environment: BUILD, the build folder (default build); MAX_MIB, largest archive (default 55).
 set -euo pipefail
@@ -120,7 +120,7 @@ main() {
   copy_vulkan "$bundle"
   find "$bundle" -type f \( -path '*/bin/*' -o -name '*.so*' \) -exec strip --strip-unneeded {} +
   write_wrapper "$bundle/bin/run"
-  cp "$source_folder/gpu_host.sh" "$source_folder/../tests/sanitize_cuda.sh" "$bundle/"
+  cp "$source_folder/../tests/sanitize_cuda.sh" "$bundle/"
 
   tar -C "$staging" -c garuda-bundle | xz -T0 -6 >"$out/garuda-bundle.tar.xz"
   size=$(stat -c %s "$out/garuda-bundle.tar.xz")

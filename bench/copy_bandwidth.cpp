@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/cuda_path.hpp"
 #include "bench/host_copy.hpp"
+#include "bench/resident_path.hpp"
 #include "bench/sampling.hpp"
 #include "bench/vulkan_device.hpp"
 #include "core/buffer.hpp"
@@ -50,8 +50,6 @@ Result<double> measure_stream(vk::Device& device, vk::CopyDirection direction, s
   return samples[samples.size() / 2];
 }
 
-}  // namespace
-
 Result<CopyBandwidth> measure_host_copy() {
   GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(kHostBytes));
   std::vector<std::uint64_t> samples_ns;
@@ -65,6 +63,8 @@ Result<CopyBandwidth> measure_device_copy(vk::Device& device) {
   return CopyBandwidth{"device copy in and out",
                        2 * static_cast<double>(kDeviceBytes) / (copy.upload_ns + copy.download_ns) * 1e9};
 }
+
+}  // namespace
 
 Result<StreamRates> measure_stream_rates(std::string_view device) {
   GARUDA_TRY_ASSIGN(auto const opened, open_device(device));

@@ -6,17 +6,9 @@
 
 #include "bench/record.hpp"
 #include "garuda/error.hpp"
-#include "vk_runtime/device.hpp"
+#include "garuda/plan.hpp"
 
 namespace garuda::bench {
-
-/// Copies 256 MiB from host memory to host memory on all threads (HostCopy), five times; the median in bytes copied a
-/// second. Errors: out_of_memory.
-Result<CopyBandwidth> measure_host_copy();
-
-/// Copies 64 MiB to the device and back, five times, the way uploads and downloads go; the median of both ways
-/// together. Blocks. Errors: out_of_memory, device_failure.
-Result<CopyBandwidth> measure_device_copy(vk::Device& device);
 
 /// Bytes a second between host and device, one way at a time.
 struct StreamRates {
@@ -29,7 +21,9 @@ struct StreamRates {
 /// the device by name. Blocks. Errors: no_device, out_of_memory, device_failure.
 Result<StreamRates> measure_stream_rates(std::string_view device);
 
-/// Of the plan's device, or of the host on the CPU path. Errors: as measure_device_copy; no_device.
+/// Copies to the plan's device and back, 64 MiB five times, the way uploads and downloads go, both ways together; on
+/// the CPU path 256 MiB of host memory on all threads (HostCopy). The medians. Blocks. Errors: no_device,
+/// out_of_memory, device_failure.
 Result<CopyBandwidth> measure_bandwidth(Plan const& plan);
 
 }  // namespace garuda::bench

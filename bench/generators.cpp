@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -12,10 +13,12 @@
 
 #include "bench/random.hpp"
 #include "bench/table_builder.hpp"
-#include "bench/zipf.hpp"
+#include "bench/words.hpp"
 
 namespace garuda::bench {
 namespace {
+
+constexpr std::array kKeyTypes{Word<KeyType>{"i32", KeyType::i32}, Word<KeyType>{"i64", KeyType::i64}};
 
 // What a sequence of random numbers is for.
 enum class Purpose : std::uint8_t { left_order, matched, draw, miss, rank_order, spread, left_payload, right_payload };
@@ -124,9 +127,17 @@ Result<JoinTables> generate(JoinWorkload const& workload, std::uint64_t num_keys
   return JoinTables{left.finish(), right.finish()};
 }
 
-Result<void> check(JoinWorkload const& workload, std::uint64_t num_keys) {
+std::uint64_t num_keys_of(JoinWorkload const& workload) noexcept {
+  return (workload.rows_left + workload.multiplicity - 1) / workload.multiplicity;
+}
+
+}  // namespace
+
+Result<void> check(JoinWorkload const& workload) {
+  if (workload.multiplicity == 0) return fail(ErrorCode::usage, "multiplicity out of range [1, 2^40]: 0");
   if (!(workload.match_ratio >= 0 && workload.match_ratio <= 1))
     return fail(ErrorCode::usage, fmt::format("match ratio out of range [0, 1]: {}", workload.match_ratio));
+  auto const num_keys = num_keys_of(workload);
   auto const num_indices =
       num_keys + (workload.match_ratio < 1 || num_keys == 0 ? std::max<std::uint64_t>(num_keys, 1) : 0);
   auto const is_spread = workload.distribution.kind == KeyDistribution::Kind::uniform;
@@ -135,8 +146,6 @@ Result<void> check(JoinWorkload const& workload, std::uint64_t num_keys) {
     return fail(ErrorCode::usage, fmt::format("more keys than i32 has values, use --key-type i64: {}", num_indices));
   return {};
 }
-
-}  // namespace
 
 Result<KeyDistribution> parse_key_distribution(std::string_view text) {
   using Kind = KeyDistribution::Kind;
@@ -155,22 +164,13 @@ Result<KeyDistribution> parse_key_distribution(std::string_view text) {
 }
 
 std::string to_string(KeyDistribution const& distribution) {
-  switch (distribution.kind) {
-    case KeyDistribution::Kind::dense:
-      return "dense";
-    case KeyDistribution::Kind::uniform:
-      return "uniform";
-    case KeyDistribution::Kind::zipf:
-      break;
-  }
-  return fmt::format("zipf:{}", distribution.exponent);
+  using Kind = KeyDistribution::Kind;
+  if (distribution.kind == Kind::zipf) return fmt::format("zipf:{}", distribution.exponent);
+  return distribution.kind == Kind::dense ? "dense" : "uniform";
 }
 
-Result<KeyType> parse_key_type(std::string_view text) {
-  if (text == "i32") return KeyType::i32;
-  if (text == "i64") return KeyType::i64;
-  return fail(ErrorCode::usage, fmt::format("unknown key type (allowed: i32, i64): '{}'", text));
-}
+Result<KeyType> parse_key_type(std::string_view text) { return parse_word("key type", kKeyTypes, text); }
+std::string_view to_string(KeyType type) noexcept { return word_of(kKeyTypes, type); }
 
 std::uint64_t max_result_rows(JoinWorkload const& workload) noexcept {
   auto const matched = matched_rows(workload);
@@ -179,12 +179,9 @@ std::uint64_t max_result_rows(JoinWorkload const& workload) noexcept {
   return most != 0 && matched > kMost / most ? kMost : matched * most;
 }
 
-std::string_view to_string(KeyType type) noexcept { return type == KeyType::i32 ? "i32" : "i64"; }
-
 Result<JoinTables> generate_join_tables(JoinWorkload const& workload) {
-  if (workload.multiplicity == 0) return fail(ErrorCode::usage, "multiplicity out of range [1, 2^40]: 0");
-  auto const num_keys = (workload.rows_left + workload.multiplicity - 1) / workload.multiplicity;
-  GARUDA_TRY(check(workload, num_keys));
+  GARUDA_TRY(check(workload));
+  auto const num_keys = num_keys_of(workload);
   return workload.key_type == KeyType::i32 ? generate<std::int32_t>(workload, num_keys)
                                            : generate<std::int64_t>(workload, num_keys);
 }

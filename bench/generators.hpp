@@ -48,6 +48,10 @@ struct JoinWorkload {
   std::uint64_t seed = 1;
 };
 
+/// Whether there is such a workload. Errors: usage (match ratio outside [0, 1], multiplicity 0, more keys than the type
+/// has).
+Result<void> check(JoinWorkload const& workload);
+
 struct JoinTables {
   Table left;   ///< key, l0, l1, …
   Table right;  ///< key, r0, r1, …
@@ -59,7 +63,7 @@ std::uint64_t max_result_rows(JoinWorkload const& workload) noexcept;
 
 /// Makes the two tables, in parallel; the same data for the same workload whatever the number of threads. One batch a
 /// table, columns aligned so that a device can import them, no nulls.
-/// Errors: usage (match ratio outside [0, 1], multiplicity 0, more keys than the type has); out_of_memory.
+/// Errors: those of check(); out_of_memory.
 Result<JoinTables> generate_join_tables(JoinWorkload const& workload);
 
 }  // namespace garuda::bench

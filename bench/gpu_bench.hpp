@@ -1,7 +1,6 @@
 // `garuda bench gpu`: the paths side by side on one GPU, in one process, over a grid of workloads.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,37 +8,30 @@
 #include <vector>
 
 #include "bench/gpu_grid.hpp"
-#include "bench/record.hpp"
-#include "bench/resident_bench.hpp"
+#include "bench/operator_bench.hpp"
 #include "bench/sampling.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
 
 namespace garuda::bench {
 
-enum class GpuMode : std::uint8_t { resident, end_to_end };
-/// "resident", "end-to-end".
-std::string_view to_string(GpuMode mode) noexcept;
 /// The paths that a mode measures, in the order of the table's columns.
-std::vector<Path> paths_of(GpuMode mode);
+std::vector<Path> paths_of(Mode mode);
 /// The path that ratios are to: cuda on resident tables, cpu end to end.
-Path base_of(GpuMode mode) noexcept;
+Path base_of(Mode mode) noexcept;
 
-struct GpuBenchRequest {
+struct GpuBenchRequest : Sampling {
   GpuGrid grid = GpuGrid::full;
-  std::vector<GpuMode> modes{GpuMode::resident, GpuMode::end_to_end};
+  std::vector<Mode> modes{Mode::resident, Mode::end_to_end};
   std::string only;  ///< cells with this in their name; empty: all
   std::optional<std::string> device;
-  std::vector<ResidentChoice> choices;  ///< how paths go about resident tables; those that it leaves out: by themselves
-  bool share_tables = false;            ///< resident paths work on the same memory
-  std::uint32_t repeat = 7;
-  std::uint64_t seed = 1;
-  std::uint64_t seconds = 0;  ///< cells that begin later are left out; 0: none
-  std::atomic<bool> const* cancelled = nullptr;
+  std::vector<Choice> choices;  ///< how paths go about resident tables; those that it leaves out: by themselves
+  bool share_tables = false;    ///< resident paths work on the same memory
+  std::uint64_t seconds = 0;    ///< cells that begin later are left out; 0: none
 };
 
 struct GpuCellOutcome {
-  GpuMode mode = GpuMode::resident;
+  Mode mode = Mode::resident;
   std::string name;
   std::vector<Record> records;        ///< of the paths that ran
   std::vector<std::string> failures;  ///< of the others, and why

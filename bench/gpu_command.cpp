@@ -1,17 +1,13 @@
-#include "bench/gpu_command.hpp"
-
+// The options of `garuda bench gpu`, and its tables.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "bench/command.hpp"
 #include "bench/gpu_bench.hpp"
 
 namespace garuda::bench {
@@ -20,21 +16,15 @@ namespace {
 /// What a ratio may be at most where the compute path keeps up with the CUDA path.
 constexpr double kKeptUp = 1.15;
 
-// Options as they were typed.
-struct GpuArguments {
-  std::string grid = "full";
-  std::string mode = "both";
-  std::string output;
-  std::string device;
-  std::string choices;
+struct GpuArguments : GpuBenchRequest {
   bool quick = false;
-  GpuBenchRequest request;
+  std::string output;
 };
 
-std::string cell_text(Record const* record) {
-  if (record == nullptr) return "–";
-  return fmt::format("{:.3f} ± {:.3f}", static_cast<double>(record->time.median_ns) / 1e6,
-                     static_cast<double>(record->time.mad_ns) / 1e6);
+Result<std::vector<Mode>> parse_modes(std::string_view text) {
+  if (text == "both") return GpuBenchRequest().modes;
+  if (auto const mode = parse_mode(text)) return std::vector{*mode};
+  return fail(ErrorCode::usage, fmt::format("unknown mode (allowed: resident, end-to-end, both): '{}'", text));
 }
 
 /// Prints outcomes as they come and keeps what sums them up.
@@ -42,16 +32,18 @@ class Report {
  public:
   void add(GpuCellOutcome const& outcome) {
     begin(outcome.mode);
-    auto const base = base_of(outcome.mode);
-    auto line = fmt::format("| {}", outcome.name);
-    for (auto const path : paths_of(outcome.mode)) line += fmt::format(" | {}", cell_text(record_of(outcome, path)));
+    std::vector cells{outcome.name};
     for (auto const path : paths_of(outcome.mode)) {
-      if (path == base) continue;
+      auto const* const record = record_of(outcome, path);
+      cells.push_back(record != nullptr ? ms_cell(record->time) : "–");
+    }
+    for (auto const path : paths_of(outcome.mode)) {
+      if (path == base_of(outcome.mode)) continue;
       auto const ratio = ratio_to_base(outcome, path);
-      line += ratio ? fmt::format(" | {:.2f} ({:.2f} … {:.2f})", ratio->median, ratio->min, ratio->max) : " | –";
+      cells.push_back(ratio ? fmt::format("{:.2f} ({:.2f} … {:.2f})", ratio->median, ratio->min, ratio->max) : "–");
       if (ratio) ratios_[path].push_back(ratio->median);
     }
-    fmt::print("{} |\n", line);
+    print_row(cells);
     std::fflush(stdout);
     for (auto const& failure : outcome.failures) failures_.push_back(fmt::format("{}: {}", outcome.name, failure));
     keep(outcome);
@@ -67,7 +59,7 @@ class Report {
                  to_string(path), to_string(base_of(*mode_)), ratios.size(), ratios[(ratios.size() - 1) / 2],
                  ratios.front(), ratios.back(), kKeptUp, kept_up, ahead);
     }
-    if (*mode_ == GpuMode::resident) fmt::print("\nNot measured: graphics and cpu, which have no resident mode.\n");
+    if (*mode_ == Mode::resident) fmt::print("\nNot measured: graphics and cpu, which have no resident mode.\n");
     for (auto const& failure : failures_) fmt::print("Not measured: {}\n", failure);
     ratios_.clear();
     failures_.clear();
@@ -83,21 +75,16 @@ class Report {
   }
 
  private:
-  void begin(GpuMode mode) {
+  void begin(Mode mode) {
     if (mode_ == mode) return;
     end();
     mode_ = mode;
-    std::string titles = "| workload";
-    std::string rule = "|---";
-    auto const add_column = [&](std::string const& title) {
-      titles += fmt::format(" | {}", title);
-      rule += "|---";
-    };
-    for (auto const path : paths_of(mode)) add_column(fmt::format("{}, ms", to_string(path)));
+    std::vector<std::string> titles{"workload"};
+    for (auto const path : paths_of(mode)) titles.push_back(fmt::format("{}, ms", to_string(path)));
     for (auto const path : paths_of(mode))
-      if (path != base_of(mode)) add_column(fmt::format("{} : {}", to_string(path), to_string(base_of(mode))));
-    fmt::print("\n{}: medians ± MAD; ratios of runs in pairs: median (least … greatest)\n\n{} |\n{}|\n",
-               to_string(mode), titles, rule);
+      if (path != base_of(mode)) titles.push_back(fmt::format("{} : {}", to_string(path), to_string(base_of(mode))));
+    fmt::print("\n{}: medians ± MAD; ratios of runs in pairs: median (least … greatest)\n\n", to_string(mode));
+    print_header(titles);
   }
 
   void keep(GpuCellOutcome const& outcome) {
@@ -114,26 +101,16 @@ class Report {
     kept_.push_back(std::move(cell));
   }
 
-  std::optional<GpuMode> mode_;
+  std::optional<Mode> mode_;
   std::map<Path, std::vector<double>> ratios_;
   std::vector<std::string> failures_;
   nlohmann::ordered_json kept_ = nlohmann::ordered_json::array();
 };
 
-Result<void> run_gpu(GpuArguments const& arguments, std::atomic<bool> const* cancelled) {
-  auto request = arguments.request;
-  GARUDA_TRY_ASSIGN(request.grid, parse_gpu_grid(arguments.quick ? "quick" : arguments.grid));
-  if (!arguments.device.empty()) request.device = arguments.device;
-  if (arguments.mode == "resident" || arguments.mode == "end-to-end") {
-    request.modes = {arguments.mode == "resident" ? GpuMode::resident : GpuMode::end_to_end};
-  } else if (arguments.mode != "both") {
-    return fail(ErrorCode::usage,
-                fmt::format("unknown mode (allowed: resident, end-to-end, both): '{}'", arguments.mode));
-  }
-  GARUDA_TRY_ASSIGN(request.choices, parse_choices<std::string>(arguments.choices, text_as_it_is));
-  request.cancelled = cancelled;
+Result<void> run_gpu(GpuArguments arguments, bool) {
+  if (arguments.quick) arguments.grid = GpuGrid::quick;
   Report report;
-  auto const run = run_gpu_bench(request, [&](GpuCellOutcome const& outcome) { report.add(outcome); });
+  auto const run = run_gpu_bench(arguments, [&](GpuCellOutcome const& outcome) { report.add(outcome); });
   report.end();
   if (!arguments.output.empty()) GARUDA_TRY(report.write(arguments.output));
   return run;
@@ -141,24 +118,22 @@ Result<void> run_gpu(GpuArguments const& arguments, std::atomic<bool> const* can
 
 }  // namespace
 
-void add_gpu_command(CLI::App& bench, Select const& select, std::atomic<bool> const* cancelled) {
-  auto const arguments = std::make_shared<GpuArguments>();  // the parser and what is selected both refer to them
-  auto& request = arguments->request;
-  auto* const command = bench.add_subcommand("gpu", "Graphics, compute, CUDA and CPU side by side over a grid");
-  command->add_option("--grid", arguments->grid, "quick, full or rivals")->capture_default_str();
-  command->add_flag("--quick", arguments->quick, "As --grid quick");
-  command->add_option("--mode", arguments->mode, "resident, end-to-end or both")->capture_default_str();
-  command->add_option("--only", request.only, "Workloads with this in their name");
-  command->add_option("--seconds", request.seconds, "Begin no workload later than this; 0: no limit")
-      ->capture_default_str();
-  command->add_option("--device", arguments->device, "auto, an index or part of a name");
-  command->add_flag("--share-tables", request.share_tables, "Resident paths work on the same memory, without copies");
-  command->add_option("--choices", arguments->choices,
-                      "Of mode resident: compute:partition_items=16,…;cuda:payload=carry,…");
-  command->add_option("--repeat", request.repeat, "Timed runs a path")->capture_default_str();
-  command->add_option("--seed", request.seed, "Of the generated tables")->capture_default_str();
-  command->add_option("--output", arguments->output, "All records as JSON, to this file");
-  command->callback([=] { select([=] { return flushed(run_gpu(*arguments, cancelled)); }); });
+void add_gpu(Bench const& bench) {
+  auto const command =
+      Command<GpuArguments>::add(bench, "gpu", "Graphics, compute, CUDA and CPU side by side over a grid");
+  auto& request = command->request;
+  command->parsed("--grid", request.grid, "full", parse_gpu_grid, "quick, full or rivals");
+  command->flag("--quick", request.quick, "As --grid quick");
+  command->parsed("--mode", request.modes, "both", parse_modes, "resident, end-to-end or both");
+  command->option("--only", request.only, "Workloads with this in their name");
+  command->option("--seconds", request.seconds, "Begin no workload later than this; 0: no limit");
+  command->device(request.device);
+  command->flag("--share-tables", request.share_tables, "Resident paths work on the same memory, without copies");
+  command->parsed("--choices", request.choices, "", parse_choices,
+                  "Of mode resident: compute:partition_items=16,…;cuda:payload=carry,…");
+  command->sampling("Timed runs a path", "Of the generated tables");
+  command->option("--output", request.output, "All records as JSON, to this file");
+  command->runs(bench, run_gpu);
 }
 
 }  // namespace garuda::bench

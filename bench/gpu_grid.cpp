@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <functional>
 #include <utility>
 
-#include "bench/row_count.hpp"
+#include "bench/words.hpp"
 
 namespace garuda::bench {
 namespace {
+
+constexpr std::array kGrids{Word<GpuGrid>{"quick", GpuGrid::quick}, Word<GpuGrid>{"full", GpuGrid::full},
+                            Word<GpuGrid>{"rivals", GpuGrid::rivals}};
 
 constexpr std::uint64_t rows_of(unsigned power) { return std::uint64_t{1} << power; }
 
@@ -49,11 +53,9 @@ GpuCell group_by(unsigned rows, unsigned groups, ValueType type = ValueType::i32
   one.workload.value_type = type;
   if (zipf >= 0) one.workload.distribution = {KeyDistribution::Kind::zipf, zipf};
   one.functions = std::move(functions);
-  constexpr std::array kTypes{"i32", "i64", "f64"};
   std::string names;
   for (auto const function : one.functions) names += fmt::format("{}{}", names.empty() ? "" : " ", to_string(function));
-  auto name = fmt::format("group-by 2^{} rows, 2^{} groups, {} of {}", rows, groups, names,
-                          kTypes.at(static_cast<std::size_t>(type)));
+  auto name = fmt::format("group-by 2^{} rows, 2^{} groups, {} of {}", rows, groups, names, to_string(type));
   if (zipf >= 0) name += fmt::format(", zipf {}", zipf);
   return {std::move(name), std::move(one)};
 }
@@ -74,12 +76,7 @@ std::vector<GpuCell> rival_cells() {
 
 }  // namespace
 
-Result<GpuGrid> parse_gpu_grid(std::string_view text) {
-  if (text == "quick") return GpuGrid::quick;
-  if (text == "full") return GpuGrid::full;
-  if (text == "rivals") return GpuGrid::rivals;
-  return fail(ErrorCode::usage, fmt::format("unknown grid (allowed: quick, full, rivals): '{}'", text));
-}
+Result<GpuGrid> parse_gpu_grid(std::string_view text) { return parse_word("grid", kGrids, text); }
 
 std::vector<GpuCell> resident_cells(GpuGrid grid) {
   if (grid == GpuGrid::rivals) return rival_cells();

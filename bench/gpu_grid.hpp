@@ -3,24 +3,16 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "bench/generators.hpp"
-#include "bench/group_tables.hpp"
+#include "bench/workload.hpp"
 #include "garuda/error.hpp"
-#include "garuda/group_by.hpp"
 
 namespace garuda::bench {
 
-struct GroupByCase {
-  GroupWorkload workload;
-  std::vector<AggregateFunction> functions;
-};
-
 struct GpuCell {
   std::string name;
-  std::variant<JoinWorkload, GroupByCase> workload;
+  WorkloadSpec workload;
 };
 
 /// How much is measured.

@@ -5,16 +5,20 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "bench/random.hpp"
 #include "bench/table_builder.hpp"
-#include "bench/zipf.hpp"
+#include "bench/words.hpp"
 
 namespace garuda::bench {
 namespace {
+
+constexpr std::array kValueTypes{Word<ValueType>{"i32", ValueType::i32}, Word<ValueType>{"i64", ValueType::i64},
+                                 Word<ValueType>{"f64", ValueType::f64}};
 
 enum class Purpose : std::uint8_t { group, rank_order, value };
 
@@ -66,12 +70,8 @@ tl::unexpected<Error> differs(std::string text) { return fail(ErrorCode::device_
 
 }  // namespace
 
-Result<ValueType> parse_value_type(std::string_view text) {
-  if (text == "i32") return ValueType::i32;
-  if (text == "i64") return ValueType::i64;
-  if (text == "f64") return ValueType::f64;
-  return fail(ErrorCode::usage, fmt::format("value type must be i32, i64 or f64: '{}'", text));
-}
+std::string_view to_string(ValueType type) noexcept { return word_of(kValueTypes, type); }
+Result<ValueType> parse_value_type(std::string_view text) { return parse_word("value type", kValueTypes, text); }
 
 Result<Table> generate_group_table(GroupWorkload const& workload) {
   GARUDA_TRY(check(workload));

@@ -17,6 +17,7 @@ namespace garuda::bench {
 enum class ValueType : std::uint8_t { i32, i64, f64 };
 /// Parses `i32`, `i64` or `f64`. Errors: usage.
 Result<ValueType> parse_value_type(std::string_view text);
+std::string_view to_string(ValueType type) noexcept;
 
 /// Each row draws one of `groups` groups; a group is told apart by its first key, the others repeat.
 struct GroupWorkload {

@@ -15,6 +15,7 @@
 
 #include "bench/host_copy.hpp"
 #include "bench/random.hpp"
+#include "bench/words.hpp"
 #include "core/buffer.hpp"
 #include "core/kept_memory.hpp"
 #include "core/stopwatch.hpp"
@@ -25,6 +26,7 @@ namespace {
 
 using partition::RadixDigit;
 
+constexpr std::array kRowIds{Word<RowIds>{"made", RowIds::made}, Word<RowIds>{"stored", RowIds::stored}};
 constexpr std::int64_t kCopiedBytes = std::int64_t{256} << 20;
 
 std::uint64_t row_id_bytes(std::uint64_t rows) { return rows > (std::uint64_t{1} << 32) ? 8 : 4; }
@@ -62,13 +64,12 @@ struct Input {
 
 Result<void> check(PartitionRequest const& request) {
   if (request.rows == 0) return fail(ErrorCode::usage, "--rows must be at least 1: 0");
-  if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
   if (request.row_ids.empty()) return fail(ErrorCode::usage, "neither made nor stored row ids to measure");
   if (request.threads.empty()) return fail(ErrorCode::usage, "no number of threads to measure");
   if (request.bits < 1 || request.bits > partition::kMaxRadixBits)
     return fail(ErrorCode::usage,
                 fmt::format("radix bits out of range [1, {}]: {}", partition::kMaxRadixBits, request.bits));
-  return {};
+  return check(static_cast<Sampling const&>(request));
 }
 
 Result<partition::InstructionSet> parse_instructions(std::string const& name) {
@@ -122,15 +123,9 @@ Result<void> verify(Input const& input, RadixDigit digit, partition::Partitioned
                                                      result.num_rows(), wrong.load()));
 }
 
-/// Copies of a kind that take turns with samples, one before the first.
-struct Copies {
-  HostCopyBy by;
-  std::vector<std::uint64_t> times_ns;
-};
-
 /// Samples that move `bytes` each, against the mean of the copies, of `copied_bytes` each, right before and after each.
-CopiesBetween compare(std::uint64_t bytes, std::vector<std::uint64_t> const& samples_ns, std::uint64_t copied_bytes,
-                      std::vector<std::uint64_t> const& copies_ns) {
+RatioSummary compare(std::uint64_t bytes, std::vector<std::uint64_t> const& samples_ns, std::uint64_t copied_bytes,
+                     std::vector<std::uint64_t> const& copies_ns) {
   std::vector<std::uint64_t> as_copy;  // what a copy of as many bytes takes, twice
   std::vector<std::uint64_t> taken;
   auto const times = static_cast<double>(bytes) / static_cast<double>(copied_bytes);
@@ -138,86 +133,92 @@ CopiesBetween compare(std::uint64_t bytes, std::vector<std::uint64_t> const& sam
     as_copy.push_back(static_cast<std::uint64_t>(static_cast<double>(copies_ns[i] + copies_ns[i + 1]) * times));
     taken.push_back(2 * std::max<std::uint64_t>(samples_ns[i], 1));
   }
-  return {per_second(copied_bytes, summarise(copies_ns).median_ns), summarise_ratios(as_copy, taken)};
+  return summarise_ratios(as_copy, taken);
 }
 
-Result<PartitionOutcome> measure(PartitionRequest const& request, Input const& input,
-                                 partition::InstructionSet instructions, RowIds row_ids, std::uint32_t threads) {
+Record make_record(PartitionRequest const& request, std::uint32_t word_bytes, partition::InstructionSet instructions,
+                   RowIds row_ids, std::uint32_t threads) {
+  Plan plan;
+  plan.path = Path::cpu;
+  auto record = resident_record("partition", Path::cpu, "cpu", driver_of(plan, threads), request.rows);
+  auto const row_id_times = std::uint64_t{row_ids == RowIds::stored ? 2U : 1U};
+  record.bytes = request.rows *
+                 ((3 + 2 * std::uint64_t{request.payload}) * word_bytes + row_id_times * row_id_bytes(request.rows));
+  record.choices = fmt::format("2^{} partitions, {} digit, row ids {}, {}", request.bits,
+                               request.mixed ? "mixed" : "raw", word_of(kRowIds, row_ids), to_string(instructions));
+  return record;
+}
+
+Result<Outcome> measure_one(PartitionRequest const& request, Input const& input, partition::InstructionSet instructions,
+                            RowIds row_ids, std::uint32_t threads) {
   RadixDigit const digit{request.bits, 0, request.mixed};
   Control control;
   control.cancelled = request.cancelled;
   tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
-  // The keys are an argument, so that stored row ids, which are consumed with them, are made outside the clock.
-  auto const partition_once = [&](keys::EncodedKeys keys) {
+  // Stored row ids, which are consumed with the keys, are made outside the clock.
+  auto const partition_once = [&](std::uint64_t* ns) -> Result<partition::PartitionedKeys> {
+    GARUDA_TRY_ASSIGN(auto keys, input.keys(row_ids));
+    Stopwatch const watch;
     partition::PartitionOptions options;
     options.payload = input.payload;
     options.instructions = instructions;
-    return arena.execute([&] { return radix_partition(std::move(keys), digit, control, std::move(options)); });
+    auto result = arena.execute([&] { return radix_partition(std::move(keys), digit, control, std::move(options)); });
+    *ns = watch.elapsed_ns();
+    return result;
   };
   // Before the first partitioning, whose memory is kept for the others.
   GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(kCopiedBytes));
-  {
-    GARUDA_TRY_ASSIGN(auto keys, input.keys(row_ids));
-    GARUDA_TRY_ASSIGN(auto const result, partition_once(std::move(keys)));
+  Contender contender;
+  for (auto const by : {HostCopyBy::past_caches, HostCopyBy::memcpy})
+    contender.after.push_back({[&arena, &copy, by]() -> Result<Sample> {
+                                 return Sample{arena.execute([&] { return copy.run(by); }), 0, {}, {}};
+                               },
+                               {}});
+  contender.verify = [&](Outcome&) -> Result<void> {
+    std::uint64_t ns = 0;
+    GARUDA_TRY_ASSIGN(auto const result, partition_once(&ns));
     GARUDA_TRY(verify(input, digit, result));
-  }
-  std::array copies{Copies{HostCopyBy::past_caches, {}}, Copies{HostCopyBy::memcpy, {}}};
-  auto const copy_once = [&] {
-    for (auto& kind : copies) kind.times_ns.push_back(arena.execute([&] { return copy.run(kind.by); }));
+    // The copies before the first sample.
+    for (auto& series : contender.after) GARUDA_TRY(series.take());
+    return {};
   };
-  std::vector<std::uint64_t> samples;
-  copy_once();
-  for (std::uint32_t i = 0; i < request.repeat; ++i) {
-    GARUDA_TRY_ASSIGN(auto keys, input.keys(row_ids));
-    Stopwatch const watch;
-    GARUDA_TRY_ASSIGN(auto const result, partition_once(std::move(keys)));
-    samples.push_back(watch.elapsed_ns());
-    copy_once();
+  contender.timed.run = [&]() -> Result<Sample> {
+    Sample sample;
+    GARUDA_TRY(partition_once(&sample.ns));
+    return sample;
+  };
+  auto& record = contender.outcome.record;
+  record = make_record(request, input.word_bytes, instructions, row_ids, threads);
+  contender.outcome.notes = {record.choices};
+  GARUDA_TRY(measure({&contender, 1}, request));
+
+  auto& outcome = contender.outcome;
+  constexpr std::array kKinds{"past the caches", "by memcpy"};
+  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+    auto const copies_ns = contender.after[kind].times();
+    auto const rate = per_second(2 * copy.bytes(), summarise(copies_ns).median_ns);
+    outcome.ratios.emplace_back(
+        fmt::format("share of copies {} by as many threads, {}B/s", kKinds.at(kind), format_rate(rate)),
+        compare(record.bytes, record.samples_ns, 2 * copy.bytes(), copies_ns));
   }
-  PartitionOutcome outcome;
-  auto& record = outcome.record;
-  record.op = "partition";
-  record.path = "cpu";
-  record.device = "cpu";
-  Plan plan;
-  plan.path = Path::cpu;
-  record.driver = driver_of(plan, threads);
-  record.mode = "resident";
-  record.rows = request.rows;
-  record.rows_out = request.rows;
-  record.time = summarise(samples);
-  auto const row_id_times = std::uint64_t{row_ids == RowIds::stored ? 2U : 1U};
-  record.bytes = request.rows * ((3 + 2 * std::uint64_t{request.payload}) * input.word_bytes +
-                                 row_id_times * row_id_bytes(request.rows));
-  record.verified = true;
-  outcome.past_caches = compare(record.bytes, samples, 2 * copy.bytes(), copies[0].times_ns);
-  outcome.by_memcpy = compare(record.bytes, samples, 2 * copy.bytes(), copies[1].times_ns);
-  record.choices = fmt::format("2^{} partitions, {} digit, row ids {}, {}", request.bits,
-                               request.mixed ? "mixed" : "raw", to_string(row_ids), to_string(instructions));
-  return outcome;
+  return std::move(outcome);
 }
 
 }  // namespace
 
-std::string_view to_string(RowIds row_ids) { return row_ids == RowIds::made ? "made" : "stored"; }
+Result<RowIds> parse_row_ids(std::string_view text) { return parse_word("row ids", kRowIds, text); }
 
-Result<RowIds> parse_row_ids(std::string_view text) {
-  for (auto const row_ids : {RowIds::made, RowIds::stored})
-    if (to_string(row_ids) == text) return row_ids;
-  return fail(ErrorCode::usage, fmt::format("unknown row ids (allowed: made, stored): '{}'", text));
-}
-
-Result<std::vector<PartitionOutcome>> run_partition_bench(PartitionRequest const& request) {
+Result<std::vector<Outcome>> run_partition_bench(PartitionRequest const& request) {
   GARUDA_TRY(check(request));
   // As within an engine: results lie in memory that earlier ones left.
   KeptMemory::Tenancy const keeps_memory;
   KeptMemory::instance().set_limit(std::numeric_limits<std::size_t>::max());
   GARUDA_TRY_ASSIGN(auto const instructions, parse_instructions(request.instructions));
   GARUDA_TRY_ASSIGN(auto const input, make_input(request));
-  std::vector<PartitionOutcome> outcomes;
+  std::vector<Outcome> outcomes;
   for (auto const threads : request.threads) {
     for (auto const row_ids : request.row_ids) {
-      GARUDA_TRY_ASSIGN(auto outcome, measure(request, input, instructions, row_ids, threads));
+      GARUDA_TRY_ASSIGN(auto outcome, measure_one(request, input, instructions, row_ids, threads));
       outcomes.push_back(std::move(outcome));
     }
   }

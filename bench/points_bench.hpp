@@ -1,12 +1,11 @@
 // `garuda bench points`: the raster floor, bare draws without a join around them.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "bench/record.hpp"
+#include "bench/contest.hpp"
 #include "garuda/error.hpp"
 
 namespace garuda::bench {
@@ -18,7 +17,6 @@ enum class PointOrder : std::uint8_t {
 };
 /// Errors: usage.
 Result<PointOrder> parse_point_order(std::string_view text);
-std::string_view to_string(PointOrder order) noexcept;
 
 enum class PointBlend : std::uint8_t {
   none,  ///< overwrite R32G32_UINT
@@ -26,27 +24,19 @@ enum class PointBlend : std::uint8_t {
 };
 /// Errors: usage.
 Result<PointBlend> parse_point_blend(std::string_view text);
-std::string_view to_string(PointBlend blend) noexcept;
 
-struct PointsRequest {
+struct PointsRequest : Sampling {
   std::uint64_t rows = 0;
   std::uint32_t image = 4096;  ///< width and height, a power of two
   PointOrder order = PointOrder::random;
   PointBlend blend = PointBlend::none;
   std::string device = "auto";
-  std::uint32_t repeat = 7;
-  std::uint64_t seed = 1;
-  std::atomic<bool> const* cancelled = nullptr;  ///< looked at between draws
 };
 
-struct PointsOutcome {
-  Record record;      ///< op "points", path "graphics", mode "resident", one phase: the draws
-  std::string clock;  ///< "GPU timestamps" or "host time from submission to completion"
-};
-
-/// Draws, compares the whole image with what the host expects, then draws `repeat` times more under the clock. Blocks.
+/// Draws, compares the whole image with what the host expects, then draws `repeat` times more under the clock: op
+/// "points", path "graphics", mode "resident", one phase. Blocks.
 /// Errors: usage (rows 0 or above 2^32 - 2, image not a power of two, repeat 0); no_device; limit_exceeded;
 /// out_of_memory; cancelled; device_failure, also when a pixel differs.
-Result<PointsOutcome> run_points_bench(PointsRequest const& request);
+Result<Outcome> run_points_bench(PointsRequest const& request);
 
 }  // namespace garuda::bench

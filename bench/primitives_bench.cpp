@@ -1,11 +1,11 @@
 #include "bench/primitives_bench.hpp"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -13,205 +13,258 @@
 
 #include "bench/compute_bench.hpp"
 #include "bench/random.hpp"
-#include "garuda/control.hpp"
+#include "bench/words.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/primitives/device_scan.hpp"
-#include "operators/compute/primitives/radix_pass.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 
 namespace garuda::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, PrimitiveOp>, 8> kOps{{{"copy", PrimitiveOp::copy},
-                                                                        {"reduce", PrimitiveOp::reduce},
-                                                                        {"scan", PrimitiveOp::scan},
-                                                                        {"histogram", PrimitiveOp::histogram},
-                                                                        {"partition", PrimitiveOp::partition},
-                                                                        {"segments", PrimitiveOp::segments},
-                                                                        {"compact", PrimitiveOp::compact},
-                                                                        {"gather", PrimitiveOp::gather}}};
+constexpr std::array kOps{
+    Word<PrimitiveOp>{"copy", PrimitiveOp::copy},           Word<PrimitiveOp>{"reduce", PrimitiveOp::reduce},
+    Word<PrimitiveOp>{"scan", PrimitiveOp::scan},           Word<PrimitiveOp>{"histogram", PrimitiveOp::histogram},
+    Word<PrimitiveOp>{"partition", PrimitiveOp::partition}, Word<PrimitiveOp>{"gather", PrimitiveOp::gather},
+    Word<PrimitiveOp>{"segments", PrimitiveOp::segments},   Word<PrimitiveOp>{"compact", PrimitiveOp::compact}};
 constexpr std::uint64_t kClusterRows = 4096;
 
 using Words = std::vector<std::uint32_t>;
-
-template <class Make>
-Words make_words(std::uint64_t count, Make const& make) {
-  Words words(count);
-  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count, 1U << 14), [&](auto const& rows) {
-    for (auto row = rows.begin(); row != rows.end(); ++row) words[row] = make(row);
-  });
-  return words;
-}
-
-Words random_words(std::uint64_t count, std::uint64_t seed) {
-  return make_words(count, [&](auto row) { return static_cast<std::uint32_t>(RowRandom(seed, row).next()); });
-}
+using Step = std::function<Result<void>()>;
 
 /// A primitive with its inputs on the device: recorded again and again, and checked once.
-class Primitive {
- public:
-  Primitive(ComputeBench& bench, PrimitivesRequest const& request) : bench_(bench), request_(request) {}
-  virtual ~Primitive() = default;
-
-  virtual Result<void> prepare() = 0;
+struct Primitive {
   /// As one phase: timestamps between passes would keep these from following each other closely.
-  virtual Result<void> record() = 0;
-  /// The same with a phase each of its passes.
-  virtual Result<void> record_by_phase() { return record(); }
-  /// Compares what record() left on the device with the host's result.
-  virtual Result<void> check() = 0;
-  virtual std::uint64_t bytes() const = 0;  ///< read and written once
+  Step record;
+  Step record_by_phase;     ///< the same with a phase each of its passes; none: record
+  Step check;               ///< compares what record() left on the device with the host's result
+  std::uint64_t bytes = 0;  ///< read and written once
+  Step record_whole;        ///< what check() is for where record() is a part of it
+};
 
- protected:
-  compute::ComputeContext& context() { return bench_.context(); }
-  std::uint64_t rows() const { return request_.rows; }
+/// Makes primitives on one device, whose buffers it keeps.
+class Primitives {
+ public:
+  Primitives(ComputeBench& bench, PrimitivesRequest const& request)
+      : bench_(bench), context_(bench.context()), request_(request), rows_(request.rows) {}
 
-  Result<vk::Buffer> upload(Words const& words, char const* name) {
-    return bench_.upload(std::as_bytes(std::span(words)), name);
+  Result<Primitive> make() {
+    switch (request_.op) {
+      case PrimitiveOp::copy:
+        return copy();
+      case PrimitiveOp::reduce:
+        return reduce();
+      case PrimitiveOp::scan:
+        return scan();
+      case PrimitiveOp::gather:
+        return gather();
+      case PrimitiveOp::segments:
+        return segments();
+      case PrimitiveOp::compact:
+        return compact();
+      case PrimitiveOp::histogram:
+      case PrimitiveOp::partition:
+        break;
+    }
+    return partition();
+  }
+
+ private:
+  using Address = std::uint64_t;
+
+  Result<Address> upload(Words const& words, char const* name) {
+    GARUDA_TRY_ASSIGN(auto buffer, bench_.upload(std::as_bytes(std::span(words)), name));
+    buffers_.push_back(std::make_unique<vk::Buffer>(std::move(buffer)));
+    return buffers_.back()->address();
+  }
+  Result<vk::Buffer const*> result(std::uint64_t words, char const* name) {
+    GARUDA_TRY_ASSIGN(auto buffer, context_.device_buffer(words * 4, name));
+    buffers_.push_back(std::make_unique<vk::Buffer>(std::move(buffer)));
+    return buffers_.back().get();
+  }
+  Result<Words> download(vk::Buffer const& buffer, std::size_t words) {
+    Words found(words);
+    GARUDA_TRY(context_.download(buffer, std::as_writable_bytes(std::span(found))));
+    return found;
   }
 
   Result<void> expect_equal(vk::Buffer const& buffer, Words const& expected, char const* what) {
-    Words found(expected.size());
-    GARUDA_TRY(context().download(buffer, std::as_writable_bytes(std::span(found))));
+    GARUDA_TRY_ASSIGN(auto const found, download(buffer, expected.size()));
     auto const [at, wanted] = std::mismatch(found.begin(), found.end(), expected.begin());
     if (at == found.end()) return {};
     return fail(ErrorCode::device_failure, fmt::format("word {} of {} differs from the host's, {:#x}: {:#x}",
                                                        at - found.begin(), what, *wanted, *at));
   }
 
-  ComputeBench& bench_;
-  PrimitivesRequest const& request_;
-};
+  Result<Primitive> copy() {
+    auto const words = (rows_ + 3) / 4 * 4;
+    words_ = random_words(words, request_.seed);
+    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "copy source"));
+    GARUDA_TRY_ASSIGN(auto const* const target, result(words, "copy target"));
+    return Primitive{[=, this] { return compute::record_copy(context_, "copy", source, target->address(), words * 4); },
+                     {},
+                     [=, this] { return expect_equal(*target, words_, "the copy"); },
+                     words * 8,
+                     {}};
+  }
 
-class Copy final : public Primitive {
- public:
-  using Primitive::Primitive;
-  Result<void> prepare() override {
-    words_ = random_words((rows() + 3) / 4 * 4, request_.seed);
-    GARUDA_TRY_ASSIGN(source_, upload(words_, "copy source"));
-    GARUDA_TRY_ASSIGN(target_, context().device_buffer(words_.size() * 4, "copy target"));
-    return {};
+  Result<Primitive> reduce() {
+    words_ = random_words(rows_, request_.seed);
+    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(auto const* const sum, result(2, "sum"));
+    return Primitive{[=, this] {
+                       return compute::record_reduce(context_, "reduce", compute::Reduction::add, source, rows_, 1,
+                                                     *sum);
+                     },
+                     {},
+                     [=, this] {
+                       auto const all = std::accumulate(words_.begin(), words_.end(), std::uint64_t{0});
+                       return expect_equal(
+                           *sum, {static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(all >> 32)}, "the sum");
+                     },
+                     rows_ * 4,
+                     {}};
   }
-  Result<void> record() override {
-    return compute::record_copy(context(), "copy", source_.address(), target_.address(), words_.size() * 4);
-  }
-  Result<void> check() override { return expect_equal(target_, words_, "the copy"); }
-  std::uint64_t bytes() const override { return words_.size() * 8; }
 
- private:
-  Words words_;
-  vk::Buffer source_;
-  vk::Buffer target_;
-};
+  Result<Primitive> scan() {
+    words_ = random_words(rows_, request_.seed);
+    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(auto const* const target, result(rows_, "sums"));
+    GARUDA_TRY_ASSIGN(scan_, compute::DeviceScan::create(context_, rows_));
+    return Primitive{[=, this] {
+                       return scan_.record(context_, "scan", {source, target->address(), rows_});
+                     },
+                     {},
+                     [=, this] {
+                       Words expected(words_.size());
+                       std::exclusive_scan(words_.begin(), words_.end(), expected.begin(), std::uint32_t{0});
+                       return expect_equal(*target, expected, "the sums");
+                     },
+                     rows_ * 8,
+                     {}};
+  }
 
-class Reduce final : public Primitive {
- public:
-  using Primitive::Primitive;
-  Result<void> prepare() override {
-    words_ = random_words(rows(), request_.seed);
-    GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
-    GARUDA_TRY_ASSIGN(result_, context().device_buffer(8, "sum"));
-    return {};
+  Result<Primitive> gather() {
+    words_ = random_words(rows_, request_.seed);
+    gathered_ = make_words(rows_, [&](auto row) {
+      RowRandom random(request_.seed + 1, row);
+      auto const first = request_.clustered ? row / kClusterRows * kClusterRows : 0;
+      return first + random.next_below(request_.clustered ? std::min(kClusterRows, rows_ - first) : rows_);
+    });
+    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(auto const numbers, upload(gathered_, "rows"));
+    GARUDA_TRY_ASSIGN(auto const* const target, result(rows_, "gathered"));
+    return Primitive{
+        [=, this] { return compute::record_gather(context_, "gather", source, numbers, target->address(), rows_, 1); },
+        {},
+        [=, this] {
+          auto const expected = make_words(rows_, [&](auto i) { return words_[gathered_[i]]; });
+          return expect_equal(*target, expected, "the gathered values");
+        },
+        rows_ * 12,
+        {}};
   }
-  Result<void> record() override {
-    return compute::record_reduce(context(), "reduce", compute::Reduction::add, source_.address(), rows(), 1, result_);
-  }
-  Result<void> check() override {
-    auto const sum = std::accumulate(words_.begin(), words_.end(), std::uint64_t{0});
-    return expect_equal(result_, {static_cast<std::uint32_t>(sum), static_cast<std::uint32_t>(sum >> 32)}, "the sum");
-  }
-  std::uint64_t bytes() const override { return rows() * 4; }
 
- private:
-  Words words_;
-  vk::Buffer source_;
-  vk::Buffer result_;
-};
-
-class Scan final : public Primitive {
- public:
-  using Primitive::Primitive;
-  Result<void> prepare() override {
-    words_ = random_words(rows(), request_.seed);
-    GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
-    GARUDA_TRY_ASSIGN(target_, context().device_buffer(rows() * 4, "sums"));
-    GARUDA_TRY_ASSIGN(scan_, compute::DeviceScan::create(context(), rows()));
-    return {};
+  Result<Primitive> segments() {
+    words_ = random_words(rows_, request_.seed);
+    auto const count = (rows_ + request_.segment_rows - 1) / request_.segment_rows;
+    starts_ = make_words(count + 1, [&](auto segment) {
+      // Up to twice as long as on the average.
+      auto const least = segment * rows_ / count;
+      auto const most = std::min((segment + 1) * rows_ / count, rows_);
+      bool const is_end = segment == 0 || segment == count;
+      return is_end ? least : least + RowRandom(request_.seed + 1, segment).next_below(most - least + 1);
+    });
+    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(auto const starts, upload(starts_, "starts of segments"));
+    GARUDA_TRY_ASSIGN(auto const* const sums, result(2 * count, "sums of segments"));
+    return Primitive{[=, this] {
+                       return compute::record_segment_sums(context_, "segments", source, starts, rows_,
+                                                           static_cast<std::uint32_t>(count), *sums);
+                     },
+                     {},
+                     [=, this] {
+                       auto const expected = make_words(2 * count, [&](auto word) {
+                         auto const first = words_.begin() + starts_[word / 2];
+                         auto const last = words_.begin() + starts_[word / 2 + 1];
+                         auto const sum = std::accumulate(first, last, std::uint64_t{0});
+                         return word % 2 == 0 ? sum : sum >> 32;
+                       });
+                       return expect_equal(*sums, expected, "the sums of segments");
+                     },
+                     rows_ * 4 + count * 12,
+                     {}};
   }
-  Result<void> record() override {
-    return scan_.record(context(), "scan", {source_.address(), target_.address(), rows()});
-  }
-  Result<void> check() override {
-    Words expected(words_.size());
-    std::exclusive_scan(words_.begin(), words_.end(), expected.begin(), std::uint32_t{0});
-    return expect_equal(target_, expected, "the sums");
-  }
-  std::uint64_t bytes() const override { return rows() * 8; }
 
- private:
-  Words words_;
-  vk::Buffer source_;
-  vk::Buffer target_;
-  compute::DeviceScan scan_;
-};
+  /// Half of the elements, drawn by lot.
+  Result<Primitive> compact() {
+    auto const flags = make_words(rows_, [&](auto row) { return RowRandom(request_.seed, row).next() & 1; });
+    for (std::uint32_t row = 0; row < rows_; ++row)
+      if (flags[row] != 0) words_.push_back(row);
+    GARUDA_TRY_ASSIGN(auto const source, upload(flags, "flags"));
+    GARUDA_TRY_ASSIGN(auto const* const target, result(rows_, "listed elements"));
+    GARUDA_TRY_ASSIGN(scan_, compute::DeviceScan::create(context_, rows_));
+    return Primitive{
+        [=, this] { return compute::record_compact(context_, "compact", scan_, source, target->address(), rows_); },
+        {},
+        [=, this]() -> Result<void> {
+          GARUDA_TRY_ASSIGN(auto const total, scan_.read_total(context_, "total"));
+          if (total != words_.size())
+            return fail(ErrorCode::device_failure,
+                        fmt::format("{} elements are listed, not the host's {}", total, words_.size()));
+          return expect_equal(*target, words_, "the list of elements");
+        },
+        (rows_ + words_.size()) * 4,
+        {}};
+  }
 
-/// Rows of each bin start to the end: the counts alone when nothing moves.
-class Partition : public Primitive {
- public:
-  using Primitive::Primitive;
-  Result<void> prepare() override {
-    keys_ = random_words(rows(), request_.seed);
-    GARUDA_TRY_ASSIGN(keys_in_, upload(keys_, "keys"));
-    GARUDA_TRY_ASSIGN(keys_out_, context().device_buffer(rows() * 4, "partitioned keys"));
-    moved_ = {rows(), {keys_in_.address(), keys_out_.address(), 1}, {}, false};
+  /// Rows of each bin from the start to the end; of op histogram the first pass alone is timed, which counts, once the
+  /// whole has been checked.
+  Result<Primitive> partition() {
+    words_ = random_words(rows_, request_.seed);
+    GARUDA_TRY_ASSIGN(auto const keys, upload(words_, "keys"));
+    GARUDA_TRY_ASSIGN(auto const* const keys_out, result(rows_, "partitioned keys"));
+    moved_ = {rows_, {keys, keys_out->address(), 1}, {}, false};
+    std::vector<vk::Buffer const*> payload;
     for (std::uint32_t i = 0; i < request_.payload; ++i) {
-      auto const words = make_words(rows(), [&](auto row) { return static_cast<std::uint32_t>(row + i); });
-      GARUDA_TRY_ASSIGN(auto source, upload(words, "payload"));
-      GARUDA_TRY_ASSIGN(auto target, context().device_buffer(rows() * 4, "partitioned payload"));
-      moved_.payload.push_back({source.address(), target.address(), 1});
-      payload_in_.push_back(std::move(source));
-      payload_out_.push_back(std::move(target));
+      GARUDA_TRY_ASSIGN(auto const source, upload(make_words(rows_, [&](auto row) { return row + i; }), "payload"));
+      GARUDA_TRY_ASSIGN(payload.emplace_back(), result(rows_, "partitioned payload"));
+      moved_.payload.push_back({source, payload.back()->address(), 1});
     }
     compute::RadixDigit const digit{request_.bits, 0, false, request_.stable};
-    GARUDA_TRY_ASSIGN(pass_, compute::RadixPass::create(context(), rows(), 1, digit, request_.payload));
-    return {};
+    GARUDA_TRY_ASSIGN(pass_, compute::RadixPass::create(context_, rows_, 1, digit, request_.payload));
+    Primitive made;
+    made.check = [=, this] { return check_partition(*keys_out, payload); };
+    made.record = [this] { return pass_.record(context_, {"partition", "partition", "partition"}, moved_); };
+    made.record_by_phase = [this] { return pass_.record(context_, {}, moved_); };
+    made.bytes = rows_ * 8 * (1 + request_.payload);
+    if (request_.op == PrimitiveOp::partition) return made;
+    made.record_whole =
+        std::exchange(made.record, [this] { return pass_.record_counts(context_, "histogram", moved_); });
+    made.record_by_phase = {};
+    made.bytes = rows_ * 4;
+    return made;
   }
-  Result<void> record() override { return pass_.record(context(), {"partition", "partition", "partition"}, moved_); }
-  Result<void> record_by_phase() override { return pass_.record(context(), {}, moved_); }
-  Result<void> check() override {
-    auto const starts = expected_starts();
-    GARUDA_TRY(expect_equal(pass_.starts(), starts, "the starts of bins"));
-    auto order = stable_order(starts);
-    if (!request_.stable) GARUDA_TRY(read_order(starts, order));
-    GARUDA_TRY(expect_equal(keys_out_, make_words(rows(), [&](auto i) { return keys_[order[i]]; }), "the keys"));
-    for (std::uint32_t c = 0; c < request_.payload; ++c)
-      GARUDA_TRY(expect_equal(payload_out_[c], make_words(rows(), [&](auto i) { return order[i] + c; }), "a payload"));
-    return {};
-  }
-  std::uint64_t bytes() const override { return rows() * 8 * (1 + request_.payload); }
 
- protected:
-  compute::RadixRows moved_;
-  compute::RadixPass pass_;
-
- private:
-  std::uint32_t bin_of(std::uint32_t key) const { return key & ((1U << request_.bits) - 1); }
-
-  Words expected_starts() const {
+  Result<void> check_partition(vk::Buffer const& keys, std::vector<vk::Buffer const*> const& payload) {
+    auto const bin_of = [&](std::uint32_t key) { return key & ((1U << request_.bits) - 1); };
     Words starts((std::size_t{1} << request_.bits) + 1);
-    for (auto const key : keys_) ++starts[bin_of(key) + 1];
+    for (auto const key : words_) ++starts[bin_of(key) + 1];
     std::inclusive_scan(starts.begin(), starts.end(), starts.begin());
-    return starts;
+    GARUDA_TRY(expect_equal(pass_.starts(), starts, "the starts of bins"));
+    Words order(words_.size());
+    auto next = starts;
+    for (std::uint32_t row = 0; row < words_.size(); ++row) order[next[bin_of(words_[row])]++] = row;
+    if (!request_.stable) GARUDA_TRY(read_order(starts, payload, order));
+    GARUDA_TRY(expect_equal(keys, make_words(rows_, [&](auto i) { return words_[order[i]]; }), "the keys"));
+    for (std::uint32_t c = 0; c < payload.size(); ++c)
+      GARUDA_TRY(expect_equal(*payload[c], make_words(rows_, [&](auto i) { return order[i] + c; }), "a payload"));
+    return {};
   }
-  Words stable_order(Words starts) const {
-    Words order(keys_.size());
-    for (std::uint32_t row = 0; row < keys_.size(); ++row) order[starts[bin_of(keys_[row])]++] = row;
-    return order;
-  }
+
   /// Takes the order within bins from the device's first payload column, after a look that it holds the same rows.
-  Result<void> read_order(Words const& starts, Words& order) {
-    if (request_.payload == 0) return fail(ErrorCode::usage, "an order of any kind is checked by its first payload");
-    Words found(order.size());
-    GARUDA_TRY(context().download(payload_out_[0], std::as_writable_bytes(std::span(found))));
+  Result<void> read_order(Words const& starts, std::vector<vk::Buffer const*> const& payload, Words& order) {
+    if (payload.empty()) return fail(ErrorCode::usage, "an order of any kind is checked by its first payload");
+    GARUDA_TRY_ASSIGN(auto found, download(*payload[0], order.size()));
     auto sorted = found;
     tbb::parallel_for(std::size_t{0}, starts.size() - 1,
                       [&](auto bin) { std::sort(sorted.begin() + starts[bin], sorted.begin() + starts[bin + 1]); });
@@ -220,169 +273,24 @@ class Partition : public Primitive {
     return {};
   }
 
-  Words keys_;
-  vk::Buffer keys_in_;
-  vk::Buffer keys_out_;
-  std::vector<vk::Buffer> payload_in_;
-  std::vector<vk::Buffer> payload_out_;
-};
-
-/// The first pass of a partition alone, once the whole of it has been checked.
-class Histogram final : public Partition {
- public:
-  using Partition::Partition;
-  Result<void> record() override {
-    return is_checked_ ? pass_.record_counts(context(), "histogram", moved_) : Partition::record();
-  }
-  Result<void> record_by_phase() override { return record(); }
-  Result<void> check() override {
-    is_checked_ = true;
-    return Partition::check();
-  }
-  std::uint64_t bytes() const override { return rows() * 4; }
-
- private:
-  bool is_checked_ = false;
-};
-
-class Gather final : public Primitive {
- public:
-  using Primitive::Primitive;
-  Result<void> prepare() override {
-    words_ = random_words(rows(), request_.seed);
-    rows_ = make_words(rows(), [&](auto row) {
-      RowRandom random(request_.seed + 1, row);
-      auto const first = request_.clustered ? row / kClusterRows * kClusterRows : 0;
-      return static_cast<std::uint32_t>(
-          first + random.next_below(request_.clustered ? std::min(kClusterRows, rows() - first) : rows()));
-    });
-    GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
-    GARUDA_TRY_ASSIGN(rows_in_, upload(rows_, "rows"));
-    GARUDA_TRY_ASSIGN(target_, context().device_buffer(rows() * 4, "gathered"));
-    return {};
-  }
-  Result<void> record() override {
-    return compute::record_gather(context(), "gather", source_.address(), rows_in_.address(), target_.address(), rows(),
-                                  1);
-  }
-  Result<void> check() override {
-    return expect_equal(target_, make_words(rows(), [&](auto i) { return words_[rows_[i]]; }), "the gathered values");
-  }
-  std::uint64_t bytes() const override { return rows() * 12; }
-
- private:
-  Words words_;
-  Words rows_;
-  vk::Buffer source_;
-  vk::Buffer rows_in_;
-  vk::Buffer target_;
-};
-
-class Segments final : public Primitive {
- public:
-  using Primitive::Primitive;
-  Result<void> prepare() override {
-    words_ = random_words(rows(), request_.seed);
-    auto const segments = num_segments();
-    starts_ = make_words(segments + 1, [&](auto segment) {
-      // Up to twice as long as on the average.
-      auto const least = segment * rows() / segments;
-      auto const most = std::min((segment + 1) * rows() / segments, rows());
-      bool const is_end = segment == 0 || segment == segments;
-      return static_cast<std::uint32_t>(
-          is_end ? least : least + RowRandom(request_.seed + 1, segment).next_below(most - least + 1));
-    });
-    GARUDA_TRY_ASSIGN(source_, upload(words_, "values"));
-    GARUDA_TRY_ASSIGN(starts_in_, upload(starts_, "starts of segments"));
-    GARUDA_TRY_ASSIGN(results_, context().device_buffer(segments * 8, "sums of segments"));
-    return {};
-  }
-  Result<void> record() override {
-    return compute::record_segment_sums(context(), "segments", source_.address(), starts_in_.address(), rows(),
-                                        static_cast<std::uint32_t>(num_segments()), results_);
-  }
-  Result<void> check() override {
-    auto const expected = make_words(2 * num_segments(), [&](auto word) {
-      auto const first = words_.begin() + starts_[word / 2];
-      auto const sum = std::accumulate(first, words_.begin() + starts_[word / 2 + 1], std::uint64_t{0});
-      return static_cast<std::uint32_t>(word % 2 == 0 ? sum : sum >> 32);
-    });
-    return expect_equal(results_, expected, "the sums of segments");
-  }
-  std::uint64_t bytes() const override { return rows() * 4 + num_segments() * 12; }
-
- private:
-  std::uint64_t num_segments() const { return (rows() + request_.segment_rows - 1) / request_.segment_rows; }
-
-  Words words_;
+  ComputeBench& bench_;
+  compute::ComputeContext& context_;
+  PrimitivesRequest const& request_;
+  std::uint64_t rows_;
+  std::vector<std::unique_ptr<vk::Buffer>> buffers_;
+  Words words_;  ///< values, keys, or the elements that are listed
+  Words gathered_;
   Words starts_;
-  vk::Buffer source_;
-  vk::Buffer starts_in_;
-  vk::Buffer results_;
-};
-
-/// Half of the elements, drawn by lot.
-class Compact final : public Primitive {
- public:
-  using Primitive::Primitive;
-  Result<void> prepare() override {
-    auto const flags = make_words(
-        rows(), [&](auto row) { return static_cast<std::uint32_t>(RowRandom(request_.seed, row).next() & 1); });
-    for (std::uint32_t row = 0; row < flags.size(); ++row)
-      if (flags[row] != 0) listed_.push_back(row);
-    GARUDA_TRY_ASSIGN(flags_, upload(flags, "flags"));
-    GARUDA_TRY_ASSIGN(target_, context().device_buffer(rows() * 4, "listed elements"));
-    GARUDA_TRY_ASSIGN(scan_, compute::DeviceScan::create(context(), rows()));
-    return {};
-  }
-  Result<void> record() override {
-    return compute::record_compact(context(), "compact", scan_, flags_.address(), target_.address(), rows());
-  }
-  Result<void> check() override {
-    GARUDA_TRY_ASSIGN(auto const total, scan_.read_total(context(), "total"));
-    if (total != listed_.size())
-      return fail(ErrorCode::device_failure,
-                  fmt::format("{} elements are listed, not the host's {}", total, listed_.size()));
-    return expect_equal(target_, listed_, "the list of elements");
-  }
-  std::uint64_t bytes() const override { return (rows() + listed_.size()) * 4; }
-
- private:
-  Words listed_;
-  vk::Buffer flags_;
-  vk::Buffer target_;
   compute::DeviceScan scan_;
+  compute::RadixRows moved_;
+  compute::RadixPass pass_;
 };
-
-std::unique_ptr<Primitive> make_primitive(ComputeBench& bench, PrimitivesRequest const& request) {
-  switch (request.op) {
-    case PrimitiveOp::copy:
-      return std::make_unique<Copy>(bench, request);
-    case PrimitiveOp::reduce:
-      return std::make_unique<Reduce>(bench, request);
-    case PrimitiveOp::scan:
-      return std::make_unique<Scan>(bench, request);
-    case PrimitiveOp::gather:
-      return std::make_unique<Gather>(bench, request);
-    case PrimitiveOp::histogram:
-      return std::make_unique<Histogram>(bench, request);
-    case PrimitiveOp::segments:
-      return std::make_unique<Segments>(bench, request);
-    case PrimitiveOp::compact:
-      return std::make_unique<Compact>(bench, request);
-    case PrimitiveOp::partition:
-      break;
-  }
-  return std::make_unique<Partition>(bench, request);
-}
 
 Result<void> check(PrimitivesRequest const& request) {
-  auto const most = compute::kMaxScanElements;
-  if (request.rows == 0 || request.rows > most)
+  if (request.rows == 0 || request.rows > compute::kMaxScanElements)
     return fail(ErrorCode::usage, fmt::format("--rows out of range [1, 2^28]: {}", request.rows));
   if (request.segment_rows == 0) return fail(ErrorCode::usage, "--segment-rows must be at least 1: 0");
-  if (request.repeat == 0) return fail(ErrorCode::usage, "--repeat must be at least 1: 0");
-  return {};
+  return check(static_cast<Sampling const&>(request));
 }
 
 /// Applies what the request asks for; what the device cannot hold is an error.
@@ -395,23 +303,6 @@ Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limi
   return compute::apply_tuning("", limits, tuning);
 }
 
-Record make_record(ComputeBench const& bench, PrimitivesRequest const& request, std::string op,
-                   std::span<PhaseSample const> samples, std::span<PhaseSample const> by_phase, std::uint64_t bytes) {
-  Record record;
-  record.op = std::move(op);
-  record.path = "compute";
-  record.device = bench.device().name();
-  record.driver = bench.device().driver();
-  record.mode = "resident";
-  record.rows = request.rows;
-  record.rows_out = request.rows;
-  record.time = summarise(times_of(samples));
-  record.bytes = bytes;
-  record.phases = median_sample(by_phase).phases;
-  record.verified = true;
-  return record;
-}
-
 std::string describe(compute::ComputeTuning const& tuning, std::uint32_t bits, bool stable) {
   auto const tile = compute::scatter_tile(tuning, bits, stable);
   return fmt::format("subgroup {}, scan {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
@@ -421,57 +312,46 @@ std::string describe(compute::ComputeTuning const& tuning, std::uint32_t bits, b
 
 }  // namespace
 
-Result<PrimitiveOp> parse_primitive_op(std::string_view text) {
-  for (auto const& [name, op] : kOps)
-    if (name == text) return op;
-  return fail(ErrorCode::usage,
-              fmt::format("unknown primitive (allowed: copy, reduce, scan, histogram, partition, gather, segments, "
-                          "compact): '{}'",
-                          text));
-}
+Result<PrimitiveOp> parse_primitive_op(std::string_view text) { return parse_word("primitive", kOps, text); }
 
-std::string_view to_string(PrimitiveOp op) noexcept {
-  return std::ranges::find(kOps, op, &std::pair<std::string_view, PrimitiveOp>::second)->first;
-}
-
-Result<PrimitivesOutcome> run_primitives_bench(PrimitivesRequest const& request) {
+Result<Outcome> run_primitives_bench(PrimitivesRequest const& request) {
   GARUDA_TRY(check(request));
-  GARUDA_TRY_ASSIGN(
-      auto bench, ComputeBench::open(request.device, request.subgroup_size,
-                                     [&](auto& tuning, auto const& limits) { return tune(request, limits, tuning); }));
-  auto const primitive = make_primitive(*bench, request);
-  GARUDA_TRY(primitive->prepare());
-  GARUDA_TRY(bench->time([&] { return primitive->record(); }));
-  GARUDA_TRY(primitive->check());
+  auto const subgroup = request.subgroup == 0 ? std::nullopt : std::optional(request.subgroup);
+  GARUDA_TRY_ASSIGN(auto bench, ComputeBench::open(request.device, subgroup, [&](auto& tuning, auto const& limits) {
+                      return tune(request, limits, tuning);
+                    }));
+  Primitives primitives(*bench, request);
+  GARUDA_TRY_ASSIGN(auto const primitive, primitives.make());
+  Contender contender;
+  auto& record = contender.outcome.record;
+  record = resident_record(word_of(kOps, request.op), Path::compute, bench->device().name(), bench->device().driver(),
+                           request.rows);
+  record.bytes = primitive.bytes;
+  GARUDA_TRY_ASSIGN(auto const copy, bench->copy(primitive.bytes));
+  contender.verify = [&](Outcome&) -> Result<void> {
+    GARUDA_TRY(bench->time(primitive.record_whole ? primitive.record_whole : primitive.record));
+    return primitive.check();
+  };
+  contender.before.push_back({copy, {}});
+  contender.timed.run = [&] { return bench->time(primitive.record); };
+  contender.after.push_back(
+      {[&] { return bench->time(primitive.record_by_phase ? primitive.record_by_phase : primitive.record); }, {}});
+  contender.warms_up = !bench->is_software();
+  GARUDA_TRY(measure({&contender, 1}, request));
 
-  GARUDA_TRY(bench->warm_up([&] { return primitive->record(); }, request.cancelled));
-
-  // As many bytes as the primitive moves, half of them read.
-  auto const copied = std::max<std::uint64_t>(primitive->bytes() / 2 / 16 * 16, 16);
-  GARUDA_TRY_ASSIGN(auto const copy_in, bench->context().device_buffer(copied, "copy source"));
-  GARUDA_TRY_ASSIGN(auto const copy_out, bench->context().device_buffer(copied, "copy target"));
-  std::vector<PhaseSample> samples;
-  std::vector<PhaseSample> by_phase;
-  std::vector<PhaseSample> copies;
-  Control control;
-  control.cancelled = request.cancelled;
-  for (std::uint32_t i = 0; i < request.repeat; ++i) {
-    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between repetitions");
-    GARUDA_TRY_ASSIGN(auto copy, bench->time([&] {
-      return compute::record_copy(bench->context(), "copy", copy_in.address(), copy_out.address(), copied);
-    }));
-    copies.push_back(std::move(copy));
-    GARUDA_TRY_ASSIGN(auto sample, bench->time([&] { return primitive->record(); }));
-    samples.push_back(std::move(sample));
-    GARUDA_TRY_ASSIGN(auto phases, bench->time([&] { return primitive->record_by_phase(); }));
-    by_phase.push_back(std::move(phases));
-  }
-  PrimitivesOutcome outcome;
-  outcome.record =
-      make_record(*bench, request, std::string(to_string(request.op)), samples, by_phase, primitive->bytes());
-  outcome.copy = make_record(*bench, request, "copy", copies, copies, 2 * copied);
-  outcome.clock = bench->clock();
-  outcome.tuning = describe(bench->tuning(), request.bits, request.stable);
+  auto outcome = std::move(contender.outcome);
+  outcome.record.phases = contender.after.front().median().phases;
+  auto const& copies = contender.before.front();
+  auto beside = outcome.record;
+  beside.op = "copy";
+  beside.samples_ns = copies.times();
+  beside.time = summarise(beside.samples_ns);
+  beside.host_time.reset();
+  beside.phases = copies.median().phases;
+  outcome.bandwidth = {"copying as many bytes,", bytes_per_second(beside)};
+  outcome.beside.push_back(std::move(beside));
+  outcome.notes = {
+      fmt::format("{}; time: {}", describe(bench->tuning(), request.bits, request.stable), bench->device().clock())};
   return outcome;
 }
 

@@ -1,24 +1,21 @@
 // `garuda bench primitives`: the passes that compute operators are made of, against the device's copy rate.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "bench/record.hpp"
+#include "bench/contest.hpp"
 #include "garuda/error.hpp"
-#include "operators/compute/primitives/compute_tuning.hpp"
 
 namespace garuda::bench {
 
 enum class PrimitiveOp : std::uint8_t { copy, reduce, scan, histogram, partition, gather, segments, compact };
 /// Errors: usage.
 Result<PrimitiveOp> parse_primitive_op(std::string_view text);
-std::string_view to_string(PrimitiveOp op) noexcept;
 
-struct PrimitivesRequest {
+struct PrimitivesRequest : Sampling {
   PrimitiveOp op = PrimitiveOp::copy;
   std::uint64_t rows = 0;
   std::uint32_t bits = 8;     ///< of a digit: histogram, partition
@@ -26,25 +23,16 @@ struct PrimitivesRequest {
   bool stable = true;
   bool clustered = false;           ///< gather: rows within 2^12 of each other, else over the whole column
   std::uint64_t segment_rows = 64;  ///< segments: elements of one, on the average
-  std::optional<std::uint32_t> subgroup_size;
-  std::string tuning;  ///< of the passes, as operators::apply_tuning takes it
+  std::uint32_t subgroup = 0;       ///< size to force; 0: the device's
+  std::string tuning;               ///< of the passes, as compute::apply_tuning takes it
   std::string device = "auto";
-  std::uint32_t repeat = 7;
-  std::uint64_t seed = 1;
-  std::atomic<bool> const* cancelled = nullptr;  ///< looked at between repetitions
 };
 
-struct PrimitivesOutcome {
-  /// Path "compute", mode "resident"; bytes read and written once. Timed as a whole; its phases are those of runs with
-  /// timestamps between passes, which take a little longer.
-  Record record;
-  Record copy;        ///< a copy of as many bytes by a compute pass, in the same repetitions
-  std::string clock;  ///< where times come from
-  std::string tuning;
-};
-
-/// Runs the primitive on random words, compares the whole result with the host's, then times it. Blocks.
+/// Runs the primitive on random words, compares the whole result with the host's, then times it: path "compute", mode
+/// "resident", bytes read and written once. It is timed as a whole; its phases are those of runs with timestamps
+/// between passes, which take a little longer. Beside it stands a copy of as many bytes by a compute pass, in the same
+/// repetitions. Blocks.
 /// Errors: usage; no_device; limit_exceeded; out_of_memory; cancelled; device_failure, also when a result differs.
-Result<PrimitivesOutcome> run_primitives_bench(PrimitivesRequest const& request);
+Result<Outcome> run_primitives_bench(PrimitivesRequest const& request);
 
 }  // namespace garuda::bench

@@ -1,7 +1,11 @@
 // Random numbers and permutations as functions of (seed, position): the same data whatever the number of threads.
 #pragma once
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <cstdint>
+#include <vector>
 
 namespace garuda::bench {
 
@@ -42,6 +46,20 @@ class RowRandom {
   std::uint64_t state_;
 };
 
+/// `count` words, each made from its row alone.
+template <class Make>
+std::vector<std::uint32_t> make_words(std::uint64_t count, Make const& make) {
+  std::vector<std::uint32_t> words(count);
+  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count, 1U << 14), [&](auto const& rows) {
+    for (auto row = rows.begin(); row != rows.end(); ++row) words[row] = static_cast<std::uint32_t>(make(row));
+  });
+  return words;
+}
+
+inline std::vector<std::uint32_t> random_words(std::uint64_t count, std::uint64_t seed) {
+  return make_words(count, [&](auto row) { return RowRandom(seed, row).next(); });
+}
+
 /// A pseudo-random permutation of [0, size), evaluated at any position in constant time: a Feistel network over the
 /// smallest power of two, walked until it falls inside (Black and Rogaway 2002).
 class Permutation {
@@ -74,6 +92,27 @@ class Permutation {
   std::uint64_t low_mask_ = 0;
   std::uint64_t high_mask_ = 0;
   std::uint64_t round_keys_[kRounds] = {};
+};
+
+/// Draws ranks 0…num_ranks-1 with probability proportional to 1 / (rank + 1)^exponent, in expected constant time and
+/// without a table, by rejection-inversion (Hörmann and Derflinger 1996).
+class ZipfSampler {
+ public:
+  /// Requires num_ranks > 0 and a finite exponent >= 0; exponent 0 is the uniform distribution.
+  ZipfSampler(std::uint64_t num_ranks, double exponent);
+
+  std::uint64_t operator()(RowRandom& random) const noexcept;
+
+ private:
+  double integral(double x) const noexcept;  // of the density, from 1
+  double integral_inverse(double y) const noexcept;
+  double density(double x) const noexcept;
+
+  std::uint64_t num_ranks_;
+  double exponent_;
+  double integral_first_ = 0;
+  double integral_last_ = 0;
+  double acceptance_ = 0;
 };
 
 }  // namespace garuda::bench

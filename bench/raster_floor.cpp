@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
-#include "bench/sampling.hpp"
 #include "garuda/join.hpp"
 
 namespace garuda::bench {
@@ -114,10 +111,10 @@ std::uint64_t share(std::uint64_t points, std::uint64_t rows, std::uint64_t all_
 
 }  // namespace
 
-Result<std::vector<FloorPass>> floor_passes(JoinTables const& tables, DirectLayout const& layout,
-                                            DrawnPoints const& drawn) {
-  auto const left = read_keys(tables.left);
-  auto const right = read_keys(tables.right);
+Result<std::vector<FloorPass>> floor_passes(Table const& left_table, Table const& right_table,
+                                            DirectLayout const& layout, DrawnPoints const& drawn) {
+  auto const left = read_keys(left_table);
+  auto const right = read_keys(right_table);
   GARUDA_TRY_ASSIGN(auto const statistics, sides_of("statistics", drawn.statistics, left.size(), right.size(), true));
   GARUDA_TRY_ASSIGN(auto const build, sides_of("build", drawn.build, left.size(), right.size(), true));
   auto const build_left = build.left || drawn.build == 0;
@@ -156,60 +153,28 @@ Result<std::vector<FloorPass>> floor_passes(JoinTables const& tables, DirectLayo
   return passes;
 }
 
-Result<std::unique_ptr<RasterFloor>> RasterFloor::create(Plan const& plan, RunStats const& stats,
-                                                         JoinTables const& tables) {
+namespace {
+
+Result<std::vector<FloorPass>> passes_of(Workload const& workload, Plan const& plan, RunStats const& stats) {
+  auto const* const group_by = workload.group_by();
+  if (group_by != nullptr)
+    return std::vector{FloorPass{"draw", calibrate::image_for(group_by->workload.groups, calibrate::PointTarget::add),
+                                 groups_of(workload.tables()[0])}};
   GARUDA_TRY_ASSIGN(auto const tuning, parse_join_tuning(plan.tuning));
-  auto const larger = static_cast<std::uint64_t>(std::max(tables.left.num_rows(), tables.right.num_rows()));
+  auto const larger = std::max(workload.join()->rows_left, workload.join()->rows_right);
   if (counter_of(stats, "hash_slices") != 0 || plan.mixed_digit || plan.radix_shift != 0 || larger > plan.slice_rows)
     return fail(ErrorCode::usage, "bare draws equal only joins with direct addresses on unsliced, unmixed partitions");
   DirectLayout const layout{plan.radix_bits, tuning.result, plan.key_bits, counter_of(stats, "run_slices") != 0};
   DrawnPoints const drawn{items_of(stats, "statistics"), items_of(stats, "build"), items_of(stats, "count"),
                           items_of(stats, "probe")};
-  GARUDA_TRY_ASSIGN(auto const passes, floor_passes(tables, layout, drawn));
-
-  std::unique_ptr<RasterFloor> floor(new RasterFloor);
-  GARUDA_TRY_ASSIGN(floor->opened_, open_device(plan.device));
-  GARUDA_TRY_ASSIGN(floor->pipelines_, vk::PipelineStore::create(*floor->opened_.device, vk::default_cache_folder()));
-  vk::LaneOptions options;
-  options.name = "raster floor";
-  GARUDA_TRY_ASSIGN(floor->lane_, vk::Lane::create(*floor->opened_.device, options));
-  for (auto const& pass : passes) {
-    GARUDA_TRY_ASSIGN(auto draw,
-                      calibrate::PointDraw::create(*floor->lane_, *floor->pipelines_, pass.image, pass.pixels));
-    floor->passes_.push_back({pass.name, std::move(draw), {}});
-    GARUDA_TRY(floor->passes_.back().draw.run());
-  }
-  return floor;
+  return floor_passes(workload.tables()[0], workload.tables()[1], layout, drawn);
 }
 
-Result<std::uint64_t> RasterFloor::run() {
-  std::uint64_t total_ns = 0;
-  for (auto& pass : passes_) {
-    GARUDA_TRY_ASSIGN(auto const ns, pass.draw.run());
-    pass.samples_ns.push_back(ns);
-    total_ns += ns;
-  }
-  return total_ns;
-}
+}  // namespace
 
-std::uint64_t RasterFloor::bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (auto const& pass : passes_)
-    bytes += pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + calibrate::words_per_pixel(pass.draw.image().target));
-  return bytes;
-}
-
-std::vector<PhaseStats> RasterFloor::median_phases() const {
-  std::vector<PhaseStats> phases;
-  for (auto const& pass : passes_) {
-    auto found = std::ranges::find(phases, pass.name, &PhaseStats::name);
-    if (found == phases.end()) found = phases.insert(phases.end(), PhaseStats{pass.name, 0, 0, 0});
-    found->ns += summarise(pass.samples_ns).median_ns;
-    found->bytes +=
-        pass.draw.num_rows() * sizeof(std::uint32_t) * (1 + calibrate::words_per_pixel(pass.draw.image().target));
-    found->items += pass.draw.num_rows();
-  }
-  return phases;
+Result<std::unique_ptr<BareDraws>> raster_floor(Workload const& workload, Plan const& plan, RunStats const& stats) {
+  GARUDA_TRY_ASSIGN(auto const passes, passes_of(workload, plan, stats));
+  return BareDraws::create(plan.device, passes);
 }
 
 }  // namespace garuda::bench

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "bench/row_count.hpp"
 
@@ -24,6 +25,17 @@ std::string rows_text(Record const& record) {
 }
 
 }  // namespace
+
+Record resident_record(std::string_view op, Path path, std::string device, std::string driver, std::uint64_t rows) {
+  Record record;
+  record.op = op;
+  record.path = to_string(path);
+  record.device = std::move(device);
+  record.driver = std::move(driver);
+  record.mode = "resident";
+  record.rows = record.rows_out = rows;
+  return record;
+}
 
 double rows_per_second(Record const& record) noexcept { return per_second(input_rows(record), record.time.median_ns); }
 
@@ -85,15 +97,15 @@ std::string format_rate(double per_s) {
   return fmt::format("{:.3g} ", per_s);
 }
 
-std::string to_text(Record const& record, std::optional<CopyBandwidth> const& bandwidth) {
+std::string to_text(Record const& record, CopyBandwidth const& bandwidth) {
   auto text = fmt::format("{} {} on {} ({}), {}, {}, {}\n", record.op, record.path, record.device, record.driver,
                           record.mode, rows_text(record), record.verified ? "verified" : "not verified");
   text += fmt::format("  median {} ± {} MAD ({} … {}, {} samples), {}rows/s, {}B/s", format_ns(record.time.median_ns),
                       format_ns(record.time.mad_ns), format_ns(record.time.min_ns), format_ns(record.time.max_ns),
                       record.time.samples, format_rate(rows_per_second(record)), format_rate(bytes_per_second(record)));
-  if (bandwidth && bandwidth->bytes_per_s > 0)
-    text += fmt::format(", {:.3g} % of {} {}B/s", 100 * bytes_per_second(record) / bandwidth->bytes_per_s,
-                        bandwidth->what, format_rate(bandwidth->bytes_per_s));
+  if (bandwidth.bytes_per_s > 0)
+    text += fmt::format(", {:.3g} % of {} {}B/s", 100 * bytes_per_second(record) / bandwidth.bytes_per_s,
+                        bandwidth.what, format_rate(bandwidth.bytes_per_s));
   text += "\n";
   if (record.host_time)
     text += fmt::format("  from call to completion {} ± {} MAD\n", format_ns(record.host_time->median_ns),

@@ -13,6 +13,12 @@
 
 namespace garuda::bench {
 
+/// What a record's bytes/s are held against.
+struct CopyBandwidth {
+  std::string what;  ///< "host copy", "device copy in"
+  double bytes_per_s = 0;
+};
+
 struct Record {
   std::string op;    ///< "join", "group-by", "points", "raster-floor"
   std::string path;  ///< the path that ran, never "auto"
@@ -34,6 +40,9 @@ struct Record {
   bool verified = false;  ///< the whole result was compared with the reference before timing
 };
 
+/// A record of a resident run on one table, its rows the result's too.
+Record resident_record(std::string_view op, Path path, std::string device, std::string driver, std::uint64_t rows);
+
 /// Input rows of both sides a second.
 double rows_per_second(Record const& record) noexcept;
 double bytes_per_second(Record const& record) noexcept;
@@ -43,14 +52,8 @@ double bytes_per_second(Record const& record) noexcept;
 /// rows_per_s, bytes_per_s, bound_ns (where measured), phases [{name, ns, bytes}], verified.
 std::string to_json_line(Record const& record);
 
-/// What a record's bytes/s are held against.
-struct CopyBandwidth {
-  std::string what;  ///< "host copy", "device copy in"
-  double bytes_per_s = 0;
-};
-
 /// A few lines for people: every number with mode, device, driver, rows and spread.
-std::string to_text(Record const& record, std::optional<CopyBandwidth> const& bandwidth);
+std::string to_text(Record const& record, CopyBandwidth const& bandwidth = {});
 
 /// The plan's driver; oneTBB and its threads (0: all) on the CPU path.
 std::string driver_of(Plan const& plan, std::uint32_t threads);

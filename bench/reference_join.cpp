@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <utility>
 
 #include "bench/random.hpp"
@@ -37,23 +36,6 @@ void expect_simple(TableView const& table) {
   }
 }
 
-// Sorts rows of `width` values each, lexicographically.
-std::vector<std::int64_t> sort_rows(std::vector<std::int64_t> const& rows, std::size_t width) {
-  std::vector<std::uint64_t> order(rows.size() / width);
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  auto const* const values = rows.data();
-  tbb::parallel_sort(order.begin(), order.end(), [=](std::uint64_t a, std::uint64_t b) {
-    return std::lexicographical_compare(values + a * width, values + (a + 1) * width, values + b * width,
-                                        values + (b + 1) * width);
-  });
-  std::vector<std::int64_t> sorted(rows.size());
-  tbb::parallel_for(RowRange(0, order.size(), 1U << 14), [&](RowRange const& range) {
-    for (auto i = range.begin(); i != range.end(); ++i)
-      std::copy_n(values + order[i] * width, width, sorted.data() + i * width);
-  });
-  return sorted;
-}
-
 void read_row(Batch const& batch, Schema const& schema, std::uint64_t row, std::span<std::int64_t> out) noexcept {
   for (std::size_t column = 0; column < schema.size(); ++column)
     out[column] = value_at(batch.columns[column], schema[column].type, row);
@@ -71,6 +53,22 @@ Result<std::uint64_t> count_rows(std::span<Batch const> batches) {
     rows += static_cast<std::uint64_t>(batch.num_rows);
   }
   return rows;
+}
+
+/// The digest of the rows of `width` values that `add_rows(i, row, digest)` makes of every i < n.
+template <class AddRows>
+RowDigest digest_rows(std::uint64_t n, std::size_t width, AddRows const& add_rows) {
+  return tbb::parallel_reduce(
+      RowRange(0, n, 1U << 12), RowDigest{},
+      [&](RowRange const& range, RowDigest sum) {
+        std::vector<std::int64_t> row(width);
+        for (auto i = range.begin(); i != range.end(); ++i) add_rows(i, row, sum);
+        return sum;
+      },
+      [](RowDigest a, RowDigest const& b) {
+        a.add(b);
+        return a;
+      });
 }
 
 }  // namespace
@@ -91,8 +89,7 @@ void RowDigest::add(RowDigest const& other) noexcept {
   high += other.high + (low < other.low ? 1 : 0);
 }
 
-ReferenceJoin::ReferenceJoin(TableView left, TableView right, std::uint64_t max_compared_rows)
-    : left_(left), right_(right), schema_(left.schema()) {
+ReferenceJoin::ReferenceJoin(TableView left, TableView right) : left_(left), right_(right), schema_(left.schema()) {
   expect_simple(left);
   expect_simple(right);
   schema_.insert(schema_.end(), right.schema().begin() + 1, right.schema().end());
@@ -103,13 +100,13 @@ ReferenceJoin::ReferenceJoin(TableView left, TableView right, std::uint64_t max_
   tbb::parallel_sort(sorted_left_.begin(), sorted_left_.end(),
                      [](Entry const& a, Entry const& b) { return std::pair(a.key, a.row) < std::pair(b.key, b.row); });
   index_keys();
-  count();
-  compares_rows_ = num_rows_ <= max_compared_rows;
-  if (compares_rows_) {
-    keep_rows();
-  } else {
-    keep_digest();
-  }
+  digest_ = digest_rows(static_cast<std::uint64_t>(right_.num_rows()), schema_.size(),
+                        [&](std::uint64_t right_row, std::span<std::int64_t> row, RowDigest& sum) {
+                          for (auto const& entry : matches(value_at(right_, 0, right_row))) {
+                            fill_row(entry.row, right_row, row);
+                            sum.add(row);
+                          }
+                        });
 }
 
 // About as many ranges as entries, so that a search among keys that lie evenly ends in a cache line or two.
@@ -159,53 +156,24 @@ void ReferenceJoin::fill_row(std::uint64_t left_row, std::uint64_t right_row,
   for (std::size_t i = 1; i < right_.num_columns(); ++i) out[num_left + i - 1] = value_at(right_, i, right_row);
 }
 
-void ReferenceJoin::count() {
-  num_rows_ = tbb::parallel_reduce(
-      RowRange(0, static_cast<std::uint64_t>(right_.num_rows()), 1U << 14), std::uint64_t{0},
-      [&](RowRange const& range, std::uint64_t sum) {
-        for (auto row = range.begin(); row != range.end(); ++row) sum += matches(value_at(right_, 0, row)).size();
-        return sum;
-      },
-      std::plus<>());
-}
-
-void ReferenceJoin::keep_rows() {
-  auto const width = schema_.size();
-  std::vector<std::int64_t> rows(num_rows_ * width);
-  std::uint64_t position = 0;
-  for (std::uint64_t right_row = 0; right_row < static_cast<std::uint64_t>(right_.num_rows()); ++right_row) {
-    for (auto const& entry : matches(value_at(right_, 0, right_row)))
-      fill_row(entry.row, right_row, std::span(rows).subspan(width * position++, width));
-  }
-  rows_ = sort_rows(rows, width);
-}
-
-void ReferenceJoin::keep_digest() {
-  digest_ = tbb::parallel_reduce(
-      RowRange(0, static_cast<std::uint64_t>(right_.num_rows()), 1U << 12), RowDigest{},
-      [&](RowRange const& range, RowDigest digest) {
-        std::vector<std::int64_t> row(schema_.size());
-        for (auto right_row = range.begin(); right_row != range.end(); ++right_row) {
-          for (auto const& entry : matches(value_at(right_, 0, right_row))) {
-            fill_row(entry.row, right_row, row);
-            digest.add(row);
-          }
-        }
-        return digest;
-      },
-      [](RowDigest a, RowDigest const& b) {
-        a.add(b);
-        return a;
-      });
-}
-
 Result<void> ReferenceJoin::check(Schema const& schema, std::span<Batch const> batches) const {
   GARUDA_TRY(check_schema(schema));
   GARUDA_TRY_ASSIGN(auto const rows, count_rows(batches));
-  if (rows != num_rows_)
+  if (rows != num_rows())
     return fail(ErrorCode::device_failure,
-                fmt::format("the result has another number of rows than the reference, {}: {}", num_rows_, rows));
-  return compares_rows_ ? check_rows(batches) : check_digest(batches);
+                fmt::format("the result has another number of rows than the reference, {}: {}", num_rows(), rows));
+  RowDigest digest;
+  for (auto const& batch : batches)
+    digest.add(digest_rows(static_cast<std::uint64_t>(batch.num_rows), schema_.size(),
+                           [&](std::uint64_t i, std::span<std::int64_t> row, RowDigest& sum) {
+                             read_row(batch, schema_, i, row);
+                             sum.add(row);
+                           }));
+  if (digest == digest_) return {};
+  return fail(
+      ErrorCode::device_failure,
+      fmt::format("the digest of the result's {} rows differs from the reference, {:016x}{:016x}: {:016x}{:016x}",
+                  digest.rows, digest_.high, digest_.low, digest.high, digest.low));
 }
 
 Result<void> ReferenceJoin::check_schema(Schema const& schema) const {
@@ -216,52 +184,6 @@ Result<void> ReferenceJoin::check_schema(Schema const& schema) const {
   for (auto const& field : schema) names.push_back(fmt::format("{} {}", field.name, to_string(field.type)));
   return fail(ErrorCode::device_failure,
               fmt::format("the result has other columns than the reference: {}", fmt::join(names, ", ")));
-}
-
-Result<void> ReferenceJoin::check_rows(std::span<Batch const> batches) const {
-  auto const width = schema_.size();
-  std::vector<std::int64_t> rows(num_rows_ * width);
-  std::uint64_t first = 0;
-  for (auto const& batch : batches) {
-    for (std::uint64_t row = 0; row < static_cast<std::uint64_t>(batch.num_rows); ++row)
-      read_row(batch, schema_, row, std::span(rows).subspan(width * (first + row), width));
-    first += static_cast<std::uint64_t>(batch.num_rows);
-  }
-  rows = sort_rows(rows, width);
-  auto const [found, expected] = std::mismatch(rows.begin(), rows.end(), rows_.begin(), rows_.end());
-  if (found == rows.end()) return {};
-  auto const row = static_cast<std::size_t>(found - rows.begin()) / width;
-  auto const show = [&](std::vector<std::int64_t> const& values) {
-    return fmt::format("({})", fmt::join(std::span(values).subspan(row * width, width), ", "));
-  };
-  return fail(ErrorCode::device_failure,
-              fmt::format("sorted result row {} differs from the reference, {}: {}", row, show(rows_), show(rows)));
-}
-
-Result<void> ReferenceJoin::check_digest(std::span<Batch const> batches) const {
-  RowDigest digest;
-  for (auto const& batch : batches) {
-    auto const of_batch = tbb::parallel_reduce(
-        RowRange(0, static_cast<std::uint64_t>(batch.num_rows), 1U << 14), RowDigest{},
-        [&](RowRange const& range, RowDigest sum) {
-          std::vector<std::int64_t> row(schema_.size());
-          for (auto i = range.begin(); i != range.end(); ++i) {
-            read_row(batch, schema_, i, row);
-            sum.add(row);
-          }
-          return sum;
-        },
-        [](RowDigest a, RowDigest const& b) {
-          a.add(b);
-          return a;
-        });
-    digest.add(of_batch);
-  }
-  if (digest == digest_) return {};
-  return fail(
-      ErrorCode::device_failure,
-      fmt::format("the digest of the result's {} rows differs from the reference, {:016x}{:016x}: {:016x}{:016x}",
-                  digest.rows, digest_.high, digest_.low, digest.high, digest.low));
 }
 
 }  // namespace garuda::bench

@@ -10,9 +10,6 @@
 
 namespace garuda::bench {
 
-/// Results of at most this many rows are compared row by row; larger ones by their number and a 128-bit digest.
-inline constexpr std::uint64_t kMaxComparedRows = std::uint64_t{1} << 22;
-
 /// Number and order-independent digest of rows: the sum of a 128-bit hash of each whole row.
 struct RowDigest {
   std::uint64_t rows = 0;
@@ -29,15 +26,13 @@ struct RowDigest {
 /// row. Borrows the tables.
 class ReferenceJoin {
  public:
-  /// `max_compared_rows`: results of more rows are known by their digest alone.
-  /// Requires tables as above. Cost: O(n log n) time, 32 bytes a left row, and for compared results 8 bytes a value.
-  ReferenceJoin(TableView left, TableView right, std::uint64_t max_compared_rows = kMaxComparedRows);
+  /// Requires tables as above. Cost: O(n log n) time, 32 bytes a left row.
+  ReferenceJoin(TableView left, TableView right);
 
-  std::uint64_t num_rows() const noexcept { return num_rows_; }
-  /// Whether check() compares the rows themselves.
-  bool compares_rows() const noexcept { return compares_rows_; }
+  std::uint64_t num_rows() const noexcept { return digest_.rows; }
 
-  /// Compares a whole result, its rows in any order, with the reference: column names and types, number of rows, rows.
+  /// Compares a whole result, its rows in any order, with the reference: column names and types, number of rows,
+  /// digest.
   /// Errors: device_failure, saying what differs.
   Result<void> check(Schema const& schema, std::span<Batch const> batches) const;
 
@@ -51,12 +46,7 @@ class ReferenceJoin {
   void index_keys();
   std::size_t slot_of(std::int64_t key) const noexcept;
   void fill_row(std::uint64_t left_row, std::uint64_t right_row, std::span<std::int64_t> out) const noexcept;
-  void count();
-  void keep_rows();
-  void keep_digest();
   Result<void> check_schema(Schema const& schema) const;
-  Result<void> check_rows(std::span<Batch const> batches) const;
-  Result<void> check_digest(std::span<Batch const> batches) const;
 
   TableView left_;
   TableView right_;
@@ -64,10 +54,7 @@ class ReferenceJoin {
   std::vector<Entry> sorted_left_;
   std::vector<std::uint64_t> first_entries_;  ///< of key ranges of 2^range_bits_, one more for the end
   std::uint32_t range_bits_ = 0;
-  std::uint64_t num_rows_ = 0;
-  bool compares_rows_ = false;
-  std::vector<std::int64_t> rows_;  ///< row-major, sorted; only when compares_rows_
-  RowDigest digest_;                ///< only when not
+  RowDigest digest_;
 };
 
 }  // namespace garuda::bench

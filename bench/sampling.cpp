@@ -9,7 +9,8 @@
 namespace garuda::bench {
 namespace {
 
-std::uint64_t median_of_sorted(std::span<std::uint64_t const> sorted) {
+template <class T>
+T median_of_sorted(std::vector<T> const& sorted) {
   auto const middle = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[middle] : std::midpoint(sorted[middle - 1], sorted[middle]);
 }
@@ -42,11 +43,6 @@ std::size_t median_position(std::span<std::uint64_t const> samples_ns) {
   return *middle;
 }
 
-double relative_spread(Summary const& summary) noexcept {
-  if (summary.median_ns == 0) return 0;
-  return static_cast<double>(summary.max_ns - summary.min_ns) / static_cast<double>(summary.median_ns);
-}
-
 double per_second(std::uint64_t units, std::uint64_t ns) noexcept {
   return ns == 0 ? 0 : static_cast<double>(units) * 1e9 / static_cast<double>(ns);
 }
@@ -60,9 +56,7 @@ RatioSummary summarise_ratios(std::span<std::uint64_t const> numerators, std::sp
   }
   if (ratios.empty()) return {};
   std::sort(ratios.begin(), ratios.end());
-  auto const middle = ratios.size() / 2;
-  auto const median = ratios.size() % 2 == 1 ? ratios[middle] : std::midpoint(ratios[middle - 1], ratios[middle]);
-  return {median, ratios.front(), ratios.back()};
+  return {median_of_sorted(ratios), ratios.front(), ratios.back()};
 }
 
 }  // namespace garuda::bench

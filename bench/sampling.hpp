@@ -24,9 +24,6 @@ Summary summarise(std::span<std::uint64_t const> samples_ns);
 /// The position of the sample that is, or is next below, the median. Requires samples.
 std::size_t median_position(std::span<std::uint64_t const> samples_ns);
 
-/// (max - min) / median; 0 when the median is 0.
-double relative_spread(Summary const& summary) noexcept;
-
 /// `units` in `ns` nanoseconds as units a second; 0 when no time passed.
 double per_second(std::uint64_t units, std::uint64_t ns) noexcept;
 

@@ -1,4 +1,4 @@
-// A Vulkan device opened for benchmarks that draw without the engine.
+// A Vulkan device opened for benchmarks that run without the engine.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,8 @@
 #include "garuda/error.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/instance.hpp"
+#include "vk_runtime/lane.hpp"
+#include "vk_runtime/pipelines.hpp"
 
 namespace garuda::bench {
 
@@ -24,5 +26,17 @@ struct OpenedDevice {
 /// Opens the device that `request` names: "auto", an index or a part of a name. Software devices count.
 /// Errors: no_device with the reason for each device; usage when a name matches several.
 Result<OpenedDevice> open_device(std::string_view request);
+
+/// A device with what it takes to record and submit.
+struct OpenedLane : OpenedDevice {
+  std::unique_ptr<vk::PipelineStore> pipelines;
+  std::unique_ptr<vk::Lane> lane;
+
+  /// What phases are timed by: "GPU timestamps" or "host time from submission to completion".
+  std::string_view clock() const noexcept;
+};
+
+/// Errors: those of open_device; out_of_memory, device_failure.
+Result<OpenedLane> open_lane(std::string_view request, char const* name);
 
 }  // namespace garuda::bench

@@ -2,10 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
 namespace garuda::cli {
+namespace {
+
+std::atomic<bool> reported{false};
+
+}  // namespace
+
+bool has_reported() noexcept { return reported; }
 
 int exit_code(ErrorCode code) noexcept {
   switch (code) {
@@ -29,8 +38,11 @@ int exit_code(ErrorCode code) noexcept {
 
 int report(Error const& error) {
   // A reader that left, as `head` does, is no news to anyone, and one sentence about an interruption is enough.
-  bool const said = error.code() == ErrorCode::cancelled && !claim_interrupt_sentence();
-  if (!is_broken_pipe(error) && !said) write_error(fmt::format("garuda: {}\n", error.describe()));
+  bool const is_interrupted = error.code() == ErrorCode::cancelled;
+  bool const said = is_interrupted && !claim_interrupt_sentence();
+  if (!is_broken_pipe(error) && !said)
+    write_error(fmt::format("garuda: {}\n", is_interrupted ? "interrupted" : error.describe()));
+  reported = true;
   return exit_code(error.code());
 }
 

@@ -58,8 +58,9 @@ Result<void> explain(JoinArguments const& arguments, Form form) {
   if (request.options.memory_limit_bytes != 0) return explain_within_limit(request, form);
   GARUDA_TRY_ASSIGN(auto const inputs, read_inputs(request));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  auto const explain = request.count ? &Engine::explain_join_count : &Engine::explain_join;
   GARUDA_TRY_ASSIGN(auto const plan,
-                    engine.explain_join(inputs.left.view(), inputs.right.view(), request.spec, request.options));
+                    (engine.*explain)(inputs.left.view(), inputs.right.view(), request.spec, request.options));
   return print(plan, form);
 }
 

@@ -76,13 +76,13 @@ Result<void> FileRun::write(QueryResult& result) {
     if (!batch) break;
     Stopwatch const writing;
     GARUDA_TRY(writer.write(*std::move(batch)));
-    times_.write_ns += writing.ns();
+    times_.write_ns += writing.elapsed_ns();
   }
   // The last moment at which the file can still be called off.
   if (interrupted()) return fail(ErrorCode::cancelled, "interrupted");
   Stopwatch const finishing;
   GARUDA_TRY_ASSIGN(auto const bytes, writer.finish());
-  times_.write_ns += finishing.ns();
+  times_.write_ns += finishing.elapsed_ns();
   auto const stats = result.stats();
   say(fmt::format("{} rows, {} bytes in {}", stats.rows_out, bytes, request_.output->string()));
   say_stats(stats, result.plan());
@@ -116,7 +116,7 @@ void FileRun::say_plan(Plan const& plan) {
 
 void FileRun::say_stats(RunStats const& stats, Plan const& plan) {
   bar_.clear();
-  times_.elapsed_ns = watch_.ns();
+  times_.elapsed_ns = watch_.elapsed_ns();
   if (request_.stats == StatsFormat::table) write_error(stats_table(stats, plan, times_));
   if (request_.stats == StatsFormat::json) write_error(stats_json(stats, plan, times_) + "\n");
 }

@@ -1,7 +1,6 @@
 // One run of a command from files to a file, a preview or a number: what every operator's command shares.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,24 +10,13 @@
 #include "cli/progress_bar.hpp"
 #include "cli/run_arguments.hpp"
 #include "cli/run_stats.hpp"
+#include "core/stopwatch.hpp"
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
 #include "io/output_file.hpp"
 #include "io/table_writer.hpp"
 
 namespace garuda::cli {
-
-/// Nanoseconds since it was made.
-class Stopwatch {
- public:
-  std::uint64_t ns() const {
-    auto const elapsed = std::chrono::steady_clock::now() - start_;
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 /// Its parts end in the order in which they have to.
 class FileRun {
@@ -46,7 +34,7 @@ class FileRun {
   auto read(Read const& read) {
     Stopwatch const reading;
     auto inputs = read();
-    times_.read_ns += reading.ns();
+    times_.read_ns += reading.elapsed_ns();
     return inputs;
   }
 

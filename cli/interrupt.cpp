@@ -1,6 +1,7 @@
 #include "cli/interrupt.hpp"
 
 #include <execinfo.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,9 +29,10 @@ timer_t grace_timer{};
 bool has_grace_timer = false;
 
 constexpr int kExitInterrupted = 130;
-/// For the work to stop by itself. Whoever presses Ctrl-C waits no longer than about 200 ms, and most phases look at
-/// the flag every few; a row group of Parquet, a driver's compiler or a batch of long strings can take seconds.
-constexpr long kGraceNs = 150'000'000;
+/// For the work to stop by itself. Whoever presses Ctrl-C waits no longer than about 200 ms, the freeing of the
+/// process's memory included, and most phases look at the flag every few; a row group of Parquet, a driver's compiler
+/// or a batch of long strings can take seconds.
+constexpr long kGraceNs = 100'000'000;
 
 std::terminate_handler usual_terminate = nullptr;
 
@@ -56,6 +58,17 @@ std::terminate_handler usual_terminate = nullptr;
   if (code) end_at_once(*code);
   usual_terminate();
   std::abort();
+}
+
+/// What a thread of a library reserves for its heap and stack, about.
+constexpr std::size_t kThreadBytes = std::size_t{128} << 20;
+
+/// The C library and Arrow's checks abort where they find no memory; any other abort is a bug, and goes on.
+extern "C" void on_abort(int) {
+  if (::mmap(nullptr, kThreadBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED)
+    return;
+  if (!has_reported()) write_error("garuda: out of host memory\n");
+  end_at_once(exit_code(ErrorCode::out_of_memory));
 }
 
 extern "C" void on_interrupt(int) {
@@ -99,6 +112,7 @@ void install_signal_handlers() noexcept {
 
 void install_terminate_handler() noexcept {
   usual_terminate = std::set_terminate(on_terminate);
+  handle(SIGABRT, on_abort);
   // glibc opens the unwinder's library when a thread first exits by a call, and aborts when there is no room for it
   // then; so it is opened now.
   void* frame = nullptr;

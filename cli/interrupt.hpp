@@ -8,13 +8,13 @@
 namespace garuda::cli {
 
 /// Makes SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) set the flag below. A second one of them, or
-/// 150 ms without an end, delete the file of the TemporaryFileGuard that is alive and exit with 130. Writes to closed
+/// 100 ms without an end, delete the file of the TemporaryFileGuard that is alive and exit with 130. Writes to closed
 /// pipes and to too large files become errors instead of signals.
 void install_signal_handlers() noexcept;
 
 /// Makes lack of memory or threads that nobody catches end the process with a sentence and exit code 5, without the
 /// file of the TemporaryFileGuard that is alive: oneTBB's workers start one another, and where that fails they throw
-/// out of their threads. Any other exception aborts as before.
+/// out of their threads, and others abort. Any other exception or abort ends the process as before.
 void install_terminate_handler() noexcept;
 
 /// Set by the first signal. For Control::cancelled and ReadOptions::cancelled.

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/escaped_text.hpp"
 #include "io/file_format.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -27,12 +26,9 @@ Result<std::pair<std::string, std::string>> parse_on(std::string_view text) {
 }
 
 Result<JoinKind> parse_how(std::string_view text) {
-  static constexpr std::array<std::string_view, 5> kLater = {"left", "right", "full", "semi", "anti"};
-  if (text == "inner") return JoinKind::inner;
-  if (std::find(kLater.begin(), kLater.end(), text) != kLater.end()) {
-    return later(fmt::format("--how {} is not supported, only inner is,", text));
-  }
-  return fail(ErrorCode::usage, fmt::format("--how wants inner, left, right, full, semi or anti: '{}'", text));
+  auto kind = parse_join_kind(text);
+  if (kind) return kind;
+  return tl::unexpected(std::move(kind).error().wrap("--how"));
 }
 
 Result<ColumnRef> parse_column(std::string_view text) {
@@ -57,8 +53,8 @@ Result<std::vector<ColumnRef>> parse_columns(std::string_view text) {
 
 Result<JoinSpec> to_spec(JoinArguments const& arguments) {
   if (!arguments.where.empty()) return later("--where is not supported");
-  if (arguments.nulls_equal) return later("--nulls-equal is not supported");
   JoinSpec spec;
+  spec.nulls_equal = arguments.nulls_equal;
   GARUDA_TRY_ASSIGN(spec.kind, parse_how(arguments.how));
   GARUDA_TRY_ASSIGN(auto on, parse_on(arguments.on));
   spec.on.push_back(std::move(on));
@@ -66,6 +62,7 @@ Result<JoinSpec> to_spec(JoinArguments const& arguments) {
     GARUDA_TRY_ASSIGN(spec.columns, parse_columns(arguments.columns));
   }
   spec.ordered = arguments.ordered;
+  GARUDA_TRY(resolve::check_sides(spec));
   return spec;
 }
 
@@ -79,13 +76,19 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
   app.add_option("--on", arguments.on, "key columns that must be equal; one name when both sides call it so")
       ->required()
       ->type_name("LEFT=RIGHT");
-  app.add_option("--how", arguments.how, "inner: pairs of rows whose keys are equal, the default")->type_name("KIND");
+  app.add_option("--how", arguments.how,
+                 "inner: pairs of rows whose keys are equal, the default; left, right, full: also the rows of that "
+                 "side,\nor of both, without a match; semi, anti: left rows with a match, without one; mark: all left "
+                 "rows,\nand whether they have one")
+      ->type_name("KIND");
+  app.add_flag("--nulls-equal", arguments.nulls_equal, "null keys match null keys; else they match nothing");
   app.add_option("--columns", arguments.columns,
-                 "columns of the result in order (default: all left, then all right without the key)")
+                 "columns of the result in order (default: all left, then all right without the key; left alone "
+                 "for\nsemi, anti "
+                 "and mark)")
       ->check(not_empty())
       ->type_name("left.A,right.B,…");
-  // Known, so that whoever tries them hears what is missing; not shown, since they do nothing yet.
-  app.add_flag("--nulls-equal", arguments.nulls_equal)->group("");
+  // Known, so that whoever tries it hears what is missing; not shown, since it does nothing yet.
   app.add_option("--where", arguments.where)->group("");
   app.add_flag("--count", arguments.count, "print the number of rows only; no row is made");
   app.add_flag("--ordered", arguments.ordered, "rows sorted by left row, then right row");

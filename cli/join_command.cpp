@@ -55,12 +55,16 @@ void add_join_command(CLI::App& app, Context& context) {
   add_join_options(command, *arguments);
   command.footer(
       "Keys are integers, dates, timestamps and decimals of at most 64 bits, of equal types or of types of which one\n"
-      "holds the values of the other (integers, decimals of one scale). Null keys match nothing.\n"
+      "holds the values of the other (integers, decimals of one scale). Null keys match nothing, unless "
+      "--nulls-equal.\n"
+      "Left, right and full joins have one key column, with the key of whichever side has a row; in columns that\n"
+      "--columns names, rows without a row of that side are null.\n"
       "A backslash makes the next character part of a name: --on 'net\\,gross', --columns 'left.a\\,b'.\n"
       "Without --output, the first rows and the number of rows go to standard output.\n"
       "Examples:\n"
       "  garuda join customer.parquet orders.parquet --on c_custkey=o_custkey\n"
       "  garuda join a.csv b.csv --on id --columns left.name,right.total -o joined.csv\n"
+      "  garuda join customer.parquet orders.parquet --on c_custkey=o_custkey --how anti --count\n"
       "  garuda join a.parquet b.parquet --on id --count --path graphics --device 0 --stats=json");
   command.callback([arguments, &context] { context.run = [arguments] { return run(*arguments); }; });
 }

@@ -8,6 +8,7 @@
 #include "cli/interrupt.hpp"
 #include "io/file_format.hpp"
 #include "io/table_reader.hpp"
+#include "operators/contract/join_kind.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -15,10 +16,11 @@ namespace {
 /// Names of the columns that the join uses of one side; nullopt: all.
 std::optional<std::vector<std::string>> used_columns(JoinRequest const& request, Side side) {
   auto const& spec = request.spec;
-  if (!request.count && !spec.columns) return std::nullopt;
+  bool const is_key_alone = request.count || (side == Side::right && !contract::parts_of(spec.kind).pairs);
+  if (!is_key_alone && !spec.columns) return std::nullopt;
   std::vector<std::string> names;
   for (auto const& [left, right] : spec.on) names.push_back(side == Side::left ? left : right);
-  if (request.count) return names;
+  if (is_key_alone) return names;
   for (auto const& column : *spec.columns) {
     if (column.side == side) names.push_back(column.name);
   }
@@ -115,7 +117,8 @@ Result<spill::FileJoin> limited_join(JoinRequest const& request) {
                          {request.right, std::move(files.right)},
                          request.spec,
                          request.options,
-                         request.temp_folder};
+                         request.temp_folder,
+                         request.count};
 }
 
 Result<JoinInputs> read_inputs(JoinRequest const& request) {

@@ -1,6 +1,7 @@
 // The garuda command: picks the subcommand, and turns what escapes it into one sentence and an exit code.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -60,22 +61,29 @@ int parse_and_run(int argc, char const* const* argv) {
   return context.run();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  garuda::cli::install_signal_handlers();
-  garuda::cli::install_terminate_handler();
+int exit_code_of(int argc, char const* const* argv) {
   if (auto const occupied = garuda::cli::occupy_standard_streams(); !occupied)
     return garuda::cli::report(occupied.error());
   try {
-    int const code = parse_and_run(argc, argv);
-    // What the libraries' threads are still at is not wanted any more, so nothing waits for them; and libraries that
-    // memory or threads failed crash in their destructors.
-    if (garuda::cli::interrupted() || code == garuda::cli::exit_code(ErrorCode::out_of_memory)) std::_Exit(code);
-    return code;
+    return parse_and_run(argc, argv);
   } catch (std::exception const& bug) {
-    if (auto const shortage = garuda::current_shortage()) std::_Exit(garuda::cli::report(*shortage));
+    if (auto const shortage = garuda::current_shortage()) return garuda::cli::report(*shortage);
     garuda::cli::write_error(fmt::format("garuda: internal error, please report it: {}\n", bug.what()));
     return garuda::cli::kExitInternalError;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Arrow's own allocators reserve address space by many MiB, and where there is none their failure is not returned.
+  ::setenv("ARROW_DEFAULT_MEMORY_POOL", "system", 0);
+  garuda::cli::install_signal_handlers();
+  garuda::cli::install_terminate_handler();
+  int const code = exit_code_of(argc, argv);
+  // What the libraries' threads are still at is not wanted any more, so nothing waits for them; and libraries that
+  // memory or threads failed, even when they were loaded, crash in their destructors.
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::_Exit(code);
 }

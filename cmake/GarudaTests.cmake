@@ -6,6 +6,7 @@
 #                                      radv-navi21, cuda (no Vulkan driver, but the CUDA plug-in)
 #   GARUDA_TEST_FULL                   "1" when `./dev test --full` runs: every case, not the chosen ones
 #   GARUDA_CUDA_PLUGIN                 a file that is not there, but for tests with the label `cuda` and the driver cuda
+#   XDG_CACHE_HOME                     build/test_cache: no calibration of the user's; pipelines and Mesa's shaders
 #   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
 #   GARUDA_TEST_VALIDATION             "0" in sanitizer builds: no validation layer but in full runs; the same calls are
 #                                      validated in the release build
@@ -123,9 +124,11 @@ function(garuda_add_test)
     set(arg_TIMEOUT 300)
   endif()
   math(EXPR timeout "${arg_TIMEOUT} * ${GARUDA_TEST_TIMEOUT_SCALE}")
+  list(APPEND arg_ENVIRONMENT XDG_CACHE_HOME=${PROJECT_SOURCE_DIR}/build/test_cache)
   if(GARUDA_SANITIZE)
     # A damaged file may ask for any amount of memory: as the system's allocators, the sanitizer's answers with null.
-    list(APPEND arg_ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1 GARUDA_TEST_MAX_ROWS=257 GARUDA_TEST_VALIDATION=0 UBSAN_OPTIONS=print_stacktrace=1
+    list(APPEND arg_ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+         GARUDA_TEST_MAX_ROWS=257 GARUDA_TEST_VALIDATION=0
          "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
   endif()
   if(NOT arg_DRIVERS)

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/type_rows.hpp"
+
 namespace garuda {
 namespace {
 
@@ -120,35 +122,6 @@ Result<DataType> parse_decimal(std::string_view format, std::string_view paramet
   return fail(ErrorCode::invalid_input, fmt::format("decimal width is none of 32, 64, 128 and 256 bits: {}", bits));
 }
 
-std::optional<TimeUnit> parse_unit(char unit) {
-  switch (unit) {
-    case 's':
-      return TimeUnit::second;
-    case 'm':
-      return TimeUnit::millisecond;
-    case 'u':
-      return TimeUnit::microsecond;
-    case 'n':
-      return TimeUnit::nanosecond;
-    default:
-      return std::nullopt;
-  }
-}
-
-char unit_letter(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::second:
-      return 's';
-    case TimeUnit::millisecond:
-      return 'm';
-    case TimeUnit::microsecond:
-      return 'u';
-    case TimeUnit::nanosecond:
-      return 'n';
-  }
-  return 's';
-}
-
 }  // namespace
 
 Result<DataType> parse_format(std::string_view format) {
@@ -165,9 +138,10 @@ Result<DataType> parse_format(std::string_view format) {
     return DataType{.id = TypeId::fixed_size_binary, .fixed_byte_width = *width};
   }
   if (format.size() >= 4 && format.starts_with("ts") && format[3] == ':') {
-    auto const unit = parse_unit(format[2]);
-    if (!unit) return malformed(format);
-    return DataType{.id = TypeId::timestamp, .unit = *unit, .timezone = std::string(format.substr(4))};
+    for (auto const& row : kTimeUnits)
+      if (row.letter == format[2])
+        return DataType{.id = TypeId::timestamp, .unit = row.unit, .timezone = std::string(format.substr(4))};
+    return malformed(format);
   }
   if (format.starts_with("+ud:") || format.starts_with("+us:")) return unsupported("union");
   for (auto const& [prefix, type] : kUnsupportedFormats) {
@@ -187,7 +161,7 @@ std::string format_string(DataType const& type) {
     case TypeId::fixed_size_binary:
       return fmt::format("w:{}", type.fixed_byte_width);
     case TypeId::timestamp:
-      return fmt::format("ts{}:{}", unit_letter(type.unit), type.timezone);
+      return fmt::format("ts{}:{}", unit_row(type.unit).letter, type.timezone);
     default:
       break;
   }
@@ -196,22 +170,6 @@ std::string format_string(DataType const& type) {
     if (plain.id == id && plain.unit == type.unit) return std::string(plain.format);
   }
   throw LogicError(fmt::format("type has no Arrow format string: {}", to_string(type)));
-}
-
-bool is_integer(TypeId id) noexcept {
-  switch (id) {
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-    case TypeId::int64:
-    case TypeId::uint8:
-    case TypeId::uint16:
-    case TypeId::uint32:
-    case TypeId::uint64:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace garuda

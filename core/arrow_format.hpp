@@ -18,7 +18,4 @@ Result<DataType> parse_format(std::string_view format);
 /// The format string of `type`; of a dictionary: that of its indices.
 std::string format_string(DataType const& type);
 
-/// True for the eight integer types, those that can index a dictionary.
-bool is_integer(TypeId id) noexcept;
-
 }  // namespace garuda

@@ -10,6 +10,7 @@
 
 #include "core/arrow_format.hpp"
 #include "core/arrow_validate.hpp"
+#include "core/type_rows.hpp"
 #include "garuda/arrow_c.hpp"
 
 namespace garuda {

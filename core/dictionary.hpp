@@ -6,35 +6,17 @@
 #include <span>
 #include <vector>
 
-#include "garuda/error.hpp"
+#include "core/integer_types.hpp"
+#include "core/type_rows.hpp"
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
 
 namespace garuda {
 
-/// Calls visit with a null pointer to the C++ type of a dictionary's indices; returns what it returns.
+/// Calls visit with a null pointer to the C++ type of a dictionary's indices, an integer type; returns what it returns.
 template <class Visitor>
 auto visit_index_type(TypeId id, Visitor const& visit) {
-  switch (id) {
-    case TypeId::int8:
-      return visit(static_cast<std::int8_t*>(nullptr));
-    case TypeId::int16:
-      return visit(static_cast<std::int16_t*>(nullptr));
-    case TypeId::int32:
-      return visit(static_cast<std::int32_t*>(nullptr));
-    case TypeId::int64:
-      return visit(static_cast<std::int64_t*>(nullptr));
-    case TypeId::uint8:
-      return visit(static_cast<std::uint8_t*>(nullptr));
-    case TypeId::uint16:
-      return visit(static_cast<std::uint16_t*>(nullptr));
-    case TypeId::uint32:
-      return visit(static_cast<std::uint32_t*>(nullptr));
-    case TypeId::uint64:
-      return visit(static_cast<std::uint64_t*>(nullptr));
-    default:
-      throw LogicError("dictionary index type is not an integer");
-  }
+  return visit_integers(type_row(id).width, type_row(id).is_signed, visit);
 }
 
 /// The dictionaries of a column without repetition, in the order of their first arrays, and for each array which one it

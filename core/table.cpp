@@ -27,7 +27,8 @@ ArrayView slice(ArrayView const& array, std::int64_t begin, std::int64_t length)
   return part;
 }
 
-TableView::TableView(Schema const& schema, std::span<BatchView const> batches) : schema_(&schema), batches_(batches) {
+TableView::TableView(Schema const& schema, std::span<BatchView const> batches, device::DeviceTableState const* resident)
+    : schema_(&schema), batches_(batches), resident_(resident) {
   for (auto const& batch : batches) {
     GARUDA_EXPECTS(batch.columns.size() == schema.size());
     GARUDA_EXPECTS(batch.num_rows >= 0);

@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "core/type_rows.hpp"
+
 namespace garuda {
 namespace {
 
@@ -62,129 +64,46 @@ Field const* nearest_field(Schema const& schema, std::string_view name) {
   return nearest;
 }
 
-std::string_view name_of(TypeId id) noexcept {
-  switch (id) {
-    case TypeId::boolean:
-      return "bool";
-    case TypeId::int8:
-      return "int8";
-    case TypeId::int16:
-      return "int16";
-    case TypeId::int32:
-      return "int32";
-    case TypeId::int64:
-      return "int64";
-    case TypeId::uint8:
-      return "uint8";
-    case TypeId::uint16:
-      return "uint16";
-    case TypeId::uint32:
-      return "uint32";
-    case TypeId::uint64:
-      return "uint64";
-    case TypeId::float16:
-      return "float16";
-    case TypeId::float32:
-      return "float32";
-    case TypeId::float64:
-      return "float64";
-    case TypeId::decimal32:
-      return "decimal32";
-    case TypeId::decimal64:
-      return "decimal64";
-    case TypeId::decimal128:
-      return "decimal128";
-    case TypeId::date32:
-      return "date32";
-    case TypeId::date64:
-      return "date64";
-    case TypeId::time32:
-      return "time32";
-    case TypeId::time64:
-      return "time64";
-    case TypeId::timestamp:
-      return "timestamp";
-    case TypeId::duration:
-      return "duration";
-    case TypeId::interval_months:
-      return "month_interval";
-    case TypeId::interval_day_time:
-      return "day_time_interval";
-    case TypeId::interval_month_day_nano:
-      return "month_day_nano_interval";
-    case TypeId::fixed_size_binary:
-      return "fixed_size_binary";
-    case TypeId::utf8:
-      return "utf8";
-    case TypeId::large_utf8:
-      return "large_utf8";
-    case TypeId::binary:
-      return "binary";
-    case TypeId::large_binary:
-      return "large_binary";
-    case TypeId::dictionary:
-      return "dictionary";
-  }
-  return "unknown";
-}
-
-std::string_view name_of(TimeUnit unit) noexcept {
-  switch (unit) {
-    case TimeUnit::second:
-      return "s";
-    case TimeUnit::millisecond:
-      return "ms";
-    case TimeUnit::microsecond:
-      return "us";
-    case TimeUnit::nanosecond:
-      return "ns";
-  }
-  return "unknown";
-}
-
-std::int32_t plain_byte_width(TypeId id) noexcept {
-  switch (id) {
-    case TypeId::int8:
-    case TypeId::uint8:
-      return 1;
-    case TypeId::int16:
-    case TypeId::uint16:
-    case TypeId::float16:
-      return 2;
-    case TypeId::int32:
-    case TypeId::uint32:
-    case TypeId::float32:
-    case TypeId::decimal32:
-    case TypeId::date32:
-    case TypeId::time32:
-    case TypeId::interval_months:
-      return 4;
-    case TypeId::int64:
-    case TypeId::uint64:
-    case TypeId::float64:
-    case TypeId::decimal64:
-    case TypeId::date64:
-    case TypeId::time64:
-    case TypeId::timestamp:
-    case TypeId::duration:
-    case TypeId::interval_day_time:
-      return 8;
-    case TypeId::decimal128:
-    case TypeId::interval_month_day_nano:
-      return 16;
-    case TypeId::boolean:
-    case TypeId::fixed_size_binary:
-    case TypeId::utf8:
-    case TypeId::large_utf8:
-    case TypeId::binary:
-    case TypeId::large_binary:
-    case TypeId::dictionary:
-      return 0;
-  }
-  return 0;
-}
+using F = TypeFamily;
+/// In the order of TypeId.
+constexpr std::array kTypes{TypeRow{TypeId::boolean, "bool", 0, F::boolean, false},
+                            TypeRow{TypeId::int8, "int8", 1, F::integer, true},
+                            TypeRow{TypeId::int16, "int16", 2, F::integer, true},
+                            TypeRow{TypeId::int32, "int32", 4, F::integer, true},
+                            TypeRow{TypeId::int64, "int64", 8, F::integer, true},
+                            TypeRow{TypeId::uint8, "uint8", 1, F::integer, false},
+                            TypeRow{TypeId::uint16, "uint16", 2, F::integer, false},
+                            TypeRow{TypeId::uint32, "uint32", 4, F::integer, false},
+                            TypeRow{TypeId::uint64, "uint64", 8, F::integer, false},
+                            TypeRow{TypeId::float16, "float16", 2, F::floating, false},
+                            TypeRow{TypeId::float32, "float32", 4, F::floating, false},
+                            TypeRow{TypeId::float64, "float64", 8, F::floating, false},
+                            TypeRow{TypeId::decimal32, "decimal32", 4, F::decimal, true},
+                            TypeRow{TypeId::decimal64, "decimal64", 8, F::decimal, true},
+                            TypeRow{TypeId::decimal128, "decimal128", 16, F::decimal, true},
+                            TypeRow{TypeId::date32, "date32", 4, F::temporal, true},
+                            TypeRow{TypeId::date64, "date64", 8, F::temporal, true},
+                            TypeRow{TypeId::time32, "time32", 4, F::temporal, true},
+                            TypeRow{TypeId::time64, "time64", 8, F::temporal, true},
+                            TypeRow{TypeId::timestamp, "timestamp", 8, F::temporal, true},
+                            TypeRow{TypeId::duration, "duration", 8, F::temporal, true},
+                            TypeRow{TypeId::interval_months, "month_interval", 4, F::interval, true},
+                            TypeRow{TypeId::interval_day_time, "day_time_interval", 8, F::interval, false},
+                            TypeRow{TypeId::interval_month_day_nano, "month_day_nano_interval", 16, F::interval, false},
+                            TypeRow{TypeId::fixed_size_binary, "fixed_size_binary", 0, F::bytes, false},
+                            TypeRow{TypeId::utf8, "utf8", 0, F::bytes, false},
+                            TypeRow{TypeId::large_utf8, "large_utf8", 0, F::bytes, false},
+                            TypeRow{TypeId::binary, "binary", 0, F::bytes, false},
+                            TypeRow{TypeId::large_binary, "large_binary", 0, F::bytes, false},
+                            TypeRow{TypeId::dictionary, "dictionary", 0, F::dictionary, false}};
+static_assert(kTypes.size() == static_cast<std::size_t>(TypeId::dictionary) + 1);
+static_assert(std::ranges::all_of(kTypes, [](TypeRow const& row) {
+  return &row == &kTypes[static_cast<std::size_t>(row.id)];
+}));
 
 }  // namespace
+
+TypeRow const& type_row(TypeId id) noexcept { return kTypes[static_cast<std::size_t>(id)]; }
 
 bool operator==(DataType const& a, DataType const& b) {
   auto const same_value = a.value == b.value || (a.value && b.value && *a.value == *b.value);
@@ -198,9 +117,9 @@ std::int32_t byte_width(DataType const& type) noexcept {
     case TypeId::fixed_size_binary:
       return type.fixed_byte_width;
     case TypeId::dictionary:
-      return plain_byte_width(type.index);
+      return type_row(type.index).width;
     default:
-      return plain_byte_width(type.id);
+      return type_row(type.id).width;
   }
 }
 
@@ -213,23 +132,24 @@ bool has_large_offsets(DataType const& type) noexcept {
 }
 
 std::string to_string(DataType const& type) {
-  auto const name = name_of(type.id);
+  auto const name = type_row(type.id).name;
   switch (type.id) {
     case TypeId::decimal32:
     case TypeId::decimal64:
     case TypeId::decimal128:
       return fmt::format("{}({}, {})", name, type.precision, type.scale);
     case TypeId::timestamp:
-      if (!type.timezone.empty()) return fmt::format("{}[{}, tz={}]", name, name_of(type.unit), type.timezone);
-      return fmt::format("{}[{}]", name, name_of(type.unit));
+      if (!type.timezone.empty()) return fmt::format("{}[{}, tz={}]", name, unit_row(type.unit).name, type.timezone);
+      return fmt::format("{}[{}]", name, unit_row(type.unit).name);
     case TypeId::time32:
     case TypeId::time64:
     case TypeId::duration:
-      return fmt::format("{}[{}]", name, name_of(type.unit));
+      return fmt::format("{}[{}]", name, unit_row(type.unit).name);
     case TypeId::fixed_size_binary:
       return fmt::format("{}[{}]", name, type.fixed_byte_width);
     case TypeId::dictionary:
-      return fmt::format("{}<{}, {}>", name, name_of(type.index), type.value ? to_string(*type.value) : "unknown");
+      return fmt::format("{}<{}, {}>", name, type_row(type.index).name,
+                         type.value ? to_string(*type.value) : "unknown");
     default:
       return std::string(name);
   }

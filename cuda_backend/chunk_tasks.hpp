@@ -1,11 +1,8 @@
 // The work of blocks on partitions: chunks of rows, or pairs of chunks.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "cuda_backend/join_kernels.hpp"
 #include "cuda_backend/lane.hpp"
 #include "garuda/error.hpp"
 
@@ -31,15 +28,15 @@ struct TaskShape {
 
 struct TaskList {
   Buffer tasks;
+  Buffer firsts;  ///< u64: the first task of each partition, and behind the last one how many there are
   std::uint32_t count = 0;
 };
 
 /// Lists the tasks, partition by partition. Waits for the lane once. Errors: limit_exceeded for 2^28 tasks and more,
 /// out_of_memory, device_failure.
-Result<TaskList> list_chunk_tasks(Lane& lane, Launch const& launch, TaskShape const& shape);
+Result<TaskList> list_chunk_tasks(Lane& lane, TaskShape const& shape);
 
-/// Kernels of list_chunk_tasks(). counts: partitions + 1, the last 0; 2^32 - 1 stands for as many and more.
-cudaError_t count_tasks(Launch const& launch, TaskShape const& shape, std::uint32_t* counts);
-cudaError_t list_tasks(Launch const& launch, TaskShape const& shape, std::uint64_t const* offsets, ChunkTask* tasks);
+/// The same of chunks of build rows, `rows` in all, without waiting: `count` is the most that they can be.
+Result<TaskList> list_chunks(Lane& lane, TaskShape const& shape, std::uint32_t rows);
 
 }  // namespace garuda::cuda_backend

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -38,23 +39,14 @@ tl::unexpected<Error> insufficient_driver() {
 
 Result<PinnedMemory> PinnedMemory::create(std::uint64_t bytes) {
   PinnedMemory pinned;
-  GARUDA_CUDA_TRY(cudaMallocHost(&pinned.memory_, bytes));
+  void* memory = nullptr;
+  GARUDA_CUDA_TRY(cudaMallocHost(&memory, bytes));
+  pinned.memory_.reset(static_cast<std::byte*>(memory));
   pinned.bytes_ = bytes;
   return pinned;
 }
 
-PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  std::swap(memory_, other.memory_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-PinnedMemory::~PinnedMemory() {
-  if (memory_ != nullptr) (void)cudaFreeHost(memory_);
-}
+void PinnedMemory::Free::operator()(std::byte* memory) const noexcept { (void)cudaFreeHost(memory); }
 
 Result<std::uint32_t> count_devices() {
   int count = 0;
@@ -183,10 +175,13 @@ Result<PinnedMemory> Device::take_pinned(std::uint64_t bytes) {
   return PinnedMemory::create(bytes);
 }
 
-void Device::keep_pinned(PinnedMemory memory) {
+void Device::keep_pinned(PinnedMemory memory) noexcept {
   if (memory.bytes() == 0) return;
-  std::lock_guard const lock(pinned_mutex_);
-  pinned_.push_back(std::move(memory));
+  try {
+    std::lock_guard const lock(pinned_mutex_);
+    pinned_.push_back(std::move(memory));
+  } catch (std::exception const&) {  // without room to note it down it goes
+  }
 }
 
 }  // namespace garuda::cuda_backend

@@ -25,16 +25,15 @@ class PinnedMemory {
  public:
   /// Errors: out_of_memory, device_failure.
   static Result<PinnedMemory> create(std::uint64_t bytes);
-  PinnedMemory() = default;
-  PinnedMemory(PinnedMemory&& other) noexcept;
-  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
-  ~PinnedMemory();
 
-  std::byte* data() const noexcept { return static_cast<std::byte*>(memory_); }
-  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::byte* data() const noexcept { return memory_.get(); }
+  std::uint64_t bytes() const noexcept { return memory_ == nullptr ? 0 : bytes_; }
 
  private:
-  void* memory_ = nullptr;
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> memory_;
   std::uint64_t bytes_ = 0;
 };
 
@@ -65,7 +64,7 @@ class Device {
   /// Errors: out_of_memory, device_failure.
   Result<PinnedMemory> take_pinned(std::uint64_t bytes);
   /// Keeps `memory`, no longer in use, for later.
-  void keep_pinned(PinnedMemory memory);
+  void keep_pinned(PinnedMemory memory) noexcept;
 
  private:
   Device(std::uint32_t ordinal, GarudaCudaTraits const& traits) : ordinal_(ordinal), traits_(traits) {}

@@ -1,51 +1,65 @@
-// From the states of groups to the columns of a result, on the device. Launch functions return what CUDA says.
+// From the states of groups to the columns of a result, on the device.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
-#include "core/float_parts.hpp"
-#include "cuda_backend/join_kernels.hpp"
+#include "cuda_backend/lane.hpp"
 #include "cuda_backend/plugin.h"
+#include "garuda/error.hpp"
 
 namespace garuda::cuda_backend {
 
-/// keys_out[g] = keys[heads[g]]. heads null: a group of all rows, key of row 0.
-template <class Key>
-cudaError_t gather_keys(Launch const& launch, Key const* keys, std::uint32_t const* heads, std::uint32_t groups,
-                        Key* keys_out);
+/// The exponent of what position 0 of a float of `kind` stands for, its least subnormal; of other kinds 0.
+int unit_exponent(GarudaCudaValueKind kind);
 
-/// Sums of 2 words a group as 64 bits, signed or not as `kind` is; a sum beyond them sets `overflow`, 0 before.
-cudaError_t finish_sums(Launch const& launch, std::uint64_t const* sums, GarudaCudaValueKind kind, std::uint32_t groups,
-                        std::uint64_t* out, std::uint32_t* overflow);
-/// The exponent of what position 0 of a float of `kind` stands for, its least subnormal.
-constexpr int unit_exponent(GarudaCudaValueKind kind) {
-  return kind == GARUDA_CUDA_FLOAT64 ? kUnitExponent<double> : kUnitExponent<float>;
-}
-/// Sums in two's complement, of one word or of two, low word first.
+/// Sums times 2^exponent in two's complement, of one word or of two, low word first.
 struct SignedSums {
   std::uint64_t const* words = nullptr;
   std::uint32_t words_each = 2;
+  int exponent = 0;
 };
-/// Sums times 2^exponent, rounded once to nearest even, as float64; over `counts` where these are given.
-cudaError_t finish_rounded(Launch const& launch, SignedSums const& sums, int exponent, std::uint64_t const* counts,
-                           std::uint32_t groups, std::uint64_t* out);
 
-/// What float sums come to before they are rounded, as AggregateState has it.
+/// What float sums come to before they are rounded, as GarudaCudaStates has it.
 struct FloatWindows {
   std::uint64_t const* windows = nullptr;  ///< null: no group has any
   std::uint64_t const* offsets = nullptr;
   std::uint8_t const* first_windows = nullptr;
   std::uint8_t const* flags = nullptr;
 };
-/// The sums, rounded once to nearest even, as float64; over `counts` where these are given. operators/exact_sum.hpp on
-/// the device.
-cudaError_t finish_float_sums(Launch const& launch, FloatWindows const& sums, GarudaCudaValueKind kind,
-                              std::uint64_t const* counts, std::uint32_t groups, std::uint64_t* out);
 
-/// Order-preserving words back to values of `kind`: 4 or 8 bytes each.
-cudaError_t finish_extremes(Launch const& launch, std::uint64_t const* ordered, GarudaCudaValueKind kind,
-                            std::uint32_t groups, void* out);
+/// The states that an aggregate is made from, of all groups, on the device; those that it does not take are null.
+struct ResultStates {
+  std::uint64_t const* counts = nullptr;
+  SignedSums sums;
+  FloatWindows windows;
+  std::uint64_t const* extremes = nullptr;  ///< words as core/ordered_value.hpp orders them
+};
+
+/// The columns of a result and the memory they lie in.
+class ResultColumns {
+ public:
+  explicit ResultColumns(Lane& lane) : lane_(lane) {}
+
+  /// The column of an aggregate without nulls: a state as it is, or computed into memory of its own. Errors:
+  /// limit_exceeded, out_of_memory, device_failure.
+  Result<std::uint64_t const*> finish(GarudaCudaResidentAggregate const& aggregate, ResultStates const& states,
+                                      std::uint32_t groups);
+  /// Keeps memory that a column lies in.
+  void keep(Buffer memory) { memory_.push_back(std::move(memory)); }
+  /// Waits for the lane. Errors: limit_exceeded when a sum was beyond 64 bits; device_failure, cancelled.
+  Result<void> wait();
+  void clear() {
+    memory_.clear();
+    overflow_.reset();
+  }
+
+ private:
+  Lane& lane_;
+  std::vector<Buffer> memory_;
+  Buffer overflow_;
+};
 
 }  // namespace garuda::cuda_backend

@@ -1,8 +1,10 @@
 // What the kernels of group-bys share: atomics on accumulators, values and their kinds, copies in shared memory.
 #pragma once
 
-#include "cuda_backend/group_kernels.hpp"
+#include "cuda_backend/group_states.hpp"
 #include "cuda_backend/hashing.cuh"
+#include "cuda_backend/launch.cuh"
+#include "cuda_backend/value_kinds.hpp"
 
 namespace garuda::cuda_backend {
 
@@ -12,28 +14,22 @@ constexpr std::uint32_t kSharedWords = 6 * 1024;
 constexpr std::uint32_t kMostCopies = 32;
 constexpr unsigned kSharedBlocksEach = 4;  // blocks a multiprocessor, each of which adds its copy to the others' once
 
-/// How accumulators of `words` words of all groups together are kept by the blocks of one launch.
+/// How a launch keeps accumulators of `words` words of all groups together: in device memory alone (copies 0), or in
+/// the shared memory of its blocks, so many times.
 struct SharedCopies {
-  bool is_shared = false;  ///< else in device memory alone
-  std::uint32_t copies = 1;
-  std::uint32_t blocks = 0;
-  std::uint64_t bytes = 0;  ///< of a block
+  std::uint32_t copies = 0;
+  Grid grid;
 };
-inline SharedCopies shared_copies(Launch const& launch, std::uint64_t words, std::uint32_t rows) {
+inline SharedCopies shared_copies(Lane const& lane, std::uint64_t words, std::uint32_t rows) {
   SharedCopies shared;
   if (words > kSharedWords || words * kThreads > rows * std::uint64_t{2} + kThreads) return shared;
   auto const fitting = kSharedWords / static_cast<std::uint32_t>(words);
   auto const needed = (rows + kThreads - 1) / kThreads;
-  auto const most = launch.multiprocessors * kSharedBlocksEach;
-  shared.is_shared = true;
+  auto const most = lane.device().traits().multiprocessors * kSharedBlocksEach;
   shared.copies = fitting < kMostCopies ? fitting : kMostCopies;
-  shared.blocks = needed < most ? needed : most;
-  shared.bytes = words * shared.copies * sizeof(std::uint64_t);
+  shared.grid = {needed < most ? needed : most, kThreads, words * shared.copies * sizeof(std::uint64_t)};
   return shared;
 }
-
-#define GARUDA_LAUNCH(kernel, items) \
-  kernel<<<grid_for(items, kThreads, launch.multiprocessors), kThreads, 0, launch.stream>>>
 
 __device__ inline std::uint32_t read_word(std::uint32_t const* word) {
   return *static_cast<std::uint32_t const volatile*>(word);
@@ -60,13 +56,6 @@ __device__ inline std::uint32_t group_of(GroupedValues const& values, std::uint3
   return values.ids == nullptr ? 0 : values.ids[row];
 }
 
-constexpr bool is_float(GarudaCudaValueKind kind) { return kind == GARUDA_CUDA_FLOAT32 || kind == GARUDA_CUDA_FLOAT64; }
-constexpr int words_of(GarudaCudaValueKind kind) {
-  return kind == GARUDA_CUDA_NONE                                                                 ? 0
-         : kind == GARUDA_CUDA_INT32 || kind == GARUDA_CUDA_UINT32 || kind == GARUDA_CUDA_FLOAT32 ? 1
-         : kind == GARUDA_CUDA_INT128                                                             ? 4
-                                                                                                  : 2;
-}
 __device__ inline void write_wide(std::uint64_t* words, __int128 value) {
   words[0] = static_cast<std::uint64_t>(value);
   words[1] = static_cast<std::uint64_t>(value >> 64);

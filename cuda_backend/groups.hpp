@@ -5,33 +5,36 @@
 #include <span>
 #include <vector>
 
-#include "cuda_backend/group_kernels.hpp"
+#include "cuda_backend/group_states.hpp"
 #include "cuda_backend/lane.hpp"
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
 namespace garuda::cuda_backend {
 
+/// Keys of rows on the device: `bits` 32 or 64, or 0 for `num_words` columns of `rows` words behind one another.
+struct GroupKeys {
+  void const* data = nullptr;
+  std::uint32_t rows = 0;
+  std::uint32_t bits = 0;
+  std::uint32_t num_words = 0;
+  bool mixed = false;  ///< are hashes already
+};
+
+/// A slot a group, which holds its lowest row in the end; kNoRow: free.
+struct GroupTable {
+  std::uint32_t* heads = nullptr;
+  std::uint32_t log2_slots = 0;  ///< of a hashed table
+  std::uint32_t max_groups = 0;  ///< of a hashed table: more set `overflow`
+  std::uint32_t* inserted = nullptr;
+  std::uint32_t* overflow = nullptr;
+};
+
 /// Errors of every call: device_failure, out_of_memory, limit_exceeded, cancelled.
 class Groups {
  public:
   /// Where the columns of slice and aggregates lie.
   enum class Source : std::uint8_t { host, device };
-  /// What an aggregate computed, on the device.
-  struct States {
-    AccumulatorLayout layout;
-    GarudaCudaValueKind kind = GARUDA_CUDA_NONE;
-    std::uint64_t num_windows = 0;
-    Buffer accumulators;
-    Buffer sums;
-    Buffer minima;  ///< 128-bit kinds
-    Buffer maxima;
-    Buffer flags;
-    Buffer first_windows;
-    Buffer offsets;
-    Buffer windows;
-  };
-
   /// `slice`'s columns and `lane` outlive the groups. On the device: keys of one word, columns without nulls.
   Groups(Lane& lane, GarudaCudaGroupSlice const& slice, Source source = Source::host);
   Groups(Groups const&) = delete;
@@ -47,9 +50,7 @@ class Groups {
   /// num_groups() first rows on the device, after find().
   std::uint32_t const* device_heads() const noexcept { return heads_.as<std::uint32_t>(); }
   /// The states of the last aggregate.
-  States const& states() const noexcept { return states_; }
-  /// An array of its accumulators; null for -1.
-  std::uint64_t const* accumulator(int which) const noexcept;
+  GroupStates& states() noexcept { return states_; }
 
   /// Computes the states of a column. Returns the windows of its float sums.
   Result<std::uint64_t> aggregate(GarudaCudaAggregate const& input);
@@ -64,25 +65,23 @@ class Groups {
   GarudaCudaGroupMethod chosen_method() const;
   Result<void> find_slots();
   Result<void> address();
-  Result<void> hash_all();
-  Result<bool> hash(std::uint32_t log2_slots);
-  template <class Key>
+  Result<void> hash_all(GroupKeys const& keys, Buffer const& slots);
+  Result<bool> hash(GroupKeys const& keys, Buffer const& slots_out, std::uint32_t log2_slots);
+  /// Of one word, on the device.
+  GarudaCudaColumn key_column() const { return {reinterpret_cast<std::uint64_t>(keys_), slice_.key_bits / 8}; }
   Result<void> partition_keys();
-  template <class Key>
   Result<void> sort_keys();
   Result<void> sort_words();
   /// Slots of rows that `order` brings together; `keys`: in that order, or with `in_order` false as they came.
   Result<void> take_runs(GroupKeys const& keys, Buffer const& order, bool in_order);
+  /// Slots and heads of rows from the slots of positions of `order`; the table has memory for the heads.
+  Result<void> take_slots(Buffer const& slots, Buffer const& order);
   Result<void> number();
   Result<GroupedValues> upload_values(GarudaCudaAggregate const& input, Buffer& values, Buffer& validity);
-  Result<void> accumulate_words(GroupedValues const& values, States& states);
-  Result<Buffer> wide_extremes(GroupedValues const& values, States const& states, bool is_min);
-  Result<void> sum_floats(GroupedValues const& values, States& states);
   template <class Word>
   Result<void> copy_out(Word* target, void const* source, std::uint64_t words);
 
   Lane& lane_;
-  Launch launch_;
   GarudaCudaGroupSlice slice_;
   Source source_;
   std::vector<std::uint32_t const*> word_columns_;
@@ -94,7 +93,7 @@ class Groups {
   Buffer ids_;
   Buffer heads_;
   std::uint32_t num_groups_ = 1;
-  States states_;
+  GroupStates states_;
 };
 
 }  // namespace garuda::cuda_backend

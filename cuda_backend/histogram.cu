@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cuda_backend/hashing.cuh"
+#include "cuda_backend/launch.cuh"
 #include "cuda_backend/status.hpp"
 
 namespace garuda::cuda_backend {
@@ -86,8 +87,7 @@ Result<void> count_bins(Lane& lane, GarudaCudaHistogram const& histogram) {
   auto const* const values = reinterpret_cast<std::uint32_t const*>(histogram.values);
   auto const blocks = lane.device().traits().multiprocessors * histogram.blocks_each;
   auto* const kernel = histogram.method == GARUDA_CUDA_HISTOGRAM_GRID_STRIDE ? count_grid_stride : count_block_stride;
-  kernel<<<blocks, histogram.threads, 0, lane.stream()>>>(values, histogram.rows, mask, counts);
-  GARUDA_CUDA_TRY(cudaGetLastError());
+  GARUDA_TRY(launch(lane, {blocks, histogram.threads}, kernel, values, histogram.rows, mask, counts));
   return lane.wait();
 }
 

@@ -16,24 +16,9 @@ constexpr std::uint64_t kSegmentBytes = std::uint64_t{4} << 20;
 
 }  // namespace
 
-Buffer::Buffer(Buffer&& other) noexcept
-    : lane_(std::exchange(other.lane_, nullptr)),
-      memory_(std::exchange(other.memory_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  if (this == &other) return *this;
-  reset();
-  lane_ = std::exchange(other.lane_, nullptr);
-  memory_ = std::exchange(other.memory_, nullptr);
-  bytes_ = std::exchange(other.bytes_, 0);
-  return *this;
-}
-
-void Buffer::reset() noexcept {
-  if (memory_ != nullptr) lane_->release(memory_, bytes_);
-  memory_ = nullptr;
-  bytes_ = 0;
+void Buffer::Release::operator()(void* memory) const noexcept {
+  lane->device_.release(memory, lane->stream_);
+  lane->held_bytes_ -= bytes;
 }
 
 Result<std::unique_ptr<Lane>> Lane::create(Device& device, GarudaCudaLaneOptions const& options,
@@ -66,11 +51,6 @@ Result<Buffer> Lane::allocate(std::uint64_t bytes, char const* name) {
   if (!memory) return tl::unexpected<Error>(std::move(memory).error().wrap(std::string("device memory for ") + name));
   held_bytes_ += bytes;
   return Buffer(this, *memory, bytes);
-}
-
-void Lane::release(void* memory, std::uint64_t bytes) noexcept {
-  device_.release(memory, stream_);
-  held_bytes_ -= bytes;
 }
 
 Result<void> Lane::upload(void* target, std::span<std::byte const> source) {
@@ -151,6 +131,12 @@ Result<void> Lane::step(char const* name, std::uint64_t bytes, std::uint64_t ite
   GARUDA_TRY_ASSIGN(auto* const event, record_event());
   phases_.push_back({name, bytes, items, event});
   return {};
+}
+
+Result<void> Lane::launched() const {
+  auto const status = cudaGetLastError();
+  if (status == cudaSuccess) return {};
+  return check(status, ("a kernel of step " + std::string(phases_.empty() ? "none" : phases_.back().name)).c_str());
 }
 
 Result<void> Lane::wait() {

@@ -22,25 +22,26 @@ class Lane;
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Buffer&& other) noexcept;
-  Buffer& operator=(Buffer&& other) noexcept;
-  ~Buffer() { reset(); }
-  void reset() noexcept;
+  void reset() noexcept { memory_.reset(); }
 
   template <class T>
   T* as() const noexcept {
-    return static_cast<T*>(memory_);
+    return static_cast<T*>(memory_.get());
   }
-  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::uint64_t address() const noexcept { return reinterpret_cast<std::uint64_t>(memory_.get()); }
+  std::uint64_t bytes() const noexcept { return memory_ == nullptr ? 0 : memory_.get_deleter().bytes; }
   explicit operator bool() const noexcept { return memory_ != nullptr; }
 
  private:
   friend class Lane;
-  Buffer(Lane* lane, void* memory, std::uint64_t bytes) : lane_(lane), memory_(memory), bytes_(bytes) {}
+  struct Release {
+    Lane* lane;
+    std::uint64_t bytes;
+    void operator()(void* memory) const noexcept;
+  };
+  Buffer(Lane* lane, void* memory, std::uint64_t bytes) : memory_(memory, {lane, bytes}) {}
 
-  Lane* lane_ = nullptr;
-  void* memory_ = nullptr;
-  std::uint64_t bytes_ = 0;
+  std::unique_ptr<void, Release> memory_;
 };
 
 class Lane {
@@ -70,6 +71,8 @@ class Lane {
   /// Starts a step: what runs on the stream until the next step or wait() is timed as phase `name`.
   /// Errors: cancelled, device_failure.
   Result<void> step(char const* name, std::uint64_t bytes = 0, std::uint64_t items = 0);
+  /// Whether the launch before was accepted, by the step that it is of. Errors: device_failure, out_of_memory.
+  Result<void> launched() const;
   /// Waits for the stream and reports the phases. Errors: device_failure, cancelled.
   Result<void> wait();
   /// Waits for the stream, reports nothing: for destructors.
@@ -83,7 +86,7 @@ class Lane {
   void note(char const* text) const { host_.add_note(host_.context, text); }
 
  private:
-  friend class Buffer;
+  friend struct Buffer::Release;
   struct Phase {
     char const* name;
     std::uint64_t bytes;
@@ -101,7 +104,6 @@ class Lane {
   Result<void> check_cancelled() const;
   Result<cudaEvent_t> record_event();
   Result<void> stage(std::byte* target, std::span<std::byte const> source);
-  void release(void* memory, std::uint64_t bytes) noexcept;
   void unregister() noexcept;
 
   Device& device_;

@@ -6,13 +6,9 @@
 
 #include "core/float_parts.hpp"
 #include "core/ordered_value.hpp"
-#include "cuda_backend/plugin.h"
+#include "cuda_backend/value_kinds.hpp"
 
 namespace garuda::cuda_backend {
-
-constexpr bool is_signed(GarudaCudaValueKind kind) {
-  return kind == GARUDA_CUDA_INT32 || kind == GARUDA_CUDA_INT64 || kind == GARUDA_CUDA_INT128;
-}
 
 __device__ inline std::uint64_t wide_word(std::uint32_t const* words) {
   return std::uint64_t{words[1]} << 32 | words[0];

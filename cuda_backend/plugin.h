@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Of this file: raised with every change of a structure or a function. */
-#define GARUDA_CUDA_ABI_VERSION 4u
+#define GARUDA_CUDA_ABI_VERSION 5u
 
 typedef enum GarudaCudaCode {
   GARUDA_CUDA_OK = 0,
@@ -65,7 +65,8 @@ typedef struct GarudaCudaLaneOptions {
 
 typedef enum GarudaCudaJoinMethod {
   GARUDA_CUDA_JOIN_AUTOMATIC = 0,
-  GARUDA_CUDA_JOIN_PARTITIONED, /* rows sorted by the leading bits of their hash, so that table accesses stay near */
+  GARUDA_CUDA_JOIN_PARTITIONED, /* rows of slices sorted by the leading bits of their hash, so that accesses to the
+                                   table stay near; of resident tables a table in shared memory for each partition */
   GARUDA_CUDA_JOIN_TABLE,       /* one table in device memory, for build sides that fit the L2 cache */
   GARUDA_CUDA_JOIN_MERGE        /* both sides sorted by key */
 } GarudaCudaJoinMethod;
@@ -89,7 +90,7 @@ typedef struct GarudaCudaRowPair {
 typedef enum GarudaCudaGroupMethod {
   GARUDA_CUDA_GROUP_AUTOMATIC = 0,
   GARUDA_CUDA_GROUP_HASH,        /* one table in device memory, addressed directly where that is allowed */
-  GARUDA_CUDA_GROUP_PARTITIONED, /* rows in partitions, a table in shared memory for each; not of words */
+  GARUDA_CUDA_GROUP_PARTITIONED, /* the same of rows sorted by the leading bits of their hash; not of words */
   GARUDA_CUDA_GROUP_SORTED       /* rows sorted by key */
 } GarudaCudaGroupMethod;
 
@@ -173,8 +174,7 @@ typedef struct GarudaCudaResidentTuning {
   uint32_t payload;        /* GarudaCudaPayload, of method partitioned; the others gather */
   uint32_t partition_rows; /* build rows that a partition should have at most */
   uint32_t partition_by;   /* 1: passes over keys and columns, 2: CUB's radix sort, of one column */
-  uint32_t tile_threads;   /* threads of a block in a pass over values of 4 bytes: 512, 1024 */
-  uint32_t tile_items;     /* rows of each, with tile_threads: 8, 16; 0: 8 */
+  uint32_t tile_items;     /* rows of a thread in a pass over values of 4 bytes: 8, 16 */
 } GarudaCudaResidentTuning;
 
 typedef struct GarudaCudaResidentRows {

@@ -3,6 +3,8 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda_backend/hashing.cuh"
+#include "cuda_backend/launch.cuh"
+#include "cuda_backend/partition.hpp"
 #include "cuda_backend/striped_loads.cuh"
 
 namespace garuda::cuda_backend {
@@ -197,18 +199,11 @@ std::uint64_t join_tasks_bytes(std::uint32_t build_chunk, std::uint32_t log2_buc
   return std::uint64_t{build_chunk} * key_bytes + (std::uint64_t{4} << log2_buckets) + kKeptMatches * 4;
 }
 
-template <class Key>
-cudaError_t join_tasks(Launch const& launch, ResidentJoinPass const& pass) {
-  auto const bytes = join_tasks_bytes(pass.build_chunk, pass.log2_buckets, sizeof(Key));
-  auto* const kernel = join_tasks_kernel<Key>;
-  auto const status =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-  if (status != cudaSuccess) return status;
-  kernel<<<pass.num_tasks, kThreads, bytes, launch.stream>>>(pass);
-  return cudaGetLastError();
+Result<void> join_tasks(Lane& lane, ResidentJoinPass const& pass, std::uint32_t key_bytes) {
+  auto const bytes = join_tasks_bytes(pass.build_chunk, pass.log2_buckets, key_bytes);
+  return with_key(key_bytes, [&]<class Key>(Key) {
+    return launch(lane, {pass.num_tasks, kThreads, bytes}, join_tasks_kernel<Key>, pass);
+  });
 }
-
-template cudaError_t join_tasks<std::uint32_t>(Launch const&, ResidentJoinPass const&);
-template cudaError_t join_tasks<std::uint64_t>(Launch const&, ResidentJoinPass const&);
 
 }  // namespace garuda::cuda_backend

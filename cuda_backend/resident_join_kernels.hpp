@@ -1,14 +1,11 @@
-// The join of resident tables in shared memory, partition by partition. Launch functions return what CUDA says of the
-// launch.
+// The join of resident tables in shared memory, partition by partition.
 #pragma once
-
-#include <cuda_runtime_api.h>
 
 #include <array>
 #include <cstdint>
 
 #include "cuda_backend/chunk_tasks.hpp"
-#include "cuda_backend/join_kernels.hpp"
+#include "cuda_backend/lane.hpp"
 #include "cuda_backend/plugin.h"
 
 namespace garuda::cuda_backend {
@@ -49,8 +46,7 @@ struct ResidentJoinPass {
 };
 /// Shared memory that a block of the join takes.
 std::uint64_t join_tasks_bytes(std::uint32_t build_chunk, std::uint32_t log2_buckets, std::uint32_t key_bytes);
-/// Joins tasks in shared memory and writes rows in any order.
-template <class Key>
-cudaError_t join_tasks(Launch const& launch, ResidentJoinPass const& pass);
+/// Joins tasks in shared memory and writes rows in any order. Errors: device_failure, out_of_memory.
+Result<void> join_tasks(Lane& lane, ResidentJoinPass const& pass, std::uint32_t key_bytes);
 
 }  // namespace garuda::cuda_backend

@@ -4,7 +4,9 @@
 
 #include "cuda_backend/group_values.cuh"
 #include "cuda_backend/hashing.cuh"
+#include "cuda_backend/launch.cuh"
 #include "cuda_backend/ordered_values.cuh"
+#include "cuda_backend/partition.hpp"
 
 namespace garuda::cuda_backend {
 namespace {
@@ -20,11 +22,8 @@ constexpr std::uint32_t kSharedSteps = 64;  // of a probe before its row goes to
 constexpr std::uint32_t kTableSteps = 4096;
 constexpr std::uint32_t kMostSumWords = 4;  // of a sum in shared memory
 
-constexpr bool is_wide_kind(GarudaCudaValueKind kind) {
-  return kind == GARUDA_CUDA_INT64 || kind == GARUDA_CUDA_UINT64 || kind == GARUDA_CUDA_FLOAT64;
-}
 __device__ std::uint64_t load_value(GroupState const& state, std::uint32_t row) {
-  if (is_wide_kind(state.kind)) return static_cast<std::uint64_t const*>(state.values)[row];
+  if (is_wide(state.kind)) return static_cast<std::uint64_t const*>(state.values)[row];
   return static_cast<std::uint32_t const*>(state.values)[row];
 }
 
@@ -170,14 +169,14 @@ struct SharedStates {
         add_words(state, slot, value);
         break;
       case StateFunction::least:
-        if (is_wide_kind(state.kind)) {
+        if (is_wide(state.kind)) {
           keep_least(words<std::uint64_t>(state) + slot, value.low);
         } else {
           atomicMin(words<std::uint32_t>(state) + slot, static_cast<std::uint32_t>(value.low));
         }
         break;
       case StateFunction::greatest:
-        if (is_wide_kind(state.kind)) {
+        if (is_wide(state.kind)) {
           keep_greatest(words<std::uint64_t>(state) + slot, value.low);
         } else {
           atomicMax(words<std::uint32_t>(state) + slot, static_cast<std::uint32_t>(value.low));
@@ -197,8 +196,7 @@ struct SharedStates {
       if (state.sum_words == kMostSumWords) return {low, std::uint64_t{word[3 * stride]} << 32 | third};
       return {low, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(third)))};
     }
-    if (state.function != StateFunction::count && is_wide_kind(state.kind))
-      return {words<std::uint64_t>(state)[slot], 0};
+    if (state.function != StateFunction::count && is_wide(state.kind)) return {words<std::uint64_t>(state)[slot], 0};
     return {word[0], 0};
   }
 
@@ -352,6 +350,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach) aggregate_states_kernel(S
   }
 }
 
+/// Writes the groups of the table behind the others.
 template <class Key>
 __global__ void write_states_kernel(StatePass pass) {
   constexpr auto kFree = static_cast<Key>(~Key{0});
@@ -382,7 +381,7 @@ __global__ void write_states_kernel(StatePass pass) {
 std::uint32_t shared_state_bytes(GroupState const& state) {
   if (state.function == StateFunction::count) return 4;
   if (state.function == StateFunction::sum) return 4 * state.sum_words;
-  return is_wide_kind(state.kind) ? 8 : 4;
+  return is_wide(state.kind) ? 8 : 4;
 }
 
 std::uint64_t lay_out_states(StatePass& pass, std::uint32_t key_bytes, std::uint32_t log2_slots) {
@@ -398,29 +397,15 @@ std::uint64_t lay_out_states(StatePass& pass, std::uint32_t key_bytes, std::uint
   return bytes;
 }
 
-template <class Key>
-cudaError_t aggregate_states(Launch const& launch, StatePass const& pass) {
+Result<void> aggregate_states(Lane& lane, StatePass const& pass, std::uint32_t key_bytes) {
   bool const is_narrow_sum =
       pass.num_states == 1 && pass.states[0].function == StateFunction::sum && pass.states[0].kind == GARUDA_CUDA_INT32;
-  auto* const kernel =
-      is_narrow_sum ? aggregate_states_kernel<Key, Known::narrow_sum> : aggregate_states_kernel<Key, Known::nothing>;
-  auto const status =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(pass.shared_bytes));
-  if (status != cudaSuccess) return status;
-  kernel<<<pass.num_tasks, kBlock, pass.shared_bytes, launch.stream>>>(pass);
-  return cudaGetLastError();
+  return with_key(key_bytes, [&]<class Key>(Key) -> Result<void> {
+    auto* const kernel =
+        is_narrow_sum ? aggregate_states_kernel<Key, Known::narrow_sum> : aggregate_states_kernel<Key, Known::nothing>;
+    GARUDA_TRY(launch(lane, {pass.num_tasks, kBlock, pass.shared_bytes}, kernel, pass));
+    return launch_over(lane, (1ULL << pass.table.log2_slots) + 1, write_states_kernel<Key>, pass);
+  });
 }
-
-template <class Key>
-cudaError_t write_states(Launch const& launch, StatePass const& pass) {
-  GARUDA_LAUNCH(write_states_kernel<Key>, (1ULL << pass.table.log2_slots) + 1)(pass);
-  return cudaGetLastError();
-}
-
-#define GARUDA_STATE_KERNELS(Key)                                              \
-  template cudaError_t aggregate_states<Key>(Launch const&, StatePass const&); \
-  template cudaError_t write_states<Key>(Launch const&, StatePass const&)
-GARUDA_STATE_KERNELS(std::uint32_t);
-GARUDA_STATE_KERNELS(std::uint64_t);
 
 }  // namespace garuda::cuda_backend

@@ -1,14 +1,12 @@
 // Kernels of the group-by of resident tables that computes several states of groups as rows are read: counts, sums,
-// extremes. Launch functions return what CUDA says of the launch.
+// extremes.
 #pragma once
-
-#include <cuda_runtime_api.h>
 
 #include <array>
 #include <cstdint>
 
 #include "cuda_backend/chunk_tasks.hpp"
-#include "cuda_backend/join_kernels.hpp"
+#include "cuda_backend/lane.hpp"
 #include "cuda_backend/plugin.h"
 
 namespace garuda::cuda_backend {
@@ -68,11 +66,7 @@ struct StatePass {
 std::uint64_t lay_out_states(StatePass& pass, std::uint32_t key_bytes, std::uint32_t log2_slots);
 
 /// Aggregates chunks in shared memory. Groups of a partition of one chunk are final and written; others are added to
-/// the table.
-template <class Key>
-cudaError_t aggregate_states(Launch const& launch, StatePass const& pass);
-/// Writes the groups of the table behind the others.
-template <class Key>
-cudaError_t write_states(Launch const& launch, StatePass const& pass);
+/// the table, whose groups are written behind them. Errors: device_failure, out_of_memory.
+Result<void> aggregate_states(Lane& lane, StatePass const& pass, std::uint32_t key_bytes);
 
 }  // namespace garuda::cuda_backend

@@ -46,6 +46,12 @@ bool lacks_memory_or_threads(arrow::Status const& status) {
 
 arrow::MemoryPool* memory_pool() { return arrow::system_memory_pool(); }
 
+arrow::compute::ExecContext single_threaded() {
+  arrow::compute::ExecContext context(memory_pool());
+  context.set_use_threads(false);
+  return context;
+}
+
 bool may_use_threads(bool wanted) {
   if (!wanted) return false;
   static std::mutex mutex;

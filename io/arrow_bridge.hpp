@@ -17,6 +17,10 @@ using ArrowBatches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 /// kept.
 arrow::MemoryPool* memory_pool();
 
+/// For Arrow's functions on the calling thread alone: a limit on threads is the caller's, and batches are worked on
+/// side by side.
+arrow::compute::ExecContext single_threaded();
+
 /// True when Arrow may use its threads: `wanted`, and its pool has one. Starts the pool's threads, or as many as there
 /// can be, which are its capacity from then on: where Arrow misses one later, it leaves a parallel loop whose tasks go
 /// on with variables that are gone. Thread-safe.

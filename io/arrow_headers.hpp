@@ -5,6 +5,7 @@
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
 #include <arrow/c/bridge.h>
+#include <arrow/compute/exec.h>
 #include <arrow/csv/api.h>
 #include <arrow/extension_type.h>
 #include <arrow/io/file.h>

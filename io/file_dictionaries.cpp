@@ -4,7 +4,6 @@
 #include <arrow/buffer_builder.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
-#include <arrow/compute/exec.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -14,12 +13,6 @@
 
 namespace garuda::io {
 namespace {
-
-arrow::compute::ExecContext single_threaded() {
-  arrow::compute::ExecContext context(memory_pool());
-  context.set_use_threads(false);  // a limit on threads is the caller's
-  return context;
-}
 
 bool is_dictionary(arrow::ArrayData const& column) { return column.type->id() == arrow::Type::DICTIONARY; }
 
@@ -74,6 +67,17 @@ arrow::Status FileDictionaries::validate(ArrowBatches const& batches, std::uint3
   }));
   validated_ = std::move(present);
   return arrow::Status::OK();
+}
+
+arrow::Result<ArrowBatches> FileDictionaries::as_one(ArrowBatches batches, std::uint32_t threads) {
+  if (batches.size() < 2) return batches;
+  for (int i = 0; i < batches.front()->num_columns(); ++i)
+    if (!shares_dictionary(batches, i)) return batches;
+  ARROW_RETURN_NOT_OK(validate(batches, threads));
+  auto const one = arrow::ConcatenateRecordBatches(batches, memory_pool());
+  if (one.status().IsInvalid()) return batches;
+  ARROW_RETURN_NOT_OK(one.status());
+  return ArrowBatches{*one};
 }
 
 arrow::Result<FileDictionaries::WithoutNulls> FileDictionaries::drop_nulls(

@@ -20,6 +20,10 @@ class FileDictionaries {
   arrow::Status validate(ArrowBatches const& batches, std::uint32_t threads,
                          std::atomic<bool> const* cancelled = nullptr);
 
+  /// Makes one batch of `batches`, after having validated them, where they share their dictionaries and a column of
+  /// theirs can hold all; else returns them as they are.
+  arrow::Result<ArrowBatches> as_one(ArrowBatches batches, std::uint32_t threads);
+
   /// Returns `batches` with dictionaries without nulls: an index of a null value becomes a null, as it means one.
   /// Columns without such values are shared, not copied. Requires: validate succeeded. Errors: out of memory.
   arrow::Result<ArrowBatches> without_null_values(ArrowBatches batches);

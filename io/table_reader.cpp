@@ -40,7 +40,8 @@ Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& o
   for (auto& batch : batches) batch = plain_batch(*batch);
   FileDictionaries dictionaries;
   // The files come from anywhere, and what follows trusts offsets and indices.
-  GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input, sentence);
+  GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,
+                   sentence);
   GARUDA_ARROW_TRY_ASSIGN(batches, to_offset_layout(std::move(batches)), ErrorCode::invalid_input, sentence);
   GARUDA_ARROW_TRY_ASSIGN(batches, dictionaries.without_null_values(std::move(batches)), ErrorCode::invalid_input,
                           sentence);

@@ -39,11 +39,11 @@ Result<std::vector<FileField>> read_fields(std::filesystem::path const& path);
 /// closed. The batches are the file's row groups (Parquet), batches (IPC) or blocks (CSV); everything in them has been
 /// validated. The dictionaries of a column are unified where Arrow can do that; columns of views (utf8_view,
 /// binary_view) become large_utf8 and large_binary. In CSV files an unquoted empty value is null, and columns are
-/// int64, uint64, decimal128, boolean, date32, time32, timestamp, float64 or utf8, whatever their values allow; integers
-/// too long for a decimal are utf8. Errors: usage (unknown extension); invalid_input, naming the file: missing, not
-/// readable, damaged (a page of Parquet that contradicts its checksum, a CSV line with a wrong number of columns, an open
-/// quote or text that is not UTF-8), a column unknown, ambiguous, or of a type that garuda does not have; out_of_memory;
-/// cancelled.
+/// int64, uint64, decimal128, boolean, date32, time32, timestamp, float64 or utf8, whatever their values allow;
+/// integers too long for a decimal are utf8. Errors: usage (unknown extension); invalid_input, naming the file:
+/// missing, not readable, damaged (a page of Parquet that contradicts its checksum, a CSV line with a wrong number of
+/// columns, an open quote or text that is not UTF-8), a column unknown, ambiguous, or of a type that garuda does not
+/// have; out_of_memory; cancelled.
 Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& options = {});
 
 /// Limits the threads of Arrow C++ in this process, 1 or more; those of oneTBB are its global_control's.

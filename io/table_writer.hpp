@@ -36,8 +36,8 @@ class TableWriter {
 
   /// Appends the rows of `batch`, which has the columns of the schema. Blocks until they are encoded; a row group of
   /// Parquet may stay in memory.
-  /// Errors: output (disk full, …); invalid_input, for a value that the format cannot hold; out_of_memory. The writer is
-  /// then of no more use.
+  /// Errors: output (disk full, …); invalid_input, for a value that the format cannot hold; out_of_memory. The writer
+  /// is then of no more use.
   Result<void> write(Batch batch);
 
   /// Writes the rest, closes the file and gives it its name. Returns its size in bytes. To be called once.

@@ -1,7 +1,6 @@
 #include "io/view_columns.hpp"
 
 #include <arrow/compute/cast.h>
-#include <arrow/compute/exec.h>
 
 #include <utility>
 
@@ -19,8 +18,7 @@ std::shared_ptr<arrow::DataType> offset_layout(std::shared_ptr<arrow::DataType> 
 }
 
 arrow::Result<ArrowBatches> to_offset_layout(ArrowBatches batches) {
-  arrow::compute::ExecContext context(memory_pool());
-  context.set_use_threads(false);  // a limit on threads is the caller's, and there is nothing to split in one cast
+  auto context = single_threaded();
   for (auto& batch : batches) {
     for (int i = 0; i < batch->num_columns(); ++i) {
       auto const& field = batch->schema()->field(i);

@@ -11,6 +11,7 @@
 #include "core/load.hpp"
 #include "core/ordered_value.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/type_rows.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -30,47 +31,20 @@ enum class Coding : std::uint8_t {
 };
 
 Coding coding_of(DataType const& type) {
-  switch (type.id) {
-    case TypeId::boolean:
+  auto const& row = type_row(type.id);
+  switch (row.family) {
+    case TypeFamily::boolean:
       return Coding::boolean;
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-    case TypeId::int64:
-    case TypeId::decimal32:
-    case TypeId::decimal64:
-    case TypeId::date32:
-    case TypeId::date64:
-    case TypeId::time32:
-    case TypeId::time64:
-    case TypeId::timestamp:
-    case TypeId::duration:
-    case TypeId::interval_months:
-      return Coding::signed_integer;
-    case TypeId::uint8:
-    case TypeId::uint16:
-    case TypeId::uint32:
-    case TypeId::uint64:
-    case TypeId::interval_day_time:
-      return Coding::unsigned_integer;
-    case TypeId::float16:
-      return Coding::half;
-    case TypeId::float32:
-    case TypeId::float64:
-      return Coding::floating;
-    case TypeId::interval_month_day_nano:
-      return Coding::opaque128;
-    case TypeId::decimal128:
-      return Coding::signed128;
-    case TypeId::fixed_size_binary:
-    case TypeId::utf8:
-    case TypeId::large_utf8:
-    case TypeId::binary:
-    case TypeId::large_binary:
-    case TypeId::dictionary:
+    case TypeFamily::floating:
+      return row.width == 2 ? Coding::half : Coding::floating;
+    case TypeFamily::bytes:
+    case TypeFamily::dictionary:
+      return Coding::dictionary;
+    default:
       break;
   }
-  return Coding::dictionary;
+  if (row.width == 16) return row.is_signed ? Coding::signed128 : Coding::opaque128;
+  return row.is_signed ? Coding::signed_integer : Coding::unsigned_integer;
 }
 
 /// Writes code(value) for the rows of a block whose values have type T.

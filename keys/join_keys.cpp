@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <new>
 #include <utility>
@@ -30,9 +31,9 @@ Result<void> check_range(OpenKeys const& keys, std::size_t attribute, CodeRange 
   return {};
 }
 
-Result<EncodedJoinKeys> encode(std::span<KeyColumns const> tables, Control const& control) {
+Result<EncodedJoinKeys> encode(std::span<KeyColumns const> tables, NullKeys nulls, Control const& control) {
   GARUDA_TRY_ASSIGN(auto const open, open_keys(tables, control));
-  KeyEncoder encoder(open, NullKeys::left_out, control);
+  KeyEncoder encoder(open, nulls, control);
   GARUDA_TRY(encoder.scan());
   for (std::size_t t = 0; t < open.size(); ++t)
     for (std::size_t a = 0; a < open[t].readers.size(); ++a)
@@ -48,15 +49,19 @@ Result<EncodedJoinKeys> encode(std::span<KeyColumns const> tables, Control const
   keys.left = std::move(left.packed);
   keys.right = std::move(right.packed);
   auto const range = layout.positions(0);
-  if (range.has_values) keys.base = static_cast<std::uint64_t>(range.min) - open[0].readers[0].code_of_zero();
+  keys.has_nulls = std::ranges::any_of(layout.ranges, &CodeRange::has_nulls);
+  // Null is position 0, before the least key.
+  if (range.has_values)
+    keys.base = static_cast<std::uint64_t>(range.min) - open[0].readers[0].code_of_zero() - (range.has_nulls ? 1 : 0);
   return keys;
 }
 
 }  // namespace
 
-Result<EncodedJoinKeys> encode_join_keys(KeyColumns const& left, KeyColumns const& right, Control const& control) {
+Result<EncodedJoinKeys> encode_join_keys(KeyColumns const& left, KeyColumns const& right, Control const& control,
+                                         NullKeys nulls) {
   try {
-    return encode(std::array{left, right}, control);
+    return encode(std::array{left, right}, nulls, control);
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory for the blocks of the key columns");
   }

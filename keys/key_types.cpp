@@ -3,15 +3,13 @@
 
 #include <algorithm>
 
+#include "core/type_rows.hpp"
 #include "keys/key_types.hpp"
 
 namespace garuda::keys {
 namespace {
 
-bool is_signed_integer(TypeId id) { return id >= TypeId::int8 && id <= TypeId::int64; }
-bool is_unsigned_integer(TypeId id) { return id >= TypeId::uint8 && id <= TypeId::uint64; }
-bool is_integer(TypeId id) { return is_signed_integer(id) || is_unsigned_integer(id); }
-bool is_decimal(TypeId id) { return id >= TypeId::decimal32 && id <= TypeId::decimal128; }
+bool is_decimal(TypeId id) { return type_row(id).family == TypeFamily::decimal; }
 
 bool is_key_type(TypeId id) {
   return is_integer(id) || is_decimal(id) || id == TypeId::date32 || id == TypeId::date64 || id == TypeId::timestamp;
@@ -19,8 +17,9 @@ bool is_key_type(TypeId id) {
 
 /// True when every value of integer type `from` is a value of integer type `to`.
 bool widens(DataType const& from, DataType const& to) {
-  if (is_signed_integer(from.id) == is_signed_integer(to.id)) return byte_width(from) <= byte_width(to);
-  return is_unsigned_integer(from.id) && byte_width(from) < byte_width(to);
+  bool const is_signed = type_row(from.id).is_signed;
+  if (is_signed == type_row(to.id).is_signed) return byte_width(from) <= byte_width(to);
+  return !is_signed && byte_width(from) < byte_width(to);
 }
 
 Result<void> check_key_type(Field const& field) {

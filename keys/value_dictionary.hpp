@@ -1,9 +1,8 @@
-// Exact dictionaries: dense codes, or ranks, of the values of one column.
+// Exact dictionaries: dense codes of the values of one column.
 #pragma once
 
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "core/buffer.hpp"
 #include "garuda/control.hpp"
@@ -12,7 +11,7 @@
 
 namespace garuda::keys {
 
-/// Stands in the null slots of codes and ranks: they number at most 2^32 - 1 distinct values.
+/// Stands in the null slots of codes: they number at most 2^32 - 1 distinct values.
 inline constexpr std::uint32_t kNullCode = std::numeric_limits<std::uint32_t>::max();
 
 struct ColumnCodes {
@@ -27,13 +26,5 @@ struct ColumnCodes {
 /// the value type of a dictionary.
 /// Errors: limit_exceeded (2^32 - 1 distinct values or more, naming the column), out_of_memory, cancelled.
 Result<ColumnCodes> encode_values(TableView table, std::size_t column, Control const& control);
-
-struct ColumnRanks {
-  AlignedBuffer ranks;              ///< rows of the table × u32, kNullCode in null slots
-  std::vector<std::uint64_t> rows;  ///< of each rank, the first row that has it
-};
-
-/// As encode_values, with codes that ascend with the values' bytes (unsigned, a prefix first; false before true).
-Result<ColumnRanks> rank_values(TableView table, std::size_t column, Control const& control);
 
 }  // namespace garuda::keys

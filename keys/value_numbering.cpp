@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/parallel_blocks.hpp"
 #include "keys/hash_bytes.hpp"
@@ -94,7 +95,7 @@ class LocalNumbering {
       for (auto i = block * kBlockRows; i < block_end(values_, block); ++i)
         if (codes[i] != kNullCode) codes[i] = map[codes[i]];
     }));
-    return ValueCodes{std::move(buffer_), std::move(heads_)};
+    return ValueCodes{std::move(buffer_), num_codes_};
   }
 
  private:
@@ -125,10 +126,8 @@ class LocalNumbering {
     for (std::uint32_t code = 0; code < all.heads().size(); ++code) order.push_back({all.heads()[code].value, code});
     std::sort(order.begin(), order.end());
     std::vector<std::uint32_t> rank(order.size());
-    for (std::uint32_t r = 0; r < rank.size(); ++r) {
-      rank[order[r].second] = r;
-      heads_.push_back(order[r].first);
-    }
+    for (std::uint32_t r = 0; r < rank.size(); ++r) rank[order[r].second] = r;
+    num_codes_ = rank.size();
     for (auto& codes : codes_of)
       for (auto& code : codes) code = rank[code];
     return codes_of;
@@ -138,7 +137,7 @@ class LocalNumbering {
   AlignedBuffer buffer_;
   std::vector<std::size_t> owners_;  ///< of each block: the table that its codes are of
   std::vector<ValueTable> tables_;
-  std::vector<std::uint64_t> heads_;
+  std::uint64_t num_codes_ = 0;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> too_many_{false};
 };
@@ -193,8 +192,8 @@ Result<ValueCodes> number_sections(ValueBytes const& values, Sections const& sec
   ValueCodes list;
   GARUDA_TRY_ASSIGN(list.codes, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 4)));
   auto* const codes = list.codes.as<std::uint32_t>();
-  std::vector<std::vector<ValueTable::Head>> heads(sections.size());
-  GARUDA_TRY(for_each_block(heads.size(), &control, [&](std::size_t s) {
+  std::vector<std::uint64_t> first(sections.size());  // of each section: its codes, then those before it
+  GARUDA_TRY(for_each_block(first.size(), &control, [&](std::size_t s) {
     ValueTable table(values);
     // Equal values share a section: one may be as long as the column.
     std::uint64_t seen = 0;
@@ -202,16 +201,12 @@ Result<ValueCodes> number_sections(ValueBytes const& values, Sections const& sec
       if (seen++ % kBlockRows == 0 && is_cancelled(&control)) return;
       codes[value] = values.is_null(value) ? kNullCode : table.add(value, hash, values[value]);
     }
-    heads[s] = table.heads();
+    first[s] = table.heads().size();
   }));
-  std::vector<std::uint64_t> first(heads.size());
-  for (std::size_t s = 0; s < heads.size(); ++s) {
-    GARUDA_TRY(check_cancelled(&control));
-    first[s] = list.heads.size();
-    for (auto const& head : heads[s]) list.heads.push_back(head.value);
-  }
-  if (list.heads.size() >= kNullCode) return list;  // refused by the caller
-  GARUDA_TRY(for_each_block(heads.size(), &control, [&](std::size_t s) {
+  for (auto& codes_of_section : first)
+    codes_of_section = std::exchange(list.num_codes, list.num_codes + codes_of_section);
+  if (list.num_codes >= kNullCode) return list;  // refused by the caller
+  GARUDA_TRY(for_each_block(first.size(), &control, [&](std::size_t s) {
     std::uint64_t seen = 0;
     for (auto const& [hash, value] : sections[s]) {
       if (first[s] == 0 || (seen++ % kBlockRows == 0 && is_cancelled(&control))) return;

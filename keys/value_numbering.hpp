@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/buffer.hpp"
 #include "garuda/control.hpp"
@@ -11,10 +10,10 @@
 
 namespace garuda::keys {
 
-/// Codes of a list of values, and the first value that has each code.
+/// Codes of a list of values.
 struct ValueCodes {
-  AlignedBuffer codes;               ///< u32 a value; kNullCode: null
-  std::vector<std::uint64_t> heads;  ///< a code; from kNullCode heads on, codes are unspecified
+  AlignedBuffer codes;          ///< u32 a value; kNullCode: null
+  std::uint64_t num_codes = 0;  ///< from kNullCode on, codes are unspecified
 };
 
 /// Numbers the distinct values from 0, the same numbers in every run. In parallel on the threads of the calling task

@@ -2,20 +2,10 @@
 
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
-#include <arrow/compute/exec.h>
 
 #include <utility>
 
 namespace garuda::spill {
-namespace {
-
-arrow::compute::ExecContext single_threaded() {
-  arrow::compute::ExecContext context(io::memory_pool());
-  context.set_use_threads(false);
-  return context;
-}
-
-}  // namespace
 
 Result<DictionaryColumns> DictionaryColumns::create(std::shared_ptr<arrow::Schema> schema, std::string sentence) {
   DictionaryColumns columns;
@@ -48,7 +38,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> DictionaryColumns::indices_of(Colum
     column.transposed = std::make_shared<arrow::Int32Array>(dictionary->length, std::move(map));
     column.last = dictionary;
   }
-  auto context = single_threaded();
+  auto context = io::single_threaded();
   return arrow::compute::Take(*column.transposed, *encoded.indices(), arrow::compute::TakeOptions::NoBoundsCheck(),
                               &context);
 }
@@ -82,7 +72,7 @@ Result<void> DictionaryColumns::finish() {
 Result<std::shared_ptr<arrow::RecordBatch>> DictionaryColumns::attach(std::shared_ptr<arrow::RecordBatch> batch) const {
   for (auto const& column : columns_) {
     auto const attached = [&]() -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
-      auto context = single_threaded();
+      auto context = io::single_threaded();
       auto const& type = static_cast<arrow::DictionaryType const&>(*column.field->type());
       ARROW_ASSIGN_OR_RAISE(auto const indices, arrow::compute::Cast(*batch->column(column.position), type.index_type(),
                                                                      arrow::compute::CastOptions::Safe(), &context));

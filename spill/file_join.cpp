@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "core/stopwatch.hpp"
 #include "operators/run/run_recorder.hpp"
 #include "spill/join_pairs.hpp"
 
@@ -15,11 +15,10 @@ namespace {
 /// What all joins of one pair of files have in common.
 class PairedJoin {
  public:
-  PairedJoin(Engine& engine, FileJoin const& request)
-      : engine_(engine), request_(request), start_(std::chrono::steady_clock::now()) {}
+  PairedJoin(Engine& engine, FileJoin const& request) : engine_(engine), request_(request) {}
 
   Result<void> open() {
-    GARUDA_TRY_ASSIGN(pairs_, JoinPairs::open(request_, recorder_));
+    GARUDA_TRY_ASSIGN(pairs_, JoinPairs::open(engine_, request_, recorder_));
     return {};
   }
 
@@ -56,6 +55,13 @@ class PairedJoin {
     if (on_progress && !pairs_->is_whole()) on_progress({"join", pairs_done_, 0, rows_out_});
   }
 
+  /// What is asked for of the pair.
+  JoinSpec spec_for(TablePair const& pair) const {
+    auto spec = request_.spec;
+    spec.kind = pair.kind;
+    return spec;
+  }
+
   void add_rows_out(std::uint64_t rows) noexcept { rows_out_ += rows; }
 
   Plan plan() const {
@@ -84,8 +90,7 @@ class PairedJoin {
     stats.rows_left = pairs_->rows_left();
     stats.rows_right = pairs_->rows_right();
     stats.rows_out = rows_out_;
-    auto const elapsed = std::chrono::steady_clock::now() - start_;
-    stats.total_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count());
+    stats.total_ns = watch_.elapsed_ns();
     stats.phases = recorder_.phases();
     stats.counters = recorder_.counters();
     return stats;
@@ -94,7 +99,7 @@ class PairedJoin {
  private:
   Engine& engine_;
   FileJoin request_;
-  std::chrono::steady_clock::time_point start_;
+  Stopwatch watch_;
   run::RunRecorder recorder_;
   std::unique_ptr<JoinPairs> pairs_;  // refers to the two above
   std::optional<Plan> plan_;
@@ -170,11 +175,13 @@ class SpilledJoin final : public JoinResult {
     GARUDA_TRY_ASSIGN(auto pair, join_.pairs().next());
     if (!pair) return false;
     pair_ = *std::move(pair);
-    GARUDA_TRY_ASSIGN(result_, join_.engine().join(pair_.left.view(), pair_.right.view(), join_.request().spec,
+    GARUDA_TRY_ASSIGN(result_, join_.engine().join(pair_.left.view(), pair_.right.view(), join_.spec_for(pair_),
                                                    join_.options_for(pair_)));
     join_.started(result_->plan());
     plan_ = join_.plan();
-    schema_ = result_->schema();
+    // What may be null depends on the kind of the whole join.
+    auto const whole = std::exchange(schema_, result_->schema());
+    for (std::size_t i = 0; i < whole.size(); ++i) schema_[i].nullable = whole[i].nullable;
     return true;
   }
 
@@ -204,8 +211,9 @@ Result<Plan> explain_join_of_files(Engine& engine, FileJoin const& request) {
     join.started(empty->plan());
     return join.plan();
   }
-  GARUDA_TRY_ASSIGN(auto const plan, engine.explain_join(first->left.view(), first->right.view(), request.spec,
-                                                         join.options_for(*first)));
+  auto const explain = request.count ? &Engine::explain_join_count : &Engine::explain_join;
+  GARUDA_TRY_ASSIGN(auto const plan,
+                    (engine.*explain)(first->left.view(), first->right.view(), join.spec_for(*first), join.options_for(*first)));
   join.started(plan);
   return join.plan();
 }
@@ -221,7 +229,7 @@ Result<Engine::Counted> count_join_of_files(Engine& engine, FileJoin const& requ
   while (true) {
     GARUDA_TRY_ASSIGN(auto const pair, join.pairs().next());
     if (!pair) break;
-    GARUDA_TRY_ASSIGN(auto const counted, engine.join_count(pair->left.view(), pair->right.view(), join.request().spec,
+    GARUDA_TRY_ASSIGN(auto const counted, engine.join_count(pair->left.view(), pair->right.view(), join.spec_for(*pair),
                                                             join.options_for(*pair)));
     join.started(counted.plan);
     join.add_rows_out(counted.rows);

@@ -19,6 +19,7 @@ struct FileJoin {
   /// The limit holds for the tables, what the join makes of them and its result's batches together; it must be given.
   JoinOptions options;
   std::optional<std::filesystem::path> temp_folder;  ///< nullopt: $TMPDIR, or /tmp
+  bool count = false;                                ///< explain_join_of_files explains count_join_of_files
 };
 
 /// Joins two files. While both tables and the join fit the limit they are joined in memory. Otherwise both are split by

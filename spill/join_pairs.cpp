@@ -30,81 +30,11 @@ int position_of(arrow::Schema const& schema, std::string const& name) { return s
 
 }  // namespace
 
-/// Every block of the one side with every block of the other: what is left when one key fills a partition.
-class JoinPairs::Blocks {
- public:
-  static Result<std::unique_ptr<Blocks>> start(JoinPairs const& pairs, Partition partition) {
-    auto blocks = std::make_unique<Blocks>(pairs, std::move(partition));
-    GARUDA_TRY_ASSIGN(blocks->outer_, blocks->partition_.of(blocks->outer_side_).read());
-    return blocks;
-  }
-
-  Blocks(JoinPairs const& pairs, Partition partition) : pairs_(pairs), partition_(std::move(partition)) {
-    // The lighter side is read once, the other one as often as the lighter one has blocks.
-    outer_side_ =
-        pairs.weight(partition_, Side::left) <= pairs.weight(partition_, Side::right) ? Side::left : Side::right;
-    inner_side_ = outer_side_ == Side::left ? Side::right : Side::left;
-  }
-
-  Result<std::optional<TablePair>> next() {
-    while (true) {
-      if (outer_block_.empty()) {
-        GARUDA_TRY_ASSIGN(outer_block_, next_block(outer_, outer_ahead_));
-        if (outer_block_.empty()) return std::nullopt;
-        GARUDA_TRY_ASSIGN(inner_, partition_.of(inner_side_).read());
-      }
-      GARUDA_TRY_ASSIGN(auto inner_block, next_block(inner_, inner_ahead_));
-      if (!inner_block.empty()) return make_pair(std::move(inner_block));
-      outer_block_.clear();
-    }
-  }
-
- private:
-  using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
-
-  /// Batches that together weigh half the limit at most; one at least, unless there is none.
-  Result<io::ArrowBatches> next_block(NextBatch const& next, BatchPtr& ahead) {
-    io::ArrowBatches block;
-    RowVolume volume;
-    while (true) {
-      if (ahead == nullptr) {
-        GARUDA_TRY_ASSIGN(ahead, next());
-      }
-      if (ahead == nullptr) return block;
-      GARUDA_TRY_ASSIGN(auto const of_batch, volume_of(*ahead));
-      volume += of_batch;
-      if (!block.empty() && pairs_.share_.weight(volume) > pairs_.share_.limit_bytes / 2) return block;
-      block.push_back(std::exchange(ahead, nullptr));
-    }
-  }
-
-  Result<std::optional<TablePair>> make_pair(io::ArrowBatches inner_block) {
-    TablePair pair;
-    for (auto const* block : {&std::as_const(outer_block_), &std::as_const(inner_block)})
-      for (auto const& batch : *block) {
-        GARUDA_TRY_ASSIGN(auto const volume, volume_of(*batch));
-        pair.data_bytes += volume.bytes;
-      }
-    GARUDA_TRY_ASSIGN(auto outer, pairs_.input(outer_side_).to_table(outer_block_));
-    GARUDA_TRY_ASSIGN(auto inner, pairs_.input(inner_side_).to_table(std::move(inner_block)));
-    pair.left = outer_side_ == Side::left ? std::move(outer) : std::move(inner);
-    pair.right = outer_side_ == Side::left ? std::move(inner) : std::move(outer);
-    return pair;
-  }
-
-  JoinPairs const& pairs_;
-  Partition partition_;
-  Side outer_side_ = Side::left;
-  Side inner_side_ = Side::right;
-  NextBatch outer_;
-  NextBatch inner_;
-  BatchPtr outer_ahead_;
-  BatchPtr inner_ahead_;
-  io::ArrowBatches outer_block_;
-};
-
-JoinPairs::JoinPairs(FileJoin const& request, run::RunRecorder& recorder, TableInput left, TableInput right)
-    : request_(request),
+JoinPairs::JoinPairs(Engine& engine, FileJoin const& request, run::RunRecorder& recorder, TableInput left,
+                     TableInput right)
+    : engine_(engine),
+      request_(request),
+      parts_(contract::parts_of(request.spec.kind)),
       recorder_(recorder),
       folder_(request.temp_folder),
       share_{request.options.memory_limit_bytes, kJoinRowBytes},
@@ -118,12 +48,13 @@ JoinPairs::JoinPairs(FileJoin const& request, run::RunRecorder& recorder, TableI
 
 JoinPairs::~JoinPairs() = default;
 
-Result<std::unique_ptr<JoinPairs>> JoinPairs::open(FileJoin const& request, run::RunRecorder& recorder) {
+Result<std::unique_ptr<JoinPairs>> JoinPairs::open(Engine& engine, FileJoin const& request,
+                                                   run::RunRecorder& recorder) {
   GARUDA_EXPECTS(request.options.memory_limit_bytes > 0);
   auto const rows = batch_rows(request.options.memory_limit_bytes);
   GARUDA_TRY_ASSIGN(auto left, TableInput::open(request.left, rows));
   GARUDA_TRY_ASSIGN(auto right, TableInput::open(request.right, rows));
-  return std::unique_ptr<JoinPairs>(new JoinPairs(request, recorder, std::move(left), std::move(right)));
+  return std::unique_ptr<JoinPairs>(new JoinPairs(engine, request, recorder, std::move(left), std::move(right)));
 }
 
 Result<void> JoinPairs::read() {
@@ -195,7 +126,7 @@ Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next
   partition.schema = input(side).spilled_schema();
   partition.keys = side == Side::left ? left_keys_ : right_keys_;
   partition.key_types = key_types_;
-  partition.drop_null_keys = true;
+  partition.drop_null_keys = !request_.spec.nulls_equal && !gives_unmatched(side);
   partition.bits = bits;
   partition.level = level;
   partition.window_bytes = share_.window_bytes(sample);
@@ -214,12 +145,20 @@ Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next
   return files;
 }
 
+/// Whether rows without a match are in the result.
+bool JoinPairs::gives_unmatched(Side side) const noexcept {
+  auto const alone = parts_.alone(side);
+  return alone == contract::Alone::unmatched || alone == contract::Alone::all;
+}
+
 /// The partition that is to come first is pushed last.
 void JoinPairs::push(std::vector<SpillFile> left, std::vector<SpillFile> right, std::uint32_t level,
                      std::uint64_t weight_above) {
   recorder_.add_counter("spilled_partitions", left.size());
+  auto const has_rows = [](SpillFile const& file) { return file.volume().rows > 0; };
   for (auto p = left.size(); p > 0; --p)
-    if (left[p - 1].volume().rows > 0 && right[p - 1].volume().rows > 0)
+    if ((has_rows(left[p - 1]) || (gives_unmatched(Side::right) && has_rows(right[p - 1]))) &&
+        (has_rows(right[p - 1]) || (gives_unmatched(Side::left) && has_rows(left[p - 1]))))
       waiting_.push_back({std::move(left[p - 1]), std::move(right[p - 1]), level, weight_above});
 }
 
@@ -261,6 +200,7 @@ Result<TablePair> JoinPairs::load(Partition const& partition) {
   run::PhaseTimer const timer(recorder_, "restore", bytes,
                               partition.left.volume().rows + partition.right.volume().rows);
   TablePair pair;
+  pair.kind = request_.spec.kind;
   pair.data_bytes = bytes;
   GARUDA_TRY_ASSIGN(pair.left, load_side(partition.left, Side::left));
   GARUDA_TRY_ASSIGN(pair.right, load_side(partition.right, Side::right));
@@ -271,6 +211,7 @@ Result<std::optional<TablePair>> JoinPairs::next() {
   if (whole_) {
     if (std::exchange(whole_taken_, true)) return std::nullopt;
     TablePair pair;
+    pair.kind = request_.spec.kind;
     pair.data_bytes = left_.held().bytes + right_.held().bytes;
     GARUDA_TRY_ASSIGN(pair.left, left_.take_table());
     GARUDA_TRY_ASSIGN(pair.right, right_.take_table());
@@ -295,7 +236,8 @@ Result<std::optional<TablePair>> JoinPairs::next() {
       continue;
     }
     recorder_.add_counter("block_partitions", 1);
-    GARUDA_TRY_ASSIGN(blocks_, Blocks::start(*this, std::move(partition)));
+    blocks_ = std::make_unique<JoinBlocks>(engine_, request_, share_, PartitionSide{std::move(partition.left), &left_},
+                                           PartitionSide{std::move(partition.right), &right_});
   }
 }
 

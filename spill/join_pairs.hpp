@@ -11,6 +11,7 @@
 #include "garuda/table.hpp"
 #include "operators/run/run_recorder.hpp"
 #include "spill/file_join.hpp"
+#include "spill/join_blocks.hpp"
 #include "spill/memory_share.hpp"
 #include "spill/spill_file.hpp"
 #include "spill/table_input.hpp"
@@ -18,18 +19,11 @@
 
 namespace garuda::spill {
 
-/// Tables whose join is a part of the result.
-struct TablePair {
-  Table left;
-  Table right;
-  std::uint64_t data_bytes = 0;  ///< of both
-};
-
 /// The pairs of tables whose joins, one after the other, are the join of both files.
 class JoinPairs {
  public:
-  /// Opens the files. `request` and `recorder` must outlive this. Errors: those of TableInput::open.
-  static Result<std::unique_ptr<JoinPairs>> open(FileJoin const& request, run::RunRecorder& recorder);
+  /// Opens the files. `engine`, `request` and `recorder` must outlive this. Errors: those of TableInput::open.
+  static Result<std::unique_ptr<JoinPairs>> open(Engine& engine, FileJoin const& request, run::RunRecorder& recorder);
 
   ~JoinPairs();
 
@@ -48,7 +42,7 @@ class JoinPairs {
   /// Bytes that tables of a pair and their join may take.
   std::uint64_t limit_bytes() const noexcept { return share_.limit_bytes; }
 
-  /// Returns the next pair, nullopt after the last. Errors: those of SpillFile.
+  /// Returns the next pair, nullopt after the last. Errors: those of SpillFile and, of joins in blocks, Engine::join.
   Result<std::optional<TablePair>> next();
 
  private:
@@ -61,9 +55,8 @@ class JoinPairs {
 
     SpillFile const& of(Side side) const noexcept { return side == Side::left ? left : right; }
   };
-  class Blocks;
 
-  JoinPairs(FileJoin const& request, run::RunRecorder& recorder, TableInput left, TableInput right);
+  JoinPairs(Engine& engine, FileJoin const& request, run::RunRecorder& recorder, TableInput left, TableInput right);
 
   Result<std::vector<SpillFile>> split(Side side, NextBatch const& next, std::uint32_t level, std::uint32_t bits,
                                        RowVolume const& sample);
@@ -74,10 +67,13 @@ class JoinPairs {
   Result<TablePair> load(Partition const& partition);
   Result<Table> load_side(SpillFile const& file, Side side) const;
   std::uint64_t weight(Partition const& partition, Side side) const noexcept;
+  bool gives_unmatched(Side side) const noexcept;
   bool can_be_split(Partition const& partition) const noexcept;
   TableInput const& input(Side side) const noexcept { return side == Side::left ? left_ : right_; }
 
+  Engine& engine_;
   FileJoin const& request_;
+  contract::JoinParts parts_;
   run::RunRecorder& recorder_;
   TemporaryFolder folder_;
   MemoryShare share_;
@@ -90,8 +86,8 @@ class JoinPairs {
   std::uint64_t rows_right_ = 0;
   bool whole_ = false;
   bool whole_taken_ = false;
-  std::vector<Partition> waiting_;  // the next one last
-  std::unique_ptr<Blocks> blocks_;  // of the partition that is being joined, when it comes in blocks
+  std::vector<Partition> waiting_;      // the next one last
+  std::unique_ptr<JoinBlocks> blocks_;  // of the partition that is being joined, when it comes in blocks
 };
 
 }  // namespace garuda::spill

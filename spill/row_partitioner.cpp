@@ -1,7 +1,6 @@
 #include "spill/row_partitioner.hpp"
 
 #include <arrow/compute/api_vector.h>
-#include <arrow/compute/exec.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -48,8 +47,7 @@ std::size_t partition_of(std::uint64_t hash, PartitionRequest const& request) no
 
 arrow::Result<BatchPtr> take_rows(BatchPtr const& batch, std::shared_ptr<arrow::Buffer> indices, std::int64_t count) {
   auto const rows = std::make_shared<arrow::UInt32Array>(count, std::move(indices));
-  arrow::compute::ExecContext context(io::memory_pool());
-  context.set_use_threads(false);  // batches are worked on side by side
+  auto context = io::single_threaded();
   ARROW_ASSIGN_OR_RAISE(auto const taken,
                         arrow::compute::Take(batch, rows, arrow::compute::TakeOptions::NoBoundsCheck(), &context));
   return taken.record_batch();
@@ -82,22 +80,15 @@ Result<PartitionedBatch> partition_batch(BatchPtr const& batch, PartitionRequest
 }
 
 /// Rows of one partition, of all batches of a window.
-Result<BatchPtr> concatenate_partition(std::vector<PartitionedBatch> const& window, std::size_t partition,
-                                       std::shared_ptr<arrow::Schema> const& schema) {
-  arrow::ArrayVector columns;
-  std::int64_t rows = 0;
-  for (auto const& batch : window) rows += batch.offsets[partition + 1] - batch.offsets[partition];
-  for (int c = 0; c < schema->num_fields(); ++c) {
-    arrow::ArrayVector pieces;
-    for (auto const& batch : window) {
-      auto const begin = batch.offsets[partition];
-      pieces.push_back(batch.rows->column(c)->Slice(begin, batch.offsets[partition + 1] - begin));
-    }
-    GARUDA_ARROW_TRY_ASSIGN(auto column, arrow::Concatenate(pieces, io::memory_pool()), ErrorCode::output,
-                            "cannot bring the rows of a partition together");
-    columns.push_back(std::move(column));
+Result<BatchPtr> concatenate_partition(std::vector<PartitionedBatch> const& window, std::size_t partition) {
+  io::ArrowBatches pieces;
+  for (auto const& batch : window) {
+    auto const begin = batch.offsets[partition];
+    pieces.push_back(batch.rows->Slice(begin, batch.offsets[partition + 1] - begin));
   }
-  return arrow::RecordBatch::Make(schema, rows, std::move(columns));
+  GARUDA_ARROW_TRY_ASSIGN(auto rows, arrow::ConcatenateRecordBatches(pieces, io::memory_pool()), ErrorCode::output,
+                          "cannot bring the rows of a partition together");
+  return rows;
 }
 
 /// Runs work(i) for all i < count on the arena's threads; returns the first failure.
@@ -119,7 +110,7 @@ Result<void> write_window(std::vector<BatchPtr> batches, PartitionRequest const&
     return {};
   }));
   return for_all(arena, files.size(), [&](std::size_t p) -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto const rows, concatenate_partition(window, p, request.schema));
+    GARUDA_TRY_ASSIGN(auto const rows, concatenate_partition(window, p));
     return files[p].write(*rows);
   });
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/pinned_memory.hpp"
+#include "vk_runtime/usable_device.hpp"
 
 namespace garuda::vk {
 namespace {

@@ -83,22 +83,6 @@ bool has_timestamps(DeviceTraits const& traits) {
 
 }  // namespace
 
-std::string_view to_string(DeviceType type) noexcept {
-  switch (type) {
-    case DeviceType::discrete:
-      return "discrete";
-    case DeviceType::integrated:
-      return "integrated";
-    case DeviceType::virtual_gpu:
-      return "virtual";
-    case DeviceType::cpu:
-      return "cpu";
-    case DeviceType::other:
-      break;
-  }
-  return "other";
-}
-
 std::string_view to_string(PixelFormat format) noexcept {
   switch (format) {
     case PixelFormat::r32_uint:

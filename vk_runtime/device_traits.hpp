@@ -8,12 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "garuda/device_info.hpp"
+
 namespace garuda::vk {
 
-enum class DeviceType : std::uint8_t { discrete, integrated, virtual_gpu, cpu, other };
-
-/// Name as the enumerator is spelled ("virtual" for virtual_gpu).
-std::string_view to_string(DeviceType type) noexcept;
+using DeviceType = DeviceKind;
 
 /// Formats that garuda draws into or reads.
 enum class PixelFormat : std::uint8_t {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "garuda/calibration.hpp"
+#include "garuda/device_info.hpp"
 #include "garuda/device_table.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
@@ -18,31 +19,6 @@
 #include "garuda/table.hpp"
 
 namespace garuda {
-
-enum class DeviceKind : std::uint8_t { discrete, integrated, virtual_gpu, cpu, other };
-std::string_view to_string(DeviceKind kind) noexcept;
-
-/// What a device is driven through.
-enum class DeviceApi : std::uint8_t { vulkan, cuda };
-std::string_view to_string(DeviceApi api) noexcept;
-
-/// A device as found, usable or not. A GPU that Vulkan and CUDA know is listed twice.
-struct DeviceInfo {
-  std::uint32_t index = 0;
-  DeviceApi api = DeviceApi::vulkan;
-  std::optional<std::uint32_t> same_gpu;  ///< of a CUDA device: the Vulkan device with its UUID
-  std::string name;
-  std::string driver;
-  std::string api_version;
-  DeviceKind kind = DeviceKind::other;
-  std::uint64_t memory_bytes = 0;
-  bool unified_memory = false;
-  std::uint32_t subgroup_size = 0;
-  bool usable = false;
-  std::string reason;                                       ///< why it is not usable, or why it would be chosen
-  std::vector<std::string> missing_optional;                ///< optional features it lacks, and what runs differently
-  std::vector<std::pair<std::string, std::string>> traits;  ///< limits, features and formats that garuda uses
-};
 
 struct EngineOptions {
   bool vulkan = true;       ///< false: the Vulkan loader is not touched
@@ -74,8 +50,11 @@ class Engine {
 
   /// Starts a join. `left`, `right` and what they view must outlive the result. Blocks until keys are encoded and
   /// partitioned; rows are computed in the background and by JoinResult::next.
-  /// Errors: usage (spec), invalid_input (unknown column, unsupported or different key types), no_device,
-  /// out_of_memory, limit_exceeded, device_failure, cancelled.
+  /// Tables of one device (DeviceTable::view) are joined there before this returns; only the result's columns move, and
+  /// QueryResult::take_device_table leaves them there. Ordered rows come of method=global. Sides have at most 2^31 rows
+  /// (2^28 with null keys, or probe rows without partitions), the result 2^32 - 2. Source: Wu et al. 2025, §4.
+  /// Errors: usage (spec, tables in different places), invalid_input (unknown column, unsupported or different key
+  /// types), no_device, out_of_memory, limit_exceeded, device_failure, cancelled.
   Result<std::unique_ptr<JoinResult>> join(TableView left, TableView right, JoinSpec const& spec,
                                            JoinOptions const& options = {});
 
@@ -89,6 +68,9 @@ class Engine {
 
   /// What `join` would do, without doing it.
   Result<Plan> explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
+  /// What `join_count` would do.
+  Result<Plan> explain_join_count(TableView left, TableView right, JoinSpec const& spec,
+                                  JoinOptions const& options = {});
 
   /// Copies a table into the memory of a device, to be joined there as often as wanted. Columns of fixed width, nulls
   /// included; all of them are copied. Blocks; `table` is free afterwards.
@@ -107,27 +89,11 @@ class Engine {
   /// invalid_input for a column of variable width or a dictionary; cancelled.
   Result<Table> pin(TableView table, DeviceTableOptions const& options = {});
 
-  /// Joins tables of one device there; only the result's columns move, and the result stays there. Rows come in any
-  /// order unless the spec asks for them ordered. Blocks. Errors: usage (spec, tables of two devices, an ordered result
-  /// by another method than global); invalid_input (unknown column, key columns of types that are not compared, as for
-  /// tables of the host, a decimal key beyond 64 bits, naming its row); limit_exceeded for sides beyond 2^31 rows
-  /// (2^28 with null keys, or for probe rows without partitions) or a result beyond 2^32 - 2; out_of_memory,
-  /// device_failure, cancelled. Source: Wu et al. 2025, §4.
-  Result<DeviceJoin> join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
-                          DeviceJoinOptions const& options = {});
-
-  /// Groups a table of a device there, as `group_by` does on the host: all aggregates, several keys or none, nulls; the
-  /// same bits. The groups stay there, in any order unless the spec or the options ask for one. Blocks. Keys whose
-  /// ranges together fit 64 bits are packed into one word, others numbered through a hash table. Errors: usage (spec,
-  /// options); invalid_input (unknown column, keys of float16, least or greatest of fixed_size_binary, means of
-  /// decimals of a negative scale, keys beyond 64 bits in their order, a sum beyond its type, naming the group);
-  /// limit_exceeded beyond 2^30 rows, with keys beyond 64 bits beyond 2^28; out_of_memory, device_failure, cancelled.
-  /// Source: Wu et al. 2025, §5.
-  Result<DeviceGroupBy> group_by(DeviceTable const& table, GroupBySpec const& spec,
-                                 DeviceGroupByOptions const& options = {});
-
   /// Starts a group-by. `table` and what it views must outlive the result. Blocks until keys are encoded and
   /// partitioned; groups are computed in the background and by GroupByResult::next.
+  /// The table of a device (DeviceTable::view) is grouped there before this returns, with the same bits: up to 2^30
+  /// rows, with keys beyond 64 bits 2^28; no keys of float16, least or greatest of fixed_size_binary, means of decimals
+  /// of a negative scale (invalid_input). Source: Wu et al. 2025, §5.
   /// Errors: those of `join`; invalid_input also for a sum beyond its type, naming the group.
   Result<std::unique_ptr<GroupByResult>> group_by(TableView table, GroupBySpec const& spec,
                                                   GroupByOptions const& options = {});

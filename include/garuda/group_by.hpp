@@ -67,30 +67,23 @@ enum class Grouping : std::uint8_t {
 /// Name as it is written: `auto`, `slices`, …
 std::string_view to_string(Grouping grouping) noexcept;
 
-/// Knobs of the group-by: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
-/// How a slice's rows are brought together on path cuda.
+/// How a device brings rows together: those of a slice on path cuda, those of a whole table on path compute.
 enum class GroupMethod : std::uint8_t {
   automatic,
   hash,         ///< one table in device memory
-  partitioned,  ///< rows in partitions, each with a table in shared memory; keys of one word
-  sorted,       ///< rows sorted by key
+  partitioned,  ///< rows in partitions, each with a table in shared memory; of cuda: keys of one word
+  sorted,       ///< of cuda: rows sorted by key; of compute: groups come in the order of their keys, nulls first
+  shared,       ///< of compute: tables in shared memory, of rows in no order
 };
-struct GroupByTuning {
-  Address address = Address::automatic;
+
+/// Knobs of the group-by; `counting` is how aggregates are accumulated.
+struct GroupByTuning : RunTuning {
   KeyForm keys = KeyForm::automatic;
   Grouping grouping = Grouping::automatic;  ///< on the CPU; `slices` when radix_bits or slice_rows are given
   GroupMethod method = GroupMethod::automatic;
-  Counting counting = Counting::automatic;  ///< how aggregates are accumulated
-  Upload upload = Upload::automatic;
-  Placement placement = Placement::automatic;  ///< of the compute path
-  std::uint32_t image = 0;  ///< greatest width and height of a hash image, pixels
   /// Accumulator pixels a block of rows of one group is spread over, 1…1024. Of compute passes: 1: accumulators in
   /// device memory alone, more: those of few groups in each workgroup's shared memory first.
   std::uint32_t spread = 0;
-  std::int32_t radix_bits = -1;  ///< partitions = 2^radix_bits, 0…16; -1: planner
-  std::uint32_t slice_rows = 0;  ///< most rows in one pass, at most 2^24
-  std::uint32_t lanes = 0;       ///< partitions in flight
-  std::uint32_t chunk_rows = 0;  ///< rows of a result batch
 
   friend bool operator==(GroupByTuning const&, GroupByTuning const&) = default;
 };

@@ -13,7 +13,20 @@
 
 namespace garuda {
 
-enum class JoinKind : std::uint8_t { inner };
+/// Which rows a join gives; two rows match when their keys are equal.
+enum class JoinKind : std::uint8_t {
+  inner,  ///< pairs of rows that match
+  left,   ///< these, and the left rows without a match, their right columns null
+  right,  ///< these, and the right rows without a match, their left columns null
+  full,   ///< these, and the rows of both sides without a match
+  semi,   ///< left rows with a match, each once
+  anti,   ///< left rows without a match
+  mark,   ///< all left rows, and a boolean column `mark`, never null: whether there is a match
+};
+
+std::string_view to_string(JoinKind kind) noexcept;
+/// Errors: usage, with the names.
+Result<JoinKind> parse_join_kind(std::string_view text);
 
 enum class Side : std::uint8_t { left, right };
 
@@ -29,12 +42,18 @@ struct ColumnRef {
 struct JoinSpec {
   /// Pairs of column names (left, right) that must be equal. Exactly one pair in this version. Types: int8…int64,
   /// uint8…uint64, date32, date64, timestamp, decimals whose values fit 64 bits. The two columns' types are equal or
-  /// one widens safely to the other (integers; decimals of equal scale). Null keys never match.
+  /// one widens safely to the other (integers; decimals of equal scale).
   std::vector<std::pair<std::string, std::string>> on;
   JoinKind kind = JoinKind::inner;
-  /// Columns of the result in order; nullopt: all left columns, then all right columns without the keys.
+  /// Null keys match null keys; else they match nothing.
+  bool nulls_equal = false;
+  /// Columns of the result in order, each as its table has it: null in rows that have no row of that table. nullopt:
+  /// all left columns, then all right columns without the keys; in the place of the left key, left, right and full
+  /// joins have the key of whichever side has a row, in the common type. Semi, anti and mark joins have left columns
+  /// only; mark joins get `mark` behind them.
   std::optional<std::vector<ColumnRef>> columns;
-  /// Rows sorted by (left row, right row). Otherwise their order is unspecified.
+  /// Rows sorted by (left row, right row): left rows without a match in their place, right ones last. Otherwise their
+  /// order is unspecified, but for semi, anti and mark joins, which always come in the order of left rows.
   bool ordered = false;
 };
 
@@ -74,25 +93,16 @@ enum class JoinMethod : std::uint8_t {
   sorted,       ///< both sides sorted, by key or by its hash
 };
 
-/// Knobs of the join: they change speed, never results. Zero or `automatic` leaves the choice to the planner.
-struct JoinTuning {
-  Address address = Address::automatic;
+/// Knobs of the join; `counting` is of statistics and stack counts.
+struct JoinTuning : RunTuning {
   Storage storage = Storage::automatic;
   Probe probe = Probe::automatic;
   BuildSide build = BuildSide::automatic;
   Payload payload = Payload::automatic;
   JoinMethod method = JoinMethod::automatic;
-  Placement placement = Placement::automatic;
-  Counting counting = Counting::automatic;  ///< of statistics and stack counts
   Matching matching = Matching::automatic;  ///< of the graphics path
-  Upload upload = Upload::automatic;
-  std::uint32_t image = 0;       ///< greatest width and height of a hash image, pixels
-  std::uint32_t result = 0;      ///< width and height of the result FBO, texels
-  std::uint32_t sh_limit = 0;    ///< images in a stack before it is probed and restarted, 1…24
-  std::int32_t radix_bits = -1;  ///< partitions = 2^radix_bits, 0…16; -1: planner
-  std::uint32_t slice_rows = 0;  ///< most rows of a side in one pass, at most 2^24
-  std::uint32_t lanes = 0;       ///< partitions in flight
-  std::uint32_t chunk_rows = 0;  ///< rows of a result batch
+  std::uint32_t result = 0;                 ///< width and height of the result FBO, texels
+  std::uint32_t sh_limit = 0;               ///< images in a stack before it is probed and restarted, 1…24
 
   friend bool operator==(JoinTuning const&, JoinTuning const&) = default;
 };

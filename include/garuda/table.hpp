@@ -13,6 +13,10 @@
 
 namespace garuda {
 
+namespace device {
+struct DeviceTableState;
+}  // namespace device
+
 /// Where the bytes of a buffer live.
 struct Location {
   enum class Kind : std::uint8_t { host, imported_host, device };
@@ -76,19 +80,24 @@ struct Batch {
 class TableView {
  public:
   TableView() = default;
-  /// Requires: each batch has one column a field; `schema` and `batches` outlive the view.
-  TableView(Schema const& schema, std::span<BatchView const> batches);
+  /// Requires: each batch has one column a field; `schema` and `batches` outlive the view. `resident`: the library's
+  /// own, of a table on a device, whose batch has no bytes to read.
+  TableView(Schema const& schema, std::span<BatchView const> batches,
+            device::DeviceTableState const* resident = nullptr);
 
   Schema const& schema() const noexcept { return *schema_; }
   std::int64_t num_rows() const noexcept { return num_rows_; }
   std::size_t num_columns() const noexcept { return schema_->size(); }
   std::size_t num_batches() const noexcept { return batches_.size(); }
   BatchView const& batch(std::size_t i) const noexcept { return batches_[i]; }
+  /// Of a view of a DeviceTable: what it is made of; nullptr: the columns are on the host.
+  device::DeviceTableState const* resident() const noexcept { return resident_; }
 
  private:
   Schema const* schema_ = nullptr;
   std::span<BatchView const> batches_;
   std::int64_t num_rows_ = 0;
+  device::DeviceTableState const* resident_ = nullptr;
 };
 
 /// A schema and the batches of its rows, owned.

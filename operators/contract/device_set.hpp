@@ -1,42 +1,64 @@
-// The engine's devices, as the planner and the paths see them.
+// The engine's devices, as the planner and the paths see them, and how an API gives them.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
-#include "garuda/engine.hpp"
+#include "garuda/device_info.hpp"
 #include "garuda/error.hpp"
 #include "operators/rates/calibration_store.hpp"
-#include "vk_runtime/device_traits.hpp"
 
 namespace garuda::vk {
-class Device;
-class PipelineStore;
+struct DeviceTraits;
 }  // namespace garuda::vk
-
-namespace garuda::cuda {
-class CudaDevice;
-}  // namespace garuda::cuda
 
 namespace garuda::contract {
 
-/// A device that is open, and the pipelines that all operators on it share. Does not own.
-struct OpenDevice {
-  vk::Device* device = nullptr;
-  vk::PipelineStore* pipelines = nullptr;
-  cuda::CudaDevice* cuda = nullptr;  ///< of a CUDA device, which has nothing else
+/// A device that is open. What of it is there to use, the room of its API knows.
+class OpenDevice {
+ public:
+  virtual ~OpenDevice() = default;
 };
+
+/// A device as it was found.
+struct FoundDevice {
+  DeviceInfo info;
+  std::array<std::uint8_t, 16> uuid{};       ///< of the GPU, whatever the API
+  vk::DeviceTraits const* vulkan = nullptr;  ///< of a Vulkan device: what its paths plan by
+};
+
+/// The devices of one API. Its calls follow one another; `found` does not change.
+class ApiDevices {
+ public:
+  virtual ~ApiDevices() = default;
+  virtual std::span<FoundDevice const> found() const noexcept = 0;
+  /// Opens one on first use. It lives as long as this. Errors: no_device, device_failure.
+  virtual Result<OpenDevice*> open(std::size_t index) = 0;
+  /// Bounds, of the devices that are open, the pinned memory that is kept once it is freed.
+  virtual void keep_pinned(std::uint64_t bytes) { static_cast<void>(bytes); }
+  /// Gives back what the open devices keep.
+  virtual void release_memory() = 0;
+  virtual std::vector<std::string> validation_messages() const { return {}; }
+};
+
+/// Lists `found` behind `devices`, by index; one of a GPU that is there already says so (same_gpu).
+void add_devices(std::vector<FoundDevice>& devices, std::span<FoundDevice const> found);
 
 class DeviceSet {
  public:
   virtual ~DeviceSet() = default;
   virtual std::span<DeviceInfo const> devices() const noexcept = 0;
-  /// Traits of device `index`, known without opening it; of a CUDA device what planning_traits gives.
-  virtual vk::DeviceTraits const& traits(std::size_t index) const = 0;
+  /// Traits of Vulkan device `index`, known without opening it; nullptr of others.
+  virtual vk::DeviceTraits const* vulkan_traits(std::size_t index) const = 0;
   /// What is known of the speed of Vulkan devices and host.
   virtual rates::CalibrationStore const& calibrations() const noexcept = 0;
   /// Opens a device on first use. Errors: no_device, device_failure. Thread-safe.
-  virtual Result<OpenDevice> open(std::size_t index) = 0;
+  virtual Result<OpenDevice*> open(std::size_t index) = 0;
 };
 
 }  // namespace garuda::contract

@@ -14,6 +14,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
+#include "keys/column_order.hpp"
 #include "operators/contract/key_span.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "partition/radix_partition.hpp"
@@ -49,6 +50,7 @@ enum class ValueKind : std::uint8_t {
   int128,
   float32,
   float64,
+  bytes,  ///< compared by their bytes: entries of a ColumnOrder, on the host alone
 };
 
 /// 32-bit words of one value: 0, 1, 2 or 4.
@@ -65,6 +67,7 @@ constexpr std::uint32_t value_words(ValueKind kind) noexcept {
     case ValueKind::float64:
       return 2;
     case ValueKind::int128:
+    case ValueKind::bytes:
       break;
   }
   return 4;
@@ -80,7 +83,9 @@ constexpr bool is_signed_integer(ValueKind kind) noexcept {
 constexpr std::uint32_t sum_words(ValueKind kind) noexcept { return kind == ValueKind::int128 ? 4 : 2; }
 
 /// 64-bit words of a group's minimum or maximum.
-constexpr std::uint32_t extreme_words(ValueKind kind) noexcept { return kind == ValueKind::int128 ? 2 : 1; }
+constexpr std::uint32_t extreme_words(ValueKind kind) noexcept {
+  return kind == ValueKind::int128 || kind == ValueKind::bytes ? 2 : 1;
+}
 
 /// Exponent of the lowest bit of a float: every finite value of `kind` is an integer times 2^unit_exponent.
 constexpr std::int32_t unit_exponent(ValueKind kind) noexcept {
@@ -105,6 +110,7 @@ struct AggregateInput {
   std::span<std::uint32_t const> validity;  ///< empty: no nulls; else ceil(num_rows / 32), bit i % 32 of word i / 32
   StateSet states = kCountState;            ///< at least one; only kCountState of ValueKind::none
   Location location;
+  keys::ColumnOrder const* order = nullptr;  ///< of bytes
 };
 
 /// Exact sums of floats. The finite values of group g add up to
@@ -126,7 +132,7 @@ struct AggregateState {
   /// extreme_words(kind) a group, low word first; unspecified when the group has no value. Order-preserving unsigned
   /// maps of the values (core/ordered_value.hpp): signed integers with the sign bit flipped; floats with -0.0 as +0.0,
   /// every NaN as the canonical one, negatives inverted, others with the sign bit set. 32-bit kinds use the low 32
-  /// bits.
+  /// bits. Of bytes: entries of the column's order.
   std::vector<std::uint64_t> minima;
   std::vector<std::uint64_t> maxima;
   /// 0: sum_words(kind). One word a sum is signed as the values are, several are signed.
@@ -161,6 +167,7 @@ struct StateRequest {
   ValueKind kind = ValueKind::none;
   StateSet states = kCountState;
   bool may_have_nulls = false;
+  keys::ColumnOrder const* order = nullptr;  ///< of bytes
 };
 
 /// Rows [first, first + count) of a partitioned table, or of the table itself.

@@ -11,6 +11,7 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "operators/contract/key_span.hpp"
+#include "operators/contract/row_marks.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/rates/rates.hpp"
 
@@ -36,9 +37,6 @@ struct RowPair {
   friend auto operator<=>(RowPair const&, RowPair const&) = default;
 };
 
-/// Bit i of word i / 64: row i of the side has a match.
-using MarkBitmap = std::vector<std::uint64_t>;
-
 /// Joins one slice. Used by one thread at a time. Everything it holds is freed by its destructor.
 /// Errors of every call: device_failure, out_of_memory, limit_exceeded, cancelled.
 class JoinKernel {
@@ -59,6 +57,14 @@ class JoinKernel {
   /// Returns the rows of `side` that have a match, found without enumerating pairs: ceil(rows / 64) words, unused bits
   /// 0.
   virtual Result<MarkBitmap> mark(Side side) = 0;
+
+  /// The same, added to the marks of the whole side, in which row 0 of the slice is row `first`. Kernels of several
+  /// lanes may add to the same marks.
+  virtual Result<void> add_marks(Side side, RowMarks& marks, std::uint64_t first) {
+    GARUDA_TRY_ASSIGN(auto const bitmap, mark(side));
+    marks.add(bitmap, first);
+    return {};
+  }
 };
 
 /// One path on one device, opened for one join. `begin` is called by several lanes at once, each with its own index.
@@ -77,7 +83,9 @@ struct BackendOptions {
   std::uint64_t max_left_rows = 0;   ///< of any slice
   std::uint64_t max_right_rows = 0;  ///< of any slice
   std::uint32_t key_bits = 32;
-  bool pairs_wanted = true;                     ///< pairs will be asked for, so that counting may keep what it finds
+  bool keeps_matches = true;  ///< more than one call of a kernel will ask for matches, so the first may keep them
+  bool pairs_wanted = true;   ///< pairs will be asked for, so that counting may keep what it finds
+  double pairs_of_row = 1;    ///< of the larger side, expected on average
   std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
   std::optional<rates::DeviceRates> rates;      ///< of the device, where it was measured
   Control const* control = nullptr;

@@ -58,7 +58,45 @@ double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRate
     auto const source_bytes = is_ordered ? 0 : rows_of(shape, column.side) * column.bytes;
     ns += taken_ns(matches(shape), column.bytes, source_bytes, host) * kGathererShare;
   }
-  return ns + batches_ns(shape, static_cast<double>(cut.chunk_rows), host);
+  return ns + batches_ns(shape, static_cast<double>(cut.chunk_rows), host) + alone_ns(shape, host);
+}
+
+void estimate_matched(JoinShape& shape, double pairs) {
+  for (auto const side : {Side::left, Side::right}) {
+    auto const other = other_side(side);
+    auto const multiplicity = std::max(rows_of(shape, other), 1.0) / distinct_of(shape, other);
+    (side == Side::left ? shape.matched_left : shape.matched_right) =
+        std::min(pairs / multiplicity, rows_of(shape, side));
+  }
+}
+
+double alone_rows(JoinShape const& shape, Side side) {
+  if (shape.output.empty()) return 0;
+  bool const is_left = side == Side::left;
+  auto const keyless = static_cast<double>(is_left ? shape.keyless_left : shape.keyless_right);
+  return num_alone(shape.parts.alone(side), rows_of(shape, side) + keyless,
+                   is_left ? shape.matched_left : shape.matched_right);
+}
+
+double alone_ns(JoinShape const& shape, rates::HostRates const& host) {
+  double ns = 0;
+  for (auto const side : {Side::left, Side::right}) {
+    auto const rows = alone_rows(shape, side);
+    ns += rows * sizeof(std::int64_t) / host.copy_bytes_per_s * kNs;  // their ids
+    for (auto const& column : shape.output)
+      ns += column.side == side ? taken_ns(rows, column.bytes, 0, host) * kGathererShare
+                                : rows * column.bytes / host.copy_bytes_per_s * kNs;
+  }
+  return ns;
+}
+
+double mark_ns(JoinShape const& shape, DeviceCut const& cut, rates::DeviceRates const& rates) {
+  double ns = 0;
+  for (auto const side : {Side::left, Side::right})
+    if (is_marked(shape, side))
+      ns += read_ns(rows_of(shape, side), rates) + rows_of(shape, side) / 8 / rates.download_bytes_per_s * kNs +
+            submissions_ns(1, cut, rates);
+  return ns;
 }
 
 }  // namespace garuda::contract

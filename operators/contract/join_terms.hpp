@@ -34,6 +34,16 @@ inline double distinct_of(JoinShape const& shape, Side side) {
   return distinct > 0 ? std::min(distinct, rows) : rows;
 }
 inline double matches(JoinShape const& shape) { return shape.expected_matches; }
+/// Fills in how many rows of each side have a match, given that there are so many pairs.
+void estimate_matched(JoinShape& shape, double pairs);
+/// Rows of `side` that come alone; 0 where rows are only counted.
+double alone_rows(JoinShape const& shape, Side side);
+/// Rows of the result.
+inline double result_rows(JoinShape const& shape) {
+  return matches(shape) + alone_rows(shape, Side::left) + alone_rows(shape, Side::right);
+}
+/// Whether it is asked which rows of `side` have a match; that they are counted makes no difference to its price.
+inline bool is_marked(JoinShape const& shape, Side side) { return shape.parts.alone(side) != Alone::none; }
 inline double key_bytes(JoinShape const& shape) { return shape.key_bits / 8.0; }
 inline double row_id_bytes(JoinShape const& shape) { return shape.wide_row_ids ? 8 : 4; }
 inline double join_row_bytes(JoinShape const& shape) { return key_bytes(shape) + row_id_bytes(shape); }
@@ -54,5 +64,11 @@ inline std::uint64_t device_chunk_rows(JoinShape const& shape, rates::HostRates 
 /// A device's pairs, gathered by the reader: both sides out of order, or the probe side in order.
 double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRates const& host,
                    bool in_probe_order = false);
+
+/// Rows that come alone, gathered by the reader in the order of their table, the other side's columns null.
+double alone_ns(JoinShape const& shape, rates::HostRates const& host);
+
+/// Marks of the sides that are marked, on a device: a pass over keys that looks up the other side's, and bits down.
+double mark_ns(JoinShape const& shape, DeviceCut const& cut, rates::DeviceRates const& rates);
 
 }  // namespace garuda::contract

@@ -6,20 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "garuda/engine.hpp"
+#include "garuda/device_info.hpp"
+#include "operators/contract/device_set.hpp"
 #include "operators/rates/rates.hpp"
-#include "vk_runtime/device_traits.hpp"
 
 namespace garuda::contract {
 
 /// A device as the planner sees it.
 struct DeviceFacts {
   DeviceInfo const* info = nullptr;
-  vk::DeviceTraits const* traits = nullptr;
+  vk::DeviceTraits const* vulkan = nullptr;                   ///< of a Vulkan device
   std::optional<rates::DeviceRates> measured = std::nullopt;  ///< nullopt: rates are assumed by type
 
-  rates::DeviceRates rates() const { return measured ? *measured : rates::default_device_rates(traits->type); }
-  bool is_software() const noexcept { return traits->type == vk::DeviceType::cpu; }
+  rates::DeviceRates rates() const { return measured ? *measured : rates::default_device_rates(info->kind); }
+  bool is_software() const noexcept { return info->kind == DeviceKind::cpu; }
 };
 
 /// What queries can run on. Refers to the engine's devices.

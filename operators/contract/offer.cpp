@@ -6,6 +6,10 @@ namespace garuda::contract {
 
 void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns) {
   candidate.estimated_ns = 0;
+  add_phases(candidate, std::move(phases_ns));
+}
+
+void add_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns) {
   for (auto& [name, ns] : phases_ns) {
     candidate.estimated_ns += ns;
     if (ns > 0) candidate.phases_ns.emplace_back(std::move(name), ns);

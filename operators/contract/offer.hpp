@@ -86,6 +86,8 @@ using GroupByOffers = Offers<GroupByOffer>;
 
 /// Phases without cost are left out of the candidate; its estimate is the sum of the others.
 void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns);
+/// Adds phases to those that it has.
+void add_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns);
 
 /// "measured rates", or "rates assumed of a discrete device, not calibrated".
 std::string source_of(DeviceFacts const& facts);
@@ -100,9 +102,8 @@ std::uint64_t most_host_bytes(Shape const& shape, RunOptions const& options) {
 }
 
 /// Device memory that a query may take.
-inline std::uint64_t device_budget(RunOptions const& options, vk::DeviceTraits const& traits) noexcept {
-  return options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes
-                                                : traits.device_local_bytes() / 4 * 3;
+inline std::uint64_t device_budget(RunOptions const& options, DeviceFacts const& facts) noexcept {
+  return options.device_memory_limit_bytes != 0 ? options.device_memory_limit_bytes : facts.info->memory_bytes / 4 * 3;
 }
 
 }  // namespace garuda::contract

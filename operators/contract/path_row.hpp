@@ -34,14 +34,16 @@ struct JoinRow {
   /// Prices and sizes every way that the inquiry leaves open; pure. Errors: what is asked for contradicts itself
   /// (usage), or the device cannot (no_device); another path may then be taken unless this one was asked for.
   Result<JoinOffers> (*offers)(JoinInquiry const& inquiry) = nullptr;
-  /// Opens the path for one join in slices; `device` is empty when the path needs none.
-  Result<std::unique_ptr<JoinBackend>> (*open)(OpenDevice device, BackendOptions const& options) = nullptr;
+  /// Opens the path for one join in slices; `device` is nullptr when the path needs none.
+  Result<std::unique_ptr<JoinBackend>> (*open)(OpenDevice* device, BackendOptions const& options) = nullptr;
   JoinFeeding feeding{};
+  /// Rows that a join of tables on a device has, about, from a sample of their keys. Blocks. nullptr: it takes none.
+  Result<double> (*sample_matches)(resolve::JoinRequest const& request) = nullptr;
 };
 
 struct GroupByRow {
   Result<GroupByOffers> (*offers)(GroupByInquiry const& inquiry) = nullptr;
-  Result<std::unique_ptr<GroupByBackend>> (*open)(OpenDevice device, GroupByBackendOptions const& options) = nullptr;
+  Result<std::unique_ptr<GroupByBackend>> (*open)(OpenDevice* device, GroupByBackendOptions const& options) = nullptr;
   /// Of a path that may also group a whole table of the host at once; see WholeGroupBy. nullptr: slices alone.
   WholeSizes (*whole_sizes)(WholeTable const& table) = nullptr;
   Result<std::unique_ptr<WholeGroupBy>> (*open_whole)(WholeTable const& table,
@@ -58,7 +60,12 @@ struct PathRow {
   std::optional<DeviceApi> api{};
   /// `automatic` takes it only where that is allowed (RunOptions::allow_cuda) or no other path has a GPU.
   bool asks_permission = false;
-  bool takes_whole_tables = false;  ///< offers placement=device
+  bool takes_whole_tables = false;  ///< offers placement=device, and takes tables that live on a device
+  /// Looks for the devices that it runs on; paths of one API share it. An API of paths that ask for permission is
+  /// looked at late: loading it takes long. nullptr: the path needs no device. Errors: no_device, with what is missing.
+  Result<std::unique_ptr<ApiDevices>> (*find_devices)(EngineOptions const& options) = nullptr;
+  /// "yes, subgroups of 32" or why not, for the listing of a Vulkan device; nullptr: nothing to say.
+  std::string (*describe_device)(vk::DeviceTraits const& traits) = nullptr;
   JoinRow join{};
   GroupByRow group_by{};
 };

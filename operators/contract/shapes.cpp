@@ -9,7 +9,11 @@ namespace garuda::contract {
 std::uint64_t partitioned_bytes(JoinShape const& shape, std::uint32_t radix_bits,
                                 std::span<std::size_t const> carried) {
   auto const row_bytes = std::uint64_t{shape.key_bits} / 8 + (shape.wide_row_ids ? 8 : 4);
-  auto const keys = (shape.rows_left + shape.rows_right) * row_bytes;
+  auto keys = (shape.rows_left + shape.rows_right) * row_bytes;
+  // By position in the partitioned keys, and by row of the table.
+  for (auto const side : {Side::left, Side::right})
+    if (shape.parts.alone(side) != Alone::none)
+      keys += (side == Side::left ? shape.rows_left : shape.rows_right) / 8 * 2;
   double carried_bytes = 0;
   for (auto const c : carried) {
     auto const& column = shape.output[c];

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "garuda/join.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/contract/join_kind.hpp"
 
 namespace garuda::resolve {
 struct JoinRequest;
@@ -27,8 +29,11 @@ struct OutputShape {
 
 /// What the planner knows of the data.
 struct JoinShape {
-  std::uint64_t rows_left = 0;  ///< rows with a key that is not null
+  JoinParts parts;
+  std::uint64_t rows_left = 0;  ///< rows that have a key: with nulls that match nothing, those without
   std::uint64_t rows_right = 0;
+  std::uint64_t keyless_left = 0;  ///< the other rows
+  std::uint64_t keyless_right = 0;
   std::uint32_t key_bits = 32;
   std::uint64_t key_range_left = 0;  ///< largest - smallest word + 1; 0: empty or 2^64
   std::uint64_t key_range_right = 0;
@@ -38,16 +43,19 @@ struct JoinShape {
   double heaviest_right = 0;
   std::vector<OutputShape> output;  ///< none when rows are only counted
   std::uint64_t encoded_bytes = 0;  ///< host memory that the encoded keys hold already
-  double expected_matches = 0;      ///< result rows, from a sample; 0: they are only counted
-  bool wide_row_ids = false;        ///< row ids need 64 bits
+  double expected_matches = 0;      ///< pairs, from a sample; 0: none are enumerated
+  double matched_left = 0;          ///< rows that have a match, from the same sample; not known where rows are counted
+  double matched_right = 0;
+  bool wide_row_ids = false;  ///< row ids need 64 bits
   std::uint32_t threads = 1;
   std::uint64_t free_host_bytes = 0;  ///< 0: not known
   /// Of a join that gives rows in any order: what a path looks at that takes its tables whole; nullptr: none may.
   resolve::JoinRequest const* tables = nullptr;
-  bool is_unseen = false;  ///< no key was looked at: what it says suits best those that do
+  std::optional<std::size_t> resident_on{};  ///< the device that the tables live on; nullopt: the host
+  bool is_unseen = false;                    ///< no key was looked at: what it says suits best those that do
 };
 
-/// Bytes of the partitioned keys and of the payload carried with them; `encoded_bytes` are not among them.
+/// Bytes of the partitioned keys, of the payload carried with them and of marks; `encoded_bytes` are not among them.
 std::uint64_t partitioned_bytes(JoinShape const& shape, std::uint32_t radix_bits, std::span<std::size_t const> carried);
 
 /// What grouping a whole table takes, whichever way.
@@ -66,18 +74,19 @@ struct GroupByShape {
   std::uint64_t key_range = 0;  ///< packed: largest - smallest word + 1; 0: 2^64
   std::uint64_t estimated_groups = 1;
   std::optional<WholeSizes> whole;     ///< of the CPU path's ways for a whole table; nullopt: slices alone are left
-  std::uint32_t states = 0;            ///< state columns
+  std::vector<StateRequest> requests;  ///< a state column each
+  std::uint32_t ordered_columns = 0;   ///< of them, those whose values are compared by their bytes, on the host
   std::uint32_t value_words = 0;       ///< 32-bit words of a row's values, all state columns together
   std::uint32_t widest_value = 0;      ///< 32-bit words of the widest of them
-  std::uint32_t draws = 0;             ///< points a row that the states take on the graphics path, about
   std::uint64_t state_bytes = 0;       ///< of a group, all state columns together
-  std::uint64_t encoded_bytes = 0;     ///< host memory that keys and ranks hold already
+  std::uint64_t encoded_bytes = 0;     ///< host memory that keys and orders hold already
   std::uint64_t output_row_bytes = 0;  ///< estimate of a result row
   bool wide_row_ids = false;           ///< row ids need 64 bits
   bool ordered = false;                ///< all groups are kept until the last one is known
   std::uint32_t threads = 1;
   std::uint64_t free_host_bytes = 0;               ///< 0: not known
   resolve::GroupByRequest const* table = nullptr;  ///< what a path looks at that takes it whole; nullptr: none may
+  std::optional<std::size_t> resident_on{};        ///< the device that the table lives on; nullopt: the host
   bool is_unseen = false;                          ///< no key was looked at: groups are not known
   bool is_encoded = false;                         ///< keys were encoded on the host
 };

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/stopwatch.hpp"
+
 namespace garuda::contract {
 
 /// What a kernel did, added up by the backend over all its kernels: thread-safe.
@@ -15,6 +17,32 @@ class StatsSink {
   virtual void add_counter(std::string_view name, std::uint64_t value) = 0;  ///< summed
   virtual void max_counter(std::string_view name, std::uint64_t value) = 0;  ///< greatest kept
   virtual void note(std::string text) = 0;  ///< a pass that ran differently, and why; duplicates are dropped
+};
+
+/// Reports a phase from its construction to its destruction. `sink` may be null.
+class PhaseTimer {
+ public:
+  PhaseTimer(StatsSink* sink, std::string_view phase, std::uint64_t bytes = 0, std::uint64_t items = 0)
+      : sink_(sink), phase_(phase), bytes_(bytes), items_(items) {}
+  PhaseTimer(StatsSink& sink, std::string_view phase, std::uint64_t bytes = 0, std::uint64_t items = 0)
+      : PhaseTimer(&sink, phase, bytes, items) {}
+  PhaseTimer(PhaseTimer const&) = delete;
+  PhaseTimer& operator=(PhaseTimer const&) = delete;
+  ~PhaseTimer() {
+    if (sink_ != nullptr) sink_->add_phase(phase_, watch_.elapsed_ns(), bytes_, items_);
+  }
+
+  void count(std::uint64_t bytes, std::uint64_t items) {
+    bytes_ += bytes;
+    items_ += items;
+  }
+
+ private:
+  StatsSink* sink_;
+  std::string_view phase_;
+  std::uint64_t bytes_;
+  std::uint64_t items_;
+  Stopwatch watch_;
 };
 
 }  // namespace garuda::contract

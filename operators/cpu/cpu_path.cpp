@@ -19,7 +19,7 @@ contract::PathRow const kCpuPath{
     .path = Path::cpu,
     .name = "cpu",
     .join = {.offers = cpu_join_offers,
-             .open = [](contract::OpenDevice,
+             .open = [](contract::OpenDevice*,
                         contract::BackendOptions const& options) { return open_cpu_join(options); },
              .feeding = {.makes_batches = true,
                          .wants_ranges = false,
@@ -27,7 +27,7 @@ contract::PathRow const kCpuPath{
                          .forks = true,
                          .host_bytes = [](auto... rows) { return cpu_join_bytes(rows...); }}},
     .group_by = {.offers = cpu_group_by_offers,
-                 .open = [](contract::OpenDevice,
+                 .open = [](contract::OpenDevice*,
                             contract::GroupByBackendOptions const& options) { return open_cpu_group_by(options); },
                  .whole_sizes = whole_sizes,
                  .open_whole = open_cpu_whole_group_by}};

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace garuda::cuda {
 namespace {
@@ -13,24 +17,43 @@ std::string driver_of(GarudaCudaTraits const& traits) {
   return fmt::format("NVIDIA, CUDA {}", cuda_version(traits.driver_version));
 }
 
+class CudaDevices final : public contract::ApiDevices {
+ public:
+  CudaDevices(std::unique_ptr<CudaLibrary> library, std::span<GarudaCudaTraits const> all)
+      : library_(std::move(library)) {
+    for (auto const& traits : all) found_.push_back(describe_cuda(traits));
+    opened_.resize(found_.size());
+  }
+
+  std::span<contract::FoundDevice const> found() const noexcept override { return found_; }
+
+  Result<contract::OpenDevice*> open(std::size_t index) override {
+    auto& device = opened_.at(index);
+    if (device == nullptr) {
+      GARUDA_TRY_ASSIGN(device, CudaDevice::open(*library_, static_cast<std::uint32_t>(index)));
+    }
+    return device.get();
+  }
+
+  void release_memory() override {
+    // A lost device has no memory to give back; the next call on it says so.
+    for (auto const& device : opened_)
+      if (device != nullptr) (void)device->trim();
+  }
+
+ private:
+  std::unique_ptr<CudaLibrary> library_;
+  std::vector<contract::FoundDevice> found_;
+  std::vector<std::unique_ptr<CudaDevice>> opened_;
+};
+
 }  // namespace
 
-vk::DeviceTraits planning_traits(GarudaCudaTraits const& traits) {
-  vk::DeviceTraits planning;
-  planning.name = traits.name;
-  planning.driver_name = driver_of(traits);
-  std::ranges::copy(traits.uuid, planning.uuid.begin());
-  planning.type = traits.is_integrated != 0 ? vk::DeviceType::integrated : vk::DeviceType::discrete;
-  planning.unified_memory = traits.is_integrated != 0;
-  planning.heaps = {{traits.memory_bytes, true}};
-  return planning;
-}
-
-DeviceInfo describe_cuda(std::uint32_t index, GarudaCudaTraits const& traits,
-                         std::span<vk::DeviceTraits const* const> vulkan) {
+contract::FoundDevice describe_cuda(GarudaCudaTraits const& traits) {
   constexpr std::uint32_t kWarp = 32;
-  DeviceInfo info;
-  info.index = index;
+  contract::FoundDevice found;
+  std::ranges::copy(traits.uuid, found.uuid.begin());
+  auto& info = found.info;
   info.api = DeviceApi::cuda;
   info.name = traits.name;
   info.driver = driver_of(traits);
@@ -48,8 +71,6 @@ DeviceInfo describe_cuda(std::uint32_t index, GarudaCudaTraits const& traits,
     info.usable = true;
     info.reason = "usable by path cuda; auto takes it when CUDA is allowed or nothing else is a GPU";
   }
-  for (std::uint32_t i = 0; i < vulkan.size(); ++i)
-    if (std::ranges::equal(vulkan[i]->uuid, traits.uuid)) info.same_gpu = i;
   info.traits = {
       {"compute capability", capability},
       {"multiprocessors", fmt::to_string(traits.multiprocessors)},
@@ -59,29 +80,31 @@ DeviceInfo describe_cuda(std::uint32_t index, GarudaCudaTraits const& traits,
       {"memory pools", traits.has_memory_pools != 0 ? "yes" : "no, memory is taken from the driver each time"},
       {"CUDA runtime", cuda_version(traits.runtime_version)},
   };
-  return info;
+  return found;
+}
+
+Result<std::unique_ptr<contract::ApiDevices>> find_cuda_devices(EngineOptions const& options) {
+  if (!options.cuda) return fail(ErrorCode::no_device, "the engine was made without CUDA");
+  GARUDA_TRY_ASSIGN(auto library, CudaLibrary::load());
+  GARUDA_TRY_ASSIGN(auto const traits, library->devices());
+  return std::make_unique<CudaDevices>(std::move(library), traits);
 }
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open(CudaLibrary const& library, std::uint32_t ordinal) {
   auto const& api = library.api();
-  GarudaCudaError error{};
   GarudaCudaTraits traits{};
-  GARUDA_TRY(cuda_result(api.device_traits(ordinal, &traits, &error), error));
+  GARUDA_TRY(call(api.device_traits, ordinal, &traits));
   GarudaCudaDevice* handle = nullptr;
-  GARUDA_TRY(cuda_result(api.open_device(ordinal, &handle, &error), error));
+  GARUDA_TRY(call(api.open_device, ordinal, &handle));
   return std::unique_ptr<CudaDevice>(new CudaDevice(api, handle, traits));
 }
 
 Result<std::uint64_t> CudaDevice::available_bytes() const {
-  GarudaCudaError error{};
   std::uint64_t bytes = 0;
-  GARUDA_TRY(cuda_result(api_.available_bytes(handle_, &bytes, &error), error));
+  GARUDA_TRY(call(api_.available_bytes, handle_, &bytes));
   return bytes;
 }
 
-Result<void> CudaDevice::trim() {
-  GarudaCudaError error{};
-  return cuda_result(api_.trim(handle_, &error), error);
-}
+Result<void> CudaDevice::trim() { return call(api_.trim, handle_); }
 
 }  // namespace garuda::cuda

@@ -3,37 +3,33 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
 
 #include "cuda_backend/plugin.h"
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
+#include "operators/contract/device_set.hpp"
 #include "operators/cuda/cuda_library.hpp"
-#include "vk_runtime/device_traits.hpp"
 
 namespace garuda::cuda {
 
 /// Oldest compute capability that the plug-in has code for: 7.5 (Turing).
 inline constexpr std::uint32_t kOldestCuda = 75;  ///< 10 × major + minor
 
-/// What planners ask of a device's traits (name, memory, type, UUID), from what CUDA says of it. Nothing of Vulkan is
-/// set, so no Vulkan path takes it.
-vk::DeviceTraits planning_traits(GarudaCudaTraits const& traits);
+/// The listing of a device, but for its index.
+contract::FoundDevice describe_cuda(GarudaCudaTraits const& traits);
 
-/// The listing of device `index`; `vulkan`: the Vulkan devices, of which one may be the same GPU.
-DeviceInfo describe_cuda(std::uint32_t index, GarudaCudaTraits const& traits,
-                         std::span<vk::DeviceTraits const* const> vulkan);
+/// See PathRow::find_devices. Loads the plug-in: tenths of a second where there is an NVIDIA driver. Errors: no_device,
+/// with what is missing: plug-in, driver, device.
+Result<std::unique_ptr<contract::ApiDevices>> find_cuda_devices(EngineOptions const& options);
 
 /// An open device. Thread-safe.
-class CudaDevice {
+class CudaDevice final : public contract::OpenDevice {
  public:
   /// `library` outlives the device. Errors: no_device, out_of_memory, device_failure.
   static Result<std::unique_ptr<CudaDevice>> open(CudaLibrary const& library, std::uint32_t ordinal);
   CudaDevice(CudaDevice const&) = delete;
   CudaDevice& operator=(CudaDevice const&) = delete;
-  ~CudaDevice() { api_.close_device(handle_); }
+  ~CudaDevice() override { api_.close_device(handle_); }
 
   GarudaCudaApi const& api() const noexcept { return api_; }
   GarudaCudaDevice* handle() const noexcept { return handle_; }
@@ -51,5 +47,8 @@ class CudaDevice {
   GarudaCudaDevice* handle_;
   GarudaCudaTraits traits_;
 };
+
+/// Requires: it is one of CUDA.
+inline CudaDevice& cuda_of(contract::OpenDevice& device) { return static_cast<CudaDevice&>(device); }
 
 }  // namespace garuda::cuda

@@ -31,19 +31,16 @@ class CudaGroupKernel final : public contract::GroupByKernel {
   ~CudaGroupKernel() override { api_.end_groups(groups_); }
 
   Result<std::uint64_t> group() override {
-    GarudaCudaError error{};
-    GARUDA_TRY(cuda_result(api_.find_groups(groups_, &num_groups_, &error), error));
+    GARUDA_TRY(call(api_.find_groups, groups_, &num_groups_));
     return num_groups_;
   }
 
   Result<void> heads(std::span<std::uint32_t> out) override {
-    GarudaCudaError error{};
-    return cuda_result(api_.group_heads(groups_, out.size(), out.data(), &error), error);
+    return call(api_.group_heads, groups_, out.size(), out.data());
   }
 
   Result<void> group_ids(std::span<std::uint32_t> out) override {
-    GarudaCudaError error{};
-    return cuda_result(api_.group_ids(groups_, out.size(), out.data(), &error), error);
+    return call(api_.group_ids, groups_, out.size(), out.data());
   }
 
   Result<contract::AggregateState> aggregate(contract::AggregateInput const& input) override;
@@ -60,9 +57,8 @@ Result<contract::AggregateState> CudaGroupKernel::aggregate(contract::AggregateI
   column.validity = input.validity.empty() ? nullptr : input.validity.data();
   column.kind = static_cast<std::uint32_t>(input.kind);
   column.states = input.states;
-  GarudaCudaError error{};
   std::uint64_t windows = 0;
-  GARUDA_TRY(cuda_result(api_.aggregate(groups_, &column, &windows, &error), error));
+  GARUDA_TRY(call(api_.aggregate, groups_, &column, &windows));
   contract::AggregateState state;
   GarudaCudaStates targets{};
   auto const has = [&](contract::StateSet bit) { return (input.states & bit) != 0; };
@@ -84,34 +80,23 @@ Result<contract::AggregateState> CudaGroupKernel::aggregate(contract::AggregateI
   } else if (has(contract::kSumState)) {
     targets.sums = take(state.sums, num_groups_ * contract::sum_words(input.kind));
   }
-  GARUDA_TRY(cuda_result(api_.fetch_states(groups_, &targets, &error), error));
+  GARUDA_TRY(call(api_.fetch_states, groups_, &targets));
   return state;
 }
 
-class CudaGroupByBackend final : public contract::GroupByBackend {
- public:
-  CudaGroupByBackend(contract::GroupByBackendOptions const& options, std::vector<std::unique_ptr<CudaLane>> lanes)
-      : options_(options), lanes_(std::move(lanes)) {}
-
-  Result<std::unique_ptr<contract::GroupByKernel>> begin(contract::GroupSlice const& slice,
-                                                         std::uint32_t lane) override;
-
- private:
-  contract::GroupByBackendOptions options_;
-  std::vector<std::unique_ptr<CudaLane>> lanes_;
-};
-
-Result<std::unique_ptr<contract::GroupByKernel>> CudaGroupByBackend::begin(contract::GroupSlice const& slice,
-                                                                           std::uint32_t lane) {
-  auto& own = *lanes_.at(lane);
+Result<std::unique_ptr<contract::GroupByKernel>> begin_groups(CudaLane& lane,
+                                                              contract::GroupByBackendOptions const& options,
+                                                              contract::GroupSlice const& slice) {
   GARUDA_EXPECTS(slice.num_rows >= 1 && slice.num_rows <= contract::kMaxPassRows);
   GarudaCudaGroupSlice rows{};
   rows.num_rows = static_cast<std::uint32_t>(slice.num_rows);
-  rows.expected_groups = options_.expected_groups;
+  rows.expected_groups = options.expected_groups;
   rows.shared_low_bits = slice.shared_low_bits;
-  rows.allow_direct = options_.tuning.address == Address::hash ? 0 : 1;
-  rows.force_direct = options_.tuning.address == Address::direct ? 1 : 0;
-  rows.method = static_cast<std::uint32_t>(options_.tuning.method);
+  rows.allow_direct = options.tuning.address == Address::hash ? 0 : 1;
+  rows.force_direct = options.tuning.address == Address::direct ? 1 : 0;
+  // Another path's.
+  auto const method = options.tuning.method;
+  rows.method = method == GroupMethod::shared ? 0 : static_cast<std::uint32_t>(method);
   std::vector<std::uint32_t const*> words;
   if (auto const* const keys = std::get_if<contract::KeySpan>(&slice.keys)) {
     rows.keys = std::visit([](auto const& span) { return static_cast<void const*>(span.data()); }, keys->words);
@@ -124,23 +109,23 @@ Result<std::unique_ptr<contract::GroupByKernel>> CudaGroupByBackend::begin(contr
     rows.num_words = static_cast<std::uint32_t>(words.size());
     rows.force_direct = 0;
   }
-  GarudaCudaError error{};
   GarudaCudaGroups* groups = nullptr;
-  GARUDA_TRY(cuda_result(own.api().begin_groups(own.handle(), &rows, &groups, &error), error));
-  return std::make_unique<CudaGroupKernel>(own, groups);
+  GARUDA_TRY(call(lane.api().begin_groups, lane.handle(), &rows, &groups));
+  return std::make_unique<CudaGroupKernel>(lane, groups);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<contract::GroupByBackend>> open_cuda_group_by(CudaDevice& device,
                                                                      contract::GroupByBackendOptions const& options) {
-  GARUDA_TRY_ASSIGN(auto lanes, CudaLane::open(device, cuda_lane_options(options)));
-  return std::make_unique<CudaGroupByBackend>(options, std::move(lanes));
+  using Backend = CudaBackend<contract::GroupByBackend, contract::GroupByKernel, contract::GroupSlice,
+                              contract::GroupByBackendOptions>;
+  return Backend::open(device, options, begin_groups);
 }
 
 std::uint64_t cuda_group_by_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words) {
-  // cuda_backend/groups.cpp. While rows are grouped: keys and slots; one table, 4 bytes for each of at most four slots,
-  // or keys twice more, row numbers, order, runs, two words a listed key and heads, of partitions or of sorted rows;
+  // cuda_backend/groups.cu. While rows are grouped: keys and slots; keys twice more while they are partitioned or
+  // sorted; row numbers, slots of positions, a word to spare and one table, 4 bytes for each of at most four slots;
   // flags, numbers, ids. Then ids and heads, values with validity, and for as many groups as rows: seven accumulators,
   // sums, two wide extremes and three windows of floats.
   auto const grouping = 3 * 4 * std::uint64_t{key_words} + 4 + 7 * 4 + 12;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "garuda/control.hpp"
@@ -22,18 +23,6 @@ struct CudaLaneOptions {
   contract::StatsSink* stats = nullptr;
 };
 
-/// What the options of a join's or a group-by's backend ask of its lanes.
-template <class BackendOptions>
-CudaLaneOptions cuda_lane_options(BackendOptions const& options) {
-  CudaLaneOptions lanes;
-  lanes.lanes = options.lanes;
-  lanes.device_memory_limit_bytes = options.device_memory_limit_bytes;
-  lanes.upload = options.tuning.upload;
-  lanes.control = options.control;
-  lanes.stats = options.stats;
-  return lanes;
-}
-
 /// Used by one thread at a time. Does not move: the plug-in keeps its address.
 class CudaLane {
  public:
@@ -52,11 +41,40 @@ class CudaLane {
   CudaLane(CudaDevice& device, CudaLaneOptions const& options)
       : device_(device), control_(options.control), stats_(options.stats) {}
   Result<void> start(GarudaCudaLaneOptions const& options);
+  template <class Report>
+  void tell(Report const& report) const noexcept;
 
   CudaDevice& device_;
   Control const* control_;
   contract::StatsSink* stats_;
   GarudaCudaLane* handle_ = nullptr;
+};
+
+/// The backend of joins or of group-bys: lanes as `Options` asks for them, on which `begin` starts on slices.
+template <class Backend, class Kernel, class Slice, class Options>
+class CudaBackend final : public Backend {
+ public:
+  using Begin = Result<std::unique_ptr<Kernel>>(CudaLane& lane, Options const& options, Slice const& slice);
+
+  /// Errors: those of CudaLane::open().
+  static Result<std::unique_ptr<Backend>> open(CudaDevice& device, Options const& options, Begin& begin) {
+    CudaLaneOptions const lanes{options.lanes, options.device_memory_limit_bytes, options.tuning.upload,
+                                options.control, options.stats};
+    GARUDA_TRY_ASSIGN(auto opened, CudaLane::open(device, lanes));
+    return std::unique_ptr<Backend>(new CudaBackend(options, begin, std::move(opened)));
+  }
+
+  Result<std::unique_ptr<Kernel>> begin(Slice const& slice, std::uint32_t lane) override {
+    return begin_(*lanes_.at(lane), options_, slice);
+  }
+
+ private:
+  CudaBackend(Options const& options, Begin& begin, std::vector<std::unique_ptr<CudaLane>> lanes)
+      : options_(options), begin_(begin), lanes_(std::move(lanes)) {}
+
+  Options options_;
+  Begin& begin_;
+  std::vector<std::unique_ptr<CudaLane>> lanes_;
 };
 
 }  // namespace garuda::cuda

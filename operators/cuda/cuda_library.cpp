@@ -65,7 +65,7 @@ std::string last_dl_error() {
 
 Result<void> cuda_result(std::int32_t code, GarudaCudaError const& error) {
   if (code == GARUDA_CUDA_OK) return {};
-  return fail(code_of(code), error.message[0] == '\0' ? "the CUDA plug-in ran out of memory" : error.message);
+  return fail(code_of(code), error.message);
 }
 
 Result<std::unique_ptr<CudaLibrary>> CudaLibrary::load() {
@@ -88,11 +88,10 @@ Result<std::unique_ptr<CudaLibrary>> CudaLibrary::load() {
 }
 
 Result<std::vector<GarudaCudaTraits>> CudaLibrary::devices() const {
-  GarudaCudaError error{};
   std::uint32_t count = 0;
-  GARUDA_TRY(cuda_result(api_->count_devices(&count, &error), error));
+  GARUDA_TRY(call(api_->count_devices, &count));
   std::vector<GarudaCudaTraits> devices(count);
-  for (std::uint32_t i = 0; i < count; ++i) GARUDA_TRY(cuda_result(api_->device_traits(i, &devices[i], &error), error));
+  for (std::uint32_t i = 0; i < count; ++i) GARUDA_TRY(call(api_->device_traits, i, &devices[i]));
   return devices;
 }
 

@@ -14,6 +14,13 @@ namespace garuda::cuda {
 /// The result of a call into the plug-in: its sentence under the code that it gave.
 Result<void> cuda_result(std::int32_t code, GarudaCudaError const& error);
 
+/// Calls a function of the plug-in with `arguments` and, last, its error.
+template <class Function, class... Arguments>
+Result<void> call(Function function, Arguments... arguments) {
+  GarudaCudaError error{};
+  return cuda_result(function(arguments..., &error), error);
+}
+
 /// The plug-in's functions. It stays loaded until the process ends, because the CUDA runtime in it has exit handlers.
 class CudaLibrary {
  public:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "operators/compute/join/compute_costs.hpp"
+#include "operators/cuda/cuda_device.hpp"
 #include "operators/cuda/cuda_group_by.hpp"
 #include "operators/cuda/cuda_join.hpp"
 #include "operators/vulkan/device_offers.hpp"
@@ -42,12 +43,13 @@ contract::PathRow const kCudaPath{
     .name = "cuda",
     .api = DeviceApi::cuda,
     .asks_permission = true,
+    .find_devices = find_cuda_devices,
     .join = {.offers = join_offers,
-             .open = [](contract::OpenDevice device,
-                        contract::BackendOptions const& options) { return open_cuda_join(*device.cuda, options); }},
+             .open = [](contract::OpenDevice* device,
+                        contract::BackendOptions const& options) { return open_cuda_join(cuda_of(*device), options); }},
     .group_by = {.offers = group_by_offers,
-                 .open = [](contract::OpenDevice device, contract::GroupByBackendOptions const& options) {
-                   return open_cuda_group_by(*device.cuda, options);
+                 .open = [](contract::OpenDevice* device, contract::GroupByBackendOptions const& options) {
+                   return open_cuda_group_by(cuda_of(*device), options);
                  }}};
 
 }  // namespace garuda::cuda

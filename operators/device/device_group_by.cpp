@@ -4,23 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <span>
+#include <string_view>
 #include <utility>
 
-#include "garuda/engine.hpp"
 #include "operators/compute/group_by/column_group_by.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/device_group_columns.hpp"
-#include "operators/device/device_table.hpp"
 #include "operators/resolve/sum_overflow.hpp"
-#include "operators/run/run_recorder.hpp"
 
 namespace garuda::device {
 namespace {
 
 constexpr std::uint64_t kWordBytes = 4;
-constexpr std::uint64_t kMostRows = std::uint64_t{1} << 30;
 constexpr char const* kKeepPhase = "keep";
 
 /// Requires: the schema was checked.
@@ -67,13 +63,13 @@ compute::DeviceAggregate aggregate_of(DeviceTableState const& table, resolve::Re
 }
 
 compute::ColumnGroupBySpec spec_of(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns, bool ordered,
-                                   DeviceGroupByOptions const& options) {
+                                   GroupByOptions const& options) {
   compute::ColumnGroupBySpec spec;
   spec.rows = table.rows;
-  spec.expected_groups = options.expected_groups;
-  spec.order = ordered          ? compute::GroupOrder::first_row
-               : options.by_key ? compute::GroupOrder::key
-                                : compute::GroupOrder::any;
+  spec.expected_groups = options.expected_rows;
+  spec.order = ordered                                        ? compute::GroupOrder::first_row
+               : options.tuning.method == GroupMethod::sorted ? compute::GroupOrder::key
+                                                              : compute::GroupOrder::any;
   for (auto const key : columns.keys) spec.keys.push_back(values_of(table, key));
   // Counts last: columns whose values are read know their nulls, too.
   std::vector<std::size_t> places;
@@ -157,49 +153,55 @@ Result<void> fail_overflow(compute::ComputeContext& context, compute::ColumnGrou
   return tl::unexpected<Error>(resolve::sum_overflow(aggregate, row.view()));
 }
 
+/// As the passes' own tuning says it.
+std::string_view forced_grouping(GroupMethod method) {
+  switch (method) {
+    case GroupMethod::hash:
+      return "grouping=table";
+    case GroupMethod::partitioned:
+      return "grouping=partitioned";
+    case GroupMethod::shared:
+      return "grouping=shared";
+    case GroupMethod::automatic:
+    case GroupMethod::sorted:
+      break;
+  }
+  return "";
+}
+
 }  // namespace
 
-Result<DeviceGroupBy> group_device_table(DeviceTable const& table, resolve::ResolvedGroupBy const& columns,
-                                         bool ordered, DeviceGroupByOptions const& options) {
-  auto const start = std::chrono::steady_clock::now();
-  auto const& state = table.state();
-  if (ordered && options.by_key)
-    return fail(ErrorCode::usage, "groups come in the order of their first rows or of their keys: ordered, by_key");
-  if (state.rows > kMostRows)
+Result<DeviceTable> group_device_table(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns,
+                                       bool ordered, GroupByOptions const& options, contract::StatsSink& stats) {
+  if (ordered && options.tuning.method == GroupMethod::sorted)
+    return fail(ErrorCode::usage,
+                "groups come in the order of their first rows or of their keys: ordered, method=sorted");
+  if (table.rows > kMostGroupedRows)
     return fail(ErrorCode::limit_exceeded,
-                fmt::format("a table grouped on a device has at most 2^30 rows: {}", state.rows));
-  GARUDA_TRY(check_device_group_by(state.schema, columns));
-  auto spec = spec_of(state, columns, ordered, options);
-  run::RunRecorder recorder;
-  auto const& device = state.device;
+                fmt::format("a table grouped on a device has at most 2^30 rows: {}", table.rows));
+  GARUDA_TRY(check_device_group_by(table.schema, columns));
+  auto spec = spec_of(table, columns, ordered, options);
+  auto const& open = table.device.open;
   auto result = std::make_unique<DeviceTableState>();
-  result->device = device;
-  describe(state, columns, *result);
-  {
-    GARUDA_TRY_ASSIGN(auto const lane,
-                      compute::ComputeLane::open(*device.open.device, *device.open.pipelines, options.tuning,
-                                                 options.control, &recorder, options.device_memory_limit_bytes));
-    auto& context = lane->context();
-    if (state.rows == 0) {
-      GARUDA_TRY(keep_empty(context, columns, *result));
-    } else {
-      GARUDA_TRY_ASSIGN(auto group_by, compute::ColumnGroupBy::create(context, std::move(spec)));
-      GARUDA_TRY(group_by.run(context));
-      if (auto const over = group_by.overflow())
-        GARUDA_TRY(fail_overflow(context, group_by, *over, columns.aggregates[over->aggregate], *result));
-      auto all = group_by.keys();
-      auto const aggregates = group_by.aggregates();
-      all.insert(all.end(), aggregates.begin(), aggregates.end());
-      GARUDA_TRY(keep(context, all, 0, group_by.num_groups(), *result));
-    }
+  result->device = table.device;
+  describe(table, columns, *result);
+  GARUDA_TRY_ASSIGN(auto const lane,
+                    compute::ComputeLane::open(*open.device, *open.pipelines, forced_grouping(options.tuning.method),
+                                               options.control, &stats, options.device_memory_limit_bytes));
+  auto& context = lane->context();
+  if (table.rows == 0) {
+    GARUDA_TRY(keep_empty(context, columns, *result));
+    return DeviceTable(std::move(result));
   }
-  auto stats = recorder.stats_since(start);
-  stats.path = Path::compute;
-  stats.device = device.info->name;
-  stats.driver = device.info->driver;
-  stats.rows = table.num_rows();
-  stats.rows_out = result->rows;
-  return DeviceGroupBy{DeviceTable(std::move(result)), std::move(stats)};
+  GARUDA_TRY_ASSIGN(auto group_by, compute::ColumnGroupBy::create(context, std::move(spec)));
+  GARUDA_TRY(group_by.run(context));
+  if (auto const over = group_by.overflow())
+    GARUDA_TRY(fail_overflow(context, group_by, *over, columns.aggregates[over->aggregate], *result));
+  auto all = group_by.keys();
+  auto const aggregates = group_by.aggregates();
+  all.insert(all.end(), aggregates.begin(), aggregates.end());
+  GARUDA_TRY(keep(context, all, 0, group_by.num_groups(), *result));
+  return DeviceTable(std::move(result));
 }
 
 }  // namespace garuda::device

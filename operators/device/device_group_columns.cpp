@@ -25,6 +25,7 @@ std::optional<compute::DeviceValueKind> device_value_kind(DataType const& type) 
     case contract::ValueKind::uint64:
       return compute::DeviceValueKind::uint64;
     case contract::ValueKind::uint32:
+    case contract::ValueKind::bytes:
     case contract::ValueKind::none:
       break;
   }

@@ -4,20 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include "garuda/engine.hpp"
 #include "keys/key_types.hpp"
 #include "operators/compute/join/match_estimate.hpp"
 #include "operators/compute/join/resident_join.hpp"
-#include "operators/compute/join/resident_join_ways.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/compute/primitives/key_width.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "operators/run/run_recorder.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::device {
 namespace {
@@ -27,16 +25,6 @@ constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
 /// Columns of a result with room for so many times its rows are copied to columns that fit.
 constexpr std::uint64_t kMostSlack = 2;
 constexpr char const* kShrinkPhase = "shrink";
-
-/// The type in which keys are compared.
-Result<DataType> check_keys(DeviceTableState const& left, DeviceTableState const& right,
-                            resolve::ResolvedJoin const& columns) {
-  for (auto const* side : {&left, &right})
-    if (side->rows > kMostSideRows)
-      return fail(ErrorCode::limit_exceeded,
-                  fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
-  return keys::common_key_type(left.schema[columns.left_key], right.schema[columns.right_key]);
-}
 
 /// What one side sends along: each of its stored columns that the result needs, once.
 class MovedSide {
@@ -117,6 +105,22 @@ struct MovedSides {
     return 1 + left.moved().size() + right.moved().size() + position;
   }
 };
+
+/// What the result needs of both tables. Errors: as join_device_tables.
+Result<MovedSides> moved_sides(resolve::JoinRequest const& request) {
+  auto const& columns = request.columns;
+  auto const& left = *request.left.resident();
+  auto const& right = *request.right.resident();
+  for (auto const* side : {&left, &right})
+    if (side->rows > kMostSideRows)
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
+  GARUDA_TRY_ASSIGN(auto const key_type,
+                    keys::common_key_type(left.schema[columns.left_key], right.schema[columns.right_key]));
+  MovedSides sides{{left, columns.left_key}, {right, columns.right_key}, device_key_words(key_type), {}};
+  for (auto const& [side, column] : columns.output) sides.of(side).add(column);
+  return sides;
+}
 
 /// Names, types and places of the result's columns: the key first, then the left side's payload, then the right's, then
 /// the key in other widths.
@@ -220,28 +224,6 @@ Result<compute::DeviceRows> matchable(compute::ComputeContext& context, MovedSid
   return copies.rows->copy(context, rows, *side.key_nulls());
 }
 
-/// Chooses the way; looks at the keys only where it depends on how many rows match.
-Result<compute::ResidentJoinWay> choose_way(compute::ComputeContext& context, compute::DeviceRows const& left,
-                                            compute::DeviceRows const& right, ResidentJoinRequest const& request) {
-  compute::ResidentJoinShape shape;
-  shape.left = compute::shape_of(left);
-  shape.right = compute::shape_of(right);
-  shape.key_bytes = static_cast<double>(left.keys.words * kWordBytes);
-  shape.ordered = request.ordered;
-  auto const choose = [&](double matches) {
-    shape.matches = matches;
-    return compute::choose_resident_join(shape, request.rates, context.tuning());
-  };
-  if (request.options.expected_rows != 0) return choose(static_cast<double>(request.options.expected_rows));
-  GARUDA_TRY_ASSIGN(auto const of_none, choose(0));
-  GARUDA_TRY_ASSIGN(auto const of_all, choose(std::max(shape.left.rows, shape.right.rows)));
-  if (of_none == of_all) return of_all;
-  bool const left_is_smaller = left.rows <= right.rows;
-  GARUDA_TRY_ASSIGN(auto const matches,
-                    compute::estimate_matches(context, left_is_smaller ? left : right, left_is_smaller ? right : left));
-  return choose(matches);
-}
-
 /// Rows that the result gets room for at first: a foreign key finds its primary key; more room is taken where rows
 /// multiply.
 std::uint64_t first_room(compute::ComputeContext const& context, compute::DeviceRows const& left,
@@ -251,15 +233,14 @@ std::uint64_t first_room(compute::ComputeContext const& context, compute::Device
 }
 
 /// Joins what `sides` send; the result's columns become `result`'s.
-Result<std::string> join_sides(compute::ComputeContext& context, MovedSides const& sides,
-                               ResidentJoinRequest const& request, DeviceTableState& result) {
+Result<void> join_sides(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected_rows,
+                        compute::ResidentJoinWay const& way, DeviceTableState& result) {
   MatchableCopies left_copies;
   MatchableCopies right_copies;
   GARUDA_TRY_ASSIGN(auto left, matchable(context, sides.left, sides.key_words, left_copies));
   GARUDA_TRY_ASSIGN(auto right, matchable(context, sides.right, sides.key_words, right_copies));
-  GARUDA_TRY_ASSIGN(auto const way, choose_way(context, left, right, request));
   auto const row_bytes = sides.result_row_bytes();
-  auto const room = first_room(context, left, right, request.options.expected_rows, row_bytes);
+  auto const room = first_room(context, left, right, expected_rows, row_bytes);
   result.arena = column_arena(*result.device.open.device, room * row_bytes);
   GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, std::move(left), std::move(right), room, way,
                                                              result.arena.get()));
@@ -269,40 +250,55 @@ Result<std::string> join_sides(compute::ComputeContext& context, MovedSides cons
   bool const is_roomy = owned.capacity / kMostSlack > owned.rows;
   keep(std::move(owned), sides, result);
   if (is_roomy) GARUDA_TRY(shrink(context, result, row_bytes));
-  GARUDA_TRY(add_key_widths(context, sides, result));
-  return compute::to_string(way);
+  return add_key_widths(context, sides, result);
+}
+
+Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest const& request,
+                                                        contract::StatsSink* stats) {
+  auto const& open = request.left.resident()->device.open;
+  return compute::ComputeLane::open(*open.device, *open.pipelines, "", request.options.control, stats,
+                                    request.options.device_memory_limit_bytes);
 }
 
 }  // namespace
 
-Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right,
-                                      resolve::ResolvedJoin const& columns, ResidentJoinRequest const& request) {
-  auto const start = std::chrono::steady_clock::now();
-  GARUDA_TRY_ASSIGN(auto const key_type, check_keys(left.state(), right.state(), columns));
-  MovedSides sides{
-      {left.state(), columns.left_key}, {right.state(), columns.right_key}, device_key_words(key_type), {}};
-  for (auto const& [side, column] : columns.output) sides.of(side).add(column);
+Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request));
+  compute::ResidentJoinShape shape;
+  shape.left = compute::shape_of(sides.left.rows());
+  shape.right = compute::shape_of(sides.right.rows());
+  shape.key_bytes = static_cast<double>(sides.key_words * kWordBytes);
+  shape.ordered = request.spec.ordered;
+  return shape;
+}
 
-  run::RunRecorder recorder;
-  auto const& device = left.state().device;
+Result<double> sample_matches(resolve::JoinRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request));
+  GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, nullptr));
+  MatchableCopies left_copies;
+  MatchableCopies right_copies;
+  GARUDA_TRY_ASSIGN(auto left, matchable(lane->context(), sides.left, sides.key_words, left_copies));
+  GARUDA_TRY_ASSIGN(auto right, matchable(lane->context(), sides.right, sides.key_words, right_copies));
+  if (left.rows > right.rows) std::swap(left, right);
+  return compute::estimate_matches(lane->context(), left, right);
+}
+
+Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest const& request, Plan plan,
+                                                       compute::ResidentJoinWay const& way) {
+  auto run = std::make_unique<run::QueryRun>(request.options);
+  GARUDA_TRY_ASSIGN(auto sides, moved_sides(request));
   auto result = std::make_unique<DeviceTableState>();
-  result->device = device;
-  place_columns(sides, columns, *result);
-  std::string way;
+  result->device = request.left.resident()->device;
+  place_columns(sides, request.columns, *result);
   {
-    GARUDA_TRY_ASSIGN(auto const lane,
-                      compute::ComputeLane::open(*device.open.device, *device.open.pipelines, request.options.tuning,
-                                                 request.options.control, &recorder));
-    GARUDA_TRY_ASSIGN(way, join_sides(lane->context(), sides, request, *result));
+    GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run->recorder));
+    GARUDA_TRY(join_sides(lane->context(), sides, request.options.expected_rows, way, *result));
   }
-  auto stats = recorder.stats_since(start);
-  stats.path = Path::compute;
-  stats.device = device.info->name;
-  stats.driver = device.info->driver;
-  stats.rows_left = left.num_rows();
-  stats.rows_right = right.num_rows();
-  stats.rows_out = result->rows;
-  return DeviceJoin{DeviceTable(std::move(result)), std::move(stats), std::move(way)};
+  RunStats inputs;
+  inputs.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
+  inputs.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
+  DeviceResultOptions const options{"join", request.options.control, request.options.tuning.upload, plan.lanes, inputs};
+  return std::make_unique<DeviceResult>(DeviceTable(std::move(result)), std::move(plan), options, std::move(run));
 }
 
 }  // namespace garuda::device

@@ -1,22 +1,25 @@
 // The join of tables that live on a device.
 #pragma once
 
-#include "garuda/device_table.hpp"
+#include <memory>
+
 #include "garuda/error.hpp"
-#include "operators/rates/rates.hpp"
-#include "operators/resolve/join_columns.hpp"
+#include "garuda/join.hpp"
+#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/resolve/join_request.hpp"
 
 namespace garuda::device {
 
-/// How device tables are joined, and what the device is known to do a second.
-struct ResidentJoinRequest {
-  bool ordered = false;
-  DeviceJoinOptions const& options;
-  rates::DeviceRates rates;
-};
+/// What the ways to join are priced by, but for the rows of the result. Requires, as all here: both tables of `request`
+/// live on one device. Errors: limit_exceeded for a side beyond 2^31 rows, invalid_input for keys that are not
+/// compared.
+Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest const& request);
 
-/// Joins. `columns`: resolved against the tables' schemas. Blocks. Errors: those of Engine::join of device tables.
-Result<DeviceJoin> join_device_tables(DeviceTable const& left, DeviceTable const& right,
-                                      resolve::ResolvedJoin const& columns, ResidentJoinRequest const& request);
+/// See JoinRow::sample_matches. Errors: those of the join.
+Result<double> sample_matches(resolve::JoinRequest const& request);
+
+/// Joins. Blocks; the result's rows are on the device until they are read. Errors: those of Engine::join.
+Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest const& request, Plan plan,
+                                                       compute::ResidentJoinWay const& way);
 
 }  // namespace garuda::device

@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "garuda/device_table.hpp"
-#include "operators/contract/device_set.hpp"
+#include "garuda/run.hpp"
+#include "garuda/table.hpp"
+#include "operators/contract/stats_sink.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/memory.hpp"
 
@@ -17,13 +21,12 @@ namespace garuda::device {
 
 /// A device that holds tables.
 struct TableDevice {
-  contract::OpenDevice open;
+  vulkan::VulkanDevice open;
   DeviceInfo const* info = nullptr;
 };
 
 /// Columns as the passes take them: `words` u32 words a value, narrow values in a word of their own, signed ones with
-/// their sign. Whether values are
-/// null is said by bits of a column of one word.
+/// their sign. Whether values are null is said by bits of a column of one word.
 struct DeviceTableState {
   struct Stored {
     vk::Buffer buffer;
@@ -41,7 +44,14 @@ struct DeviceTableState {
   std::unique_ptr<vk::MemoryArena> arena;  // before the buffers: destroyed after them
   std::vector<Stored> stored;
   std::vector<Column> columns;
+  std::vector<ArrayView> shown;  ///< by column, what a view of the table has: where it is, and no bytes
+  BatchView batch;
 };
+
+/// The device that a table lives on; nullopt: the host.
+inline std::optional<std::size_t> device_of(TableView table) {
+  return table.resident() != nullptr ? std::optional<std::size_t>(table.resident()->device.info->index) : std::nullopt;
+}
 
 /// u32 words that a value takes on a device; nothing for a type that cannot go there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
@@ -52,19 +62,18 @@ std::uint32_t device_key_words(DataType const& common) noexcept;
 /// An arena for columns of so many bytes in all.
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);
 
-/// Threads that copy a table up, and how.
-struct TeamUpload {
-  std::unique_ptr<vk::CopyTeam> team;  ///< nullptr: the calling thread copies
-  vk::UploadMode mode = vk::UploadMode::stage;
+/// How columns go up: by what way, and threads.
+struct UploadOptions {
+  Upload upload = Upload::automatic;
+  std::uint32_t threads = vk::kMostStreamingThreads;
+  Control control;
+  contract::StatsSink* stats = nullptr;
 };
 
-/// Copies `table` to the device; blocks. Errors: invalid_input for a column of variable width or a dictionary, naming
-/// it; those of device memory; cancelled.
-Result<DeviceTable> upload_table(TableView table, TableDevice const& device, Control const& control,
-                                 TeamUpload team = {});
-
-/// Whether all that upload_table would copy as it is lies in memory that the device reads in place.
-bool reads_in_place(TableView table, vk::Device& device);
+/// Copies columns of `table`, in the order of `wanted`, to the device; blocks. Errors: invalid_input for a column of
+/// variable width or a dictionary, naming it; those of device memory; cancelled.
+Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
+                                 UploadOptions const& options);
 
 /// Rows of a device table on their way to the host. Refers to the table.
 class RangeDownload {

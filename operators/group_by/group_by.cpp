@@ -39,6 +39,8 @@ Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(resolve:
   groups->plan_ = std::move(planned.plan);
   groups->path_ = plan::find_path(groups->plan_.plan.path);
   groups->values_ = std::move(planned.values);
+  for (std::size_t c = 0; c < groups->values_.size(); ++c)
+    groups->columns_.states[c].order = groups->values_[c].order();
   groups->encoded_ = std::move(planned.keys);
   if (groups->plan_.grouping != Grouping::slices) {
     groups->decoder_ = keys::KeyDecoder::create(groups->encoded_, key_types(request));
@@ -99,12 +101,13 @@ Result<void> PartitionedGroupBy::open_path() {
   backend.key_bits = plan_.plan.key_bits;
   backend.num_words = keys_.num_words();
   for (auto const& state : columns_.states)
-    backend.max_value_words = std::max(backend.max_value_words, contract::value_words(state.kind));
+    if (state.kind != contract::ValueKind::bytes)
+      backend.max_value_words = std::max(backend.max_value_words, contract::value_words(state.kind));
   for (auto const& task : tasks_) backend.max_rows = std::max(backend.max_rows, task.size());
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
   backend.control = &options_.control;
   backend.stats = &run_->recorder;
-  contract::OpenDevice device;
+  contract::OpenDevice* device = nullptr;
   if (plan_.device) {
     GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
   }
@@ -122,7 +125,12 @@ void PartitionedGroupBy::start_lanes() {
 
 Result<void> PartitionedGroupBy::emit_part(std::size_t part, Emit const& emit) {
   if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
-  GARUDA_TRY_ASSIGN(auto groups, whole_->part(part));
+  std::optional<contract::GroupPart> found;
+  {
+    run::PhaseTimer const timer(run_->recorder, "group");
+    GARUDA_TRY_ASSIGN(found, whole_->part(part));
+  }
+  auto& groups = *found;
   GroupChunk chunk;
   chunk.partition = static_cast<std::uint32_t>(part);
   chunk.head_rows = std::move(groups.first_rows);
@@ -172,7 +180,10 @@ Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask 
       run::PhaseTimer const timer(run_->recorder, "values");
       GARUDA_TRY_ASSIGN(values, run_->arena.execute([&] { return reader.read(rows, options_.control); }));
     }
-    GARUDA_TRY_ASSIGN(auto state, kernel->aggregate(values->input));
+    GARUDA_TRY_ASSIGN(auto state, values->input.order == nullptr
+                                      ? kernel->aggregate(values->input)
+                                      : states_of_bytes(*kernel, values->input, rows.count, num_groups, run_->recorder,
+                                                        options_.control));
     chunk.states.push_back(std::move(state));
   }
   return chunk;

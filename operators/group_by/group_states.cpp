@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/wide_integer.hpp"
+#include "operators/cpu/group_by/cpu_aggregates.hpp"
 #include "operators/cpu/group_by/group_rows.hpp"
 
 namespace garuda::group_by {
@@ -35,7 +36,8 @@ void add_words(std::uint64_t* into, std::uint64_t const* from, std::uint32_t wor
   }
 }
 
-bool is_less(std::uint64_t const* a, std::uint64_t const* b, std::uint32_t words) {
+bool is_less(keys::ColumnOrder const* order, std::uint64_t const* a, std::uint64_t const* b, std::uint32_t words) {
+  if (order != nullptr) return order->is_less(wide_word(a), wide_word(b));
   while (words-- > 0)
     if (a[words] != b[words]) return a[words] < b[words];
   return false;
@@ -176,6 +178,15 @@ std::uint64_t GroupChunk::bytes() const noexcept {
   return bytes;
 }
 
+Result<contract::AggregateState> states_of_bytes(contract::GroupByKernel& kernel, contract::AggregateInput const& input,
+                                                 std::uint64_t num_rows, std::uint64_t num_groups,
+                                                 run::RunRecorder& recorder, Control const& control) {
+  run::PhaseTimer const timer(recorder, "aggregate", input.values.size_bytes(), num_rows);
+  std::vector<std::uint32_t> ids(num_rows);
+  GARUDA_TRY(kernel.group_ids(ids));
+  return cpu::aggregate_rows(input, ids, num_groups, &control);
+}
+
 contract::AggregateState empty_state(resolve::StateColumn const& column, std::uint64_t num_groups) {
   contract::AggregateState state;
   grow_state(column, num_groups, state);
@@ -197,7 +208,7 @@ void merge_state(resolve::StateColumn const& column, contract::AggregateState co
       if (source.empty()) return;
       auto const* const value = &source[g * words];
       auto* const best = &target[to * words];
-      bool const better = less ? is_less(value, best, words) : is_less(best, value, words);
+      bool const better = less ? is_less(column.order, value, best, words) : is_less(column.order, best, value, words);
       if (is_first || better) std::copy_n(value, words, best);
     };
     take(from.minima, into.minima, true);

@@ -8,6 +8,7 @@
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/resolve/group_by_columns.hpp"
+#include "operators/run/run_recorder.hpp"
 
 namespace garuda::group_by {
 
@@ -36,6 +37,11 @@ struct GroupChunk {
   /// Host memory held, in bytes.
   std::uint64_t bytes() const noexcept;
 };
+
+/// The states of bytes, which kernels do not see, of the rows that `kernel` has grouped. Errors: those of the kernel.
+Result<contract::AggregateState> states_of_bytes(contract::GroupByKernel& kernel, contract::AggregateInput const& input,
+                                                 std::uint64_t num_rows, std::uint64_t num_groups,
+                                                 run::RunRecorder& recorder, Control const& control);
 
 /// A state without any value for each of `num_groups` groups.
 contract::AggregateState empty_state(resolve::StateColumn const& column, std::uint64_t num_groups);

@@ -48,7 +48,7 @@ std::int64_t write_validity(contract::AggregateState const& state, resolve::Grou
 /// What a batch keeps alive.
 struct GroupWriter::Memory {
   Batch keys;
-  std::vector<Batch> ranked;  ///< an aggregate each; empty batches for those not of ranks
+  std::vector<Batch> of_bytes;  ///< an aggregate each; empty batches for those not of bytes
   std::vector<AlignedBuffer> buffers;
   std::vector<std::unique_ptr<ArrayView>> dictionaries;
 };
@@ -61,12 +61,12 @@ Result<GroupWriter> GroupWriter::create(TableView table, resolve::ResolvedGroupB
     writer.schema_ = writer.keys_->schema();
   }
   for (auto const& aggregate : columns.aggregates) {
-    writer.ranked_.emplace_back();
+    writer.of_bytes_.emplace_back();
     Field field{aggregate.name, aggregate.result, aggregate.row->null_when_empty};
     if (aggregate.row->finalise == nullptr) {
       std::size_t const column = *columns.states[aggregate.state].column;
-      GARUDA_TRY_ASSIGN(writer.ranked_.back(), Gatherer::create(table, std::span(&column, 1)));
-      field.type = writer.ranked_.back()->schema()[0].type;
+      GARUDA_TRY_ASSIGN(writer.of_bytes_.back(), Gatherer::create(table, std::span(&column, 1)));
+      field.type = writer.of_bytes_.back()->schema()[0].type;
     }
     writer.schema_.push_back(std::move(field));
   }
@@ -125,23 +125,24 @@ Result<void> GroupWriter::gather_keys(GroupChunk const& groups, resolve::GroupRa
   return {};
 }
 
-/// Aggregates of ranks: gathers the values of rows that have them.
-Result<void> GroupWriter::write_ranked(GroupChunk const& groups, resolve::GroupRange& range,
-                                       std::vector<ValueReader> const& values, Memory& memory) const {
-  memory.ranked.resize(ranked_.size());
-  for (std::size_t a = 0; a < ranked_.size(); ++a) {
-    if (!ranked_[a]) continue;
+/// Extremes of bytes: gathers the values of rows that have them.
+Result<void> GroupWriter::write_bytes(GroupChunk const& groups, resolve::GroupRange& range,
+                                      std::vector<ValueReader> const& values, Memory& memory) const {
+  memory.of_bytes.resize(of_bytes_.size());
+  for (std::size_t a = 0; a < of_bytes_.size(); ++a) {
+    if (!of_bytes_[a]) continue;
     auto const& aggregate = columns_.aggregates[a];
     auto const& state = groups.states[aggregate.state];
-    auto const& ranks = aggregate.row->states == contract::kMinState ? state.minima : state.maxima;
+    auto const& extremes = aggregate.row->states == contract::kMinState ? state.minima : state.maxima;
+    auto const& order = *values[aggregate.state].order();
     std::vector<std::int64_t> rows(range.count);
     for (std::uint64_t i = 0; i < range.count; ++i)
       rows[i] = resolve::is_empty_group(state, range[i])
                     ? -1
-                    : static_cast<std::int64_t>(values[aggregate.state].row_of_rank(ranks[range[i]]));
-    GARUDA_TRY_ASSIGN(auto gathered, ranked_[a]->gather(std::span<std::int64_t const>(rows)));
+                    : static_cast<std::int64_t>(order.row_of(wide_word(&extremes[2 * range[i]])));
+    GARUDA_TRY_ASSIGN(auto gathered, of_bytes_[a]->gather(std::span<std::int64_t const>(rows)));
     range.count = static_cast<std::uint64_t>(gathered.rows_taken);
-    memory.ranked[a] = std::move(gathered.batch);
+    memory.of_bytes[a] = std::move(gathered.batch);
   }
   return {};
 }
@@ -199,13 +200,13 @@ Result<Batch> GroupWriter::write(GroupChunk const& groups, resolve::GroupRange r
                                  std::vector<ValueReader> const& values, Control const& control) const {
   auto memory = std::make_shared<Memory>();
   GARUDA_TRY(write_keys(groups, range, control, *memory));
-  GARUDA_TRY(write_ranked(groups, range, values, *memory));
+  GARUDA_TRY(write_bytes(groups, range, values, *memory));
   Batch batch;
   batch.num_rows = static_cast<std::int64_t>(range.count);
   for (auto const& column : memory->keys.columns) batch.columns.push_back(slice(column, 0, batch.num_rows));
   for (std::size_t a = 0; a < columns_.aggregates.size(); ++a) {
-    if (ranked_[a]) {
-      batch.columns.push_back(slice(memory->ranked[a].columns[0], 0, batch.num_rows));
+    if (of_bytes_[a]) {
+      batch.columns.push_back(slice(memory->of_bytes[a].columns[0], 0, batch.num_rows));
       continue;
     }
     GARUDA_TRY_ASSIGN(auto const view, write_values(a, groups, range, control, *memory));

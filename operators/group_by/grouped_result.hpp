@@ -38,8 +38,8 @@ class GroupWriter {
   Result<void> decode_keys(GroupChunk const& groups, resolve::GroupRange const& range, Control const& control,
                            Memory& memory) const;
   Result<void> gather_keys(GroupChunk const& groups, resolve::GroupRange& range, Memory& memory) const;
-  Result<void> write_ranked(GroupChunk const& groups, resolve::GroupRange& range,
-                            std::vector<ValueReader> const& values, Memory& memory) const;
+  Result<void> write_bytes(GroupChunk const& groups, resolve::GroupRange& range, std::vector<ValueReader> const& values,
+                           Memory& memory) const;
   Result<ArrayView> write_values(std::size_t aggregate, GroupChunk const& groups, resolve::GroupRange const& range,
                                  Control const& control, Memory& memory) const;
   Result<Error> overflow(std::size_t aggregate, GroupChunk const& groups, std::uint64_t group,
@@ -48,8 +48,8 @@ class GroupWriter {
   TableView table_;
   resolve::ResolvedGroupBy columns_;
   keys::KeyDecoder const* decoder_;
-  std::optional<Gatherer> keys_;                 ///< nullopt: no keys
-  std::vector<std::optional<Gatherer>> ranked_;  ///< an aggregate each; nullopt: not of ranks
+  std::optional<Gatherer> keys_;                   ///< nullopt: no keys
+  std::vector<std::optional<Gatherer>> of_bytes_;  ///< an aggregate each; nullopt: not of bytes
   Schema schema_;
 };
 

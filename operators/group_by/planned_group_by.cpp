@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "operators/contract/path_row.hpp"
+#include "operators/device/device_table.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"
@@ -17,24 +18,14 @@
 namespace garuda::group_by {
 namespace {
 
-/// Points a row that a state column takes on the graphics path, and bytes of a group's partial state.
-struct StateCost {
-  std::uint32_t draws = 0;
-  std::uint64_t bytes = 0;
-};
-
-StateCost cost_of(resolve::StateColumn const& column) {
-  StateCost cost;
-  if ((column.states & contract::kCountState) != 0) cost = {1, 8};
-  if ((column.states & contract::kSumState) != 0) {
-    cost.draws += contract::is_float(column.kind) ? 3 : 1;
-    cost.bytes += contract::is_float(column.kind) ? 10 + 3 * 16 : 8 * std::uint64_t{contract::sum_words(column.kind)};
-  }
-  auto const extremes = static_cast<std::uint32_t>(
-      std::popcount(static_cast<unsigned>(column.states) & (contract::kMinState | contract::kMaxState)));
-  if (extremes > 0) cost.draws += contract::value_words(column.kind) + 1;  // 24-bit pieces
-  cost.bytes += std::uint64_t{extremes} * contract::extreme_words(column.kind) * 8;
-  return cost;
+/// Bytes of a group's partial state.
+std::uint64_t state_bytes(resolve::StateColumn const& column) {
+  std::uint64_t bytes = (column.states & contract::kCountState) != 0 ? 8 : 0;
+  if ((column.states & contract::kSumState) != 0)
+    bytes += contract::is_float(column.kind) ? 10 + 3 * 16 : 8 * std::uint64_t{contract::sum_words(column.kind)};
+  auto const extremes =
+      std::popcount(static_cast<unsigned>(column.states) & (contract::kMinState | contract::kMaxState));
+  return bytes + static_cast<std::uint64_t>(extremes) * contract::extreme_words(column.kind) * 8;
 }
 
 /// The table as a path takes it whole, but for its keys' words. Requires: the keys are packed, or there are none.
@@ -51,7 +42,7 @@ contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateC
     whole.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
   }
   for (std::size_t c = 0; c < states.size(); ++c)
-    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls()});
+    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls(), values[c].order()});
   return whole;
 }
 
@@ -69,6 +60,7 @@ contract::GroupByShape outline_of(resolve::GroupByRequest const& request, std::u
   shape.threads = threads;
   shape.free_host_bytes = run::free_host_bytes();
   shape.table = &request;
+  shape.resident_on = device::device_of(request.table);
   return shape;
 }
 
@@ -88,14 +80,14 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
     shape.wide_row_ids = shape.rows > (std::uint64_t{1} << 32);
   }
   for (auto const& reader : values) shape.encoded_bytes += reader.bytes();
-  shape.states = static_cast<std::uint32_t>(request.columns.states.size());
   for (auto const& state : request.columns.states) {
-    auto const cost = cost_of(state);
-    shape.value_words +=
-        contract::value_words(state.kind) + (state.column ? 1 : 0);  // and a bit of validity, rounded up
-    shape.widest_value = std::max(shape.widest_value, contract::value_words(state.kind));
-    shape.draws += cost.draws;
-    shape.state_bytes += cost.bytes;
+    bool const is_bytes = state.kind == contract::ValueKind::bytes;
+    auto const words = is_bytes ? 0 : contract::value_words(state.kind);
+    shape.requests.push_back({state.kind, state.states, values[shape.requests.size()].may_have_nulls()});
+    shape.ordered_columns += is_bytes ? 1 : 0;
+    shape.value_words += words + (state.column ? 1 : 0);  // and a bit of validity, rounded up
+    shape.widest_value = std::max(shape.widest_value, words);
+    shape.state_bytes += state_bytes(state);
   }
   auto const has_rows = shape.rows > 0 || !keys;
   if (has_rows && (!keys || keys->is_packed))
@@ -148,13 +140,14 @@ struct SampledGroupBy {
 Result<SampledGroupBy> sample_groups(resolve::GroupByRequest const& request, run::QueryRun& run) {
   SampledGroupBy sampled;
   auto const& control = request.options.control;
-  run::PhaseTimer const timer(run.recorder, "encode");
   if (!request.columns.keys.empty()) {
+    run::PhaseTimer const timer(run.recorder, "encode");
     GARUDA_TRY_ASSIGN(sampled.keys, run.arena.execute([&] {
       return keys::sample_group_keys(request.table, request.columns.keys, control);
     }));
   }
   for (auto const& state : request.columns.states) {
+    run::PhaseTimer const order_timer(run.recorder, state.kind == contract::ValueKind::bytes ? "order" : "encode");
     GARUDA_TRY_ASSIGN(auto reader,
                       run.arena.execute([&] { return ValueReader::create(request.table, state, control); }));
     sampled.values.push_back(std::move(reader));
@@ -166,10 +159,10 @@ Result<plan::GroupByPlan> plan(resolve::GroupByRequest const& request, contract:
   return plan::plan_group_by(shape, plan::machine_of(*request.devices, shape.threads), request.options);
 }
 
-/// A plan of the path that was asked for without a look at the table, if there is one.
+/// A plan without a look at the table, if there is one: of the path that was asked for, or of a table on a device.
 Result<std::optional<plan::GroupByPlan>> plan_unseen(resolve::GroupByRequest const& request, std::uint32_t threads) {
-  if (request.options.path == Path::automatic) return std::nullopt;
   auto shape = outline_of(request, threads);
+  if (request.options.path == Path::automatic && !shape.resident_on) return std::nullopt;
   shape.is_unseen = true;
   GARUDA_TRY_ASSIGN(auto planned, plan(request, shape));
   return planned.start ? std::optional(std::move(planned)) : std::nullopt;
@@ -190,9 +183,11 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
   PlannedGroupBy planned;
   auto const& options = request.options;
   auto const& control = options.control;
-  GARUDA_TRY(plan::check_path(options, options.tuning.placement));
+  auto const resident_on = device::device_of(request.table);
+  GARUDA_TRY(plan::check_path(options, options.tuning.placement, resident_on));
   auto const threads = run.threads();
-  bool const is_open = plan::may_take_tables(options, options.tuning.placement, request.devices->devices());
+  bool const is_open =
+      resident_on || plan::may_take_tables(options, options.tuning.placement, request.devices->devices());
   std::optional<plan::GroupByPlan> early;
   if (is_open) {
     GARUDA_TRY_ASSIGN(early, plan_unseen(request, threads));

@@ -23,10 +23,10 @@ struct PlannedGroupBy {
 };
 
 /// Plans, with no further look at the keys than can change what is chosen: none where the path that was asked for takes
-/// the table whole; a sample where that shows that nothing is cheaper than to leave the others unencoded, whose range
-/// of keys no other row widens, which suits the others best. Else encodes the keys first, and chooses how rows are
-/// brought together: for slices, the radix digit. Blocks; uses the run's threads. Errors: those of sample_group_keys,
-/// encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
+/// the table whole, or it lives on a device; a sample where that shows that nothing is cheaper than to leave the others
+/// unencoded, whose range of keys no other row widens, which suits the others best. Else encodes the keys first, and
+/// chooses how rows are brought together: for slices, the radix digit. Blocks; uses the run's threads. Errors: those of
+/// sample_group_keys, encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
 Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run::QueryRun& run);
 
 /// The table as a path takes it whole; refers to `keys`. Requires: the keys are packed, or there are none.

@@ -23,7 +23,8 @@ Result<std::unique_ptr<GroupByResult>> group_by(resolve::GroupByRequest request)
   }
   auto grouped = start(request, planned.plan.plan);
   auto& placement = request.options.tuning.placement;
-  if (grouped || placement == Placement::device || !contract::is_shortage(grouped.error())) return grouped;
+  bool const is_forced = placement == Placement::device || request.table.resident() != nullptr;
+  if (grouped || is_forced || !contract::is_shortage(grouped.error())) return grouped;
   placement = Placement::slices;
   request.notes.push_back(fmt::format("placement=slices: {}", grouped.error().message()));
   return group_by(std::move(request));

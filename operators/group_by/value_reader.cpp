@@ -60,15 +60,14 @@ Result<ValueReader> ValueReader::create(TableView table, resolve::StateColumn co
     reader.parts_.push_back(b);
     reader.first_rows_.push_back(reader.first_rows_.back() + array.length);
   }
-  if (state.is_ranked) {
-    GARUDA_TRY_ASSIGN(reader.ranks_, keys::rank_values(table, *state.column, control));
+  if (state.kind == contract::ValueKind::bytes) {
+    GARUDA_TRY_ASSIGN(auto order, keys::ColumnOrder::create(table, *state.column, control));
+    reader.order_ = std::make_unique<keys::ColumnOrder const>(std::move(order));
   }
   return reader;
 }
 
-std::uint64_t ValueReader::bytes() const noexcept {
-  return ranks_ ? static_cast<std::uint64_t>(ranks_->ranks.size_bytes()) + ranks_->rows.size() * 8 : 0;
-}
+std::uint64_t ValueReader::bytes() const noexcept { return order_ == nullptr ? 0 : order_->size_bytes(); }
 
 ArrayView const& ValueReader::array(std::size_t part) const noexcept {
   return table_.batch(parts_[part]).columns[*state_.column];
@@ -77,7 +76,6 @@ ArrayView const& ValueReader::array(std::size_t part) const noexcept {
 bool ValueReader::may_have_nulls() const noexcept {
   if (!state_.column || (state_.states & contract::kCountState) == 0)
     return false;  // counts are added wherever there are nulls
-  if (ranks_) return true;
   for (std::size_t p = 0; p < parts_.size(); ++p)
     if (array(p).validity != nullptr) return true;
   return false;
@@ -112,7 +110,7 @@ void ValueReader::visit(contract::SliceRows const& rows, std::uint64_t begin, st
 
 std::uint32_t const* ValueReader::borrowed(contract::SliceRows const& rows) const noexcept {
   if (!rows.is_sequential()) return nullptr;
-  if (ranks_) return ranks_->ranks.as<std::uint32_t>() + rows.first_row();
+  if (order_ != nullptr) return reinterpret_cast<std::uint32_t const*>(order_->entries() + rows.first_row());
   auto const width = byte_width(table_.schema()[*state_.column].type);
   if (width != static_cast<std::int32_t>(4 * contract::value_words(state_.kind))) return nullptr;
   auto const first = static_cast<std::int64_t>(rows.first_row());
@@ -126,7 +124,7 @@ std::uint32_t const* ValueReader::borrowed(contract::SliceRows const& rows) cons
 
 std::vector<partition::PayloadColumn::Part> ValueReader::in_place() const {
   if (contract::value_words(state_.kind) == 0 || may_have_nulls()) return {};
-  if (ranks_) return {{0, ranks_->ranks.data()}};
+  if (order_ != nullptr) return {{0, reinterpret_cast<std::byte const*>(order_->entries())}};
   auto const width = byte_width(table_.schema()[*state_.column].type);
   if (width != static_cast<std::int32_t>(4 * contract::value_words(state_.kind))) return {};
   std::vector<partition::PayloadColumn::Part> parts;
@@ -138,10 +136,9 @@ std::vector<partition::PayloadColumn::Part> ValueReader::in_place() const {
 
 void ValueReader::copy_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,
                               std::byte* out) const {
-  if (ranks_) {
-    auto const* const ranks = ranks_->ranks.as<std::uint32_t>();
-    auto* const words = reinterpret_cast<std::uint32_t*>(out);
-    for (auto i = begin; i < end; ++i) words[i] = ranks[rows[i]];
+  if (order_ != nullptr) {
+    auto* const entries = reinterpret_cast<UInt128*>(out);
+    for (auto i = begin; i < end; ++i) entries[i] = order_->entries()[rows[i]];
     return;
   }
   auto const& type = table_.schema()[*state_.column].type;
@@ -158,13 +155,8 @@ std::uint64_t ValueReader::copy_validity(contract::SliceRows const& rows, std::u
     out[i / 32] |= static_cast<std::uint32_t>(is_valid) << (i % 32);
     valid += is_valid ? 1 : 0;
   };
-  if (ranks_) {
-    auto const* const ranks = ranks_->ranks.as<std::uint32_t>();
-    for (auto i = begin; i < end; ++i) set(i, ranks[rows[i]] != keys::kNullCode);
-  } else {
-    visit(rows, begin, end,
-          [&](std::uint64_t i, ArrayView const& array, std::int64_t row) { set(i, !array.is_null(row)); });
-  }
+  visit(rows, begin, end,
+        [&](std::uint64_t i, ArrayView const& array, std::int64_t row) { set(i, !array.is_null(row)); });
   return end - begin - valid;
 }
 
@@ -172,6 +164,7 @@ Result<contract::SliceValues> ValueReader::read(contract::SliceRows const& rows,
   contract::SliceValues slice;
   slice.input.kind = state_.kind;
   slice.input.states = state_.states;
+  slice.input.order = order();
   if (!state_.column) return slice;
   auto const blocks = (rows.count + kBlockRows - 1) / kBlockRows;
   auto const for_blocks = [&](auto const& body) {

@@ -3,14 +3,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "keys/value_dictionary.hpp"
+#include "keys/column_order.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "partition/radix_partition.hpp"
@@ -20,8 +19,8 @@ namespace garuda::group_by {
 /// Reads one state column. Safe to use from several threads. Borrows the table.
 class ValueReader {
  public:
-  /// Ranks the column's values when kernels take their ranks; that blocks, in parallel on the calling task arena.
-  /// Errors: invalid_input for a column in device memory; those of rank_values.
+  /// Puts the column's values in order where they are compared by their bytes; that blocks, in parallel on the calling
+  /// task arena. Errors: invalid_input for a column in device memory; those of ColumnOrder::create.
   static Result<ValueReader> create(TableView table, resolve::StateColumn const& state, Control const& control);
 
   /// Gathers the values of `rows` in the calling task arena; borrows consecutive ones that need no widening.
@@ -33,8 +32,8 @@ class ValueReader {
   /// See TableValues::in_place.
   std::vector<partition::PayloadColumn::Part> in_place() const;
 
-  /// A row of the table whose value has the rank. Requires: the column is ranked.
-  std::uint64_t row_of_rank(std::uint64_t rank) const { return ranks_->rows.at(rank); }
+  /// Of values compared by their bytes; else nullptr.
+  keys::ColumnOrder const* order() const noexcept { return order_.get(); }
 
   /// Host memory held, in bytes.
   std::uint64_t bytes() const noexcept;
@@ -54,7 +53,7 @@ class ValueReader {
   resolve::StateColumn state_;
   std::vector<std::size_t> parts_;        ///< batches with rows
   std::vector<std::int64_t> first_rows_;  ///< of the parts, then the number of rows
-  std::optional<keys::ColumnRanks> ranks_;
+  std::unique_ptr<keys::ColumnOrder const> order_;
 };
 
 }  // namespace garuda::group_by

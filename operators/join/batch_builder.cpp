@@ -133,7 +133,11 @@ Result<void> BatchSources::add_side(PartitionedTable side, resolve::ResolvedJoin
     if (table.batch(b).num_rows > 0) source.first_rows.push_back(source.first_rows.back() + table.batch(b).num_rows);
   if (source.first_rows.size() > 2) source.batches.emplace(source.first_rows);
   for (std::size_t i = 0; i < columns.output.size(); ++i)
-    if (columns.output[i].side == which) columns_[i] = column_of(source, which, columns.output[i].column);
+    if (auto const& output = columns.output[i]; output.side == which) {
+      columns_[i] = column_of(source, which, output.column);
+      if (columns.is_shared_key(output))
+        columns_[i].width = static_cast<std::uint32_t>(byte_width(*columns.shared_key_type));
+    }
   if (source.gathered_columns.empty()) return {};
   GARUDA_TRY_ASSIGN(source.gatherer, Gatherer::create(table, source.gathered_columns));
   return {};

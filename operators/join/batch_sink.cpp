@@ -17,8 +17,8 @@ class BatchSink final : public MatchSink {
             run::BatchScheduler::Emit const& emit)
       : context_(context), task_(task), emit_(emit), builder_(sources), window_(kAppendedPairs) {}
 
-  Result<void> take(contract::JoinKernel& kernel, std::uint64_t count, run::SliceTask const& slice,
-                    std::uint64_t* rows) override {
+  Result<void> take(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t* rows) override {
+    GARUDA_TRY_ASSIGN(auto const count, kernel.count());
     auto const probe = slice.build == Side::left ? Side::right : Side::left;
     auto const sole = kernel.sole_matches();
     for (std::uint64_t first = 0; first < count && !stopped_;) {

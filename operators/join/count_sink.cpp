@@ -5,8 +5,8 @@ namespace {
 
 class CountSink final : public MatchSink {
  public:
-  Result<void> take(contract::JoinKernel&, std::uint64_t count, run::SliceTask const&, std::uint64_t* rows) override {
-    *rows = count;
+  Result<void> take(contract::JoinKernel& kernel, run::SliceTask const&, std::uint64_t* rows) override {
+    GARUDA_TRY_ASSIGN(*rows, kernel.count());
     return {};
   }
 };

@@ -12,14 +12,12 @@
 
 namespace garuda::join {
 
-PartitionedJoin::PartitionedJoin(resolve::JoinRequest const& request, JoinOutput output,
-                                 std::unique_ptr<run::QueryRun> run)
+PartitionedJoin::PartitionedJoin(resolve::JoinRequest const& request, std::unique_ptr<run::QueryRun> run)
     : run_(std::move(run)),
       left_table_(request.left),
       right_table_(request.right),
       columns_(request.columns),
       options_(request.options),
-      output_(output),
       devices_(request.devices) {
   options_.control.abandoned = &run_->abandoned;
 }
@@ -27,18 +25,19 @@ PartitionedJoin::PartitionedJoin(resolve::JoinRequest const& request, JoinOutput
 PartitionedJoin::~PartitionedJoin() { run_->abandoned = true; }
 
 Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinRequest const& request,
-                                                                  JoinOutput output, PlannedJoin planned,
+                                                                  PlannedJoin planned,
                                                                   std::unique_ptr<run::QueryRun> run) {
   GARUDA_EXPECTS(!planned.plan.start);
-  std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, output, std::move(run)));
+  std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, std::move(run)));
   join->plan_ = std::move(planned.plan);
   join->path_ = plan::find_path(join->plan_.plan.path);
-  if (output == JoinOutput::rows && !join->feeding().makes_batches) join->output_ = JoinOutput::pairs;
+  join->output_ = planned.output;
+  if (planned.output == JoinOutput::rows && !join->feeding().makes_batches) join->output_ = JoinOutput::pairs;
   auto const expected_matches = planned.expected_matches;
   GARUDA_TRY(join->partition_keys(std::move(planned)));
   join->sliced_ = cut_tasks(join->left_, join->right_, join->plan_.plan, join->feeding(), join->plan_.tuning.build,
                             expected_matches);
-  GARUDA_TRY(join->open_path());
+  GARUDA_TRY(join->open_path(expected_matches));
   return join;
 }
 
@@ -46,7 +45,7 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
                                                                   JoinOutput output) {
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, output, *run));
-  return prepare(request, output, std::move(planned), std::move(run));
+  return prepare(request, std::move(planned), std::move(run));
 }
 
 Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
@@ -69,6 +68,8 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
   }
   run_->recorder.max_counter("partitions", left_.num_partitions());
   run_->recorder.max_counter("columns_carried", left_.payload.size() + right_.payload.size());
+  if (is_marked(Side::left)) marks_.left.emplace(left_.num_rows());
+  if (is_marked(Side::right)) marks_.right.emplace(right_.num_rows());
   if (output_ != JoinOutput::rows) return {};
   GARUDA_TRY_ASSIGN(sources_, BatchSources::create(std::move(left), std::move(right), columns_));
   return {};
@@ -79,11 +80,14 @@ Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::Encoded
                                                                    partition::DigitCounts counts,
                                                                    PartitionedTable& side, Side which) {
   if (keys.num_rows == 0 || digit_.bits == 0) side.carried.clear();
+  bool const marks_rows = output_ != JoinOutput::count && is_marked(which);
+  auto& in_place = which == Side::left ? left_in_place_ : right_in_place_;
+  if (marks_rows) in_place = keys_in_place(keys, digit_);
   partition::PartitionOptions options;
   options.counts = std::move(counts);
   options.ranges = feeding().wants_ranges;
-  options.row_ids =
-      output_ == JoinOutput::pairs || (output_ == JoinOutput::rows && needs_row_ids(side, columns_, which));
+  options.row_ids = output_ == JoinOutput::pairs || (marks_rows && in_place.words == nullptr) ||
+                    (output_ == JoinOutput::rows && needs_row_ids(side, columns_, which));
   std::vector<partition::PayloadColumn> payload;
   for (auto const column : side.carried) payload.push_back(materialize::payload_column(side.table, column));
   options.payload = payload;
@@ -91,12 +95,16 @@ Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::Encoded
       [&] { return partition::radix_partition(std::move(keys), digit_, options_.control, std::move(options)); });
 }
 
-Result<void> PartitionedJoin::open_path() {
+Result<void> PartitionedJoin::open_path(double expected_matches) {
   contract::BackendOptions backend;
   backend.tuning = plan_.tuning;
   backend.lanes = plan_.plan.lanes;
   backend.key_bits = plan_.plan.key_bits;
-  backend.pairs_wanted = output_ != JoinOutput::count;
+  // Whoever only counts, or only marks, looks up once.
+  backend.keeps_matches = output_ == JoinOutput::count ? marks_.any() : output_ != JoinOutput::marks;
+  backend.pairs_wanted = output_ == JoinOutput::pairs || output_ == JoinOutput::rows;
+  backend.pairs_of_row =
+      expected_matches / static_cast<double>(std::max<std::uint64_t>({left_.num_rows(), right_.num_rows(), 1}));
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
   backend.rates = plan_.rates;
   backend.control = &options_.control;
@@ -105,7 +113,7 @@ Result<void> PartitionedJoin::open_path() {
     backend.max_left_rows = std::max(backend.max_left_rows, slice.left.size());
     backend.max_right_rows = std::max(backend.max_right_rows, slice.right.size());
   }
-  contract::OpenDevice device;
+  contract::OpenDevice* device = nullptr;
   if (plan_.device) {
     GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
   }
@@ -117,19 +125,50 @@ SinkContext PartitionedJoin::sink_context() const {
   return {left_, right_, plan_.plan.chunk_rows, options_.control, run_->recorder};
 }
 
+/// Whether it matters which rows of a side have a match: where all of them come, only to those who get the answer.
+bool PartitionedJoin::is_marked(Side side) const noexcept {
+  auto const alone = columns_.parts.alone(side);
+  return alone != contract::Alone::none && (alone != contract::Alone::all || output_ != JoinOutput::count);
+}
+
 Result<std::uint64_t> PartitionedJoin::count() {
   GARUDA_EXPECTS(output_ == JoinOutput::count && pair_lanes_ == nullptr);
-  pair_lanes_ =
-      start_lanes<run::LaneScheduler>([](std::size_t, run::LaneScheduler::Emit const&) { return count_sink(); });
-  GARUDA_TRY(pair_lanes_->next());
-  return rows_counted_.load();
+  auto const& parts = columns_.parts;
+  if (parts.pairs || marks_.any()) {
+    pair_lanes_ = start_lanes<run::LaneScheduler>([&](std::size_t, run::LaneScheduler::Emit const&) {
+      return mark_sink(marks_, parts.pairs ? count_sink() : nullptr);
+    });
+    GARUDA_TRY(pair_lanes_->next());
+  }
+  auto rows = rows_counted_.load();
+  for (auto const side : {Side::left, Side::right})
+    rows += contract::num_alone(parts.alone(side), table_rows(side), marks_.of(side) ? marks_.of(side)->count() : 0);
+  return rows;
+}
+
+Result<AloneRows> PartitionedJoin::alone_rows(Side side) {
+  GARUDA_EXPECTS(output_ != JoinOutput::count && marks_.of(side));
+  if (output_ == JoinOutput::marks) {
+    pair_lanes_ = start_lanes<run::LaneScheduler>(
+        [this](std::size_t, run::LaneScheduler::Emit const&) { return mark_sink(marks_, nullptr); });
+    GARUDA_TRY(pair_lanes_->next());
+  }
+  run::PhaseTimer const timer(run_->recorder, "mark");
+  auto const& keys = side == Side::left ? left_ : right_;
+  auto const& in_place = side == Side::left ? left_in_place_ : right_in_place_;
+  return run_->arena.execute([&]() -> Result<AloneRows> {
+    GARUDA_TRY_ASSIGN(auto matched,
+                      marks_by_row(*std::move(marks_.of(side)), keys, in_place, table_rows(side), options_.control));
+    return AloneRows(columns_.parts.alone(side), std::move(matched), table_rows(side));
+  });
 }
 
 Result<std::optional<run::PairChunk>> PartitionedJoin::next_pairs() {
   GARUDA_EXPECTS(output_ == JoinOutput::pairs);
   if (pair_lanes_ == nullptr)
-    pair_lanes_ = start_lanes<run::LaneScheduler>(
-        [this](std::size_t, run::LaneScheduler::Emit const& emit) { return pair_sink(sink_context(), emit); });
+    pair_lanes_ = start_lanes<run::LaneScheduler>([this](std::size_t, run::LaneScheduler::Emit const& emit) {
+      return mark_sink(marks_, pair_sink(sink_context(), emit));
+    });
   return pair_lanes_->next();
 }
 
@@ -137,7 +176,7 @@ Result<std::optional<Batch>> PartitionedJoin::next_batch() {
   GARUDA_EXPECTS(output_ == JoinOutput::rows);
   if (batch_lanes_ == nullptr)
     batch_lanes_ = start_lanes<run::BatchScheduler>([this](std::size_t task, run::BatchScheduler::Emit const& emit) {
-      return batch_sink(sink_context(), *sources_, sliced_.task(task), emit);
+      return mark_sink(marks_, batch_sink(sink_context(), *sources_, sliced_.task(task), emit));
     });
   GARUDA_TRY_ASSIGN(auto chunk, batch_lanes_->next());
   if (!chunk) return std::nullopt;
@@ -185,15 +224,15 @@ Result<void> PartitionedJoin::join_slice(std::uint32_t lane, run::SliceTask cons
   return {};
 }
 
-/// Build, count and probe of one slice. `*rows` stays 0 unless its rows have begun to be handed over.
+/// Build of one slice; count, probe and marks are up to the sink. `*rows` stays 0 unless its rows have begun to be
+/// handed over.
 Result<void> PartitionedJoin::run_kernel(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink,
                                          std::uint64_t* rows) {
   contract::JoinSlice const keys{run::keys_of(left_, slice.partition, slice.left),
                                  run::keys_of(right_, slice.partition, slice.right), partition::shared_low_bits(digit_),
                                  slice.build};
   GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(keys, lane));
-  GARUDA_TRY_ASSIGN(auto const count, kernel->count());
-  return sink.take(*kernel, count, slice, rows);
+  return sink.take(*kernel, slice, rows);
 }
 
 void PartitionedJoin::report_progress() {
@@ -203,10 +242,14 @@ void PartitionedJoin::report_progress() {
     options_.control.on_progress({"join", slices_done_, sliced_.slices.size(), rows_counted_.load()});
 }
 
+std::uint64_t PartitionedJoin::table_rows(Side side) const noexcept {
+  return static_cast<std::uint64_t>((side == Side::left ? left_table_ : right_table_).num_rows());
+}
+
 RunStats PartitionedJoin::stats(std::uint64_t rows_out) const {
   auto stats = run_->stats(plan_.plan);
-  stats.rows_left = static_cast<std::uint64_t>(left_table_.num_rows());
-  stats.rows_right = static_cast<std::uint64_t>(right_table_.num_rows());
+  stats.rows_left = table_rows(Side::left);
+  stats.rows_right = table_rows(Side::right);
   stats.rows_out = rows_out;
   return stats;
 }

@@ -14,6 +14,7 @@
 #include "garuda/join.hpp"
 #include "keys/join_keys.hpp"
 #include "operators/contract/path_row.hpp"
+#include "operators/join/alone_rows.hpp"
 #include "operators/join/batch_builder.hpp"
 #include "operators/join/join_tasks.hpp"
 #include "operators/join/match_sink.hpp"
@@ -30,8 +31,8 @@ class PartitionedJoin {
  public:
   /// Partitions and opens the path of `planned`, which takes slices. Blocks until that is done. Errors: those of
   /// radix_partition and the path's open function.
-  static Result<std::unique_ptr<PartitionedJoin>> prepare(resolve::JoinRequest const& request, JoinOutput output,
-                                                          PlannedJoin planned, std::unique_ptr<run::QueryRun> run);
+  static Result<std::unique_ptr<PartitionedJoin>> prepare(resolve::JoinRequest const& request, PlannedJoin planned,
+                                                          std::unique_ptr<run::QueryRun> run);
   /// The same of what is planned first, always in slices. Errors: those of plan_request, too.
   static Result<std::unique_ptr<PartitionedJoin>> prepare(resolve::JoinRequest const& request, JoinOutput output);
 
@@ -40,7 +41,7 @@ class PartitionedJoin {
   /// Cancels what still runs.
   ~PartitionedJoin();
 
-  /// What it gives: pairs instead of rows on a path whose lanes make none.
+  /// What it gives of rows that match: pairs where lanes make no rows, marks where there are no pairs.
   JoinOutput output() const noexcept { return output_; }
 
   /// Returns the number of rows; enumerates no pair. Blocks. Requires output() is count. Call once.
@@ -53,6 +54,10 @@ class PartitionedJoin {
   /// The same of the result's batches. Requires output() is rows.
   Result<std::optional<Batch>> next_batch();
 
+  /// The rows of a side that come alone. Blocks while there are no pairs that were read first. Requires: the kind of
+  /// join has such rows, pairs and batches were read to their end, output() is not count. Call once a side.
+  Result<AloneRows> alone_rows(Side side);
+
   Plan plan() const { return run_->recorder.with_notes(plan_.plan); }
   RunStats stats(std::uint64_t rows_out) const;
   oneapi::tbb::task_arena& arena() noexcept { return run_->arena; }
@@ -60,12 +65,12 @@ class PartitionedJoin {
   std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
 
  private:
-  PartitionedJoin(resolve::JoinRequest const& request, JoinOutput output, std::unique_ptr<run::QueryRun> run);
+  PartitionedJoin(resolve::JoinRequest const& request, std::unique_ptr<run::QueryRun> run);
 
   Result<void> partition_keys(PlannedJoin planned);
   Result<partition::PartitionedKeys> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts,
                                                     PartitionedTable& side, Side which);
-  Result<void> open_path();
+  Result<void> open_path(double expected_matches);
   template <class Scheduler, class SinkOf>
   std::unique_ptr<Scheduler> start_lanes(SinkOf sink_of);
   Result<void> join_task(std::uint32_t lane, std::size_t task, MatchSink& sink);
@@ -74,19 +79,24 @@ class PartitionedJoin {
   void report_progress();
   contract::JoinFeeding const& feeding() const { return path_->join.feeding; }
   SinkContext sink_context() const;
+  bool is_marked(Side side) const noexcept;
+  std::uint64_t table_rows(Side side) const noexcept;
 
   std::unique_ptr<run::QueryRun> run_;
   TableView left_table_;
   TableView right_table_;
   resolve::ResolvedJoin columns_;
   JoinOptions options_;
-  JoinOutput output_;
+  JoinOutput output_ = JoinOutput::rows;
   contract::DeviceSet* devices_;
   plan::JoinPlan plan_;
   contract::PathRow const* path_ = nullptr;
   partition::RadixDigit digit_;
   partition::PartitionedKeys left_;
   partition::PartitionedKeys right_;
+  SideMarks marks_;
+  KeysInPlace left_in_place_;  // of marked sides whose row ids do not move
+  KeysInPlace right_in_place_;
   SlicedJoin sliced_;
   std::unique_ptr<BatchSources> sources_;
   std::vector<std::unique_ptr<oneapi::tbb::task_arena>> lane_arenas_;

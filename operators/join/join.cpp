@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
+#include "operators/device/device_table.hpp"
 #include "operators/join/gathered_join.hpp"
 #include "operators/join/hash_join.hpp"
 #include "operators/join/ordered_join.hpp"
@@ -12,9 +14,22 @@
 namespace garuda::join {
 namespace {
 
-/// What placement=device cannot give.
+/// What tables of different places, and placement=device, cannot give.
 Result<void> check_placement(resolve::JoinRequest const& request, bool gives_rows) {
-  if (request.options.tuning.placement != Placement::device) return {};
+  auto const left = device::device_of(request.left);
+  auto const right = device::device_of(request.right);
+  auto const name = [](auto const& device) { return device ? fmt::format("device {}", *device) : std::string("host"); };
+  if (left != right)
+    return fail(ErrorCode::usage, fmt::format("the tables are in different places: {}, {}", name(left), name(right)));
+  if (!left && request.options.tuning.placement != Placement::device) return {};
+  if (request.spec.kind != JoinKind::inner || request.spec.nulls_equal)
+    return fail(ErrorCode::usage,
+                fmt::format("{} inner joins without equal nulls: {}{}",
+                            left ? "tables of a device have" : "placement=device gives", to_string(request.spec.kind),
+                            request.spec.nulls_equal ? ", nulls equal" : ""));
+  if (left && gives_rows) return {};
+  if (left)
+    return fail(ErrorCode::usage, "tables on a device are joined for their rows; counting takes tables of the host");
   if (request.spec.ordered) return fail(ErrorCode::usage, "placement=device gives rows in any order: ordered");
   if (!gives_rows) return fail(ErrorCode::usage, "placement=device gives rows; joins that only count take slices");
   return {};
@@ -35,14 +50,16 @@ JoinTuning counting_tuning(JoinTuning tuning) {
 /// Tables that turn out not to fit the device whole are joined in slices.
 Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
   GARUDA_TRY(check_placement(request, true));
-  if (request.spec.ordered) return ordered_join(std::move(request));
+  bool const is_resident = request.left.resident() != nullptr;
+  // Rows that come alone are in the order of their table at any rate.
+  if (request.spec.ordered && request.columns.parts.pairs && !is_resident) return ordered_join(std::move(request));
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::rows, *run));
   auto const& start = planned.plan.start;
   if (!start) return gathered_join(request, std::move(planned), std::move(run));
   auto joined = start(request, planned.plan.plan);
   auto& placement = request.options.tuning.placement;
-  if (joined || placement == Placement::device || !contract::is_shortage(joined.error())) return joined;
+  if (joined || is_resident || placement == Placement::device || !contract::is_shortage(joined.error())) return joined;
   placement = Placement::slices;
   request.notes.push_back(fmt::format("placement=slices: {}", joined.error().message()));
   return hash_join(std::move(request));
@@ -56,10 +73,11 @@ Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
   return Engine::Counted{rows, join->plan(), join->stats(rows)};
 }
 
-Result<Plan> explain_hash_join(resolve::JoinRequest const& request) {
-  GARUDA_TRY(check_placement(request, true));
+Result<Plan> explain_hash_join(resolve::JoinRequest request, bool counts) {
+  GARUDA_TRY(check_placement(request, !counts));
+  if (counts) request.options.tuning = counting_tuning(request.options.tuning);
   run::QueryRun run(request.options);
-  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::rows, run));
+  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, counts ? JoinOutput::count : JoinOutput::rows, run));
   return std::move(planned.plan.plan);
 }
 

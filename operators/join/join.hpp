@@ -16,7 +16,7 @@ Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request);
 /// Counts its rows; see Engine::join_count.
 Result<Engine::Counted> hash_join_count(resolve::JoinRequest request);
 
-/// Plans without running; see Engine::explain_join.
-Result<Plan> explain_hash_join(resolve::JoinRequest const& request);
+/// Plans without running; see Engine::explain_join and, of a join that `counts`, explain_join_count.
+Result<Plan> explain_hash_join(resolve::JoinRequest request, bool counts);
 
 }  // namespace garuda::join

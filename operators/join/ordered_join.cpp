@@ -64,10 +64,15 @@ class OrderedJoin final : public JoinResult {
  public:
   OrderedJoin(resolve::JoinRequest request, PairGatherer gatherer)
       : request_(std::move(request)),
+        parts_(request_.columns.parts),
         gatherer_(std::move(gatherer)),
         budget_(sorted_pairs_budget(request_.options)),
         range_rows_(std::max<std::int64_t>(request_.left.num_rows(), 1)),
-        start_(std::chrono::steady_clock::now()) {}
+        start_(std::chrono::steady_clock::now()) {
+    // Of ranges the matches are wanted alone: what no range matches is told from all of them.
+    request_.columns.parts = contract::parts_of(JoinKind::inner);
+    if (parts_.right != contract::Alone::none) right_marks_.emplace(rows_of(request_.right));
+  }
 
   /// Plans, and sorts the first range, so that errors of the request show at once.
   Result<void> start() { return load_range(); }
@@ -77,9 +82,10 @@ class OrderedJoin final : public JoinResult {
 
   Result<std::optional<Batch>> next() override {
     while (position_ == pairs_.size()) {
-      if (next_left_row_ >= request_.left.num_rows()) return std::nullopt;
+      if (next_left_row_ >= request_.left.num_rows()) return next_alone();
       if (auto loaded = load_range(); !loaded) {
         next_left_row_ = request_.left.num_rows();
+        right_marks_.reset();
         return propagate(std::move(loaded));
       }
     }
@@ -111,6 +117,21 @@ class OrderedJoin final : public JoinResult {
   }
 
  private:
+  static std::uint64_t rows_of(TableView table) { return static_cast<std::uint64_t>(table.num_rows()); }
+
+  /// The right rows that nothing matched, behind all others.
+  Result<std::optional<Batch>> next_alone() {
+    if (right_marks_) {
+      right_alone_.emplace(parts_.right, right_marks_->take(), rows_of(request_.right));
+      right_marks_.reset();
+    }
+    if (!right_alone_ || right_alone_->at_end()) return std::nullopt;
+    run::PhaseTimer const timer(recorder_, "gather");
+    GARUDA_TRY_ASSIGN(auto batch, gatherer_.gather(Side::right, *right_alone_, chunk_rows_, request_.options.control));
+    rows_out_ += static_cast<std::uint64_t>(batch.num_rows);
+    return batch;
+  }
+
   /// Joins and sorts the next range of left rows, halving it while its pairs exceed the budget.
   Result<void> load_range() {
     while (true) {
@@ -128,6 +149,7 @@ class OrderedJoin final : public JoinResult {
 
   /// Fills `pairs_` with the sorted pairs of `rows` left rows; false when they exceed the budget and `rows` can shrink.
   Result<bool> collect_range(std::int64_t rows) {
+    if (parts_.left != contract::Alone::none && rows > 1 && static_cast<std::uint64_t>(rows) > budget_) return false;
     RowSlice const slice(request_.left, next_left_row_, rows);
     auto range = request_;
     range.left = slice.view();
@@ -148,10 +170,26 @@ class OrderedJoin final : public JoinResult {
     recorder_.absorb(join->recorder());
     run::PhaseTimer const timer(recorder_, "sort", pairs_.size() * sizeof(RowIdPair), pairs_.size());
     join->arena().execute([&] { oneapi::tbb::parallel_sort(pairs_.begin(), pairs_.end()); });
+    if (right_marks_)
+      for (auto const& pair : pairs_) right_marks_->set(static_cast<std::uint64_t>(pair.right));
+    if (parts_.left != contract::Alone::none) add_alone(rows);
     return true;
   }
 
-  resolve::JoinRequest request_;
+  /// Puts those of the range's `rows` left rows that have no pair among the sorted pairs.
+  void add_alone(std::int64_t rows) {
+    std::vector<RowIdPair> all;
+    all.reserve(pairs_.size());
+    auto pair = pairs_.begin();
+    for (auto row = next_left_row_; row < next_left_row_ + rows; ++row) {
+      if (pair == pairs_.end() || pair->left != row) all.push_back({row, -1});
+      for (; pair != pairs_.end() && pair->left == row; ++pair) all.push_back(*pair);
+    }
+    pairs_ = std::move(all);
+  }
+
+  resolve::JoinRequest request_;  // of ranges
+  contract::JoinParts parts_;     // of the result
   PairGatherer gatherer_;
   std::uint64_t budget_;
   std::int64_t range_rows_;
@@ -159,6 +197,8 @@ class OrderedJoin final : public JoinResult {
   std::int64_t next_left_row_ = 0;
   std::vector<RowIdPair> pairs_;
   std::size_t position_ = 0;
+  std::optional<contract::RowMarks> right_marks_;  // until all ranges are joined
+  std::optional<AloneRows> right_alone_;
   std::uint64_t chunk_rows_ = 1;
   std::uint64_t rows_out_ = 0;
   Plan plan_;

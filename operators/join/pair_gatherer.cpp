@@ -1,12 +1,17 @@
 #include "operators/join/pair_gatherer.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
+
+#include "core/buffer.hpp"
+#include "core/wide_integer.hpp"
 
 namespace garuda::join {
 namespace {
 
+/// A shared key is a left column; the right side's own key is another gatherer's.
 std::vector<std::size_t> columns_of(resolve::ResolvedJoin const& columns, Side side) {
   std::vector<std::size_t> positions;
   for (auto const& output : columns.output)
@@ -14,48 +19,131 @@ std::vector<std::size_t> columns_of(resolve::ResolvedJoin const& columns, Side s
   return positions;
 }
 
-/// Keeps the two sides' buffers alive together.
-struct BothSides {
-  Batch left;
-  Batch right;
-};
+/// The values of a key column in a wider type: integers and decimals of one scale keep their lowest bytes, and their
+/// sign.
+Result<AlignedBuffer> widened(ArrayView const& column, DataType const& from, DataType const& to) {
+  auto const width = static_cast<std::size_t>(byte_width(from));
+  auto const wide = static_cast<std::size_t>(byte_width(to));
+  bool const is_unsigned = from.id >= TypeId::uint8 && from.id <= TypeId::uint64;
+  GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(column.length * static_cast<std::int64_t>(wide)));
+  auto const shift = 128 - 8 * static_cast<int>(width);
+  auto const* source = static_cast<std::byte const*>(column.values) + static_cast<std::size_t>(column.offset) * width;
+  auto* target = values.data();
+  for (std::int64_t i = 0; i < column.length; ++i, source += width, target += wide) {
+    UInt128 value = 0;
+    std::memcpy(&value, source, width);
+    if (!is_unsigned) value = static_cast<UInt128>(static_cast<Int128>(value << shift) >> shift);
+    std::memcpy(target, &value, wide);
+  }
+  return values;
+}
 
 }  // namespace
+
+/// The columns of both sides, gathered, and what keeps them alive.
+struct PairGatherer::Gathered {
+  std::int64_t num_rows = 0;
+  Batch left;
+  Batch right;
+  Batch right_key;  // of rows without a left row
+  AlignedBuffer widened_key;
+  std::shared_ptr<contract::MarkBitmap const> marks;  // of a mark join
+  std::int64_t first_mark = 0;
+};
 
 PairGatherer::PairGatherer(Gatherer left, Gatherer right, resolve::ResolvedJoin columns)
     : left_(std::move(left)), right_(std::move(right)), columns_(std::move(columns)) {
   std::size_t next_left = 0;
   std::size_t next_right = 0;
   for (std::size_t i = 0; i < columns_.output.size(); ++i) {
-    auto const is_left = columns_.output[i].side == Side::left;
-    schema_.push_back(is_left ? left_.schema()[next_left++] : right_.schema()[next_right++]);
+    auto const side = columns_.output[i].side;
+    schema_.push_back(side == Side::left ? left_.schema()[next_left++] : right_.schema()[next_right++]);
     schema_.back().name = columns_.names[i];
+    // Null in rows of the other side that come alone.
+    if (columns_.parts.alone(contract::other_side(side)) != contract::Alone::none) schema_.back().nullable = true;
+    if (columns_.is_shared_key(columns_.output[i])) schema_.back().type = *columns_.shared_key_type;
   }
+  if (columns_.has_mark) schema_.push_back({columns_.names.back(), {.id = TypeId::boolean}, false});
 }
 
 Result<PairGatherer> PairGatherer::create(TableView left, TableView right, resolve::ResolvedJoin const& columns) {
   GARUDA_TRY_ASSIGN(auto left_gatherer, Gatherer::create(left, columns_of(columns, Side::left)));
   GARUDA_TRY_ASSIGN(auto right_gatherer, Gatherer::create(right, columns_of(columns, Side::right)));
-  return PairGatherer(std::move(left_gatherer), std::move(right_gatherer), columns);
+  PairGatherer gatherer(std::move(left_gatherer), std::move(right_gatherer), columns);
+  if (columns.shared_key_type) {
+    std::array const key{columns.right_key};
+    GARUDA_TRY_ASSIGN(gatherer.right_key_, Gatherer::create(right, key));
+  }
+  return gatherer;
 }
 
 Result<Batch> PairGatherer::gather(run::PairChunk const& pairs, std::size_t first) const {
-  auto sides = std::make_shared<BothSides>();
+  Gathered gathered;
   GARUDA_TRY_ASSIGN(auto left, left_.gather(std::span(pairs.left).subspan(first)));
   auto const taken = static_cast<std::size_t>(left.rows_taken);
   GARUDA_TRY_ASSIGN(auto right, right_.gather(std::span(pairs.right).subspan(first, taken)));
-  sides->left = std::move(left.batch);
-  sides->right = std::move(right.batch);
-  Batch batch;
-  batch.num_rows = std::min(left.rows_taken, right.rows_taken);
+  gathered.num_rows = std::min(left.rows_taken, right.rows_taken);
+  gathered.left = std::move(left.batch);
+  gathered.right = std::move(right.batch);
+  return batch_of(std::move(gathered));
+}
+
+Result<Batch> PairGatherer::gather(Side side, AloneRows& rows, std::uint64_t most, Control const& control) const {
+  GARUDA_TRY_ASSIGN(auto const ids, rows.peek(most, control));
+  Gathered gathered;
+  auto const other = contract::other_side(side);
+  auto& own = side == Side::left ? gathered.left : gathered.right;
+  auto& nulls = side == Side::left ? gathered.right : gathered.left;
+  GARUDA_TRY_ASSIGN(auto of_side, gatherer(side).gather(ids));
+  gathered.num_rows = of_side.rows_taken;
+  own = std::move(of_side.batch);
+  auto const taken = static_cast<std::size_t>(gathered.num_rows);
+  if (!gatherer(other).schema().empty()) {
+    std::vector<std::int64_t> const none(taken, -1);
+    GARUDA_TRY_ASSIGN(auto of_other, gatherer(other).gather(std::span<std::int64_t const>(none)));
+    nulls = std::move(of_other.batch);
+  }
+  if (side == Side::right && right_key_) {
+    GARUDA_TRY_ASSIGN(auto of_key, right_key_->gather(ids.first(taken)));
+    gathered.right_key = std::move(of_key.batch);
+  }
+  if (columns_.has_mark) {
+    gathered.marks = rows.matched();
+    gathered.first_mark = ids.front();  // all rows come, so those of the batch are neighbours
+  }
+  rows.take(taken);
+  return batch_of(std::move(gathered));
+}
+
+Result<Batch> PairGatherer::batch_of(Gathered gathered) const {
+  auto const owner = std::make_shared<Gathered>(std::move(gathered));
+  Batch batch{owner->num_rows, {}, owner};
   std::size_t next_left = 0;
   std::size_t next_right = 0;
   for (auto const& output : columns_.output) {
-    auto const& column =
-        output.side == Side::left ? sides->left.columns[next_left++] : sides->right.columns[next_right++];
-    batch.columns.push_back(slice(column, 0, batch.num_rows));
+    auto const* column =
+        output.side == Side::left ? &owner->left.columns[next_left++] : &owner->right.columns[next_right++];
+    bool const is_shared = columns_.is_shared_key(output);
+    bool const is_right_key = is_shared && !owner->right_key.columns.empty();
+    if (is_right_key) column = owner->right_key.columns.data();
+    batch.columns.push_back(slice(*column, 0, batch.num_rows));
+    if (!is_shared) continue;
+    auto const& type = is_right_key ? right_key_->schema()[0].type : left_.schema()[next_left - 1].type;
+    if (byte_width(type) == byte_width(*columns_.shared_key_type)) continue;
+    auto& key = batch.columns.back();
+    GARUDA_TRY_ASSIGN(owner->widened_key, widened(key, type, *columns_.shared_key_type));
+    // The validity bitmap counts from the same offset.
+    GARUDA_EXPECTS(key.offset == 0);
+    key.values = owner->widened_key.data();
   }
-  batch.owner = std::move(sides);
+  if (columns_.has_mark) {
+    ArrayView mark;
+    mark.length = batch.num_rows;
+    mark.offset = owner->first_mark;
+    mark.null_count = 0;
+    mark.values = owner->marks->data();
+    batch.columns.push_back(mark);
+  }
   return batch;
 }
 

@@ -16,8 +16,8 @@ class PairSink final : public MatchSink {
   PairSink(SinkContext const& context, run::LaneScheduler::Emit const& emit) : context_(context), emit_(emit) {}
 
   /// The result buffers are sized by the kernel's first window, so a shortage shows before any pair is handed over.
-  Result<void> take(contract::JoinKernel& kernel, std::uint64_t count, run::SliceTask const& slice,
-                    std::uint64_t* rows) override {
+  Result<void> take(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t* rows) override {
+    GARUDA_TRY_ASSIGN(auto const count, kernel.count());
     auto const window = std::min({kWindowRows, context_.chunk_rows, std::max<std::uint64_t>(count, 1)});
     std::vector<contract::RowPair> pairs(window);
     for (std::uint64_t first = 0; first < count; first += window) {

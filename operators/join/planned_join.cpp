@@ -1,14 +1,19 @@
 #include "operators/join/planned_join.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "keys/match_sample.hpp"
+#include "operators/contract/join_terms.hpp"
+#include "operators/device/device_table.hpp"
 #include "operators/materialize/plain_column.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/plan/key_statistics.hpp"
 #include "operators/plan/path_choice.hpp"
+#include "operators/plan/paths.hpp"
 #include "operators/run/host_memory.hpp"
 
 namespace garuda::join {
@@ -30,13 +35,20 @@ std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& requ
   return shapes;
 }
 
+/// Whether a path may join the tables whole: these give inner joins alone.
+bool may_be_whole(resolve::JoinRequest const& request, JoinOutput output) {
+  auto const& spec = request.spec;
+  return output == JoinOutput::rows && spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered;
+}
+
 /// What is known of any join.
 contract::JoinShape outline_of(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads) {
   contract::JoinShape shape;
+  shape.parts = request.columns.parts;
   shape.output = output_shape(request, output);
   shape.threads = threads;
   shape.free_host_bytes = run::free_host_bytes();
-  if (output == JoinOutput::rows && !request.spec.ordered) shape.tables = &request;
+  if (may_be_whole(request, output)) shape.tables = &request;
   return shape;
 }
 
@@ -65,13 +77,18 @@ contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJ
     shape.encoded_bytes += static_cast<std::uint64_t>(side->owned_words.size_bytes() + side->row_ids.size_bytes());
     shape.wide_row_ids = shape.wide_row_ids || side->table_rows > (std::uint64_t{1} << 32);
   }
-  if (output != JoinOutput::count) shape.expected_matches = keys::expected_matches(keys.left, keys.right);
+  shape.keyless_left = keys.left.table_rows - keys.left.num_rows;
+  shape.keyless_right = keys.right.table_rows - keys.right.num_rows;
   auto const left = plan::sample_keys(keys.left);
   auto const right = plan::sample_keys(keys.right);
   shape.distinct_left = left.distinct;
   shape.distinct_right = right.distinct;
   shape.heaviest_left = left.heaviest_share;
   shape.heaviest_right = right.heaviest_share;
+  if (output == JoinOutput::count) return shape;
+  auto const pairs = keys::expected_matches(keys.left, keys.right);
+  if (shape.parts.pairs) shape.expected_matches = pairs;
+  contract::estimate_matched(shape, pairs);
   return shape;
 }
 
@@ -79,7 +96,7 @@ contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJ
 Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& request, JoinOutput output,
                                                   std::uint32_t threads) {
   auto const& options = request.options;
-  if (output != JoinOutput::rows || request.spec.ordered ||
+  if (!may_be_whole(request, output) ||
       !plan::may_take_tables(options, options.tuning.placement, request.devices->devices()))
     return std::nullopt;
   auto const shape = unseen_shape(request, output, threads);
@@ -90,35 +107,67 @@ Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& re
   return std::move(*planned);
 }
 
+/// Of tables that live on a device. Their keys are looked at only where the choice depends on how many rows match.
+Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, run::QueryRun& run) {
+  auto shape = unseen_shape(request, JoinOutput::rows, run.threads());
+  shape.tables = &request;
+  shape.resident_on = device::device_of(request.left);
+  auto const machine = plan::machine_of(*request.devices, shape.threads);
+  auto const plan = [&](double matches) {
+    shape.expected_matches = matches;
+    return plan::plan_join(shape, machine, request.options);
+  };
+  PlannedJoin planned;
+  auto const expected = static_cast<double>(request.options.expected_rows);
+  GARUDA_TRY_ASSIGN(planned.plan, plan(expected > 0 ? expected : shape.expected_matches));
+  if (expected > 0) return planned;
+  GARUDA_TRY_ASSIGN(auto const of_none, plan(0));
+  if (of_none.tuning == planned.plan.tuning) return planned;
+  auto const sample = plan::find_path(planned.plan.plan.path)->join.sample_matches;
+  run::PhaseTimer const timer(run.recorder, "estimate");
+  GARUDA_TRY_ASSIGN(auto const matches, sample(request));
+  GARUDA_TRY_ASSIGN(planned.plan, plan(matches));
+  return planned;
+}
+
 }  // namespace
 
 Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
-  GARUDA_TRY(plan::check_path(request.options, request.options.tuning.placement));
+  GARUDA_TRY(plan::check_path(request.options, request.options.tuning.placement, device::device_of(request.left)));
+  if (request.left.resident() != nullptr) return plan_resident(request, run);
   PlannedJoin planned;
+  if (output == JoinOutput::rows && !request.columns.parts.pairs) output = JoinOutput::marks;
   auto const& control = request.options.control;
-  auto const take_notes = [&](Plan& plan) {
+  auto const describe = [&](Plan& plan) {
+    plan.details.emplace(
+        plan.details.begin(), "kind",
+        fmt::format("{}{}", to_string(request.spec.kind), request.spec.nulls_equal ? ", nulls equal" : ""));
     plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
   };
   GARUDA_TRY_ASSIGN(auto unseen, plan_unseen(request, output, run.threads()));
   if (unseen) {
     planned.plan = std::move(*unseen);
-    take_notes(planned.plan.plan);
+    describe(planned.plan.plan);
     return planned;
   }
   {
     run::PhaseTimer const timer(run.recorder, "encode");
     GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
       return keys::encode_join_keys({request.left, {request.columns.left_key}},
-                                    {request.right, {request.columns.right_key}}, control);
+                                    {request.right, {request.columns.right_key}}, control,
+                                    request.spec.nulls_equal ? keys::NullKeys::kept : keys::NullKeys::left_out);
     }));
   }
+  // Lanes write keys of words that stand for values; rows with null keys are gathered.
+  if (output == JoinOutput::rows && planned.keys.has_nulls) output = JoinOutput::pairs;
+  planned.output = output;
   run::PhaseTimer const timer(run.recorder, "partition");
   auto const shape = shape_of(request, planned.keys, output, run.threads());
   planned.expected_matches = shape.expected_matches;
   GARUDA_TRY_ASSIGN(planned.plan,
                     plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
   auto& plan = planned.plan.plan;
-  take_notes(plan);
+  describe(plan);
   if (planned.plan.start) return planned;
   for (auto const c : planned.plan.carried)
     (shape.output[c].side == Side::left ? planned.left_carried : planned.right_carried)

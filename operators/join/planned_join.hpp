@@ -20,10 +20,12 @@ enum class JoinOutput : std::uint8_t {
   count,  ///< the number of its rows
   pairs,  ///< pairs of row ids
   rows,   ///< result columns
+  marks,  ///< rows that have a match: the result has no pairs
 };
 
 /// The decision, and both tables' keys, encoded, unless a path takes the tables whole.
 struct PlannedJoin {
+  JoinOutput output = JoinOutput::rows;  ///< of rows: marks of kinds without pairs, pairs where nulls are keys
   keys::EncodedJoinKeys keys;
   plan::JoinPlan plan;
   partition::DigitChoice digit;
@@ -33,8 +35,9 @@ struct PlannedJoin {
 };
 
 /// Plans, without a look at the keys where these cannot change what is chosen: the other offers are priced as of keys
-/// that suit them best, dense and different. Else encodes the keys first, and chooses the radix digit. Blocks; uses the
-/// run's threads. Errors: those of plan_join, encode_join_keys and choose_digit.
+/// that suit them best, dense and different; of tables on a device a sample is looked at. Else encodes the keys first,
+/// and chooses the radix digit. Blocks; uses the run's threads. Errors: those of plan_join, encode_join_keys and
+/// choose_digit.
 Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run);
 
 }  // namespace garuda::join

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/bitmap.hpp"
+#include "core/type_rows.hpp"
 #include "operators/materialize/column_parts.hpp"
 
 namespace garuda::materialize {
@@ -34,21 +35,43 @@ void read_values(std::byte const* values, std::size_t width, std::size_t rows, s
   }
 }
 
+Result<AlignedBuffer> values_of_words(std::uint32_t const* values, std::uint64_t rows, std::uint32_t words,
+                                      DataType const& type) {
+  if (type.id == TypeId::boolean) {
+    GARUDA_TRY_ASSIGN(auto bits, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
+    if (rows > 0) std::memset(bits.data(), 0, static_cast<std::size_t>(bits.size_bytes()));
+    for (std::uint64_t i = 0; i < rows; ++i)
+      bits.data()[i / 8] |= static_cast<std::byte>((values[i * words] & 1U) << (i % 8));
+    return bits;
+  }
+  auto const width = static_cast<std::size_t>(byte_width(type));
+  GARUDA_TRY_ASSIGN(auto result, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * width)));
+  auto const bytes = words * kWordBytes;
+  if (width > bytes) {
+    read_values<0>(reinterpret_cast<std::byte const*>(values), bytes, rows, width, is_signed(type.id), result.data());
+    return result;
+  }
+  for (std::uint64_t i = 0; i < rows; ++i) std::memcpy(result.data() + i * width, values + i * words, width);
+  return result;
+}
+
+/// A bitmap of the rows whose null words have not bit `bit`.
+Result<AlignedBuffer> validity_of(std::uint32_t const* null_words, std::uint64_t rows, std::uint32_t bit) {
+  GARUDA_TRY_ASSIGN(auto validity, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
+  if (rows > 0) std::memset(validity.data(), 0, static_cast<std::size_t>(validity.size_bytes()));
+  auto* const bits = validity.as<std::uint8_t>();
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    auto const is_null = null_words[i] >> bit & 1U;
+    bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (1U - is_null) << (i % 8));
+  }
+  return validity;
+}
+
 }  // namespace
 
 bool is_signed(TypeId id) noexcept {
-  switch (id) {
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-    case TypeId::int64:
-    case TypeId::decimal32:
-    case TypeId::decimal64:
-    case TypeId::decimal128:
-      return true;
-    default:
-      return false;
-  }
+  auto const& row = type_row(id);
+  return row.is_signed && (row.family == TypeFamily::integer || row.family == TypeFamily::decimal);
 }
 
 bool is_whole_words(DataType const& type) noexcept {
@@ -127,37 +150,21 @@ bool has_nulls(TableView table, std::size_t column) {
   return false;
 }
 
-Result<AlignedBuffer> values_of_words(std::uint32_t const* values, std::uint64_t rows, std::uint32_t words,
-                                      DataType const& type) {
-  if (type.id == TypeId::boolean) {
-    GARUDA_TRY_ASSIGN(auto bits, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
-    if (rows > 0) std::memset(bits.data(), 0, static_cast<std::size_t>(bits.size_bytes()));
-    for (std::uint64_t i = 0; i < rows; ++i)
-      bits.data()[i / 8] |= static_cast<std::byte>((values[i * words] & 1U) << (i % 8));
-    return bits;
+Result<ArrayView> array_of_words(ColumnWords const& column, std::uint64_t rows, DataType const& type,
+                                 std::vector<AlignedBuffer>& made) {
+  ArrayView array;
+  array.length = static_cast<std::int64_t>(rows);
+  array.null_count = 0;
+  array.values = column.values;
+  if (!is_whole_words(type) || static_cast<std::uint64_t>(byte_width(type)) != column.words * kWordBytes) {
+    GARUDA_TRY_ASSIGN(auto values, values_of_words(column.values, rows, column.words, type));
+    array.values = made.emplace_back(std::move(values)).data();
   }
-  auto const width = static_cast<std::size_t>(byte_width(type));
-  GARUDA_TRY_ASSIGN(auto result, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * width)));
-  auto const bytes = words * kWordBytes;
-  if (width > bytes) {
-    read_values<0>(reinterpret_cast<std::byte const*>(values), bytes, rows, width, is_signed(type.id), result.data());
-    return result;
-  }
-  for (std::uint64_t i = 0; i < rows; ++i) std::memcpy(result.data() + i * width, values + i * words, width);
-  return result;
-}
-
-Result<ValidityBits> validity_of(std::uint32_t const* null_words, std::uint64_t rows, std::uint32_t bit) {
-  ValidityBits validity;
-  GARUDA_TRY_ASSIGN(validity.bits, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
-  if (rows > 0) std::memset(validity.bits.data(), 0, static_cast<std::size_t>(validity.bits.size_bytes()));
-  auto* const bits = validity.bits.as<std::uint8_t>();
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    auto const is_null = null_words[i] >> bit & 1U;
-    bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (1U - is_null) << (i % 8));
-    validity.nulls += is_null;
-  }
-  return validity;
+  if (column.nulls == nullptr || rows == 0) return array;
+  GARUDA_TRY_ASSIGN(auto validity, validity_of(column.nulls, rows, column.null_bit));
+  array.validity = made.emplace_back(std::move(validity)).as<std::uint8_t>();
+  array.null_count = array.length - count_ones(array.validity, 0, array.length);
+  return array;
 }
 
 }  // namespace garuda::materialize

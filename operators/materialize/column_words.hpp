@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "garuda/error.hpp"
@@ -40,17 +41,18 @@ void read_null_words(TableView table, std::span<std::size_t const> columns, std:
 /// Whether some row of the column is null.
 bool has_nulls(TableView table, std::size_t column);
 
-/// The inverse of read_words: `words` words a value, cut to the type's width, or continued to it by their sign;
-/// booleans become a bitmap. Errors: out_of_memory.
-Result<AlignedBuffer> values_of_words(std::uint32_t const* values, std::uint64_t rows, std::uint32_t words,
-                                      DataType const& type);
-
-/// A validity bitmap of bit `bit` of null words.
-struct ValidityBits {
-  AlignedBuffer bits;
-  std::int64_t nulls = 0;
+/// A column's words, as a device has them.
+struct ColumnWords {
+  std::uint32_t const* values = nullptr;
+  std::uint32_t words = 1;  ///< of a value
+  std::uint32_t const* nulls = nullptr;
+  std::uint32_t null_bit = 0;
 };
-/// Errors: out_of_memory.
-Result<ValidityBits> validity_of(std::uint32_t const* null_words, std::uint64_t rows, std::uint32_t bit);
+
+/// The inverse of read_words and read_null_words, for `rows` rows. Words that are values of the type stay where they
+/// are; what is made of others is added to `made`: values cut to the type's width, or continued to it by their sign,
+/// booleans and validity as bitmaps. Errors: out_of_memory.
+Result<ArrayView> array_of_words(ColumnWords const& column, std::uint64_t rows, DataType const& type,
+                                 std::vector<AlignedBuffer>& made);
 
 }  // namespace garuda::materialize

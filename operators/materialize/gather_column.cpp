@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/bitmap.hpp"
+#include "core/dictionary.hpp"
 
 namespace garuda {
 namespace {
@@ -131,19 +132,8 @@ std::int64_t fill_bits(RowSelection<RowId> const& rows, std::int64_t begin, std:
 }
 
 std::int64_t load_index(ArrayView const& part, TypeId type, std::int64_t row) {
-  switch (type) {
-    case TypeId::int8:
-    case TypeId::uint8:
-      return part.data<std::uint8_t>()[row];
-    case TypeId::int16:
-    case TypeId::uint16:
-      return part.data<std::uint16_t>()[row];
-    case TypeId::int32:
-    case TypeId::uint32:
-      return part.data<std::uint32_t>()[row];
-    default:
-      return part.data<std::int64_t>()[row];
-  }
+  return visit_index_type(type,
+                          [&]<class Index>(Index*) { return static_cast<std::int64_t>(part.data<Index>()[row]); });
 }
 
 /// Copies dictionary indices through the maps of their batches. Indices of nulls mean nothing and become 0.
@@ -170,7 +160,13 @@ template <class RowId>
 void fill_values(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
                  std::byte* values) {
   if (!column.maps.empty()) return fill_mapped(column, rows, begin, end, values);
-  switch (byte_width(column.type)) {
+  auto const width = std::int64_t{byte_width(column.type)};
+  if (auto const run = rows.run_from(begin, end)) {
+    std::memcpy(values + begin * width, column.bases[run->first] + run->second * width,
+                static_cast<std::size_t>((end - begin) * width));
+    return;
+  }
+  switch (width) {
     case 1:
       return fill_fixed<1>(column, rows, begin, end, values);
     case 2:

@@ -7,8 +7,10 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -63,16 +65,21 @@ class RowSelection {
     RowSelection rows;
     rows.ids_ = ids;
     rows.first_rows_ = first_rows;
+    rows.is_run_.resize(static_cast<std::size_t>(num_gather_blocks(rows.size())));
     std::atomic<bool> in_range{true};
     std::atomic<bool> has_null_rows{false};
     for_each_block(rows.size(), [&](std::int64_t begin, std::int64_t end) {
       bool block_in_range = true;
       bool block_has_nulls = false;
+      bool is_run = true;
+      auto const ahead = rows.id(begin) - begin;
       for (auto i = begin; i < end; ++i) {
         auto const row = rows.id(i);
         block_in_range &= row >= -1 && row < first_rows.back();
         block_has_nulls |= row < 0;
+        is_run &= row == ahead + i;
       }
+      rows.is_run_[static_cast<std::size_t>(begin / kGatherBlockRows)] = is_run && !block_has_nulls ? 1 : 0;
       if (!block_in_range) in_range.store(false, std::memory_order_relaxed);
       if (block_has_nulls) has_null_rows.store(true, std::memory_order_relaxed);
     });
@@ -85,6 +92,16 @@ class RowSelection {
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(ids_.size()); }
   bool has_null_rows() const noexcept { return has_null_rows_; }
+
+  /// The rows of a block that begins at `begin` when they follow each other in one batch: the batch, and the first row
+  /// within it.
+  std::optional<std::pair<std::uint32_t, std::int64_t>> run_from(std::int64_t begin, std::int64_t end) const {
+    if (is_run_[static_cast<std::size_t>(begin / kGatherBlockRows)] == 0) return std::nullopt;
+    auto const* const batches = batches_.size_bytes() == 0 ? nullptr : batches_.as<std::uint32_t>();
+    if (batches != nullptr && batches[begin] != batches[end - 1]) return std::nullopt;
+    auto const batch = batches == nullptr ? 0 : batches[begin];
+    return std::pair(batch, id(begin) - first_rows_[batch]);
+  }
 
   /// Calls on_row(i, batch, row within the batch) or on_null(i) for the positions i in [begin, end), in order.
   template <class OnRow, class OnNull>
@@ -136,7 +153,8 @@ class RowSelection {
 
   std::span<RowId const> ids_;
   std::span<std::int64_t const> first_rows_;
-  AlignedBuffer batches_;  ///< u32 a row, only when there are several batches
+  AlignedBuffer batches_;             ///< u32 a row, only when there are several batches
+  std::vector<std::uint8_t> is_run_;  ///< a block each: its ids follow each other
   bool has_null_rows_ = false;
 };
 

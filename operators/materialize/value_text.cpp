@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "core/bitmap.hpp"
+#include "core/integer_types.hpp"
 #include "core/load.hpp"
+#include "core/type_rows.hpp"
 #include "core/wide_integer.hpp"
 
 namespace garuda::materialize {
@@ -36,26 +38,6 @@ std::string decimal_text(Int128 value, std::int32_t scale) {
 
 constexpr std::int64_t kSecondsOfDay = 86'400;
 
-struct Ticks {
-  std::int64_t per_second;
-  int digits;
-};
-
-/// Of a time's unit.
-Ticks ticks_of(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::second:
-      return {1, 0};
-    case TimeUnit::millisecond:
-      return {1'000, 3};
-    case TimeUnit::microsecond:
-      return {1'000'000, 6};
-    case TimeUnit::nanosecond:
-      break;
-  }
-  return {1'000'000'000, 9};
-}
-
 std::int64_t floor_divide(std::int64_t value, std::int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
 
 /// `days` since 1970-01-01 as YYYY-MM-DD; nullopt outside the years that a calendar of four digits has.
@@ -68,7 +50,7 @@ std::optional<std::string> day_text(std::int64_t days) {
                      static_cast<unsigned>(date.day()));
 }
 
-std::optional<std::string> moment_text(std::int64_t value, Ticks ticks) {
+std::optional<std::string> moment_text(std::int64_t value, TimeUnitRow const& ticks) {
   auto const seconds = floor_divide(value, ticks.per_second);
   auto const days = floor_divide(seconds, kSecondsOfDay);
   auto text = day_text(days);
@@ -84,7 +66,7 @@ std::optional<std::string> calendar_text(std::int64_t value, DataType const& typ
   constexpr std::int64_t kMillisecondsOfDay = kSecondsOfDay * 1000;
   if (type.id == TypeId::date32) return day_text(value);
   if (type.id == TypeId::date64) return day_text(floor_divide(value, kMillisecondsOfDay));
-  if (type.id == TypeId::timestamp) return moment_text(value, ticks_of(type.unit));
+  if (type.id == TypeId::timestamp) return moment_text(value, unit_row(type.unit));
   return std::nullopt;
 }
 
@@ -95,18 +77,8 @@ T load(ArrayView const& array, std::int64_t row) {
 
 /// An integer of the array's width, sign-extended.
 Int128 load_integer(ArrayView const& array, std::int32_t width, bool is_signed, std::int64_t row) {
-  switch (width) {
-    case 1:
-      return is_signed ? Int128{load<std::int8_t>(array, row)} : Int128{load<std::uint8_t>(array, row)};
-    case 2:
-      return is_signed ? Int128{load<std::int16_t>(array, row)} : Int128{load<std::uint16_t>(array, row)};
-    case 4:
-      return is_signed ? Int128{load<std::int32_t>(array, row)} : Int128{load<std::uint32_t>(array, row)};
-    case 8:
-      return is_signed ? Int128{load<std::int64_t>(array, row)} : Int128{load<std::uint64_t>(array, row)};
-    default:
-      return load<Int128>(array, row);
-  }
+  if (width == 16) return load<Int128>(array, row);
+  return visit_integers(width, is_signed, [&]<class T>(T*) { return Int128{load<T>(array, row)}; });
 }
 
 std::string_view variable_bytes(ArrayView const& array, bool large, std::int64_t row) {
@@ -153,15 +125,13 @@ std::string text_of(ArrayView const& array, DataType const& type, std::int64_t r
       return hexadecimal({static_cast<char const*>(array.values) + at, width});
     }
     case TypeId::dictionary: {
-      auto const is_signed = type.index >= TypeId::int8 && type.index <= TypeId::int64;
-      auto const index = load_integer(array, byte_width(type), is_signed, row);
+      auto const index = load_integer(array, byte_width(type), type_row(type.index).is_signed, row);
       return text_of(*array.dictionary, *type.value, static_cast<std::int64_t>(index));
     }
     default:
       break;
   }
-  auto const is_unsigned = type.id >= TypeId::uint8 && type.id <= TypeId::uint64;
-  auto const value = load_integer(array, byte_width(type), !is_unsigned, row);
+  auto const value = load_integer(array, byte_width(type), type_row(type.id).is_signed, row);
   return calendar_text(static_cast<std::int64_t>(value), type).value_or(decimal_text(value, type.scale));
 }
 

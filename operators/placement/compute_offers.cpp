@@ -7,6 +7,7 @@
 #include "operators/compute/group_by/compute_group_by.hpp"
 #include "operators/compute/join/compute_costs.hpp"
 #include "operators/compute/join/compute_join.hpp"
+#include "operators/placement/resident_offers.hpp"
 #include "operators/placement/streamed_group_plan.hpp"
 #include "operators/placement/streamed_plan.hpp"
 #include "operators/placement/whole_offer.hpp"
@@ -19,7 +20,7 @@ namespace {
 Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::JoinOffers& offers) {
   auto const& shape = inquiry.shape;
   auto const& facts = inquiry.facts();
-  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.traits));
+  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.vulkan));
   auto const asked = inquiry.options.tuning.method;
   for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
     if (asked != method && (asked != JoinMethod::automatic || method == JoinMethod::sorted)) continue;
@@ -43,7 +44,7 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
 Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contract::GroupByOffers& offers) {
   auto const& shape = inquiry.shape;
   auto const& facts = inquiry.facts();
-  GARUDA_TRY_ASSIGN(auto const limits, compute::compute_group_by_limits(*facts.traits, inquiry.options.tuning));
+  GARUDA_TRY_ASSIGN(auto const limits, compute::compute_group_by_limits(*facts.vulkan, inquiry.options.tuning));
   auto offer = vulkan::device_group_by_offer(Path::compute, inquiry);
   auto const words = contract::words_of_keys(shape);
   vulkan::size_device_group_by(inquiry, offer, graphics::group_by_slice_rows(words, shape.widest_value, limits),
@@ -59,7 +60,8 @@ Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contra
 }  // namespace
 
 Result<contract::JoinOffers> compute_join_offers(contract::JoinInquiry const& inquiry) {
-  Result<WholeOffer<contract::JoinOffer>> whole;
+  if (inquiry.shape.resident_on) return resident_join_offers(inquiry);
+  std::optional<Result<contract::JoinOffer>> whole;
   if (inquiry.shape.tables != nullptr && may_take_whole(inquiry)) whole = offer_streamed_join(inquiry);
   return beside_slices(inquiry, std::move(whole),
                        [&](contract::JoinOffers& offers) { return add_join_slices(inquiry, offers); });
@@ -69,14 +71,14 @@ Result<contract::GroupByOffers> compute_group_by_offers(contract::GroupByInquiry
   auto const& tuning = inquiry.options.tuning;
   // What these knobs force is of slices, or of another path.
   bool const is_open = tuning.address == Address::automatic && tuning.keys == KeyForm::automatic &&
-                       tuning.grouping == Grouping::automatic && tuning.method == GroupMethod::automatic &&
-                       tuning.counting == Counting::automatic && tuning.spread == 0 && tuning.radix_bits < 0 &&
-                       tuning.slice_rows == 0;
-  if (tuning.placement == Placement::device && !is_open)
+                       tuning.grouping == Grouping::automatic && tuning.counting == Counting::automatic &&
+                       tuning.spread == 0 && tuning.radix_bits < 0 && tuning.slice_rows == 0;
+  if (!is_open && (tuning.placement == Placement::device || inquiry.shape.resident_on))
     return fail(ErrorCode::usage,
-                "placement=device takes no slices: address, keys, grouping, method, counting, spread, "
-                "radix_bits and slice_rows are of others");
-  Result<WholeOffer<contract::GroupByOffer>> whole;
+                "placement=device takes no slices: address, keys, grouping, counting, spread, radix_bits and "
+                "slice_rows are of others");
+  if (inquiry.shape.resident_on) return resident_group_by_offers(inquiry);
+  std::optional<Result<contract::GroupByOffer>> whole;
   if (inquiry.shape.table != nullptr && is_open && may_take_whole(inquiry)) whole = offer_streamed_group_by(inquiry);
   return beside_slices(inquiry, std::move(whole),
                        [&](contract::GroupByOffers& offers) { return add_group_by_slices(inquiry, offers); });

@@ -1,8 +1,15 @@
 #include "operators/placement/compute_path.hpp"
 
+#include <fmt/format.h>
+
+#include <string>
+
 #include "operators/compute/group_by/compute_group_by.hpp"
 #include "operators/compute/join/compute_join.hpp"
+#include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/device/device_join.hpp"
 #include "operators/placement/compute_offers.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::placement {
 
@@ -11,14 +18,22 @@ contract::PathRow const kComputePath{
     .name = "compute",
     .api = DeviceApi::vulkan,
     .takes_whole_tables = true,
+    .find_devices = vulkan::find_vulkan_devices,
+    .describe_device = [](vk::DeviceTraits const& traits) -> std::string {
+      auto const tuning = compute::compute_tuning(traits);
+      return tuning ? fmt::format("yes, subgroups of {}", tuning->subgroup_size) : "no: " + tuning.error().message();
+    },
     .join = {.offers = compute_join_offers,
              .open =
-                 [](contract::OpenDevice device, contract::BackendOptions const& options) {
-                   return compute::open_compute_join(*device.device, *device.pipelines, options);
-                 }},
+                 [](contract::OpenDevice* device, contract::BackendOptions const& options) {
+                   auto const& own = vulkan::vulkan_of(*device);
+                   return compute::open_compute_join(*own.device, *own.pipelines, options);
+                 },
+             .sample_matches = device::sample_matches},
     .group_by = {.offers = compute_group_by_offers,
-                 .open = [](contract::OpenDevice device, contract::GroupByBackendOptions const& options) {
-                   return compute::open_compute_group_by(*device.device, *device.pipelines, options);
+                 .open = [](contract::OpenDevice* device, contract::GroupByBackendOptions const& options) {
+                   auto const& own = vulkan::vulkan_of(*device);
+                   return compute::open_compute_group_by(*own.device, *own.pipelines, options);
                  }}};
 
 }  // namespace garuda::placement

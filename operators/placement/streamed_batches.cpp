@@ -46,24 +46,11 @@ Result<std::unique_ptr<StreamedBatches::Arrays>> StreamedBatches::convert(Arrive
   arrays->words = arrived.owner;
   auto const words_at = [&](std::size_t i) { return reinterpret_cast<std::uint32_t const*>(arrived.words[i]); };
   for (auto const& output : output_) {
-    ArrayView array;
-    array.length = static_cast<std::int64_t>(arrived.rows);
-    array.null_count = 0;
-    array.values = words_at(output.values);
-    if (!output.gathered && !output.is_direct) {
-      GARUDA_TRY_ASSIGN(auto narrow,
-                        materialize::values_of_words(words_at(output.values), arrived.rows, output.words, output.type));
-      array.values = narrow.data();
-      arrays->buffers.push_back(std::move(narrow));
-    }
-    if (output.nulls) {
-      GARUDA_TRY_ASSIGN(auto validity,
-                        materialize::validity_of(words_at(*output.nulls), arrived.rows, output.null_bit));
-      array.null_count = validity.nulls;
-      array.validity = validity.bits.as<std::uint8_t>();
-      arrays->buffers.push_back(std::move(validity.bits));
-    }
-    arrays->columns.push_back(array);
+    auto& array = arrays->columns.emplace_back();
+    if (output.gathered) continue;
+    materialize::ColumnWords const words{words_at(output.values), output.words,
+                                         output.nulls ? words_at(*output.nulls) : nullptr, output.null_bit};
+    GARUDA_TRY_ASSIGN(array, materialize::array_of_words(words, arrived.rows, output.type, arrays->buffers));
   }
   if (probe_numbers_) {
     auto* const numbers = reinterpret_cast<std::uint32_t*>(arrived.words[*probe_numbers_]);

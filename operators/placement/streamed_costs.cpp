@@ -21,6 +21,11 @@ constexpr double kStreamedGroupNs = 5.3e6;
 /// Batches of groups go to memory that is new to the process, at half the pace of copies to memory that is not.
 constexpr double kNewMemoryShare = 0.5;
 
+double group_ns(StreamedGroupShape const& shape, rates::DeviceRates const& rates) {
+  return contract::stream_ns(kStreamedGroupPasses * shape.rows * shape.row_bytes, rates) +
+         contract::read_ns(kStreamedGroupAccesses * shape.groups, rates);
+}
+
 }  // namespace
 
 contract::PhaseCosts streamed_join_costs(StreamedShape const& shape, rates::DeviceRates const& rates,
@@ -54,6 +59,14 @@ contract::PhaseCosts streamed_join_costs(StreamedShape const& shape, rates::Devi
           {"submissions", (1 + ranges) * (contract::kJoinSubmissions * rates.submission_ns + 2 * rates.stage_call_ns)}};
 }
 
+contract::PhaseCosts resident_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
+                                             rates::HostRates const& host) {
+  return {{"start", host.query_ns},
+          {"open", rates.lane_ns},
+          {"group", group_ns(shape, rates)},
+          {"submissions", contract::kGroupBySubmissions * rates.submission_ns}};
+}
+
 contract::PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
                                              rates::HostRates const& host) {
   auto const up_per_s =
@@ -67,8 +80,7 @@ contract::PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, ra
            kStreamedGroupLanes * rates.lane_ns + 2 * shape.copy_threads * contract::kCopyThreadNs + kStreamedGroupNs},
           {"convert", contract::encode_ns(shape.rows * shape.converted, host) * host.threads},
           {"upload", bytes / up_per_s * contract::kNs},
-          {"group", contract::stream_ns(kStreamedGroupPasses * bytes, rates) +
-                        contract::read_ns(kStreamedGroupAccesses * shape.groups, rates)},
+          {"group", group_ns(shape, rates)},
           {"download", shape.groups * shape.result_row_bytes / (kNewMemoryShare * down_per_s) * contract::kNs},
           {"submissions", contract::kGroupBySubmissions * rates.submission_ns + 4 * rates.stage_call_ns}};
 }

@@ -36,10 +36,13 @@ struct StreamedGroupShape {
   double groups = 0;
   double row_bytes = 0;  ///< of the columns that go up
   double result_row_bytes = 0;
-  std::uint32_t converted = 0;  ///< values of a row that one host thread converts
+  std::uint32_t converted = 0;  ///< values of a row that the host converts; priced as of one thread
   std::uint32_t copy_threads = 1;
   bool encodes_first = false;  ///< keys are encoded on the host before the way is chosen
 };
+/// Of one that is there.
+contract::PhaseCosts resident_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
+                                             rates::HostRates const& host);
 contract::PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
                                              rates::HostRates const& host);
 

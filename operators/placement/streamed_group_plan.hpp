@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/plan.hpp"
+#include "operators/placement/streamed_costs.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/resolve/group_by_request.hpp"
 
@@ -19,15 +20,23 @@ struct StreamedGroupPlan {
   GroupByTuning tuning;
   std::size_t device = 0;  ///< index into the devices
   std::uint64_t rows = 0;
-  std::uint64_t row_bytes = 0;         ///< of the columns that go up, as they lie on the device
-  std::uint64_t result_row_bytes = 0;  ///< likewise of those that come down
-  std::uint32_t converted = 0;         ///< values of a row that one host thread converts: narrow ones, bits of nulls
+  std::vector<device::UploadColumn> columns;  ///< that go up
+  std::uint64_t row_bytes = 0;                ///< of the columns that go up, as they lie on the device
+  std::uint64_t result_row_bytes = 0;         ///< likewise of those that come down
+  std::uint32_t converted = 0;                ///< values of a row that the host converts: narrow ones, bits of nulls
   std::uint64_t batch_rows = 0;
   std::uint32_t copy_threads = 1;  ///< each way
 };
 
+/// What of a row is on the device and of a group comes from there.
+void measure(resolve::GroupByRequest const& request, StreamedGroupPlan& plan);
+/// Device memory that grouping such rows takes, about.
+std::uint64_t working_bytes(StreamedGroupPlan const& plan);
+StreamedGroupShape shape_of(contract::GroupByInquiry const& inquiry, StreamedGroupPlan const& plan);
+
 /// Offers to group shape.table whole on the inquiry's device. While no key was looked at, it is priced for half as many
-/// groups as rows. Reads null counts, nothing else of the table. Errors: those of refuse_placement.
-Result<WholeOffer<contract::GroupByOffer>> offer_streamed_group_by(contract::GroupByInquiry const& inquiry);
+/// groups as rows. Reads null counts, nothing else of the table. Errors: usage, limit_exceeded with the reason why not;
+/// no_device for a device without the compute path.
+Result<contract::GroupByOffer> offer_streamed_group_by(contract::GroupByInquiry const& inquiry);
 
 }  // namespace garuda::placement

@@ -17,10 +17,10 @@
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/placement/streamed_batches.hpp"
-#include "operators/placement/streamed_upload.hpp"
 #include "operators/run/run_recorder.hpp"
 #include "operators/vulkan/column_copies.hpp"
 #include "operators/vulkan/upload_mode.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/pinned_memory.hpp"
 
@@ -41,6 +41,12 @@ std::uint64_t align(std::uint64_t bytes) {
 /// Columns of one side on the device.
 struct DeviceSide {
   std::vector<vk::Buffer> columns;
+
+  std::vector<vk::Buffer const*> targets() const {
+    std::vector<vk::Buffer const*> targets;
+    for (auto const& column : columns) targets.push_back(&column);
+    return targets;
+  }
 
   compute::DeviceRows rows(StreamedSide const& side, std::uint64_t first, std::uint64_t rows) const {
     auto const column = [&](std::size_t i) {
@@ -100,8 +106,8 @@ struct Arriving {
 };
 
 /// What was copied so far holds the keys' values.
-Result<void> check_keys(StreamedSide const& side, SideUpload const& upload) {
-  auto const row = upload.wide_key_row();
+Result<void> check_keys(StreamedSide const& side, device::ColumnUpload const& upload) {
+  auto const row = upload.wide_row();
   if (!row) return {};
   return keys::key_beyond_64_bits(side.table.schema()[side.columns[0].sources[0]], *row);
 }
@@ -128,7 +134,7 @@ class StreamedJoin final : public JoinResult {
 
   Result<void> start(resolve::JoinRequest const& request) {
     GARUDA_TRY_ASSIGN(batches_, StreamedBatches::create(request, plan_));
-    GARUDA_TRY_ASSIGN(open_, request.devices->open(plan_.device));
+    GARUDA_TRY_ASSIGN(open_, vulkan::open_vulkan(*request.devices, plan_.device));
     {
       run::PhaseTimer const timer(recorder_, "open");
       GARUDA_TRY_ASSIGN(
@@ -169,7 +175,6 @@ class StreamedJoin final : public JoinResult {
   Result<void> take_side(StreamedSide const& side, DeviceSide& columns);
   Result<void> take_sets();
   Result<void> open_teams();
-  bool is_pinned() const;
   Result<void> partition_build();
   Result<std::optional<compute::DeviceRows>> probe_range(std::uint64_t rows);
   void start_uploads();
@@ -194,14 +199,14 @@ class StreamedJoin final : public JoinResult {
   std::uint64_t range_rows_ = 0;  // falls where rows multiply
   std::uint64_t capacity_ = 0;    // of each set
   run::RunRecorder recorder_;
-  contract::OpenDevice open_;
+  vulkan::VulkanDevice open_;
   bool use_pinned_ = false;
   std::unique_ptr<compute::ComputeLane> lane_;
   std::unique_ptr<vk::MemoryArena> set_arena_;
   DeviceSide build_columns_;
   DeviceSide probe_columns_;
-  std::optional<SideUpload> build_upload_;  // before the teams: what goes up is made by it
-  std::optional<SideUpload> probe_upload_;
+  std::optional<device::ColumnUpload> build_upload_;  // before the teams: what goes up is made by it
+  std::optional<device::ColumnUpload> probe_upload_;
   std::optional<compute::NonNullRows> build_non_null_;  ///< where keys may be null
   std::optional<compute::NonNullRows> probe_non_null_;
   std::optional<compute::PartitionedSide> build_;
@@ -240,8 +245,8 @@ Result<void> StreamedJoin::take_memory() {
   auto const& probe = plan_.probe;
   GARUDA_TRY(take_side(build, build_columns_));
   GARUDA_TRY(take_side(probe, probe_columns_));
-  build_upload_.emplace(build, build_columns_.columns);
-  probe_upload_.emplace(probe, probe_columns_.columns);
+  build_upload_.emplace(build.table, build.columns, build_columns_.targets());
+  probe_upload_.emplace(probe.table, probe.columns, probe_columns_.targets());
   auto const bits = compute::join_radix_bits(build.rows, context.tuning());
   auto const range = std::min(range_rows_, probe.rows);
   auto const matchable = [&](compute::DeviceRows rows, StreamedSide const& side,
@@ -290,17 +295,8 @@ Result<void> StreamedJoin::take_sets() {
   return {};
 }
 
-/// Whether the device can read in place all of both sides that is not made on the way.
-bool StreamedJoin::is_pinned() const {
-  auto const& pinned = open_.device->pinned();
-  for (auto const* side : {&build_upload_, &probe_upload_})
-    for (auto const& copy : (*side)->copies(0, (*side)->rows()))
-      if (copy.source == nullptr && !pinned.covers(copy.host, copy.bytes)) return false;
-  return true;
-}
-
 Result<void> StreamedJoin::open_teams() {
-  use_pinned_ = is_pinned();
+  use_pinned_ = build_upload_->is_pinned(*open_.device) && probe_upload_->is_pinned(*open_.device);
   vulkan::ColumnCopies const copies{plan_.tuning.upload, plan_.copy_threads, use_pinned_, control_.cancelled};
   GARUDA_TRY_ASSIGN(up_, vulkan::open_copy_team(*open_.device, vk::CopyDirection::up, copies));
   GARUDA_TRY_ASSIGN(down_, vulkan::open_copy_team(*open_.device, vk::CopyDirection::down, copies));

@@ -8,17 +8,15 @@
 
 #include "keys/join_keys.hpp"
 #include "keys/key_types.hpp"
-#include "operators/compute/join/join_passes.hpp"
-#include "operators/compute/join/join_tasks.hpp"
+#include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/compute/primitives/device_scan.hpp"
-#include "operators/compute/primitives/partitioned_side.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/placement/streamed_costs.hpp"
 #include "operators/placement/streamed_join.hpp"
-#include "shaders/compute/partitioned_join_layout.h"
+#include "operators/vulkan/device_offers.hpp"
 
 namespace garuda::placement {
 namespace {
@@ -33,37 +31,26 @@ constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 23;
 /// Small buffers, and what alignment takes.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
-/// Position of `column` among those of the side, added when it is new.
-std::size_t add_column(StreamedSide& side, StreamedColumn column) {
-  auto const found = std::ranges::find(side.columns, column);
-  if (found != side.columns.end()) return static_cast<std::size_t>(found - side.columns.begin());
-  side.columns.push_back(std::move(column));
-  return side.columns.size() - 1;
-}
-
-/// The type in which keys are compared; nothing where they are not.
-std::optional<DataType> key_type_of(resolve::JoinRequest const& request) {
-  auto const common = keys::common_key_type(request.left.schema()[request.columns.left_key],
-                                            request.right.schema()[request.columns.right_key]);
-  return common ? std::optional(*common) : std::nullopt;
-}
-
-std::string refuse_shape(resolve::JoinRequest const& request) {
+/// The type in which keys are compared. Errors: usage for tables that do not go whole.
+Result<DataType> check_shape(resolve::JoinRequest const& request) {
   auto const& columns = request.columns;
-  if (!key_type_of(request))
-    return fmt::format("keys of types {} and {} are not compared",
-                       to_string(request.left.schema()[columns.left_key].type),
-                       to_string(request.right.schema()[columns.right_key].type));
-  for (auto const& table : {request.left, request.right}) {
+  auto const key_type =
+      keys::common_key_type(request.left.schema()[columns.left_key], request.right.schema()[columns.right_key]);
+  if (!key_type)
+    return fail(ErrorCode::usage, fmt::format("keys of types {} and {} are not compared",
+                                              to_string(request.left.schema()[columns.left_key].type),
+                                              to_string(request.right.schema()[columns.right_key].type)));
+  for (auto const& [table, key] : {std::pair{request.left, columns.left_key}, {request.right, columns.right_key}}) {
     auto const rows = static_cast<std::uint64_t>(table.num_rows());
-    if (rows == 0) return "a table is empty";
-    if (rows > kMostSideRows) return fmt::format("a table has more rows than a device takes, 2^31: {}", rows);
+    if (rows == 0) return fail(ErrorCode::usage, "a table is empty");
+    if (rows > kMostSideRows)
+      return fail(ErrorCode::usage, fmt::format("a table has more rows than a device takes, 2^31: {}", rows));
+    if (rows > compute::kMaxScanElements && materialize::has_nulls(table, key))
+      return fail(ErrorCode::usage,
+                  fmt::format("the key '{}' has nulls in more rows than are sorted out on a device: {}",
+                              table.schema()[key].name, rows));
   }
-  for (auto const& [table, key] : {std::pair{request.left, columns.left_key}, {request.right, columns.right_key}})
-    if (static_cast<std::uint64_t>(table.num_rows()) > compute::kMaxScanElements && materialize::has_nulls(table, key))
-      return fmt::format("the key '{}' has nulls in more rows than are sorted out on a device: {}",
-                         table.schema()[key].name, table.num_rows());
-  return {};
+  return *key_type;
 }
 
 /// The table's columns with nulls among those that stay words, the key first.
@@ -89,7 +76,8 @@ class SidePlacer {
     auto const words = device::device_words(side_.table.schema()[column].type);
     if (column == key_) return;
     if (words && !gathers_) {
-      add_column(side_, {{column}, *words, false, lies_as(column, *words)});
+      auto added = device::value_column(side_.table, column);
+      if (std::ranges::find(side_.columns, added) == side_.columns.end()) side_.columns.push_back(std::move(added));
     } else if (std::ranges::find(side_.gathered, column) == side_.gathered.end()) {
       side_.gathered.push_back(column);
     }
@@ -98,17 +86,7 @@ class SidePlacer {
   /// Once all columns are there.
   void add_nulls() {
     auto const columns = null_columns(side_, key_);
-    for (std::size_t first = 0; first < columns.size(); first += materialize::kNullBitsOfWord) {
-      auto const last = std::min(columns.size(), first + materialize::kNullBitsOfWord);
-      StreamedColumn word{
-          {columns.begin() + static_cast<std::ptrdiff_t>(first), columns.begin() + static_cast<std::ptrdiff_t>(last)},
-          1,
-          true,
-          false};
-      for (std::size_t bit = 0; bit < word.sources.size(); ++bit)
-        nulls_.push_back({word.sources[bit], side_.columns.size(), static_cast<std::uint32_t>(bit)});
-      side_.columns.push_back(std::move(word));
-    }
+    nulls_ = device::add_null_words(columns, side_.columns);
     if (!columns.empty() && columns[0] == key_) side_.key_nulls = nulls_[0].position;
   }
 
@@ -148,32 +126,25 @@ class SidePlacer {
   StreamedSide const& side() const noexcept { return side_; }
 
  private:
-  struct NullBit {
-    std::size_t column;
-    std::size_t position;
-    std::uint32_t bit;
-  };
-
   bool lies_as(std::size_t column, std::uint32_t words) const {
     auto const& type = side_.table.schema()[column].type;
     return materialize::is_whole_words(type) && device::device_words(type) == words;
   }
   std::size_t position_of(std::size_t column) const {
     auto const found = std::ranges::find_if(
-        side_.columns, [&](StreamedColumn const& one) { return !one.is_nulls && one.sources[0] == column; });
+        side_.columns, [&](device::UploadColumn const& one) { return !one.is_nulls && one.sources[0] == column; });
     return static_cast<std::size_t>(found - side_.columns.begin());
   }
 
   StreamedSide side_;
   std::size_t key_;
   bool gathers_;
-  std::vector<NullBit> nulls_;
+  std::vector<device::NullBits> nulls_;
 };
 
 /// Both sides and the columns of the result.
-void place(resolve::JoinRequest const& request, StreamedPlan& plan) {
+void place(resolve::JoinRequest const& request, DataType const& key_type, StreamedPlan& plan) {
   auto const& columns = request.columns;
-  auto const key_type = *key_type_of(request);
   bool const gathers = request.options.tuning.payload == Payload::gather;
   SidePlacer left(request.left, columns.left_key, key_type, gathers);
   SidePlacer right(request.right, columns.right_key, key_type, gathers);
@@ -206,51 +177,31 @@ std::uint64_t non_null_bytes(StreamedSide const& side, std::uint64_t rows) {
 std::uint64_t device_bytes(StreamedPlan const& plan, compute::ComputeTuning const& tuning) {
   auto const& build = plan.build;
   auto const& probe = plan.probe;
-  auto const bits = compute::join_radix_bits(build.rows, tuning);
-  auto const copies = std::min<std::uint64_t>(compute::bits_of_passes(bits, tuning.partition_bits).size(), 2);
-  auto const chunk = compute::join_chunk_rows(tuning);
-  auto const tasks = (std::uint64_t{1} << bits) + build.rows / chunk + plan.range_rows / chunk + 1;
-  return build.rows * (build.row_bytes() + build.moved_bytes() * copies) + probe.rows * probe.row_bytes() +
-         plan.range_rows * probe.moved_bytes() * copies + non_null_bytes(build, build.rows) +
-         non_null_bytes(probe, plan.range_rows) + compute::radix_scratch_bytes(build.rows, bits, tuning) +
-         compute::radix_scratch_bytes(plan.range_rows, bits, tuning) + tasks * (sizeof(shaders::JoinTask) + 8) +
-         kResultSets * plan.capacity_rows * plan.result_row_bytes() + kSpareBytes;
+  auto const joined =
+      compute::rows_join_bytes({build.rows, build.moved_bytes()}, {plan.range_rows, probe.moved_bytes()}, tuning);
+  return build.rows * build.row_bytes() + probe.rows * probe.row_bytes() + joined + non_null_bytes(build, build.rows) +
+         non_null_bytes(probe, plan.range_rows) + kResultSets * plan.capacity_rows * plan.result_row_bytes() +
+         kSpareBytes;
 }
 
-std::string refuse_device(StreamedPlan const& plan, vk::DeviceTraits const& traits) {
-  auto const most = std::min(traits.limits.max_buffer_size, traits.limits.max_memory_allocation_size);
-  for (auto const* side : {&plan.build, &plan.probe})
-    for (auto const& column : side->columns)
-      if (side->rows * column.words * kWordBytes > most)
-        return fmt::format("a column of {} bytes is larger than the device's buffers: {}",
-                           side->rows * column.words * kWordBytes, most);
-  return {};
-}
-
-/// Finds the sizes; returns why there are none.
-std::string size(resolve::JoinRequest const& request, vk::DeviceTraits const& traits,
-                 compute::ComputeTuning const& tuning, StreamedPlan& plan) {
+/// Finds the sizes. Errors: limit_exceeded.
+Result<void> size(resolve::JoinRequest const& request, contract::DeviceFacts const& facts,
+                  compute::ComputeTuning const& tuning, StreamedPlan& plan) {
   auto const& options = request.options;
   auto const asked_rows = options.tuning.slice_rows;
   plan.range_rows = asked_rows != 0 ? asked_rows : std::max(plan.probe.rows / kRanges, kLeastRangeRows);
   plan.range_rows = std::min((plan.range_rows + 3) / 4 * 4, (plan.probe.rows + 3) / 4 * 4);
   plan.batch_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows : kBatchRows;
-  auto const budget = contract::device_budget(options, traits);
-  auto const host_budget = batch_budget(options);
   while (true) {
     // A foreign key finds its primary key; ranges whose rows multiply are cut.
     plan.capacity_rows = plan.range_rows;
     plan.plan.device_bytes = device_bytes(plan, tuning);
     auto const arriving_bytes = plan.arriving_row_bytes() + plan.made_row_bytes;
     plan.plan.host_bytes = (kResultSets + 1) * plan.capacity_rows * arriving_bytes;
-    bool const fits_host = !host_budget || plan.plan.host_bytes <= *host_budget;
-    if (plan.plan.device_bytes <= budget && fits_host) return {};
-    if (plan.range_rows <= kLeastRangeRows || asked_rows != 0) break;
+    auto fits = check_budgets(options, facts, plan.plan.device_bytes, plan.plan.host_bytes);
+    if (fits || plan.range_rows <= kLeastRangeRows || asked_rows != 0) return fits;
     plan.range_rows = std::max(plan.range_rows / 2 / 4 * 4, kLeastRangeRows);
   }
-  if (plan.plan.device_bytes > budget)
-    return fmt::format("{} bytes of device memory are needed, {} may be used", plan.plan.device_bytes, budget);
-  return fmt::format("{} bytes of host memory are needed, {} may be used", plan.plan.host_bytes, *host_budget);
 }
 
 std::string describe_queues(vk::DeviceTraits const& traits) {
@@ -284,32 +235,22 @@ StreamedShape shape_of(StreamedPlan const& plan, double matches) {
   return shape;
 }
 
-/// What it takes when it gives `matches` rows.
-Candidate price(contract::JoinInquiry const& inquiry, StreamedPlan const& plan, double matches) {
-  Candidate candidate;
-  candidate.path = Path::compute;
-  candidate.device = inquiry.facts().info->name;
-  candidate.choices = to_string(plan.tuning);
-  candidate.reason = contract::source_of(inquiry.facts());
-  contract::set_phases(candidate, streamed_join_costs(shape_of(plan, matches), inquiry.facts().rates(), inquiry.host));
-  return candidate;
-}
-
 contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, StreamedPlan plan) {
-  contract::JoinOffer offer;
+  auto offer = vulkan::device_join_offer(Path::compute, inquiry);
   auto const matches = inquiry.shape.is_unseen ? static_cast<double>(plan.probe.rows) : inquiry.shape.expected_matches;
-  offer.candidate = price(inquiry, plan, matches);
-  offer.device = inquiry.device;
+  offer.tuning = plan.tuning;
+  offer.candidate.choices = to_string(plan.tuning);
+  contract::set_phases(offer.candidate,
+                       streamed_join_costs(shape_of(plan, matches), inquiry.facts().rates(), inquiry.host));
   offer.key_bits = plan.build.columns[0].words * 32;
   offer.slice_rows = plan.range_rows;
   offer.chunk_rows = plan.batch_rows;
   offer.device_bytes = plan.plan.device_bytes;
   offer.host_bytes = plan.plan.host_bytes;
-  offer.tuning = plan.tuning;
   offer.details.emplace_back(
       "placement", fmt::format("device: both tables go there whole, build side {}, probe side in ranges of {} rows",
                                plan.build_is_left ? "left" : "right", plan.range_rows));
-  offer.details.emplace_back("queues", describe_queues(*inquiry.facts().traits));
+  offer.details.emplace_back("queues", describe_queues(*inquiry.facts().vulkan));
   offer.start = [streamed = std::move(plan)](resolve::JoinRequest const& request, Plan printable) {
     auto own = streamed;
     own.plan = std::move(printable);
@@ -320,34 +261,21 @@ contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, StreamedPlan 
 
 }  // namespace
 
-Result<WholeOffer<contract::JoinOffer>> offer_streamed_join(contract::JoinInquiry const& inquiry) {
+Result<contract::JoinOffer> offer_streamed_join(contract::JoinInquiry const& inquiry) {
   auto const& request = *inquiry.shape.tables;
   auto const& facts = inquiry.facts();
-  WholeOffer<contract::JoinOffer> whole;
-  whole.refusal = refuse_shape(request);
-  if (whole.refusal.empty()) {
-    GARUDA_TRY_ASSIGN(whole.refusal, refuse_placement(facts, inquiry.options.tuning.placement));
-  }
-  if (!whole.refusal.empty()) return whole;
-  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.traits));
+  GARUDA_TRY_ASSIGN(auto const key_type, check_shape(request));
+  GARUDA_TRY(check_placement(facts, inquiry.options.tuning.placement));
+  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.vulkan));
   StreamedPlan plan;
-  place(request, plan);
-  whole.code = ErrorCode::limit_exceeded;
-  whole.refusal = refuse_device(plan, *facts.traits);
-  if (whole.refusal.empty()) whole.refusal = size(request, *facts.traits, tuning, plan);
-  if (!whole.refusal.empty()) return whole;
+  place(request, key_type, plan);
+  for (auto const* side : {&plan.build, &plan.probe}) GARUDA_TRY(check_buffers(side->columns, side->rows, facts));
+  GARUDA_TRY(size(request, facts, tuning, plan));
   plan.tuning = inquiry.options.tuning;
   plan.tuning.placement = Placement::device;
   plan.device = *inquiry.device;
   plan.copy_threads = copy_threads(inquiry);
-  whole.offer = offer_of(inquiry, std::move(plan));
-  return whole;
-}
-
-std::uint64_t StreamedSide::row_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (auto const& column : columns) bytes += column.words * kWordBytes;
-  return bytes;
+  return offer_of(inquiry, std::move(plan));
 }
 
 std::uint64_t StreamedSide::moved_bytes() const noexcept { return row_bytes() + (numbers_rows() ? kWordBytes : 0); }

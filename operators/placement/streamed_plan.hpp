@@ -11,32 +11,23 @@
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/types.hpp"
+#include "operators/device/column_upload.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/resolve/join_request.hpp"
 
 namespace garuda::placement {
 
-/// A column that goes to the device: values of one column of the table, or words of null bits of some.
-struct StreamedColumn {
-  std::vector<std::size_t> sources;  ///< columns of the table
-  std::uint32_t words = 1;           ///< u32 words of a value
-  bool is_nulls = false;
-  bool is_direct = true;  ///< the table's memory holds these words
-
-  friend bool operator==(StreamedColumn const&, StreamedColumn const&) = default;
-};
-
 /// One table of such a join.
 struct StreamedSide {
   TableView table;
   std::uint64_t rows = 0;
-  std::vector<StreamedColumn> columns;   ///< the key first
+  std::vector<device::UploadColumn> columns;  ///< the key first
   std::optional<std::size_t> key_nulls;  ///< where the key has nulls: the column of words; the key's bit is the lowest
   std::vector<std::size_t> gathered;     ///< columns of the table that are fetched on the host, by row number
 
   /// Row numbers come down with the rows.
   bool numbers_rows() const noexcept { return !gathered.empty(); }
-  std::uint64_t row_bytes() const noexcept;    ///< that go up
+  std::uint64_t row_bytes() const noexcept { return device::row_bytes(columns); }  ///< that go up
   std::uint64_t moved_bytes() const noexcept;  ///< that the passes move: row numbers, too
 };
 
@@ -85,7 +76,8 @@ struct StreamedPlan {
 inline constexpr std::uint32_t kResultSets = 3;
 
 /// Offers to join shape.tables whole on the inquiry's device. While no key was looked at, it is priced for a result of
-/// as many rows as the probe side. Reads null counts, nothing else of the tables. Errors: those of refuse_placement.
-Result<WholeOffer<contract::JoinOffer>> offer_streamed_join(contract::JoinInquiry const& inquiry);
+/// as many rows as the probe side. Reads null counts, nothing else of the tables. Errors: usage, limit_exceeded with
+/// the reason why not; no_device for a device without the compute path.
+Result<contract::JoinOffer> offer_streamed_join(contract::JoinInquiry const& inquiry);
 
 }  // namespace garuda::placement

@@ -10,11 +10,33 @@ std::optional<std::uint64_t> batch_budget(RunOptions const& options) {
   return limit != 0 ? std::optional(limit / 2) : std::nullopt;
 }
 
-Result<std::string> refuse_placement(contract::DeviceFacts const& facts, Placement asked) {
-  GARUDA_TRY(compute::compute_tuning(*facts.traits));
-  if (asked == Placement::automatic && facts.traits->unified_memory)
-    return std::string("the device shares its memory with the host");
-  return std::string();
+Result<void> check_placement(contract::DeviceFacts const& facts, Placement asked) {
+  GARUDA_TRY(compute::compute_tuning(*facts.vulkan));
+  if (asked != Placement::automatic || !facts.info->unified_memory) return {};
+  return fail(ErrorCode::usage, "the device shares its memory with the host");
+}
+
+Result<void> check_budgets(RunOptions const& options, contract::DeviceFacts const& facts, std::uint64_t device_bytes,
+                           std::uint64_t host_bytes) {
+  auto const check = [](char const* whose, std::uint64_t bytes, std::uint64_t budget) -> Result<void> {
+    if (bytes <= budget) return {};
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("{} bytes of {} memory are needed, {} may be used", bytes, whose, budget));
+  };
+  GARUDA_TRY(check("device", device_bytes, contract::device_budget(options, facts)));
+  auto const host_budget = batch_budget(options);
+  return host_budget ? check("host", host_bytes, *host_budget) : Result<void>();
+}
+
+Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::uint64_t rows,
+                           contract::DeviceFacts const& facts) {
+  auto const& limits = facts.vulkan->limits;
+  auto const most = std::min(limits.max_buffer_size, limits.max_memory_allocation_size);
+  for (auto const& column : columns)
+    if (auto const bytes = rows * device::row_bytes({&column, 1}); bytes > most)
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("a column of {} bytes is larger than the device's buffers: {}", bytes, most));
+  return {};
 }
 
 }  // namespace garuda::placement

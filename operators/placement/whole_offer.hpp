@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,24 +12,23 @@
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
 #include "operators/contract/offer.hpp"
+#include "operators/device/column_upload.hpp"
 #include "vk_runtime/copy_team.hpp"
 
 namespace garuda::placement {
 
-/// An offer to take a query's tables whole, or the reason why there is none.
-template <class Offer>
-struct WholeOffer {
-  std::optional<Offer> offer;
-  std::string refusal;
-  ErrorCode code = ErrorCode::usage;  ///< of the refusal, where placement=device was asked for
-};
-
 /// Bytes of host memory for batches under way, half of what the query may take; nullopt when that is not known.
 std::optional<std::uint64_t> batch_budget(RunOptions const& options);
 
-/// Why a query that may take slices as well leaves this device alone; empty when it does not. Errors: no_device, usage
-/// for a device without the compute path.
-Result<std::string> refuse_placement(contract::DeviceFacts const& facts, Placement asked);
+/// Whether a query that may take slices as well takes this device. Errors: usage where it leaves it alone; no_device
+/// for one without the compute path.
+Result<void> check_placement(contract::DeviceFacts const& facts, Placement asked);
+
+/// Errors: limit_exceeded when so many bytes may not be taken, or a column is larger than the device's buffers.
+Result<void> check_budgets(RunOptions const& options, contract::DeviceFacts const& facts, std::uint64_t device_bytes,
+                           std::uint64_t host_bytes);
+Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::uint64_t rows,
+                           contract::DeviceFacts const& facts);
 
 /// Threads that copy each way: as many as lanes are asked for, or of the query's those that still help.
 template <class Inquiry>
@@ -47,22 +46,26 @@ bool may_take_whole(Inquiry const& inquiry) {
          (!inquiry.requested || inquiry.requested == inquiry.device);
 }
 
-/// The whole offer beside the slices, which add_slices(offers) adds. Where the path was asked for by name there are no
-/// slices beside it: they would move every row up as well, after the host has encoded and partitioned it.
-/// Errors: those of both; with the refusal's code, when placement=device is asked for and cannot be had.
+/// The whole offer, or why there is none, beside the slices, which add_slices(offers) adds; nullopt: it was not asked
+/// for. Where the path was asked for by name there are no slices beside it: they would move every row up as well, after
+/// the host has encoded and partitioned it. Errors: those of both, when placement=device, or a path that the device
+/// does not have, is asked for.
 template <class Offer, class Inquiry, class AddSlices>
-Result<contract::Offers<Offer>> beside_slices(Inquiry const& inquiry, Result<WholeOffer<Offer>> whole,
+Result<contract::Offers<Offer>> beside_slices(Inquiry const& inquiry, std::optional<Result<Offer>> whole,
                                               AddSlices const& add_slices) {
   bool const is_named = inquiry.options.path == Path::compute;
+  bool const is_offered = whole && *whole;
   contract::Offers<Offer> offers;
-  if (!whole && is_named) return propagate(std::move(whole));
-  bool const is_offered = whole && whole->offer;
-  bool const is_refused = whole && !whole->refusal.empty();
-  if (is_refused && inquiry.options.tuning.placement == Placement::device)
-    return fail(whole->code, fmt::format("placement=device cannot be had: {}", whole->refusal));
+  if (whole && !is_offered) {
+    auto const& error = whole->error();
+    bool const is_refused = error.code() != ErrorCode::no_device;
+    if (is_refused && inquiry.options.tuning.placement == Placement::device)
+      return fail(error.code(), fmt::format("placement=device cannot be had: {}", error.message()));
+    if (is_refused && is_named) offers.notes.push_back(fmt::format("placement=slices: {}", error.message()));
+    if (!is_refused && is_named) return propagate(std::move(*whole));
+  }
   if (!is_offered || !is_named) GARUDA_TRY(add_slices(offers));
-  if (is_offered) offers.list.push_back(std::move(*whole->offer));
-  if (is_refused && is_named) offers.notes.push_back(fmt::format("placement=slices: {}", whole->refusal));
+  if (is_offered) offers.list.push_back(std::move(**whole));
   return offers;
 }
 

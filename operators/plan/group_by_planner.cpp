@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "operators/contract/group_by_sizes.hpp"
+#include "operators/contract/group_by_terms.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"
@@ -71,31 +72,18 @@ Result<void> size_slices(contract::GroupByShape const& shape, contract::Machine 
 
 Result<GroupByPlan> plan_group_by(contract::GroupByShape const& shape, contract::Machine const& machine,
                                   GroupByOptions const& options) {
-  GARUDA_TRY(check_path(options, options.tuning.placement));
-  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, options));
-  auto const host = machine.host(shape.threads);
-  contract::GroupByInquiry const inquiry{shape, options, machine, host, std::nullopt, requested};
-  bool const named_alone = shape.is_unseen && options.path != Path::automatic;
-  GARUDA_TRY_ASSIGN(auto offers,
-                    list_offers<contract::GroupByOffer>(
-                        inquiry, named_alone,
-                        [](contract::PathRow const& path) -> contract::GroupByRow const& { return path.group_by; }));
-  auto const plain = plain_offers(offers.list);
-  GARUDA_TRY_ASSIGN(auto const best, choose(plain, machine.devices, options, requested));
-  auto offer = offers.list[best];
-
-  GroupByPlan result;
+  GARUDA_TRY_ASSIGN(auto chosen,
+                    choose_offer<contract::GroupByOffer>(
+                        shape, machine, options,
+                        [](contract::PathRow const& path) -> contract::GroupByRow const& { return path.group_by; },
+                        [&](contract::GroupByOffer& offer) {
+                          if (!offer.start) contract::add_phases(offer.candidate, contract::order_costs(shape));
+                        }));
+  GroupByPlan result{std::move(chosen), 0};
   auto& plan = result.plan;
-  plan = plan_of(offer, plain, machine, options);
-  plan.tuning = to_string(offer.tuning);
-  if (!offer.start && !shape.is_unseen) GARUDA_TRY(size_slices(shape, machine, options, offer, plan));
-  plan.details.insert(plan.details.end(), offer.details.begin(), offer.details.end());
-  plan.notes.insert(plan.notes.end(), offers.notes.begin(), offers.notes.end());
-  result.device = offer.device;
-  result.slice_groups = contract::slice_groups(shape, offer);
-  result.grouping = offer.grouping;
-  result.tuning = std::move(offer.tuning);
-  result.start = std::move(offer.start);
+  if (!result.start && !shape.is_unseen) GARUDA_TRY(size_slices(shape, machine, options, result, plan));
+  plan.details.insert(plan.details.end(), result.details.begin(), result.details.end());
+  result.slice_groups = contract::slice_groups(shape, result);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "operators/contract/join_terms.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"
@@ -67,33 +68,17 @@ Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions cons
 
 Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine const& machine,
                            JoinOptions const& options) {
-  GARUDA_TRY(check_path(options, options.tuning.placement));
-  GARUDA_TRY_ASSIGN(auto const requested, requested_device(machine.devices, options));
-  auto const host = machine.host(shape.threads);
-  contract::JoinInquiry const inquiry{shape, options, machine, host, std::nullopt, requested};
-  bool const named_alone = shape.is_unseen && options.path != Path::automatic;
-  GARUDA_TRY_ASSIGN(
-      auto offers,
-      list_offers<contract::JoinOffer>(
-          inquiry, named_alone, [](contract::PathRow const& path) -> contract::JoinRow const& { return path.join; }));
-  auto const plain = plain_offers(offers.list);
-  GARUDA_TRY_ASSIGN(auto const best, choose(plain, machine.devices, options, requested));
-  auto& offer = offers.list[best];
-
-  JoinPlan result;
+  GARUDA_TRY_ASSIGN(auto chosen,
+                    choose_offer<contract::JoinOffer>(
+                        shape, machine, options,
+                        [](contract::PathRow const& path) -> contract::JoinRow const& { return path.join; }));
+  JoinPlan result{std::move(chosen), std::nullopt};
   auto& plan = result.plan;
-  plan = plan_of(offer, plain, machine, options);
   plan.details.emplace_back(
-      "estimate", fmt::format("{:.3f} ms, {:.0f} rows", offer.candidate.estimated_ns * 1e-6, shape.expected_matches));
-  plan.details.insert(plan.details.end(), offer.details.begin(), offer.details.end());
-  plan.notes.insert(plan.notes.end(), offers.notes.begin(), offers.notes.end());
-  plan.tuning = to_string(offer.tuning);
-  if (!offer.start && !shape.is_unseen) GARUDA_TRY(size_host_memory(shape, options, offer, plan));
-  result.device = offer.device;
-  if (offer.device) result.rates = machine.devices[*offer.device].measured;
-  result.tuning = std::move(offer.tuning);
-  result.carried = std::move(offer.carried);
-  result.start = std::move(offer.start);
+      "estimate", fmt::format("{:.3f} ms, {:.0f} rows", result.candidate.estimated_ns * 1e-6, contract::result_rows(shape)));
+  plan.details.insert(plan.details.end(), result.details.begin(), result.details.end());
+  if (!result.start && !shape.is_unseen) GARUDA_TRY(size_host_memory(shape, options, result, plan));
+  if (result.device) result.rates = machine.devices[*result.device].measured;
   return result;
 }
 

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <functional>
 #include <string>
-#include <variant>
 
+#include "operators/plan/device_choice.hpp"
 #include "operators/plan/paths.hpp"
-#include "vk_runtime/device_choice.hpp"
 
 namespace garuda::plan {
 namespace {
@@ -32,44 +29,6 @@ bool has_free_gpu(std::span<contract::DeviceFacts const> devices) {
   });
 }
 
-std::vector<vk::DeviceTraits> traits_of(std::span<contract::DeviceFacts const> devices) {
-  std::vector<vk::DeviceTraits> traits;
-  for (auto const& facts : devices) traits.push_back(*facts.traits);
-  return traits;
-}
-
-bool has_name(contract::DeviceFacts const& facts, std::string name) {
-  auto const lower = [](std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-  };
-  return lower(facts.info->name).find(lower(std::move(name))) != std::string::npos;
-}
-
-bool is_cuda_choice(contract::DeviceFacts const& facts, std::size_t index, vk::DeviceRequest const& request) {
-  if (!is_cuda(facts)) return false;
-  if (auto const* const asked = std::get_if<std::uint32_t>(&request))
-    return *asked == index || facts.info->same_gpu == *asked;
-  auto const* const name = std::get_if<std::string>(&request);
-  return name == nullptr || has_name(facts, *name);
-}
-
-Result<std::size_t> choose_cuda(std::span<contract::DeviceFacts const> devices, vk::DeviceRequest const& request) {
-  std::optional<std::size_t> found;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (!is_cuda_choice(devices[i], i, request)) continue;
-    auto const& info = *devices[i].info;
-    if (!found || (!devices[*found].info->usable && info.usable)) found = i;
-    if (std::holds_alternative<std::string>(request) && info.name != devices[*found].info->name)
-      return fail(ErrorCode::usage, fmt::format("device name fits both \"{}\" and \"{}\": {}",
-                                                devices[*found].info->name, info.name, std::get<std::string>(request)));
-  }
-  if (!found) return fail(ErrorCode::no_device, "no CUDA device like the one asked for; see: garuda devices");
-  if (devices[*found].info->usable) return *found;
-  return fail(ErrorCode::no_device,
-              fmt::format("CUDA device {} cannot be used: {}", *found, devices[*found].info->reason));
-}
-
 bool is_allowed(contract::Offer const& offer, std::span<contract::DeviceFacts const> devices, RunOptions const& options,
                 std::optional<std::size_t> requested) {
   bool const is_open = options.path == Path::automatic;
@@ -86,7 +45,7 @@ contract::Machine machine_of(contract::DeviceSet& devices, std::uint32_t threads
   contract::Machine machine;
   auto const& known = devices.calibrations();
   for (std::size_t i = 0; i < devices.devices().size(); ++i) {
-    contract::DeviceFacts facts{&devices.devices()[i], &devices.traits(i)};
+    contract::DeviceFacts facts{&devices.devices()[i], devices.vulkan_traits(i)};
     // A GPU is as fast under CUDA as it was measured to be under Vulkan.
     auto const measured_as = is_cuda(facts) ? facts.info->same_gpu : static_cast<std::uint32_t>(i);
     if (measured_as)
@@ -103,25 +62,29 @@ Result<std::optional<std::size_t>> requested_device(std::span<contract::DeviceFa
   auto const* const named = find_path(options.path);
   if (named != nullptr ? !named->api : !options.device) return std::nullopt;
   if (devices.empty()) return tl::unexpected<Error>(no_path(devices, options.path));
-  auto const request = vk::parse_device_request(options.device.value_or("auto"));
-  if (named != nullptr && named->api == DeviceApi::cuda) return choose_cuda(devices, request);
-  auto const num_vulkan = static_cast<std::size_t>(std::ranges::count_if(devices, std::not_fn(is_cuda)));
-  auto choice = vk::choose_device(traits_of(devices.first(num_vulkan)), request);
-  if (choice) return choice->index;
-  bool const may_be_cuda =
-      options.path == Path::automatic && choice.error().code() == ErrorCode::no_device && num_vulkan < devices.size();
-  if (may_be_cuda)
-    if (auto const cuda = choose_cuda(devices, request)) return *cuda;
-  return propagate(std::move(choice));
+  std::vector<DeviceInfo const*> infos;
+  for (auto const& facts : devices) infos.push_back(facts.info);
+  auto const request = options.device.value_or("auto");
+  auto choice = choose_device(infos, request, named != nullptr ? *named->api : DeviceApi::vulkan);
+  if (choice || named != nullptr || choice.error().code() != ErrorCode::no_device) return choice;
+  if (auto const cuda = choose_device(infos, request, DeviceApi::cuda)) return *cuda;
+  return choice;
 }
 
-Result<void> check_path(RunOptions const& options, Placement placement) {
+Result<void> check_path(RunOptions const& options, Placement placement, std::optional<std::size_t> resident_on) {
   auto const* const path = find_path(options.path);
   if (options.path != Path::automatic && path == nullptr)
     return fail(ErrorCode::no_device, fmt::format("path {} is not part of this build", to_string(options.path)));
   if (path != nullptr && !path->api && options.device)
     return fail(ErrorCode::usage, fmt::format("path {} takes no device: {}", path->name, *options.device));
-  if (placement != Placement::device || (path != nullptr && path->takes_whole_tables)) return {};
+  if (resident_on && placement == Placement::slices)
+    return fail(ErrorCode::usage,
+                fmt::format("placement=slices takes tables of the host, not of device {}", *resident_on));
+  if (resident_on && path != nullptr && !path->takes_whole_tables)
+    return fail(ErrorCode::usage,
+                fmt::format("path {} takes tables of the host, not of device {}", path->name, *resident_on));
+  bool const takes_whole = path != nullptr ? path->takes_whole_tables : resident_on.has_value();
+  if (placement != Placement::device || takes_whole) return {};
   std::string names;
   for (auto const* row : paths())
     if (row->takes_whole_tables) names += fmt::format("{}{}", names.empty() ? "" : ", ", row->name);
@@ -178,7 +141,7 @@ Plan plan_of(contract::Offer const& chosen, std::span<contract::Offer const* con
                            facts != nullptr ? "; of the device: " + contract::source_of(*facts) : ""));
   plan.notes = machine.notes;
   if (facts != nullptr && facts->is_software())
-    plan.notes.push_back("the device is a software rasteriser: results are right, speed says nothing about a GPU");
+    plan.notes.emplace_back("the device is a software rasteriser: results are right, speed says nothing about a GPU");
   return plan;
 }
 

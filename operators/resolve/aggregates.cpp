@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/ordered_value.hpp"
+#include "core/type_rows.hpp"
 #include "core/wide_integer.hpp"
 #include "operators/resolve/exact_sum.hpp"
 
@@ -143,6 +144,7 @@ UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) {
       return bits_from_ordered(ordered[0]);
     case contract::ValueKind::uint32:
     case contract::ValueKind::uint64:
+    case contract::ValueKind::bytes:
     case contract::ValueKind::none:
       break;
   }
@@ -199,13 +201,13 @@ constexpr std::array kAggregates{
     AggregateRow{F::min, V::decimal, contract::kMinState, true, same_type, finalise_min},
     AggregateRow{F::min, V::floating, contract::kMinState, true, same_type, finalise_min},
     AggregateRow{F::min, V::temporal, contract::kMinState, true, same_type, finalise_min},
-    AggregateRow{F::min, V::ranked, contract::kMinState, true, same_type, nullptr},
+    AggregateRow{F::min, V::bytes, contract::kMinState, true, same_type, nullptr},
     AggregateRow{F::max, V::signed_integer, contract::kMaxState, true, same_type, finalise_max},
     AggregateRow{F::max, V::unsigned_integer, contract::kMaxState, true, same_type, finalise_max},
     AggregateRow{F::max, V::decimal, contract::kMaxState, true, same_type, finalise_max},
     AggregateRow{F::max, V::floating, contract::kMaxState, true, same_type, finalise_max},
     AggregateRow{F::max, V::temporal, contract::kMaxState, true, same_type, finalise_max},
-    AggregateRow{F::max, V::ranked, contract::kMaxState, true, same_type, nullptr},
+    AggregateRow{F::max, V::bytes, contract::kMaxState, true, same_type, nullptr},
 };
 
 /// Counting looks at no value, so one row serves every class.
@@ -214,50 +216,26 @@ constexpr AggregateRow kCount{F::count, V::none, contract::kCountState, false, i
 }  // namespace
 
 ValueSource value_source(DataType const& type) noexcept {
-  switch (type.id) {
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-      return {V::signed_integer, contract::ValueKind::int32};
-    case TypeId::int64:
-      return {V::signed_integer, contract::ValueKind::int64};
-    case TypeId::uint8:
-    case TypeId::uint16:
-    case TypeId::uint32:
-      return {V::unsigned_integer, contract::ValueKind::uint32};
-    case TypeId::uint64:
-      return {V::unsigned_integer, contract::ValueKind::uint64};
-    case TypeId::float32:
-      return {V::floating, contract::ValueKind::float32};
-    case TypeId::float64:
-      return {V::floating, contract::ValueKind::float64};
-    case TypeId::decimal32:
-      return {V::decimal, contract::ValueKind::int32};
-    case TypeId::decimal64:
-      return {V::decimal, contract::ValueKind::int64};
-    case TypeId::decimal128:
-      return {V::decimal, contract::ValueKind::int128};
-    case TypeId::date32:
-    case TypeId::time32:
-      return {V::temporal, contract::ValueKind::int32};
-    case TypeId::date64:
-    case TypeId::time64:
-    case TypeId::timestamp:
-    case TypeId::duration:
-      return {V::temporal, contract::ValueKind::int64};
-    case TypeId::boolean:
-    case TypeId::fixed_size_binary:
-    case TypeId::utf8:
-    case TypeId::large_utf8:
-    case TypeId::binary:
-    case TypeId::large_binary:
-      return {V::ranked, contract::ValueKind::uint32};
-    case TypeId::dictionary:
-      return is_variable_width(*type.value) ? ValueSource{V::ranked, contract::ValueKind::uint32} : ValueSource{};
-    case TypeId::float16:
-    case TypeId::interval_months:
-    case TypeId::interval_day_time:
-    case TypeId::interval_month_day_nano:
+  using K = contract::ValueKind;
+  auto const& row = type_row(type.id);
+  auto const integer = row.width == 16 ? K::int128 : row.width == 8 ? K::int64 : K::int32;
+  switch (row.family) {
+    case TypeFamily::integer:
+      if (row.is_signed) return {V::signed_integer, integer};
+      return {V::unsigned_integer, row.width == 8 ? K::uint64 : K::uint32};
+    case TypeFamily::floating:
+      if (row.width == 2) return {};
+      return {V::floating, row.width == 8 ? K::float64 : K::float32};
+    case TypeFamily::decimal:
+      return {V::decimal, integer};
+    case TypeFamily::temporal:
+      return {V::temporal, integer};
+    case TypeFamily::boolean:
+    case TypeFamily::bytes:
+      return {V::bytes, K::bytes};
+    case TypeFamily::dictionary:
+      return is_variable_width(*type.value) ? ValueSource{V::bytes, K::bytes} : ValueSource{};
+    case TypeFamily::interval:
       break;
   }
   return {};

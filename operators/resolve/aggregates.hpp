@@ -21,7 +21,7 @@ enum class ValueClass : std::uint8_t {
   decimal,
   floating,
   temporal,
-  ranked,  ///< compared by bytes: enters kernels as ranks among the column's distinct values
+  bytes,  ///< compared by their bytes
 };
 
 /// How the values of a column enter a kernel.
@@ -60,7 +60,7 @@ struct AggregateRow {
   contract::StateSet states;  ///< that it is made of
   bool null_when_empty;
   DataType (*result_type)(DataType const& input);
-  Finalise finalise;  ///< nullptr: the value is the column's at a row that has the state's rank
+  Finalise finalise;  ///< nullptr: the value is the column's at a row that has the state's entry
 };
 
 /// The row for a function of a column of class `value_class`, or nullptr when there is none.

@@ -130,11 +130,7 @@ Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spe
   }
   for (auto& state : resolved.states) {
     if (!state.column) continue;
-    if (state.states != contract::kCountState) {
-      auto const source = value_source(table.schema()[*state.column].type);
-      state.kind = source.kind;
-      state.is_ranked = source.value_class == ValueClass::ranked;
-    }
+    if (state.states != contract::kCountState) state.kind = value_source(table.schema()[*state.column].type).kind;
     if (materialize::has_nulls(table, *state.column)) state.states |= contract::kCountState;
   }
   GARUDA_TRY(check_names(table, resolved));

@@ -18,7 +18,7 @@ struct StateColumn {
   std::optional<std::size_t> column;                     ///< position in the table; nullopt: the rows
   contract::ValueKind kind = contract::ValueKind::none;  ///< none: only counts are wanted
   contract::StateSet states = 0;
-  bool is_ranked = false;
+  keys::ColumnOrder const* order = nullptr;  ///< of bytes, once their values are read
 };
 
 struct ResolvedAggregate {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "operators/resolve/tuning_text.hpp"
+
 namespace garuda::resolve {
 namespace {
 
@@ -17,9 +19,12 @@ std::string line(Row const& row, std::array<std::size_t, kColumns> const& widths
   return text + '\n';
 }
 
-std::string table(std::vector<TuningOption> const& options) {
+template <class Tuning>
+std::string table(std::span<Knob<Tuning> const> knobs) {
   std::vector<Row> rows{{"option", "paths", "values", "default", "decides"}};
-  for (auto const& option : options) rows.push_back({option.name, option.paths, option.values, "auto", option.about});
+  for (auto const& knob : knobs)
+    rows.push_back(
+        {std::string(knob.name), std::string(knob.paths), allowed_values(knob), "auto", std::string(knob.about)});
   std::array<std::size_t, kColumns> widths{};
   for (auto const& row : rows)
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -34,8 +39,7 @@ std::string table(std::vector<TuningOption> const& options) {
 }  // namespace
 
 std::string tuning_tables() {
-  return fmt::format("Of garuda join:\n\n{}\nOf garuda group-by:\n\n{}", table(join_tuning_options()),
-                     table(group_by_tuning_options()));
+  return fmt::format("Of garuda join:\n\n{}\nOf garuda group-by:\n\n{}", table(join_knobs()), table(group_by_knobs()));
 }
 
 }  // namespace garuda::resolve

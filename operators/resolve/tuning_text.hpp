@@ -11,13 +11,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
 #include "garuda/run.hpp"
-#include "operators/resolve/tuning_options.hpp"
 
 namespace garuda::resolve {
 
@@ -57,8 +57,9 @@ std::span<Knob<JoinTuning> const> join_knobs();
 /// The same of the group-by.
 std::span<Knob<GroupByTuning> const> group_by_knobs();
 
-template <class Tuning, class Member>
-Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices, Member Tuning::*member,
+/// `Of`: the tuning, where the member is of its base.
+template <class Of = void, class Owner, class Member, class Tuning = std::conditional_t<std::is_void_v<Of>, Owner, Of>>
+Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices, Member Owner::*member,
                          std::string_view paths = {}, std::string_view about = {}) {
   return {name,
           paths,
@@ -71,8 +72,8 @@ Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices,
           [member](Tuning& t, std::int64_t value) { t.*member = static_cast<Member>(value); }};
 }
 
-template <class Tuning, class Member>
-Knob<Tuning> number_knob(std::string_view name, std::int64_t low, std::int64_t high, Member Tuning::*member,
+template <class Of = void, class Owner, class Member, class Tuning = std::conditional_t<std::is_void_v<Of>, Owner, Of>>
+Knob<Tuning> number_knob(std::string_view name, std::int64_t low, std::int64_t high, Member Owner::*member,
                          std::string_view paths = {}, std::string_view about = {},
                          std::optional<std::int64_t> automatic = 0) {
   return {name,
@@ -145,15 +146,6 @@ Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_vie
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
   return tuning;
-}
-
-/// The knobs as their table shows them.
-template <class Tuning>
-std::vector<TuningOption> options_of(std::span<Knob<Tuning> const> knobs) {
-  std::vector<TuningOption> options;
-  for (auto const& knob : knobs)
-    options.push_back({std::string(knob.name), std::string(knob.paths), allowed_values(knob), std::string(knob.about)});
-  return options;
 }
 
 /// What differs from the automatic values.

@@ -42,29 +42,6 @@ class RunRecorder final : public contract::StatsSink {
   std::vector<std::string> notes_;
 };
 
-/// Adds the time from its construction to its destruction to a phase.
-class PhaseTimer {
- public:
-  PhaseTimer(contract::StatsSink& sink, std::string_view phase, std::uint64_t bytes = 0, std::uint64_t items = 0)
-      : sink_(sink), phase_(phase), bytes_(bytes), items_(items), start_(std::chrono::steady_clock::now()) {}
-  PhaseTimer(PhaseTimer const&) = delete;
-  PhaseTimer& operator=(PhaseTimer const&) = delete;
-  ~PhaseTimer() {
-    auto const elapsed = std::chrono::steady_clock::now() - start_;
-    sink_.add_phase(phase_, static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()), bytes_, items_);
-  }
-
-  void count(std::uint64_t bytes, std::uint64_t items) {
-    bytes_ += bytes;
-    items_ += items;
-  }
-
- private:
-  contract::StatsSink& sink_;
-  std::string_view phase_;
-  std::uint64_t bytes_;
-  std::uint64_t items_;
-  std::chrono::steady_clock::time_point start_;
-};
+using contract::PhaseTimer;
 
 }  // namespace garuda::run

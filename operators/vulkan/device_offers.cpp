@@ -18,7 +18,9 @@ template <class Inquiry, class Offer>
 void choose_upload(Inquiry const& inquiry, double slice_bytes, Offer& offer, contract::DeviceCut& cut) {
   auto const& facts = inquiry.facts();
   if (offer.tuning.upload == Upload::automatic)
-    offer.tuning.upload = upload_of(contract::cheapest_upload(facts.rates(), *facts.traits, slice_bytes));
+    offer.tuning.upload = facts.vulkan == nullptr
+                              ? Upload::stage
+                              : upload_of(contract::cheapest_upload(facts.rates(), *facts.vulkan, slice_bytes));
   cut.upload = mode_of(offer.tuning.upload);
 }
 

@@ -38,7 +38,7 @@ void size_slices(Inquiry const& inquiry, std::uint64_t table_rows, std::uint64_t
                  Offer& offer) {
   auto const& tuning = inquiry.options.tuning;
   offer.lanes = tuning.lanes != 0 ? tuning.lanes : 2;
-  auto const budget = contract::device_budget(inquiry.options, *inquiry.facts().traits);
+  auto const budget = contract::device_budget(inquiry.options, inquiry.facts());
   offer.slice_rows = std::min(tuning.slice_rows != 0 ? tuning.slice_rows : contract::kMaxPassRows, most_rows);
   while (offer.slice_rows > contract::kSmallestDeviceSliceRows &&
          bytes_of(std::min(offer.slice_rows, table_rows)) * offer.lanes > budget)

@@ -128,10 +128,10 @@ Result<void> PassContext::read_back(char const* phase, vk::Buffer const& source,
   return {};
 }
 
-Result<void> PassContext::download(vk::Buffer const& source, std::span<std::byte> destination) {
+Result<void> PassContext::download(vk::Buffer const& source, std::span<std::byte> destination, std::uint64_t offset) {
   GARUDA_TRY(submissions_.finish());
   auto const start = std::chrono::steady_clock::now();
-  GARUDA_TRY(lane_.transfer().download(source, 0, destination, submissions_.last(), submissions_.wait_options()));
+  GARUDA_TRY(lane_.transfer().download(source, offset, destination, submissions_.last(), submissions_.wait_options()));
   auto const elapsed = std::chrono::steady_clock::now() - start;
   submissions_.count_time(phase::kDownload, static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()));
   submissions_.count_bytes(phase::kDownload, destination.size());

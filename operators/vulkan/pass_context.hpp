@@ -54,8 +54,8 @@ class PassContext {
   Result<void> read_back(char const* phase, vk::Buffer const& buffer, std::uint64_t offset,
                          std::span<std::byte> values);
 
-  /// Submits what was recorded, waits, and copies the start of `buffer`, as long as `destination`, to the host.
-  Result<void> download(vk::Buffer const& buffer, std::span<std::byte> destination);
+  /// Submits what was recorded, waits, and copies the bytes of `buffer` from `offset` on to the host.
+  Result<void> download(vk::Buffer const& buffer, std::span<std::byte> destination, std::uint64_t offset = 0);
 
  private:
   Result<void> check_budget(std::uint64_t bytes, char const* name) const;

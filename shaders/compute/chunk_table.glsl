@@ -1,5 +1,5 @@
 // A hash table over a build chunk in shared memory: linear probing over slots that name the first row of each distinct
-// key. Rows of one key are listed together: in the chunk itself when it is grouped, else through `order`.
+// key. Rows of one key are listed together through `order`.
 //
 // Shared memory, in words: order [0, kChunk), keys [kChunk, (1 + kWords) · kChunk), slots behind them. Once the probe rows
 // have been looked up, keys and slots are free for what follows: kFree on.
@@ -8,7 +8,6 @@
 layout(constant_id = 4) const uint kWords = 1u;
 layout(constant_id = 12) const uint kScratch = 9216u;
 layout(constant_id = 13) const uint kLog2Slots = 12u;
-layout(constant_id = 14) const uint kGrouped = 0u;
 
 const uint kChunk = kGroup * kItems;
 const uint kSlots = 1u << kLog2Slots;
@@ -111,23 +110,6 @@ uint find_slot(uvec2 key, bool is_listed) {
 bool build_table(uint rows, out uint places[kItems]) {
   uint thread = thread_index();
   [[unroll]] for (uint i = 0u; i < kItems; ++i) places[i] = i * kGroup + thread;
-  if (kGrouped != 0u) {
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      uint row = i * kGroup + thread;
-      if (row < rows && (row == 0u || chunk_key(row - 1u) != chunk_key(row))) enter(row);
-    }
-    barrier();
-    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-      uint row = i * kGroup + thread;
-      if (row < rows && (row + 1u == rows || chunk_key(row + 1u) != chunk_key(row))) {
-        uint slot = kTable + find_slot(chunk_key(row), false);
-        uint head = scratch[slot] & kRowMask12;
-        scratch[slot] = head | (row + 2u - head) << kRowBits;
-      }
-    }
-    barrier();
-    return false;
-  }
   uvec2 entered[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint row = i * kGroup + thread;

@@ -12,7 +12,7 @@
 #include "../primitives/block.glsl"
 #include "gather_columns.glsl"
 
-layout(constant_id = 4) const uint kWords = 1u;
+layout(constant_id = 20) const uint kKeysOut = 1u;
 layout(push_constant) uniform Push { ExpandRowsPush push; };
 
 // The last probe row whose pairs start at `pair` or before. Called by all with the same `pair`: as many rows as there are
@@ -65,7 +65,8 @@ void main() {
     positions[i] = position;
     probe_rows[i] = push.probe_rows == uvec2(0u) ? position : InputWords(push.probe_rows).at[position];
   }
-  gather(JoinedColumn(push.probe_keys, push.keys_out, kWords, kFromProbe), positions, first, total.x);
+  if (kKeysOut > 0u)
+    gather(JoinedColumn(push.probe_keys, push.keys_out, kKeysOut, kFromProbe), positions, first, total.x);
   for (uint c = 0u; c < push.num_columns; ++c) {
     JoinedColumn column = Columns(push.columns).at[c];
     if (column.side == kFromProbe) {

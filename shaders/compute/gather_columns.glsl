@@ -24,9 +24,18 @@ void gather_pair(JoinedColumn column, uint rows[kItems], uint first, uint num_ro
   }
 }
 
+void write_numbers(uvec2 target, uint rows[kItems], uint first, uint num_rows) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = first + i * kGroup;
+    if (row < num_rows) Words(target).at[row] = rows[i];
+  }
+}
+
 /// Rows from num_rows on have no target; their sources are legal all the same.
 void gather(JoinedColumn column, uint rows[kItems], uint first, uint num_rows) {
-  if (column.words == 2u) {
+  if (column.words == 0u) {
+    write_numbers(column.target, rows, first, num_rows);
+  } else if (column.words == 2u) {
     gather_pair(column, rows, first, num_rows);
   } else {
     for (uint word = 0u; word < column.words; ++word) gather_word(column, word, rows, first, num_rows);

@@ -11,14 +11,7 @@
 #include "../primitives/words.glsl"
 #include "../primitives/block.glsl"
 #include "chunk_table.glsl"
-
-layout(push_constant) uniform Push { JoinRowsPush push; };
-
-layout(buffer_reference, std430, buffer_reference_align = 16) readonly restrict buffer Tasks { JoinTask at[]; };
-layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { JoinedColumn at[]; };
-
-layout(constant_id = 18) const uint kBuildWords = 0u;
-layout(constant_id = 19) const uint kProbeWords = 0u;
+#include "joined_rows.glsl"
 
 // Shared memory once probe rows have been looked up. Of each subgroup, by the number of its probe row among those that
 // have matches: where the row's matches begin less its first pair; keys; values. Of the build chunk: values by place.
@@ -27,52 +20,14 @@ const uint kStarts = 0u;
 const uint kStage = kChunk;
 const uint kBuildValues = kChunk;
 const uint kPairKeys = kBuildValues + kBuildWords * kChunk;
-const uint kProbeValues = kPairKeys + kWords * kChunk;
+const uint kProbeValues = kPairKeys + kKeysOut * kChunk;
 
 const uint kMaskWords = (kSubgroup + 31u) / 32u;
-const uint kNoPlace = 0xffffffffu;
-
-shared uint num_pairs;
-shared uint first_row;
-
-// Takes places for `total` rows; kNoPlace when they are left out. By one invocation.
-uint take_places(uint total) {
-  uint first = kNoPlace;
-  if (total <= push.max_task_rows) {
-    first = atomicAdd(Words(push.state).at[0], total);
-    if (first > push.capacity || total > push.capacity - first) first = kNoPlace;
-  } else {
-    uint before = atomicAdd(Words(push.state).at[1], total);
-    if (before + total < before) atomicAdd(Words(push.state).at[2], 1u);
-  }
-  if (first == kNoPlace) atomicOr(Words(push.state).at[3], 1u);
-  return first;
-}
-
-// Values of a column that are read ahead, of the rows begin + i · kGroup + thread_index().
-void load_ahead(uvec2 source, uint words, uint begin, uint rows, out uvec2 values[kItems]) {
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint row = begin + min(i * kGroup + thread_index(), rows - 1u);
-    values[i] = words == 2u ? Pairs(source).at[row] : words == 1u ? uvec2(InputWords(source).at[row], 0u) : uvec2(0u);
-  }
-}
-
-void write_ahead(uvec2 target, uint words, uint row, uvec2 value) {
-  if (words == 2u) {
-    Pairs(target).at[row] = value;
-  } else if (words == 1u) {
-    Words(target).at[row] = value.x;
-  }
-}
 
 // Values by place, or by number of a probe row: of two words the second ones behind all first ones.
 void share_value(uint first, uint words, uint at, uvec2 value) {
   if (words > 0u) scratch[first + at] = value.x;
   if (words > 1u) scratch[first + kChunk + at] = value.y;
-}
-
-uvec2 shared_value(uint first, uint words, uint at) {
-  return uvec2(words > 0u ? scratch[first + at] : 0u, words > 1u ? scratch[first + kChunk + at] : 0u);
 }
 
 // What the subgroup's probe rows found: pairs are numbered by invocation, then by item.
@@ -133,10 +88,10 @@ void write_first(uint first, Found found) {
     uint at = row_of_pair(found, begin, ranks);
     uint pair = begin + gl_SubgroupInvocationID;
     if (pair < found.total) {
-      write_ahead(push.keys_out, kWords, first + pair, shared_value(kPairKeys, kWords, at));
-      write_ahead(push.probe.target, kProbeWords, first + pair, shared_value(kProbeValues, kProbeWords, at));
+      write_value(push.keys_out, kKeysOut, first + pair, shared_value(kPairKeys, kKeysOut, at));
+      write_value(push.probe.target, kProbeWords, first + pair, shared_value(kProbeValues, kProbeWords, at));
       uint place = scratch[kStarts + at] + pair;
-      write_ahead(push.build.target, kBuildWords, first + pair, shared_value(kBuildValues, kBuildWords, place));
+      write_value(push.build.target, kBuildWords, first + pair, shared_value(kBuildValues, kBuildWords, place));
     }
   }
 }
@@ -185,9 +140,9 @@ void join(JoinTask task) {
   uvec2 keys[kItems];
   uvec2 build_values[kItems];
   uvec2 probe_values[kItems];
-  load_ahead(push.probe_keys, kWords, task.probe_begin, task.probe_rows, keys);
-  load_ahead(push.build.source, kBuildWords, task.build_begin, task.build_rows, build_values);
-  load_ahead(push.probe.source, kProbeWords, task.probe_begin, task.probe_rows, probe_values);
+  load_values(push.probe_keys, kWords, task.probe_begin, task.probe_rows, keys);
+  load_values(push.build.source, kBuildWords, task.build_begin, task.build_rows, build_values);
+  load_values(push.probe.source, kProbeWords, task.probe_begin, task.probe_rows, probe_values);
   load_chunk(push.build_keys, task.build_begin, task.build_rows);
   if (thread == 0u) num_pairs = 0u;
   barrier();
@@ -210,7 +165,7 @@ void join(JoinTask task) {
     share_value(kBuildValues, kBuildWords, places[i], build_values[i]);
     if (matches[i] == 0u) continue;
     scratch[kStarts + rank] = (matches[i] & kRowMask12) - found.pairs[i];
-    share_value(kPairKeys, kWords, rank, keys[i]);
+    share_value(kPairKeys, kKeysOut, rank, keys[i]);
     share_value(kProbeValues, kProbeWords, rank, probe_values[i]);
     ++rank;
   }

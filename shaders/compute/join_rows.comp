@@ -11,21 +11,17 @@
 #include "../primitives/words.glsl"
 #include "../primitives/block.glsl"
 
-layout(push_constant) uniform Push { JoinRowsPush push; };
-
-layout(buffer_reference, std430, buffer_reference_align = 16) readonly restrict buffer Tasks { JoinTask at[]; };
-layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { JoinedColumn at[]; };
-
 layout(constant_id = 4) const uint kWords = 1u;
 layout(constant_id = 12) const uint kScratch = 9216u;
 layout(constant_id = 13) const uint kLog2Slots = 12u;
-// Words of the columns that are read together with the keys.
-layout(constant_id = 18) const uint kBuildWords = 0u;
-layout(constant_id = 19) const uint kProbeWords = 0u;
 
 const uint kChunk = kGroup * kItems;
 const uint kSlots = 1u << kLog2Slots;
 const uint kRowMask = (1u << kRowBits) - 1u;
+
+shared uint scratch[kScratch];
+
+#include "joined_rows.glsl"
 
 // Shared memory: keys of the build chunk; of each row the next one of its slot: row + 1, 0 for none.
 const uint kNext = kWords * kChunk;
@@ -39,12 +35,7 @@ const uint kList = kProbeValues + kProbeWords * kChunk;
 const uint kWindow = kScratch - kList;
 const uint kPairs = 4u;  // that an invocation has under way at once
 
-const uint kNoPlace = 0xffffffffu;
-
-shared uint scratch[kScratch];
-shared uint num_pairs;
 shared uint has_repeats;  // some probe row has several matches
-shared uint first_row;
 
 // A hash table over the build chunk: rows of a slot are chained, the one entered last first. Entering is one exchange,
 // whatever the keys are; rows of one key are found one after another.
@@ -88,46 +79,11 @@ uint look_up(uvec2 key) {
   return matches;
 }
 
-// Takes places for `total` rows; kNoPlace when they are left out. By one invocation.
-uint take_places(uint total) {
-  uint first = kNoPlace;
-  if (total <= push.max_task_rows) {
-    first = atomicAdd(Words(push.state).at[0], total);
-    if (first > push.capacity || total > push.capacity - first) first = kNoPlace;
-  } else {
-    uint before = atomicAdd(Words(push.state).at[1], total);
-    if (before + total < before) atomicAdd(Words(push.state).at[2], 1u);
-  }
-  if (first == kNoPlace) atomicOr(Words(push.state).at[3], 1u);
-  return first;
-}
-
-// Values of the rows begin + i · kGroup + thread_index(). Rows past the end repeat the last, so that loads need no
-// branches; nothing uses them.
-void load_values(uvec2 source, uint words, uint begin, uint rows, out uvec2 values[kItems]) {
-  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
-    uint row = begin + min(i * kGroup + thread_index(), rows - 1u);
-    values[i] = words == 2u ? Pairs(source).at[row] : words == 1u ? uvec2(InputWords(source).at[row], 0u) : uvec2(0u);
-  }
-}
-
 void share_values(uint first, uint words, uvec2 values[kItems]) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint row = i * kGroup + thread_index();
     if (words > 0u) scratch[first + row] = values[i].x;
     if (words > 1u) scratch[first + kChunk + row] = values[i].y;
-  }
-}
-
-uvec2 shared_value(uint first, uint words, uint row) {
-  return uvec2(words > 0u ? scratch[first + row] : 0u, words > 1u ? scratch[first + kChunk + row] : 0u);
-}
-
-void write_value(uvec2 target, uint words, uint row, uvec2 value) {
-  if (words == 2u) {
-    Pairs(target).at[row] = value;
-  } else if (words == 1u) {
-    Words(target).at[row] = value.x;
   }
 }
 
@@ -162,7 +118,7 @@ void write_first(uint first, uvec2 keys[kItems], uvec2 probe_values[kItems], uin
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     if (matches[i] == 0u) continue;
     uint row = first + positions[i];
-    write_value(push.keys_out, kWords, row, keys[i]);
+    write_value(push.keys_out, kKeysOut, row, keys[i]);
     write_value(push.probe.target, kProbeWords, row, probe_values[i]);
     write_value(push.build.target, kBuildWords, row, shared_value(kBuildValues, kBuildWords, matches[i] & kRowMask));
   }
@@ -222,7 +178,7 @@ void write_listed_first(uint first, uint pairs) {
       if (pair >= pairs) continue;
       uint build = scratch[kList + pair] >> kRowBits;
       uint probe = scratch[kList + pair] & kRowMask;
-      write_value(push.keys_out, kWords, first + pair, chunk_key(build));
+      write_value(push.keys_out, kKeysOut, first + pair, chunk_key(build));
       write_value(push.probe.target, kProbeWords, first + pair, shared_value(kProbeValues, kProbeWords, probe));
       write_value(push.build.target, kBuildWords, first + pair, shared_value(kBuildValues, kBuildWords, build));
     }

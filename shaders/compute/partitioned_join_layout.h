@@ -9,9 +9,9 @@ GARUDA_SHADER_BEGIN
 // Specialisation constants, besides those of primitives_layout.h. kSpecItems: rows of a chunk an invocation; a chunk of
 // either side has at most kGroup × kItems rows.
 const uint kSpecLog2Slots = 13u;  // of the table in shared memory; at most kMaxLog2Slots
-const uint kSpecGrouped = 14u;    // equal keys of a build chunk are neighbours (1)
 const uint kSpecBuildWords = 18u;  // of the build column that is read with the keys: 0 (none), 1 or 2
 const uint kSpecProbeWords = 19u;  // of the probe column
+const uint kSpecKeysOut = 20u;     // of a key that is written: 0 where keys are no part of the result
 
 // A slot of the table: 0, or the first row of its key in the chunk + 1 in the low bits, the key's rows above.
 const uint kRowBits = 12u;
@@ -43,50 +43,11 @@ struct TasksPush {
   uint many_groups;  // so many workgroups, at least, before one has several tasks
 };
 
-/// Brings equal keys of each build chunk together, keys and row numbers, in place.
-struct GroupPush {
-  device_address starts;       // (num_partitions + 1) × u32
-  device_address first_chunk;  // as PartitionChunk tables have them: chunks of a partition are cut from its start
-  device_address chunks;       // × PartitionChunk
-  device_address keys;
-  device_address rows;
-  uint num_chunks;
-};
-
-/// Counts the pairs of each task, and marks the rows that have a match.
-struct JoinCountPush {
-  device_address tasks;
-  device_address build_keys;
-  device_address probe_keys;
-  device_address totals;       // max_tasks × u32: pairs of the task; 0 past the last
-  device_address build_rows;   // row numbers, where rows are marked
-  device_address probe_rows;
-  device_address build_marks;  // bitmaps, or 0
-  device_address probe_marks;
-  uint num_tasks;
-};
-
-/// Writes the pairs [first, first + num_pairs) of the sequence.
-struct JoinPairsPush {
-  device_address tasks;
-  device_address build_keys;
-  device_address probe_keys;
-  device_address offsets;  // (low, high): first pair of each task
-  device_address build_rows;
-  device_address probe_rows;
-  device_address pairs;  // num_pairs × (left, right)
-  uint num_tasks;
-  uint first_low;
-  uint first_high;
-  uint num_pairs;
-  uint build_is_left;
-};
-
-/// A column of the result, read from one side's partitioned rows.
+/// A column of the result, read from one side's rows.
 struct JoinedColumn {
   device_address source;
   device_address target;
-  uint words;
+  uint words;  // 0: the rows' numbers, which have no source
   uint side;  // kFromBuild or kFromProbe
 };
 
@@ -109,7 +70,7 @@ struct JoinRowsPush {
   device_address probe_keys;
   device_address columns;  // num_columns × JoinedColumn: those that are not written from what is read ahead
   device_address state;    // JoinRowsState, zeroed
-  device_address keys_out;
+  device_address keys_out;  // where kSpecKeysOut says so
   JoinedColumn build;  // read with the keys, when kSpecBuildWords says so
   JoinedColumn probe;
   uint num_columns;

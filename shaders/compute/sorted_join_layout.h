@@ -32,20 +32,6 @@ struct MatchRunsPush {
   uint num_probe;
 };
 
-/// Writes the pairs [first, first + num_pairs) of the sequence: probe rows in order, build rows of a key in order.
-struct SortedPairsPush {
-  device_address offsets;  // num_probe × (low, high): first pair of each probe row
-  device_address firsts;
-  device_address build_rows;  // row numbers in the order of the keys
-  device_address probe_rows;  // or 0: the probe rows are in their own order
-  device_address pairs;       // num_pairs × (left, right)
-  uint num_probe;
-  uint first_low;
-  uint first_high;
-  uint num_pairs;
-  uint build_is_left;
-};
-
 /// Writes the columns of all pairs of the sequence, if they fit.
 struct ExpandRowsPush {
   device_address offsets;     // num_probe × u32: first pair of each probe row, modulo 2^32
@@ -54,7 +40,7 @@ struct ExpandRowsPush {
   device_address build_rows;  // row numbers in the order of the keys
   device_address probe_rows;  // row numbers in the order of the sequence, or 0: the rows are in their own order
   device_address probe_keys;  // in the order of the sequence
-  device_address keys_out;
+  device_address keys_out;    // where kSpecKeysOut says so
   device_address columns;  // num_columns × JoinedColumn, their sources in the order of the sides' rows
   uint num_probe;
   uint num_columns;

@@ -26,7 +26,6 @@ const uint kSpecHashed = 6u;     // digits of the key's hash (1) or of the key (
 const uint kSpecStable = 7u;     // rows of a bin keep their order (1)
 const uint kSpecSegmented = 8u;  // chunks come from a table (1) or cut one array (0)
 const uint kSpecOperation = 9u;  // of the reduction
-const uint kSpecWide = 10u;      // 64-bit results (1)
 const uint kSpecIota = 11u;      // the first payload column is the row's number (1)
 const uint kSpecScratch = 12u;   // words of shared memory beside the fixed arrays
 const uint kSpecMaskBits = 13u;  // of a digit, by which rows find their equals in shared memory, the others by ballots
@@ -55,10 +54,10 @@ const uint kStatePrefix = 2u;  // sum of the tile and all before it
 /// Inputs and outputs are 16-byte aligned and do not overlap.
 struct PrefixPush {
   device_address source;
-  device_address target;  // num_elements × u32, modulo 2^32; × (low, high) when wide
+  device_address target;  // num_elements × u32, modulo 2^32
   device_address states;  // look-back: (2 + 2 × tiles) u32, zeroed; else 2 × (tiles + 1) u32: sums, then bases
   device_address total;   // (low, high)
-  device_address copy;    // (num_elements + 1) × u32, not when wide: the sums, the total behind them; 0: none
+  device_address copy;    // (num_elements + 1) × u32: the sums, the total behind them; 0: none
   uint num_elements;
   uint num_tiles;
   uint spins;  // readings of a missing state before its tile is summed again

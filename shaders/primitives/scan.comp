@@ -10,14 +10,13 @@
 //
 // Buffers: PrefixPush, by address. Invocation: see scan_tile.glsl. Writes: target and its copy (with kLists the numbers
 // of elements, in order, to target), in look-back the states, and the total.
-// Overflow: output words are modulo 2^32 (2^64 when wide); the total is exact below 2^60.
+// Overflow: output words are modulo 2^32; the total is exact below 2^60.
 
 #include "primitives_layout.h"
 #include "words.glsl"
 #include "block.glsl"
 #include "sum60.glsl"
 
-layout(constant_id = 10) const uint kWide = 0u;
 layout(constant_id = 22) const uint kLists = 0u;
 layout(push_constant) uniform Push { PrefixPush push; };
 
@@ -109,7 +108,7 @@ uvec2 prefix_of(uint tile) {
 }
 #endif
 
-// By subgroup: sum modulo 2^32, made exclusive; sums of low and high halves, when wide exclusive too. The totals last.
+// By subgroup: sum modulo 2^32, made exclusive; sums of low and high halves. The totals last.
 shared uvec3 subgroup_sums[kSubgroups + 1u];
 
 void scan_subgroup_sums() {
@@ -121,11 +120,6 @@ void scan_subgroup_sums() {
     uint sum = subgroupInclusiveAdd(own.x);
     if (i < kSubgroups) subgroup_sums[i].x = before.x + sum - own.x;
     before.x += subgroupAdd(own.x);
-    if (kWide != 0u) {
-      uint low = subgroupInclusiveAdd(own.y);
-      uint high = subgroupInclusiveAdd(own.z);
-      if (i < kSubgroups) subgroup_sums[i].yz = before.yz + uvec2(low - own.y, high - own.z);
-    }
     before.y += subgroupAdd(own.y);
     before.z += subgroupAdd(own.z);
   }
@@ -179,9 +173,8 @@ void scan(uint tile) {
   uvec4 quads[kQuads];
   [[unroll]] for (uint q = 0u; q < kQuads; ++q) quads[q] = load_quad(quad_position(tile, q));
 
-  // Sums before each quad, within the subgroup; of the subgroups; of the tile. When wide, those of halves, too.
+  // Sums before each quad, within the subgroup; of the subgroups; of the tile.
   uint before[kQuads];
-  uvec2 halves_before[kQuads];
   uint subgroup_sum = 0u;
   uint low = 0u;
   uint high = 0u;
@@ -189,25 +182,17 @@ void scan(uint tile) {
     uint own = quads[q].x + quads[q].y + quads[q].z + quads[q].w;
     before[q] = subgroup_sum + subgroupExclusiveAdd(own);
     subgroup_sum += subgroupAdd(own);
-    uvec2 halves = uvec2(low_halves(quads[q]), high_halves(quads[q]));
-    if (kWide != 0u) {
-      halves_before[q] = uvec2(low, high) + uvec2(subgroupExclusiveAdd(halves.x), subgroupExclusiveAdd(halves.y));
-      halves = uvec2(subgroupAdd(halves.x), subgroupAdd(halves.y));
-    }
-    low += halves.x;
-    high += halves.y;
+    low += low_halves(quads[q]);
+    high += high_halves(quads[q]);
   }
-  if (kWide == 0u) {
-    low = subgroupAdd(low);
-    high = subgroupAdd(high);
-  }
+  low = subgroupAdd(low);
+  high = subgroupAdd(high);
   if (subgroupElect()) subgroup_sums[gl_SubgroupID] = uvec3(subgroup_sum, low, high);
   barrier();
   scan_subgroup_sums();
   barrier();
   uint in_tile = subgroup_sums[gl_SubgroupID].x;
-  uvec2 base60 = base_of(tile);
-  uvec2 base = sum60_words(base60);
+  uvec2 base = sum60_words(base_of(tile));
   bool has_copy = push.copy != uvec2(0u);
   if (has_copy && thread_index() == 0u && tile == push.num_tiles - 1u) {
     Words(push.copy).at[push.num_elements] = base.x + subgroup_sums[kSubgroups].x;
@@ -221,16 +206,9 @@ void scan(uint tile) {
     sums.w = sums.z + quads[q].z;
     if (kLists != 0u) {
       list_elements(position, quads[q], sums);
-    } else if (kWide == 0u) {
+    } else {
       write_sums(push.target, position, sums);
       if (has_copy) write_sums(push.copy, position, sums);
-    } else {
-      uvec2 halves = subgroup_sums[gl_SubgroupID].yz + halves_before[q];
-      [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-        uvec2 sum = sum60_add(base60, sum60_of_halves(halves.x, halves.y));
-        if (position + i < push.num_elements) Pairs(push.target).at[position + i] = sum60_words(sum);
-        halves += uvec2(quads[q][i] & 0xffffu, quads[q][i] >> 16);
-      }
     }
   }
 }
@@ -242,13 +220,8 @@ void main() {
     scan(tile);
   }
 #else
-#ifdef LOOK_BACK
   if (thread_index() == 0u) ticket = atomicAdd(States(push.states).at[0], 1u);
   barrier();
-  uint tile = ticket;
-#else
-  uint tile = group_index();
-#endif
-  if (tile < push.num_tiles) scan(tile);
+  if (ticket < push.num_tiles) scan(ticket);
 #endif
 }

@@ -29,7 +29,7 @@ std::vector<std::string> names(std::vector<FloorPass> const& passes) {
 
 TEST(RasterFloor, DrawsWhatTheJoinDrew) {
   auto const tables = dense_tables(1000, 3000);
-  auto const passes = floor_passes(tables, {0, 4096, 32}, {4000, 1000, 3000, 3000}).value();
+  auto const passes = floor_passes(tables.left, tables.right, {0, 4096, 32}, {4000, 1000, 3000, 3000}).value();
   ASSERT_EQ(names(passes), (std::vector<std::string>{"statistics", "statistics", "build", "count", "probe"}));
   EXPECT_EQ(passes[0].image.target, calibrate::PointTarget::add);
   EXPECT_EQ(passes[0].image.width, 32U);
@@ -50,7 +50,7 @@ TEST(RasterFloor, DrawsWhatTheJoinDrew) {
 
 TEST(RasterFloor, FollowsTheSidesThatWereDrawn) {
   auto const tables = dense_tables(1000, 3000);
-  auto const passes = floor_passes(tables, {0, 4096, 64}, {1000, 3000, 1000, 3000}).value();
+  auto const passes = floor_passes(tables.left, tables.right, {0, 4096, 64}, {1000, 3000, 1000, 3000}).value();
   ASSERT_EQ(names(passes), (std::vector<std::string>{"statistics", "build", "count", "probe"}));
   EXPECT_EQ(passes[0].pixels.size(), 1000U);
   EXPECT_EQ(passes[1].pixels.size(), 3000U);
@@ -60,20 +60,20 @@ TEST(RasterFloor, FollowsTheSidesThatWereDrawn) {
 
 TEST(RasterFloor, PhasesThatDrewNothingAreNotDrawn) {
   auto const tables = dense_tables(1000, 1000);
-  EXPECT_EQ(names(floor_passes(tables, {0, 4096, 32}, {0, 1000, 0, 1000}).value()),
+  EXPECT_EQ(names(floor_passes(tables.left, tables.right, {0, 4096, 32}, {0, 1000, 0, 1000}).value()),
             (std::vector<std::string>{"build", "probe"}));
 }
 
 TEST(RasterFloor, RunsOverwriteTheirCounts) {
   auto const tables = dense_tables(1000, 1000);
-  auto const passes = floor_passes(tables, {0, 4096, 32, true}, {1000, 0, 1000, 1000}).value();
+  auto const passes = floor_passes(tables.left, tables.right, {0, 4096, 32, true}, {1000, 0, 1000, 1000}).value();
   ASSERT_EQ(names(passes), (std::vector<std::string>{"statistics", "count", "probe"}));
   EXPECT_EQ(passes[1].image.target, calibrate::PointTarget::overwrite_2);
 }
 
 TEST(RasterFloor, DrawsEveryPartitionByItself) {
   auto const tables = dense_tables(1024, 2048);
-  auto const passes = floor_passes(tables, {2, 4096, 32}, {0, 1024, 2048, 2048}).value();
+  auto const passes = floor_passes(tables.left, tables.right, {2, 4096, 32}, {0, 1024, 2048, 2048}).value();
   ASSERT_EQ(passes.size(), 12U);
   for (std::size_t p = 0; p < 4; ++p) {
     auto build = passes[3 * p].pixels;
@@ -88,7 +88,7 @@ TEST(RasterFloor, DrawsEveryPartitionByItself) {
 
 TEST(RasterFloor, ResultFramesStartOverWhenFull) {
   auto const tables = dense_tables(1000, 1000);
-  auto const passes = floor_passes(tables, {0, 8, 32}, {0, 1000, 1000, 1000}).value();
+  auto const passes = floor_passes(tables.left, tables.right, {0, 8, 32}, {0, 1000, 1000, 1000}).value();
   ASSERT_EQ(passes.size(), 3U);
   EXPECT_EQ(passes[2].image.num_pixels(), 64U);
   EXPECT_EQ(passes[2].pixels[63], 63U);
@@ -97,12 +97,14 @@ TEST(RasterFloor, ResultFramesStartOverWhenFull) {
 
 TEST(RasterFloor, RefusesWhatItCannotEqual) {
   auto const tables = dense_tables(1000, 3000);
-  EXPECT_EQ(floor_passes(tables, {0, 4096, 32}, {4000, 999, 3000, 3000}).error().code(), ErrorCode::usage);
+  EXPECT_EQ(floor_passes(tables.left, tables.right, {0, 4096, 32}, {4000, 999, 3000, 3000}).error().code(),
+            ErrorCode::usage);
   JoinWorkload sparse;
   sparse.rows_left = sparse.rows_right = 1000;
   sparse.distribution.kind = KeyDistribution::Kind::uniform;
   auto const far_apart = generate_join_tables(sparse).value();
-  EXPECT_EQ(floor_passes(far_apart, {0, 4096, 32}, {0, 1000, 1000, 1000}).error().code(), ErrorCode::usage);
+  EXPECT_EQ(floor_passes(far_apart.left, far_apart.right, {0, 4096, 32}, {0, 1000, 1000, 1000}).error().code(),
+            ErrorCode::usage);
 }
 
 }  // namespace

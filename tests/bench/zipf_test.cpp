@@ -1,4 +1,4 @@
-#include "bench/zipf.hpp"
+#include "bench/random.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "keys/mix.hpp"
-#include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
 
 namespace garuda::calibrate {

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from command import DRIVERS, Garuda, icd_of
+from command import DRIVERS, ROOT, Garuda, icd_of
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' own: no calibration of the user's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(ROOT / "build/test_cache"))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import random
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
@@ -115,6 +116,45 @@ def expected_join(left: pa.Table, right: pa.Table, left_key: str, right_key: str
     left_rows = left.take(pairs["l"])
     right_rows = right.drop_columns([right_key]).take(pairs["r"])
     return pa.table(left_rows.columns + right_rows.columns, names=result_names(left, right, right_key))
+
+
+def row_numbers(left: pa.Table, right: pa.Table, kind: str, nulls_equal: bool, what: str) -> pa.Table:
+    """DuckDB's answer on row numbers `l` and `r` of tables that both call their key `k`; `what` is selected."""
+    equal = "IS NOT DISTINCT FROM" if nulls_equal else "="
+    exists = f"EXISTS (FROM right_keys WHERE left_keys.k {equal} right_keys.k)"
+    condition = f"ON left_keys.k {equal} right_keys.k"
+    source = {
+        "semi": f"FROM left_keys WHERE {exists}",
+        "anti": f"FROM left_keys WHERE NOT {exists}",
+        "mark": f"FROM (SELECT l, {exists} AS mark FROM left_keys)",
+    }.get(kind, f"FROM left_keys {kind} JOIN right_keys {condition}")
+    with duckdb.connect() as database:
+        for name, rows, number in (("left_keys", left, "l"), ("right_keys", right, "r")):
+            numbers = pa.array(range(rows.num_rows), pa.int64())
+            database.register(name, pa.table({"k": rows["k"], number: numbers}))
+        return database.sql(f"SELECT {what} {source}").to_arrow_table()
+
+
+def expected_count(left: pa.Table, right: pa.Table, kind: str, nulls_equal: bool = False) -> int:
+    return row_numbers(left, right, kind, nulls_equal, "count(*)")[0][0].as_py()
+
+
+def expected_kind(left: pa.Table, right: pa.Table, kind: str, nulls_equal: bool = False) -> pa.Table:
+    """DuckDB's join of that kind on `k`, in the order of left rows, then right rows, those without a left row last."""
+    if kind in ("semi", "anti", "mark"):
+        found = row_numbers(left, right, kind, nulls_equal, "*").sort_by("l")
+        rows = left.take(found["l"])
+        return rows.append_column("mark", found["mark"]) if kind == "mark" else rows
+    pairs = row_numbers(left, right, kind, nulls_equal, "l, r")
+    pairs = pairs.take(pyarrow.compute.sort_indices(pairs, [("l", "ascending"), ("r", "ascending")]))
+    left_rows, right_rows = left.take(pairs["l"]), right.take(pairs["r"])
+    if kind != "inner" and right["k"].type.bit_width > left["k"].type.bit_width:
+        left_rows = left_rows.set_column(left.column_names.index("k"), "k", left_rows["k"].cast(right["k"].type))
+    if kind != "inner":
+        key = pyarrow.compute.coalesce(left_rows["k"], right_rows["k"].cast(left_rows["k"].type))
+        left_rows = left_rows.set_column(left.column_names.index("k"), "k", key)
+    right_rows = right_rows.drop_columns(["k"])
+    return pa.table(left_rows.columns + right_rows.columns, names=result_names(left, right, "k"))
 
 
 def rows_of(result: pa.Table) -> list[tuple]:

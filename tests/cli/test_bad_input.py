@@ -218,12 +218,7 @@ def test_wrong_usage(files, arguments):
     files.refused(USAGE, *arguments)
 
 
-@pytest.mark.parametrize("how", ["left", "right", "full", "semi", "anti"])
-def test_kinds_of_join_that_come_later(files, how):
-    assert how in refused_join(files, USAGE, "customers.parquet", "orders.parquet", "--on", "id", "--how", how)
-
-
-@pytest.mark.parametrize("option", [["--nulls-equal"], ["--where", "left.id < 3"]])
+@pytest.mark.parametrize("option", [["--where", "left.id < 3"]])
 def test_options_that_come_later(files, option):
     assert option[0] in refused_join(files, USAGE, "customers.parquet", "orders.parquet", "--on", "id", *option)
 

@@ -39,9 +39,8 @@ def test_help_offers_what_works(garuda):
     for command in (["join"], ["explain", "join"]):
         offered = options_of(garuda, *command)
         assert "--on" in offered and "--temp-folder" in offered
-        assert not offered & {"--where", "--nulls-equal"}
-        shown = garuda.run(*command, "--help").stdout
-        assert "later" not in shown and "semi" not in shown
+        assert "--how" in offered and "--nulls-equal" in offered and "--where" not in offered
+        assert "later" not in garuda.run(*command, "--help").stdout
     for command in (["group-by"], ["explain", "group-by"]):
         offered = options_of(garuda, *command)
         assert "--agg" in offered and "--temp-folder" not in offered
@@ -198,6 +197,15 @@ def test_explain(files):
     plan = json.loads(files.run("explain", "join", "l.parquet", "r.csv", "--on", "id", "--json").stdout)
     assert plan["path"] == files.path and plan["candidates"]
     assert sorted(path.name for path in files.folder.iterdir()) == ["l.parquet", "r.csv"]
+
+
+def test_explain_of_a_count_is_the_plan_that_counts(files):
+    count = ("join", "l.parquet", "r.csv", "--on", "id", "--count")
+    ran = json.loads(files.run(*count, "--stats=json").stderr.splitlines()[-1])["plan"]
+    explained = json.loads(files.run("explain", *count, "--json").stdout)
+    rows = json.loads(files.run("explain", *count[:-1], "--json").stdout)
+    assert explained["estimated_ns"] == ran["estimated_ns"] < rows["estimated_ns"]
+    assert explained["candidates"] == ran["candidates"]
 
 
 def test_explain_prints_a_line_a_candidate_the_cheapest_first(files):

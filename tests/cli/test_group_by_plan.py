@@ -104,8 +104,22 @@ def test_stats_table(on_each, rows):
     done = on_each.group_by("--stats", "rows.arrow", *KEYS, "--agg", AGGREGATES, "--quiet")
     assert f"{NUM_ROWS} in, {num_groups(rows)} out" in done.stderr
     assert "phase" in done.stderr and "bytes" in done.stderr
-    named = {"cpu": ["aggregate"], "graphics": ["accumulator_pixels", "attachments", "hash_images", "passes"]}
+    named = {"cpu": ["group"], "graphics": ["accumulator_pixels", "attachments", "hash_images", "passes"]}
     assert all(name in done.stderr for name in named[on_each.path])
+
+
+def test_estimates_stand_beside_what_was_measured(on_each, rows):
+    """One name a phase: what the estimate takes as one is measured as one, its steps below it."""
+    stats = stats_of(on_each, *KEYS, "--agg", AGGREGATES)
+    estimated = {phase["name"]: phase for phase in stats["estimated"]["phases"]}
+    worked = {"cpu": ["encode", "group"], "graphics": ["encode", "group", "aggregate"]}[on_each.path]
+    assert all(estimated[name]["measured_ns"] > 0 for name in worked)
+    table = on_each.group_by("--stats", "rows.arrow", *KEYS, "--agg", AGGREGATES, "--quiet").stderr.splitlines()
+    first = table.index(next(line for line in table if line.startswith("phase ")))
+    names = [line[:16].rstrip() for line in table[first + 1 :]]
+    assert [name for name in names if not name.startswith(" ")][: len(estimated)] == [*estimated]
+    measured = {phase["name"] for phase in stats["phases"]}
+    assert not measured - estimated.keys() - {name.strip() for name in names}
 
 
 def test_explain(on_each, rows):

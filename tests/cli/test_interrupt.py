@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import statistics
 import subprocess
 import time
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
 import tables
@@ -14,6 +17,7 @@ import tables
 INTERRUPTED = 130
 NUM_ROWS = 40_000
 SECONDS_TO_STOP = 30
+DISTINCT = 4_000_000 if os.environ.get("GARUDA_TEST_FULL") == "1" else 2_000_000
 
 
 @pytest.fixture
@@ -56,19 +60,57 @@ def test_a_second_signal_ends_at_once(garuda, equal_keys):
     assert [path.name for path in garuda.folder.iterdir()] == ["equal.parquet"]
 
 
-@pytest.mark.parametrize("output", [["--count"], ["-o", "out.csv"]])
-def test_interrupted_while_reading_csv(garuda, output):
-    """Tens of MB, at several moments of the reading; the process ends, too, not only its sentence."""
-    lines = "".join(f"{i},{i * 7919 % 65521},some words of text\n" for i in range(100_000))
-    (garuda.folder / "large.csv").write_text("k,v,w\n" + lines * 30)
-    for seconds in (0.05, 0.1, 0.15, 0.2, 0.3, 0.4):
-        with garuda.start("join", "large.csv", "large.csv", "--on", "k", *output) as process:
-            time.sleep(seconds)
+@pytest.fixture(scope="module")
+def distinct_strings(tmp_path_factory):
+    """A folder with a table of distinct strings in every format, each a second or two to read, group and write."""
+    folder = tmp_path_factory.mktemp("distinct")
+    numbers = pa.array(range(DISTINCT), pa.int64())
+    strings = pc.binary_join_element_wise("value", numbers.cast(pa.string()), "-")
+    rows = pa.table({"k": pc.bit_wise_xor(numbers, 0x2A_5A5A), "s": strings})
+    for name in ("large.csv", "large.arrow", "large.parquet"):
+        tables.write(folder / name, rows)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["group-by", "large.csv", "--keys", "k", "--agg", "min:s", "-o", "out.arrow"],
+        ["group-by", "large.arrow", "--keys", "s", "--agg", "min:s", "-o", "out.parquet"],
+        ["group-by", "large.parquet", "--keys", "k", "--agg", "min:s", "-o", "out.csv"],
+        ["join", "large.csv", "large.csv", "--on", "k", "--count"],
+        ["join", "large.arrow", "large.parquet", "--on", "k", "-o", "out.parquet"],
+        ["join", "large.parquet", "large.parquet", "--on", "k", "-o", "out.arrow", "--memory-limit", "256MiB"],
+    ],
+    ids=" ".join,
+)
+def test_interrupted_in_every_phase(garuda, distinct_strings, command):
+    """Reading, encoding, working, spilling, writing: moments all over the run. The process ends, too."""
+    inputs = sorted({path.name for path in distinct_strings.iterdir()} & {*command})
+    for name in inputs:
+        (garuda.folder / name).symlink_to(distinct_strings / name)
+    start = time.monotonic()
+    assert garuda.run(*command).returncode == 0
+    whole = time.monotonic() - start
+    output = garuda.folder / next((name for name in command if name.startswith("out.")), "none")
+    output.unlink(missing_ok=True)
+    waited = []
+    for sixteenths in (1, 4, 8, 11):
+        with garuda.start(*command) as process:
+            time.sleep(whole * sixteenths / 16)
+            start = time.monotonic()
             process.send_signal(signal.SIGINT)
             _, messages = process.communicate(timeout=SECONDS_TO_STOP)
+        if process.returncode == 0:  # it was faster this time
+            output.unlink(missing_ok=True)
+            continue
+        waited.append(time.monotonic() - start)
         assert process.returncode == INTERRUPTED, messages
-        assert messages.count("interrupted") == 1, messages
-        assert [path.name for path in garuda.folder.iterdir()] == ["large.csv"]
+        assert messages.count("garuda: interrupted\n") == 1, messages
+        assert sorted(path.name for path in garuda.folder.iterdir()) == inputs
+    # 200 ms, and what a machine with other work takes to free the process's memory.
+    assert statistics.median(waited) < 0.3, waited
+    assert max(waited) < 1, waited
 
 
 def test_interrupted_within_a_fifth_of_a_second(garuda):

@@ -17,7 +17,7 @@ FEW_THREADS = COMMAND.parent.parent / "tests/libgaruda_few_threads.so"
 # Beyond these all threads that four of each library take are there.
 MOST_THREADS = 24
 # Below, the libraries' own initialisers end the process.
-LEAST_MIB, MOST_MIB, STEP_MIB = 110, 430, 16
+LEAST_MIB, MOST_MIB, STEP_MIB = 66, 430, 4
 
 COMMANDS = {
     "parquet": ["join", "l.parquet", "r.parquet", "--on", "k", "-o", "out.parquet"],
@@ -65,7 +65,7 @@ def test_threads_that_cannot_be_started(tmp_path: pathlib.Path, arguments: list[
     assert met[-1] == DONE
 
 
-# Where libraries meet the limit differs by machine and by run, and Arrow's own checks end the process at some places.
+# Where libraries meet the limit differs by machine and by run.
 @pytest.mark.skipif(os.environ.get("GARUDA_TEST_FULL") != "1", reason="runs in ./dev test --full")
 def test_little_address_space(tmp_path: pathlib.Path, arguments: list[str]) -> None:
     garuda = Garuda(tmp_path, path="cpu")

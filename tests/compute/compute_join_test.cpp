@@ -11,11 +11,9 @@
 #include <variant>
 
 #include "operators/compute/join/compute_join.hpp"
-#include "operators/compute/join/compute_kernel.hpp"
-#include "operators/compute/join/join_passes.hpp"
 #include "operators/compute/join/match_estimate.hpp"
 #include "operators/compute/join/resident_join.hpp"
-#include "operators/compute/join/sorted_kernel.hpp"
+#include "operators/compute/join/rows_join.hpp"
 #include "tests/compute/compute_device.hpp"
 #include "tests/graphics/graphics_problem.hpp"
 
@@ -61,11 +59,10 @@ class ComputeJoin : public testing::ComputeDeviceTest {
     Problem const problem(join_case);
     contract::BackendOptions options;
     options.tuning.build = build;
+    options.tuning.method = method;
     options.key_bits = join_case.key_bits;
     succeed(lane_->reset());
-    ComputeResources const resources{lane_.get(), &store(), &tuning, &options, std::uint64_t{1} << 31};
-    auto kernel = method == JoinMethod::partitioned ? ComputeKernel::start(resources, problem.slice())
-                                                    : SortedKernel::start(resources, problem.slice(), method);
+    auto kernel = start_slice({lane_.get(), &store(), &tuning, &options, std::uint64_t{1} << 31}, problem.slice());
     ASSERT_TRUE(kernel) << kernel.error().describe();
     problem.expect_solved_by(**kernel, piece);
   }
@@ -173,6 +170,27 @@ TEST_F(ComputeJoin, RestartsAtAnyPairOfAnyWindow) {
                                  << ", " << found->right << "), not (" << expected->left << ", " << expected->right
                                  << ")";
   }
+}
+
+/// Counts take no room for pairs, and say how many there are where these do not fit.
+TEST_F(ComputeJoin, CountsWithoutRoomForPairs) {
+  Problem const problem(JoinCase{32, 900, 1'200, KeyPattern::all_equal, Nulls::none, 1});
+  for (auto const method : kMethods)
+    for (bool const pairs_wanted : {false, true}) {
+      contract::BackendOptions options;
+      options.tuning.method = method;
+      options.pairs_wanted = pairs_wanted;
+      options.device_memory_limit_bytes = std::uint64_t{4} << 20;
+      auto backend = open_compute_join(device(), store(), options);
+      ASSERT_TRUE(backend) << backend.error().describe();
+      auto kernel = value_of((*backend)->begin(problem.slice(), 0));
+      EXPECT_EQ(value_of(kernel->count()), problem.count());
+      for (auto const side : {Side::left, Side::right}) problem.expect_marks(value_of(kernel->mark(side)), side);
+      std::vector<contract::RowPair> pairs(1);
+      if (pairs_wanted) {
+        EXPECT_EQ(kernel->pairs(0, pairs).error().code(), ErrorCode::limit_exceeded);
+      }
+    }
 }
 
 /// Columns of words, and the device's copies of them.

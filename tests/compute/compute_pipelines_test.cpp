@@ -7,7 +7,7 @@
 #include "operators/compute/group_by/column_group_by.hpp"
 #include "operators/compute/group_by/hash_grouping.hpp"
 #include "operators/compute/group_by/resident_group_by.hpp"
-#include "operators/compute/join/join_passes.hpp"
+#include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "tests/compute/compute_device.hpp"
 

@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "operators/compute/join/join_passes.hpp"
-#include "operators/compute/join/join_tasks.hpp"
-#include "operators/compute/primitives/partitioned_side.hpp"
+#include "operators/compute/join/rows_join.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -41,7 +40,7 @@ TEST(ComputeTuning, FitsEveryDeviceThatMustWork) {
         EXPECT_LE(scatter_shared_bytes(*tuning, tuning->stable_bits, true), shared);
         EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, false), shared);
         EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, false, true), shared);
-        EXPECT_LE(join_shared_bytes(*tuning, 2), shared);
+        for (bool const listed : {false, true}) EXPECT_LE(join_rows_shared_bytes(*tuning, 2, {}, listed), shared);
         EXPECT_LT(join_chunk_rows(*tuning), 1U << tuning->join_log2_slots);
       }
     }

@@ -439,7 +439,7 @@ TEST(CpuJoin, PairsComeAfterACountThatKeptNothing) {
   SliceSide const right(keys.right, 32);
   contract::BackendOptions options;
   auto const kept = open(left.span(), right.span(), options);
-  options.pairs_wanted = false;
+  options.keeps_matches = false;
   auto const counted = open(left.span(), right.span(), options);
   EXPECT_EQ(all_pairs(*counted.kernel, 777), all_pairs(*kept.kernel, 1'000));
 }

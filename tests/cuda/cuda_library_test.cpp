@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "operators/cuda/cuda_device.hpp"
 #include "operators/plan/path_choice.hpp"
@@ -63,25 +65,27 @@ GarudaCudaTraits traits_of(std::uint8_t uuid, std::uint32_t major = 9) {
 
 TEST(CudaDevices, ArePairedByUuid) {
   FakeDevice vulkan(vk::DeviceType::discrete);
-  vulkan.traits.uuid[0] = 7;
-  vk::DeviceTraits const* const all[] = {&vulkan.traits};
-  EXPECT_EQ(describe_cuda(1, traits_of(7), all).same_gpu, 0U);
-  EXPECT_EQ(describe_cuda(1, traits_of(8), all).same_gpu, std::nullopt);
-  EXPECT_EQ(describe_cuda(1, traits_of(7), all).api_version, "13.0");
+  std::vector<contract::FoundDevice> all{{vulkan.info, {7}, &vulkan.traits}};
+  contract::add_devices(all, std::array{describe_cuda(traits_of(8)), describe_cuda(traits_of(7))});
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[1].info.same_gpu, std::nullopt);
+  EXPECT_EQ(all[2].info.same_gpu, 0U);
+  EXPECT_EQ(all[2].info.index, 2U);
+  EXPECT_EQ(all[2].info.api_version, "13.0");
 }
 
 TEST(CudaDevices, OldOnesAreNotUsable) {
-  auto const info = describe_cuda(0, traits_of(1, 6), {});
+  auto const info = describe_cuda(traits_of(1, 6)).info;
   EXPECT_FALSE(info.usable);
   EXPECT_EQ(info.reason, "older than compute capability 7.5");
-  EXPECT_TRUE(describe_cuda(0, traits_of(1, 9), {}).usable);
+  EXPECT_TRUE(describe_cuda(traits_of(1, 9)).info.usable);
 }
 
 TEST(CudaDevices, ThosePluginsHaveNoCodeForAreNotUsable) {
   auto traits = traits_of(1, 8);
   traits.compute_minor = 6;
   traits.has_code = 0;
-  auto const info = describe_cuda(0, traits, {});
+  auto const info = describe_cuda(traits).info;
   EXPECT_FALSE(info.usable);
   EXPECT_EQ(info.reason, "the CUDA plug-in was built without code for compute capability 8.6");
 }
@@ -90,18 +94,14 @@ TEST(CudaDevices, ThosePluginsHaveNoCodeForAreNotUsable) {
 class CudaChoice : public ::testing::Test {
  protected:
   CudaChoice() : gpu_(vk::DeviceType::discrete), software_(vk::DeviceType::cpu) {
-    gpu_.traits.uuid[0] = 1;
-    software_.traits.uuid[0] = 2;
-    vk::DeviceTraits const* const vulkan[] = {&gpu_.traits, &software_.traits};
-    for (std::uint8_t i = 0; i < 2; ++i) {
-      auto const traits = traits_of(i == 0 ? 1 : 9);
-      infos_.push_back(describe_cuda(2U + i, traits, vulkan));
-      traits_.push_back(planning_traits(traits));
-    }
+    all_ = {{gpu_.info, {1}, &gpu_.traits}, {software_.info, {2}, &software_.traits}};
+    contract::add_devices(all_, std::array{describe_cuda(traits_of(1)), describe_cuda(traits_of(9))});
   }
 
   std::vector<contract::DeviceFacts> facts() const {
-    return {gpu_.facts(), software_.facts(), {&infos_[0], &traits_[0]}, {&infos_[1], &traits_[1]}};
+    std::vector<contract::DeviceFacts> facts;
+    for (auto const& device : all_) facts.push_back({&device.info, device.vulkan});
+    return facts;
   }
 
   /// The device that is chosen among one offer a device and path, CUDA the cheapest, and the CPU.
@@ -132,8 +132,7 @@ class CudaChoice : public ::testing::Test {
 
   FakeDevice gpu_;
   FakeDevice software_;
-  std::vector<DeviceInfo> infos_;
-  std::vector<vk::DeviceTraits> traits_;
+  std::vector<contract::FoundDevice> all_;
 };
 
 TEST_F(CudaChoice, AutoTakesCudaOnlyWithPermissionOrAlone) {

@@ -102,12 +102,12 @@ std::vector<std::uint64_t> aggregates_of(std::vector<Value> const& values) {
 /// Every method and form of payload; partitions of a few rows, and tables of several chunks in one.
 constexpr std::array kJoinTunings{
     GarudaCudaResidentTuning{},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 1, 1, 1024, 8},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 1U << 20, 1, 1024, 16},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 64, 2, 0, 0},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_GATHER, 16, 1, 512, 16},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_TABLE, GARUDA_CUDA_PAYLOAD_GATHER, 0, 0, 0, 0},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_MERGE, GARUDA_CUDA_PAYLOAD_GATHER, 0, 0, 0, 0},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 1, 1, 8},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 1U << 20, 1, 16},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 64, 2, 0},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_GATHER, 16, 1, 16},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_TABLE, GARUDA_CUDA_PAYLOAD_GATHER, 0, 0, 0},
+    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_MERGE, GARUDA_CUDA_PAYLOAD_GATHER, 0, 0, 0},
 };
 
 std::vector<std::uint32_t> const kAllFunctions{GARUDA_CUDA_FUNCTION_COUNT, GARUDA_CUDA_FUNCTION_SUM,

@@ -1,9 +1,13 @@
-// What CUDA's statuses become; needs no device.
+// What CUDA's statuses, errors and exceptions become; needs no device.
 #include "cuda_backend/status.hpp"
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <stdexcept>
 #include <string>
+
+#include "cuda_backend/border.hpp"
 
 namespace garuda::cuda_backend {
 namespace {
@@ -37,6 +41,32 @@ TEST(CudaStatus, TellsMemoryAndMissingDevicesApart) {
   for (auto const status : {cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorDevicesUnavailable,
                             cudaErrorNoKernelImageForDevice, cudaErrorSystemNotReady})
     EXPECT_EQ(error_of(status).code(), ErrorCode::no_device);
+}
+
+/// What a call of the plug-in says of itself: its code and its sentence.
+template <class Body>
+void expect_reported(Body const& body, std::int32_t code, std::string const& sentence) {
+  GarudaCudaError error{};
+  EXPECT_EQ(guarded(&error, body), code);
+  EXPECT_EQ(error.message, sentence);
+}
+
+TEST(CudaBorder, ErrorsAndExceptionsBecomeACodeWithASentence) {
+  expect_reported([]() -> Result<void> { return {}; }, GARUDA_CUDA_OK, "");
+  expect_reported([]() -> Result<void> { return fail(ErrorCode::limit_exceeded, "too many groups"); },
+                  GARUDA_CUDA_LIMIT_EXCEEDED, "too many groups");
+  expect_reported([]() -> Result<void> { throw std::bad_alloc(); }, GARUDA_CUDA_OUT_OF_MEMORY,
+                  "the CUDA plug-in ran out of host memory");
+  expect_reported([]() -> Result<void> { throw std::out_of_range("no such lane"); }, GARUDA_CUDA_DEVICE_FAILURE,
+                  "no such lane");
+  expect_reported([]() -> Result<void> { throw 7; }, GARUDA_CUDA_DEVICE_FAILURE,
+                  "the CUDA plug-in threw what is no exception of C++");
+}
+
+TEST(CudaBorder, LongSentencesAreCut) {
+  std::string const sentence(1'000, 'x');
+  expect_reported([&]() -> Result<void> { return fail(ErrorCode::usage, sentence); }, GARUDA_CUDA_USAGE,
+                  sentence.substr(0, sizeof(GarudaCudaError::message) - 1));
 }
 
 }  // namespace

@@ -71,19 +71,42 @@ class DeviceTables : public testing::EngineTest {
     return spec;
   }
 
+  /// What a query gives, left on the device.
+  static DeviceTable take(Result<std::unique_ptr<QueryResult>> const& result) {
+    if (!result) throw std::runtime_error(result.error().describe());
+    auto table = (*result)->take_device_table();
+    if (!table) throw std::runtime_error(table.error().describe());
+    return std::move(*table);
+  }
+  static DeviceTable join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
+                          JoinOptions const& options = {}) {
+    return take(engine().join(left.view(), right.view(), spec, options));
+  }
+  static JoinOptions tuned(std::string_view tuning) {
+    JoinOptions options;
+    options.tuning = *parse_join_tuning(tuning);
+    return options;
+  }
+
   static void expect_join(Table const& left, Table const& right, JoinSpec const& spec,
-                          DeviceJoinOptions const& options = {}) {
+                          JoinOptions const& options = {}) {
     auto const left_there = upload(left);
     auto const right_there = upload(right);
-    // As often as wanted: nothing of a join is left in its inputs.
-    for (int round = 0; round < 2; ++round) {
-      auto const joined = engine().join(left_there, right_there, spec, options);
+    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
+    // As often as wanted: nothing of a join is left in its inputs. Left there, and read.
+    for (bool const is_read : {false, true}) {
+      auto const joined = engine().join(left_there.view(), right_there.view(), spec, options);
       ASSERT_TRUE(joined) << joined.error().describe();
-      auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
-      EXPECT_EQ(joined->table.num_rows(), expected.rows.size());
-      EXPECT_EQ(joined->stats.rows_out, expected.rows.size());
-      EXPECT_EQ(joined->stats.path, Path::compute);
-      expect_same(download(joined->table), expected);
+      EXPECT_EQ((*joined)->plan().path, Path::compute);
+      if (is_read) {
+        auto const rows = collect(**joined);
+        ASSERT_TRUE(rows) << rows.error().describe();
+        expect_same(*rows, expected);
+      } else {
+        expect_same(download(take(joined)), expected);
+      }
+      EXPECT_EQ((*joined)->stats().rows_out, expected.rows.size());
+      EXPECT_EQ((*joined)->stats().path, Path::compute);
     }
   }
 };
@@ -146,13 +169,12 @@ TEST_F(DeviceTables, JoinsEqualTheOracle) {
   key_alone.columns = {{Side::right, "k"}};
   for (auto const* const tuning :
        {"", "payload=gather", "payload=carry", "method=partitioned", "method=global", "method=sorted"}) {
-    DeviceJoinOptions options;
-    options.tuning = tuning;
+    auto const options = tuned(tuning);
     // What is not gathered depends on the spec alone.
     auto const specs =
         std::string_view(tuning).empty() ? std::vector{on_keys(), some_columns, key_alone} : std::vector{some_columns};
     for (auto const& spec : specs) {
-      SCOPED_TRACE(options.tuning);
+      SCOPED_TRACE(tuning);
       expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
                   keyed_table<std::int32_t>(TypeId::int32, 900, 400, 2).build(100), spec, options);
       expect_join(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(),
@@ -174,10 +196,12 @@ TEST_F(DeviceTables, OrderedRowsFollowTheTables) {
   auto ordered = on_keys();
   ordered.ordered = true;
   auto const expect_ordered = [&](Table const& left, Table const& right) {
-    auto const joined = engine().join(upload(left), upload(right), ordered);
+    auto const left_there = upload(left);
+    auto const right_there = upload(right);
+    auto const joined = engine().join(left_there.view(), right_there.view(), ordered);
     ASSERT_TRUE(joined) << joined.error().describe();
-    EXPECT_EQ(joined->way, "method=global");
-    auto const actual = download(joined->table);
+    EXPECT_EQ((*joined)->plan().tuning, "method=global,placement=device");
+    auto const actual = download(take(joined));
     EXPECT_EQ(reference::read_table(actual.view()).rows,
               reference::reference_join_table(left.view(), right.view(), ordered).rows);
   };
@@ -203,8 +227,7 @@ TestTable with_null_keys(std::size_t rows, std::uint64_t seed, bool all_null = f
 TEST_F(DeviceTables, NullKeysMatchNothing) {
   for (auto const* const tuning : {"", "payload=gather", "method=global"}) {
     SCOPED_TRACE(tuning);
-    DeviceJoinOptions options;
-    options.tuning = tuning;
+    auto const options = tuned(tuning);
     expect_join(with_null_keys(300, 1).build(), with_null_keys(500, 2).build(70), on_keys(), options);
     expect_join(with_null_keys(300, 1).build(), keyed_table<std::int16_t>(TypeId::int16, 90, 40, 2).build(), on_keys(),
                 options);
@@ -226,8 +249,7 @@ TEST_F(DeviceTables, KeysOfTwoTypesEqualTheOracle) {
     expect_join(pair.left, pair.right, both_keys_and_payload(on_keys()));
   }
   auto const without_nulls = testing::mixed_keys(false);
-  DeviceJoinOptions options;
-  options.tuning = "payload=gather";
+  auto const options = tuned("payload=gather");
   expect_join(without_nulls[0].left, without_nulls[0].right, both_keys_and_payload(on_keys()), options);
   auto ordered = both_keys_and_payload(on_keys());
   ordered.ordered = true;
@@ -245,12 +267,9 @@ TEST_F(DeviceTables, KeysOfTwoTypesWithoutRows) {
 /// A joined table of keys of another width is one to join again.
 TEST_F(DeviceTables, AResultOfKeysOfTwoTypesIsATable) {
   auto const pairs = testing::mixed_keys(true);
-  auto const first = engine().join(upload(pairs[6].left), upload(pairs[6].right), on_keys());
-  ASSERT_TRUE(first) << first.error().describe();
-  auto const on_host = download(first->table);
-  auto const second = engine().join(first->table, upload(pairs[5].right), on_keys());
-  ASSERT_TRUE(second) << second.error().describe();
-  expect_same(download(second->table),
+  auto const first = join(upload(pairs[6].left), upload(pairs[6].right), on_keys());
+  auto const on_host = download(first);
+  expect_same(download(join(first, upload(pairs[5].right), on_keys())),
               reference::reference_join_table(on_host.view(), pairs[5].right.view(), on_keys()));
 }
 
@@ -263,7 +282,9 @@ TEST_F(DeviceTables, KeysThatTheHostRefuses) {
   JoinOptions on_host;
   on_host.path = Path::cpu;
   for (auto const& [left, right] : {std::pair{&i16, &u32}, {&u32, &d64}, {&wide, &d64}, {&d64, &wide}}) {
-    auto const there = engine().join(upload(*left), upload(*right), on_keys());
+    auto const left_there = upload(*left);
+    auto const right_there = upload(*right);
+    auto const there = engine().join(left_there.view(), right_there.view(), on_keys());
     auto const here = engine().join(left->view(), right->view(), on_keys(), on_host);
     ASSERT_FALSE(there);
     ASSERT_FALSE(here);
@@ -273,7 +294,7 @@ TEST_F(DeviceTables, KeysThatTheHostRefuses) {
 }
 
 TEST_F(DeviceTables, ExpectedRowsChangeNothing) {
-  DeviceJoinOptions options;
+  JoinOptions options;
   for (std::uint64_t const expected : {1, 700, 10'000'000}) {
     options.expected_rows = expected;
     expect_join(keyed_table<std::int32_t>(TypeId::int32, 700, 300, 1).build(),
@@ -296,17 +317,18 @@ TEST_F(DeviceTables, GroupBysEqualTheOracle) {
                                  std::uint64_t expected_groups) {
     SCOPED_TRACE(tuning);
     auto const there = upload(table);
-    DeviceGroupByOptions options;
-    options.tuning = tuning;
-    options.expected_groups = expected_groups;
-    auto const grouped = engine().group_by(there, spec, options);
+    GroupByOptions options;
+    options.tuning = *parse_group_by_tuning(tuning);
+    options.expected_rows = expected_groups;
+    auto const grouped = engine().group_by(there.view(), spec, options);
     ASSERT_TRUE(grouped) << grouped.error().describe();
-    EXPECT_EQ(grouped->stats.path, Path::compute);
-    EXPECT_EQ(grouped->stats.rows_out, grouped->table.num_rows());
-    expect_same(download(grouped->table), reference::reference_group_by(table.view(), spec));
+    auto const groups = take(grouped);
+    EXPECT_EQ((*grouped)->stats().path, Path::compute);
+    EXPECT_EQ((*grouped)->stats().rows_out, groups.num_rows());
+    expect_same(download(groups), reference::reference_group_by(table.view(), spec));
   };
   auto const ints = keyed_table<std::int32_t>(TypeId::int32, 2'000, 300, 1).build(700);
-  for (char const* const tuning : {"", "grouping=shared", "grouping=table", "grouping=partitioned"})
+  for (char const* const tuning : {"", "method=shared", "method=hash", "method=partitioned"})
     expect_groups(ints, all_of_group_by("k"), tuning, 0);
   expect_groups(keyed_table<std::int64_t>(TypeId::int64, 900, 900, 3).build(), all_of_group_by("k"), "", 5);
   expect_groups(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(), all_of_group_by("k"), "", 0);
@@ -320,24 +342,20 @@ TEST_F(DeviceTables, GroupBysEqualTheOracle) {
 TEST_F(DeviceTables, AJoinedTableIsGrouped) {
   auto const a = keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build();
   auto const b = keyed_table<std::int32_t>(TypeId::int32, 200, 150, 2).build();
-  auto const joined = engine().join(upload(a), upload(b), on_keys());
-  ASSERT_TRUE(joined) << joined.error().describe();
-  auto const grouped = engine().group_by(joined->table, all_of_group_by("k"));
-  ASSERT_TRUE(grouped) << grouped.error().describe();
-  auto const on_host = download(joined->table);
-  expect_same(download(grouped->table), reference::reference_group_by(on_host.view(), all_of_group_by("k")));
+  auto const joined = join(upload(a), upload(b), on_keys());
+  auto const on_host = download(joined);
+  expect_same(download(take(engine().group_by(joined.view(), all_of_group_by("k")))),
+              reference::reference_group_by(on_host.view(), all_of_group_by("k")));
 }
 
 TEST_F(DeviceTables, AResultIsATableToJoinAgain) {
   auto const a = keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build();
   auto const b = keyed_table<std::int32_t>(TypeId::int32, 200, 150, 2).build();
   auto const c = keyed_table<std::int32_t>(TypeId::int32, 250, 150, 3).build();
-  auto first = engine().join(upload(a), upload(b), on_keys());
-  ASSERT_TRUE(first) << first.error().describe();
-  auto const expected_first = download(first->table);
-  auto const second = engine().join(first->table, upload(c), on_keys());
-  ASSERT_TRUE(second) << second.error().describe();
-  expect_same(download(second->table), reference::reference_join_table(expected_first.view(), c.view(), on_keys()));
+  auto const first = join(upload(a), upload(b), on_keys());
+  auto const expected_first = download(first);
+  expect_same(download(join(first, upload(c), on_keys())),
+              reference::reference_join_table(expected_first.view(), c.view(), on_keys()));
 }
 
 TEST_F(DeviceTables, RefusesWhatItCannotDo) {
@@ -345,8 +363,9 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   auto const unlike = keyed_table<std::uint64_t>(TypeId::uint64, 20, 5, 1).build();
   auto const floats = TestTable().add(TestColumn<float>{"k", type_of(TypeId::float32), {1, 2}, {}}).build();
   auto const ints_there = upload(ints);
-  auto const code_of = [&](Table const& other, JoinSpec const& spec) {
-    auto const joined = engine().join(ints_there, upload(other), spec);
+  auto const code_of = [&](Table const& other, JoinSpec const& spec, JoinOptions const& options = {}) {
+    auto const other_there = upload(other);
+    auto const joined = engine().join(ints_there.view(), other_there.view(), spec, options);
     return joined ? std::nullopt : std::optional(joined.error().code());
   };
   EXPECT_EQ(code_of(unlike, on_keys()), ErrorCode::invalid_input);
@@ -355,24 +374,24 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   unknown.on[0].first = "kay";
   EXPECT_EQ(code_of(ints, unknown), ErrorCode::invalid_input);
 
-  DeviceJoinOptions options;
   auto ordered = on_keys();
   ordered.ordered = true;
-  for (auto const& [tuning, spec] : {std::pair{"speed=11", on_keys()},
-                                     {"method=best", on_keys()},
-                                     {"method=sorted", ordered},
-                                     {"method=partitioned", ordered}}) {
-    options.tuning = tuning;
-    auto const tuned = engine().join(ints_there, ints_there, spec, options);
-    ASSERT_FALSE(tuned) << tuning;
-    EXPECT_EQ(tuned.error().code(), ErrorCode::usage);
+  for (auto const* const tuning : {"method=sorted", "method=partitioned"})
+    EXPECT_EQ(code_of(ints, ordered, tuned(tuning)), ErrorCode::usage) << tuning;
+  EXPECT_EQ(code_of(ints, on_keys(), tuned("placement=slices")), ErrorCode::usage);
+  JoinOptions options;
+  for (auto const path : {Path::cpu, Path::graphics}) {
+    options.path = path;
+    EXPECT_EQ(code_of(ints, on_keys(), options), ErrorCode::usage) << to_string(path);
   }
+  options = {};
   std::atomic<bool> const cancelled{true};
-  options.tuning = "partition_bits=4";
   options.control.cancelled = &cancelled;
-  auto const stopped = engine().join(ints_there, ints_there, on_keys(), options);
-  ASSERT_FALSE(stopped);
-  EXPECT_EQ(stopped.error().code(), ErrorCode::cancelled);
+  EXPECT_EQ(code_of(ints, on_keys(), options), ErrorCode::cancelled);
+  auto const mixed = engine().join(ints_there.view(), ints.view(), on_keys());
+  ASSERT_FALSE(mixed);
+  EXPECT_EQ(mixed.error().message(), "the tables are in different places: device 0, host");
+  EXPECT_EQ(engine().join_count(ints_there.view(), ints_there.view(), on_keys()).error().code(), ErrorCode::usage);
 
   DeviceTableOptions nowhere;
   nowhere.device = "no such GPU";
@@ -389,6 +408,56 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   auto const refused = engine().upload(texts.view());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().describe().find("'name'"), std::string::npos);
+}
+
+/// The ways to join tables on a device are offers like any other, and the run takes the one that explain chooses.
+TEST_F(DeviceTables, PlansListWhatThereIsToChooseFrom) {
+  auto const a = upload(keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build());
+  auto const b = upload(keyed_table<std::int32_t>(TypeId::int32, 200, 150, 2).build());
+  auto const explained = engine().explain_join(a.view(), b.view(), on_keys());
+  ASSERT_TRUE(explained) << explained.error().describe();
+  std::vector<std::string> ways;
+  for (auto const& candidate : explained->candidates) {
+    if (candidate.estimated_ns > 0)
+      ways.push_back(candidate.choices);
+    else
+      EXPECT_NE(candidate.reason.find("live on a device"), std::string::npos) << candidate.reason;
+  }
+  EXPECT_EQ(ways.size(), 3U);
+  EXPECT_EQ(ways.front(), explained->estimated.choices) << "the cheapest first";
+  EXPECT_EQ(explained->tuning, ways.front());
+  auto const joined = engine().join(a.view(), b.view(), on_keys());
+  ASSERT_TRUE(joined) << joined.error().describe();
+  EXPECT_EQ((*joined)->plan().tuning, explained->tuning);
+  auto const grouped = engine().explain_group_by(a.view(), all_of_group_by("k"));
+  ASSERT_TRUE(grouped) << grouped.error().describe();
+  EXPECT_EQ(grouped->path, Path::compute);
+  EXPECT_GT(grouped->estimated.estimated_ns, 0);
+}
+
+TEST_F(DeviceTables, AResultIsReadOrTakenOnce) {
+  auto const a = upload(keyed_table<std::int32_t>(TypeId::int32, 300, 150, 1).build());
+  auto options = tuned("chunk_rows=100");
+  auto const expected = download(join(a, a, on_keys()));
+  auto const read = engine().join(a.view(), a.view(), on_keys(), options);
+  ASSERT_TRUE(read) << read.error().describe();
+  auto const first = (*read)->next();
+  ASSERT_TRUE(first && *first);
+  EXPECT_EQ((*first)->num_rows, 100);
+  EXPECT_EQ((*read)->take_device_table().error().code(), ErrorCode::usage);
+  auto const rest = collect(**read);
+  ASSERT_TRUE(rest) << rest.error().describe();
+  EXPECT_EQ(rest->num_rows(), expected.num_rows() - 100);
+  auto const taken = engine().join(a.view(), a.view(), on_keys());
+  EXPECT_EQ(static_cast<std::int64_t>(take(taken).num_rows()), expected.num_rows());
+  auto const after = (*taken)->next();
+  EXPECT_TRUE(after && !*after);
+  EXPECT_EQ((*taken)->take_device_table().error().code(), ErrorCode::usage);
+  // A result of the host's tables is not there as a whole.
+  auto const ints = keyed_table<std::int32_t>(TypeId::int32, 20, 5, 1).build();
+  auto const on_host = engine().join(ints.view(), ints.view(), on_keys());
+  ASSERT_TRUE(on_host) << on_host.error().describe();
+  EXPECT_EQ((*on_host)->take_device_table().error().code(), ErrorCode::usage);
 }
 
 }  // namespace

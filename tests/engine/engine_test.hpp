@@ -29,6 +29,7 @@ class EngineTest : public ::testing::Test {
   static void SetUpTestSuite() {
     EngineOptions options;
     options.validation = with_validation();
+    options.calibration_folder = "";
     auto created = Engine::create(options);
     ASSERT_TRUE(created) << created.error().describe();
     shared() = std::make_unique<Engine>(std::move(*created));

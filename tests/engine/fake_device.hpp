@@ -19,7 +19,7 @@ struct FakeDevice {
   vk::DeviceTraits traits;
 
   explicit FakeDevice(vk::DeviceType type, bool usable = true) {
-    traits.name = std::string("fake ") + std::string(vk::to_string(type));
+    traits.name = std::string("fake ") + std::string(to_string(type));
     traits.type = type;
     traits.api_version = (1U << 22) | (3U << 12);
     traits.features.dynamic_rendering = traits.features.synchronization2 = traits.features.maintenance4 =
@@ -48,9 +48,8 @@ struct FakeDevice {
     traits.memory_types = {{0, true, true, true, true}};
     traits.queue_families = {{0, 1, true, true, true, false, 64}};
     info.name = traits.name;
-    info.kind = type == vk::DeviceType::discrete     ? DeviceKind::discrete
-                : type == vk::DeviceType::integrated ? DeviceKind::integrated
-                                                     : DeviceKind::cpu;
+    info.kind = type;
+    info.memory_bytes = traits.device_local_bytes();
     info.usable = usable;
     if (!usable) info.reason = "no Vulkan 1.3";
   }
@@ -62,14 +61,14 @@ struct FakeDevice {
 class OneDevice final : public contract::DeviceSet {
  public:
   explicit OneDevice(vk::DeviceType type) : device_(type) {
-    device_.traits.unified_memory = type != vk::DeviceType::discrete;
+    device_.info.unified_memory = type != vk::DeviceType::discrete;
     device_.traits.limits.max_buffer_size = device_.traits.limits.max_memory_allocation_size = std::uint64_t{4} << 30;
     infos_.push_back(device_.info);
   }
   std::span<DeviceInfo const> devices() const noexcept override { return infos_; }
-  vk::DeviceTraits const& traits(std::size_t) const override { return device_.traits; }
+  vk::DeviceTraits const* vulkan_traits(std::size_t) const override { return &device_.traits; }
   rates::CalibrationStore const& calibrations() const noexcept override { return store_; }
-  Result<contract::OpenDevice> open(std::size_t) override {
+  Result<contract::OpenDevice*> open(std::size_t) override {
     return fail(ErrorCode::no_device, "a device for planning only");
   }
 

@@ -118,6 +118,13 @@ TEST(HashImage, IsFilledToTwoFifthsAtMost) {
   EXPECT_EQ(hash_image(1'000, limits_of(tuning)).pixels(), 4U);
 }
 
+TEST(HashImage, OfAnExtentThatIsNoPowerOfTwo) {
+  JoinTuning tuning;
+  tuning.image = 5'000;
+  EXPECT_EQ(most_hash_pixels(limits_of(tuning)), std::uint64_t{1} << 24);
+  EXPECT_EQ(most_direct_pixels(limits_of(tuning)), 4'096U * 5'000U);
+}
+
 TEST(DirectPixels, CountTheRangeOfKeys) {
   EXPECT_EQ(direct_pixels(5, 5, 0), 1U);
   EXPECT_EQ(direct_pixels(5, 14, 0), 10U);

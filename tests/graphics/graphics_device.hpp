@@ -9,7 +9,6 @@
 
 #include "tests/validation.hpp"
 #include "vk_runtime/device.hpp"
-#include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
 #include "vk_runtime/pipelines.hpp"
 

@@ -49,18 +49,18 @@ Table fixed_width(Table const& table) {
 
 class DeviceGroupBys : public testing::EngineTest {
  protected:
-  static Result<DeviceGroupBy> group(Table const& table, GroupBySpec const& spec, DeviceGroupByOptions const& options) {
+  static Result<Table> group(Table const& table, GroupBySpec const& spec, GroupByOptions const& options) {
     GARUDA_TRY_ASSIGN(auto const there, engine().upload(table.view()));
-    return engine().group_by(there, spec, options);
+    GARUDA_TRY_ASSIGN(auto const grouped, engine().group_by(there.view(), spec, options));
+    GARUDA_TRY_ASSIGN(auto const groups, grouped->take_device_table());
+    EXPECT_EQ(grouped->stats().path, Path::compute);
+    EXPECT_EQ(grouped->stats().rows_out, groups.num_rows());
+    return groups.download();
   }
 
-  static void expect_groups(Table const& table, GroupBySpec const& spec, DeviceGroupByOptions const& options = {}) {
-    SCOPED_TRACE(options.tuning + (spec.ordered ? " ordered" : "") + (options.by_key ? " by key" : ""));
-    auto const grouped = group(table, spec, options);
-    ASSERT_TRUE(grouped) << grouped.error().describe();
-    EXPECT_EQ(grouped->stats.path, Path::compute);
-    EXPECT_EQ(grouped->stats.rows_out, grouped->table.num_rows());
-    auto const downloaded = grouped->table.download();
+  static void expect_groups(Table const& table, GroupBySpec const& spec, GroupByOptions const& options = {}) {
+    SCOPED_TRACE(to_string(options.tuning) + (spec.ordered ? " ordered" : ""));
+    auto const downloaded = group(table, spec, options);
     ASSERT_TRUE(downloaded) << downloaded.error().describe();
     auto const actual = reference::read_table(downloaded->view());
     auto const expected = reference::reference_group_by(table.view(), spec);
@@ -75,10 +75,14 @@ class DeviceGroupBys : public testing::EngineTest {
   static GroupBySpec spec_of(std::vector<std::string> keys, std::string_view aggregates, bool ordered = false) {
     return {std::move(keys), *parse_aggregates(aggregates), ordered};
   }
-  static DeviceGroupByOptions way(int number) {
-    DeviceGroupByOptions options;
-    constexpr std::array kNames{"auto", "shared", "table", "partitioned"};
-    options.tuning = std::string("grouping=") + kNames.at(static_cast<std::size_t>(number));
+  static GroupByOptions way(int number) {
+    constexpr std::array kMethods{GroupMethod::automatic, GroupMethod::shared, GroupMethod::hash,
+                                  GroupMethod::partitioned};
+    return by(kMethods.at(static_cast<std::size_t>(number)));
+  }
+  static GroupByOptions by(GroupMethod method) {
+    GroupByOptions options;
+    options.tuning.method = method;
     return options;
   }
 };
@@ -110,9 +114,7 @@ TEST_F(DeviceGroupBys, EveryWayAndOrder) {
   if (!testing::full_tests()) return;
   expect_groups(table, spec_of({"k0"}, kOneSet, true), way(3));
   expect_groups(table, spec_of({"k5", "k0"}, kOneSet, true), way(2));
-  auto by_key = way(2);
-  by_key.by_key = true;
-  expect_groups(table, spec_of({"k0"}, kOneSet), by_key);
+  expect_groups(table, spec_of({"k0"}, kOneSet), by(GroupMethod::sorted));
 }
 
 TEST_F(DeviceGroupBys, EveryTypeAndFunction) {
@@ -161,26 +163,18 @@ TEST_F(DeviceGroupBys, GroupsComeInTheOrderOfTheirKeys) {
     b.values.push_back(i % 17 == 0 ? std::numeric_limits<double>::quiet_NaN() : (i * 31 % 29) - 14);
   }
   auto const table = TestTable().add(a).build();
-  for (int const number : testing::full_tests() ? std::vector<int>{2, 3} : std::vector<int>{3}) {
-    auto options = way(number);
-    options.by_key = true;
-    auto const grouped = group(table, spec_of({"a"}, "count"), options);
-    ASSERT_TRUE(grouped) << grouped.error().describe();
-    auto const result = *grouped->table.download();
-    ASSERT_EQ(result.num_rows(), 14);
-    auto const& keys = result.batches()[0].columns[0];
-    EXPECT_TRUE(keys.is_null(0));
-    for (int i = 1; i < 14; ++i) EXPECT_EQ(static_cast<std::int32_t const*>(keys.values)[i], i - 7);
-  }
+  auto const counted = group(table, spec_of({"a"}, "count"), by(GroupMethod::sorted));
+  ASSERT_TRUE(counted) << counted.error().describe();
+  ASSERT_EQ(counted->num_rows(), 14);
+  auto const& keys = counted->batches()[0].columns[0];
+  EXPECT_TRUE(keys.is_null(0));
+  for (int i = 1; i < 14; ++i) EXPECT_EQ(static_cast<std::int32_t const*>(keys.values)[i], i - 7);
   auto const floats = TestTable().add(b).build();
-  DeviceGroupByOptions options;
-  options.by_key = true;
-  auto const grouped = group(floats, spec_of({"b"}, ""), options);
+  auto const grouped = group(floats, spec_of({"b"}, ""), by(GroupMethod::sorted));
   // Doubles from -14 to NaN span more bits than an integer of as many values, but no more than 64.
   ASSERT_TRUE(grouped) << grouped.error().describe();
-  auto const result = *grouped->table.download();
-  auto const* values = static_cast<double const*>(result.batches()[0].columns[0].values);
-  ASSERT_EQ(result.num_rows(), 30);
+  auto const* values = static_cast<double const*>(grouped->batches()[0].columns[0].values);
+  ASSERT_EQ(grouped->num_rows(), 30);
   for (int i = 0; i + 2 < 30; ++i) EXPECT_LT(values[i], values[i + 1]);
   EXPECT_TRUE(std::isnan(values[29]));
 }
@@ -279,20 +273,22 @@ TEST_F(DeviceGroupBys, SumsBeyondTheirTypeNameTheGroup) {
 
 TEST_F(DeviceGroupBys, RefuseAndStop) {
   auto const table = fixed_width(testing::make_table(small_case()));
-  auto const code_of = [&](GroupBySpec const& spec, DeviceGroupByOptions const& options) {
+  auto const code_of = [&](GroupBySpec const& spec, GroupByOptions const& options) {
     auto const grouped = group(table, spec, options);
     return grouped ? std::nullopt : std::optional(grouped.error().code());
   };
   EXPECT_EQ(code_of(spec_of({"kay"}, "count"), {}), ErrorCode::invalid_input);
-  DeviceGroupByOptions options;
-  options.by_key = true;
-  EXPECT_EQ(code_of(spec_of({"k0"}, "count", true), options), ErrorCode::usage);
-  EXPECT_EQ(code_of(spec_of({"k5"}, "count"), options), ErrorCode::invalid_input) << "decimals of 128 bits";
+  EXPECT_EQ(code_of(spec_of({"k0"}, "count", true), by(GroupMethod::sorted)), ErrorCode::usage);
+  EXPECT_EQ(code_of(spec_of({"k5"}, "count"), by(GroupMethod::sorted)), ErrorCode::invalid_input)
+      << "decimals of 128 bits";
   EXPECT_EQ(code_of(spec_of({}, "count"), way(3)), ErrorCode::usage);
-  options.by_key = false;
-  options.tuning = "grouping=fast";
-  EXPECT_EQ(code_of(spec_of({"k0"}, "count"), options), ErrorCode::usage);
+  GroupByOptions options;
+  options.tuning.radix_bits = 3;
+  EXPECT_EQ(code_of(spec_of({"k0"}, "count"), options), ErrorCode::usage) << "of slices";
   options.tuning = {};
+  options.path = Path::cpu;
+  EXPECT_EQ(code_of(spec_of({"k0"}, "count"), options), ErrorCode::usage);
+  options.path = Path::compute;
   options.device_memory_limit_bytes = 2'000;
   EXPECT_EQ(code_of(spec_of({"k0"}, "sum:f64"), options), ErrorCode::limit_exceeded);
   std::atomic<bool> const cancelled{true};
@@ -300,7 +296,7 @@ TEST_F(DeviceGroupBys, RefuseAndStop) {
   options.control.cancelled = &cancelled;
   auto const there = engine().upload(table.view());
   ASSERT_TRUE(there);
-  auto const stopped = engine().group_by(*there, spec_of({"k0"}, "sum:f64"), options);
+  auto const stopped = engine().group_by(there->view(), spec_of({"k0"}, "sum:f64"), options);
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code(), ErrorCode::cancelled);
 }

@@ -147,7 +147,7 @@ GroupChunk chunk_of(std::vector<std::uint32_t> keys, std::vector<std::uint64_t> 
 TEST(MergeGroups, AddsStatesOfEqualKeysInTheOrderOfFirstRows) {
   resolve::StateColumn const column{
       std::size_t{0}, contract::ValueKind::int64,
-      contract::kCountState | contract::kSumState | contract::kMinState | contract::kMaxState, false};
+      contract::kCountState | contract::kSumState | contract::kMinState | contract::kMaxState};
   constexpr auto kAll = ~std::uint64_t{0};
   // Group 7 has no value yet: its extremes are unspecified.
   auto groups = chunk_of({7, 3}, {0, 1}, state_of({0, 2}, {0, 0, kAll, 0}, {123, 10}, {99, 20}));
@@ -164,7 +164,7 @@ TEST(MergeGroups, AddsStatesOfEqualKeysInTheOrderOfFirstRows) {
 }
 
 TEST(MergeGroups, FloatWindowsAreUnited) {
-  resolve::StateColumn const column{std::size_t{0}, contract::ValueKind::float64, contract::kSumState, false};
+  resolve::StateColumn const column{std::size_t{0}, contract::ValueKind::float64, contract::kSumState};
   contract::AggregateState low;
   low.float_sums = {{kNotANumber}, {3}, {0, 1}, {5, 0}};
   contract::AggregateState high;
@@ -179,7 +179,7 @@ TEST(MergeGroups, FloatWindowsAreUnited) {
 }
 
 TEST(MergeGroups, WithoutKeysThereIsOneGroup) {
-  resolve::StateColumn const column{std::nullopt, contract::ValueKind::none, contract::kCountState, false};
+  resolve::StateColumn const column{std::nullopt, contract::ValueKind::none, contract::kCountState};
   auto groups = chunk_of({}, {0}, state_of({5}));
   ASSERT_TRUE(merge_groups({column}, chunk_of({}, {9}, state_of({6})), {}, groups));
   EXPECT_EQ(groups.head_rows, (std::vector<std::uint64_t>{0}));

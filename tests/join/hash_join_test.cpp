@@ -1,11 +1,13 @@
 // The driver through the public API: whole results of every path against the oracle, whatever the plan.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "garuda/engine.hpp"
 #include "tests/engine/engine_test.hpp"
@@ -259,6 +261,35 @@ TEST_F(HashJoin, ADeviceMemoryLimitIsKeptBySlices) {
     auto const counted = engine().join_count(left.view(), right.view(), on_keys(false), options);
     ASSERT_TRUE(counted) << counted.error().describe();
     EXPECT_EQ(counted->rows, 60'000U);
+  }
+}
+
+/// 18 MB of pairs: each pair comes once, of whichever part of the slice.
+TEST_F(HashJoin, SlicesWhosePairsDoNotFitTheDeviceAreHalved) {
+  constexpr std::size_t kRows = 1'500;
+  auto const left = random_table("k", kRows, 1, 0, 1, 1, false).build();
+  auto const right = random_table("k", kRows, 1, 0, 1, 2, false).build();
+  for (auto options : all_paths(engine())) {
+    if (options.path != Path::compute) continue;
+    options.tuning = parse_join_tuning("placement=slices,lanes=1").value();
+    options.device_memory_limit_bytes = std::uint64_t{16} << 20;
+    auto result = engine().join(left.view(), right.view(), on_keys(false), options);
+    ASSERT_TRUE(result) << result.error().describe();
+    auto const joined = collect(**result);
+    ASSERT_TRUE(joined) << joined.error().describe();
+    ASSERT_EQ(joined->view().num_rows(), static_cast<std::int64_t>(kRows * kRows));
+    std::vector<bool> found(kRows * kRows);
+    for (std::size_t b = 0; b < joined->view().num_batches(); ++b) {
+      auto const batch = joined->view().batch(b);
+      auto const value = [&](std::size_t column, std::int64_t row) {
+        auto const& array = batch.columns[column];
+        return static_cast<std::size_t>(static_cast<std::int32_t const*>(array.values)[array.offset + row]);
+      };
+      for (std::int64_t row = 0; row < batch.num_rows; ++row) found[value(1, row) * kRows + value(2, row)] = true;
+    }
+    EXPECT_EQ(std::ranges::count(found, true), static_cast<std::ptrdiff_t>(found.size()));
+    auto const counters = (*result)->stats().counters;
+    EXPECT_TRUE(std::ranges::any_of(counters, [](auto const& counter) { return counter.first == "slices_split"; }));
   }
 }
 

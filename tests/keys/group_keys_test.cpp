@@ -4,15 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "keys/mix.hpp"
-#include "core/parallel_blocks.hpp"
 #include "keys/value_dictionary.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/column_reader.hpp"
@@ -215,20 +212,6 @@ TEST(GroupKeys, EmptyAndAllNullColumns) {
   expect_injective_in_every_form(nulls, {0, 0});
 }
 
-/// Ranks ascend with the values' bytes, over batches with dictionaries of their own.
-TEST(ValueDictionary, RanksAscendWithTheBytes) {
-  std::vector<Column> const batches{
-      reference::make_dictionary({1, 0, std::nullopt}, reference::make_strings({"b", "a"})),
-      reference::make_dictionary({0, 1, 2}, reference::make_strings({"\xC3\xA4", "", "b"}))};
-  auto const table = reference::make_table("s", batches);
-  auto const ranks = rank_values(table.view(), 0, {});
-  ASSERT_TRUE(ranks) << ranks.error().describe();
-  auto const* const words = ranks->ranks.as<std::uint32_t>();
-  // "" < "a" < "b" < "ä"
-  EXPECT_EQ((std::vector<std::uint32_t>(words, words + 6)), (std::vector<std::uint32_t>{1, 2, kNullCode, 3, 0, 2}));
-  EXPECT_EQ(ranks->rows, (std::vector<std::uint64_t>{4, 0, 1, 3}));
-}
-
 TEST(ValueDictionary, CodesAreDenseOverManySections) {
   std::vector<std::optional<std::string>> values;
   constexpr std::size_t kRows = 100'000;
@@ -265,75 +248,6 @@ TEST(ValueDictionary, CanBeCancelled) {
   auto const codes = encode_values(table.view(), 0, control);
   ASSERT_FALSE(codes);
   EXPECT_EQ(codes.error().code(), ErrorCode::cancelled);
-}
-
-/// Strings that agree in much of what a sort compares first, some of them in all of it.
-std::vector<std::optional<std::string>> similar_strings(std::size_t count) {
-  std::vector<std::optional<std::string>> values;
-  for (std::size_t i = 0; i < count; ++i) {
-    auto const number = mix(i);
-    auto text = std::string("the same beginning ");
-    text.append(number % 3 == 0 ? std::string(40, 'x') : std::string(number % 5, '\0'));
-    if (number % 7 != 0) text.append(std::to_string(number % 90'001));
-    text.append(number % 13, number % 2 == 0 ? '\0' : '\xFF');
-    values.push_back(number % 31 == 0 ? std::nullopt : std::optional(std::move(text)));
-  }
-  for (std::size_t i = 0; i < 40; ++i) values.push_back(std::string("the same beginning").substr(0, i / 2));
-  return values;
-}
-
-TEST(ValueDictionary, RanksOfManyStringsAscendWithTheBytes) {
-  auto const values = similar_strings(300'000);
-  auto const table = reference::make_table("s", {reference::make_strings(values)});
-  auto const ranks = rank_values(table.view(), 0, {});
-  ASSERT_TRUE(ranks) << ranks.error().describe();
-  std::map<std::string, std::uint64_t> first_rows;
-  for (std::size_t row = 0; row < values.size(); ++row)
-    if (values[row]) first_rows.emplace(*values[row], row);
-  std::vector<std::uint64_t> expected;
-  for (auto const& [value, row] : first_rows) expected.push_back(row);
-  ASSERT_GT(expected.size(), 3 * kBlockRows);
-  EXPECT_EQ(ranks->rows, expected);
-  for (std::size_t row = 0; row < values.size(); ++row) {
-    auto const rank = ranks->ranks.as<std::uint32_t>()[row];
-    ASSERT_EQ(rank == kNullCode, !values[row].has_value());
-    if (values[row]) ASSERT_EQ(ranks->rows[rank], first_rows.at(*values[row]));
-  }
-}
-
-/// Each string begins with the one before: a sort by pieces has as many levels as there are strings.
-TEST(ValueDictionary, RanksOfStringsThatBeginWithEachOther) {
-  std::vector<std::optional<std::string>> values;
-  for (std::size_t i = 0; i < 3'000; ++i) values.emplace_back(std::string(7 * (2'999 - i), 'a'));
-  auto const table = reference::make_table("s", {reference::make_strings(values)});
-  auto const ranks = rank_values(table.view(), 0, {});
-  ASSERT_TRUE(ranks) << ranks.error().describe();
-  for (std::uint32_t i = 0; i < 3'000; ++i) ASSERT_EQ(ranks->ranks.as<std::uint32_t>()[i], 2'999 - i);
-}
-
-/// Half a second is far below what is left, and far above what a block of values takes.
-TEST(ValueDictionary, RankingHearsACancellationSoon) {
-  std::vector<std::optional<std::string>> values;
-  for (std::size_t i = 0; i < 2'000'000; ++i) values.emplace_back(std::string("value ").append(std::to_string(mix(i))));
-  auto const table = reference::make_table("s", {reference::make_strings(values)});
-  using Clock = std::chrono::steady_clock;
-  for (auto const wait : {50, 200, 400}) {
-    std::atomic<bool> cancelled{false};
-    Clock::time_point asked;
-    Control control;
-    control.cancelled = &cancelled;
-    std::thread other([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(wait));
-      asked = Clock::now();
-      cancelled = true;
-    });
-    auto const ranks = rank_values(table.view(), 0, control);
-    auto const ended = Clock::now();
-    other.join();
-    if (ranks) continue;  // faster than that
-    EXPECT_EQ(ranks.error().code(), ErrorCode::cancelled);
-    EXPECT_LT(ended - asked, std::chrono::milliseconds(500)) << "cancelled after " << wait << " ms";
-  }
 }
 
 /// What a sample tells beside what encoding gives.

@@ -13,7 +13,8 @@ inline constexpr std::uint64_t kFreeHostBytes = std::uint64_t{64} << 30;
 
 /// Keys of 32 bits without gaps, one payload column of 4 bytes a side; every row of the larger side has one match.
 inline contract::JoinShape dense_join(std::uint64_t left, std::uint64_t right) {
-  return {.rows_left = left,
+  return {.parts = {},
+          .rows_left = left,
           .rows_right = right,
           .key_range_left = left,
           .key_range_right = left,
@@ -39,10 +40,9 @@ inline contract::GroupByShape summed_groups(std::uint64_t rows, std::uint64_t gr
           .key_range = groups,
           .estimated_groups = groups,
           .whole = contract::WholeSizes{true, groups, 9, 16},
-          .states = 1,
+          .requests = {{contract::ValueKind::int64, contract::kSumState, false}},
           .value_words = 2,
           .widest_value = 2,
-          .draws = 1,
           .state_bytes = 16,
           .output_row_bytes = 16,
           .threads = 2,

@@ -46,7 +46,7 @@ struct RecordedMachine {
     auto facts = device.facts();
     facts.measured = device_rates(name);
     device.traits.features.external_memory_host = true;
-    device.traits.unified_memory = type_of(name) != vk::DeviceType::discrete;
+    device.info.unified_memory = type_of(name) != vk::DeviceType::discrete;
     machine.devices.push_back(std::move(facts));
     machine.measured_host = host_rates(host);
   }

@@ -25,7 +25,7 @@ compute::ResidentJoinShape shape_of(double rows, double columns, double key_byte
 }
 
 compute::ResidentJoinWay choose(compute::ResidentJoinShape const& shape, compute::ComputeTuning const& tuning = {}) {
-  return value_of(compute::choose_resident_join(shape, h200(), tuning));
+  return value_of(compute::resident_join_ways(shape, h200(), tuning)).front();
 }
 
 constexpr compute::ResidentJoinWay kCarries{JoinMethod::partitioned, false};
@@ -64,7 +64,7 @@ TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
   auto rates = h200();
   rates.small_random_reads_per_s = 150e9;  // of tables that caches hold
   auto shape = shape_of(1 << 26, 2, 4, 0.03);
-  auto const method = [&] { return value_of(compute::choose_resident_join(shape, rates, {})).method; };
+  auto const method = [&] { return value_of(compute::resident_join_ways(shape, rates, {})).front().method; };
   shape.left.rows = 1 << 20;
   EXPECT_EQ(method(), JoinMethod::global);
   shape.matches = 1 << 26;
@@ -93,15 +93,16 @@ TEST(ResidentJoinWays, OrderedRowsComeOfAnIndexOverTheRightSide) {
   EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{JoinMethod::global, false, Side::right}));
   compute::ComputeTuning tuning;
   tuning.join_method = JoinMethod::sorted;
-  auto const refused = compute::choose_resident_join(shape, h200(), tuning);
+  auto const refused = compute::resident_join_ways(shape, h200(), tuning);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::usage);
 }
 
 TEST(ResidentJoinWays, AWayIsNamedAsItIsForced) {
-  EXPECT_EQ(compute::to_string(kCarries), "method=partitioned,payload=carry");
-  EXPECT_EQ(compute::to_string(kGathers), "method=partitioned,payload=gather");
-  EXPECT_EQ(compute::to_string(compute::ResidentJoinWay{JoinMethod::sorted}), "method=sorted");
+  auto const text_of = [](compute::ResidentJoinWay const& way) { return to_string(compute::forcing(way)); };
+  EXPECT_EQ(text_of(kCarries), "payload=carry,method=partitioned");
+  EXPECT_EQ(text_of(kGathers), "payload=gather,method=partitioned");
+  EXPECT_EQ(text_of({JoinMethod::sorted}), "method=sorted");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(RateCurve, InterpolatesOnLogarithmicScalesAndHoldsBeyondItsEnds) {
 TEST(Rates, DefaultsAreSaneForEveryKindOfDevice) {
   for (auto const type : {vk::DeviceType::discrete, vk::DeviceType::integrated, vk::DeviceType::virtual_gpu,
                           vk::DeviceType::cpu, vk::DeviceType::other})
-    EXPECT_TRUE(are_sane(default_device_rates(type))) << vk::to_string(type);
+    EXPECT_TRUE(are_sane(default_device_rates(type))) << to_string(type);
   EXPECT_TRUE(are_sane(default_host_rates(1)));
   EXPECT_LT(default_host_rates(1).built_rows.at(1e6), default_host_rates(8).built_rows.at(1e6));
 }
@@ -30,7 +30,7 @@ TEST(Rates, DefaultsAreSaneForEveryKindOfDevice) {
 TEST(Rates, DefaultsBelongToTheirFields) {
   for (auto const type : {vk::DeviceType::discrete, vk::DeviceType::integrated, vk::DeviceType::virtual_gpu,
                           vk::DeviceType::cpu, vk::DeviceType::other}) {
-    SCOPED_TRACE(vk::to_string(type));
+    SCOPED_TRACE(to_string(type));
     auto const rates = default_device_rates(type);
     // Copying by a team was measured on no device whose rates are assumed.
     EXPECT_EQ(rates.team_upload_bytes_per_s, 0);

@@ -27,6 +27,10 @@ std::size_t column_named(TableView table, std::string const& name) {
   throw std::runtime_error("no column " + name);
 }
 
+bool has_left_columns_only(JoinKind kind) {
+  return kind == JoinKind::semi || kind == JoinKind::anti || kind == JoinKind::mark;
+}
+
 /// The columns of the result in order: side and position.
 std::vector<std::pair<Side, std::size_t>> result_columns(TableView left, TableView right, JoinSpec const& spec) {
   std::vector<std::pair<Side, std::size_t>> columns;
@@ -36,6 +40,7 @@ std::vector<std::pair<Side, std::size_t>> result_columns(TableView left, TableVi
     return columns;
   }
   for (std::size_t c = 0; c < left.num_columns(); ++c) columns.emplace_back(Side::left, c);
+  if (has_left_columns_only(spec.kind)) return columns;
   auto const key = column_named(right, spec.on.front().second);
   for (std::size_t c = 0; c < right.num_columns(); ++c)
     if (c != key) columns.emplace_back(Side::right, c);
@@ -43,7 +48,7 @@ std::vector<std::pair<Side, std::size_t>> result_columns(TableView left, TableVi
 }
 
 std::vector<std::string> result_names(TableView left, TableView right,
-                                      std::vector<std::pair<Side, std::size_t>> const& columns) {
+                                      std::vector<std::pair<Side, std::size_t>> const& columns, bool has_mark) {
   std::set<std::string> taken;
   for (auto const& [side, c] : columns)
     if (side == Side::left) taken.insert(left.schema()[c].name);
@@ -54,6 +59,9 @@ std::vector<std::string> result_names(TableView left, TableView right,
     taken.insert(name);
     names.push_back(name);
   }
+  std::string mark = "mark";
+  while (taken.count(mark) != 0) mark += "_right";
+  if (has_mark) names.push_back(mark);
   return names;
 }
 
@@ -126,25 +134,47 @@ TextTable reference_join_table(TableView left, TableView right, JoinSpec const& 
   auto const left_key = column_named(left, spec.on.front().first);
   auto const right_key = column_named(right, spec.on.front().second);
   auto const columns = result_columns(left, right, spec);
+  auto const kind = spec.kind;
+  bool const left_alone = kind == JoinKind::left || kind == JoinKind::full;
+  bool const right_alone = kind == JoinKind::right || kind == JoinKind::full;
 
   // Keys of all types allowed are integers, unscaled ones for decimals, so equal keys are equal texts.
-  std::multimap<std::string, std::size_t> right_rows;
+  std::multimap<Cell, std::size_t> right_rows;
   for (std::size_t row = 0; row < right_text.rows.size(); ++row)
-    if (auto const& key = right_text.rows[row][right_key]) right_rows.emplace(*key, row);
+    if (auto const& key = right_text.rows[row][right_key]; key || spec.nulls_equal) right_rows.emplace(key, row);
 
   TextTable result;
-  result.names = result_names(left, right, columns);
+  result.names = result_names(left, right, columns, kind == JoinKind::mark);
+  // Of a left row, a right row, or both; the key of a result with all columns is that of whichever there is.
+  auto const add_row = [&](std::vector<Cell> const* left_row, std::vector<Cell> const* right_row) {
+    std::vector<Cell> cells;
+    for (auto const& [side, c] : columns) {
+      auto const* const row = side == Side::left ? left_row : right_row;
+      bool const is_key = !spec.columns && side == Side::left && c == left_key;
+      if (row != nullptr)
+        cells.push_back((*row)[c]);
+      else
+        cells.push_back(is_key ? (*right_row)[right_key] : std::nullopt);
+    }
+    result.rows.push_back(std::move(cells));
+  };
+  std::vector<bool> right_has_match(right_text.rows.size());
   for (auto const& left_row : left_text.rows) {
     auto const& key = left_row[left_key];
-    if (!key) continue;
-    auto const [first, last] = right_rows.equal_range(*key);  // equal keys stay in the order of insertion
+    auto const [first, last] = right_rows.equal_range(key);  // equal keys stay in the order of insertion
+    bool const has_match = first != last;
+    if (kind == JoinKind::mark || (kind == JoinKind::semi && has_match) || (kind == JoinKind::anti && !has_match))
+      add_row(&left_row, nullptr);
+    if (kind == JoinKind::mark) result.rows.back().emplace_back(has_match ? "true" : "false");
+    if (has_left_columns_only(kind)) continue;
+    if (left_alone && !has_match) add_row(&left_row, nullptr);
     for (auto match = first; match != last; ++match) {
-      auto const& right_row = right_text.rows[match->second];
-      std::vector<Cell> cells;
-      for (auto const& [side, c] : columns) cells.push_back(side == Side::left ? left_row[c] : right_row[c]);
-      result.rows.push_back(std::move(cells));
+      add_row(&left_row, &right_text.rows[match->second]);
+      right_has_match[match->second] = true;
     }
   }
+  for (std::size_t row = 0; right_alone && row < right_text.rows.size(); ++row)
+    if (!right_has_match[row]) add_row(nullptr, &right_text.rows[row]);
   return result;
 }
 

@@ -54,9 +54,9 @@ TextTable read_table(TableView table);
 /// The rows in lexicographic order: two tables are equal as multisets of rows when they are equal sorted.
 TextTable sorted(TextTable table);
 
-/// The inner join that `spec` describes, its rows sorted by (left row, right row), as `ordered` asks for. Column names:
-/// those of the left columns, then of the right ones, a right column whose name is taken gets `_right` until it is
-/// free. Throws std::runtime_error for a column that does not exist.
+/// The join that `spec` describes, its rows sorted by (left row, right row), right rows without a match last, as
+/// `ordered` asks for. Column names: those of the left columns, then of the right ones, a right column whose name is
+/// taken gets `_right` until it is free; `mark` likewise. Throws std::runtime_error for a column that does not exist.
 TextTable reference_join_table(TableView left, TableView right, JoinSpec const& spec);
 
 }  // namespace garuda::reference

@@ -9,9 +9,9 @@
 
 #include "tests/unwrap.hpp"
 #include "vk_runtime/device.hpp"
-#include "vk_runtime/device_choice.hpp"
 #include "vk_runtime/instance.hpp"
 #include "vk_runtime/lane.hpp"
+#include "vk_runtime/usable_device.hpp"
 
 namespace garuda::vk {
 
@@ -49,9 +49,9 @@ class DeviceTest : public ::testing::Test {
   void SetUp() override {
     if (instance_ == nullptr) GTEST_SKIP() << "no Vulkan driver";
     auto devices = value_of(instance_->physical_devices());
-    std::vector<DeviceTraits> traits;
-    for (PhysicalDevice const& device : devices) traits.push_back(device.traits);
-    physical_ = devices[value_of(choose_device(traits, AutoDevice{})).index];
+    physical_ = *std::ranges::min_element(devices, {}, [](PhysicalDevice const& device) {
+      return std::pair(unusable_reason(device.traits).has_value(), device.traits.type);
+    });
     device_ = value_of(Device::create(*instance_, physical_, options_));
     lane_ = value_of(Lane::create(*device_, {}));
   }

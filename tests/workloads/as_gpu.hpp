@@ -7,6 +7,7 @@
 
 #include "operators/contract/device_set.hpp"
 #include "operators/rates/calibration_store.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/device.hpp"
 #include "vk_runtime/pipelines.hpp"
 
@@ -15,11 +16,11 @@ namespace garuda::testing {
 class AsGpu final : public contract::DeviceSet {
  public:
   AsGpu(vk::Device& device, vk::PipelineStore& pipelines, rates::HostRates const& host, rates::DeviceRates const& rates)
-      : open_{&device, &pipelines, nullptr}, traits_(device.traits()) {
+      : open_(device, pipelines), traits_(device.traits()) {
     traits_.type = vk::DeviceType::discrete;
-    traits_.unified_memory = false;
     info_.name = traits_.name;
     info_.kind = DeviceKind::discrete;
+    info_.memory_bytes = traits_.device_local_bytes();
     info_.usable = true;
     // There is no folder to write them to.
     (void)store_.keep(host);
@@ -27,12 +28,12 @@ class AsGpu final : public contract::DeviceSet {
   }
 
   std::span<DeviceInfo const> devices() const noexcept override { return {&info_, 1}; }
-  vk::DeviceTraits const& traits(std::size_t) const override { return traits_; }
+  vk::DeviceTraits const* vulkan_traits(std::size_t) const override { return &traits_; }
   rates::CalibrationStore const& calibrations() const noexcept override { return store_; }
-  Result<contract::OpenDevice> open(std::size_t) override { return open_; }
+  Result<contract::OpenDevice*> open(std::size_t) override { return &open_; }
 
  private:
-  contract::OpenDevice open_;
+  vulkan::VulkanDevice open_;
   vk::DeviceTraits traits_;
   DeviceInfo info_;
   std::array<vk::DeviceTraits const*, 1> all_{&traits_};

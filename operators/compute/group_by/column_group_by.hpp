@@ -7,7 +7,7 @@
 
 #include "operators/compute/group_by/device_keys.hpp"
 #include "operators/compute/group_by/resident_aggregates.hpp"
-#include "operators/compute/primitives/sorted_side.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 
 namespace garuda::compute {
 

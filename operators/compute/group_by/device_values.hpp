@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/partitioned_side.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 
 namespace garuda::compute {
 

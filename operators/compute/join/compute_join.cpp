@@ -1,22 +1,183 @@
 #include "operators/compute/join/compute_join.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "operators/compute/join/compute_kernel.hpp"
-#include "operators/compute/join/join_tasks.hpp"
-#include "operators/compute/join/sorted_kernel.hpp"
-#include "operators/compute/primitives/partitioned_side.hpp"
+#include <algorithm>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "operators/compute/join/indexed_join.hpp"
+#include "operators/compute/join/resident_join.hpp"
+#include "operators/compute/join/rows_join.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 #include "operators/vulkan/device_lanes.hpp"
+#include "operators/vulkan/submissions.hpp"
 
 namespace garuda::compute {
 namespace {
 
+/// Pairs that a slice may have: so many a row of its larger side, and in any case so many. A slice with more is halved
+/// by its driver, and what its halves upload once more stays small beside the pairs.
+constexpr std::uint64_t kMostPairsOfRow = 8;
+constexpr std::uint64_t kPairsOfAnySlice = contract::kMaxPassRows;
+
+/// Room for more pairs than are expected: the estimate comes from a sample.
+constexpr double kSlack = 1.25;
+
+/// Row numbers of a pair on the device, a column a side.
+constexpr std::uint64_t kPairBytes = 2 * sizeof(std::uint32_t);
+
+std::uint64_t larger_side(contract::JoinSlice const& slice) { return std::max(slice.left.size(), slice.right.size()); }
+
+JoinMethod method_of(JoinMethod asked) { return asked == JoinMethod::automatic ? JoinMethod::partitioned : asked; }
+
+class SliceKernel final : public contract::JoinKernel {
+ public:
+  SliceKernel(SliceResources const& resources, contract::JoinSlice const& slice)
+      : slice_(slice),
+        options_(*resources.options),
+        lane_(*resources.lane),
+        submissions_(lane_, options_.control, options_.stats),
+        context_(lane_, *resources.pipelines, submissions_, *resources.tuning, resources.memory_budget_bytes) {
+    GARUDA_EXPECTS(larger_side(slice) <= contract::kMaxPassRows);
+    bool const left_is_smaller = slice_.left.size() <= slice_.right.size();
+    build_side_ = left_is_smaller ? Side::left : Side::right;
+    if (options_.tuning.build == BuildSide::left) build_side_ = Side::left;
+    if (options_.tuning.build == BuildSide::right) build_side_ = Side::right;
+  }
+
+  ~SliceKernel() override {
+    // A failure to drain is a lost device: nothing runs any more, and the next call on the lane reports it.
+    (void)lane_.drain();
+  }
+
+  Result<void> start();
+
+  Result<std::uint64_t> count() override { return join_ ? join_->count(context_) : 0; }
+  Result<void> pairs(std::uint64_t first, std::span<contract::RowPair> out) override;
+  Result<contract::MarkBitmap> mark(Side side) override;
+
+ private:
+  Result<DeviceRows> upload(contract::KeySpan const& keys, vk::Buffer& buffer, char const* name);
+  Result<void> load_window(std::uint64_t first);
+  std::uint64_t most_pairs() const { return std::max(kMostPairsOfRow * larger_side(slice_), kPairsOfAnySlice); }
+
+  contract::JoinSlice slice_;
+  contract::BackendOptions const& options_;
+  vk::Lane& lane_;
+  vulkan::Submissions submissions_;
+  ComputeContext context_;
+  Side build_side_ = Side::left;
+  vk::Buffer left_keys_;
+  vk::Buffer right_keys_;
+  DeviceRows left_rows_;
+  DeviceRows right_rows_;
+  std::optional<ResidentJoin> join_;  // none of a slice without rows on both sides
+  std::optional<IndexedJoin> index_;  // where rows are marked and the join has none
+  std::uint64_t window_first_ = 0;    // of the pairs that are on the host
+  std::vector<std::uint32_t> window_left_;
+  std::vector<std::uint32_t> window_right_;
+};
+
+Result<DeviceRows> SliceKernel::upload(contract::KeySpan const& keys, vk::Buffer& buffer, char const* name) {
+  auto const source = std::visit([](auto const& words) { return std::as_bytes(words); }, keys.words);
+  GARUDA_TRY_ASSIGN(buffer, context_.upload_buffer(source.size(), name));
+  GARUDA_TRY(context_.upload(buffer, 0, source));
+  DeviceRows rows;
+  rows.rows = keys.size();
+  rows.keys = {buffer.address(), static_cast<std::uint32_t>(source.size() / rows.rows / sizeof(std::uint32_t))};
+  rows.bounds = {keys.min, keys.max};
+  return rows;
+}
+
+Result<void> SliceKernel::start() {
+  if (slice_.left.size() == 0 || slice_.right.size() == 0) return {};
+  GARUDA_TRY_ASSIGN(left_rows_, upload(slice_.left, left_keys_, "left keys"));
+  GARUDA_TRY_ASSIGN(right_rows_, upload(slice_.right, right_keys_, "right keys"));
+  auto const parts = options_.pairs_wanted ? JoinedParts::numbers : JoinedParts::none;
+  ResidentJoinWay const way{method_of(options_.tuning.method), false, build_side_, parts};
+  // A foreign key finds its primary key; more room is taken where rows multiply more than expected.
+  auto const room = static_cast<double>(larger_side(slice_)) * std::max(kSlack * options_.pairs_of_row, 1.0);
+  auto const most = static_cast<double>(most_pairs());
+  GARUDA_TRY_ASSIGN(join_, ResidentJoin::create(context_, left_rows_, right_rows_,
+                                                static_cast<std::uint64_t>(std::min(room, most)), way));
+  GARUDA_TRY(join_->record(context_));
+  return submissions_.submit();
+}
+
+/// Brings the pairs from `first` on to the host, as many as one download takes.
+Result<void> SliceKernel::load_window(std::uint64_t first) {
+  GARUDA_TRY_ASSIGN(auto const joined, join_->finish(context_));
+  auto const rows = std::min(joined.rows - first, context_.tuning().join_window_rows);
+  window_first_ = first;
+  auto const load = [&](vk::Buffer const& column, std::vector<std::uint32_t>& window) {
+    window.resize(rows);
+    return context_.download(column, std::as_writable_bytes(std::span(window)), first * sizeof(std::uint32_t));
+  };
+  GARUDA_TRY(load(*joined.left[0], window_left_));
+  GARUDA_TRY(load(*joined.right[0], window_right_));
+  if (options_.stats != nullptr) options_.stats->add_counter("windows", 1);
+  return {};
+}
+
+Result<void> SliceKernel::pairs(std::uint64_t first, std::span<contract::RowPair> out) {
+  GARUDA_TRY_ASSIGN(auto const total, count());
+  GARUDA_EXPECTS(first <= total && out.size() <= total - first);
+  if (total > most_pairs())
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("a slice has more pairs than are kept on the device, {}: {}", most_pairs(), total));
+  for (std::size_t done = 0; done < out.size();) {
+    auto const position = first + done;
+    bool const is_here = position >= window_first_ && position - window_first_ < window_left_.size();
+    if (!is_here) GARUDA_TRY(load_window(position));
+    auto const offset = position - window_first_;
+    auto const taken = std::min<std::uint64_t>(window_left_.size() - offset, out.size() - done);
+    for (std::uint64_t i = 0; i < taken; ++i) out[done + i] = {window_left_[offset + i], window_right_[offset + i]};
+    done += taken;
+  }
+  return {};
+}
+
+Result<contract::MarkBitmap> SliceKernel::mark(Side side) {
+  contract::MarkBitmap bitmap(contract::bitmap_words((side == Side::left ? slice_.left : slice_.right).size()));
+  GARUDA_TRY_ASSIGN(auto const total, count());
+  if (total == 0) return bitmap;
+  auto* index = join_->indexed();
+  if (index == nullptr && !index_) {
+    bool const left_is_build = build_side_ == Side::left;
+    auto const& build = left_is_build ? left_rows_ : right_rows_;
+    auto const& probe = left_is_build ? right_rows_ : left_rows_;
+    GARUDA_TRY_ASSIGN(index_, IndexedJoin::create(context_, build, probe, false));
+    GARUDA_TRY(index_->record_matches(context_));
+  }
+  if (index == nullptr) index = &*index_;
+  GARUDA_TRY_ASSIGN(auto const marks, context_.device_buffer(bitmap.size() * 8, "marks"));
+  GARUDA_TRY(context_.fill(vulkan::phase::kMark, marks, 0));
+  GARUDA_TRY(index->record_marks(context_, side == build_side_, marks));
+  GARUDA_TRY(context_.order_all(vulkan::phase::kMark));
+  GARUDA_TRY(context_.download(marks, std::as_writable_bytes(std::span(bitmap))));
+  return bitmap;
+}
+
 class ComputeBackend final : public contract::JoinBackend {
  public:
-  static Result<std::unique_ptr<ComputeBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                      contract::BackendOptions const& options);
+  static Result<std::unique_ptr<contract::JoinBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
+                                                             contract::BackendOptions const& options) {
+    GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
+    std::unique_ptr<ComputeBackend> backend(new ComputeBackend(pipelines, options));
+    GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
+    GARUDA_TRY_ASSIGN(backend->lanes_,
+                      vulkan::DeviceLanes::open(device, {options.lanes, options.tuning.upload,
+                                                         options.device_memory_limit_bytes, "compute join lane"}));
+    return std::unique_ptr<contract::JoinBackend>(std::move(backend));
+  }
 
-  Result<std::unique_ptr<contract::JoinKernel>> begin(contract::JoinSlice const& slice, std::uint32_t lane) override;
+  Result<std::unique_ptr<contract::JoinKernel>> begin(contract::JoinSlice const& slice, std::uint32_t lane) override {
+    GARUDA_TRY_ASSIGN(auto* const own, lanes_.take(lane));
+    return start_slice({own, &pipelines_, &tuning_, &options_, lanes_.lane_budget_bytes}, slice);
+  }
 
  private:
   ComputeBackend(vk::PipelineStore& pipelines, contract::BackendOptions const& options)
@@ -28,47 +189,30 @@ class ComputeBackend final : public contract::JoinBackend {
   vulkan::DeviceLanes lanes_;
 };
 
-Result<std::unique_ptr<ComputeBackend>> ComputeBackend::open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                             contract::BackendOptions const& options) {
-  GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
-  std::unique_ptr<ComputeBackend> backend(new ComputeBackend(pipelines, options));
-  GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
-  GARUDA_TRY_ASSIGN(backend->lanes_,
-                    vulkan::DeviceLanes::open(device, {options.lanes, options.tuning.upload,
-                                                       options.device_memory_limit_bytes, "compute join lane"}));
-  return backend;
-}
-
-Result<std::unique_ptr<contract::JoinKernel>> ComputeBackend::begin(contract::JoinSlice const& slice,
-                                                                    std::uint32_t lane) {
-  GARUDA_TRY_ASSIGN(auto* const own, lanes_.take(lane));
-  ComputeResources const resources{own, &pipelines_, &tuning_, &options_, lanes_.lane_budget_bytes};
-  auto const method = options_.tuning.method;
-  if (method == JoinMethod::global || method == JoinMethod::sorted)
-    return SortedKernel::start(resources, slice, method);
-  return ComputeKernel::start(resources, slice);
-}
-
 }  // namespace
+
+Result<std::unique_ptr<contract::JoinKernel>> start_slice(SliceResources const& resources,
+                                                          contract::JoinSlice const& slice) {
+  auto kernel = std::make_unique<SliceKernel>(resources, slice);
+  GARUDA_TRY(kernel->start());
+  return std::unique_ptr<contract::JoinKernel>(std::move(kernel));
+}
 
 std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
                                  JoinMethod method, ComputeTuning const& tuning, bool pairs_wanted) noexcept {
-  auto const rows = left_rows + right_rows;
-  auto const window = pairs_wanted ? std::min(rows, tuning.join_window_rows) * sizeof(contract::RowPair) : 0;
-  if (method == JoinMethod::global || method == JoinMethod::sorted)
-    return sorted_join_bytes(left_rows, right_rows, key_bits, method, tuning) + window;
-  auto const bits = join_radix_bits(std::max<std::uint64_t>(std::min(left_rows, right_rows), 1), tuning);
+  auto const build = std::min(left_rows, right_rows);
+  auto const probe = std::max(left_rows, right_rows);
   auto const key_bytes = std::uint64_t{key_bits} / 8;
-  auto bytes = rows * (key_bytes + std::min<std::uint64_t>(bits_of_passes(bits, tuning.partition_bits).size(), 2) *
-                                       (key_bytes + sizeof(std::uint32_t)));
-  for (auto const side : {left_rows, right_rows}) bytes += radix_scratch_bytes(side, bits, tuning);
-  return bytes + window;
+  auto const bytes = (build + probe) * key_bytes + (pairs_wanted ? probe * kPairBytes : 0);
+  if (method_of(method) != JoinMethod::partitioned)
+    return bytes + indexed_join_bytes(build, probe, key_bits / 32, method == JoinMethod::sorted, tuning);
+  auto const moved = key_bytes + sizeof(std::uint32_t);
+  return bytes + rows_join_bytes({build, moved}, {probe, moved}, tuning);
 }
 
 Result<std::unique_ptr<contract::JoinBackend>> open_compute_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                                  contract::BackendOptions const& options) {
-  GARUDA_TRY_ASSIGN(std::unique_ptr<contract::JoinBackend> backend, ComputeBackend::open(device, pipelines, options));
-  return backend;
+  return ComputeBackend::open(device, pipelines, options);
 }
 
 }  // namespace garuda::compute

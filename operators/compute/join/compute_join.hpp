@@ -10,10 +10,27 @@
 
 namespace garuda::vk {
 class Device;
+class Lane;
 class PipelineStore;
 }  // namespace garuda::vk
 
 namespace garuda::compute {
+
+/// What the kernel of a slice borrows from its backend. All outlive the kernel.
+struct SliceResources {
+  vk::Lane* lane = nullptr;
+  vk::PipelineStore* pipelines = nullptr;
+  ComputeTuning const* tuning = nullptr;
+  contract::BackendOptions const* options = nullptr;
+  std::uint64_t memory_budget_bytes = 0;  ///< of the lane
+};
+
+/// Starts on a slice, by options->tuning.method (automatic: partitioned): its keys go up and are joined as resident
+/// tables are, with row numbers as the result; waits for none of it. Pairs are found once and stay on the device, rows
+/// that have a match are looked up in an index of the other side. `slice`'s keys outlive the kernel. Errors: those of
+/// JoinKernel; limit_exceeded of `pairs`, too, for many more pairs than rows, of which a smaller slice has fewer.
+Result<std::unique_ptr<contract::JoinKernel>> start_slice(SliceResources const& resources,
+                                                          contract::JoinSlice const& slice);
 
 /// Opens the compute path for one join: a lane of the device for each of `options.lanes`, with its own memory, command
 /// buffers, timeline and (where the family has several) queue. `device`, `pipelines` and what `options` refers to
@@ -23,8 +40,8 @@ Result<std::unique_ptr<contract::JoinBackend>> open_compute_join(vk::Device& dev
                                                                  contract::BackendOptions const& options);
 
 /// Device bytes that a slice of so many rows takes with a method (automatic: partitioned): keys, their partitioned or
-/// sorted copies with row numbers, counts and sums of digits, and the window of pairs where `pairs_wanted`. `key_bits`:
-/// 32 or 64.
+/// sorted copies with row numbers, counts and sums of digits, and where `pairs_wanted` a pair for each row of the
+/// larger side. `key_bits`: 32 or 64.
 std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
                                  JoinMethod method, ComputeTuning const& tuning, bool pairs_wanted) noexcept;
 

@@ -23,17 +23,31 @@ DeviceRows keys_of(DeviceRows const& rows) { return {rows.rows, rows.keys, {}, t
 
 void add_columns(DeviceRows const& rows, std::vector<VkDeviceAddress> const& targets, std::uint32_t from,
                  std::vector<shaders::JoinedColumn>& columns) {
-  GARUDA_EXPECTS(rows.payload.size() == targets.size());
-  for (std::size_t i = 0; i < targets.size(); ++i)
-    columns.push_back({rows.payload[i].address, targets[i], rows.payload[i].words, from});
+  std::size_t const numbers = rows.number_rows ? 1 : 0;
+  GARUDA_EXPECTS(numbers + rows.payload.size() == targets.size());
+  if (rows.number_rows) columns.push_back({0, targets[0], 0, from});
+  for (std::size_t i = 0; i < rows.payload.size(); ++i)
+    columns.push_back({rows.payload[i].address, targets[numbers + i], rows.payload[i].words, from});
+}
+
+/// `words_out`: of a key that is written, 0 where none is.
+PassShape expand_shape(std::uint32_t words_out) {
+  return {"compute/expand_rows.comp",
+          0,
+          kExpandItems,
+          sizeof(shaders::ExpandRowsPush),
+          {{shaders::kSpecKeysOut, words_out}}};
+}
+
+constexpr std::string_view kMarkProbe = "compute/sorted_marks.comp:PROBE";
+constexpr std::string_view kMarkHeads = "compute/sorted_marks.comp:HEADS";
+constexpr std::string_view kMarkRuns = "compute/sorted_marks.comp:RUNS";
+
+PassShape mark_shape(std::string_view entry, std::uint32_t key_words) {
+  return {entry, 0, 1, sizeof(shaders::SortedMarksPush), {{shaders::kSpecWords, key_words}}};
 }
 
 }  // namespace
-
-PassShape expand_rows_shape(std::uint32_t key_words) {
-  return {
-      "compute/expand_rows.comp", 0, kExpandItems, sizeof(shaders::ExpandRowsPush), {{shaders::kSpecWords, key_words}}};
-}
 
 Result<IndexedJoin> IndexedJoin::create(ComputeContext& context, DeviceRows build, DeviceRows probe, bool sort_probe) {
   GARUDA_EXPECTS(build.rows > 0 && probe.rows > 0 && build.keys.words == probe.keys.words);
@@ -44,7 +58,7 @@ Result<IndexedJoin> IndexedJoin::create(ComputeContext& context, DeviceRows buil
   GARUDA_TRY_ASSIGN(join.runs_, MatchRuns::create(context, probe.rows));
   GARUDA_TRY_ASSIGN(join.offsets_, context.device_buffer(probe.rows * 4, "first rows of probe rows"));
   GARUDA_TRY_ASSIGN(join.scan_, DeviceScan::create(context, probe.rows));
-  auto const columns = std::max<std::size_t>(build.payload.size() + probe.payload.size(), 1);
+  auto const columns = build.payload.size() + probe.payload.size() + 2;  // with both sides' row numbers
   GARUDA_TRY_ASSIGN(join.columns_, context.device_buffer(columns * sizeof(shaders::JoinedColumn), "result columns"));
   join.build_rows_ = std::move(build);
   join.probe_rows_ = std::move(probe);
@@ -55,7 +69,12 @@ Result<IndexedJoin> IndexedJoin::create(ComputeContext& context, DeviceRows buil
 
 /// Sorts by other digits when the keys are no longer what they were.
 Result<void> IndexedJoin::find_bounds(ComputeContext& context) {
-  GARUDA_TRY_ASSIGN(auto const bounds, search_.find(context, kBoundsPhase, build_rows_.keys, build_rows_.rows));
+  KeyBounds bounds;
+  if (build_rows_.bounds) {
+    bounds = *build_rows_.bounds;
+  } else {
+    GARUDA_TRY_ASSIGN(bounds, search_.find(context, kBoundsPhase, build_rows_.keys, build_rows_.rows));
+  }
   if (build_ && build_->bounds() == bounds) return {};
   GARUDA_TRY_ASSIGN(build_, IndexedSide::create(context, keys_of(build_rows_), bounds));
   // Probe keys that differ above these bits match nothing, so those that match are in order all the same.
@@ -64,14 +83,12 @@ Result<void> IndexedJoin::find_bounds(ComputeContext& context) {
   return {};
 }
 
-Result<void> IndexedJoin::record(ComputeContext& context, JoinedRows const& rows) {
+Result<void> IndexedJoin::record_matches(ComputeContext& context) {
   GARUDA_TRY(find_bounds(context));
   GARUDA_TRY(build_->record(context));
   if (probe_) GARUDA_TRY(probe_->record(context));
-  auto const keys = probe_ ? probe_->keys().address() : probe_rows_.keys.address;
-  GARUDA_TRY(build_->record_matches(context, kMatchPhase, keys, probe_rows_.rows, runs_));
-  GARUDA_TRY(scan_.record(context, kSumPhase, {runs_.counts.address(), offsets_.address(), probe_rows_.rows}));
-  return record_rows(context, rows);
+  GARUDA_TRY(build_->record_matches(context, kMatchPhase, probe_keys(), probe_rows_.rows, runs_));
+  return scan_.record(context, kSumPhase, {runs_.counts.address(), offsets_.address(), probe_rows_.rows});
 }
 
 Result<std::uint64_t> IndexedJoin::finish(ComputeContext& context) { return scan_.read_total(context, kSumPhase); }
@@ -87,16 +104,38 @@ Result<void> IndexedJoin::record_rows(ComputeContext& context, JoinedRows const&
   push.total = scan_.total().address();
   push.firsts = runs_.firsts.address();
   push.build_rows = build_->sorted().numbers().address();
-  push.probe_rows = probe_ ? probe_->numbers().address() : 0;
-  push.probe_keys = probe_ ? probe_->keys().address() : probe_rows_.keys.address;
+  push.probe_rows = probe_numbers();
+  push.probe_keys = probe_keys();
   push.keys_out = rows.keys;
   push.columns = columns_.address();
   push.num_probe = static_cast<std::uint32_t>(probe_rows_.rows);
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   push.capacity = static_cast<std::uint32_t>(rows.capacity);
   auto const tile = std::uint64_t{context.tuning().group_size} * kExpandItems;
-  return context.dispatch(kExpandPhase, expand_rows_shape(build_->key_words()), push, groups_for(rows.capacity, tile),
-                          rows.capacity);
+  auto const shape = expand_shape(rows.keys != 0 ? build_->key_words() : 0);
+  return context.dispatch(kExpandPhase, shape, push, groups_for(rows.capacity, tile), rows.capacity);
+}
+
+Result<void> IndexedJoin::record_marks(ComputeContext& context, bool of_build, vk::Buffer const& marks) {
+  shaders::SortedMarksPush push{};
+  push.build_keys = build_->sorted().keys().address();
+  push.firsts = runs_.firsts.address();
+  push.counts = runs_.counts.address();
+  push.marks = marks.address();
+  auto const mark = [&](std::string_view entry, VkDeviceAddress numbers, std::uint64_t rows) {
+    push.rows = numbers;
+    push.num_rows = static_cast<std::uint32_t>(rows);
+    return context.dispatch(vulkan::phase::kMark, mark_shape(entry, build_->key_words()), push,
+                            groups_for(rows, context.tuning().group_size), rows);
+  };
+  if (!of_build) return mark(kMarkProbe, probe_numbers(), probe_rows_.rows);
+  GARUDA_TRY_ASSIGN(auto const heads, context.device_buffer((build_->rows() + 31) / 32 * 4, "first rows of keys"));
+  GARUDA_TRY(context.fill(vulkan::phase::kMark, heads, 0));
+  push.heads = heads.address();
+  GARUDA_TRY(mark(kMarkHeads, 0, probe_rows_.rows));
+  GARUDA_TRY(mark(kMarkRuns, build_->sorted().numbers().address(), build_->rows()));
+  // The heads are not read any more when they go.
+  return context.submissions().finish();
 }
 
 std::uint64_t indexed_join_bytes(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint32_t key_words,
@@ -108,6 +147,15 @@ std::uint64_t indexed_join_bytes(std::uint64_t build_rows, std::uint64_t probe_r
     return rows * 2 * (key_words * 4 + 4) + passes * RadixPass::scratch_bytes(rows, 1, tuning.stable_bits, stable);
   };
   return build_rows * 16 + probe_rows * 12 + sorted(build_rows) + (sort_probe ? sorted(probe_rows) : 0);
+}
+
+std::vector<vk::ComputePipelineSpec> indexed_join_pipelines(ComputeTuning const& tuning) {
+  auto specs = indexed_side_pipelines(tuning);
+  for (std::uint32_t const words_out : {0U, 1U, 2U}) specs.push_back(compute_pipeline(expand_shape(words_out), tuning));
+  for (std::uint32_t const key_words : {1U, 2U})
+    for (auto const entry : {kMarkProbe, kMarkHeads, kMarkRuns})
+      specs.push_back(compute_pipeline(mark_shape(entry, key_words), tuning));
+  return specs;
 }
 
 }  // namespace garuda::compute

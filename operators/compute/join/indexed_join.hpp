@@ -23,17 +23,24 @@ class IndexedJoin {
   /// stay in place while the join runs. Errors: limit_exceeded, out_of_memory.
   static Result<IndexedJoin> create(ComputeContext& context, DeviceRows build, DeviceRows probe, bool sort_probe);
 
-  /// Records the join into `rows`, payload columns in the order of their sides. Reads the bounds of the build keys
-  /// first, and waits for them: they say how many digits are sorted. Errors: limit_exceeded, out_of_memory,
+  /// Records the search for the matches of every probe row. Where the bounds of the build keys are not known it reads
+  /// them first, and waits for them: they say how many digits are sorted. Errors: limit_exceeded, out_of_memory,
   /// device_failure, cancelled.
-  Result<void> record(ComputeContext& context, JoinedRows const& rows);
+  Result<void> record_matches(ComputeContext& context);
+  /// Records the rows into `rows`, a side's row numbers first where it has them, then its payload. After
+  /// record_matches(), as often as wanted; of rows that do not fit none are written.
+  Result<void> record_rows(ComputeContext& context, JoinedRows const& rows);
+  /// Records the bits of the rows of one side that have a match, by row number, into `marks`, which is zeroed; no pair
+  /// is enumerated. After record_matches(). Errors: limit_exceeded, out_of_memory.
+  Result<void> record_marks(ComputeContext& context, bool of_build, vk::Buffer const& marks);
   /// Waits; returns the number of rows of the join, all of which are in the columns if they fit.
   Result<std::uint64_t> finish(ComputeContext& context);
-  /// Records the rows again, for columns with room for all of them. After finish().
-  Result<void> record_rows(ComputeContext& context, JoinedRows const& rows);
 
  private:
   Result<void> find_bounds(ComputeContext& context);
+  /// Row numbers in the order of the probe keys; 0 where that is the order of the rows.
+  VkDeviceAddress probe_numbers() const { return probe_ ? probe_->numbers().address() : 0; }
+  VkDeviceAddress probe_keys() const { return probe_ ? probe_->keys().address() : probe_rows_.keys.address; }
 
   DeviceRows build_rows_;
   DeviceRows probe_rows_;
@@ -51,7 +58,7 @@ class IndexedJoin {
 std::uint64_t indexed_join_bytes(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint32_t key_words,
                                  bool sort_probe, ComputeTuning const& tuning) noexcept;
 
-/// The pass that writes the result, for keys of `key_words` words.
-PassShape expand_rows_shape(std::uint32_t key_words);
+/// Every pipeline of such joins with this tuning beside those of sorting and sums.
+std::vector<vk::ComputePipelineSpec> indexed_join_pipelines(ComputeTuning const& tuning);
 
 }  // namespace garuda::compute

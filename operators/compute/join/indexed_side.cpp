@@ -25,10 +25,6 @@ PassShape match_shape(std::uint32_t key_words) {
 
 }  // namespace
 
-std::uint32_t KeyBounds::differing_bits() const noexcept {
-  return static_cast<std::uint32_t>(std::bit_width(min ^ max));
-}
-
 Result<KeyBoundsSearch> KeyBoundsSearch::create(ComputeContext& context) {
   KeyBoundsSearch search;
   GARUDA_TRY_ASSIGN(search.min_, context.device_buffer(sizeof(std::uint64_t), "least key"));

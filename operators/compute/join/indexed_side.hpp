@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/sorted_side.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory.hpp"
 
 namespace garuda::shaders {
@@ -14,16 +14,6 @@ struct SortedBuild;
 }
 
 namespace garuda::compute {
-
-/// Least and greatest of keys, as unsigned numbers.
-struct KeyBounds {
-  std::uint64_t min = 0;
-  std::uint64_t max = 0;
-
-  /// The lowest bits that hold all differences between such keys.
-  std::uint32_t differing_bits() const noexcept;
-  friend bool operator==(KeyBounds const&, KeyBounds const&) = default;
-};
 
 /// Finds the bounds of keys on the device; used by one search after the other.
 class KeyBoundsSearch {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/partitioned_side.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 
 namespace garuda::compute {
 

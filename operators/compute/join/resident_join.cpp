@@ -6,11 +6,14 @@
 #include <array>
 #include <utility>
 
+#include "operators/compute/primitives/key_width.hpp"
+#include "operators/compute/primitives/non_null_rows.hpp"
+
 namespace garuda::compute {
 namespace {
 
 std::vector<std::uint32_t> words_of(DeviceRows const& rows) {
-  std::vector<std::uint32_t> words;
+  std::vector<std::uint32_t> words(rows.number_rows ? 1 : 0, 1);
   for (auto const& column : rows.payload) words.push_back(column.words);
   return words;
 }
@@ -42,8 +45,12 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
                                           vk::MemoryArena* results) {
   GARUDA_EXPECTS(left.keys.words == right.keys.words && !left.number_rows && !right.number_rows);
   GARUDA_EXPECTS(way.method != JoinMethod::automatic);
+  bool const has_payload = !left.payload.empty() || !right.payload.empty();
+  GARUDA_EXPECTS(way.parts == JoinedParts::columns || !has_payload);
+  left.number_rows = right.number_rows = way.parts == JoinedParts::numbers;
   ResidentJoin join;
   join.results_ = results;
+  join.parts_ = way.parts;
   join.build_is_left_ = way.build ? *way.build == Side::left : left.rows <= right.rows;
   auto& build = join.build_is_left_ ? left : right;
   auto& probe = join.build_is_left_ ? right : left;
@@ -58,7 +65,8 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
       GARUDA_TRY_ASSIGN(join.indexed_, IndexedJoin::create(context, std::move(build), std::move(probe), sorts_probe));
     }
   }
-  GARUDA_TRY(join.take_columns(context, std::clamp<std::uint64_t>(expected_rows, 1, kMostJoinedRows)));
+  auto const most = way.parts == JoinedParts::none ? 1 : kMostJoinedRows;
+  GARUDA_TRY(join.take_columns(context, std::clamp<std::uint64_t>(expected_rows, 1, most)));
   return join;
 }
 
@@ -91,7 +99,9 @@ Result<void> ResidentJoin::take_columns(ComputeContext& context, std::uint64_t c
   probe_out_.clear();
   // Columns that were too small: the device is done with them, and nothing else is in their arena.
   if (results_ != nullptr) results_->reset();
-  GARUDA_TRY_ASSIGN(keys_out_, column_buffer(context, capacity * key_words_ * 4, "joined keys"));
+  if (parts_ == JoinedParts::columns) {
+    GARUDA_TRY_ASSIGN(keys_out_, column_buffer(context, capacity * key_words_ * 4, "joined keys"));
+  }
   for (auto const words : build_words_) {
     GARUDA_TRY_ASSIGN(auto column, column_buffer(context, capacity * words * 4, "joined column"));
     build_out_.push_back(std::move(column));
@@ -108,7 +118,8 @@ Result<void> ResidentJoin::take_columns(ComputeContext& context, std::uint64_t c
 JoinedRows ResidentJoin::targets() const {
   JoinedRows rows;
   rows.capacity = capacity_;
-  rows.keys = keys_out_.address();
+  rows.keys = parts_ == JoinedParts::columns ? keys_out_.address() : 0;
+  rows.listed = parts_ != JoinedParts::columns;
   rows.build = build_gather_ ? std::vector{build_gather_->rows()} : addresses_of(build_out_);
   rows.probe = probe_gather_ ? std::vector{probe_gather_->rows()} : addresses_of(probe_out_);
   return rows;
@@ -121,45 +132,47 @@ Result<void> ResidentJoin::record_gathers(ComputeContext& context) {
 }
 
 Result<void> ResidentJoin::record(ComputeContext& context) {
-  if (indexed_) return indexed_->record(context, targets());
+  if (indexed_) {
+    GARUDA_TRY(indexed_->record_matches(context));
+  } else if (build_) {
+    std::array<PartitionedSide*, 2> const sides{&*build_, &*probe_};
+    GARUDA_TRY(PartitionedSide::record_side_by_side(context, sides));
+  }
+  return record_rows(context);
+}
+
+Result<void> ResidentJoin::record_rows(ComputeContext& context) {
+  rows_.reset();
+  if (indexed_) return parts_ == JoinedParts::none ? Result<void>() : indexed_->record_rows(context, targets());
   if (!build_) return {};
-  std::array<PartitionedSide*, 2> const sides{&*build_, &*probe_};
-  GARUDA_TRY(PartitionedSide::record_side_by_side(context, sides));
   GARUDA_TRY(join_->record(context, *build_, *probe_, targets()));
   return record_gathers(context);
 }
 
-Result<std::uint64_t> ResidentJoin::finish_partitioned(ComputeContext& context) {
-  while (true) {
+Result<std::uint64_t> ResidentJoin::count(ComputeContext& context) {
+  if (rows_) return *rows_;
+  if (indexed_) {
+    GARUDA_TRY_ASSIGN(rows_, indexed_->finish(context));
+  } else if (build_) {
     GARUDA_TRY_ASSIGN(auto const outcome, join_->finish(context));
-    if (outcome.fits) {
-      if (outcome.again) GARUDA_TRY(record_gathers(context));
-      if (build_gather_ || probe_gather_) GARUDA_TRY(context.submissions().finish());
-      return outcome.rows;
-    }
-    GARUDA_TRY(check_rows(outcome.rows));
-    GARUDA_TRY(take_columns(context, outcome.rows));
-    GARUDA_TRY(join_->record(context, *build_, *probe_, targets()));
-    GARUDA_TRY(record_gathers(context));
+    rows_ = outcome.rows;
+    if (outcome.fits && outcome.again) GARUDA_TRY(record_gathers(context));
+    if (outcome.fits && (build_gather_ || probe_gather_)) GARUDA_TRY(context.submissions().finish());
+  } else {
+    rows_ = 0;
   }
-}
-
-Result<std::uint64_t> ResidentJoin::finish_indexed(ComputeContext& context) {
-  GARUDA_TRY_ASSIGN(auto const rows, indexed_->finish(context));
-  if (rows <= capacity_) return rows;
-  GARUDA_TRY(check_rows(rows));
-  GARUDA_TRY(take_columns(context, rows));
-  GARUDA_TRY(indexed_->record_rows(context, targets()));
-  GARUDA_TRY(context.submissions().finish());
-  return rows;
+  return *rows_;
 }
 
 Result<ResidentResult> ResidentJoin::finish(ComputeContext& context) {
+  GARUDA_EXPECTS(parts_ != JoinedParts::none);
   ResidentResult result;
-  if (indexed_) {
-    GARUDA_TRY_ASSIGN(result.rows, finish_indexed(context));
-  } else if (build_) {
-    GARUDA_TRY_ASSIGN(result.rows, finish_partitioned(context));
+  GARUDA_TRY_ASSIGN(result.rows, count(context));
+  if (result.rows > capacity_) {
+    GARUDA_TRY(check_rows(result.rows));
+    GARUDA_TRY(take_columns(context, result.rows));
+    GARUDA_TRY(record_rows(context));
+    GARUDA_TRY(count(context));
   }
   result.keys = &keys_out_;
   for (auto const& column : build_out_) (build_is_left_ ? result.left : result.right).push_back(&column);
@@ -175,6 +188,16 @@ OwnedResult ResidentJoin::take(std::uint64_t rows) {
   result.left = std::move(build_is_left_ ? build_out_ : probe_out_);
   result.right = std::move(build_is_left_ ? probe_out_ : build_out_);
   return result;
+}
+
+std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const& tuning) {
+  auto specs = rows_join_pipelines(tuning);
+  for (auto const& shape : {late_gather_shape(), non_null_shape(), key_width_shape()})
+    specs.push_back(compute_pipeline(shape, tuning));
+  for (auto const& more :
+       {indexed_join_pipelines(tuning), scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
+    specs.insert(specs.end(), more.begin(), more.end());
+  return specs;
 }
 
 }  // namespace garuda::compute

@@ -9,7 +9,7 @@
 #include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/late_gather.hpp"
-#include "operators/compute/primitives/partitioned_side.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory.hpp"
 
 namespace garuda::compute {
@@ -18,7 +18,7 @@ namespace garuda::compute {
 struct ResidentResult {
   std::uint64_t rows = 0;
   vk::Buffer const* keys = nullptr;
-  std::vector<vk::Buffer const*> left;   ///< the left side's payload, in its order
+  std::vector<vk::Buffer const*> left;   ///< the left side's payload, in its order, or its row numbers
   std::vector<vk::Buffer const*> right;  ///< the right side's
 };
 
@@ -31,11 +31,19 @@ struct OwnedResult {
   std::vector<vk::Buffer> right;
 };
 
+/// What the rows of a join are made of.
+enum class JoinedParts : std::uint8_t {
+  columns,  ///< the key, and the payload of both sides
+  numbers,  ///< the row numbers of both sides
+  none,     ///< rows are counted only
+};
+
 /// How such a join runs.
 struct ResidentJoinWay {
   JoinMethod method = JoinMethod::partitioned;  ///< not automatic
   bool gathers = false;                         ///< of partitioned: payload is fetched once the rows are known
   std::optional<Side> build = std::nullopt;     ///< nullopt: the smaller side
+  JoinedParts parts = JoinedParts::columns;     ///< others than columns: of sides without payload
 
   friend bool operator==(ResidentJoinWay const&, ResidentJoinWay const&) = default;
 };
@@ -56,11 +64,16 @@ class ResidentJoin {
 
   /// Records the whole join. Its result is good when finish() says so.
   Result<void> record(ComputeContext& context);
+  /// Waits; returns how many rows the join has, whether they fit or not.
+  Result<std::uint64_t> count(ComputeContext& context);
   /// Waits, and runs the join again with more room when the result did not fit.
   /// Errors: limit_exceeded for a result of 2^32 - 1 rows or more.
   Result<ResidentResult> finish(ComputeContext& context);
   /// Hands the columns over after finish(), which returned `rows` rows. The join is at its end.
   OwnedResult take(std::uint64_t rows);
+
+  /// The index that it searched, for the rows that have a match; nullptr: partitioned, or a side without rows.
+  IndexedJoin* indexed() noexcept { return indexed_ ? &*indexed_ : nullptr; }
 
  private:
   Result<vk::Buffer> column_buffer(ComputeContext& context, std::uint64_t bytes, char const* name);
@@ -68,10 +81,10 @@ class ResidentJoin {
   Result<void> take_columns(ComputeContext& context, std::uint64_t capacity);
   JoinedRows targets() const;
   Result<void> record_gathers(ComputeContext& context);
-  Result<std::uint64_t> finish_partitioned(ComputeContext& context);
-  Result<std::uint64_t> finish_indexed(ComputeContext& context);
+  Result<void> record_rows(ComputeContext& context);
 
   bool build_is_left_ = true;
+  JoinedParts parts_ = JoinedParts::columns;
   vk::MemoryArena* results_ = nullptr;
   std::optional<IndexedJoin> indexed_;  ///< the join, or the members down to join_; none of a side without rows
   std::optional<PartitionedSide> build_;
@@ -83,9 +96,13 @@ class ResidentJoin {
   std::optional<RowsJoin> join_;
   std::uint32_t key_words_ = 1;
   std::uint64_t capacity_ = 0;
+  std::optional<std::uint64_t> rows_;  ///< of the recorded join, once they are counted
   vk::Buffer keys_out_;
   std::vector<vk::Buffer> build_out_;
   std::vector<vk::Buffer> probe_out_;
 };
+
+/// Every pipeline of joins with this tuning, those of their partitions and sums included.
+std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const& tuning);
 
 }  // namespace garuda::compute

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <vector>
 
-#include "operators/compute/join/join_tasks.hpp"
+#include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/device_scan.hpp"
 #include "operators/contract/cost_terms.hpp"
 
@@ -67,7 +66,7 @@ contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJ
   auto const passes = passes_of(join_radix_bits(static_cast<std::uint64_t>(std::max(build.rows, 1.0)), tuning), tuning);
   double partition = 0;
   double read = 0;
-  double written = shape.key_bytes;
+  double written = way.parts == JoinedParts::columns ? shape.key_bytes : 0;
   double gathers = 0;
   for (auto const* side : {&shape.left, &shape.right}) {
     bool const gathers_side = way.gathers && side->payload_columns > 0;
@@ -77,7 +76,7 @@ contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJ
     written += moved;
     if (gathers_side) gathers += gather_ns(*side, shape.matches, rates);
   }
-  return {{"partition", kPartitionShare * partition},
+  return {{"device partition", kPartitionShare * partition},
           {"join", kPartitionShare * contract::stream_ns(read + shape.matches * written, rates)},
           {"gather", gathers},
           {"submissions", kWaits * rates.submission_ns}};
@@ -89,37 +88,27 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
   auto const& build = shape.of(side);
   auto const& probe = shape.of(side == Side::left ? Side::right : Side::left);
   bool const sorts_probe = way.method == JoinMethod::sorted;
-  // In how many bits keys differ is not known before they are read.
-  auto const passes = passes_of(static_cast<std::uint32_t>(8 * shape.key_bytes), tuning);
+  auto const most_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
+  auto const passes = passes_of(build.key_bits != 0 ? std::min(build.key_bits, most_bits) : most_bits, tuning);
   auto const sorted_rows = build.rows + (sorts_probe ? probe.rows : 0);
   auto const index_bytes = build.rows * (shape.key_bytes + 4);
   auto const look_ups =
       sorts_probe ? 0 : read_table_ns(kLookUpReads * probe.rows + kMatchReads * shape.matches, index_bytes, rates);
-  auto const row_bytes = shape.key_bytes + build.payload_bytes + probe.payload_bytes;
+  auto const written = way.parts == JoinedParts::columns ? shape.key_bytes : 0;
+  auto const row_bytes = written + build.payload_bytes + probe.payload_bytes;
   auto expanded = contract::stream_ns(4 * probe.rows + shape.matches * (8 + row_bytes), rates) +
                   gather_ns(build, shape.matches, rates);
   expanded += sorts_probe ? gather_ns(probe, shape.matches, rates)
                           : read_table_ns(kRowReads * shape.matches, build.rows * 4, rates) +
                                 contract::stream_ns(shape.matches * probe.payload_bytes, rates);
-  return {{"bounds", contract::stream_ns(2 * build.rows * shape.key_bytes, rates)},
+  bool const searches_bounds = build.key_bits == 0;
+  auto const bounds = !searches_bounds ? 0 : contract::stream_ns(2 * build.rows * shape.key_bytes, rates);
+  return {{"bounds", bounds},
           {"sort", contract::stream_ns(passes * sorted_rows * pass_bytes(shape.key_bytes, kRowNumberBytes), rates)},
           {"match", look_ups + contract::stream_ns(probe.rows * (shape.key_bytes + 8), rates)},
           {"sum matches", contract::stream_ns(8 * probe.rows, rates)},
           {"expand", expanded},
-          {"submissions", (kWaits + kBoundsWaits) * rates.submission_ns}};
-}
-
-std::string_view name_of(JoinMethod method) {
-  switch (method) {
-    case JoinMethod::global:
-      return "global";
-    case JoinMethod::sorted:
-      return "sorted";
-    case JoinMethod::automatic:
-    case JoinMethod::partitioned:
-      break;
-  }
-  return "partitioned";
+          {"submissions", (kWaits + (searches_bounds ? kBoundsWaits : 0)) * rates.submission_ns}};
 }
 
 /// Ways that are weighed against each other.
@@ -156,24 +145,25 @@ contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, Residen
                                                : indexed_costs(shape, way, rates, tuning);
 }
 
-Result<ResidentJoinWay> choose_resident_join(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
-                                             ComputeTuning const& tuning) {
+Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
+                                                        ComputeTuning const& tuning) {
   if (shape.ordered) {
-    if (tuning.join_method != JoinMethod::automatic && tuning.join_method != JoinMethod::global)
-      return fail(ErrorCode::usage, fmt::format("ordered rows of a join on a device come of method=global: {}",
-                                                name_of(tuning.join_method)));
-    return ResidentJoinWay{JoinMethod::global, false, Side::right};
+    ResidentJoinWay const way{JoinMethod::global, false, Side::right};
+    if (tuning.join_method == JoinMethod::automatic || tuning.join_method == way.method) return std::vector{way};
+    return fail(ErrorCode::usage, fmt::format("ordered rows of a join on a device come of method=global: {}",
+                                              to_string(forcing({tuning.join_method}))));
   }
-  auto const ways = candidates(shape, tuning);
-  auto const cost = [&](ResidentJoinWay const& way) {
+  auto ways = candidates(shape, tuning);
+  std::ranges::stable_sort(ways, {}, [&](ResidentJoinWay const& way) {
     return contract::total_ns(resident_join_costs(shape, way, rates, tuning));
-  };
-  return *std::ranges::min_element(ways, {}, cost);
+  });
+  return ways;
 }
 
-std::string to_string(ResidentJoinWay const& way) {
-  if (way.method != JoinMethod::partitioned) return fmt::format("method={}", name_of(way.method));
-  return fmt::format("method=partitioned,payload={}", way.gathers ? "gather" : "carry");
+JoinTuning forcing(ResidentJoinWay const& way, JoinTuning tuning) {
+  tuning.method = way.method;
+  if (way.method == JoinMethod::partitioned) tuning.payload = way.gathers ? Payload::gather : Payload::carry;
+  return tuning;
 }
 
 }  // namespace garuda::compute

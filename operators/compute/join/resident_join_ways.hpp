@@ -1,6 +1,8 @@
 // Which way tables in device memory are joined: a pure function of their shape and the device's rates.
 #pragma once
 
+#include <vector>
+
 #include "garuda/join.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
@@ -13,6 +15,7 @@ struct ResidentSideShape {
   double rows = 0;
   double payload_bytes = 0;  ///< of a row, of the columns that the result needs beside the key
   double payload_columns = 0;
+  std::uint32_t key_bits = 0;  ///< in which its keys differ; 0: not known
 };
 
 ResidentSideShape shape_of(DeviceRows const& rows) noexcept;
@@ -33,12 +36,12 @@ struct ResidentJoinShape {
 contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning);
 
-/// The cheapest way of those that `tuning` allows (join_method, join_payload). Ordered rows come of method global with
-/// the right side built alone; `sorted` only when asked for. Errors: usage for ordered rows by another method.
-Result<ResidentJoinWay> choose_resident_join(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
-                                             ComputeTuning const& tuning);
+/// The ways that `tuning` allows (join_method, join_payload), the cheapest first. Ordered rows come of method global
+/// with the right side built alone; `sorted` only when asked for. Errors: usage for ordered rows by another method.
+Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
+                                                        ComputeTuning const& tuning);
 
-/// "method=partitioned,payload=gather": the tuning that forces a way.
-std::string to_string(ResidentJoinWay const& way);
+/// `tuning` with the choices made that force `way`.
+JoinTuning forcing(ResidentJoinWay const& way, JoinTuning tuning = {});
 
 }  // namespace garuda::compute

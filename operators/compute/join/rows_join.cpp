@@ -1,16 +1,19 @@
 #include "operators/compute/join/rows_join.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <utility>
 
-#include "operators/compute/join/join_passes.hpp"
 #include "shaders/compute/partitioned_join_layout.h"
 
 namespace garuda::compute {
 namespace {
 
 constexpr char const* kTasksPhase = "tasks";
+constexpr std::uint32_t kMostBits = 24;
 constexpr char const* kJoinPhase = "join";
 // Rows of the result, a row of the larger side, from which the rows of a key are listed together. 2^22 x 2^22 rows with
 // 8 matches each take 0.36 to 0.50 ms on an H200 (2026-11) where they are chained.
@@ -32,7 +35,42 @@ ColumnsAhead columns_ahead(PartitionedSide const& build, PartitionedSide const& 
   return ahead;
 }
 
+/// The pass that writes the result's columns. `listed`: for rows that may have several matches each. `writes_keys`:
+/// keys are among them.
+PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead, bool listed,
+                          bool writes_keys) {
+  GARUDA_EXPECTS(ahead.build_words <= 2 && ahead.probe_words <= 2 && join_chunk_rows(tuning) <= shaders::kMaxChunkRows);
+  return {listed ? "compute/join_lists.comp" : "compute/join_rows.comp",
+          tuning.join_group_size,
+          tuning.join_items,
+          sizeof(shaders::JoinRowsPush),
+          {{shaders::kSpecWords, key_words},
+           {shaders::kSpecScratch, join_rows_scratch_words(tuning, key_words, ahead, listed)},
+           {shaders::kSpecLog2Slots, tuning.join_log2_slots},
+           {shaders::kSpecBuildWords, ahead.build_words},
+           {shaders::kSpecProbeWords, ahead.probe_words},
+           {shaders::kSpecKeysOut, writes_keys ? key_words : 0}}};
+}
+
+PassShape task_shape(bool listed) {
+  return {listed ? "compute/list_tasks.comp" : "compute/count_tasks.comp", 0, 1, sizeof(shaders::TasksPush), {}};
+}
+
+/// Partitions that one side's skew splits; tasks of partitions heavy on both sides are counted first.
+std::uint64_t first_tasks(std::uint32_t bits, std::uint64_t build_rows, std::uint64_t probe_rows,
+                          ComputeTuning const& tuning) {
+  auto const chunk = join_chunk_rows(tuning);
+  return (std::uint64_t{1} << bits) + build_rows / chunk + probe_rows / chunk + 1;
+}
+
 }  // namespace
+
+std::uint32_t join_radix_bits(std::uint64_t build_rows, ComputeTuning const& tuning) noexcept {
+  // Hashed partitions vary by a few times the square root of their mean: 8 of 9 parts leave room for that.
+  auto const mean = std::max<std::uint64_t>(join_chunk_rows(tuning) / 9 * 8, 1);
+  auto const partitions = std::max<std::uint64_t>(groups_for(build_rows, mean), 2);
+  return std::min(static_cast<std::uint32_t>(std::bit_width(partitions - 1)), kMostBits);
+}
 
 Result<RowsJoin> RowsJoin::create(ComputeContext& context, std::uint32_t bits, std::uint64_t build_rows,
                                   std::uint64_t probe_rows, std::size_t payload_columns) {
@@ -40,11 +78,41 @@ Result<RowsJoin> RowsJoin::create(ComputeContext& context, std::uint32_t bits, s
   GARUDA_TRY_ASSIGN(join.state_, context.device_buffer(sizeof(shaders::JoinRowsState), "join state"));
   GARUDA_TRY_ASSIGN(join.columns_,
                     context.device_buffer((payload_columns + 1) * sizeof(shaders::JoinedColumn), "result columns"));
-  GARUDA_TRY_ASSIGN(join.tasks_, JoinTasks::create(context, 1U << bits));
-  auto const chunk = join_chunk_rows(context.tuning());
-  // Partitions that one side's skew splits; tasks of partitions heavy on both sides are counted first.
-  join.max_tasks_ = (std::uint64_t{1} << bits) + build_rows / chunk + probe_rows / chunk + 1;
+  join.partitions_ = 1U << bits;
+  GARUDA_TRY_ASSIGN(join.task_counts_, context.device_buffer(std::uint64_t{join.partitions_} * 4, "task counts"));
+  GARUDA_TRY_ASSIGN(join.task_starts_, context.device_buffer(std::uint64_t{join.partitions_} * 4, "task starts"));
+  GARUDA_TRY_ASSIGN(join.dispatch_, context.device_buffer(16, "dispatch of tasks"));
+  GARUDA_TRY_ASSIGN(join.scan_, DeviceScan::create(context, join.partitions_));
+  GARUDA_TRY(join.take_tasks(context, first_tasks(bits, build_rows, probe_rows, context.tuning())));
   return join;
+}
+
+Result<void> RowsJoin::take_tasks(ComputeContext& context, std::uint64_t tasks) {
+  GARUDA_TRY_ASSIGN(tasks_, context.device_buffer(tasks * sizeof(shaders::JoinTask), "tasks"));
+  max_tasks_ = tasks;
+  max_task_rows_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostJoinedRows / tasks, 1));
+  return {};
+}
+
+/// Counts the tasks, or lists them once they are counted.
+Result<void> RowsJoin::record_tasks(ComputeContext& context, bool listed) {
+  auto const& tuning = context.tuning();
+  shaders::TasksPush push{};
+  push.build_starts = build_->starts().address();
+  push.probe_starts = probe_->starts().address();
+  push.task_counts = task_counts_.address();
+  push.task_starts = task_starts_.address();
+  push.num_tasks = scan_.total().address();
+  push.tasks = tasks_.address();
+  push.dispatch = dispatch_.address();
+  push.num_partitions = partitions_;
+  push.max_tasks = static_cast<std::uint32_t>(max_tasks_);
+  push.chunk_rows = join_chunk_rows(tuning);
+  push.max_groups_x = context.lane().device().traits().limits.max_workgroup_count[0];
+  push.tasks_each = tuning.join_tasks;
+  push.many_groups = tuning.join_groups;
+  auto const items = listed ? max_tasks_ : partitions_;
+  return context.dispatch(kTasksPhase, task_shape(listed), push, groups_for(items, tuning.group_size), items);
 }
 
 Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& build, PartitionedSide const& probe,
@@ -54,13 +122,15 @@ Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& bu
   probe_ = &probe;
   rows_ = std::move(rows);
   max_task_rows_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostJoinedRows / max_tasks_, 1));
-  GARUDA_TRY(tasks_.record_count(context, build, probe));
-  GARUDA_TRY(tasks_.record_list(context, build, probe, max_tasks_));
+  GARUDA_EXPECTS(build.num_partitions() == partitions_ && probe.num_partitions() == partitions_);
+  GARUDA_TRY(record_tasks(context, false));
+  GARUDA_TRY(scan_.record(context, kTasksPhase, {task_counts_.address(), task_starts_.address(), partitions_}));
+  GARUDA_TRY(record_tasks(context, true));
   return record_rows(context);
 }
 
 Result<void> RowsJoin::record_rows(ComputeContext& context) {
-  bool const listed = rows_.capacity / kManyMatches > std::max(build_->rows(), probe_->rows());
+  bool const listed = rows_.listed || rows_.capacity / kManyMatches > std::max(build_->rows(), probe_->rows());
   auto const ahead = columns_ahead(*build_, *probe_, context.tuning(), listed);
   shaders::JoinRowsPush push{};
   std::vector<shaders::JoinedColumn> columns;
@@ -80,8 +150,8 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   add(*build_, rows_.build, shaders::kFromBuild, ahead.build_words > 0, push.build);
   if (!columns.empty()) GARUDA_TRY(context.update(kTasksPhase, columns_, std::as_bytes(std::span(columns))));
   GARUDA_TRY(context.fill(kTasksPhase, state_, 0));
-  push.tasks = tasks_.tasks().address();
-  push.dispatch = tasks_.dispatch().address();
+  push.tasks = tasks_.address();
+  push.dispatch = dispatch_.address();
   push.build_keys = build_->keys().address();
   push.probe_keys = probe_->keys().address();
   push.columns = columns_.address();
@@ -90,8 +160,8 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   push.capacity = static_cast<std::uint32_t>(rows_.capacity);
   push.max_task_rows = max_task_rows_;
-  auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed);
-  return context.dispatch_indirect(kJoinPhase, shape, push, tasks_.dispatch(), 0, build_->rows() + probe_->rows());
+  auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed, rows_.keys != 0);
+  return context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, build_->rows() + probe_->rows());
 }
 
 Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
@@ -101,13 +171,15 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
     shaders::JoinRowsState state{};
     GARUDA_TRY(context.read_back(kJoinPhase, state_, 0,
                                  std::as_writable_bytes(std::span<shaders::JoinRowsState, 1>(&state, 1))));
-    GARUDA_TRY_ASSIGN(auto const tasks, tasks_.read_count(context));
+    GARUDA_TRY_ASSIGN(auto const tasks, scan_.read_total(context, kTasksPhase));
     auto const rows = (std::uint64_t{state.rest_high} << 32 | state.rest_low) + state.cursor;
-    if (tasks > tasks_.max_tasks()) {
+    if (tasks >> 32 != 0)
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("the join falls into more pairs of chunks than are listed, 2^32: {}", tasks));
+    if (tasks > max_tasks_) {
       // More tasks than one side's skew makes: all of them are needed to count the rows.
-      max_tasks_ = tasks;
-      max_task_rows_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostJoinedRows / tasks, 1));
-      GARUDA_TRY(tasks_.record_list(context, *build_, *probe_, max_tasks_));
+      GARUDA_TRY(take_tasks(context, tasks));
+      GARUDA_TRY(record_tasks(context, true));
       GARUDA_TRY(record_rows(context));
       continue;
     }
@@ -117,6 +189,27 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
     max_task_rows_ = static_cast<std::uint32_t>(kMostJoinedRows);
     GARUDA_TRY(record_rows(context));
   }
+}
+
+std::uint64_t rows_join_bytes(PartitionedRows build, PartitionedRows probe, ComputeTuning const& tuning) noexcept {
+  auto const bits = join_radix_bits(std::max<std::uint64_t>(build.rows, 1), tuning);
+  auto const copies = std::min<std::uint64_t>(bits_of_passes(bits, tuning.partition_bits).size(), 2);
+  return (build.rows * build.row_bytes + probe.rows * probe.row_bytes) * copies +
+         radix_scratch_bytes(build.rows, bits, tuning) + radix_scratch_bytes(probe.rows, bits, tuning) +
+         first_tasks(bits, build.rows, probe.rows, tuning) * (sizeof(shaders::JoinTask) + 8);
+}
+
+std::vector<vk::ComputePipelineSpec> rows_join_pipelines(ComputeTuning const& tuning) {
+  std::vector<vk::ComputePipelineSpec> specs;
+  for (bool const listed : {false, true}) specs.push_back(compute_pipeline(task_shape(listed), tuning));
+  for (std::uint32_t const key_words : {1U, 2U}) {
+    for (auto const& ahead : {ColumnsAhead{0, 0}, ColumnsAhead{1, 1}, ColumnsAhead{1, 2}})
+      for (bool const listed : {false, true})
+        specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead, listed, true), tuning));
+    for (auto const& ahead : {ColumnsAhead{0, 0}, ColumnsAhead{1, 1}})
+      specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead, true, false), tuning));
+  }
+  return specs;
 }
 
 }  // namespace garuda::compute

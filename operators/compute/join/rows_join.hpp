@@ -5,11 +5,19 @@
 #include <optional>
 #include <vector>
 
-#include "operators/compute/join/join_tasks.hpp"
-#include "operators/compute/primitives/partitioned_side.hpp"
+#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory.hpp"
 
 namespace garuda::compute {
+
+/// Rows of a chunk at most.
+inline std::uint32_t join_chunk_rows(ComputeTuning const& tuning) noexcept {
+  return tuning.join_group_size * tuning.join_items;
+}
+
+/// Partition bits for `build_rows` rows such that an ordinary partition is one build chunk. At least 1.
+std::uint32_t join_radix_bits(std::uint64_t build_rows, ComputeTuning const& tuning) noexcept;
 
 /// Most rows that one run of the join writes: its cursor has 32 bits.
 inline constexpr std::uint64_t kMostJoinedRows = 0xfffffffe;
@@ -17,12 +25,17 @@ inline constexpr std::uint64_t kMostJoinedRows = 0xfffffffe;
 /// Where the rows go: columns with room for `capacity` rows each, payload in the order of its side.
 struct JoinedRows {
   std::uint64_t capacity = 0;  ///< 1 to kMostJoinedRows
-  VkDeviceAddress keys = 0;
+  VkDeviceAddress keys = 0;    ///< 0: not wanted
   std::vector<VkDeviceAddress> build;
   std::vector<VkDeviceAddress> probe;
+  /// Of many rows, or of rows that nobody estimated: those of a key are listed, so that skew costs no more than the
+  /// rows that it makes.
+  bool listed = false;
 };
 
-/// Joins one pair of sides after the other; what it needs on the device is taken once. Rows come in any order.
+/// Joins one pair of sides after the other; what it needs on the device is taken once. Rows come in any order. The work
+/// is dealt out as tasks of even size, which are found on the device: a partition of b build chunks and p probe chunks
+/// is b × p tasks, so heavy partitions are split as finely as ordinary ones.
 class RowsJoin {
  public:
   /// What a run came to: all rows are in the columns if they fit.
@@ -49,11 +62,18 @@ class RowsJoin {
   vk::Buffer const& state() const noexcept { return state_; }
 
  private:
+  Result<void> take_tasks(ComputeContext& context, std::uint64_t tasks);
+  Result<void> record_tasks(ComputeContext& context, bool listed);
   Result<void> record_rows(ComputeContext& context);
 
-  JoinTasks tasks_;
-  std::uint64_t max_tasks_ = 0;
+  std::uint32_t partitions_ = 0;
+  std::uint64_t max_tasks_ = 0;  ///< that there is room to list
   std::uint32_t max_task_rows_ = 0;
+  vk::Buffer task_counts_;  ///< of each partition
+  vk::Buffer task_starts_;
+  vk::Buffer tasks_;     ///< max_tasks_ × JoinTask
+  vk::Buffer dispatch_;  ///< what vkCmdDispatchIndirect takes for them, and their number
+  DeviceScan scan_;      ///< its total: how many there are, listed or not
   vk::Buffer state_;
   vk::Buffer columns_;
   // of the latest run:
@@ -61,5 +81,16 @@ class RowsJoin {
   PartitionedSide const* probe_ = nullptr;
   JoinedRows rows_;
 };
+
+/// Rows that partitions move, and the bytes of each.
+struct PartitionedRows {
+  std::uint64_t rows = 0;
+  std::uint64_t row_bytes = 0;
+};
+/// Device bytes that two partitioned sides and their join take beside inputs and result, about.
+std::uint64_t rows_join_bytes(PartitionedRows build, PartitionedRows probe, ComputeTuning const& tuning) noexcept;
+
+/// Every pipeline of the join of partitions with this tuning beside those of partitions and sums.
+std::vector<vk::ComputePipelineSpec> rows_join_pipelines(ComputeTuning const& tuning);
 
 }  // namespace garuda::compute

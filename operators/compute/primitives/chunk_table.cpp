@@ -40,11 +40,6 @@ shaders::ChunkTablePush ChunkTable::push_for(VkDeviceAddress starts) const {
   return push;
 }
 
-Result<void> ChunkTable::record(ComputeContext& context, char const* phase, VkDeviceAddress starts) {
-  GARUDA_TRY(record_firsts(context, phase, starts, false));
-  return record_chunks(context, phase, starts, false);
-}
-
 Result<void> ChunkTable::record_firsts(ComputeContext& context, char const* phase, VkDeviceAddress starts,
                                        bool independent) {
   return context.dispatch(phase, chunk_shape(kFirstChunks), push_for(starts), 1, segments_, independent);

@@ -22,10 +22,8 @@ class ChunkTable {
   static Result<ChunkTable> create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
                                    std::uint32_t chunk_rows, std::uint32_t bins = 1, bool shared_counts = false);
 
-  /// Records the table of the segments that begin at `starts`, (segments + 1) × u32, not decreasing.
-  Result<void> record(ComputeContext& context, char const* phase, VkDeviceAddress starts);
-  /// Its two passes: how many chunks the segments have, then the chunks. `independent`: of all passes since the last
-  /// barrier.
+  /// The two passes that record the table of the segments that begin at `starts`, (segments + 1) × u32, not decreasing:
+  /// how many chunks the segments have, then the chunks. `independent`: of all passes since the last barrier.
   Result<void> record_firsts(ComputeContext& context, char const* phase, VkDeviceAddress starts, bool independent);
   Result<void> record_chunks(ComputeContext& context, char const* phase, VkDeviceAddress starts, bool independent);
 

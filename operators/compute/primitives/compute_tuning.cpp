@@ -66,7 +66,7 @@ Result<std::uint32_t> choose_subgroup_size(vk::DeviceTraits const& traits, std::
 
 /// Of the passes over tasks of a join with wide keys; that reads columns ahead only where there is room.
 std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
-  return std::max(join_shared_bytes(tuning, 2), join_rows_shared_bytes(tuning, 2, {}, false));
+  return std::max(join_rows_shared_bytes(tuning, 2, {}, true), join_rows_shared_bytes(tuning, 2, {}, false));
 }
 
 /// Values of a ResidentWay.
@@ -264,25 +264,13 @@ Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits,
   return check_sizes(tuning, limits);
 }
 
-std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept {
-  auto const chunk = tuning.join_group_size * tuning.join_items;
-  // Order, keys and slots; then order, positions, matches and a staged column.
-  return std::max((1 + key_words) * chunk + (1U << tuning.join_log2_slots), 4 * chunk);
-}
-
-std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept {
-  auto const subgroups = tuning.join_group_size / tuning.subgroup_size;
-  // Besides: sums by subgroup, by item and subgroup, and a few words.
-  return 4 * (std::uint64_t{join_scratch_words(tuning, key_words)} + subgroups + tuning.join_items * subgroups + 8);
-}
-
 std::uint32_t join_rows_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
                                       bool listed) noexcept {
   auto const chunk = tuning.join_group_size * tuning.join_items;
-  // Behind the table and the look-ups: where matches begin, keys, and both sides' columns.
+  // Order, keys and slots; behind the look-ups where matches begin, keys, and both sides' columns.
   if (listed)
-    return std::max(join_scratch_words(tuning, key_words),
-                    (1 + key_words + ahead.build_words + ahead.probe_words) * chunk);
+    return (1 + key_words) * chunk +
+           std::max(1U << tuning.join_log2_slots, (ahead.build_words + ahead.probe_words) * chunk);
   // Keys, chains, the build side's column; slots, then a column, or the probe side's column and a list of pairs.
   auto const list = ahead.probe_words * chunk + kListedPairs * tuning.join_group_size;
   return (key_words + 1 + ahead.build_words) * chunk + std::max({1U << tuning.join_log2_slots, chunk, list});
@@ -291,9 +279,8 @@ std::uint32_t join_rows_scratch_words(ComputeTuning const& tuning, std::uint32_t
 std::uint64_t join_rows_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
                                      bool listed) noexcept {
   auto const subgroups = tuning.join_group_size / tuning.subgroup_size;
-  // Besides: sums by subgroup, by item and subgroup, and a few words.
-  return 4 * (std::uint64_t{join_rows_scratch_words(tuning, key_words, ahead, listed)} + subgroups +
-              tuning.join_items * subgroups + 8);
+  // Besides: sums by subgroup, and a few words.
+  return 4 * (std::uint64_t{join_rows_scratch_words(tuning, key_words, ahead, listed)} + subgroups + 8);
 }
 
 ScatterTile scatter_tile(ComputeTuning const& tuning, std::uint32_t bits, bool stable, bool wide) noexcept {

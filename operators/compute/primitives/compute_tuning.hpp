@@ -52,7 +52,7 @@ struct ComputeTuning {
   std::uint32_t join_log2_slots = 11;
   std::uint32_t join_tasks = 8;      ///< that a workgroup joins, each while the next is on its way, at most
   std::uint32_t join_groups = 4096;  ///< workgroups at least, before one joins several tasks
-  /// Pairs that one submission writes for the host: as many bytes as keep a copy busy.
+  /// Pairs that one download brings to the host: as many bytes as keep a copy busy.
   std::uint64_t join_window_rows = std::uint64_t{1} << 21;
   JoinMethod join_method = JoinMethod::automatic;  ///< of joins of resident tables
   /// Of partitioned joins of resident tables: moves payload with the keys, or row numbers, to fetch payload once the
@@ -83,19 +83,16 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits,
 /// for an unknown name or value, and for sizes that the limits or the passes do not allow.
 Result<void> apply_tuning(std::string_view text, vk::DeviceLimits const& limits, ComputeTuning& tuning);
 
-/// Words of shared memory for the table over a build chunk, and for what takes its place once it has been read.
-std::uint32_t join_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
-/// Bytes of shared memory that a pass over tasks of a join takes.
-std::uint64_t join_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words) noexcept;
-
 /// Words of the columns that the pass which writes a join's rows reads together with the keys, 0 to 2 each.
 struct ColumnsAhead {
   std::uint32_t build_words = 0;
   std::uint32_t probe_words = 0;
 };
-/// The same of the pass that writes the rows of a join: its table chains rows, or lists those of a key (`listed`).
+/// Words of shared memory for the table over a build chunk, and for what takes its place once it has been read, of the
+/// pass that writes the rows of a join: its table chains rows, or lists those of a key (`listed`).
 std::uint32_t join_rows_scratch_words(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
                                       bool listed) noexcept;
+/// Bytes of shared memory that the pass takes.
 std::uint64_t join_rows_shared_bytes(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead,
                                      bool listed) noexcept;
 /// A tile of a scatter pass: group_size × items rows.

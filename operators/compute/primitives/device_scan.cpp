@@ -12,12 +12,12 @@ std::uint64_t tile_elements(ComputeTuning const& tuning) {
   return std::uint64_t{tuning.group_size} * tuning.scan_items;
 }
 
-PassShape scan_shape(std::string_view entry, ComputeTuning const& tuning, ScannedWords const& words) {
+PassShape scan_shape(std::string_view entry, ComputeTuning const& tuning, bool lists) {
   return {entry,
           tuning.group_size,
           tuning.scan_items,
           sizeof(shaders::PrefixPush),
-          {{shaders::kSpecWide, words.wide ? 1U : 0U}, {shaders::kSpecLists, words.lists ? 1U : 0U}}};
+          {{shaders::kSpecLists, lists ? 1U : 0U}}};
 }
 
 constexpr std::string_view kLookBack = "primitives/scan.comp:LOOK_BACK";
@@ -47,9 +47,8 @@ std::uint32_t DeviceScan::num_state_words(ComputeTuning const& tuning, std::uint
 Result<void> DeviceScan::record(ComputeContext& context, char const* phase, ScannedWords const& words,
                                 bool independent) {
   auto const elements = words.elements;
-  GARUDA_EXPECTS(elements > 0 && elements <= elements_ && !((words.wide || words.lists) && words.copy != 0));
+  GARUDA_EXPECTS(elements > 0 && elements <= elements_ && !(words.lists && words.copy != 0));
   GARUDA_EXPECTS(words.source % 16 == 0 && words.target % 16 == 0 && words.copy % 16 == 0);
-  GARUDA_EXPECTS(!(words.wide && words.lists));
   GARUDA_EXPECTS(words.source != words.target && words.source != words.copy);
   auto const& tuning = context.tuning();
   auto const tiles = groups_for(elements, tile_elements(tuning));
@@ -63,12 +62,12 @@ Result<void> DeviceScan::record(ComputeContext& context, char const* phase, Scan
   push.num_tiles = static_cast<std::uint32_t>(tiles);
   push.spins = tuning.scan_spins;
   if (is_one_pass(tuning, elements))
-    return context.dispatch(phase, scan_shape(kOneGroup, tuning, words), push, 1, elements, independent);
+    return context.dispatch(phase, scan_shape(kOneGroup, tuning, words.lists), push, 1, elements, independent);
   if (!words.cleared) {
     GARUDA_TRY(context.fill(phase, states_, 0));
     independent = false;
   }
-  return context.dispatch(phase, scan_shape(kLookBack, tuning, words), push, tiles, elements, independent);
+  return context.dispatch(phase, scan_shape(kLookBack, tuning, words.lists), push, tiles, elements, independent);
 }
 
 Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const* phase) {
@@ -80,10 +79,9 @@ Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const
 
 std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning) {
   std::vector<vk::ComputePipelineSpec> specs;
-  for (auto const& words : {ScannedWords{}, ScannedWords{.wide = true}, ScannedWords{.lists = true}}) {
+  for (bool const lists : {false, true})
     for (auto const entry : {kLookBack, kOneGroup})
-      specs.push_back(compute_pipeline(scan_shape(entry, tuning, words), tuning));
-  }
+      specs.push_back(compute_pipeline(scan_shape(entry, tuning, lists), tuning));
   return specs;
 }
 

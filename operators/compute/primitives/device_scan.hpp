@@ -18,7 +18,6 @@ struct ScannedWords {
   VkDeviceAddress target = 0;
   std::uint64_t elements = 0;
   VkDeviceAddress copy = 0;
-  bool wide = false;
   bool lists = false;    ///< elements are 0 or 1, and target takes the numbers of those that are 1, in order
   bool cleared = false;  ///< states() have been
 };
@@ -29,10 +28,10 @@ class DeviceScan {
   /// `elements` ≤ kMaxScanElements. Errors: limit_exceeded, out_of_memory.
   static Result<DeviceScan> create(ComputeContext& context, std::uint64_t elements);
 
-  /// Records target[i] = source[0] + … + source[i - 1] for `elements` u32, modulo 2^32; as (low, high) pairs when
-  /// `wide`. `copy`: where the same words go once more, the total behind them; 0: nowhere, as when wide. Addresses are
-  /// 16-byte aligned, the ranges do not overlap. 1 ≤ elements ≤ as created for. `independent`: of all passes since the
-  /// last barrier; heeded where the sum is one dispatch: is_one_pass, or with `cleared` states.
+  /// Records target[i] = source[0] + … + source[i - 1] for `elements` u32, modulo 2^32. `copy`:
+  /// where the same words go once more, the total behind them; 0: nowhere. Addresses are 16-byte aligned, the ranges do
+  /// not overlap. 1 ≤ elements ≤ as created for. `independent`: of all passes since the last barrier; heeded where the
+  /// sum is one dispatch: is_one_pass, or with `cleared` states.
   /// Source: Merrill and Garland 2016; Smith, Levien and Owens 2025.
   Result<void> record(ComputeContext& context, char const* phase, ScannedWords const& words, bool independent = false);
   /// What has to be zero before such a sum: num_state_words() × u32. record() clears it unless `words.cleared`.

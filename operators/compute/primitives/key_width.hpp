@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "operators/compute/primitives/non_null_rows.hpp"
-#include "operators/compute/primitives/partitioned_side.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 
 namespace garuda::compute {
 

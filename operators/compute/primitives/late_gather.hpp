@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "operators/compute/primitives/partitioned_side.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory.hpp"
 
 namespace garuda::compute {

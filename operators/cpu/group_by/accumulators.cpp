@@ -34,7 +34,7 @@ bool is_negative([[maybe_unused]] Sum value) {
     return value < 0;
 }
 
-bool is_wide(contract::ValueKind kind) { return kind == contract::ValueKind::int128; }
+bool is_wide(contract::ValueKind kind) { return contract::extreme_words(kind) == 2; }
 
 void append_words(UInt128 value, std::uint32_t words, std::uint64_t* out) {
   for (std::uint32_t w = 0; w < words; ++w, value >>= 64) out[w] = static_cast<std::uint64_t>(value);
@@ -124,9 +124,10 @@ void ColumnAccumulator::add_extremes(contract::AggregateInput const& input, std:
       best[group] = better(word, best[group]) ? word : best[group];
     });
   };
-  auto const less = [](Ordered a, Ordered b) { return a < b; };
-  auto const greater = [](Ordered a, Ordered b) { return a > b; };
-  if constexpr (std::is_same_v<T, Int128>) {
+  auto const* const order = order_of<T>(request_.order);
+  auto const less = [order](Ordered a, Ordered b) { return is_less(order, a, b); };
+  auto const greater = [order](Ordered a, Ordered b) { return is_less(order, b, a); };
+  if constexpr (std::is_same_v<Ordered, UInt128>) {
     if ((request_.states & contract::kMinState) != 0) find(wide_minima_.data(), less);
     if ((request_.states & contract::kMaxState) != 0) find(wide_maxima_.data(), greater);
   } else {
@@ -172,8 +173,8 @@ void ColumnAccumulator::merge(ColumnAccumulator const& from, std::span<std::uint
       value = operation(value, source[from_groups[i]]);
     }
   };
-  auto const min = [](auto a, auto b) { return b < a ? b : a; };
-  auto const max = [](auto a, auto b) { return a < b ? b : a; };
+  auto const min = [order = request_.order](auto a, auto b) { return is_less(order, b, a) ? b : a; };
+  auto const max = [order = request_.order](auto a, auto b) { return is_less(order, a, b) ? b : a; };
   combine(counts_, from.counts_, [](auto a, auto b) { return a + b; });
   combine(minima_, from.minima_, min);
   combine(maxima_, from.maxima_, max);

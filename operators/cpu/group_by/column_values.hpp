@@ -67,6 +67,8 @@ auto visit_kind(contract::ValueKind kind, Visitor const& visit) {
       return visit(static_cast<float*>(nullptr));
     case contract::ValueKind::float64:
       return visit(static_cast<double*>(nullptr));
+    case contract::ValueKind::bytes:
+      return visit(static_cast<UInt128*>(nullptr));
     case contract::ValueKind::none:
       break;
   }
@@ -75,7 +77,21 @@ auto visit_kind(contract::ValueKind kind, Visitor const& visit) {
 
 /// The word in which the extremes of values of type T are kept.
 template <class T>
-using OrderedOf = std::conditional_t<std::is_same_v<T, Int128>, UInt128, std::uint64_t>;
+using OrderedOf = std::conditional_t<sizeof(T) == sizeof(UInt128), UInt128, std::uint64_t>;
+
+/// `order` of bytes; of all other types nullptr, as the compiler is to know.
+template <class T>
+keys::ColumnOrder const* order_of(keys::ColumnOrder const* order) noexcept {
+  return std::is_same_v<T, UInt128> ? order : nullptr;
+}
+
+/// Whether one such word stands for less than another: where they are bytes, `order` says so.
+template <class Word>
+bool is_less([[maybe_unused]] keys::ColumnOrder const* order, Word a, Word b) noexcept {
+  if constexpr (std::is_same_v<Word, UInt128>)
+    if (order != nullptr) return order->is_less(a, b);
+  return a < b;
+}
 
 /// The order-preserving unsigned map of a value.
 template <class T>
@@ -84,7 +100,7 @@ OrderedOf<T> ordered(T value) noexcept {
     return static_cast<UInt128>(value) ^ (UInt128{1} << 127);
   else if constexpr (std::is_floating_point_v<T>)
     return ordered_from_bits(canonical_bits(value));
-  else if constexpr (std::is_signed_v<T>)
+  else if constexpr (std::is_signed_v<T> && !std::is_same_v<T, UInt128>)
     return ordered_signed(static_cast<std::make_unsigned_t<T>>(value));
   else
     return value;

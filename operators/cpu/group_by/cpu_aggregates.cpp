@@ -121,10 +121,12 @@ Result<void> find_extremes(contract::AggregateInput const& input, Ids ids, Contr
     std::memcpy(extremes.data(), best.data(), best.size() * sizeof(Ordered));
     return {};
   };
+  auto const* const order = order_of<T>(input.order);
   if ((input.states & contract::kMinState) != 0)
-    GARUDA_TRY(find(state.minima, static_cast<Ordered>(~Ordered{0}), [](auto a, auto b) { return a < b; }));
+    GARUDA_TRY(
+        find(state.minima, static_cast<Ordered>(~Ordered{0}), [&](auto a, auto b) { return is_less(order, a, b); }));
   if ((input.states & contract::kMaxState) != 0)
-    GARUDA_TRY(find(state.maxima, Ordered{0}, [](auto a, auto b) { return a > b; }));
+    GARUDA_TRY(find(state.maxima, Ordered{0}, [&](auto a, auto b) { return is_less(order, b, a); }));
   return {};
 }
 

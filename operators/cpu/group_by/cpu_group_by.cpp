@@ -1,8 +1,6 @@
 #include "operators/cpu/group_by/cpu_group_by.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <string_view>
 #include <utility>
 
 #include "operators/cpu/group_by/cpu_aggregates.hpp"
@@ -17,9 +15,8 @@ class CpuGroupByKernel final : public contract::GroupByKernel {
       : slice_(slice), control_(control), stats_(stats) {}
 
   Result<std::uint64_t> group() override {
-    auto const start = std::chrono::steady_clock::now();
+    contract::PhaseTimer const timer(stats_, "group", slice_.num_rows * 4, slice_.num_rows);
     GARUDA_TRY_ASSIGN(groups_, group_rows(slice_, control_));
-    report("group", start, slice_.num_rows * 4);
     return groups_.heads.size();
   }
 
@@ -36,19 +33,12 @@ class CpuGroupByKernel final : public contract::GroupByKernel {
   }
 
   Result<contract::AggregateState> aggregate(contract::AggregateInput const& input) override {
-    auto const start = std::chrono::steady_clock::now();
-    GARUDA_TRY_ASSIGN(auto state, aggregate_rows(input, groups_.ids, groups_.heads.size(), control_));
-    report("aggregate", start, input.values.size_bytes() + slice_.num_rows * 4);
-    return state;
+    contract::PhaseTimer const timer(stats_, "aggregate", input.values.size_bytes() + slice_.num_rows * 4,
+                                     slice_.num_rows);
+    return aggregate_rows(input, groups_.ids, groups_.heads.size(), control_);
   }
 
  private:
-  void report(std::string_view phase, std::chrono::steady_clock::time_point start, std::uint64_t bytes) const {
-    if (stats_ == nullptr) return;
-    std::chrono::nanoseconds const elapsed = std::chrono::steady_clock::now() - start;
-    stats_->add_phase(phase, static_cast<std::uint64_t>(elapsed.count()), bytes, slice_.num_rows);
-  }
-
   contract::GroupSlice slice_;
   Control const* control_;
   contract::StatsSink* stats_;

@@ -41,18 +41,21 @@ double whole_ns(contract::GroupByShape const& shape, Grouping grouping, rates::H
 }
 
 /// Rows are partitioned by their ids, hashed, and each state column's values are fetched and added.
-double sliced_ns(contract::GroupByShape const& shape, SliceCut const& slices, rates::HostRates const& host) {
+contract::PhaseCosts sliced_costs(contract::GroupByShape const& shape, SliceCut const& slices,
+                                  rates::HostRates const& host) {
   auto const rows = static_cast<double>(shape.rows);
   auto const parts = contract::partitions(slices.radix_bits);
   auto const groups = std::max(contract::groups_of(shape) / parts, 1.0);
   auto const a_part = std::max(rows / parts / static_cast<double>(slices.slice_rows), 1.0);
-  auto const fetched = slices.radix_bits == 0 ? 0 : rows * shape.states / host.gathered_values.at(rows * 8);
+  auto const fetched = slices.radix_bits == 0
+                           ? 0
+                           : rows * static_cast<double>(shape.requests.size()) / host.gathered_values.at(rows * 8);
   // Each slice of a partition has its groups, which are merged.
   auto const merged = contract::groups_of(shape) * a_part;
-  return contract::group_partition_ns(shape, slices.radix_bits, host) +
-         (rows / host.local_rows.at(groups) + fetched + kMergedGroupShare * merged / host.local_groups.at(groups)) *
-             contract::kNs +
-         parts * a_part / host.threads * host.slice_ns;
+  return {{"partition", contract::group_partition_ns(shape, slices.radix_bits, host)},
+          {"group", rows / host.local_rows.at(groups) * contract::kNs + parts * a_part / host.threads * host.slice_ns},
+          {"values", fetched * contract::kNs},
+          {"merge", kMergedGroupShare * merged / host.local_groups.at(groups) * contract::kNs}};
 }
 
 }  // namespace
@@ -61,12 +64,20 @@ contract::PhaseCosts cpu_group_by_costs(contract::GroupByShape const& shape, Gro
                                         rates::HostRates const& host) {
   auto const rows = static_cast<double>(shape.rows);
   auto const width = 0.75 + 0.25 * std::max(contract::group_key_bytes(shape) / 4, 1.0);
-  auto const ns = grouping == Grouping::slices ? sliced_ns(shape, slices, host) : whole_ns(shape, grouping, host);
   // One sum is what the rates were measured with.
-  auto const more_states = shape.states > 1 ? shape.states - 1.0 : 0.0;
-  return {{"start", host.query_ns},
-          {"group", ns * width},
-          {"aggregate", rows * more_states / host.aggregated_rows.at(contract::groups_of(shape)) * contract::kNs}};
+  auto const more_states = std::max(static_cast<double>(shape.requests.size()) - 1, 0.0);
+  auto const aggregate = rows * more_states / host.aggregated_rows.at(contract::groups_of(shape)) * contract::kNs;
+  bool const is_sliced = grouping == Grouping::slices;
+  auto costs =
+      is_sliced ? sliced_costs(shape, slices, host) : contract::PhaseCosts{{"group", whole_ns(shape, grouping, host)}};
+  for (auto& [phase, ns] : costs) ns *= width;
+  auto& group = std::ranges::find(costs, "group", &contract::PhaseCosts::value_type::first)->second;
+  // The rates were measured with keys to be encoded.
+  auto const encode = contract::has_keys(shape) ? std::min(contract::encode_ns(rows, host), group) : 0.0;
+  group += (is_sliced ? 0 : aggregate) - encode;
+  costs.insert(costs.begin(), {{"start", host.query_ns}, {"encode", encode}});
+  if (is_sliced) costs.emplace_back("aggregate", aggregate);
+  return costs;
 }
 
 }  // namespace garuda::cpu

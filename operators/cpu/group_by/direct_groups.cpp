@@ -89,15 +89,17 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_direct_groups(TableRows<Wor
                                                                    GroupStates const& states,
                                                                    contract::WholeGroupByOptions const& options) {
   auto const num_rows = rows.table().num_rows;
-  PhaseClock const clock(options.stats, "aggregate", num_rows * sizeof(Word), num_rows);
+  contract::PhaseTimer const clock(options.stats, "group", num_rows * sizeof(Word), num_rows);
   auto groups = std::make_unique<DirectGroups<Word>>(addressing_of(rows.table()), states, rows.has_keys());
   GARUDA_TRY(groups->add_rows(rows, options));
   return groups;
 }
 
-template Result<std::unique_ptr<contract::WholeGroupBy>> open_direct_groups(TableRows<std::uint32_t> const&, GroupStates const&,
-                                                                  contract::WholeGroupByOptions const&);
-template Result<std::unique_ptr<contract::WholeGroupBy>> open_direct_groups(TableRows<std::uint64_t> const&, GroupStates const&,
-                                                                  contract::WholeGroupByOptions const&);
+template Result<std::unique_ptr<contract::WholeGroupBy>> open_direct_groups(TableRows<std::uint32_t> const&,
+                                                                            GroupStates const&,
+                                                                            contract::WholeGroupByOptions const&);
+template Result<std::unique_ptr<contract::WholeGroupBy>> open_direct_groups(TableRows<std::uint64_t> const&,
+                                                                            GroupStates const&,
+                                                                            contract::WholeGroupByOptions const&);
 
 }  // namespace garuda::cpu

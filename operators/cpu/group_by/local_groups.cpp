@@ -108,7 +108,7 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(TableRows<Word
   auto const& table = rows.table();
   GroupedBefore<Word> before;
   {
-    PhaseClock const clock(options.stats, "aggregate", table.num_rows * sizeof(Word), table.num_rows);
+    contract::PhaseTimer const clock(options.stats, "group", table.num_rows * sizeof(Word), table.num_rows);
     LocalTables<Word> local(rows, states, most_groups);
     GARUDA_TRY(local.add_rows(options.control));
     before.first_block = local.first_left();
@@ -125,11 +125,13 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(TableRows<Word
   return std::make_unique<MergedGroups<Word>>(std::move(all));
 }
 
-template Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(TableRows<std::uint32_t> const&, GroupStates const&,
-                                                                 std::uint64_t, contract::WholeGroupByOptions const&,
-                                                                 PartitionSizes const&);
-template Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(TableRows<std::uint64_t> const&, GroupStates const&,
-                                                                 std::uint64_t, contract::WholeGroupByOptions const&,
-                                                                 PartitionSizes const&);
+template Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(TableRows<std::uint32_t> const&,
+                                                                           GroupStates const&, std::uint64_t,
+                                                                           contract::WholeGroupByOptions const&,
+                                                                           PartitionSizes const&);
+template Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(TableRows<std::uint64_t> const&,
+                                                                           GroupStates const&, std::uint64_t,
+                                                                           contract::WholeGroupByOptions const&,
+                                                                           PartitionSizes const&);
 
 }  // namespace garuda::cpu

@@ -318,19 +318,21 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_partitioned_groups(TableRow
                                                                         PartitionSizes const& sizes) {
   auto groups = std::make_unique<PartitionedGroups<Word>>(rows, states, std::move(before), options, sizes);
   auto const num_rows = groups->num_rows();
-  PhaseClock const clock(options.stats, "partition", 2 * num_rows * sizeof(Word), num_rows);
+  contract::PhaseTimer const clock(options.stats, "partition", 2 * num_rows * sizeof(Word), num_rows);
   GARUDA_TRY(groups->partition());
   if (options.stats != nullptr) options.stats->add_counter("rows_partitioned", num_rows);
   return groups;
 }
 
 template Result<std::unique_ptr<contract::WholeGroupBy>> open_partitioned_groups(TableRows<std::uint32_t> const&,
-                                                                       GroupStates const&, GroupedBefore<std::uint32_t>,
-                                                                       contract::WholeGroupByOptions const&,
-                                                                       PartitionSizes const&);
+                                                                                 GroupStates const&,
+                                                                                 GroupedBefore<std::uint32_t>,
+                                                                                 contract::WholeGroupByOptions const&,
+                                                                                 PartitionSizes const&);
 template Result<std::unique_ptr<contract::WholeGroupBy>> open_partitioned_groups(TableRows<std::uint64_t> const&,
-                                                                       GroupStates const&, GroupedBefore<std::uint64_t>,
-                                                                       contract::WholeGroupByOptions const&,
-                                                                       PartitionSizes const&);
+                                                                                 GroupStates const&,
+                                                                                 GroupedBefore<std::uint64_t>,
+                                                                                 contract::WholeGroupByOptions const&,
+                                                                                 PartitionSizes const&);
 
 }  // namespace garuda::cpu

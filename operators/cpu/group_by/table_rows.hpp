@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -17,27 +16,6 @@
 #include "operators/cpu/group_by/group_table.hpp"
 
 namespace garuda::cpu {
-
-/// Adds the time from its construction to its destruction to a phase. `stats` may be null.
-class PhaseClock {
- public:
-  PhaseClock(contract::StatsSink* stats, std::string_view phase, std::uint64_t bytes = 0, std::uint64_t items = 0)
-      : stats_(stats), phase_(phase), bytes_(bytes), items_(items), start_(std::chrono::steady_clock::now()) {}
-  PhaseClock(PhaseClock const&) = delete;
-  PhaseClock& operator=(PhaseClock const&) = delete;
-  ~PhaseClock() {
-    if (stats_ == nullptr) return;
-    std::chrono::nanoseconds const elapsed = std::chrono::steady_clock::now() - start_;
-    stats_->add_phase(phase_, static_cast<std::uint64_t>(elapsed.count()), bytes_, items_);
-  }
-
- private:
-  contract::StatsSink* stats_;
-  std::string_view phase_;
-  std::uint64_t bytes_;
-  std::uint64_t items_;
-  std::chrono::steady_clock::time_point start_;
-};
 
 /// The first error of several threads. Thread-safe.
 class FirstError {

@@ -30,8 +30,8 @@ Result<std::optional<std::vector<FixedPoint>>> find_fixed_points(contract::Whole
   for (std::size_t c = 0; c < points.size(); ++c) {
     auto const& request = table.requests[c];
     if (!contract::is_float(request.kind) || (request.states & contract::kSumState) == 0) continue;
-    PhaseClock const clock(options.stats, "range", 4 * table.num_rows * contract::value_words(request.kind),
-                           table.num_rows);
+    contract::PhaseTimer const clock(options.stats, "range", 4 * table.num_rows * contract::value_words(request.kind),
+                                     table.num_rows);
     FloatRange range;
     std::mutex mutex;
     GARUDA_TRY(for_each_range(table.blocks, options.control, [&](contract::TableBlock const& rows) -> Result<void> {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -28,30 +27,9 @@ static_assert(kProbeBlockRows <= JoinTable<std::uint32_t>::kBlock);
 constexpr std::uint64_t kTaskPairs = std::uint64_t{1} << 16;
 constexpr std::uint64_t kTaskBlocks = 64;
 constexpr std::uint64_t num_blocks(std::uint64_t rows) { return (rows + kProbeBlockRows - 1) / kProbeBlockRows; }
-constexpr std::uint64_t bitmap_words(std::uint64_t rows) { return (rows + 63) / 64; }
-
-/// Times a phase and reports it when it ends.
-class Phase {
- public:
-  Phase(contract::StatsSink* stats, std::string_view name, std::uint64_t bytes, std::uint64_t items)
-      : stats_(stats), name_(name), bytes_(bytes), items_(items), start_(std::chrono::steady_clock::now()) {}
-  Phase(Phase const&) = delete;
-  Phase& operator=(Phase const&) = delete;
-  ~Phase() {
-    auto const elapsed = std::chrono::steady_clock::now() - start_;
-    if (stats_ != nullptr)
-      stats_->add_phase(
-          name_, static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()),
-          bytes_, items_);
-  }
-
- private:
-  contract::StatsSink* stats_;
-  std::string_view name_;
-  std::uint64_t bytes_;
-  std::uint64_t items_;
-  std::chrono::steady_clock::time_point start_;
-};
+/// Build rows, or slots, that a byte each is taken for while marking, in probe rows: of more than that the bits are set
+/// one by one, so that a slice costs no pass over a build side that is shared with many.
+constexpr std::uint64_t kMostFlagsPerRow = 4;
 
 /// Runs `body` and turns a failed allocation into an error.
 template <class Body>
@@ -113,7 +91,7 @@ class CpuJoinKernel final : public contract::JoinKernel {
       if (!is_kept_) offsets_.reset();
       GARUDA_TRY(count_blocks());
       GARUDA_EXPECTS(first <= offsets_->back() && out.size() <= offsets_->back() - first);
-      Phase const phase(stats_, "probe", out.size_bytes(), out.size());
+      contract::PhaseTimer const phase(stats_, "probe", out.size_bytes(), out.size());
       auto const cuts = cut_tasks(first, out.size());
       return for_each_block(cuts.size() - 1, control_, [&](std::size_t task) {
         write_pairs(cuts[task], out.subspan(cuts[task] - first, cuts[task + 1] - cuts[task]));
@@ -122,33 +100,51 @@ class CpuJoinKernel final : public contract::JoinKernel {
   }
 
   std::span<std::uint32_t const> sole_matches() const override {
-    if (!is_kept_ || !table_->is_unique() || offsets_->back() != probe_.size()) return {};
+    if (!is_kept_ || !offsets_ || !table_->is_unique() || offsets_->back() != probe_.size()) return {};
     return {space_.found.template as<Found>(), probe_.size()};
   }
 
   Result<contract::MarkBitmap> mark(Side side) override {
-    return or_out_of_memory([&]() -> Result<contract::MarkBitmap> {
+    contract::RowMarks marks(side == build_side_ ? build_.size() : probe_.size());
+    GARUDA_TRY(add_marks(side, marks, 0));
+    return marks.take();
+  }
+
+  Result<void> add_marks(Side side, contract::RowMarks& marks, std::uint64_t first) override {
+    return or_out_of_memory([&]() -> Result<void> {
       auto const& marked = side == build_side_ ? build_ : probe_;
-      Phase const phase(stats_, "mark", probe_.size_bytes() + marked.size() / 8, marked.size());
-      return side == build_side_ ? mark_build() : mark_probe();
+      contract::PhaseTimer const phase(stats_, "mark", probe_.size_bytes() + marked.size() / 8, marked.size());
+      if (side != build_side_) return mark_probe(marks, first);
+      auto const flags = table_->is_unique() ? build_.size() : table_->num_slots();
+      return flags <= kMostFlagsPerRow * probe_.size() ? mark_build(flags, marks, first) : set_build(marks, first);
     });
   }
 
  private:
-  /// Fills offsets_, the matches of all probe rows before each block of them; keeps what each row found when asked to.
+  /// Fills offsets_, the matches of all probe rows before each block of them.
   Result<void> count_blocks() {
     if (offsets_) return {};
-    Phase const phase(stats_, "count", probe_.size_bytes(), probe_.size());
+    contract::PhaseTimer const phase(stats_, "count", probe_.size_bytes(), probe_.size());
     std::vector<std::uint64_t> offsets(num_blocks(probe_.size()) + 1);
-    if (keep_) GARUDA_TRY(reserve_found());
-    GARUDA_TRY(for_probe_blocks([&](std::uint64_t block, std::uint64_t first, std::uint64_t last) {
-      Found passing[kProbeBlockRows];
-      auto* const found = keep_ ? space_.found.template as<Found>() + first : passing;
-      table_->find(probe_.data() + first, last - first, found);
-      offsets[block + 1] = matches_of({found, last - first});
+    GARUDA_TRY(for_found([&](std::uint64_t first, std::span<Found const> found) {
+      offsets[first / kProbeBlockRows + 1] = matches_of(found);
     }));
     for (std::size_t b = 1; b < offsets.size(); ++b) offsets[b] += offsets[b - 1];
     offsets_ = std::move(offsets);
+    return {};
+  }
+
+  /// Calls body(first row, what it and the next ones found) for all blocks of probe rows; keeps what each row found
+  /// when asked to, so that it is looked up once.
+  template <class Body>
+  Result<void> for_found(Body const& body) {
+    if (keep_ && !is_kept_) GARUDA_TRY(reserve_found());
+    GARUDA_TRY(for_probe_blocks([&](std::uint64_t first, std::uint64_t last) {
+      Found passing[kProbeBlockRows];
+      auto* const found = keep_ ? space_.found.template as<Found>() + first : passing;
+      if (!is_kept_) table_->find(probe_.data() + first, last - first, found);
+      body(first, std::span<Found const>(found, last - first));
+    }));
     is_kept_ = keep_;
     return {};
   }
@@ -171,7 +167,7 @@ class CpuJoinKernel final : public contract::JoinKernel {
     return matches;
   }
 
-  /// Calls body(block, first row, last row) for all blocks of probe rows, tasks of several blocks at once.
+  /// Calls body(first row, last row) for all blocks of probe rows, tasks of several blocks at once.
   template <class Body>
   Result<void> for_probe_blocks(Body const& body) const {
     auto const blocks = num_blocks(probe_.size());
@@ -179,7 +175,7 @@ class CpuJoinKernel final : public contract::JoinKernel {
       auto const end = std::min<std::uint64_t>((task + 1) * kTaskBlocks, blocks);
       for (auto block = task * kTaskBlocks; block < end; ++block) {
         auto const first = block * kProbeBlockRows;
-        body(block, first, std::min<std::uint64_t>(first + kProbeBlockRows, probe_.size()));
+        body(first, std::min<std::uint64_t>(first + kProbeBlockRows, probe_.size()));
       }
     });
   }
@@ -240,46 +236,61 @@ class CpuJoinKernel final : public contract::JoinKernel {
     }
   }
 
-  Result<contract::MarkBitmap> mark_probe() const {
-    contract::MarkBitmap marks(bitmap_words(probe_.size()));
-    GARUDA_TRY(for_probe_blocks([&](std::uint64_t, std::uint64_t first, std::uint64_t last) {
-      Found found[kProbeBlockRows];
-      table_->find(probe_.data() + first, last - first, found);
-      for (auto row = first; row < last; ++row) marks[row / 64] |= std::uint64_t{found[row - first] != 0} << (row % 64);
-    }));
-    return marks;
+  Result<void> mark_probe(contract::RowMarks& marks, std::uint64_t first_row) {
+    return for_found([&](std::uint64_t first, std::span<Found const> found) {
+      std::uint8_t flags[kProbeBlockRows];
+      for (std::size_t i = 0; i < found.size(); ++i) flags[i] = found[i] != 0 ? 1 : 0;
+      auto const words = contract::bitmap_words(found.size());
+      std::fill(flags + found.size(), flags + 64 * words, std::uint8_t{0});
+      std::uint64_t bits[kProbeBlockRows / 64];
+      contract::pack_flags({flags, 64 * words}, bits);
+      marks.add({bits, words}, first_row + first);
+    });
   }
 
   /// Probe rows mark what they found, then what is marked marks its rows: no pair is looked at.
-  Result<contract::MarkBitmap> mark_build() const {
-    std::vector<std::uint8_t> hit(table_->is_unique() ? build_.size() : table_->num_slots());
-    GARUDA_TRY(for_probe_blocks([&](std::uint64_t, std::uint64_t first, std::uint64_t last) {
-      Found found[kProbeBlockRows];
-      table_->find(probe_.data() + first, last - first, found);
-      for (std::uint64_t i = 0; i < last - first; ++i) {
-        if (found[i] == 0) continue;
-        std::atomic_ref<std::uint8_t> const flag(hit[found[i] - 1]);
+  Result<void> mark_build(std::uint64_t flags, contract::RowMarks& marks, std::uint64_t first_row) {
+    std::vector<std::uint8_t> hit(64 * contract::bitmap_words(flags));
+    GARUDA_TRY(for_found([&](std::uint64_t, std::span<Found const> found) {
+      for (auto const f : found) {
+        if (f == 0) continue;
+        std::atomic_ref<std::uint8_t> const flag(hit[f - 1]);
         // Read first: a key that many rows have would otherwise be a line written by all threads.
         if (flag.load(std::memory_order_relaxed) == 0) flag.store(1, std::memory_order_relaxed);
       }
     }));
-    contract::MarkBitmap marks(bitmap_words(build_.size()));
     auto const blocks = (hit.size() + kBlockRows - 1) / kBlockRows;
-    GARUDA_TRY(for_each_block(blocks, control_, [&](std::size_t block) {
-      auto const last = std::min<std::size_t>((block + 1) * kBlockRows, hit.size());
-      for (auto h = block * kBlockRows; h < last; ++h)
-        if (hit[h] != 0) mark_rows(static_cast<Found>(h + 1), marks);
-    }));
-    return marks;
+    return for_each_block(blocks, control_, [&](std::size_t block) {
+      auto const first = block * kBlockRows;
+      auto const last = std::min<std::size_t>(first + kBlockRows, hit.size());
+      if (!table_->is_unique()) {
+        for (auto h = first; h < last; ++h)
+          if (hit[h] != 0) mark_run(static_cast<Found>(h + 1), marks, first_row);
+        return;
+      }
+      contract::MarkBitmap bits((last - first) / 64);
+      contract::pack_flags(std::span(hit).subspan(first, last - first), bits.data());
+      marks.add(bits, first_row + first);
+    });
   }
 
-  void mark_rows(Found found, contract::MarkBitmap& marks) const {
-    auto const mark = [&](std::uint32_t row) {
-      std::atomic_ref<std::uint64_t>(marks[row / 64])
-          .fetch_or(std::uint64_t{1} << (row % 64), std::memory_order_relaxed);
-    };
-    if (table_->is_unique()) return mark(found - 1);
-    for (auto const row : table_->run(found)) mark(row);
+  Result<void> set_build(contract::RowMarks& marks, std::uint64_t first_row) {
+    return for_found([&](std::uint64_t, std::span<Found const> found) {
+      for (auto const f : found) {
+        if (f == 0) continue;
+        if (!table_->is_unique())
+          mark_run(f, marks, first_row);
+        else if (!marks.is_set(first_row + f - 1))
+          marks.set(first_row + f - 1);
+      }
+    });
+  }
+
+  /// Whoever marks a run's first row goes on to mark all of it.
+  void mark_run(Found found, contract::RowMarks& marks, std::uint64_t first_row) const {
+    auto const run = table_->run(found);
+    if (marks.is_set(first_row + run.front())) return;
+    for (auto const row : run) marks.set(first_row + row);
   }
 
   std::span<Word const> build_;
@@ -299,7 +310,7 @@ class CpuJoinBackend final : public contract::JoinBackend {
  public:
   explicit CpuJoinBackend(contract::BackendOptions const& options)
       : build_(options.tuning.build),
-        keep_(options.pairs_wanted),
+        keep_(options.keeps_matches),
         control_(options.control),
         stats_(options.stats),
         lanes_(options.lanes) {
@@ -363,7 +374,7 @@ class CpuJoinBackend final : public contract::JoinBackend {
   Result<void> fill(Table& table, contract::KeySpan const& build, std::uint32_t shared_low_bits) const {
     GARUDA_TRY(check_cancelled(control_));
     auto const keys = words_of(build);
-    Phase const phase(stats_, "build", keys.size_bytes() + keys.size() * 4, keys.size());
+    contract::PhaseTimer const phase(stats_, "build", keys.size_bytes() + keys.size() * 4, keys.size());
     return table.build(keys, static_cast<Word>(build.min), static_cast<Word>(build.max), shared_low_bits);
   }
 
@@ -392,7 +403,8 @@ Result<std::unique_ptr<contract::JoinBackend>> open_cpu_join(contract::BackendOp
 std::uint64_t cpu_join_bytes(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint32_t key_bits) noexcept {
   auto const table = key_bits == 32 ? JoinTable<std::uint32_t>::peak_bytes(build_rows)
                                     : JoinTable<std::uint64_t>::peak_bytes(build_rows);
-  return table + 4 * probe_rows + 8 * (num_blocks(probe_rows) + 1) + bitmap_words(std::max(build_rows, probe_rows)) * 8;
+  return table + (4 + kMostFlagsPerRow) * probe_rows + 8 * (num_blocks(probe_rows) + 1) +
+         contract::bitmap_words(std::max(build_rows, probe_rows)) * 8;
 }
 
 }  // namespace garuda::cpu

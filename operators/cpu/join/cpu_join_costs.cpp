@@ -21,6 +21,9 @@ constexpr double kWideKeyShare = 1.25;
 /// Most slots a row, and slots beside, of a table that keys address directly.
 constexpr double kDirectFill = 4;
 constexpr double kDirectSlack = 1024;
+/// What a probe row found, and bytes that marking a build row is worth.
+constexpr double kFoundBytes = 4;
+constexpr double kBuildMarkBytes = 8;
 
 Side build_side(contract::JoinShape const& shape, CpuJoinWay const& way) {
   if (way.build == BuildSide::automatic) return contract::smaller_side(shape);
@@ -70,14 +73,15 @@ double cpu_gather_ns(contract::JoinShape const& shape, CpuJoinWay const& way, ra
 /// Bytes that partitioning moves of a row of `side`.
 double moved_bytes(contract::JoinShape const& shape, CpuJoinWay const& way, Side side) {
   auto bytes = contract::key_bytes(shape);
-  bool wants_ids = false;
+  // Marks become those of the table's rows by row ids, unless the keys are columns as they are.
+  bool wants_ids = !shape.output.empty() && contract::is_marked(shape, side) && shape.encoded_bytes > 0;
   for (std::size_t c = 0; c < shape.output.size(); ++c) {
     auto const& column = shape.output[c];
     if (column.side != side || column.is_key) continue;
     if (way.carries(c))
       bytes += column.bytes;
     else
-      wants_ids = true;
+      wants_ids = wants_ids || shape.parts.pairs;
   }
   return bytes + (wants_ids ? contract::row_id_bytes(shape) : 0);
 }
@@ -117,6 +121,17 @@ double build_shares(Tables const& tables, double parts, rates::HostRates const& 
   return threads * std::min(tasks, threads) / std::min(threads, parts * tasks);
 }
 
+/// Of probe rows what was found is there, a bit each is made of it; of build rows every probe row sets a byte first.
+double cpu_mark_ns(contract::JoinShape const& shape, CpuJoinWay const& way, rates::HostRates const& host) {
+  double bytes = 0;
+  for (auto const side : {Side::left, Side::right}) {
+    if (!contract::is_marked(shape, side)) continue;
+    bool const is_build = side == build_side(shape, way);
+    bytes += is_build ? kBuildMarkBytes * contract::rows_of(shape) : kFoundBytes * contract::rows_of(shape, side);
+  }
+  return bytes / host.copy_bytes_per_s * contract::kNs;
+}
+
 }  // namespace
 
 std::uint64_t cpu_chunk_rows(contract::JoinShape const& shape, rates::HostRates const& host) {
@@ -143,7 +158,8 @@ contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, CpuJoinWay
           {"partition", moved_ns},
           {"build", build_ns + parts / building * host.slice_ns},
           {"probe", found / probed.at(tables.rows) * contract::kNs * tables.share},
-          {"gather", cpu_gather_ns(shape, way, host)}};
+          {"mark", cpu_mark_ns(shape, way, host)},
+          {"gather", cpu_gather_ns(shape, way, host) + contract::alone_ns(shape, host)}};
 }
 
 }  // namespace garuda::cpu

@@ -26,13 +26,13 @@ Result<contract::GroupByOffer> size(contract::GroupByInquiry const& inquiry, std
   auto const& shape = inquiry.shape;
   auto offer = vulkan::device_group_by_offer(Path::graphics, inquiry);
   if (offer.tuning.image == 0) offer.tuning.image = contract::kImageEdge;
-  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*inquiry.facts().traits, offer.tuning));
+  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*inquiry.facts().vulkan, offer.tuning));
   if (shape.key_words > 0) {
     GARUDA_TRY_ASSIGN(offer.tuning.keys, choose_key_form(shape.key_words, options.tuning.keys, limits));
   }
   auto const words = contract::words_of_keys(shape);
   // Duplicates of a key never clash, so groups, not rows, fill an image; those beyond it take further images.
-  auto const pixels = std::uint64_t{limits.images.hash_extent} * limits.images.hash_extent;
+  auto const pixels = most_hash_pixels(limits.images);
   auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill) + 1;
   vulkan::size_device_group_by(
       forced, offer, group_by_slice_rows(words, shape.widest_value, limits),
@@ -68,7 +68,7 @@ Result<contract::GroupByOffers> graphics_group_by_offers(contract::GroupByInquir
 
 Result<void> describe_group_by_images(contract::GroupByShape const& shape, contract::GroupByOffer const& sizing,
                                       contract::DeviceFacts const& facts, Plan& plan) {
-  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*facts.traits, sizing.tuning));
+  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*facts.vulkan, sizing.tuning));
   auto const groups = contract::slice_groups(shape, sizing);
   if (contract::has_keys(shape)) {
     auto const words = sizing.tuning.keys == KeyForm::rowid ? 0 : contract::words_of_keys(shape);
@@ -81,9 +81,9 @@ Result<void> describe_group_by_images(contract::GroupByShape const& shape, contr
                     words == 0 ? "s alone" : fmt::format(" and {} key word{}", words, words == 1 ? "" : "s")));
   }
   auto const pixels = groups * group_lanes(groups, sizing.tuning.spread, limits);
-  plan.details.emplace_back("aggregates",
-                            fmt::format("{}, about {} draws a row into {} pixels",
-                                        limits.blend ? "by blending" : "by compute passes", shape.draws, pixels));
+  plan.details.emplace_back(
+      "aggregates", fmt::format("{}, about {} draws a row into {} pixels",
+                                limits.blend ? "by blending" : "by compute passes", draws_a_row(shape), pixels));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include "operators/graphics/group_by/graphics_group_by.hpp"
 #include "operators/graphics/join/graphics_join.hpp"
 #include "operators/graphics/join/graphics_offers.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::graphics {
 
@@ -10,15 +11,18 @@ contract::PathRow const kGraphicsPath{
     .path = Path::graphics,
     .name = "graphics",
     .api = DeviceApi::vulkan,
+    .find_devices = vulkan::find_vulkan_devices,
     .join = {.offers = graphics_join_offers,
              .open =
-                 [](contract::OpenDevice device, contract::BackendOptions const& options) {
-                   return open_graphics_join(*device.device, *device.pipelines, options);
+                 [](contract::OpenDevice* device, contract::BackendOptions const& options) {
+                   auto const& own = vulkan::vulkan_of(*device);
+                   return open_graphics_join(*own.device, *own.pipelines, options);
                  }},
     .group_by = {.offers = graphics_group_by_offers,
                  .open =
-                     [](contract::OpenDevice device, contract::GroupByBackendOptions const& options) {
-                       return open_graphics_group_by(*device.device, *device.pipelines, options);
+                     [](contract::OpenDevice* device, contract::GroupByBackendOptions const& options) {
+                       auto const& own = vulkan::vulkan_of(*device);
+                       return open_graphics_group_by(*own.device, *own.pipelines, options);
                      },
                  .describe = describe_group_by_images}};
 

@@ -29,11 +29,10 @@ Result<void> RowGrouping::start_packed(GroupContext& context, contract::KeySpan 
   auto const address =
       choose_address({keys.size(), keys.min, keys.max, slice.shared_low_bits}, asked, context.limits().images);
   if (!address) {
-    auto const extent = std::uint64_t{context.limits().images.hash_extent};
     return fail(ErrorCode::usage,
                 fmt::format("address=direct was asked for, but the keys of a slice span more than the "
                             "{} pixels of the largest image",
-                            extent * extent));
+                            most_direct_pixels(context.limits().images)));
   }
   address_ = *address;
   kind_.key_words = std::holds_alternative<std::span<std::uint64_t const>>(keys.words) ? 2 : 1;

@@ -116,6 +116,14 @@ vulkan::ImageShape hash_image(std::uint64_t rows, GraphicsLimits const& limits) 
   return shape;
 }
 
+std::uint64_t most_hash_pixels(GraphicsLimits const& limits) noexcept {
+  return hash_image(limits.max_pixels, limits).pixels();
+}
+
+std::uint64_t most_direct_pixels(GraphicsLimits const& limits) noexcept {
+  return std::min(limits.max_pixels, vulkan::most_texels(limits.hash_extent));
+}
+
 std::optional<std::uint64_t> direct_pixels(std::uint64_t min, std::uint64_t max,
                                            std::uint32_t shared_low_bits) noexcept {
   auto const last = shared_low_bits >= 64 ? 0 : (max - min) >> shared_low_bits;
@@ -203,8 +211,7 @@ std::uint64_t slice_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std
                           GraphicsLimits const& limits) noexcept {
   auto const larger = std::max(left_rows, right_rows);
   auto const pixels = [&](std::uint64_t rows) {
-    auto const direct = std::min({std::max(kDirectSparseness * rows, kSmallDirectPixels), limits.max_pixels,
-                                  std::uint64_t{limits.hash_extent} * limits.hash_extent});
+    auto const direct = std::min(std::max(kDirectSparseness * rows, kSmallDirectPixels), most_direct_pixels(limits));
     return std::max(hash_image(rows, limits).pixels(), direct);
   };
   auto const keys = (left_rows + right_rows) * (key_bits / 8);

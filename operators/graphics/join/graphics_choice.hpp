@@ -75,6 +75,11 @@ inline constexpr double kHashFill = 0.4;
 /// The hash image for `rows` rows: both extents powers of two, rows / kHashFill pixels or the most allowed, at least 4.
 vulkan::ImageShape hash_image(std::uint64_t rows, GraphicsLimits const& limits) noexcept;
 
+/// Pixels of the largest image of hashes, and of the largest one addressed by the key. An extent that is no power of
+/// two is not used in full.
+std::uint64_t most_hash_pixels(GraphicsLimits const& limits) noexcept;
+std::uint64_t most_direct_pixels(GraphicsLimits const& limits) noexcept;
+
 /// Pixels that direct addresses of the keys in [min, max] take: ((max - min) >> shared_low_bits) + 1; nothing when that
 /// is 2^64.
 std::optional<std::uint64_t> direct_pixels(std::uint64_t min, std::uint64_t max,

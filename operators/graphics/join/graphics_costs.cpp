@@ -106,8 +106,23 @@ contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, Graph
           {"count", count_is_drawn ? drawn_count : computed_count},
           {"prefix", contract::stream_ns(16 * probe, rates)},
           {"probe", (is_drawn ? drawn : computed) + contract::submissions_ns(contract::kJoinSubmissions, cut, rates)},
+          {"mark", contract::mark_ns(shape, cut, rates)},
           {"download", out * 8 / rates.download_bytes_per_s * contract::kNs},
           {"gather", contract::consumed_ns(shape, cut, host)}};
+}
+
+std::uint32_t draws_a_row(contract::GroupByShape const& shape) noexcept {
+  std::uint32_t draws = 0;
+  for (auto const& request : shape.requests) {
+    auto const kind = request.kind;
+    auto const states = request.states;
+    if ((states & contract::kCountState) != 0) ++draws;
+    if ((states & contract::kSumState) != 0) draws += contract::is_float(kind) ? 3 : 1;
+    // Pieces of 24 bits. Bytes are compared on the host.
+    if ((states & (contract::kMinState | contract::kMaxState)) != 0 && kind != contract::ValueKind::bytes)
+      draws += contract::value_words(kind) + 1;
+  }
+  return draws;
 }
 
 contract::PhaseCosts graphics_group_by_costs(contract::GroupByShape const& shape, contract::DeviceCut const& cut,
@@ -127,7 +142,8 @@ contract::PhaseCosts graphics_group_by_costs(contract::GroupByShape const& shape
       {"upload", contract::upload_ns(uploaded, cut, rates)},
       {"group", contract::random_ns(rows * (1 + again), rates) + contract::clear_ns(cut.pixels * (1 + again), rates) +
                     contract::read_ns(2 * rows * (1 + again), rates) + contract::stream_ns(24 * rows, rates)},
-      {"aggregate", contract::random_blend_ns(rows * shape.draws, rates) + contract::clear_ns(8 * groups, rates) +
+      {"aggregate", contract::random_blend_ns(rows * draws_a_row(shape), rates) +
+                        contract::clear_ns(8 * groups, rates) +
                         contract::submissions_ns(contract::kGroupBySubmissions, cut, rates)},
       {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * contract::kNs},
       {"merge", contract::device_merge_ns(shape, cut)}};

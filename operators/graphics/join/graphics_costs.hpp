@@ -23,6 +23,9 @@ std::string to_string(GraphicsWay const& way);
 contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, GraphicsWay const& way,
                                          contract::DeviceCut const& cut, rates::DeviceRates const& rates,
                                          rates::HostRates const& host);
+
+/// Points a row that the states of a group-by take, about.
+std::uint32_t draws_a_row(contract::GroupByShape const& shape) noexcept;
 contract::PhaseCosts graphics_group_by_costs(contract::GroupByShape const& shape, contract::DeviceCut const& cut,
                                              rates::DeviceRates const& rates, rates::HostRates const& host);
 

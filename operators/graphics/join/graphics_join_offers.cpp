@@ -45,12 +45,11 @@ Result<contract::JoinOffer> size(contract::JoinInquiry const& inquiry, std::int3
   auto const& shape = inquiry.shape;
   auto offer = vulkan::device_join_offer(Path::graphics, inquiry);
   offer.tuning = graphics_tuning(offer.tuning);
-  GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*inquiry.facts().traits, offer.tuning));
-  auto const pixels = std::min(std::uint64_t{limits.hash_extent} * limits.hash_extent, limits.max_pixels);
-  auto const hash_rows = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill);
+  GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*inquiry.facts().vulkan, offer.tuning));
+  auto const hash_rows = static_cast<std::uint64_t>(static_cast<double>(most_hash_pixels(limits)) * kHashFill);
   vulkan::size_device_join(
       forced, offer, [&](std::uint64_t rows) { return full_slice_bytes(rows, shape, offer.tuning, limits); },
-      is_dense(shape) ? pixels : hash_rows);
+      is_dense(shape) ? most_direct_pixels(limits) : hash_rows);
   return offer;
 }
 
@@ -107,7 +106,7 @@ std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured, boo
 /// Addresses need a key range that fits; without one only hashing is left.
 Result<void> add_ways(contract::JoinInquiry const& inquiry, contract::JoinOffer sized, contract::JoinOffers& offers) {
   auto const& facts = inquiry.facts();
-  GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.traits, sized.tuning));
+  GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.vulkan, sized.tuning));
   auto cut = vulkan::cut_join(inquiry, sized);
   for (auto const& way : ways_of(sized.tuning, facts.measured.has_value(), limits.blend)) {
     auto const pixels = pixels_of(inquiry.shape, way.address, sized, limits);

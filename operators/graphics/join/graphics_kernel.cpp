@@ -52,8 +52,7 @@ Result<void> GraphicsKernel::choose_addresses() {
   return fail(ErrorCode::usage,
               fmt::format("address=direct was asked for, but the keys of a slice span more than the {} pixels of the "
                           "largest image",
-                          std::min(context_.limits().max_pixels,
-                                   std::uint64_t{context_.limits().hash_extent} * context_.limits().hash_extent)));
+                          most_direct_pixels(context_.limits())));
 }
 
 SliceSide& GraphicsKernel::likely_build_side() noexcept {
@@ -195,7 +194,7 @@ Result<void> GraphicsKernel::pairs(std::uint64_t first, std::span<contract::RowP
 
 Result<contract::MarkBitmap> GraphicsKernel::mark(Side side) {
   auto& marked = side == Side::left ? left_ : right_;
-  if (is_empty()) return contract::MarkBitmap(bitmap_bytes(marked.rows()) / 8);
+  if (is_empty()) return contract::MarkBitmap(contract::bitmap_words(marked.rows()));
   GARUDA_TRY(count());
   if (&marked == build_) return mark_build();
   return download_marks(context_, matches_->marks(), marked.rows());
@@ -204,7 +203,7 @@ Result<contract::MarkBitmap> GraphicsKernel::mark(Side side) {
 Result<contract::MarkBitmap> GraphicsKernel::mark_build() {
   if (!build_marks_) {
     GARUDA_TRY_ASSIGN(build_marks_,
-                      context_.zeroed_buffer(bitmap_bytes(build_->rows()), "build marks", vulkan::phase::kMark));
+                      context_.zeroed_buffer(mark_bytes(build_->rows()), "build marks", vulkan::phase::kMark));
     GARUDA_TRY(stack_ ? mark_build_slices() : mark_build_runs());
   }
   return download_marks(context_, build_marks_, build_->rows());

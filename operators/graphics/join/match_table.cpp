@@ -4,10 +4,10 @@
 
 namespace garuda::graphics {
 
-std::uint64_t bitmap_bytes(std::uint32_t rows) noexcept { return (std::uint64_t{rows} + 63) / 64 * 8; }
+std::uint64_t mark_bytes(std::uint32_t rows) noexcept { return contract::bitmap_words(rows) * sizeof(std::uint64_t); }
 
 Result<contract::MarkBitmap> download_marks(KernelContext& context, vk::Buffer const& marks, std::uint32_t rows) {
-  contract::MarkBitmap bitmap(bitmap_bytes(rows) / 8);
+  contract::MarkBitmap bitmap(contract::bitmap_words(rows));
   GARUDA_TRY(context.download(marks, std::as_writable_bytes(std::span(bitmap))));
   return bitmap;
 }
@@ -25,7 +25,7 @@ Result<MatchTable> MatchTable::create(KernelContext& context, SliceSide const& p
   }
   GARUDA_TRY_ASSIGN(table.matches_, context.buffer(std::uint64_t{probe.rows()} * 4, "matches"));
   GARUDA_TRY_ASSIGN(table.marks_,
-                    context.zeroed_buffer(bitmap_bytes(probe.rows()), "probe marks", vulkan::phase::kCount));
+                    context.zeroed_buffer(mark_bytes(probe.rows()), "probe marks", vulkan::phase::kCount));
   GARUDA_TRY_ASSIGN(table.prefix_, PrefixSum::create(context, probe.rows(), "output offsets"));
   return table;
 }

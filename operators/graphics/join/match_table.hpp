@@ -54,7 +54,7 @@ class MatchTable {
 };
 
 /// Words of a bitmap of `rows` rows, padded to 64 bits. Bytes.
-std::uint64_t bitmap_bytes(std::uint32_t rows) noexcept;
+std::uint64_t mark_bytes(std::uint32_t rows) noexcept;
 
 /// Downloads such a bitmap; submits and waits.
 Result<contract::MarkBitmap> download_marks(KernelContext& context, vk::Buffer const& marks, std::uint32_t rows);

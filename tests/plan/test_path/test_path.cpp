@@ -74,7 +74,7 @@ contract::PathRow const kNestedLoopsPath{
     .path = kNestedLoops,
     .name = "nested-loops",
     .join = {.offers = offers,
-             .open = [](contract::OpenDevice, contract::BackendOptions const&)
+             .open = [](contract::OpenDevice*, contract::BackendOptions const&)
                  -> Result<std::unique_ptr<contract::JoinBackend>> { return std::make_unique<Backend>(); }}};
 
 }  // namespace garuda::testing

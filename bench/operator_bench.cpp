@@ -1,0 +1,319 @@
+#include "bench/operator_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "bench/copy_bandwidth.hpp"
+#include "bench/raster_floor.hpp"
+#include "bench/words.hpp"
+#include "core/stopwatch.hpp"
+
+namespace garuda::bench {
+namespace {
+
+constexpr std::array kModes{Word<Mode>{"resident", Mode::resident}, Word<Mode>{"end-to-end", Mode::end_to_end}};
+
+Result<void> check(OperatorRequest const& request) {
+  GARUDA_TRY(check(static_cast<Sampling const&>(request)));
+  auto const choices = choices_of(request);
+  if (choices.empty()) return fail(ErrorCode::usage, "no path to measure");
+  bool const draws = request.mode == Mode::end_to_end && std::ranges::count(choices, Path::graphics, &Choice::path) > 0;
+  if (request.floor && !draws)
+    return fail(ErrorCode::usage, "--floor draws what --path graphics draws, which is not among the paths");
+  if (request.mode == Mode::end_to_end) return {};
+  if (request.memory == TableMemory::pinned)
+    return fail(ErrorCode::usage, "--memory pinned is of --mode end-to-end: resident tables are on the device");
+  auto const* const group_by = std::get_if<GroupByCase>(&request.workload);
+  if (group_by != nullptr && group_by->workload.rows == 0)
+    return fail(ErrorCode::usage, "--rows must be at least 1 in --mode resident: 0");
+  return {};
+}
+
+/// An error of a result's check, with where the result came from.
+Result<void> checked(Result<void> result, Path path, std::string_view device) {
+  if (result) return result;
+  return tl::unexpected(
+      std::move(result).error().wrap(fmt::format("wrong result of path {} on {}", to_string(path), device)));
+}
+
+void describe(Record& record, Path path, std::string device, std::string driver, Mode mode) {
+  record.path = to_string(path);
+  record.device = std::move(device);
+  record.driver = std::move(driver);
+  record.mode = to_string(mode);
+}
+
+/// One choice on tables in host memory.
+class HostRun {
+ public:
+  HostRun(Engine& engine, Workload const& workload, std::vector<Table> const& tables, OperatorRequest const& request,
+          OperatorOptions options)
+      : engine_(engine), workload_(workload), tables_(tables), request_(request), options_(std::move(options)) {}
+
+  Result<void> verify(Outcome& outcome) {
+    Batches result;
+    GARUDA_TRY(run(&result));
+    GARUDA_TRY(checked(workload_.check(result.schema, result.batches), plan_.path, plan_.device));
+    describe(outcome.record, plan_.path, plan_.device, driver_of(plan_, request_.threads), Mode::end_to_end);
+    outcome.record.bytes = workload_.bytes(result.schema);
+    outcome.notes = {fmt::format("plan: {}{}{}", plan_.tuning, plan_.tuning.empty() ? "" : "; ", plan_.reason)};
+    if (request_.floor && plan_.path == Path::graphics) {
+      GARUDA_TRY_ASSIGN(floor_, raster_floor(workload_, plan_, stats_));
+    }
+    return {};
+  }
+
+  Result<Sample> sample() {
+    Batches result;
+    GARUDA_TRY_ASSIGN(auto const ns, run(&result));
+    return Sample{ns, 0, stats_.phases, stats_.counters};
+  }
+  bool has_floor() const noexcept { return floor_ != nullptr; }
+  Result<Sample> draw_floor() { return floor_ ? floor_->run() : Result<Sample>(Sample{}); }
+
+  /// What is known of a run once all are done.
+  Result<void> finish(Contender& contender) const {
+    auto& outcome = contender.outcome;
+    GARUDA_TRY_ASSIGN(outcome.bandwidth, measure_bandwidth(plan_));
+    std::string counters;
+    for (auto const& [name, value] : contender.timed.median().counters) counters += fmt::format(" {} {}", name, value);
+    if (!counters.empty()) outcome.notes.push_back("counters:" + counters);
+    // A plan that has decided on a placement has put the tables on the device whole.
+    bool const streams = std::ranges::any_of(plan_.details, [](auto const& d) { return d.first == "placement"; });
+    if (workload_.join() != nullptr && streams) GARUDA_TRY(add_bound(outcome));
+    if (floor_) add_floor(outcome, contender.after.front());
+    return {};
+  }
+
+ private:
+  struct Batches {
+    Schema schema;
+    std::vector<Batch> batches;
+  };
+
+  /// From the call to the last batch, with all batches kept; nanoseconds.
+  Result<std::uint64_t> run(Batches* kept) {
+    Stopwatch const watch;
+    GARUDA_TRY_ASSIGN(auto const result, workload_.start(engine_, tables_, options_));
+    while (true) {
+      GARUDA_TRY_ASSIGN(auto batch, result->next());
+      if (!batch) break;
+      kept->batches.push_back(std::move(*batch));
+    }
+    auto const ns = watch.elapsed_ns();
+    kept->schema = result->schema();
+    plan_ = result->plan();
+    stats_ = result->stats();
+    return ns;
+  }
+
+  /// What copying alone takes, host to host: build side up, then probe side up while rows come down.
+  Result<void> add_bound(Outcome& outcome) const {
+    auto& record = outcome.record;
+    GARUDA_TRY_ASSIGN(auto const rates, measure_stream_rates(record.device));
+    std::array<double, 2> bytes{};
+    for (std::size_t side = 0; side < bytes.size(); ++side)
+      bytes.at(side) =
+          static_cast<double>(tables_[side].num_rows()) * static_cast<double>(row_bytes(tables_[side].schema()));
+    auto const down = static_cast<double>(record.bytes) - bytes[0] - bytes[1];
+    bool const build_is_left = *record.rows_left <= *record.rows_right;
+    auto const build_s = bytes[build_is_left ? 0 : 1] / rates.up_bytes_per_s;
+    auto const probe_s = bytes[build_is_left ? 1 : 0] / rates.up_bytes_per_s;
+    record.bound_ns = static_cast<std::uint64_t>((build_s + std::max(probe_s, down / rates.down_bytes_per_s)) * 1e9);
+    outcome.notes.push_back(fmt::format("bound by copies: {}, {}B/s up and {}B/s down ({}); join / bound {:.2f}",
+                                        format_ns(*record.bound_ns), format_rate(rates.up_bytes_per_s),
+                                        format_rate(rates.down_bytes_per_s), rates.pinned ? "pinned memory" : "staged",
+                                        static_cast<double>(record.time.median_ns) /
+                                            static_cast<double>(std::max<std::uint64_t>(*record.bound_ns, 1))));
+    return {};
+  }
+
+  void add_floor(Outcome& outcome, Series const& drawn) const {
+    auto record = outcome.record;
+    record.op = "raster-floor";
+    record.mode = to_string(Mode::resident);
+    record.samples_ns = drawn.times();
+    record.time = summarise(record.samples_ns);
+    record.bytes = floor_->bytes();
+    record.phases = drawn.median().phases;
+    outcome.ratios.emplace_back(fmt::format("{} / bare draws", outcome.record.op),
+                                summarise_ratios(outcome.record.samples_ns, record.samples_ns));
+    outcome.beside.push_back(std::move(record));
+  }
+
+  Engine& engine_;
+  Workload const& workload_;
+  std::vector<Table> const& tables_;
+  OperatorRequest const& request_;
+  OperatorOptions options_;
+  Plan plan_;
+  RunStats stats_;
+  std::unique_ptr<BareDraws> floor_;
+};
+
+Result<OperatorOptions> options_of(Workload const& workload, OperatorRequest const& request, Choice const& choice) {
+  GARUDA_TRY_ASSIGN(auto options, workload.parse_options(choice.tuning));
+  auto& run = run_options(options);
+  run.path = choice.path;
+  if (choice.path != Path::cpu) run.device = request.device;
+  run.threads = request.threads;
+  run.control.cancelled = request.cancelled;
+  // Only the pixels of direct addresses are known without running the join.
+  auto* const join = std::get_if<JoinOptions>(&options);
+  if (request.floor && choice.path == Path::graphics && join != nullptr && join->tuning.address == Address::automatic)
+    join->tuning.address = Address::direct;
+  return options;
+}
+
+/// Copies of the tables in memory that the engine's device reads in place.
+Result<std::vector<Table>> pin(Engine& engine, Workload const& workload, OperatorRequest const& request) {
+  DeviceTableOptions options;
+  options.device = request.device;
+  options.control.cancelled = request.cancelled;
+  std::vector<Table> pinned;
+  for (auto const& table : workload.tables()) {
+    GARUDA_TRY_ASSIGN(auto copy, engine.pin(table.view(), options));
+    pinned.push_back(std::move(copy));
+  }
+  return pinned;
+}
+
+/// One path with the tables on its device.
+struct DeviceRun {
+  ResidentPath& path;
+  std::vector<UploadedTable> tables;
+  ResidentQuery query;
+  std::function<Result<Sample>()> copy;
+
+  /// `shared`: tables that another path uploaded, or null.
+  Result<void> verify(Workload const& workload, Sharing sharing, std::vector<UploadedTable> const* shared,
+                      Outcome& outcome) {
+    for (std::size_t t = 0; t < workload.tables().size(); ++t) {
+      GARUDA_TRY_ASSIGN(
+          auto table, shared != nullptr ? path.open_shared((*shared)[t]) : path.upload(workload.tables()[t], sharing));
+      tables.push_back(std::move(table));
+    }
+    auto const expected = workload.expected_rows();
+    GARUDA_TRY_ASSIGN(query, workload.join() != nullptr
+                                 ? path.join(tables[0], tables[1], expected)
+                                 : path.group_by(tables[0], workload.group_by()->functions, expected));
+    GARUDA_TRY(query.prepare());
+    GARUDA_TRY_ASSIGN(auto const result, query.download());
+    GARUDA_TRY(checked(workload.check(result.schema(), result.batches()), path.path(), path.device()));
+    describe(outcome.record, path.path(), path.device(), path.driver(), Mode::resident);
+    outcome.record.bytes = workload.bytes(result.schema());
+    outcome.notes = {fmt::format("plan: {}; time: {}", query.describe(), path.clock())};
+    GARUDA_TRY_ASSIGN(copy, path.copy(outcome.record.bytes));
+    return {};
+  }
+};
+
+}  // namespace
+
+std::string_view to_string(Mode mode) noexcept { return word_of(kModes, mode); }
+Result<Mode> parse_mode(std::string_view text) { return parse_word("mode", kModes, text); }
+
+std::vector<Choice> choices_of(OperatorRequest const& request) {
+  auto choices = request.choices;
+  if (choices.empty())
+    for (auto const path : request.paths) choices.push_back({path, request.tuning});
+  return choices;
+}
+
+Result<std::vector<Choice>> parse_choices(std::string_view text) {
+  std::vector<Choice> choices;
+  while (!text.empty()) {
+    auto const choice = text.substr(0, text.find(';'));
+    auto const colon = std::min(choice.find(':'), choice.size());
+    GARUDA_TRY_ASSIGN(auto const path, parse_path(choice.substr(0, colon)));
+    choices.push_back({path, std::string(choice.substr(std::min(colon + 1, choice.size())))});
+    text.remove_prefix(std::min(choice.size() + 1, text.size()));
+  }
+  return choices;
+}
+
+Result<std::vector<Result<Outcome>>> compare_end_to_end(Workload const& workload, OperatorRequest const& request,
+                                                        OnFailure on_failure) {
+  auto const choices = choices_of(request);
+  EngineOptions engine_options;
+  engine_options.vulkan = std::ranges::any_of(choices, [](auto const& choice) { return choice.path != Path::cpu; });
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
+  std::vector<Table> pinned;
+  if (request.memory == TableMemory::pinned) {
+    GARUDA_TRY_ASSIGN(pinned, pin(engine, workload, request));
+  }
+  auto const& tables = pinned.empty() ? workload.tables() : pinned;
+  std::vector<std::unique_ptr<HostRun>> runs;
+  std::vector<Contender> contenders(choices.size());
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    GARUDA_TRY_ASSIGN(auto options, options_of(workload, request, choices[i]));
+    runs.push_back(std::make_unique<HostRun>(engine, workload, tables, request, std::move(options)));
+    auto* const run = runs.back().get();
+    contenders[i].outcome.record = workload.record();
+    contenders[i].verify = [run](Outcome& outcome) { return run->verify(outcome); };
+    contenders[i].timed.run = [run] { return run->sample(); };
+    if (request.floor) contenders[i].after.push_back({[run] { return run->draw_floor(); }, {}});
+  }
+  GARUDA_TRY(measure(contenders, request, on_failure));
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    if (!contenders[i].failure) GARUDA_TRY(runs[i]->finish(contenders[i]));
+  return outcomes_of(std::move(contenders));
+}
+
+Result<std::vector<Result<Outcome>>> compare_resident(Workload const& workload, OperatorRequest const& request,
+                                                      std::span<ResidentPath* const> paths, OnFailure on_failure) {
+  auto const sharing = request.share_tables ? Sharing::shared : Sharing::own;
+  // Those who open tables go before who uploaded them: the first is destroyed last.
+  std::vector<std::shared_ptr<DeviceRun>> runs;
+  std::vector<Contender> contenders(paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    auto const run = std::make_shared<DeviceRun>(DeviceRun{*paths[i], {}, {}, {}});
+    auto const first = i > 0 && request.share_tables ? runs.front() : nullptr;
+    contenders[i].outcome.record = workload.record();
+    contenders[i].verify = [&workload, sharing, run, first](Outcome& outcome) -> Result<void> {
+      if (first && first->tables.size() < workload.tables().size())
+        return fail(ErrorCode::no_device, "the tables that it was to share are not there");
+      return run->verify(workload, sharing, first ? &first->tables : nullptr, outcome);
+    };
+    contenders[i].before.push_back({[run] { return run->copy(); }, {}});
+    contenders[i].timed.run = [run] { return run->query.run(); };
+    contenders[i].warms_up = !paths[i]->is_software();
+    runs.push_back(run);
+  }
+  auto const measured = measure(contenders, request, on_failure);
+  for (auto& contender : contenders) {
+    auto& outcome = contender.outcome;
+    if (!contender.before.front().samples.empty())
+      outcome.bandwidth = {"copying as many bytes,",
+                           per_second(outcome.record.bytes, summarise(contender.before.front().times()).median_ns)};
+  }
+  auto outcomes = outcomes_of(std::move(contenders));
+  while (!runs.empty()) runs.pop_back();
+  GARUDA_TRY(measured);
+  return outcomes;
+}
+
+Result<std::vector<Outcome>> run_operator_bench(OperatorRequest const& request) {
+  GARUDA_TRY(check(request));
+  std::vector<std::unique_ptr<ResidentPath>> opened;
+  std::vector<ResidentPath*> paths;
+  if (request.mode == Mode::resident) {
+    for (auto& path : open_resident_paths(choices_of(request), request.device)) {
+      if (!path) return tl::unexpected(std::move(path).error());
+      opened.push_back(std::move(*path));
+      paths.push_back(opened.back().get());
+    }
+  }
+  GARUDA_TRY_ASSIGN(auto const workload, Workload::create(request.workload, request.seed, request.memory));
+  GARUDA_TRY_ASSIGN(auto measured, request.mode == Mode::resident
+                                       ? compare_resident(*workload, request, paths, OnFailure::stop)
+                                       : compare_end_to_end(*workload, request, OnFailure::stop));
+  std::vector<Outcome> outcomes;
+  for (auto& outcome : measured) outcomes.push_back(std::move(*outcome));
+  return outcomes;
+}
+
+}  // namespace garuda::bench

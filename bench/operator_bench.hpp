@@ -1,0 +1,61 @@
+// `garuda bench join` and `group-by`: an operator over a workload, by several paths or strategies in turn.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/contest.hpp"
+#include "bench/resident_path.hpp"
+#include "bench/workload.hpp"
+#include "garuda/error.hpp"
+#include "garuda/plan.hpp"
+
+namespace garuda::bench {
+
+enum class Mode : std::uint8_t {
+  resident,    ///< inputs and result in device memory; time of the device
+  end_to_end,  ///< from the call to the last batch, all of them kept in host memory
+};
+/// "resident", "end-to-end".
+std::string_view to_string(Mode mode) noexcept;
+/// Errors: usage.
+Result<Mode> parse_mode(std::string_view text);
+
+/// What is compared.
+struct OperatorRequest : Sampling {
+  WorkloadSpec workload;
+  Mode mode = Mode::end_to_end;
+  std::vector<Path> paths{Path::automatic};
+  std::string tuning;                 ///< of all paths
+  std::vector<Choice> choices;        ///< in place of `paths` and `tuning` when there are any
+  std::optional<std::string> device;  ///< as RunOptions::device, of every path but cpu
+  std::uint32_t threads = 0;          ///< 0: all
+  bool floor = false;         ///< end to end, graphics: also time its bare draws; joins then take direct addresses
+  bool share_tables = false;  ///< resident: the first path uploads the tables, the others open the same memory
+  TableMemory memory = TableMemory::ordinary;  ///< of mode end-to-end
+};
+
+/// `choices`, or where there are none every path with the same tuning.
+std::vector<Choice> choices_of(OperatorRequest const& request);
+/// Reads PATH[:TUNING][;PATH[:TUNING]…]. Errors: usage.
+Result<std::vector<Choice>> parse_choices(std::string_view text);
+
+/// Generates the workload and runs it once by every choice, comparing each whole result with the reference; then
+/// `repeat` times, all choices in turn. One outcome a choice, in the order asked for: beside it a raster floor where
+/// there is one, among its ratios those to the floor and to what copying alone takes. Blocks.
+/// Errors: usage; cancelled; those of the paths; device_failure, also when a result differs from the reference.
+Result<std::vector<Outcome>> run_operator_bench(OperatorRequest const& request);
+
+/// The same on a workload that is there, which stands in for the request's; one that fails leaves the others.
+Result<std::vector<Result<Outcome>>> compare_end_to_end(Workload const& workload, OperatorRequest const& request,
+                                                        OnFailure on_failure);
+/// The same in mode resident, on opened paths beside copies of as many bytes, the devices warmed up.
+Result<std::vector<Result<Outcome>>> compare_resident(Workload const& workload, OperatorRequest const& request,
+                                                      std::span<ResidentPath* const> paths, OnFailure on_failure);
+
+}  // namespace garuda::bench

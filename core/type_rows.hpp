@@ -1,0 +1,42 @@
+// What is known of every type, one row each.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "garuda/types.hpp"
+
+namespace garuda {
+
+enum class TypeFamily : std::uint8_t { boolean, integer, floating, decimal, temporal, interval, bytes, dictionary };
+
+struct TypeRow {
+  TypeId id;
+  std::string_view name;  ///< as Arrow spells it, without parameters
+  std::int32_t width;     ///< bytes of a value; 0: it has no width of its own
+  TypeFamily family;
+  bool is_signed;  ///< integers in two's complement, whatever they stand for
+};
+
+TypeRow const& type_row(TypeId id) noexcept;
+
+/// True for the eight integer types, those that can index a dictionary.
+inline bool is_integer(TypeId id) noexcept { return type_row(id).family == TypeFamily::integer; }
+
+/// Names of a time's unit, and how many of it are in a second.
+struct TimeUnitRow {
+  TimeUnit unit;
+  std::string_view name;
+  char letter;  ///< in a format string of Arrow's
+  std::int64_t per_second;
+  int digits;  ///< of a second's fraction
+};
+
+inline constexpr TimeUnitRow kTimeUnits[] = {{TimeUnit::second, "s", 's', 1, 0},
+                                             {TimeUnit::millisecond, "ms", 'm', 1'000, 3},
+                                             {TimeUnit::microsecond, "us", 'u', 1'000'000, 6},
+                                             {TimeUnit::nanosecond, "ns", 'n', 1'000'000'000, 9}};
+
+inline TimeUnitRow const& unit_row(TimeUnit unit) noexcept { return kTimeUnits[static_cast<std::size_t>(unit)]; }
+
+}  // namespace garuda

@@ -1,0 +1,73 @@
+// How kernels are started, and what they share: threads of a grid, searches in sorted arrays.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda_backend/lane.hpp"
+#include "cuda_backend/status.hpp"
+
+namespace garuda::cuda_backend {
+
+/// Blocks of a launch, and what each of them takes.
+struct Grid {
+  std::uint64_t blocks = 1;
+  unsigned threads = 256;
+  std::uint64_t shared_bytes = 0;  ///< beside what the kernel declares
+};
+
+/// Starts `kernel` on the lane's stream. Errors: device_failure, out_of_memory.
+template <class... Parameters, class... Arguments>
+Result<void> launch(Lane& lane, Grid const& grid, void (*kernel)(Parameters...), Arguments const&... arguments) {
+  if (grid.shared_bytes > 0)
+    GARUDA_CUDA_TRY(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)));
+  kernel<<<static_cast<unsigned>(grid.blocks), grid.threads, grid.shared_bytes, lane.stream()>>>(arguments...);
+  return lane.launched();
+}
+
+/// The same where threads take `items` in turn: blocks enough to fill the device, and never more than they need.
+template <class... Parameters, class... Arguments>
+Result<void> launch_over(Lane& lane, std::uint64_t items, void (*kernel)(Parameters...),
+                         Arguments const&... arguments) {
+  constexpr std::uint64_t kBlocksEach = 16;
+  Grid grid;
+  auto const needed = items == 0 ? 1 : (items + grid.threads - 1) / grid.threads;
+  auto const most = lane.device().traits().multiprocessors * kBlocksEach;
+  grid.blocks = needed < most ? needed : most;
+  return launch(lane, grid, kernel, arguments...);
+}
+
+__device__ inline std::uint64_t global_thread() { return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ inline std::uint64_t grid_threads() { return std::uint64_t{gridDim.x} * blockDim.x; }
+
+/// First position in [low, high) of ascending `values` whose value is not below `value`; `high` when there is none.
+template <class T, class Position>
+__device__ Position lower_bound(T const* values, Position low, Position high, T value) {
+  while (low < high) {
+    auto const middle = low + (high - low) / 2;
+    if (values[middle] < value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// First position whose value is above `value`.
+template <class T, class Position>
+__device__ Position upper_bound(T const* values, Position low, Position high, T value) {
+  while (low < high) {
+    auto const middle = low + (high - low) / 2;
+    if (value < values[middle]) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace garuda::cuda_backend

@@ -1,0 +1,102 @@
+#include "operators/placement/resident_offers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/device/device_group_by.hpp"
+#include "operators/device/device_group_columns.hpp"
+#include "operators/device/device_join.hpp"
+#include "operators/device/device_result.hpp"
+#include "operators/placement/streamed_costs.hpp"
+#include "operators/placement/streamed_group_plan.hpp"
+#include "operators/placement/whole_offer.hpp"
+#include "operators/vulkan/device_offers.hpp"
+
+namespace garuda::placement {
+namespace {
+
+constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 22;
+/// Of joined rows on the device: partitions are moved from one copy to another.
+constexpr std::uint64_t kCopies = 2;
+
+/// What the offers of both operators have in common.
+template <class Inquiry, class Offer>
+void describe(Inquiry const& inquiry, Offer& offer) {
+  auto const asked = inquiry.options.tuning.chunk_rows;
+  offer.tuning.placement = Placement::device;
+  offer.candidate.choices = to_string(offer.tuning);
+  offer.chunk_rows = asked != 0 ? asked : kBatchRows;
+  offer.lanes = copy_threads(inquiry);
+  offer.details.emplace_back("placement", "device: the columns live there, and so does the result until it is read");
+}
+
+std::uint64_t join_bytes(compute::ResidentJoinShape const& shape) {
+  double moved = 0;
+  for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
+  auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
+  auto const rows = std::max({shape.left.rows, shape.right.rows, shape.matches});
+  return static_cast<std::uint64_t>(kCopies * moved + rows * row_bytes);
+}
+
+Result<std::unique_ptr<GroupByResult>> start_group_by(resolve::GroupByRequest const& request, Plan plan) {
+  auto run = std::make_unique<run::QueryRun>(request.options);
+  GARUDA_TRY_ASSIGN(auto groups, device::group_device_table(*request.table.resident(), request.columns,
+                                                            request.spec.ordered, request.options, run->recorder));
+  RunStats inputs;
+  inputs.rows = static_cast<std::uint64_t>(request.table.num_rows());
+  device::DeviceResultOptions const options{"group-by", request.options.control, request.options.tuning.upload,
+                                            plan.lanes, inputs};
+  return std::make_unique<device::DeviceResult>(std::move(groups), std::move(plan), options, std::move(run));
+}
+
+}  // namespace
+
+Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& inquiry) {
+  auto const& asked = inquiry.options.tuning;
+  auto const& facts = inquiry.facts();
+  GARUDA_TRY_ASSIGN(auto tuning, compute::compute_tuning(*facts.vulkan));
+  tuning.join_method = asked.method;
+  tuning.join_payload = asked.payload;
+  GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(*inquiry.shape.tables));
+  shape.matches = inquiry.shape.expected_matches;
+  GARUDA_TRY_ASSIGN(auto ways, compute::resident_join_ways(shape, facts.rates(), tuning));
+  contract::JoinOffers offers;
+  for (auto& way : ways) {
+    if (!way.build && asked.build != BuildSide::automatic)
+      way.build = asked.build == BuildSide::left ? Side::left : Side::right;
+    auto& offer = offers.list.emplace_back(vulkan::device_join_offer(Path::compute, inquiry));
+    offer.tuning = compute::forcing(way, asked);
+    describe(inquiry, offer);
+    offer.key_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
+    offer.device_bytes = join_bytes(shape);
+    contract::set_phases(offer.candidate, compute::resident_join_costs(shape, way, facts.rates(), tuning));
+    offer.start = [way](resolve::JoinRequest const& request, Plan plan) {
+      return device::join_device_tables(request, std::move(plan), way);
+    };
+  }
+  return offers;
+}
+
+Result<contract::GroupByOffers> resident_group_by_offers(contract::GroupByInquiry const& inquiry) {
+  auto const& request = *inquiry.shape.table;
+  GARUDA_TRY(compute::compute_tuning(*inquiry.facts().vulkan));
+  GARUDA_TRY(device::check_device_group_by(request.table.schema(), request.columns));
+  StreamedGroupPlan sizes;
+  sizes.rows = inquiry.shape.rows;
+  measure(request, sizes);
+  contract::GroupByOffers offers;
+  auto& offer = offers.list.emplace_back();
+  offer = vulkan::device_offer<contract::GroupByOffer>(Path::compute, inquiry);
+  describe(inquiry, offer);
+  offer.key_bits = 0;
+  offer.slice_rows = sizes.rows;
+  offer.device_bytes = working_bytes(sizes);
+  contract::set_phases(offer.candidate,
+                       resident_group_by_costs(shape_of(inquiry, sizes), inquiry.facts().rates(), inquiry.host));
+  offer.start = start_group_by;
+  return offers;
+}
+
+}  // namespace garuda::placement

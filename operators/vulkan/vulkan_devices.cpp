@@ -1,0 +1,146 @@
+#include "operators/vulkan/vulkan_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vk_runtime/instance.hpp"
+#include "vk_runtime/pinned_memory.hpp"
+#include "vk_runtime/usable_device.hpp"
+
+namespace garuda::vulkan {
+namespace {
+
+std::string format_support(vk::FormatSupport const& support) {
+  std::string text;
+  auto const add = [&](bool has, char const* name) {
+    if (has) text += fmt::format("{}{}", text.empty() ? "" : " ", name);
+  };
+  add(support.color_attachment, "attachment");
+  add(support.blend, "blend");
+  add(support.sampled, "sampled");
+  add(support.storage, "storage");
+  return text.empty() ? "none" : text;
+}
+
+std::vector<std::pair<std::string, std::string>> printable_traits(vk::DeviceTraits const& traits) {
+  auto const& limits = traits.limits;
+  std::vector<std::pair<std::string, std::string>> rows{
+      {"max render extent", fmt::to_string(traits.max_render_extent())},
+      {"max image array layers", fmt::to_string(limits.max_image_array_layers)},
+      {"max storage buffer range", fmt::to_string(limits.max_storage_buffer_range)},
+      {"max memory allocation", fmt::to_string(limits.max_memory_allocation_size)},
+      {"max workgroup invocations", fmt::to_string(limits.max_workgroup_invocations)},
+      {"shared memory bytes", fmt::to_string(limits.max_compute_shared_memory_bytes)},
+      {"max color attachments", fmt::to_string(limits.max_color_attachments)},
+      {"timestamps", traits.timestamps_reliable ? "yes" : "no, phases take host time"},
+      {"imported host memory", traits.features.external_memory_host ? "yes" : "no"},
+      {"vertex stage atomics", traits.features.vertex_pipeline_stores_and_atomics ? "yes" : "no"},
+  };
+  for (auto const format : {vk::PixelFormat::r32_sfloat, vk::PixelFormat::r32g32b32a32_sfloat,
+                            vk::PixelFormat::r32g32_uint, vk::PixelFormat::r32g32b32a32_uint})
+    rows.emplace_back(vk::to_string(format), format_support(traits.format(format)));
+  for (auto const& family : traits.queue_families)
+    rows.emplace_back(fmt::format("queue family {}", family.index),
+                      fmt::format("{} queues:{}{}{}", family.count, family.graphics ? " graphics" : "",
+                                  family.compute ? " compute" : "", family.transfer ? " transfer" : ""));
+  for (auto const& quirk : traits.quirks) rows.emplace_back("quirk: " + quirk.what, quirk.reason);
+  return rows;
+}
+
+class VulkanDevices final : public contract::ApiDevices {
+ public:
+  VulkanDevices() = default;
+  VulkanDevices(std::unique_ptr<vk::Instance> instance, std::vector<vk::PhysicalDevice> physical, bool cache_on_disk)
+      : instance_(std::move(instance)), physical_(std::move(physical)), cache_on_disk_(cache_on_disk) {
+    for (auto const& device : physical_)
+      found_.push_back({describe(device.traits), device.traits.uuid, &device.traits});
+    opened_.resize(physical_.size());
+  }
+
+  std::span<contract::FoundDevice const> found() const noexcept override { return found_; }
+
+  Result<contract::OpenDevice*> open(std::size_t index) override {
+    auto& entry = opened_.at(index);
+    if (entry.pipelines == nullptr) {
+      GARUDA_TRY_ASSIGN(entry.device, vk::Device::create(*instance_, physical_[index]));
+      auto folder = cache_on_disk_ ? vk::default_cache_folder() : std::nullopt;
+      GARUDA_TRY_ASSIGN(entry.pipelines, vk::PipelineStore::create(*entry.device, std::move(folder)));
+      entry.device->pinned().set_kept_limit(kept_pinned_bytes_);
+      entry.shown = VulkanDevice(*entry.device, *entry.pipelines);
+    }
+    return &entry.shown;
+  }
+
+  void keep_pinned(std::uint64_t bytes) override {
+    kept_pinned_bytes_ = bytes;
+    for (auto const& entry : opened_)
+      if (entry.device != nullptr) entry.device->pinned().set_kept_limit(bytes);
+  }
+
+  void release_memory() override {
+    for (auto const& entry : opened_) {
+      if (entry.device == nullptr) continue;
+      entry.device->pinned().trim();
+      entry.device->memory().trim();
+    }
+  }
+
+  std::vector<std::string> validation_messages() const override {
+    return instance_ == nullptr ? std::vector<std::string>{} : instance_->validation_messages();
+  }
+
+ private:
+  struct Opened {
+    std::unique_ptr<vk::Device> device;
+    std::unique_ptr<vk::PipelineStore> pipelines;  // after its device: destroyed first
+    VulkanDevice shown;
+  };
+
+  std::unique_ptr<vk::Instance> instance_;
+  std::vector<vk::PhysicalDevice> physical_;
+  std::vector<contract::FoundDevice> found_;
+  std::uint64_t kept_pinned_bytes_ = 0;
+  bool cache_on_disk_ = true;
+  std::vector<Opened> opened_;  // after the instance: destroyed first
+};
+
+}  // namespace
+
+Result<VulkanDevice> open_vulkan(contract::DeviceSet& devices, std::size_t index) {
+  GARUDA_TRY_ASSIGN(auto* const opened, devices.open(index));
+  return vulkan_of(*opened);
+}
+
+DeviceInfo describe(vk::DeviceTraits const& traits) {
+  DeviceInfo info;
+  info.name = traits.name;
+  info.driver = fmt::format("{}{}{}", traits.driver_name, traits.driver_info.empty() ? "" : " ", traits.driver_info);
+  info.api_version = traits.api_version_text();
+  info.kind = traits.type;
+  info.memory_bytes = traits.device_local_bytes();
+  info.unified_memory = traits.unified_memory;
+  info.subgroup_size = traits.subgroup.size;
+  auto const unusable = vk::unusable_reason(traits);
+  info.usable = !unusable.has_value();
+  info.reason = unusable.value_or(
+      traits.type == vk::DeviceType::cpu ? "usable; a software device, taken only when asked for" : "usable");
+  info.missing_optional = traits.missing_optional;
+  info.traits = printable_traits(traits);
+  return info;
+}
+
+Result<std::unique_ptr<contract::ApiDevices>> find_vulkan_devices(EngineOptions const& options) {
+  if (!options.vulkan) return std::make_unique<VulkanDevices>();
+  auto instance = vk::Instance::create({options.validation});
+  if (!instance && instance.error().code() != ErrorCode::no_device) return propagate(std::move(instance));
+  if (!instance) return std::make_unique<VulkanDevices>();
+  auto physical = (*instance)->physical_devices();
+  if (!physical && physical.error().code() != ErrorCode::no_device) return propagate(std::move(physical));
+  if (!physical) physical.emplace();
+  return std::make_unique<VulkanDevices>(std::move(*instance), std::move(*physical), options.pipeline_cache_on_disk);
+}
+
+}  // namespace garuda::vulkan
