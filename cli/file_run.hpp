@@ -58,8 +58,8 @@ class FileRun {
   io::WriteOptions write_options_;
   bool limit_halved_ = false;  ///< a limit that cannot be kept is half of the one that was given
   FileTimes times_;
+  std::optional<TemporaryFileGuard> guard_;  // goes after the file
   std::optional<io::OutputFile> file_;
-  std::optional<TemporaryFileGuard> guard_;
 };
 
 }  // namespace garuda::cli

@@ -11,7 +11,9 @@
 #include <ctime>
 #include <exception>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "cli/exit_code.hpp"
 #include "cli/terminal.hpp"
@@ -123,8 +125,12 @@ std::atomic<bool> const& interrupted() noexcept { return interrupt_flag; }
 
 bool claim_interrupt_sentence() noexcept { return !sentence_claimed.exchange(true); }
 
-TemporaryFileGuard::TemporaryFileGuard(std::string const& path) noexcept : path_(path) {
-  temporary_file.store(path_.c_str());
+TemporaryFileGuard::TemporaryFileGuard(std::string path) {
+  GARUDA_EXPECTS(temporary_file.load() == nullptr);
+  // Never freed: a handler on another thread may be reading it when the guard goes.
+  static auto& kept = *new std::string;
+  kept = std::move(path);
+  temporary_file.store(kept.c_str());
 }
 
 TemporaryFileGuard::~TemporaryFileGuard() { temporary_file.store(nullptr); }

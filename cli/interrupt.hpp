@@ -23,16 +23,14 @@ std::atomic<bool> const& interrupted() noexcept;
 /// True for the first caller: whoever may write the sentence that says that the run was interrupted.
 bool claim_interrupt_sentence() noexcept;
 
-/// Lets the signal handler delete a temporary file. One at a time.
+/// Lets the handlers delete a temporary file when they end the process. One at a time, to outlive the OutputFile: a
+/// handler on another thread may end the process while this one is still about to delete the file itself.
 class TemporaryFileGuard {
  public:
-  explicit TemporaryFileGuard(std::string const& path) noexcept;
+  explicit TemporaryFileGuard(std::string path);
   ~TemporaryFileGuard();
   TemporaryFileGuard(TemporaryFileGuard const&) = delete;
   TemporaryFileGuard& operator=(TemporaryFileGuard const&) = delete;
-
- private:
-  std::string path_;
 };
 
 }  // namespace garuda::cli

@@ -108,6 +108,11 @@ struct PartitionedKeys {
 
   std::uint64_t num_rows() const noexcept { return offsets.empty() ? 0 : offsets.back(); }
   std::uint32_t num_partitions() const noexcept { return static_cast<std::uint32_t>(ranges.size()); }
+  std::uint64_t owned_bytes() const noexcept {
+    auto bytes = owned_keys.size_bytes() + owned_row_ids.size_bytes();
+    for (auto const& column : payload) bytes += column.size_bytes();
+    return static_cast<std::uint64_t>(bytes);
+  }
 
   std::span<std::uint32_t const> keys32() const noexcept {
     return {static_cast<std::uint32_t const*>(keys), key_bits == 32 ? num_rows() : 0};

@@ -59,12 +59,8 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
                       partition_side(std::move(planned.keys.left), std::move(planned.digit.left), left, Side::left));
     GARUDA_TRY_ASSIGN(
         right_, partition_side(std::move(planned.keys.right), std::move(planned.digit.right), right, Side::right));
-    std::uint64_t bytes = 0;
-    for (auto const* side : {&left_, &right_}) {
-      bytes += static_cast<std::uint64_t>(side->owned_keys.size_bytes() + side->owned_row_ids.size_bytes());
-      for (auto const& column : side->payload) bytes += static_cast<std::uint64_t>(column.size_bytes());
-    }
-    if (digit_.bits > 0) timer.count(2 * bytes, left_.num_rows() + right_.num_rows());
+    if (digit_.bits > 0)
+      timer.count(2 * (left_.owned_bytes() + right_.owned_bytes()), left_.num_rows() + right_.num_rows());
   }
   run_->recorder.max_counter("partitions", left_.num_partitions());
   run_->recorder.max_counter("columns_carried", left_.payload.size() + right_.payload.size());
@@ -240,10 +236,6 @@ void PartitionedJoin::report_progress() {
   ++slices_done_;
   if (options_.control.on_progress)
     options_.control.on_progress({"join", slices_done_, sliced_.slices.size(), rows_counted_.load()});
-}
-
-std::uint64_t PartitionedJoin::table_rows(Side side) const noexcept {
-  return static_cast<std::uint64_t>((side == Side::left ? left_table_ : right_table_).num_rows());
 }
 
 RunStats PartitionedJoin::stats(std::uint64_t rows_out) const {

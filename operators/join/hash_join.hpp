@@ -80,7 +80,9 @@ class PartitionedJoin {
   contract::JoinFeeding const& feeding() const { return path_->join.feeding; }
   SinkContext sink_context() const;
   bool is_marked(Side side) const noexcept;
-  std::uint64_t table_rows(Side side) const noexcept;
+  std::uint64_t table_rows(Side side) const noexcept {
+    return static_cast<std::uint64_t>((side == Side::left ? left_table_ : right_table_).num_rows());
+  }
 
   std::unique_ptr<run::QueryRun> run_;
   TableView left_table_;

@@ -26,6 +26,10 @@ constexpr std::uint64_t kPairsOfAnySlice = contract::kMaxPassRows;
 /// Room for more pairs than are expected: the estimate comes from a sample.
 constexpr double kSlack = 1.25;
 
+/// Pairs that a download brings to the host: two segments of a staging ring a side, so that one is emptied while the
+/// other is filled.
+constexpr std::uint64_t kWindowPairs = std::uint64_t{1} << 22;
+
 /// Row numbers of a pair on the device, a column a side.
 constexpr std::uint64_t kPairBytes = 2 * sizeof(std::uint32_t);
 
@@ -110,7 +114,7 @@ Result<void> SliceKernel::start() {
 /// Brings the pairs from `first` on to the host, as many as one download takes.
 Result<void> SliceKernel::load_window(std::uint64_t first) {
   GARUDA_TRY_ASSIGN(auto const joined, join_->finish(context_));
-  auto const rows = std::min(joined.rows - first, context_.tuning().join_window_rows);
+  auto const rows = std::min(joined.rows - first, kWindowPairs);
   window_first_ = first;
   auto const load = [&](vk::Buffer const& column, std::vector<std::uint32_t>& window) {
     window.resize(rows);

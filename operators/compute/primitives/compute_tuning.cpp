@@ -43,9 +43,6 @@ constexpr std::uint32_t kMostGroupByBits = 24;
 constexpr std::uint64_t kGroupBySharedBytes = std::uint64_t{48} << 10;
 // Readings before a missing tile is summed again: a software driver may run workgroups one after another.
 constexpr std::uint32_t kSpinsOnSoftware = 2;
-// llvmpipe ends the loops of an invocation after 65535 iterations in all; one workgroup may have to write a whole
-// window.
-constexpr std::uint64_t kWindowRowsOnSoftware = std::uint64_t{1} << 18;
 constexpr std::uint32_t kJoinTasksOnSoftware = 1;
 // Items are unrolled, which software drivers compile slowly and run no faster.
 constexpr std::uint32_t kGroupByItemsOnSoftware = 1;
@@ -174,7 +171,6 @@ std::uint64_t scatter_words(ComputeTuning const& tuning, std::uint32_t bits, Sca
 // Shared memory is memory like any other there, barriers are expensive, and what is unrolled takes long to compile.
 void adapt_to_software(ComputeTuning& tuning) {
   tuning.scan_spins = kSpinsOnSoftware;
-  tuning.join_window_rows = kWindowRowsOnSoftware;
   tuning.join_tasks = kJoinTasksOnSoftware;
   tuning.group_by_window_rows = kGroupByWindowRowsOnSoftware;
   tuning.group_by_in_shared = false;

@@ -52,8 +52,6 @@ struct ComputeTuning {
   std::uint32_t join_log2_slots = 11;
   std::uint32_t join_tasks = 8;      ///< that a workgroup joins, each while the next is on its way, at most
   std::uint32_t join_groups = 4096;  ///< workgroups at least, before one joins several tasks
-  /// Pairs that one download brings to the host: as many bytes as keep a copy busy.
-  std::uint64_t join_window_rows = std::uint64_t{1} << 21;
   JoinMethod join_method = JoinMethod::automatic;  ///< of joins of resident tables
   /// Of partitioned joins of resident tables: moves payload with the keys, or row numbers, to fetch payload once the
   /// rows are known.
