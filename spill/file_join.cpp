@@ -212,8 +212,8 @@ Result<Plan> explain_join_of_files(Engine& engine, FileJoin const& request) {
     return join.plan();
   }
   auto const explain = request.count ? &Engine::explain_join_count : &Engine::explain_join;
-  GARUDA_TRY_ASSIGN(auto const plan,
-                    (engine.*explain)(first->left.view(), first->right.view(), join.spec_for(*first), join.options_for(*first)));
+  GARUDA_TRY_ASSIGN(auto const plan, (engine.*explain)(first->left.view(), first->right.view(), join.spec_for(*first),
+                                                       join.options_for(*first)));
   join.started(plan);
   return join.plan();
 }

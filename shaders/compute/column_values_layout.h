@@ -26,13 +26,13 @@ struct ColumnRange {
   uint min_high;
   uint max_low;
   uint max_high;
-  uint values;        // 1: there are values
-  uint lowest_bit;    // of floats that are not 0: least position of a bit that is set, and one past the greatest
+  uint values;      // 1: there are values
+  uint lowest_bit;  // of floats that are not 0: least position of a bit that is set, and one past the greatest
   uint highest_bit;
   uint first_position;  // and the positions of their mantissas
   uint last_position;
-  uint flags;           // of floats: kFloatNan and the others
-  uint numbers;         // 1: there are floats that are not 0
+  uint flags;    // of floats: kFloatNan and the others
+  uint numbers;  // 1: there are floats that are not 0
   uint padding;
 };
 

@@ -19,29 +19,29 @@ const uint kSpecPartitions = 26u;  // rows are partitioned (1)
 const uint kSpecNullable = 27u;    // bit i: rows where the column of aggregate i is null take no part in it
 
 // Kinds of aggregates, and the words of their states. All start from 0.
-const uint kAggregateNone = 0u;     // 0
-const uint kAggregateCount = 1u;    // 1: rows
-const uint kAggregateSum32 = 2u;    // 2: of signed values of one word
-const uint kAggregateSumU32 = 3u;   // 2: of unsigned ones
-const uint kAggregateSum64 = 4u;    // 3: of signed values of two words; leaving 64 bits is said
-const uint kAggregateSumU64 = 5u;   // 3
-const uint kAggregateMin32 = 6u;    // 1: complement of the least value's ordered image
-const uint kAggregateMinU32 = 7u;   // 1
-const uint kAggregateMax32 = 8u;    // 1: the greatest value's ordered image
-const uint kAggregateMaxU32 = 9u;   // 1
-const uint kAggregateMinF32 = 10u;  // 1
-const uint kAggregateMaxF32 = 11u;  // 1
-const uint kAggregateFirst = 12u;   // 1: complement of the lowest row number
+const uint kAggregateNone = 0u;       // 0
+const uint kAggregateCount = 1u;      // 1: rows
+const uint kAggregateSum32 = 2u;      // 2: of signed values of one word
+const uint kAggregateSumU32 = 3u;     // 2: of unsigned ones
+const uint kAggregateSum64 = 4u;      // 3: of signed values of two words; leaving 64 bits is said
+const uint kAggregateSumU64 = 5u;     // 3
+const uint kAggregateMin32 = 6u;      // 1: complement of the least value's ordered image
+const uint kAggregateMinU32 = 7u;     // 1
+const uint kAggregateMax32 = 8u;      // 1: the greatest value's ordered image
+const uint kAggregateMaxU32 = 9u;     // 1
+const uint kAggregateMinF32 = 10u;    // 1
+const uint kAggregateMaxF32 = 11u;    // 1
+const uint kAggregateFirst = 12u;     // 1: complement of the lowest row number
 const uint kAggregateTotal64 = 13u;   // 3: as kAggregateSum64, all words written
 const uint kAggregateTotalU64 = 14u;  // 3
 const uint kAggregateTotal128 = 15u;  // 5: of signed values of four words
 // Floats as integers over a lowest bit; those outside a range of positions take no part.
-const uint kAggregateFixed32 = 16u;   // 3
-const uint kAggregateFixed64 = 17u;   // 3
-const uint kAggregateLong32 = 18u;    // 4
-const uint kAggregateLong64 = 19u;    // 4
-const uint kAggregateFlags32 = 20u;   // 1: kFloatNan, kFloatInfinite, kFloatNegativeInfinite
-const uint kAggregateFlags64 = 21u;   // 1
+const uint kAggregateFixed32 = 16u;  // 3
+const uint kAggregateFixed64 = 17u;  // 3
+const uint kAggregateLong32 = 18u;   // 4
+const uint kAggregateLong64 = 19u;   // 4
+const uint kAggregateFlags32 = 20u;  // 1: kFloatNan, kFloatInfinite, kFloatNegativeInfinite
+const uint kAggregateFlags64 = 21u;  // 1
 // Extremes of values of several words: the number + 1 of a row that has the value.
 const uint kAggregateMinI64 = 22u;
 const uint kAggregateMinU64 = 23u;
@@ -52,8 +52,8 @@ const uint kAggregateMaxU64 = 27u;
 const uint kAggregateMaxF64 = 28u;
 const uint kAggregateMaxI128 = 29u;
 
-// Slots that a row looks at in shared memory before it goes to the table in device memory, and there before it says that
-// there is no room. Few enough for software drivers, which end the loops of an invocation after 65535 iterations.
+// Slots that a row looks at in shared memory before it goes to the table in device memory, and there before it says
+// that there is no room. Few enough for software drivers, which end the loops of an invocation after 65535 iterations.
 const uint kMostSharedProbes = 128u;
 const uint kMostTableProbes = 1024u;
 
@@ -86,9 +86,9 @@ struct GroupRowsPush {
 };
 
 struct GroupedState {
-  uint groups;      // found, written or not
-  uint incomplete;  // 1: rows or groups found no room
-  uint overflow;    // 1: a sum left 64 bits
+  uint groups;          // found, written or not
+  uint incomplete;      // 1: rows or groups found no room
+  uint overflow;        // 1: a sum left 64 bits
   uint overflow_group;  // number of a group with such a sum
 };
 

@@ -24,9 +24,9 @@ struct EnterRowsPush {
   device_address lost;   // u32: 1 when a row found no slot
   uint num_rows;
   uint num_words;
-  uint seed;      // of the hash
-  uint mask;      // slots - 1; hash addresses
-  uint min_low;   // direct addresses: slot = (key - minimum) >> shift
+  uint seed;     // of the hash
+  uint mask;     // slots - 1; hash addresses
+  uint min_low;  // direct addresses: slot = (key - minimum) >> shift
   uint min_high;
   uint shift;
 };

@@ -8,7 +8,7 @@ GARUDA_SHADER_BEGIN
 
 // Specialisation constants, besides those of primitives_layout.h. kSpecItems: rows of a chunk an invocation; a chunk of
 // either side has at most kGroup × kItems rows.
-const uint kSpecLog2Slots = 13u;  // of the table in shared memory; at most kMaxLog2Slots
+const uint kSpecLog2Slots = 13u;   // of the table in shared memory; at most kMaxLog2Slots
 const uint kSpecBuildWords = 18u;  // of the build column that is read with the keys: 0 (none), 1 or 2
 const uint kSpecProbeWords = 19u;  // of the probe column
 const uint kSpecKeysOut = 20u;     // of a key that is written: 0 where keys are no part of the result
@@ -39,7 +39,7 @@ struct TasksPush {
   uint max_tasks;
   uint chunk_rows;
   uint max_groups_x;
-  uint tasks_each;  // tasks of a workgroup, at most
+  uint tasks_each;   // tasks of a workgroup, at most
   uint many_groups;  // so many workgroups, at least, before one has several tasks
 };
 
@@ -48,7 +48,7 @@ struct JoinedColumn {
   device_address source;
   device_address target;
   uint words;  // 0: the rows' numbers, which have no source
-  uint side;  // kFromBuild or kFromProbe
+  uint side;   // kFromBuild or kFromProbe
 };
 
 const uint kFromBuild = 0u;
@@ -68,10 +68,10 @@ struct JoinRowsPush {
   device_address dispatch;  // as TasksPush leaves it
   device_address build_keys;
   device_address probe_keys;
-  device_address columns;  // num_columns × JoinedColumn: those that are not written from what is read ahead
-  device_address state;    // JoinRowsState, zeroed
+  device_address columns;   // num_columns × JoinedColumn: those that are not written from what is read ahead
+  device_address state;     // JoinRowsState, zeroed
   device_address keys_out;  // where kSpecKeysOut says so
-  JoinedColumn build;  // read with the keys, when kSpecBuildWords says so
+  JoinedColumn build;       // read with the keys, when kSpecBuildWords says so
   JoinedColumn probe;
   uint num_columns;
   uint capacity;       // rows that the columns hold

@@ -6,8 +6,8 @@
 
 GARUDA_SHADER_BEGIN
 
-/// A sorted build side and the index over its keys. All keys agree in the bits above `shift + index_bits`; entry p of the
-/// index is the first row whose next index_bits bits are p or more.
+/// A sorted build side and the index over its keys. All keys agree in the bits above `shift + index_bits`; entry p of
+/// the index is the first row whose next index_bits bits are p or more.
 struct SortedBuild {
   device_address keys;   // num_rows, ascending
   device_address index;  // (2^index_bits + 1) × u32
@@ -41,7 +41,7 @@ struct ExpandRowsPush {
   device_address probe_rows;  // row numbers in the order of the sequence, or 0: the rows are in their own order
   device_address probe_keys;  // in the order of the sequence
   device_address keys_out;    // where kSpecKeysOut says so
-  device_address columns;  // num_columns × JoinedColumn, their sources in the order of the sides' rows
+  device_address columns;     // num_columns × JoinedColumn, their sources in the order of the sides' rows
   uint num_probe;
   uint num_columns;
   uint capacity;  // rows that the columns hold

@@ -32,10 +32,10 @@ const uint kSpecMaskBits = 13u;  // of a digit, by which rows find their equals 
 const uint kSpecRounds = 14u;    // in which a tile is staged in shared memory
 const uint kSpecMore = 15u;      // there are payload columns that are not (1)
 
-const uint kSpecPacked = 16u;    // places of rows are kept as half words (1)
-const uint kSpecFullApart = 18u;  // full tiles take a path of their own (1)
-const uint kSpecNarrow = 17u;    // elements of the first payload column are a word (1)
-const uint kSpecLists = 22u;     // a sum lists elements (1)
+const uint kSpecPacked = 16u;       // places of rows are kept as half words (1)
+const uint kSpecFullApart = 18u;    // full tiles take a path of their own (1)
+const uint kSpecNarrow = 17u;       // elements of the first payload column are a word (1)
+const uint kSpecLists = 22u;        // a sum lists elements (1)
 const uint kSpecWidePayload = 19u;  // some payload column's elements have an even number of words (1)
 
 const uint kReduceAdd = 0u;
@@ -140,9 +140,9 @@ struct PartitionPush {
 
 /// Chunks of the segments that an earlier pass left.
 struct ChunkTablePush {
-  device_address starts;      // (num_segments + 1) × u32
-  device_address first_chunk; // (num_segments + 1) × u32
-  device_address chunks;      // max_chunks × PartitionChunk
+  device_address starts;       // (num_segments + 1) × u32
+  device_address first_chunk;  // (num_segments + 1) × u32
+  device_address chunks;       // max_chunks × PartitionChunk
   uint num_segments;
   uint max_chunks;
   uint chunk_rows;

@@ -70,12 +70,12 @@ struct BuildPush {
 struct MarkWinnersPush {
   uint log2_width;
   uint num_pixels;
-  uint flag;   // written for its rows
+  uint flag;  // written for its rows
 };
 
 struct CountPush {
   KeyAddress address;
-  Raster image;  // hash images
+  Raster image;   // hash images
   Raster target;  // CountFBO
   uint num_rows;
   uint num_layers;

@@ -25,10 +25,10 @@ const uint kSpecKeyWords = 0u;  // 1: 32-bit keys, 2: 64-bit keys
 const uint kSpecDirect = 1u;    // 0: hash addresses, 1: direct addresses
 
 // Bindings of descriptor set 0; a resource has the same number in every pass.
-const uint kBindKeys = 0u;         // rows × kKeyWords u32
-const uint kBindCounts = 4u;       // u32 counts by pixel or row, where no image holds them
-const uint kBindOffsets = 6u;      // u32 exclusive prefix sum within a tile
-const uint kBindTileBases = 7u;    // uvec2 (low, high) exclusive prefix sum of tiles, the grand total last
+const uint kBindKeys = 0u;       // rows × kKeyWords u32
+const uint kBindCounts = 4u;     // u32 counts by pixel or row, where no image holds them
+const uint kBindOffsets = 6u;    // u32 exclusive prefix sum within a tile
+const uint kBindTileBases = 7u;  // uvec2 (low, high) exclusive prefix sum of tiles, the grand total last
 
 /// Where a key is drawn. Hash: pixel = hash >> shift. Direct: pixel = (key - minimum) >> shift.
 struct KeyAddress {
