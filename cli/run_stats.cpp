@@ -103,28 +103,12 @@ std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const
 
 std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const& times) {
   using Json = nlohmann::ordered_json;
-  auto phases = Json::array();
-  for (auto const& phase : stats.phases) {
-    phases.push_back(Json{{"name", phase.name}, {"ns", phase.ns}, {"bytes", phase.bytes}});
-  }
-  auto counters = Json::object();
-  for (auto const& [name, value] : stats.counters) counters[name] = value;
-  Json object{{"path", to_string(stats.path)}, {"device", stats.device}, {"driver", stats.driver}};
-  if (stats.rows) {
-    object["rows"] = *stats.rows;
-  } else {
-    object["rows_left"] = stats.rows_left;
-    object["rows_right"] = stats.rows_right;
-  }
-  object["rows_out"] = stats.rows_out;
-  object["total_ns"] = stats.total_ns;
-  object["phases"] = std::move(phases);
+  auto object = Json::parse(to_json(stats));
   auto estimates = Json::array();
   for (auto const& phase : phases_of(stats, plan))
     if (phase.estimated_ns)
       estimates.push_back(Json{{"name", phase.name}, {"ns", *phase.estimated_ns}, {"measured_ns", phase.total().ns}});
   object["plan"] = Json::parse(to_json(plan));
-  object["counters"] = std::move(counters);
   object["estimated"] = Json{{"total_ns", plan.estimated.estimated_ns}, {"phases", std::move(estimates)}};
   object["read_ns"] = times.read_ns;
   object["write_ns"] = times.write_ns;

@@ -12,28 +12,33 @@ STREAM_BYTES = 5 * ctypes.sizeof(ctypes.c_void_p)  # struct ArrowArrayStream: fo
 
 
 class RunOptions(ctypes.Structure):
-    """The last members of every options structure of garuda.h."""
-
     _fields_ = [
+        ("size", ctypes.c_size_t),
         ("path", ctypes.c_char_p),
         ("device", ctypes.c_char_p),
         ("tuning", ctypes.c_char_p),
         ("memory_limit_bytes", ctypes.c_uint64),
         ("device_memory_limit_bytes", ctypes.c_uint64),
         ("threads", ctypes.c_uint32),
+        ("allow_cuda", ctypes.c_int),
         ("cancellation", ctypes.c_void_p),
+        ("on_progress", ctypes.c_void_p),
+        ("progress_context", ctypes.c_void_p),
     ]
 
 
 class JoinOptions(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_size_t),
-        ("left_key", ctypes.c_char_p),
-        ("right_key", ctypes.c_char_p),
+        ("left_keys", ctypes.POINTER(ctypes.c_char_p)),
+        ("right_keys", ctypes.POINTER(ctypes.c_char_p)),
+        ("num_keys", ctypes.c_size_t),
+        ("how", ctypes.c_char_p),
+        ("nulls_equal", ctypes.c_int),
         ("columns", ctypes.POINTER(ctypes.c_char_p)),
         ("num_columns", ctypes.c_size_t),
         ("ordered", ctypes.c_int),
-        ("run", RunOptions),
+        ("run", ctypes.POINTER(RunOptions)),
     ]
 
 
@@ -44,8 +49,12 @@ class GroupByOptions(ctypes.Structure):
         ("num_keys", ctypes.c_size_t),
         ("aggregates", ctypes.c_char_p),
         ("ordered", ctypes.c_int),
-        ("run", RunOptions),
+        ("run", ctypes.POINTER(RunOptions)),
     ]
+
+
+def names(columns: list[str]) -> ctypes.Array:
+    return (ctypes.c_char_p * len(columns))(*(column.encode() for column in columns))
 
 
 def new_stream() -> ctypes.Array:
@@ -67,7 +76,8 @@ class Garuda(engine.Engine):
         self.threads = threads
         self.library = ctypes.CDLL(str(library))
         self.library.garuda_string_free.argtypes = [ctypes.c_void_p]
-        self.library.garuda_engine_destroy.argtypes = [ctypes.c_void_p]
+        for destroy in "engine", "table", "result":
+            getattr(self.library, f"garuda_{destroy}_destroy").argtypes = [ctypes.c_void_p]
         self.engine = ctypes.c_void_p()
         self.tables: dict[str, pa.Table] = {}
         self.call("garuda_engine_create", ctypes.byref(self.engine))
@@ -84,28 +94,43 @@ class Garuda(engine.Engine):
         self.library.garuda_string_free(error)
         raise RuntimeError(f"garuda: {sentence}")
 
-    def run_options(self, way: str) -> RunOptions:
-        return RunOptions(path=way.encode(), threads=self.threads)
+    def run_options(self, way: str) -> ctypes.POINTER(RunOptions):
+        return ctypes.pointer(RunOptions(size=ctypes.sizeof(RunOptions), path=way.encode(), threads=self.threads))
 
     def result(self, function: str, inputs: list[pa.Table], options: ctypes.Structure) -> pa.Table:
         options.size = ctypes.sizeof(options)
-        streams = [exported(rows) for rows in inputs]
-        out = new_stream()
-        self.call(function, self.engine, *streams, ctypes.byref(options), out)
-        return pa.RecordBatchReader._import_from_c(ctypes.addressof(out)).read_all()
+        tables = [self.read(rows) for rows in inputs]
+        result = ctypes.c_void_p()
+        try:
+            self.call(function, self.engine, *tables, ctypes.byref(options), ctypes.byref(result))
+            out = new_stream()
+            self.call("garuda_result_stream", result, out)
+            return pa.RecordBatchReader._import_from_c(ctypes.addressof(out)).read_all()
+        finally:
+            self.library.garuda_result_destroy(result)
+            for table in tables:
+                self.library.garuda_table_destroy(table)
+
+    def read(self, rows: pa.Table) -> ctypes.c_void_p:
+        table = ctypes.c_void_p()
+        self.call("garuda_table_read", exported(rows), ctypes.byref(table))
+        return table
 
     def load(self, tables: dict[str, pa.Table]) -> None:
         self.tables = dict(tables)
 
     def join(self, join: engine.Join, way: str) -> object:
-        key = engine.KEY.encode()
-        options = JoinOptions(left_key=key, right_key=key, run=self.run_options(way))
+        options = JoinOptions(
+            left_keys=names([engine.KEY]), right_keys=names([engine.KEY]), num_keys=1, run=self.run_options(way)
+        )
         return self.result("garuda_join", [self.tables["left"], self.tables["right"]], options)
 
     def group_by(self, group_by: engine.GroupBy, way: str) -> object:
-        keys = (ctypes.c_char_p * len(group_by.keys))(*(key.encode() for key in group_by.keys))
         aggregates = ",".join(f"{function}:v" for function in group_by.functions)
         options = GroupByOptions(
-            keys=keys, num_keys=len(keys), aggregates=aggregates.encode(), run=self.run_options(way)
+            keys=names(group_by.keys),
+            num_keys=len(group_by.keys),
+            aggregates=aggregates.encode(),
+            run=self.run_options(way),
         )
         return self.result("garuda_group_by", [self.tables["table"]], options)

@@ -1,8 +1,9 @@
 /* The C ABI: Arrow C streams in, Arrow C streams out. The C++ API (garuda.hpp) says more about what each option means.
  *
  * Every function that can fail returns GARUDA_OK or a code, and then, when `error` is not null, points *error to a
- * sentence that the caller frees with garuda_string_free. Structures start with their size, so that a later version may
- * append members: set `size` to sizeof the structure and everything else to 0 before filling it in. */
+ * sentence. Sentences and JSON are the caller's, to be freed with garuda_string_free. Structures start with their size,
+ * so that a later version may append members: set `size` to sizeof the structure and everything else to 0 before
+ * filling it in. Destroying null does nothing. */
 #ifndef GARUDA_GARUDA_H
 #define GARUDA_GARUDA_H
 
@@ -32,72 +33,117 @@ enum garuda_code {
   GARUDA_LOGIC_ERROR = 9 /* the caller broke a precondition, or garuda has a bug */
 };
 
-/* Owns devices, pipelines and budgets. Safe to use from several threads; outlives every stream made with it. */
+/* Owns devices, pipelines and budgets. Safe to use from several threads; outlives all that was made with it. */
 typedef struct garuda_engine garuda_engine;
 
-/* A flag that ends a running call. */
+/* Rows in the host's memory or in a device's, read by any number of calls and threads. Results keep what they read
+ * alive. */
+typedef struct garuda_table garuda_table;
+
+/* The rows of a join or group-by, and what making them takes. One thread at a time. */
+typedef struct garuda_result garuda_result;
+
+/* A flag that ends running calls. */
 typedef struct garuda_cancellation garuda_cancellation;
 
-struct garuda_join_options {
+struct garuda_progress {
+  char const* phase; /* what is being done; good until the call returns */
+  uint64_t done;     /* units finished */
+  uint64_t total;    /* units in all; 0: not known */
+  uint64_t rows_out; /* result rows so far */
+};
+
+/* How and where to run; changes speed and resources, never results. */
+struct garuda_run_options {
   size_t size;
-  char const* left_key;       /* column of the left table */
-  char const* right_key;      /* column of the right table */
-  char const* const* columns; /* result columns, "left.NAME" or "right.NAME"; null: all but the right key */
-  size_t num_columns;
-  int ordered;                             /* not 0: rows sorted by (left row, right row) */
   char const* path;                        /* "auto" (or null), "graphics", "compute", "cuda", "cpu" */
   char const* device;                      /* index or part of a name; null: garuda chooses */
   char const* tuning;                      /* "key=value,…"; null: none */
   uint64_t memory_limit_bytes;             /* 0: three quarters of what is free */
   uint64_t device_memory_limit_bytes;      /* 0: the device's budget */
   uint32_t threads;                        /* 0: all */
-  garuda_cancellation const* cancellation; /* outlives the stream; null: none */
+  int allow_cuda;                          /* not 0: "auto" may take CUDA where Vulkan has a GPU */
+  garuda_cancellation const* cancellation; /* outlives the result; null: none */
+  /* Called from one thread at a time, any one, also while a result is read; null: not called. */
+  void (*on_progress)(void* context, struct garuda_progress const* progress);
+  void* progress_context;
+};
+
+struct garuda_join_options {
+  size_t size;
+  char const* const* left_keys;  /* columns of the left table */
+  char const* const* right_keys; /* what they equal in the right table, one each */
+  size_t num_keys;
+  char const* how;            /* "inner" (or null), "left", "right", "full", "semi", "anti", "mark" */
+  int nulls_equal;            /* not 0: null keys match null keys */
+  char const* const* columns; /* result columns, "left.NAME" or "right.NAME"; null: all but the right keys */
+  size_t num_columns;
+  int ordered;                          /* not 0: rows sorted by (left row, right row) */
+  struct garuda_run_options const* run; /* null: as if all of it were 0 */
 };
 
 struct garuda_group_by_options {
   size_t size;
   char const* const* keys; /* columns; none: all rows are one group */
   size_t num_keys;
-  char const* aggregates; /* "FN[:COLUMN][=NAME],…", FN: count, sum, min, max, mean; null: the distinct keys;
+  char const* aggregates; /* "FN[:COLUMN][=NAME],…", as `garuda group-by --agg` takes; null: the distinct keys;
                              a backslash makes the next character part of a name */
   int ordered;            /* not 0: groups in the order of their first rows */
-  char const* path;       /* from here on as in garuda_join_options */
-  char const* device;
-  char const* tuning;
-  uint64_t memory_limit_bytes;
-  uint64_t device_memory_limit_bytes;
-  uint32_t threads;
-  garuda_cancellation const* cancellation;
+  struct garuda_run_options const* run;
 };
+
+/* Finds the devices. A machine without Vulkan gives an engine with the CPU path only. */
+int garuda_engine_create(garuda_engine** engine, char** error);
+void garuda_engine_destroy(garuda_engine* engine);
 
 /* Null when memory is exhausted. */
 garuda_cancellation* garuda_cancellation_create(void);
 /* From any thread. */
 void garuda_cancellation_set(garuda_cancellation* cancellation);
-/* Null is allowed. */
 void garuda_cancellation_destroy(garuda_cancellation* cancellation);
 
-/* Finds the devices. A machine without Vulkan gives an engine with the CPU path only. */
-int garuda_engine_create(garuda_engine** engine, char** error);
-/* Null is allowed. */
-void garuda_engine_destroy(garuda_engine* engine);
+/* Reads a stream to its end and releases it, also when it fails. What is read is validated, and not copied. */
+int garuda_table_read(struct ArrowArrayStream* stream, garuda_table** table, char** error);
+/* Copies a table into the memory of a device (index or part of a name; null: garuda chooses): columns of fixed width.
+ * Tables of one device are joined and grouped there. */
+int garuda_table_upload(garuda_engine* engine, garuda_table const* table, char const* device, garuda_table** out,
+                        char** error);
+/* Gives the rows out; those of a device are copied to the host first. The stream is independent of the table. */
+int garuda_table_stream(garuda_table const* table, struct ArrowArrayStream* out, char** error);
+uint64_t garuda_table_rows(garuda_table const* table);
+void garuda_table_destroy(garuda_table* table);
 
-/* Joins two streams. Both are read to their end and released by this call, also when it fails; what is read is
- * validated before use. On success the caller releases `out`, which keeps its inputs alive; errors met while it is read
- * come through its get_last_error. Blocks until the keys are partitioned. */
-int garuda_join(garuda_engine* engine, struct ArrowArrayStream* left, struct ArrowArrayStream* right,
-                struct garuda_join_options const* options, struct ArrowArrayStream* out, char** error);
+/* Starts a join. Blocks until the keys are partitioned. */
+int garuda_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                struct garuda_join_options const* options, garuda_result** result, char** error);
+/* The number of rows that garuda_join would give; no pair is enumerated. `statistics`: JSON as that of
+ * garuda_result_statistics; null: not wanted. */
+int garuda_join_count(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                      struct garuda_join_options const* options, uint64_t* rows, char** statistics, char** error);
+/* Starts a group-by. Columns of the result: the keys, then the aggregates. */
+int garuda_group_by(garuda_engine* engine, garuda_table const* table, struct garuda_group_by_options const* options,
+                    garuda_result** result, char** error);
 
-/* The number of rows that garuda_join would give. Streams are treated alike. */
-int garuda_join_count(garuda_engine* engine, struct ArrowArrayStream* left, struct ArrowArrayStream* right,
-                      struct garuda_join_options const* options, uint64_t* rows, char** error);
+/* What the calls above would do, as JSON, without doing it. */
+int garuda_explain_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                        struct garuda_join_options const* options, char** json, char** error);
+int garuda_explain_join_count(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                              struct garuda_join_options const* options, char** json, char** error);
+int garuda_explain_group_by(garuda_engine* engine, garuda_table const* table,
+                            struct garuda_group_by_options const* options, char** json, char** error);
 
-/* Groups a stream, which is treated as those of garuda_join are. Columns of the result: the keys, then the aggregates.
- */
-int garuda_group_by(garuda_engine* engine, struct ArrowArrayStream* table,
-                    struct garuda_group_by_options const* options, struct ArrowArrayStream* out, char** error);
+/* Gives the rows out, once. They are made while the stream is read, which may outlive the result; errors met then come
+ * through its get_last_error. Releasing it early ends what still runs. */
+int garuda_result_stream(garuda_result* result, struct ArrowArrayStream* out, char** error);
+/* Takes all rows, once, as a table: of the device where they were made on one, else of the host. */
+int garuda_result_table(garuda_result* result, garuda_table** table, char** error);
+/* The plan, as JSON. */
+int garuda_result_plan(garuda_result const* result, char** json, char** error);
+/* What was done so far, as JSON: path, device, rows, nanoseconds and bytes of phases, counters. Complete once the rows
+ * were read. */
+int garuda_result_statistics(garuda_result const* result, char** json, char** error);
+void garuda_result_destroy(garuda_result* result);
 
-/* Null is allowed. */
 void garuda_string_free(char* text);
 
 #ifdef __GNUC__

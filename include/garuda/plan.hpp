@@ -76,4 +76,7 @@ struct RunStats {
       counters;  ///< partitions, slices, stack slices, layers, windows, …
 };
 
+/// One JSON object.
+std::string to_json(RunStats const& stats);
+
 }  // namespace garuda

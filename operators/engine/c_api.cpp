@@ -5,23 +5,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/shortage.hpp"
 #include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/garuda.h"
-
-struct garuda_engine {
-  garuda::Engine engine;
-};
-
-struct garuda_cancellation {
-  std::atomic<bool> cancelled{false};
-};
 
 namespace {
 
@@ -69,35 +64,71 @@ int translated(char** error, Call call) {
   }
 }
 
-/// A result together with the tables it reads.
-class OwningResult final : public garuda::BatchStream {
+/// The rows of a table, wherever they are.
+struct Rows {
+  std::variant<garuda::Table, garuda::DeviceTable> table;
+
+  garuda::TableView view() const {
+    return std::visit([](auto const& rows) { return rows.view(); }, table);
+  }
+};
+using SharedRows = std::shared_ptr<Rows const>;
+
+/// A query, and what it reads.
+struct Query {
+  std::vector<SharedRows> inputs;
+  std::unique_ptr<garuda::QueryResult> rows;  // last: views the inputs
+  bool is_taken = false;
+};
+
+}  // namespace
+
+struct garuda_engine {
+  garuda::Engine engine;
+};
+
+struct garuda_cancellation {
+  std::atomic<bool> cancelled{false};
+};
+
+struct garuda_table {
+  SharedRows rows;
+};
+
+struct garuda_result {
+  std::shared_ptr<Query> query;
+};
+
+namespace {
+
+class QueryStream final : public garuda::BatchStream {
  public:
-  explicit OwningResult(std::vector<garuda::Table> tables) : tables_(std::move(tables)) {}
+  explicit QueryStream(std::shared_ptr<Query> query) : query_(std::move(query)) {}
 
-  garuda::TableView table(std::size_t position) const { return tables_[position].view(); }
-  void hold(std::unique_ptr<garuda::QueryResult> result) { result_ = std::move(result); }
-
-  garuda::Schema const& schema() const noexcept override { return result_->schema(); }
-  Result<std::optional<garuda::Batch>> next() override { return result_->next(); }
+  garuda::Schema const& schema() const noexcept override { return query_->rows->schema(); }
+  Result<std::optional<garuda::Batch>> next() override { return query_->rows->next(); }
 
  private:
-  std::vector<garuda::Table> tables_;
-  std::unique_ptr<garuda::QueryResult> result_;  // last: views the tables
+  std::shared_ptr<Query> query_;
 };
 
-struct Inputs {
-  garuda::Table left;
-  garuda::Table right;
-};
+/// The batches of a table in the host's memory.
+class TableStream final : public garuda::BatchStream {
+ public:
+  explicit TableStream(SharedRows rows) : rows_(std::move(rows)) {}
 
-/// Reads both streams to their end and releases them, the right one also when the left one fails.
-Result<Inputs> read_inputs(ArrowArrayStream* left, ArrowArrayStream* right) {
-  auto left_table = garuda::import_arrow(left);
-  auto right_table = garuda::import_arrow(right);
-  if (!left_table) return tl::unexpected(std::move(left_table).error().wrap("the left table cannot be read"));
-  if (!right_table) return tl::unexpected(std::move(right_table).error().wrap("the right table cannot be read"));
-  return Inputs{std::move(*left_table), std::move(*right_table)};
-}
+  garuda::Schema const& schema() const noexcept override { return table().schema(); }
+  Result<std::optional<garuda::Batch>> next() override {
+    if (next_ == table().batches().size()) return std::nullopt;
+    return table().batches()[next_++];
+  }
+
+ private:
+  garuda::Table const& table() const noexcept { return *std::get_if<garuda::Table>(&rows_->table); }
+
+  SharedRows rows_;
+  std::size_t next_ = 0;
+};
 
 Result<garuda::ColumnRef> parse_column(std::string_view text) {
   for (auto const& [prefix, side] : {std::pair{std::string_view("left."), garuda::Side::left},
@@ -107,21 +138,6 @@ Result<garuda::ColumnRef> parse_column(std::string_view text) {
   return garuda::fail(ErrorCode::usage, fmt::format("a result column is left.NAME or right.NAME: {}", text));
 }
 
-Result<garuda::JoinSpec> spec_of(garuda_join_options const& options) {
-  if (options.left_key == nullptr || options.right_key == nullptr)
-    return garuda::fail(ErrorCode::usage, "the join options name no key columns");
-  garuda::JoinSpec spec;
-  spec.on = {{options.left_key, options.right_key}};
-  spec.ordered = options.ordered != 0;
-  if (options.columns == nullptr) return spec;
-  spec.columns.emplace();
-  for (std::size_t i = 0; i < options.num_columns; ++i) {
-    GARUDA_TRY_ASSIGN(auto column, parse_column(options.columns[i]));
-    spec.columns->push_back(std::move(column));
-  }
-  return spec;
-}
-
 template <class Options>
 Result<void> check_size(Options const& options, std::string_view name) {
   if (options.size == sizeof(Options)) return {};
@@ -129,52 +145,127 @@ Result<void> check_size(Options const& options, std::string_view name) {
                       fmt::format("size of the {} options must be {}: {}", name, sizeof(Options), options.size));
 }
 
-/// The members that the options of all operators have.
-template <class Options>
-Result<void> set_run_options(Options const& options, garuda::RunOptions& run) {
-  GARUDA_TRY_ASSIGN(run.path, garuda::parse_path(options.path == nullptr ? "auto" : options.path));
-  if (options.device != nullptr) run.device = options.device;
-  run.memory_limit_bytes = options.memory_limit_bytes;
-  run.device_memory_limit_bytes = options.device_memory_limit_bytes;
-  run.threads = options.threads;
-  if (options.cancellation != nullptr) run.control.cancelled = &options.cancellation->cancelled;
-  return {};
-}
-
-Result<garuda::JoinOptions> options_of(garuda_join_options const& options) {
-  garuda::JoinOptions result;
-  GARUDA_TRY(set_run_options(options, result));
-  GARUDA_TRY_ASSIGN(result.tuning, garuda::parse_join_tuning(options.tuning == nullptr ? "" : options.tuning));
-  return result;
-}
-
-Result<garuda::GroupByOptions> options_of(garuda_group_by_options const& options) {
-  garuda::GroupByOptions result;
-  GARUDA_TRY(set_run_options(options, result));
-  GARUDA_TRY_ASSIGN(result.tuning, garuda::parse_group_by_tuning(options.tuning == nullptr ? "" : options.tuning));
-  return result;
+Result<garuda::JoinSpec> spec_of(garuda_join_options const& options) {
+  GARUDA_TRY(check_size(options, "join"));
+  if (options.num_keys == 0 || options.left_keys == nullptr || options.right_keys == nullptr)
+    return garuda::fail(ErrorCode::usage, "the join options name no key columns");
+  garuda::JoinSpec spec;
+  for (std::size_t i = 0; i < options.num_keys; ++i) {
+    GARUDA_EXPECTS(options.left_keys[i] != nullptr && options.right_keys[i] != nullptr);
+    spec.on.emplace_back(options.left_keys[i], options.right_keys[i]);
+  }
+  if (options.how != nullptr) {
+    GARUDA_TRY_ASSIGN(spec.kind, garuda::parse_join_kind(options.how));
+  }
+  spec.nulls_equal = options.nulls_equal != 0;
+  spec.ordered = options.ordered != 0;
+  if (options.columns == nullptr) return spec;
+  spec.columns.emplace();
+  for (std::size_t i = 0; i < options.num_columns; ++i) {
+    GARUDA_EXPECTS(options.columns[i] != nullptr);
+    GARUDA_TRY_ASSIGN(auto column, parse_column(options.columns[i]));
+    spec.columns->push_back(std::move(column));
+  }
+  return spec;
 }
 
 Result<garuda::GroupBySpec> spec_of(garuda_group_by_options const& options) {
+  GARUDA_TRY(check_size(options, "group-by"));
+  GARUDA_EXPECTS(options.num_keys == 0 || options.keys != nullptr);
   garuda::GroupBySpec spec;
-  for (std::size_t i = 0; i < options.num_keys; ++i) spec.keys.emplace_back(options.keys[i]);
+  for (std::size_t i = 0; i < options.num_keys; ++i) {
+    GARUDA_EXPECTS(options.keys[i] != nullptr);
+    spec.keys.emplace_back(options.keys[i]);
+  }
   GARUDA_TRY_ASSIGN(spec.aggregates, garuda::parse_aggregates(options.aggregates == nullptr ? "" : options.aggregates));
   spec.ordered = options.ordered != 0;
   return spec;
 }
 
-/// What both joins check and read before they differ.
-template <class Run>
-int with_inputs(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream* right,
-                garuda_join_options const* options, char** error, Run run) {
+/// `parse`: of the operator's tuning.
+template <class Options, class Parse>
+Result<Options> options_of(garuda_run_options const* run, Parse parse) {
+  Options options;
+  if (run == nullptr) return options;
+  GARUDA_TRY(check_size(*run, "run"));
+  GARUDA_TRY_ASSIGN(options.path, garuda::parse_path(run->path == nullptr ? "auto" : run->path));
+  GARUDA_TRY_ASSIGN(options.tuning, parse(run->tuning == nullptr ? "" : run->tuning));
+  if (run->device != nullptr) options.device = run->device;
+  options.memory_limit_bytes = run->memory_limit_bytes;
+  options.device_memory_limit_bytes = run->device_memory_limit_bytes;
+  options.threads = run->threads;
+  options.allow_cuda = run->allow_cuda != 0;
+  if (run->cancellation != nullptr) options.control.cancelled = &run->cancellation->cancelled;
+  if (run->on_progress != nullptr)
+    options.control.on_progress = [report = run->on_progress,
+                                   context = run->progress_context](garuda::Progress const& progress) {
+      std::string const phase(progress.phase);
+      garuda_progress const said{phase.c_str(), progress.done, progress.total, progress.rows_out};
+      report(context, &said);
+    };
+  return options;
+}
+
+/// What a join needs, checked.
+struct Join {
+  garuda::TableView left, right;
+  garuda::JoinSpec spec;
+  garuda::JoinOptions options;
+};
+Result<Join> join_of(garuda_engine const* engine, garuda_table const* left, garuda_table const* right,
+                     garuda_join_options const* options) {
+  GARUDA_EXPECTS(engine != nullptr && left != nullptr && right != nullptr && options != nullptr);
+  Join join{left->rows->view(), right->rows->view(), {}, {}};
+  GARUDA_TRY_ASSIGN(join.spec, spec_of(*options));
+  GARUDA_TRY_ASSIGN(join.options, options_of<garuda::JoinOptions>(options->run, garuda::parse_join_tuning));
+  return join;
+}
+
+struct GroupBy {
+  garuda::TableView table;
+  garuda::GroupBySpec spec;
+  garuda::GroupByOptions options;
+};
+Result<GroupBy> group_by_of(garuda_engine const* engine, garuda_table const* table,
+                            garuda_group_by_options const* options) {
+  GARUDA_EXPECTS(engine != nullptr && table != nullptr && options != nullptr);
+  GroupBy group_by{table->rows->view(), {}, {}};
+  GARUDA_TRY_ASSIGN(group_by.spec, spec_of(*options));
+  GARUDA_TRY_ASSIGN(group_by.options, options_of<garuda::GroupByOptions>(options->run, garuda::parse_group_by_tuning));
+  return group_by;
+}
+
+garuda_result* new_result(std::vector<SharedRows> inputs, std::unique_ptr<garuda::QueryResult> rows) {
+  return new garuda_result{std::make_shared<Query>(std::move(inputs), std::move(rows))};
+}
+
+template <class Place>
+garuda_table* new_table(Place table) {
+  return new garuda_table{std::make_shared<Rows const>(Rows{std::move(table)})};
+}
+
+/// Writes `text` where the caller wants it.
+Result<void> give(std::string const& text, char** out) {
+  GARUDA_EXPECTS(out != nullptr);
+  *out = ::strdup(text.c_str());
+  if (*out == nullptr) throw std::bad_alloc();
+  return {};
+}
+
+Result<Query*> take(garuda_result* result) {
+  GARUDA_EXPECTS(result != nullptr);
+  if (result->query->is_taken) return garuda::fail(ErrorCode::usage, "the rows of this result were taken before");
+  result->query->is_taken = true;
+  return result->query.get();
+}
+
+int explain_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                 garuda_join_options const* options, decltype(&garuda::Engine::explain_join) explain, char** json,
+                 char** error) {
   return translated(error, [&]() -> Result<void> {
-    GARUDA_EXPECTS(left != nullptr && right != nullptr);
-    GARUDA_TRY_ASSIGN(auto inputs, read_inputs(left, right));
-    GARUDA_EXPECTS(engine != nullptr && options != nullptr);
-    GARUDA_TRY(check_size(*options, "join"));
-    GARUDA_TRY_ASSIGN(auto const spec, spec_of(*options));
-    GARUDA_TRY_ASSIGN(auto const join_options, options_of(*options));
-    return run(std::move(inputs), spec, join_options);
+    GARUDA_TRY_ASSIGN(auto const join, join_of(engine, left, right, options));
+    GARUDA_TRY_ASSIGN(auto const plan, (engine->engine.*explain)(join.left, join.right, join.spec, join.options));
+    return give(garuda::to_json(plan), json);
   });
 }
 
@@ -199,54 +290,138 @@ int garuda_engine_create(garuda_engine** engine, char** error) {
 
 void garuda_engine_destroy(garuda_engine* engine) { delete engine; }
 
-int garuda_join(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream* right,
-                garuda_join_options const* options, ArrowArrayStream* out, char** error) {
-  return with_inputs(engine, left, right, options, error,
-                     [&](Inputs inputs, garuda::JoinSpec const& spec, garuda::JoinOptions const& how) -> Result<void> {
-                       GARUDA_EXPECTS(out != nullptr);
-                       std::vector<garuda::Table> tables;
-                       tables.push_back(std::move(inputs.left));
-                       tables.push_back(std::move(inputs.right));
-                       auto result = std::make_unique<OwningResult>(std::move(tables));
-                       GARUDA_TRY_ASSIGN(auto join, engine->engine.join(result->table(0), result->table(1), spec, how));
-                       result->hold(std::move(join));
-                       garuda::export_arrow(std::move(result), out);
-                       return {};
-                     });
-}
-
-int garuda_join_count(garuda_engine* engine, ArrowArrayStream* left, ArrowArrayStream* right,
-                      garuda_join_options const* options, uint64_t* rows, char** error) {
-  return with_inputs(engine, left, right, options, error,
-                     [&](Inputs inputs, garuda::JoinSpec const& spec, garuda::JoinOptions const& how) -> Result<void> {
-                       GARUDA_EXPECTS(rows != nullptr);
-                       GARUDA_TRY_ASSIGN(auto const counted,
-                                         engine->engine.join_count(inputs.left.view(), inputs.right.view(), spec, how));
-                       *rows = counted.rows;
-                       return {};
-                     });
-}
-
-int garuda_group_by(garuda_engine* engine, ArrowArrayStream* table, garuda_group_by_options const* options,
-                    ArrowArrayStream* out, char** error) {
+int garuda_table_read(ArrowArrayStream* stream, garuda_table** table, char** error) {
   return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(stream != nullptr);
+    GARUDA_TRY_ASSIGN(auto read, garuda::import_arrow(stream));
     GARUDA_EXPECTS(table != nullptr);
-    auto input = garuda::import_arrow(table);
-    if (!input) return tl::unexpected(std::move(input).error().wrap("the table cannot be read"));
-    GARUDA_EXPECTS(engine != nullptr && options != nullptr && out != nullptr);
-    GARUDA_TRY(check_size(*options, "group-by"));
-    GARUDA_EXPECTS(options->num_keys == 0 || options->keys != nullptr);
-    GARUDA_TRY_ASSIGN(auto const spec, spec_of(*options));
-    GARUDA_TRY_ASSIGN(auto const how, options_of(*options));
-    std::vector<garuda::Table> tables;
-    tables.push_back(*std::move(input));
-    auto result = std::make_unique<OwningResult>(std::move(tables));
-    GARUDA_TRY_ASSIGN(auto groups, engine->engine.group_by(result->table(0), spec, how));
-    result->hold(std::move(groups));
-    garuda::export_arrow(std::move(result), out);
+    *table = new_table(std::move(read));
     return {};
   });
 }
+
+int garuda_table_upload(garuda_engine* engine, garuda_table const* table, char const* device, garuda_table** out,
+                        char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(engine != nullptr && table != nullptr && out != nullptr);
+    garuda::DeviceTableOptions options;
+    if (device != nullptr) options.device = device;
+    GARUDA_TRY_ASSIGN(auto uploaded, engine->engine.upload(table->rows->view(), options));
+    *out = new_table(std::move(uploaded));
+    return {};
+  });
+}
+
+int garuda_table_stream(garuda_table const* table, ArrowArrayStream* out, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(table != nullptr && out != nullptr);
+    auto rows = table->rows;
+    if (auto const* const on_device = std::get_if<garuda::DeviceTable>(&rows->table)) {
+      GARUDA_TRY_ASSIGN(auto downloaded, on_device->download());
+      rows = std::make_shared<Rows const>(Rows{std::move(downloaded)});
+    }
+    garuda::export_arrow(std::make_unique<TableStream>(std::move(rows)), out);
+    return {};
+  });
+}
+
+uint64_t garuda_table_rows(garuda_table const* table) { return static_cast<uint64_t>(table->rows->view().num_rows()); }
+
+void garuda_table_destroy(garuda_table* table) { delete table; }
+
+int garuda_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                garuda_join_options const* options, garuda_result** result, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(result != nullptr);
+    GARUDA_TRY_ASSIGN(auto const join, join_of(engine, left, right, options));
+    GARUDA_TRY_ASSIGN(auto rows, engine->engine.join(join.left, join.right, join.spec, join.options));
+    *result = new_result({left->rows, right->rows}, std::move(rows));
+    return {};
+  });
+}
+
+int garuda_join_count(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                      garuda_join_options const* options, uint64_t* rows, char** statistics, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(rows != nullptr);
+    GARUDA_TRY_ASSIGN(auto const join, join_of(engine, left, right, options));
+    GARUDA_TRY_ASSIGN(auto const counted, engine->engine.join_count(join.left, join.right, join.spec, join.options));
+    *rows = counted.rows;
+    return statistics == nullptr ? Result<void>{} : give(garuda::to_json(counted.stats), statistics);
+  });
+}
+
+int garuda_group_by(garuda_engine* engine, garuda_table const* table, garuda_group_by_options const* options,
+                    garuda_result** result, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(result != nullptr);
+    GARUDA_TRY_ASSIGN(auto const group_by, group_by_of(engine, table, options));
+    GARUDA_TRY_ASSIGN(auto rows, engine->engine.group_by(group_by.table, group_by.spec, group_by.options));
+    *result = new_result({table->rows}, std::move(rows));
+    return {};
+  });
+}
+
+int garuda_explain_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                        garuda_join_options const* options, char** json, char** error) {
+  return explain_join(engine, left, right, options, &garuda::Engine::explain_join, json, error);
+}
+
+int garuda_explain_join_count(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                              garuda_join_options const* options, char** json, char** error) {
+  return explain_join(engine, left, right, options, &garuda::Engine::explain_join_count, json, error);
+}
+
+int garuda_explain_group_by(garuda_engine* engine, garuda_table const* table, garuda_group_by_options const* options,
+                            char** json, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto const group_by, group_by_of(engine, table, options));
+    GARUDA_TRY_ASSIGN(auto const plan,
+                      engine->engine.explain_group_by(group_by.table, group_by.spec, group_by.options));
+    return give(garuda::to_json(plan), json);
+  });
+}
+
+int garuda_result_stream(garuda_result* result, ArrowArrayStream* out, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(out != nullptr);
+    GARUDA_TRY(take(result));
+    garuda::export_arrow(std::make_unique<QueryStream>(result->query), out);
+    return {};
+  });
+}
+
+int garuda_result_table(garuda_result* result, garuda_table** table, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(table != nullptr);
+    GARUDA_TRY_ASSIGN(auto* const query, take(result));
+    if (auto on_device = query->rows->take_device_table()) {
+      *table = new_table(*std::move(on_device));
+      return {};
+    } else if (on_device.error().code() != ErrorCode::usage) {
+      return tl::unexpected(std::move(on_device).error());
+    }
+    GARUDA_TRY_ASSIGN(auto rows, garuda::collect(*query->rows));
+    *table = new_table(std::move(rows));
+    return {};
+  });
+}
+
+int garuda_result_plan(garuda_result const* result, char** json, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(result != nullptr);
+    return give(garuda::to_json(result->query->rows->plan()), json);
+  });
+}
+
+int garuda_result_statistics(garuda_result const* result, char** json, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(result != nullptr);
+    return give(garuda::to_json(result->query->rows->stats()), json);
+  });
+}
+
+void garuda_result_destroy(garuda_result* result) { delete result; }
 
 void garuda_string_free(char* text) { std::free(text); }
 

@@ -1,4 +1,4 @@
-// Printing of plans.
+// Printing of plans, and of what runs took.
 #include "garuda/plan.hpp"
 
 #include <fmt/format.h>
@@ -20,6 +20,11 @@ std::string line_of(Candidate const& candidate) {
   auto const time = candidate.estimated_ns > 0 ? milliseconds(candidate.estimated_ns) : "-";
   return fmt::format("  {:>14}  {:<9} {:<24} {}{}{}\n", time, to_string(candidate.path), candidate.device,
                      candidate.choices, candidate.choices.empty() ? "" : "; ", candidate.reason);
+}
+
+/// Names come from drivers and files: bytes that are not UTF-8 are replaced, never thrown on.
+std::string text_of(nlohmann::ordered_json const& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -93,8 +98,25 @@ std::string to_json(Plan const& plan) {
                                     {"candidates", candidates},
                                     {"details", details},
                                     {"notes", plan.notes}};
-  // Names come from drivers and files: bytes that are not UTF-8 are replaced, never thrown on.
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return text_of(json);
+}
+
+std::string to_json(RunStats const& stats) {
+  nlohmann::ordered_json json{{"path", to_string(stats.path)}, {"device", stats.device}, {"driver", stats.driver}};
+  if (stats.rows) {
+    json["rows"] = *stats.rows;
+  } else {
+    json["rows_left"] = stats.rows_left;
+    json["rows_right"] = stats.rows_right;
+  }
+  json["rows_out"] = stats.rows_out;
+  json["total_ns"] = stats.total_ns;
+  json["phases"] = nlohmann::ordered_json::array();
+  for (auto const& phase : stats.phases)
+    json["phases"].push_back({{"name", phase.name}, {"ns", phase.ns}, {"bytes", phase.bytes}});
+  json["counters"] = nlohmann::ordered_json::object();
+  for (auto const& [name, value] : stats.counters) json["counters"][name] = value;
+  return text_of(json);
 }
 
 }  // namespace garuda

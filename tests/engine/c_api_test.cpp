@@ -1,6 +1,8 @@
 // The C ABI, as a program in C uses it.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -31,6 +33,15 @@ class TableStream final : public BatchStream {
   std::size_t next_ = 0;
 };
 
+struct DestroyTable {
+  void operator()(garuda_table* table) const { garuda_table_destroy(table); }
+};
+using OwnTable = std::unique_ptr<garuda_table, DestroyTable>;
+struct DestroyResult {
+  void operator()(garuda_result* result) const { garuda_result_destroy(result); }
+};
+using OwnResult = std::unique_ptr<garuda_result, DestroyResult>;
+
 ArrowArrayStream stream_of_keys(char const* name, std::int32_t first, std::size_t rows) {
   TestColumn<std::int32_t> keys{name, type_of(TypeId::int32), std::vector<std::int32_t>(rows), {}};
   std::iota(keys.values.begin(), keys.values.end(), first);
@@ -39,90 +50,206 @@ ArrowArrayStream stream_of_keys(char const* name, std::int32_t first, std::size_
   return stream;
 }
 
+OwnTable table_of_keys(char const* name, std::int32_t first, std::size_t rows) {
+  auto stream = stream_of_keys(name, first, rows);
+  garuda_table* table = nullptr;
+  EXPECT_EQ(garuda_table_read(&stream, &table, nullptr), GARUDA_OK);
+  EXPECT_EQ(stream.release, nullptr);
+  return OwnTable(table);
+}
+
+/// A text that a call gave, and the memory back.
+std::string taken(char* text) {
+  std::string const copy = text == nullptr ? "" : text;
+  garuda_string_free(text);
+  return copy;
+}
+
+/// All rows of a result; it is at its end.
+Result<Table> rows_of(garuda_result* result) {
+  ArrowArrayStream out;
+  EXPECT_EQ(garuda_result_stream(result, &out, nullptr), GARUDA_OK);
+  return import_arrow(&out);
+}
+
 class CApi : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(garuda_engine_create(&engine_, nullptr), GARUDA_OK); }
-  void TearDown() override { garuda_engine_destroy(engine_); }
-
-  static garuda_join_options options() {
-    garuda_join_options options{};
-    options.size = sizeof options;
-    options.left_key = "a";
-    options.right_key = "b";
-    options.path = "cpu";
-    return options;
+  void SetUp() override {
+    ASSERT_EQ(garuda_engine_create(&engine_, nullptr), GARUDA_OK);
+    run_.size = sizeof run_;
+    run_.path = "cpu";
+    join_.size = sizeof join_;
+    join_.left_keys = left_keys_;
+    join_.right_keys = right_keys_;
+    join_.num_keys = 1;
+    join_.run = &run_;
+    group_by_.size = sizeof group_by_;
+    group_by_.run = &run_;
+    left_ = table_of_keys("a", 0, 20);
+    right_ = table_of_keys("b", 15, 20);
+  }
+  void TearDown() override {
+    left_.reset();
+    right_.reset();
+    garuda_engine_destroy(engine_);
   }
 
+  OwnResult join() {
+    garuda_result* result = nullptr;
+    char* error = nullptr;
+    EXPECT_EQ(garuda_join(engine_, left_.get(), right_.get(), &join_, &result, &error), GARUDA_OK) << taken(error);
+    return OwnResult(result);
+  }
+  OwnResult group_by(garuda_table const* table) {
+    garuda_result* result = nullptr;
+    char* error = nullptr;
+    EXPECT_EQ(garuda_group_by(engine_, table, &group_by_, &result, &error), GARUDA_OK) << taken(error);
+    return OwnResult(result);
+  }
+
+  char const* left_keys_[1] = {"a"};
+  char const* right_keys_[1] = {"b"};
   garuda_engine* engine_ = nullptr;
+  garuda_run_options run_{};
+  garuda_join_options join_{};
+  garuda_group_by_options group_by_{};
+  OwnTable left_, right_;
 };
 
-TEST_F(CApi, JoinsStreams) {
-  auto left = stream_of_keys("a", 0, 20);
-  auto right = stream_of_keys("b", 15, 20);
-  auto how = options();
+TEST_F(CApi, JoinsTables) {
   char const* columns[] = {"right.b", "left.a"};
-  how.columns = columns;
-  how.num_columns = 2;
-  how.ordered = 1;
-  ArrowArrayStream out;
-  ASSERT_EQ(garuda_join(engine_, &left, &right, &how, &out, nullptr), GARUDA_OK);
-  EXPECT_EQ(left.release, nullptr);
-  EXPECT_EQ(right.release, nullptr);
-  auto const table = import_arrow(&out);
+  join_.columns = columns;
+  join_.num_columns = 2;
+  join_.ordered = 1;
+  auto const result = join();
+  // Results keep what they read.
+  left_.reset();
+  right_.reset();
+  auto const table = rows_of(result.get());
   ASSERT_TRUE(table) << table.error().describe();
   EXPECT_EQ(table->num_rows(), 5);
   EXPECT_EQ(table->schema()[0].name, "b");
   EXPECT_EQ(table->batches()[0].columns[1].data<std::int32_t>()[0], 15);
+
+  ArrowArrayStream again;
+  char* error = nullptr;
+  EXPECT_EQ(garuda_result_stream(result.get(), &again, &error), GARUDA_USAGE);
+  EXPECT_NE(taken(error).find("taken before"), std::string::npos);
 }
 
-TEST_F(CApi, CountsRows) {
-  auto left = stream_of_keys("a", 0, 20);
-  auto right = stream_of_keys("b", 15, 20);
-  auto const how = options();
-  std::uint64_t rows = 0;
-  ASSERT_EQ(garuda_join_count(engine_, &left, &right, &how, &rows, nullptr), GARUDA_OK);
-  EXPECT_EQ(rows, 5U);
-}
-
-TEST_F(CApi, SaysWhatIsWrongAndReleasesTheStreams) {
-  struct Case {
-    void (*change)(garuda_join_options&);
-    int code;
-    char const* word;
+TEST_F(CApi, JoinsByEveryKind) {
+  struct Kind {
+    char const* how;
+    std::uint64_t rows;
   };
-  for (auto const& wrong :
-       {Case{[](garuda_join_options& o) { o.left_key = "c"; }, GARUDA_INVALID_INPUT, "left table"},
-        Case{[](garuda_join_options& o) { o.left_key = nullptr; }, GARUDA_USAGE, "key columns"},
-        Case{[](garuda_join_options& o) { o.path = "gpu"; }, GARUDA_USAGE, "path"},
-        Case{[](garuda_join_options& o) { o.path = "cuda"; }, GARUDA_NO_DEVICE, "cuda"},
-        Case{[](garuda_join_options& o) { o.tuning = "x=1"; }, GARUDA_USAGE, "x"},
-        Case{[](garuda_join_options& o) { o.memory_limit_bytes = 1; }, GARUDA_LIMIT_EXCEEDED, "limit"},
-        Case{[](garuda_join_options& o) { o.size = 3; }, GARUDA_USAGE, "size"}}) {
-    auto left = stream_of_keys("a", 0, 20);
-    auto right = stream_of_keys("b", 15, 20);
-    auto how = options();
-    wrong.change(how);
-    ArrowArrayStream out;
-    char* error = nullptr;
-    EXPECT_EQ(garuda_join(engine_, &left, &right, &how, &out, &error), wrong.code);
-    ASSERT_NE(error, nullptr);
-    EXPECT_NE(std::string(error).find(wrong.word), std::string::npos) << error;
-    garuda_string_free(error);
-    EXPECT_EQ(left.release, nullptr);
-    EXPECT_EQ(right.release, nullptr);
+  for (auto const& [how, expected] : {Kind{nullptr, 5}, Kind{"inner", 5}, Kind{"left", 20}, Kind{"right", 20},
+                                      Kind{"full", 35}, Kind{"semi", 5}, Kind{"anti", 15}, Kind{"mark", 20}}) {
+    join_.how = how;
+    std::uint64_t rows = 0;
+    ASSERT_EQ(garuda_join_count(engine_, left_.get(), right_.get(), &join_, &rows, nullptr, nullptr), GARUDA_OK);
+    EXPECT_EQ(rows, expected);
+    garuda_table* table = nullptr;
+    ASSERT_EQ(garuda_result_table(join().get(), &table, nullptr), GARUDA_OK);
+    EXPECT_EQ(garuda_table_rows(OwnTable(table).get()), expected);
   }
 }
 
-TEST_F(CApi, GroupsAStream) {
-  auto table = stream_of_keys("a", 1, 20);
-  garuda_group_by_options how{};
-  how.size = sizeof how;
-  how.aggregates = "count,sum:a=total,mean:a";
-  how.path = "cpu";
-  ArrowArrayStream out;
-  ASSERT_EQ(garuda_group_by(engine_, &table, &how, &out, nullptr), GARUDA_OK);
-  EXPECT_EQ(table.release, nullptr);
-  auto const all = import_arrow(&out);
+TEST_F(CApi, SaysWhatItDoesAndWhatItDid) {
+  char* json = nullptr;
+  ASSERT_EQ(garuda_explain_join(engine_, left_.get(), right_.get(), &join_, &json, nullptr), GARUDA_OK);
+  auto const plan = nlohmann::json::parse(taken(json));
+  EXPECT_EQ(plan["path"], "cpu");
+  EXPECT_FALSE(plan["candidates"].empty());
+  ASSERT_EQ(garuda_explain_join_count(engine_, left_.get(), right_.get(), &join_, &json, nullptr), GARUDA_OK);
+  EXPECT_EQ(nlohmann::json::parse(taken(json))["path"], "cpu");
+
+  auto const result = join();
+  ASSERT_EQ(garuda_result_plan(result.get(), &json, nullptr), GARUDA_OK);
+  EXPECT_EQ(nlohmann::json::parse(taken(json))["tuning"], plan["tuning"]);
+  ASSERT_TRUE(rows_of(result.get()));
+  ASSERT_EQ(garuda_result_statistics(result.get(), &json, nullptr), GARUDA_OK);
+  auto const statistics = nlohmann::json::parse(taken(json));
+  EXPECT_EQ(statistics["rows_left"], 20);
+  EXPECT_EQ(statistics["rows_out"], 5);
+  EXPECT_FALSE(statistics["phases"].empty());
+
+  std::uint64_t rows = 0;
+  ASSERT_EQ(garuda_join_count(engine_, left_.get(), right_.get(), &join_, &rows, &json, nullptr), GARUDA_OK);
+  EXPECT_EQ(nlohmann::json::parse(taken(json))["rows_out"], 5);
+
+  group_by_.aggregates = "count";
+  ASSERT_EQ(garuda_explain_group_by(engine_, left_.get(), &group_by_, &json, nullptr), GARUDA_OK);
+  EXPECT_EQ(nlohmann::json::parse(taken(json))["path"], "cpu");
+}
+
+TEST_F(CApi, ReportsProgress) {
+  struct Calls {
+    std::uint64_t number = 0;
+    std::string phase;
+  } calls;
+  run_.progress_context = &calls;
+  run_.on_progress = [](void* context, garuda_progress const* progress) {
+    auto& seen = *static_cast<Calls*>(context);
+    ++seen.number;
+    seen.phase = progress->phase;
+    EXPECT_LE(progress->done, progress->total);
+  };
+  ASSERT_TRUE(rows_of(join().get()));
+  EXPECT_GT(calls.number, 0U);
+  EXPECT_EQ(calls.phase, "join");
+}
+
+TEST_F(CApi, SaysWhatIsWrongWithAJoin) {
+  struct Case {
+    void (*change)(garuda_join_options&, garuda_run_options&);
+    int code;
+    char const* word;
+  };
+  static char const* const kUnknown[] = {"c"};
+  static char const* const kNull[] = {nullptr};
+  for (auto const &wrong :
+       {Case{[](auto&join, auto&) { join.left_keys = kUnknown; }, GARUDA_INVALID_INPUT, "left table"},
+        Case{[](auto&join, auto&) { join.left_keys = nullptr; }, GARUDA_USAGE, "key columns"},
+        Case{[](auto&join, auto&) { join.num_keys = 0; }, GARUDA_USAGE, "key columns"},
+        Case{[](auto&join, auto&) { join.right_keys = kNull; }, GARUDA_LOGIC_ERROR, "nullptr"},
+        Case{[](auto&join, auto&) { join.how = "outer"; }, GARUDA_USAGE, "outer"},
+        Case{[](auto&join, auto&) { join.size = 3; }, GARUDA_USAGE, "size"},
+        Case{[](auto&, auto&run) { run.path = "gpu"; }, GARUDA_USAGE, "path"},
+        Case{[](auto&, auto&run) { run.path = "cuda"; }, GARUDA_NO_DEVICE, "cuda"},
+        Case{[](auto&, auto&run) { run.tuning = "x=1"; }, GARUDA_USAGE, "x"},
+        Case{[](auto&, auto&run) { run.memory_limit_bytes = 1; }, GARUDA_LIMIT_EXCEEDED, "limit"},
+        Case{[](auto&, auto&run) { run.size = 3; }, GARUDA_USAGE, "size"}}) {
+    auto run = run_;
+    auto options = join_;
+    options.run = &run;
+    wrong.change(options, run);
+    garuda_result* result = nullptr;
+    char* error = nullptr;
+    EXPECT_EQ(garuda_join(engine_, left_.get(), right_.get(), &options, &result, &error), wrong.code);
+    EXPECT_EQ(result, nullptr);
+    auto const sentence = taken(error);
+    EXPECT_NE(sentence.find(wrong.word), std::string::npos) << sentence;
+  }
+  char* error = nullptr;
+  EXPECT_EQ(garuda_join(engine_, nullptr, right_.get(), &join_, nullptr, &error), GARUDA_LOGIC_ERROR);
+  taken(error);
+}
+
+TEST_F(CApi, AStreamThatCannotBeReadIsReleased) {
+  auto stream = stream_of_keys("a", 0, 20);
+  garuda_table* table = nullptr;
+  stream.get_next = [](ArrowArrayStream*, ArrowArray*) { return 5; };
+  char* error = nullptr;
+  EXPECT_EQ(garuda_table_read(&stream, &table, &error), GARUDA_INVALID_INPUT);
+  EXPECT_FALSE(taken(error).empty());
+  EXPECT_EQ(stream.release, nullptr);
+  EXPECT_EQ(table, nullptr);
+}
+
+TEST_F(CApi, GroupsATable) {
+  auto const table = table_of_keys("a", 1, 20);
+  group_by_.aggregates = "count,sum:a=total,mean:a";
+  auto const all = rows_of(group_by(table.get()).get());
   ASSERT_TRUE(all) << all.error().describe();
   ASSERT_EQ(all->num_rows(), 1);
   EXPECT_EQ(all->schema()[1].name, "total");
@@ -130,14 +257,12 @@ TEST_F(CApi, GroupsAStream) {
   EXPECT_EQ(all->batches()[0].columns[1].data<std::int64_t>()[0], 210);
   EXPECT_EQ(all->batches()[0].columns[2].data<double>()[0], 10.5);
 
-  table = stream_of_keys("a", 1, 20);
-  char const* keys[] = {"a"};
-  how.keys = keys;
-  how.num_keys = 1;
-  how.aggregates = nullptr;
-  how.ordered = 1;
-  ASSERT_EQ(garuda_group_by(engine_, &table, &how, &out, nullptr), GARUDA_OK);
-  auto const distinct = import_arrow(&out);
+  group_by_.keys = left_keys_;
+  group_by_.num_keys = 1;
+  group_by_.aggregates = nullptr;
+  group_by_.ordered = 1;
+  group_by_.run = nullptr;
+  auto const distinct = rows_of(group_by(table.get()).get());
   ASSERT_TRUE(distinct) << distinct.error().describe();
   ASSERT_EQ(distinct->num_rows(), 20);
   EXPECT_EQ(distinct->batches()[0].columns[0].data<std::int32_t>()[0], 1);
@@ -145,43 +270,44 @@ TEST_F(CApi, GroupsAStream) {
 
 TEST_F(CApi, SaysWhatIsWrongWithAGroupBy) {
   struct Case {
-    void (*change)(garuda_group_by_options&);
+    void (*change)(garuda_group_by_options&, garuda_run_options&);
     int code;
     char const* word;
   };
-  for (auto const& wrong :
-       {Case{[](garuda_group_by_options& o) { o.aggregates = "median:a"; }, GARUDA_USAGE, "median"},
-        Case{[](garuda_group_by_options& o) { o.aggregates = nullptr; }, GARUDA_USAGE, "keys or aggregates"},
-        Case{[](garuda_group_by_options& o) { o.aggregates = "sum:b"; }, GARUDA_INVALID_INPUT, "b"},
-        Case{[](garuda_group_by_options& o) { o.tuning = "storage=runs"; }, GARUDA_USAGE, "storage"},
-        Case{[](garuda_group_by_options& o) { o.memory_limit_bytes = 1; }, GARUDA_LIMIT_EXCEEDED, "limit"},
-        Case{[](garuda_group_by_options& o) { o.size = 3; }, GARUDA_USAGE, "size"}}) {
-    auto table = stream_of_keys("a", 1, 20);
-    garuda_group_by_options how{};
-    how.size = sizeof how;
-    how.aggregates = "sum:a";
-    how.path = "cpu";
-    wrong.change(how);
-    ArrowArrayStream out;
+  for (auto const &wrong :
+       {Case{[](auto&group_by, auto&) { group_by.aggregates = "mode:a"; }, GARUDA_USAGE, "mode"},
+        Case{[](auto&group_by, auto&) { group_by.aggregates = nullptr; }, GARUDA_USAGE, "keys or aggregates"},
+        Case{[](auto&group_by, auto&) { group_by.aggregates = "sum:b"; }, GARUDA_INVALID_INPUT, "b"},
+        Case{[](auto&group_by, auto&) { group_by.size = 3; }, GARUDA_USAGE, "size"},
+        Case{[](auto&, auto&run) { run.tuning = "storage=runs"; }, GARUDA_USAGE, "storage"},
+        Case{[](auto&, auto&run) { run.memory_limit_bytes = 1; }, GARUDA_LIMIT_EXCEEDED, "limit"}}) {
+    auto run = run_;
+    auto options = group_by_;
+    options.aggregates = "sum:a";
+    options.run = &run;
+    wrong.change(options, run);
+    garuda_result* result = nullptr;
     char* error = nullptr;
-    EXPECT_EQ(garuda_group_by(engine_, &table, &how, &out, &error), wrong.code);
-    ASSERT_NE(error, nullptr);
-    EXPECT_NE(std::string(error).find(wrong.word), std::string::npos) << error;
-    garuda_string_free(error);
-    EXPECT_EQ(table.release, nullptr);
+    EXPECT_EQ(garuda_group_by(engine_, left_.get(), &options, &result, &error), wrong.code);
+    auto const sentence = taken(error);
+    EXPECT_NE(sentence.find(wrong.word), std::string::npos) << sentence;
   }
 }
 
 TEST_F(CApi, ACancelledCallEnds) {
   auto* cancellation = garuda_cancellation_create();
   garuda_cancellation_set(cancellation);
-  auto left = stream_of_keys("a", 0, 20);
-  auto right = stream_of_keys("b", 15, 20);
-  auto how = options();
-  how.cancellation = cancellation;
+  run_.cancellation = cancellation;
   std::uint64_t rows = 0;
-  EXPECT_EQ(garuda_join_count(engine_, &left, &right, &how, &rows, nullptr), GARUDA_CANCELLED);
+  EXPECT_EQ(garuda_join_count(engine_, left_.get(), right_.get(), &join_, &rows, nullptr, nullptr), GARUDA_CANCELLED);
   garuda_cancellation_destroy(cancellation);
+}
+
+TEST_F(CApi, NullIsDestroyed) {
+  garuda_table_destroy(nullptr);
+  garuda_result_destroy(nullptr);
+  garuda_cancellation_destroy(nullptr);
+  garuda_engine_destroy(nullptr);
 }
 
 }  // namespace
