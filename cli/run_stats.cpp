@@ -27,8 +27,8 @@ struct Step {
 constexpr std::array kSteps{
     // of group-bys
     Step{"partition", "group"}, Step{"hash", "group"}, Step{"map", "group"}, Step{"prefix", "group"},
-    Step{"range", "group"}, Step{"values", "aggregate"}, Step{"count", "aggregate"}, Step{"windows", "aggregate"},
-    Step{"sum", "aggregate"}, Step{"extremes", "aggregate"}, Step{"fold", "aggregate"},
+    Step{"range", "group"}, Step{"ranges", "aggregate"}, Step{"values", "aggregate"}, Step{"count", "aggregate"},
+    Step{"windows", "aggregate"}, Step{"sum", "aggregate"}, Step{"extremes", "aggregate"}, Step{"fold", "aggregate"},
     // of joins
     Step{"tasks", "join"}, Step{"count", "join"}, Step{"prefix", "join"}, Step{"probe", "join"}, Step{"match", "join"},
     Step{"mark", "join"}, Step{"count", "probe"}, Step{"mark", "probe"}, Step{"histogram", "device partition"},

@@ -12,6 +12,7 @@
 #include "operators/placement/streamed_plan.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/vulkan/device_offers.hpp"
+#include "operators/vulkan/group_slice.hpp"
 
 namespace garuda::placement {
 namespace {
@@ -44,13 +45,12 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
 Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contract::GroupByOffers& offers) {
   auto const& shape = inquiry.shape;
   auto const& facts = inquiry.facts();
-  GARUDA_TRY_ASSIGN(auto const limits, compute::compute_group_by_limits(*facts.vulkan, inquiry.options.tuning));
+  GARUDA_TRY(compute::check_compute_group_by(*facts.vulkan, inquiry.options.tuning));
   auto offer = vulkan::device_group_by_offer(Path::compute, inquiry);
   auto const words = contract::words_of_keys(shape);
-  vulkan::size_device_group_by(inquiry, offer, graphics::group_by_slice_rows(words, shape.widest_value, limits),
-                               [&](std::uint64_t rows) {
-                                 return compute::compute_group_by_slice_bytes(rows, words, shape.widest_value, limits);
-                               });
+  vulkan::size_device_group_by(
+      inquiry, offer, vulkan::most_group_rows(*facts.vulkan, words, shape.widest_value),
+      [&](std::uint64_t rows) { return compute::compute_group_by_slice_bytes(rows, words, shape.widest_value); });
   auto const cut = vulkan::cut_group_by(inquiry, offer);
   contract::set_phases(offer.candidate, compute::compute_group_by_costs(shape, cut, facts.rates(), inquiry.host));
   offers.list.push_back(std::move(offer));

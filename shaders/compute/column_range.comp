@@ -38,7 +38,7 @@ void main() {
   uint begin = min(group_index() * push.rows_each, push.num_rows);
   uint end = begin + min(push.rows_each, push.num_rows - begin);
   for (uint row = begin + thread_index(); row < end; row += kGroup) {
-    if (kNullable != 0u && (InputWords(push.nulls).at[row] & push.null_mask) != 0u) continue;
+    if (kNullable != 0u && is_null_row(push.nulls, push.null_mask, row)) continue;
     uvec2 value = kWide ? Pairs(push.values).at[row] : uvec2(InputWords(push.values).at[row], 0u);
     uvec2 image = ordered_image(kKind, value);
     if (is_below(image, least)) least = image;

@@ -1,5 +1,6 @@
 // States of aggregates in words of 32 bits, in shared memory and in a table in device memory. Needs `push` with the
-// members keys, values, table, targets and state of GroupRowsPush, words.glsl and block.glsl.
+// members keys, values, table, targets and state of GroupRowsPush, words.glsl and block.glsl. NUMBERED: keys are the
+// numbers of the groups, which are their slots in a table of states alone; any column may have nulls.
 #include "../shared/hash.h"
 #include "column_values.glsl"
 #include "../shared/float_parts.glsl"
@@ -14,8 +15,7 @@ layout(constant_id = 27) const uint kNullable = 0u;
 #define STATE_WORDS(kind) \
   (kind == kAggregateNone ? 0u \
    : (kind == kAggregateSum32 || kind == kAggregateSumU32) ? 2u \
-   : (kind == kAggregateSum64 || kind == kAggregateSumU64 || kind == kAggregateTotal64 || \
-      kind == kAggregateTotalU64 || kind == kAggregateFixed32 || kind == kAggregateFixed64) ? 3u \
+   : (kind == kAggregateTotal64 || kind == kAggregateTotalU64 || kind == kAggregateFixed32 || kind == kAggregateFixed64) ? 3u \
    : (kind == kAggregateLong32 || kind == kAggregateLong64) ? 4u \
    : kind == kAggregateTotal128 ? 5u : 1u)
 
@@ -24,7 +24,12 @@ const uint kWords1 = STATE_WORDS(kAggregate1);
 const uint kWords2 = STATE_WORDS(kAggregate2);
 const uint kWords3 = STATE_WORDS(kAggregate3);
 const uint kStateWords = kWords0 + kWords1 + kWords2 + kWords3;
-const uint kEntryWords = 1u + kStateWords;
+#ifdef NUMBERED
+const uint kKeyWords = 0u;  // of an entry
+#else
+const uint kKeyWords = 1u;
+#endif
+const uint kEntryWords = kKeyWords + kStateWords;
 const uint kNoSlot = 0xffffffffu;
 
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Addresses { uvec2 at[]; };
@@ -54,8 +59,7 @@ bool is_quad(uint kind) {
   return kind == kAggregateTotal128 || kind == kAggregateMinI128 || kind == kAggregateMaxI128;
 }
 bool is_wide(uint kind) {
-  return kind == kAggregateSum64 || kind == kAggregateSumU64 || kind == kAggregateTotal64 ||
-         kind == kAggregateTotalU64 || kind == kAggregateFixed64 || kind == kAggregateLong64 ||
+  return kind == kAggregateTotal64 || kind == kAggregateTotalU64 || kind == kAggregateFixed64 || kind == kAggregateLong64 ||
          kind == kAggregateFlags64 || (is_row(kind) && !is_quad(kind));
 }
 
@@ -92,9 +96,14 @@ uvec4 load_value(uint aggregate, uint row) {
 }
 
 bool is_null(uint aggregate, uint row) {
+#ifndef NUMBERED
   if ((kNullable >> aggregate & 1u) == 0u) return false;
+#endif
   AggregateColumn column = AggregateColumns(push.values).at[aggregate];
-  return (InputWords(column.nulls).at[row] & column.null_mask) != 0u;
+#ifdef NUMBERED
+  if (column.nulls == uvec2(0u)) return false;
+#endif
+  return is_null_row(column.nulls, column.null_mask, row);
 }
 
 void negate(inout State state, uint words) {
@@ -149,9 +158,9 @@ State state_of(uint aggregate, uvec4 value, uint row) {
     words.x = 1u;
   } else if (kind == kAggregateSum32) {
     words.xy = uvec2(value.x, sign_word(value.x));
-  } else if (kind == kAggregateSum64 || kind == kAggregateTotal64) {
+  } else if (kind == kAggregateTotal64) {
     words.xyz = uvec3(value.xy, sign_word(value.y));
-  } else if (kind == kAggregateSumU64 || kind == kAggregateTotalU64 || kind == kAggregateSumU32) {
+  } else if (kind == kAggregateTotalU64 || kind == kAggregateSumU32) {
     words.xy = value.xy;
   } else if (kind == kAggregateTotal128) {
     words = value;
@@ -237,14 +246,14 @@ uint table_slot(uvec2 key, uint row, uint slots) {
 #include "add_to_state.glsl"
 
 void add_to_table(uint slot, uint aggregate, State state) {
-  add_to_table_words(aggregate, slot * kEntryWords + 1u + first_word(aggregate), state);
+  add_to_table_words(aggregate, slot * kEntryWords + kKeyWords + first_word(aggregate), state);
 }
 
 State table_state(uint slot, uint aggregate) {
   State state = State(uint[kMostStateWords](0u, 0u, 0u, 0u, 0u));
   [[unroll]] for (uint w = 0u; w < kMostStateWords; ++w) {
     if (w < state_words(kind_of(aggregate))) {
-      state.word[w] = Words(push.table).at[slot * kEntryWords + 1u + first_word(aggregate) + w];
+      state.word[w] = Words(push.table).at[slot * kEntryWords + kKeyWords + first_word(aggregate) + w];
     }
   }
   return state;
@@ -299,13 +308,6 @@ void write_state(uint aggregate, uint place, State state) {
       if (w < words) Words(target).at[place * words + w] = state.word[w];
     }
   } else {
-    if (kind == kAggregateSum64 || kind == kAggregateSumU64) {
-      uint sign = kind == kAggregateSum64 ? sign_word(state.word[1]) : 0u;
-      if (state.word[2] != sign) {
-        Words(push.state).at[3] = place;
-        Words(push.state).at[2] = 1u;
-      }
-    }
     Pairs(target).at[place] = uvec2(state.word[0], kind == kAggregateCount ? 0u : state.word[1]);
   }
 }

@@ -23,34 +23,32 @@ const uint kAggregateNone = 0u;       // 0
 const uint kAggregateCount = 1u;      // 1: rows
 const uint kAggregateSum32 = 2u;      // 2: of signed values of one word
 const uint kAggregateSumU32 = 3u;     // 2: of unsigned ones
-const uint kAggregateSum64 = 4u;      // 3: of signed values of two words; leaving 64 bits is said
-const uint kAggregateSumU64 = 5u;     // 3
-const uint kAggregateMin32 = 6u;      // 1: complement of the least value's ordered image
-const uint kAggregateMinU32 = 7u;     // 1
-const uint kAggregateMax32 = 8u;      // 1: the greatest value's ordered image
-const uint kAggregateMaxU32 = 9u;     // 1
-const uint kAggregateMinF32 = 10u;    // 1
-const uint kAggregateMaxF32 = 11u;    // 1
-const uint kAggregateFirst = 12u;     // 1: complement of the lowest row number
-const uint kAggregateTotal64 = 13u;   // 3: as kAggregateSum64, all words written
-const uint kAggregateTotalU64 = 14u;  // 3
-const uint kAggregateTotal128 = 15u;  // 5: of signed values of four words
+const uint kAggregateMin32 = 4u;      // 1: complement of the least value's ordered image
+const uint kAggregateMinU32 = 5u;     // 1
+const uint kAggregateMax32 = 6u;      // 1: the greatest value's ordered image
+const uint kAggregateMaxU32 = 7u;     // 1
+const uint kAggregateMinF32 = 8u;     // 1
+const uint kAggregateMaxF32 = 9u;     // 1
+const uint kAggregateFirst = 10u;     // 1: complement of the lowest row number
+const uint kAggregateTotal64 = 11u;   // 3: of signed values of two words
+const uint kAggregateTotalU64 = 12u;  // 3
+const uint kAggregateTotal128 = 13u;  // 5: of signed values of four words
 // Floats as integers over a lowest bit; those outside a range of positions take no part.
-const uint kAggregateFixed32 = 16u;  // 3
-const uint kAggregateFixed64 = 17u;  // 3
-const uint kAggregateLong32 = 18u;   // 4
-const uint kAggregateLong64 = 19u;   // 4
-const uint kAggregateFlags32 = 20u;  // 1: kFloatNan, kFloatInfinite, kFloatNegativeInfinite
-const uint kAggregateFlags64 = 21u;  // 1
+const uint kAggregateFixed32 = 14u;  // 3
+const uint kAggregateFixed64 = 15u;  // 3
+const uint kAggregateLong32 = 16u;   // 4
+const uint kAggregateLong64 = 17u;   // 4
+const uint kAggregateFlags32 = 18u;  // 1: kFloatNan, kFloatInfinite, kFloatNegativeInfinite
+const uint kAggregateFlags64 = 19u;  // 1
 // Extremes of values of several words: the number + 1 of a row that has the value.
-const uint kAggregateMinI64 = 22u;
-const uint kAggregateMinU64 = 23u;
-const uint kAggregateMinF64 = 24u;
-const uint kAggregateMinI128 = 25u;
-const uint kAggregateMaxI64 = 26u;
-const uint kAggregateMaxU64 = 27u;
-const uint kAggregateMaxF64 = 28u;
-const uint kAggregateMaxI128 = 29u;
+const uint kAggregateMinI64 = 20u;
+const uint kAggregateMinU64 = 21u;
+const uint kAggregateMinF64 = 22u;
+const uint kAggregateMinI128 = 23u;
+const uint kAggregateMaxI64 = 24u;
+const uint kAggregateMaxU64 = 25u;
+const uint kAggregateMaxF64 = 26u;
+const uint kAggregateMaxI128 = 27u;
 
 // Slots that a row looks at in shared memory before it goes to the table in device memory, and there before it says
 // that there is no room. Few enough for software drivers, which end the loops of an invocation after 65535 iterations.
@@ -60,7 +58,7 @@ const uint kMostTableProbes = 1024u;
 /// What an aggregate reads.
 struct AggregateColumn {
   device_address values;  // kAggregateFirst: the rows' numbers, or 0 where rows are in their own order
-  device_address nulls;   // num_rows × u32
+  device_address nulls;   // num_rows × u32; of mask 0 a bitmap of the rows that are not null
   uint null_mask;         // bits of these that say null
   int lowest_bit;         // of floats: what bit 0 of their sum stands for, as a position (shared/float_parts.glsl)
   uint first_position;    // of floats: positions that take part
@@ -86,10 +84,8 @@ struct GroupRowsPush {
 };
 
 struct GroupedState {
-  uint groups;          // found, written or not
-  uint incomplete;      // 1: rows or groups found no room
-  uint overflow;        // 1: a sum left 64 bits
-  uint overflow_group;  // number of a group with such a sum
+  uint groups;      // found, written or not
+  uint incomplete;  // 1: rows or groups found no room
 };
 
 GARUDA_SHADER_END

@@ -23,14 +23,4 @@ uint piece_of(uvec4 value, uint number) {
 // Pieces of the minimum are those of the maximum of the complement.
 uint first_piece(uint group, bool is_max) { return (2u * group + (is_max ? 1u : 0u)) * kNumPieces; }
 
-#ifndef NO_CANDIDATES
-// Whether the pieces above `number` are those of the group's extreme so far.
-bool is_candidate(uvec4 value, uint number, uint first) {
-  for (uint i = 0u; i < number; ++i) {
-    if (pieces[first + i] != piece_of(value, i) + 1u) return false;
-  }
-  return true;
-}
-#endif
-
 #endif

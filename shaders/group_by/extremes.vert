@@ -18,6 +18,14 @@
 layout(push_constant) uniform Push { ExtremesPush push; };
 layout(location = 0) flat out vec4 out_color;
 
+// Whether the pieces above `number` are those of the group's extreme so far.
+bool is_candidate(uvec4 value, uint number, uint first) {
+  for (uint i = 0u; i < number; ++i) {
+    if (pieces[first + i] != piece_of(value, i) + 1u) return false;
+  }
+  return true;
+}
+
 void main() {
   uint row = uint(gl_VertexIndex);
   uint group;

@@ -11,7 +11,6 @@
 #include "../points/texels.glsl"
 #include "values_of_kind.glsl"
 #define PIECES_ACCESS writeonly
-#define NO_CANDIDATES
 #include "extreme_pieces.glsl"
 
 layout(push_constant) uniform Push { ExtremesPush push; };

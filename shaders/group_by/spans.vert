@@ -11,7 +11,6 @@
 #include "group_pixels.glsl"
 #include "validity.glsl"
 #include "values.glsl"
-#include "span_rows.glsl"
 
 layout(push_constant) uniform Push { GroupsPush push; };
 layout(location = 0) flat out vec4 out_low;
@@ -20,11 +19,15 @@ layout(location = 1) flat out vec4 out_high;
 void main() {
   uint row = uint(gl_VertexIndex);
   uint group;
-  Touched touched = touched_windows(row);
-  out_low = vec4(touched.any ? float(touched.high + 1u) : 0.0, touched.any ? float(64u - touched.low) : 0.0,
-                 touched.special == kFloatNan ? 1.0 : 0.0, touched.special == kFloatInfinite ? 1.0 : 0.0);
-  out_high = vec4(touched.special == kFloatNegativeInfinite ? 1.0 : 0.0, 0.0, 0.0, 0.0);
-  bool drawn = (touched.any || touched.special != 0u) && is_valid(row);
+  Parts parts = float_parts(load_value(row));
+  bool low = (parts.words.x | parts.words.y) != 0u;
+  bool high = (parts.words.z | parts.words.w) != 0u;
+  uint lowest = low ? parts.window : parts.window + 1u;
+  uint highest = high ? parts.window + 1u : parts.window;
+  out_low = vec4(low || high ? vec2(highest + 1u, 64u - lowest) : vec2(0.0), parts.special == kFloatNan ? 1.0 : 0.0,
+                 parts.special == kFloatInfinite ? 1.0 : 0.0);
+  out_high = vec4(parts.special == kFloatNegativeInfinite ? 1.0 : 0.0, 0.0, 0.0, 0.0);
+  bool drawn = (low || high || parts.special != 0u) && is_valid(row);
   if (drawn && group_of(row, push, group)) draw_point(group_pixel(group, row, push), push.image);
   else clip_point();
 }

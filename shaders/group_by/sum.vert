@@ -14,18 +14,24 @@
 
 layout(push_constant) uniform Push { SumPush push; };
 layout(set = 0, binding = kBindIds, std430) readonly buffer Ids { uint ids[]; };
-#include "sum_rows.glsl"
+#include "sum_pixels.glsl"
 layout(location = 0) flat out vec4 out_low;
 layout(location = 1) flat out vec4 out_high;
 
 vec4 limbs_of(uint word) { return vec4((uvec4(word) >> uvec4(0u, 8u, 16u, 24u)) & 255u); }
 
 void main() {
-  uint pixel;
-  uvec2 magnitude;
-  bool negative;
-  bool adds = window_of(uint(gl_VertexIndex), uint(gl_InstanceIndex), pixel, magnitude, negative);
-  float sign = negative ? -1.0 : 1.0;
+  uint row = uint(gl_VertexIndex);
+  uint instance = uint(gl_InstanceIndex);
+  Parts parts = load_parts(row);
+  uvec2 magnitude = instance == 0u ? parts.words.xy : parts.words.zw;
+  bool adds = is_valid(row) && magnitude != uvec2(0u);
+  uint pixel = 0u;
+  if (adds) {
+    GroupWindows windows = windows_of(ids[row]);
+    pixel = windows.first + (parts.window + instance - windows.lowest) * windows.lanes + row % windows.lanes;
+  }
+  float sign = parts.negative ? -1.0 : 1.0;
   out_low = sign * limbs_of(magnitude.x);
   out_high = sign * limbs_of(magnitude.y);
   pixel -= push.first_pixel;  // wraps past num_pixels below first_pixel

@@ -14,3 +14,9 @@ uvec2 advanced(uvec2 address, uint words) {
   uint low = uaddCarry(address.x, words << 2, carry);
   return uvec2(low, address.y + (words >> 30) + carry);
 }
+
+// Whether a row is null: by a word a row, any bit of `mask` of it set; of mask 0 by a bitmap of the rows that are not.
+bool is_null_row(uvec2 nulls, uint mask, uint row) {
+  if (mask != 0u) return (InputWords(nulls).at[row] & mask) != 0u;
+  return (InputWords(nulls).at[row / 32u] >> row % 32u & 1u) == 0u;
+}

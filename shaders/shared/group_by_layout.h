@@ -19,13 +19,9 @@ const uint kLimbs = 8u;
 const uint kPieceBits = 24u;
 
 // Specialisation constants, besides those of pass_layout.h.
-const uint kSpecListed = 2u;      // 0: pass over all rows, 1: over a list of rows
-const uint kSpecValueKind = 3u;   // one of the kinds below
-const uint kSpecNulls = 4u;       // 1: values have a validity bitmap
-const uint kSpecLocalWords = 5u;  // of accumulators in shared memory, 0 or kMostLocalWords
-
-// Words of accumulators that any device has shared memory for beside a few others: 16 KiB is the least there is.
-const uint kMostLocalWords = 3072u;
+const uint kSpecListed = 2u;     // 0: pass over all rows, 1: over a list of rows
+const uint kSpecValueKind = 3u;  // one of the kinds below
+const uint kSpecNulls = 4u;      // 1: values have a validity bitmap
 
 // Kinds of values, as the C++ enumeration ValueKind numbers them.
 const uint kKindNone = 0u;

@@ -5,8 +5,9 @@
 #include <set>
 
 #include "operators/compute/group_by/column_group_by.hpp"
-#include "operators/compute/group_by/hash_grouping.hpp"
 #include "operators/compute/group_by/resident_group_by.hpp"
+#include "operators/compute/group_by/row_groups.hpp"
+#include "operators/compute/group_by/slice_states.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "tests/compute/compute_device.hpp"
@@ -31,8 +32,8 @@ TEST_P(PipelinesOfSubgroups, AllCompile) {
   std::set<vk::Pipeline const*> pipelines;
   std::size_t described = 0;
   for (auto const& specs :
-       {join_compute_pipelines(tuning), primitive_pipelines(tuning), hash_grouping_pipelines(tuning),
-        resident_group_by_pipelines(tuning), column_group_by_pipelines(tuning)}) {
+       {join_compute_pipelines(tuning), primitive_pipelines(tuning), RowGroups::pipelines(tuning),
+        slice_states_pipelines(tuning), resident_group_by_pipelines(tuning), column_group_by_pipelines(tuning)}) {
     for (auto const& spec : specs) {
       auto const pipeline = store().compile(spec);
       ASSERT_TRUE(pipeline) << pipeline.error().describe();

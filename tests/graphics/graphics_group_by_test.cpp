@@ -236,15 +236,13 @@ TEST_F(GraphicsGroupBy, TheFirstImageIsForTheGroupsExpectedAndMoreTakeALargerOne
 TEST_F(GraphicsGroupBy, StopsWhenCancelled) { expect_stops_when_cancelled(opener()); }
 
 TEST(GroupByChoice, NoPixelAddsUpTooManyRows) {
-  GroupByLimits limits;
-  limits.blend = true;
   for (std::uint64_t const rows : {65'537, 1'000'000, 1 << 24}) {
     for (std::uint32_t const spread : {0, 1, 3, 1024}) {
-      auto const lanes = sum_lanes(rows, spread, limits);
+      auto const lanes = sum_lanes(rows, spread);
       EXPECT_LE((rows + lanes - 1) / lanes, shaders::kPixelRows) << rows << " rows, spread " << spread;
     }
   }
-  EXPECT_EQ(sum_lanes(65'536, 0, limits), 1U);
+  EXPECT_EQ(sum_lanes(65'536, 0), 1U);
 }
 
 TEST(GroupByChoice, KeyFormFollowsAttachments) {

@@ -32,8 +32,8 @@ constexpr bool has_order(DeviceValueKind kind) noexcept {
 struct DeviceValues {
   DeviceColumn column;
   DeviceValueKind kind = DeviceValueKind::int32;
-  VkDeviceAddress nulls = 0;    ///< a word a row; 0: there are no nulls
-  std::uint32_t null_mask = 0;  ///< bits of it that say null
+  VkDeviceAddress nulls = 0;    ///< a word a row, of mask 0 a bitmap of values that are not null; 0: there are no nulls
+  std::uint32_t null_mask = 0;  ///< bits of a row's word that say null
 
   bool has_nulls() const noexcept { return nulls != 0; }
 };

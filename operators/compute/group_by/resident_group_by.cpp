@@ -64,9 +64,6 @@ FunctionWords words_of(ResidentFunction function) noexcept {
     case Function::sum_i32:
     case Function::sum_u32:
       return {2, 2};
-    case Function::sum_i64:
-    case Function::sum_u64:
-      return {3, 2};
     case Function::total_i64:
     case Function::total_u64:
     case Function::fixed_f32:
@@ -85,7 +82,6 @@ FunctionWords words_of(ResidentFunction function) noexcept {
 static_assert(kMostResidentAggregates == shaders::kMostAggregates);
 static_assert(static_cast<std::uint32_t>(ResidentFunction::count) == shaders::kAggregateCount);
 static_assert(static_cast<std::uint32_t>(ResidentFunction::sum_i32) == shaders::kAggregateSum32);
-static_assert(static_cast<std::uint32_t>(ResidentFunction::sum_u64) == shaders::kAggregateSumU64);
 static_assert(static_cast<std::uint32_t>(ResidentFunction::max_u32) == shaders::kAggregateMaxU32);
 static_assert(static_cast<std::uint32_t>(ResidentFunction::first_row) == shaders::kAggregateFirst);
 static_assert(static_cast<std::uint32_t>(ResidentFunction::total_i128) == shaders::kAggregateTotal128);
@@ -366,7 +362,6 @@ Result<ResidentGroups> ResidentGroupBy::finish(ComputeContext& context) {
     GARUDA_TRY(context.order_all(kCollectPhase));
     GARUDA_TRY(context.read_back(kCollectPhase, state_, 0, std::as_writable_bytes(std::span(&state, 1))));
     result.groups = state.groups;
-    if (state.overflow != 0) result.overflow_group = state.overflow_group;
     if (state.incomplete == 0) break;
     GARUDA_TRY(grow(context, state.groups));
     GARUDA_TRY(record_aggregates(context));
@@ -389,7 +384,7 @@ std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning c
       {{}},
       {{{Function::sum_i32, 0}}},
       {{{Function::count, 0}, {Function::sum_u32, 0}, {Function::min_i32, 0}, {Function::max_u32, 0}}},
-      {{{Function::sum_i64, 0}, {Function::sum_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}}},
+      {{{Function::total_i64, 0}, {Function::total_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}}},
       {{{Function::long_f64, 0}, {Function::flags_f64, 0}, {Function::max_f64, 0}, {Function::first_row, 0}}, {2}},
       {{{Function::fixed_f32, 0}, {Function::min_f32, 0}, {Function::total_i128, 0}, nullable}, {1}}};
   std::vector<vk::ComputePipelineSpec> specs;

@@ -20,8 +20,6 @@ enum class ResidentFunction : std::uint8_t {
   count,    ///< rows, or values that are not null: int64
   sum_i32,  ///< of one-word values: int64
   sum_u32,  ///< uint64
-  sum_i64,  ///< of two-word values: int64; overflow is judged on the exact total
-  sum_u64,  ///< uint64
   min_i32,  ///< 1 word
   min_u32,
   max_i32,
@@ -29,7 +27,7 @@ enum class ResidentFunction : std::uint8_t {
   min_f32,
   max_f32,
   first_row,   ///< the lowest row number: 1 word
-  total_i64,   ///< the sum in two's complement: 3 words
+  total_i64,   ///< of two-word values, the sum in two's complement: 3 words
   total_u64,   ///< 3 words
   total_i128,  ///< of four-word values: 5 words
   fixed_f32,   ///< the sum as an integer over `lowest_bit`: 3 words
@@ -92,9 +90,8 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
 /// Groups on the device, in any order.
 struct ResidentGroups {
   std::uint64_t groups = 0;
-  vk::Buffer const* keys = nullptr;             ///< of no keys: unspecified
-  std::vector<vk::Buffer const*> aggregates;    ///< in the order asked for
-  std::optional<std::uint32_t> overflow_group;  ///< one with a sum_i64 or sum_u64 that leaves 64 bits
+  vk::Buffer const* keys = nullptr;           ///< of no keys: unspecified
+  std::vector<vk::Buffer const*> aggregates;  ///< in the order asked for
 };
 
 /// The group-by of rows that stay in device memory, run as often as wanted. Sums are exact: words of 32 bits with

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "operators/graphics/group_by/group_by_slice.hpp"
-#include "operators/graphics/group_by/row_grouping.hpp"
 #include "operators/vulkan/device_lanes.hpp"
 #include "vk_runtime/pipelines.hpp"
 
@@ -26,6 +25,7 @@ class GraphicsGroupByBackend final : public contract::GroupByBackend {
 
   contract::GroupByBackendOptions options_;
   GroupByLimits limits_;
+  compute::ComputeTuning compute_;
   vk::PipelineStore* pipelines_ = nullptr;
   vulkan::DeviceLanes lanes_;
 };
@@ -37,6 +37,9 @@ Result<std::unique_ptr<GraphicsGroupByBackend>> GraphicsGroupByBackend::open(
   auto const& traits = device.traits();
   GARUDA_TRY_ASSIGN(backend->limits_, group_by_limits(traits, options.tuning));
   backend->limits_.expected_groups = options.expected_groups;
+  if (!backend->limits_.blend) {
+    GARUDA_TRY_ASSIGN(backend->compute_, compute::compute_tuning(traits));
+  }
   if (!backend->limits_.blend && options.stats != nullptr) {
     options.stats->note(
         options.tuning.counting == Counting::compute
@@ -53,8 +56,8 @@ Result<std::unique_ptr<GraphicsGroupByBackend>> GraphicsGroupByBackend::open(
 Result<std::unique_ptr<contract::GroupByKernel>> GraphicsGroupByBackend::begin(contract::GroupSlice const& slice,
                                                                                std::uint32_t lane) {
   GARUDA_TRY_ASSIGN(auto* const state, lanes_.take(lane));
-  return GroupBySlice::start({state, pipelines_, &limits_, &options_, lanes_.lane_budget_bytes, &RowGrouping::start},
-                             slice);
+  GroupByResources const resources{state, pipelines_, &limits_, &compute_, &options_, lanes_.lane_budget_bytes};
+  return vulkan::GroupSliceKernel::start(std::make_unique<GroupBySlice>(resources), slice, options_);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/graphics/group_by/group_by_pipelines.hpp"
 #include "shaders/shared/group_by_layout.h"
 
@@ -40,6 +41,8 @@ Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, GroupByTun
         fmt::format("counting=blend needs R32_SFLOAT, R32G32_SFLOAT and R32G32B32A32_SFLOAT to be blendable: {}",
                     traits.name));
   }
+  // Compute passes then have to run.
+  if (!limits.blend) GARUDA_TRY(compute::compute_tuning(traits));
   auto const extent = traits.max_render_extent();
   limits.images.hash_extent = std::min(tuning.image == 0 ? kDefaultImageExtent : tuning.image, extent);
   limits.images.max_pixels = kMostPixels;
@@ -82,17 +85,10 @@ std::uint32_t group_lanes(std::uint64_t groups, std::uint32_t spread, GroupByLim
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(wanted, 1));
 }
 
-std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread, GroupByLimits const& limits) noexcept {
-  if (!limits.blend || rows <= shaders::kPixelRows) return 1;
+std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread) noexcept {
+  if (rows <= shaders::kPixelRows) return 1;
   auto const blocks = static_cast<std::uint32_t>((rows + shaders::kPixelRows - 1) / shaders::kPixelRows);
   return blocks * (spread != 0 ? spread : (kMostLanes + blocks - 1) / blocks);
-}
-
-std::uint64_t group_by_slice_rows(std::uint32_t key_words, std::uint32_t value_words,
-                                  GroupByLimits const& limits) noexcept {
-  // Spans of floats take 8 bytes a group, and every row may be one.
-  auto const widest = std::max({key_words, value_words, 2U});
-  return std::min<std::uint64_t>(contract::kMaxPassRows, limits.max_buffer_bytes / (4 * std::uint64_t{widest}) - 1);
 }
 
 std::uint64_t group_by_slice_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words,

@@ -18,7 +18,7 @@ struct GroupByLimits {
   std::uint32_t accumulator_extent = 0;  ///< greatest width and height of an accumulator image
   std::uint32_t max_attachments = 0;     ///< of a hash image with key words in it
   std::uint64_t max_buffer_bytes = 0;    ///< that a shader sees
-  bool blend = false;                    ///< aggregates by blending; else by compute passes with atomics
+  bool blend = false;                    ///< aggregates by blending; else by compute passes
   std::uint64_t expected_groups = 0;     ///< of a slice; 0: as many as rows
 
   friend bool operator==(GroupByLimits const&, GroupByLimits const&) = default;
@@ -26,7 +26,7 @@ struct GroupByLimits {
 
 /// Limits of a device under a tuning. The extent of the tuning bounds accumulators, too, but not below 64 pixels.
 /// Errors: no_device, with the reason, when the device lacks what the tuning asks for (blending of the 32-bit float
-/// formats) or workgroups of 256 invocations.
+/// formats), what compute passes need where it does not blend, or workgroups of 256 invocations.
 Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, GroupByTuning const& tuning);
 
 /// Colour attachments of a hash image that holds the row and `num_words` key words (GARUDA §4.2.1).
@@ -51,12 +51,7 @@ std::uint32_t group_lanes(std::uint64_t groups, std::uint32_t spread, GroupByLim
 /// Lanes of a group of more than kPixelRows rows in sums over a slice of `rows` rows: row r adds to lane r mod lanes,
 /// so that at most kPixelRows rows meet in a pixel. `spread`: lanes for every kPixelRows rows of the slice, 0: 256
 /// lanes in all or more. 1 when no group can have so many rows.
-std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread, GroupByLimits const& limits) noexcept;
-
-/// Most rows of a slice whose keys (`key_words` u32 a row) and values (`value_words` a row) fit the buffers that a
-/// shader sees. At most kMaxPassRows.
-std::uint64_t group_by_slice_rows(std::uint32_t key_words, std::uint32_t value_words,
-                                  GroupByLimits const& limits) noexcept;
+std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread) noexcept;
 
 /// Device memory that a slice takes at most when every row is a group of its own, accumulators beyond the first 2^16
 /// pixels apart, which follow the memory that is left. Bytes.

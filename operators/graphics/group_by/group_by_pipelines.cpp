@@ -23,7 +23,6 @@ enum By : std::uint8_t {
   kByValues = 8,       ///< kind of the values
   kByNulls = 16,
   kByFloats = 32,  ///< kinds of values: floats only
-  kByLocal = 64,   ///< accumulators in shared memory, or not
 };
 
 enum class Target : std::uint8_t {
@@ -82,14 +81,10 @@ constexpr std::array<PassRow, kGroupPasses> kPasses{{
      bindings(kBindMap, kBindIds, kBindHeadRows) | kPrefix, sizeof(RowsPush)},
     {GroupPass::count, "group_by/count.vert", kByNulls, Target::count, bindings(kBindIds, kBindValidity),
      sizeof(GroupsPush)},
-    {GroupPass::count_compute, "group_by/count.comp", kByNulls | kByLocal, Target::none,
-     bindings(kBindIds, kBindValidity, kBindGroupRows), sizeof(GroupsPush)},
     {GroupPass::fold_counts, "group_by/fold_counts.comp", kByNothing, Target::none,
      bindings(kBindAccumulators, kBindGroupRows), sizeof(GroupsPush)},
     {GroupPass::spans, "group_by/spans.vert", kByValues | kByFloats | kByNulls, Target::spans, kColumn,
      sizeof(GroupsPush)},
-    {GroupPass::spans_compute, "group_by/spans.comp", kByValues | kByFloats | kByNulls | kByLocal, Target::none,
-     kColumn | bindings(kBindSpans), sizeof(GroupsPush)},
     {GroupPass::fold_spans, "group_by/fold_spans.comp", kByNothing, Target::none,
      bindings(kBindAccumulators, kBindSpans), sizeof(GroupsPush)},
     {GroupPass::allot_pixels, "group_by/allot_pixels.comp", kByNothing, Target::none,
@@ -97,13 +92,9 @@ constexpr std::array<PassRow, kGroupPasses> kPasses{{
     {GroupPass::place_pixels, "group_by/place_pixels.comp", kByNothing, Target::none,
      bindings(kBindFirstPixels) | kPrefix, sizeof(AllotPush)},
     {GroupPass::sum, "group_by/sum.vert", kByValues | kByNulls, Target::limbs, kSummed, sizeof(SumPush)},
-    {GroupPass::sum_compute, "group_by/sum.comp", kByValues | kByNulls | kByLocal, Target::none,
-     kSummed | bindings(kBindSums), sizeof(SumPush)},
     {GroupPass::fold_sums, "group_by/fold_sums.comp", kByValues, Target::none,
      bindings(kBindAccumulators, kBindSpans, kBindFirstPixels, kBindSums), sizeof(SumPush)},
     {GroupPass::extremes, "group_by/extremes.vert", kByValues | kByNulls, Target::extremes,
-     kColumn | bindings(kBindPieces), sizeof(ExtremesPush)},
-    {GroupPass::extremes_compute, "group_by/extremes.comp", kByValues | kByNulls | kByLocal, Target::none,
      kColumn | bindings(kBindPieces), sizeof(ExtremesPush)},
     {GroupPass::fold_extremes, "group_by/fold_extremes.comp", kByValues, Target::none,
      bindings(kBindAccumulators, kBindPieces), sizeof(ExtremesPush)},
@@ -138,7 +129,6 @@ std::vector<vk::SpecConstant> spec_constants(std::uint8_t by, GroupPassKind cons
   if ((by & kByList) != 0) constants.push_back({kSpecListed, kind.listed ? 1U : 0U});
   if ((by & kByValues) != 0) constants.push_back({kSpecValueKind, static_cast<std::uint32_t>(kind.values)});
   if ((by & kByNulls) != 0) constants.push_back({kSpecNulls, kind.nulls ? 1U : 0U});
-  if ((by & kByLocal) != 0) constants.push_back({kSpecLocalWords, kind.local ? kMostLocalWords : 0U});
   return constants;
 }
 
@@ -212,9 +202,6 @@ std::vector<GroupPassKind> kinds_of(std::uint8_t by, std::uint32_t max_attachmen
   }
   if ((by & kByNulls) != 0) {
     multiply(0, 1, [](GroupPassKind& kind, std::uint32_t value) { kind.nulls = value == 1; });
-  }
-  if ((by & kByLocal) != 0) {
-    multiply(0, 1, [](GroupPassKind& kind, std::uint32_t value) { kind.local = value == 1; });
   }
   return kinds;
 }

@@ -24,21 +24,17 @@ enum class GroupPass : std::uint8_t {
   compact_rows,
   number_rows,
   count,
-  count_compute,
   fold_counts,
   spans,
-  spans_compute,
   fold_spans,
   allot_pixels,
   place_pixels,
   sum,
-  sum_compute,
   fold_sums,
   extremes,
-  extremes_compute,
   fold_extremes,
 };
-inline constexpr std::size_t kGroupPasses = 24;
+inline constexpr std::size_t kGroupPasses = 20;
 
 /// What pipelines are specialised by. Passes ignore what they do not look at.
 struct GroupPassKind {
@@ -48,7 +44,6 @@ struct GroupPassKind {
   std::uint32_t attachments = 1;  ///< of the hash image with key words in it, 1…kMaxKeyAttachments
   contract::ValueKind values = contract::ValueKind::none;
   bool nulls = false;
-  bool local = false;  ///< accumulators of few groups in shared memory first
 };
 
 /// Most colour attachments of a hash image: what devices commonly have, room for 31 key words.

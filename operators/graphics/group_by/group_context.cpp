@@ -4,31 +4,11 @@
 #include <array>
 
 namespace garuda::graphics {
-namespace {
-
-// Rows that adding up in shared memory pays for, and that an invocation takes then: each workgroup clears and adds up
-// all its words once.
-constexpr std::uint64_t kLeastLocalRows = std::uint64_t{1} << 16;
-constexpr std::uint64_t kLocalRowsEach = 64;
-
-std::uint64_t local_invocations(std::uint64_t rows) { return (rows + kLocalRowsEach - 1) / kLocalRowsEach; }
-
-}  // namespace
-
 Result<void> GroupContext::dispatch(char const* phase, char const* label, GroupPass pass, GroupPassKind const& kind,
                                     std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
                                     std::uint64_t invocations) {
   GARUDA_TRY_ASSIGN(auto const* compiled, pipeline(pass, kind));
   return vulkan::PassContext::dispatch(phase, label, *compiled, resources, push, invocations);
-}
-
-Result<void> GroupContext::dispatch_rows(char const* phase, char const* label, GroupPass pass, GroupPassKind kind,
-                                         std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
-                                         std::uint64_t rows, std::uint64_t words) {
-  bool const pays = tuning_.spread == 0 ? rows >= kLeastLocalRows : tuning_.spread > 1;
-  kind.local = pays && words <= shaders::kMostLocalWords;
-  if (kind.local) add_counter("local_passes", 1);
-  return dispatch(phase, label, pass, kind, resources, push, kind.local ? local_invocations(rows) : rows);
 }
 
 Result<void> GroupContext::draw(vulkan::PointPass const& pass) {
@@ -56,7 +36,7 @@ std::uint64_t GroupContext::pixels_at_once(std::uint64_t pixels, std::uint64_t b
   return std::max<std::uint64_t>(most, 1);
 }
 
-std::vector<vk::BoundResource> SliceColumn::resources(DeviceGroups const& groups) const {
+std::vector<vk::BoundResource> SliceColumn::resources(vulkan::DeviceGroups const& groups) const {
   // A variant that reads no values or no validity is bound to a buffer that is there.
   return {vk::BoundResource::of(shaders::kBindIds, groups.ids),
           vk::BoundResource::of(shaders::kBindValues, values ? values : groups.ids),

@@ -9,7 +9,7 @@
 #include "operators/graphics/group_by/group_by_choice.hpp"
 #include "operators/graphics/group_by/group_by_pipelines.hpp"
 #include "operators/graphics/join/prefix_sum.hpp"
-#include "operators/vulkan/pass_context.hpp"
+#include "operators/vulkan/group_slice.hpp"
 #include "shaders/shared/group_by_layout.h"
 
 namespace garuda::graphics {
@@ -39,12 +39,6 @@ class GroupContext : public vulkan::PassContext {
                         std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
                         std::uint64_t invocations);
 
-  /// The same for a pass that adds each of `rows` rows to one of accumulators that take `words` words in all: few of
-  /// them are added up in shared memory first.
-  Result<void> dispatch_rows(char const* phase, char const* label, GroupPass pass, GroupPassKind kind,
-                             std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
-                             std::uint64_t rows, std::uint64_t words);
-
   /// Draws, and counts the pass.
   Result<void> draw(vulkan::PointPass const& pass);
 
@@ -69,29 +63,9 @@ class GroupContext : public vulkan::PassContext {
   contract::StatsSink* stats_;
 };
 
-/// The groups of a slice on the device.
-struct DeviceGroups {
-  std::uint32_t num_rows = 0;
-  std::uint32_t num_groups = 0;
-  vk::Buffer ids;         ///< rows × u32
-  vk::Buffer head_rows;   ///< groups × u32 (room for a group a row)
-  vk::Buffer group_rows;  ///< groups × u32, rows of the group; empty until they are counted
-};
-
-/// Finds the groups of a slice on the device; what it needs for that goes with it.
-class SliceGrouping {
- public:
-  virtual ~SliceGrouping() = default;
-
-  /// Finds the groups: fills `groups`' number, ids and head rows, which have room for every row. Waits.
-  virtual Result<void> run(GroupContext& context, DeviceGroups& groups) = 0;
-};
-
 /// A column on the device. Values that the kind has none of, and a validity that no row lacks, are empty.
-struct SliceColumn {
+struct SliceColumn : vulkan::UploadedColumn {
   contract::ValueKind kind = contract::ValueKind::none;
-  vk::Buffer values;
-  vk::Buffer validity;
 
   bool nulls() const noexcept { return static_cast<bool>(validity); }
   GroupPassKind pass_kind() const noexcept {
@@ -101,7 +75,7 @@ struct SliceColumn {
     return pass;
   }
   /// Group ids, values and validity for a pass.
-  std::vector<vk::BoundResource> resources(DeviceGroups const& groups) const;
+  std::vector<vk::BoundResource> resources(vulkan::DeviceGroups const& groups) const;
 };
 
 }  // namespace garuda::graphics

@@ -14,7 +14,7 @@ constexpr std::uint32_t num_pieces(contract::ValueKind kind) {
 
 struct Extremes {
   GroupContext& context;
-  DeviceGroups const& groups;
+  vulkan::DeviceGroups const& groups;
   SliceColumn const& column;
   GroupTarget target;
   vk::Buffer pieces;
@@ -29,12 +29,6 @@ Result<void> find_piece(Extremes& extremes, GroupRange range, std::uint32_t piec
   auto resources = extremes.column.resources(groups);
   resources.push_back(pieces);
   auto const kind = extremes.column.pass_kind();
-  if (!context.limits().blend) {
-    GARUDA_TRY(context.dispatch_rows(vulkan::phase::kExtremes, "aggregate: extremes", GroupPass::extremes_compute, kind,
-                                     resources, vulkan::push_bytes(push), groups.num_rows,
-                                     2 * std::uint64_t{range.size}));
-    return context.order(vulkan::phase::kExtremes, vk::use::kComputeWrite, vk::use::kComputeWrite);
-  }
   GARUDA_TRY_ASSIGN(auto const* pipeline, context.pipeline(GroupPass::extremes, kind));
   GARUDA_TRY(extremes.target.draw(context, vulkan::phase::kExtremes, "aggregate: extremes", *pipeline, resources,
                                   vulkan::push_bytes(push), groups, vk::clear_float(-1, -1, -1, -1)));
@@ -83,7 +77,7 @@ Result<void> read_pieces(Extremes& extremes, GroupRange range, contract::Aggrega
 
 }  // namespace
 
-Result<void> find_extremes(GroupContext& context, DeviceGroups const& groups, SliceColumn const& column,
+Result<void> find_extremes(GroupContext& context, vulkan::DeviceGroups const& groups, SliceColumn const& column,
                            contract::StateSet wanted, contract::AggregateState& state) {
   auto const words = std::size_t{groups.num_groups} * contract::extreme_words(column.kind);
   if ((wanted & contract::kMinState) != 0) state.minima.resize(words);

@@ -8,9 +8,8 @@
 namespace garuda::graphics {
 
 /// Fills `state`'s minima and maxima, as far as `wanted` asks for them: one draw for every 24 bits of the values, from
-/// the top; rows whose pieces above have lost are clipped. By blending, or by compute where `limits.blend` is false.
-/// Waits.
-Result<void> find_extremes(GroupContext& context, DeviceGroups const& groups, SliceColumn const& column,
+/// the top; rows whose pieces above have lost are clipped. Waits.
+Result<void> find_extremes(GroupContext& context, vulkan::DeviceGroups const& groups, SliceColumn const& column,
                            contract::StateSet wanted, contract::AggregateState& state);
 
 }  // namespace garuda::graphics

@@ -51,14 +51,10 @@ Result<void> GroupSums::run(GroupContext& context, contract::AggregateState& sta
   GARUDA_TRY(allot_pixels(context));
   GARUDA_TRY(read_layout(context));
   if (num_pixels_ > 0) {
-    bool const blend = context.limits().blend;
-    auto const at_once =
-        context.pixels_at_once(num_pixels_, (blend ? kLimbBytes : 0) + std::uint64_t{2 * kSumBytes}, kSumBytes);
+    auto const at_once = context.pixels_at_once(num_pixels_, kLimbBytes + std::uint64_t{2 * kSumBytes}, kSumBytes);
     auto const shape = vulkan::image_for(at_once, context.limits().accumulator_extent);
     GARUDA_TRY_ASSIGN(sums_, context.buffer(at_once * kSumBytes, "sums"));
-    if (blend) {
-      GARUDA_TRY_ASSIGN(limbs_, context.image(VK_FORMAT_R32G32B32A32_SFLOAT, shape, 2, "accumulators"));
-    }
+    GARUDA_TRY_ASSIGN(limbs_, context.image(VK_FORMAT_R32G32B32A32_SFLOAT, shape, 2, "accumulators"));
     context.max_counter("accumulator_pixels", num_pixels_);
     for (std::uint64_t first = 0; first < num_pixels_; first += at_once) {
       auto const size = std::min(at_once, num_pixels_ - first);
@@ -71,21 +67,7 @@ Result<void> GroupSums::run(GroupContext& context, contract::AggregateState& sta
 
 Result<void> GroupSums::find_spans(GroupContext& context) {
   auto const bytes = std::uint64_t{groups_.num_groups} * sizeof(Span);
-  if (context.limits().blend) {
-    GARUDA_TRY_ASSIGN(spans_, context.buffer(bytes, "windows of groups"));
-    GARUDA_TRY(draw_spans(context));
-  } else {
-    GARUDA_TRY_ASSIGN(spans_, context.zeroed_buffer(bytes, "windows of groups", vulkan::phase::kWindows));
-    shaders::GroupsPush const push{{}, groups_.num_rows, 0, groups_.num_groups, 1};
-    auto bound = column_.resources(groups_);
-    bound.push_back(spans());
-    GARUDA_TRY(context.dispatch_rows(vulkan::phase::kWindows, "windows", GroupPass::spans_compute, column_.pass_kind(),
-                                     bound, vulkan::push_bytes(push), groups_.num_rows, bytes / 4));
-  }
-  return context.order(vulkan::phase::kWindows, vk::use::kComputeWrite, vk::use::kVertexRead | vk::use::kComputeWrite);
-}
-
-Result<void> GroupSums::draw_spans(GroupContext& context) {
+  GARUDA_TRY_ASSIGN(spans_, context.buffer(bytes, "windows of groups"));
   GARUDA_TRY_ASSIGN(auto target, GroupTarget::create(context, groups_.num_groups, VK_FORMAT_R32G32B32A32_SFLOAT, 2, 0));
   GARUDA_TRY_ASSIGN(auto const* pipeline, context.pipeline(GroupPass::spans, column_.pass_kind()));
   auto const bound = column_.resources(groups_);
@@ -98,12 +80,12 @@ Result<void> GroupSums::draw_spans(GroupContext& context) {
     GARUDA_TRY(context.dispatch(vulkan::phase::kWindows, "fold windows", GroupPass::fold_spans, {}, folded,
                                 vulkan::push_bytes(push), range.size));
   }
-  return {};
+  return context.order(vulkan::phase::kWindows, vk::use::kComputeWrite, vk::use::kVertexRead | vk::use::kComputeWrite);
 }
 
 Result<void> GroupSums::allot_pixels(GroupContext& context) {
   auto const num_groups = groups_.num_groups;
-  auto const lanes = sum_lanes(groups_.num_rows, context.tuning().spread, context.limits());
+  auto const lanes = sum_lanes(groups_.num_rows, context.tuning().spread);
   GARUDA_EXPECTS(lanes == 1 || groups_.group_rows);
   shaders::AllotPush const push{num_groups, windows_each(), lanes};
   GARUDA_TRY_ASSIGN(auto const counts, context.buffer(std::uint64_t{num_groups} * 4, "pixels of groups"));
@@ -158,7 +140,7 @@ Result<void> GroupSums::read_layout(GroupContext& context) {
 Result<void> GroupSums::sum_part(GroupContext& context, vulkan::ImageShape const& shape, std::uint32_t first,
                                  std::uint32_t size) {
   shaders::SumPush const push{shape.raster(), groups_.num_rows, groups_.num_groups, first, size};
-  GARUDA_TRY(context.limits().blend ? draw_part(context, push, shape) : add_in_buffer(context, push));
+  GARUDA_TRY(draw_part(context, push, shape));
   std::vector<std::uint64_t> part(std::size_t{size} * 2);
   GARUDA_TRY(context.download(sums_, std::as_writable_bytes(std::span(part))));
   add_part(first, part);
@@ -191,18 +173,6 @@ Result<void> GroupSums::draw_part(GroupContext& context, shaders::SumPush const&
                               vulkan::push_bytes(push), groups_.num_groups));
   // Sums, before they are copied to the host.
   return context.order(vulkan::phase::kFold, vk::use::kComputeWrite, vk::use::kTransferRead);
-}
-
-Result<void> GroupSums::add_in_buffer(GroupContext& context, shaders::SumPush const& push) {
-  GARUDA_TRY_ASSIGN(auto* recorder, context.submissions().record(vulkan::phase::kSum));
-  recorder->fill(sums_.view(), 0);
-  recorder->barrier(sums_, vk::use::kTransferWrite, vk::use::kComputeWrite);
-  auto bound = resources();
-  bound.push_back(vk::BoundResource::of(shaders::kBindSums, sums_));
-  GARUDA_TRY(context.dispatch_rows(vulkan::phase::kSum, "aggregate: sum", GroupPass::sum_compute, column_.pass_kind(),
-                                   bound, vulkan::push_bytes(push), groups_.num_rows,
-                                   std::uint64_t{push.num_pixels} * kSumBytes / 4));
-  return context.order(vulkan::phase::kSum, vk::use::kComputeWrite, vk::use::kTransferRead);
 }
 
 // A window's sum in a part is at the first pixel that the window has in it.

@@ -13,11 +13,11 @@ namespace garuda::graphics {
 /// Sums of one column. A group's windows, one for integers up to 64 bits, two for 128 bits, those between the lowest
 /// and the highest one touched for floats, get a pixel each, or several lanes when more than kPixelRows rows may meet.
 /// The pixels of all groups follow each other; they are drawn, folded and read back in parts when there are more than
-/// images and memory hold at once. By blending, or by compute with atomics where `limits.blend` is false.
+/// images and memory hold at once.
 class GroupSums {
  public:
   /// `groups.group_rows` is filled when sum_lanes is above 1. Both outlive this.
-  GroupSums(DeviceGroups const& groups, SliceColumn const& column) : groups_(groups), column_(column) {}
+  GroupSums(vulkan::DeviceGroups const& groups, SliceColumn const& column) : groups_(groups), column_(column) {}
 
   /// Fills `state`'s sums, or float sums. Waits.
   Result<void> run(GroupContext& context, contract::AggregateState& state);
@@ -25,19 +25,17 @@ class GroupSums {
  private:
   std::uint32_t windows_each() const noexcept;
   Result<void> find_spans(GroupContext& context);
-  Result<void> draw_spans(GroupContext& context);
   Result<void> allot_pixels(GroupContext& context);
   Result<void> read_layout(GroupContext& context);
   Result<void> sum_part(GroupContext& context, vulkan::ImageShape const& shape, std::uint32_t first,
                         std::uint32_t size);
   Result<void> draw_part(GroupContext& context, shaders::SumPush const& push, vulkan::ImageShape const& shape);
-  Result<void> add_in_buffer(GroupContext& context, shaders::SumPush const& push);
   std::vector<vk::BoundResource> resources() const;
   vk::BoundResource spans() const;
   void add_part(std::uint32_t first, std::span<std::uint64_t const> part);
   void finish(contract::AggregateState& state);
 
-  DeviceGroups const& groups_;
+  vulkan::DeviceGroups const& groups_;
   SliceColumn const& column_;
   vk::Buffer spans_;         // floats: groups × (u32, u32)
   vk::Buffer first_pixels_;  // (groups + 1) × u32

@@ -16,7 +16,6 @@ Result<GroupTarget> GroupTarget::create(GroupContext& context, std::uint32_t num
   auto const at_once = context.pixels_at_once(pixels, (group_bytes + folded_bytes) / target.lanes_ + 1,
                                               std::max<std::uint64_t>(folded_bytes, 1));
   target.groups_at_once_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(at_once / target.lanes_, 1));
-  if (!context.limits().blend) return target;
   target.shape_ =
       vulkan::image_for(std::uint64_t{target.groups_at_once_} * target.lanes_, context.limits().accumulator_extent);
   GARUDA_TRY_ASSIGN(target.image_, context.image(format, target.shape_, layers, "accumulators"));
@@ -24,13 +23,14 @@ Result<GroupTarget> GroupTarget::create(GroupContext& context, std::uint32_t num
   return target;
 }
 
-shaders::GroupsPush GroupTarget::push(DeviceGroups const& groups, GroupRange range) const noexcept {
+shaders::GroupsPush GroupTarget::push(vulkan::DeviceGroups const& groups, GroupRange range) const noexcept {
   return {shape_.raster(), groups.num_rows, range.first, range.size, lanes_};
 }
 
 Result<void> GroupTarget::draw(GroupContext& context, char const* phase, char const* label,
                                vk::Pipeline const& pipeline, std::span<vk::BoundResource const> resources,
-                               std::span<std::byte const> push, DeviceGroups const& groups, VkClearColorValue clear) {
+                               std::span<std::byte const> push, vulkan::DeviceGroups const& groups,
+                               VkClearColorValue clear) {
   vulkan::PointPass pass;
   pass.phase = phase;
   pass.label = label;

@@ -29,12 +29,12 @@ class GroupTarget {
   GroupRange range(std::uint32_t first, std::uint32_t num_groups) const noexcept {
     return {first, std::min(groups_at_once_, num_groups - first)};
   }
-  shaders::GroupsPush push(DeviceGroups const& groups, GroupRange range) const noexcept;
+  shaders::GroupsPush push(vulkan::DeviceGroups const& groups, GroupRange range) const noexcept;
 
   /// Draws every row of `groups` once.
   Result<void> draw(GroupContext& context, char const* phase, char const* label, vk::Pipeline const& pipeline,
                     std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
-                    DeviceGroups const& groups, VkClearColorValue clear);
+                    vulkan::DeviceGroups const& groups, VkClearColorValue clear);
 
   vk::BoundResource resource() const noexcept {
     return vk::BoundResource::of(shaders::kBindAccumulators, image_.array_view());

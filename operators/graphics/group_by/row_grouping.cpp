@@ -9,17 +9,16 @@
 
 namespace garuda::graphics {
 
-Result<std::unique_ptr<SliceGrouping>> RowGrouping::start(GroupContext& context, contract::GroupSlice const& slice) {
-  auto started = std::make_unique<RowGrouping>();
-  auto& grouping = *started;
-  grouping.num_rows_ = static_cast<std::uint32_t>(slice.num_rows);
+Result<std::unique_ptr<RowGrouping>> RowGrouping::start(GroupContext& context, contract::GroupSlice const& slice) {
+  auto grouping = std::make_unique<RowGrouping>();
+  grouping->num_rows_ = static_cast<std::uint32_t>(slice.num_rows);
   if (auto const* packed = std::get_if<contract::KeySpan>(&slice.keys)) {
-    GARUDA_TRY(grouping.start_packed(context, *packed, slice));
+    GARUDA_TRY(grouping->start_packed(context, *packed, slice));
   } else {
-    GARUDA_TRY(grouping.start_words(context, std::get<contract::KeyWords>(slice.keys)));
+    GARUDA_TRY(grouping->start_words(context, std::get<contract::KeyWords>(slice.keys)));
   }
-  GARUDA_TRY(grouping.take_memory(context));
-  return std::unique_ptr<SliceGrouping>(std::move(started));
+  GARUDA_TRY(grouping->take_memory(context));
+  return grouping;
 }
 
 Result<void> RowGrouping::start_packed(GroupContext& context, contract::KeySpan const& keys,
@@ -121,7 +120,7 @@ vk::BoundResource RowGrouping::rows() const {
   return vk::BoundResource::of(shaders::kBindRows, iteration_ == 0 ? map_ : lists_.at((iteration_ - 1) % 2));
 }
 
-Result<void> RowGrouping::run(GroupContext& context, DeviceGroups& groups) {
+Result<void> RowGrouping::run(GroupContext& context, vulkan::DeviceGroups& groups) {
   auto room = address_.image.pixels();
   for (auto count = num_rows_; count > 0; ++iteration_) {
     auto const shape = kind_.direct || iteration_ == 0
@@ -199,7 +198,7 @@ Result<std::uint32_t> RowGrouping::list_losers(GroupContext& context, std::uint3
   return losers;
 }
 
-Result<void> RowGrouping::number_groups(GroupContext& context, DeviceGroups& groups) {
+Result<void> RowGrouping::number_groups(GroupContext& context, vulkan::DeviceGroups& groups) {
   sum_.resize(num_rows_);
   GARUDA_TRY(context.prefix_sum(sum_, vulkan::phase::kPrefix, heads_));
   shaders::RowsPush const push{num_rows_};

@@ -15,14 +15,15 @@ namespace garuda::graphics {
 /// each, the lowest row of a pixel wins, rows of the same key take it as the head of their group, rows of other keys go
 /// into the next image, under another hash. A head is the first row of its key, for all rows of a key share a pixel in
 /// every image. The lowest row that is left wins its pixel, so each image ends at least one group.
-class RowGrouping final : public SliceGrouping {
+class RowGrouping {
  public:
   /// Chooses how, takes memory and starts the uploads. `slice`'s keys are KeySpan or KeyWords and outlive this.
   /// Errors: usage when direct addresses were asked for and the key range does not fit the image, or keys have several
   /// words; no_device when more colour attachments were asked for than there are; limit_exceeded.
-  static Result<std::unique_ptr<SliceGrouping>> start(GroupContext& context, contract::GroupSlice const& slice);
+  static Result<std::unique_ptr<RowGrouping>> start(GroupContext& context, contract::GroupSlice const& slice);
 
-  Result<void> run(GroupContext& context, DeviceGroups& groups) override;
+  /// Finds the groups: fills `groups`' number, ids and head rows, which have room for every row. Waits.
+  Result<void> run(GroupContext& context, vulkan::DeviceGroups& groups);
 
  private:
   Result<void> start_packed(GroupContext& context, contract::KeySpan const& keys, contract::GroupSlice const& slice);
@@ -31,7 +32,7 @@ class RowGrouping final : public SliceGrouping {
   Result<void> draw_image(GroupContext& context, shaders::HashPush const& push, vulkan::ImageShape const& shape);
   Result<void> map_rows(GroupContext& context, shaders::HashPush const& push);
   Result<std::uint32_t> list_losers(GroupContext& context, std::uint32_t count);
-  Result<void> number_groups(GroupContext& context, DeviceGroups& groups);
+  Result<void> number_groups(GroupContext& context, vulkan::DeviceGroups& groups);
   shaders::HashPush push_of(std::uint32_t count, vulkan::ImageShape const& shape) const;
   GroupPassKind pass_kind() const;
   vk::BoundResource rows() const;
