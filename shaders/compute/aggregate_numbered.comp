@@ -1,8 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Adds rows to the states of their groups, which are numbered.
+// Adds rows to a state of their groups, which are numbered.
 //
-// Buffers: GroupRowsPush, by address; keys: the rows' groups; table: a slot a group. Invocation: rows, all invocations
+// Buffers: NumberedRowsPush, by address; keys: the rows' groups; table: a slot a group. Invocation: rows, all invocations
 // apart. Writes: table; of few groups (kSlots is not 0) a workgroup adds up its rows in shared memory first. Overflow:
 // none.
 
@@ -10,7 +10,10 @@
 #include "../primitives/words.glsl"
 #include "../primitives/block.glsl"
 
-layout(push_constant) uniform Push { GroupRowsPush push; };
+layout(push_constant) uniform Push {
+  GroupRowsPush push;  // NumberedRowsPush
+  AggregateColumn own_column;
+};
 
 #define NUMBERED
 #include "group_states.glsl"
@@ -26,22 +29,17 @@ void main() {
   uint step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * kGroup;
   for (uint row = group_index() * kGroup + thread_index(); row < push.num_rows; row += step) {
     uint slot = load_key(row).x;
-    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
-      if (kind_of(a) != kAggregateNone && !is_null(a, row)) {
-        State state = state_of(a, load_value(a, row), row);
-        if (kShared) {
-          add_to_slot(slot, a, state);
-        } else {
-          add_to_table(slot, a, state);
-        }
-      }
+    if (is_null(0u, row)) continue;
+    State state = state_of(0u, load_value(0u, row), row);
+    if (kShared) {
+      add_to_slot(slot, 0u, state);
+    } else {
+      add_to_table(slot, 0u, state);
     }
   }
   if (!kShared) return;
   barrier();
   for (uint slot = thread_index(); slot < push.table_slots; slot += kGroup) {
-    [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
-      if (kind_of(a) != kAggregateNone) add_to_table(slot, a, combined(slot, a));
-    }
+    add_to_table(slot, 0u, combined(slot, 0u));
   }
 }

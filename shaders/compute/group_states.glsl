@@ -1,6 +1,7 @@
 // States of aggregates in words of 32 bits, in shared memory and in a table in device memory. Needs `push` with the
 // members keys, values, table, targets and state of GroupRowsPush, words.glsl and block.glsl. NUMBERED: keys are the
-// numbers of the groups, which are their slots in a table of states alone; any column may have nulls.
+// numbers of the groups, which are their slots in a table of states alone; there is one aggregate, whose column is
+// `own_column`, perhaps with nulls.
 #include "../shared/hash.h"
 #include "column_values.glsl"
 #include "../shared/float_parts.glsl"
@@ -25,8 +26,10 @@ const uint kWords2 = STATE_WORDS(kAggregate2);
 const uint kWords3 = STATE_WORDS(kAggregate3);
 const uint kStateWords = kWords0 + kWords1 + kWords2 + kWords3;
 #ifdef NUMBERED
+#define COLUMN(aggregate) own_column
 const uint kKeyWords = 0u;  // of an entry
 #else
+#define COLUMN(aggregate) AggregateColumns(push.values).at[aggregate]
 const uint kKeyWords = 1u;
 #endif
 const uint kEntryWords = kKeyWords + kStateWords;
@@ -87,7 +90,7 @@ uint scaled(uint hash, uint slots) {
 uvec4 load_value(uint aggregate, uint row) {
   uint kind = kind_of(aggregate);
   if (kind == kAggregateNone || kind == kAggregateCount) return uvec4(0u);
-  uvec2 values = AggregateColumns(push.values).at[aggregate].values;
+  uvec2 values = COLUMN(aggregate).values;
   if (kind == kAggregateFirst && values == uvec2(0u)) return uvec4(row, 0u, 0u, 0u);
   if (is_quad(kind)) {
     return uvec4(Pairs(values).at[2u * row], Pairs(values).at[2u * row + 1u]);
@@ -96,13 +99,12 @@ uvec4 load_value(uint aggregate, uint row) {
 }
 
 bool is_null(uint aggregate, uint row) {
-#ifndef NUMBERED
+#ifdef NUMBERED
+  if (own_column.nulls == uvec2(0u)) return false;
+#else
   if ((kNullable >> aggregate & 1u) == 0u) return false;
 #endif
-  AggregateColumn column = AggregateColumns(push.values).at[aggregate];
-#ifdef NUMBERED
-  if (column.nulls == uvec2(0u)) return false;
-#endif
+  AggregateColumn column = COLUMN(aggregate);
   return is_null_row(column.nulls, column.null_mask, row);
 }
 
@@ -119,7 +121,7 @@ void negate(inout State state, uint words) {
 // The float as an integer over the column's lowest bit, in the state's words.
 State float_state(uint aggregate, uvec2 value) {
   uint kind = kind_of(aggregate);
-  AggregateColumn column = AggregateColumns(push.values).at[aggregate];
+  AggregateColumn column = COLUMN(aggregate);
   FloatParts parts = parts_of(is_wide(kind), value);
   State state = State(uint[kMostStateWords](0u, 0u, 0u, 0u, 0u));
   bool takes_part = parts.position >= column.first_position && parts.position <= column.last_position;

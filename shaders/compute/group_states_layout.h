@@ -83,6 +83,12 @@ struct GroupRowsPush {
   uint capacity;  // groups that the targets hold
 };
 
+/// Rows with the numbers of their groups as keys, for one aggregate.
+struct NumberedRowsPush {
+  GroupRowsPush rows;
+  AggregateColumn column;
+};
+
 struct GroupedState {
   uint groups;      // found, written or not
   uint incomplete;  // 1: rows or groups found no room

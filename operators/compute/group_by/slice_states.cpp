@@ -23,8 +23,8 @@ constexpr char const* kPhase = "aggregate";
 // all its words once.
 constexpr std::uint64_t kLeastSharedRows = std::uint64_t{1} << 16;
 constexpr std::uint64_t kSharedRowsEach = 64;
-// Words of states that any device has shared memory for beside a few others: 16 KiB is the least there is.
-constexpr std::uint32_t kSharedWords = 3072;
+// Words of states in shared memory: 16 KiB is the least there is, and slots are fewer by far than a workgroup's rows.
+constexpr std::uint32_t kSharedWords = 2048;
 constexpr std::uint32_t kWindowBits = 64;
 
 static_assert(static_cast<std::uint32_t>(ValueKind::int32) == static_cast<std::uint32_t>(DeviceValueKind::int32) + 1);
@@ -36,7 +36,7 @@ PassShape state_shape(Function function, std::uint32_t slots) {
   return {"compute/aggregate_numbered.comp",
           0,
           1,
-          sizeof(shaders::GroupRowsPush),
+          sizeof(shaders::NumberedRowsPush),
           {{shaders::kSpecWords, 1},
            {shaders::kSpecAggregate, static_cast<std::uint32_t>(function)},
            {shaders::kSpecSlots, slots}}};
@@ -132,8 +132,7 @@ class ColumnStates {
   contract::AggregateInput const& input_;
   DeviceValues values_;
   vulkan::UploadedColumn column_;
-  vk::Buffer addresses_;  // of values
-  vk::Buffer tables_;     // of states, one after another
+  vk::Buffer tables_;  // of states, one after another
   std::vector<FloatPart> float_parts_;
   contract::AggregateState result_;
 };
@@ -173,8 +172,6 @@ Result<contract::AggregateState> ColumnStates::run(std::uint32_t spread) {
   GARUDA_TRY(upload());
   GARUDA_TRY_ASSIGN(auto const planned, plan());
   take_memory();
-  auto const columns = shaders::kMostAggregates * sizeof(shaders::AggregateColumn);
-  GARUDA_TRY_ASSIGN(addresses_, context_.device_buffer(columns, "columns of values"));
   auto const state_bytes = 4 * shaders::kMostStateWords * std::uint64_t{groups_.num_groups};
   auto const at_once = std::clamp<std::uint64_t>(context_.bytes_left() / state_bytes, 1,
                                                  std::min(kMostResidentAggregates, planned.states.size()));
@@ -189,35 +186,27 @@ Result<contract::AggregateState> ColumnStates::run(std::uint32_t spread) {
 
 Result<void> ColumnStates::add_up(AggregatePlan const& plan, std::span<ResidentAggregate const> states,
                                   std::uint32_t spread) {
-  std::vector<shaders::AggregateColumn> columns;
-  for (auto const& state : states) {
-    auto& column = columns.emplace_back();
-    if (state.function != Function::count) column.values = plan.payload[state.column].address;
-    if (state.nulls) column.nulls = plan.payload[*state.nulls].address;
-    column.lowest_bit = state.lowest_bit;
-    column.first_position = state.first_position;
-    column.last_position = state.last_position;
-  }
-  GARUDA_TRY(context_.update(kPhase, addresses_, std::as_bytes(std::span(columns))));
   GARUDA_TRY(context_.fill(kPhase, tables_, 0));
-  shaders::GroupRowsPush push{};
-  push.keys = groups_.ids.address();
-  push.values = addresses_.address();
-  push.table = tables_.address();
-  push.num_rows = groups_.num_rows;
-  push.table_slots = groups_.num_groups;
+  shaders::NumberedRowsPush push{};
+  push.rows.keys = groups_.ids.address();
+  push.rows.num_rows = groups_.num_rows;
+  push.rows.table_slots = groups_.num_groups;
   std::size_t words = 0;
   for (auto const& state : states) {
     auto const slots = kSharedWords / resident_state_words({state});
-    bool const pays = spread == 0 ? push.num_rows >= kLeastSharedRows : spread > 1;
+    push.rows.table = tables_.address() + words * 4;
+    push.column.values = state.function == Function::count ? 0 : plan.payload[state.column].address;
+    push.column.nulls = state.nulls ? plan.payload[*state.nulls].address : 0;
+    push.column.lowest_bit = state.lowest_bit;
+    push.column.first_position = state.first_position;
+    push.column.last_position = state.last_position;
+    bool const pays = spread == 0 ? groups_.num_rows >= kLeastSharedRows : spread > 1;
     bool const is_shared = pays && groups_.num_groups <= slots;
     auto const rows_each = is_shared ? kSharedRowsEach : 1;
     GARUDA_TRY(context_.dispatch(kPhase, state_shape(state.function, is_shared ? slots : 0), push,
-                                 groups_for(push.num_rows, rows_each * context_.tuning().group_size), push.num_rows,
-                                 words != 0));
+                                 groups_for(groups_.num_rows, rows_each * context_.tuning().group_size),
+                                 groups_.num_rows, words != 0));
     words += std::size_t{resident_state_words({state})} * groups_.num_groups;
-    push.values += sizeof(shaders::AggregateColumn);
-    push.table = tables_.address() + words * 4;
   }
   GARUDA_TRY(context_.order_all(kPhase));
   std::vector<std::uint32_t> table(words);
