@@ -28,8 +28,7 @@ Result<void> count_values(GroupContext& context, vulkan::DeviceGroups const& gro
     GARUDA_TRY(context.dispatch(vulkan::phase::kFold, "fold counts", GroupPass::fold_counts, {}, folded,
                                 vulkan::push_bytes(push), range.size));
   }
-  return context.order(vulkan::phase::kFold, vk::use::kComputeWrite,
-                       vk::use::kVertexRead | vk::use::kComputeWrite | vk::use::kTransferRead);
+  return context.order(vulkan::phase::kFold, vk::use::kComputeWrite, vk::use::kVertexRead | vk::use::kComputeWrite);
 }
 
 }  // namespace
@@ -97,6 +96,7 @@ Result<void> GroupBySlice::fill_counts(vulkan::DeviceGroups const& groups, Slice
   if (column.nulls()) {
     GARUDA_TRY_ASSIGN(counts, context_.buffer(std::uint64_t{groups.num_groups} * 4, "counts"));
     GARUDA_TRY(count_values(context_, groups, column, counts));
+    GARUDA_TRY(context_.order(vulkan::phase::kFold, vk::use::kComputeWrite, vk::use::kTransferRead));
   }
   std::vector<std::uint32_t> read(groups.num_groups);
   GARUDA_TRY(context_.download(counts ? counts : groups.group_rows, std::as_writable_bytes(std::span(read))));
