@@ -1,7 +1,5 @@
 #include "cli/join_inputs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -61,19 +59,6 @@ Result<void> type_empty_keys(JoinRequest const& request, io::ReadOptions& left, 
   return {};
 }
 
-/// A table that is read as a whole must have no column of a type that garuda lacks; fails with the way out.
-Result<void> check_whole_table(std::filesystem::path const& path) {
-  GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(path));
-  for (auto const& field : fields) {
-    if (field.field) continue;
-    return fail(ErrorCode::invalid_input,
-                fmt::format("column {} of {} has a type that is not supported, {}; name the columns that the result is "
-                            "to have with --columns",
-                            field.name, path.string(), field.type));
-  }
-  return {};
-}
-
 /// What `request` reads of both files.
 struct JoinFiles {
   io::ReadOptions left;
@@ -82,8 +67,6 @@ struct JoinFiles {
 
 Result<JoinFiles> files_of(JoinRequest const& request) {
   JoinFiles files{read_options(request, Side::left), read_options(request, Side::right)};
-  if (!files.left.columns) GARUDA_TRY(check_whole_table(request.left));
-  if (!files.right.columns) GARUDA_TRY(check_whole_table(request.right));
   GARUDA_TRY(type_empty_keys(request, files.left, files.right));
   return files;
 }

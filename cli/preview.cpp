@@ -34,7 +34,7 @@ std::string cell(std::string_view text) {
   return result;
 }
 
-bool is_number(DataType const& type) noexcept { return type.id >= TypeId::int8 && type.id <= TypeId::decimal128; }
+bool is_number(DataType const& type) noexcept { return type.id >= TypeId::int8 && type.id <= TypeId::decimal256; }
 
 struct TextColumn {
   std::vector<std::string> cells;

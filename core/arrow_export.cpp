@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/arrow_format.hpp"
+#include "core/nested_type.hpp"
 #include "garuda/arrow_c.hpp"
 
 namespace garuda {
@@ -49,6 +50,7 @@ struct ExportedChildren {
 struct ExportedSchema {
   std::string format;
   std::string name;
+  std::string metadata;
   ExportedChildren<ArrowSchema> children;
   ArrowSchema dictionary{};
 };
@@ -87,12 +89,42 @@ ExportedSchema& begin_schema(ArrowSchema* out, std::string format, std::string n
   return *exported.release();
 }
 
+void set_metadata(std::string const& metadata, ExportedSchema& exported, ArrowSchema* out) {
+  exported.metadata = metadata;
+  if (!metadata.empty()) out->metadata = exported.metadata.data();
+}
+
+void export_nested(NestedType const& type, std::string const& name, std::string const& metadata, std::int64_t flags,
+                   ArrowSchema* out) {
+  auto& exported = begin_schema(out, type.format, name, flags);
+  ReleaseOnFailure<ArrowSchema> guard{out};
+  set_metadata(metadata, exported, out);
+  exported.children.reserve(type.children.size());
+  out->children = exported.children.pointers.data();
+  for (auto const& child : type.children) {
+    export_nested(child, child.name, child.metadata, child.flags, exported.children.add());
+    ++out->n_children;
+  }
+  if (type.dictionary != nullptr) {
+    export_nested(*type.dictionary, type.dictionary->name, type.dictionary->metadata, type.dictionary->flags,
+                  &exported.dictionary);
+    out->dictionary = &exported.dictionary;
+  }
+  guard.dismiss();
+}
+
 void export_field(Field const& field, ArrowSchema* out) {
+  if (auto const& nested = field.type.nested; nested != nullptr) {
+    auto const flags =
+        (nested->flags & ~std::int64_t{ARROW_FLAG_NULLABLE}) | (field.nullable ? ARROW_FLAG_NULLABLE : 0);
+    return export_nested(*nested, field.name, field.metadata, flags, out);
+  }
   auto const is_dictionary = field.type.id == TypeId::dictionary;
   std::int64_t flags = field.nullable ? ARROW_FLAG_NULLABLE : 0;
   if (is_dictionary && field.type.ordered) flags |= ARROW_FLAG_DICTIONARY_ORDERED;
   auto& exported = begin_schema(out, format_string(field.type), field.name, flags);
   ReleaseOnFailure<ArrowSchema> guard{out};
+  set_metadata(field.metadata, exported, out);
   if (is_dictionary) {
     export_field(Field{"", *field.type.value, true}, &exported.dictionary);
     out->dictionary = &exported.dictionary;
@@ -131,11 +163,45 @@ ExportedArray& begin_array(ArrowArray* out, std::shared_ptr<void const> owner, s
 
 void const* or_empty(void const* buffer) { return buffer == nullptr ? kEmptyBuffer : buffer; }
 
+/// An array whose memory is that of another one.
+void export_same(ArrowArray const& array, std::shared_ptr<void const> const& owner, ArrowArray* out) {
+  auto& exported = begin_array(out, owner, std::vector<void const*>(array.buffers, array.buffers + array.n_buffers));
+  ReleaseOnFailure<ArrowArray> guard{out};
+  out->length = array.length;
+  out->offset = array.offset;
+  out->null_count = array.null_count;
+  exported.children.reserve(static_cast<std::size_t>(array.n_children));
+  out->children = exported.children.pointers.data();
+  for (std::int64_t c = 0; c < array.n_children; ++c) {
+    export_same(*array.children[c], owner, exported.children.add());
+    ++out->n_children;
+  }
+  if (array.dictionary != nullptr) {
+    export_same(*array.dictionary, owner, &exported.dictionary);
+    out->dictionary = &exported.dictionary;
+  }
+  guard.dismiss();
+}
+
 void export_column(ArrayView const& view, DataType const& type, std::shared_ptr<void const> const& owner,
                    ArrowArray* out) {
+  if (type.id == TypeId::nested) {
+    auto const& array = *static_cast<ArrowArray const*>(view.values);
+    export_same(array, owner, out);
+    bool const is_whole = view.offset == array.offset && view.length == array.length;
+    if (!is_whole) out->null_count = array.null_count == 0 ? 0 : -1;
+    out->length = view.length;
+    out->offset = view.offset;
+    return;
+  }
   std::vector<void const*> buffers{view.validity};
   if (is_variable_width(type)) buffers.push_back(or_empty(view.offsets));
   buffers.push_back(or_empty(view.values));
+  if (is_view(type)) {
+    auto const& data = *static_cast<ViewBuffers const*>(view.offsets);
+    buffers.insert(buffers.end(), data.buffers, data.buffers + data.count);
+    buffers.push_back(or_empty(data.bytes));
+  }
   auto& exported = begin_array(out, owner, std::move(buffers));
   ReleaseOnFailure<ArrowArray> guard{out};
   out->length = view.length;

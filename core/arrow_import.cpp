@@ -10,6 +10,7 @@
 
 #include "core/arrow_format.hpp"
 #include "core/arrow_validate.hpp"
+#include "core/nested_layout.hpp"
 #include "core/type_rows.hpp"
 #include "garuda/arrow_c.hpp"
 
@@ -51,21 +52,67 @@ tl::unexpected<Error> in_column(std::string_view name, Error error) {
 
 std::string_view name_of(ArrowSchema const& schema) { return schema.name == nullptr ? "" : schema.name; }
 
-Result<DataType> import_type(ArrowSchema const& schema) {
+/// Key-value pairs as the interface encodes them: their number, then lengths and bytes of keys and values.
+Result<std::string> import_metadata(char const* metadata) {
+  if (metadata == nullptr) return std::string();
+  auto const* at = metadata;
+  auto const number = [&at] {
+    std::int32_t value;
+    std::memcpy(&value, at, sizeof(value));
+    at += sizeof(value);
+    return value;
+  };
+  for (auto strings = 2 * std::int64_t{number()}; strings > 0; --strings) {
+    auto const length = number();
+    if (length < 0) return invalid(fmt::format("length of metadata is negative: {}", length));
+    at += length;
+  }
+  return std::string(metadata, at);
+}
+
+constexpr int kMostDepth = 64;
+
+Result<NestedType> import_nested(ArrowSchema const& schema, int depth) {
   if (schema.release == nullptr) return invalid("schema is released");
   if (schema.format == nullptr) return invalid("format string is null");
-  GARUDA_TRY_ASSIGN(auto type, parse_format(schema.format));
-  if (schema.n_children != 0) {
-    return invalid(fmt::format("number of children of type {} is not 0: {}", to_string(type), schema.n_children));
+  if (depth > kMostDepth) return invalid(fmt::format("types are nested deeper than {} levels", kMostDepth));
+  NestedType type{schema.format, std::string(name_of(schema)), {}, schema.flags, {}, nullptr};
+  GARUDA_TRY_ASSIGN(type.metadata, import_metadata(schema.metadata));
+  if (auto const expected = num_children_of(type.format); expected && schema.n_children != *expected)
+    return invalid(
+        fmt::format("number of children of type {} is not {}: {}", to_string(type), *expected, schema.n_children));
+  if (schema.n_children < 0 || (schema.n_children > 0 && schema.children == nullptr))
+    return invalid(fmt::format("list of children is null, children: {}", schema.n_children));
+  for (std::int64_t c = 0; c < schema.n_children; ++c) {
+    if (schema.children[c] == nullptr) return invalid(fmt::format("schema of a child is null: {}", c));
+    GARUDA_TRY_ASSIGN(auto child, import_nested(*schema.children[c], depth + 1));
+    type.children.push_back(std::move(child));
   }
-  if (schema.dictionary == nullptr) return type;
-  if (!is_integer(type.id)) return invalid(fmt::format("dictionary indices are not integers: {}", to_string(type)));
-  if (schema.dictionary->dictionary != nullptr) return invalid("type not supported: dictionary of a dictionary");
-  auto value = import_type(*schema.dictionary);
-  if (!value) return tl::unexpected(std::move(value).error().wrap("invalid dictionary type"));
+  if (schema.dictionary != nullptr) {
+    auto values = import_nested(*schema.dictionary, depth + 1);
+    if (!values) return tl::unexpected(std::move(values).error().wrap("invalid dictionary type"));
+    type.dictionary = std::make_shared<NestedType const>(*std::move(values));
+  }
+  GARUDA_TRY(parse_node(type));
+  return type;
+}
+
+Result<DataType> import_type(ArrowSchema const& schema) {
+  GARUDA_TRY_ASSIGN(auto tree, import_nested(schema, 0));
+  auto const is_nested = [](NestedType const& type) {
+    return parse_node(type)->layout > NestedLayout::dictionary || (type.dictionary && type.dictionary->dictionary);
+  };
+  if (is_nested(tree) || (tree.dictionary && is_nested(*tree.dictionary))) {
+    tree.name.clear();
+    tree.metadata.clear();  // the field's
+    return DataType{.id = TypeId::nested, .nested = std::make_shared<NestedType const>(std::move(tree))};
+  }
+  GARUDA_TRY_ASSIGN(auto type, parse_format(tree.format));
+  if (!tree.dictionary) return type;
+  GARUDA_TRY_ASSIGN(auto value, parse_format(tree.dictionary->format));
   return DataType{.id = TypeId::dictionary,
                   .index = type.id,
-                  .value = std::make_shared<DataType const>(*std::move(value)),
+                  .value = std::make_shared<DataType const>(std::move(value)),
                   .ordered = (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0};
 }
 
@@ -86,7 +133,9 @@ Result<Schema> import_schema(ArrowSchema const& schema) {
     if (child == nullptr) return invalid(fmt::format("schema is null, of the column at position: {}", i));
     auto type = import_type(*child);
     if (!type) return in_column(name_of(*child), std::move(type).error());
-    fields.push_back({std::string(name_of(*child)), *std::move(type), (child->flags & ARROW_FLAG_NULLABLE) != 0});
+    GARUDA_TRY_ASSIGN(auto metadata, import_metadata(child->metadata));
+    fields.push_back({std::string(name_of(*child)), *std::move(type), (child->flags & ARROW_FLAG_NULLABLE) != 0,
+                      std::move(metadata)});
   }
   return fields;
 }

@@ -10,6 +10,9 @@
 
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
+#include "core/nested_layout.hpp"
+#include "core/nested_validate.hpp"
+#include "core/variable_value.hpp"
 
 namespace garuda {
 namespace {
@@ -20,9 +23,14 @@ constexpr std::int64_t kMaxRows = std::int64_t{1} << 59;
 /// The offsets of a variable-width column without rows, for 32 and 64 bits alike.
 constexpr std::array<std::int64_t, 1> kNoRowsOffsets{0};
 
+constexpr ViewBuffers kNoViewBuffers{};
+
 tl::unexpected<Error> invalid(std::string message) { return fail(ErrorCode::invalid_input, std::move(message)); }
 
-std::int64_t num_buffers_of(DataType const& type) { return is_variable_width(type) ? 3 : 2; }
+/// Views have as many as they like between the views themselves and the sizes of these.
+std::int64_t num_buffers_of(ArrowArray const& array, DataType const& type) {
+  return is_view(type) ? std::max<std::int64_t>(array.n_buffers, 3) : is_variable_width(type) ? 3 : 2;
+}
 
 /// Alignment that typed access to the values needs. 16-byte types are read as two words by every producer and consumer
 /// that aligns to 8 bytes, as Arrow's own allocation rule allows.
@@ -83,6 +91,34 @@ Result<void> view_variable_width(ArrowArray const& array, DataType const& type, 
                                  : check_offsets<std::int32_t>(view, view.values);
 }
 
+Result<void> check_views(ArrayView const& view, ViewBuffers const& data) {
+  auto const* const views = static_cast<ValueView const*>(view.values) + view.offset;
+  for (std::int64_t i = 0; i < view.length; ++i) {
+    auto const& value = views[i];
+    if (view.is_null(i) || (value.length >= 0 && value.length <= kInlineViewBytes)) continue;
+    if (value.length < 0) return invalid(fmt::format("length is negative at row {}: {}", i, value.length));
+    if (value.buffer() < 0 || value.buffer() >= data.count)
+      return invalid(fmt::format("data buffer out of range [0, {}) at row {}: {}", data.count, i, value.buffer()));
+    auto const end = std::int64_t{value.offset()} + value.length;
+    if (value.offset() < 0 || end > data.bytes[value.buffer()] || data.buffers[value.buffer()] == nullptr)
+      return invalid(fmt::format("bytes beyond their data buffer at row {}: {}", i, end));
+  }
+  return {};
+}
+
+/// Sets the views and what they refer to.
+Result<void> view_views(ArrowArray const& array, ArrayView& view, ImportStorage& storage) {
+  GARUDA_TRY(view_fixed_width(array, sizeof(ValueView), alignof(ValueView), view, storage));
+  ViewBuffers data{array.n_buffers - 3, array.buffers + 2, nullptr};
+  data.bytes = static_cast<std::int64_t const*>(array.buffers[array.n_buffers - 1]);
+  if (data.count > 0 && data.bytes == nullptr)
+    return invalid(fmt::format("sizes of the data buffers are missing: {}", data.count));
+  GARUDA_TRY(check_views(view, data));
+  storage.view_buffers.push_back(data);
+  view.offsets = &storage.view_buffers.back();
+  return {};
+}
+
 template <class Index>
 Result<void> check_indices(ArrayView const& view) {
   auto const* indices = view.data<Index>();
@@ -129,12 +165,13 @@ Result<void> view_indices(TypeId index, ArrayView& view, ImportStorage& storage)
 /// Views `array`, the dictionary of another one, unless it is the one that `known` was made of.
 Result<ArrayView> view_values(ArrowArray const& array, DataType const& type, ImportStorage& storage,
                               std::optional<KnownDictionary>& known) {
-  GARUDA_TRY(check_shape(array, num_buffers_of(type), 0));
+  std::optional<KnownDictionary> none;
+  if (is_view(type)) return view_array(array, type, {0, array.length}, storage, none);
+  GARUDA_TRY(check_shape(array, num_buffers_of(array, type), 0));
   KnownDictionary dictionary{array.length, array.offset, array.null_count, {}, {}};
   std::copy_n(array.buffers, array.n_buffers, dictionary.buffers.begin());
   if (known && known->is_same_memory(dictionary)) return known->view;
   auto const copies = storage.realigned.size();
-  std::optional<KnownDictionary> none;
   GARUDA_TRY_ASSIGN(dictionary.view, view_array(array, type, {0, array.length}, storage, none));
   // A view of copies must not outlive `storage`.
   known.reset();
@@ -154,6 +191,7 @@ Result<ArrayView const*> view_dictionary(ArrowArray const& array, DataType const
 /// Sets the buffers of a view that has rows.
 Result<void> view_buffers(ArrowArray const& array, DataType const& type, ArrayView& view, ImportStorage& storage) {
   if (is_variable_width(type)) return view_variable_width(array, type, view, storage);
+  if (is_view(type)) return view_views(array, view, storage);
   if (type.id == TypeId::boolean) {
     if (array.buffers[1] == nullptr) return invalid(fmt::format("values buffer is null, rows: {}", view.length));
     view.values = array.buffers[1];
@@ -204,9 +242,30 @@ Result<std::int64_t> check_validity(ArrowArray const& array, RowWindow window) {
   return nulls;
 }
 
+namespace {
+
+/// A column that is not looked at: the array as it is.
+Result<ArrayView> view_nested(ArrowArray const& array, NestedType const& type, RowWindow window,
+                              ImportStorage& storage) {
+  GARUDA_TRY(validate_nested(array, type, window, storage));
+  GARUDA_TRY_ASSIGN(auto const node, parse_node(type));
+  ArrayView view;
+  view.length = window.length;
+  view.offset = array.offset + window.first;
+  view.values = &array;
+  view.null_count = 0;
+  if (!node.has_validity()) return view;
+  GARUDA_TRY_ASSIGN(view.null_count, check_validity(array, window));
+  if (view.null_count > 0) view.validity = static_cast<std::uint8_t const*>(array.buffers[0]);
+  return view;
+}
+
+}  // namespace
+
 Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowWindow window, ImportStorage& storage,
                              std::optional<KnownDictionary>& known) {
-  GARUDA_TRY(check_shape(array, num_buffers_of(type), 0));
+  if (type.id == TypeId::nested) return view_nested(array, *type.nested, window, storage);
+  GARUDA_TRY(check_shape(array, num_buffers_of(array, type), 0));
   if (window.first > array.length || window.length > array.length - window.first) {
     return invalid(fmt::format("fewer rows than the {} of its parent: {}", window.first + window.length, array.length));
   }
@@ -219,6 +278,7 @@ Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowW
   GARUDA_TRY_ASSIGN(view.null_count, check_validity(array, window));
   if (window.length == 0) {
     if (is_variable_width(type)) view.offsets = kNoRowsOffsets.data();
+    if (is_view(type)) view.offsets = &kNoViewBuffers;
     return view;
   }
   view.length = window.length;

@@ -17,7 +17,8 @@ namespace garuda {
 
 /// What the views of one imported array refer to, apart from the array's own buffers.
 struct ImportStorage {
-  std::deque<ArrayView> dictionaries;     ///< a deque, because views point at its elements
+  std::deque<ArrayView> dictionaries;  ///< deques, because views point at their elements
+  std::deque<ViewBuffers> view_buffers;
   std::vector<AlignedBuffer> realigned;   ///< copies of buffers that were not aligned to their type
   std::vector<AlignedBuffer> validities;  ///< of dictionary columns with nulls among the dictionary's values
 };

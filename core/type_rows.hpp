@@ -8,7 +8,17 @@
 
 namespace garuda {
 
-enum class TypeFamily : std::uint8_t { boolean, integer, floating, decimal, temporal, interval, bytes, dictionary };
+enum class TypeFamily : std::uint8_t {
+  boolean,
+  integer,
+  floating,
+  decimal,
+  temporal,
+  interval,
+  bytes,
+  dictionary,
+  nested
+};
 
 struct TypeRow {
   TypeId id;

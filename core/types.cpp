@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/nested_type.hpp"
 #include "core/type_rows.hpp"
 
 namespace garuda {
@@ -81,6 +82,7 @@ constexpr std::array kTypes{TypeRow{TypeId::boolean, "bool", 0, F::boolean, fals
                             TypeRow{TypeId::decimal32, "decimal32", 4, F::decimal, true},
                             TypeRow{TypeId::decimal64, "decimal64", 8, F::decimal, true},
                             TypeRow{TypeId::decimal128, "decimal128", 16, F::decimal, true},
+                            TypeRow{TypeId::decimal256, "decimal256", 32, F::decimal, true},
                             TypeRow{TypeId::date32, "date32", 4, F::temporal, true},
                             TypeRow{TypeId::date64, "date64", 8, F::temporal, true},
                             TypeRow{TypeId::time32, "time32", 4, F::temporal, true},
@@ -95,8 +97,11 @@ constexpr std::array kTypes{TypeRow{TypeId::boolean, "bool", 0, F::boolean, fals
                             TypeRow{TypeId::large_utf8, "large_utf8", 0, F::bytes, false},
                             TypeRow{TypeId::binary, "binary", 0, F::bytes, false},
                             TypeRow{TypeId::large_binary, "large_binary", 0, F::bytes, false},
-                            TypeRow{TypeId::dictionary, "dictionary", 0, F::dictionary, false}};
-static_assert(kTypes.size() == static_cast<std::size_t>(TypeId::dictionary) + 1);
+                            TypeRow{TypeId::utf8_view, "utf8_view", 0, F::bytes, false},
+                            TypeRow{TypeId::binary_view, "binary_view", 0, F::bytes, false},
+                            TypeRow{TypeId::dictionary, "dictionary", 0, F::dictionary, false},
+                            TypeRow{TypeId::nested, "nested", 0, F::nested, false}};
+static_assert(kTypes.size() == static_cast<std::size_t>(TypeId::nested) + 1);
 static_assert(std::ranges::all_of(kTypes, [](TypeRow const& row) {
   return &row == &kTypes[static_cast<std::size_t>(row.id)];
 }));
@@ -106,10 +111,10 @@ static_assert(std::ranges::all_of(kTypes, [](TypeRow const& row) {
 TypeRow const& type_row(TypeId id) noexcept { return kTypes[static_cast<std::size_t>(id)]; }
 
 bool operator==(DataType const& a, DataType const& b) {
-  auto const same_value = a.value == b.value || (a.value && b.value && *a.value == *b.value);
+  auto const same = [](auto const& x, auto const& y) { return x == y || (x && y && *x == *y); };
   return a.id == b.id && a.unit == b.unit && a.precision == b.precision && a.scale == b.scale &&
-         a.fixed_byte_width == b.fixed_byte_width && a.timezone == b.timezone && a.index == b.index && same_value &&
-         a.ordered == b.ordered;
+         a.fixed_byte_width == b.fixed_byte_width && a.timezone == b.timezone && a.index == b.index &&
+         same(a.value, b.value) && a.ordered == b.ordered && same(a.nested, b.nested);
 }
 
 std::int32_t byte_width(DataType const& type) noexcept {
@@ -131,12 +136,15 @@ bool has_large_offsets(DataType const& type) noexcept {
   return type.id == TypeId::large_utf8 || type.id == TypeId::large_binary;
 }
 
+bool is_view(DataType const& type) noexcept { return type.id == TypeId::utf8_view || type.id == TypeId::binary_view; }
+
 std::string to_string(DataType const& type) {
   auto const name = type_row(type.id).name;
   switch (type.id) {
     case TypeId::decimal32:
     case TypeId::decimal64:
     case TypeId::decimal128:
+    case TypeId::decimal256:
       return fmt::format("{}({}, {})", name, type.precision, type.scale);
     case TypeId::timestamp:
       if (!type.timezone.empty()) return fmt::format("{}[{}, tz={}]", name, unit_row(type.unit).name, type.timezone);
@@ -150,6 +158,8 @@ std::string to_string(DataType const& type) {
     case TypeId::dictionary:
       return fmt::format("{}<{}, {}>", name, type_row(type.index).name,
                          type.value ? to_string(*type.value) : "unknown");
+    case TypeId::nested:
+      return type.nested ? to_string(*type.nested) : std::string(name);
     default:
       return std::string(name);
   }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/nested_take.hpp"
 #include "garuda/arrow_c.hpp"
 #include "io/system_message.hpp"
 
@@ -22,16 +23,30 @@ std::string one_line(std::string const& text) {
   return line;
 }
 
+/// What arrays without rows refer to.
+struct EmptyArrays {
+  std::vector<std::unique_ptr<ArrayView>> dictionaries;
+  std::vector<std::unique_ptr<NestedArray>> nested;
+};
+
 /// An array without rows, its buffers present as the format asks for.
-ArrayView empty_array(DataType const& type, std::vector<std::unique_ptr<ArrayView>>& dictionaries) {
+Result<ArrayView> empty_array(DataType const& type, EmptyArrays& arrays) {
   alignas(64) static constexpr std::array<std::byte, 64> kZeros{};
   ArrayView array;
   array.null_count = 0;
   array.values = kZeros.data();
+  static constexpr ViewBuffers kNoBuffers{};
   if (is_variable_width(type)) array.offsets = kZeros.data();
+  if (is_view(type)) array.offsets = &kNoBuffers;
   if (type.id == TypeId::dictionary) {
-    dictionaries.push_back(std::make_unique<ArrayView>(empty_array(*type.value, dictionaries)));
-    array.dictionary = dictionaries.back().get();
+    GARUDA_TRY_ASSIGN(auto const values, empty_array(*type.value, arrays));
+    arrays.dictionaries.push_back(std::make_unique<ArrayView>(values));
+    array.dictionary = arrays.dictionaries.back().get();
+  }
+  if (type.id == TypeId::nested) {
+    GARUDA_TRY_ASSIGN(auto nested, take_nested(*type.nested, {}, {}));
+    array.values = &nested->array;
+    arrays.nested.push_back(std::move(nested));
   }
   return array;
 }
@@ -105,10 +120,13 @@ Result<std::shared_ptr<arrow::RecordBatch>> to_arrow_batch(Schema const& schema,
 }
 
 Result<std::shared_ptr<arrow::Schema>> to_arrow_schema(Schema const& schema) {
-  auto dictionaries = std::make_shared<std::vector<std::unique_ptr<ArrayView>>>();
+  auto const arrays = std::make_shared<EmptyArrays>();
   Batch empty;
-  for (auto const& field : schema) empty.columns.push_back(empty_array(field.type, *dictionaries));
-  empty.owner = dictionaries;
+  for (auto const& field : schema) {
+    GARUDA_TRY_ASSIGN(auto const array, empty_array(field.type, *arrays));
+    empty.columns.push_back(array);
+  }
+  empty.owner = arrays;
   GARUDA_TRY_ASSIGN(auto const batch, to_arrow_batch(schema, std::move(empty)));
   return batch->schema();
 }

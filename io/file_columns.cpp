@@ -1,5 +1,6 @@
 #include "io/file_columns.hpp"
 
+#include <arrow/util/key_value_metadata.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +12,6 @@
 
 #include "io/file_format.hpp"
 #include "io/system_message.hpp"
-#include "io/view_columns.hpp"
 
 namespace garuda::io {
 namespace {
@@ -87,8 +87,18 @@ Result<std::vector<int>> chosen_columns(arrow::Schema const& schema, ReadOptions
   return columns;
 }
 
+/// An extension type becomes what the Arrow C interface makes of it: its storage, named in the field's metadata. Ids of
+/// a Parquet file's columns are its own.
 std::shared_ptr<arrow::Field> plain_field(arrow::Field const& field) {
-  return arrow::field(field.name(), storage_type(field.type()), field.nullable());
+  auto const metadata = field.HasMetadata() ? field.metadata()->Copy() : std::make_shared<arrow::KeyValueMetadata>();
+  static_cast<void>(metadata->Delete("PARQUET:field_id"));
+  if (field.type()->id() == arrow::Type::EXTENSION) {
+    auto const& extension = static_cast<arrow::ExtensionType const&>(*field.type());
+    metadata->Append("ARROW:extension:name", extension.extension_name());
+    metadata->Append("ARROW:extension:metadata", extension.Serialize());
+  }
+  return arrow::field(field.name(), storage_type(field.type()), field.nullable(),
+                      metadata->size() == 0 ? nullptr : metadata);
 }
 
 std::shared_ptr<arrow::RecordBatch> plain_batch(arrow::RecordBatch const& batch) {
@@ -104,8 +114,7 @@ std::shared_ptr<arrow::RecordBatch> plain_batch(arrow::RecordBatch const& batch)
 std::shared_ptr<arrow::Schema> select(arrow::Schema const& schema, std::vector<int> const& columns) {
   arrow::FieldVector fields;
   for (int const column : columns) {
-    auto const field = plain_field(*schema.field(column));
-    fields.push_back(field->WithType(offset_layout(field->type())));
+    fields.push_back(plain_field(*schema.field(column)));
   }
   return arrow::schema(std::move(fields));
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/view_columns.hpp"
+
 namespace garuda::io {
 namespace {
 
@@ -90,6 +92,21 @@ class BatchRowWriter final : public RowWriter {
   std::shared_ptr<arrow::ipc::RecordBatchWriter> file_;
 };
 
+/// Arrow writes no views as text.
+class CsvRowWriter final : public RowWriter {
+ public:
+  explicit CsvRowWriter(std::shared_ptr<arrow::ipc::RecordBatchWriter> file) : rows_(std::move(file)) {}
+
+  arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
+    ARROW_ASSIGN_OR_RAISE(auto const batches, to_offset_layout({batch}));
+    return rows_.write(batches.front());
+  }
+  arrow::Status finish() override { return rows_.finish(); }
+
+ private:
+  BatchRowWriter rows_;
+};
+
 arrow::Result<std::unique_ptr<RowWriter>> make_ipc_writer(std::shared_ptr<arrow::Schema> const& schema,
                                                           std::shared_ptr<arrow::io::OutputStream> sink) {
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
@@ -105,8 +122,11 @@ arrow::Result<std::unique_ptr<RowWriter>> make_csv_writer(std::shared_ptr<arrow:
   options.io_context = arrow::io::IOContext(memory_pool());
   // Arrow's 1024 rows make a write call for every few kilobytes.
   options.batch_size = 1 << 14;
-  ARROW_ASSIGN_OR_RAISE(auto file, arrow::csv::MakeCSVWriter(std::move(sink), schema, options));
-  return std::make_unique<BatchRowWriter>(std::move(file));
+  arrow::FieldVector fields;
+  for (auto const& field : schema->fields()) fields.push_back(field->WithType(offset_layout(field->type())));
+  ARROW_ASSIGN_OR_RAISE(auto file,
+                        arrow::csv::MakeCSVWriter(std::move(sink), arrow::schema(std::move(fields)), options));
+  return std::make_unique<CsvRowWriter>(std::move(file));
 }
 
 }  // namespace

@@ -6,15 +6,13 @@
 #include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
-#include "io/view_columns.hpp"
 
 namespace garuda::io {
 Result<std::vector<FileField>> read_fields(std::filesystem::path const& path) {
   GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
   std::vector<FileField> fields;
   for (auto const& field : reader->schema()->fields()) {
-    auto plain = plain_field(*field);
-    plain = plain->WithType(offset_layout(plain->type()));
+    auto const plain = plain_field(*field);
     FileField file_field{field->name(), field->type()->ToString(), std::nullopt};
     if (plain->type()->id() == arrow::Type::NA && format_of(path) == FileFormat::csv) {
       file_field.field = Field{field->name(), DataType{TypeId::utf8}};
@@ -42,7 +40,6 @@ Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& o
   // The files come from anywhere, and what follows trusts offsets and indices.
   GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,
                    sentence);
-  GARUDA_ARROW_TRY_ASSIGN(batches, to_offset_layout(std::move(batches)), ErrorCode::invalid_input, sentence);
   GARUDA_ARROW_TRY_ASSIGN(batches, dictionaries.without_null_values(std::move(batches)), ErrorCode::invalid_input,
                           sentence);
   GARUDA_ARROW_TRY_ASSIGN(batches, unify_dictionaries(std::move(batches)), ErrorCode::invalid_input, sentence);

@@ -5,7 +5,6 @@
 
 #include "io/file_columns.hpp"
 #include "io/file_dictionaries.hpp"
-#include "io/view_columns.hpp"
 
 namespace garuda::io {
 
@@ -41,8 +40,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> TableStream::next() {
   auto const plain = plain_batch(*batch);
   // Files come from anywhere, and what follows trusts offsets and indices.
   GARUDA_ARROW_TRY(dictionaries_->validate({plain}, 1), ErrorCode::invalid_input, sentence_);
-  GARUDA_ARROW_TRY_ASSIGN(auto batches, to_offset_layout({plain}), ErrorCode::invalid_input, sentence_);
-  GARUDA_ARROW_TRY_ASSIGN(batches, dictionaries_->without_null_values(std::move(batches)), ErrorCode::invalid_input,
+  GARUDA_ARROW_TRY_ASSIGN(auto const batches, dictionaries_->without_null_values({plain}), ErrorCode::invalid_input,
                           sentence_);
   return batches.front();
 }

@@ -113,12 +113,18 @@ Result<NextBatch> SpillFile::read() const {
   if (own < 0) return damaged(arrow::internal::IOErrorFromErrno(errno, "cannot duplicate a descriptor"));
   auto const reader = open_file(own);
   if (!reader.ok()) return damaged(reader.status());
-  return NextBatch([reader = *reader, damaged, next = 0]() mutable -> Result<std::shared_ptr<arrow::RecordBatch>> {
-    if (next == reader->num_record_batches()) return nullptr;
-    auto batch = read_batch(*reader, next++);
-    if (!batch.ok()) return damaged(batch.status());
-    return *std::move(batch);
-  });
+  return NextBatch(
+      [reader = *reader, schema = schema_, damaged, next = 0]() mutable -> Result<std::shared_ptr<arrow::RecordBatch>> {
+        if (next == reader->num_record_batches()) return nullptr;
+        auto const batch = read_batch(*reader, next++);
+        if (!batch.ok()) return damaged(batch.status());
+        // Arrow makes extension types of what is named so in the fields' metadata.
+        auto columns = (*batch)->columns();
+        for (auto& column : columns)
+          if (column->type_id() == arrow::Type::EXTENSION)
+            column = static_cast<arrow::ExtensionArray const&>(*column).storage();
+        return arrow::RecordBatch::Make(schema, (*batch)->num_rows(), std::move(columns));
+      });
 }
 
 }  // namespace garuda::spill

@@ -16,8 +16,8 @@ namespace garuda {
 /// must be present, variable offsets that must rise and start at or above 0; dictionary indices must be in range,
 /// except in null slots. Not checked: UTF-8, and buffers shorter than lengths and offsets say, for the interface
 /// carries no sizes. A buffer that is not aligned to its type is copied. Requires: neither pointer is null. Errors:
-/// invalid_input, naming the column and what is wrong with it; nested and view types are invalid_input too;
-/// out_of_memory, when there is no room for the copy of an unaligned buffer.
+/// invalid_input, naming the column and what is wrong with it; out_of_memory, when there is no room for the copy of an
+/// unaligned buffer.
 Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema);
 
 /// Takes over a stream and reads it to its end; released in every case. Each batch is validated as by import_arrow.

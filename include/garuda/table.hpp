@@ -26,11 +26,19 @@ struct Location {
   friend bool operator==(Location const&, Location const&) = default;
 };
 
+/// The buffers that the views of a column of utf8_view or binary_view refer to.
+struct ViewBuffers {
+  std::int64_t count = 0;
+  void const* const* buffers = nullptr;
+  std::int64_t const* bytes = nullptr;  ///< of each buffer
+};
+
 /// One contiguous column in Arrow layout, borrowed. All positions are counted from `offset`, as in Arrow.
 ///   validity  bitmap, least significant bit first, nullptr: no nulls
-///   offsets   (length + offset + 1) × int32 or int64, variable-width types only
+///   offsets   (length + offset + 1) × int32 or int64, variable-width types only; of views: ViewBuffers
 ///   values    fixed width: (length + offset) × byte_width; boolean: bitmap; variable width: the bytes the offsets
-///             refer to; dictionary: the indices, null in `validity`, too, where the value referred to is null
+///             refer to; views: 16 bytes each; nested: the ArrowArray, whose own offset `offset` holds already;
+///             dictionary: the indices, null in `validity`, too, where the value referred to is null
 struct ArrayView {
   std::int64_t length = 0;
   std::int64_t offset = 0;

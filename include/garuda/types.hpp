@@ -27,6 +27,7 @@ enum class TypeId : std::uint8_t {
   decimal32,   ///< 4-byte two's complement, `precision` and `scale`
   decimal64,   ///< 8 bytes
   decimal128,  ///< 16 bytes
+  decimal256,  ///< 32 bytes
   date32,      ///< days since 1970-01-01, int32
   date64,      ///< milliseconds since 1970-01-01, int64
   time32,      ///< int32, unit second or millisecond
@@ -41,10 +42,16 @@ enum class TypeId : std::uint8_t {
   large_utf8,         ///< 64-bit offsets
   binary,             ///< 32-bit offsets
   large_binary,       ///< 64-bit offsets
+  utf8_view,          ///< 16 bytes: length, and the string or where it is
+  binary_view,        ///< likewise
   dictionary,         ///< indices of type `index` into values of type `value`
+  nested,  ///< lists, structs, maps, unions, run-end encoded, null: `nested` says which; rides along, is never looked
+           ///< at
 };
 
 enum class TimeUnit : std::uint8_t { second, millisecond, microsecond, nanosecond };
+
+struct NestedType;
 
 /// The type of a column. Parameters that a type does not have keep their defaults, so equality is memberwise.
 struct DataType {
@@ -57,6 +64,7 @@ struct DataType {
   TypeId index = TypeId::int32;             ///< dictionary: type of the indices
   std::shared_ptr<DataType const> value{};  ///< dictionary: type of the values (shared: schemas are copied freely)
   bool ordered = false;                     ///< dictionary
+  std::shared_ptr<NestedType const> nested{};
 
   friend bool operator==(DataType const& a, DataType const& b);
 };
@@ -71,6 +79,9 @@ bool is_variable_width(DataType const& type) noexcept;
 /// True when offsets are 64 bits wide (large_utf8, large_binary).
 bool has_large_offsets(DataType const& type) noexcept;
 
+/// True for utf8_view and binary_view.
+bool is_view(DataType const& type) noexcept;
+
 /// Name as Arrow spells it: `int32`, `timestamp[us, tz=UTC]`, `decimal128(12, 2)`, `dictionary<int32, utf8>`.
 std::string to_string(DataType const& type);
 
@@ -79,6 +90,7 @@ struct Field {
   std::string name;
   DataType type;
   bool nullable = true;
+  std::string metadata{};  ///< as the Arrow C interface encodes it: names extension types, among others
 
   friend bool operator==(Field const&, Field const&) = default;
 };

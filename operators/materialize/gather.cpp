@@ -3,8 +3,12 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <utility>
 
+#include "core/nested_take.hpp"
+#include "core/variable_value.hpp"
 #include "operators/materialize/gather_column.hpp"
 #include "operators/materialize/gather_dictionary.hpp"
 #include "operators/materialize/gather_rows.hpp"
@@ -12,19 +16,54 @@
 namespace garuda {
 namespace {
 
+/// The one buffer of values that gathered views refer to.
+struct GatheredViews {
+  void const* buffer = nullptr;
+  std::int64_t bytes = 0;
+  ViewBuffers list{1, &buffer, &bytes};
+};
+
+/// Views of values that lie behind offsets of 32 bits.
+Result<AlignedBuffer> make_views(std::int64_t num_rows, GatherOutput const& output) {
+  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(num_rows * std::int64_t{sizeof(ValueView)}));
+  auto* const views = buffer.as<ValueView>();
+  auto const* const offsets = output.offsets.as<std::int32_t>();
+  auto const* const values = output.values.as<char>();
+  tbb::parallel_for(std::int64_t{0}, num_gather_blocks(num_rows), [&](std::int64_t block) {
+    auto const begin = block * kGatherBlockRows;
+    for (auto i = begin; i < std::min(begin + kGatherBlockRows, num_rows); ++i) {
+      auto const length = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
+      views[i] = make_view({values + offsets[i], length}, offsets[i]);
+    }
+  });
+  return buffer;
+}
+
 /// What a result keeps alive.
 struct GatheredMemory {
   std::vector<AlignedBuffer> buffers;
+  std::deque<GatheredViews> views;
+  std::vector<std::unique_ptr<NestedArray>> nested;
   std::vector<std::shared_ptr<Batch const>> dictionaries;
 };
 
 /// Moves the buffers of a filled column into `memory` and returns the view of them.
-ArrayView finish(GatherColumn const& column, std::int64_t num_rows, GatherOutput& output, GatheredMemory& memory) {
+Result<ArrayView> finish(GatherColumn const& column, std::int64_t num_rows, GatherOutput& output,
+                         GatheredMemory& memory) {
   ArrayView view;
   view.length = num_rows;
   view.null_count = output.num_nulls.load();
   view.offsets = output.offsets.data();
   view.values = output.values.data();
+  if (is_view(column.type)) {
+    GARUDA_TRY_ASSIGN(auto views, make_views(num_rows, output));
+    auto& data = memory.views.emplace_back();
+    data.buffer = output.values.data();
+    data.bytes = output.values.size_bytes();
+    view.offsets = &data.list;
+    view.values = views.data();
+    memory.buffers.push_back(std::move(views));
+  }
   memory.buffers.push_back(std::move(output.offsets));
   memory.buffers.push_back(std::move(output.values));
   if (view.null_count > 0) {
@@ -51,6 +90,30 @@ void fill(std::span<GatherColumn const> columns, RowSelection<RowId> const& rows
   });
 }
 
+/// A column that is not looked at. On the calling thread.
+template <class RowId>
+Result<ArrayView> gather_nested(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
+                                GatheredMemory& memory) {
+  std::vector<ArrowArray const*> parts;
+  for (auto const& part : column.parts) parts.push_back(static_cast<ArrowArray const*>(part.values));
+  std::vector<NestedRow> taken(static_cast<std::size_t>(num_rows));
+  rows.visit(
+      0, num_rows,
+      [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
+        taken[static_cast<std::size_t>(i)] = {batch, column.parts[batch].offset + row};
+      },
+      [](std::int64_t) {});
+  GARUDA_TRY_ASSIGN(auto array, take_nested(*column.type.nested, parts, taken));
+  ArrayView view;
+  view.length = num_rows;
+  view.values = &array->array;
+  view.null_count = array->array.null_count;
+  if (view.null_count > 0 && !array->buffers.empty())
+    view.validity = static_cast<std::uint8_t const*>(array->buffers[0]);
+  memory.nested.push_back(std::move(array));
+  return view;
+}
+
 }  // namespace
 
 template <class RowId>
@@ -60,7 +123,7 @@ Result<GatherResult> gather_columns(std::span<GatherColumn const> columns, std::
   std::vector<GatherOutput> outputs(columns.size());
   auto num_rows = rows.size();
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!is_variable_width(columns[i].type)) continue;
+    if (!has_measured_bytes(columns[i].type)) continue;
     auto const max_bytes = has_large_offsets(columns[i].type)
                                ? limits.max_variable_bytes
                                : std::min(limits.max_variable_bytes, limits.max_offset_32);
@@ -74,7 +137,13 @@ Result<GatherResult> gather_columns(std::span<GatherColumn const> columns, std::
   auto const memory = std::make_shared<GatheredMemory>();
   Batch batch{num_rows, {}, memory};
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    batch.columns.push_back(finish(columns[i], num_rows, outputs[i], *memory));
+    if (columns[i].type.id == TypeId::nested) {
+      GARUDA_TRY_ASSIGN(auto const nested, gather_nested(columns[i], rows, num_rows, *memory));
+      batch.columns.push_back(nested);
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(auto const view, finish(columns[i], num_rows, outputs[i], *memory));
+    batch.columns.push_back(view);
   }
   return GatherResult{std::move(batch), num_rows};
 }

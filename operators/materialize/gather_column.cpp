@@ -6,23 +6,13 @@
 
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
+#include "core/variable_value.hpp"
 
 namespace garuda {
 namespace {
 
-struct ByteRange {
-  std::int64_t begin;
-  std::int64_t length;
-};
-
-ByteRange value_range(ArrayView const& part, bool large, std::int64_t row) {
-  auto const at = part.offset + row;
-  if (large) {
-    auto const* offsets = static_cast<std::int64_t const*>(part.offsets);
-    return {offsets[at], offsets[at + 1] - offsets[at]};
-  }
-  auto const* offsets = static_cast<std::int32_t const*>(part.offsets);
-  return {offsets[at], offsets[at + 1] - offsets[at]};
+std::string_view value_of(ArrayView const& part, ValueLayout layout, std::int64_t row) {
+  return variable_value(part, layout, part.offset + row);
 }
 
 template <class Offset, class RowId>
@@ -34,14 +24,14 @@ Result<std::int64_t> measure_as(GatherColumn const& column, RowSelection<RowId> 
   lengths[-1] = 0;
   auto& sums = output.block_offsets;
   sums.assign(static_cast<std::size_t>(num_gather_blocks(num_rows)) + 1, 0);
-  auto const large = has_large_offsets(column.source_type);
+  auto const layout = value_layout(column.source_type);
   RowSelection<RowId>::for_each_block(num_rows, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t sum = 0;
     rows.visit(
         begin, end,
         [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
           auto const& part = column.parts[batch];
-          auto const length = part.is_null(row) ? 0 : value_range(part, large, row).length;
+          auto const length = part.is_null(row) ? 0 : static_cast<std::int64_t>(value_of(part, layout, row).size());
           lengths[i] = static_cast<Offset>(length);
           sum += length;
         },
@@ -66,16 +56,15 @@ void fill_variable(GatherColumn const& column, RowSelection<RowId> const& rows, 
                    GatherOutput& output) {
   auto* offsets = output.offsets.as<Offset>();
   auto* values = output.values.data();
-  auto const large = has_large_offsets(column.source_type);
+  auto const layout = value_layout(column.source_type);
   auto at = output.block_offsets[static_cast<std::size_t>(begin / kGatherBlockRows)];
   rows.visit(
       begin, end,
       [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
         auto const length = static_cast<std::int64_t>(offsets[i + 1]);
         if (length > 0) {
-          auto const& part = column.parts[batch];
-          auto const* from = static_cast<std::byte const*>(part.values) + value_range(part, large, row).begin;
-          std::memcpy(values + at, from, static_cast<std::size_t>(length));
+          auto const from = value_of(column.parts[batch], layout, row);
+          std::memcpy(values + at, from.data(), from.size());
         }
         at += length;
         offsets[i + 1] = static_cast<Offset>(at);
@@ -201,12 +190,13 @@ Result<std::int64_t> measure(GatherColumn const& column, RowSelection<RowId> con
 template <class RowId>
 Result<void> reserve(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
                      GatherOutput& output) {
+  if (column.type.id == TypeId::nested) return {};
   if (column.may_have_nulls || rows.has_null_rows()) {
     GARUDA_TRY_ASSIGN(output.validity, AlignedBuffer::allocate(bitmap_bytes(num_rows)));
   }
   auto num_bytes = num_rows * byte_width(column.type);
   if (column.type.id == TypeId::boolean) num_bytes = bitmap_bytes(num_rows);
-  if (is_variable_width(column.type)) {
+  if (has_measured_bytes(column.type)) {
     auto const large = has_large_offsets(column.type);
     auto const offset_bytes = static_cast<std::int64_t>(large ? sizeof(std::int64_t) : sizeof(std::int32_t));
     output.offsets.truncate((num_rows + 1) * offset_bytes);
@@ -223,6 +213,7 @@ Result<void> reserve(GatherColumn const& column, RowSelection<RowId> const& rows
 template <class RowId>
 void fill_block(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
                 GatherOutput& output) {
+  if (column.type.id == TypeId::nested) return;
   if (output.validity.size_bytes() > 0) {
     auto const valid = fill_bits(rows, begin, end, output.validity, [&](std::uint32_t batch, std::int64_t row) {
       return !column.parts[batch].is_null(row);
@@ -234,7 +225,7 @@ void fill_block(GatherColumn const& column, RowSelection<RowId> const& rows, std
       auto const& part = column.parts[batch];
       return get_bit(static_cast<std::uint8_t const*>(part.values), part.offset + row);
     });
-  } else if (!is_variable_width(column.type)) {
+  } else if (!has_measured_bytes(column.type)) {
     fill_values(column, rows, begin, end, output.values.data());
   } else if (has_large_offsets(column.type)) {
     fill_variable<std::int64_t>(column, rows, begin, end, output);

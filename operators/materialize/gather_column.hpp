@@ -33,6 +33,9 @@ struct GatherColumn {
   void add_part(ArrayView const& part);
 };
 
+/// Whether the bytes of values are gathered behind offsets: those of views, too, which are made of them in the end.
+inline bool has_measured_bytes(DataType const& type) noexcept { return is_variable_width(type) || is_view(type); }
+
 /// A column as it is written. Buffers are sized exactly.
 struct GatherOutput {
   AlignedBuffer validity;

@@ -10,6 +10,7 @@
 
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
+#include "core/variable_value.hpp"
 
 namespace garuda {
 namespace {
@@ -21,16 +22,9 @@ std::string_view value_bytes(ArrayView const& array, DataType const& type, std::
   if (type.id == TypeId::boolean) {
     return get_bit(static_cast<std::uint8_t const*>(array.values), at) ? std::string_view("1") : std::string_view("0");
   }
-  if (!is_variable_width(type)) {
-    auto const width = static_cast<std::size_t>(byte_width(type));
-    return {values + static_cast<std::size_t>(at) * width, width};
-  }
-  auto const range = [&](auto const* offsets) {
-    auto const length = static_cast<std::size_t>(offsets[at + 1] - offsets[at]);
-    return length == 0 ? std::string_view() : std::string_view(values + offsets[at], length);
-  };
-  return has_large_offsets(type) ? range(static_cast<std::int64_t const*>(array.offsets))
-                                 : range(static_cast<std::int32_t const*>(array.offsets));
+  if (has_measured_bytes(type)) return variable_value(array, value_layout(type), at);
+  auto const width = static_cast<std::size_t>(byte_width(type));
+  return {values + static_cast<std::size_t>(at) * width, width};
 }
 
 /// The union of several dictionaries of one value type.
@@ -103,8 +97,10 @@ TypeId index_type_for(TypeId index, std::int64_t size) {
 TypeId with_large_offsets(TypeId id) {
   switch (id) {
     case TypeId::utf8:
+    case TypeId::utf8_view:
       return TypeId::large_utf8;
     case TypeId::binary:
+    case TypeId::binary_view:
       return TypeId::large_binary;
     default:
       return id;

@@ -7,6 +7,9 @@
 namespace garuda::materialize {
 namespace {
 
+/// A view, and about as much of what it may refer to; of nested types nothing is known.
+constexpr std::uint64_t kViewRowBytes = 32;
+
 /// Bytes of the strings of one column a row, over the whole table.
 std::uint64_t mean_string_bytes(TableView table, std::size_t column, bool large) {
   std::uint64_t bytes = 0;
@@ -27,6 +30,7 @@ std::uint64_t mean_string_bytes(TableView table, std::size_t column, bool large)
 
 std::uint64_t column_row_bytes(TableView table, std::size_t column) {
   auto const& type = table.schema()[column].type;
+  if (is_view(type) || type.id == TypeId::nested) return kViewRowBytes;
   if (!is_variable_width(type)) return static_cast<std::uint64_t>(std::max(byte_width(type), 1));
   auto const large = has_large_offsets(type);
   return mean_string_bytes(table, column, large) + (large ? 8 : 4);

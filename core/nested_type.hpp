@@ -1,0 +1,29 @@
+// Types of columns that ride along and are never looked at: a tree of the Arrow C interface's formats.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "garuda/types.hpp"
+
+namespace garuda {
+
+/// A node of an ArrowSchema.
+struct NestedType {
+  std::string format;
+  std::string name;
+  std::string metadata;
+  std::int64_t flags = 0;
+  std::vector<NestedType> children;
+  std::shared_ptr<NestedType const> dictionary;
+
+  /// By the whole tree, the name of the root left out.
+  friend bool operator==(NestedType const& a, NestedType const& b);
+};
+
+/// As Arrow spells it: `list<item: int32>`, `struct<a: utf8, b: list<item: int8>>`.
+std::string to_string(NestedType const& type);
+
+}  // namespace garuda

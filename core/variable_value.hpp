@@ -1,0 +1,66 @@
+// The bytes of values of variable width, in every layout that Arrow has for them.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "garuda/table.hpp"
+#include "garuda/types.hpp"
+
+namespace garuda {
+
+/// Bytes of a string that stands in its view; longer ones are referred to.
+inline constexpr std::int32_t kInlineViewBytes = 12;
+
+/// A view as it lies in a column.
+struct ValueView {
+  std::int32_t length = 0;
+  char bytes[kInlineViewBytes] = {};  ///< of a longer value: 4 bytes of it, then buffer and offset, int32 each
+
+  std::int32_t buffer() const noexcept { return word(4); }
+  std::int32_t offset() const noexcept { return word(8); }
+
+ private:
+  std::int32_t word(std::size_t at) const noexcept {
+    std::int32_t value;
+    std::memcpy(&value, bytes + at, sizeof(value));
+    return value;
+  }
+};
+static_assert(sizeof(ValueView) == 16);
+
+/// The view of a value that, if it is long, begins at `offset` of the first buffer. Requires: at most 2^31 - 1 bytes.
+inline ValueView make_view(std::string_view bytes, std::int32_t offset) noexcept {
+  ValueView view;
+  view.length = static_cast<std::int32_t>(bytes.size());
+  bool const is_inline = view.length <= kInlineViewBytes;
+  if (!bytes.empty()) std::memcpy(view.bytes, bytes.data(), is_inline ? bytes.size() : 4);
+  if (!is_inline) std::memcpy(view.bytes + 8, &offset, sizeof(offset));
+  return view;
+}
+
+enum class ValueLayout : std::uint8_t { offsets32, offsets64, views };
+
+/// Requires: a type of variable width, or views.
+inline ValueLayout value_layout(DataType const& type) noexcept {
+  return is_view(type) ? ValueLayout::views : has_large_offsets(type) ? ValueLayout::offsets64 : ValueLayout::offsets32;
+}
+
+/// The value at position `at` of the buffers of `array`, that is counted from their start, not from its offset.
+inline std::string_view variable_value(ArrayView const& array, ValueLayout layout, std::int64_t at) noexcept {
+  auto const range = [&](auto const* offsets) {
+    auto const length = static_cast<std::size_t>(offsets[at + 1] - offsets[at]);
+    return length == 0 ? std::string_view()
+                       : std::string_view(static_cast<char const*>(array.values) + offsets[at], length);
+  };
+  if (layout == ValueLayout::offsets32) return range(static_cast<std::int32_t const*>(array.offsets));
+  if (layout == ValueLayout::offsets64) return range(static_cast<std::int64_t const*>(array.offsets));
+  auto const& view = static_cast<ValueView const*>(array.values)[at];
+  auto const length = static_cast<std::size_t>(view.length);
+  if (view.length <= kInlineViewBytes) return {view.bytes, length};
+  auto const* const buffers = static_cast<ViewBuffers const*>(array.offsets)->buffers;
+  return {static_cast<char const*>(buffers[view.buffer()]) + view.offset(), length};
+}
+
+}  // namespace garuda
