@@ -13,16 +13,22 @@
 namespace garuda::cli {
 namespace {
 
-Result<std::pair<std::string, std::string>> parse_on(std::string_view text) {
-  auto const pairs = split_unescaped(text, ',');
-  if (pairs.size() > 1) return later("--on takes one pair of key columns only");
-  auto const names = split_unescaped(pairs.front(), '=');
-  if (names.size() > 2 || names.front().empty() || names.back().empty()) {
-    return fail(ErrorCode::usage, fmt::format("--on wants LEFT=RIGHT, or one name that both sides have: '{}'", text));
+Result<std::vector<std::pair<std::string, std::string>>> parse_on(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> on;
+  for (auto const pair : split_unescaped(text, ',')) {
+    auto const names = split_unescaped(pair, '=');
+    if (names.size() > 2 || names.front().empty() || names.back().empty())
+      return fail(ErrorCode::usage, fmt::format("--on wants LEFT=RIGHT, or one name that both sides have, separated by "
+                                                "commas: '{}'",
+                                                text));
+    GARUDA_TRY_ASSIGN(auto left, unescape(names.front()));
+    GARUDA_TRY_ASSIGN(auto right, unescape(names.back()));
+    on.emplace_back(std::move(left), std::move(right));
   }
-  GARUDA_TRY_ASSIGN(auto left, unescape(names.front()));
-  GARUDA_TRY_ASSIGN(auto right, unescape(names.back()));
-  return std::pair(std::move(left), std::move(right));
+  if (on.size() > resolve::kMostKeys)
+    return fail(ErrorCode::usage,
+                fmt::format("--on wants 1 to {} pairs of key columns: {}", resolve::kMostKeys, on.size()));
+  return on;
 }
 
 Result<JoinKind> parse_how(std::string_view text) {
@@ -56,8 +62,7 @@ Result<JoinSpec> to_spec(JoinArguments const& arguments) {
   JoinSpec spec;
   spec.nulls_equal = arguments.nulls_equal;
   GARUDA_TRY_ASSIGN(spec.kind, parse_how(arguments.how));
-  GARUDA_TRY_ASSIGN(auto on, parse_on(arguments.on));
-  spec.on.push_back(std::move(on));
+  GARUDA_TRY_ASSIGN(spec.on, parse_on(arguments.on));
   if (!arguments.columns.empty()) {
     GARUDA_TRY_ASSIGN(spec.columns, parse_columns(arguments.columns));
   }
@@ -73,9 +78,10 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
       ->required()
       ->option_text(" ");
   app.add_option("RIGHT", arguments.right, "right table")->required()->option_text(" ");
-  app.add_option("--on", arguments.on, "key columns that must be equal; one name when both sides call it so")
+  app.add_option("--on", arguments.on,
+                 "key columns that must be equal, 1 to 16 of each side; one name when both sides call it so")
       ->required()
-      ->type_name("LEFT=RIGHT");
+      ->type_name("LEFT=RIGHT,…");
   app.add_option("--how", arguments.how,
                  "inner: pairs of rows whose keys are equal, the default; left, right, full: also the rows of that "
                  "side,\nor of both, without a match; semi, anti: left rows with a match, without one; mark: all left "
@@ -83,7 +89,7 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
       ->type_name("KIND");
   app.add_flag("--nulls-equal", arguments.nulls_equal, "null keys match null keys; else they match nothing");
   app.add_option("--columns", arguments.columns,
-                 "columns of the result in order (default: all left, then all right without the key; left alone "
+                 "columns of the result in order (default: all left, then all right without the keys; left alone "
                  "for\nsemi, anti "
                  "and mark)")
       ->check(not_empty())

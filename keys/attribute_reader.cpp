@@ -1,7 +1,5 @@
 #include "keys/attribute_reader.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <type_traits>
@@ -43,6 +41,7 @@ Coding coding_of(DataType const& type) {
     default:
       break;
   }
+  if (row.width > 16) return Coding::dictionary;
   if (row.width == 16) return row.is_signed ? Coding::signed128 : Coding::opaque128;
   return row.is_signed ? Coding::signed_integer : Coding::unsigned_integer;
 }
@@ -117,30 +116,19 @@ std::vector<RowBlock> cut_row_blocks(TableView table) {
 
 bool has_codes(DataType const& type) noexcept { return coding_of(type) != Coding::dictionary; }
 
-Result<AttributeReader> AttributeReader::create(TableView table, std::size_t column, DataType const& as,
-                                                Control const& control) {
-  GARUDA_EXPECTS(column < table.num_columns());
-  AttributeReader reader(table, column);
-  for (std::size_t b = 0; b < table.num_batches(); ++b)
-    if (table.batch(b).columns[column].location.kind == Location::Kind::device)
-      return fail(ErrorCode::invalid_input,
-                  fmt::format("key column is in device memory, not in the host's: '{}'", table.schema()[column].name));
+AttributeReader::AttributeReader(KeyColumn column, DataType const& as, std::optional<ColumnCodes> codes)
+    : column_(std::move(column)), codes_(std::move(codes)) {
   auto const coding = coding_of(as);
-  reader.wide_ = coding == Coding::opaque128 || coding == Coding::signed128;
-  reader.zero_ = coding == Coding::signed_integer || coding == Coding::signed128 ? kSignBit : 0;
-  if (coding == Coding::dictionary) {
-    GARUDA_TRY_ASSIGN(reader.codes_, encode_values(table, column, control));
-  }
-  return reader;
-}
-
-std::uint64_t AttributeReader::bytes() const noexcept {
-  return codes_ ? static_cast<std::uint64_t>(codes_->codes.size_bytes()) : 0;
+  GARUDA_EXPECTS(codes_.has_value() == (coding == Coding::dictionary));
+  wide_ = coding == Coding::opaque128 || coding == Coding::signed128;
+  bool const is_signed = coding == Coding::signed_integer || coding == Coding::signed128;
+  is_integer_ = is_signed || coding == Coding::unsigned_integer;
+  zero_ = is_signed ? kSignBit : 0;
 }
 
 std::optional<std::uint64_t> AttributeReader::zero_in_place() const noexcept {
-  auto const coding = coding_of(field().type);
-  if (wide_ || (coding != Coding::signed_integer && coding != Coding::unsigned_integer)) return std::nullopt;
+  auto const coding = coding_of(column_.type);
+  if (codes_ || wide_ || (coding != Coding::signed_integer && coding != Coding::unsigned_integer)) return std::nullopt;
   return zero_;
 }
 
@@ -148,9 +136,9 @@ std::optional<NativeIntegers> AttributeReader::native_integers(RowBlock const& b
   if (!zero_in_place()) return std::nullopt;
   auto const& column = array(block);
   NativeIntegers native;
-  native.width = byte_width(field().type);
+  native.width = byte_width(column_.type);
   native.values = static_cast<std::byte const*>(column.values) + (column.offset + block.begin) * native.width;
-  native.is_signed = coding_of(field().type) == Coding::signed_integer;
+  native.is_signed = coding_of(column_.type) == Coding::signed_integer;
   native.zero = zero_;
   native.first_bit = column.offset + block.begin;
   if (column.validity != nullptr && count_ones(column.validity, native.first_bit, block.length) != block.length)
@@ -160,7 +148,7 @@ std::optional<NativeIntegers> AttributeReader::native_integers(RowBlock const& b
 
 bool AttributeReader::mark_nulls(RowBlock const& block, std::uint8_t* keep) const noexcept {
   if (codes_) {
-    auto const* const codes = codes_->codes.as<std::uint32_t>() + block.first_row;
+    auto const* const codes = codes_->codes + block.first_row;
     for (std::int64_t i = 0; i < block.length; ++i)
       keep[i] = static_cast<std::uint8_t>(codes[i] != kNullCode ? keep[i] : 0);
     return true;
@@ -174,7 +162,7 @@ bool AttributeReader::mark_nulls(RowBlock const& block, std::uint8_t* keep) cons
 }
 
 CodeInverse AttributeReader::inverse() const noexcept {
-  auto const& type = field().type;
+  auto const& type = column_.type;
   switch (coding_of(type)) {
     case Coding::signed_integer:
       return CodeInverse::signed_integer;
@@ -193,14 +181,14 @@ void AttributeReader::read(RowBlock const& block, AttributeCodes& out) const {
   out.high.resize(wide_ ? rows : 0);
   out.valid.assign(rows, 1);
   if (codes_) {
-    auto const* const codes = codes_->codes.as<std::uint32_t>() + block.first_row;
+    auto const* const codes = codes_->codes + block.first_row;
     for (std::size_t i = 0; i < rows; ++i) {
       out.valid[i] = codes[i] != kNullCode;
       out.low[i] = codes[i] == kNullCode ? 0 : codes[i];
     }
     return;
   }
-  read_values(array(block), block, field().type, wide_, zero_, out);
+  read_values(array(block), block, column_.type, wide_, zero_, out);
   if (!mark_nulls(block, out.valid.data())) return;
   for (std::size_t i = 0; i < rows; ++i) {
     if (out.valid[i] != 0) continue;

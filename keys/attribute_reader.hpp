@@ -12,6 +12,8 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "keys/key_column.hpp"
+#include "keys/key_hash.hpp"
 #include "keys/mix.hpp"
 #include "keys/value_dictionary.hpp"
 
@@ -27,9 +29,6 @@ struct RowBlock {
 
 /// Cuts the rows of `table` into blocks, in order.
 std::vector<RowBlock> cut_row_blocks(TableView table);
-
-/// Hash of a null key.
-inline constexpr std::uint64_t kNullHash = 0x6A09'E667'F3BC'C908;
 
 /// Codes of the rows of a block; what stands at null rows is 0.
 struct AttributeCodes {
@@ -78,17 +77,15 @@ enum class CodeInverse : std::uint8_t {
 /// One key column. Safe to use from several threads.
 class AttributeReader {
  public:
-  /// Borrows the table. The column's codes are those of type `as`: its own, or one that holds all its values and that
-  /// columns of other tables are read as, too. Types without integers are encoded through a dictionary here, in
-  /// parallel. Errors: invalid_input for a column in device memory; those of encode_values.
-  static Result<AttributeReader> create(TableView table, std::size_t column, DataType const& as,
-                                        Control const& control);
+  /// The column's codes are those of type `as`: its own, or one of common_key_type. What types without integers have
+  /// instead are `codes`, from a dictionary. Requires: `column` was opened to be compared as `as`; it has codes, or
+  /// `codes` are given.
+  AttributeReader(KeyColumn column, DataType const& as, std::optional<ColumnCodes> codes);
 
-  Field const& field() const noexcept { return table_.schema()[column_]; }
+  Field const& field() const noexcept { return column_.field; }
   /// True when codes take more than 64 bits.
   bool is_wide() const noexcept { return wide_; }
   bool is_dictionary() const noexcept { return codes_.has_value(); }
-  std::uint64_t bytes() const noexcept;
 
   /// Reads the codes of a block into `out`. Two rows have equal codes, and are equally valid, exactly when their keys
   /// are equal.
@@ -104,16 +101,17 @@ class AttributeReader {
 
   /// The low 64 bits of the code of the value 0 of integers and decimals.
   std::uint64_t code_of_zero() const noexcept { return wide_ ? 0 : zero_; }
-  /// The same for an integer type that can be read in place as words; nullopt for others.
+  /// The same for an integer type that can be read as words; nullopt for others.
   std::optional<std::uint64_t> zero_in_place() const noexcept;
+  /// Whether codes are values of the table's column, extended by their sign, + that of 0.
+  bool has_integers_of_table() const noexcept { return column_.owned.empty() && is_integer_; }
 
  private:
-  AttributeReader(TableView table, std::size_t column) : table_(table), column_(column) {}
-  ArrayView const& array(RowBlock const& block) const noexcept { return table_.batch(block.batch).columns[column_]; }
+  ArrayView const& array(RowBlock const& block) const noexcept { return column_.arrays[block.batch]; }
 
-  TableView table_;
-  std::size_t column_;
+  KeyColumn column_;
   bool wide_ = false;
+  bool is_integer_ = false;
   std::uint64_t zero_ = 0;  ///< code of the value 0 of integers; its upper half where codes are wide
   std::optional<ColumnCodes> codes_;
 };

@@ -10,7 +10,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "keys/column_values.hpp"
+#include "keys/key_column.hpp"
 
 namespace garuda::keys {
 

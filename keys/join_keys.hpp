@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "garuda/control.hpp"
@@ -15,20 +16,25 @@ namespace garuda::keys {
 
 struct EncodedJoinKeys {
   EncodedKeys left, right;
-  std::uint64_t base = 0;  ///< of one key column: word = key (sign-extended to 64 bits) - base, modulo 2^64
-  bool has_nulls = false;  ///< of kept nulls, on either side; of one key column word 0 is null then
+  /// Of one key column of integers: word = key (sign-extended to 64 bits) - base, modulo 2^64; nullopt: words do not
+  /// tell the keys' values.
+  std::optional<std::uint64_t> base;
+  bool has_nulls = false;    ///< of kept nulls, on either side; of one key column word 0 is null then, unless numbered
+  bool is_numbered = false;  ///< keys of more than 64 bits: words are their numbers
 };
 
-/// Encodes the key columns of two tables, in parallel on the threads of the calling task arena. Words are 32 bits wide
-/// when the keys of both sides together take no more, 64 otherwise. Of one column they are key - base, the base being
-/// the smallest key of both sides; it is 0 when that lets a column be borrowed: one batch with rows, no nulls, a type
-/// as wide as the words, aligned to them, and for words of 32 bits no negative key on either side. Decimals of 128 bits
-/// are accepted when every value fits 64 bits. What is borrowed must outlive the result.
-/// `nulls`: whether rows with null keys have words, the same on both sides.
-/// Requires: as many columns of both tables, at least one, and they exist. Errors: those of common_key_type;
-/// invalid_input for a decimal value beyond 64 bits (the first such row is named) and for a column in device memory;
-/// limit_exceeded when the keys of a row take more than 64 bits; out_of_memory; cancelled.
+/// Encodes the key columns of two tables, in parallel on the threads of the calling task arena. Words are exact: they
+/// are equal if and only if the keys are. Where the codes of all columns together fit 64 bits they are packed into
+/// words of 32 bits when these suffice, 64 otherwise; else the distinct keys of both tables are numbered, in words of
+/// 32 bits. Of one column of integers words are key - base, the base being the smallest key of both sides; it is 0 when
+/// that lets a column be borrowed: one batch with rows, no nulls, a type as wide as the words, aligned to them, and for
+/// words of 32 bits no negative key on either side. What is borrowed must outlive the result.
+/// `nulls`: whether rows with a null in some key column have words, the same on both sides. `hash_bits`: of the hashes
+/// that numbering looks values up by; what it gives does not depend on them.
+/// Requires: as many columns of both tables, at least one, and they exist. Errors: those of common_key_type and
+/// open_key_column; limit_exceeded for 2^32 - 1 distinct keys or more that have to be numbered; out_of_memory;
+/// cancelled.
 Result<EncodedJoinKeys> encode_join_keys(KeyColumns const& left, KeyColumns const& right, Control const& control,
-                                         NullKeys nulls = NullKeys::left_out);
+                                         NullKeys nulls = NullKeys::left_out, std::uint32_t hash_bits = 64);
 
 }  // namespace garuda::keys

@@ -92,8 +92,8 @@ std::uint64_t mark_kept(OpenKeys const& keys, RowBlock const& block, std::vector
 /// Writes the words of one table, block by block.
 class TableWriter {
  public:
-  TableWriter(OpenKeys const& keys, KeyScan const& scan, KeyLayout const& layout)
-      : keys_(keys), scan_(scan), layout_(layout) {
+  TableWriter(OpenKeys const& keys, KeyScan const& scan, KeyLayout const& layout, WordOrder order)
+      : keys_(keys), scan_(scan), layout_(layout), order_(order) {
     if (layout.is_packed) out_.packed.key_bits = layout.key_bits();
     out_.packed.num_rows = scan.num_keys();
     out_.packed.table_rows = static_cast<std::uint64_t>(keys.table.num_rows());
@@ -140,9 +140,9 @@ class TableWriter {
       packed.words = packed.owned_words.data();
       return {};
     }
-    auto const num_words = layout_.num_value_words() + null_words_of(layout_.ranges);
-    for (std::uint32_t w = 0; w < num_words; ++w) {
-      GARUDA_TRY_ASSIGN(auto buffer, rows_of(sizeof(std::uint32_t)));
+    bool const by_row = order_ == WordOrder::rows;
+    for (std::uint32_t w = 0; w < (by_row ? 1 : layout_.num_words()); ++w) {
+      GARUDA_TRY_ASSIGN(auto buffer, rows_of(sizeof(std::uint32_t) * (by_row ? layout_.num_words() : 1)));
       out_.words.push_back(std::move(buffer));
     }
     return {};
@@ -194,30 +194,37 @@ class TableWriter {
 
   void split_block(std::size_t b, RowsOfBlock const& rows, Scratch& scratch) {
     auto const count = num_keys(b);
-    auto const word = [&](std::size_t w) { return out_.words[w].as<std::uint32_t>() + scan_.first_keys[b]; };
+    auto const num_words = layout_.num_words();
+    bool const by_row = order_ == WordOrder::rows;
+    auto const stride = by_row ? std::size_t{num_words} : 1;
+    auto const word = [&](std::size_t w) {
+      return by_row ? out_.words[0].as<std::uint32_t>() + scan_.first_keys[b] * stride + w
+                    : out_.words[w].as<std::uint32_t>() + scan_.first_keys[b];
+    };
     auto const row_of = [&](std::size_t i) { return rows ? std::size_t{(*rows)[i]} : i; };
     auto const& codes = scratch.codes;
     std::uint32_t next = 0;
     std::uint32_t nullable = 0;
     auto const first_null_word = layout_.num_value_words();
-    for (std::size_t w = first_null_word; w < out_.words.size(); ++w) std::fill_n(word(w), count, 0U);
+    for (std::size_t w = first_null_word; w < num_words; ++w)
+      for (std::size_t i = 0; i < count; ++i) word(w)[i * stride] = 0;
     for (std::size_t a = 0; a < keys_.readers.size(); ++a) {
       auto const& range = layout_.ranges[a];
       keys_.readers[a].read(keys_.blocks[b], scratch.codes);
-      auto const num_words = num_words_of(range);
+      auto const words_of_range = num_words_of(range);
       for (std::size_t i = 0; i < count; ++i) {
         auto const row = row_of(i);
         auto const code = keys_.readers[a].is_wide() ? codes.wide(row) : UInt128{codes.low[row]};
         auto offset = codes.valid[row] == 0 ? UInt128{0} : code - range.min;
-        for (std::uint32_t w = 0; w < num_words; ++w, offset >>= 32)
-          word(next + w)[i] = static_cast<std::uint32_t>(offset);
+        for (std::uint32_t w = 0; w < words_of_range; ++w, offset >>= 32)
+          word(next + w)[i * stride] = static_cast<std::uint32_t>(offset);
       }
-      next += num_words;
+      next += words_of_range;
       if (!range.has_nulls) continue;
       auto* const null_word = word(first_null_word + nullable / 32);
       auto const bit = std::uint32_t{1} << (nullable % 32);
       for (std::size_t i = 0; i < count; ++i)
-        if (codes.valid[row_of(i)] == 0) null_word[i] |= bit;
+        if (codes.valid[row_of(i)] == 0) null_word[i * stride] |= bit;
       ++nullable;
     }
   }
@@ -225,6 +232,7 @@ class TableWriter {
   OpenKeys const& keys_;
   KeyScan const& scan_;
   KeyLayout const& layout_;
+  WordOrder order_;
   EncodedTable out_;
 };
 
@@ -264,7 +272,8 @@ Result<KeyScan> scan_table(OpenKeys const& keys, NullKeys nulls, Control const& 
 
 }  // namespace
 
-Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Control const& control) {
+Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Control const& control,
+                                        std::uint32_t hash_bits) {
   GARUDA_EXPECTS((tables.size() == 1 || tables.size() == 2) && !tables[0].columns.empty() &&
                  tables.back().columns.size() == tables[0].columns.size());
   std::vector<OpenKeys> open;
@@ -277,14 +286,38 @@ Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Cont
   for (std::size_t c = 0; c < tables[0].columns.size(); ++c) {
     auto type = field_of(0, c).type;
     if (tables.size() == 2) {
-      GARUDA_TRY_ASSIGN(type, common_key_type(field_of(0, c), field_of(1, c)));
+      GARUDA_TRY_ASSIGN(auto common, common_key_type(field_of(0, c), field_of(1, c)));
+      type = std::move(common.compared);
     }
-    for (auto& keys : open) {
-      GARUDA_TRY_ASSIGN(auto reader, AttributeReader::create(keys.table, keys.columns[c], type, control));
-      keys.readers.push_back(std::move(reader));
+    std::vector<KeyColumn> columns;
+    for (auto const& keys : open) {
+      GARUDA_TRY_ASSIGN(auto column, open_key_column(keys.table, keys.columns[c], type, control));
+      columns.push_back(std::move(column));
     }
+    std::vector<ColumnCodes> codes;
+    if (!has_codes(type)) {
+      GARUDA_TRY_ASSIGN(codes, encode_values(columns, control, hash_bits));
+    }
+    for (std::size_t t = 0; t < open.size(); ++t)
+      open[t].readers.emplace_back(std::move(columns[t]), type,
+                                   codes.empty() ? std::nullopt : std::optional(std::move(codes[t])));
   }
   return open;
+}
+
+Result<void> measure_words(EncodedKeys& keys, Control const& control) {
+  auto const words = keys.words32();
+  PackedRange total;
+  std::mutex mutex;
+  GARUDA_TRY(for_each_block((words.size() + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t b) {
+    auto const first = b * kBlockRows;
+    PackedRange range;
+    range.add(words.data() + first, std::min<std::uint64_t>(kBlockRows, words.size() - first));
+    std::lock_guard const lock(mutex);
+    total.add(range);
+  }));
+  set_range(total, keys);
+  return {};
 }
 
 Result<void> KeyEncoder::scan() {
@@ -299,7 +332,8 @@ Result<void> KeyEncoder::scan() {
 void const* KeyEncoder::words_in_place(std::size_t table) const {
   auto const& keys = tables_[table];
   auto const& scan = scans_[table];
-  if (keys.readers.size() != 1 || !keys.readers[0].zero_in_place()) return nullptr;
+  if (keys.readers.size() != 1 || !keys.readers[0].zero_in_place() || !keys.readers[0].has_integers_of_table())
+    return nullptr;
   if (scan.num_keys() == 0 || scan.ranges[0].has_nulls) return nullptr;
   if (scan.num_keys() != static_cast<std::uint64_t>(keys.table.num_rows())) return nullptr;
   auto const word_bytes = static_cast<std::int32_t>(layout_.key_bits() / 8);
@@ -340,8 +374,8 @@ Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place) {
   return {};
 }
 
-Result<EncodedTable> KeyEncoder::encode(std::size_t table) const {
-  TableWriter writer(tables_[table], scans_[table], layout_);
+Result<EncodedTable> KeyEncoder::encode(std::size_t table, WordOrder order) const {
+  TableWriter writer(tables_[table], scans_[table], layout_, order);
   if (auto const* const words = layout_.zero_in_place ? words_in_place(table) : nullptr) return writer.borrow(words);
   return writer.write(control_);
 }

@@ -33,11 +33,13 @@ struct OpenKeys {
 };
 
 /// Opens the key columns of each table, so that column i of every table has codes of one type. Types without integers
-/// are encoded through a dictionary here, in parallel on the threads of the calling task arena.
+/// are encoded through a dictionary here, one for both tables, in parallel on the threads of the calling task arena.
 /// Requires: one table or two, as many columns of each, at least one, and they exist.
-/// Errors: those of common_key_type when there are two tables; invalid_input for a column in device memory; those of
-/// encode_values; cancelled. Throws std::bad_alloc.
-Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Control const& control);
+/// `hash_bits`: of hashes of values, as number_values takes them.
+/// Errors: those of common_key_type when there are two tables, and of open_key_column and encode_values; cancelled.
+/// Throws std::bad_alloc.
+Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Control const& control,
+                                        std::uint32_t hash_bits = 64);
 
 /// What becomes of a row with a null in one of its key columns.
 enum class NullKeys : std::uint8_t {
@@ -45,12 +47,21 @@ enum class NullKeys : std::uint8_t {
   left_out,  ///< it has no word: it matches nothing
 };
 
+/// How the words of rows lie whose keys take several.
+enum class WordOrder : std::uint8_t {
+  columns,  ///< word by word, each in a buffer of its own
+  rows,     ///< row by row, all in one buffer
+};
+
 /// The keys of one table, in the form that the layout says.
 struct EncodedTable {
   EncodedKeys packed;                ///< words form: what it says of rows alone
-  std::vector<AlignedBuffer> words;  ///< words form: packed.num_rows × u32 each: attribute by attribute, the lowest
-                                     ///< word of each first, then words of null bits, 32 attributes with nulls a word
+  std::vector<AlignedBuffer> words;  ///< words form: u32, packed.num_rows of each word: attribute by attribute, the
+                                     ///< lowest word of each first, then words of null bits, 32 attributes a word
 };
+
+/// Sets what `keys` say of their words, of 32 bits. Runs on the threads of the calling task arena. Errors: cancelled.
+Result<void> measure_words(EncodedKeys& keys, Control const& control);
 
 /// What a first pass over the keys of a table finds.
 struct KeyScan {
@@ -78,8 +89,8 @@ class KeyEncoder {
   Result<void> choose_layout(KeyForm form, bool signs_in_place);
   KeyLayout const& layout() const noexcept { return layout_; }
 
-  /// Writes the words of a table. Errors: out_of_memory, cancelled.
-  Result<EncodedTable> encode(std::size_t table) const;
+  /// Writes the words of a table; `order`: of keys that are not packed. Errors: out_of_memory, cancelled.
+  Result<EncodedTable> encode(std::size_t table, WordOrder order = WordOrder::columns) const;
 
  private:
   void const* words_in_place(std::size_t table) const;

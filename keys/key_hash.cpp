@@ -1,22 +1,36 @@
 #include "keys/key_hash.hpp"
 
+#include <vector>
+
+#include "core/dictionary.hpp"
 #include "keys/attribute_reader.hpp"
 #include "keys/hash_bytes.hpp"
-#include "keys/mix.hpp"
+#include "keys/key_column.hpp"
 #include "keys/value_bytes.hpp"
 
 namespace garuda::keys {
 namespace {
 
-void add(std::uint64_t& hash, std::uint64_t value_hash) noexcept { hash = mix(hash ^ value_hash); }
-
 /// Types without codes: by the bytes of their values, as their dictionary would compare them.
-Result<void> hash_values(TableView table, std::size_t column, std::span<std::uint64_t> hashes) {
-  std::vector<ArrayView> arrays;
-  for (std::size_t b = 0; b < table.num_batches(); ++b) arrays.push_back(table.batch(b).columns[column]);
-  GARUDA_TRY_ASSIGN(auto const values, ValueBytes::create(std::move(arrays), table.schema()[column].type));
+Result<void> hash_values(KeyColumn const& column, std::span<std::uint64_t> hashes) {
+  ValueBytes values;
+  GARUDA_TRY_ASSIGN(auto const first_value, add_values(column, values));
+  bool const is_dictionary = column.type.id == TypeId::dictionary;
+  std::vector<std::uint64_t> of_dictionaries(is_dictionary ? values.size() : 0);
+  auto const of_values = is_dictionary ? std::span(of_dictionaries) : hashes;
   values.for_each(0, values.size(),
-                  [&](std::uint64_t i, auto const& bytes) { add(hashes[i], bytes ? hash_bytes(*bytes) : kNullHash); });
+                  [&](std::uint64_t i, auto const& bytes) { of_values[i] = bytes ? hash_bytes(*bytes) : kNullHash; });
+  if (!is_dictionary) return {};
+  std::size_t row = 0;
+  for (std::size_t b = 0; b < column.arrays.size(); ++b) {
+    auto const& array = column.arrays[b];
+    visit_index_type(column.type.index, [&]<class Index>(Index*) {
+      for (std::int64_t i = 0; i < array.length; ++i)
+        hashes[row++] = array.is_null(i)
+                            ? kNullHash
+                            : of_values[first_value[b] + static_cast<std::uint64_t>(array.data<Index>()[i])];
+    });
+  }
   return {};
 }
 
@@ -24,13 +38,13 @@ Result<void> hash_values(TableView table, std::size_t column, std::span<std::uin
 
 Result<void> hash_key_column(TableView table, std::size_t column, DataType const& as, std::span<std::uint64_t> hashes) {
   GARUDA_EXPECTS(as.id != TypeId::dictionary && hashes.size() == static_cast<std::size_t>(table.num_rows()));
-  if (!has_codes(as)) return hash_values(table, column, hashes);
-  GARUDA_TRY_ASSIGN(auto const reader, AttributeReader::create(table, column, as, {}));
+  GARUDA_TRY_ASSIGN(auto keys, open_key_column(table, column, as, {}));
+  if (!has_codes(as)) return hash_values(keys, hashes);
+  AttributeReader const reader(std::move(keys), as, std::nullopt);
   AttributeCodes codes;
   for (auto const& block : cut_row_blocks(table)) {
     reader.read(block, codes);
-    auto const of_block = hashes.subspan(block.first_row, codes.low.size());
-    for (std::size_t i = 0; i < of_block.size(); ++i) add(of_block[i], codes.hash(i));
+    for (std::size_t i = 0; i < codes.low.size(); ++i) hashes[block.first_row + i] = codes.hash(i);
   }
   return {};
 }

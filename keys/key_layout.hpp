@@ -44,6 +44,8 @@ struct KeyLayout {
   std::uint32_t key_bits() const noexcept { return packed_bits <= 32 ? 32 : 64; }
   /// Words form: those of the values, before the words of null bits.
   std::uint32_t num_value_words() const;
+  /// Words form: of a row, those of null bits among them.
+  std::uint32_t num_words() const { return num_value_words() + null_words_of(ranges); }
 };
 
 }  // namespace garuda::keys

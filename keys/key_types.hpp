@@ -8,10 +8,29 @@
 
 namespace garuda::keys {
 
-/// The type in which two key columns are compared.
-/// Errors: invalid_input, naming both columns and types, when they are neither equal nor safely widened to one another
-/// (an integer type into one that holds all its values; decimals of one scale), or when a type cannot be a key.
-Result<DataType> common_key_type(Field const& left, Field const& right);
+/// What the types of two key columns that are compared have in common.
+struct CommonKeyType {
+  DataType result;    ///< of a column that holds the keys of both; never a dictionary
+  DataType compared;  ///< the type as which they are encoded. Where units or scales differ: a decimal, of seconds for
+                      ///< dates and times, that holds more than `result` does, so that no key is out of range
+};
+
+/// Integers, floats, decimals, dates, times, timestamps, durations, strings and binary are each widened to a type that
+/// holds all values of both exactly; a dictionary counts as its values.
+/// Errors: invalid_input, naming both columns and types, when there is none, or when a type cannot be a key.
+Result<CommonKeyType> common_key_type(Field const& left, Field const& right);
+
+/// Whether values of `from`, extended to the width of `to` by their sign, are the same values of type `to`: integers of
+/// at most 128 bits, and what is stored as such.
+bool extends_to(DataType const& from, DataType const& to) noexcept;
+
+/// A fraction of what values of integers, decimals, dates and times count, so that they compare: value × multiple /
+/// 10^scale are numbers, of dates and times seconds.
+struct ValueScale {
+  std::uint64_t multiple = 1;
+  std::int32_t scale = 0;
+};
+ValueScale value_scale(DataType const& type) noexcept;
 
 /// The failure (invalid_input) of a join whose key has a value beyond 64 bits in row `row` of its table.
 tl::unexpected<Error> key_beyond_64_bits(Field const& field, std::uint64_t row);

@@ -41,30 +41,20 @@ Result<AlignedBuffer> canonical_floats(ArrayView const& array, TypeId type) {
   return buffer;
 }
 
-Result<ValueBytes> ValueBytes::create(std::vector<ArrayView> parts, DataType const& type) {
+Result<void> ValueBytes::add(std::vector<ArrayView> const& parts, DataType const& type) {
   GARUDA_EXPECTS(type.id != TypeId::dictionary);
-  ValueBytes values;
-  values.parts_ = std::move(parts);
-  values.first_.push_back(0);
-  for (auto const& part : values.parts_) {
-    values.first_.push_back(values.first_.back() + static_cast<std::uint64_t>(part.length));
-    values.value_offsets_.push_back(part.offset);
-  }
-  if (type.id == TypeId::boolean)
-    values.layout_ = Layout::boolean;
-  else if (is_variable_width(type))
-    values.layout_ = has_large_offsets(type) ? Layout::offsets64 : Layout::offsets32;
-  values.width_ = byte_width(type);
-  if (is_float_type(type.id)) GARUDA_TRY(values.make_canonical(type.id));
-  return values;
-}
-
-Result<void> ValueBytes::make_canonical(TypeId type) {
-  for (std::size_t p = 0; p < parts_.size(); ++p) {
-    GARUDA_TRY_ASSIGN(auto buffer, canonical_floats(parts_[p], type));
-    parts_[p].values = buffer.data();
-    value_offsets_[p] = 0;
-    canonical_.push_back(std::move(buffer));
+  for (auto const& array : parts) {
+    if (array.length == 0) continue;
+    Part part{array, std::nullopt, byte_width(type), array.offset};
+    if (is_variable_width(type) || is_view(type)) part.layout = value_layout(type);
+    if (is_float_type(type.id)) {
+      GARUDA_TRY_ASSIGN(auto buffer, canonical_floats(array, type.id));
+      part.array.values = buffer.data();
+      part.value_offset = 0;
+      canonical_.push_back(std::move(buffer));
+    }
+    parts_.push_back(part);
+    first_.push_back(first_.back() + static_cast<std::uint64_t>(array.length));
   }
   return {};
 }

@@ -1,13 +1,16 @@
-// Exact dictionaries: dense codes of the values of one column.
+// Exact dictionaries: dense codes of the values of columns.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
-#include "garuda/table.hpp"
+#include "keys/key_column.hpp"
 
 namespace garuda::keys {
 
@@ -15,16 +18,17 @@ namespace garuda::keys {
 inline constexpr std::uint32_t kNullCode = std::numeric_limits<std::uint32_t>::max();
 
 struct ColumnCodes {
-  AlignedBuffer codes;          ///< rows of the table × u32, kNullCode in null slots
-  std::uint32_t num_codes = 0;  ///< codes are below it
+  std::shared_ptr<AlignedBuffer const> memory;  ///< that of `codes`; columns numbered together share one
+  std::uint32_t const* codes = nullptr;         ///< one a row, kNullCode in null slots
+  std::uint32_t num_codes = 0;                  ///< codes are below it
 };
 
-/// Numbers the distinct values of a column over all batches: equal values, and only they, get equal codes. Values are
-/// compared byte by byte, those of a dictionary column through its dictionaries, floats in canonical form. In parallel
-/// on the threads of the calling task arena.
-/// Requires: the column exists, in memory that the host can read; its type is not a decimal, date or number, except as
-/// the value type of a dictionary.
+/// Numbers the distinct values of all columns together, each over all its batches: equal values, and only they, get
+/// equal codes. Values are compared byte by byte, those of a dictionary column through its dictionaries, floats in
+/// canonical form. In parallel on the threads of the calling task arena. `hash_bits`: as number_values takes them.
+/// Requires: columns that the host can read, of types whose equal values have equal bytes.
 /// Errors: limit_exceeded (2^32 - 1 distinct values or more, naming the column), out_of_memory, cancelled.
-Result<ColumnCodes> encode_values(TableView table, std::size_t column, Control const& control);
+Result<std::vector<ColumnCodes>> encode_values(std::span<KeyColumn const> columns, Control const& control,
+                                               std::uint32_t hash_bits = 64);
 
 }  // namespace garuda::keys

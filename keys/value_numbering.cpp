@@ -76,10 +76,21 @@ std::uint64_t block_end(ValueBytes const& values, std::uint64_t block) {
   return std::min(values.size(), (block + 1) * kBlockRows);
 }
 
+/// The hash of a value, or what is kept of it.
+class ValueHash {
+ public:
+  explicit ValueHash(std::uint32_t bits) : mask_(bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1) {}
+  std::uint64_t operator()(std::string_view bytes) const noexcept { return hash_bytes(bytes) & mask_; }
+
+ private:
+  std::uint64_t mask_;
+};
+
 /// A table a thread over the values in their order, then one over the tables' values.
 class LocalNumbering {
  public:
-  explicit LocalNumbering(ValueBytes const& values) : values_(values), owners_(num_blocks(values)) {}
+  LocalNumbering(ValueBytes const& values, ValueHash hash)
+      : values_(values), hash_(hash), owners_(num_blocks(values)) {}
 
   /// nullopt: there are too many distinct values.
   Result<std::optional<ValueCodes>> run(Control const& control) {
@@ -106,7 +117,7 @@ class LocalNumbering {
       owners_[block] = t;
       values_.for_each(block * kBlockRows, block_end(values_, block),
                        [&](std::uint64_t i, std::optional<std::string_view> bytes) {
-                         codes[i] = bytes ? tables_[t].add(i, hash_bytes(*bytes), *bytes) : kNullCode;
+                         codes[i] = bytes ? tables_[t].add(i, hash_(*bytes), *bytes) : kNullCode;
                        });
       if (tables_[t].heads().size() > kMostLocalValues) too_many_ = true;
     }
@@ -134,6 +145,7 @@ class LocalNumbering {
   }
 
   ValueBytes const& values_;
+  ValueHash hash_;
   AlignedBuffer buffer_;
   std::vector<std::size_t> owners_;  ///< of each block: the table that its codes are of
   std::vector<ValueTable> tables_;
@@ -155,7 +167,7 @@ struct Sections {
 
 /// Hashes every value once, then moves hashes and positions into 2^bits sections, in parallel by blocks of values.
 /// Not partition/'s radix_partition, which stands above the keys that it takes.
-Result<Sections> cut_sections(ValueBytes const& values, std::uint32_t bits, Control const& control) {
+Result<Sections> cut_sections(ValueBytes const& values, ValueHash hash, std::uint32_t bits, Control const& control) {
   auto const sections = std::size_t{1} << bits;
   auto const blocks = num_blocks(values);
   GARUDA_TRY_ASSIGN(auto hash_buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 8)));
@@ -165,7 +177,7 @@ Result<Sections> cut_sections(ValueBytes const& values, std::uint32_t bits, Cont
     auto* const counts = next.data() + block * sections;
     values.for_each(block * kBlockRows, block_end(values, block),
                     [&](std::uint64_t i, std::optional<std::string_view> bytes) {
-                      hashes[i] = bytes ? hash_bytes(*bytes) : 0;
+                      hashes[i] = bytes ? hash(*bytes) : 0;
                       ++counts[hash_digit(hashes[i], bits)];
                     });
   }));
@@ -218,13 +230,14 @@ Result<ValueCodes> number_sections(ValueBytes const& values, Sections const& sec
 
 }  // namespace
 
-Result<ValueCodes> number_values(ValueBytes const& values, Control const& control) {
-  GARUDA_TRY_ASSIGN(auto few, LocalNumbering(values).run(control));
+Result<ValueCodes> number_values(ValueBytes const& values, Control const& control, std::uint32_t hash_bits) {
+  ValueHash const hash(hash_bits);
+  GARUDA_TRY_ASSIGN(auto few, LocalNumbering(values, hash).run(control));
   if (few) return std::move(*few);
   std::uint32_t bits = 0;
   while (bits < kMaxSectionBits && (values.size() >> bits) > kSectionValues) ++bits;
   // The leading bits: a section's table takes the lowest ones.
-  GARUDA_TRY_ASSIGN(auto const sections, cut_sections(values, bits, control));
+  GARUDA_TRY_ASSIGN(auto const sections, cut_sections(values, hash, bits, control));
   return number_sections(values, sections, control);
 }
 

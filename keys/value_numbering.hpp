@@ -18,7 +18,8 @@ struct ValueCodes {
 
 /// Numbers the distinct values from 0, the same numbers in every run. In parallel on the threads of the calling task
 /// arena: with a table a thread while there are few distinct values, otherwise by sections of their hashes, one table a
-/// section. Each value is hashed once. Throws std::bad_alloc. Errors: out_of_memory, cancelled.
-Result<ValueCodes> number_values(ValueBytes const& values, Control const& control);
+/// section. Each value is hashed once. Values of one hash are told apart by their bytes: codes are exact whatever the
+/// hash does, of which `hash_bits` bits are kept. Throws std::bad_alloc. Errors: out_of_memory, cancelled.
+Result<ValueCodes> number_values(ValueBytes const& values, Control const& control, std::uint32_t hash_bits = 64);
 
 }  // namespace garuda::keys

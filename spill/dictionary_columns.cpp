@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "keys/key_hash.hpp"
+
 namespace garuda::spill {
 
 Result<DictionaryColumns> DictionaryColumns::create(std::shared_ptr<arrow::Schema> schema, std::string sentence) {
@@ -21,7 +23,7 @@ Result<DictionaryColumns> DictionaryColumns::create(std::shared_ptr<arrow::Schem
     GARUDA_ARROW_TRY_ASSIGN(auto unifier, arrow::DictionaryUnifier::Make(type.value_type(), io::memory_pool()),
                             ErrorCode::invalid_input,
                             columns.sentence_ + ": dictionaries of column '" + field->name() + "' cannot be unified");
-    columns.columns_.push_back({position, field, std::move(unifier), nullptr, nullptr, nullptr});
+    columns.columns_.push_back({position, field, std::move(unifier), nullptr, nullptr, nullptr, std::nullopt, {}});
   }
   columns.spilled_schema_ = arrow::schema(std::move(fields));
   return columns;
@@ -43,10 +45,40 @@ arrow::Result<std::shared_ptr<arrow::Array>> DictionaryColumns::indices_of(Colum
                               &context);
 }
 
+void DictionaryColumns::hash_values(int position, DataType const& as) {
+  for (auto& column : columns_)
+    if (column.position == position) column.hashed_as = as;
+}
+
+std::vector<std::uint64_t> const* DictionaryColumns::hashes(int position) const noexcept {
+  for (auto const& column : columns_)
+    if (column.position == position && column.hashed_as) return &column.hashes;
+  return nullptr;
+}
+
+/// Of a batch whose dictionary is not that of the batch before. Requires: its indices were found.
+Result<void> DictionaryColumns::hash_new_values(Column& column, arrow::Array const& array) const {
+  auto const values = static_cast<arrow::DictionaryArray const&>(array).dictionary();
+  auto const schema = arrow::schema({arrow::field(column.field->name(), values->type())});
+  GARUDA_TRY_ASSIGN(auto const table,
+                    io::to_table(schema, {arrow::RecordBatch::Make(schema, values->length(), {values})}));
+  std::vector<std::uint64_t> hashes(static_cast<std::size_t>(values->length()));
+  GARUDA_TRY(keys::hash_key_column(table.view(), 0, *column.hashed_as, hashes));
+  auto const& places = static_cast<arrow::Int32Array const&>(*column.transposed);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    auto const place = static_cast<std::size_t>(places.Value(static_cast<std::int64_t>(i)));
+    if (place >= column.hashes.size()) column.hashes.resize(place + 1);
+    column.hashes[place] = hashes[i];
+  }
+  return {};
+}
+
 Result<std::shared_ptr<arrow::RecordBatch>> DictionaryColumns::detach(std::shared_ptr<arrow::RecordBatch> batch) {
   for (auto& column : columns_) {
+    auto const before = column.last;
     GARUDA_ARROW_TRY_ASSIGN(auto const indices, indices_of(column, *batch->column(column.position)),
                             ErrorCode::invalid_input, sentence_);
+    if (column.hashed_as && column.last != before) GARUDA_TRY(hash_new_values(column, *batch->column(column.position)));
     GARUDA_ARROW_TRY_ASSIGN(batch, batch->SetColumn(column.position, spilled_schema_->field(column.position), indices),
                             ErrorCode::invalid_input, sentence_);
   }

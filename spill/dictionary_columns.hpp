@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,12 @@ class DictionaryColumns {
   /// `sentence` starts the errors: "cannot read FILE".
   /// Errors: invalid_input for dictionaries of a value type that Arrow cannot unify.
   static Result<DictionaryColumns> create(std::shared_ptr<arrow::Schema> schema, std::string sentence);
+
+  /// From now on hashes of the values of the column at `position`, as values of type `as`, are kept
+  /// (keys::hash_key_column). Nothing where it is no dictionary.
+  void hash_values(int position, DataType const& as);
+  /// These of all values so far, by their indices; nullptr: none are kept. Changes with the next batch.
+  std::vector<std::uint64_t> const* hashes(int position) const noexcept;
 
   /// The schema with indices of 32 bits in place of dictionary columns.
   std::shared_ptr<arrow::Schema> const& spilled_schema() const noexcept { return spilled_schema_; }
@@ -44,9 +51,12 @@ class DictionaryColumns {
     std::shared_ptr<arrow::ArrayData> last;    ///< dictionary of the batch before
     std::shared_ptr<arrow::Array> transposed;  ///< its values' indices
     std::shared_ptr<arrow::Array> dictionary;  ///< of all batches
+    std::optional<DataType> hashed_as;
+    std::vector<std::uint64_t> hashes;  ///< of the values in the unifier
   };
 
   arrow::Result<std::shared_ptr<arrow::Array>> indices_of(Column& column, arrow::Array const& array) const;
+  Result<void> hash_new_values(Column& column, arrow::Array const& array) const;
   arrow::Status finish_column(Column& column);
 
   std::string sentence_;

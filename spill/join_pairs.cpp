@@ -26,6 +26,20 @@ std::int64_t batch_rows(std::uint64_t limit_bytes) {
                     kFewestBatchRows, kMostBatchRows);
 }
 
+/// What a row takes beside that where keys have to be numbered: hashes, tables of different ones, and words of them
+/// all.
+std::uint64_t numbering_bytes(std::vector<DataType> const& key_types) {
+  constexpr std::uint64_t kNumberingBytes = 64;
+  std::uint64_t words = 0;
+  bool is_numbered = false;
+  for (auto const& type : key_types) {
+    bool const is_integer = byte_width(type) <= 16 && !is_variable_width(type) && type.id != TypeId::fixed_size_binary;
+    is_numbered = is_numbered || !is_integer;
+    words += is_integer ? static_cast<std::uint64_t>(std::max(byte_width(type), 1)) : 4;
+  }
+  return is_numbered || words > 8 ? kNumberingBytes + words : 0;
+}
+
 int position_of(arrow::Schema const& schema, std::string const& name) { return schema.GetFieldIndex(name); }
 
 }  // namespace
@@ -58,6 +72,8 @@ Result<std::unique_ptr<JoinPairs>> JoinPairs::open(Engine& engine, FileJoin cons
 }
 
 Result<void> JoinPairs::read() {
+  GARUDA_TRY(find_key_types());
+  share_.row_bytes += numbering_bytes(key_types_);
   {
     run::PhaseTimer const timer(recorder_, "read");
     GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
@@ -84,17 +100,18 @@ Result<void> JoinPairs::find_key_types() {
     auto const& left_field = left.schema()[static_cast<std::size_t>(left_keys_[k])];
     auto const& right_field = right.schema()[static_cast<std::size_t>(right_keys_[k])];
     GARUDA_TRY_ASSIGN(auto type, keys::common_key_type(left_field, right_field));
-    key_types_.push_back(std::move(type));
+    key_types_.push_back(std::move(type.compared));
   }
   return {};
 }
 
 Result<void> JoinPairs::spill_inputs() {
-  GARUDA_TRY(find_key_types());
   auto const left_volume = left_.estimated_volume();
   auto const right_volume = right_.estimated_volume();
   auto const bits = share_.bits_for(share_.weight(left_volume) + share_.weight(right_volume), kMostBits);
   auto const split_input = [&](TableInput& input, Side side, RowVolume const& volume) {
+    auto const& keys = side == Side::left ? left_keys_ : right_keys_;
+    for (std::size_t k = 0; k < keys.size(); ++k) input.dictionaries().hash_values(keys[k], key_types_[k]);
     return split(
         side, [&input] { return input.hand_over(); }, 0, bits, volume);
   };
@@ -126,6 +143,7 @@ Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next
   partition.schema = input(side).spilled_schema();
   partition.keys = side == Side::left ? left_keys_ : right_keys_;
   partition.key_types = key_types_;
+  for (auto const key : partition.keys) partition.dictionary_hashes.push_back(input(side).dictionaries().hashes(key));
   partition.drop_null_keys = !request_.spec.nulls_equal && !gives_unmatched(side);
   partition.bits = bits;
   partition.level = level;

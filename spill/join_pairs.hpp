@@ -81,7 +81,7 @@ class JoinPairs {
   TableInput right_;
   std::vector<int> left_keys_;
   std::vector<int> right_keys_;
-  std::vector<DataType> key_types_;  // as which they are compared; known once rows are spilled
+  std::vector<DataType> key_types_;  // as which they are compared; known when they are read
   std::uint64_t rows_left_ = 0;
   std::uint64_t rows_right_ = 0;
   bool whole_ = false;

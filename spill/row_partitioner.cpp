@@ -4,11 +4,15 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include "keys/key_hash.hpp"
 #include "keys/mix.hpp"
+#include "operators/materialize/gather.hpp"
 
 namespace garuda::spill {
 namespace {
@@ -28,9 +32,17 @@ Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, Pa
                           "cannot select the keys");
   GARUDA_TRY_ASSIGN(auto const table, io::to_table(keys->schema(), {keys}));
   std::vector<std::uint64_t> hashes(static_cast<std::size_t>(batch.num_rows()), 0);
+  std::vector<std::uint64_t> of_column(hashes.size());
   for (std::size_t c = 0; c < table.schema().size(); ++c) {
     auto const& column = table.batches().front().columns[c];
-    GARUDA_TRY(keys::hash_key_column(table.view(), c, request.key_types[c], hashes));
+    if (auto const* const of_values = request.dictionary_hashes[c])
+      for (std::size_t i = 0; i < hashes.size(); ++i)
+        of_column[i] = column.is_null(static_cast<std::int64_t>(i))
+                           ? keys::kNullHash
+                           : (*of_values)[static_cast<std::size_t>(column.data<std::int32_t>()[i])];
+    else
+      GARUDA_TRY(keys::hash_key_column(table.view(), c, request.key_types[c], of_column));
+    for (std::size_t i = 0; i < hashes.size(); ++i) hashes[i] = keys::add_key_hash(hashes[i], of_column[i]);
     if (!request.drop_null_keys || column.validity == nullptr) continue;
     dropped->resize(hashes.size(), false);
     for (std::size_t i = 0; i < hashes.size(); ++i)
@@ -45,12 +57,46 @@ std::size_t partition_of(std::uint64_t hash, PartitionRequest const& request) no
   return keys::hash_digit(keys::mix(hash + (request.level + 1) * kOdd), request.bits);
 }
 
-arrow::Result<BatchPtr> take_rows(BatchPtr const& batch, std::shared_ptr<arrow::Buffer> indices, std::int64_t count) {
+/// Views and runs, which Arrow does not take rows of.
+bool is_gathered(arrow::DataType const& type) {
+  if (type.id() == arrow::Type::STRING_VIEW || type.id() == arrow::Type::BINARY_VIEW ||
+      type.id() == arrow::Type::RUN_END_ENCODED)
+    return true;
+  return std::ranges::any_of(type.fields(), [](auto const& field) { return is_gathered(*field->type()); });
+}
+
+Result<std::shared_ptr<arrow::Array>> gather_column(arrow::RecordBatch const& batch, int column,
+                                                    std::span<std::uint32_t const> rows) {
+  GARUDA_ARROW_TRY_ASSIGN(auto const alone, batch.SelectColumns({column}), ErrorCode::invalid_input,
+                          "cannot select a column");
+  GARUDA_TRY_ASSIGN(auto const table, io::to_table(alone->schema(), {alone}));
+  std::array<std::size_t, 1> const all{0};
+  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table.view(), all));
+  GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(rows));
+  GARUDA_EXPECTS(std::cmp_equal(gathered.rows_taken, rows.size()));
+  GARUDA_TRY_ASSIGN(auto const taken, io::to_arrow_batch(gatherer.schema(), std::move(gathered.batch)));
+  return taken->column(0);
+}
+
+Result<BatchPtr> take_rows(arrow::RecordBatch const& batch, std::shared_ptr<arrow::Buffer> indices,
+                           std::int64_t count) {
+  std::span const positions(reinterpret_cast<std::uint32_t const*>(indices->data()), static_cast<std::size_t>(count));
   auto const rows = std::make_shared<arrow::UInt32Array>(count, std::move(indices));
   auto context = io::single_threaded();
-  ARROW_ASSIGN_OR_RAISE(auto const taken,
-                        arrow::compute::Take(batch, rows, arrow::compute::TakeOptions::NoBoundsCheck(), &context));
-  return taken.record_batch();
+  arrow::ArrayVector columns;
+  for (int c = 0; c < batch.num_columns(); ++c) {
+    if (is_gathered(*batch.column(c)->type())) {
+      GARUDA_TRY_ASSIGN(auto column, gather_column(batch, c, positions));
+      columns.push_back(std::move(column));
+      continue;
+    }
+    GARUDA_ARROW_TRY_ASSIGN(
+        auto const column,
+        arrow::compute::Take(batch.column(c), rows, arrow::compute::TakeOptions::NoBoundsCheck(), &context),
+        ErrorCode::invalid_input, "cannot split a batch");
+    columns.push_back(column.make_array());
+  }
+  return arrow::RecordBatch::Make(batch.schema(), count, std::move(columns));
 }
 
 Result<PartitionedBatch> partition_batch(BatchPtr const& batch, PartitionRequest const& request) {
@@ -74,8 +120,7 @@ Result<PartitionedBatch> partition_batch(BatchPtr const& batch, PartitionRequest
   auto at = offsets;
   for (std::size_t i = 0; i < hashes.size(); ++i)
     if (dropped.empty() || !dropped[i]) to[at[digits[i]]++] = static_cast<std::uint32_t>(i);
-  GARUDA_ARROW_TRY_ASSIGN(auto rows, take_rows(batch, std::move(indices), count), ErrorCode::invalid_input,
-                          "cannot split a batch");
+  GARUDA_TRY_ASSIGN(auto rows, take_rows(*batch, std::move(indices), count));
   return PartitionedBatch{std::move(rows), std::move(offsets)};
 }
 

@@ -21,11 +21,13 @@ struct PartitionRequest {
   std::shared_ptr<arrow::Schema> schema;  ///< of the rows, without dictionaries
   std::vector<int> keys;                  ///< positions of the key columns
   std::vector<DataType> key_types;        ///< as which they are compared: those of both sides of a join
-  bool drop_null_keys = false;            ///< leave out rows with a null key, which match nothing
-  std::uint32_t bits = 1;                 ///< partitions = 2^bits, 0…kMostBits
-  std::uint32_t level = 0;                ///< splittings of one level share a hash, those of other levels have others
-  std::uint64_t window_bytes = 0;         ///< rows held before they are written, about; twice as much memory is taken
-  std::uint32_t threads = 0;              ///< 0: all
+  /// Of each key column: hashes of the values that its indices refer to; nullptr: it has its values itself.
+  std::vector<std::vector<std::uint64_t> const*> dictionary_hashes;
+  bool drop_null_keys = false;     ///< leave out rows with a null key, which match nothing
+  std::uint32_t bits = 1;          ///< partitions = 2^bits, 0…kMostBits
+  std::uint32_t level = 0;         ///< splittings of one level share a hash, those of other levels have others
+  std::uint64_t window_bytes = 0;  ///< rows held before they are written, about; twice as much memory is taken
+  std::uint32_t threads = 0;       ///< 0: all
 };
 
 /// Reads `next` to its end and returns the partitions' files, finished; rows of a partition keep their order. Blocks.

@@ -41,6 +41,9 @@ class TableInput {
   Result<void> start_handing_over();
   /// Schema of what is handed over: without dictionaries.
   std::shared_ptr<arrow::Schema> const& spilled_schema() const noexcept { return dictionaries_->spilled_schema(); }
+  /// Dictionaries of what is handed over: see DictionaryColumns.
+  DictionaryColumns& dictionaries() noexcept { return *dictionaries_; }
+  DictionaryColumns const& dictionaries() const noexcept { return *dictionaries_; }
   Result<std::shared_ptr<arrow::RecordBatch>> hand_over();
   /// To be called once, when all has been handed over. Returns the bytes of dictionaries, which stay in memory.
   Result<std::uint64_t> finish();

@@ -73,7 +73,7 @@ struct garuda_join_options {
   size_t size;
   char const* const* left_keys;  /* columns of the left table */
   char const* const* right_keys; /* what they equal in the right table, one each */
-  size_t num_keys;
+  size_t num_keys;               /* 1 to 16 */
   char const* how;            /* "inner" (or null), "left", "right", "full", "semi", "anti", "mark" */
   int nulls_equal;            /* not 0: null keys match null keys */
   char const* const* columns; /* result columns, "left.NAME" or "right.NAME"; null: all but the right keys */

@@ -40,17 +40,17 @@ struct ColumnRef {
 
 /// The semantics of a join; nothing here changes how it is computed.
 struct JoinSpec {
-  /// Pairs of column names (left, right) that must be equal. Exactly one pair in this version. Types: int8…int64,
-  /// uint8…uint64, date32, date64, timestamp, decimals whose values fit 64 bits. The two columns' types are equal or
-  /// one widens safely to the other (integers; decimals of equal scale).
+  /// Pairs of column names (left, right) that must be equal: 1 to 16, no column in two. Any type but intervals and
+  /// nested ones. Different types are compared as one that holds all values of both exactly, a dictionary as its
+  /// values; -0.0 equals 0.0, NaNs are equal, timestamps with a zone compare as instants.
   std::vector<std::pair<std::string, std::string>> on;
   JoinKind kind = JoinKind::inner;
   /// Null keys match null keys; else they match nothing.
   bool nulls_equal = false;
   /// Columns of the result in order, each as its table has it: null in rows that have no row of that table. nullopt:
-  /// all left columns, then all right columns without the keys; in the place of the left key, left, right and full
-  /// joins have the key of whichever side has a row, in the common type. Semi, anti and mark joins have left columns
-  /// only; mark joins get `mark` behind them.
+  /// all left columns, then all right columns without the keys; in the place of the left keys, left, right and full
+  /// joins have those of whichever side has a row, in the common type, never a dictionary. Semi, anti and mark joins
+  /// have left columns only; mark joins get `mark` behind them.
   std::optional<std::vector<ColumnRef>> columns;
   /// Rows sorted by (left row, right row): left rows without a match in their place, right ones last. Otherwise their
   /// order is unspecified, but for semi, anti and mark joins, which always come in the order of left rows.
@@ -103,6 +103,7 @@ struct JoinTuning : RunTuning {
   Matching matching = Matching::automatic;  ///< of the graphics path
   std::uint32_t result = 0;                 ///< width and height of the result FBO, texels
   std::uint32_t sh_limit = 0;               ///< images in a stack before it is probed and restarted, 1…24
+  std::uint32_t hash_bits = 64;             ///< of the hash that values and keys are numbered by, 4…64
 
   friend bool operator==(JoinTuning const&, JoinTuning const&) = default;
 };

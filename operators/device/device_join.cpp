@@ -115,9 +115,9 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request) {
     if (side->rows > kMostSideRows)
       return fail(ErrorCode::limit_exceeded,
                   fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
-  GARUDA_TRY_ASSIGN(auto const key_type,
-                    keys::common_key_type(left.schema[columns.left_key], right.schema[columns.right_key]));
-  MovedSides sides{{left, columns.left_key}, {right, columns.right_key}, device_key_words(key_type), {}};
+  GARUDA_TRY_ASSIGN(auto const key_type, device_key_type(left.schema, right.schema, columns));
+  auto const& pair = columns.keys.front();
+  MovedSides sides{{left, pair.left}, {right, pair.right}, device_key_words(key_type), {}};
   for (auto const& [side, column] : columns.output) sides.of(side).add(column);
   return sides;
 }

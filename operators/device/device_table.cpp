@@ -9,6 +9,7 @@
 
 #include "core/buffer.hpp"
 #include "garuda/run.hpp"
+#include "keys/key_types.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/column_upload.hpp"
 #include "operators/materialize/column_words.hpp"
@@ -71,6 +72,21 @@ std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
 std::uint32_t device_key_words(DataType const& common) noexcept {
   // Decimals of more words have to fit two.
   return std::min(device_words(common).value_or(1), 2U);
+}
+
+Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
+  auto const& pair = columns.keys.front();
+  auto const& type = pair.type;
+  if (columns.keys.size() == 1 && keys::extends_to(left[pair.left].type, type) &&
+      keys::extends_to(right[pair.right].type, type))
+    return type;
+  constexpr auto kTaken =
+      "tables whole on a device are joined by one key column of integers, dates, times or decimals "
+      "of one scale and unit";
+  if (columns.keys.size() > 1)
+    return fail(ErrorCode::usage, fmt::format("{}: {} columns", kTaken, columns.keys.size()));
+  return fail(ErrorCode::usage,
+              fmt::format("{}: {} and {}", kTaken, to_string(left[pair.left].type), to_string(right[pair.right].type)));
 }
 
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes) {

@@ -13,6 +13,7 @@
 #include "garuda/run.hpp"
 #include "garuda/table.hpp"
 #include "operators/contract/stats_sink.hpp"
+#include "operators/resolve/join_columns.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/copy_team.hpp"
 #include "vk_runtime/memory.hpp"
@@ -56,8 +57,12 @@ inline std::optional<std::size_t> device_of(TableView table) {
 /// u32 words that a value takes on a device; nothing for a type that cannot go there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
 
-/// u32 words, 1 or 2, in which a join on a device compares keys of a type that common_key_type() gave.
+/// u32 words, 1 or 2, in which a join on a device compares keys of a type that device_key_type() gave.
 std::uint32_t device_key_words(DataType const& common) noexcept;
+
+/// The type in which a join on a device compares its keys: of one column a side, of integers or what is stored as such.
+/// Errors: usage, saying which keys a device takes.
+Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
 
 /// An arena for columns of so many bytes in all.
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);

@@ -135,8 +135,8 @@ Result<void> BatchSources::add_side(PartitionedTable side, resolve::ResolvedJoin
   for (std::size_t i = 0; i < columns.output.size(); ++i)
     if (auto const& output = columns.output[i]; output.side == which) {
       columns_[i] = column_of(source, which, output.column);
-      if (columns.is_shared_key(output))
-        columns_[i].width = static_cast<std::uint32_t>(byte_width(*columns.shared_key_type));
+      if (auto const key = columns.shared_key(output); key && columns_[i].kind == Kind::key)
+        columns_[i].width = static_cast<std::uint32_t>(byte_width(columns.keys[*key].type));
     }
   if (source.gathered_columns.empty()) return {};
   GARUDA_TRY_ASSIGN(source.gatherer, Gatherer::create(table, source.gathered_columns));

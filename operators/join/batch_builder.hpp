@@ -21,8 +21,8 @@ namespace garuda::join {
 /// One side of a join after its partitioning. Borrowed.
 struct PartitionedTable {
   TableView table;
-  std::size_t key_column = 0;
-  std::uint64_t key_base = 0;  ///< key = word + base
+  std::optional<std::size_t> key_column;  ///< that words tell the values of: key = word + base
+  std::uint64_t key_base = 0;
   partition::PartitionedKeys const* keys = nullptr;
   std::vector<std::size_t> carried;  ///< columns whose values are keys->payload, in that order
 };

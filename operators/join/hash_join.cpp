@@ -50,9 +50,17 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
 
 Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
   digit_ = planned.digit.digit;
-  PartitionedTable left{left_table_, columns_.left_key, planned.keys.base, &left_, std::move(planned.left_carried)};
-  PartitionedTable right{right_table_, columns_.right_key, planned.keys.base, &right_,
-                         std::move(planned.right_carried)};
+  auto const source = [&](Side which) {
+    PartitionedTable side;
+    side.table = which == Side::left ? left_table_ : right_table_;
+    side.keys = which == Side::left ? &left_ : &right_;
+    side.carried = std::move(which == Side::left ? planned.left_carried : planned.right_carried);
+    side.key_base = planned.keys.base.value_or(0);
+    if (planned.keys.base) side.key_column = columns_.keys.front().of(which);
+    return side;
+  };
+  auto left = source(Side::left);
+  auto right = source(Side::right);
   {
     run::PhaseTimer timer(run_->recorder, "partition");
     GARUDA_TRY_ASSIGN(left_,

@@ -1,41 +1,20 @@
 #include "operators/join/pair_gatherer.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
-#include "core/buffer.hpp"
-#include "core/wide_integer.hpp"
+#include "keys/widened_array.hpp"
 
 namespace garuda::join {
 namespace {
 
-/// A shared key is a left column; the right side's own key is another gatherer's.
+/// A shared key is a left column; the right side's own keys are another gatherer's.
 std::vector<std::size_t> columns_of(resolve::ResolvedJoin const& columns, Side side) {
   std::vector<std::size_t> positions;
   for (auto const& output : columns.output)
     if (output.side == side) positions.push_back(output.column);
   return positions;
-}
-
-/// The values of a key column in a wider type: integers and decimals of one scale keep their lowest bytes, and their
-/// sign.
-Result<AlignedBuffer> widened(ArrayView const& column, DataType const& from, DataType const& to) {
-  auto const width = static_cast<std::size_t>(byte_width(from));
-  auto const wide = static_cast<std::size_t>(byte_width(to));
-  bool const is_unsigned = from.id >= TypeId::uint8 && from.id <= TypeId::uint64;
-  GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(column.length * static_cast<std::int64_t>(wide)));
-  auto const shift = 128 - 8 * static_cast<int>(width);
-  auto const* source = static_cast<std::byte const*>(column.values) + static_cast<std::size_t>(column.offset) * width;
-  auto* target = values.data();
-  for (std::int64_t i = 0; i < column.length; ++i, source += width, target += wide) {
-    UInt128 value = 0;
-    std::memcpy(&value, source, width);
-    if (!is_unsigned) value = static_cast<UInt128>(static_cast<Int128>(value << shift) >> shift);
-    std::memcpy(target, &value, wide);
-  }
-  return values;
 }
 
 }  // namespace
@@ -45,8 +24,8 @@ struct PairGatherer::Gathered {
   std::int64_t num_rows = 0;
   Batch left;
   Batch right;
-  Batch right_key;  // of rows without a left row
-  AlignedBuffer widened_key;
+  Batch right_keys;  // of rows without a left row
+  std::vector<keys::WidenedArray> widened_keys;
   std::shared_ptr<contract::MarkBitmap const> marks;  // of a mark join
   std::int64_t first_mark = 0;
 };
@@ -61,7 +40,7 @@ PairGatherer::PairGatherer(Gatherer left, Gatherer right, resolve::ResolvedJoin 
     schema_.back().name = columns_.names[i];
     // Null in rows of the other side that come alone.
     if (columns_.parts.alone(contract::other_side(side)) != contract::Alone::none) schema_.back().nullable = true;
-    if (columns_.is_shared_key(columns_.output[i])) schema_.back().type = *columns_.shared_key_type;
+    if (auto const key = columns_.shared_key(columns_.output[i])) schema_.back().type = columns_.keys[*key].type;
   }
   if (columns_.has_mark) schema_.push_back({columns_.names.back(), {.id = TypeId::boolean}, false});
 }
@@ -70,9 +49,8 @@ Result<PairGatherer> PairGatherer::create(TableView left, TableView right, resol
   GARUDA_TRY_ASSIGN(auto left_gatherer, Gatherer::create(left, columns_of(columns, Side::left)));
   GARUDA_TRY_ASSIGN(auto right_gatherer, Gatherer::create(right, columns_of(columns, Side::right)));
   PairGatherer gatherer(std::move(left_gatherer), std::move(right_gatherer), columns);
-  if (columns.shared_key_type) {
-    std::array const key{columns.right_key};
-    GARUDA_TRY_ASSIGN(gatherer.right_key_, Gatherer::create(right, key));
+  if (columns.shares_keys && columns.parts.right != contract::Alone::none) {
+    GARUDA_TRY_ASSIGN(gatherer.right_keys_, Gatherer::create(right, columns.key_columns(Side::right)));
   }
   return gatherer;
 }
@@ -103,15 +81,16 @@ Result<Batch> PairGatherer::gather(Side side, AloneRows& rows, std::uint64_t mos
     GARUDA_TRY_ASSIGN(auto of_other, gatherer(other).gather(std::span<std::int64_t const>(none)));
     nulls = std::move(of_other.batch);
   }
-  if (side == Side::right && right_key_) {
-    GARUDA_TRY_ASSIGN(auto of_key, right_key_->gather(ids.first(taken)));
-    gathered.right_key = std::move(of_key.batch);
+  if (side == Side::right && right_keys_) {
+    GARUDA_TRY_ASSIGN(auto of_keys, right_keys_->gather(ids.first(taken)));
+    gathered.num_rows = of_keys.rows_taken;
+    gathered.right_keys = std::move(of_keys.batch);
   }
   if (columns_.has_mark) {
     gathered.marks = rows.matched();
     gathered.first_mark = ids.front();  // all rows come, so those of the batch are neighbours
   }
-  rows.take(taken);
+  rows.take(static_cast<std::uint64_t>(gathered.num_rows));
   return batch_of(std::move(gathered));
 }
 
@@ -123,18 +102,17 @@ Result<Batch> PairGatherer::batch_of(Gathered gathered) const {
   for (auto const& output : columns_.output) {
     auto const* column =
         output.side == Side::left ? &owner->left.columns[next_left++] : &owner->right.columns[next_right++];
-    bool const is_shared = columns_.is_shared_key(output);
-    bool const is_right_key = is_shared && !owner->right_key.columns.empty();
-    if (is_right_key) column = owner->right_key.columns.data();
+    auto const key = columns_.shared_key(output);
+    bool const is_right = key && !owner->right_keys.columns.empty();
+    if (is_right) column = &owner->right_keys.columns[*key];
     batch.columns.push_back(slice(*column, 0, batch.num_rows));
-    if (!is_shared) continue;
-    auto const& type = is_right_key ? right_key_->schema()[0].type : left_.schema()[next_left - 1].type;
-    if (byte_width(type) == byte_width(*columns_.shared_key_type)) continue;
-    auto& key = batch.columns.back();
-    GARUDA_TRY_ASSIGN(owner->widened_key, widened(key, type, *columns_.shared_key_type));
-    // The validity bitmap counts from the same offset.
-    GARUDA_EXPECTS(key.offset == 0);
-    key.values = owner->widened_key.data();
+    if (!key) continue;
+    auto const& type = is_right ? right_keys_->schema()[*key].type : left_.schema()[next_left - 1].type;
+    auto const& common = columns_.keys[*key].type;
+    if (type == common) continue;
+    GARUDA_TRY_ASSIGN(auto wide, keys::widen(batch.columns.back(), type, common, 0));
+    batch.columns.back() = wide.view;
+    owner->widened_keys.push_back(std::move(wide));
   }
   if (columns_.has_mark) {
     ArrayView mark;

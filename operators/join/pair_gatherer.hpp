@@ -41,7 +41,7 @@ class PairGatherer {
 
   Gatherer left_;
   Gatherer right_;
-  std::optional<Gatherer> right_key_;  // of the shared key in rows without a left row
+  std::optional<Gatherer> right_keys_;  // of shared keys in rows without a left row
   resolve::ResolvedJoin columns_;
   Schema schema_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -19,14 +20,16 @@
 namespace garuda::join {
 namespace {
 
-/// What the result's columns cost, those that lanes can write themselves above all.
-std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& request, JoinOutput output) {
+/// What the result's columns cost, those that lanes can write themselves above all. `words_tell`: the key words tell
+/// what the key column's values are.
+std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& request, JoinOutput output,
+                                                bool words_tell) {
   std::vector<contract::OutputShape> shapes;
   if (output == JoinOutput::count) return shapes;
   for (auto const& column : request.columns.output) {
     auto const is_left = column.side == Side::left;
     auto const& table = is_left ? request.left : request.right;
-    auto const is_key = column.column == (is_left ? request.columns.left_key : request.columns.right_key);
+    auto const is_key = words_tell && request.columns.key_of(column);
     auto const makes_rows = output == JoinOutput::rows;
     shapes.push_back({column.side, column.column,
                       static_cast<double>(materialize::column_row_bytes(table, column.column)), makes_rows && is_key,
@@ -42,10 +45,11 @@ bool may_be_whole(resolve::JoinRequest const& request, JoinOutput output) {
 }
 
 /// What is known of any join.
-contract::JoinShape outline_of(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads) {
+contract::JoinShape outline_of(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads,
+                               bool words_tell) {
   contract::JoinShape shape;
   shape.parts = request.columns.parts;
-  shape.output = output_shape(request, output);
+  shape.output = output_shape(request, output, words_tell);
   shape.threads = threads;
   shape.free_host_bytes = run::free_host_bytes();
   if (may_be_whole(request, output)) shape.tables = &request;
@@ -54,7 +58,7 @@ contract::JoinShape outline_of(resolve::JoinRequest const& request, JoinOutput o
 
 /// Of keys that suit those best that look at them.
 contract::JoinShape unseen_shape(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads) {
-  auto shape = outline_of(request, output, threads);
+  auto shape = outline_of(request, output, threads, request.columns.keys.size() == 1);
   shape.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
   shape.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
   shape.key_range_left = shape.key_range_right = std::max(shape.rows_left, shape.rows_right);
@@ -67,7 +71,7 @@ std::uint64_t key_range(keys::EncodedKeys const& keys) { return keys.num_rows ==
 
 contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJoinKeys const& keys, JoinOutput output,
                              std::uint32_t threads) {
-  auto shape = outline_of(request, output, threads);
+  auto shape = outline_of(request, output, threads, keys.base.has_value());
   shape.rows_left = keys.left.num_rows;
   shape.rows_right = keys.right.num_rows;
   shape.key_bits = keys.left.key_bits;
@@ -90,6 +94,23 @@ contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJ
   if (shape.parts.pairs) shape.expected_matches = pairs;
   contract::estimate_matched(shape, pairs);
   return shape;
+}
+
+/// Whether lanes can write the rows of pairs: not where nulls stand among words that tell keys' values, nor where a key
+/// column of both sides has another type than the left one's, and words do not tell its values.
+bool can_lanes_write(resolve::JoinRequest const& request, keys::EncodedJoinKeys const& keys) {
+  if (keys.base) return !keys.has_nulls;
+  auto const& columns = request.columns;
+  return std::ranges::all_of(columns.output, [&](resolve::OutputColumn const& output) {
+    auto const key = columns.shared_key(output);
+    return !key || request.left.schema()[output.column].type == columns.keys[*key].type;
+  });
+}
+
+std::string describe_keys(keys::EncodedJoinKeys const& keys, std::size_t columns) {
+  auto const of = columns == 1 ? std::string() : fmt::format("{} columns, ", columns);
+  if (keys.is_numbered) return of + "numbered: their codes take more than 64 bits";
+  return fmt::format("{}packed into words of {} bits", of, keys.left.key_bits);
 }
 
 /// A plan that needs no look at the keys, if there is one.
@@ -153,13 +174,13 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   {
     run::PhaseTimer const timer(run.recorder, "encode");
     GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
-      return keys::encode_join_keys({request.left, {request.columns.left_key}},
-                                    {request.right, {request.columns.right_key}}, control,
-                                    request.spec.nulls_equal ? keys::NullKeys::kept : keys::NullKeys::left_out);
+      auto const& columns = request.columns;
+      return keys::encode_join_keys(
+          {request.left, columns.key_columns(Side::left)}, {request.right, columns.key_columns(Side::right)}, control,
+          request.spec.nulls_equal ? keys::NullKeys::kept : keys::NullKeys::left_out, request.options.tuning.hash_bits);
     }));
   }
-  // Lanes write keys of words that stand for values; rows with null keys are gathered.
-  if (output == JoinOutput::rows && planned.keys.has_nulls) output = JoinOutput::pairs;
+  if (output == JoinOutput::rows && !can_lanes_write(request, planned.keys)) output = JoinOutput::pairs;
   planned.output = output;
   run::PhaseTimer const timer(run.recorder, "partition");
   auto const shape = shape_of(request, planned.keys, output, run.threads());
@@ -168,6 +189,8 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
                     plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
   auto& plan = planned.plan.plan;
   describe(plan);
+  plan.details.emplace(std::next(plan.details.begin()), "keys",
+                       describe_keys(planned.keys, request.columns.keys.size()));
   if (planned.plan.start) return planned;
   for (auto const c : planned.plan.carried)
     (shape.output[c].side == Side::left ? planned.left_carried : planned.right_carried)

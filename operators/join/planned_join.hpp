@@ -25,7 +25,8 @@ enum class JoinOutput : std::uint8_t {
 
 /// The decision, and both tables' keys, encoded, unless a path takes the tables whole.
 struct PlannedJoin {
-  JoinOutput output = JoinOutput::rows;  ///< of rows: marks of kinds without pairs, pairs where nulls are keys
+  JoinOutput output = JoinOutput::rows;  ///< of rows: marks of kinds without pairs, pairs where lanes cannot
+                                         ///< write rows
   keys::EncodedJoinKeys keys;
   plan::JoinPlan plan;
   partition::DigitChoice digit;

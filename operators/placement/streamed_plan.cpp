@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "keys/join_keys.hpp"
-#include "keys/key_types.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/compute/primitives/device_scan.hpp"
@@ -22,6 +20,8 @@ namespace garuda::placement {
 namespace {
 
 constexpr std::uint64_t kWordBytes = 4;
+/// Decimal digits of which 64 bits hold any number.
+constexpr std::int32_t kDigits64 = 18;
 constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
 /// Ranges of the probe side: so many that copies both ways overlap for most of the time, but not so few rows that the
 /// tables of the build side, which every range builds, cost more than the copies.
@@ -33,14 +33,13 @@ constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
 /// The type in which keys are compared. Errors: usage for tables that do not go whole.
 Result<DataType> check_shape(resolve::JoinRequest const& request) {
-  auto const& columns = request.columns;
-  auto const key_type =
-      keys::common_key_type(request.left.schema()[columns.left_key], request.right.schema()[columns.right_key]);
-  if (!key_type)
-    return fail(ErrorCode::usage, fmt::format("keys of types {} and {} are not compared",
-                                              to_string(request.left.schema()[columns.left_key].type),
-                                              to_string(request.right.schema()[columns.right_key].type)));
-  for (auto const& [table, key] : {std::pair{request.left, columns.left_key}, {request.right, columns.right_key}}) {
+  GARUDA_TRY_ASSIGN(auto key_type,
+                    device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
+  // Slices take values beyond 64 bits, so these are risked only where they are not wanted.
+  if (key_type.precision > kDigits64 && request.options.tuning.placement != Placement::device)
+    return fail(ErrorCode::usage, fmt::format("keys that go to a device whole take 64 bits: {}", to_string(key_type)));
+  auto const& pair = request.columns.keys.front();
+  for (auto const& [table, key] : {std::pair{request.left, pair.left}, {request.right, pair.right}}) {
     auto const rows = static_cast<std::uint64_t>(table.num_rows());
     if (rows == 0) return fail(ErrorCode::usage, "a table is empty");
     if (rows > kMostSideRows)
@@ -50,7 +49,7 @@ Result<DataType> check_shape(resolve::JoinRequest const& request) {
                   fmt::format("the key '{}' has nulls in more rows than are sorted out on a device: {}",
                               table.schema()[key].name, rows));
   }
-  return *key_type;
+  return key_type;
 }
 
 /// The table's columns with nulls among those that stay words, the key first.
@@ -146,8 +145,8 @@ class SidePlacer {
 void place(resolve::JoinRequest const& request, DataType const& key_type, StreamedPlan& plan) {
   auto const& columns = request.columns;
   bool const gathers = request.options.tuning.payload == Payload::gather;
-  SidePlacer left(request.left, columns.left_key, key_type, gathers);
-  SidePlacer right(request.right, columns.right_key, key_type, gathers);
+  SidePlacer left(request.left, columns.keys.front().left, key_type, gathers);
+  SidePlacer right(request.right, columns.keys.front().right, key_type, gathers);
   for (auto const& output : columns.output) (output.side == Side::left ? left : right).add(output.column);
   left.add_nulls();
   right.add_nulls();

@@ -16,17 +16,35 @@ Result<std::size_t> find_on_side(Schema const& schema, std::string_view name, st
   return tl::unexpected<Error>(Error(found.error().code(), fmt::format("{} table: {}", side, found.error().message())));
 }
 
-/// Where rows of a side come alone beside pairs, the keys of both sides are one column.
-Result<void> set_default_output(Schema const& left, Schema const& right, ResolvedJoin& join) {
+Result<std::vector<KeyPair>> find_keys(Schema const& left, Schema const& right, JoinSpec const& spec) {
+  if (spec.on.empty() || spec.on.size() > kMostKeys)
+    return fail(ErrorCode::usage,
+                fmt::format("a join takes 1 to {} pairs of key columns: {}", kMostKeys, spec.on.size()));
+  std::vector<KeyPair> keys;
+  for (auto const& [left_name, right_name] : spec.on) {
+    KeyPair pair;
+    GARUDA_TRY_ASSIGN(pair.left, find_on_side(left, left_name, "left"));
+    GARUDA_TRY_ASSIGN(pair.right, find_on_side(right, right_name, "right"));
+    for (auto const& other : keys)
+      if (other.left == pair.left || other.right == pair.right)
+        return fail(ErrorCode::usage,
+                    fmt::format("a column is a key of a join once: {}",
+                                other.left == pair.left ? "left." + left_name : "right." + right_name));
+    GARUDA_TRY_ASSIGN(auto type, keys::common_key_type(left[pair.left], right[pair.right]));
+    pair.type = std::move(type.result);
+    keys.push_back(std::move(pair));
+  }
+  return keys;
+}
+
+/// Where rows of a side come alone beside pairs, the keys of both sides are one column each.
+void set_default_output(Schema const& left, Schema const& right, ResolvedJoin& join) {
   auto const& parts = join.parts;
-  bool const shares_key = parts.pairs && (parts.left != contract::Alone::none || parts.right != contract::Alone::none);
   for (std::size_t i = 0; i < left.size(); ++i) join.output.push_back({Side::left, i});
-  if (!parts.pairs) return {};
+  if (!parts.pairs) return;
   for (std::size_t i = 0; i < right.size(); ++i)
-    if (i != join.right_key) join.output.push_back({Side::right, i});
-  if (!shares_key) return {};
-  GARUDA_TRY_ASSIGN(join.shared_key_type, keys::common_key_type(left[join.left_key], right[join.right_key]));
-  return {};
+    if (OutputColumn const column{Side::right, i}; !join.key_of(column)) join.output.push_back(column);
+  join.shares_keys = parts.left != contract::Alone::none || parts.right != contract::Alone::none;
 }
 
 Result<void> set_output(Schema const& left, Schema const& right, JoinSpec const& spec, ResolvedJoin& join) {
@@ -73,15 +91,14 @@ Result<void> check_sides(JoinSpec const& spec) {
 }
 
 Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinSpec const& spec) {
-  if (spec.on.size() != 1)
-    return fail(ErrorCode::usage,
-                fmt::format("a join takes exactly one pair of key columns in this version: {}", spec.on.size()));
   ResolvedJoin resolved;
-  GARUDA_TRY_ASSIGN(resolved.left_key, find_on_side(left, spec.on[0].first, "left"));
-  GARUDA_TRY_ASSIGN(resolved.right_key, find_on_side(right, spec.on[0].second, "right"));
+  GARUDA_TRY_ASSIGN(resolved.keys, find_keys(left, right, spec));
   resolved.parts = contract::parts_of(spec.kind);
   resolved.has_mark = resolved.parts.left == contract::Alone::all;
-  GARUDA_TRY(spec.columns ? set_output(left, right, spec, resolved) : set_default_output(left, right, resolved));
+  if (spec.columns)
+    GARUDA_TRY(set_output(left, right, spec, resolved));
+  else
+    set_default_output(left, right, resolved);
   resolved.names = unique_names(left, right, resolved);
   return resolved;
 }

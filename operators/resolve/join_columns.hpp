@@ -17,20 +17,43 @@ struct OutputColumn {
   std::size_t column = 0;  ///< position in that side's schema
 };
 
+/// Columns that must be equal.
+struct KeyPair {
+  std::size_t left = 0;
+  std::size_t right = 0;
+  DataType type;  ///< of a column with the keys of both
+
+  std::size_t of(Side side) const noexcept { return side == Side::left ? left : right; }
+};
+
+/// Most pairs of key columns.
+inline constexpr std::size_t kMostKeys = 16;
+
 /// A JoinSpec resolved against two schemas.
 struct ResolvedJoin {
-  std::size_t left_key = 0;
-  std::size_t right_key = 0;
+  std::vector<KeyPair> keys;         ///< no column in two of them
   std::vector<OutputColumn> output;  ///< in the order of the result
   bool has_mark = false;             ///< behind them stands the boolean of a mark join
   std::vector<std::string> names;    ///< of the result's columns
   contract::JoinParts parts;
-  /// The key is one column, in the common type: the left key, or the right one in rows without a left row. nullopt: key
-  /// columns are those of their tables.
-  std::optional<DataType> shared_key_type;
+  /// The keys of both sides are one column, in the common type: the left key, or the right one in rows without a left
+  /// row. False: key columns are those of their tables.
+  bool shares_keys = false;
 
-  bool is_shared_key(OutputColumn const& column) const noexcept {
-    return shared_key_type && column.side == Side::left && column.column == left_key;
+  /// Position of the keys that a column of the result is one of.
+  std::optional<std::size_t> key_of(OutputColumn const& column) const noexcept {
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      if (keys[k].of(column.side) == column.column) return k;
+    return std::nullopt;
+  }
+  /// The same of keys that are one column of both sides.
+  std::optional<std::size_t> shared_key(OutputColumn const& column) const noexcept {
+    return shares_keys && column.side == Side::left ? key_of(column) : std::nullopt;
+  }
+  std::vector<std::size_t> key_columns(Side side) const {
+    std::vector<std::size_t> columns;
+    for (auto const& pair : keys) columns.push_back(pair.of(side));
+    return columns;
   }
 };
 
@@ -39,8 +62,8 @@ Result<void> check_sides(JoinSpec const& spec);
 
 /// Resolves names. Result columns keep their names; a right column whose name an earlier column has gets the suffix
 /// `_right`, repeated until it is free; the column `mark` counts as a right one.
-/// Errors: usage (not exactly one key pair, an empty column list), invalid_input (unknown or ambiguous column), those
-/// of check_sides and common_key_type.
+/// Errors: usage (no key pair or more than kMostKeys, a column in two of them, an empty column list), invalid_input
+/// (unknown or ambiguous column), those of check_sides and common_key_type.
 Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinSpec const& spec);
 
 }  // namespace garuda::resolve

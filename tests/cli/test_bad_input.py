@@ -81,48 +81,18 @@ def test_a_count_may_name_columns(files):
 
 
 @pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        (pa.int64(), pa.uint64()),
-        (pa.int32(), pa.date32()),
-        (pa.timestamp("us"), pa.timestamp("ns")),
-        (pa.decimal128(9, 2), pa.decimal128(9, 3)),
-        (pa.int32(), pa.string()),
-    ],
-)
-def test_keys_of_different_types(files, left, right):
-    tables.write(files.folder / "l.arrow", pa.table({"lk": pa.array([None], left)}))
-    tables.write(files.folder / "r.arrow", pa.table({"rk": pa.array([None], right)}))
-    sentence = refused_join(files, BAD_INPUT, "l.arrow", "r.arrow", "--on", "lk=rk", "-o", "out.csv")
-    assert "lk" in sentence or "rk" in sentence
-
-
-@pytest.mark.parametrize(
     "values",
     [
-        pa.array(["x"], pa.string()),
-        pa.array([1.5], pa.float64()),
-        pa.array([True], pa.bool_()),
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
         pa.array([[1]], pa.list_(pa.int32())),
         pa.array([{"a": 1}], pa.struct([("a", pa.int32())])),
+        pa.nulls(1),
     ],
 )
 def test_unsupported_key_types(files, values):
     tables.write(files.folder / "l.arrow", pa.table({"strange": values}))
     sentence = refused_join(files, BAD_INPUT, "l.arrow", "l.arrow", "--on", "strange", "--count")
-    assert "strange" in sentence
-    if not pa.types.is_nested(values.type):
-        assert "types are integers, date, timestamp and decimal: " in sentence
-
-
-def test_unsupported_column_types_are_named_when_used(files):
-    rows = pa.table({"id": pa.array([2], pa.int32()), "nested": pa.array([[1]], pa.list_(pa.int32()))})
-    for name in ("n.arrow", "n.parquet"):
-        tables.write(files.folder / name, rows)
-        sentence = refused_join(files, BAD_INPUT, name, "orders.parquet", "--on", "id", "-o", "out.parquet")
-        assert "nested" in sentence and name in sentence
-        assert "--columns" in sentence
-        assert files.join(name, "orders.parquet", "--on", "id", "--columns", "right.total").returncode == 0
+    assert "'strange' cannot be a join key, whose types are integers, booleans, floats" in sentence
 
 
 def test_columns_of_nulls_only(files):
@@ -131,9 +101,8 @@ def test_columns_of_nulls_only(files):
     tables.write(files.folder / "n.arrow", rows)
     for options in ([], ["--memory-limit", "1GB"]):
         for join in (["n.arrow", "orders.parquet"], ["orders.parquet", "n.arrow"]):
-            sentence = refused_join(files, BAD_INPUT, *join, "--on", "id", "-o", "out.parquet", *options)
-            assert all(word in sentence for word in ("remark", "n.arrow", "null", "--columns"))
-    assert files.join("n.arrow", "orders.parquet", "--on", "id", "--columns", "right.total").returncode == 0
+            assert files.join(*join, "--on", "id", "-o", "out.arrow", *options).returncode == 0
+            assert tables.read(files.folder / "out.arrow")["remark"].type == pa.null()
 
 
 def test_types_that_the_output_cannot_hold(files):

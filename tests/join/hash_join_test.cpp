@@ -377,7 +377,7 @@ TEST_F(HashJoin, ReportsProgressAndStatistics) {
 
 TEST_F(HashJoin, RefusesWhatItCannotJoin) {
   auto const left = random_table("k", 5, 5, 0, 1, 1, false).build();
-  auto const other = TestTable().add(TestColumn<float>{"k", type_of(TypeId::float32), {1, 2}, {}}).build();
+  auto const other = TestTable().add(TestColumn<std::int32_t>{"k", type_of(TypeId::date32), {1, 2}, {}}).build();
   auto const refused = engine().join(left.view(), other.view(), on_keys(false));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::invalid_input);

@@ -295,19 +295,19 @@ TEST_F(StreamedJoin, TakesKeysOfTwoTypes) {
     SCOPED_TRACE(pair.name);
     expect_join(pair.left, pair.right, spec, options_with("build=right,slice_rows=128"));
   }
-  // A value that no key may have, in a range of its own: an error that names the row, as on the host.
+  // A value that a device does not hold, in a range of its own: an error that names the row. The host joins it.
   auto const wide = testing::with_key_beyond_64_bits(100, 77);
   auto const good = testing::with_key_beyond_64_bits(100, 100);
   expect_join(good, good, on_keys(), options_with(""));
   JoinOptions on_host;
   on_host.path = Path::cpu;
-  auto const expected = engine().join(good.view(), wide.view(), on_keys(), on_host);
-  ASSERT_FALSE(expected);
+  EXPECT_TRUE(engine().join(good.view(), wide.view(), on_keys(), on_host));
   for (auto const* const tuning : {"build=left,slice_rows=16", "build=right"}) {
     auto result = engine().join(good.view(), wide.view(), on_keys(), options_with(tuning));
     auto const joined = result ? collect(**result) : Result<Table>(tl::unexpected(result.error()));
     ASSERT_FALSE(joined) << tuning;
-    EXPECT_EQ(joined.error().describe(), expected.error().describe());
+    EXPECT_EQ(joined.error().code(), ErrorCode::invalid_input);
+    EXPECT_NE(joined.error().describe().find("a value beyond 64 bits in row 77"), std::string::npos);
   }
 }
 

@@ -220,12 +220,15 @@ TEST(ValueDictionary, CodesAreDenseOverManySections) {
                          ? std::nullopt
                          : std::optional<std::string>(std::string("value ").append(std::to_string(row * 7 % 30'011))));
   auto const table = reference::make_table("s", {reference::make_strings(values)});
-  auto const codes = encode_values(table.view(), 0, {});
-  ASSERT_TRUE(codes) << codes.error().describe();
+  auto const column = open_key_column(table.view(), 0, table.schema()[0].type, {});
+  ASSERT_TRUE(column);
+  auto const columns = encode_values({&*column, 1}, {});
+  ASSERT_TRUE(columns) << columns.error().describe();
+  auto const* const codes = &columns->front();
   std::map<std::optional<std::string>, std::uint32_t> code_of;
   std::set<std::uint32_t> seen;
   for (std::size_t row = 0; row < kRows; ++row) {
-    auto const code = codes->codes.as<std::uint32_t>()[row];
+    auto const code = codes->codes[row];
     if (!values[row]) {
       EXPECT_EQ(code, kNullCode);
       continue;
@@ -245,7 +248,9 @@ TEST(ValueDictionary, CanBeCancelled) {
   std::atomic<bool> const cancelled{true};
   Control control;
   control.cancelled = &cancelled;
-  auto const codes = encode_values(table.view(), 0, control);
+  auto const column = open_key_column(table.view(), 0, table.schema()[0].type, {});
+  ASSERT_TRUE(column);
+  auto const codes = encode_values({&*column, 1}, control);
   ASSERT_FALSE(codes);
   EXPECT_EQ(codes.error().code(), ErrorCode::cancelled);
 }

@@ -74,15 +74,15 @@ TEST(KeyHash, StringsHashByTheirBytes) {
   EXPECT_EQ(distinct(hashes), 4U);
 }
 
+TEST(KeyHash, DictionariesHashAsTheirValues) {
+  auto const words = reference::make_strings({"b", "a", std::nullopt, "a longer one"});
+  auto const as = typed(TypeId::large_utf8);
+  EXPECT_EQ(hashes_of(reference::make_dictionary({1, 0, std::nullopt, 3}, words), as),
+            hashes_of(reference::make_strings({"a", "b", std::nullopt, "a longer one"}), as));
+}
+
 TEST(KeyHash, ColumnsAreMixedInTheirOrder) {
-  auto const first = make_column<std::int64_t>(typed(TypeId::int64), std::vector<std::int64_t>{1, 2});
-  auto const second = make_column<std::int64_t>(typed(TypeId::int64), std::vector<std::int64_t>{2, 1});
-  std::vector<std::uint64_t> hashes(2, 0);
-  for (auto const* column : {&first, &second}) {
-    auto const table = reference::make_table("k", {*column});
-    ASSERT_TRUE(hash_key_column(table.view(), 0, typed(TypeId::int64), hashes));
-  }
-  EXPECT_NE(hashes[0], hashes[1]);
+  EXPECT_NE(add_key_hash(add_key_hash(0, 1), 2), add_key_hash(add_key_hash(0, 2), 1));
 }
 
 }  // namespace

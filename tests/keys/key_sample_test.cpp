@@ -2,6 +2,7 @@
 #include "keys/key_sample.hpp"
 
 #include <gtest/gtest.h>
+#include <optional>
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +40,8 @@ Table table_of(std::vector<std::int64_t> const& keys, std::size_t batch_rows) {
 KeySample sample(std::vector<std::int64_t> const& keys, std::size_t batch_rows) {
   auto const table = table_of(keys, batch_rows);
   std::vector<AttributeReader> readers;
-  readers.push_back(std::move(*AttributeReader::create(table.view(), 0, table.schema()[0].type, {})));
+  auto const& type = table.schema()[0].type;
+  readers.emplace_back(std::move(*open_key_column(table.view(), 0, type, {})), type, std::nullopt);
   auto found = sample_keys(readers, cut_row_blocks(table.view()), keys.size(), {});
   EXPECT_TRUE(found);
   return found ? *found : KeySample{};
@@ -84,8 +86,9 @@ void check_native(TypeId id, std::vector<T> const& values) {
   std::vector<Batch> batches;
   batches.push_back(reference::make_batch({make_column<T>(typed(id), values)}));
   Table const table({{"k", typed(id), false}}, std::move(batches));
-  auto const reader = AttributeReader::create(table.view(), 0, table.schema()[0].type, {});
-  ASSERT_TRUE(reader);
+  auto const& type = table.schema()[0].type;
+  auto const reader =
+      std::make_optional<AttributeReader>(std::move(*open_key_column(table.view(), 0, type, {})), type, std::nullopt);
   AttributeCodes codes;
   for (auto const& block : {RowBlock{0, 0, static_cast<std::int64_t>(values.size()), 0}, RowBlock{0, 1, 2, 1}}) {
     ASSERT_TRUE(reader->native_integers(block));

@@ -1,6 +1,9 @@
 #include "tests/reference/reference_join.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -41,9 +44,10 @@ std::vector<std::pair<Side, std::size_t>> result_columns(TableView left, TableVi
   }
   for (std::size_t c = 0; c < left.num_columns(); ++c) columns.emplace_back(Side::left, c);
   if (has_left_columns_only(spec.kind)) return columns;
-  auto const key = column_named(right, spec.on.front().second);
+  std::set<std::size_t> keys;
+  for (auto const& pair : spec.on) keys.insert(column_named(right, pair.second));
   for (std::size_t c = 0; c < right.num_columns(); ++c)
-    if (c != key) columns.emplace_back(Side::right, c);
+    if (keys.count(c) == 0) columns.emplace_back(Side::right, c);
   return columns;
 }
 
@@ -65,7 +69,88 @@ std::vector<std::string> result_names(TableView left, TableView right,
   return names;
 }
 
+/// A decimal number times 10^-scale: its digits without zeros behind them, and their exponent.
+std::string number_text(std::string digits, int scale) {
+  if (digits == "0") return "number 0";
+  int exponent = -scale;
+  for (; digits.back() == '0'; ++exponent) digits.pop_back();
+  return "number " + digits + "e" + std::to_string(exponent);
+}
+
+double half_value(std::uint64_t bits) {
+  auto const exponent = static_cast<int>(bits >> 10 & 31);
+  auto const fraction = static_cast<double>(bits & 1023);
+  auto const sign = (bits >> 15) != 0 ? -1.0 : 1.0;
+  if (exponent == 31) return fraction == 0 ? sign * HUGE_VAL : std::nan("");
+  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
+}
+
+std::string float_text(TypeId id, std::string const& hexadecimal) {
+  auto const bits = std::stoull(hexadecimal, nullptr, 16);
+  double value = half_value(bits);
+  if (id == TypeId::float32) {
+    auto const narrow = static_cast<std::uint32_t>(bits);
+    float single;
+    std::memcpy(&single, &narrow, sizeof(single));
+    value = static_cast<double>(single);
+  }
+  if (id == TypeId::float64) std::memcpy(&value, &bits, sizeof(value));
+  if (std::isnan(value)) return "nan";
+  if (value == std::floor(value) && std::fabs(value) < 1e15)
+    return number_text(std::to_string(static_cast<long long>(value)), 0);
+  char text[64];
+  std::snprintf(text, sizeof(text), "float %a", value);
+  return text;
+}
+
+/// The key of a row; nullopt: it has a null that matches nothing.
+using RowKey = std::vector<Cell>;
+std::optional<RowKey> row_key(TableView table, std::vector<Cell> const& row, std::vector<std::size_t> const& columns,
+                              bool nulls_equal) {
+  RowKey key;
+  for (auto const c : columns) {
+    if (!row[c] && !nulls_equal) return std::nullopt;
+    key.push_back(key_text(table.schema()[c].type, row[c]));
+  }
+  return key;
+}
+
 }  // namespace
+
+Cell key_text(DataType const& type, Cell const& cell) {
+  if (!cell) return std::nullopt;
+  constexpr int kUnitDigits[] = {0, 3, 6, 9};
+  auto const unit = kUnitDigits[static_cast<int>(type.unit)];
+  switch (type.id) {
+    case TypeId::boolean:
+      return cell;
+    case TypeId::float16:
+    case TypeId::float32:
+    case TypeId::float64:
+      return float_text(type.id, *cell);
+    case TypeId::date32:
+      return number_text(std::to_string(std::stoll(*cell) * 86'400), 0);
+    case TypeId::date64:
+      return number_text(*cell, 3);
+    case TypeId::time32:
+    case TypeId::time64:
+    case TypeId::timestamp:
+    case TypeId::duration:
+      return number_text(*cell, unit);
+    case TypeId::fixed_size_binary:
+    case TypeId::utf8:
+    case TypeId::large_utf8:
+    case TypeId::utf8_view:
+    case TypeId::binary:
+    case TypeId::large_binary:
+    case TypeId::binary_view:
+      return "bytes " + *cell;
+    case TypeId::dictionary:
+      return key_text(*type.value, cell);
+    default:
+      return number_text(*cell, type.scale);
+  }
+}
 
 std::vector<RowPair64> reference_join(Keys const& left, Keys const& right) {
   auto const right_rows = sorted_rows(right);
@@ -128,20 +213,24 @@ TextTable sorted(TextTable table) {
   return table;
 }
 
-TextTable reference_join_table(TableView left, TableView right, JoinSpec const& spec) {
+TextTable reference_join_table(TableView left, TableView right, JoinSpec const& spec, bool normal_keys) {
   auto const left_text = read_table(left);
   auto const right_text = read_table(right);
-  auto const left_key = column_named(left, spec.on.front().first);
-  auto const right_key = column_named(right, spec.on.front().second);
+  std::vector<std::size_t> left_keys;
+  std::vector<std::size_t> right_keys;
+  for (auto const& [left_name, right_name] : spec.on) {
+    left_keys.push_back(column_named(left, left_name));
+    right_keys.push_back(column_named(right, right_name));
+  }
   auto const columns = result_columns(left, right, spec);
   auto const kind = spec.kind;
   bool const left_alone = kind == JoinKind::left || kind == JoinKind::full;
   bool const right_alone = kind == JoinKind::right || kind == JoinKind::full;
 
-  // Keys of all types allowed are integers, unscaled ones for decimals, so equal keys are equal texts.
-  std::multimap<Cell, std::size_t> right_rows;
+  std::multimap<RowKey, std::size_t> right_rows;
   for (std::size_t row = 0; row < right_text.rows.size(); ++row)
-    if (auto const& key = right_text.rows[row][right_key]; key || spec.nulls_equal) right_rows.emplace(key, row);
+    if (auto const key = row_key(right, right_text.rows[row], right_keys, spec.nulls_equal))
+      right_rows.emplace(*key, row);
 
   TextTable result;
   result.names = result_names(left, right, columns, kind == JoinKind::mark);
@@ -150,18 +239,25 @@ TextTable reference_join_table(TableView left, TableView right, JoinSpec const& 
     std::vector<Cell> cells;
     for (auto const& [side, c] : columns) {
       auto const* const row = side == Side::left ? left_row : right_row;
-      bool const is_key = !spec.columns && side == Side::left && c == left_key;
+      auto const shared = std::find(left_keys.begin(), left_keys.end(), c);
+      bool const is_key =
+          !spec.columns && side == Side::left && shared != left_keys.end() && (left_alone || right_alone);
+      auto const other = is_key ? right_keys[static_cast<std::size_t>(shared - left_keys.begin())] : 0;
+      auto const normal = [&](TableView table, std::size_t column, Cell const& cell) {
+        return is_key && normal_keys ? key_text(table.schema()[column].type, cell) : cell;
+      };
       if (row != nullptr)
-        cells.push_back((*row)[c]);
+        cells.push_back(normal(side == Side::left ? left : right, c, (*row)[c]));
       else
-        cells.push_back(is_key ? (*right_row)[right_key] : std::nullopt);
+        cells.push_back(is_key ? normal(right, other, (*right_row)[other]) : std::nullopt);
     }
     result.rows.push_back(std::move(cells));
   };
   std::vector<bool> right_has_match(right_text.rows.size());
   for (auto const& left_row : left_text.rows) {
-    auto const& key = left_row[left_key];
-    auto const [first, last] = right_rows.equal_range(key);  // equal keys stay in the order of insertion
+    auto const key = row_key(left, left_row, left_keys, spec.nulls_equal);
+    // Equal keys stay in the order of insertion.
+    auto const [first, last] = key ? right_rows.equal_range(*key) : std::pair(right_rows.end(), right_rows.end());
     bool const has_match = first != last;
     if (kind == JoinKind::mark || (kind == JoinKind::semi && has_match) || (kind == JoinKind::anti && !has_match))
       add_row(&left_row, nullptr);

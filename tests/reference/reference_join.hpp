@@ -54,9 +54,14 @@ TextTable read_table(TableView table);
 /// The rows in lexicographic order: two tables are equal as multisets of rows when they are equal sorted.
 TextTable sorted(TextTable table);
 
+/// A key as text that is the same for equal keys of whatever type: numbers by their value, times in seconds, zeros and
+/// NaNs as one each, dictionaries as their values. `cell`: as read_table has it.
+Cell key_text(DataType const& type, Cell const& cell);
+
 /// The join that `spec` describes, its rows sorted by (left row, right row), right rows without a match last, as
 /// `ordered` asks for. Column names: those of the left columns, then of the right ones, a right column whose name is
 /// taken gets `_right` until it is free; `mark` likewise. Throws std::runtime_error for a column that does not exist.
-TextTable reference_join_table(TableView left, TableView right, JoinSpec const& spec);
+/// `normal_keys`: keys that are one column of both sides are their key_text.
+TextTable reference_join_table(TableView left, TableView right, JoinSpec const& spec, bool normal_keys = false);
 
 }  // namespace garuda::reference
