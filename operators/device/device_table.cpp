@@ -85,7 +85,7 @@ Result<DataType> device_key_type(Schema const& left, Schema const& right, resolv
       "of one scale and unit";
   if (columns.keys.size() > 1)
     return fail(ErrorCode::usage, fmt::format("{}: {} columns", kTaken, columns.keys.size()));
-  return fail(ErrorCode::usage,
+  return fail(ErrorCode::invalid_input,
               fmt::format("{}: {} and {}", kTaken, to_string(left[pair.left].type), to_string(right[pair.right].type)));
 }
 

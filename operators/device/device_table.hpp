@@ -61,7 +61,7 @@ std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
 std::uint32_t device_key_words(DataType const& common) noexcept;
 
 /// The type in which a join on a device compares its keys: of one column a side, of integers or what is stored as such.
-/// Errors: usage, saying which keys a device takes.
+/// Errors, which say which keys a device takes: usage (several columns), invalid_input (their types).
 Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
 
 /// An arena for columns of so many bytes in all.

@@ -156,7 +156,7 @@ def test_csv_keys_beyond_64_bits_with_sign(files):
         ["join", "customers.parquet", "orders.parquet", "--on", ""],
         ["join", "customers.parquet", "orders.parquet", "--on", "id="],
         ["join", "customers.parquet", "orders.parquet", "--on", "a=b=c"],
-        ["join", "customers.parquet", "orders.parquet", "--on", "id,total"],
+        ["join", "customers.parquet", "orders.parquet", "--on", "id,id"],
         ["join", "customers.parquet", "orders.parquet", "--on", "id", "surplus"],
         ["join", "customers.parquet", "orders.parquet", "--on", "id", "--columns", "total"],
         ["join", "customers.parquet", "orders.parquet", "--on", "id", "--columns", "right.total,"],

@@ -289,7 +289,7 @@ TEST_F(DeviceTables, KeysThatADeviceDoesNotTake) {
     ErrorCode code;
     char const* word;
   };
-  for (auto const& [left, right, code, word] : {Case{&u32, &d64, ErrorCode::usage, "one key column"},
+  for (auto const& [left, right, code, word] : {Case{&u32, &d64, ErrorCode::invalid_input, "one key column"},
                                                 {&wide, &d64, ErrorCode::invalid_input, "row 77"},
                                                 {&d64, &wide, ErrorCode::invalid_input, "row 77"}}) {
     auto const left_there = upload(*left);
