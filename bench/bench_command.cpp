@@ -31,6 +31,9 @@ Result<std::vector<AggregateFunction>> parse_functions(std::string_view text) {
   for (auto const& aggregate : aggregates) {
     if (aggregate.column || aggregate.name)
       return fail(ErrorCode::usage, "--agg of a benchmark takes functions only, the column is generated");
+    if (aggregate.function > AggregateFunction::var)
+      return fail(ErrorCode::usage, fmt::format("--agg of a benchmark is of count, sum, min, max, mean, var: '{}'",
+                                                to_string(aggregate.function)));
     functions.push_back(aggregate.function);
   }
   return functions;
@@ -113,7 +116,8 @@ void add_group_by(Bench const& bench) {
   command->parsed("--rows", workload.rows, "", parse_row_count, "Rows: 2^27, 16M, 6e6")->required();
   command->parsed("--groups", workload.groups, "", parse_row_count, "Groups that rows draw from")->required();
   command->option("--keys", workload.keys, "Key columns");
-  command->parsed("--agg", functions, "sum", parse_functions, "Aggregates of one value column: count,sum,min,max,mean");
+  command->parsed("--agg", functions, "sum", parse_functions,
+                  "Aggregates of one value column: count,sum,min,max,mean,var");
   command->parsed("--value-type", workload.value_type, "i64", parse_value_type, "i32, i64 or f64");
   command->parsed("--distribution", workload.distribution, "uniform", parse_key_distribution, "uniform or zipf:Z");
   add_operator_options(*command, "As for garuda group-by: address=direct,…; of mode resident: grouping=table,…",

@@ -154,7 +154,7 @@ std::uint32_t function_of(AggregateFunction function) {
       return GARUDA_CUDA_FUNCTION_MIN;
     case AggregateFunction::max:
       return GARUDA_CUDA_FUNCTION_MAX;
-    case AggregateFunction::mean:
+    default:
       break;
   }
   return GARUDA_CUDA_FUNCTION_MEAN;

@@ -13,6 +13,7 @@
 #include "bench/random.hpp"
 #include "bench/table_builder.hpp"
 #include "bench/words.hpp"
+#include "core/big_integer.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -113,6 +114,9 @@ void ReferenceGroups::add_range(std::uint64_t first, std::uint64_t last) {
     group.max = group.count == 0 ? v : std::max(group.max, v);
     group.sum_low += v & 0xFFFF'FFFF;
     group.sum_high += v >> 32;
+    auto const square = static_cast<UInt128>(Int128{v} * v);
+    group.squares_low += static_cast<std::uint64_t>(square);
+    group.squares_high += square >> 64;
     ++group.count;
   }
 }
@@ -128,6 +132,21 @@ std::int64_t ReferenceGroups::value(std::uint64_t row) const noexcept {
       break;
   }
   return static_cast<std::int64_t>(column.data<double>()[row] * 0x1p53);
+}
+
+std::int64_t ReferenceGroups::variance_bits(Group const& group) const {
+  constexpr std::uint32_t kSpareBits = 320;  // more than a quotient's bits and those of both divisors
+  auto const integer = [](UInt128 value) {
+    std::uint64_t const words[2] = {static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(value >> 64)};
+    return BigInteger(words, true);
+  };
+  auto const sum = integer(static_cast<UInt128>((Int128{group.sum_high} << 32) + group.sum_low));
+  auto const squares = (integer(group.squares_high) << 64) + integer(group.squares_low);
+  auto spread = (BigInteger(group.count) * squares - sum * sum) << kSpareBits;
+  bool const has_rest = spread.divide(group.count);
+  bool const goes_on = spread.divide(group.count - 1) || has_rest;
+  auto const unit = workload_.value_type == ValueType::f64 ? -106 : 0;
+  return std::bit_cast<std::int64_t>(spread.round(unit - static_cast<std::int32_t>(kSpareBits), goes_on));
 }
 
 Result<void> ReferenceGroups::check_cell(Aggregate const& aggregate, Group const& group, ArrayView const& column,
@@ -156,6 +175,12 @@ Result<void> ReferenceGroups::check_cell(Aggregate const& aggregate, Group const
     case AggregateFunction::max:
       expected = extreme(group.max);
       break;
+    case AggregateFunction::var:
+      if (group.count < 2 && column.is_null(row)) return {};
+      expected = group.count < 2 ? 0 : variance_bits(group);
+      break;
+    default:
+      return differs(fmt::format("no reference for {}", to_string(aggregate.function)));
   }
   auto const is_narrow = workload_.value_type == ValueType::i32 &&
                          (aggregate.function == AggregateFunction::min || aggregate.function == AggregateFunction::max);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/generators.hpp"
+#include "core/wide_integer.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
@@ -53,6 +54,8 @@ class ReferenceGroups {
     std::uint64_t count = 0;
     std::int64_t sum_low = 0;   ///< of the lower 32 bits of values
     std::int64_t sum_high = 0;  ///< of the bits above, arithmetically shifted
+    UInt128 squares_low = 0;    ///< of the lower 64 bits of squares
+    UInt128 squares_high = 0;   ///< of the bits above
     std::int64_t min = 0;
     std::int64_t max = 0;
   };
@@ -62,6 +65,8 @@ class ReferenceGroups {
   std::int64_t value(std::uint64_t row) const noexcept;
   Result<void> check_row(std::vector<Aggregate> const& aggregates, Batch const& batch, std::int64_t row,
                          std::vector<bool>& seen) const;
+  /// The sample variance's bits; requires two rows.
+  std::int64_t variance_bits(Group const& group) const;
   Result<void> check_cell(Aggregate const& aggregate, Group const& group, ArrayView const& column,
                           std::int64_t row) const;
 

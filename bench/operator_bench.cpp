@@ -191,6 +191,9 @@ struct DeviceRun {
   /// `shared`: tables that another path uploaded, or null.
   Result<void> verify(Workload const& workload, Sharing sharing, std::vector<UploadedTable> const* shared,
                       Outcome& outcome) {
+    auto const* const groups = workload.group_by();
+    if (groups != nullptr && std::ranges::count(groups->functions, AggregateFunction::var) > 0)
+      return fail(ErrorCode::usage, "resident group-bys are of count, sum, min, max and mean");
     for (std::size_t t = 0; t < workload.tables().size(); ++t) {
       GARUDA_TRY_ASSIGN(
           auto table, shared != nullptr ? path.open_shared((*shared)[t]) : path.upload(workload.tables()[t], sharing));

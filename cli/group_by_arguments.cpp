@@ -30,7 +30,8 @@ Result<std::vector<std::string>> parse_keys(std::string_view text) {
 Result<std::vector<std::string>> used_columns(GroupByRequest const& request) {
   auto columns = request.spec.keys;
   for (auto const& aggregate : request.spec.aggregates)
-    if (aggregate.column) columns.push_back(*aggregate.column);
+    for (auto const& column : {aggregate.column, aggregate.second})
+      if (column) columns.push_back(*column);
   if (!columns.empty()) return columns;
   GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(request.table));
   for (auto const& field : fields)
@@ -46,9 +47,11 @@ void add_group_by_options(CLI::App& app, GroupByArguments& arguments) {
   app.add_option("--keys", arguments.keys, "columns that rows of a group agree on (default: all rows are one group)")
       ->type_name("A[,B…]");
   app.add_option("--agg", arguments.aggregates,
-                 "count, sum, min, max, mean, of a column (count: or of rows), under a name of its own if wanted "
-                 "(default: the distinct keys)")
-      ->type_name("FN[:COLUMN][=NAME][,…]");
+                 "count, sum, min, max, mean, var, std, median, first, last, any, count_distinct, product, bool_and, "
+                 "bool_or, of a column (count: or of rows); var_pop, std_pop; covar, covar_pop, corr, arg_min, arg_max "
+                 "of X:Y; quantile:X:Q; min_n:X:K, max_n:X:K; under a name of its own if wanted (default: the distinct "
+                 "keys)")
+      ->type_name("FN[:COLUMN[:…]][=NAME][,…]");
   app.add_flag("--ordered", arguments.ordered, "groups in the order of their first rows");
   // Known, so that whoever tries it hears why not; not shown, since a group-by spills nothing yet.
   app.add_option("--temp-folder", arguments.temp_folder)->group("");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/arrow_format.hpp"
+#include "garuda/arrow_abi.h"
 
 namespace garuda {
 namespace {
@@ -29,7 +30,21 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kNames{{
 
 bool are_fields_equal(NestedType const& a, NestedType const& b) { return a.name == b.name && a == b; }
 
+/// A column of type `type` as a node.
+NestedType node_of(DataType const& type, std::string name) {
+  auto node = type.nested ? *type.nested : NestedType{.format = format_string(type)};
+  node.name = std::move(name);
+  node.flags |= ARROW_FLAG_NULLABLE | (type.ordered ? ARROW_FLAG_DICTIONARY_ORDERED : 0);
+  if (type.id == TypeId::dictionary) node.dictionary = std::make_shared<NestedType const>(node_of(*type.value, ""));
+  return node;
+}
+
 }  // namespace
+
+DataType list_of(DataType const& value) {
+  NestedType list{.format = "+l", .children = {node_of(value, "item")}};
+  return {.id = TypeId::nested, .nested = std::make_shared<NestedType const>(std::move(list))};
+}
 
 bool operator==(NestedType const& a, NestedType const& b) {
   if (a.format != b.format || a.metadata != b.metadata || a.flags != b.flags || a.children.size() != b.children.size())

@@ -23,6 +23,9 @@ struct NestedType {
   friend bool operator==(NestedType const& a, NestedType const& b);
 };
 
+/// Lists, of 32-bit offsets, of values of type `value`.
+DataType list_of(DataType const& value);
+
 /// As Arrow spells it: `list<item: int32>`, `struct<a: utf8, b: list<item: int8>>`.
 std::string to_string(NestedType const& type);
 

@@ -12,9 +12,35 @@
 
 namespace garuda {
 
-enum class AggregateFunction : std::uint8_t { count, sum, min, max, mean };
+enum class AggregateFunction : std::uint8_t {
+  count,
+  sum,
+  min,
+  max,
+  mean,
+  var,
+  var_pop,
+  std_dev,
+  std_dev_pop,
+  covar,
+  covar_pop,
+  corr,
+  count_distinct,
+  first,
+  last,
+  any,
+  bool_and,
+  bool_or,
+  arg_min,
+  arg_max,
+  median,
+  quantile,
+  min_n,
+  max_n,
+  product,
+};
 
-/// Name as it is written: `count`, `sum`, …
+/// Name as it is written: `count`, `sum`, … (`std`, `std_pop` of std_dev, std_dev_pop)
 std::string_view to_string(AggregateFunction function) noexcept;
 
 /// One aggregate of a group-by. Nulls are skipped; a group without values gives null, and 0 for count.
@@ -24,16 +50,34 @@ std::string_view to_string(AggregateFunction function) noexcept;
 ///   min    the column's type; integers, floats (NaN is largest), decimals, dates, times, timestamps, durations,
 ///   max    booleans, strings and binary (by bytes), dictionaries of these
 ///   mean   of integers, decimals, floats: the exact sum rounded to float64, divided by the count: float64
+///   var, covar          of numbers: (nΣxy − ΣxΣy) / (n(n − 1)), of exact sums, rounded once: float64; `_pop`: / n².
+///                       Null of fewer than 2 values (`_pop`: 1), NaN where one is infinite or NaN. Pairs with a null
+///                       take no part
+///   std                 the square root of var
+///   corr                of the same exact sums; null where a column does not vary
+///   count_distinct      of what min takes; NaNs are one value, zeros another: int64
+///   first, last, any    of any type: of the values that are not null, by row; any: the first
+///   bool_and, bool_or   of booleans
+///   arg_min, arg_max    `column` where `second` is least, greatest, of rows where neither is null; ties: the first row
+///   median, quantile    of numbers float64, between two values by linear interpolation; of dates, times, timestamps
+///   and
+///                       durations their type, the lower of the two
+///   min_n, max_n        the `most` least or greatest values, those first: a list of the column's type
+///   product             of integers int64 or uint64, exact
 struct Aggregate {
   AggregateFunction function = AggregateFunction::count;
-  std::optional<std::string> column;  ///< nullopt: rows, for count only
-  std::optional<std::string> name;    ///< of the result's column; nullopt: `sum_x`, `count`, `count_x`, …
+  std::optional<std::string> column;    ///< nullopt: rows, for count only
+  std::optional<std::string> name;      ///< of the result's column; nullopt: `sum_x`, `count`, `arg_min_x_y`, …
+  std::optional<std::string> second{};  ///< of covar, corr, arg_min, arg_max
+  double quantile = 0.5;                ///< within [0, 1]
+  std::uint64_t most = 1;               ///< of min_n and max_n, 1 to 2^31 - 1
 
   friend bool operator==(Aggregate const&, Aggregate const&) = default;
 };
 
-/// Parses `FN[:COLUMN][=NAME][,…]`, e.g. "count,sum:price=total". A backslash in a column or name makes the
-/// next character part of it: "sum:net\\,gross". Errors: usage, naming what is wrong.
+/// Parses `FN[:COLUMN][=NAME][,…]`, e.g. "count,sum:price=total"; FN:COLUMN:SECOND of two columns, quantile:COLUMN:Q,
+/// min_n:COLUMN:K. A backslash in a column or name makes the next character part of it: "sum:net\\,gross", which a
+/// colon needs where a second part follows. Errors: usage, naming what is wrong.
 Result<std::vector<Aggregate>> parse_aggregates(std::string_view text);
 
 /// The semantics of a group-by; nothing here changes how it is computed.

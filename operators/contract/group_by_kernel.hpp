@@ -102,6 +102,7 @@ inline constexpr StateSet kCountState = 1;  ///< number of values
 inline constexpr StateSet kSumState = 2;
 inline constexpr StateSet kMinState = 4;
 inline constexpr StateSet kMaxState = 8;
+inline constexpr StateSet kListState = 16;  ///< all values; alone or with counts: kernels are not asked, the host is
 
 /// Values of one column for the rows of the slice, and what is wanted of them.
 struct AggregateInput {
@@ -124,6 +125,13 @@ struct FloatSums {
   std::vector<std::uint64_t> windows;      ///< two words a window
 };
 
+/// The values of groups: those of group g at [offsets[g], offsets[g + 1]), in no order, extreme_words(kind) words each,
+/// as in AggregateState::minima.
+struct ValueLists {
+  std::vector<std::uint64_t> offsets;  ///< groups + 1, in values
+  std::vector<std::uint64_t> words;
+};
+
 /// Partial states of one column, a group each in the order of group ids. Vectors of states not asked for are empty.
 struct AggregateState {
   std::vector<std::uint64_t> counts;  ///< values that are not null
@@ -135,6 +143,7 @@ struct AggregateState {
   /// bits. Of bytes: entries of the column's order.
   std::vector<std::uint64_t> minima;
   std::vector<std::uint64_t> maxima;
+  ValueLists lists;
   /// 0: sum_words(kind). One word a sum is signed as the values are, several are signed.
   std::uint32_t words_per_sum = 0;
   /// Floats: when set, `sums` holds words_per_sum words a group, in units of 2^sum_exponent, and `float_sums` is empty:

@@ -39,6 +39,8 @@ compute::DeviceAggregate aggregate_of(DeviceTableState const& table, resolve::Re
                                       std::vector<compute::DeviceValues>& values) {
   compute::DeviceAggregate aggregate;
   aggregate.function = resolved.row->function;
+  if (aggregate.function == AggregateFunction::bool_and) aggregate.function = AggregateFunction::min;
+  if (aggregate.function == AggregateFunction::bool_or) aggregate.function = AggregateFunction::max;
   auto const column = columns.states[resolved.state].column;
   if (!column) return aggregate;
   auto const& type = table.schema[*column].type;
@@ -88,7 +90,7 @@ compute::ColumnGroupBySpec spec_of(DeviceTableState const& table, resolve::Resol
 void describe(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns, DeviceTableState& result) {
   for (auto const key : columns.keys) result.schema.push_back(table.schema[key]);
   for (auto const& aggregate : columns.aggregates)
-    result.schema.push_back({aggregate.name, aggregate.result, aggregate.row->null_when_empty});
+    result.schema.push_back({aggregate.name, aggregate.result, aggregate.row->is_nullable()});
 }
 
 /// Copies the groups [first, first + count) to columns of `result`.
@@ -132,7 +134,7 @@ Result<void> keep_empty(compute::ComputeContext& context, resolve::ResolvedGroup
   GARUDA_TRY(context.fill(kKeepPhase, ones, 1));
   std::vector<compute::GroupedColumn> none;
   for (std::size_t c = 0; c < result.schema.size(); ++c) {
-    bool const is_null = c >= columns.keys.size() && columns.aggregates[c - columns.keys.size()].row->null_when_empty;
+    bool const is_null = c >= columns.keys.size() && columns.aggregates[c - columns.keys.size()].row->is_nullable();
     none.push_back({&zeros, device_words(result.schema[c].type).value_or(1), is_null ? &ones : nullptr});
   }
   return keep(context, none, 0, columns.keys.empty() ? 1 : 0, result);

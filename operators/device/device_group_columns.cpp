@@ -41,6 +41,10 @@ Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupB
     return fail(ErrorCode::invalid_input,
                 fmt::format("{}: '{}' of type {}", what, schema[column].name, to_string(schema[column].type)));
   };
+  for (auto const& aggregate : columns.aggregates)
+    if (aggregate.row->making != resolve::Making::column)
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("not computed of tables that are whole on a device: {}", aggregate.name));
   for (auto const column : group_by_columns_used(columns))
     if (!device_words(schema[column].type))
       return refuse(column, "a column cannot be kept on a device: its values have no fixed width there");
@@ -50,7 +54,7 @@ Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupB
     auto const column = columns.states[resolved.state].column;
     if (!column || resolved.row->function == AggregateFunction::count) continue;
     auto const& type = schema[*column].type;
-    if (resolved.row->finalise == nullptr && type.id != TypeId::boolean)
+    if (resolved.row->finalise == nullptr)
       return refuse(*column, "least and greatest values on a device are of numbers, dates, times and booleans");
     bool const is_mean = resolved.row->function == AggregateFunction::mean;
     if (is_mean && resolve::value_source(type).value_class == resolve::ValueClass::decimal && type.scale < 0)

@@ -284,9 +284,9 @@ Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBy
 }
 
 Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
-  GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(table, spec, options));
+  GARUDA_TRY_ASSIGN(auto request, impl_->resolve(table, spec, options));
   if (options.path == Path::automatic) (void)impl_->find_devices(true);
-  return group_by::explain_group_by(request);
+  return group_by::explain_group_by(std::move(request));
 }
 
 void Engine::release_device_memory() {

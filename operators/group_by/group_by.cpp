@@ -3,6 +3,7 @@
 #include "operators/group_by/group_by.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
@@ -54,8 +55,29 @@ Result<contract::SliceValues> PartitionedGroupBy::read(std::size_t column, contr
   return values_[column].read(rows, options_.control);
 }
 
+/// Where the table is partitioned, state columns that lie in place move along in their order (WholeGroupBy): products
+/// are made of what has moved.
+void PartitionedGroupBy::place_factors() {
+  std::map<std::size_t, std::size_t> payload;  // of a column of the table
+  std::size_t moved = 0;
+  for (std::size_t c = 0; c < values_.size(); ++c) {
+    if (values_[c].in_place().empty()) continue;
+    if (columns_.states[c].form == resolve::ValueForm::plain) payload.emplace(*columns_.states[c].column, moved);
+    ++moved;
+  }
+  for (auto& reader : values_) {
+    auto places = reader.factors();
+    for (auto& factor : places) {
+      auto const found = factor ? payload.find(*factor) : payload.end();
+      factor = found != payload.end() ? std::optional(found->second) : std::nullopt;
+    }
+    reader.use_payload(places);
+  }
+}
+
 /// Groups the whole table, unless the values are such that slices have to.
 Result<void> PartitionedGroupBy::open_whole() {
+  place_factors();
   auto table = whole_table(table_, columns_.states, values_, encoded_);
   table.values = this;
   table.wants_first_rows = columns_.keys.empty() || wants_order_ || !decoder_;
@@ -174,16 +196,21 @@ Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask 
   auto const rows = keys_.rows(task);
   chunk.head_rows.reserve(num_groups);
   for (auto const head : heads) chunk.head_rows.push_back(rows[head]);
-  for (auto const& reader : values_) {
+  for (std::size_t c = 0; c < values_.size(); ++c) {
+    if (columns_.states[c].states == 0) {
+      chunk.states.emplace_back();
+      continue;
+    }
+    auto const& reader = values_[c];
     std::optional<contract::SliceValues> values;
     {
       run::PhaseTimer const timer(run_->recorder, "values");
       GARUDA_TRY_ASSIGN(values, run_->arena.execute([&] { return reader.read(rows, options_.control); }));
     }
-    GARUDA_TRY_ASSIGN(auto state, values->input.order == nullptr
-                                      ? kernel->aggregate(values->input)
-                                      : states_of_bytes(*kernel, values->input, rows.count, num_groups, run_->recorder,
-                                                        options_.control));
+    bool const is_on_host = values->input.order != nullptr || (values->input.states & contract::kListState) != 0;
+    GARUDA_TRY_ASSIGN(auto state, is_on_host ? states_on_host(*kernel, values->input, rows.count, num_groups,
+                                                              run_->recorder, options_.control)
+                                             : kernel->aggregate(values->input));
     chunk.states.push_back(std::move(state));
   }
   return chunk;

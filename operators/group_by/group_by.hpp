@@ -67,6 +67,7 @@ class PartitionedGroupBy final : private contract::TableValues {
   std::vector<partition::PayloadColumn::Part> in_place(std::size_t column) const override {
     return values_[column].in_place();
   }
+  void place_factors();
   Result<void> open_whole();
   Result<void> open_slices(partition::RadixDigit digit);
   Result<void> partition_keys(partition::RadixDigit digit);
@@ -106,6 +107,6 @@ class PartitionedGroupBy final : private contract::TableValues {
 Result<std::unique_ptr<GroupByResult>> group_by(resolve::GroupByRequest request);
 
 /// Plans without running; see Engine::explain_group_by.
-Result<Plan> explain_group_by(resolve::GroupByRequest const& request);
+Result<Plan> explain_group_by(resolve::GroupByRequest request);
 
 }  // namespace garuda::group_by

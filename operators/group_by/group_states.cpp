@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -92,6 +93,37 @@ void merge_float_sums(contract::FloatSums const& from, std::vector<std::uint32_t
   into = std::move(merged);
 }
 
+/// Values of groups that `from` adds to come behind those of `into`.
+void merge_lists(contract::ValueLists const& from, std::vector<std::uint32_t> const& ids, std::uint32_t words,
+                 contract::ValueLists& into) {
+  contract::ValueLists merged;
+  merged.offsets.assign(into.offsets.size(), 0);
+  for (std::size_t g = 0; g + 1 < into.offsets.size(); ++g)
+    merged.offsets[g + 1] = into.offsets[g + 1] - into.offsets[g];
+  for (std::size_t g = 0; g < ids.size(); ++g)
+    merged.offsets[std::size_t{ids[g]} + 1] += from.offsets[g + 1] - from.offsets[g];
+  std::partial_sum(merged.offsets.begin(), merged.offsets.end(), merged.offsets.begin());
+  merged.words.resize(words * merged.offsets.back());
+  auto next = merged.offsets;
+  auto const copy = [&](contract::ValueLists const& lists, std::size_t group, std::size_t to) {
+    auto const count = lists.offsets[group + 1] - lists.offsets[group];
+    std::copy_n(lists.words.begin() + static_cast<std::ptrdiff_t>(words * lists.offsets[group]), words * count,
+                merged.words.begin() + static_cast<std::ptrdiff_t>(words * next[to]));
+    next[to] += count;
+  };
+  for (std::size_t g = 0; g + 1 < into.offsets.size(); ++g) copy(into, g, g);
+  for (std::size_t g = 0; g < ids.size(); ++g) copy(from, g, ids[g]);
+  into = std::move(merged);
+}
+
+/// Appends offsets that begin at 0 to others.
+void append_offsets(std::vector<std::uint64_t> const& from, std::vector<std::uint64_t>& into) {
+  if (from.empty()) return;
+  if (into.empty()) into.push_back(0);
+  auto const base = into.back();
+  for (std::size_t g = 1; g < from.size(); ++g) into.push_back(base + from[g]);
+}
+
 /// Gives sums at least `words` words a group.
 void widen_sums(contract::ValueKind kind, std::uint32_t words, contract::AggregateState& state) {
   auto const before = state.words_per_sum;
@@ -119,15 +151,19 @@ bool has_integer_sum(resolve::StateColumn const& column) {
 
 /// Makes room for more groups, all without values.
 void grow_state(resolve::StateColumn const& column, std::uint64_t num_groups, contract::AggregateState& state) {
+  auto const grow_offsets = [&](std::vector<std::uint64_t>& offsets) {
+    if (offsets.empty()) offsets.push_back(0);
+    offsets.resize(num_groups + 1, offsets.back());
+  };
   if ((column.states & contract::kCountState) != 0) state.counts.resize(num_groups, 0);
   if (has_integer_sum(column)) state.sums.resize(num_groups * contract::sum_words(column.kind), 0);
   if (has_float_sum(column)) {
     auto& sums = state.float_sums;
     sums.flags.resize(num_groups, 0);
     sums.first_window.resize(num_groups, 0);
-    if (sums.offsets.empty()) sums.offsets.push_back(0);
-    sums.offsets.resize(num_groups + 1, sums.offsets.back());
+    grow_offsets(sums.offsets);
   }
+  if ((column.states & contract::kListState) != 0) grow_offsets(state.lists.offsets);
   auto const words = num_groups * contract::extreme_words(column.kind);
   if ((column.states & contract::kMinState) != 0) state.minima.resize(words, std::numeric_limits<std::uint64_t>::max());
   if ((column.states & contract::kMaxState) != 0) state.maxima.resize(words, 0);
@@ -173,14 +209,15 @@ std::uint64_t GroupChunk::bytes() const noexcept {
   for (auto const& word : keys.words) bytes += bytes_of(word);
   for (auto const& state : states)
     bytes += bytes_of(state.counts) + bytes_of(state.sums) + bytes_of(state.minima) + bytes_of(state.maxima) +
-             bytes_of(state.float_sums.flags) + bytes_of(state.float_sums.first_window) +
-             bytes_of(state.float_sums.offsets) + bytes_of(state.float_sums.windows);
+             bytes_of(state.lists.offsets) + bytes_of(state.lists.words) + bytes_of(state.float_sums.flags) +
+             bytes_of(state.float_sums.first_window) + bytes_of(state.float_sums.offsets) +
+             bytes_of(state.float_sums.windows);
   return bytes;
 }
 
-Result<contract::AggregateState> states_of_bytes(contract::GroupByKernel& kernel, contract::AggregateInput const& input,
-                                                 std::uint64_t num_rows, std::uint64_t num_groups,
-                                                 run::RunRecorder& recorder, Control const& control) {
+Result<contract::AggregateState> states_on_host(contract::GroupByKernel& kernel, contract::AggregateInput const& input,
+                                                std::uint64_t num_rows, std::uint64_t num_groups,
+                                                run::RunRecorder& recorder, Control const& control) {
   run::PhaseTimer const timer(recorder, "aggregate", input.values.size_bytes(), num_rows);
   std::vector<std::uint32_t> ids(num_rows);
   GARUDA_TRY(kernel.group_ids(ids));
@@ -215,6 +252,7 @@ void merge_state(resolve::StateColumn const& column, contract::AggregateState co
     take(from.maxima, into.maxima, false);
   }
   if (has_float_sum(column)) merge_float_sums(from.float_sums, ids, into.float_sums);
+  if ((column.states & contract::kListState) != 0) merge_lists(from.lists, ids, words, into.lists);
 }
 
 Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk const& next,
@@ -258,11 +296,9 @@ void append_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk&
     append(sums.flags, from.float_sums.flags);
     append(sums.first_window, from.float_sums.first_window);
     append(sums.windows, from.float_sums.windows);
-    if (from.float_sums.offsets.empty()) continue;
-    auto const base = sums.offsets.empty() ? 0 : sums.offsets.back();
-    if (sums.offsets.empty()) sums.offsets.push_back(0);
-    for (std::size_t g = 1; g < from.float_sums.offsets.size(); ++g)
-      sums.offsets.push_back(base + from.float_sums.offsets[g]);
+    append_offsets(from.float_sums.offsets, sums.offsets);
+    append(into.lists.words, from.lists.words);
+    append_offsets(from.lists.offsets, into.lists.offsets);
   }
 }
 

@@ -38,10 +38,11 @@ struct GroupChunk {
   std::uint64_t bytes() const noexcept;
 };
 
-/// The states of bytes, which kernels do not see, of the rows that `kernel` has grouped. Errors: those of the kernel.
-Result<contract::AggregateState> states_of_bytes(contract::GroupByKernel& kernel, contract::AggregateInput const& input,
-                                                 std::uint64_t num_rows, std::uint64_t num_groups,
-                                                 run::RunRecorder& recorder, Control const& control);
+/// The states of bytes and lists, which kernels do not see, of the rows that `kernel` has grouped. Errors: those of the
+/// kernel.
+Result<contract::AggregateState> states_on_host(contract::GroupByKernel& kernel, contract::AggregateInput const& input,
+                                                std::uint64_t num_rows, std::uint64_t num_groups,
+                                                run::RunRecorder& recorder, Control const& control);
 
 /// A state without any value for each of `num_groups` groups.
 contract::AggregateState empty_state(resolve::StateColumn const& column, std::uint64_t num_groups);

@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "core/bitmap.hpp"
+#include "core/nested_type.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/value_bytes.hpp"
 #include "operators/contract/sizing.hpp"
+#include "operators/group_by/value_lists.hpp"
 #include "operators/resolve/sum_overflow.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -27,20 +29,50 @@ resolve::GroupRange part_of(resolve::GroupRange const& range, std::uint64_t begi
   return {range.first + begin, count, range.order};
 }
 
-/// Clears the bits, and the values, of groups without values. Returns their number.
-std::int64_t write_validity(contract::AggregateState const& state, resolve::GroupRange const& groups, std::size_t width,
-                            std::byte* values, std::uint8_t* validity) {
-  std::int64_t nulls = 0;
+/// Sets the bits of groups with values enough.
+void write_validity(contract::AggregateState const& state, resolve::GroupRange const& groups, std::uint32_t least,
+                    std::uint8_t* validity) {
   std::fill_n(validity, bitmap_bytes(static_cast<std::int64_t>(groups.count)), std::uint8_t{0});
-  for (std::uint64_t i = 0; i < groups.count; ++i) {
-    if (resolve::is_empty_group(state, groups[i])) {
-      std::memset(values + i * width, 0, width);
-      ++nulls;
-    } else {
+  for (std::uint64_t i = 0; i < groups.count; ++i)
+    if (!resolve::has_too_few(state, groups[i], least))
       validity[i / 8] = static_cast<std::uint8_t>(validity[i / 8] | (1U << (i % 8)));
-    }
+}
+
+/// Clears the values of nulls. Returns their number.
+std::int64_t clear_nulls(resolve::FinaliseOutput const& out, std::uint64_t count, std::size_t width) {
+  std::int64_t nulls = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!out.is_null(i)) continue;
+    std::memset(out.values + i * width, 0, width);
+    ++nulls;
   }
   return nulls;
+}
+
+/// Booleans of a byte each as bits.
+Result<AlignedBuffer> packed_bits(AlignedBuffer const& bytes, std::uint64_t count) {
+  GARUDA_TRY_ASSIGN(auto bits, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(count))));
+  auto* const words = bits.as<std::uint8_t>();
+  std::fill_n(words, bits.size_bytes(), std::uint8_t{0});
+  for (std::uint64_t i = 0; i < count; ++i)
+    words[i / 8] = static_cast<std::uint8_t>(words[i / 8] | (bytes.as<std::uint8_t>()[i] & 1U) << (i % 8));
+  return bits;
+}
+
+/// A row of the table that has the group's value.
+std::int64_t row_of(resolve::ResolvedAggregate const& aggregate, contract::AggregateState const& state,
+                    std::uint64_t group, ValueReader const& reader) {
+  bool const is_least = (aggregate.row->states & contract::kMinState) != 0;
+  auto const& extremes = is_least ? state.minima : state.maxima;
+  if (resolve::is_empty_group(state, group)) return -1;
+  switch (aggregate.row->making) {
+    case resolve::Making::row:
+      return static_cast<std::int64_t>(extremes[group]);
+    case resolve::Making::ranked:  // its low word is the row, of greatest values the row's complement
+      return static_cast<std::int64_t>(is_least ? extremes[2 * group] : ~extremes[2 * group]);
+    default:
+      return static_cast<std::int64_t>(reader.order()->row_of(wide_word(&extremes[2 * group])));
+  }
 }
 
 }  // namespace
@@ -48,7 +80,7 @@ std::int64_t write_validity(contract::AggregateState const& state, resolve::Grou
 /// What a batch keeps alive.
 struct GroupWriter::Memory {
   Batch keys;
-  std::vector<Batch> of_bytes;  ///< an aggregate each; empty batches for those not of bytes
+  std::vector<Batch> gathered;  ///< an aggregate each; empty batches for those that are not
   std::vector<AlignedBuffer> buffers;
   std::vector<std::unique_ptr<ArrayView>> dictionaries;
 };
@@ -61,12 +93,15 @@ Result<GroupWriter> GroupWriter::create(TableView table, resolve::ResolvedGroupB
     writer.schema_ = writer.keys_->schema();
   }
   for (auto const& aggregate : columns.aggregates) {
-    writer.of_bytes_.emplace_back();
-    Field field{aggregate.name, aggregate.result, aggregate.row->null_when_empty};
-    if (aggregate.row->finalise == nullptr) {
-      std::size_t const column = *columns.states[aggregate.state].column;
-      GARUDA_TRY_ASSIGN(writer.of_bytes_.back(), Gatherer::create(table, std::span(&column, 1)));
-      field.type = writer.of_bytes_.back()->schema()[0].type;
+    writer.gathered_.emplace_back();
+    Field field{aggregate.name, aggregate.result, aggregate.row->is_nullable()};
+    bool const is_list = aggregate.row->gives_lists();
+    if (aggregate.row->finalise == nullptr &&
+        (!is_list || resolve::value_source(aggregate.input).kind == contract::ValueKind::bytes)) {
+      std::size_t const column = *aggregate.column;
+      GARUDA_TRY_ASSIGN(writer.gathered_.back(), Gatherer::create(table, std::span(&column, 1)));
+      auto const& type = writer.gathered_.back()->schema()[0].type;
+      field.type = is_list ? list_of(type) : type;
     }
     writer.schema_.push_back(std::move(field));
   }
@@ -125,35 +160,49 @@ Result<void> GroupWriter::gather_keys(GroupChunk const& groups, resolve::GroupRa
   return {};
 }
 
-/// Extremes of bytes: gathers the values of rows that have them.
-Result<void> GroupWriter::write_bytes(GroupChunk const& groups, resolve::GroupRange& range,
-                                      std::vector<ValueReader> const& values, Memory& memory) const {
-  memory.of_bytes.resize(of_bytes_.size());
-  for (std::size_t a = 0; a < of_bytes_.size(); ++a) {
-    if (!of_bytes_[a]) continue;
+resolve::FinaliseInput GroupWriter::input_of(std::size_t aggregate, GroupChunk const& groups,
+                                             std::vector<ValueReader> const& values) const {
+  auto const& column = columns_.aggregates[aggregate];
+  return {groups.states[column.state],
+          columns_.states[column.state].kind,
+          column.input,
+          column.result,
+          groups.states,
+          &column,
+          values[column.state].order()};
+}
+
+/// Values that are those of a row, and lists.
+Result<void> GroupWriter::write_gathered(GroupChunk const& groups, resolve::GroupRange& range,
+                                         std::vector<ValueReader> const& values, Control const& control,
+                                         Memory& memory) const {
+  memory.gathered.resize(gathered_.size());
+  for (std::size_t a = 0; a < gathered_.size(); ++a) {
     auto const& aggregate = columns_.aggregates[a];
-    auto const& state = groups.states[aggregate.state];
-    auto const& extremes = aggregate.row->states == contract::kMinState ? state.minima : state.maxima;
-    auto const& order = *values[aggregate.state].order();
+    if (aggregate.row->finalise != nullptr) continue;
+    if (aggregate.row->gives_lists()) {
+      GARUDA_TRY_ASSIGN(memory.gathered[a], write_lists(input_of(a, groups, values), range,
+                                                        gathered_[a] ? &*gathered_[a] : nullptr, control));
+      continue;
+    }
     std::vector<std::int64_t> rows(range.count);
     for (std::uint64_t i = 0; i < range.count; ++i)
-      rows[i] = resolve::is_empty_group(state, range[i])
-                    ? -1
-                    : static_cast<std::int64_t>(order.row_of(wide_word(&extremes[2 * range[i]])));
-    GARUDA_TRY_ASSIGN(auto gathered, of_bytes_[a]->gather(std::span<std::int64_t const>(rows)));
+      rows[i] = row_of(aggregate, groups.states[aggregate.state], range[i], values[aggregate.state]);
+    GARUDA_TRY_ASSIGN(auto gathered, gathered_[a]->gather(std::span<std::int64_t const>(rows)));
     range.count = static_cast<std::uint64_t>(gathered.rows_taken);
-    memory.of_bytes[a] = std::move(gathered.batch);
+    memory.gathered[a] = std::move(gathered.batch);
   }
   return {};
 }
 
 Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk const& groups,
-                                            resolve::GroupRange const& range, Control const& control,
-                                            Memory& memory) const {
+                                            resolve::GroupRange const& range, std::vector<ValueReader> const& readers,
+                                            Control const& control, Memory& memory) const {
   auto const& column = columns_.aggregates[aggregate];
   auto const& state = groups.states[column.state];
-  auto const width = static_cast<std::size_t>(byte_width(column.result));
-  auto const has_nulls = column.row->null_when_empty && !state.counts.empty();
+  bool const is_boolean = column.result.id == TypeId::boolean;
+  auto const width = is_boolean ? 1 : static_cast<std::size_t>(byte_width(column.result));
+  auto const has_nulls = column.row->is_nullable() && !state.counts.empty();
   GARUDA_TRY_ASSIGN(auto values, AlignedBuffer::allocate(static_cast<std::int64_t>(range.count * width)));
   AlignedBuffer validity;
   if (has_nulls) {
@@ -162,19 +211,24 @@ Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk co
   constexpr auto kNone = std::numeric_limits<std::uint64_t>::max();
   std::atomic<std::int64_t> nulls{0};
   std::vector<std::uint64_t> overflows((range.count + kFinaliseRows - 1) / kFinaliseRows, kNone);
-  resolve::FinaliseInput const input{state, columns_.states[column.state].kind, column.input, column.result};
+  auto const input = input_of(aggregate, groups, readers);
   GARUDA_TRY(for_each_block(overflows.size(), &control, [&](std::size_t block) {
     auto const begin = block * kFinaliseRows;
     auto const part = part_of(range, begin, std::min(kFinaliseRows, range.count - begin));
-    auto* const out = values.data() + begin * width;
+    resolve::FinaliseOutput const out{values.data() + begin * width,
+                                      has_nulls ? validity.as<std::uint8_t>() + begin / 8 : nullptr};
+    if (has_nulls) write_validity(state, part, column.row->least_values, out.validity);
     overflows[block] = column.row->finalise(input, part, out).value_or(kNone);
-    if (has_nulls) nulls += write_validity(state, part, width, out, validity.as<std::uint8_t>() + begin / 8);
+    if (has_nulls) nulls += clear_nulls(out, part.count, width);
   }));
   for (auto const group : overflows)
     if (group != kNone) {
       GARUDA_TRY_ASSIGN(auto error, overflow(aggregate, groups, group, control));
       return tl::unexpected<Error>(std::move(error));
     }
+  if (is_boolean) {
+    GARUDA_TRY_ASSIGN(values, packed_bits(values, range.count));
+  }
   ArrayView view;
   view.length = static_cast<std::int64_t>(range.count);
   view.null_count = nulls.load();
@@ -200,16 +254,16 @@ Result<Batch> GroupWriter::write(GroupChunk const& groups, resolve::GroupRange r
                                  std::vector<ValueReader> const& values, Control const& control) const {
   auto memory = std::make_shared<Memory>();
   GARUDA_TRY(write_keys(groups, range, control, *memory));
-  GARUDA_TRY(write_bytes(groups, range, values, *memory));
+  GARUDA_TRY(write_gathered(groups, range, values, control, *memory));
   Batch batch;
   batch.num_rows = static_cast<std::int64_t>(range.count);
   for (auto const& column : memory->keys.columns) batch.columns.push_back(slice(column, 0, batch.num_rows));
   for (std::size_t a = 0; a < columns_.aggregates.size(); ++a) {
-    if (of_bytes_[a]) {
-      batch.columns.push_back(slice(memory->of_bytes[a].columns[0], 0, batch.num_rows));
+    if (columns_.aggregates[a].row->finalise == nullptr) {
+      batch.columns.push_back(slice(memory->gathered[a].columns[0], 0, batch.num_rows));
       continue;
     }
-    GARUDA_TRY_ASSIGN(auto const view, write_values(a, groups, range, control, *memory));
+    GARUDA_TRY_ASSIGN(auto const view, write_values(a, groups, range, values, control, *memory));
     batch.columns.push_back(view);
   }
   batch.owner = std::move(memory);

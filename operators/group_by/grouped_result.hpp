@@ -38,10 +38,12 @@ class GroupWriter {
   Result<void> decode_keys(GroupChunk const& groups, resolve::GroupRange const& range, Control const& control,
                            Memory& memory) const;
   Result<void> gather_keys(GroupChunk const& groups, resolve::GroupRange& range, Memory& memory) const;
-  Result<void> write_bytes(GroupChunk const& groups, resolve::GroupRange& range, std::vector<ValueReader> const& values,
-                           Memory& memory) const;
+  resolve::FinaliseInput input_of(std::size_t aggregate, GroupChunk const& groups,
+                                  std::vector<ValueReader> const& values) const;
+  Result<void> write_gathered(GroupChunk const& groups, resolve::GroupRange& range,
+                              std::vector<ValueReader> const& values, Control const& control, Memory& memory) const;
   Result<ArrayView> write_values(std::size_t aggregate, GroupChunk const& groups, resolve::GroupRange const& range,
-                                 Control const& control, Memory& memory) const;
+                                 std::vector<ValueReader> const& readers, Control const& control, Memory& memory) const;
   Result<Error> overflow(std::size_t aggregate, GroupChunk const& groups, std::uint64_t group,
                          Control const& control) const;
 
@@ -49,7 +51,7 @@ class GroupWriter {
   resolve::ResolvedGroupBy columns_;
   keys::KeyDecoder const* decoder_;
   std::optional<Gatherer> keys_;                   ///< nullopt: no keys
-  std::vector<std::optional<Gatherer>> of_bytes_;  ///< an aggregate each; nullopt: not of bytes
+  std::vector<std::optional<Gatherer>> gathered_;  ///< an aggregate each; nullopt: its values are not those of rows
   Schema schema_;
 };
 

@@ -88,9 +88,15 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
     shape.value_words += words + (state.column ? 1 : 0);  // and a bit of validity, rounded up
     shape.widest_value = std::max(shape.widest_value, words);
     shape.state_bytes += state_bytes(state);
+    if ((state.states & contract::kListState) != 0)
+      shape.encoded_bytes += shape.rows * contract::extreme_words(state.kind) * sizeof(std::uint64_t);
   }
   auto const has_rows = shape.rows > 0 || !keys;
-  if (has_rows && (!keys || keys->is_packed))
+  // Lists are made of the groups' ids, which only slices have.
+  bool const has_lists = std::ranges::any_of(request.columns.states, [](resolve::StateColumn const& state) {
+    return (state.states & contract::kListState) != 0;
+  });
+  if (has_rows && !has_lists && (!keys || keys->is_packed))
     shape.whole = whole_sizes(outlined_table(request.table, request.columns.states, values, keys));
   shape.output_row_bytes = 16 * request.columns.aggregates.size();
   for (auto const key : request.columns.keys)
@@ -120,6 +126,20 @@ void describe_keys(resolve::GroupByRequest const& request, keys::EncodedGroupKey
   plan.details.emplace_back("hashing", keys.is_packed ? fmt::format("the whole packed key; most diverse: {}", hashed)
                                                       : fmt::format("{}, the most diverse attribute", hashed));
   plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
+}
+
+/// What `explain` shows of aggregates that kernels alone do not make.
+void describe_aggregates(resolve::ResolvedGroupBy const& columns, Plan& plan) {
+  auto const name_all = [&](resolve::Making making, std::string_view what) {
+    std::string names;
+    for (auto const& aggregate : columns.aggregates)
+      if (aggregate.row->making == making) names += (names.empty() ? "" : ", ") + aggregate.name;
+    if (!names.empty()) plan.details.emplace_back("aggregates", fmt::format("{}: {}", names, what));
+  };
+  name_all(resolve::Making::list, "on the host, of each group's values, by the group ids of the rows");
+  auto const products = std::ranges::count(columns.states, resolve::ValueForm::product, &resolve::StateColumn::form);
+  name_all(resolve::Making::moments,
+           fmt::format("of exact sums; the host cuts products into {} columns of integers", products));
 }
 
 Result<partition::RadixDigit> choose_slice_digit(keys::EncodedGroupKeys const& keys, std::uint32_t radix_bits,
@@ -216,6 +236,7 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
   if (planned.plan.start) return planned;
   auto& printable = planned.plan.plan;
   describe_keys(request, planned.keys, printable);
+  describe_aggregates(request.columns, printable);
   if (planned.plan.grouping != Grouping::slices || request.columns.keys.empty()) return planned;
   run::PhaseTimer const timer(run.recorder, "partition");
   GARUDA_TRY_ASSIGN(planned.digit, run.arena.execute([&]() -> Result<partition::RadixDigit> {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
+#include "operators/group_by/exact_numbers.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/group_by/grouped_result.hpp"
 #include "operators/group_by/planned_group_by.hpp"
@@ -14,6 +15,7 @@ namespace garuda::group_by {
 /// A table that turns out not to fit the device whole is grouped in slices.
 Result<std::unique_ptr<GroupByResult>> group_by(resolve::GroupByRequest request) {
   auto run = std::make_unique<run::QueryRun>(request.options);
+  GARUDA_TRY(cut_products(request, *run));
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, *run));
   auto const& start = planned.plan.start;
   if (!start) {
@@ -30,8 +32,9 @@ Result<std::unique_ptr<GroupByResult>> group_by(resolve::GroupByRequest request)
   return group_by(std::move(request));
 }
 
-Result<Plan> explain_group_by(resolve::GroupByRequest const& request) {
+Result<Plan> explain_group_by(resolve::GroupByRequest request) {
   run::QueryRun run(request.options);
+  GARUDA_TRY(cut_products(request, run));
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, run));
   return std::move(planned.plan.plan);
 }

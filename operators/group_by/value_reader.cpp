@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
+#include "core/bitmap.hpp"
 #include "core/parallel_blocks.hpp"
 #include "operators/materialize/gather_rows.hpp"
 
@@ -60,33 +62,45 @@ Result<ValueReader> ValueReader::create(TableView table, resolve::StateColumn co
     reader.parts_.push_back(b);
     reader.first_rows_.push_back(reader.first_rows_.back() + array.length);
   }
-  if (state.kind == contract::ValueKind::bytes) {
+  if (!state.is_of_table()) {
+    GARUDA_TRY_ASSIGN(reader.derived_, DerivedValues::create(table, state, control));
+  } else if (state.kind == contract::ValueKind::bytes) {
     GARUDA_TRY_ASSIGN(auto order, keys::ColumnOrder::create(table, *state.column, control));
     reader.order_ = std::make_unique<keys::ColumnOrder const>(std::move(order));
   }
   return reader;
 }
 
-std::uint64_t ValueReader::bytes() const noexcept { return order_ == nullptr ? 0 : order_->size_bytes(); }
+std::uint64_t ValueReader::bytes() const noexcept {
+  return derived_ ? derived_->bytes() : order_ == nullptr ? 0 : order_->size_bytes();
+}
 
 ArrayView const& ValueReader::array(std::size_t part) const noexcept {
   return table_.batch(parts_[part]).columns[*state_.column];
 }
 
-bool ValueReader::may_have_nulls() const noexcept {
-  if (!state_.column || (state_.states & contract::kCountState) == 0)
-    return false;  // counts are added wherever there are nulls
-  for (std::size_t p = 0; p < parts_.size(); ++p)
-    if (array(p).validity != nullptr) return true;
-  return false;
+bool ValueReader::is_null(std::size_t part, std::int64_t row) const noexcept {
+  return array(part).is_null(row) || (state_.second && table_.batch(parts_[part]).columns[*state_.second].is_null(row));
 }
 
-/// Calls visit(i, array, row of the array) for the positions [begin, end) of the slice.
+bool ValueReader::is_null_free() const noexcept {
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    if (array(p).validity != nullptr ||
+        (state_.second && table_.batch(parts_[p]).columns[*state_.second].validity != nullptr))
+      return false;
+  return true;
+}
+
+bool ValueReader::may_have_nulls() const noexcept {
+  // Counts are added wherever there are nulls.
+  return state_.column && (state_.states & contract::kCountState) != 0 && !is_null_free();
+}
+
+/// Calls visit(i, part, row of its arrays) for the positions [begin, end) of the slice.
 template <class Visit>
 void ValueReader::visit(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const {
   if (parts_.size() == 1) {
-    auto const& only = array(0);
-    for (auto i = begin; i < end; ++i) visit(i, only, static_cast<std::int64_t>(rows[i]));
+    for (auto i = begin; i < end; ++i) visit(i, std::size_t{0}, static_cast<std::int64_t>(rows[i]));
     return;
   }
   if (rows.is_sequential()) {
@@ -96,20 +110,20 @@ void ValueReader::visit(contract::SliceRows const& rows, std::uint64_t begin, st
     for (auto i = begin; i < end; ++i) {
       auto const row = static_cast<std::int64_t>(rows.first_row() + i);
       while (row >= first_rows_[part + 1]) ++part;
-      visit(i, array(part), row - first_rows_[part]);
+      visit(i, part, row - first_rows_[part]);
     }
     return;
   }
   BatchIndex const index(first_rows_);
   for (auto i = begin; i < end; ++i) {
     auto const row = static_cast<std::int64_t>(rows[i]);
-    auto const part = index.batch_of(row);
-    visit(i, array(part), row - first_rows_[part]);
+    auto const part = static_cast<std::size_t>(index.batch_of(row));
+    visit(i, part, row - first_rows_[part]);
   }
 }
 
 std::uint32_t const* ValueReader::borrowed(contract::SliceRows const& rows) const noexcept {
-  if (!rows.is_sequential()) return nullptr;
+  if (!rows.is_sequential() || derived_) return nullptr;
   if (order_ != nullptr) return reinterpret_cast<std::uint32_t const*>(order_->entries() + rows.first_row());
   auto const width = byte_width(table_.schema()[*state_.column].type);
   if (width != static_cast<std::int32_t>(4 * contract::value_words(state_.kind))) return nullptr;
@@ -123,7 +137,7 @@ std::uint32_t const* ValueReader::borrowed(contract::SliceRows const& rows) cons
 }
 
 std::vector<partition::PayloadColumn::Part> ValueReader::in_place() const {
-  if (contract::value_words(state_.kind) == 0 || may_have_nulls()) return {};
+  if (contract::value_words(state_.kind) == 0 || derived_ || may_have_nulls()) return {};
   if (order_ != nullptr) return {{0, reinterpret_cast<std::byte const*>(order_->entries())}};
   auto const width = byte_width(table_.schema()[*state_.column].type);
   if (width != static_cast<std::int32_t>(4 * contract::value_words(state_.kind))) return {};
@@ -141,9 +155,64 @@ void ValueReader::copy_values(contract::SliceRows const& rows, std::uint64_t beg
     for (auto i = begin; i < end; ++i) entries[i] = order_->entries()[rows[i]];
     return;
   }
+  if (derived_) return make_values(rows, begin, end, out);
   auto const& type = table_.schema()[*state_.column].type;
-  with_copy(byte_width(type), contract::is_signed_integer(state_.kind), out,
-            [&](auto const& copy) { visit(rows, begin, end, copy); });
+  if (type.id == TypeId::boolean) {
+    visit(rows, begin, end, [&](std::uint64_t i, std::size_t part, std::int64_t row) {
+      auto const& bits = array(part);
+      std::uint32_t const value = get_bit(static_cast<std::uint8_t const*>(bits.values), bits.offset + row) ? 1 : 0;
+      std::memcpy(out + i * sizeof(value), &value, sizeof(value));
+    });
+    return;
+  }
+  with_copy(byte_width(type), contract::is_signed_integer(state_.kind), out, [&](auto const& copy) {
+    if (parts_.size() == 1) {
+      // By value: what is read through this would be read again for every row.
+      visit(rows, begin, end,
+            [copy, only = array(0)](std::uint64_t i, std::size_t, std::int64_t row) { copy(i, only, row); });
+    } else {
+      visit(rows, begin, end, [&](std::uint64_t i, std::size_t part, std::int64_t row) { copy(i, array(part), row); });
+    }
+  });
+}
+
+/// The factors' values from position `first` on, where they follow each other.
+std::optional<FactorValues> ValueReader::factor_values(contract::SliceRows const& rows,
+                                                       std::uint64_t first) const noexcept {
+  auto const factors = derived_->factors();
+  if (!factors[0] && !factors[1]) return std::nullopt;
+  FactorValues values{};
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    if (!factors[f]) continue;
+    auto const width = static_cast<std::uint64_t>(byte_width(table_.schema()[*factors[f]].type));
+    if (rows.order != nullptr && payload_[f] && !rows.order->payload.empty()) {
+      values[f] = rows.order->payload[*payload_[f]].data() + (rows.first + first) * width;
+      continue;
+    }
+    auto const& array = table_.batch(parts_[0]).columns[*factors[f]];
+    if (parts_.size() != 1 || !rows.is_sequential() || array.validity != nullptr) return std::nullopt;
+    values[f] = static_cast<std::byte const*>(array.values) +
+                (static_cast<std::uint64_t>(array.offset) + rows.first_row() + first) * width;
+  }
+  // A null of a column that is no factor leaves its row out, too.
+  return is_null_free() ? std::optional(values) : std::nullopt;
+}
+
+void ValueReader::make_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,
+                              std::byte* out) const {
+  std::array<DerivedRow, DerivedValues::kMostRows> places;
+  auto const width = 4 * std::uint64_t{contract::value_words(state_.kind)};
+  for (auto first = begin; first < end; first += places.size()) {
+    auto const last = std::min<std::uint64_t>(end, first + places.size());
+    if (auto const values = factor_values(rows, first)) {
+      derived_->make(*values, last - first, out + first * width);
+      continue;
+    }
+    visit(rows, first, last, [&](std::uint64_t i, std::size_t part, std::int64_t row) {
+      places[i - first] = {{parts_[part], row}, rows[i]};
+    });
+    derived_->make(std::span(places).first(last - first), out + first * width);
+  }
 }
 
 /// Returns the number of nulls.
@@ -155,8 +224,7 @@ std::uint64_t ValueReader::copy_validity(contract::SliceRows const& rows, std::u
     out[i / 32] |= static_cast<std::uint32_t>(is_valid) << (i % 32);
     valid += is_valid ? 1 : 0;
   };
-  visit(rows, begin, end,
-        [&](std::uint64_t i, ArrayView const& array, std::int64_t row) { set(i, !array.is_null(row)); });
+  visit(rows, begin, end, [&](std::uint64_t i, std::size_t part, std::int64_t row) { set(i, !is_null(part, row)); });
   return end - begin - valid;
 }
 

@@ -1,8 +1,10 @@
 // Values of a column for the rows of a slice, as kernels take them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -11,6 +13,7 @@
 #include "garuda/table.hpp"
 #include "keys/column_order.hpp"
 #include "operators/contract/group_by_kernel.hpp"
+#include "operators/group_by/derived_values.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -27,6 +30,14 @@ class ValueReader {
   /// Errors: out_of_memory, cancelled.
   Result<contract::SliceValues> read(contract::SliceRows const& rows, Control const& control) const;
 
+  /// Has products made of values that move with their keys: position among the columns that do, of each factor's.
+  void use_payload(std::array<std::optional<std::size_t>, 2> const& payload) { payload_ = payload; }
+
+  /// The columns that a product is made of; none of other values.
+  std::array<std::optional<std::size_t>, 2> factors() const noexcept {
+    return derived_ ? derived_->factors() : std::array<std::optional<std::size_t>, 2>{};
+  }
+
   bool may_have_nulls() const noexcept;
 
   /// See TableValues::in_place.
@@ -42,9 +53,13 @@ class ValueReader {
   ValueReader(TableView table, resolve::StateColumn const& state) : table_(table), state_(state) {}
 
   ArrayView const& array(std::size_t part) const noexcept;
+  bool is_null(std::size_t part, std::int64_t row) const noexcept;
+  bool is_null_free() const noexcept;
   std::uint32_t const* borrowed(contract::SliceRows const& rows) const noexcept;
   template <class Visit>
   void visit(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const;
+  std::optional<FactorValues> factor_values(contract::SliceRows const& rows, std::uint64_t first) const noexcept;
+  void make_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, std::byte* out) const;
   void copy_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, std::byte* out) const;
   std::uint64_t copy_validity(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,
                               std::uint32_t* out) const;
@@ -54,6 +69,8 @@ class ValueReader {
   std::vector<std::size_t> parts_;        ///< batches with rows
   std::vector<std::int64_t> first_rows_;  ///< of the parts, then the number of rows
   std::unique_ptr<keys::ColumnOrder const> order_;
+  std::optional<DerivedValues> derived_;  ///< of values that do not lie in the table
+  std::array<std::optional<std::size_t>, 2> payload_;
 };
 
 }  // namespace garuda::group_by

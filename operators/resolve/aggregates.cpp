@@ -1,10 +1,13 @@
 #include "operators/resolve/aggregates.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <memory>
 
+#include "core/nested_type.hpp"
 #include "core/ordered_value.hpp"
 #include "core/type_rows.hpp"
 #include "core/wide_integer.hpp"
@@ -30,11 +33,6 @@ constexpr std::array<double, 77> kPowersOfTen{
     1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47,
     1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54, 1e55, 1e56, 1e57, 1e58, 1e59, 1e60, 1e61, 1e62, 1e63,
     1e64, 1e65, 1e66, 1e67, 1e68, 1e69, 1e70, 1e71, 1e72, 1e73, 1e74, 1e75, 1e76};
-
-template <class T>
-void put(std::byte* out, std::uint64_t i, T const& value) {
-  std::memcpy(out + i * sizeof(T), &value, sizeof(T));
-}
 
 /// Sums of groups as integers, however many words they take.
 class IntegerSums {
@@ -71,66 +69,181 @@ double float_sum(FinaliseInput const& input, std::uint64_t group) {
   return IntegerSums(input).rounded(group, *input.state.sum_exponent);
 }
 
-MaybeGroup finalise_count(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
-  for (std::uint64_t i = 0; i < groups.count; ++i)
-    put(out, i, static_cast<std::int64_t>(input.state.counts[groups[i]]));
+MaybeGroup finalise_count(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  for (std::uint64_t i = 0; i < groups.count; ++i) out.put(i, static_cast<std::int64_t>(input.state.counts[groups[i]]));
   return std::nullopt;
 }
 
 /// Sums of integers of at most 64 bits, in T.
 template <class T>
-MaybeGroup finalise_integer_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+MaybeGroup finalise_integer_sum(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   IntegerSums const sums(input);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     auto const sum = *sums.narrow(groups[i]);
     if (sum < Int128{std::numeric_limits<T>::min()} || sum > Int128{std::numeric_limits<T>::max()}) return groups[i];
-    put(out, i, static_cast<T>(sum));
+    out.put(i, static_cast<T>(sum));
   }
   return std::nullopt;
 }
 
-MaybeGroup finalise_decimal_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+MaybeGroup finalise_decimal_sum(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   constexpr auto kLimit = static_cast<Int128>(power_of_ten(kDecimalDigits));
   IntegerSums const sums(input);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     auto const total = sums.narrow(groups[i]);
     if (!total || *total >= kLimit || *total <= -kLimit) return groups[i];
-    put(out, i, *total);
+    out.put(i, *total);
   }
   return std::nullopt;
 }
 
-MaybeGroup finalise_float_sum(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
-  for (std::uint64_t i = 0; i < groups.count; ++i) put(out, i, float_sum(input, groups[i]));
+MaybeGroup finalise_float_sum(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  for (std::uint64_t i = 0; i < groups.count; ++i) out.put(i, float_sum(input, groups[i]));
   return std::nullopt;
 }
 
-/// NaNs in their one form, whatever the processor's division gave.
-double canonical(double value) { return std::bit_cast<double>(canonical_bits(value)); }
-
-MaybeGroup finalise_float_mean(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+MaybeGroup finalise_float_mean(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     auto const sum = float_sum(input, groups[i]);
-    put(out, i, canonical(sum / static_cast<double>(input.state.counts[groups[i]])));
+    out.put(i, canonical(sum / static_cast<double>(input.state.counts[groups[i]])));
   }
   return std::nullopt;
 }
 
 /// Integers and decimals. The scale of an integer is 0.
-MaybeGroup finalise_integer_mean(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
+MaybeGroup finalise_integer_mean(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   IntegerSums const sums(input);
-  auto const scale = input.input.scale;
-  auto const power = kPowersOfTen[static_cast<std::size_t>(scale < 0 ? -scale : scale)];
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     auto const sum = sums.rounded(groups[i], 0);
     auto const mean = sum / static_cast<double>(input.state.counts[groups[i]]);
-    put(out, i, canonical(scale < 0 ? mean * power : mean / power));
+    out.put(i, canonical(scaled(mean, input.input.scale)));
   }
   return std::nullopt;
 }
 
-/// Undoes the order-preserving map of one value.
-UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) {
+MaybeGroup write_extremes(std::vector<std::uint64_t> const& extremes, FinaliseInput const& input,
+                          GroupRange const& groups, FinaliseOutput const& out) {
+  auto const words = contract::extreme_words(input.kind);
+  auto const width = std::max<std::size_t>(static_cast<std::size_t>(byte_width(input.result)), 1);
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    auto const bits = value_bits(&extremes[words * groups[i]], input.kind);
+    std::memcpy(out.values + i * width, &bits, width);  // little endian: the lowest bytes
+  }
+  return std::nullopt;
+}
+
+MaybeGroup finalise_min(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  return write_extremes(input.state.minima, input, groups, out);
+}
+
+MaybeGroup finalise_max(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  return write_extremes(input.state.maxima, input, groups, out);
+}
+
+DataType same_type(DataType const& input) { return input; }
+DataType int64_type(DataType const&) { return {TypeId::int64}; }
+DataType uint64_type(DataType const&) { return {TypeId::uint64}; }
+DataType float64_type(DataType const&) { return {TypeId::float64}; }
+DataType decimal_sum_type(DataType const& input) {
+  DataType type;
+  type.id = TypeId::decimal128;
+  type.precision = kDecimalDigits;
+  type.scale = input.scale;
+  return type;
+}
+
+DataType list_type(DataType const& input) { return list_of(input); }
+
+using F = AggregateFunction;
+using V = ValueClass;
+using M = Making;
+constexpr auto kSum = contract::kSumState;
+constexpr auto kMean = contract::kSumState | contract::kCountState;
+constexpr auto kMin = contract::kMinState;
+constexpr auto kMax = contract::kMaxState;
+constexpr auto kList = contract::kListState;
+
+constexpr ClassSet kSigned = class_bit(V::signed_integer);
+constexpr ClassSet kUnsigned = class_bit(V::unsigned_integer);
+constexpr ClassSet kDecimal = class_bit(V::decimal);
+constexpr ClassSet kFloat = class_bit(V::floating);
+constexpr ClassSet kTemporal = class_bit(V::temporal);
+constexpr ClassSet kBoolean = class_bit(V::boolean);
+constexpr ClassSet kBytes = class_bit(V::bytes);
+constexpr ClassSet kExact = kSigned | kUnsigned | kDecimal;
+constexpr ClassSet kNumber = kExact | kFloat;
+constexpr ClassSet kFixed = kNumber | kTemporal | kBoolean;
+constexpr ClassSet kOrdered = kFixed | kBytes;
+constexpr ClassSet kAll = kOrdered | class_bit(V::none);
+
+constexpr std::array kAggregates{
+    AggregateRow{F::count, kAll, M::column, contract::kCountState, 0, int64_type, finalise_count},
+    AggregateRow{F::sum, kSigned, M::column, kSum, 1, int64_type, finalise_integer_sum<std::int64_t>},
+    AggregateRow{F::sum, kUnsigned, M::column, kSum, 1, uint64_type, finalise_integer_sum<std::uint64_t>},
+    AggregateRow{F::sum, kDecimal, M::column, kSum, 1, decimal_sum_type, finalise_decimal_sum},
+    AggregateRow{F::sum, kFloat, M::column, kSum, 1, float64_type, finalise_float_sum},
+    AggregateRow{F::mean, kExact, M::column, kMean, 1, float64_type, finalise_integer_mean},
+    AggregateRow{F::mean, kFloat, M::column, kMean, 1, float64_type, finalise_float_mean},
+    AggregateRow{F::min, kFixed, M::column, kMin, 1, same_type, finalise_min},
+    AggregateRow{F::min, kBytes, M::column, kMin, 1, same_type, nullptr},
+    AggregateRow{F::max, kFixed, M::column, kMax, 1, same_type, finalise_max},
+    AggregateRow{F::max, kBytes, M::column, kMax, 1, same_type, nullptr},
+    AggregateRow{F::bool_and, kBoolean, M::column, kMin, 1, same_type, finalise_min},
+    AggregateRow{F::bool_or, kBoolean, M::column, kMax, 1, same_type, finalise_max},
+    AggregateRow{F::var, kNumber, M::moments, kMean, 2, float64_type, finalise_var},
+    AggregateRow{F::var_pop, kNumber, M::moments, kMean, 1, float64_type, finalise_var},
+    AggregateRow{F::std_dev, kNumber, M::moments, kMean, 2, float64_type, finalise_std},
+    AggregateRow{F::std_dev_pop, kNumber, M::moments, kMean, 1, float64_type, finalise_std},
+    AggregateRow{F::covar, kNumber, M::moments, kMean, 2, float64_type, finalise_var},
+    AggregateRow{F::covar_pop, kNumber, M::moments, kMean, 1, float64_type, finalise_var},
+    AggregateRow{F::corr, kNumber, M::moments, kMean, 2, float64_type, finalise_corr},
+    AggregateRow{F::first, kAll, M::row, kMin, 1, same_type, nullptr},
+    AggregateRow{F::last, kAll, M::row, kMax, 1, same_type, nullptr},
+    AggregateRow{F::any, kAll, M::row, kMin, 1, same_type, nullptr},
+    AggregateRow{F::arg_min, kAll, M::ranked, kMin, 1, same_type, nullptr},
+    AggregateRow{F::arg_max, kAll, M::ranked, kMax, 1, same_type, nullptr},
+    AggregateRow{F::count_distinct, kOrdered, M::list, kList, 0, int64_type, finalise_distinct},
+    AggregateRow{F::median, kNumber, M::list, kList, 1, float64_type, finalise_quantile},
+    AggregateRow{F::median, kTemporal, M::list, kList, 1, same_type, finalise_quantile_value},
+    AggregateRow{F::quantile, kNumber, M::list, kList, 1, float64_type, finalise_quantile},
+    AggregateRow{F::quantile, kTemporal, M::list, kList, 1, same_type, finalise_quantile_value},
+    AggregateRow{F::min_n, kOrdered, M::list, kList, 1, list_type, nullptr},
+    AggregateRow{F::max_n, kOrdered, M::list, kList, 1, list_type, nullptr},
+    AggregateRow{F::product, kSigned, M::list, kList, 1, int64_type, finalise_product},
+    AggregateRow{F::product, kUnsigned, M::list, kList, 1, uint64_type, finalise_product},
+};
+
+}  // namespace
+
+ValueSource value_source(DataType const& type) noexcept {
+  using K = contract::ValueKind;
+  auto const& row = type_row(type.id);
+  auto const integer = row.width == 16 ? K::int128 : row.width == 8 ? K::int64 : K::int32;
+  switch (row.family) {
+    case TypeFamily::integer:
+      if (row.is_signed) return {V::signed_integer, integer};
+      return {V::unsigned_integer, row.width == 8 ? K::uint64 : K::uint32};
+    case TypeFamily::floating:
+      if (row.width == 2) return {};
+      return {V::floating, row.width == 8 ? K::float64 : K::float32};
+    case TypeFamily::decimal:
+      return row.width == 32 ? ValueSource{} : ValueSource{V::decimal, integer};
+    case TypeFamily::temporal:
+      return {V::temporal, integer};
+    case TypeFamily::boolean:
+      return {V::boolean, K::uint32};
+    case TypeFamily::bytes:
+      return {V::bytes, K::bytes};
+    case TypeFamily::dictionary:
+      return is_variable_width(*type.value) ? ValueSource{V::bytes, K::bytes} : ValueSource{};
+    case TypeFamily::interval:
+    case TypeFamily::nested:
+      break;
+  }
+  return {};
+}
+
+UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) noexcept {
   switch (kind) {
     case contract::ValueKind::int32:
       return ordered_signed(static_cast<std::uint32_t>(ordered[0]));
@@ -151,101 +264,16 @@ UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) {
   return ordered[0];
 }
 
-MaybeGroup write_extremes(std::vector<std::uint64_t> const& extremes, FinaliseInput const& input,
-                          GroupRange const& groups, std::byte* out) {
-  auto const words = contract::extreme_words(input.kind);
-  auto const width = static_cast<std::size_t>(byte_width(input.result));
-  for (std::uint64_t i = 0; i < groups.count; ++i) {
-    auto const bits = value_bits(&extremes[words * groups[i]], input.kind);
-    std::memcpy(out + i * width, &bits, width);  // little endian: the lowest bytes
-  }
-  return std::nullopt;
+double scaled(double value, std::int32_t scale) noexcept {
+  auto const power = kPowersOfTen[static_cast<std::size_t>(scale < 0 ? -scale : scale)];
+  return scale < 0 ? value * power : value / power;
 }
 
-MaybeGroup finalise_min(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
-  return write_extremes(input.state.minima, input, groups, out);
-}
-
-MaybeGroup finalise_max(FinaliseInput const& input, GroupRange const& groups, std::byte* out) {
-  return write_extremes(input.state.maxima, input, groups, out);
-}
-
-DataType same_type(DataType const& input) { return input; }
-DataType int64_type(DataType const&) { return {TypeId::int64}; }
-DataType uint64_type(DataType const&) { return {TypeId::uint64}; }
-DataType float64_type(DataType const&) { return {TypeId::float64}; }
-DataType decimal_sum_type(DataType const& input) {
-  DataType type;
-  type.id = TypeId::decimal128;
-  type.precision = kDecimalDigits;
-  type.scale = input.scale;
-  return type;
-}
-
-constexpr contract::StateSet kMeanStates = contract::kSumState | contract::kCountState;
-
-using F = AggregateFunction;
-using V = ValueClass;
-constexpr std::array kAggregates{
-    AggregateRow{F::sum, V::signed_integer, contract::kSumState, true, int64_type, finalise_integer_sum<std::int64_t>},
-    AggregateRow{F::sum, V::unsigned_integer, contract::kSumState, true, uint64_type,
-                 finalise_integer_sum<std::uint64_t>},
-    AggregateRow{F::sum, V::decimal, contract::kSumState, true, decimal_sum_type, finalise_decimal_sum},
-    AggregateRow{F::sum, V::floating, contract::kSumState, true, float64_type, finalise_float_sum},
-    AggregateRow{F::mean, V::signed_integer, kMeanStates, true, float64_type, finalise_integer_mean},
-    AggregateRow{F::mean, V::unsigned_integer, kMeanStates, true, float64_type, finalise_integer_mean},
-    AggregateRow{F::mean, V::decimal, kMeanStates, true, float64_type, finalise_integer_mean},
-    AggregateRow{F::mean, V::floating, kMeanStates, true, float64_type, finalise_float_mean},
-    AggregateRow{F::min, V::signed_integer, contract::kMinState, true, same_type, finalise_min},
-    AggregateRow{F::min, V::unsigned_integer, contract::kMinState, true, same_type, finalise_min},
-    AggregateRow{F::min, V::decimal, contract::kMinState, true, same_type, finalise_min},
-    AggregateRow{F::min, V::floating, contract::kMinState, true, same_type, finalise_min},
-    AggregateRow{F::min, V::temporal, contract::kMinState, true, same_type, finalise_min},
-    AggregateRow{F::min, V::bytes, contract::kMinState, true, same_type, nullptr},
-    AggregateRow{F::max, V::signed_integer, contract::kMaxState, true, same_type, finalise_max},
-    AggregateRow{F::max, V::unsigned_integer, contract::kMaxState, true, same_type, finalise_max},
-    AggregateRow{F::max, V::decimal, contract::kMaxState, true, same_type, finalise_max},
-    AggregateRow{F::max, V::floating, contract::kMaxState, true, same_type, finalise_max},
-    AggregateRow{F::max, V::temporal, contract::kMaxState, true, same_type, finalise_max},
-    AggregateRow{F::max, V::bytes, contract::kMaxState, true, same_type, nullptr},
-};
-
-/// Counting looks at no value, so one row serves every class.
-constexpr AggregateRow kCount{F::count, V::none, contract::kCountState, false, int64_type, finalise_count};
-
-}  // namespace
-
-ValueSource value_source(DataType const& type) noexcept {
-  using K = contract::ValueKind;
-  auto const& row = type_row(type.id);
-  auto const integer = row.width == 16 ? K::int128 : row.width == 8 ? K::int64 : K::int32;
-  switch (row.family) {
-    case TypeFamily::integer:
-      if (row.is_signed) return {V::signed_integer, integer};
-      return {V::unsigned_integer, row.width == 8 ? K::uint64 : K::uint32};
-    case TypeFamily::floating:
-      if (row.width == 2) return {};
-      return {V::floating, row.width == 8 ? K::float64 : K::float32};
-    case TypeFamily::decimal:
-      return row.width == 32 ? ValueSource{} : ValueSource{V::decimal, integer};
-    case TypeFamily::temporal:
-      return {V::temporal, integer};
-    case TypeFamily::boolean:
-    case TypeFamily::bytes:
-      return {V::bytes, K::bytes};
-    case TypeFamily::dictionary:
-      return is_variable_width(*type.value) ? ValueSource{V::bytes, K::bytes} : ValueSource{};
-    case TypeFamily::interval:
-    case TypeFamily::nested:
-      break;
-  }
-  return {};
-}
+double canonical(double value) noexcept { return std::bit_cast<double>(canonical_bits(value)); }
 
 AggregateRow const* find_aggregate(AggregateFunction function, ValueClass value_class) noexcept {
-  if (function == AggregateFunction::count) return &kCount;
   for (auto const& row : kAggregates)
-    if (row.function == function && row.value_class == value_class) return &row;
+    if (row.function == function && (row.classes & class_bit(value_class)) != 0) return &row;
   return nullptr;
 }
 

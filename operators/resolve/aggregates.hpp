@@ -3,9 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
+#include "core/wide_integer.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/types.hpp"
@@ -21,8 +25,27 @@ enum class ValueClass : std::uint8_t {
   decimal,
   floating,
   temporal,
+  boolean,
   bytes,  ///< compared by their bytes
 };
+
+/// Bits of ValueClass.
+using ClassSet = std::uint16_t;
+
+constexpr ClassSet class_bit(ValueClass value_class) noexcept {
+  return static_cast<ClassSet>(1U << static_cast<unsigned>(value_class));
+}
+
+/// What an aggregate has beside its column.
+enum class Parameter : std::uint8_t { none, column, share, number };
+
+Parameter parameter_of(AggregateFunction function) noexcept;
+/// What a function with the parameter wants, in words.
+std::string_view form_of(Parameter parameter) noexcept;
+/// Errors: usage.
+Result<void> check_parameter(Aggregate const& aggregate);
+/// Name of the result's column where none is given.
+std::string default_name(Aggregate const& aggregate);
 
 /// How the values of a column enter a kernel.
 struct ValueSource {
@@ -41,26 +64,60 @@ struct GroupRange {
   std::uint64_t operator[](std::uint64_t i) const noexcept { return order == nullptr ? first + i : order[first + i]; }
 };
 
+struct ResolvedAggregate;
+
 /// What a value is made of.
 struct FinaliseInput {
-  contract::AggregateState const& state;
+  contract::AggregateState const& state;  ///< the first of the aggregate's
   contract::ValueKind kind = contract::ValueKind::none;
   DataType const& input;
   DataType const& result;
+  std::span<contract::AggregateState const> states{};  ///< of all state columns
+  ResolvedAggregate const* aggregate = nullptr;
+  keys::ColumnOrder const* order = nullptr;  ///< of bytes
 };
 
-/// Writes the values of `groups` to `out`, fixed-width values of the result's type; groups without values get anything.
-/// Returns the first group whose value the result's type cannot hold.
-using Finalise = std::optional<std::uint64_t> (*)(FinaliseInput const& input, GroupRange const& groups, std::byte* out);
+/// Where values go: fixed-width values of the result's type, booleans a byte each.
+struct FinaliseOutput {
+  std::byte* values = nullptr;
+  std::uint8_t* validity = nullptr;  ///< nullptr: no group is null; else the bits of those with values enough are set
+
+  bool is_null(std::uint64_t i) const noexcept {
+    return validity != nullptr && ((validity[i / 8] >> (i % 8)) & 1) == 0;
+  }
+  void set_null(std::uint64_t i) const noexcept { validity[i / 8] &= static_cast<std::uint8_t>(~(1U << (i % 8))); }
+  template <class T>
+  void put(std::uint64_t i, T const& value) const noexcept {
+    std::memcpy(values + i * sizeof(T), &value, sizeof(T));
+  }
+};
+
+/// Writes the values of `groups`; those that are null get anything. Returns the first group whose value the result's
+/// type cannot hold.
+using Finalise = std::optional<std::uint64_t> (*)(FinaliseInput const& input, GroupRange const& groups,
+                                                  FinaliseOutput const& out);
+
+/// What the states that an aggregate needs are states of.
+enum class Making : std::uint8_t {
+  column,   ///< the column's values
+  list,     ///< all of a group's values, which the host keeps
+  row,      ///< the numbers of rows with a value
+  ranked,   ///< these, in the order of the second column's values
+  moments,  ///< exact products of numbers, as the host cuts them into integers
+};
 
 /// One row of the table of aggregates.
 struct AggregateRow {
   AggregateFunction function;
-  ValueClass value_class;
-  contract::StateSet states;  ///< that it is made of
-  bool null_when_empty;
+  ClassSet classes;  ///< of the column
+  Making making;
+  contract::StateSet states;   ///< that it is made of
+  std::uint32_t least_values;  ///< a group with fewer gives null; 0: none does
   DataType (*result_type)(DataType const& input);
-  Finalise finalise;  ///< nullptr: the value is the column's at a row that has the state's entry
+  Finalise finalise;  ///< nullptr: the value is the column's at a row that the state names, or a list of such
+
+  bool is_nullable() const noexcept { return least_values > 0; }
+  bool gives_lists() const noexcept { return making == Making::list && finalise == nullptr; }
 };
 
 /// The row for a function of a column of class `value_class`, or nullptr when there is none.
@@ -70,5 +127,30 @@ AggregateRow const* find_aggregate(AggregateFunction function, ValueClass value_
 inline bool is_empty_group(contract::AggregateState const& state, std::uint64_t group) noexcept {
   return !state.counts.empty() && state.counts[group] == 0;
 }
+
+/// True when group `group` has fewer than `least` values.
+inline bool has_too_few(contract::AggregateState const& state, std::uint64_t group, std::uint32_t least) noexcept {
+  return !state.counts.empty() && state.counts[group] < least;
+}
+
+/// The value behind its order-preserving words, in the lowest bits.
+UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) noexcept;
+
+/// `value` as float64 of a type with a scale: divided by 10^scale.
+double scaled(double value, std::int32_t scale) noexcept;
+
+/// NaNs in their one form, zeros as +0.0.
+double canonical(double value) noexcept;
+
+// Of integers and their products; see moments.cpp.
+std::optional<std::uint64_t> finalise_var(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
+std::optional<std::uint64_t> finalise_std(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
+std::optional<std::uint64_t> finalise_corr(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
+
+// Of lists; see list_values.cpp.
+std::optional<std::uint64_t> finalise_distinct(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
+std::optional<std::uint64_t> finalise_quantile(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
+std::optional<std::uint64_t> finalise_quantile_value(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
+std::optional<std::uint64_t> finalise_product(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 
 }  // namespace garuda::resolve

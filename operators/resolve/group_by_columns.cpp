@@ -3,103 +3,78 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 
-#include "core/escaped_text.hpp"
 #include "operators/materialize/column_words.hpp"
-
-namespace garuda {
-namespace {
-
-constexpr std::array<std::pair<AggregateFunction, std::string_view>, 5> kFunctionNames{
-    {{AggregateFunction::count, "count"},
-     {AggregateFunction::sum, "sum"},
-     {AggregateFunction::min, "min"},
-     {AggregateFunction::max, "max"},
-     {AggregateFunction::mean, "mean"}}};
-
-Result<Aggregate> parse_aggregate(std::string_view text) {
-  Aggregate aggregate;
-  auto const equals = find_unescaped(text, '=');
-  if (equals != std::string_view::npos) {
-    GARUDA_TRY_ASSIGN(aggregate.name, unescape(text.substr(equals + 1)));
-    if (aggregate.name->empty()) return fail(ErrorCode::usage, fmt::format("aggregate has an empty name: {}", text));
-  }
-  auto const call = text.substr(0, equals);
-  auto const colon = call.find(':');
-  if (colon != std::string_view::npos) {
-    GARUDA_TRY_ASSIGN(aggregate.column, unescape(call.substr(colon + 1)));
-    if (aggregate.column->empty())
-      return fail(ErrorCode::usage, fmt::format("aggregate has an empty column: {}", text));
-  }
-  auto const function = call.substr(0, colon);
-  auto const* const found = std::find_if(kFunctionNames.begin(), kFunctionNames.end(),
-                                         [&](auto const& entry) { return entry.second == function; });
-  if (found == kFunctionNames.end())
-    return fail(ErrorCode::usage, fmt::format("aggregate must be one of count, sum, min, max, mean: '{}'", function));
-  aggregate.function = found->first;
-  return aggregate;
-}
-
-}  // namespace
-
-std::string_view to_string(AggregateFunction function) noexcept {
-  for (auto const& [value, name] : kFunctionNames)
-    if (value == function) return name;
-  return "unknown";
-}
-
-Result<std::vector<Aggregate>> parse_aggregates(std::string_view text) {
-  std::vector<Aggregate> aggregates;
-  if (text.empty()) return aggregates;
-  for (auto const part : split_unescaped(text, ',')) {
-    GARUDA_TRY_ASSIGN(auto aggregate, parse_aggregate(part));
-    aggregates.push_back(std::move(aggregate));
-  }
-  return aggregates;
-}
-
-}  // namespace garuda
 
 namespace garuda::resolve {
 namespace {
 
-std::string default_name(Aggregate const& aggregate) {
-  if (!aggregate.column) return std::string(to_string(aggregate.function));
-  return fmt::format("{}_{}", to_string(aggregate.function), *aggregate.column);
+/// Where the values of an aggregate's states come from.
+StateColumn state_of(TableView table, ResolvedAggregate const& aggregate) {
+  StateColumn state{aggregate.column};
+  state.states = aggregate.row->states;
+  auto const rows = static_cast<std::uint64_t>(table.num_rows());
+  switch (aggregate.row->making) {
+    case Making::column:
+    case Making::moments:
+      break;
+    case Making::list:
+      state.form = ValueForm::listed;
+      state.kind = value_source(aggregate.input).kind;
+      break;
+    case Making::row:
+      state.form = ValueForm::row;
+      state.kind = rows >> 32 == 0 ? contract::ValueKind::uint32 : contract::ValueKind::uint64;
+      break;
+    case Making::ranked:
+      state.form = ValueForm::ranked;
+      state.second = aggregate.second;
+      state.kind = contract::ValueKind::int128;
+      break;
+  }
+  return state;
 }
 
-/// Adds `states` to those of `column`, and returns the position of its state column.
-std::size_t add_states(ResolvedGroupBy& resolved, std::optional<std::size_t> column, contract::StateSet states) {
-  auto found = std::find_if(resolved.states.begin(), resolved.states.end(),
-                            [&](StateColumn const& state) { return state.column == column; });
-  if (found == resolved.states.end()) found = resolved.states.insert(found, StateColumn{column});
-  found->states |= states;
-  return static_cast<std::size_t>(found - resolved.states.begin());
+/// Errors: invalid_input, naming the column and its type.
+Result<void> check_second(TableView table, ResolvedAggregate const& aggregate) {
+  if (!aggregate.second) return {};
+  auto const& field = table.schema()[*aggregate.second];
+  auto const value_class = value_source(field.type).value_class;
+  bool const fits = aggregate.row->making == Making::moments ? (aggregate.row->classes & class_bit(value_class)) != 0
+                                                             : value_class != ValueClass::none;
+  if (fits) return {};
+  return fail(ErrorCode::invalid_input,
+              fmt::format("{} is not defined for a second column '{}' of type {}", to_string(aggregate.row->function),
+                          field.name, to_string(field.type)));
 }
 
 Result<ResolvedAggregate> resolve_aggregate(TableView table, Aggregate const& aggregate, ResolvedGroupBy& resolved) {
   ResolvedAggregate result;
   result.name = aggregate.name.value_or(default_name(aggregate));
-  std::optional<std::size_t> column;
+  result.quantile = aggregate.function == AggregateFunction::median ? 0.5 : aggregate.quantile;
+  result.most = aggregate.most;
   auto value_class = ValueClass::none;
   if (aggregate.column) {
-    GARUDA_TRY_ASSIGN(column, find_column(table.schema(), *aggregate.column));
-    result.input = table.schema()[*column].type;
+    GARUDA_TRY_ASSIGN(result.column, find_column(table.schema(), *aggregate.column));
+    result.input = table.schema()[*result.column].type;
     value_class = value_source(result.input).value_class;
   } else if (aggregate.function != AggregateFunction::count) {
     return fail(ErrorCode::usage, fmt::format("aggregate needs a column: {}", to_string(aggregate.function)));
+  }
+  GARUDA_TRY(check_parameter(aggregate));
+  if (aggregate.second) {
+    GARUDA_TRY_ASSIGN(result.second, find_column(table.schema(), *aggregate.second));
   }
   result.row = find_aggregate(aggregate.function, value_class);
   if (result.row == nullptr || result.input.id == TypeId::nested)
     return fail(ErrorCode::invalid_input,
                 fmt::format("{} is not defined for column '{}' of type {}", to_string(aggregate.function),
                             *aggregate.column, to_string(result.input)));
+  GARUDA_TRY(check_second(table, result));
   result.result = result.row->result_type(result.input);
-  result.state = add_states(resolved, column, result.row->states);
+  if (result.row->making != Making::moments) result.state = add_states(resolved, state_of(table, result));
   return result;
 }
 
@@ -115,6 +90,18 @@ Result<void> check_names(TableView table, ResolvedGroupBy const& resolved) {
 }
 
 }  // namespace
+
+std::size_t add_states(ResolvedGroupBy& resolved, StateColumn const& wanted) {
+  // States that need rows in another order do not share a column: greatest ranks count rows backwards.
+  bool const is_ranked = wanted.form == ValueForm::ranked;
+  auto found = std::ranges::find_if(resolved.states, [&](StateColumn const& state) {
+    return state.column == wanted.column && state.form == wanted.form && state.second == wanted.second &&
+           state.part == wanted.part && (!is_ranked || state.states == wanted.states);
+  });
+  if (found == resolved.states.end()) found = resolved.states.insert(found, wanted);
+  found->states |= wanted.states;
+  return static_cast<std::size_t>(found - resolved.states.begin());
+}
 
 Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spec) {
   if (spec.keys.empty() && spec.aggregates.empty())
@@ -133,8 +120,10 @@ Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spe
   }
   for (auto& state : resolved.states) {
     if (!state.column) continue;
-    if (state.states != contract::kCountState) state.kind = value_source(table.schema()[*state.column].type).kind;
-    if (materialize::has_nulls(table, *state.column)) state.states |= contract::kCountState;
+    if (state.form == ValueForm::plain && state.states != contract::kCountState)
+      state.kind = value_source(table.schema()[*state.column].type).kind;
+    if (materialize::has_nulls(table, *state.column) || (state.second && materialize::has_nulls(table, *state.second)))
+      state.states |= contract::kCountState;
   }
   GARUDA_TRY(check_names(table, resolved));
   return resolved;

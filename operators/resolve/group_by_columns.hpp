@@ -1,7 +1,9 @@
 // A group-by's columns: its keys, what is computed of which column, and the columns of the result.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,20 +15,70 @@
 
 namespace garuda::resolve {
 
+/// What a state column's values are made of.
+enum class ValueForm : std::uint8_t {
+  plain,    ///< the column's values
+  listed,   ///< the same, all of which are kept
+  row,      ///< the number of the row
+  ranked,   ///< the second column's value as an ordered word, above the number of the row (arg_max: its complement)
+  product,  ///< part of a product of the columns
+  special,  ///< 1 where a factor is infinite or NaN, else 0
+};
+
+/// Bits [first_bit, first_bit + bits) of column^powers[0] · second^powers[1], counted from 2^exponent, with the
+/// product's sign. Rows where a factor is null or no finite number have 0.
+struct ProductPart {
+  std::array<std::uint8_t, 2> powers{1, 0};
+  std::int32_t exponent = 0;
+  std::uint32_t first_bit = 0;
+  std::uint32_t bits = 0;
+
+  friend bool operator==(ProductPart const&, ProductPart const&) = default;
+};
+
 /// Partial states that kernels compute of one column, for all aggregates that need any of them.
 struct StateColumn {
   std::optional<std::size_t> column;                     ///< position in the table; nullopt: the rows
   contract::ValueKind kind = contract::ValueKind::none;  ///< none: only counts are wanted
   contract::StateSet states = 0;
   keys::ColumnOrder const* order = nullptr;  ///< of bytes, once their values are read
+  ValueForm form = ValueForm::plain;
+  std::optional<std::size_t> second{};  ///< rows where it is null take no part
+  ProductPart part{};                   ///< of `product`
+
+  /// Whether the values lie in the table as kernels take them.
+  bool is_of_table() const noexcept { return form == ValueForm::plain || form == ValueForm::listed; }
+};
+
+/// Exact sums of products: Σ over the parts p of part_bits · p, times 2^exponent.
+struct ExactSum {
+  struct Part {
+    std::size_t state = 0;  ///< position among the state columns
+    contract::ValueKind kind = contract::ValueKind::none;
+  };
+  std::vector<Part> parts;
+  std::uint32_t part_bits = 0;
+  std::int32_t exponent = 0;
+};
+
+/// What var, covar and corr are made of; of one column y is x. Only corr has xx and yy.
+struct Moments {
+  ExactSum x, y, xy, xx, yy;
+  std::optional<std::size_t> special;  ///< state column whose greatest value is 1 where one is infinite or NaN
+  std::int32_t scale = 0;              ///< of a product: digits after the point
 };
 
 struct ResolvedAggregate {
   AggregateRow const* row = nullptr;
-  std::size_t state = 0;  ///< position among the state columns
+  std::size_t state = 0;  ///< position of the first among the state columns
   DataType input;
   DataType result;
   std::string name;
+  std::optional<std::size_t> column{};  ///< nullopt: the rows
+  std::optional<std::size_t> second{};
+  double quantile = 0.5;
+  std::uint64_t most = 1;
+  Moments moments{};  ///< once the ranges of numbers are known (group_by/exact_products)
 };
 
 /// A GroupBySpec resolved against a table.
@@ -36,7 +88,11 @@ struct ResolvedGroupBy {
   std::vector<ResolvedAggregate> aggregates;
 };
 
+/// Adds `wanted` to the state column of the same values, or as a new one, and returns its position.
+std::size_t add_states(ResolvedGroupBy& resolved, StateColumn const& wanted);
+
 /// Resolves names and types. Counts are added to the states of columns with nulls, to tell groups without values.
+/// Aggregates of moments have no states yet.
 /// Errors: invalid_input (unknown or ambiguous column, a type that the function does not take), usage (an aggregate
 /// without a column that needs one, two result columns of one name, neither keys nor aggregates).
 Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spec);

@@ -36,9 +36,44 @@ void BigNatural::multiply_add(std::uint32_t factor, std::uint32_t term) {
   trim();
 }
 
-void BigNatural::add(BigNatural const& other) {
+void BigNatural::add(BigNatural const& other) { add(other, 0); }
+
+void BigNatural::add(BigNatural const& other, std::uint32_t shift) {
   for (std::size_t w = 0; w < other.words_.size(); ++w)
-    add_shifted(other.words_[w], static_cast<std::uint32_t>(32 * w));
+    add_shifted(other.words_[w], shift + static_cast<std::uint32_t>(32 * w));
+}
+
+BigNatural BigNatural::times(BigNatural const& other) const {
+  BigNatural product;
+  product.words_.resize(words_.size() + other.words_.size());
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    std::uint64_t carry = 0;
+    for (std::size_t j = 0; j < other.words_.size(); ++j) {
+      carry += std::uint64_t{words_[i]} * other.words_[j] + product.words_[i + j];
+      product.words_[i + j] = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+    product.words_[i + other.words_.size()] = static_cast<std::uint32_t>(carry);
+  }
+  product.trim();
+  return product;
+}
+
+std::uint32_t BigNatural::divide(std::uint32_t divisor) {
+  std::uint64_t rest = 0;
+  for (auto w = words_.size(); w-- > 0;) {
+    rest = (rest << 32) | words_[w];
+    words_[w] = static_cast<std::uint32_t>(rest / divisor);
+    rest %= divisor;
+  }
+  trim();
+  return static_cast<std::uint32_t>(rest);
+}
+
+std::uint32_t BigNatural::bits() const {
+  std::uint32_t bits = 0;
+  for (std::uint32_t word = words_.empty() ? 0 : words_.back(); word != 0; word >>= 1) ++bits;
+  return bits + (words_.empty() ? 0 : 32 * static_cast<std::uint32_t>(words_.size() - 1));
 }
 
 void BigNatural::subtract(BigNatural const& other) {
@@ -122,18 +157,21 @@ std::string BigSum::digits() const {
   return negative ? "-" + text : text;
 }
 
-double BigSum::round() const {
-  bool negative = false;
-  auto value = magnitude(negative);
+double rounded(BigNatural value, std::int32_t exponent) {
   if (value.is_zero()) return 0.0;
-  auto exponent = exponent_ + static_cast<std::int32_t>(value.strip_zero_bits());
+  exponent += static_cast<std::int32_t>(value.strip_zero_bits());
   // n · 2^-e = n · 5^e / 10^e; n · 2^e has decimal digits by itself.
   auto const places = std::max(-exponent, 0);
   for (std::int32_t i = 0; i < places; ++i) value.multiply_add(5, 0);
   for (; exponent > 0; --exponent) value.multiply_add(2, 0);
   auto const text = value.digits() + "e-" + std::to_string(places);
-  auto const rounded = std::strtod(text.c_str(), nullptr);
-  return negative ? -rounded : rounded;
+  return std::strtod(text.c_str(), nullptr);
+}
+
+double BigSum::round() const {
+  bool negative = false;
+  auto const value = magnitude(negative);
+  return negative ? -rounded(value, exponent_) : rounded(value, exponent_);
 }
 
 }  // namespace garuda::reference

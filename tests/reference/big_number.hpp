@@ -15,6 +15,12 @@ class BigNatural {
   /// = this · factor + term
   void multiply_add(std::uint32_t factor, std::uint32_t term);
   void add(BigNatural const& other);
+  /// The same, of other · 2^shift.
+  void add(BigNatural const& other, std::uint32_t shift);
+  BigNatural times(BigNatural const& other) const;
+  /// Divides by a number that is not 0, and returns the rest.
+  std::uint32_t divide(std::uint32_t divisor);
+  std::uint32_t bits() const;
   /// -= other. Requires: other is not greater.
   void subtract(BigNatural const& other);
   bool is_zero() const { return words_.empty(); }
@@ -28,6 +34,9 @@ class BigNatural {
   void trim();
   std::vector<std::uint32_t> words_;  ///< low word first, the last one not 0
 };
+
+/// value · 2^exponent, rounded once by the C library's conversion from decimal digits.
+double rounded(BigNatural value, std::int32_t exponent);
 
 /// Adds up multiples of 2^exponent, exactly.
 class BigSum {

@@ -84,6 +84,42 @@ std::int64_t integer_at(TypeId id, void const* values, std::int64_t i) {
   }
 }
 
+DataType type_of(NestedType const& node) {
+  auto type = parse_format(node.format).value();
+  if (!node.dictionary) return type;
+  return {.id = TypeId::dictionary,
+          .index = type.id,
+          .value = std::make_shared<DataType const>(type_of(*node.dictionary))};
+}
+
+ArrayView view_of(ArrowArray const& array, DataType const& type) {
+  ArrayView view;
+  view.length = array.length;
+  view.offset = array.offset;
+  view.validity = static_cast<std::uint8_t const*>(array.buffers[0]);
+  if (is_variable_width(type)) view.offsets = array.buffers[1];
+  view.values = array.buffers[is_variable_width(type) ? 2 : 1];
+  return view;
+}
+
+/// The elements of list `i`, of plain types or dictionaries.
+std::string list_text(NestedType const& node, ArrowArray const& lists, std::int64_t i) {
+  if (node.format != "+l") throw std::runtime_error("the oracle has no text form for this type");
+  auto const element = type_of(node.children[0]);
+  auto const& child = *lists.children[0];
+  auto elements = view_of(child, element);
+  ArrayView values;
+  if (element.id == TypeId::dictionary) {
+    values = view_of(*child.dictionary, *element.value);
+    elements.dictionary = &values;
+  }
+  std::string text = "[";
+  auto const* const offsets = lists.buffers[1];
+  for (auto e = value_at<std::int32_t>(offsets, i); e < value_at<std::int32_t>(offsets, i + 1); ++e)
+    text += read_cell(element, elements, e).value_or("null") + ";";
+  return text + "]";
+}
+
 }  // namespace
 
 std::optional<std::string> read_cell(DataType const& type, ArrayView const& array, std::int64_t row) {
@@ -134,6 +170,8 @@ std::optional<std::string> read_cell(DataType const& type, ArrayView const& arra
       return read_cell(*type.value, *array.dictionary,
                        type.index == TypeId::uint64 ? value_at<std::int64_t>(array.values, i)
                                                     : integer_at(type.index, array.values, i));
+    case TypeId::nested:
+      return list_text(*type.nested, *static_cast<ArrowArray const*>(array.values), i);
     default:
       return std::to_string(integer_at(type.id, array.values, i));
   }

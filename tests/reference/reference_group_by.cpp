@@ -1,90 +1,24 @@
 #include "tests/reference/reference_group_by.hpp"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <vector>
 
 #include "tests/reference/big_number.hpp"
+#include "tests/reference/cell_values.hpp"
 #include "tests/reference/column_reader.hpp"
+#include "tests/reference/reference_aggregates.hpp"
 
 namespace garuda::reference {
 namespace {
-
-bool is_float(TypeId id) { return id == TypeId::float32 || id == TypeId::float64; }
-bool is_decimal(TypeId id) { return id >= TypeId::decimal32 && id <= TypeId::decimal128; }
-bool is_text(DataType const& type) {
-  return is_variable_width(type) || type.id == TypeId::fixed_size_binary || type.id == TypeId::boolean ||
-         (type.id == TypeId::dictionary && is_text(*type.value));
-}
-
-/// A float from the bits that its cell shows.
-double float_of(TypeId id, std::string const& cell) {
-  auto const bits = std::strtoull(cell.c_str(), nullptr, 16);
-  if (id == TypeId::float32) {
-    auto const narrow = static_cast<std::uint32_t>(bits);
-    float value;
-    std::memcpy(&value, &narrow, sizeof(value));
-    return value;
-  }
-  double value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-std::string hexadecimal(std::uint64_t bits, int digits) {
-  char text[17];
-  std::snprintf(text, sizeof(text), "%0*llx", digits, static_cast<unsigned long long>(bits));
-  return text;
-}
-
-/// The cell of a float64 in canonical form.
-std::string cell_of(double value) {
-  if (std::isnan(value)) return "7ff8000000000000";
-  if (value == 0) return "0000000000000000";
-  std::uint64_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return hexadecimal(bits, 16);
-}
-
-/// The canonical form of a cell of any type: +0.0, one NaN.
-std::string canonical(DataType const& type, std::string const& cell) {
-  if (type.id == TypeId::dictionary) return canonical(*type.value, cell);
-  if (type.id == TypeId::float16) {
-    auto const magnitude = std::strtoul(cell.c_str(), nullptr, 16) & 0x7FFF;
-    return magnitude == 0 ? "0000" : magnitude > 0x7C00 ? "7e00" : cell;
-  }
-  if (!is_float(type.id)) return cell;
-  auto const value = float_of(type.id, cell);
-  if (type.id == TypeId::float64) return cell_of(value);
-  return std::isnan(value) ? "7fc00000" : value == 0 ? "00000000" : cell;
-}
-
-/// Whether value a comes before value b.
-bool is_less(DataType const& type, std::string const& a, std::string const& b) {
-  if (is_text(type)) return a < b;  // false comes before true
-  if (is_float(type.id)) {
-    auto const x = float_of(type.id, a);
-    auto const y = float_of(type.id, b);
-    return std::isnan(y) ? !std::isnan(x) : x < y;
-  }
-  auto const negative = a.front() == '-';
-  if (negative != (b.front() == '-')) return negative;
-  if (a.size() != b.size()) return (a.size() < b.size()) != negative;
-  return negative ? a > b : a < b;
-}
 
 /// Whether the integer of `digits` is within [-|lowest|, highest], both given as digits.
 bool is_within(std::string const& digits, std::string const& lowest, std::string const& highest) {
   DataType integer;
   return !is_less(integer, digits, lowest) && !is_less(integer, highest, digits);
 }
-
-double power_of_ten(std::int32_t exponent) { return std::strtod(("1e" + std::to_string(exponent)).c_str(), nullptr); }
 
 /// The values of one column in one group, nulls left out.
 using Values = std::vector<std::string>;
@@ -151,9 +85,22 @@ std::size_t column_named(TableView table, std::string const& name) {
 
 std::string name_of(Aggregate const& aggregate) {
   if (aggregate.name) return *aggregate.name;
-  char const* const names[] = {"count", "sum", "min", "max", "mean"};
-  std::string const function = names[static_cast<std::size_t>(aggregate.function)];
-  return aggregate.column ? function + "_" + *aggregate.column : function;
+  char const* const names[] = {"count",          "sum",     "min",     "max",      "mean",      "var",
+                               "var_pop",        "std",     "std_pop", "covar",    "covar_pop", "corr",
+                               "count_distinct", "first",   "last",    "any",      "bool_and",  "bool_or",
+                               "arg_min",        "arg_max", "median",  "quantile", "min_n",     "max_n",
+                               "product"};
+  std::string name = names[static_cast<std::size_t>(aggregate.function)];
+  if (aggregate.column) name.append("_").append(*aggregate.column);
+  if (aggregate.second) name.append("_").append(*aggregate.second);
+  if (aggregate.function == AggregateFunction::min_n || aggregate.function == AggregateFunction::max_n)
+    name.append("_").append(std::to_string(aggregate.most));
+  if (aggregate.function == AggregateFunction::quantile) {
+    std::ostringstream share;
+    share << "_" << aggregate.quantile;
+    name += share.str();
+  }
+  return name;
 }
 
 }  // namespace
@@ -194,6 +141,11 @@ TextTable reference_group_by(TableView table, GroupBySpec const& spec) {
         continue;
       }
       auto const c = column_named(table, *aggregate.column);
+      if (aggregate.function > AggregateFunction::mean) {
+        auto const second = aggregate.second ? column_named(table, *aggregate.second) : c;
+        result.rows[g].push_back(further_cell(aggregate, table.schema(), cells, rows[g], c, second));
+        continue;
+      }
       Values values;
       for (auto const row : rows[g])
         if (cells.rows[row][c]) values.push_back(*cells.rows[row][c]);

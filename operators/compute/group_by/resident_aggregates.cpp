@@ -94,6 +94,8 @@ class Planner {
           plan_sum(column, aggregate, step);
         }
         break;
+      default:
+        throw LogicError("an aggregate that is not made of a device's states");
     }
     if (aggregate.function == AggregateFunction::mean) step.kind = FinalStep::Kind::mean;
     return step;

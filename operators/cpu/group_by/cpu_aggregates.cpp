@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -130,12 +131,32 @@ Result<void> find_extremes(contract::AggregateInput const& input, Ids ids, Contr
   return {};
 }
 
+/// Brings the values of each group together.
+template <class T>
+Result<void> list_values(contract::AggregateInput const& input, Ids ids, std::uint64_t num_groups,
+                         Control const* control, contract::ValueLists& lists) {
+  using Ordered = OrderedOf<T>;
+  constexpr auto kWords = sizeof(Ordered) / 8;
+  lists.offsets.assign(num_groups + 1, 0);
+  GARUDA_TRY(for_all_values(input, ids, control,
+                            [&](std::uint64_t, std::uint32_t group) { ++lists.offsets[std::size_t{group} + 1]; }));
+  std::partial_sum(lists.offsets.begin(), lists.offsets.end(), lists.offsets.begin());
+  lists.words.resize(kWords * lists.offsets.back());
+  auto next = lists.offsets;
+  return for_all_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
+    auto const word = ordered(value_at<T>(input, row));
+    std::memcpy(&lists.words[kWords * next[group]++], &word, sizeof(word));
+  });
+}
+
 template <class T>
 Result<void> fill_states(contract::AggregateInput const& input, Ids ids, std::uint64_t num_groups,
                          Control const* control, contract::AggregateState& state) {
   if ((input.states & contract::kMinState) != 0) state.minima.resize(num_groups * contract::extreme_words(input.kind));
   if ((input.states & contract::kMaxState) != 0) state.maxima.resize(num_groups * contract::extreme_words(input.kind));
   GARUDA_TRY(find_extremes<T>(input, ids, control, state));
+  if ((input.states & contract::kListState) != 0)
+    GARUDA_TRY(list_values<T>(input, ids, num_groups, control, state.lists));
   if ((input.states & contract::kSumState) == 0) return {};
   if constexpr (std::is_floating_point_v<T>) {
     return sum_floats<T>(input, ids, num_groups, control, state.float_sums);

@@ -98,6 +98,11 @@ Result<std::vector<PricedCpuGroupBy>> cpu_group_by_ways(contract::GroupByShape c
   std::vector<PricedCpuGroupBy> ways;
   if (shape.key_words > 0 && wanted != Grouping::automatic && wanted != Grouping::slices)
     return fail(ErrorCode::usage, "only grouping=slices takes keys of several words");
+  bool const is_listed = std::ranges::any_of(shape.requests, [](contract::StateRequest const& request) {
+    return (request.states & contract::kListState) != 0;
+  });
+  if (is_listed && wanted != Grouping::automatic && wanted != Grouping::slices)
+    return fail(ErrorCode::usage, "only grouping=slices keeps all values of groups, as some of the aggregates want");
   if (wanted == Grouping::slices || !shape.whole) {
     ways.push_back(list.way(Grouping::slices));
     return ways;

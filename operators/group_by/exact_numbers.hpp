@@ -1,0 +1,46 @@
+// Numbers of any type as exact integers times powers of two, and what products of them need to be summed exactly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/wide_integer.hpp"
+#include "garuda/table.hpp"
+#include "operators/resolve/group_by_request.hpp"
+#include "operators/run/query_run.hpp"
+
+namespace garuda::group_by {
+
+/// A row of a table: of the batch, counted from its columns' offsets.
+struct RowPlace {
+  std::size_t batch = 0;
+  std::int64_t row = 0;
+};
+
+/// ± magnitude · 2^exponent.
+struct ExactNumber {
+  UInt128 magnitude = 0;  ///< 0 of nulls, infinities and NaNs
+  std::int32_t exponent = 0;
+  bool is_negative = false;
+  bool is_special = false;  ///< infinite or NaN
+  bool is_null = false;
+};
+
+/// Reads the numbers of rows. Requires: a column of integers, floats of 32 or 64 bits, or decimals; as many places as
+/// numbers.
+void read_numbers(TableView table, std::size_t column, std::span<RowPlace const> places,
+                  std::span<ExactNumber> numbers);
+
+/// The same of values that follow each other, none of them null.
+void read_numbers(DataType const& type, std::byte const* values, std::span<ExactNumber> numbers);
+
+/// The bits [first, first + bits) of a product, counted from 2^exponent, with its sign. Requires: bits < 127.
+Int128 product_part(ExactNumber const& a, ExactNumber const& b, std::int32_t first, std::uint32_t bits) noexcept;
+
+/// Adds the state columns of aggregates of moments: looks for the lowest and the highest bit of each column's numbers,
+/// and cuts what they and their products may be into integers of at most 127 bits, or 63, or 31. Blocks; uses the run's
+/// threads. Nothing to do for a table on a device. Errors: out_of_memory, cancelled.
+Result<void> cut_products(resolve::GroupByRequest& request, run::QueryRun& run);
+
+}  // namespace garuda::group_by

@@ -1,0 +1,143 @@
+// Aggregates of all values of a group: distinct ones, quantiles, products.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "operators/resolve/group_by_columns.hpp"
+
+namespace garuda::resolve {
+namespace {
+
+using MaybeGroup = std::optional<std::uint64_t>;
+
+/// The values of a group as ordered words.
+template <class Word>
+std::vector<Word> values_of(FinaliseInput const& input, std::uint64_t group) {
+  auto const& lists = input.state.lists;
+  auto const first = lists.offsets[group];
+  std::vector<Word> values(lists.offsets[group + 1] - first);
+  if (!values.empty()) std::memcpy(values.data(), &lists.words[first * sizeof(Word) / 8], values.size() * sizeof(Word));
+  return values;
+}
+
+/// Calls body with a null pointer to the type of the kind's ordered words.
+template <class Body>
+auto with_word(contract::ValueKind kind, Body const& body) {
+  return contract::extreme_words(kind) == 2 ? body(static_cast<UInt128*>(nullptr))
+                                            : body(static_cast<std::uint64_t*>(nullptr));
+}
+
+template <class Word>
+UInt128 bits_of(Word ordered, contract::ValueKind kind) {
+  std::uint64_t words[2] = {};
+  std::memcpy(words, &ordered, sizeof(ordered));
+  return value_bits(words, kind);
+}
+
+/// A number as float64.
+double number_of(UInt128 bits, FinaliseInput const& input) {
+  using K = contract::ValueKind;
+  auto const low = static_cast<std::uint64_t>(bits);
+  switch (input.kind) {
+    case K::float32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(low));
+    case K::float64:
+      return std::bit_cast<double>(low);
+    case K::uint32:
+    case K::uint64:
+      return static_cast<double>(low);
+    case K::int32:
+      return scaled(static_cast<std::int32_t>(low), input.input.scale);
+    case K::int64:
+      return scaled(static_cast<double>(static_cast<std::int64_t>(low)), input.input.scale);
+    case K::int128:
+    case K::bytes:
+    case K::none:
+      break;
+  }
+  return scaled(static_cast<double>(static_cast<Int128>(bits)), input.input.scale);
+}
+
+/// As numpy's linear method does it.
+double interpolate(double low, double high, double share) {
+  if (share == 0 || low == high) return low;
+  auto const difference = high - low;
+  return share >= 0.5 ? high - difference * (1 - share) : low + difference * share;
+}
+
+/// Calls write(i, the value at the quantile's place, the next one, how far between them it is) for groups with values.
+template <class Write>
+void for_quantiles(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out,
+                   Write const& write) {
+  with_word(input.kind, [&]<class Word>(Word*) {
+    for (std::uint64_t i = 0; i < groups.count; ++i) {
+      auto values = values_of<Word>(input, groups[i]);
+      if (out.is_null(i) || values.empty()) continue;
+      auto const place = input.aggregate->quantile * static_cast<double>(values.size() - 1);
+      auto const below = std::floor(place);
+      auto const low = values.begin() + static_cast<std::ptrdiff_t>(below);
+      std::nth_element(values.begin(), low, values.end());
+      auto const high = low + 1 == values.end() ? low : std::min_element(low + 1, values.end());
+      write(i, bits_of(*low, input.kind), bits_of(*high, input.kind), place - below);
+    }
+  });
+}
+
+}  // namespace
+
+MaybeGroup finalise_quantile(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  for_quantiles(input, groups, out, [&](std::uint64_t i, UInt128 low, UInt128 high, double share) {
+    out.put(i, canonical(interpolate(number_of(low, input), number_of(high, input), share)));
+  });
+  return std::nullopt;
+}
+
+MaybeGroup finalise_quantile_value(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  auto const width = static_cast<std::size_t>(byte_width(input.result));
+  for_quantiles(input, groups, out, [&](std::uint64_t i, UInt128 low, UInt128, double) {
+    std::memcpy(out.values + i * width, &low, width);  // little endian: the lowest bytes
+  });
+  return std::nullopt;
+}
+
+MaybeGroup finalise_distinct(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  with_word(input.kind, [&]<class Word>(Word*) {
+    auto const is_less = [order = input.order](Word a, Word b) {
+      return order != nullptr ? order->is_less(a, b) : a < b;
+    };
+    for (std::uint64_t i = 0; i < groups.count; ++i) {
+      auto values = values_of<Word>(input, groups[i]);
+      std::ranges::sort(values, is_less);
+      std::int64_t distinct = values.empty() ? 0 : 1;
+      for (std::size_t v = 1; v < values.size(); ++v) distinct += is_less(values[v - 1], values[v]) ? 1 : 0;
+      out.put(i, distinct);
+    }
+  });
+  return std::nullopt;
+}
+
+MaybeGroup finalise_product(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  bool const is_signed = contract::is_signed_integer(input.kind);
+  auto const most = UInt128{is_signed ? std::uint64_t{1} << 63 : std::numeric_limits<std::uint64_t>::max()};
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    UInt128 magnitude = 1;  // more than `most`: beyond the type unless a factor is 0
+    bool is_negative = false;
+    for (auto const word : values_of<std::uint64_t>(input, groups[i])) {
+      auto bits = static_cast<std::uint64_t>(value_bits(&word, input.kind));
+      if (input.kind == contract::ValueKind::int32)
+        bits = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(bits)});
+      bool const flips = is_signed && bits >> 63 != 0;
+      is_negative = is_negative != flips;
+      magnitude = std::min(magnitude, most + 1) * (flips ? ~bits + 1 : bits);
+    }
+    if (magnitude > most || (is_signed && magnitude == most && !is_negative)) return groups[i];
+    auto const low = static_cast<std::uint64_t>(magnitude);
+    out.put(i, is_negative ? ~low + 1 : low);
+  }
+  return std::nullopt;
+}
+
+}  // namespace garuda::resolve
