@@ -34,6 +34,11 @@ void put_as(contract::ValueKind kind, std::byte* out, std::size_t i, Int128 valu
   put(out, i, value);
 }
 
+/// 1 where one of a pair without nulls is infinite or NaN.
+std::uint32_t special_pair(ExactNumber const& a, ExactNumber const& b) {
+  return !a.is_null && !b.is_null && (a.is_special || b.is_special) ? 1 : 0;
+}
+
 /// The word of a value that fits 64 bits, in the order of values; anything at null rows.
 std::uint64_t ordered_word(ArrayView const& array, DataType const& type, std::int64_t row) {
   auto const* const values = static_cast<std::byte const*>(array.values);
@@ -109,8 +114,14 @@ void DerivedValues::make(std::span<DerivedRow const> rows, std::byte* out) const
 }
 
 void DerivedValues::make(FactorValues const& values, std::size_t count, std::byte* out) const {
+  auto const& part = state_.part;
+  for (std::size_t f = 0; f < values.size(); ++f) {
+    if (part.powers[1 - f] != 0) continue;
+    auto const& type = table_.schema()[f == 0 ? *state_.column : *state_.second].type;
+    return write_powers(type, values[f], count, part.powers[f] == 2, part.first(), part.bits, state_.kind, out);
+  }
   make_products(count, out, [&](std::size_t column, std::size_t factor, std::span<ExactNumber> numbers) {
-    if (values[factor] != nullptr) read_numbers(table_.schema()[column].type, values[factor], numbers);
+    read_numbers(table_.schema()[column].type, values[factor], numbers);
   });
 }
 
@@ -130,31 +141,24 @@ void DerivedValues::make_ranked(std::span<DerivedRow const> rows, std::byte* out
   }
 }
 
-/// `read`: fills numbers of a column, which is one of the two factors; those that it leaves are units.
+/// `read`: fills numbers of a column, which is one of the two factors.
 template <class Read>
 void DerivedValues::make_products(std::size_t count, std::byte* out, Read const& read) const {
   std::array<ExactNumber, kMostRows> x;
   std::array<ExactNumber, kMostRows> y;
-  x.fill({.magnitude = 1});
-  y.fill({.magnitude = 1});
   read(*state_.column, 0, std::span(x).first(count));
   if (state_.second) read(*state_.second, 1, std::span(y).first(count));
-  auto const& powers = state_.part.powers;
-  auto const first = state_.part.exponent + static_cast<std::int32_t>(state_.part.first_bit);
-  ExactNumber const one{.magnitude = 1};
-  for (std::size_t i = 0; i < count; ++i) {
-    if (x[i].is_null || y[i].is_null) {
-      put_as(state_.kind, out, i, 0);
-      continue;
-    }
-    if (state_.form == ValueForm::special) {
-      put_as(state_.kind, out, i, x[i].is_special || y[i].is_special ? 1 : 0);
-      continue;
-    }
-    auto const& a = powers[0] > 0 ? x[i] : y[i];
-    auto const& b = powers[0] == 2 ? x[i] : powers[1] == 0 || powers[0] + powers[1] == 1 ? one : y[i];
-    put_as(state_.kind, out, i, product_part(a, b, first, state_.part.bits));
+  if (state_.form == ValueForm::special) {
+    for (std::size_t i = 0; i < count; ++i)
+      put(out, i, state_.second ? special_pair(x[i], y[i]) : std::uint32_t{x[i].is_special ? 1U : 0U});
+    return;
   }
+  auto const& powers = state_.part.powers;
+  auto const& a = powers[0] > 0 ? x : y;
+  auto const* b = powers[0] + powers[1] == 1 ? nullptr : powers[0] == 2 ? x.data() : y.data();
+  // A null of the column that is no factor leaves its row out, too.
+  for (std::size_t i = 0; state_.second && i < count; ++i) x[i].is_null = y[i].is_null = x[i].is_null || y[i].is_null;
+  write_products(std::span(a).first(count), b, state_.part.first(), state_.part.bits, state_.kind, out);
 }
 
 }  // namespace garuda::group_by

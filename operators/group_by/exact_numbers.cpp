@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -25,8 +26,6 @@ using resolve::ExactSum;
 using resolve::StateColumn;
 using resolve::ValueForm;
 
-/// Numbers read at once: they stay in the first-level cache.
-constexpr std::size_t kNumbersAtOnce = 256;
 /// Bits of a part's magnitude in the kinds of signed integers.
 constexpr std::uint32_t kNarrowBits = 31;
 constexpr std::uint32_t kWordBits = 63;
@@ -75,6 +74,38 @@ std::array<std::uint64_t, 4> multiply(UInt128 a, UInt128 b) noexcept {
           static_cast<std::uint64_t>(top >> 64)};
 }
 
+/// The bits from `first` on, which may be negative.
+inline UInt128 shifted(UInt128 value, std::int64_t first) noexcept {
+  if (first <= -128 || first >= 128) return 0;
+  return first < 0 ? value << -first : value >> first;
+}
+
+/// The bits [first, first + bits) of a product, with its sign.
+inline Int128 product_part(ExactNumber const& a, ExactNumber const& b, std::int32_t first, std::uint32_t bits) noexcept {
+  auto const begin = std::int64_t{first} - a.exponent - b.exponent;
+  UInt128 part = 0;
+  if ((a.magnitude | b.magnitude) >> 64 != 0) {
+    part = bits_from(multiply(a.magnitude, b.magnitude), begin);
+  } else {
+    part = shifted(UInt128{static_cast<std::uint64_t>(a.magnitude)} * static_cast<std::uint64_t>(b.magnitude), begin);
+  }
+  part &= (UInt128{1} << bits) - 1;
+  return a.is_negative != b.is_negative ? -static_cast<Int128>(part) : static_cast<Int128>(part);
+}
+
+template <class T>
+void put(std::byte* out, std::size_t i, T value) noexcept {
+  std::memcpy(out + i * sizeof(T), &value, sizeof(T));
+}
+
+/// Calls use with a null pointer to the type of signed integers of `kind`.
+template <class Use>
+void with_kind(contract::ValueKind kind, Use const& use) {
+  if (contract::value_words(kind) == 1) return use(static_cast<std::int32_t*>(nullptr));
+  if (contract::value_words(kind) == 2) return use(static_cast<std::int64_t*>(nullptr));
+  use(static_cast<Int128*>(nullptr));
+}
+
 /// Where the bits of a column's numbers lie: all are multiples of 2^lowest below 2^highest.
 struct NumberRange {
   std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
@@ -82,7 +113,7 @@ struct NumberRange {
   bool has_special = false;
 
   void add(ExactNumber const& number) noexcept {
-    has_special = has_special || number.is_special;
+    has_special |= number.is_special;
     if (number.magnitude == 0) return;
     auto const low = static_cast<std::uint64_t>(number.magnitude);
     auto const high = static_cast<std::uint64_t>(number.magnitude >> 64);
@@ -99,22 +130,37 @@ struct NumberRange {
   bool is_zero() const noexcept { return lowest > highest; }
 };
 
+/// Adds the values of a block. Of integers all bits together say where the highest is.
+template <class T>
+void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange& range) {
+  using Bits = std::conditional_t<sizeof(T) == sizeof(UInt128), UInt128, std::uint64_t>;
+  auto const* const values = static_cast<std::byte const*>(array.values) +
+                             (array.offset + block.begin) * static_cast<std::int64_t>(sizeof(T));
+  Bits all = 0;
+  auto const add = [&](std::int64_t i) {
+    auto const value = load<T>(values, i);
+    if constexpr (std::is_floating_point_v<T>)
+      range.add(number_of(value));
+    else
+      all |= value < 0 ? Bits{0} - static_cast<Bits>(value) : static_cast<Bits>(value);
+  };
+  if (array.validity == nullptr) {
+    for (std::int64_t i = 0; i < block.length; ++i) add(i);
+  } else {
+    for (std::int64_t i = 0; i < block.length; ++i)
+      if (!array.is_null(block.begin + i)) add(i);
+  }
+  range.add({all, 0, false, false});
+}
+
 Result<NumberRange> find_range(TableView table, std::size_t column, Control const& control) {
   NumberRange range;
   std::mutex mutex;
   auto const blocks = keys::cut_row_blocks(table);
   GARUDA_TRY(for_each_block(blocks.size(), &control, [&](std::size_t b) {
     NumberRange part;
-    std::array<RowPlace, kNumbersAtOnce> places;
-    std::array<ExactNumber, kNumbersAtOnce> numbers;
-    auto const& block = blocks[b];
-    for (std::int64_t begin = 0; begin < block.length; begin += static_cast<std::int64_t>(kNumbersAtOnce)) {
-      auto const count = std::min(kNumbersAtOnce, static_cast<std::size_t>(block.length - begin));
-      for (std::size_t i = 0; i < count; ++i)
-        places[i] = {block.batch, block.begin + begin + static_cast<std::int64_t>(i)};
-      read_numbers(table, column, std::span(places).first(count), std::span(numbers).first(count));
-      for (std::size_t i = 0; i < count; ++i) part.add(numbers[i]);
-    }
+    auto const& array = table.batch(blocks[b].batch).columns[column];
+    with_type(table.schema()[column].type, [&]<class T>(T*) { add_values<T>(array, blocks[b], part); });
     std::lock_guard const lock(mutex);
     range.add(part);
   }));
@@ -256,17 +302,44 @@ void read_numbers(DataType const& type, std::byte const* values, std::span<Exact
   });
 }
 
-Int128 product_part(ExactNumber const& a, ExactNumber const& b, std::int32_t first, std::uint32_t bits) noexcept {
-  auto const begin = std::int64_t{first} - a.exponent - b.exponent;
-  UInt128 part = 0;
-  if ((a.magnitude | b.magnitude) >> 64 != 0) {
-    part = bits_from(multiply(a.magnitude, b.magnitude), begin);
-  } else if (begin > -128 && begin < 128) {
-    auto const product = UInt128{static_cast<std::uint64_t>(a.magnitude)} * static_cast<std::uint64_t>(b.magnitude);
-    part = begin < 0 ? product << -begin : product >> begin;
-  }
-  part &= (UInt128{1} << bits) - 1;
-  return a.is_negative != b.is_negative ? -static_cast<Int128>(part) : static_cast<Int128>(part);
+void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::int32_t first, std::uint32_t bits,
+                    contract::ValueKind kind, std::byte* out) {
+  with_kind(kind, [&]<class Out>(Out*) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      bool const is_null = a[i].is_null || (b != nullptr && b[i].is_null);
+      put(out, i, static_cast<Out>(is_null ? 0 : product_part(a[i], b == nullptr ? ExactNumber{1} : b[i], first, bits)));
+    }
+  });
+}
+
+void write_powers(DataType const& type, std::byte const* values, std::size_t count, bool squared, std::int32_t first,
+                  std::uint32_t bits, contract::ValueKind kind, std::byte* out) {
+  auto const mask = (UInt128{1} << bits) - 1;
+  with_type(type, [&]<class T>(T*) {
+    with_kind(kind, [&]<class Out>(Out*) {
+      // What most sums of squares take: no sign, and 128 bits hold the square, of integers where it begins.
+      constexpr bool kIsNarrow = sizeof(T) <= sizeof(std::uint64_t);
+      auto const write = [&](auto const& part) {
+        for (std::size_t i = 0; i < count; ++i)
+          put(out, i, static_cast<Out>(part(load<T>(values, static_cast<std::int64_t>(i)))));
+      };
+      auto const square = [](ExactNumber const& number) {
+        auto const word = static_cast<std::uint64_t>(number.magnitude);
+        return UInt128{word} * word;
+      };
+      if (kIsNarrow && squared && first == 0 && std::is_integral_v<T>)
+        return write([=](T value) { return square(number_of(value)) & mask; });
+      if (kIsNarrow && squared)
+        return write([=](T value) {
+          auto const number = number_of(value);
+          return shifted(square(number), first - 2 * number.exponent) & mask;
+        });
+      write([=](T value) {
+        auto const number = number_of(value);
+        return product_part(number, squared ? number : ExactNumber{1}, first, bits);
+      });
+    });
+  });
 }
 
 Result<void> cut_products(resolve::GroupByRequest& request, run::QueryRun& run) {

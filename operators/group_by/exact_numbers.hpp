@@ -35,8 +35,14 @@ void read_numbers(TableView table, std::size_t column, std::span<RowPlace const>
 /// The same of values that follow each other, none of them null.
 void read_numbers(DataType const& type, std::byte const* values, std::span<ExactNumber> numbers);
 
-/// The bits [first, first + bits) of a product, counted from 2^exponent, with its sign. Requires: bits < 127.
-Int128 product_part(ExactNumber const& a, ExactNumber const& b, std::int32_t first, std::uint32_t bits) noexcept;
+/// Writes, as integers of `kind`, the bits [first, first + bits) of the products a[i] · b[i], counted from bit 0 of 2^0,
+/// with their signs; 0 where one is null. `b` nullptr: of a[i] alone. Requires: bits < 127.
+void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::int32_t first, std::uint32_t bits,
+                    contract::ValueKind kind, std::byte* out);
+
+/// The same of values that follow each other, none of them null: of their squares, or of them alone.
+void write_powers(DataType const& type, std::byte const* values, std::size_t count, bool squared, std::int32_t first,
+                  std::uint32_t bits, contract::ValueKind kind, std::byte* out);
 
 /// Adds the state columns of aggregates of moments: looks for the lowest and the highest bit of each column's numbers,
 /// and cuts what they and their products may be into integers of at most 127 bits, or 63, or 31. Blocks; uses the run's

@@ -33,6 +33,8 @@ struct ProductPart {
   std::uint32_t first_bit = 0;
   std::uint32_t bits = 0;
 
+  std::int32_t first() const noexcept { return exponent + static_cast<std::int32_t>(first_bit); }
+
   friend bool operator==(ProductPart const&, ProductPart const&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "core/big_integer.hpp"
@@ -69,12 +70,65 @@ double quotient(BigInteger numerator, std::int32_t exponent, std::int32_t scale,
   return numerator.round(exponent - static_cast<std::int32_t>(shift), goes_on);
 }
 
+/// A sum of one part that fits 128 bits.
+std::optional<Int128> narrow_sum(FinaliseInput const& input, ExactSum const& sum, std::uint64_t group) {
+  if (sum.parts.size() != 1) return std::nullopt;
+  auto const& [position, kind] = sum.parts[0];
+  auto const& state = input.states[position];
+  auto const count = state.words_per_sum != 0 ? state.words_per_sum : contract::sum_words(kind);
+  auto const* const words = &state.sums[count * group];
+  if (count == 1)
+    return contract::is_signed_integer(kind) ? Int128{static_cast<std::int64_t>(words[0])} : Int128{words[0]};
+  auto const sign = (words[1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
+  for (std::uint32_t w = 2; w < count; ++w)
+    if (words[w] != sign) return std::nullopt;
+  return static_cast<Int128>(wide_word(words));
+}
+
+std::uint32_t magnitude_bits(Int128 value) noexcept {
+  auto const magnitude = static_cast<UInt128>(value < 0 ? -value : value);
+  auto const high = static_cast<std::uint64_t>(magnitude >> 64);
+  return static_cast<std::uint32_t>(high != 0 ? 64 + std::bit_width(high)
+                                              : std::bit_width(static_cast<std::uint64_t>(magnitude)));
+}
+
+/// The quotient of numbers of which all fit 128 bits, as `quotient` has it; nullopt when they do not.
+std::optional<double> narrow_variance(FinaliseInput const& input, ExactSum const& y, std::uint64_t count,
+                                      std::uint64_t spare, std::uint64_t group) {
+  constexpr std::uint32_t kBits = 126;
+  constexpr std::int32_t kLeastExponent = -900;  // nothing is subnormal
+  auto const& moments = input.aggregate->moments;
+  auto const x = narrow_sum(input, moments.x, group);
+  auto const sum_y = narrow_sum(input, y, group);
+  auto const xy = narrow_sum(input, moments.xy, group);
+  if (!x || !sum_y || !xy || moments.scale != 0 || count >> 31 != 0) return std::nullopt;
+  if (magnitude_bits(*x) + magnitude_bits(*sum_y) > kBits) return std::nullopt;
+  if (magnitude_bits(*xy) + static_cast<std::uint32_t>(std::bit_width(count)) > kBits) return std::nullopt;
+  auto const spread = static_cast<Int128>(count) * *xy - *x * *sum_y;
+  auto const bits = magnitude_bits(spread);
+  auto const exponent = moments.xy.exponent - static_cast<std::int32_t>(128 - bits);
+  if (spread == 0) return 0.0;
+  if (exponent < kLeastExponent || exponent > -kLeastExponent) return std::nullopt;
+  // All 128 bits over at most 62: the quotient has 66 at least. What is below its highest 64 only says whether it is 0.
+  auto const magnitude = static_cast<UInt128>(spread < 0 ? -spread : spread) << (128 - bits);
+  auto const divisor = count * (count - spare);
+  auto quotient = magnitude / divisor;
+  bool const goes_on = quotient * divisor != magnitude;
+  auto const dropped = std::bit_width(static_cast<std::uint64_t>(quotient >> 64));
+  auto const below = quotient & ((UInt128{1} << dropped) - 1);
+  auto const top = static_cast<std::uint64_t>(quotient >> dropped) | (goes_on || below != 0 ? 1 : 0);
+  auto const value = std::ldexp(static_cast<double>(top), exponent + static_cast<std::int32_t>(dropped));
+  return spread < 0 ? -value : value;
+}
+
 double variance(FinaliseInput const& input, std::uint64_t group) {
   if (is_special(input, group)) return kNan;
   auto const& moments = input.aggregate->moments;
   auto const count = input.state.counts[group];
   auto const& y = moments.y.parts.empty() ? moments.x : moments.y;
-  std::array const divisors{count, input.aggregate->row->least_values > 1 ? count - 1 : count};
+  auto const spare = input.aggregate->row->least_values > 1 ? std::uint64_t{1} : 0;
+  if (auto const narrow = narrow_variance(input, y, count, spare, group)) return *narrow;
+  std::array const divisors{count, count - spare};
   return quotient(spread_of(input, moments.x, y, moments.xy, count, group), moments.xy.exponent, moments.scale,
                   divisors);
 }

@@ -12,6 +12,9 @@
 namespace garuda::cpu {
 namespace {
 
+/// Rows whose values are made or gathered at once: they stay in a second-level cache.
+constexpr std::uint64_t kMadeRows = std::uint64_t{1} << 11;
+static_assert(kMadeRows % 32 == 0, "no word of a validity bitmap belongs to two blocks");
 /// Most slots of direct addressing a row: beyond, clearing and reading them costs more than hashing.
 constexpr std::uint64_t kSlotsPerRow = 4;
 
@@ -165,8 +168,9 @@ class PartitionedGroups final : public contract::WholeGroupBy {
 
   Result<void> add_partition(std::size_t index, GroupTable<Word>& table) const {
     auto const end = chunk_.order.offsets[index + 1];
-    for (auto first = chunk_.order.offsets[index]; first < end; first += kBlockRows)
-      GARUDA_TRY(add(first, std::min(kBlockRows, end - first), table));
+    auto const step = gathers_ ? kMadeRows : kBlockRows;
+    for (auto first = chunk_.order.offsets[index]; first < end; first += step)
+      GARUDA_TRY(add(first, std::min(step, end - first), table));
     return {};
   }
 
