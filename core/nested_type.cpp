@@ -32,7 +32,11 @@ bool are_fields_equal(NestedType const& a, NestedType const& b) { return a.name 
 
 /// A column of type `type` as a node.
 NestedType node_of(DataType const& type, std::string name) {
-  auto node = type.nested ? *type.nested : NestedType{.format = format_string(type)};
+  NestedType node;
+  if (type.nested)
+    node = *type.nested;
+  else
+    node.format = format_string(type);
   node.name = std::move(name);
   node.flags |= ARROW_FLAG_NULLABLE | (type.ordered ? ARROW_FLAG_DICTIONARY_ORDERED : 0);
   if (type.id == TypeId::dictionary) node.dictionary = std::make_shared<NestedType const>(node_of(*type.value, ""));
@@ -42,7 +46,9 @@ NestedType node_of(DataType const& type, std::string name) {
 }  // namespace
 
 DataType list_of(DataType const& value) {
-  NestedType list{.format = "+l", .children = {node_of(value, "item")}};
+  NestedType list;
+  list.format = "+l";
+  list.children.push_back(node_of(value, "item"));
   return {.id = TypeId::nested, .nested = std::make_shared<NestedType const>(std::move(list))};
 }
 

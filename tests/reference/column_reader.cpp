@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
+
+#include "core/arrow_format.hpp"
+#include "core/nested_type.hpp"
+#include "garuda/arrow_abi.h"
 
 namespace garuda::reference {
 namespace {
