@@ -74,9 +74,9 @@ struct garuda_join_options {
   char const* const* left_keys;  /* columns of the left table */
   char const* const* right_keys; /* what they equal in the right table, one each */
   size_t num_keys;               /* 1 to 16 */
-  char const* how;            /* "inner" (or null), "left", "right", "full", "semi", "anti", "mark" */
-  int nulls_equal;            /* not 0: null keys match null keys */
-  char const* const* columns; /* result columns, "left.NAME" or "right.NAME"; null: all but the right keys */
+  char const* how;               /* "inner" (or null), "left", "right", "full", "semi", "anti", "mark" */
+  int nulls_equal;               /* not 0: null keys match null keys */
+  char const* const* columns;    /* result columns, "left.NAME" or "right.NAME"; null: all but the right keys */
   size_t num_columns;
   int ordered;                          /* not 0: rows sorted by (left row, right row) */
   struct garuda_run_options const* run; /* null: as if all of it were 0 */

@@ -81,7 +81,8 @@ inline UInt128 shifted(UInt128 value, std::int64_t first) noexcept {
 }
 
 /// The bits [first, first + bits) of a product, with its sign.
-inline Int128 product_part(ExactNumber const& a, ExactNumber const& b, std::int32_t first, std::uint32_t bits) noexcept {
+inline Int128 product_part(ExactNumber const& a, ExactNumber const& b, std::int32_t first,
+                           std::uint32_t bits) noexcept {
   auto const begin = std::int64_t{first} - a.exponent - b.exponent;
   UInt128 part = 0;
   if ((a.magnitude | b.magnitude) >> 64 != 0) {
@@ -134,8 +135,8 @@ struct NumberRange {
 template <class T>
 void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange& range) {
   using Bits = std::conditional_t<sizeof(T) == sizeof(UInt128), UInt128, std::uint64_t>;
-  auto const* const values = static_cast<std::byte const*>(array.values) +
-                             (array.offset + block.begin) * static_cast<std::int64_t>(sizeof(T));
+  auto const* const values =
+      static_cast<std::byte const*>(array.values) + (array.offset + block.begin) * static_cast<std::int64_t>(sizeof(T));
   Bits all = 0;
   auto const add = [&](std::int64_t i) {
     auto const value = load<T>(values, i);
@@ -307,7 +308,8 @@ void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::i
   with_kind(kind, [&]<class Out>(Out*) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       bool const is_null = a[i].is_null || (b != nullptr && b[i].is_null);
-      put(out, i, static_cast<Out>(is_null ? 0 : product_part(a[i], b == nullptr ? ExactNumber{1} : b[i], first, bits)));
+      put(out, i,
+          static_cast<Out>(is_null ? 0 : product_part(a[i], b == nullptr ? ExactNumber{1} : b[i], first, bits)));
     }
   });
 }

@@ -35,8 +35,8 @@ void read_numbers(TableView table, std::size_t column, std::span<RowPlace const>
 /// The same of values that follow each other, none of them null.
 void read_numbers(DataType const& type, std::byte const* values, std::span<ExactNumber> numbers);
 
-/// Writes, as integers of `kind`, the bits [first, first + bits) of the products a[i] · b[i], counted from bit 0 of 2^0,
-/// with their signs; 0 where one is null. `b` nullptr: of a[i] alone. Requires: bits < 127.
+/// Writes, as integers of `kind`, the bits [first, first + bits) of the products a[i] · b[i], counted from bit 0 of
+/// 2^0, with their signs; 0 where one is null. `b` nullptr: of a[i] alone. Requires: bits < 127.
 void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::int32_t first, std::uint32_t bits,
                     contract::ValueKind kind, std::byte* out);
 
