@@ -61,7 +61,10 @@ bool operator==(NestedType const& a, NestedType const& b) {
 }
 
 std::string to_string(NestedType const& type) {
-  if (type.dictionary != nullptr) return fmt::format("dictionary<{}>", to_string(*type.dictionary));
+  if (type.dictionary != nullptr) {
+    auto const index = parse_format(type.format);
+    return fmt::format("dictionary<{}, {}>", index ? to_string(*index) : type.format, to_string(*type.dictionary));
+  }
   for (auto const& [format, name] : kNames) {
     bool const is_prefix = format.ends_with(':');
     if (is_prefix ? !type.format.starts_with(format) : type.format != format) continue;

@@ -194,7 +194,7 @@ def test_lists_on_the_screen_and_in_csv(garuda: Garuda):
     rows = pa.table({"k": [1, 1], "x": [5, 1]})
     tables.write(garuda.folder / "rows.parquet", rows)
     shown = garuda.group_by("rows.parquet", "--keys", "k", "--agg", "min_n:x:2", "--path", "cpu").stdout
-    assert "list<int64>" in shown and "1" in shown and "5" in shown
+    assert "list<item: int64>" in shown and "1" in shown and "5" in shown
     sentence = garuda.refused(BAD_INPUT, "group-by", "rows.parquet", "--agg", "min_n:x:2", "--path", "cpu", "-o", "out.csv")
     assert "list" in sentence
 

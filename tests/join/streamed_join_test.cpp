@@ -345,7 +345,7 @@ TEST_F(StreamedJoin, SaysWhyItCannot) {
   auto const mixed = mixed_table(50, 13, true).build();
   auto const forced = options_with("");
   EXPECT_EQ(code_of(good, empty, on_keys(), forced), ErrorCode::usage);
-  EXPECT_EQ(code_of(texts, texts, on_keys(), forced), ErrorCode::usage);
+  EXPECT_EQ(code_of(texts, texts, on_keys(), forced), ErrorCode::invalid_input);
   auto ordered = on_keys();
   ordered.ordered = true;
   EXPECT_EQ(code_of(good, good, ordered, forced), ErrorCode::usage);
