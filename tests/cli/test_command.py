@@ -175,7 +175,7 @@ def test_diagnostics_name_path_and_device(files):
 def test_stats_json(files, output):
     done = files.join("l.parquet", "r.csv", "--on", "id", "--stats=json", *output)
     stats = json.loads(done.stderr.splitlines()[-1])
-    expected = ["path", "device", "driver", "rows_left", "rows_right", "rows_out", "total_ns", "phases", "plan"]
+    expected = ["path", "device", "driver", "rows_left", "rows_right", "rows_out", "total_ns", "phases", "counters"]
     assert list(stats)[: len(expected)] == expected
     assert stats["path"] == files.path == stats["plan"]["path"]
     assert (stats["rows_left"], stats["rows_right"], stats["rows_out"]) == (30, 4, 3)

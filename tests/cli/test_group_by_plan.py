@@ -41,7 +41,7 @@ def num_groups(rows: pa.Table) -> int:
 
 def test_stats_of_every_path(on_each, rows):
     stats = stats_of(on_each, *KEYS, "--agg", AGGREGATES)
-    expected = ["path", "device", "driver", "rows", "rows_out", "total_ns", "phases", "plan"]
+    expected = ["path", "device", "driver", "rows", "rows_out", "total_ns", "phases", "counters"]
     assert list(stats)[: len(expected)] == expected
     assert stats["path"] == on_each.path == stats["plan"]["path"]
     assert (stats["rows"], stats["rows_out"]) == (NUM_ROWS, num_groups(rows))
