@@ -26,7 +26,7 @@ Result<void> for_blocks_of(std::uint64_t count, Control const& control, Body con
 
 /// In how many bytes two values agree, at most `most`, which neither is shorter than.
 std::size_t agreement(std::string_view a, std::string_view b, std::size_t most) noexcept {
-  if (std::memcmp(a.data(), b.data(), most) == 0) return most;
+  if (a.substr(0, most) == b.substr(0, most)) return most;
   return static_cast<std::size_t>(
       std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(most), b.begin()).first - a.begin());
 }
