@@ -1,0 +1,58 @@
+// A condition on pairs of rows as kernels see it: words whose order is that of the values, no types and no nulls but as
+// bits.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "garuda/table.hpp"
+
+namespace garuda::contract {
+
+enum class Comparator : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
+
+/// A column that a condition compares, a word a row of its table, every word legal. Columns and constants that are
+/// compared with each other, directly or through third ones, are one encoding: their words are of one width, and
+/// compare, as unsigned numbers, as their values do.
+struct OrderWords {
+  std::variant<std::span<std::uint32_t const>, std::span<std::uint64_t const>> words;
+  std::span<std::uint64_t const> valid{};  ///< bit i of word i / 64: row i has a value; empty: all have
+  Location location{};                     ///< of both
+};
+
+/// One side of a comparison.
+struct Operand {
+  enum class Source : std::uint8_t { left, right, constant };
+
+  Source source = Source::constant;
+  std::uint32_t column = 0;  ///< of Condition::left or right
+  std::uint64_t word = 0;    ///< of a constant
+};
+
+struct Comparison {
+  Comparator comparator = Comparator::equal;
+  Operand first;
+  Operand second;
+};
+
+/// A step of a condition in postfix order.
+struct ConditionStep {
+  enum class Kind : std::uint8_t { comparison, all, any };  ///< push its result; combine the last two results
+
+  Kind kind = Kind::comparison;
+  std::uint32_t comparison = 0;
+};
+
+/// Which pairs match, besides having equal keys: those of which `steps` leave true. A comparison with null is false
+/// here: `not` has been moved into the comparators, and of `and` and `or` alone the same pairs come out true in
+/// three-valued logic and in this one. The words outlive whoever holds the condition.
+struct Condition {
+  std::vector<OrderWords> left;   ///< columns of the left table that are compared
+  std::vector<OrderWords> right;  ///< of the right one
+  std::vector<Comparison> comparisons;
+  std::vector<ConditionStep> steps;  ///< at least one
+};
+
+}  // namespace garuda::contract
