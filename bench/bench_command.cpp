@@ -9,8 +9,8 @@
 
 #include "bench/command.hpp"
 #include "bench/operator_bench.hpp"
-#include "bench/row_count.hpp"
-#include "bench/words.hpp"
+#include "bench/workloads/row_count.hpp"
+#include "bench/workloads/words.hpp"
 #include "io/table_writer.hpp"
 
 namespace garuda::bench {

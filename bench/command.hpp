@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/bench_command.hpp"
-#include "bench/contest.hpp"
+#include "bench/gpu/contest.hpp"
 #include "garuda/error.hpp"
 
 namespace garuda::bench {

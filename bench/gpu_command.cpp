@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/command.hpp"
-#include "bench/gpu_bench.hpp"
+#include "bench/gpu/gpu_bench.hpp"
 
 namespace garuda::bench {
 namespace {

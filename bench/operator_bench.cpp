@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
-#include "bench/copy_bandwidth.hpp"
-#include "bench/raster_floor.hpp"
-#include "bench/words.hpp"
+#include "bench/parts/copy_bandwidth.hpp"
+#include "bench/parts/raster_floor.hpp"
+#include "bench/workloads/words.hpp"
 #include "core/stopwatch.hpp"
 
 namespace garuda::bench {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/contest.hpp"
-#include "bench/resident_path.hpp"
-#include "bench/workload.hpp"
+#include "bench/gpu/contest.hpp"
+#include "bench/gpu/resident_path.hpp"
+#include "bench/workloads/workload.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
 

@@ -6,12 +6,12 @@
 #include <tuple>
 
 #include "bench/command.hpp"
-#include "bench/histogram_bench.hpp"
-#include "bench/partition_bench.hpp"
-#include "bench/points_bench.hpp"
-#include "bench/primitives_bench.hpp"
-#include "bench/row_count.hpp"
-#include "bench/words.hpp"
+#include "bench/parts/histogram_bench.hpp"
+#include "bench/parts/partition_bench.hpp"
+#include "bench/parts/points_bench.hpp"
+#include "bench/parts/primitives_bench.hpp"
+#include "bench/workloads/row_count.hpp"
+#include "bench/workloads/words.hpp"
 
 namespace garuda::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "bench/row_count.hpp"
+#include "bench/workloads/row_count.hpp"
 
 namespace garuda::bench {
 namespace {

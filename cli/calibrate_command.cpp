@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "cli/calibration_text.hpp"
+#include "cli/arguments/threads.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/terminal.hpp"
-#include "cli/threads.hpp"
+#include "cli/terminal/calibration_text.hpp"
+#include "cli/terminal/terminal.hpp"
 #include "garuda/engine.hpp"
 
 namespace garuda::cli {

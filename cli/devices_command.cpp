@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/calibration_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/calibration_text.hpp"
+#include "cli/terminal/terminal.hpp"
 #include "garuda/engine.hpp"
 
 namespace garuda::cli {

@@ -5,14 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "cli/arguments/group_by_arguments.hpp"
+#include "cli/arguments/join_arguments.hpp"
+#include "cli/arguments/threads.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/group_by_arguments.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/join_arguments.hpp"
 #include "cli/join_inputs.hpp"
-#include "cli/terminal.hpp"
-#include "cli/threads.hpp"
+#include "cli/terminal/terminal.hpp"
 #include "garuda/engine.hpp"
 #include "spill/file_join.hpp"
 

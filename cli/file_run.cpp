@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/preview.hpp"
-#include "cli/standard_streams.hpp"
-#include "cli/terminal.hpp"
-#include "cli/threads.hpp"
+#include "cli/arguments/threads.hpp"
+#include "cli/terminal/preview.hpp"
+#include "cli/terminal/standard_streams.hpp"
+#include "cli/terminal/terminal.hpp"
 
 #ifdef __GLIBC__
 #include <malloc.h>

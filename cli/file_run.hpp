@@ -6,10 +6,10 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/arguments/run_arguments.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/progress_bar.hpp"
-#include "cli/run_arguments.hpp"
-#include "cli/run_stats.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/run_stats.hpp"
 #include "core/stopwatch.hpp"
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"

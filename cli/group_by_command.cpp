@@ -1,10 +1,10 @@
 // `garuda group-by`: a file in, a file or a preview out.
 #include <memory>
 
+#include "cli/arguments/group_by_arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/file_run.hpp"
-#include "cli/group_by_arguments.hpp"
 #include "garuda/engine.hpp"
 
 namespace garuda::cli {

@@ -6,7 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/terminal.hpp"
 #include "operators/resolve/tuning_options.hpp"
 
 namespace garuda::cli {

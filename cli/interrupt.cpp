@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "cli/exit_code.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/terminal.hpp"
 #include "core/shortage.hpp"
 
 namespace garuda::cli {

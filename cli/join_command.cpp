@@ -2,10 +2,10 @@
 #include <memory>
 #include <utility>
 
+#include "cli/arguments/join_arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/file_run.hpp"
-#include "cli/join_arguments.hpp"
 #include "cli/join_inputs.hpp"
 #include "garuda/engine.hpp"
 #include "spill/file_join.hpp"

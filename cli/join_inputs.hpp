@@ -1,7 +1,7 @@
 // The two tables of a join, read from their files.
 #pragma once
 
-#include "cli/join_arguments.hpp"
+#include "cli/arguments/join_arguments.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "io/table_reader.hpp"

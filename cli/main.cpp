@@ -12,8 +12,8 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/standard_streams.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/standard_streams.hpp"
+#include "cli/terminal/terminal.hpp"
 #include "core/shortage.hpp"
 
 namespace {

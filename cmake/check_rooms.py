@@ -74,8 +74,7 @@ def breaches(rooms: list[Room], files: dict[str, str]) -> list[str]:
 def crowded(files: dict[str, str]) -> list[str]:
     levels: dict[str, int] = {}
     for path in files:
-        if path.startswith("operators/"):
-            levels[path.rpartition("/")[0]] = levels.get(path.rpartition("/")[0], 0) + 1
+        levels[path.rpartition("/")[0]] = levels.get(path.rpartition("/")[0], 0) + 1
     return [f"{level}: {count} files on one level, at most {MOST_FILES}" for level, count in sorted(levels.items())
             if count > MOST_FILES]
 

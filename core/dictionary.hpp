@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/integer_types.hpp"
+#include "core/numbers/integer_types.hpp"
 #include "core/type_rows.hpp"
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"

@@ -9,8 +9,8 @@
 
 #include <cub/block/block_scan.cuh>
 
-#include "cuda_backend/chunk_tasks.hpp"
 #include "cuda_backend/hashing.cuh"
+#include "cuda_backend/join/chunk_tasks.hpp"
 #include "cuda_backend/partition.hpp"
 #include "cuda_backend/striped_loads.cuh"
 

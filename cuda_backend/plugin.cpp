@@ -6,13 +6,13 @@
 
 #include "cuda_backend/border.hpp"
 #include "cuda_backend/device.hpp"
-#include "cuda_backend/groups.hpp"
+#include "cuda_backend/group_by/groups.hpp"
+#include "cuda_backend/group_by/resident_group_by.hpp"
 #include "cuda_backend/histogram.hpp"
 #include "cuda_backend/imported_memory.hpp"
-#include "cuda_backend/join.hpp"
+#include "cuda_backend/join/join.hpp"
+#include "cuda_backend/join/resident_join.hpp"
 #include "cuda_backend/lane.hpp"
-#include "cuda_backend/resident_group_by.hpp"
-#include "cuda_backend/resident_join.hpp"
 #include "cuda_backend/status.hpp"
 
 namespace backend = garuda::cuda_backend;

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/nested_take.hpp"
+#include "core/nested/nested_take.hpp"
 #include "garuda/arrow_c.hpp"
 #include "io/system_message.hpp"
 

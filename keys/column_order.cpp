@@ -9,7 +9,7 @@
 
 #include "core/dictionary.hpp"
 #include "core/parallel_blocks.hpp"
-#include "keys/attribute_reader.hpp"
+#include "keys/codes/attribute_reader.hpp"
 
 namespace garuda::keys {
 namespace {

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "core/buffer.hpp"
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "keys/key_column.hpp"
+#include "keys/codes/key_column.hpp"
 
 namespace garuda::keys {
 

@@ -6,8 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
-#include "core/wide_integer.hpp"
 
 namespace garuda::keys {
 namespace {

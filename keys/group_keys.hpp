@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
-#include "keys/attribute_reader.hpp"
+#include "keys/codes/attribute_reader.hpp"
 #include "keys/encoded_keys.hpp"
 #include "keys/key_encoder.hpp"
-#include "keys/key_sample.hpp"
+#include "keys/samples/key_sample.hpp"
 
 namespace garuda::keys {
 

@@ -8,9 +8,9 @@
 #include <new>
 #include <utility>
 
-#include "core/wide_integer.hpp"
-#include "keys/value_dictionary.hpp"
-#include "keys/value_numbering.hpp"
+#include "core/numbers/wide_integer.hpp"
+#include "keys/numbering/value_dictionary.hpp"
+#include "keys/numbering/value_numbering.hpp"
 
 namespace garuda::keys {
 namespace {

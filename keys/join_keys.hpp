@@ -8,9 +8,9 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "keys/codes/key_types.hpp"
 #include "keys/encoded_keys.hpp"
 #include "keys/key_encoder.hpp"
-#include "keys/key_types.hpp"
 
 namespace garuda::keys {
 

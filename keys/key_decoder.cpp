@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/bitmap.hpp"
-#include "core/ordered_value.hpp"
+#include "core/numbers/ordered_value.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
-#include "core/wide_integer.hpp"
 
 namespace garuda::keys {
 namespace {

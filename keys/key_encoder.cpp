@@ -10,7 +10,7 @@
 
 #include "core/bitmap.hpp"
 #include "core/parallel_blocks.hpp"
-#include "keys/key_types.hpp"
+#include "keys/codes/key_types.hpp"
 
 namespace garuda::keys {
 namespace {

@@ -11,8 +11,8 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
-#include "keys/attribute_reader.hpp"
-#include "keys/code_range.hpp"
+#include "keys/codes/attribute_reader.hpp"
+#include "keys/codes/code_range.hpp"
 #include "keys/encoded_keys.hpp"
 #include "keys/key_layout.hpp"
 

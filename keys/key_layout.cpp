@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 
 namespace garuda::keys {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "garuda/group_by.hpp"
-#include "keys/code_range.hpp"
+#include "keys/codes/code_range.hpp"
 
 namespace garuda::keys {
 

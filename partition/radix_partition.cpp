@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "partition/scatter.hpp"
 
 namespace garuda::partition {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "keys/key_hash.hpp"
+#include "keys/numbering/key_hash.hpp"
 
 namespace garuda::spill {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "keys/key_types.hpp"
+#include "keys/codes/key_types.hpp"
 #include "spill/row_partitioner.hpp"
 
 namespace garuda::spill {

@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
-#include "keys/key_hash.hpp"
-#include "keys/mix.hpp"
+#include "keys/numbering/key_hash.hpp"
+#include "keys/numbering/mix.hpp"
 #include "operators/materialize/gather.hpp"
 
 namespace garuda::spill {

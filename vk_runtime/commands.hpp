@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "vk_runtime/device.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/memory/memory.hpp"
+#include "vk_runtime/memory/resource_use.hpp"
 #include "vk_runtime/pipelines.hpp"
-#include "vk_runtime/resource_use.hpp"
 #include "vk_runtime/timestamps.hpp"
 
 namespace garuda::vk {

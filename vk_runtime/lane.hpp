@@ -8,11 +8,11 @@
 
 #include "garuda/error.hpp"
 #include "vk_runtime/commands.hpp"
-#include "vk_runtime/device.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/memory/memory.hpp"
+#include "vk_runtime/memory/transfer.hpp"
 #include "vk_runtime/timeline.hpp"
 #include "vk_runtime/timestamps.hpp"
-#include "vk_runtime/transfer.hpp"
 
 namespace garuda::vk {
 

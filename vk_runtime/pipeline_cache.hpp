@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 
 namespace garuda::vk {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/shader_code.hpp"
 #include "vk_runtime/unique.hpp"
 

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "garuda/error.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/unique.hpp"
 
 namespace garuda::vk {

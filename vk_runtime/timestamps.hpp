@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/timeline.hpp"
 #include "vk_runtime/unique.hpp"
 

@@ -9,7 +9,7 @@
 #include "core/stopwatch.hpp"
 #include "operators/calibrate/measuring.hpp"
 #include "vk_runtime/lane.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::calibrate {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "core/buffer.hpp"
 #include "garuda/error.hpp"
-#include "vk_runtime/copy_team.hpp"
-#include "vk_runtime/device.hpp"
-#include "vk_runtime/transfer.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/memory/copy_team.hpp"
+#include "vk_runtime/memory/transfer.hpp"
 
 namespace garuda::calibrate {
 

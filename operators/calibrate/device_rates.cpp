@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/stopwatch.hpp"
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "operators/calibrate/copy_rates.hpp"
 #include "operators/calibrate/measuring.hpp"
 #include "operators/calibrate/point_draws.hpp"

@@ -4,7 +4,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "operators/rates/rates.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::calibrate {

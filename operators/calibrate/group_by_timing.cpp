@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/stopwatch.hpp"
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 

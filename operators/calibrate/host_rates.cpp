@@ -14,7 +14,7 @@
 #include "core/parallel_blocks.hpp"
 #include "core/stopwatch.hpp"
 #include "keys/join_keys.hpp"
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "operators/calibrate/copy_rates.hpp"
 #include "operators/calibrate/measuring.hpp"
 #include "operators/cpu/join/cpu_join.hpp"

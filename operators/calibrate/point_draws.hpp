@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 

@@ -10,8 +10,8 @@
 #include "operators/contract/machine.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/rates/rates.hpp"
-#include "vk_runtime/device_traits.hpp"
-#include "vk_runtime/transfer.hpp"
+#include "vk_runtime/device/device_traits.hpp"
+#include "vk_runtime/memory/transfer.hpp"
 
 namespace garuda::contract {
 

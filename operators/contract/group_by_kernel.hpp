@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/float_parts.hpp"
+#include "core/numbers/float_parts.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
@@ -119,7 +119,7 @@ struct AggregateInput {
 /// over the offsets[g + 1] - offsets[g] windows w of the group, consecutive, at most max_windows(kind), possibly none.
 /// Each window is a signed 128-bit sum, two's complement, low word first.
 struct FloatSums {
-  std::vector<std::uint8_t> flags;         ///< a group: which special values it has (core/float_parts.hpp)
+  std::vector<std::uint8_t> flags;         ///< a group: which special values it has (core/numbers/float_parts.hpp)
   std::vector<std::uint8_t> first_window;  ///< a group
   std::vector<std::uint64_t> offsets;      ///< groups + 1, in windows
   std::vector<std::uint64_t> windows;      ///< two words a window
@@ -138,9 +138,9 @@ struct AggregateState {
   std::vector<std::uint64_t> sums;    ///< integers: words_per_sum a group, two's complement, low word first
   FloatSums float_sums;               ///< floats
   /// extreme_words(kind) a group, low word first; unspecified when the group has no value. Order-preserving unsigned
-  /// maps of the values (core/ordered_value.hpp): signed integers with the sign bit flipped; floats with -0.0 as +0.0,
-  /// every NaN as the canonical one, negatives inverted, others with the sign bit set. 32-bit kinds use the low 32
-  /// bits. Of bytes: entries of the column's order.
+  /// maps of the values (core/numbers/ordered_value.hpp): signed integers with the sign bit flipped; floats with -0.0
+  /// as +0.0, every NaN as the canonical one, negatives inverted, others with the sign bit set. 32-bit kinds use the
+  /// low 32 bits. Of bytes: entries of the column's order.
   std::vector<std::uint64_t> minima;
   std::vector<std::uint64_t> maxima;
   ValueLists lists;

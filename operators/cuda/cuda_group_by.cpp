@@ -124,8 +124,8 @@ Result<std::unique_ptr<contract::GroupByBackend>> open_cuda_group_by(CudaDevice&
 }
 
 std::uint64_t cuda_group_by_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words) {
-  // cuda_backend/groups.cu. While rows are grouped: keys and slots; keys twice more while they are partitioned or
-  // sorted; row numbers, slots of positions, a word to spare and one table, 4 bytes for each of at most four slots;
+  // cuda_backend/group_by/groups.cu. While rows are grouped: keys and slots; keys twice more while they are partitioned
+  // or sorted; row numbers, slots of positions, a word to spare and one table, 4 bytes for each of at most four slots;
   // flags, numbers, ids. Then ids and heads, values with validity, and for as many groups as rows: seven accumulators,
   // sums, two wide extremes and three windows of floats.
   auto const grouping = 3 * 4 * std::uint64_t{key_words} + 4 + 7 * 4 + 12;

@@ -82,7 +82,7 @@ Result<std::unique_ptr<contract::JoinBackend>> open_cuda_join(CudaDevice& device
 }
 
 std::uint64_t cuda_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits) {
-  // cuda_backend/matches.cu. A side: its keys three times while it is sorted or partitioned, row ids twice. Build
+  // cuda_backend/join/matches.cu. A side: its keys three times while it is sorted or partitioned, row ids twice. Build
   // rows: slot, rank, order, and 12 bytes for each of at most four slots. Probe rows: first, count and offset. Pairs:
   // two windows.
   constexpr std::uint64_t kPerBuildRow = 12 + 4 * 12;

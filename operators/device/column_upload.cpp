@@ -7,7 +7,7 @@
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/column_parts.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "vk_runtime/pinned_memory.hpp"
+#include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda::device {
 namespace {

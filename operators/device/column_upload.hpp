@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "garuda/table.hpp"
-#include "vk_runtime/copy_team.hpp"
-#include "vk_runtime/device.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/memory/copy_team.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::device {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "keys/key_types.hpp"
+#include "keys/codes/key_types.hpp"
 #include "operators/compute/join/match_estimate.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"

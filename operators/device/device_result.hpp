@@ -11,7 +11,7 @@
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/run/query_run.hpp"
-#include "vk_runtime/copy_team.hpp"
+#include "vk_runtime/memory/copy_team.hpp"
 
 namespace garuda::device {
 

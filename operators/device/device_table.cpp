@@ -9,7 +9,7 @@
 
 #include "core/buffer.hpp"
 #include "garuda/run.hpp"
-#include "keys/key_types.hpp"
+#include "keys/codes/key_types.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/column_upload.hpp"
 #include "operators/materialize/column_words.hpp"

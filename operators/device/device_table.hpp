@@ -15,8 +15,8 @@
 #include "operators/contract/stats_sink.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
-#include "vk_runtime/copy_team.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/copy_team.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::device {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/bitmap.hpp"
-#include "vk_runtime/pinned_memory.hpp"
+#include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda {
 

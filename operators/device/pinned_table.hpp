@@ -7,7 +7,7 @@
 #include "garuda/error.hpp"
 #include "garuda/pinned_buffer.hpp"
 #include "garuda/table.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 
 namespace garuda::device {
 

@@ -10,9 +10,9 @@
 #include <numeric>
 
 #include "core/bitmap.hpp"
-#include "core/integer_types.hpp"
 #include "core/load.hpp"
-#include "core/ordered_value.hpp"
+#include "core/numbers/integer_types.hpp"
+#include "core/numbers/ordered_value.hpp"
 #include "core/parallel_blocks.hpp"
 #include "core/type_rows.hpp"
 #include "keys/column_order.hpp"

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/float_parts.hpp"
-#include "core/integer_types.hpp"
 #include "core/load.hpp"
+#include "core/numbers/float_parts.hpp"
+#include "core/numbers/integer_types.hpp"
 #include "core/parallel_blocks.hpp"
 #include "core/type_rows.hpp"
 #include "keys/group_keys.hpp"

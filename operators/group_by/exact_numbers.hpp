@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "garuda/table.hpp"
 #include "operators/resolve/group_by_request.hpp"
 #include "operators/run/query_run.hpp"

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "operators/cpu/group_by/cpu_aggregates.hpp"
 #include "operators/cpu/group_by/group_rows.hpp"
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "core/bitmap.hpp"
-#include "core/nested_type.hpp"
+#include "core/nested/nested_type.hpp"
 #include "core/parallel_blocks.hpp"
-#include "keys/value_bytes.hpp"
+#include "keys/codes/value_bytes.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/group_by/value_lists.hpp"
 #include "operators/resolve/sum_overflow.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "keys/widened_array.hpp"
+#include "keys/codes/widened_array.hpp"
 
 namespace garuda::join {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "keys/match_sample.hpp"
+#include "keys/samples/match_sample.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/plain_column.hpp"

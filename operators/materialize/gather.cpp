@@ -7,7 +7,7 @@
 #include <deque>
 #include <utility>
 
-#include "core/nested_take.hpp"
+#include "core/nested/nested_take.hpp"
 #include "core/variable_value.hpp"
 #include "operators/materialize/gather_column.hpp"
 #include "operators/materialize/gather_dictionary.hpp"

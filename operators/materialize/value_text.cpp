@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "core/bitmap.hpp"
-#include "core/integer_types.hpp"
 #include "core/load.hpp"
+#include "core/numbers/integer_types.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
 #include "core/variable_value.hpp"
-#include "core/wide_integer.hpp"
 
 namespace garuda::materialize {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "keys/codes/key_types.hpp"
 #include "keys/join_keys.hpp"
-#include "keys/key_types.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
@@ -21,8 +21,8 @@
 #include "operators/vulkan/column_copies.hpp"
 #include "operators/vulkan/upload_mode.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
-#include "vk_runtime/copy_team.hpp"
-#include "vk_runtime/pinned_memory.hpp"
+#include "vk_runtime/memory/copy_team.hpp"
+#include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda::placement {
 namespace {

@@ -13,7 +13,7 @@
 #include "garuda/run.hpp"
 #include "operators/contract/offer.hpp"
 #include "operators/device/column_upload.hpp"
-#include "vk_runtime/copy_team.hpp"
+#include "vk_runtime/memory/copy_team.hpp"
 
 namespace garuda::placement {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 
 namespace garuda::plan {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "keys/key_counts.hpp"
+#include "keys/samples/key_counts.hpp"
 
 namespace garuda::plan {
 namespace {

@@ -13,7 +13,7 @@
 #include "garuda/error.hpp"
 #include "operators/rates/calibration_file.hpp"
 #include "operators/rates/rates.hpp"
-#include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 
 namespace garuda::rates {
 

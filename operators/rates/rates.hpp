@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "vk_runtime/device_traits.hpp"
-#include "vk_runtime/transfer.hpp"
+#include "vk_runtime/device/device_traits.hpp"
+#include "vk_runtime/memory/transfer.hpp"
 
 namespace garuda::rates {
 

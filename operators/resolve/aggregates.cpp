@@ -7,10 +7,10 @@
 #include <limits>
 #include <memory>
 
-#include "core/nested_type.hpp"
-#include "core/ordered_value.hpp"
+#include "core/nested/nested_type.hpp"
+#include "core/numbers/ordered_value.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
-#include "core/wide_integer.hpp"
 #include "operators/resolve/exact_sum.hpp"
 
 namespace garuda::resolve {

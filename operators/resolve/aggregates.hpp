@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/types.hpp"

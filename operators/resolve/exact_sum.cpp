@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/exact_rounding.hpp"
+#include "core/numbers/exact_rounding.hpp"
 
 namespace garuda::resolve {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 
 namespace garuda::resolve {

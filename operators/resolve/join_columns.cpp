@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "keys/key_types.hpp"
+#include "keys/codes/key_types.hpp"
 
 namespace garuda::resolve {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "core/big_integer.hpp"
+#include "core/numbers/big_integer.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::resolve {

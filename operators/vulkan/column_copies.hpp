@@ -7,8 +7,8 @@
 
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
-#include "vk_runtime/copy_team.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/memory/copy_team.hpp"
 
 namespace garuda::vulkan {
 

@@ -7,7 +7,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/lane.hpp"
 
 namespace garuda::vulkan {

@@ -3,8 +3,8 @@
 
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
-#include "vk_runtime/device_traits.hpp"
-#include "vk_runtime/transfer.hpp"
+#include "vk_runtime/device/device_traits.hpp"
+#include "vk_runtime/memory/transfer.hpp"
 
 namespace garuda::vulkan {
 

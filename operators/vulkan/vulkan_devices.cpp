@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "vk_runtime/instance.hpp"
-#include "vk_runtime/pinned_memory.hpp"
-#include "vk_runtime/usable_device.hpp"
+#include "vk_runtime/device/instance.hpp"
+#include "vk_runtime/device/usable_device.hpp"
+#include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda::vulkan {
 namespace {

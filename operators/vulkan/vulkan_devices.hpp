@@ -7,7 +7,7 @@
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "operators/contract/device_set.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::vulkan {

@@ -47,7 +47,7 @@ Parts load_parts(uint row) {
   return integer_parts(value);
 }
 
-// Unsigned words in the order of the values; -0.0 is +0.0, all NaNs are one and largest (core/ordered_value.hpp).
+// Unsigned words in the order of the values; -0.0 is +0.0, all NaNs are one and largest (core/numbers/ordered_value.hpp).
 uvec4 load_ordered(uint row) {
   uvec4 value = load_value(row);
   if (kValueKind == kKindFloat64) {

@@ -1,5 +1,5 @@
 // A float as a magnitude at a bit position: the form in which floats are summed exactly. A value is ± magnitude × 2^position
-// over the least subnormal; see core/float_parts.hpp.
+// over the least subnormal; see core/numbers/float_parts.hpp.
 #ifndef GARUDA_SHADERS_SHARED_FLOAT_PARTS_GLSL
 #define GARUDA_SHADERS_SHARED_FLOAT_PARTS_GLSL
 

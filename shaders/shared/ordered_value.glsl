@@ -1,5 +1,5 @@
 // Floats as words whose unsigned order is theirs, in one form: -0.0 as +0.0, every NaN as one, the largest. The same as
-// core/ordered_value.hpp, in words of 32 bits.
+// core/numbers/ordered_value.hpp, in words of 32 bits.
 #ifndef GARUDA_SHADERS_SHARED_ORDERED_VALUE_GLSL
 #define GARUDA_SHADERS_SHARED_ORDERED_VALUE_GLSL
 

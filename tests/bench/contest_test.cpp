@@ -1,4 +1,4 @@
-#include "bench/contest.hpp"
+#include "bench/gpu/contest.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/generators.hpp"
+#include "bench/workloads/generators.hpp"
 
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>

@@ -1,4 +1,4 @@
-#include "bench/gpu_bench.hpp"
+#include "bench/gpu/gpu_bench.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "bench/gpu_grid.hpp"
+#include "bench/gpu/gpu_grid.hpp"
 #include "tests/unwrap.hpp"
 
 namespace garuda::bench {

@@ -1,4 +1,4 @@
-#include "bench/group_tables.hpp"
+#include "bench/workloads/group_tables.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/histogram_bench.hpp"
+#include "bench/parts/histogram_bench.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/host_copy.hpp"
+#include "bench/parts/host_copy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/partition_bench.hpp"
+#include "bench/parts/partition_bench.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // `garuda bench points` on every driver.
-#include "bench/points_bench.hpp"
+#include "bench/parts/points_bench.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/raster_floor.hpp"
+#include "bench/parts/raster_floor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/reference_join.hpp"
+#include "bench/workloads/reference_join.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench/generators.hpp"
+#include "bench/workloads/generators.hpp"
 
 namespace garuda::bench {
 namespace {

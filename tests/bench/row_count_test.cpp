@@ -1,4 +1,4 @@
-#include "bench/row_count.hpp"
+#include "bench/workloads/row_count.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/random.hpp"
+#include "bench/workloads/random.hpp"
 
 #include <gtest/gtest.h>
 

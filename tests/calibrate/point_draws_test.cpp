@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "keys/mix.hpp"
-#include "vk_runtime/instance.hpp"
+#include "keys/numbering/mix.hpp"
+#include "vk_runtime/device/instance.hpp"
 
 namespace garuda::calibrate {
 namespace {

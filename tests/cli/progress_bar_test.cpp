@@ -1,4 +1,4 @@
-#include "cli/progress_bar.hpp"
+#include "cli/terminal/progress_bar.hpp"
 
 #include <gtest/gtest.h>
 

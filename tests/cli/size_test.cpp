@@ -1,4 +1,4 @@
-#include "cli/size.hpp"
+#include "cli/arguments/size.hpp"
 
 #include <gmock/gmock.h>
 

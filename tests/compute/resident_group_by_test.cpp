@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "tests/compute/compute_device.hpp"
 #include "tests/workloads/workloads.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/arrow_format.hpp"
+#include "core/arrow/arrow_format.hpp"
 #include "garuda/arrow_c.hpp"
 #include "tests/core/column_cells.hpp"
 #include "tests/core/foreign_arrow.hpp"

@@ -1,5 +1,5 @@
 // Integers of many words against those of 128 bits and against powers of two.
-#include "core/big_integer.hpp"
+#include "core/numbers/big_integer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/arrow_format.hpp"
+#include "core/arrow/arrow_format.hpp"
 
 namespace garuda {
 namespace {

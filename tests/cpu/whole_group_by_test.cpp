@@ -14,8 +14,8 @@
 #include <random>
 #include <string>
 
-#include "core/ordered_value.hpp"
-#include "core/wide_integer.hpp"
+#include "core/numbers/ordered_value.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "operators/cpu/group_by/local_groups.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 

@@ -10,8 +10,8 @@
 #include "operators/cuda/cuda_lane.hpp"
 #include "tests/cuda/cuda_device.hpp"
 #include "tests/unwrap.hpp"
-#include "vk_runtime/exported_buffer.hpp"
-#include "vk_runtime/instance.hpp"
+#include "vk_runtime/device/instance.hpp"
+#include "vk_runtime/memory/exported_buffer.hpp"
 
 namespace garuda::cuda {
 namespace {

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "operators/cuda/cuda_lane.hpp"
 #include "operators/resolve/exact_sum.hpp"
 #include "tests/cuda/cuda_device.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tests/validation.hpp"
-#include "vk_runtime/device.hpp"
-#include "vk_runtime/instance.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::testing {

@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "operators/graphics/group_by/group_by_pipelines.hpp"
-#include "vk_runtime/device.hpp"
-#include "vk_runtime/instance.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/device/instance.hpp"
 
 namespace garuda::graphics {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/group_by.hpp"
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "tests/validation.hpp"
 #include "tests/workloads/tables.hpp"
 #include "tests/workloads/workloads.hpp"

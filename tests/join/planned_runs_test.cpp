@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "keys/key_sample.hpp"
+#include "keys/samples/key_sample.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/join/join.hpp"
 #include "tests/graphics/graphics_device.hpp"

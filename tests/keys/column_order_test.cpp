@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/unwrap.hpp"
 

@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
-#include "keys/mix.hpp"
-#include "keys/value_dictionary.hpp"
+#include "keys/numbering/mix.hpp"
+#include "keys/numbering/value_dictionary.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/column_reader.hpp"
 

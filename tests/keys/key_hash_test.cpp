@@ -1,4 +1,4 @@
-#include "keys/key_hash.hpp"
+#include "keys/numbering/key_hash.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The estimate of groups, and ranges found natively, against whole scans.
-#include "keys/key_sample.hpp"
+#include "keys/samples/key_sample.hpp"
 
 #include <gtest/gtest.h>
 #include <optional>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "keys/code_range.hpp"
-#include "keys/mix.hpp"
+#include "keys/codes/code_range.hpp"
+#include "keys/numbering/mix.hpp"
 #include "tests/reference/column_builder.hpp"
 
 namespace garuda::keys {

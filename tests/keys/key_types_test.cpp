@@ -1,4 +1,4 @@
-#include "keys/key_types.hpp"
+#include "keys/codes/key_types.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "keys/match_sample.hpp"
+#include "keys/samples/match_sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "tests/workloads/workloads.hpp"
 
 namespace garuda::partition {

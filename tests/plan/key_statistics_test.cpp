@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 
 namespace garuda::plan {
 namespace {

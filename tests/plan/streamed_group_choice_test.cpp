@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "keys/key_sample.hpp"
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
+#include "keys/samples/key_sample.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "tests/graphics/graphics_device.hpp"
 #include "tests/reference/reference_join.hpp"

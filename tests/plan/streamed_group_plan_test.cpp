@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/placement/streamed_costs.hpp"
 #include "operators/plan/group_by_planner.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "operators/join/join.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "tests/engine/fake_device.hpp"

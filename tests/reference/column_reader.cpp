@@ -5,8 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "core/arrow_format.hpp"
-#include "core/nested_type.hpp"
+#include "core/arrow/arrow_format.hpp"
+#include "core/nested/nested_type.hpp"
 #include "garuda/arrow_abi.h"
 
 namespace garuda::reference {
@@ -92,9 +92,8 @@ std::int64_t integer_at(TypeId id, void const* values, std::int64_t i) {
 DataType type_of(NestedType const& node) {
   auto type = parse_format(node.format).value();
   if (!node.dictionary) return type;
-  return {.id = TypeId::dictionary,
-          .index = type.id,
-          .value = std::make_shared<DataType const>(type_of(*node.dictionary))};
+  return {
+      .id = TypeId::dictionary, .index = type.id, .value = std::make_shared<DataType const>(type_of(*node.dictionary))};
 }
 
 ArrayView view_of(ArrowArray const& array, DataType const& type) {

@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
-#include "core/float_parts.hpp"
-#include "core/ordered_value.hpp"
-#include "core/wide_integer.hpp"
+#include "core/numbers/float_parts.hpp"
+#include "core/numbers/ordered_value.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "tests/reference/big_number.hpp"
 
 namespace garuda::resolve {

@@ -1,10 +1,10 @@
-#include "vk_runtime/copy_team.hpp"
+#include "vk_runtime/memory/copy_team.hpp"
 
 #include <atomic>
 #include <cstring>
 
 #include "tests/vk_runtime/device_fixture.hpp"
-#include "vk_runtime/pinned_memory.hpp"
+#include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda::vk {
 namespace {

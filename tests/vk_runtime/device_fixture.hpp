@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "tests/unwrap.hpp"
-#include "vk_runtime/device.hpp"
-#include "vk_runtime/instance.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/device/instance.hpp"
+#include "vk_runtime/device/usable_device.hpp"
 #include "vk_runtime/lane.hpp"
-#include "vk_runtime/usable_device.hpp"
 
 namespace garuda::vk {
 

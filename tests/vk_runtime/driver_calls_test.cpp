@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "vk_runtime/commands.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/result.hpp"
 #include "vk_runtime/unique.hpp"
 

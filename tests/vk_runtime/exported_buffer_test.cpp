@@ -1,4 +1,4 @@
-#include "vk_runtime/exported_buffer.hpp"
+#include "vk_runtime/memory/exported_buffer.hpp"
 
 #include <fcntl.h>
 

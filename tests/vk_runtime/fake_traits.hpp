@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 
 namespace garuda::vk {
 

@@ -1,4 +1,4 @@
-#include "vk_runtime/instance.hpp"
+#include "vk_runtime/device/instance.hpp"
 
 #include "tests/vk_runtime/device_fixture.hpp"
 

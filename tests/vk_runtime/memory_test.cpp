@@ -1,4 +1,4 @@
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 #include "tests/vk_runtime/device_fixture.hpp"
 

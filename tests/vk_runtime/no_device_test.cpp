@@ -1,7 +1,7 @@
 // A machine with a Vulkan loader and no driver.
 #include <gtest/gtest.h>
 
-#include "vk_runtime/instance.hpp"
+#include "vk_runtime/device/instance.hpp"
 
 namespace garuda::vk {
 namespace {

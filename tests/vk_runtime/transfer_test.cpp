@@ -1,4 +1,4 @@
-#include "vk_runtime/transfer.hpp"
+#include "vk_runtime/memory/transfer.hpp"
 
 #include <thread>
 

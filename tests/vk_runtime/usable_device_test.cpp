@@ -1,4 +1,4 @@
-#include "vk_runtime/usable_device.hpp"
+#include "vk_runtime/device/usable_device.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include "operators/contract/device_set.hpp"
 #include "operators/rates/calibration_store.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::testing {

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <optional>
 
-#include "core/wide_integer.hpp"
-#include "keys/mix.hpp"
+#include "core/numbers/wide_integer.hpp"
+#include "keys/numbering/mix.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
 #include "operators/resolve/exact_sum.hpp"
 #include "tests/reference/big_number.hpp"

@@ -11,7 +11,7 @@
 #include <random>
 #include <unordered_map>
 
-#include "core/ordered_value.hpp"
+#include "core/numbers/ordered_value.hpp"
 
 namespace garuda::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "tests/reference/column_builder.hpp"
 
 namespace garuda::testing {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 #include "tests/workloads/pairwise_cases.hpp"
 
 namespace garuda::testing {

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "keys/key_counts.hpp"
+#include "keys/samples/key_counts.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 
 namespace garuda::compute {

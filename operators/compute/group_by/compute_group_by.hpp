@@ -5,7 +5,7 @@
 
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
-#include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 
 namespace garuda::vk {
 class Device;

@@ -41,12 +41,12 @@ struct DeviceValues {
 /// What a column holds beside its nulls.
 struct ValueRange {
   bool has_values = false;
-  std::uint64_t min = 0;  ///< ordered images (core/ordered_value.hpp)
+  std::uint64_t min = 0;  ///< ordered images (core/numbers/ordered_value.hpp)
   std::uint64_t max = 0;
   bool has_numbers = false;          ///< floats that are finite and not 0; of these:
   std::uint32_t lowest_bit = 0;      ///< least position of a bit that is set
   std::uint32_t highest_bit = 0;     ///< one past the greatest
-  std::uint32_t first_position = 0;  ///< positions of mantissas (core/float_parts.hpp)
+  std::uint32_t first_position = 0;  ///< positions of mantissas (core/numbers/float_parts.hpp)
   std::uint32_t last_position = 0;
   std::uint32_t flags = 0;  ///< kFloatNan and the others of the shaders' layout
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "operators/compute/primitives/radix_side.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::shaders {
 struct GroupRowsPush;
@@ -54,7 +54,7 @@ struct ResidentAggregate {
   std::size_t column = 0;                           ///< of the payload; counts of rows and first_row read none
   std::optional<std::size_t> nulls = std::nullopt;  ///< of the payload, one word: rows that take no part …
   std::uint32_t null_mask = 0;                      ///< … have any of these bits
-  /// Of sums of floats: positions (core/float_parts.hpp) that take part, and what bit 0 of the sum stands for.
+  /// Of sums of floats: positions (core/numbers/float_parts.hpp) that take part, and what bit 0 of the sum stands for.
   std::int32_t lowest_bit = 0;
   std::uint32_t first_position = 0;
   std::uint32_t last_position = ~std::uint32_t{0};

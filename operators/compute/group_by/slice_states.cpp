@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
-#include "core/ordered_value.hpp"
-#include "core/wide_integer.hpp"
+#include "core/numbers/ordered_value.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "operators/compute/group_by/resident_aggregates.hpp"
 #include "shaders/compute/group_states_layout.h"
 

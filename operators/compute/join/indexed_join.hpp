@@ -8,7 +8,7 @@
 #include "operators/compute/join/indexed_side.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/device_scan.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {
 

@@ -7,7 +7,7 @@
 
 #include "operators/compute/primitives/device_scan.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {
 

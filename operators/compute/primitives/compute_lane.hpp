@@ -10,7 +10,7 @@
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/vulkan/submissions.hpp"
-#include "vk_runtime/device.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 

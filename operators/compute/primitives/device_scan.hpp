@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "operators/compute/primitives/compute_context.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {
 

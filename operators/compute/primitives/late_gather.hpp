@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "operators/compute/primitives/radix_side.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {
 

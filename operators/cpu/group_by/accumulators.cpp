@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/float_parts.hpp"
+#include "core/numbers/float_parts.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
 
 namespace garuda::cpu {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "core/wide_integer.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/cpu/group_by/state_array.hpp"
 

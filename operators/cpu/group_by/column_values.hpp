@@ -8,8 +8,8 @@
 
 #include "core/load.hpp"
 #include "core/look_ahead.hpp"
-#include "core/ordered_value.hpp"
-#include "core/wide_integer.hpp"
+#include "core/numbers/ordered_value.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 

@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/float_parts.hpp"
+#include "core/numbers/float_parts.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
-#include "core/wide_integer.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
 
 namespace garuda::cpu {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
-#include "keys/mix.hpp"
+#include "keys/numbering/mix.hpp"
 
 namespace garuda::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "garuda/group_by.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/graphics/join/graphics_choice.hpp"
-#include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 
 namespace garuda::graphics {
 

@@ -12,7 +12,7 @@
 #include "operators/rates/rates.hpp"
 #include "operators/vulkan/image_shape.hpp"
 #include "shaders/shared/join_layout.h"
-#include "vk_runtime/device_traits.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 
 namespace garuda::graphics {
 

@@ -7,7 +7,7 @@
 #include "garuda/error.hpp"
 #include "operators/graphics/join/kernel_context.hpp"
 #include "operators/graphics/join/slice_side.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::graphics {
 

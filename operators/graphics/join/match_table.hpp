@@ -11,7 +11,7 @@
 #include "operators/graphics/join/prefix_sum.hpp"
 #include "operators/graphics/join/run_table.hpp"
 #include "operators/graphics/join/slice_side.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::graphics {
 

@@ -7,7 +7,7 @@
 
 #include "garuda/error.hpp"
 #include "operators/vulkan/pass_context.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::graphics {
 

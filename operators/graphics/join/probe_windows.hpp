@@ -12,7 +12,7 @@
 #include "operators/graphics/join/kernel_context.hpp"
 #include "operators/graphics/join/match_table.hpp"
 #include "operators/graphics/join/run_table.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::graphics {
 

@@ -8,7 +8,7 @@
 #include "operators/graphics/join/kernel_context.hpp"
 #include "operators/graphics/join/prefix_sum.hpp"
 #include "operators/graphics/join/slice_side.hpp"
-#include "vk_runtime/memory.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::graphics {
 

@@ -1,0 +1,50 @@
+// `garuda bench gpu`: the paths side by side on one GPU, in one process, over a grid of workloads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/gpu_grid.hpp"
+#include "bench/operator_bench.hpp"
+#include "bench/sampling.hpp"
+#include "garuda/error.hpp"
+#include "garuda/plan.hpp"
+
+namespace garuda::bench {
+
+/// The paths that a mode measures, in the order of the table's columns.
+std::vector<Path> paths_of(Mode mode);
+/// The path that ratios are to: cuda on resident tables, cpu end to end.
+Path base_of(Mode mode) noexcept;
+
+struct GpuBenchRequest : Sampling {
+  GpuGrid grid = GpuGrid::full;
+  std::vector<Mode> modes{Mode::resident, Mode::end_to_end};
+  std::string only;  ///< cells with this in their name; empty: all
+  std::optional<std::string> device;
+  std::vector<Choice> choices;  ///< how paths go about resident tables; those that it leaves out: by themselves
+  bool share_tables = false;    ///< resident paths work on the same memory
+  std::uint64_t seconds = 0;    ///< cells that begin later are left out; 0: none
+};
+
+struct GpuCellOutcome {
+  Mode mode = Mode::resident;
+  std::string name;
+  std::vector<Record> records;        ///< of the paths that ran
+  std::vector<std::string> failures;  ///< of the others, and why
+};
+
+/// The record of a path, or null.
+Record const* record_of(GpuCellOutcome const& outcome, Path path) noexcept;
+/// Times of `path` over times of the base, pairwise; nothing when one of them did not run.
+std::optional<RatioSummary> ratio_to_base(GpuCellOutcome const& outcome, Path path);
+
+/// Measures cell after cell, each result verified first, paths taking turns, and calls `report` after each. A path that
+/// fails or does not know a workload leaves its reason in the outcome. Blocks. Errors: usage; cancelled;
+/// device_failure at the end when a result was wrong.
+Result<void> run_gpu_bench(GpuBenchRequest const& request, std::function<void(GpuCellOutcome const&)> const& report);
+
+}  // namespace garuda::bench

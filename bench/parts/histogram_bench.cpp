@@ -1,0 +1,118 @@
+#include "bench/parts/histogram_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+#include <utility>
+
+#include "bench/gpu/resident_path.hpp"
+#include "bench/parts/bare_draws.hpp"
+#include "bench/workloads/random.hpp"
+#include "bench/workloads/table_builder.hpp"
+
+namespace garuda::bench {
+namespace {
+
+/// Blending adds floats, which count exactly up to here.
+constexpr std::uint32_t kMostExact = 1U << 24;
+
+Result<void> check(HistogramRequest const& request) {
+  if (!std::has_single_bit(request.bins) || request.bins > std::uint64_t{1} << 30)
+    return fail(ErrorCode::usage, fmt::format("--bins must be a power of two up to 2^30: {}", request.bins));
+  if (request.rows == 0 || request.rows >= std::uint64_t{1} << 31)
+    return fail(ErrorCode::usage, fmt::format("--rows out of range [1, 2^31 - 1]: {}", request.rows));
+  return check(static_cast<Sampling const&>(request));
+}
+
+/// What all paths share, and the measurement of one of them with one setting.
+class Counts {
+ public:
+  explicit Counts(HistogramRequest const& request) : request_(request), counts_(request.bins) {}
+
+  Result<void> make() {
+    auto const mask = static_cast<std::uint32_t>(request_.bins - 1);
+    pass_ = {"count", calibrate::image_for(request_.bins, calibrate::PointTarget::add),
+             random_words(request_.rows, request_.seed)};
+    TableBuilder builder(request_.rows);
+    GARUDA_TRY(builder.add_column<std::int32_t>(
+        "value", [&](std::uint64_t row) { return static_cast<std::int32_t>(pass_.pixels[row]); }));
+    table_.emplace(builder.finish());
+    for (auto& value : pass_.pixels) ++counts_[value &= mask];
+    return {};
+  }
+
+  /// One point a value, at its bin's pixel, added to it.
+  Result<Outcome> by_blending() const {
+    if (std::ranges::max(counts_) > kMostExact)
+      return fail(ErrorCode::usage, "a bin has more than 2^24 values, which blending does not count exactly");
+    GARUDA_TRY_ASSIGN(auto const draws, BareDraws::create(request_.device.value_or("auto"), {&pass_, 1}));
+    auto const& device = draws->device();
+    return timed(Path::graphics, device.name(), device.driver(),
+                 fmt::format("blending into {} x {} R32_SFLOAT", pass_.image.width, pass_.image.height),
+                 [&] { return draws->run(); });
+  }
+
+  Result<void> by_atomics(Path path, std::vector<Outcome>& outcomes) const {
+    auto opened = open_resident_paths(std::array{Choice{path, {}}}, request_.device);
+    if (!opened[0]) return tl::unexpected(std::move(opened[0]).error());
+    auto& resident = **opened[0];
+    GARUDA_TRY_ASSIGN(auto const uploaded, resident.upload(*table_, Sharing::own));
+    for (auto const& setting : resident.histogram_settings(request_.bins)) {
+      GARUDA_TRY_ASSIGN(auto const query, resident.histogram(uploaded, request_.bins, setting));
+      GARUDA_TRY(query.prepare());
+      GARUDA_TRY_ASSIGN(auto const result, query.download());
+      auto const* const counted = result.batches()[0].columns[0].data<std::int32_t>();
+      auto const [wanted, found] = std::ranges::mismatch(counts_, std::span(counted, counts_.size()), {}, {},
+                                                         [](auto count) { return static_cast<std::uint32_t>(count); });
+      if (wanted != counts_.end())
+        return fail(ErrorCode::device_failure,
+                    fmt::format("the count of bin {} is wrong, {}: {}", wanted - counts_.begin(), *wanted, *found));
+      GARUDA_TRY_ASSIGN(auto outcome, timed(path, resident.device(), resident.driver(), query.describe(), query.run));
+      outcomes.push_back(std::move(outcome));
+    }
+    return {};
+  }
+
+ private:
+  Result<Outcome> timed(Path path, std::string device, std::string driver, std::string setting,
+                        std::function<Result<Sample>()> run) const {
+    Contender contender;
+    auto& record = contender.outcome.record;
+    record = resident_record("histogram", path, std::move(device), std::move(driver), request_.rows);
+    record.rows_out = request_.bins;
+    record.bytes = request_.rows * 4 + request_.bins * 4;
+    contender.outcome.notes = {std::move(setting)};
+    contender.verify = [](Outcome&) { return Result<void>(); };
+    contender.timed.run = std::move(run);
+    GARUDA_TRY(measure({&contender, 1}, request_));
+    return std::move(contender.outcome);
+  }
+
+  HistogramRequest const& request_;
+  FloorPass pass_;  ///< of the values' bins
+  std::optional<Table> table_;
+  std::vector<std::uint32_t> counts_;
+};
+
+}  // namespace
+
+Result<std::vector<Outcome>> run_histogram_bench(HistogramRequest const& request) {
+  GARUDA_TRY(check(request));
+  Counts counts(request);
+  GARUDA_TRY(counts.make());
+  std::vector<Outcome> outcomes;
+  for (auto const path : request.paths) {
+    if (path != Path::graphics) {
+      GARUDA_TRY(counts.by_atomics(path, outcomes));
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(auto outcome, counts.by_blending());
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+}  // namespace garuda::bench

@@ -1,0 +1,147 @@
+#include "bench/workloads/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "operators/run/host_memory.hpp"
+
+namespace garuda::bench {
+namespace {
+
+// Inputs, the sorted left side and its index, the result. Checked first because an operating system that runs out ends
+// the process instead of saying so.
+Result<void> check_memory(JoinWorkload const& workload, TableMemory memory) {
+  auto const is_narrow =
+      workload.key_type == KeyType::i32 && workload.payload_type.value_or(KeyType::i32) == KeyType::i32;
+  auto const value_bytes = is_narrow ? 4.0 : 8.0;
+  auto const left_columns = 1.0 + workload.payload_left;
+  auto const right_columns = 1.0 + workload.payload_right;
+  auto const rows_out = max_result_rows(workload);
+  auto const result_row_bytes = (left_columns + right_columns - 1) * value_bytes;
+  auto const table_bytes = (static_cast<double>(workload.rows_left) * left_columns +
+                            static_cast<double>(workload.rows_right) * right_columns) *
+                           value_bytes;
+  // Tables to be pinned are copied.
+  auto const needed = table_bytes * (memory == TableMemory::pinned ? 2 : 1) +
+                      static_cast<double>(workload.rows_left) * 32 + static_cast<double>(rows_out) * result_row_bytes;
+  auto const free = static_cast<double>(run::free_host_bytes());
+  if (free == 0 || needed <= free) return {};
+  return fail(ErrorCode::out_of_memory,
+              fmt::format("the tables and {} result rows take {:.1f} GiB, more than is free: {:.1f} GiB", rows_out,
+                          needed / 0x1p30, free / 0x1p30));
+}
+
+/// Groups that rows drawn evenly are expected to have.
+std::uint64_t expected_groups(GroupWorkload const& workload) {
+  auto const groups = static_cast<double>(workload.groups);
+  auto const seen = groups * (1 - std::exp(-static_cast<double>(workload.rows) / groups));
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(seen), 1);
+}
+
+}  // namespace
+
+void set_seed(WorkloadSpec& spec, std::uint64_t seed) {
+  if (auto* const join = std::get_if<JoinWorkload>(&spec)) {
+    join->seed = seed;
+  } else {
+    std::get<GroupByCase>(spec).workload.seed = seed;
+  }
+}
+
+RunOptions& run_options(OperatorOptions& options) {
+  return std::visit([](auto& own) -> RunOptions& { return own; }, options);
+}
+
+Result<std::vector<Table>> generate_tables(WorkloadSpec const& spec) {
+  std::vector<Table> tables;
+  if (auto const* const join = std::get_if<JoinWorkload>(&spec)) {
+    GARUDA_TRY_ASSIGN(auto generated, generate_join_tables(*join));
+    tables.push_back(std::move(generated.left));
+    tables.push_back(std::move(generated.right));
+  } else {
+    GARUDA_TRY_ASSIGN(auto generated, generate_group_table(std::get<GroupByCase>(spec).workload));
+    tables.push_back(std::move(generated));
+  }
+  return tables;
+}
+
+Result<std::unique_ptr<Workload>> Workload::create(WorkloadSpec spec, std::uint64_t seed, TableMemory memory) {
+  set_seed(spec, seed);
+  std::unique_ptr<Workload> made(new Workload(std::move(spec)));
+  auto const* const join = made->join();
+  if (join != nullptr) {
+    GARUDA_TRY(bench::check(*join));
+    GARUDA_TRY(check_memory(*join, memory));
+  }
+  GARUDA_TRY_ASSIGN(made->tables_, generate_tables(made->spec_));
+  if (join != nullptr) {
+    made->joined_.emplace(made->tables_[0].view(), made->tables_[1].view());
+  } else {
+    made->grouped_.emplace(made->tables_[0], made->group_by()->workload);
+  }
+  return made;
+}
+
+std::uint64_t Workload::expected_rows() const {
+  return join() != nullptr ? max_result_rows(*join()) : expected_groups(group_by()->workload);
+}
+
+Record Workload::record() const {
+  Record record;
+  record.rows_out = rows_out();
+  if (auto const* const spec = join()) {
+    record.op = "join";
+    record.rows_left = spec->rows_left;
+    record.rows_right = spec->rows_right;
+  } else {
+    record.op = "group-by";
+    record.rows = group_by()->workload.rows;
+    record.groups = group_by()->workload.groups;
+  }
+  return record;
+}
+
+std::uint64_t Workload::bytes(Schema const& result) const {
+  auto bytes = rows_out() * row_bytes(result);
+  for (auto const& table : tables_) bytes += static_cast<std::uint64_t>(table.num_rows()) * row_bytes(table.schema());
+  return bytes;
+}
+
+Result<void> Workload::check(Schema const& schema, std::span<Batch const> batches) const {
+  return joined_ ? joined_->check(schema, batches) : grouped_->check(aggregates(), batches);
+}
+
+Result<OperatorOptions> Workload::parse_options(std::string_view tuning) const {
+  if (join() != nullptr) {
+    JoinOptions options;
+    GARUDA_TRY_ASSIGN(options.tuning, parse_join_tuning(tuning));
+    return options;
+  }
+  GroupByOptions options;
+  GARUDA_TRY_ASSIGN(options.tuning, parse_group_by_tuning(tuning));
+  return options;
+}
+
+Result<std::unique_ptr<QueryResult>> Workload::start(Engine& engine, std::vector<Table> const& tables,
+                                                     OperatorOptions const& options) const {
+  if (join() != nullptr) {
+    JoinSpec spec;
+    spec.on = {{"key", "key"}};
+    return engine.join(tables[0].view(), tables[1].view(), spec, std::get<JoinOptions>(options));
+  }
+  GroupBySpec spec;
+  for (std::uint32_t k = 0; k < group_by()->workload.keys; ++k) spec.keys.push_back(fmt::format("k{}", k));
+  spec.aggregates = aggregates();
+  return engine.group_by(tables[0].view(), spec, std::get<GroupByOptions>(options));
+}
+
+std::vector<Aggregate> Workload::aggregates() const {
+  std::vector<Aggregate> wanted;
+  for (auto const function : group_by()->functions) wanted.push_back({function, "v", std::nullopt});
+  return wanted;
+}
+
+}  // namespace garuda::bench

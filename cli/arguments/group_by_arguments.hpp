@@ -1,0 +1,38 @@
+// The arguments of `garuda group-by` and `garuda explain group-by`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+
+#include "cli/arguments/run_arguments.hpp"
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda::cli {
+
+/// As typed.
+struct GroupByArguments : RunArguments {
+  std::string table;
+  std::string keys;
+  std::string aggregates;
+};
+
+/// What was asked for.
+struct GroupByRequest : RunRequest {
+  std::filesystem::path table;
+  GroupBySpec spec;
+  GroupByOptions options;
+};
+
+/// Declares the options on `app`; `arguments` must outlive the parse.
+void add_group_by_options(CLI::App& app, GroupByArguments& arguments);
+
+/// Errors: as to_request of a join.
+Result<GroupByRequest> to_request(GroupByArguments const& arguments);
+
+/// Reads of the file the columns that `request` uses, and no others. Errors: as io::read_table.
+Result<Table> read_input(GroupByRequest const& request);
+
+}  // namespace garuda::cli

@@ -1,0 +1,123 @@
+#include "cli/arguments/join_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/escaped_text.hpp"
+#include "io/file_format.hpp"
+#include "operators/resolve/join_columns.hpp"
+
+namespace garuda::cli {
+namespace {
+
+Result<std::vector<std::pair<std::string, std::string>>> parse_on(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> on;
+  for (auto const pair : split_unescaped(text, ',')) {
+    auto const names = split_unescaped(pair, '=');
+    if (names.size() > 2 || names.front().empty() || names.back().empty())
+      return fail(ErrorCode::usage, fmt::format("--on wants LEFT=RIGHT, or one name that both sides have, separated by "
+                                                "commas: '{}'",
+                                                text));
+    GARUDA_TRY_ASSIGN(auto left, unescape(names.front()));
+    GARUDA_TRY_ASSIGN(auto right, unescape(names.back()));
+    on.emplace_back(std::move(left), std::move(right));
+  }
+  if (on.size() > resolve::kMostKeys)
+    return fail(ErrorCode::usage,
+                fmt::format("--on wants 1 to {} pairs of key columns: {}", resolve::kMostKeys, on.size()));
+  return on;
+}
+
+Result<JoinKind> parse_how(std::string_view text) {
+  auto kind = parse_join_kind(text);
+  if (kind) return kind;
+  return tl::unexpected(std::move(kind).error().wrap("--how"));
+}
+
+Result<ColumnRef> parse_column(std::string_view text) {
+  auto const dot = text.find('.');
+  auto const side = text.substr(0, dot);
+  if (dot == std::string_view::npos || dot + 1 == text.size() || (side != "left" && side != "right")) {
+    return fail(ErrorCode::usage,
+                fmt::format("--columns wants left.NAME or right.NAME, separated by commas: '{}'", text));
+  }
+  GARUDA_TRY_ASSIGN(auto name, unescape(text.substr(dot + 1)));
+  return ColumnRef{side == "left" ? Side::left : Side::right, std::move(name)};
+}
+
+Result<std::vector<ColumnRef>> parse_columns(std::string_view text) {
+  std::vector<ColumnRef> columns;
+  for (auto const part : split_unescaped(text, ',')) {
+    GARUDA_TRY_ASSIGN(auto column, parse_column(part));
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+Result<JoinSpec> to_spec(JoinArguments const& arguments) {
+  if (!arguments.where.empty()) return later("--where is not supported");
+  JoinSpec spec;
+  spec.nulls_equal = arguments.nulls_equal;
+  GARUDA_TRY_ASSIGN(spec.kind, parse_how(arguments.how));
+  GARUDA_TRY_ASSIGN(spec.on, parse_on(arguments.on));
+  if (!arguments.columns.empty()) {
+    GARUDA_TRY_ASSIGN(spec.columns, parse_columns(arguments.columns));
+  }
+  spec.ordered = arguments.ordered;
+  GARUDA_TRY(resolve::check_sides(spec));
+  return spec;
+}
+
+}  // namespace
+
+void add_join_options(CLI::App& app, JoinArguments& arguments) {
+  app.add_option("LEFT", arguments.left, "left table: .parquet, .arrow, .feather or .csv")
+      ->required()
+      ->option_text(" ");
+  app.add_option("RIGHT", arguments.right, "right table")->required()->option_text(" ");
+  app.add_option("--on", arguments.on,
+                 "key columns that must be equal, 1 to 16 of each side; one name when both sides call it so")
+      ->required()
+      ->type_name("LEFT=RIGHT,…");
+  app.add_option("--how", arguments.how,
+                 "inner: pairs of rows whose keys are equal, the default; left, right, full: also the rows of that "
+                 "side,\nor of both, without a match; semi, anti: left rows with a match, without one; mark: all left "
+                 "rows,\nand whether they have one")
+      ->type_name("KIND");
+  app.add_flag("--nulls-equal", arguments.nulls_equal, "null keys match null keys; else they match nothing");
+  app.add_option("--columns", arguments.columns,
+                 "columns of the result in order (default: all left, then all right without the keys; left alone "
+                 "for\nsemi, anti "
+                 "and mark)")
+      ->check(not_empty())
+      ->type_name("left.A,right.B,…");
+  // Known, so that whoever tries it hears what is missing; not shown, since it does nothing yet.
+  app.add_option("--where", arguments.where)->group("");
+  app.add_flag("--count", arguments.count, "print the number of rows only; no row is made");
+  app.add_flag("--ordered", arguments.ordered, "rows sorted by left row, then right row");
+  app.add_option("--temp-folder", arguments.temp_folder,
+                 "where tables that do not fit --memory-limit are spilled (default: $TMPDIR, or /tmp)")
+      ->check(not_empty())
+      ->type_name("FOLDER");
+  add_run_options(app, arguments, "address=hash|direct,storage=stack|runs,image=4096");
+}
+
+Result<JoinRequest> to_request(JoinArguments const& arguments) {
+  JoinRequest request;
+  request.left = arguments.left;
+  request.right = arguments.right;
+  GARUDA_TRY_ASSIGN(request.spec, to_spec(arguments));
+  GARUDA_TRY(set_run_options(arguments, request.options));
+  GARUDA_TRY_ASSIGN(request.options.tuning, parse_join_tuning(arguments.tuning));
+  request.count = arguments.count;
+  for (auto const& input : {request.left, request.right}) GARUDA_TRY(io::format_of(input));
+  if (!arguments.output.empty() && arguments.count)
+    return fail(ErrorCode::usage, "--count makes no rows, so there is nothing to write to --output");
+  GARUDA_TRY_ASSIGN(static_cast<RunRequest&>(request), to_run_request(arguments));
+  return request;
+}
+
+}  // namespace garuda::cli

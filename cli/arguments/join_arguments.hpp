@@ -1,0 +1,42 @@
+// The arguments of `garuda join` and `garuda explain join`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+
+#include "cli/arguments/run_arguments.hpp"
+#include "garuda/error.hpp"
+#include "garuda/join.hpp"
+
+namespace garuda::cli {
+
+/// As typed.
+struct JoinArguments : RunArguments {
+  std::string left;
+  std::string right;
+  std::string on;
+  std::string how = "inner";
+  std::string columns;
+  std::string where;
+  bool nulls_equal = false;
+  bool count = false;
+};
+
+/// What was asked for.
+struct JoinRequest : RunRequest {
+  std::filesystem::path left;
+  std::filesystem::path right;
+  JoinSpec spec;
+  JoinOptions options;
+  bool count = false;
+};
+
+/// Declares the options on `app`; `arguments` must outlive the parse.
+void add_join_options(CLI::App& app, JoinArguments& arguments);
+
+/// Errors: usage, for values that make no sense and for what this version does not do; no_device, for a path that this
+/// build does not have.
+Result<JoinRequest> to_request(JoinArguments const& arguments);
+
+}  // namespace garuda::cli

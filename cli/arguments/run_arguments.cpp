@@ -1,0 +1,93 @@
+#include "cli/arguments/run_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/arguments/size.hpp"
+#include "io/file_format.hpp"
+
+namespace garuda::cli {
+namespace {
+
+Result<StatsFormat> parse_stats(std::string_view text) {
+  if (text.empty()) return StatsFormat::none;
+  if (text == "true") return StatsFormat::table;  // what a flag without a value holds
+  if (text == "json") return StatsFormat::json;
+  return fail(ErrorCode::usage, fmt::format("--stats wants json, or nothing: '{}'", text));
+}
+
+/// 0, which stands for no limit of the caller's, when `text` is empty.
+Result<std::uint64_t> parse_limit(std::string_view option, std::string_view text) {
+  if (text.empty()) return 0;
+  auto size = parse_size(text);
+  if (!size) return tl::unexpected(std::move(size).error().wrap(std::string(option)));
+  return size;
+}
+
+}  // namespace
+
+CLI::Validator not_empty() {
+  return CLI::Validator([](std::string const& text) { return std::string(text.empty() ? "must not be empty" : ""); },
+                        "");
+}
+
+tl::unexpected<Error> later(std::string_view what) {
+  return fail(ErrorCode::usage, fmt::format("{} in this version", what));
+}
+
+void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& tuning_example) {
+  constexpr auto kMostThreads = 4096U;
+  app.add_option("-o,--output", arguments.output, "result file: .parquet, .arrow, .feather or .csv")
+      ->check(not_empty())
+      ->type_name("FILE");
+  app.add_option("--path", arguments.path, "what computes: auto, graphics, compute, cuda or cpu")->type_name("PATH");
+  app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA, too, where Vulkan has a GPU");
+  app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")
+      ->check(not_empty())
+      ->type_name("DEVICE");
+  app.add_option("--tuning", arguments.tuning,
+                 "how it is computed, comma-separated, such as " + tuning_example + "; see garuda help tuning")
+      ->type_name("KEY=VALUE,…");
+  app.add_option("--memory-limit", arguments.memory_limit, "host memory: 256MiB, 1GB, 2e9")
+      ->check(not_empty())
+      ->type_name("SIZE");
+  app.add_option("--device-memory-limit", arguments.device_memory_limit, "device memory")
+      ->check(not_empty())
+      ->type_name("SIZE");
+  app.add_option("--threads", arguments.threads, "threads of the CPU (default: all)")
+      ->check(CLI::Range(1U, kMostThreads))
+      ->option_text("N");
+  // A flag, so that it never takes the argument that follows it for its value.
+  app.add_flag("--stats", arguments.stats,
+               "statistics to standard error: a table, or with --stats=json one JSON object as the last line");
+  app.add_flag("--quiet", arguments.quiet, "neither progress nor diagnostics");
+}
+
+Result<void> set_run_options(RunArguments const& arguments, RunOptions& options) {
+  options.allow_cuda = arguments.allow_cuda;
+  GARUDA_TRY_ASSIGN(options.path, parse_path(arguments.path));
+  if (arguments.device != "auto") {
+    if (options.path == Path::cpu) return fail(ErrorCode::usage, "--device says nothing with --path cpu");
+    options.device = arguments.device;
+  }
+  GARUDA_TRY_ASSIGN(options.memory_limit_bytes, parse_limit("--memory-limit", arguments.memory_limit));
+  GARUDA_TRY_ASSIGN(options.device_memory_limit_bytes,
+                    parse_limit("--device-memory-limit", arguments.device_memory_limit));
+  options.threads = arguments.threads;
+  return {};
+}
+
+Result<RunRequest> to_run_request(RunArguments const& arguments) {
+  RunRequest request;
+  GARUDA_TRY_ASSIGN(request.stats, parse_stats(arguments.stats));
+  request.quiet = arguments.quiet;
+  if (!arguments.output.empty()) {
+    GARUDA_TRY(io::format_of(arguments.output));
+    request.output = arguments.output;
+  }
+  if (!arguments.temp_folder.empty()) request.temp_folder = arguments.temp_folder;
+  return request;
+}
+
+}  // namespace garuda::cli

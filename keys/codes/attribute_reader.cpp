@@ -1,0 +1,200 @@
+#include "keys/codes/attribute_reader.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "core/bitmap.hpp"
+#include "core/load.hpp"
+#include "core/numbers/integer_types.hpp"
+#include "core/numbers/ordered_value.hpp"
+#include "core/parallel_blocks.hpp"
+#include "core/type_rows.hpp"
+
+namespace garuda::keys {
+namespace {
+
+constexpr auto kSignBit = integer_code(std::int64_t{0});
+
+/// How the values of a type become codes.
+enum class Coding : std::uint8_t {
+  boolean,
+  signed_integer,
+  unsigned_integer,
+  half,
+  floating,
+  opaque128,  ///< 16 bytes, compared for equality only
+  signed128,
+  dictionary,
+};
+
+Coding coding_of(DataType const& type) {
+  auto const& row = type_row(type.id);
+  switch (row.family) {
+    case TypeFamily::boolean:
+      return Coding::boolean;
+    case TypeFamily::floating:
+      return row.width == 2 ? Coding::half : Coding::floating;
+    case TypeFamily::bytes:
+    case TypeFamily::dictionary:
+      return Coding::dictionary;
+    default:
+      break;
+  }
+  if (row.width > 16) return Coding::dictionary;
+  if (row.width == 16) return row.is_signed ? Coding::signed128 : Coding::opaque128;
+  return row.is_signed ? Coding::signed_integer : Coding::unsigned_integer;
+}
+
+/// Writes code(value) for the rows of a block whose values have type T.
+template <class T, class Code>
+void read_fixed(ArrayView const& array, RowBlock const& block, AttributeCodes& out, Code code) {
+  auto const* const values =
+      static_cast<std::byte const*>(array.values) + (array.offset + block.begin) * static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < block.length; ++i) out.low[static_cast<std::size_t>(i)] = code(load<T>(values, i));
+}
+
+void read_integers(ArrayView const& array, RowBlock const& block, DataType const& type, std::uint64_t zero,
+                   AttributeCodes& out) {
+  visit_integers(byte_width(type), coding_of(type) == Coding::signed_integer, [&]<class T>(T*) {
+    read_fixed<T>(array, block, out, [zero](T value) { return static_cast<std::uint64_t>(value) + zero; });
+  });
+}
+
+/// Integers as wide codes, `zero` being the upper half of the code of 0: what their sign makes of their upper half.
+void widen(std::uint64_t zero, AttributeCodes& out) {
+  for (std::size_t i = 0; i < out.low.size(); ++i)
+    out.high[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(out.low[i]) >> 63) ^ zero;
+}
+
+void read_wide(ArrayView const& array, RowBlock const& block, std::uint64_t zero, AttributeCodes& out) {
+  auto const* const values = static_cast<std::byte const*>(array.values) + (array.offset + block.begin) * 16;
+  for (std::int64_t i = 0; i < block.length; ++i) {
+    out.low[static_cast<std::size_t>(i)] = load<std::uint64_t>(values, 2 * i);
+    out.high[static_cast<std::size_t>(i)] = load<std::uint64_t>(values, 2 * i + 1) ^ zero;
+  }
+}
+
+void read_booleans(ArrayView const& array, RowBlock const& block, AttributeCodes& out) {
+  auto const* const bits = static_cast<std::uint8_t const*>(array.values);
+  for (std::int64_t i = 0; i < block.length; ++i)
+    out.low[static_cast<std::size_t>(i)] = get_bit(bits, array.offset + block.begin + i) ? 1 : 0;
+}
+
+/// `wide`, `zero`: see AttributeReader.
+void read_values(ArrayView const& array, RowBlock const& block, DataType const& type, bool wide, std::uint64_t zero,
+                 AttributeCodes& out) {
+  auto const coding = coding_of(type);
+  if (coding == Coding::boolean) return read_booleans(array, block, out);
+  if (coding == Coding::half)
+    return read_fixed<std::uint16_t>(array, block, out,
+                                     [](std::uint16_t v) { return std::uint64_t{canonical_half(v)}; });
+  if (coding == Coding::floating && type.id == TypeId::float32)
+    return read_fixed<float>(array, block, out,
+                             [](float v) { return std::uint64_t{ordered_from_bits(canonical_bits(v))}; });
+  if (coding == Coding::floating)
+    return read_fixed<double>(array, block, out, [](double v) { return ordered_from_bits(canonical_bits(v)); });
+  if (coding == Coding::opaque128 || coding == Coding::signed128) return read_wide(array, block, zero, out);
+  read_integers(array, block, type, wide ? 0 : zero, out);
+  if (wide) widen(zero, out);
+}
+
+}  // namespace
+
+std::vector<RowBlock> cut_row_blocks(TableView table) {
+  std::vector<RowBlock> blocks;
+  std::uint64_t first_row = 0;
+  constexpr auto kStep = static_cast<std::int64_t>(kBlockRows);
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const rows = table.batch(b).num_rows;
+    for (std::int64_t begin = 0; begin < rows; begin += kStep)
+      blocks.push_back({b, begin, std::min(kStep, rows - begin), first_row + static_cast<std::uint64_t>(begin)});
+    first_row += static_cast<std::uint64_t>(rows);
+  }
+  return blocks;
+}
+
+bool has_codes(DataType const& type) noexcept { return coding_of(type) != Coding::dictionary; }
+
+AttributeReader::AttributeReader(KeyColumn column, DataType const& as, std::optional<ColumnCodes> codes)
+    : column_(std::move(column)), codes_(std::move(codes)) {
+  auto const coding = coding_of(as);
+  GARUDA_EXPECTS(codes_.has_value() == (coding == Coding::dictionary));
+  wide_ = coding == Coding::opaque128 || coding == Coding::signed128;
+  bool const is_signed = coding == Coding::signed_integer || coding == Coding::signed128;
+  is_integer_ = is_signed || coding == Coding::unsigned_integer;
+  zero_ = is_signed ? kSignBit : 0;
+}
+
+std::optional<std::uint64_t> AttributeReader::zero_in_place() const noexcept {
+  auto const coding = coding_of(column_.type);
+  if (codes_ || wide_ || (coding != Coding::signed_integer && coding != Coding::unsigned_integer)) return std::nullopt;
+  return zero_;
+}
+
+std::optional<NativeIntegers> AttributeReader::native_integers(RowBlock const& block) const noexcept {
+  if (!zero_in_place()) return std::nullopt;
+  auto const& column = array(block);
+  NativeIntegers native;
+  native.width = byte_width(column_.type);
+  native.values = static_cast<std::byte const*>(column.values) + (column.offset + block.begin) * native.width;
+  native.is_signed = coding_of(column_.type) == Coding::signed_integer;
+  native.zero = zero_;
+  native.first_bit = column.offset + block.begin;
+  if (column.validity != nullptr && count_ones(column.validity, native.first_bit, block.length) != block.length)
+    native.validity = column.validity;
+  return native;
+}
+
+bool AttributeReader::mark_nulls(RowBlock const& block, std::uint8_t* keep) const noexcept {
+  if (codes_) {
+    auto const* const codes = codes_->codes + block.first_row;
+    for (std::int64_t i = 0; i < block.length; ++i)
+      keep[i] = static_cast<std::uint8_t>(codes[i] != kNullCode ? keep[i] : 0);
+    return true;
+  }
+  auto const* const validity = array(block).validity;
+  if (validity == nullptr) return false;
+  auto const first = array(block).offset + block.begin;
+  for (std::int64_t i = 0; i < block.length; ++i)
+    keep[i] = static_cast<std::uint8_t>(get_bit(validity, first + i) ? keep[i] : 0);
+  return true;
+}
+
+CodeInverse AttributeReader::inverse() const noexcept {
+  auto const& type = column_.type;
+  switch (coding_of(type)) {
+    case Coding::signed_integer:
+      return CodeInverse::signed_integer;
+    case Coding::unsigned_integer:
+      return CodeInverse::unsigned_integer;
+    case Coding::floating:
+      return type.id == TypeId::float32 ? CodeInverse::float32 : CodeInverse::float64;
+    default:
+      return CodeInverse::none;
+  }
+}
+
+void AttributeReader::read(RowBlock const& block, AttributeCodes& out) const {
+  auto const rows = static_cast<std::size_t>(block.length);
+  out.low.resize(rows);
+  out.high.resize(wide_ ? rows : 0);
+  out.valid.assign(rows, 1);
+  if (codes_) {
+    auto const* const codes = codes_->codes + block.first_row;
+    for (std::size_t i = 0; i < rows; ++i) {
+      out.valid[i] = codes[i] != kNullCode;
+      out.low[i] = codes[i] == kNullCode ? 0 : codes[i];
+    }
+    return;
+  }
+  read_values(array(block), block, column_.type, wide_, zero_, out);
+  if (!mark_nulls(block, out.valid.data())) return;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (out.valid[i] != 0) continue;
+    out.low[i] = 0;
+    if (wide_) out.high[i] = 0;
+  }
+}
+
+}  // namespace garuda::keys

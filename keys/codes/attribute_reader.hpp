@@ -1,0 +1,119 @@
+// Key columns of any type, read as integers of the same order (dictionary codes where the type has no such integers).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "core/numbers/wide_integer.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "keys/codes/key_column.hpp"
+#include "keys/numbering/key_hash.hpp"
+#include "keys/numbering/mix.hpp"
+#include "keys/numbering/value_dictionary.hpp"
+
+namespace garuda::keys {
+
+/// Consecutive rows of one batch, at most kBlockRows.
+struct RowBlock {
+  std::size_t batch = 0;
+  std::int64_t begin = 0;  ///< counted from the arrays' offsets
+  std::int64_t length = 0;
+  std::uint64_t first_row = 0;  ///< row of the table
+};
+
+/// Cuts the rows of `table` into blocks, in order.
+std::vector<RowBlock> cut_row_blocks(TableView table);
+
+/// Codes of the rows of a block; what stands at null rows is 0.
+struct AttributeCodes {
+  std::vector<std::uint64_t> low;
+  std::vector<std::uint64_t> high;  ///< of types wider than 64 bits; else empty
+  std::vector<std::uint8_t> valid;  ///< 1 or 0 a row
+
+  UInt128 wide(std::size_t i) const noexcept { return (UInt128{high[i]} << 64) | low[i]; }
+
+  /// A hash of row i's code; nulls hash to one value, which no other has to be different from.
+  std::uint64_t hash(std::size_t i) const noexcept {
+    if (valid[i] == 0) return kNullHash;
+    return high.empty() ? mix(low[i]) : mix(mix(low[i]) ^ high[i]);
+  }
+};
+
+/// Integers of `width` bytes as they lie in the column; not necessarily aligned.
+struct NativeIntegers {
+  std::byte const* values = nullptr;
+  std::int32_t width = 0;
+  bool is_signed = false;
+  std::uint64_t zero = 0;                  ///< code of the value 0: code(v) = v, sign-extended, + zero modulo 2^64
+  std::uint8_t const* validity = nullptr;  ///< nullptr: no nulls among these rows
+  std::int64_t first_bit = 0;              ///< of the bitmap: that of the first row
+};
+
+/// The code of an integer: signed ones, sign-extended, with the sign bit flipped.
+template <class T>
+constexpr std::uint64_t integer_code(T value) noexcept {
+  constexpr std::uint64_t kFlip = std::is_signed_v<T> ? std::uint64_t{1} << 63 : 0;
+  return static_cast<std::uint64_t>(value) ^ kFlip;
+}
+
+/// Whether values of a type have codes of their own; others get theirs from a dictionary.
+bool has_codes(DataType const& type) noexcept;
+
+/// How the values of a key column are got back from their codes.
+enum class CodeInverse : std::uint8_t {
+  none,  ///< not from the code alone: dictionaries, and the types that are only compared
+  signed_integer,
+  unsigned_integer,
+  float32,
+  float64,
+};
+
+/// One key column. Safe to use from several threads.
+class AttributeReader {
+ public:
+  /// The column's codes are those of type `as`: its own, or one of common_key_type. What types without integers have
+  /// instead are `codes`, from a dictionary. Requires: `column` was opened to be compared as `as`; it has codes, or
+  /// `codes` are given.
+  AttributeReader(KeyColumn column, DataType const& as, std::optional<ColumnCodes> codes);
+
+  Field const& field() const noexcept { return column_.field; }
+  /// True when codes take more than 64 bits.
+  bool is_wide() const noexcept { return wide_; }
+  bool is_dictionary() const noexcept { return codes_.has_value(); }
+
+  /// Reads the codes of a block into `out`. Two rows have equal codes, and are equally valid, exactly when their keys
+  /// are equal.
+  void read(RowBlock const& block, AttributeCodes& out) const;
+
+  /// The values of a block as they lie in the column; nullopt when their codes are no integers of at most 64 bits.
+  std::optional<NativeIntegers> native_integers(RowBlock const& block) const noexcept;
+
+  /// Sets keep[i] to 0 where row i of the block is null. False, with nothing set: none is, as far as its column says.
+  bool mark_nulls(RowBlock const& block, std::uint8_t* keep) const noexcept;
+
+  CodeInverse inverse() const noexcept;
+
+  /// The low 64 bits of the code of the value 0 of integers and decimals.
+  std::uint64_t code_of_zero() const noexcept { return wide_ ? 0 : zero_; }
+  /// The same for an integer type that can be read as words; nullopt for others.
+  std::optional<std::uint64_t> zero_in_place() const noexcept;
+  /// Whether codes are values of the table's column, extended by their sign, + that of 0.
+  bool has_integers_of_table() const noexcept { return column_.owned.empty() && is_integer_; }
+
+ private:
+  ArrayView const& array(RowBlock const& block) const noexcept { return column_.arrays[block.batch]; }
+
+  KeyColumn column_;
+  bool wide_ = false;
+  bool is_integer_ = false;
+  std::uint64_t zero_ = 0;  ///< code of the value 0 of integers; its upper half where codes are wide
+  std::optional<ColumnCodes> codes_;
+};
+
+}  // namespace garuda::keys

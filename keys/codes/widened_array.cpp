@@ -1,0 +1,243 @@
+#include "keys/codes/widened_array.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/bitmap.hpp"
+#include "core/dictionary.hpp"
+#include "core/load.hpp"
+#include "core/numbers/wide_integer.hpp"
+#include "core/type_rows.hpp"
+#include "core/variable_value.hpp"
+#include "keys/codes/key_types.hpp"
+
+namespace garuda::keys {
+namespace {
+
+/// A two's complement number, low word first.
+using Words256 = std::array<std::uint64_t, 4>;
+
+/// The value at `values`, of `width` bytes, with its sign.
+Words256 load_number(std::byte const* values, std::size_t width, bool is_signed) {
+  Words256 number{};
+  std::memcpy(number.data(), values, width);
+  bool const is_negative = is_signed && (std::to_integer<unsigned>(values[width - 1]) & 0x80U) != 0;
+  if (is_negative) std::memset(reinterpret_cast<std::byte*>(number.data()) + width, 0xFF, sizeof(number) - width);
+  return number;
+}
+
+bool is_negative(Words256 const& number) { return (number[3] >> 63) != 0; }
+
+Words256 negated(Words256 number) {
+  std::uint64_t carry = 1;
+  for (auto& word : number) {
+    word = ~word + carry;
+    carry = carry != 0 && word == 0 ? 1 : 0;
+  }
+  return number;
+}
+
+/// False: the product takes more than 255 bits beside its sign.
+bool multiply(Words256& number, std::uint64_t factor) {
+  bool const negative = is_negative(number);
+  auto magnitude = negative ? negated(number) : number;
+  UInt128 carry = 0;
+  for (auto& word : magnitude) {
+    carry += UInt128{word} * factor;
+    word = static_cast<std::uint64_t>(carry);
+    carry >>= 64;
+  }
+  number = negative ? negated(magnitude) : magnitude;
+  return carry == 0 && !is_negative(magnitude);
+}
+
+/// Whether a number is that of its lowest `width` bytes.
+bool fits(Words256 const& number, std::size_t width) {
+  return width >= sizeof(number) ||
+         load_number(reinterpret_cast<std::byte const*>(number.data()), width, true) == number;
+}
+
+/// Factors that turn values of one type into those of another, each of at most 64 bits.
+std::vector<std::uint64_t> factors_of(DataType const& from, DataType const& to) {
+  auto const source = value_scale(from);
+  auto const target = value_scale(to);
+  std::vector<std::uint64_t> factors{source.multiple / target.multiple};
+  for (auto digits = target.scale - source.scale; digits > 0; --digits) {
+    if (factors.back() > std::numeric_limits<std::uint64_t>::max() / 10) factors.push_back(1);
+    factors.back() *= 10;
+  }
+  return factors;
+}
+
+float half_value(std::uint16_t bits) {
+  auto const exponent = (bits >> 10) & 0x1F;
+  auto const fraction = static_cast<float>(bits & 0x3FF);
+  auto const magnitude = exponent == 0x1F ? (fraction == 0 ? std::numeric_limits<float>::infinity()
+                                                           : std::numeric_limits<float>::quiet_NaN())
+                         : exponent == 0  ? std::ldexp(fraction, -24)
+                                          : std::ldexp(fraction + 1'024, exponent - 25);
+  return (bits >> 15) != 0 ? -magnitude : magnitude;
+}
+
+/// Writes one array.
+class Widening {
+ public:
+  Widening(ArrayView const& array, DataType const& from, DataType const& to, std::uint64_t first_row)
+      : array_(array), from_(from), to_(to), first_row_(first_row) {}
+
+  Result<WidenedArray> run() {
+    out_.view.length = array_.length;
+    out_.view.null_count = array_.validity == nullptr ? 0 : count_nulls(array_);
+    if (out_.view.null_count > 0) GARUDA_TRY(copy_validity());
+    GARUDA_TRY(write());
+    out_.view.offsets = out_.offsets.data();
+    out_.view.values = out_.values.data();
+    return std::move(out_);
+  }
+
+ private:
+  std::byte const* values(DataType const& type) const {
+    return static_cast<std::byte const*>(array_.values) + array_.offset * byte_width(type);
+  }
+
+  Result<void> copy_validity() {
+    GARUDA_TRY_ASSIGN(out_.validity, AlignedBuffer::allocate(bitmap_bytes(array_.length)));
+    copy_bits(out_.validity, [&](std::int64_t i) { return !array_.is_null(i); });
+    out_.view.validity = out_.validity.as<std::uint8_t>();
+    return {};
+  }
+
+  template <class BitOf>
+  void copy_bits(AlignedBuffer& buffer, BitOf const& bit_of) const {
+    auto* const bits = buffer.as<std::uint8_t>();
+    for (std::int64_t i = 0; i < array_.length; i += 8) {
+      unsigned byte = 0;
+      for (std::int64_t bit = 0; bit < std::min<std::int64_t>(8, array_.length - i); ++bit)
+        byte |= (bit_of(i + bit) ? 1U : 0U) << bit;
+      bits[i / 8] = static_cast<std::uint8_t>(byte);
+    }
+  }
+
+  Result<void> write() {
+    if (from_.id == TypeId::dictionary) return write_dictionary();
+    auto const family = type_row(to_.id).family;
+    if (family == TypeFamily::bytes) return write_bytes(array_, from_, [](std::int64_t i) { return i; });
+    GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(array_.length * byte_width(to_)));
+    if (family == TypeFamily::floating) return write_floats();
+    return write_numbers();
+  }
+
+  Result<void> write_numbers() {
+    auto const factors = factors_of(from_, to_);
+    auto const width = static_cast<std::size_t>(byte_width(from_));
+    auto const wide = static_cast<std::size_t>(byte_width(to_));
+    bool const is_signed = type_row(from_.id).is_signed;
+    auto const* source = values(from_);
+    auto* target = out_.values.data();
+    for (std::int64_t i = 0; i < array_.length; ++i, source += width, target += wide) {
+      auto number = array_.is_null(i) ? Words256{} : load_number(source, width, is_signed);
+      bool is_exact = true;
+      for (auto const factor : factors)
+        if (factor != 1) is_exact = multiply(number, factor) && is_exact;
+      if (!is_exact || (type_row(to_.id).is_signed && !fits(number, wide)))
+        return fail(ErrorCode::invalid_input, fmt::format("the {} in row {} is beyond {}", to_string(from_),
+                                                          first_row_ + static_cast<std::uint64_t>(i), to_string(to_)));
+      std::memcpy(target, number.data(), wide);
+    }
+    return {};
+  }
+
+  Result<void> write_floats() {
+    auto const* const source = values(from_);
+    auto const put = [&](auto const& value_of) {
+      for (std::int64_t i = 0; i < array_.length; ++i) {
+        if (to_.id == TypeId::float32)
+          out_.values.as<float>()[i] = static_cast<float>(value_of(i));
+        else
+          out_.values.as<double>()[i] = static_cast<double>(value_of(i));
+      }
+    };
+    if (from_.id == TypeId::float16)
+      put([&](std::int64_t i) { return half_value(load<std::uint16_t>(source, i)); });
+    else if (from_.id == TypeId::float32)
+      put([&](std::int64_t i) { return load<float>(source, i); });
+    else
+      visit_integers(byte_width(from_), type_row(from_.id).is_signed,
+                     [&]<class T>(T*) { put([&](std::int64_t i) { return load<T>(source, i); }); });
+    return {};
+  }
+
+  /// Row i has value row_of(i) of `values`, unless it is null.
+  template <class RowOf>
+  Result<void> write_bytes(ArrayView const& values, DataType const& type, RowOf const& row_of) {
+    auto const value = [&](std::int64_t i) -> std::string_view {
+      if (array_.is_null(i)) return {};
+      auto const at = values.offset + row_of(i);
+      if (type.id != TypeId::fixed_size_binary) return variable_value(values, value_layout(type), at);
+      auto const width = static_cast<std::size_t>(type.fixed_byte_width);
+      return {static_cast<char const*>(values.values) + static_cast<std::size_t>(at) * width, width};
+    };
+    GARUDA_TRY_ASSIGN(out_.offsets, AlignedBuffer::allocate((array_.length + 1) * 8));
+    auto* const offsets = out_.offsets.as<std::int64_t>();
+    offsets[0] = 0;
+    for (std::int64_t i = 0; i < array_.length; ++i)
+      offsets[i + 1] = offsets[i] + static_cast<std::int64_t>(value(i).size());
+    GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(offsets[array_.length]));
+    for (std::int64_t i = 0; i < array_.length; ++i)
+      if (auto const bytes = value(i); !bytes.empty())
+        std::memcpy(out_.values.data() + offsets[i], bytes.data(), bytes.size());
+    return {};
+  }
+
+  /// Its values are widened first, but for strings, which have bytes of one form.
+  Result<void> write_dictionary() {
+    return visit_index_type(from_.index, [&]<class Index>(Index*) -> Result<void> {
+      auto const row_of = [&](std::int64_t i) { return static_cast<std::int64_t>(array_.data<Index>()[i]); };
+      if (is_variable_width(to_)) return write_bytes(*array_.dictionary, *from_.value, row_of);
+      std::optional<WidenedArray> wide;
+      if (*from_.value != to_) {
+        GARUDA_TRY_ASSIGN(wide, widen(*array_.dictionary, *from_.value, to_, 0));
+      }
+      auto const& of_dictionary = wide ? wide->view : *array_.dictionary;
+      if (to_.id == TypeId::boolean) {
+        GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(bitmap_bytes(array_.length)));
+        copy_bits(out_.values, [&](std::int64_t i) {
+          return !array_.is_null(i) &&
+                 get_bit(static_cast<std::uint8_t const*>(of_dictionary.values), of_dictionary.offset + row_of(i));
+        });
+        return {};
+      }
+      auto const width = static_cast<std::size_t>(byte_width(to_));
+      GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(array_.length * byte_width(to_)));
+      auto const* const from = static_cast<std::byte const*>(of_dictionary.values);
+      for (std::int64_t i = 0; i < array_.length; ++i) {
+        auto* const to = out_.values.data() + static_cast<std::size_t>(i) * width;
+        if (array_.is_null(i))
+          std::memset(to, 0, width);
+        else
+          std::memcpy(to, from + static_cast<std::size_t>(of_dictionary.offset + row_of(i)) * width, width);
+      }
+      return {};
+    });
+  }
+
+  ArrayView const& array_;
+  DataType const& from_;
+  DataType const& to_;
+  std::uint64_t first_row_;
+  WidenedArray out_;
+};
+
+}  // namespace
+
+Result<WidenedArray> widen(ArrayView const& array, DataType const& from, DataType const& to, std::uint64_t first_row) {
+  return Widening(array, from, to, first_row).run();
+}
+
+}  // namespace garuda::keys

@@ -1,0 +1,34 @@
+// Exact dictionaries: dense codes of the values of columns.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "keys/codes/key_column.hpp"
+
+namespace garuda::keys {
+
+/// Stands in the null slots of codes: they number at most 2^32 - 1 distinct values.
+inline constexpr std::uint32_t kNullCode = std::numeric_limits<std::uint32_t>::max();
+
+struct ColumnCodes {
+  std::shared_ptr<AlignedBuffer const> memory;  ///< that of `codes`; columns numbered together share one
+  std::uint32_t const* codes = nullptr;         ///< one a row, kNullCode in null slots
+  std::uint32_t num_codes = 0;                  ///< codes are below it
+};
+
+/// Numbers the distinct values of all columns together, each over all its batches: equal values, and only they, get
+/// equal codes. Values are compared byte by byte, those of a dictionary column through its dictionaries, floats in
+/// canonical form. In parallel on the threads of the calling task arena. `hash_bits`: as number_values takes them.
+/// Requires: columns that the host can read, of types whose equal values have equal bytes.
+/// Errors: limit_exceeded (2^32 - 1 distinct values or more, naming the column), out_of_memory, cancelled.
+Result<std::vector<ColumnCodes>> encode_values(std::span<KeyColumn const> columns, Control const& control,
+                                               std::uint32_t hash_bits = 64);
+
+}  // namespace garuda::keys

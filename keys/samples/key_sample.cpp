@@ -1,0 +1,202 @@
+#include "keys/samples/key_sample.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "core/buffer.hpp"
+#include "core/parallel_blocks.hpp"
+#include "keys/numbering/mix.hpp"
+#include "keys/samples/key_counts.hpp"
+
+namespace garuda::keys {
+namespace {
+
+/// Rows of a run: a few cache lines of every column.
+constexpr std::int64_t kRunRows = 32;
+/// Rows that a task hashes, about, and those for which a further task counts hashes.
+constexpr std::uint64_t kTaskRows = std::uint64_t{1} << 13;
+/// Most tasks that count hashes, each the hashes with some upper bits.
+constexpr std::uint32_t kMostPartsLog2 = 4;
+/// Hashes that are asked for ahead of the one that is counted.
+constexpr std::size_t kHashesAhead = 16;
+
+/// Which bins have been hit.
+class Bins {
+ public:
+  Bins() : words_(kAttributeBins / 64) {}
+  void hit(std::uint64_t hash) noexcept {
+    auto const bin = hash >> kShift;
+    words_[bin / 64] |= std::uint64_t{1} << (bin % 64);
+  }
+  void add(Bins const& other) noexcept {
+    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
+  }
+  std::uint32_t count() const noexcept {
+    std::uint32_t bins = 0;
+    for (auto const word : words_) bins += static_cast<std::uint32_t>(std::popcount(word));
+    return bins;
+  }
+
+ private:
+  static constexpr int kShift = 64 - std::countr_zero(kAttributeBins);
+  std::vector<std::uint64_t> words_;
+};
+
+/// Groups in a table of `num_rows` rows of which `sampled` were hashed.
+std::uint64_t estimate_groups(Frequencies const& found, std::uint64_t sampled, std::uint64_t num_rows) noexcept {
+  if (sampled >= num_rows) return found.distinct;
+  return static_cast<std::uint64_t>(std::min(static_cast<double>(num_rows), found.drawn_from()));
+}
+
+/// Counts how often each hash comes. Two are taken for one when their upper halves are equal and so are the bits that
+/// place them: of as many as there are in a sample, hardly any.
+Result<Frequencies> frequencies_of(std::span<std::uint64_t const> hashes) {
+  struct Slot {
+    std::uint32_t tag = 0;
+    std::uint32_t count = 0;
+  };
+  auto const mask = std::bit_ceil(2 * std::max<std::size_t>(hashes.size(), 1)) - 1;
+  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>((mask + 1) * sizeof(Slot))));
+  std::span const slots(buffer.as<Slot>(), mask + 1);
+  std::ranges::fill(slots, Slot{});
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (i + kHashesAhead < hashes.size()) __builtin_prefetch(&slots[hashes[i + kHashesAhead] & mask], 1);
+    auto const tag = static_cast<std::uint32_t>(hashes[i] >> 32);
+    auto at = hashes[i] & mask;
+    while (slots[at].count != 0 && slots[at].tag != tag) at = (at + 1) & mask;
+    slots[at].tag = tag;
+    ++slots[at].count;
+  }
+  Frequencies found;
+  for (auto const& slot : slots) found.see(slot.count);
+  return found;
+}
+
+/// The rows of `blocks`, or runs of them, in pieces of at most kTaskRows.
+std::vector<RowBlock> sampled_blocks(std::vector<RowBlock> const& blocks, std::uint64_t num_rows) {
+  bool const is_whole = num_rows <= kSampledRows;
+  auto const most = is_whole ? static_cast<std::int64_t>(kTaskRows) : kRunRows;
+  auto const stride = is_whole ? kTaskRows : num_rows / (kSampledRows / static_cast<std::uint64_t>(kRunRows));
+  std::vector<RowBlock> runs;
+  std::uint64_t next = 0;
+  for (auto const& block : blocks) {
+    auto const end = block.first_row + static_cast<std::uint64_t>(block.length);
+    if (is_whole) next = block.first_row;
+    for (; next < end; next += stride) {
+      auto const skipped = static_cast<std::int64_t>(std::max(next, block.first_row) - block.first_row);
+      runs.push_back({block.batch, block.begin + skipped, std::min(most, block.length - skipped),
+                      block.first_row + static_cast<std::uint64_t>(skipped)});
+    }
+  }
+  return runs;
+}
+
+/// Hashes the sampled rows, several tasks at once, then counts the hashes, several tasks at once.
+class Sampler {
+ public:
+  Sampler(std::vector<AttributeReader> const& readers, std::vector<RowBlock> runs, Control const& control)
+      : readers_(readers), control_(control), runs_(std::move(runs)), bins_(readers.size()), ranges_(readers.size()) {
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      if (tasks_.empty() || rows_ - tasks_.back().first_hash >= kTaskRows) tasks_.push_back({r, rows_});
+      rows_ += static_cast<std::uint64_t>(runs_[r].length);
+    }
+  }
+
+  Result<KeySample> run(std::uint64_t num_rows) {
+    GARUDA_TRY_ASSIGN(hashes_, AlignedBuffer::allocate(static_cast<std::int64_t>(rows_ * sizeof(std::uint64_t))));
+    GARUDA_TRY(for_each_block(tasks_.size(), &control_, [&](std::size_t task) { hash(task); }));
+    GARUDA_TRY_ASSIGN(auto const frequencies, count());
+    KeySample sample;
+    sample.rows = rows_;
+    for (auto const& attribute : bins_) sample.nonempty_bins.push_back(attribute.count());
+    sample.ranges = std::move(ranges_);
+    sample.estimated_groups = estimate_groups(frequencies, rows_, num_rows);
+    return sample;
+  }
+
+ private:
+  struct Task {
+    std::size_t first_run = 0;
+    std::uint64_t first_hash = 0;
+  };
+
+  void hash(std::size_t task) {
+    std::vector<Bins> bins(readers_.size());
+    std::vector<CodeRange> ranges(readers_.size());
+    AttributeCodes codes;
+    auto* hashes = hashes_.as<std::uint64_t>() + tasks_[task].first_hash;
+    auto const end = task + 1 < tasks_.size() ? tasks_[task + 1].first_run : runs_.size();
+    for (auto r = tasks_[task].first_run; r < end; ++r) {
+      auto const rows = static_cast<std::size_t>(runs_[r].length);
+      std::fill_n(hashes, rows, 0);
+      for (std::size_t a = 0; a < readers_.size(); ++a) {
+        readers_[a].read(runs_[r], codes);
+        ranges[a].add(range_of_read(readers_[a], runs_[r], codes));
+        for (std::size_t i = 0; i < rows; ++i) {
+          auto const hash = codes.hash(i);
+          bins[a].hit(hash);
+          hashes[i] = mix(hashes[i] + hash);
+        }
+      }
+      hashes += rows;
+    }
+    std::lock_guard const lock(mutex_);
+    for (std::size_t a = 0; a < readers_.size(); ++a) {
+      bins_[a].add(bins[a]);
+      ranges_[a].add(ranges[a]);
+    }
+  }
+
+  Result<Frequencies> count() {
+    auto const threads = static_cast<std::uint64_t>(oneapi::tbb::this_task_arena::max_concurrency());
+    auto const wanted = std::clamp<std::uint64_t>(std::min(threads, rows_ / kTaskRows), 1, 1U << kMostPartsLog2);
+    auto const bits = static_cast<std::uint32_t>(std::bit_width(wanted) - 1);
+    std::span const all(hashes_.as<std::uint64_t const>(), rows_);
+    if (bits == 0) return frequencies_of(all);
+    Frequencies total;
+    Result<void> outcome;
+    GARUDA_TRY(for_each_block(std::size_t{1} << bits, &control_, [&](std::size_t part) {
+      auto const found = part_frequencies(all, part, bits);
+      std::lock_guard const lock(mutex_);
+      if (found) total.add(*found);
+      if (!found) outcome = tl::unexpected<Error>(found.error());
+    }));
+    GARUDA_TRY(outcome);
+    return total;
+  }
+
+  /// Of the hashes whose upper `bits` are `part`.
+  static Result<Frequencies> part_frequencies(std::span<std::uint64_t const> all, std::size_t part,
+                                              std::uint32_t bits) {
+    GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(all.size_bytes())));
+    auto* const kept = buffer.as<std::uint64_t>();
+    std::size_t count = 0;
+    for (auto const hash : all) {
+      kept[count] = hash;
+      count += hash >> (64 - bits) == part ? 1 : 0;
+    }
+    return frequencies_of({kept, count});
+  }
+
+  std::vector<AttributeReader> const& readers_;
+  Control const& control_;
+  std::vector<RowBlock> runs_;
+  std::vector<Task> tasks_;
+  std::uint64_t rows_ = 0;
+  AlignedBuffer hashes_;
+  std::mutex mutex_;
+  std::vector<Bins> bins_;
+  std::vector<CodeRange> ranges_;
+};
+
+}  // namespace
+
+Result<KeySample> sample_keys(std::vector<AttributeReader> const& readers, std::vector<RowBlock> const& blocks,
+                              std::uint64_t num_rows, Control const& control) {
+  return Sampler(readers, sampled_blocks(blocks, num_rows), control).run(num_rows);
+}
+
+}  // namespace garuda::keys

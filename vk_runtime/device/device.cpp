@@ -1,0 +1,192 @@
+#include "vk_runtime/device/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "vk_runtime/device/usable_device.hpp"
+#include "vk_runtime/memory/pinned_memory.hpp"
+
+namespace garuda::vk {
+namespace {
+
+QueueFamily const* main_family(DeviceTraits const& traits) {
+  auto const found = std::ranges::find_if(traits.queue_families,
+                                          [](QueueFamily const& family) { return family.graphics && family.compute; });
+  return found == traits.queue_families.end() ? nullptr : &*found;
+}
+
+QueueFamily const* transfer_family(DeviceTraits const& traits) {
+  auto const found = std::ranges::find_if(traits.queue_families, [](QueueFamily const& family) {
+    return family.transfer && !family.graphics && !family.compute && !family.video;
+  });
+  return found == traits.queue_families.end() ? nullptr : &*found;
+}
+
+constexpr std::uint32_t kMostTransferQueues = 2;
+
+/// The features to enable: everything required, and what DeviceFeatures found of the optional ones.
+struct EnabledFeatures {
+  VkPhysicalDeviceFeatures2 core{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  VkPhysicalDeviceVulkan12Features v12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceVulkan13Features v13{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR};
+
+  explicit EnabledFeatures(DeviceFeatures const& features) {
+    core.pNext = &v12;
+    v12.pNext = &v13;
+    if (features.pipeline_executable_properties) v13.pNext = &executables;
+
+    v13.dynamicRendering = VK_TRUE;
+    v13.synchronization2 = VK_TRUE;
+    v13.maintenance4 = VK_TRUE;
+    v12.timelineSemaphore = VK_TRUE;
+    v12.scalarBlockLayout = VK_TRUE;
+
+    v12.bufferDeviceAddress = features.buffer_device_address;
+    core.features.vertexPipelineStoresAndAtomics = features.vertex_pipeline_stores_and_atomics;
+    core.features.fragmentStoresAndAtomics = features.fragment_stores_and_atomics;
+    core.features.independentBlend = features.independent_blend;
+    core.features.shaderStorageImageExtendedFormats = features.storage_image_extended_formats;
+    core.features.shaderInt64 = features.shader_int64;
+    core.features.shaderFloat64 = features.shader_float64;
+    core.features.shaderInt16 = features.shader_int16;
+    v12.shaderInt8 = features.shader_int8;
+    v12.shaderBufferInt64Atomics = features.shader_buffer_int64_atomics;
+    v13.subgroupSizeControl = features.subgroup_size_control;
+    v13.computeFullSubgroups = features.compute_full_subgroups;
+    executables.pipelineExecutableInfo = features.pipeline_executable_properties;
+  }
+  EnabledFeatures(EnabledFeatures const&) = delete;
+  EnabledFeatures& operator=(EnabledFeatures const&) = delete;
+};
+
+/// Whether the device shares memory by file descriptors (exported_buffer.hpp). An extension alone, no feature.
+Result<bool> exports_memory(VkPhysicalDevice physical) {
+  std::uint32_t count = 0;
+  GARUDA_TRY(check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr),
+                   "vkEnumerateDeviceExtensionProperties"));
+  std::vector<VkExtensionProperties> extensions(count);
+  GARUDA_TRY(check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()),
+                   "vkEnumerateDeviceExtensionProperties"));
+  extensions.resize(count);
+  return std::ranges::any_of(extensions, [](VkExtensionProperties const& extension) {
+    return std::string_view(extension.extensionName) == VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+  });
+}
+
+std::vector<char const*> enabled_extensions(DeviceFeatures const& features) {
+  std::vector<char const*> names;
+  if (features.external_memory_host) names.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  if (features.memory_budget) names.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  if (features.pipeline_executable_properties) {
+    names.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  }
+  return names;
+}
+
+Result<VkDevice> create_handle(PhysicalDevice const& physical, std::uint32_t graphics_queues) {
+  std::vector<float> const priorities(std::max(graphics_queues, kMostTransferQueues), 1.0F);
+  std::vector<VkDeviceQueueCreateInfo> queues;
+  queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                    .queueFamilyIndex = main_family(physical.traits)->index,
+                    .queueCount = graphics_queues,
+                    .pQueuePriorities = priorities.data()});
+  if (QueueFamily const* transfer = transfer_family(physical.traits)) {
+    queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                      .queueFamilyIndex = transfer->index,
+                      .queueCount = std::min(transfer->count, kMostTransferQueues),
+                      .pQueuePriorities = priorities.data()});
+  }
+  EnabledFeatures const features(physical.traits.features);
+  std::vector<char const*> extensions = enabled_extensions(physical.traits.features);
+  GARUDA_TRY_ASSIGN(bool const exports, exports_memory(physical.handle));
+  if (exports) extensions.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  VkDeviceCreateInfo const info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                .pNext = &features.core,
+                                .queueCreateInfoCount = static_cast<std::uint32_t>(queues.size()),
+                                .pQueueCreateInfos = queues.data(),
+                                .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                .ppEnabledExtensionNames = extensions.data()};
+  VkDevice device = VK_NULL_HANDLE;
+  GARUDA_TRY(check(vkCreateDevice(physical.handle, &info, nullptr, &device), "vkCreateDevice"));
+  return device;
+}
+
+}  // namespace
+
+Result<void> Queue::submit(VkSubmitInfo2 const& info) {
+  std::lock_guard const lock(mutex_);
+  used_ = true;
+  return check(device_.fn->vkQueueSubmit2(queue_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
+}
+
+bool Queue::used() const {
+  std::lock_guard const lock(mutex_);
+  return used_;
+}
+
+Result<std::unique_ptr<Device>> Device::create(Instance const& instance, PhysicalDevice const& physical,
+                                               DeviceOptions const& options) {
+  GARUDA_EXPECTS(options.max_graphics_queues >= 1);
+  if (auto reason = unusable_reason(physical.traits)) {
+    return fail(ErrorCode::no_device, fmt::format("{} cannot be used: {}", physical.traits.name, *reason));
+  }
+  std::uint32_t const queues = std::min(main_family(physical.traits)->count, options.max_graphics_queues);
+  auto device = std::unique_ptr<Device>(new Device);
+  GARUDA_TRY_ASSIGN(VkDevice const handle, create_handle(physical, queues));
+  volkLoadDeviceTable(&device->fn_, handle);
+  device->handle_ = Unique<VkDevice>({handle, &device->fn_}, handle);
+  device->physical_ = physical.handle;
+  device->traits_ = physical.traits;
+  device->debug_ = instance.debug();
+  device->open_queues(queues);
+  device->memory_ =
+      std::make_unique<MemoryPool>(device->owner(), physical.handle, device->traits_, options.memory_limit_bytes);
+  device->pinned_ = PinnedRegistry::create(*device);
+  return device;
+}
+
+void Device::open_queues(std::uint32_t graphics_queues) {
+  std::uint32_t const main = main_family(traits_)->index;
+  for (std::uint32_t i = 0; i < graphics_queues; ++i) {
+    VkQueue queue = VK_NULL_HANDLE;
+    fn_.vkGetDeviceQueue(handle(), main, i, &queue);
+    graphics_queues_.push_back(std::make_unique<Queue>(owner(), queue, main));
+  }
+  buffer_families_.push_back(main);
+  if (QueueFamily const* transfer = transfer_family(traits_)) {
+    for (std::uint32_t i = 0; i < std::min(transfer->count, kMostTransferQueues); ++i) {
+      VkQueue queue = VK_NULL_HANDLE;
+      fn_.vkGetDeviceQueue(handle(), transfer->index, i, &queue);
+      transfer_queues_.push_back(std::make_unique<Queue>(owner(), queue, transfer->index));
+    }
+    buffer_families_.push_back(transfer->index);
+  }
+}
+
+Device::~Device() {
+  // A device that only compiled has nothing to wait for, and RADV's null device cannot even do that.
+  bool used = false;
+  for (auto const& queue : transfer_queues_) used = used || queue->used();
+  for (auto const& queue : graphics_queues_) used = used || queue->used();
+  // On a lost device this fails, and then there is nothing left to wait for either.
+  if (used) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
+  if (pinned_) pinned_->close();
+}
+
+Result<void> Device::wait_idle() { return check(fn_.vkDeviceWaitIdle(handle()), "vkDeviceWaitIdle"); }
+
+void Device::set_object_name(std::uint64_t handle, VkObjectType type, char const* name) const {
+  if (debug_.set_name == nullptr) return;
+  VkDebugUtilsObjectNameInfoEXT const info{.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+                                           .objectType = type,
+                                           .objectHandle = handle,
+                                           .pObjectName = name};
+  // A name is for the reader of a capture: going without it is no failure.
+  static_cast<void>(debug_.set_name(this->handle(), &info));
+}
+
+}  // namespace garuda::vk

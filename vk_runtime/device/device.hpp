@@ -1,0 +1,117 @@
+// An opened device: its dispatch table, queues and memory accounting.
+#pragma once
+
+#include <volk.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "vk_runtime/device/device_traits.hpp"
+#include "vk_runtime/device/instance.hpp"
+#include "vk_runtime/memory/memory_pool.hpp"
+#include "vk_runtime/result.hpp"
+#include "vk_runtime/unique.hpp"
+
+namespace garuda::vk {
+
+struct DeviceOptions {
+  std::uint32_t max_graphics_queues = 4;
+  /// Explicit limit of device memory in bytes, all lanes together; 0: none but the driver's.
+  std::uint64_t memory_limit_bytes = 0;
+};
+
+class PinnedRegistry;
+
+/// One VkQueue and the lock that Vulkan asks for. Lives as long as its Device.
+class Queue {
+ public:
+  Queue(DeviceHandle device, VkQueue queue, std::uint32_t family) noexcept
+      : device_(device), queue_(queue), family_(family) {}
+
+  std::uint32_t family() const noexcept { return family_; }
+  VkQueue handle() const noexcept { return queue_; }
+
+  /// Submits under the queue's lock. Thread-safe, does not wait.
+  Result<void> submit(VkSubmitInfo2 const& info);
+  /// Whether anything was submitted to it. Thread-safe.
+  bool used() const;
+
+ private:
+  DeviceHandle device_;
+  VkQueue queue_;
+  std::uint32_t family_;
+  mutable std::mutex mutex_;
+  bool used_ = false;
+};
+
+/// Owner of a VkDevice. Does not move; outlives everything made from it. Thread-safe.
+class Device {
+ public:
+  /// Opens a device with all required and every available optional feature of DeviceFeatures.
+  /// `instance` outlives the device. Errors: no_device with the reason when the device is unusable; device_failure.
+  static Result<std::unique_ptr<Device>> create(Instance const& instance, PhysicalDevice const& physical,
+                                                DeviceOptions const& options = {});
+
+  Device(Device const&) = delete;
+  Device& operator=(Device const&) = delete;
+  /// Waits until the device is idle, if it ever had work.
+  ~Device();
+
+  VkDevice handle() const noexcept { return handle_.get(); }
+  VkPhysicalDevice physical() const noexcept { return physical_; }
+  VolkDeviceTable const& fn() const noexcept { return fn_; }
+  /// What Unique takes.
+  DeviceHandle owner() const noexcept { return {handle_.get(), &fn_}; }
+  DeviceTraits const& traits() const noexcept { return traits_; }
+  DebugFunctions const& debug() const noexcept { return debug_; }
+
+  /// Queues of the main family (graphics, compute, transfer); at least one.
+  std::size_t graphics_queue_count() const noexcept { return graphics_queues_.size(); }
+  Queue& graphics_queue(std::size_t i = 0) { return *graphics_queues_.at(i); }
+  /// Queues of a transfer-only family: none, one, or two, so that copies in both directions run side by side.
+  std::size_t transfer_queue_count() const noexcept { return transfer_queues_.size(); }
+  /// A queue of a transfer-only family, `i` taken modulo their number, or nullptr.
+  Queue* transfer_queue(std::size_t i = 0) noexcept {
+    return transfer_queues_.empty() ? nullptr : transfer_queues_[i % transfer_queues_.size()].get();
+  }
+  /// Families that buffers are shared between: the main one, and the transfer-only one where there is one. Buffers are
+  /// created concurrent over these, so no ownership is ever transferred; images belong to the main family.
+  std::span<std::uint32_t const> buffer_families() const noexcept { return buffer_families_; }
+
+  /// Host memory that this device reads and writes in place; thread-safe.
+  PinnedRegistry& pinned() noexcept { return *pinned_; }
+
+  /// Accounting of all device memory of this device; thread-safe.
+  MemoryPool& memory() noexcept { return *memory_; }
+
+  /// Gives a handle its name in captures and messages; nothing without debug_utils. `name` is a C string.
+  template <class Handle>
+  void set_name(Handle handle, VkObjectType type, char const* name) const {
+    set_object_name(reinterpret_cast<std::uint64_t>(handle), type, name);
+  }
+
+  /// Blocks until all queues are idle. Errors: device_failure (a lost device among them).
+  Result<void> wait_idle();
+
+ private:
+  Device() = default;
+  void set_object_name(std::uint64_t handle, VkObjectType type, char const* name) const;
+  void open_queues(std::uint32_t graphics_queues);
+
+  VolkDeviceTable fn_{};
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+  DeviceTraits traits_;
+  DebugFunctions debug_;
+  Unique<VkDevice> handle_;
+  std::vector<std::unique_ptr<Queue>> graphics_queues_;
+  std::vector<std::unique_ptr<Queue>> transfer_queues_;
+  std::vector<std::uint32_t> buffer_families_;
+  std::unique_ptr<MemoryPool> memory_;
+  std::shared_ptr<PinnedRegistry> pinned_;  // outlived by what it gave out
+};
+
+}  // namespace garuda::vk

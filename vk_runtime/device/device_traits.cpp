@@ -1,0 +1,168 @@
+#include "vk_runtime/device/device_traits.hpp"
+
+#include <fmt/format.h>
+#include <volk.h>
+
+#include <algorithm>
+
+namespace garuda::vk {
+namespace {
+
+struct OptionalFeature {
+  bool DeviceFeatures::*member;
+  char const* name;
+};
+
+constexpr OptionalFeature kOptionalFeatures[] = {
+    {&DeviceFeatures::buffer_device_address, "bufferDeviceAddress"},
+    {&DeviceFeatures::vertex_pipeline_stores_and_atomics, "vertexPipelineStoresAndAtomics"},
+    {&DeviceFeatures::fragment_stores_and_atomics, "fragmentStoresAndAtomics"},
+    {&DeviceFeatures::independent_blend, "independentBlend"},
+    {&DeviceFeatures::storage_image_extended_formats, "shaderStorageImageExtendedFormats"},
+    {&DeviceFeatures::shader_int64, "shaderInt64"},
+    {&DeviceFeatures::shader_float64, "shaderFloat64"},
+    {&DeviceFeatures::shader_int16, "shaderInt16"},
+    {&DeviceFeatures::shader_int8, "shaderInt8"},
+    {&DeviceFeatures::shader_buffer_int64_atomics, "shaderBufferInt64Atomics"},
+    {&DeviceFeatures::subgroup_size_control, "subgroupSizeControl"},
+    {&DeviceFeatures::pipeline_executable_properties, "VK_KHR_pipeline_executable_properties"},
+    {&DeviceFeatures::external_memory_host, "VK_EXT_external_memory_host"},
+    {&DeviceFeatures::memory_budget, "VK_EXT_memory_budget"},
+};
+
+bool is_float(PixelFormat format) { return format >= PixelFormat::r32_sfloat; }
+
+std::vector<std::string> missing_optional(DeviceTraits const& traits) {
+  std::vector<std::string> missing;
+  for (OptionalFeature const& feature : kOptionalFeatures) {
+    if (!(traits.features.*feature.member)) missing.emplace_back(feature.name);
+  }
+  for (std::size_t i = 0; i < kPixelFormatCount; ++i) {
+    auto const format = static_cast<PixelFormat>(i);
+    if (is_float(format) && !traits.formats[i].blend) {
+      missing.push_back(fmt::format("blending of {}", to_string(format)));
+    }
+  }
+  return missing;
+}
+
+/// The version in the driver's text ("Mesa 22.3.6 (LLVM …)"), or {0, 0, 0}.
+std::array<int, 3> mesa_version(std::string_view info) {
+  std::array<int, 3> version{};
+  std::size_t const at = info.find("Mesa ");
+  if (at == std::string_view::npos) return version;
+  std::size_t part = 0;
+  for (char c : info.substr(at + 5)) {
+    if (c >= '0' && c <= '9') {
+      version[part] = version[part] * 10 + (c - '0');
+    } else if (c != '.' || ++part == version.size()) {
+      break;
+    }
+  }
+  return version;
+}
+
+std::vector<DriverQuirk> find_quirks(DeviceTraits const& traits) {
+  std::vector<DriverQuirk> quirks;
+  // 22.3.6 reports 1–2 ms for 150–1400 ms of compute; 25.0.7 is right. The versions between were not measured, so they
+  // count as wrong: host time is never wrong, only coarser.
+  if (traits.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && mesa_version(traits.driver_info) < std::array{25, 0, 7}) {
+    quirks.push_back(
+        {std::string(kTimestampQuirk),
+         fmt::format("llvmpipe before Mesa 25.0.7 reports wrong compute timestamps: {}", traits.driver_info)});
+  }
+  return quirks;
+}
+
+bool has_timestamps(DeviceTraits const& traits) {
+  return traits.limits.timestamp_period_ns > 0 &&
+         std::ranges::any_of(traits.queue_families, [](QueueFamily const& family) {
+           return family.graphics && family.compute && family.timestamp_valid_bits > 0;
+         });
+}
+
+}  // namespace
+
+std::string_view to_string(PixelFormat format) noexcept {
+  switch (format) {
+    case PixelFormat::r32_uint:
+      return "R32_UINT";
+    case PixelFormat::r32g32_uint:
+      return "R32G32_UINT";
+    case PixelFormat::r32g32b32a32_uint:
+      return "R32G32B32A32_UINT";
+    case PixelFormat::r32_sfloat:
+      return "R32_SFLOAT";
+    case PixelFormat::r32g32_sfloat:
+      return "R32G32_SFLOAT";
+    case PixelFormat::r32g32b32a32_sfloat:
+      break;
+  }
+  return "R32G32B32A32_SFLOAT";
+}
+
+std::uint32_t bytes_per_texel(PixelFormat format) noexcept {
+  switch (format) {
+    case PixelFormat::r32_uint:
+    case PixelFormat::r32_sfloat:
+      return 4;
+    case PixelFormat::r32g32_uint:
+    case PixelFormat::r32g32_sfloat:
+      return 8;
+    case PixelFormat::r32g32b32a32_uint:
+    case PixelFormat::r32g32b32a32_sfloat:
+      break;
+  }
+  return 16;
+}
+
+std::uint64_t DeviceTraits::device_local_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (MemoryHeap const& heap : heaps) {
+    if (heap.device_local) bytes = std::max(bytes, heap.bytes);
+  }
+  return bytes;
+}
+
+bool DeviceTraits::device_memory_mappable() const noexcept {
+  return std::ranges::any_of(memory_types, [&](MemoryType const& memory) {
+    return memory.device_local && memory.host_visible && heaps[memory.heap].bytes == device_local_bytes();
+  });
+}
+
+std::uint32_t DeviceTraits::max_render_extent() const noexcept {
+  return std::min({limits.max_image_2d, limits.max_framebuffer_width, limits.max_framebuffer_height,
+                   limits.max_viewport[0], limits.max_viewport[1]});
+}
+
+std::string DeviceTraits::api_version_text() const {
+  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(api_version), VK_API_VERSION_MINOR(api_version),
+                     VK_API_VERSION_PATCH(api_version));
+}
+
+std::uint64_t default_max_points_per_submission(DeviceType type) noexcept {
+  switch (type) {
+    case DeviceType::discrete:
+      return std::uint64_t{1} << 25;
+    case DeviceType::integrated:
+    case DeviceType::virtual_gpu:
+    case DeviceType::other:
+      return std::uint64_t{1} << 22;
+    case DeviceType::cpu:
+      break;
+  }
+  return std::uint64_t{1} << 18;
+}
+
+void derive_traits(DeviceTraits& traits) {
+  traits.unified_memory = !traits.heaps.empty() &&
+                          std::ranges::all_of(traits.heaps, [](MemoryHeap const& heap) { return heap.device_local; });
+  traits.missing_optional = missing_optional(traits);
+  traits.quirks = find_quirks(traits);
+  traits.timestamps_reliable =
+      has_timestamps(traits) &&
+      std::ranges::none_of(traits.quirks, [](DriverQuirk const& quirk) { return quirk.what == kTimestampQuirk; });
+  traits.max_points_per_submission = default_max_points_per_submission(traits.type);
+}
+
+}  // namespace garuda::vk

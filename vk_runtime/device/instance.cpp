@@ -1,0 +1,191 @@
+#include "vk_runtime/device/instance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <string_view>
+
+#include "vk_runtime/device/loader.hpp"
+#include "vk_runtime/result.hpp"
+
+namespace garuda::vk {
+namespace {
+
+constexpr char const* kValidationLayer = "VK_LAYER_KHRONOS_validation";
+
+/// The layer gave up waiting for its own bookkeeping thread, which a busy machine delays past the layer's limit. It
+/// says nothing of the calls made here.
+constexpr std::string_view kLayerTimeout = "UNASSIGNED-VkSemaphore-state-timeout";
+
+VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+                                          VkDebugUtilsMessengerCallbackDataEXT const* data, void* user) {
+  if (data->pMessageIdName != nullptr && kLayerTimeout == data->pMessageIdName) return VK_FALSE;
+  static_cast<MessageLog*>(user)->add(data->pMessage != nullptr ? data->pMessage : "");
+  return VK_FALSE;
+}
+
+VkDebugUtilsMessengerCreateInfoEXT messenger_info(MessageLog& log) {
+  // General messages are the loader's (a driver that it could not load, say); they do not concern the calls made here.
+  return {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+      .messageSeverity =
+          VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
+      .pfnUserCallback = on_message,
+      .pUserData = &log};
+}
+
+Result<bool> layer_installed(std::string_view name) {
+  std::uint32_t count = 0;
+  GARUDA_TRY(check(vkEnumerateInstanceLayerProperties(&count, nullptr), "vkEnumerateInstanceLayerProperties"));
+  std::vector<VkLayerProperties> layers(count);
+  GARUDA_TRY(check(vkEnumerateInstanceLayerProperties(&count, layers.data()), "vkEnumerateInstanceLayerProperties"));
+  return std::ranges::any_of(layers, [&](VkLayerProperties const& layer) { return name == layer.layerName; });
+}
+
+Result<bool> extension_available(char const* layer, std::string_view name) {
+  char const* const call = "vkEnumerateInstanceExtensionProperties";
+  std::uint32_t count = 0;
+  GARUDA_TRY(check(vkEnumerateInstanceExtensionProperties(layer, &count, nullptr), call));
+  std::vector<VkExtensionProperties> extensions(count);
+  GARUDA_TRY(check(vkEnumerateInstanceExtensionProperties(layer, &count, extensions.data()), call));
+  return std::ranges::any_of(extensions,
+                             [&](VkExtensionProperties const& extension) { return name == extension.extensionName; });
+}
+
+Result<VkInstance> create_handle(InstanceOptions const& options, bool debug_utils, MessageLog& log) {
+  VkApplicationInfo const application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                      .pApplicationName = "garuda",
+                                      .pEngineName = "garuda",
+                                      .apiVersion = VK_API_VERSION_1_3};
+  std::vector<char const*> extensions;
+  if (debug_utils) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  if (options.validation) extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+
+  VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(log);
+  VkValidationFeatureEnableEXT const synchronisation = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  VkValidationFeaturesEXT const features{.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
+                                         .pNext = &messenger,
+                                         .enabledValidationFeatureCount = 1,
+                                         .pEnabledValidationFeatures = &synchronisation};
+  VkInstanceCreateInfo const info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                  .pNext = options.validation ? &features : nullptr,
+                                  .pApplicationInfo = &application,
+                                  .enabledLayerCount = options.validation ? 1U : 0U,
+                                  .ppEnabledLayerNames = &kValidationLayer,
+                                  .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                  .ppEnabledExtensionNames = extensions.data()};
+  VkInstance instance = VK_NULL_HANDLE;
+  VkResult const result = vkCreateInstance(&info, nullptr, &instance);
+  if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
+    return fail(ErrorCode::no_device, "no Vulkan driver on this machine");
+  }
+  GARUDA_TRY(check(result, "vkCreateInstance"));
+  return instance;
+}
+
+/// Loads the loader's instance-level entry points. They dispatch by their first argument, so the same ones serve every
+/// instance and outlive the one they were asked for with.
+void load_instance_functions(VkInstance instance) {
+  static std::once_flag once;
+  std::call_once(once, [&] { volkLoadInstanceOnly(instance); });
+}
+
+/// The loader unloads a driver's libraries with the last instance, and some of them cannot be loaded as often as one
+/// likes: glibc has little room for libraries' thread-local variables and does not get all of it back, so that NVIDIA's
+/// driver (580) is found no more after about 27 instances of a process. An instance that lives as long as the process
+/// keeps them where they are.
+void keep_drivers_loaded() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    VkApplicationInfo const application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
+    VkInstanceCreateInfo const info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
+    static VkInstance kept = VK_NULL_HANDLE;
+    // Without it nothing is lost but the drivers' libraries between instances.
+    (void)vkCreateInstance(&info, nullptr, &kept);
+  });
+}
+
+template <class Function>
+Function load(VkInstance instance, char const* name) {
+  return reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, name));
+}
+
+DebugFunctions load_debug_functions(VkInstance instance) {
+  return {.begin_label = load<PFN_vkCmdBeginDebugUtilsLabelEXT>(instance, "vkCmdBeginDebugUtilsLabelEXT"),
+          .end_label = load<PFN_vkCmdEndDebugUtilsLabelEXT>(instance, "vkCmdEndDebugUtilsLabelEXT"),
+          .set_name = load<PFN_vkSetDebugUtilsObjectNameEXT>(instance, "vkSetDebugUtilsObjectNameEXT")};
+}
+
+Result<Unique<VkDebugUtilsMessengerEXT>> create_messenger(VkInstance instance, MessageLog& log) {
+  auto const create = load<PFN_vkCreateDebugUtilsMessengerEXT>(instance, "vkCreateDebugUtilsMessengerEXT");
+  auto const destroy = load<PFN_vkDestroyDebugUtilsMessengerEXT>(instance, "vkDestroyDebugUtilsMessengerEXT");
+  if (create == nullptr || destroy == nullptr) {
+    return fail(ErrorCode::device_failure, "vkCreateDebugUtilsMessengerEXT is missing though its extension is enabled");
+  }
+  VkDebugUtilsMessengerCreateInfoEXT const info = messenger_info(log);
+  VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+  GARUDA_TRY(check(create(instance, &info, nullptr, &messenger), "vkCreateDebugUtilsMessengerEXT"));
+  return Unique<VkDebugUtilsMessengerEXT>({instance, destroy}, messenger);
+}
+
+}  // namespace
+
+void MessageLog::add(std::string message) {
+  std::lock_guard const lock(mutex_);
+  messages_.push_back(std::move(message));
+}
+
+std::vector<std::string> MessageLog::messages() const {
+  std::lock_guard const lock(mutex_);
+  return messages_;
+}
+
+void MessageLog::clear() {
+  std::lock_guard const lock(mutex_);
+  messages_.clear();
+}
+
+Instance::~Instance() = default;
+
+Result<std::unique_ptr<Instance>> Instance::create(InstanceOptions const& options) {
+  GARUDA_TRY(load_vulkan());
+  if (options.validation) {
+    GARUDA_TRY_ASSIGN(bool const installed, layer_installed(kValidationLayer));
+    if (!installed) return fail(ErrorCode::usage, fmt::format("Vulkan layer not installed: {}", kValidationLayer));
+  }
+  GARUDA_TRY_ASSIGN(bool const available, extension_available(nullptr, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
+  bool const debug_utils = options.validation || (options.debug_labels && available);
+
+  auto instance = std::unique_ptr<Instance>(new Instance);
+  instance->log_ = std::make_unique<MessageLog>();
+  GARUDA_TRY_ASSIGN(VkInstance const handle, create_handle(options, debug_utils, *instance->log_));
+  load_instance_functions(handle);
+  keep_drivers_loaded();
+  instance->instance_ = Unique<VkInstance>({}, handle);
+  if (debug_utils) instance->debug_ = load_debug_functions(handle);
+  if (options.validation) {
+    GARUDA_TRY_ASSIGN(instance->messenger_, create_messenger(handle, *instance->log_));
+  }
+  return instance;
+}
+
+Result<std::vector<PhysicalDevice>> Instance::physical_devices() const {
+  std::uint32_t count = 0;
+  VkResult const result = vkEnumeratePhysicalDevices(handle(), &count, nullptr);
+  // What the loader answers when drivers are installed but none of them finds its hardware.
+  if (result == VK_ERROR_INITIALIZATION_FAILED || (result == VK_SUCCESS && count == 0)) {
+    return fail(ErrorCode::no_device, "no Vulkan device on this machine");
+  }
+  GARUDA_TRY(check(result, "vkEnumeratePhysicalDevices"));
+  std::vector<VkPhysicalDevice> handles(count);
+  GARUDA_TRY(check(vkEnumeratePhysicalDevices(handle(), &count, handles.data()), "vkEnumeratePhysicalDevices"));
+  handles.resize(count);
+  std::vector<PhysicalDevice> devices;
+  for (VkPhysicalDevice device : handles) devices.push_back({device, query_traits(device)});
+  return devices;
+}
+
+}  // namespace garuda::vk
