@@ -93,7 +93,10 @@ Result<void> ColumnOrder::enter_indices(TableView table, std::size_t column, std
     auto* const entries = entries_.as<UInt128>() + block.first_row;
     visit_index_type(table.schema()[column].type.index, [&]<class Index>(Index*) {
       for (std::int64_t i = 0; i < array.length; ++i) {
-        if (array.is_null(i)) continue;
+        if (array.is_null(i)) {
+          entries[i] = 0;
+          continue;
+        }
         auto const value = values_.first_value[block.batch] + static_cast<std::uint64_t>(array.data<Index>()[i]);
         entries[i] = entry_of(keys[value], value);
         // Whichever row comes first: they all have the same value. Few values would be written by all threads at once.

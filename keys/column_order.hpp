@@ -24,7 +24,7 @@ class ColumnOrder {
   /// Requires: the column exists, in memory that the host can read. Errors: out_of_memory, cancelled.
   static Result<ColumnOrder> create(TableView table, std::size_t column, Control const& control);
 
-  /// An entry a row; those of null rows are unspecified.
+  /// An entry a row; those of null rows are less than all others, and equal.
   UInt128 const* entries() const noexcept { return entries_.as<UInt128>(); }
   std::uint64_t size_bytes() const noexcept {
     return static_cast<std::uint64_t>(entries_.size_bytes()) + values_.bytes.size() * (rows_ == nullptr ? 0 : 16);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -21,10 +22,17 @@ using Values = std::vector<std::optional<std::string>>;
 
 /// Sorts the rows of `table` that have a value by the order of its only column, and compares with `values`, its values.
 void expect_order(Table const& table, Values const& values) {
+  // What an entry is not written to shows where it held something else before.
+  {
+    auto before = testing::value_of(AlignedBuffer::allocate(16 * table.num_rows()));
+    std::memset(before.data(), 0xA5, static_cast<std::size_t>(before.size_bytes()));
+  }
   auto const order = testing::value_of(ColumnOrder::create(table.view(), 0, {}));
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < values.size(); ++row)
     if (values[row]) rows.push_back(row);
+  for (std::size_t row = 0; row < values.size(); ++row)
+    if (!values[row]) ASSERT_EQ(static_cast<std::uint64_t>(order.entries()[row] >> 64), 0U) << row;
   auto expected = rows;
   auto const* const entries = order.entries();
   std::stable_sort(rows.begin(), rows.end(),
