@@ -213,6 +213,10 @@ class TableValues {
 
   /// Where the column's values lie in the table, batch by batch; no parts when they need widening or may be null.
   virtual std::vector<partition::PayloadColumn::Part> in_place(std::size_t column) const = 0;
+
+  /// Whether `read` of a partitioned order looks at its row ids: not where the values are made of columns that moved
+  /// with the keys.
+  virtual bool reads_row_ids(std::size_t column) const = 0;
 };
 
 /// Rows [first, first + count) of a table.

@@ -148,6 +148,12 @@ std::vector<partition::PayloadColumn::Part> ValueReader::in_place() const {
   return parts;
 }
 
+bool ValueReader::reads_row_ids() const noexcept {
+  auto const factors = this->factors();
+  if ((!factors[0] && !factors[1]) || may_have_nulls() || !is_null_free()) return true;
+  return (factors[0] && !payload_[0]) || (factors[1] && !payload_[1]);
+}
+
 void ValueReader::copy_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,
                               std::byte* out) const {
   if (order_ != nullptr) {

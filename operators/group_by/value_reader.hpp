@@ -43,6 +43,9 @@ class ValueReader {
   /// See TableValues::in_place.
   std::vector<partition::PayloadColumn::Part> in_place() const;
 
+  /// See TableValues::reads_row_ids.
+  bool reads_row_ids() const noexcept;
+
   /// Of values compared by their bytes; else nullptr.
   keys::ColumnOrder const* order() const noexcept { return order_.get(); }
 

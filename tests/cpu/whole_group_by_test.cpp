@@ -59,6 +59,8 @@ class Values final : public contract::TableValues {
     return {{0, reinterpret_cast<std::byte const*>(columns_[column].words.data())}};
   }
 
+  bool reads_row_ids(std::size_t) const override { return true; }
+
  private:
   std::vector<Column> const& columns_;
 };

@@ -137,7 +137,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     auto const payload = payload_columns(first);
     partition::PartitionOptions options;
     options.payload = payload;
-    options.row_ids = states_.first_rows || gathers_;
+    options.row_ids = states_.first_rows || reads_row_ids_;
     options.ranges = tables_.empty();
     options.counts = std::move(counts);
     Chunk chunk{first, {}};
@@ -186,7 +186,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     return table->part(table->occupied(0, table->num_slots()));
   }
 
-  /// The columns that move along with their keys, from row `first_row` on; the others are gathered by row ids later.
+  /// The columns that move along with their keys, from row `first_row` on; the others are gathered later.
   std::vector<partition::PayloadColumn> payload_columns(std::uint64_t first_row) {
     std::vector<partition::PayloadColumn> payload;
     payload_of_.assign(states_.requests.size(), kGathered);
@@ -197,6 +197,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
       auto parts = rows_.table().values->in_place(c);
       if (parts.empty()) {
         gathers_ = true;
+        reads_row_ids_ = reads_row_ids_ || rows_.table().values->reads_row_ids(c);
         continue;
       }
       payload_of_[c] = payload.size();
@@ -303,7 +304,8 @@ class PartitionedGroups final : public contract::WholeGroupBy {
 
   std::uint64_t first_row_;
   std::vector<std::size_t> payload_of_;  ///< a request's payload column, or kGathered
-  bool gathers_ = false;                 ///< some values are gathered by row ids
+  bool gathers_ = false;                 ///< some values are gathered, or made of others
+  bool reads_row_ids_ = false;           ///< some of these are found by row ids
   partition::RadixDigit digit_;
   Chunk chunk_;  ///< all rows that are left, or those that are being added to the tables
   std::uint64_t chunk_rows_ = 0;
