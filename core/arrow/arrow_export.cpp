@@ -312,6 +312,22 @@ class ExportedStream {
   std::string message_;
 };
 
+/// The batches of a table, one after the other.
+class TableStream final : public BatchStream {
+ public:
+  explicit TableStream(std::shared_ptr<Table const> table) : table_(std::move(table)) {}
+
+  Schema const& schema() const noexcept override { return table_->schema(); }
+  Result<std::optional<Batch>> next() override {
+    if (next_ == table_->batches().size()) return std::nullopt;
+    return table_->batches()[next_++];
+  }
+
+ private:
+  std::shared_ptr<Table const> table_;
+  std::size_t next_ = 0;
+};
+
 ExportedStream& self(ArrowArrayStream* stream) { return *static_cast<ExportedStream*>(stream->private_data); }
 
 void release_stream(ArrowArrayStream* stream) noexcept {
@@ -346,6 +362,11 @@ void export_arrow(std::unique_ptr<BatchStream> stream, ArrowArrayStream* out) {
       .get_last_error = [](ArrowArrayStream* s) { return self(s).last_error(); },
       .release = release_stream,
       .private_data = exported.release()};
+}
+
+void export_arrow(std::shared_ptr<Table const> table, ArrowArrayStream* out) {
+  GARUDA_EXPECTS(table != nullptr);
+  export_arrow(std::make_unique<TableStream>(std::move(table)), out);
 }
 
 }  // namespace garuda

@@ -112,24 +112,6 @@ class QueryStream final : public garuda::BatchStream {
   std::shared_ptr<Query> query_;
 };
 
-/// The batches of a table in the host's memory.
-class TableStream final : public garuda::BatchStream {
- public:
-  explicit TableStream(SharedRows rows) : rows_(std::move(rows)) {}
-
-  garuda::Schema const& schema() const noexcept override { return table().schema(); }
-  Result<std::optional<garuda::Batch>> next() override {
-    if (next_ == table().batches().size()) return std::nullopt;
-    return table().batches()[next_++];
-  }
-
- private:
-  garuda::Table const& table() const noexcept { return *std::get_if<garuda::Table>(&rows_->table); }
-
-  SharedRows rows_;
-  std::size_t next_ = 0;
-};
-
 Result<garuda::ColumnRef> parse_column(std::string_view text) {
   for (auto const& [prefix, side] : {std::pair{std::string_view("left."), garuda::Side::left},
                                      std::pair{std::string_view("right."), garuda::Side::right}})
@@ -320,7 +302,8 @@ int garuda_table_stream(garuda_table const* table, ArrowArrayStream* out, char**
       GARUDA_TRY_ASSIGN(auto downloaded, on_device->download());
       rows = std::make_shared<Rows const>(Rows{std::move(downloaded)});
     }
-    garuda::export_arrow(std::make_unique<TableStream>(std::move(rows)), out);
+    auto const* const on_host = std::get_if<garuda::Table>(&rows->table);
+    garuda::export_arrow(std::shared_ptr<garuda::Table const>(std::move(rows), on_host), out);
     return {};
   });
 }

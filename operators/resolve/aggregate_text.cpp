@@ -66,6 +66,25 @@ Result<std::string> parse_column(std::string_view text, std::string_view whole) 
   return unescape(text);
 }
 
+std::string_view form_of(Parameter parameter) noexcept {
+  switch (parameter) {
+    case Parameter::column:
+      return "two columns, as in x:y";
+    case Parameter::share:
+      return "a column and a number within [0, 1], as in x:0.9";
+    case Parameter::number:
+      return "a column and how many values, 1 to 2147483647, as in x:3";
+    case Parameter::none:
+      break;
+  }
+  return "a column";
+}
+
+/// The failure of an aggregate that has not what its function takes.
+tl::unexpected<Error> wants(Parameter parameter, std::string_view function, std::string_view given) {
+  return fail(ErrorCode::usage, fmt::format("{} wants {}: {}", function, form_of(parameter), given));
+}
+
 /// `text`: what follows the function's colon.
 Result<void> parse_parts(FunctionRow const& row, std::string_view text, std::string_view whole, Aggregate& aggregate) {
   if (row.parameter == Parameter::none) {
@@ -73,8 +92,7 @@ Result<void> parse_parts(FunctionRow const& row, std::string_view text, std::str
     return {};
   }
   auto const colon = find_unescaped(text, ':');
-  if (colon == std::string_view::npos)
-    return fail(ErrorCode::usage, fmt::format("{} wants {}: {}", row.name, resolve::form_of(row.parameter), whole));
+  if (colon == std::string_view::npos) return wants(row.parameter, row.name, whole);
   auto const parameter = text.substr(colon + 1);
   GARUDA_TRY_ASSIGN(aggregate.column, parse_column(text.substr(0, colon), whole));
   if (row.parameter == Parameter::column) {
@@ -84,7 +102,7 @@ Result<void> parse_parts(FunctionRow const& row, std::string_view text, std::str
   bool const is_number = row.parameter == Parameter::share ? parse_number(parameter, aggregate.quantile)
                                                            : parse_number(parameter, aggregate.most);
   if (is_number) return resolve::check_parameter(aggregate);
-  return fail(ErrorCode::usage, fmt::format("{} wants {}: {}", row.name, resolve::form_of(row.parameter), whole));
+  return wants(row.parameter, row.name, whole);
 }
 
 Result<Aggregate> parse_aggregate(std::string_view text) {
@@ -129,20 +147,6 @@ Parameter parameter_of(AggregateFunction function) noexcept {
   return kFunctions[static_cast<std::size_t>(function)].parameter;
 }
 
-std::string_view form_of(Parameter parameter) noexcept {
-  switch (parameter) {
-    case Parameter::column:
-      return "two columns, as in x:y";
-    case Parameter::share:
-      return "a column and a number within [0, 1], as in x:0.9";
-    case Parameter::number:
-      return "a column and how many values, 1 to 2147483647, as in x:3";
-    case Parameter::none:
-      break;
-  }
-  return "a column";
-}
-
 Result<void> check_parameter(Aggregate const& aggregate) {
   constexpr std::uint64_t kMostElements = 0x7FFF'FFFF;
   auto const parameter = parameter_of(aggregate.function);
@@ -151,8 +155,7 @@ Result<void> check_parameter(Aggregate const& aggregate) {
                             ? aggregate.most >= 1 && aggregate.most <= kMostElements
                             : aggregate.second.has_value() == (parameter == Parameter::column);
   if (is_right) return {};
-  return fail(ErrorCode::usage, fmt::format("{} wants {}: {}", to_string(aggregate.function), form_of(parameter),
-                                            default_name(aggregate)));
+  return wants(parameter, to_string(aggregate.function), default_name(aggregate));
 }
 
 std::string default_name(Aggregate const& aggregate) {

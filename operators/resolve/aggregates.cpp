@@ -152,8 +152,6 @@ DataType decimal_sum_type(DataType const& input) {
   return type;
 }
 
-DataType list_type(DataType const& input) { return list_of(input); }
-
 using F = AggregateFunction;
 using V = ValueClass;
 using M = Making;
@@ -207,8 +205,8 @@ constexpr std::array kAggregates{
     AggregateRow{F::median, kTemporal, M::list, kList, 1, same_type, finalise_quantile_value},
     AggregateRow{F::quantile, kNumber, M::list, kList, 1, float64_type, finalise_quantile},
     AggregateRow{F::quantile, kTemporal, M::list, kList, 1, same_type, finalise_quantile_value},
-    AggregateRow{F::min_n, kOrdered, M::list, kList, 1, list_type, nullptr},
-    AggregateRow{F::max_n, kOrdered, M::list, kList, 1, list_type, nullptr},
+    AggregateRow{F::min_n, kOrdered, M::list, kList, 1, list_of, nullptr},
+    AggregateRow{F::max_n, kOrdered, M::list, kList, 1, list_of, nullptr},
     AggregateRow{F::product, kSigned, M::list, kList, 1, int64_type, finalise_product},
     AggregateRow{F::product, kUnsigned, M::list, kList, 1, uint64_type, finalise_product},
 };

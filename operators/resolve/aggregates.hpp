@@ -40,8 +40,6 @@ constexpr ClassSet class_bit(ValueClass value_class) noexcept {
 enum class Parameter : std::uint8_t { none, column, share, number };
 
 Parameter parameter_of(AggregateFunction function) noexcept;
-/// What a function with the parameter wants, in words.
-std::string_view form_of(Parameter parameter) noexcept;
 /// Errors: usage.
 Result<void> check_parameter(Aggregate const& aggregate);
 /// Name of the result's column where none is given.

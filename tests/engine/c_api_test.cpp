@@ -18,21 +18,6 @@ using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
 
-/// Reads a table out batch by batch.
-class TableStream final : public BatchStream {
- public:
-  explicit TableStream(Table table) : table_(std::move(table)) {}
-  Schema const& schema() const noexcept override { return table_.schema(); }
-  Result<std::optional<Batch>> next() override {
-    if (next_ == table_.batches().size()) return std::nullopt;
-    return table_.batches()[next_++];
-  }
-
- private:
-  Table table_;
-  std::size_t next_ = 0;
-};
-
 struct DestroyTable {
   void operator()(garuda_table* table) const { garuda_table_destroy(table); }
 };
@@ -46,7 +31,7 @@ ArrowArrayStream stream_of_keys(char const* name, std::int32_t first, std::size_
   TestColumn<std::int32_t> keys{name, type_of(TypeId::int32), std::vector<std::int32_t>(rows), {}};
   std::iota(keys.values.begin(), keys.values.end(), first);
   ArrowArrayStream stream;
-  export_arrow(std::make_unique<TableStream>(TestTable().add(std::move(keys)).build(7)), &stream);
+  export_arrow(std::make_shared<Table const>(TestTable().add(std::move(keys)).build(7)), &stream);
   return stream;
 }
 
