@@ -3,6 +3,7 @@
 
 #include "garuda/arrow_c.hpp"
 #include "garuda/calibration.hpp"
+#include "garuda/condition.hpp"
 #include "garuda/device_table.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"

@@ -8,12 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "garuda/column_ref.hpp"
+#include "garuda/condition.hpp"
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
 
 namespace garuda {
 
-/// Which rows a join gives; two rows match when their keys are equal.
+/// Which rows a join gives; two rows match when their keys are equal and the condition, if there is one, is true.
 enum class JoinKind : std::uint8_t {
   inner,  ///< pairs of rows that match
   left,   ///< these, and the left rows without a match, their right columns null
@@ -28,16 +30,6 @@ std::string_view to_string(JoinKind kind) noexcept;
 /// Errors: usage, with the names.
 Result<JoinKind> parse_join_kind(std::string_view text);
 
-enum class Side : std::uint8_t { left, right };
-
-/// One column of a join's result.
-struct ColumnRef {
-  Side side = Side::left;
-  std::string name;
-
-  friend bool operator==(ColumnRef const&, ColumnRef const&) = default;
-};
-
 /// The semantics of a join; nothing here changes how it is computed.
 struct JoinSpec {
   /// Pairs of column names (left, right) that must be equal: 1 to 16, no column in two. Any type but intervals and
@@ -47,6 +39,11 @@ struct JoinSpec {
   JoinKind kind = JoinKind::inner;
   /// Null keys match null keys; else they match nothing.
   bool nulls_equal = false;
+  /// What must be true of a pair, besides equal keys, for its rows to match. Columns are compared as keys are, by value
+  /// where types differ, and with the same order: false before true, NaN the largest float, strings and binary by
+  /// bytes. A constant is a value of the type that its column has; what lies between two values of it, or beyond them
+  /// all, is compared exactly, but for floats, which are rounded to nearest.
+  std::optional<Condition> where{};
   /// Columns of the result in order, each as its table has it: null in rows that have no row of that table. nullopt:
   /// all left columns, then all right columns without the keys; in the place of the left keys, left, right and full
   /// joins have those of whichever side has a row, in the common type, never a dictionary. Semi, anti and mark joins

@@ -7,11 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "garuda/condition.hpp"
 #include "garuda/table.hpp"
 
 namespace garuda::contract {
-
-enum class Comparator : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 
 /// A column that a condition compares, a word a row of its table, every word legal. Columns and constants that are
 /// compared with each other, directly or through third ones, are one encoding: their words are of one width, and
