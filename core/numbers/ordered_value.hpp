@@ -29,6 +29,9 @@ constexpr std::uint16_t canonical_half(std::uint16_t bits) noexcept {
 }
 
 /// Unsigned words of the order of canonical float bits; NaN is largest.
+constexpr std::uint16_t ordered_from_bits(std::uint16_t bits) noexcept {
+  return static_cast<std::uint16_t>((bits >> 15) != 0 ? ~bits : bits | 0x8000);
+}
 constexpr std::uint32_t ordered_from_bits(std::uint32_t bits) noexcept {
   return (bits >> 31) != 0 ? ~bits : bits | 0x8000'0000U;
 }

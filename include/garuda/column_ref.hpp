@@ -11,6 +11,8 @@ namespace garuda {
 
 enum class Side : std::uint8_t { left, right };
 
+std::string_view to_string(Side side) noexcept;
+
 /// A column of one table of a join.
 struct ColumnRef {
   Side side = Side::left;

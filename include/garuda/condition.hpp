@@ -52,7 +52,7 @@ struct Condition {
   enum class Kind : std::uint8_t { comparison, all, any, negation };
 
   Kind kind = Kind::comparison;
-  Comparison comparison{};        ///< of kind comparison
+  Comparison comparison{};         ///< of kind comparison
   std::vector<Condition> parts{};  ///< of all (and) and any (or): two at least; of negation (not): one
 
   friend bool operator==(Condition const&, Condition const&) = default;
@@ -77,8 +77,7 @@ inline Operand constant(bool value) { return Constant{Constant::Form::boolean, v
 /// The shortest number that reads as `value`.
 Operand constant(double value);
 template <std::integral Integer>
-  requires(!std::same_as<Integer, bool>)
-Operand constant(Integer value) {
+requires(!std::same_as<Integer, bool>) Operand constant(Integer value) {
   return Constant{Constant::Form::number, std::to_string(value)};
 }
 

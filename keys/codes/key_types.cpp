@@ -109,42 +109,55 @@ std::optional<DataType> common_type(DataType const& a, DataType const& b) {
   return DataType{is_text(a) ? TypeId::large_utf8 : TypeId::large_binary};
 }
 
-DataType compared_type(DataType const& a, DataType const& b, DataType const& common) {
+DataType const& value_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
+
+DataType compared_type(std::span<DataType const> types, DataType const& common) {
   auto const family = family_of(common);
   bool const is_scaled = family == TypeFamily::decimal || family == TypeFamily::temporal;
-  if (!is_scaled || common.id == TypeId::decimal256 || (extends_to(a, common) && extends_to(b, common))) return common;
+  auto const extends = [&](DataType const& type) { return extends_to(value_type(type), common); };
+  if (!is_scaled || common.id == TypeId::decimal256 || std::ranges::all_of(types, extends)) return common;
   return {.id = TypeId::decimal128, .precision = kMostDigits128, .scale = value_scale(common).scale};
 }
 
-Result<void> check_key_type(Field const& field, DataType const& type) {
-  if (family_of(type) != TypeFamily::interval && family_of(type) != TypeFamily::nested) return {};
-  return fail(ErrorCode::invalid_input,
-              fmt::format("column '{}' cannot be a join key, whose types are integers, booleans, floats, decimals, "
-                          "dates, times, timestamps, durations, strings, binary and dictionaries of them: {}",
-                          field.name, to_string(field.type)));
+Result<void> check_key_type(Field const& field) {
+  if (can_be_compared(field.type)) return {};
+  return fail(ErrorCode::invalid_input, fmt::format("column '{}' cannot be a join key, whose types are {}: {}",
+                                                    field.name, kComparedTypes, to_string(field.type)));
 }
 
 }  // namespace
 
-Result<CommonKeyType> common_key_type(Field const& left, Field const& right) {
-  auto const type_of = [](Field const& field) {
-    return field.type.id == TypeId::dictionary ? *field.type.value : field.type;
-  };
-  auto const a = type_of(left);
-  auto const b = type_of(right);
-  GARUDA_TRY(check_key_type(left, a));
-  GARUDA_TRY(check_key_type(right, b));
-  auto common = common_type(a, b);
-  if (!common)
-    return fail(ErrorCode::invalid_input,
-                fmt::format("key columns '{}' and '{}' cannot be compared, their types differ: {} and {}", left.name,
-                            right.name, to_string(left.type), to_string(right.type)));
+bool can_be_compared(DataType const& type) noexcept {
+  auto const family = family_of(value_type(type));
+  return family != TypeFamily::interval && family != TypeFamily::nested;
+}
+
+std::optional<CommonKeyType> common_type_of(std::span<DataType const> types) {
+  GARUDA_EXPECTS(!types.empty());
+  bool has_dictionary = false;
+  std::optional<DataType> common = value_type(types.front());
+  for (auto const& type : types) {
+    if (!can_be_compared(type)) return std::nullopt;
+    has_dictionary = has_dictionary || type.id == TypeId::dictionary;
+    common = common_type(*common, value_type(type));
+    if (!common) return std::nullopt;
+  }
   // A value of a dictionary may come in many rows.
-  bool const has_dictionary = left.type.id == TypeId::dictionary || right.type.id == TypeId::dictionary;
   if (has_dictionary && (is_variable_width(*common) || is_view(*common)))
     *common = DataType{is_text(*common) ? TypeId::large_utf8 : TypeId::large_binary};
-  auto compared = compared_type(a, b, *common);
+  auto compared = compared_type(types, *common);
   return CommonKeyType{*std::move(common), std::move(compared)};
+}
+
+Result<CommonKeyType> common_key_type(Field const& left, Field const& right) {
+  GARUDA_TRY(check_key_type(left));
+  GARUDA_TRY(check_key_type(right));
+  std::array const types{left.type, right.type};
+  auto common = common_type_of(types);
+  if (common) return *std::move(common);
+  return fail(ErrorCode::invalid_input,
+              fmt::format("key columns '{}' and '{}' cannot be compared, their types differ: {} and {}", left.name,
+                          right.name, to_string(left.type), to_string(right.type)));
 }
 
 bool extends_to(DataType const& from, DataType const& to) noexcept {

@@ -2,18 +2,31 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "garuda/error.hpp"
 #include "garuda/types.hpp"
 
 namespace garuda::keys {
 
-/// What the types of two key columns that are compared have in common.
+/// What the types of columns that are compared have in common.
 struct CommonKeyType {
-  DataType result;    ///< of a column that holds the keys of both; never a dictionary
+  DataType result;    ///< of a column that holds the keys of all; never a dictionary
   DataType compared;  ///< the type as which they are encoded. Where units or scales differ: a decimal, of seconds for
                       ///< dates and times, that holds more than `result` does, so that no key is out of range
 };
+
+/// Every type but intervals and nested ones; a dictionary counts as its values.
+bool can_be_compared(DataType const& type) noexcept;
+/// These, for sentences.
+inline constexpr std::string_view kComparedTypes =
+    "integers, booleans, floats, decimals, dates, times, timestamps, durations, strings, binary and dictionaries of "
+    "them";
+
+/// Of columns of any number. nullopt: there is no type that holds all values of all exactly. Requires: types.
+std::optional<CommonKeyType> common_type_of(std::span<DataType const> types);
 
 /// Integers, floats, decimals, dates, times, timestamps, durations, strings and binary are each widened to a type that
 /// holds all values of both exactly; a dictionary counts as its values.

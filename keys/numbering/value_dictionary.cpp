@@ -9,6 +9,7 @@
 #include "core/dictionary.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/numbering/value_numbering.hpp"
+#include "keys/numbering/value_order.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -43,8 +44,12 @@ Result<AlignedBuffer> look_up(KeyColumn const& column, std::span<std::uint64_t c
   return buffer;
 }
 
+DataType const& type_of_values(KeyColumn const& column) {
+  return column.type.id == TypeId::dictionary ? *column.type.value : column.type;
+}
+
 Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Control const& control,
-                                        std::uint32_t hash_bits) {
+                                        std::uint32_t hash_bits, CodeOrder order) {
   ValueBytes values;
   std::vector<std::uint64_t> first;  // of each column: its own first value
   std::vector<std::vector<std::uint64_t>> of_dictionaries;
@@ -57,6 +62,8 @@ Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Cont
   if (list.num_codes >= kNullCode)
     return fail(ErrorCode::limit_exceeded, fmt::format("column '{}' has too many distinct values: {}",
                                                        columns.front().field.name, list.num_codes));
+  if (order == CodeOrder::ascending)
+    GARUDA_TRY(order_codes(values, ValueOrder(type_of_values(columns.front())), list, control));
   auto const shared = std::make_shared<AlignedBuffer const>(std::move(list.codes));
   std::vector<ColumnCodes> codes;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -75,9 +82,9 @@ Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Cont
 }  // namespace
 
 Result<std::vector<ColumnCodes>> encode_values(std::span<KeyColumn const> columns, Control const& control,
-                                               std::uint32_t hash_bits) {
+                                               std::uint32_t hash_bits, CodeOrder order) {
   try {
-    return encode(columns, control, hash_bits);
+    return encode(columns, control, hash_bits, order);
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory for the dictionary of a column");
   }

@@ -23,12 +23,19 @@ struct ColumnCodes {
   std::uint32_t num_codes = 0;                  ///< codes are below it
 };
 
+/// What codes tell of their values.
+enum class CodeOrder : std::uint8_t {
+  any,        ///< which are equal
+  ascending,  ///< which is less, too, by ValueOrder: the distinct values are sorted
+};
+
 /// Numbers the distinct values of all columns together, each over all its batches: equal values, and only they, get
 /// equal codes. Values are compared byte by byte, those of a dictionary column through its dictionaries, floats in
 /// canonical form. In parallel on the threads of the calling task arena. `hash_bits`: as number_values takes them.
-/// Requires: columns that the host can read, of types whose equal values have equal bytes.
+/// Requires: columns that the host can read, of types whose equal values have equal bytes; ascending codes: of types
+/// that ValueOrder knows.
 /// Errors: limit_exceeded (2^32 - 1 distinct values or more, naming the column), out_of_memory, cancelled.
 Result<std::vector<ColumnCodes>> encode_values(std::span<KeyColumn const> columns, Control const& control,
-                                               std::uint32_t hash_bits = 64);
+                                               std::uint32_t hash_bits = 64, CodeOrder order = CodeOrder::any);
 
 }  // namespace garuda::keys

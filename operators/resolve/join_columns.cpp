@@ -6,15 +6,10 @@
 #include <unordered_set>
 
 #include "keys/codes/key_types.hpp"
+#include "operators/resolve/side_columns.hpp"
 
 namespace garuda::resolve {
 namespace {
-
-Result<std::size_t> find_on_side(Schema const& schema, std::string_view name, std::string_view side) {
-  auto found = find_column(schema, name);
-  if (found) return found;
-  return tl::unexpected<Error>(Error(found.error().code(), fmt::format("{} table: {}", side, found.error().message())));
-}
 
 Result<std::vector<KeyPair>> find_keys(Schema const& left, Schema const& right, JoinSpec const& spec) {
   if (spec.on.empty() || spec.on.size() > kMostKeys)
@@ -23,8 +18,8 @@ Result<std::vector<KeyPair>> find_keys(Schema const& left, Schema const& right, 
   std::vector<KeyPair> keys;
   for (auto const& [left_name, right_name] : spec.on) {
     KeyPair pair;
-    GARUDA_TRY_ASSIGN(pair.left, find_on_side(left, left_name, "left"));
-    GARUDA_TRY_ASSIGN(pair.right, find_on_side(right, right_name, "right"));
+    GARUDA_TRY_ASSIGN(pair.left, find_on_side(left, {Side::left, left_name}));
+    GARUDA_TRY_ASSIGN(pair.right, find_on_side(right, {Side::right, right_name}));
     for (auto const& other : keys)
       if (other.left == pair.left || other.right == pair.right)
         return fail(ErrorCode::usage,
@@ -51,9 +46,7 @@ Result<void> set_output(Schema const& left, Schema const& right, JoinSpec const&
   if (spec.columns->empty()) return fail(ErrorCode::usage, "the list of result columns is empty");
   GARUDA_TRY(check_sides(spec));
   for (auto const& reference : *spec.columns) {
-    auto const is_left = reference.side == Side::left;
-    GARUDA_TRY_ASSIGN(auto const column,
-                      find_on_side(is_left ? left : right, reference.name, is_left ? "left" : "right"));
+    GARUDA_TRY_ASSIGN(auto const column, find_on_side(reference.side == Side::left ? left : right, reference));
     join.output.push_back({reference.side, column});
   }
   return {};
@@ -81,6 +74,13 @@ std::vector<std::string> unique_names(Schema const& left, Schema const& right, R
 
 }  // namespace
 
+Result<std::size_t> find_on_side(Schema const& schema, ColumnRef const& reference) {
+  auto found = find_column(schema, reference.name);
+  if (found) return found;
+  return tl::unexpected<Error>(
+      Error(found.error().code(), fmt::format("{} table: {}", to_string(reference.side), found.error().message())));
+}
+
 Result<void> check_sides(JoinSpec const& spec) {
   if (!spec.columns || contract::parts_of(spec.kind).pairs) return {};
   for (auto const& [side, name] : *spec.columns)
@@ -100,6 +100,9 @@ Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinS
   else
     set_default_output(left, right, resolved);
   resolved.names = unique_names(left, right, resolved);
+  if (spec.where) {
+    GARUDA_TRY_ASSIGN(resolved.condition, resolve_condition(left, right, *spec.where));
+  }
   return resolved;
 }
 

@@ -9,6 +9,7 @@
 #include "garuda/join.hpp"
 #include "garuda/types.hpp"
 #include "operators/contract/join_kind.hpp"
+#include "operators/resolve/condition/condition_columns.hpp"
 
 namespace garuda::resolve {
 
@@ -39,6 +40,7 @@ struct ResolvedJoin {
   /// The keys of both sides are one column, in the common type: the left key, or the right one in rows without a left
   /// row. False: key columns are those of their tables.
   bool shares_keys = false;
+  std::optional<ResolvedCondition> condition{};
 
   /// Position of the keys that a column of the result is one of.
   std::optional<std::size_t> key_of(OutputColumn const& column) const noexcept {
@@ -63,7 +65,7 @@ Result<void> check_sides(JoinSpec const& spec);
 /// Resolves names. Result columns keep their names; a right column whose name an earlier column has gets the suffix
 /// `_right`, repeated until it is free; the column `mark` counts as a right one.
 /// Errors: usage (no key pair or more than kMostKeys, a column in two of them, an empty column list), invalid_input
-/// (unknown or ambiguous column), those of check_sides and common_key_type.
+/// (unknown or ambiguous column), those of check_sides, common_key_type and resolve_condition.
 Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinSpec const& spec);
 
 }  // namespace garuda::resolve

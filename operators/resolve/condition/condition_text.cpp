@@ -22,8 +22,7 @@ constexpr std::array<std::string_view, 6> kComparators{"=", "<>", "<", "<=", ">"
 /// `(` and `not` within each other; each takes some of the stack.
 constexpr std::size_t kMostLevels = 200;
 
-constexpr std::string_view kOperandForms =
-    "left.NAME, right.NAME, a number, 'text', true, false or null";
+constexpr std::string_view kOperandForms = "left.NAME, right.NAME, a number, 'text', true, false or null";
 
 bool is_name_character(char c) {
   auto const byte = static_cast<unsigned char>(c);
@@ -136,7 +135,8 @@ class Lexer {
     bool const goes_on = at_ < text_.size() && is_name_character(text_[at_]);
     if (!is_number || goes_on) {
       while (at_ < text_.size() && is_name_character(text_[at_])) ++at_;
-      return wrong(token.begin, "a number, as in -12.5", text_.substr(token.begin, std::max(at_, token.begin + 1) - token.begin));
+      return wrong(token.begin, "a number, as in -12.5",
+                   text_.substr(token.begin, std::max(at_, token.begin + 1) - token.begin));
     }
     token.kind = Kind::operand;
     token.operand = Constant{Constant::Form::number, std::string(text_.substr(token.begin, at_ - token.begin))};
@@ -146,11 +146,9 @@ class Lexer {
   Result<void> read_word(Token& token) {
     while (at_ < text_.size() && is_name_character(text_[at_]) && text_[at_] != '.') ++at_;
     auto const word = lower_case(text_.substr(token.begin, at_ - token.begin));
-    if ((word == "left" || word == "right") && skip_any(".")) return read_column(token, word == "left" ? Side::left : Side::right);
-    token.kind = word == "and"   ? Kind::all
-                 : word == "or"  ? Kind::any
-                 : word == "not" ? Kind::negation
-                                 : Kind::operand;
+    if ((word == "left" || word == "right") && skip_any("."))
+      return read_column(token, word == "left" ? Side::left : Side::right);
+    token.kind = word == "and" ? Kind::all : word == "or" ? Kind::any : word == "not" ? Kind::negation : Kind::operand;
     if (token.kind != Kind::operand) return {};
     if (word == "null")
       token.operand = Constant{};
@@ -173,7 +171,8 @@ class Lexer {
         name += text_[at_];
       }
     }
-    if (name.empty()) return wrong(token.begin, "left.NAME or right.NAME", text_.substr(token.begin, at_ - token.begin));
+    if (name.empty())
+      return wrong(token.begin, "left.NAME or right.NAME", text_.substr(token.begin, at_ - token.begin));
     token.operand = ColumnRef{side, std::move(name)};
     return {};
   }
@@ -243,8 +242,7 @@ class Parser {
   Result<Condition> parse_comparison() {
     Comparison comparison;
     GARUDA_TRY_ASSIGN(comparison.first, parse_operand(fmt::format("{}, ( or not", kOperandForms)));
-    if (token_.kind != Kind::comparator)
-      return wrong(token_.begin, "one of =, <>, <, <=, >, >=", token_.text);
+    if (token_.kind != Kind::comparator) return wrong(token_.begin, "one of =, <>, <, <=, >, >=", token_.text);
     comparison.comparator = token_.comparator;
     GARUDA_TRY(advance());
     GARUDA_TRY_ASSIGN(comparison.second, parse_operand(kOperandForms));
@@ -271,8 +269,7 @@ std::string doubled(std::string_view text, char quote) {
 std::string operand_text(Operand const& operand) {
   if (auto const* const column = std::get_if<ColumnRef>(&operand)) {
     bool const is_bare = !column->name.empty() && std::ranges::all_of(column->name, is_name_character);
-    return fmt::format("{}.{}", column->side == Side::left ? "left" : "right",
-                       is_bare ? column->name : doubled(column->name, '"'));
+    return fmt::format("{}.{}", to_string(column->side), is_bare ? column->name : doubled(column->name, '"'));
   }
   auto const& constant = *std::get_if<Constant>(&operand);
   if (constant.form == Constant::Form::null) return "null";
@@ -304,6 +301,8 @@ void visit_comparisons(Of& condition, Visit const& visit) {
 }
 
 }  // namespace
+
+std::string_view to_string(Side side) noexcept { return side == Side::left ? "left" : "right"; }
 
 Result<ColumnRef> parse_column_ref(std::string_view text) {
   auto const dot = text.find('.');

@@ -1,0 +1,221 @@
+#include "keys/order/order_words.hpp"
+
+#include <oneapi/tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "core/parallel_blocks.hpp"
+#include "keys/codes/attribute_reader.hpp"
+#include "keys/codes/code_range.hpp"
+#include "keys/codes/key_column.hpp"
+#include "keys/order/value_ranks.hpp"
+
+namespace garuda::keys {
+namespace {
+
+constexpr std::uint64_t kMostWord32 = std::numeric_limits<std::uint32_t>::max();
+
+std::uint64_t num_rows(ColumnOfTable const& column) { return static_cast<std::uint64_t>(column.table.num_rows()); }
+
+UInt128 code_of(AttributeReader const& reader, AttributeCodes const& codes, std::size_t row) {
+  return reader.is_wide() ? codes.wide(row) : UInt128{codes.low[row]};
+}
+
+/// Of columns whose values have codes.
+class CodedOrder {
+ public:
+  CodedOrder(OrderRequest const& request, Control const& control) : request_(request), control_(control) {}
+
+  Result<OrderedWords> run(std::vector<KeyColumn> columns, std::vector<KeyColumn> constants) {
+    for (auto& column : columns) readers_.emplace_back(std::move(column), request_.as, std::nullopt);
+    GARUDA_TRY(scan());
+    if (!range_.exceeds_64_bits()) choose_base();
+    OrderedWords words;
+    words.columns.resize(readers_.size());
+    if (range_.exceeds_64_bits()) GARUDA_TRY(collect_values());
+    for (std::size_t c = 0; c < readers_.size(); ++c) GARUDA_TRY(write_column(c, words.columns[c]));
+    for (std::size_t c = 0; c < constants.size(); ++c) {
+      AttributeReader const reader(std::move(constants[c]), request_.as, std::nullopt);
+      AttributeCodes codes;
+      reader.read(cut_row_blocks(request_.constants[c].table).front(), codes);
+      words.constants.push_back(place_of(code_of(reader, codes, 0)));
+    }
+    return words;
+  }
+
+ private:
+  Result<void> scan() {
+    for (std::size_t c = 0; c < readers_.size(); ++c) {
+      blocks_.push_back(cut_row_blocks(request_.columns[c].table));
+      std::mutex mutex;
+      GARUDA_TRY(for_each_block(blocks_[c].size(), &control_, [&](std::size_t b) {
+        AttributeCodes scratch;
+        auto const of_block = scan_range(readers_[c], blocks_[c][b], scratch);
+        std::lock_guard const lock(mutex);
+        range_.add(of_block);
+      }));
+    }
+    range_.has_nulls = false;
+    return {};
+  }
+
+  /// What word 0 stands for: the least code, or the code of 0 where that makes words of some column in place.
+  void choose_base() {
+    is_narrow_ = !range_.has_values || range_.max - range_.min <= kMostWord32;
+    for (std::size_t c = 0; c < readers_.size(); ++c) {
+      auto const zero = readers_[c].zero_in_place();
+      if (!zero || !range_.has_values || range_.min < *zero || words_in_place(c) == nullptr) continue;
+      if (is_narrow_ && range_.max - *zero > kMostWord32) continue;
+      range_.min = *zero;
+      is_in_place_ = true;
+      return;
+    }
+  }
+
+  /// The array that holds all rows as words of the chosen width, if their base is that of its type.
+  void const* words_in_place(std::size_t c) const {
+    auto const& [table, column] = request_.columns[c];
+    auto const width = is_narrow_ ? 4 : 8;
+    if (blocks_[c].empty() || !readers_[c].has_integers_of_table() || !readers_[c].zero_in_place() ||
+        byte_width(readers_[c].field().type) != width || blocks_[c].front().batch != blocks_[c].back().batch)
+      return nullptr;
+    auto const& array = table.batch(blocks_[c].front().batch).columns[column];
+    auto const* const values = static_cast<std::byte const*>(array.values) + array.offset * width;
+    return reinterpret_cast<std::uintptr_t>(values) % static_cast<std::uintptr_t>(width) == 0 ? values : nullptr;
+  }
+
+  /// Codes that no 64 bits hold the range of become their ranks.
+  Result<void> collect_values() {
+    for (std::size_t c = 0; c < readers_.size(); ++c) {
+      auto const first = values_.size();
+      values_.resize(first + num_rows(request_.columns[c]));
+      GARUDA_TRY(for_each_block(blocks_[c].size(), &control_, [&](std::size_t b) {
+        AttributeCodes codes;
+        readers_[c].read(blocks_[c][b], codes);
+        for (std::size_t i = 0; i < codes.valid.size(); ++i)
+          values_[first + blocks_[c][b].first_row + i] =
+              codes.valid[i] != 0 ? code_of(readers_[c], codes, i) : range_.min;
+      }));
+    }
+    oneapi::tbb::this_task_arena::isolate([&] { oneapi::tbb::parallel_sort(values_.begin(), values_.end()); });
+    values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+    is_narrow_ = values_.size() <= kMostWord32;
+    return check_cancelled(&control_);
+  }
+
+  std::uint64_t rank_of(UInt128 code) const {
+    return static_cast<std::uint64_t>(std::ranges::lower_bound(values_, code) - values_.begin());
+  }
+
+  Result<void> write_column(std::size_t c, OrderedColumn& out) const {
+    return is_narrow_ ? write_words<std::uint32_t>(c, out) : write_words<std::uint64_t>(c, out);
+  }
+
+  template <class Word>
+  Result<void> write_words(std::size_t c, OrderedColumn& out) const {
+    auto const rows = num_rows(request_.columns[c]);
+    if (auto const* const words = is_in_place_ ? words_in_place(c) : nullptr) {
+      out.words = std::span(static_cast<Word const*>(words), rows);
+      return {};
+    }
+    GARUDA_TRY_ASSIGN(out.owned_words, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * sizeof(Word))));
+    auto* const words = out.owned_words.as<Word>();
+    out.words = std::span<Word const>(words, rows);
+    return for_each_block(blocks_[c].size(), &control_, [&](std::size_t b) {
+      auto const& block = blocks_[c][b];
+      AttributeCodes codes;
+      if (values_.empty())
+        return pack_attribute(readers_[c], range_, block, std::nullopt, true, codes, words + block.first_row);
+      readers_[c].read(block, codes);
+      for (std::size_t i = 0; i < codes.valid.size(); ++i)
+        words[block.first_row + i] =
+            static_cast<Word>(codes.valid[i] != 0 ? rank_of(code_of(readers_[c], codes, i)) : 0);
+    });
+  }
+
+  ConstantWord place_of(UInt128 code) const {
+    if (!values_.empty()) {
+      auto const rank = rank_of(code);
+      if (rank < values_.size() && values_[rank] == code) return {Place::at, rank};
+      return rank == 0 ? ConstantWord{Place::below, 0} : ConstantWord{Place::above, rank - 1};
+    }
+    if (!range_.has_values || code < range_.min) return {Place::below, 0};
+    if (code > range_.max) return {Place::above, static_cast<std::uint64_t>(range_.max - range_.min)};
+    return {Place::at, static_cast<std::uint64_t>(code - range_.min)};
+  }
+
+  OrderRequest const& request_;
+  Control const& control_;
+  std::vector<AttributeReader> readers_;
+  std::vector<std::vector<RowBlock>> blocks_;  // of each column
+  CodeRange range_;                            // over all columns; min: what word 0 stands for
+  bool is_narrow_ = true;
+  bool is_in_place_ = false;
+  std::vector<UInt128> values_;  // distinct codes, sorted, where ranks are the words
+};
+
+/// Row by row whether a column has a value; empty when each has.
+Result<AlignedBuffer> valid_rows(std::vector<ArrayView> const& arrays, Control const& control) {
+  if (std::ranges::all_of(arrays, [](ArrayView const& array) { return count_nulls(array) == 0; }))
+    return AlignedBuffer{};
+  std::vector<std::int64_t> first_rows{0};
+  for (auto const& array : arrays) first_rows.push_back(first_rows.back() + array.length);
+  auto const rows = first_rows.back();
+  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate((rows + 63) / 64 * 8));
+  auto* const bits = buffer.as<std::uint64_t>();
+  constexpr auto kStep = static_cast<std::int64_t>(kBlockRows);  // whole words, so that no two threads share one
+  GARUDA_TRY(for_each_block(static_cast<std::size_t>((rows + kStep - 1) / kStep), &control, [&](std::size_t block) {
+    auto row = static_cast<std::int64_t>(block) * kStep;
+    auto const end = std::min(row + kStep, rows);
+    std::fill(bits + row / 64, bits + (end + 63) / 64, std::uint64_t{0});
+    auto b = static_cast<std::size_t>(std::ranges::upper_bound(first_rows, row) - first_rows.begin() - 1);
+    for (; row < end; ++b)
+      for (; row < std::min(end, first_rows[b + 1]); ++row)
+        bits[row / 64] |= std::uint64_t{!arrays[b].is_null(row - first_rows[b])} << row % 64;
+  }));
+  return buffer;
+}
+
+Result<std::vector<KeyColumn>> open_columns(std::span<ColumnOfTable const> columns, DataType const& as,
+                                            Control const& control) {
+  std::vector<KeyColumn> open;
+  for (auto const& [table, column] : columns) {
+    GARUDA_TRY_ASSIGN(auto one, open_key_column(table, column, as, control));
+    open.push_back(std::move(one));
+  }
+  return open;
+}
+
+Result<OrderedWords> encode(OrderRequest const& request, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto columns, open_columns(request.columns, request.as, control));
+  GARUDA_TRY_ASSIGN(auto constants, open_columns(request.constants, request.as, control));
+  std::vector<AlignedBuffer> valid;
+  for (auto const& column : columns) {
+    GARUDA_TRY_ASSIGN(auto of_column, valid_rows(column.arrays, control));
+    valid.push_back(std::move(of_column));
+  }
+  auto words = has_codes(request.as) ? CodedOrder(request, control).run(std::move(columns), std::move(constants))
+                                     : rank_values(columns, constants, request.as,
+                                                   {request.compares_columns, request.compares_order}, control);
+  if (!words) return words;
+  for (std::size_t c = 0; c < valid.size(); ++c) words->columns[c].valid = std::move(valid[c]);
+  return words;
+}
+
+}  // namespace
+
+Result<OrderedWords> encode_order(OrderRequest const& request, Control const& control) {
+  GARUDA_EXPECTS(!request.columns.empty());
+  try {
+    return encode(request, control);
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory for the order of a column's values");
+  }
+}
+
+}  // namespace garuda::keys
