@@ -18,6 +18,8 @@ std::optional<std::vector<std::string>> used_columns(JoinRequest const& request,
   if (!is_key_alone && !spec.columns) return std::nullopt;
   std::vector<std::string> names;
   for (auto const& [left, right] : spec.on) names.push_back(side == Side::left ? left : right);
+  if (spec.where)
+    for (auto& name : columns_of(*spec.where, side)) names.push_back(std::move(name));
   if (is_key_alone) return names;
   for (auto const& column : *spec.columns) {
     if (column.side == side) names.push_back(column.name);
@@ -38,23 +40,57 @@ io::FileField const* find_field(std::vector<io::FileField> const& fields, std::s
   return found == fields.end() ? nullptr : &*found;
 }
 
-/// A key column of a CSV file that holds no value takes the type of the key it is compared with, so that a table
+/// What a join compares: keys, and the operands of its condition.
+std::vector<std::pair<Operand, Operand>> compared_operands(JoinSpec const& spec) {
+  std::vector<std::pair<Operand, Operand>> compared;
+  for (auto const& [left, right] : spec.on) compared.emplace_back(left_column(left), right_column(right));
+  if (spec.where)
+    for (auto& comparison : comparisons_of(*spec.where))
+      compared.emplace_back(std::move(comparison.first), std::move(comparison.second));
+  return compared;
+}
+
+/// The type that a column without values takes from a constant that it is compared with.
+DataType type_of(Constant const& constant) {
+  switch (constant.form) {
+    case Constant::Form::boolean:
+      return {TypeId::boolean};
+    case Constant::Form::text:
+      return {TypeId::utf8};
+    default:
+      return {TypeId::int64};
+  }
+}
+
+/// A compared column of a CSV file that holds no value takes the type of what it is compared with, so that a table
 /// without rows joins like any other.
-Result<void> type_empty_keys(JoinRequest const& request, io::ReadOptions& left, io::ReadOptions& right) {
+Result<void> type_empty_columns(JoinRequest const& request, io::ReadOptions& left, io::ReadOptions& right) {
   auto const is_csv = [](auto const& path) { return io::format_of(path) == io::FileFormat::csv; };
   if (!is_csv(request.left) && !is_csv(request.right)) return {};
   GARUDA_TRY_ASSIGN(auto const left_fields, io::read_fields(request.left));
   GARUDA_TRY_ASSIGN(auto const right_fields, io::read_fields(request.right));
-  for (auto const& [left_key, right_key] : request.spec.on) {
-    auto const* left_field = find_field(left_fields, left_key);
-    auto const* right_field = find_field(right_fields, right_key);
-    if (left_field == nullptr || right_field == nullptr) continue;
-    DataType const number{TypeId::int64};
-    auto const type_of = [&](io::FileField const& field) {
-      return field.field && !field.without_values ? field.field->type : number;
-    };
-    if (left_field->without_values) left.types_without_values.emplace_back(left_key, type_of(*right_field));
-    if (right_field->without_values) right.types_without_values.emplace_back(right_key, type_of(*left_field));
+  auto const field_of = [&](ColumnRef const& column) {
+    return find_field(column.side == Side::left ? left_fields : right_fields, column.name);
+  };
+  auto const type_compared = [&](Operand const& operand, Operand const& other) {
+    auto const* const column = std::get_if<ColumnRef>(&operand);
+    auto const* const field = column == nullptr ? nullptr : field_of(*column);
+    if (field == nullptr || !field->without_values) return;
+    DataType type{TypeId::int64};
+    if (auto const* const constant = std::get_if<Constant>(&other)) {
+      type = type_of(*constant);
+    } else {
+      auto const* const other_field = field_of(*std::get_if<ColumnRef>(&other));
+      if (other_field == nullptr) return;
+      if (other_field->field && !other_field->without_values) type = other_field->field->type;
+    }
+    auto& types = (column->side == Side::left ? left : right).types_without_values;
+    bool const is_typed = std::ranges::any_of(types, [&](auto const& typed) { return typed.first == column->name; });
+    if (!is_typed) types.emplace_back(column->name, std::move(type));
+  };
+  for (auto const& [first, second] : compared_operands(request.spec)) {
+    type_compared(first, second);
+    type_compared(second, first);
   }
   return {};
 }
@@ -67,7 +103,7 @@ struct JoinFiles {
 
 Result<JoinFiles> files_of(JoinRequest const& request) {
   JoinFiles files{read_options(request, Side::left), read_options(request, Side::right)};
-  GARUDA_TRY(type_empty_keys(request, files.left, files.right));
+  GARUDA_TRY(type_empty_columns(request, files.left, files.right));
   return files;
 }
 

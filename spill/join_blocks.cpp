@@ -135,6 +135,8 @@ Result<Table> JoinBlocks::rows_of(JoinKind kind, Table const& outer, Table const
   spec.nulls_equal = request_.spec.nulls_equal;
   for (auto const& [left, right] : request_.spec.on)
     spec.on.emplace_back(outer_side_ == Side::left ? std::pair(left, right) : std::pair(right, left));
+  if (request_.spec.where)
+    spec.where = outer_side_ == Side::left ? *request_.spec.where : with_sides_swapped(*request_.spec.where);
   auto options = request_.options;
   options.control.on_progress = nullptr;
   options.memory_limit_bytes = share_.limit_bytes - kept_bytes();

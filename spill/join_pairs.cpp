@@ -40,6 +40,19 @@ std::uint64_t numbering_bytes(std::vector<DataType> const& key_types) {
   return is_numbered || words > 8 ? kNumberingBytes + words : 0;
 }
 
+/// What a row takes beside that where a condition is tested: words of the columns that it compares.
+std::uint64_t condition_bytes(Condition const& where, Schema const& left, Schema const& right) {
+  constexpr std::uint64_t kWordBytes = 8;
+  std::uint64_t bytes = 0;
+  for (auto const side : {Side::left, Side::right})
+    for (auto const& name : columns_of(where, side)) {
+      auto const& schema = side == Side::left ? left : right;
+      auto const column = find_column(schema, name);
+      if (column) bytes += kWordBytes + numbering_bytes({schema[*column].type});
+    }
+  return bytes;
+}
+
 int position_of(arrow::Schema const& schema, std::string const& name) { return schema.GetFieldIndex(name); }
 
 }  // namespace
@@ -73,7 +86,6 @@ Result<std::unique_ptr<JoinPairs>> JoinPairs::open(Engine& engine, FileJoin cons
 
 Result<void> JoinPairs::read() {
   GARUDA_TRY(find_key_types());
-  share_.row_bytes += numbering_bytes(key_types_);
   {
     run::PhaseTimer const timer(recorder_, "read");
     GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
@@ -102,6 +114,8 @@ Result<void> JoinPairs::find_key_types() {
     GARUDA_TRY_ASSIGN(auto type, keys::common_key_type(left_field, right_field));
     key_types_.push_back(std::move(type.compared));
   }
+  share_.row_bytes += numbering_bytes(key_types_);
+  if (request_.spec.where) share_.row_bytes += condition_bytes(*request_.spec.where, left.schema(), right.schema());
   return {};
 }
 

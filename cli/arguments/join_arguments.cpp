@@ -13,6 +13,11 @@
 namespace garuda::cli {
 namespace {
 
+/// A failure to read what an option was given.
+tl::unexpected<Error> wrong(Error error, std::string_view option) {
+  return tl::unexpected(std::move(error).wrap(std::string(option)));
+}
+
 Result<std::vector<std::pair<std::string, std::string>>> parse_on(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> on;
   for (auto const pair : split_unescaped(text, ',')) {
@@ -34,31 +39,20 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_on(std::string_vi
 Result<JoinKind> parse_how(std::string_view text) {
   auto kind = parse_join_kind(text);
   if (kind) return kind;
-  return tl::unexpected(std::move(kind).error().wrap("--how"));
-}
-
-Result<ColumnRef> parse_column(std::string_view text) {
-  auto const dot = text.find('.');
-  auto const side = text.substr(0, dot);
-  if (dot == std::string_view::npos || dot + 1 == text.size() || (side != "left" && side != "right")) {
-    return fail(ErrorCode::usage,
-                fmt::format("--columns wants left.NAME or right.NAME, separated by commas: '{}'", text));
-  }
-  GARUDA_TRY_ASSIGN(auto name, unescape(text.substr(dot + 1)));
-  return ColumnRef{side == "left" ? Side::left : Side::right, std::move(name)};
+  return wrong(std::move(kind).error(), "--how");
 }
 
 Result<std::vector<ColumnRef>> parse_columns(std::string_view text) {
   std::vector<ColumnRef> columns;
   for (auto const part : split_unescaped(text, ',')) {
-    GARUDA_TRY_ASSIGN(auto column, parse_column(part));
-    columns.push_back(std::move(column));
+    auto column = parse_column_ref(part);
+    if (!column) return wrong(std::move(column).error(), "--columns");
+    columns.push_back(*std::move(column));
   }
   return columns;
 }
 
 Result<JoinSpec> to_spec(JoinArguments const& arguments) {
-  if (!arguments.where.empty()) return later("--where is not supported");
   JoinSpec spec;
   spec.nulls_equal = arguments.nulls_equal;
   GARUDA_TRY_ASSIGN(spec.kind, parse_how(arguments.how));
@@ -67,6 +61,11 @@ Result<JoinSpec> to_spec(JoinArguments const& arguments) {
     GARUDA_TRY_ASSIGN(spec.columns, parse_columns(arguments.columns));
   }
   spec.ordered = arguments.ordered;
+  if (!arguments.where.empty()) {
+    auto where = parse_condition(arguments.where);
+    if (!where) return wrong(std::move(where).error(), "--where");
+    spec.where = *std::move(where);
+  }
   GARUDA_TRY(resolve::check_sides(spec));
   return spec;
 }
@@ -83,7 +82,7 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
       ->required()
       ->type_name("LEFT=RIGHT,…");
   app.add_option("--how", arguments.how,
-                 "inner: pairs of rows whose keys are equal, the default; left, right, full: also the rows of that "
+                 "inner: pairs of rows that match, the default; left, right, full: also the rows of that "
                  "side,\nor of both, without a match; semi, anti: left rows with a match, without one; mark: all left "
                  "rows,\nand whether they have one")
       ->type_name("KIND");
@@ -94,8 +93,11 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
                  "and mark)")
       ->check(not_empty())
       ->type_name("left.A,right.B,…");
-  // Known, so that whoever tries it hears what is missing; not shown, since it does nothing yet.
-  app.add_option("--where", arguments.where)->group("");
+  app.add_option("--where", arguments.where,
+                 "what must be true of rows with equal keys for them to match: comparisons (=, <>, <, <=, >, >=) of\n"
+                 "left.NAME, right.NAME, numbers, 'text', true, false and null, joined by and, or, not and (…)")
+      ->check(not_empty())
+      ->type_name("CONDITION");
   app.add_flag("--count", arguments.count, "print the number of rows only; no row is made");
   app.add_flag("--ordered", arguments.ordered, "rows sorted by left row, then right row");
   app.add_option("--temp-folder", arguments.temp_folder,

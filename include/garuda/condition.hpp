@@ -91,6 +91,9 @@ Condition operator!(Condition condition);
 /// The condition on tables that change sides.
 Condition with_sides_swapped(Condition condition);
 
+/// The comparisons of a condition, in their order.
+std::vector<Comparison> comparisons_of(Condition const& condition);
+
 /// Names of the columns of `side` that a condition compares, each once.
 std::vector<std::string> columns_of(Condition const& condition, Side side);
 

@@ -76,10 +76,14 @@ struct garuda_join_options {
   size_t num_keys;               /* 1 to 16 */
   char const* how;               /* "inner" (or null), "left", "right", "full", "semi", "anti", "mark" */
   int nulls_equal;               /* not 0: null keys match null keys */
-  char const* const* columns;    /* result columns, "left.NAME" or "right.NAME"; null: all but the right keys */
+  char const* const* columns;    /* result columns, "left.NAME" or "right.NAME", a backslash making the next character
+                                    part of a name; null: all but the right keys */
   size_t num_columns;
   int ordered;                          /* not 0: rows sorted by (left row, right row) */
   struct garuda_run_options const* run; /* null: as if all of it were 0 */
+  /* What must be true of rows with equal keys for them to match, "left.a < right.b and not right.c = 'x'", as
+   * `garuda join --where` takes it; null: nothing. */
+  char const* where;
 };
 
 struct garuda_group_by_options {

@@ -90,6 +90,20 @@ double alone_ns(JoinShape const& shape, rates::HostRates const& host) {
   return ns;
 }
 
+double condition_ns(JoinShape const& shape, rates::HostRates const& host) {
+  constexpr double kWordBytes = 4;
+  constexpr double kPairBytes = 16;  // written and read
+  auto const& tested = shape.tested;
+  if (tested.left_columns + tested.right_columns == 0) return 0;
+  auto ns = tested.pairs * kPairBytes / host.copy_bytes_per_s * kNs;
+  for (auto const side : {Side::left, Side::right}) {
+    auto const columns = static_cast<double>(side == Side::left ? tested.left_columns : tested.right_columns);
+    auto const rows = rows_of(shape, side);
+    ns += columns * (encode_ns(rows, host) + taken_ns(tested.pairs, kWordBytes, rows * kWordBytes, host));
+  }
+  return ns;
+}
+
 double mark_ns(JoinShape const& shape, DeviceCut const& cut, rates::DeviceRates const& rates) {
   double ns = 0;
   for (auto const side : {Side::left, Side::right})

@@ -34,6 +34,8 @@ inline double distinct_of(JoinShape const& shape, Side side) {
   return distinct > 0 ? std::min(distinct, rows) : rows;
 }
 inline double matches(JoinShape const& shape) { return shape.expected_matches; }
+/// Pairs that a path makes: those of the result, or those that a condition is tested on, whatever becomes of them.
+inline double pairs_made(JoinShape const& shape) { return std::max(shape.expected_matches, shape.tested.pairs); }
 /// Fills in how many rows of each side have a match, given that there are so many pairs.
 void estimate_matched(JoinShape& shape, double pairs);
 /// Rows of `side` that come alone; 0 where rows are only counted.
@@ -67,6 +69,9 @@ double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRate
 
 /// Rows that come alone, gathered by the reader in the order of their table, the other side's columns null.
 double alone_ns(JoinShape const& shape, rates::HostRates const& host);
+
+/// A condition: its columns become words, and those of the rows of every pair are fetched and compared, by all lanes.
+double condition_ns(JoinShape const& shape, rates::HostRates const& host);
 
 /// Marks of the sides that are marked, on a device: a pass over keys that looks up the other side's, and bits down.
 double mark_ns(JoinShape const& shape, DeviceCut const& cut, rates::DeviceRates const& rates);

@@ -27,6 +27,13 @@ struct OutputShape {
   bool is_plain = true;    ///< may be carried through the partitioning
 };
 
+/// What a condition takes: the columns that it compares are encoded, and looked at for every pair of equal keys.
+struct TestedShape {
+  double pairs = 0;  ///< 0: there is no condition
+  std::size_t left_columns = 0;
+  std::size_t right_columns = 0;
+};
+
 /// What the planner knows of the data.
 struct JoinShape {
   JoinParts parts;
@@ -44,7 +51,8 @@ struct JoinShape {
   std::vector<OutputShape> output;  ///< none when rows are only counted
   std::uint64_t encoded_bytes = 0;  ///< host memory that the encoded keys hold already
   double expected_matches = 0;      ///< pairs, from a sample; 0: none are enumerated
-  double matched_left = 0;          ///< rows that have a match, from the same sample; not known where rows are counted
+  TestedShape tested{};
+  double matched_left = 0;  ///< rows that have a match, from the same sample; not known where rows are counted
   double matched_right = 0;
   bool wide_row_ids = false;  ///< row ids need 64 bits
   std::uint32_t threads = 1;

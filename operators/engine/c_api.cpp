@@ -112,14 +112,6 @@ class QueryStream final : public garuda::BatchStream {
   std::shared_ptr<Query> query_;
 };
 
-Result<garuda::ColumnRef> parse_column(std::string_view text) {
-  for (auto const& [prefix, side] : {std::pair{std::string_view("left."), garuda::Side::left},
-                                     std::pair{std::string_view("right."), garuda::Side::right}})
-    if (text.substr(0, prefix.size()) == prefix)
-      return garuda::ColumnRef{side, std::string(text.substr(prefix.size()))};
-  return garuda::fail(ErrorCode::usage, fmt::format("a result column is left.NAME or right.NAME: {}", text));
-}
-
 template <class Options>
 Result<void> check_size(Options const& options, std::string_view name) {
   if (options.size == sizeof(Options)) return {};
@@ -141,11 +133,14 @@ Result<garuda::JoinSpec> spec_of(garuda_join_options const& options) {
   }
   spec.nulls_equal = options.nulls_equal != 0;
   spec.ordered = options.ordered != 0;
+  if (options.where != nullptr) {
+    GARUDA_TRY_ASSIGN(spec.where, garuda::parse_condition(options.where));
+  }
   if (options.columns == nullptr) return spec;
   spec.columns.emplace();
   for (std::size_t i = 0; i < options.num_columns; ++i) {
     GARUDA_EXPECTS(options.columns[i] != nullptr);
-    GARUDA_TRY_ASSIGN(auto column, parse_column(options.columns[i]));
+    GARUDA_TRY_ASSIGN(auto column, garuda::parse_column_ref(options.columns[i]));
     spec.columns->push_back(std::move(column));
   }
   return spec;

@@ -34,6 +34,7 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
   join->output_ = planned.output;
   if (planned.output == JoinOutput::rows && !join->feeding().makes_batches) join->output_ = JoinOutput::pairs;
   auto const expected_matches = planned.expected_matches;
+  GARUDA_TRY(join->encode_condition());
   GARUDA_TRY(join->partition_keys(std::move(planned)));
   join->sliced_ = cut_tasks(join->left_, join->right_, join->plan_.plan, join->feeding(), join->plan_.tuning.build,
                             expected_matches);
@@ -46,6 +47,15 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, output, *run));
   return prepare(request, std::move(planned), std::move(run));
+}
+
+Result<void> PartitionedJoin::encode_condition() {
+  if (!columns_.condition) return {};
+  run::PhaseTimer const timer(run_->recorder, "encode");
+  GARUDA_TRY_ASSIGN(condition_, run_->arena.execute([&] {
+    return condition::encode_condition(*columns_.condition, left_table_, right_table_, options_.control);
+  }));
+  return {};
 }
 
 Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
@@ -90,7 +100,8 @@ Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::Encoded
   partition::PartitionOptions options;
   options.counts = std::move(counts);
   options.ranges = feeding().wants_ranges;
-  options.row_ids = output_ == JoinOutput::pairs || (marks_rows && in_place.words == nullptr) ||
+  bool const tests_rows = columns_.condition && !columns_.condition->columns(which).empty();
+  options.row_ids = output_ == JoinOutput::pairs || tests_rows || (marks_rows && in_place.words == nullptr) ||
                     (output_ == JoinOutput::rows && needs_row_ids(side, columns_, which));
   std::vector<partition::PayloadColumn> payload;
   for (auto const column : side.carried) payload.push_back(materialize::payload_column(side.table, column));
@@ -100,13 +111,20 @@ Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::Encoded
 }
 
 Result<void> PartitionedJoin::open_path(double expected_matches) {
+  // Of lanes that make rows the pairs stay in a cache; a device is asked for as many as it is without a condition.
+  constexpr std::uint64_t kLanePairs = std::uint64_t{1} << 14;
+  constexpr std::uint64_t kDevicePairs = std::uint64_t{1} << 20;
+  if (columns_.condition)
+    tested_.emplace(TestedJoin{condition_.condition, left_, right_, marks_.left.has_value(), marks_.right.has_value(),
+                               wants_pairs(), feeding().makes_batches ? kLanePairs : kDevicePairs, options_.control,
+                               run_->recorder});
   contract::BackendOptions backend;
   backend.tuning = plan_.tuning;
   backend.lanes = plan_.plan.lanes;
   backend.key_bits = plan_.plan.key_bits;
-  // Whoever only counts, or only marks, looks up once.
-  backend.keeps_matches = output_ == JoinOutput::count ? marks_.any() : output_ != JoinOutput::marks;
-  backend.pairs_wanted = output_ == JoinOutput::pairs || output_ == JoinOutput::rows;
+  // Whoever only counts, or only marks, looks up once, unless a condition is tested on the pairs.
+  backend.keeps_matches = tested_ || (output_ == JoinOutput::count ? marks_.any() : output_ != JoinOutput::marks);
+  backend.pairs_wanted = tested_ || wants_pairs();
   backend.pairs_of_row =
       expected_matches / static_cast<double>(std::max<std::uint64_t>({left_.num_rows(), right_.num_rows(), 1}));
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
@@ -235,7 +253,8 @@ Result<void> PartitionedJoin::run_kernel(std::uint32_t lane, run::SliceTask cons
   contract::JoinSlice const keys{run::keys_of(left_, slice.partition, slice.left),
                                  run::keys_of(right_, slice.partition, slice.right), partition::shared_low_bits(digit_),
                                  slice.build};
-  GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(keys, lane));
+  GARUDA_TRY_ASSIGN(auto kernel, backend_->begin(keys, lane));
+  if (tested_) kernel = std::make_unique<ConditionKernel>(std::move(kernel), slice, *tested_);
   return sink.take(*kernel, slice, rows);
 }
 

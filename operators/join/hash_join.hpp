@@ -13,9 +13,11 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "keys/join_keys.hpp"
+#include "operators/condition/condition_words.hpp"
 #include "operators/contract/path_row.hpp"
 #include "operators/join/alone_rows.hpp"
 #include "operators/join/batch_builder.hpp"
+#include "operators/join/condition_kernel.hpp"
 #include "operators/join/join_tasks.hpp"
 #include "operators/join/match_sink.hpp"
 #include "operators/join/planned_join.hpp"
@@ -30,7 +32,7 @@ namespace garuda::join {
 class PartitionedJoin {
  public:
   /// Partitions and opens the path of `planned`, which takes slices. Blocks until that is done. Errors: those of
-  /// radix_partition and the path's open function.
+  /// encode_condition, radix_partition and the path's open function.
   static Result<std::unique_ptr<PartitionedJoin>> prepare(resolve::JoinRequest const& request, PlannedJoin planned,
                                                           std::unique_ptr<run::QueryRun> run);
   /// The same of what is planned first, always in slices. Errors: those of plan_request, too.
@@ -67,6 +69,7 @@ class PartitionedJoin {
  private:
   PartitionedJoin(resolve::JoinRequest const& request, std::unique_ptr<run::QueryRun> run);
 
+  Result<void> encode_condition();
   Result<void> partition_keys(PlannedJoin planned);
   Result<partition::PartitionedKeys> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts,
                                                     PartitionedTable& side, Side which);
@@ -80,6 +83,7 @@ class PartitionedJoin {
   contract::JoinFeeding const& feeding() const { return path_->join.feeding; }
   SinkContext sink_context() const;
   bool is_marked(Side side) const noexcept;
+  bool wants_pairs() const noexcept { return output_ == JoinOutput::pairs || output_ == JoinOutput::rows; }
   std::uint64_t table_rows(Side side) const noexcept {
     return static_cast<std::uint64_t>((side == Side::left ? left_table_ : right_table_).num_rows());
   }
@@ -99,6 +103,8 @@ class PartitionedJoin {
   SideMarks marks_;
   KeysInPlace left_in_place_;  // of marked sides whose row ids do not move
   KeysInPlace right_in_place_;
+  condition::EncodedCondition condition_;  // where there is one
+  std::optional<TestedJoin> tested_;
   SlicedJoin sliced_;
   std::unique_ptr<BatchSources> sources_;
   std::vector<std::unique_ptr<oneapi::tbb::task_arena>> lane_arenas_;

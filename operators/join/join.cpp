@@ -27,6 +27,10 @@ Result<void> check_placement(resolve::JoinRequest const& request, bool gives_row
                 fmt::format("{} inner joins without equal nulls: {}{}",
                             left ? "tables of a device have" : "placement=device gives", to_string(request.spec.kind),
                             request.spec.nulls_equal ? ", nulls equal" : ""));
+  if (request.spec.where)
+    return fail(ErrorCode::usage, fmt::format("{} joins without a condition, which is tested on the host: {}",
+                                              left ? "tables of a device have" : "placement=device gives",
+                                              to_string(*request.spec.where)));
   if (left && gives_rows) return {};
   if (left)
     return fail(ErrorCode::usage, "tables on a device are joined for their rows; counting takes tables of the host");
@@ -35,11 +39,13 @@ Result<void> check_placement(resolve::JoinRequest const& request, bool gives_row
   return {};
 }
 
-/// What is left of a tuning for a join that only counts: it writes no pairs and makes no rows, so how these are made
-/// decides nothing, the storage that a probe needs included.
-JoinTuning counting_tuning(JoinTuning tuning) {
-  tuning.probe = Probe::automatic;
-  tuning.result = 0;
+/// What is left of a tuning for a join that only counts: it makes no rows and, unless a condition is tested on them,
+/// writes no pairs, so how these are made decides nothing, the storage that a probe needs included.
+JoinTuning counting_tuning(JoinTuning tuning, bool writes_pairs) {
+  if (!writes_pairs) {
+    tuning.probe = Probe::automatic;
+    tuning.result = 0;
+  }
   tuning.payload = Payload::automatic;
   tuning.chunk_rows = 0;
   return tuning;
@@ -67,7 +73,7 @@ Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
 
 Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
   GARUDA_TRY(check_placement(request, false));
-  request.options.tuning = counting_tuning(request.options.tuning);
+  request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, JoinOutput::count));
   GARUDA_TRY_ASSIGN(auto const rows, join->count());
   return Engine::Counted{rows, join->plan(), join->stats(rows)};
@@ -75,7 +81,7 @@ Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
 
 Result<Plan> explain_hash_join(resolve::JoinRequest request, bool counts) {
   GARUDA_TRY(check_placement(request, !counts));
-  if (counts) request.options.tuning = counting_tuning(request.options.tuning);
+  if (counts) request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   run::QueryRun run(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, counts ? JoinOutput::count : JoinOutput::rows, run));
   return std::move(planned.plan.plan);

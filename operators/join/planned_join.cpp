@@ -38,10 +38,23 @@ std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& requ
   return shapes;
 }
 
-/// Whether a path may join the tables whole: these give inner joins alone.
-bool may_be_whole(resolve::JoinRequest const& request, JoinOutput output) {
+/// Whether a path may join the tables whole, but for a condition: these give inner joins alone.
+bool is_inner_of_rows(resolve::JoinRequest const& request, JoinOutput output) {
   auto const& spec = request.spec;
   return output == JoinOutput::rows && spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered;
+}
+/// Pairs are tested on the host, where their rows are known.
+bool may_be_whole(resolve::JoinRequest const& request, JoinOutput output) {
+  return is_inner_of_rows(request, output) && !request.spec.where;
+}
+
+contract::TestedShape tested_shape(resolve::JoinRequest const& request, double pairs) {
+  contract::TestedShape tested;
+  if (!request.columns.condition) return tested;
+  tested.pairs = pairs;
+  tested.left_columns = request.columns.condition->left.size();
+  tested.right_columns = request.columns.condition->right.size();
+  return tested;
 }
 
 /// What is known of any join.
@@ -89,8 +102,11 @@ contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJ
   shape.distinct_right = right.distinct;
   shape.heaviest_left = left.heaviest_share;
   shape.heaviest_right = right.heaviest_share;
-  if (output == JoinOutput::count) return shape;
+  bool const counts = output == JoinOutput::count;
+  if (counts && !request.spec.where) return shape;
   auto const pairs = keys::expected_matches(keys.left, keys.right);
+  shape.tested = tested_shape(request, pairs);
+  if (counts) return shape;
   if (shape.parts.pairs) shape.expected_matches = pairs;
   contract::estimate_matched(shape, pairs);
   return shape;
@@ -160,9 +176,13 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   if (output == JoinOutput::rows && !request.columns.parts.pairs) output = JoinOutput::marks;
   auto const& control = request.options.control;
   auto const describe = [&](Plan& plan) {
-    plan.details.emplace(
-        plan.details.begin(), "kind",
-        fmt::format("{}{}", to_string(request.spec.kind), request.spec.nulls_equal ? ", nulls equal" : ""));
+    auto const kind =
+        fmt::format("{}{}", to_string(request.spec.kind), request.spec.nulls_equal ? ", nulls equal" : "");
+    if (request.spec.where) plan.details.emplace(plan.details.begin(), "where", to_string(*request.spec.where));
+    plan.details.emplace(plan.details.begin(), "kind", kind);
+    if (request.spec.where && is_inner_of_rows(request, output) &&
+        plan::may_take_tables(request.options, request.options.tuning.placement, request.devices->devices()))
+      plan.notes.emplace_back("placement=slices: a condition is tested on the host, pair by pair");
     plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
   };
   GARUDA_TRY_ASSIGN(auto unseen, plan_unseen(request, output, run.threads()));

@@ -7,6 +7,7 @@
 #include "operators/compute/group_by/compute_group_by.hpp"
 #include "operators/compute/join/compute_costs.hpp"
 #include "operators/compute/join/compute_join.hpp"
+#include "operators/contract/join_terms.hpp"
 #include "operators/placement/resident_offers.hpp"
 #include "operators/placement/streamed_group_plan.hpp"
 #include "operators/placement/streamed_plan.hpp"
@@ -29,7 +30,7 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
     offer.tuning.method = method;
     vulkan::size_device_join(inquiry, offer, [&](std::uint64_t rows) {
       return compute::compute_join_bytes(std::min(shape.rows_left, rows), std::min(shape.rows_right, rows),
-                                         shape.key_bits, method, tuning, shape.expected_matches > 0);
+                                         shape.key_bits, method, tuning, contract::pairs_made(shape) > 0);
     });
     auto const cut = vulkan::cut_join(inquiry, offer);
     JoinTuning chosen;

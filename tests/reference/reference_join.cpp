@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tests/reference/column_reader.hpp"
+#include "tests/reference/reference_condition.hpp"
 
 namespace garuda::reference {
 namespace {
@@ -258,15 +259,20 @@ TextTable reference_join_table(TableView left, TableView right, JoinSpec const& 
     auto const key = row_key(left, left_row, left_keys, spec.nulls_equal);
     // Equal keys stay in the order of insertion.
     auto const [first, last] = key ? right_rows.equal_range(*key) : std::pair(right_rows.end(), right_rows.end());
-    bool const has_match = first != last;
+    std::vector<std::size_t> matches;
+    for (auto match = first; match != last; ++match)
+      if (!spec.where ||
+          holds(*spec.where, {left.schema(), left_row}, {right.schema(), right_text.rows[match->second]}) == true)
+        matches.push_back(match->second);
+    bool const has_match = !matches.empty();
     if (kind == JoinKind::mark || (kind == JoinKind::semi && has_match) || (kind == JoinKind::anti && !has_match))
       add_row(&left_row, nullptr);
     if (kind == JoinKind::mark) result.rows.back().emplace_back(has_match ? "true" : "false");
     if (has_left_columns_only(kind)) continue;
     if (left_alone && !has_match) add_row(&left_row, nullptr);
-    for (auto match = first; match != last; ++match) {
-      add_row(&left_row, &right_text.rows[match->second]);
-      right_has_match[match->second] = true;
+    for (auto const match : matches) {
+      add_row(&left_row, &right_text.rows[match]);
+      right_has_match[match] = true;
     }
   }
   for (std::size_t row = 0; right_alone && row < right_text.rows.size(); ++row)

@@ -31,12 +31,13 @@ contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contra
       {"upload", contract::upload_ns(rows * contract::key_bytes(shape), cut, rates)},
       {"wait", contract::submissions_ns(contract::kJoinSubmissions, cut, rates)},
       {"mark", contract::mark_ns(shape, cut, rates)},
-      {"download", contract::matches(shape) * 8 / rates.download_bytes_per_s * contract::kNs},
+      {"condition", contract::condition_ns(shape, host)},
+      {"download", contract::pairs_made(shape) * 8 / rates.download_bytes_per_s * contract::kNs},
       {"gather", contract::consumed_ns(shape, cut, host, is_global)}};
   ResidentJoinShape joined{side_shape(shape.rows_left, shape.key_range_left),
                            side_shape(shape.rows_right, shape.key_range_right)};
   joined.key_bytes = contract::key_bytes(shape);
-  joined.matches = contract::matches(shape);
+  joined.matches = contract::pairs_made(shape);
   ResidentJoinWay const way{method, false, std::nullopt, JoinedParts::numbers};
   auto const passes = resident_join_costs(joined, way, rates, {});
   costs.insert(costs.end() - 2, passes.begin(), passes.end());

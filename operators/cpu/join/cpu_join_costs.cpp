@@ -75,6 +75,8 @@ double moved_bytes(contract::JoinShape const& shape, CpuJoinWay const& way, Side
   auto bytes = contract::key_bytes(shape);
   // Marks become those of the table's rows by row ids, unless the keys are columns as they are.
   bool wants_ids = !shape.output.empty() && contract::is_marked(shape, side) && shape.encoded_bytes > 0;
+  // Words of a condition are found by row.
+  wants_ids = wants_ids || (side == Side::left ? shape.tested.left_columns : shape.tested.right_columns) > 0;
   for (std::size_t c = 0; c < shape.output.size(); ++c) {
     auto const& column = shape.output[c];
     if (column.side != side || column.is_key) continue;
@@ -148,7 +150,7 @@ contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, CpuJoinWay
   auto const building = std::min<double>(host.threads, parts);
   auto const build_ns =
       tables.build / built.at(tables.rows) * contract::kNs * tables.share * build_shares(tables, parts, host);
-  auto const found = std::max(tables.probe, contract::matches(shape));
+  auto const found = std::max(tables.probe, contract::pairs_made(shape));
   double moved_ns = 0;
   for (auto const side : {Side::left, Side::right})
     moved_ns +=
@@ -158,6 +160,7 @@ contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, CpuJoinWay
           {"partition", moved_ns},
           {"build", build_ns + parts / building * host.slice_ns},
           {"probe", found / probed.at(tables.rows) * contract::kNs * tables.share},
+          {"condition", contract::condition_ns(shape, host)},
           {"mark", cpu_mark_ns(shape, way, host)},
           {"gather", cpu_gather_ns(shape, way, host) + contract::alone_ns(shape, host)}};
 }

@@ -62,7 +62,7 @@ contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, Graph
   auto const build = contract::build_rows(shape);
   auto const probe = contract::probe_rows(shape);
   auto const rates = rates::rates_of_slices(whole_rates, probe / static_cast<double>(cut.slices));
-  auto const out = contract::matches(shape);
+  auto const out = contract::pairs_made(shape);
   auto const clashes = clashes_of(shape, way.address, cut.pixels);
   auto const is_stack = way.storage == Storage::stack;
   auto const layers = is_stack ? clashes.layers : 1;
@@ -107,6 +107,7 @@ contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, Graph
           {"prefix", contract::stream_ns(16 * probe, rates)},
           {"probe", (is_drawn ? drawn : computed) + contract::submissions_ns(contract::kJoinSubmissions, cut, rates)},
           {"mark", contract::mark_ns(shape, cut, rates)},
+          {"condition", contract::condition_ns(shape, host)},
           {"download", out * 8 / rates.download_bytes_per_s * contract::kNs},
           {"gather", contract::consumed_ns(shape, cut, host)}};
 }

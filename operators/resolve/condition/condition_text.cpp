@@ -361,6 +361,12 @@ Condition with_sides_swapped(Condition condition) {
   return condition;
 }
 
+std::vector<Comparison> comparisons_of(Condition const& condition) {
+  std::vector<Comparison> comparisons;
+  visit_comparisons(condition, [&](Comparison const& comparison) { comparisons.push_back(comparison); });
+  return comparisons;
+}
+
 std::vector<std::string> columns_of(Condition const& condition, Side side) {
   std::vector<std::string> names;
   visit_comparisons(condition, [&](Comparison const& comparison) {

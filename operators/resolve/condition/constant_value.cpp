@@ -90,7 +90,7 @@ Integer floor_of(Decimal const& number, std::int32_t scale) {
     auto const cut_digits = std::min<std::uint64_t>(static_cast<std::uint64_t>(-shift), digits.size());
     auto const kept = digits.size() - cut_digits;
     result.has_rest = digits.find_first_not_of('0', kept) != std::string::npos;
-    digits.resize(kept);
+    digits.erase(kept);
   }
   auto const zeros = std::max<std::int64_t>(shift, 0);
   result.is_huge = digits.size() + static_cast<std::uint64_t>(zeros) > kMostDigits;
