@@ -39,6 +39,7 @@ class JoinOptions(ctypes.Structure):
         ("num_columns", ctypes.c_size_t),
         ("ordered", ctypes.c_int),
         ("run", ctypes.POINTER(RunOptions)),
+        ("where", ctypes.c_char_p),
     ]
 
 

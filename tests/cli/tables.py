@@ -118,20 +118,26 @@ def expected_join(left: pa.Table, right: pa.Table, left_key: str, right_key: str
     return pa.table(left_rows.columns + right_rows.columns, names=result_names(left, right, right_key))
 
 
-def row_numbers(left: pa.Table, right: pa.Table, kind: str, nulls_equal: bool, what: str) -> pa.Table:
-    """DuckDB's answer on row numbers `l` and `r` of tables that both call their key `k`; `what` is selected."""
+def row_numbers(
+    left: pa.Table, right: pa.Table, kind: str, nulls_equal: bool, what: str, where: str | None = None
+) -> pa.Table:
+    """DuckDB's answer on row numbers `l` and `r` of tables that both call their key `k`; `what` is selected. `where`:
+    a condition on left_keys and right_keys, which then have all columns."""
     equal = "IS NOT DISTINCT FROM" if nulls_equal else "="
-    exists = f"EXISTS (FROM right_keys WHERE left_keys.k {equal} right_keys.k)"
-    condition = f"ON left_keys.k {equal} right_keys.k"
+    matches = f"left_keys.k {equal} right_keys.k" + (f" AND ({where})" if where else "")
+    exists = f"EXISTS (FROM right_keys WHERE {matches})"
+    condition = f"ON {matches}"
     source = {
         "semi": f"FROM left_keys WHERE {exists}",
         "anti": f"FROM left_keys WHERE NOT {exists}",
-        "mark": f"FROM (SELECT l, {exists} AS mark FROM left_keys)",
+        "mark": f"FROM (SELECT l, {exists} AS marked FROM left_keys)",
     }.get(kind, f"FROM left_keys {kind} JOIN right_keys {condition}")
     with duckdb.connect() as database:
         for name, rows, number in (("left_keys", left, "l"), ("right_keys", right, "r")):
             numbers = pa.array(range(rows.num_rows), pa.int64())
-            database.register(name, pa.table({"k": rows["k"], number: numbers}))
+            compared = rows if where else rows.select(["k"])
+            database.register(name, compared.append_column(number, numbers))
+        database.sql("SET TimeZone = 'UTC'")
         return database.sql(f"SELECT {what} {source}").to_arrow_table()
 
 
@@ -139,13 +145,16 @@ def expected_count(left: pa.Table, right: pa.Table, kind: str, nulls_equal: bool
     return row_numbers(left, right, kind, nulls_equal, "count(*)")[0][0].as_py()
 
 
-def expected_kind(left: pa.Table, right: pa.Table, kind: str, nulls_equal: bool = False) -> pa.Table:
+def expected_kind(
+    left: pa.Table, right: pa.Table, kind: str, nulls_equal: bool = False, where: str | None = None
+) -> pa.Table:
     """DuckDB's join of that kind on `k`, in the order of left rows, then right rows, those without a left row last."""
     if kind in ("semi", "anti", "mark"):
-        found = row_numbers(left, right, kind, nulls_equal, "*").sort_by("l")
+        what = "l, marked" if kind == "mark" else "l"
+        found = row_numbers(left, right, kind, nulls_equal, what, where).sort_by("l")
         rows = left.take(found["l"])
-        return rows.append_column("mark", found["mark"]) if kind == "mark" else rows
-    pairs = row_numbers(left, right, kind, nulls_equal, "l, r")
+        return rows.append_column("mark", found["marked"]) if kind == "mark" else rows
+    pairs = row_numbers(left, right, kind, nulls_equal, "l, r", where)
     pairs = pairs.take(pyarrow.compute.sort_indices(pairs, [("l", "ascending"), ("r", "ascending")]))
     left_rows, right_rows = left.take(pairs["l"]), right.take(pairs["r"])
     if kind != "inner" and right["k"].type.bit_width > left["k"].type.bit_width:

@@ -187,11 +187,6 @@ def test_wrong_usage(files, arguments):
     files.refused(USAGE, *arguments)
 
 
-@pytest.mark.parametrize("option", [["--where", "left.id < 3"]])
-def test_options_that_come_later(files, option):
-    assert option[0] in refused_join(files, USAGE, "customers.parquet", "orders.parquet", "--on", "id", *option)
-
-
 @pytest.mark.parametrize("command", [["report"]])
 def test_commands_that_come_later(files, command):
     assert command[-1] in files.refused(USAGE, *command, "orders.parquet", "--keys", "id")

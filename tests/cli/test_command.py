@@ -39,7 +39,7 @@ def test_help_offers_what_works(garuda):
     for command in (["join"], ["explain", "join"]):
         offered = options_of(garuda, *command)
         assert "--on" in offered and "--temp-folder" in offered
-        assert "--how" in offered and "--nulls-equal" in offered and "--where" not in offered
+        assert "--how" in offered and "--nulls-equal" in offered and "--where" in offered
         assert "later" not in garuda.run(*command, "--help").stdout
     for command in (["group-by"], ["explain", "group-by"]):
         offered = options_of(garuda, *command)

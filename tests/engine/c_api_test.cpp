@@ -139,6 +139,17 @@ TEST_F(CApi, JoinsByEveryKind) {
   }
 }
 
+TEST_F(CApi, JoinsUnderACondition) {
+  join_.where = "left.a < 18 and not right.b = 16";
+  for (auto const& [how, expected] : {std::pair{"inner", 2}, std::pair{"full", 38}, std::pair{"anti", 18}}) {
+    join_.how = how;
+    std::uint64_t rows = 0;
+    ASSERT_EQ(garuda_join_count(engine_, left_.get(), right_.get(), &join_, &rows, nullptr, nullptr), GARUDA_OK);
+    EXPECT_EQ(rows, static_cast<std::uint64_t>(expected));
+    EXPECT_EQ(rows_of(join().get())->num_rows(), expected);
+  }
+}
+
 TEST_F(CApi, SaysWhatItDoesAndWhatItDid) {
   char* json = nullptr;
   ASSERT_EQ(garuda_explain_join(engine_, left_.get(), right_.get(), &join_, &json, nullptr), GARUDA_OK);
@@ -198,6 +209,8 @@ TEST_F(CApi, SaysWhatIsWrongWithAJoin) {
         Case{[](auto&join, auto&) { join.num_keys = 0; }, GARUDA_USAGE, "key columns"},
         Case{[](auto&join, auto&) { join.right_keys = kNull; }, GARUDA_LOGIC_ERROR, "nullptr"},
         Case{[](auto&join, auto&) { join.how = "outer"; }, GARUDA_USAGE, "outer"},
+        Case{[](auto&join, auto&) { join.where = "left.a <"; }, GARUDA_USAGE, "at position 9"},
+        Case{[](auto&join, auto&) { join.where = "left.c < 1"; }, GARUDA_INVALID_INPUT, "left table"},
         Case{[](auto&join, auto&) { join.size = 3; }, GARUDA_USAGE, "size"},
         Case{[](auto&, auto&run) { run.path = "gpu"; }, GARUDA_USAGE, "path"},
         Case{[](auto&, auto&run) { run.path = "cuda"; }, GARUDA_NO_DEVICE, "cuda"},

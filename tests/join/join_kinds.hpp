@@ -26,7 +26,8 @@ inline std::vector<ColumnRef> some_columns(JoinKind kind) {
 
 inline std::string describe(JoinSpec const& spec) {
   return std::string(to_string(spec.kind)) + (spec.nulls_equal ? ", nulls equal" : "") +
-         (spec.ordered ? ", ordered" : "") + (spec.columns ? ", some columns" : "");
+         (spec.ordered ? ", ordered" : "") + (spec.columns ? ", some columns" : "") +
+         (spec.where ? ", where " + to_string(*spec.where) : "");
 }
 
 /// The rows of a join are the oracle's, in its order where the spec or the kind gives one.

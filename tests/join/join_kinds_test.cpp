@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "garuda/engine.hpp"
-#include "tests/engine/engine_test.hpp"
 #include "tests/join/join_kinds.hpp"
+#include "tests/join/join_test.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/reference_join.hpp"
 #include "tests/workloads/workloads.hpp"
@@ -133,64 +133,7 @@ Values some_keys(std::size_t rows, std::uint64_t distinct, std::int64_t lowest, 
   return keys;
 }
 
-class JoinKinds : public testing::EngineTest {
- protected:
-  static std::vector<JoinOptions> all_paths() {
-    std::vector<JoinOptions> all(1);
-    all[0].path = Path::cpu;
-    for (auto const& device : engine().devices()) {
-      if (!device.usable) continue;
-      for (auto const path : testing::paths_of(device)) {
-        all.emplace_back().path = path;
-        all.back().device = std::to_string(device.index);
-        all.back().tuning.result = 64;
-      }
-    }
-    return all;
-  }
-
-  static JoinSpec spec_of(JoinKind kind, bool nulls_equal = false, bool ordered = false) {
-    JoinSpec spec;
-    spec.on = {{"k", "k"}};
-    spec.kind = kind;
-    spec.nulls_equal = nulls_equal;
-    spec.ordered = ordered;
-    return spec;
-  }
-
-  static void expect_join(Table const& left, Table const& right, JoinSpec const& spec, JoinOptions const& options) {
-    SCOPED_TRACE(std::string(to_string(options.path)) + " " + testing::describe(spec) + " " +
-                 to_string(options.tuning));
-    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
-    auto const counted = engine().join_count(left.view(), right.view(), spec, options);
-    ASSERT_TRUE(counted) << counted.error().describe();
-    EXPECT_EQ(counted->rows, expected.rows.size());
-    auto const result = engine().join(left.view(), right.view(), spec, options);
-    ASSERT_TRUE(result) << result.error().describe();
-    auto const joined = collect(**result);
-    ASSERT_TRUE(joined) << joined.error().describe();
-    expect_no_null_where_there_is_none(*joined);
-    testing::expect_rows(reference::read_table(joined->view()), expected, spec);
-    EXPECT_EQ((*result)->stats().rows_out, expected.rows.size());
-  }
-
-  static void expect_no_null_where_there_is_none(Table const& table) {
-    for (auto const& batch : table.batches())
-      for (std::size_t c = 0; c < batch.columns.size(); ++c) {
-        EXPECT_EQ(batch.columns[c].length, batch.num_rows);
-        if (!table.schema()[c].nullable) {
-          EXPECT_EQ(count_nulls(batch.columns[c]), 0) << table.schema()[c].name;
-        }
-      }
-  }
-
-  static JoinOptions tuned(JoinOptions options, char const* tuning) {
-    auto const edge = options.tuning.result;
-    options.tuning = parse_join_tuning(tuning).value();
-    options.tuning.result = edge;
-    return options;
-  }
-};
+using JoinKinds = testing::JoinTest;
 
 TEST_F(JoinKinds, SlicesOnBothSidesAndHeavyKeys) {
   std::mt19937_64 random(1);
