@@ -87,8 +87,8 @@ void read_values(ArrayView const& array, RowBlock const& block, DataType const& 
   auto const coding = coding_of(type);
   if (coding == Coding::boolean) return read_booleans(array, block, out);
   if (coding == Coding::half)
-    return read_fixed<std::uint16_t>(array, block, out,
-                                     [](std::uint16_t v) { return std::uint64_t{ordered_from_bits(canonical_half(v))}; });
+    return read_fixed<std::uint16_t>(
+        array, block, out, [](std::uint16_t v) { return std::uint64_t{ordered_from_bits(canonical_half(v))}; });
   if (coding == Coding::floating && type.id == TypeId::float32)
     return read_fixed<float>(array, block, out,
                              [](float v) { return std::uint64_t{ordered_from_bits(canonical_bits(v))}; });
