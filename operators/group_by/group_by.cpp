@@ -3,7 +3,6 @@
 #include "operators/group_by/group_by.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
@@ -55,29 +54,9 @@ Result<contract::SliceValues> PartitionedGroupBy::read(std::size_t column, contr
   return values_[column].read(rows, options_.control);
 }
 
-/// Where the table is partitioned, state columns that lie in place move along in their order (WholeGroupBy): products
-/// are made of what has moved.
-void PartitionedGroupBy::place_factors() {
-  std::map<std::size_t, std::size_t> payload;  // of a column of the table
-  std::size_t moved = 0;
-  for (std::size_t c = 0; c < values_.size(); ++c) {
-    if (values_[c].in_place().empty()) continue;
-    if (columns_.states[c].form == resolve::ValueForm::plain) payload.emplace(*columns_.states[c].column, moved);
-    ++moved;
-  }
-  for (auto& reader : values_) {
-    auto places = reader.factors();
-    for (auto& factor : places) {
-      auto const found = factor ? payload.find(*factor) : payload.end();
-      factor = found != payload.end() ? std::optional(found->second) : std::nullopt;
-    }
-    reader.use_payload(places);
-  }
-}
-
 /// Groups the whole table, unless the values are such that slices have to.
 Result<void> PartitionedGroupBy::open_whole() {
-  place_factors();
+  place_factors(values_, columns_.states);
   auto table = whole_table(table_, columns_.states, values_, encoded_);
   table.values = this;
   table.wants_first_rows = columns_.keys.empty() || wants_order_ || !decoder_;

@@ -68,7 +68,6 @@ class PartitionedGroupBy final : private contract::TableValues {
     return values_[column].in_place();
   }
   bool reads_row_ids(std::size_t column) const override { return values_[column].reads_row_ids(); }
-  void place_factors();
   Result<void> open_whole();
   Result<void> open_slices(partition::RadixDigit digit);
   Result<void> partition_keys(partition::RadixDigit digit);

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <map>
 
 #include "core/bitmap.hpp"
 #include "core/parallel_blocks.hpp"
@@ -266,6 +267,24 @@ Result<contract::SliceValues> ValueReader::read(contract::SliceRows const& rows,
   }));
   if (nulls > 0) slice.input.validity = {slice.validity.as<std::uint32_t>(), validity_words};
   return slice;
+}
+
+void place_factors(std::vector<ValueReader>& readers, std::vector<resolve::StateColumn> const& states) {
+  std::map<std::size_t, std::size_t> payload;  // of a column of the table
+  std::size_t moved = 0;
+  for (std::size_t c = 0; c < readers.size(); ++c) {
+    if (readers[c].in_place().empty()) continue;
+    if (states[c].form == resolve::ValueForm::plain) payload.emplace(*states[c].column, moved);
+    ++moved;
+  }
+  for (auto& reader : readers) {
+    auto places = reader.factors();
+    for (auto& factor : places) {
+      auto const found = factor ? payload.find(*factor) : payload.end();
+      factor = found != payload.end() ? std::optional(found->second) : std::nullopt;
+    }
+    reader.use_payload(places);
+  }
 }
 
 }  // namespace garuda::group_by

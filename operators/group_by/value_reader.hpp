@@ -76,4 +76,8 @@ class ValueReader {
   std::array<std::optional<std::size_t>, 2> payload_;
 };
 
+/// Tells products, of readers of `states`, which of their factors move along where the table is partitioned: state
+/// columns that lie in place do, in their order (WholeGroupBy).
+void place_factors(std::vector<ValueReader>& readers, std::vector<resolve::StateColumn> const& states);
+
 }  // namespace garuda::group_by
