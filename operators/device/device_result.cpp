@@ -43,7 +43,7 @@ Result<void> DeviceResult::start_downloads() {
   while (started_ < state.rows && arriving_.size() < kBatchesAhead) {
     auto const rows = std::min(std::max<std::uint64_t>(plan_.chunk_rows, 1), state.rows - started_);
     auto& arriving = arriving_.emplace_back();
-    GARUDA_TRY_ASSIGN(arriving.range, RangeDownload::create(state, started_, rows));
+    GARUDA_TRY_ASSIGN(arriving.range, RangeDownload::create(state, all_columns(state), started_, rows));
     arriving.group = down_->start(arriving.range.copies(), lane_->submissions().last());
     started_ += rows;
   }

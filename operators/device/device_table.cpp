@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -126,16 +127,46 @@ Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> w
   return DeviceTable(std::move(state));
 }
 
-Result<RangeDownload> RangeDownload::create(DeviceTableState const& table, std::uint64_t first, std::uint64_t rows) {
+std::vector<std::size_t> all_columns(DeviceTableState const& table) {
+  std::vector<std::size_t> all(table.columns.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+Result<Table> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
+                               Control const& control) {
+  auto const& open = table.device.open;
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr));
+  GARUDA_TRY_ASSIGN(auto range, RangeDownload::create(table, {columns.begin(), columns.end()}, 0, table.rows));
+  for (auto const& copy : range.copies())
+    GARUDA_TRY(lane->context().download(*copy.buffer, {copy.host, static_cast<std::size_t>(copy.bytes)}));
+  Schema schema;
+  for (auto const column : columns) schema.push_back(table.schema[column]);
+  std::vector<Batch> batches;
+  GARUDA_TRY_ASSIGN(auto batch, range.finish());
+  if (table.rows > 0) batches.push_back(std::move(batch));
+  return Table(std::move(schema), std::move(batches));
+}
+
+Result<RangeDownload> RangeDownload::create(DeviceTableState const& table, std::vector<std::size_t> columns,
+                                            std::uint64_t first, std::uint64_t rows) {
   RangeDownload download;
   download.table_ = &table;
+  download.columns_ = std::move(columns);
   download.first_ = first;
   download.rows_ = rows;
-  for (auto const& stored : table.stored) {
-    auto const bytes = rows * stored.words * kWordBytes;
-    GARUDA_TRY_ASSIGN(auto words, AlignedBuffer::allocate(static_cast<std::int64_t>(bytes)));
-    download.words_.push_back(std::move(words));
+  download.words_.resize(table.stored.size());
+  auto const take = [&](std::size_t stored) -> Result<void> {
+    if (download.words_[stored].data() != nullptr) return {};
+    auto const bytes = rows * table.stored[stored].words * kWordBytes;
+    GARUDA_TRY_ASSIGN(download.words_[stored], AlignedBuffer::allocate(static_cast<std::int64_t>(bytes)));
     download.bytes_ += bytes;
+    return {};
+  };
+  for (auto const column : download.columns_) {
+    auto const& from = table.columns[column];
+    GARUDA_TRY(take(from.stored));
+    if (from.nulls) GARUDA_TRY(take(*from.nulls));
   }
   return download;
 }
@@ -144,7 +175,8 @@ std::vector<vk::HostCopy> RangeDownload::copies() {
   std::vector<vk::HostCopy> copies;
   for (std::size_t s = 0; s < words_.size(); ++s) {
     auto const width = table_->stored[s].words * kWordBytes;
-    if (rows_ > 0) copies.push_back({&table_->stored[s].buffer, first_ * width, words_[s].data(), rows_ * width});
+    if (rows_ > 0 && words_[s].data() != nullptr)
+      copies.push_back({&table_->stored[s].buffer, first_ * width, words_[s].data(), rows_ * width});
   }
   return copies;
 }
@@ -152,7 +184,7 @@ std::vector<vk::HostCopy> RangeDownload::copies() {
 Result<Batch> RangeDownload::finish() {
   Batch batch;
   batch.num_rows = static_cast<std::int64_t>(rows_);
-  for (std::size_t c = 0; c < table_->columns.size(); ++c) {
+  for (auto const c : columns_) {
     GARUDA_TRY_ASSIGN(auto const array, column(c));
     batch.columns.push_back(array);
   }
@@ -202,15 +234,7 @@ std::uint64_t DeviceTable::device_bytes() const noexcept {
 TableView DeviceTable::view() const noexcept { return {state_->schema, {&state_->batch, 1}, state_.get()}; }
 
 Result<Table> DeviceTable::download(Control const& control) const {
-  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*state_->device.open.device,
-                                                                *state_->device.open.pipelines, "", control, nullptr));
-  GARUDA_TRY_ASSIGN(auto range, device::RangeDownload::create(*state_, 0, state_->rows));
-  for (auto const& copy : range.copies())
-    GARUDA_TRY(lane->context().download(*copy.buffer, {copy.host, static_cast<std::size_t>(copy.bytes)}));
-  std::vector<Batch> batches;
-  GARUDA_TRY_ASSIGN(auto batch, range.finish());
-  if (state_->rows > 0) batches.push_back(std::move(batch));
-  return Table(state_->schema, std::move(batches));
+  return device::download_columns(*state_, device::all_columns(*state_), control);
 }
 
 }  // namespace garuda

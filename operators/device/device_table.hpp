@@ -80,12 +80,22 @@ struct UploadOptions {
 Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
                                  UploadOptions const& options);
 
+/// Copies columns of a table, in the order of `columns`, to the host, into one batch; blocks. Errors: out_of_memory,
+/// device_failure, cancelled.
+Result<Table> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
+                               Control const& control);
+
+/// Every column of the table, in order.
+std::vector<std::size_t> all_columns(DeviceTableState const& table);
+
 /// Rows of a device table on their way to the host. Refers to the table.
 class RangeDownload {
  public:
   RangeDownload() = default;
-  /// Takes host memory for the rows [first, first + rows). Errors: out_of_memory.
-  static Result<RangeDownload> create(DeviceTableState const& table, std::uint64_t first, std::uint64_t rows);
+  /// Takes host memory for the rows [first, first + rows) of `columns`, by which the batch will have them. Errors:
+  /// out_of_memory.
+  static Result<RangeDownload> create(DeviceTableState const& table, std::vector<std::size_t> columns,
+                                      std::uint64_t first, std::uint64_t rows);
 
   /// What is to be copied; the memory stays in place when this moves.
   std::vector<vk::HostCopy> copies();
@@ -99,10 +109,11 @@ class RangeDownload {
   Result<ArrayView> column(std::size_t column);
 
   DeviceTableState const* table_ = nullptr;
+  std::vector<std::size_t> columns_;
   std::uint64_t first_ = 0;
   std::uint64_t rows_ = 0;
   std::uint64_t bytes_ = 0;
-  std::vector<AlignedBuffer> words_;  ///< by stored column
+  std::vector<AlignedBuffer> words_;  ///< by stored column; empty for those that no column is
   std::vector<AlignedBuffer> converted_;
 };
 

@@ -176,7 +176,11 @@ Result<SampledGroupBy> sample_groups(resolve::GroupByRequest const& request, run
 }
 
 Result<plan::GroupByPlan> plan(resolve::GroupByRequest const& request, contract::GroupByShape const& shape) {
-  return plan::plan_group_by(shape, plan::machine_of(*request.devices, shape.threads), request.options);
+  GARUDA_TRY_ASSIGN(auto planned,
+                    plan::plan_group_by(shape, plan::machine_of(*request.devices, shape.threads), request.options));
+  auto& notes = planned.plan.notes;
+  notes.insert(notes.end(), request.notes.begin(), request.notes.end());
+  return planned;
 }
 
 /// A plan without a look at the table, if there is one: of the path that was asked for, or of a table on a device.

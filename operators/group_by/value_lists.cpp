@@ -25,7 +25,7 @@ struct ListMemory {
   std::vector<std::int32_t> offsets{0};
   std::vector<std::uint8_t> validity;
   AlignedBuffer values;
-  Batch elements;  ///< a column; its owner is the column's alone
+  Batch elements;         ///< a column; its owner is the column's alone
   ArrowArray exported{};  ///< of the elements
   std::array<void const*, 2> buffers{};
   ArrowArray lists{};

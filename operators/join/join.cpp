@@ -6,38 +6,14 @@
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
-#include "operators/device/device_table.hpp"
+#include "operators/device/host_copies.hpp"
 #include "operators/join/gathered_join.hpp"
 #include "operators/join/hash_join.hpp"
+#include "operators/join/join_places.hpp"
 #include "operators/join/ordered_join.hpp"
 
 namespace garuda::join {
 namespace {
-
-/// What tables of different places, and placement=device, cannot give.
-Result<void> check_placement(resolve::JoinRequest const& request, bool gives_rows) {
-  auto const left = device::device_of(request.left);
-  auto const right = device::device_of(request.right);
-  auto const name = [](auto const& device) { return device ? fmt::format("device {}", *device) : std::string("host"); };
-  if (left != right)
-    return fail(ErrorCode::usage, fmt::format("the tables are in different places: {}, {}", name(left), name(right)));
-  if (!left && request.options.tuning.placement != Placement::device) return {};
-  if (request.spec.kind != JoinKind::inner || request.spec.nulls_equal)
-    return fail(ErrorCode::usage,
-                fmt::format("{} inner joins without equal nulls: {}{}",
-                            left ? "tables of a device have" : "placement=device gives", to_string(request.spec.kind),
-                            request.spec.nulls_equal ? ", nulls equal" : ""));
-  if (request.spec.where)
-    return fail(ErrorCode::usage, fmt::format("{} joins without a condition, which is tested on the host: {}",
-                                              left ? "tables of a device have" : "placement=device gives",
-                                              to_string(*request.spec.where)));
-  if (left && gives_rows) return {};
-  if (left)
-    return fail(ErrorCode::usage, "tables on a device are joined for their rows; counting takes tables of the host");
-  if (request.spec.ordered) return fail(ErrorCode::usage, "placement=device gives rows in any order: ordered");
-  if (!gives_rows) return fail(ErrorCode::usage, "placement=device gives rows; joins that only count take slices");
-  return {};
-}
 
 /// What is left of a tuning for a join that only counts: it makes no rows and, unless a condition is tested on them,
 /// writes no pairs, so how these are made decides nothing, the storage that a probe needs included.
@@ -55,7 +31,11 @@ JoinTuning counting_tuning(JoinTuning tuning, bool writes_pairs) {
 
 /// Tables that turn out not to fit the device whole are joined in slices.
 Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
-  GARUDA_TRY(check_placement(request, true));
+  GARUDA_TRY_ASSIGN(auto copies, bring_down(request, true));
+  if (copies) {
+    GARUDA_TRY_ASSIGN(auto joined, hash_join(std::move(request)));
+    return device::result_of_copies(std::move(*copies), std::move(joined));
+  }
   bool const is_resident = request.left.resident() != nullptr;
   // Rows that come alone are in the order of their table at any rate.
   if (request.spec.ordered && request.columns.parts.pairs && !is_resident) return ordered_join(std::move(request));
@@ -72,15 +52,16 @@ Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
 }
 
 Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
-  GARUDA_TRY(check_placement(request, false));
+  GARUDA_TRY_ASSIGN(auto const copies, bring_down(request, false));
   request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, JoinOutput::count));
   GARUDA_TRY_ASSIGN(auto const rows, join->count());
-  return Engine::Counted{rows, join->plan(), join->stats(rows)};
+  auto const stats = join->stats(rows);
+  return Engine::Counted{rows, join->plan(), copies ? copies->with_copies(stats) : stats};
 }
 
 Result<Plan> explain_hash_join(resolve::JoinRequest request, bool counts) {
-  GARUDA_TRY(check_placement(request, !counts));
+  GARUDA_TRY_ASSIGN(auto const copies, bring_down(request, !counts));
   if (counts) request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   run::QueryRun run(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, counts ? JoinOutput::count : JoinOutput::rows, run));

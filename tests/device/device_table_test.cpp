@@ -1,10 +1,12 @@
 // Tables on a device through the public API: what goes up comes down, and joins there equal the oracle's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "garuda/engine.hpp"
 #include "tests/engine/engine_test.hpp"
@@ -289,9 +291,8 @@ TEST_F(DeviceTables, KeysThatADeviceDoesNotTake) {
     ErrorCode code;
     char const* word;
   };
-  for (auto const& [left, right, code, word] : {Case{&u32, &d64, ErrorCode::invalid_input, "one key column"},
-                                                {&wide, &d64, ErrorCode::invalid_input, "row 77"},
-                                                {&d64, &wide, ErrorCode::invalid_input, "row 77"}}) {
+  for (auto const& [left, right, code, word] :
+       {Case{&wide, &d64, ErrorCode::invalid_input, "row 77"}, {&d64, &wide, ErrorCode::invalid_input, "row 77"}}) {
     auto const left_there = upload(*left);
     auto const right_there = upload(*right);
     auto const there = engine().join(left_there.view(), right_there.view(), on_keys());
@@ -377,8 +378,12 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
     auto const joined = engine().join(ints_there.view(), other_there.view(), spec, options);
     return joined ? std::nullopt : std::optional(joined.error().code());
   };
-  EXPECT_EQ(code_of(unlike, on_keys()), ErrorCode::invalid_input);
   EXPECT_EQ(code_of(floats, on_keys()), ErrorCode::invalid_input);
+  for (auto const* const what : {"kind", "keys"}) {
+    auto spec = on_keys();
+    if (std::string_view(what) == "kind") spec.kind = JoinKind::full;
+    EXPECT_EQ(code_of(unlike, spec, tuned("placement=device")), ErrorCode::usage) << what;
+  }
   auto unknown = on_keys();
   unknown.on[0].first = "kay";
   EXPECT_EQ(code_of(ints, unknown), ErrorCode::invalid_input);
@@ -400,7 +405,6 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   auto const mixed = engine().join(ints_there.view(), ints.view(), on_keys());
   ASSERT_FALSE(mixed);
   EXPECT_EQ(mixed.error().message(), "the tables are in different places: device 0, host");
-  EXPECT_EQ(engine().join_count(ints_there.view(), ints_there.view(), on_keys()).error().code(), ErrorCode::usage);
 
   DeviceTableOptions nowhere;
   nowhere.device = "no such GPU";
@@ -417,6 +421,69 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   auto const refused = engine().upload(texts.view());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().describe().find("'name'"), std::string::npos);
+}
+
+/// What a device does not do with its tables is done with copies on the host, and said.
+TEST_F(DeviceTables, OtherJoinsAreThoseOfCopies) {
+  auto const left = keyed_table<std::int32_t>(TypeId::int32, 90, 40, 1).build();
+  auto const right = keyed_table<std::int64_t>(TypeId::int64, 70, 40, 2).build();
+  auto const left_there = upload(left);
+  auto const right_there = upload(right);
+  auto const expect_copies = [&](JoinSpec const& spec) {
+    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
+    auto const counted = engine().join_count(left_there.view(), right_there.view(), spec);
+    ASSERT_TRUE(counted) << counted.error().describe();
+    EXPECT_EQ(counted->rows, expected.rows.size());
+    auto const joined = engine().join(left_there.view(), right_there.view(), spec);
+    ASSERT_TRUE(joined) << joined.error().describe();
+    EXPECT_TRUE(std::ranges::any_of((*joined)->plan().notes, [](std::string const& note) {
+      return note.find("brought down from the device") != std::string::npos;
+    })) << to_string((*joined)->plan());
+    auto const rows = collect(**joined);
+    ASSERT_TRUE(rows) << rows.error().describe();
+    expect_same(*rows, expected);
+    auto const stats = (*joined)->stats();
+    EXPECT_EQ(stats.phases.front().name, "download");
+    EXPECT_GT(stats.phases.front().bytes, 0U);
+  };
+  for (auto const kind :
+       {JoinKind::left, JoinKind::right, JoinKind::full, JoinKind::semi, JoinKind::anti, JoinKind::mark}) {
+    auto spec = on_keys();
+    spec.kind = kind;
+    SCOPED_TRACE(to_string(kind));
+    expect_copies(spec);
+  }
+  auto nulls = on_keys();
+  nulls.on = {{"tiny", "tiny"}};
+  nulls.nulls_equal = true;
+  expect_copies(nulls);
+  auto several = on_keys();
+  several.on = {{"k", "k"}, {"tiny", "tiny"}};
+  several.columns = {{Side::right, "small"}, {Side::left, "wide"}};
+  expect_copies(several);
+  auto tested = on_keys();
+  tested.where = parse_condition("left.word < right.wide").value();
+  expect_copies(tested);
+}
+
+TEST_F(DeviceTables, OtherGroupBysAreThoseOfCopies) {
+  auto const table = keyed_table<std::int32_t>(TypeId::int32, 90, 12, 1).build();
+  auto const there = upload(table);
+  auto const aggregates = parse_aggregates("median:wide,count_distinct:tiny,var:small,first:word,arg_max:k:wide");
+  ASSERT_TRUE(aggregates);
+  GroupBySpec const spec{{"k"}, *aggregates, true};
+  auto const grouped = engine().group_by(there.view(), spec);
+  ASSERT_TRUE(grouped) << grouped.error().describe();
+  EXPECT_EQ((*grouped)->take_device_table().error().code(), ErrorCode::usage);
+  auto const rows = collect(**grouped);
+  ASSERT_TRUE(rows) << rows.error().describe();
+  EXPECT_EQ(reference::read_table(rows->view()).rows, reference::reference_group_by(table.view(), spec).rows);
+  auto const notes = (*grouped)->plan().notes;
+  EXPECT_TRUE(std::ranges::any_of(
+      notes, [](std::string const& note) { return note.find("brought down from the device") != std::string::npos; }));
+  GroupByOptions forced;
+  forced.tuning.placement = Placement::device;
+  EXPECT_EQ(engine().group_by(there.view(), spec, forced).error().code(), ErrorCode::invalid_input);
 }
 
 /// The ways to join tables on a device are offers like any other, and the run takes the one that explain chooses.

@@ -190,7 +190,8 @@ TEST_F(JoinConditions, RefusesWhatItCannotTest) {
   whole.tuning.placement = Placement::device;
   whole.path = Path::compute;
   EXPECT_EQ(error_of(conditioned(JoinKind::inner, "left.n < right.n"), whole).message(),
-            "placement=device gives joins without a condition, which is tested on the host: left.n < right.n");
+            "placement=device: tables whole on a device have joins without a condition, which is tested on the host: "
+            "left.n < right.n");
 }
 
 }  // namespace
