@@ -41,6 +41,12 @@ std::uint32_t BigInteger::bit_width() const noexcept {
   return count_ == 0 ? 0 : 64 * (count_ - 1) + static_cast<std::uint32_t>(std::bit_width(words_[count_ - 1]));
 }
 
+BigInteger BigInteger::operator-() const noexcept {
+  auto result = *this;
+  result.negative_ = count_ > 0 && !negative_;
+  return result;
+}
+
 BigInteger BigInteger::operator<<(std::uint32_t bits) const {
   auto const skipped = bits / 64;
   auto const shift = bits % 64;

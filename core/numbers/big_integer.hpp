@@ -27,9 +27,12 @@ class BigInteger {
 
   bool is_zero() const noexcept { return count_ == 0; }
   bool is_negative() const noexcept { return negative_; }
+  /// The magnitude, low word first, the last one not 0; none of zero.
+  std::span<std::uint64_t const> magnitude() const noexcept { return {words_.data(), count_}; }
   /// Bits of the magnitude; 0 of zero.
   std::uint32_t bit_width() const noexcept;
 
+  BigInteger operator-() const noexcept;
   BigInteger operator<<(std::uint32_t bits) const;
   BigInteger operator+(BigInteger const& other) const { return sum(other, other.negative_); }
   BigInteger operator-(BigInteger const& other) const { return sum(other, !other.negative_); }

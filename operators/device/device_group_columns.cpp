@@ -42,7 +42,7 @@ Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupB
                 fmt::format("{}: '{}' of type {}", what, schema[column].name, to_string(schema[column].type)));
   };
   for (auto const& aggregate : columns.aggregates)
-    if (aggregate.row->making != resolve::Making::column)
+    if (aggregate.row->making != resolve::Making::column || aggregate.as_state)
       return fail(ErrorCode::invalid_input,
                   fmt::format("not computed of tables that are whole on a device: {}", aggregate.name));
   for (auto const column : group_by_columns_used(columns))

@@ -15,6 +15,7 @@
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/value_bytes.hpp"
 #include "operators/contract/sizing.hpp"
+#include "operators/group_by/state_column.hpp"
 #include "operators/group_by/value_lists.hpp"
 #include "operators/resolve/sum_overflow.hpp"
 #include "partition/radix_partition.hpp"
@@ -94,7 +95,7 @@ Result<GroupWriter> GroupWriter::create(TableView table, resolve::ResolvedGroupB
   }
   for (auto const& aggregate : columns.aggregates) {
     writer.gathered_.emplace_back();
-    Field field{aggregate.name, aggregate.result, aggregate.row->is_nullable()};
+    Field field{aggregate.name, aggregate.result, aggregate.row->is_nullable() && !aggregate.as_state};
     bool const is_list = aggregate.row->gives_lists();
     if (aggregate.row->finalise == nullptr &&
         (!is_list || resolve::value_source(aggregate.input).kind == contract::ValueKind::bytes)) {
@@ -172,13 +173,17 @@ resolve::FinaliseInput GroupWriter::input_of(std::size_t aggregate, GroupChunk c
           values[column.state].order()};
 }
 
-/// Values that are those of a row, and lists.
+/// Values that are those of a row, lists and states.
 Result<void> GroupWriter::write_gathered(GroupChunk const& groups, resolve::GroupRange& range,
                                          std::vector<ValueReader> const& values, Control const& control,
                                          Memory& memory) const {
   memory.gathered.resize(gathered_.size());
   for (std::size_t a = 0; a < gathered_.size(); ++a) {
     auto const& aggregate = columns_.aggregates[a];
+    if (aggregate.as_state) {
+      GARUDA_TRY_ASSIGN(memory.gathered[a], write_states(input_of(a, groups, values), range, control));
+      continue;
+    }
     if (aggregate.row->finalise != nullptr) continue;
     if (aggregate.row->gives_lists()) {
       GARUDA_TRY_ASSIGN(memory.gathered[a], write_lists(input_of(a, groups, values), range,
@@ -259,7 +264,7 @@ Result<Batch> GroupWriter::write(GroupChunk const& groups, resolve::GroupRange r
   batch.num_rows = static_cast<std::int64_t>(range.count);
   for (auto const& column : memory->keys.columns) batch.columns.push_back(slice(column, 0, batch.num_rows));
   for (std::size_t a = 0; a < columns_.aggregates.size(); ++a) {
-    if (columns_.aggregates[a].row->finalise == nullptr) {
+    if (columns_.aggregates[a].row->finalise == nullptr || columns_.aggregates[a].as_state) {
       batch.columns.push_back(slice(memory->gathered[a].columns[0], 0, batch.num_rows));
       continue;
     }

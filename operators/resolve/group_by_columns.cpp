@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "operators/materialize/column_words.hpp"
+#include "operators/resolve/exact_state.hpp"
 
 namespace garuda::resolve {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 StateColumn state_of(TableView table, ResolvedAggregate const& aggregate) {
   StateColumn state{aggregate.column};
   state.states = aggregate.row->states;
+  if (aggregate.as_state) state.states |= contract::kCountState;
   auto const rows = static_cast<std::uint64_t>(table.num_rows());
   switch (aggregate.row->making) {
     case Making::column:
@@ -74,6 +76,10 @@ Result<ResolvedAggregate> resolve_aggregate(TableView table, Aggregate const& ag
                             *aggregate.column, to_string(result.input)));
   GARUDA_TRY(check_second(table, result));
   result.result = result.row->result_type(result.input);
+  result.as_state = aggregate.as_state;
+  if (result.as_state && !has_exact_state(*result.row))
+    return fail(ErrorCode::usage, fmt::format("there is no exact state of {}", to_string(aggregate.function)));
+  if (result.as_state) result.result = DataType{TypeId::large_binary};
   if (result.row->making != Making::moments) result.state = add_states(resolved, state_of(table, result));
   return result;
 }

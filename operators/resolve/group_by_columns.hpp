@@ -80,6 +80,7 @@ struct ResolvedAggregate {
   std::optional<std::size_t> second{};
   double quantile = 0.5;
   std::uint64_t most = 1;
+  bool as_state = false;  ///< `result` is what exact_state.hpp writes
   Moments moments{};  ///< once the ranges of numbers are known (group_by/exact_products)
 };
 

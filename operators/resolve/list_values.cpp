@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "operators/resolve/exact_state.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::resolve {
@@ -86,6 +87,11 @@ void for_quantiles(FinaliseInput const& input, GroupRange const& groups, Finalis
   });
 }
 
+/// The largest magnitude of a product.
+UInt128 most_of_product(contract::ValueKind kind) noexcept {
+  return contract::is_signed_integer(kind) ? std::uint64_t{1} << 63 : std::numeric_limits<std::uint64_t>::max();
+}
+
 }  // namespace
 
 MaybeGroup finalise_quantile(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
@@ -119,24 +125,34 @@ MaybeGroup finalise_distinct(FinaliseInput const& input, GroupRange const& group
   return std::nullopt;
 }
 
-MaybeGroup finalise_product(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+Product product_of(FinaliseInput const& input, std::uint64_t group) {
   bool const is_signed = contract::is_signed_integer(input.kind);
-  auto const most = UInt128{is_signed ? std::uint64_t{1} << 63 : std::numeric_limits<std::uint64_t>::max()};
-  for (std::uint64_t i = 0; i < groups.count; ++i) {
-    UInt128 magnitude = 1;  // more than `most`: beyond the type unless a factor is 0
-    bool is_negative = false;
-    for (auto const word : values_of<std::uint64_t>(input, groups[i])) {
-      auto bits = static_cast<std::uint64_t>(value_bits(&word, input.kind));
-      if (input.kind == contract::ValueKind::int32)
-        bits = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(bits)});
-      bool const flips = is_signed && bits >> 63 != 0;
-      is_negative = is_negative != flips;
-      magnitude = std::min(magnitude, most + 1) * (flips ? ~bits + 1 : bits);
-    }
-    if (magnitude > most || (is_signed && magnitude == most && !is_negative)) return groups[i];
-    auto const low = static_cast<std::uint64_t>(magnitude);
-    out.put(i, is_negative ? ~low + 1 : low);
+  auto const most = most_of_product(input.kind);
+  Product product;
+  for (auto const word : values_of<std::uint64_t>(input, group)) {
+    auto bits = static_cast<std::uint64_t>(value_bits(&word, input.kind));
+    if (input.kind == contract::ValueKind::int32)
+      bits = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(bits)});
+    bool const flips = is_signed && bits >> 63 != 0;
+    product.is_negative = product.is_negative != flips;
+    product.magnitude = std::min(product.magnitude, most + 1) * (flips ? ~bits + 1 : bits);
   }
+  product.magnitude = std::min(product.magnitude, most + 1);
+  return product;
+}
+
+bool put_product(Product const& product, contract::ValueKind kind, std::uint64_t i, FinaliseOutput const& out) {
+  auto const most = most_of_product(kind);
+  bool const is_signed = contract::is_signed_integer(kind);
+  if (product.magnitude > most || (is_signed && product.magnitude == most && !product.is_negative)) return false;
+  auto const low = static_cast<std::uint64_t>(product.magnitude);
+  out.put(i, product.is_negative ? ~low + 1 : low);
+  return true;
+}
+
+MaybeGroup finalise_product(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
+  for (std::uint64_t i = 0; i < groups.count; ++i)
+    if (!put_product(product_of(input, groups[i]), input.kind, i, out)) return groups[i];
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/numbers/big_integer.hpp"
+#include "operators/resolve/exact_state.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::resolve {
@@ -31,6 +32,8 @@ BigInteger part_of(FinaliseInput const& input, ExactSum::Part const& part, std::
   return {std::span(&state.sums[words * group], words), is_signed};
 }
 
+}  // namespace
+
 BigInteger sum_of(FinaliseInput const& input, ExactSum const& sum, std::uint64_t group) {
   auto total = part_of(input, sum.parts[0], group);
   for (std::size_t p = 1; p < sum.parts.size(); ++p)
@@ -38,16 +41,18 @@ BigInteger sum_of(FinaliseInput const& input, ExactSum const& sum, std::uint64_t
   return total;
 }
 
+bool has_special_value(FinaliseInput const& input, std::uint64_t group) {
+  auto const& special = input.aggregate->moments.special;
+  return special && input.states[*special].maxima[group] != 0;
+}
+
+namespace {
+
 /// n Σxy − Σx Σy, over 2^xy.exponent.
 BigInteger spread_of(FinaliseInput const& input, ExactSum const& x, ExactSum const& y, ExactSum const& xy,
                      std::uint64_t count, std::uint64_t group) {
   auto const sum_x = sum_of(input, x, group);
   return BigInteger(count) * sum_of(input, xy, group) - sum_x * (&x == &y ? sum_x : sum_of(input, y, group));
-}
-
-bool is_special(FinaliseInput const& input, std::uint64_t group) {
-  auto const& special = input.aggregate->moments.special;
-  return special && input.states[*special].maxima[group] != 0;
 }
 
 /// numerator · 2^exponent / (10^scale · Π divisors), rounded once.
@@ -122,7 +127,7 @@ std::optional<double> narrow_variance(FinaliseInput const& input, ExactSum const
 }
 
 double variance(FinaliseInput const& input, std::uint64_t group) {
-  if (is_special(input, group)) return kNan;
+  if (has_special_value(input, group)) return kNan;
   auto const& moments = input.aggregate->moments;
   auto const count = input.state.counts[group];
   auto const& y = moments.y.parts.empty() ? moments.x : moments.y;
@@ -182,7 +187,7 @@ std::optional<std::uint64_t> finalise_corr(FinaliseInput const& input, GroupRang
     };
     auto const xx = spread(moments.x, moments.x, moments.xx);
     auto const yy = spread(moments.y, moments.y, moments.yy);
-    if (is_special(input, group))
+    if (has_special_value(input, group))
       out.put(i, canonical(kNan));
     else if (xx.value == 0 || yy.value == 0)
       out.set_null(i);
