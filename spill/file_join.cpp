@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/stopwatch.hpp"
-#include "operators/run/run_recorder.hpp"
+#include "operators/contract/join_kind.hpp"
 #include "spill/join_pairs.hpp"
+#include "spill/order/ordered_batches.hpp"
+#include "spill/part_runs.hpp"
 
 namespace garuda::spill {
 namespace {
@@ -15,97 +16,74 @@ namespace {
 /// What all joins of one pair of files have in common.
 class PairedJoin {
  public:
-  PairedJoin(Engine& engine, FileJoin const& request) : engine_(engine), request_(request) {}
+  PairedJoin(Engine& engine, FileJoin const& request)
+      : engine_(engine), request_(request), runs_("join", request.options.control) {}
 
   Result<void> open() {
-    GARUDA_TRY_ASSIGN(pairs_, JoinPairs::open(engine_, request_, recorder_));
+    GARUDA_TRY_ASSIGN(pairs_, JoinPairs::open(engine_, request_, runs_.recorder()));
     return {};
   }
 
   Engine& engine() noexcept { return engine_; }
   FileJoin const& request() const noexcept { return request_; }
   JoinPairs& pairs() noexcept { return *pairs_; }
-  JoinPairs const& pairs() const noexcept { return *pairs_; }
+  PartRuns& runs() noexcept { return runs_; }
 
-  /// How the next pair is joined: what its tables take is no longer free, and all pairs go the way of the first.
+  /// How the next pair is joined.
   JoinOptions options_for(TablePair const& pair) const {
     auto options = request_.options;
-    auto const limit = pairs_->limit_bytes();
-    options.memory_limit_bytes = limit - std::min(limit - 1, pair.data_bytes);
-    if (plan_) options.path = plan_->path;
-    if (!pairs_->is_whole()) options.control.on_progress = nullptr;
+    runs_.settle(options, pairs_->limit_bytes(), pair.data_bytes);
+    if (pairs_->is_whole()) options.control = request_.options.control;
     return options;
-  }
-
-  /// Takes the plan of the first pair, or of tables without rows where there is no pair: it says what ran where.
-  void started(Plan const& plan) {
-    if (plan_) return;
-    plan_ = plan;
-    stats_.path = plan.path;
-    stats_.device = plan.device;
-    stats_.driver = plan.driver;
-  }
-
-  /// Takes what the join of a pair did.
-  void ended(RunStats const& stats) {
-    for (auto const& phase : stats.phases) recorder_.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
-    for (auto const& [name, value] : stats.counters) recorder_.add_counter(name, value);
-    ++pairs_done_;
-    auto const& on_progress = request_.options.control.on_progress;
-    if (on_progress && !pairs_->is_whole()) on_progress({"join", pairs_done_, 0, rows_out_});
   }
 
   /// What is asked for of the pair.
   JoinSpec spec_for(TablePair const& pair) const {
     auto spec = request_.spec;
     spec.kind = pair.kind;
+    if (!is_sorted() || !spec.columns) return spec;
+    spec.columns->push_back({Side::left, pairs_->left().row_column()});
+    if (contract::parts_of(spec.kind).pairs) spec.columns->push_back({Side::right, pairs_->right().row_column()});
     return spec;
   }
 
-  void add_rows_out(std::uint64_t rows) noexcept { rows_out_ += rows; }
+  /// Whether the rows of pairs have to be put in order.
+  bool is_sorted() const noexcept { return request_.spec.ordered && !request_.count && !pairs_->is_whole(); }
+
+  /// The columns of `result`, that of a pair, by which they are.
+  OrderColumns order_columns(Schema const& result) const {
+    bool const has_right = contract::parts_of(request_.spec.kind).pairs;
+    OrderColumns columns;
+    columns.first = request_.spec.columns ? static_cast<int>(request_.spec.columns->size())
+                                          : pairs_->left().schema()->num_fields() - 1;
+    if (has_right) columns.second = static_cast<int>(result.size()) - 1;
+    return columns;
+  }
 
   Plan plan() const {
-    auto plan = plan_.value_or(Plan{});
+    auto plan = runs_.plan();
     if (pairs_->is_whole()) return plan;
-    plan.details.emplace_back("spilling", describe_spilling());
+    plan.details.emplace_back(
+        "spilling", fmt::format("{}; {} bytes for one pair's join", runs_.describe_partitions("of both tables by key"),
+                                pairs_->limit_bytes()));
     plan.notes.push_back(fmt::format("both tables were spilled: {} and {} rows do not fit the memory limit",
                                      pairs_->rows_left(), pairs_->rows_right()));
+    if (is_sorted()) plan.details.emplace_back("order", "rows of each pair in temporary files, which are merged");
     return plan;
   }
 
-  /// What was spilled so far.
-  std::string describe_spilling() const {
-    std::uint64_t partitions = 0;
-    std::uint64_t bytes = 0;
-    for (auto const& [name, value] : recorder_.counters()) {
-      if (name == "spilled_partitions") partitions = value;
-      if (name == "spilled_bytes") bytes = value;
-    }
-    return fmt::format("{} partitions of both tables by key, {} bytes in temporary files; {} bytes for one pair's join",
-                       partitions, bytes, pairs_->limit_bytes());
-  }
-
   RunStats stats() const {
-    auto stats = stats_;
+    auto stats = runs_.stats();
     stats.rows_left = pairs_->rows_left();
     stats.rows_right = pairs_->rows_right();
-    stats.rows_out = rows_out_;
-    stats.total_ns = watch_.elapsed_ns();
-    stats.phases = recorder_.phases();
-    stats.counters = recorder_.counters();
     return stats;
   }
 
  private:
   Engine& engine_;
   FileJoin request_;
-  Stopwatch watch_;
-  run::RunRecorder recorder_;
+  PartRuns runs_;
   std::unique_ptr<JoinPairs> pairs_;  // refers to the two above
-  std::optional<Plan> plan_;
-  RunStats stats_;
-  std::uint64_t pairs_done_ = 0;
-  std::uint64_t rows_out_ = 0;
 };
 
 /// Tables without rows.
@@ -143,7 +121,7 @@ class SpilledJoin final : public JoinResult {
     GARUDA_TRY(join_.pairs().read());
     GARUDA_TRY_ASSIGN(auto const any, start_next());
     if (!any) {
-      join_.started(plan_of_nothing);
+      join_.runs().started(plan_of_nothing);
       plan_ = join_.plan();
     }
     return {};
@@ -154,19 +132,38 @@ class SpilledJoin final : public JoinResult {
   RunStats stats() const override { return join_.stats(); }
 
   Result<std::optional<Batch>> next() override {
+    GARUDA_TRY_ASSIGN(auto batch, join_.is_sorted() ? next_sorted() : next_of_pairs());
+    if (batch) join_.runs().add_rows_out(static_cast<std::uint64_t>(batch->num_rows));
+    return batch;
+  }
+
+ private:
+  Result<std::optional<Batch>> next_of_pairs() {
     while (result_ != nullptr) {
       GARUDA_TRY_ASSIGN(auto batch, result_->next());
-      if (batch) {
-        join_.add_rows_out(static_cast<std::uint64_t>(batch->num_rows));
-        return batch;
-      }
-      join_.ended(result_->stats());
+      if (batch) return batch;
+      join_.runs().ended(result_->stats(), join_.pairs().is_whole());
       GARUDA_TRY(start_next());
     }
     return std::nullopt;
   }
 
- private:
+  /// Joins all pairs first, each of which gives its rows in order.
+  Result<std::optional<Batch>> next_sorted() {
+    if (!sorted_) {
+      auto& pairs = join_.pairs();
+      sorted_.emplace(order_columns_, pairs.limit_bytes(), pairs.folder(), join_.request().options.control,
+                      join_.runs().recorder());
+      while (true) {
+        GARUDA_TRY_ASSIGN(auto batch, next_of_pairs());
+        if (!batch) break;
+        GARUDA_TRY(sorted_->add(pair_schema_, *std::move(batch)));
+      }
+      GARUDA_TRY(sorted_->finish());
+    }
+    return sorted_->next();
+  }
+
   /// Starts the join of the next pair; false after the last.
   Result<bool> start_next() {
     // Before its tables, which make room for those that follow.
@@ -177,17 +174,27 @@ class SpilledJoin final : public JoinResult {
     pair_ = *std::move(pair);
     GARUDA_TRY_ASSIGN(result_, join_.engine().join(pair_.left.view(), pair_.right.view(), join_.spec_for(pair_),
                                                    join_.options_for(pair_)));
-    join_.started(result_->plan());
+    join_.runs().started(result_->plan());
     plan_ = join_.plan();
+    pair_schema_ = result_->schema();
+    auto schema = pair_schema_;
+    if (join_.is_sorted()) {
+      order_columns_ = join_.order_columns(schema);
+      if (order_columns_.second) schema.erase(schema.begin() + *order_columns_.second);
+      schema.erase(schema.begin() + order_columns_.first);
+    }
     // What may be null depends on the kind of the whole join.
-    auto const whole = std::exchange(schema_, result_->schema());
-    for (std::size_t i = 0; i < whole.size(); ++i) schema_[i].nullable = whole[i].nullable;
+    for (std::size_t i = 0; i < schema_.size(); ++i) schema[i].nullable = schema_[i].nullable;
+    schema_ = std::move(schema);
     return true;
   }
 
   PairedJoin join_;
   TablePair pair_;
   std::unique_ptr<JoinResult> result_;  // of the pair
+  Schema pair_schema_;                  // with the columns that rows are ordered by
+  OrderColumns order_columns_;
+  std::optional<OrderedBatches> sorted_;
   Schema schema_;
   Plan plan_;
 };
@@ -208,13 +215,13 @@ Result<Plan> explain_join_of_files(Engine& engine, FileJoin const& request) {
   GARUDA_TRY(join.pairs().read());
   GARUDA_TRY_ASSIGN(auto first, join.pairs().next());
   if (!first) {
-    join.started(empty->plan());
+    join.runs().started(empty->plan());
     return join.plan();
   }
   auto const explain = request.count ? &Engine::explain_join_count : &Engine::explain_join;
   GARUDA_TRY_ASSIGN(auto const plan, (engine.*explain)(first->left.view(), first->right.view(), join.spec_for(*first),
                                                        join.options_for(*first)));
-  join.started(plan);
+  join.runs().started(plan);
   return join.plan();
 }
 
@@ -231,12 +238,12 @@ Result<Engine::Counted> count_join_of_files(Engine& engine, FileJoin const& requ
     if (!pair) break;
     GARUDA_TRY_ASSIGN(auto const counted, engine.join_count(pair->left.view(), pair->right.view(), join.spec_for(*pair),
                                                             join.options_for(*pair)));
-    join.started(counted.plan);
-    join.add_rows_out(counted.rows);
-    join.ended(counted.stats);
+    join.runs().started(counted.plan);
+    join.runs().add_rows_out(counted.rows);
+    join.runs().ended(counted.stats, join.pairs().is_whole());
     rows += counted.rows;
   }
-  join.started(empty.plan);
+  join.runs().started(empty.plan);
   return Engine::Counted{rows, join.plan(), join.stats()};
 }
 

@@ -26,10 +26,10 @@ struct FileJoin {
 /// the hash of their keys into partitions in the temporary folder, which are joined one after the other: split once
 /// more when they are still too large, or block by block when one key fills them. What is spilled has no name in the
 /// folder and is gone when the result is destroyed or the process ends, in whatever way.
-/// An ordered join is not spilled. Rows of an unordered one come in the order of partitions, the same for the same
-/// files, limit and tuning. Blocks until the files are read and the first partition is ready. `engine` must outlive the
-/// result. Errors: those of io::read_table and Engine::join; limit_exceeded for an ordered join that does not fit;
-/// output for the temporary folder (missing, not writable, full).
+/// Rows of an ordered join are written once more, in sorted runs, and merged. Rows of an unordered one come in the
+/// order of partitions, the same for the same files, limit and tuning. Blocks until the files are read and the first
+/// partition is ready. `engine` must outlive the result. Errors: those of io::read_table and Engine::join; output for
+/// the temporary folder (missing, not writable, full).
 Result<std::unique_ptr<JoinResult>> join_files(Engine& engine, FileJoin const& request);
 
 /// The plan of join_files, without its joins: the files are read, and spilled where they do not fit; the plan is that

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "keys/codes/key_types.hpp"
@@ -13,32 +14,6 @@ namespace {
 
 /// Host memory that joining takes for each row of its inputs: encoded and partitioned keys, and tables.
 constexpr std::uint64_t kJoinRowBytes = 32;
-/// Splittings of one row at most; each divides by up to 2^kMostBits.
-constexpr std::uint32_t kMostLevels = 4;
-constexpr std::int64_t kMostBatchRows = 1 << 16;
-constexpr std::int64_t kFewestBatchRows = 64;
-
-/// Rows of a batch of which the limit holds many.
-std::int64_t batch_rows(std::uint64_t limit_bytes) {
-  constexpr std::uint64_t kBytesOfARow = 64;
-  constexpr std::uint64_t kBatches = 64;
-  return std::clamp(static_cast<std::int64_t>(std::min<std::uint64_t>(limit_bytes / kBytesOfARow / kBatches, 1 << 30)),
-                    kFewestBatchRows, kMostBatchRows);
-}
-
-/// What a row takes beside that where keys have to be numbered: hashes, tables of different ones, and words of them
-/// all.
-std::uint64_t numbering_bytes(std::vector<DataType> const& key_types) {
-  constexpr std::uint64_t kNumberingBytes = 64;
-  std::uint64_t words = 0;
-  bool is_numbered = false;
-  for (auto const& type : key_types) {
-    bool const is_integer = byte_width(type) <= 16 && !is_variable_width(type) && type.id != TypeId::fixed_size_binary;
-    is_numbered = is_numbered || !is_integer;
-    words += is_integer ? static_cast<std::uint64_t>(std::max(byte_width(type), 1)) : 4;
-  }
-  return is_numbered || words > 8 ? kNumberingBytes + words : 0;
-}
 
 /// What a row takes beside that where a condition is tested: words of the columns that it compares.
 std::uint64_t condition_bytes(Condition const& where, Schema const& left, Schema const& right) {
@@ -48,7 +23,7 @@ std::uint64_t condition_bytes(Condition const& where, Schema const& left, Schema
     for (auto const& name : columns_of(where, side)) {
       auto const& schema = side == Side::left ? left : right;
       auto const column = find_column(schema, name);
-      if (column) bytes += kWordBytes + numbering_bytes({schema[*column].type});
+      if (column) bytes += kWordBytes + numbering_bytes(std::span(&schema[*column].type, 1));
     }
   return bytes;
 }
@@ -78,9 +53,10 @@ JoinPairs::~JoinPairs() = default;
 Result<std::unique_ptr<JoinPairs>> JoinPairs::open(Engine& engine, FileJoin const& request,
                                                    run::RunRecorder& recorder) {
   GARUDA_EXPECTS(request.options.memory_limit_bytes > 0);
-  auto const rows = batch_rows(request.options.memory_limit_bytes);
-  GARUDA_TRY_ASSIGN(auto left, TableInput::open(request.left, rows));
-  GARUDA_TRY_ASSIGN(auto right, TableInput::open(request.right, rows));
+  auto const rows = batch_rows_for(request.options.memory_limit_bytes);
+  bool const is_ordered = request.spec.ordered && !request.count;
+  GARUDA_TRY_ASSIGN(auto left, TableInput::open(request.left, rows, is_ordered ? "left row" : ""));
+  GARUDA_TRY_ASSIGN(auto right, TableInput::open(request.right, rows, is_ordered ? "right row" : ""));
   return std::unique_ptr<JoinPairs>(new JoinPairs(engine, request, recorder, std::move(left), std::move(right)));
 }
 
@@ -98,9 +74,6 @@ Result<void> JoinPairs::read() {
   whole_ =
       left_.is_whole() && right_.is_whole() && share_.fits(share_.weight(left_.held()) + share_.weight(right_.held()));
   if (whole_) return {};
-  if (request_.spec.ordered)
-    return fail(ErrorCode::limit_exceeded,
-                "--ordered keeps both tables in memory, and they do not fit the memory limit");
   return spill_inputs();
 }
 
@@ -151,8 +124,6 @@ Result<void> JoinPairs::spill_inputs() {
 /// Writes the rows of one side into 2^bits files.
 Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next, std::uint32_t level,
                                                 std::uint32_t bits, RowVolume const& sample) {
-  auto const& control = request_.options.control;
-  run::PhaseTimer timer(recorder_, "spill");
   PartitionRequest partition;
   partition.schema = input(side).spilled_schema();
   partition.keys = side == Side::left ? left_keys_ : right_keys_;
@@ -163,18 +134,7 @@ Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next
   partition.level = level;
   partition.window_bytes = share_.window_bytes(sample);
   partition.threads = request_.options.threads;
-  std::uint64_t rows = 0;
-  GARUDA_TRY_ASSIGN(auto files, partition_rows(next, partition, folder_, control, [&](std::uint64_t more) {
-                      rows += more;
-                      if (control.on_progress) control.on_progress({"spill", rows, sample.rows, 0});
-                    }));
-  std::uint64_t bytes = 0;
-  for (auto const& file : files) bytes += file.file_bytes();
-  timer.count(bytes, rows);
-  recorder_.add_counter("spilled_bytes", bytes);
-  recorder_.add_counter("spilled_rows", rows);
-  recorder_.max_counter("spill_levels", level + 1);
-  return files;
+  return split_rows(next, partition, sample, folder_, request_.options.control, recorder_);
 }
 
 /// Whether rows without a match are in the result.

@@ -30,14 +30,15 @@ class JoinPairs {
   TableInput const& left() const noexcept { return left_; }
   TableInput const& right() const noexcept { return right_; }
 
-  /// Reads the files; spills them unless they fit. Errors: those of TableInput and partition_rows; limit_exceeded for
-  /// an ordered join that does not fit.
+  /// Reads the files; spills them unless they fit. Errors: those of TableInput and partition_rows.
   Result<void> read();
 
   /// True when the only pair is that of both tables.
   bool is_whole() const noexcept { return whole_; }
   std::uint64_t rows_left() const noexcept { return rows_left_; }
   std::uint64_t rows_right() const noexcept { return rows_right_; }
+
+  TemporaryFolder const& folder() const noexcept { return folder_; }
 
   /// Bytes that tables of a pair and their join may take.
   std::uint64_t limit_bytes() const noexcept { return share_.limit_bytes; }

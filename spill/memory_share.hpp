@@ -4,10 +4,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
+#include "garuda/types.hpp"
 #include "spill/spill_file.hpp"
 
 namespace garuda::spill {
+
+/// Splittings of one row at most; each divides by up to 2^kMostBits.
+inline constexpr std::uint32_t kMostLevels = 4;
+
+/// Rows of a batch of which the limit holds many.
+std::int64_t batch_rows_for(std::uint64_t limit_bytes);
+
+/// What a row takes beside its share of a table where keys of these types have to be numbered: hashes, tables of
+/// different ones, and words of them all.
+std::uint64_t numbering_bytes(std::span<DataType const> key_types);
 
 /// Memory for the rows of a table and what an operator makes of them: `row_bytes` a row beside its data.
 struct MemoryShare {

@@ -1,18 +1,15 @@
 #include "spill/row_partitioner.hpp"
 
-#include <arrow/compute/api_vector.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <span>
 #include <utility>
 
 #include "keys/numbering/key_hash.hpp"
 #include "keys/numbering/mix.hpp"
-#include "operators/materialize/gather.hpp"
+#include "spill/take_rows.hpp"
 
 namespace garuda::spill {
 namespace {
@@ -55,48 +52,6 @@ Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, Pa
 std::size_t partition_of(std::uint64_t hash, PartitionRequest const& request) noexcept {
   constexpr std::uint64_t kOdd = 0xD6E8'FEB8'6659'FD93;
   return keys::hash_digit(keys::mix(hash + (request.level + 1) * kOdd), request.bits);
-}
-
-/// Views and runs, which Arrow does not take rows of.
-bool is_gathered(arrow::DataType const& type) {
-  if (type.id() == arrow::Type::STRING_VIEW || type.id() == arrow::Type::BINARY_VIEW ||
-      type.id() == arrow::Type::RUN_END_ENCODED)
-    return true;
-  return std::ranges::any_of(type.fields(), [](auto const& field) { return is_gathered(*field->type()); });
-}
-
-Result<std::shared_ptr<arrow::Array>> gather_column(arrow::RecordBatch const& batch, int column,
-                                                    std::span<std::uint32_t const> rows) {
-  GARUDA_ARROW_TRY_ASSIGN(auto const alone, batch.SelectColumns({column}), ErrorCode::invalid_input,
-                          "cannot select a column");
-  GARUDA_TRY_ASSIGN(auto const table, io::to_table(alone->schema(), {alone}));
-  std::array<std::size_t, 1> const all{0};
-  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table.view(), all));
-  GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(rows));
-  GARUDA_EXPECTS(std::cmp_equal(gathered.rows_taken, rows.size()));
-  GARUDA_TRY_ASSIGN(auto const taken, io::to_arrow_batch(gatherer.schema(), std::move(gathered.batch)));
-  return taken->column(0);
-}
-
-Result<BatchPtr> take_rows(arrow::RecordBatch const& batch, std::shared_ptr<arrow::Buffer> indices,
-                           std::int64_t count) {
-  std::span const positions(reinterpret_cast<std::uint32_t const*>(indices->data()), static_cast<std::size_t>(count));
-  auto const rows = std::make_shared<arrow::UInt32Array>(count, std::move(indices));
-  auto context = io::single_threaded();
-  arrow::ArrayVector columns;
-  for (int c = 0; c < batch.num_columns(); ++c) {
-    if (is_gathered(*batch.column(c)->type())) {
-      GARUDA_TRY_ASSIGN(auto column, gather_column(batch, c, positions));
-      columns.push_back(std::move(column));
-      continue;
-    }
-    GARUDA_ARROW_TRY_ASSIGN(
-        auto const column,
-        arrow::compute::Take(batch.column(c), rows, arrow::compute::TakeOptions::NoBoundsCheck(), &context),
-        ErrorCode::invalid_input, "cannot split a batch");
-    columns.push_back(column.make_array());
-  }
-  return arrow::RecordBatch::Make(batch.schema(), count, std::move(columns));
 }
 
 Result<PartitionedBatch> partition_batch(BatchPtr const& batch, PartitionRequest const& request) {
@@ -185,6 +140,24 @@ Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRe
     on_rows(volume.rows);
   }
   GARUDA_TRY(for_all(arena, files.size(), [&](std::size_t p) { return files[p].finish(); }));
+  return files;
+}
+
+Result<std::vector<SpillFile>> split_rows(NextBatch const& next, PartitionRequest const& request,
+                                          RowVolume const& volume, TemporaryFolder const& folder,
+                                          Control const& control, run::RunRecorder& recorder) {
+  run::PhaseTimer timer(recorder, "spill");
+  std::uint64_t rows = 0;
+  GARUDA_TRY_ASSIGN(auto files, partition_rows(next, request, folder, control, [&](std::uint64_t more) {
+                      rows += more;
+                      if (control.on_progress) control.on_progress({"spill", rows, std::max(rows, volume.rows), 0});
+                    }));
+  std::uint64_t bytes = 0;
+  for (auto const& file : files) bytes += file.file_bytes();
+  timer.count(bytes, rows);
+  recorder.add_counter("spilled_bytes", bytes);
+  recorder.add_counter("spilled_rows", rows);
+  recorder.max_counter("spill_levels", request.level + 1);
   return files;
 }
 

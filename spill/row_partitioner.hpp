@@ -9,6 +9,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "io/arrow_bridge.hpp"
+#include "operators/run/run_recorder.hpp"
 #include "spill/spill_file.hpp"
 #include "spill/temporary_folder.hpp"
 
@@ -36,5 +37,11 @@ struct PartitionRequest {
 Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRequest const& request,
                                               TemporaryFolder const& folder, Control const& control,
                                               std::function<void(std::uint64_t)> const& on_rows);
+
+/// The same, of which progress and statistics tell: phase, bytes, rows and the deepest level. `volume`: of the rows,
+/// about.
+Result<std::vector<SpillFile>> split_rows(NextBatch const& next, PartitionRequest const& request,
+                                          RowVolume const& volume, TemporaryFolder const& folder,
+                                          Control const& control, run::RunRecorder& recorder);
 
 }  // namespace garuda::spill

@@ -1,25 +1,50 @@
 #include "spill/table_input.hpp"
 
+#include <numeric>
 #include <utility>
 
 #include "io/file_dictionaries.hpp"
 
 namespace garuda::spill {
 
-Result<TableInput> TableInput::open(FileInput const& file, std::int64_t batch_rows) {
+Result<TableInput> TableInput::open(FileInput const& file, std::int64_t batch_rows, std::string row_column) {
   GARUDA_TRY_ASSIGN(auto stream, io::TableStream::open(file.path, file.options, batch_rows));
-  return TableInput("cannot read " + file.path.string(), std::move(stream));
+  TableInput input("cannot read " + file.path.string(), std::move(stream));
+  input.row_column_ = std::move(row_column);
+  if (!input.row_column_.empty()) GARUDA_TRY(input.number_rows());
+  return input;
 }
 
-Result<Table> TableInput::without_rows() const { return io::to_table(schema(), {}); }
+Result<void> TableInput::number_rows() {
+  while (!schema_->GetAllFieldIndices(row_column_).empty()) row_column_ += '_';
+  GARUDA_ARROW_TRY_ASSIGN(schema_,
+                          schema_->AddField(schema_->num_fields(), arrow::field(row_column_, arrow::int64(), false)),
+                          ErrorCode::invalid_input, sentence_);
+  return {};
+}
+
+Result<Table> TableInput::without_rows() const { return io::to_table(stream_.schema(), {}); }
+
+Result<std::shared_ptr<arrow::RecordBatch>> TableInput::read_batch() {
+  GARUDA_TRY_ASSIGN(auto batch, stream_.next());
+  at_end_ = batch == nullptr;
+  if (batch == nullptr || row_column_.empty()) return batch;
+  auto const rows = batch->num_rows();
+  GARUDA_ARROW_TRY_ASSIGN(std::shared_ptr<arrow::Buffer> numbers,
+                          arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()),
+                          ErrorCode::out_of_memory, sentence_);
+  auto* const first = reinterpret_cast<std::int64_t*>(numbers->mutable_data());
+  std::iota(first, first + rows, rows_read_);
+  rows_read_ += rows;
+  auto columns = batch->columns();
+  columns.push_back(std::make_shared<arrow::Int64Array>(rows, std::move(numbers)));
+  return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
+}
 
 Result<void> TableInput::hold(MemoryShare const& share, std::uint64_t most_weight) {
   while (!at_end_ && share.weight(held_) <= most_weight) {
-    GARUDA_TRY_ASSIGN(auto batch, stream_.next());
-    if (batch == nullptr) {
-      at_end_ = true;
-      break;
-    }
+    GARUDA_TRY_ASSIGN(auto batch, read_batch());
+    if (batch == nullptr) break;
     GARUDA_TRY_ASSIGN(auto const volume, volume_of(*batch));
     held_ += volume;
     batches_.push_back(std::move(batch));
@@ -40,10 +65,34 @@ Result<Table> TableInput::take_table() {
   GARUDA_EXPECTS(at_end_);
   io::ArrowBatches batches(std::make_move_iterator(batches_.begin()), std::make_move_iterator(batches_.end()));
   batches_.clear();
+  for (auto& batch : batches) {
+    if (row_column_.empty()) break;
+    GARUDA_ARROW_TRY_ASSIGN(batch, batch->RemoveColumn(batch->num_columns() - 1), ErrorCode::invalid_input, sentence_);
+  }
+  return unified(stream_.schema(), std::move(batches));
+}
+
+Result<Table> TableInput::rows_to_table(io::ArrowBatches batches) const { return unified(schema_, std::move(batches)); }
+
+Result<Table> TableInput::unified(std::shared_ptr<arrow::Schema> const& schema, io::ArrowBatches batches) const {
   GARUDA_ARROW_TRY_ASSIGN(batches, io::unify_dictionaries(std::move(batches)), ErrorCode::invalid_input, sentence_);
-  auto table = io::to_table(schema(), std::move(batches));
+  auto table = io::to_table(schema, std::move(batches));
   if (!table) return tl::unexpected(std::move(table).error().wrap(sentence_));
   return table;
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> TableInput::next_rows() {
+  if (batches_.empty()) {
+    if (at_end_) return nullptr;
+    return read_batch();
+  }
+  auto batch = std::move(batches_.front());
+  batches_.pop_front();
+  return batch;
+}
+
+void TableInput::put_back(io::ArrowBatches batches) {
+  batches_.insert(batches_.begin(), std::make_move_iterator(batches.begin()), std::make_move_iterator(batches.end()));
 }
 
 Result<void> TableInput::start_handing_over() {
@@ -57,8 +106,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> TableInput::hand_over() {
     batch = std::move(batches_.front());
     batches_.pop_front();
   } else if (!at_end_) {
-    GARUDA_TRY_ASSIGN(batch, stream_.next());
-    at_end_ = batch == nullptr;
+    GARUDA_TRY_ASSIGN(batch, read_batch());
   }
   if (batch == nullptr) return nullptr;
   GARUDA_TRY_ASSIGN(batch, dictionaries_->detach(std::move(batch)));

@@ -20,12 +20,18 @@ namespace garuda::spill {
 /// The rows of one file. Move-only.
 class TableInput {
  public:
-  /// `batch_rows`: most rows of a batch. Errors: those of io::read_table.
-  static Result<TableInput> open(FileInput const& file, std::int64_t batch_rows);
+  /// `batch_rows`: most rows of a batch. `row_column`: a last column, not of the file, has the numbers of rows, under
+  /// this name or a longer one that no other column has; empty: there is none. Errors: those of io::read_table.
+  static Result<TableInput> open(FileInput const& file, std::int64_t batch_rows, std::string row_column = {});
 
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept { return stream_.schema(); }
-  /// An empty table of the schema.
+  /// Of the rows that are held and handed over.
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
+  /// Name of the column of row numbers, int64; empty: there is none.
+  std::string const& row_column() const noexcept { return row_column_; }
+  /// An empty table of the file's schema.
   Result<Table> without_rows() const;
+  /// An empty table of `schema()`.
+  Result<Table> no_rows() const { return io::to_table(schema_, {}); }
 
   /// Reads on until the rows held weigh more than `most_weight`, or the file ends.
   Result<void> hold(MemoryShare const& share, std::uint64_t most_weight);
@@ -34,8 +40,14 @@ class TableInput {
   RowVolume const& held() const noexcept { return held_; }
   /// Of the file, from what has been read of it.
   RowVolume estimated_volume() const noexcept;
-  /// The whole table. Requires is_whole. Call once.
+  /// The whole table, as it is in the file. Requires is_whole. Call once.
   Result<Table> take_table();
+  /// The next rows, those held first; nullptr: there are none. Not to be mixed with handing over.
+  Result<std::shared_ptr<arrow::RecordBatch>> next_rows();
+  /// What next_rows gave last comes once more.
+  void put_back(io::ArrowBatches batches);
+  /// Makes a table of what next_rows gave.
+  Result<Table> rows_to_table(io::ArrowBatches batches) const;
 
   /// From here on the rows are handed over, not held: those held first, then the rest of the file.
   Result<void> start_handing_over();
@@ -53,10 +65,17 @@ class TableInput {
 
  private:
   TableInput(std::string sentence, io::TableStream stream)
-      : sentence_(std::move(sentence)), stream_(std::move(stream)) {}
+      : sentence_(std::move(sentence)), stream_(std::move(stream)), schema_(stream_.schema()) {}
+
+  Result<void> number_rows();
+  Result<std::shared_ptr<arrow::RecordBatch>> read_batch();
+  Result<Table> unified(std::shared_ptr<arrow::Schema> const& schema, io::ArrowBatches batches) const;
 
   std::string sentence_;
   io::TableStream stream_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::string row_column_;
+  std::int64_t rows_read_ = 0;
   std::deque<std::shared_ptr<arrow::RecordBatch>> batches_;
   RowVolume held_;
   bool at_end_ = false;
