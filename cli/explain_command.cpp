@@ -15,6 +15,7 @@
 #include "cli/terminal/terminal.hpp"
 #include "garuda/engine.hpp"
 #include "spill/file_join.hpp"
+#include "spill/group_by/file_group_by.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -64,10 +65,18 @@ Result<void> explain(JoinArguments const& arguments, Form form) {
   return print(plan, form);
 }
 
+Result<void> explain_within_limit(GroupByRequest const& request, Form form) {
+  GARUDA_TRY_ASSIGN(auto const limited, limited_group_by(request));
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  GARUDA_TRY_ASSIGN(auto const plan, spill::explain_group_by_of_file(engine, limited));
+  return print(plan, form);
+}
+
 Result<void> explain(GroupByArguments const& arguments, Form form) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
   request.options.control.cancelled = &interrupted();
   GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
+  if (request.options.memory_limit_bytes != 0) return explain_within_limit(request, form);
   GARUDA_TRY_ASSIGN(auto const table, read_input(request));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
   GARUDA_TRY_ASSIGN(auto const plan, engine.explain_group_by(table.view(), request.spec, request.options));
@@ -103,7 +112,8 @@ void add_explain_command(CLI::App& app, Context& context) {
   add_group_by_options(group_by, *group_by_arguments);
   finish_command(group_by, group_by_arguments, context);
   group_by.footer(
-      "The file is read, because the plan depends on the keys; nothing is grouped or written.\n"
+      "The file is read, because the plan depends on the keys; nothing is grouped or written, but for rows that fill\n"
+      "--memory-limit: they are grouped, to see how many groups there are.\n"
       "Example:\n  garuda explain group-by orders.parquet --keys o_custkey,o_orderdate --agg count");
 }
 

@@ -28,14 +28,15 @@ Result<Table> TableInput::without_rows() const { return io::to_table(stream_.sch
 Result<std::shared_ptr<arrow::RecordBatch>> TableInput::read_batch() {
   GARUDA_TRY_ASSIGN(auto batch, stream_.next());
   at_end_ = batch == nullptr;
-  if (batch == nullptr || row_column_.empty()) return batch;
+  if (batch == nullptr) return nullptr;
   auto const rows = batch->num_rows();
+  auto const first_row = std::exchange(rows_read_, rows_read_ + rows);
+  if (row_column_.empty()) return batch;
   GARUDA_ARROW_TRY_ASSIGN(std::shared_ptr<arrow::Buffer> numbers,
                           arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()),
                           ErrorCode::out_of_memory, sentence_);
   auto* const first = reinterpret_cast<std::int64_t*>(numbers->mutable_data());
-  std::iota(first, first + rows, rows_read_);
-  rows_read_ += rows;
+  std::iota(first, first + rows, first_row);
   auto columns = batch->columns();
   columns.push_back(std::make_shared<arrow::Int64Array>(rows, std::move(numbers)));
   return arrow::RecordBatch::Make(schema_, rows, std::move(columns));

@@ -60,6 +60,8 @@ class TableInput {
   /// To be called once, when all has been handed over. Returns the bytes of dictionaries, which stay in memory.
   Result<std::uint64_t> finish();
   std::uint64_t rows_handed_over() const noexcept { return rows_handed_over_; }
+  /// Of the file, so far.
+  std::uint64_t rows_read() const noexcept { return static_cast<std::uint64_t>(rows_read_); }
   /// Makes a table of batches that came back from spill files. Requires finish.
   Result<Table> to_table(io::ArrowBatches batches) const;
 

@@ -53,8 +53,7 @@ void add_group_by_options(CLI::App& app, GroupByArguments& arguments) {
                  "keys)")
       ->type_name("FN[:COLUMN[:…]][=NAME][,…]");
   app.add_flag("--ordered", arguments.ordered, "groups in the order of their first rows");
-  // Known, so that whoever tries it hears why not; not shown, since a group-by spills nothing yet.
-  app.add_option("--temp-folder", arguments.temp_folder)->group("");
+  add_temp_folder_option(app, arguments, "what does not fit --memory-limit is spilled");
   add_run_options(app, arguments, "address=hash|direct,keys=packed|words|rowid,image=4096");
 }
 
@@ -65,7 +64,6 @@ Result<GroupByRequest> to_request(GroupByArguments const& arguments) {
   GARUDA_TRY_ASSIGN(request.spec.aggregates, parse_aggregates(arguments.aggregates));
   if (request.spec.keys.empty() && request.spec.aggregates.empty())
     return fail(ErrorCode::usage, "group-by wants --keys, --agg or both");
-  if (!arguments.temp_folder.empty()) return later("--temp-folder is not supported: group-by spills nothing");
   request.spec.ordered = arguments.ordered;
   GARUDA_TRY(set_run_options(arguments, request.options));
   GARUDA_TRY_ASSIGN(request.options.tuning, parse_group_by_tuning(arguments.tuning));
@@ -74,12 +72,26 @@ Result<GroupByRequest> to_request(GroupByArguments const& arguments) {
   return request;
 }
 
-Result<Table> read_input(GroupByRequest const& request) {
+namespace {
+
+Result<io::ReadOptions> read_options(GroupByRequest const& request) {
   io::ReadOptions options;
   GARUDA_TRY_ASSIGN(options.columns, used_columns(request));
   options.threads = request.options.threads;
   options.cancelled = &interrupted();
+  return options;
+}
+
+}  // namespace
+
+Result<Table> read_input(GroupByRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto const options, read_options(request));
   return io::read_table(request.table, options);
+}
+
+Result<spill::FileGroupBy> limited_group_by(GroupByRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto options, read_options(request));
+  return spill::FileGroupBy{{request.table, std::move(options)}, request.spec, request.options, request.temp_folder};
 }
 
 }  // namespace garuda::cli

@@ -9,6 +9,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
+#include "spill/group_by/file_group_by.hpp"
 
 namespace garuda::cli {
 
@@ -34,5 +35,9 @@ Result<GroupByRequest> to_request(GroupByArguments const& arguments);
 
 /// Reads of the file the columns that `request` uses, and no others. Errors: as io::read_table.
 Result<Table> read_input(GroupByRequest const& request);
+
+/// The group-by of the file under the memory limit of `request`, which holds for the table too: of the columns that it
+/// uses, and no others. Errors: those of io::read_fields.
+Result<spill::FileGroupBy> limited_group_by(GroupByRequest const& request);
 
 }  // namespace garuda::cli

@@ -100,10 +100,7 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
       ->type_name("CONDITION");
   app.add_flag("--count", arguments.count, "print the number of rows only; no row is made");
   app.add_flag("--ordered", arguments.ordered, "rows sorted by left row, then right row");
-  app.add_option("--temp-folder", arguments.temp_folder,
-                 "where tables that do not fit --memory-limit are spilled (default: $TMPDIR, or /tmp)")
-      ->check(not_empty())
-      ->type_name("FOLDER");
+  add_temp_folder_option(app, arguments, "tables that do not fit --memory-limit are spilled");
   add_run_options(app, arguments, "address=hash|direct,storage=stack|runs,image=4096");
 }
 

@@ -64,6 +64,12 @@ void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& 
   app.add_flag("--quiet", arguments.quiet, "neither progress nor diagnostics");
 }
 
+void add_temp_folder_option(CLI::App& app, RunArguments& arguments, std::string_view what) {
+  app.add_option("--temp-folder", arguments.temp_folder, fmt::format("where {} (default: $TMPDIR, or /tmp)", what))
+      ->check(not_empty())
+      ->type_name("FOLDER");
+}
+
 Result<void> set_run_options(RunArguments const& arguments, RunOptions& options) {
   options.allow_cuda = arguments.allow_cuda;
   GARUDA_TRY_ASSIGN(options.path, parse_path(arguments.path));

@@ -43,6 +43,9 @@ struct RunRequest {
 /// the parse.
 void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& tuning_example);
 
+/// Declares --temp-folder, where `what`: "tables … are spilled".
+void add_temp_folder_option(CLI::App& app, RunArguments& arguments, std::string_view what);
+
 /// Sets all of `options` but the tuning.
 /// Errors: usage, for values that make no sense and for what this version does not do; no_device, for a path that this
 /// build does not have.

@@ -1,0 +1,203 @@
+#include "spill/group_by/file_group_by.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "spill/group_by/group_parts.hpp"
+#include "spill/order/ordered_batches.hpp"
+#include "spill/part_runs.hpp"
+
+namespace garuda::spill {
+namespace {
+
+/// What all group-bys of parts of one file have in common.
+class PartedGroupBy {
+ public:
+  PartedGroupBy(Engine& engine, FileGroupBy const& request)
+      : engine_(engine), request_(request), runs_("group", request.options.control) {}
+
+  Result<void> open() {
+    GARUDA_TRY_ASSIGN(parts_, GroupParts::open(engine_, request_, runs_));
+    return {};
+  }
+
+  Engine& engine() noexcept { return engine_; }
+  FileGroupBy const& request() const noexcept { return request_; }
+  GroupParts& parts() noexcept { return *parts_; }
+  GroupParts const& parts() const noexcept { return *parts_; }
+  PartRuns& runs() noexcept { return runs_; }
+
+  /// How the rows of a part are grouped.
+  GroupByOptions options_for(GroupPart const& part) const {
+    auto options = request_.options;
+    runs_.settle(options, parts_->limit_bytes(), part.data_bytes);
+    if (parts_->is_whole()) options.control = request_.options.control;
+    return options;
+  }
+
+  /// Whether the groups of parts have to be put in order.
+  bool is_sorted() const noexcept { return !parts_->is_whole() && !parts_->input().row_column().empty(); }
+
+  Plan plan() const {
+    auto plan = runs_.plan();
+    if (parts_->is_whole()) return plan;
+    std::string how;
+    if (parts_->blocks() > 0)
+      how = fmt::format("rows grouped in blocks as they are read, states of {} groups merged", parts_->merged_groups());
+    if (!parts_->merges_states())
+      how += fmt::format("{}{}", how.empty() ? "" : "; these are too many to keep: ",
+                         runs_.describe_partitions("of the table by key"));
+    plan.details.emplace_back("spilling",
+                              fmt::format("{}; {} bytes for one part's group-by", how, parts_->limit_bytes()));
+    plan.notes.push_back(fmt::format("the table was {}: {} rows do not fit the memory limit",
+                                     parts_->merges_states() ? "grouped in blocks" : "spilled", parts_->rows()));
+    if (is_sorted()) plan.details.emplace_back("order", "groups of each part in temporary files, which are merged");
+    return plan;
+  }
+
+  RunStats stats() const {
+    auto stats = runs_.stats();
+    stats.rows = parts_->rows();
+    if (parts_->blocks() > 0) stats.counters.emplace_back("state_blocks", parts_->blocks());
+    return stats;
+  }
+
+ private:
+  Engine& engine_;
+  FileGroupBy request_;
+  PartRuns runs_;
+  std::unique_ptr<GroupParts> parts_;  // refers to the two above
+};
+
+/// The groups of all parts, one after the other.
+class SpilledGroupBy final : public GroupByResult {
+ public:
+  SpilledGroupBy(Engine& engine, FileGroupBy const& request) : groups_(engine, request) {}
+
+  Result<void> start() {
+    GARUDA_TRY(groups_.open());
+    Plan plan_of_nothing;
+    {
+      // What is wrong with the request shows before the file is read, and there is a schema when no groups come.
+      GARUDA_TRY_ASSIGN(auto const nothing, groups_.parts().input().without_rows());
+      auto options = groups_.request().options;
+      options.memory_limit_bytes = 0;
+      GARUDA_TRY_ASSIGN(auto const result, groups_.engine().group_by(nothing.view(), groups_.request().spec, options));
+      schema_ = result->schema();
+      plan_of_nothing = result->plan();
+    }
+    GARUDA_TRY(groups_.parts().read());
+    GARUDA_TRY_ASSIGN(auto const any, start_next());
+    if (!any) groups_.runs().started(plan_of_nothing);
+    plan_ = groups_.plan();
+    return {};
+  }
+
+  Schema const& schema() const noexcept override { return schema_; }
+  Plan const& plan() const noexcept override { return plan_; }
+  RunStats stats() const override { return groups_.stats(); }
+
+  Result<std::optional<Batch>> next() override {
+    GARUDA_TRY_ASSIGN(auto batch, groups_.is_sorted() ? next_sorted() : next_of_parts());
+    if (batch) groups_.runs().add_rows_out(static_cast<std::uint64_t>(batch->num_rows));
+    return batch;
+  }
+
+ private:
+  Result<std::optional<Batch>> next_of_parts() {
+    while (has_part_) {
+      if (result_ != nullptr) {
+        GARUDA_TRY_ASSIGN(auto batch, result_->next());
+        if (batch) return batch;
+        groups_.runs().ended(result_->stats(), groups_.parts().is_whole());
+      } else if (batch_ < part_.table.batches().size()) {
+        return Batch(part_.table.batches()[batch_++]);
+      }
+      GARUDA_TRY(start_next());
+    }
+    return std::nullopt;
+  }
+
+  /// Groups all parts first, each of which gives its groups in order.
+  Result<std::optional<Batch>> next_sorted() {
+    if (!sorted_) {
+      auto& parts = groups_.parts();
+      OrderColumns columns;
+      columns.first = static_cast<int>(schema_.size());
+      sorted_.emplace(columns, parts.limit_bytes(), parts.folder(), groups_.request().options.control,
+                      groups_.runs().recorder());
+      while (true) {
+        GARUDA_TRY_ASSIGN(auto batch, next_of_parts());
+        if (!batch) break;
+        GARUDA_TRY(sorted_->add(part_schema_, *std::move(batch)));
+      }
+      GARUDA_TRY(sorted_->finish());
+    }
+    return sorted_->next();
+  }
+
+  /// Starts on the next part; false after the last.
+  Result<bool> start_next() {
+    // Before its table, which makes room for those that follow.
+    result_.reset();
+    part_ = GroupPart{};
+    batch_ = 0;
+    GARUDA_TRY_ASSIGN(auto part, groups_.parts().next());
+    has_part_ = part.has_value();
+    if (!part) return false;
+    part_ = *std::move(part);
+    if (part_.is_grouped) {
+      part_schema_ = part_.table.schema();
+    } else {
+      auto const options = groups_.options_for(part_);
+      GARUDA_TRY_ASSIGN(result_, groups_.engine().group_by(part_.table.view(), groups_.parts().spec(), options));
+      groups_.runs().started(result_->plan());
+      part_schema_ = result_->schema();
+    }
+    // Types of dictionaries are known now; behind them an ordered group-by has each group's first row.
+    for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].type = part_schema_[i].type;
+    return true;
+  }
+
+  PartedGroupBy groups_;
+  GroupPart part_;
+  std::size_t batch_ = 0;                  // of a part that is grouped, the next one
+  std::unique_ptr<GroupByResult> result_;  // of a part that is not
+  bool has_part_ = false;
+  Schema part_schema_;
+  std::optional<OrderedBatches> sorted_;
+  Schema schema_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GroupByResult>> group_file(Engine& engine, FileGroupBy const& request) {
+  auto groups = std::make_unique<SpilledGroupBy>(engine, request);
+  GARUDA_TRY(groups->start());
+  return groups;
+}
+
+Result<Plan> explain_group_by_of_file(Engine& engine, FileGroupBy const& request) {
+  PartedGroupBy groups(engine, request);
+  GARUDA_TRY(groups.open());
+  auto& parts = groups.parts();
+  GARUDA_TRY(parts.read());
+  if (parts.is_whole()) {
+    GARUDA_TRY_ASSIGN(auto const part, parts.next());
+    return engine.explain_group_by(part->table.view(), request.spec, groups.options_for(*part));
+  }
+  GARUDA_TRY_ASSIGN(auto plan, parts.explain_block());
+  auto const seen = parts.blocks() == 0 ? std::string("an aggregate keeps all values of a group")
+                                        : fmt::format("{} groups in the first rows", parts.merged_groups());
+  plan.details.emplace_back(
+      "spilling", fmt::format("{}: {}; {} bytes for one part's group-by", seen,
+                              parts.merges_states() ? "rows grouped in blocks as they are read, their states merged"
+                                                    : "rows to partitions by key, in temporary files",
+                              parts.limit_bytes()));
+  plan.notes.emplace_back("the table does not fit the memory limit");
+  return plan;
+}
+
+}  // namespace garuda::spill

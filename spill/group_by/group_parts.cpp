@@ -1,0 +1,403 @@
+#include "spill/group_by/group_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "operators/contract/sizing.hpp"
+#include "spill/group_by/group_weight.hpp"
+#include "spill/row_partitioner.hpp"
+
+namespace garuda::spill {
+namespace {
+
+using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
+
+/// Parts of the limit: a block of rows with what grouping it takes; groups before they are merged, which takes as much
+/// again twice; merged groups that are kept.
+constexpr std::uint64_t kBlockShare = 2;
+constexpr std::uint64_t kMergedShare = 4;
+constexpr std::uint64_t kKeptShare = 8;
+
+Result<RowVolume> volume_of_all(io::ArrowBatches const& batches) {
+  RowVolume volume;
+  for (auto const& batch : batches) {
+    GARUDA_TRY_ASSIGN(auto const more, volume_of(*batch));
+    volume += more;
+  }
+  return volume;
+}
+
+Result<io::ArrowBatches> read_all(NextBatch const& next) {
+  io::ArrowBatches batches;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, next());
+    if (batch == nullptr) return batches;
+    batches.push_back(std::move(batch));
+  }
+}
+
+DataType hashed_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
+
+}  // namespace
+
+GroupParts::GroupParts(Engine& engine, FileGroupBy const& request, PartRuns& runs, TableInput input)
+    : engine_(engine),
+      request_(request),
+      runs_(runs),
+      folder_(request.temp_folder),
+      share_{request.options.memory_limit_bytes, 0},
+      input_(std::move(input)) {}
+
+Result<std::unique_ptr<GroupParts>> GroupParts::open(Engine& engine, FileGroupBy const& request, PartRuns& runs) {
+  GARUDA_EXPECTS(request.options.memory_limit_bytes > 0);
+  bool const is_ordered = request.spec.ordered && !request.spec.keys.empty();
+  GARUDA_TRY_ASSIGN(auto input, TableInput::open(request.table, batch_rows_for(request.options.memory_limit_bytes),
+                                                 is_ordered ? "number of the row\x01" : ""));
+  std::unique_ptr<GroupParts> parts(new GroupParts(engine, request, runs, std::move(input)));
+  GARUDA_TRY(parts->find_spec());
+  return parts;
+}
+
+/// The spec of blocks and partitions, and what becomes of it there.
+Result<void> GroupParts::find_spec() {
+  spec_ = request_.spec;
+  if (auto const& row = input_.row_column(); !row.empty())
+    spec_.aggregates.push_back({AggregateFunction::min, row, row});
+  GARUDA_TRY_ASSIGN(auto const table, input_.no_rows());
+  for (auto const& key : spec_.keys) {
+    GARUDA_TRY_ASSIGN(auto const position, find_column(table.schema(), key));
+    keys_.push_back(static_cast<int>(position));
+    key_types_.push_back(hashed_type(table.schema()[position].type));
+  }
+  GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(input_.schema(), spec_));
+  GARUDA_TRY_ASSIGN(share_.row_bytes, group_row_bytes(table.view(), spec_));
+  share_.row_bytes += numbering_bytes(key_types_);
+  if (partial_->unmergeable()) unmergeable_ = *partial_->unmergeable();
+  return {};
+}
+
+Result<void> GroupParts::read() {
+  run::PhaseTimer const timer(runs_.recorder(), "read");
+  GARUDA_TRY(input_.hold(share_, share_.limit_bytes));
+  whole_ = input_.is_whole() && share_.fits(share_.weight(input_.held()));
+  if (whole_ || unmergeable_.empty() || !keys_.empty()) return {};
+  return tl::unexpected(one_group_too_large(input_.held().bytes));
+}
+
+Error GroupParts::one_group_too_large(std::uint64_t bytes) const {
+  return {ErrorCode::limit_exceeded,
+          fmt::format("'{}' keeps all values of a group, and the rows of one do not fit the memory limit, {} bytes of "
+                      "them: {}",
+                      unmergeable_, bytes, share_.limit_bytes)};
+}
+
+Result<std::optional<GroupPart>> GroupParts::next() {
+  if (whole_) {
+    if (std::exchange(started_, true)) return std::nullopt;
+    return take_whole();
+  }
+  if (!std::exchange(started_, true)) {
+    GARUDA_TRY_ASSIGN(auto part, start());
+    if (part) return part;
+  }
+  while (!waiting_.empty()) {
+    if (request_.options.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
+    auto partition = std::move(waiting_.back());
+    waiting_.pop_back();
+    GARUDA_TRY_ASSIGN(auto part, group(std::move(partition)));
+    if (part) return part;
+  }
+  return std::nullopt;
+}
+
+Result<GroupPart> GroupParts::take_whole() {
+  GroupPart part;
+  part.data_bytes = input_.held().bytes;
+  GARUDA_TRY_ASSIGN(part.table, input_.take_table());
+  return part;
+}
+
+/// Groups the file's rows as they come; where their groups do not fit, partitions take over. nullopt: they did.
+Result<std::optional<GroupPart>> GroupParts::start() {
+  io::ArrowBatches groups;
+  if (unmergeable_.empty()) {
+    Source source;
+    source.next = [this] { return input_.next_rows(); };
+    source.may_split = !keys_.empty();
+    GARUDA_TRY_ASSIGN(auto const is_reduced, reduce(source, groups));
+    merges_ = is_reduced;
+    if (is_reduced) return finished(groups);
+    input_.put_back({source.ahead.begin(), source.ahead.end()});
+  }
+  auto const weight = share_.weight(input_.estimated_volume());
+  auto const bits = share_.bits_for(weight, kMostBits);
+  GARUDA_TRY(input_.start_handing_over());
+  for (std::size_t k = 0; k < keys_.size(); ++k) input_.dictionaries().hash_values(keys_[k], key_types_[k]);
+  GARUDA_TRY_ASSIGN(auto rows, split([this] { return input_.hand_over(); }, 0, bits, input_.estimated_volume()));
+  GARUDA_TRY_ASSIGN(auto const dictionaries, input_.finish());
+  if (dictionaries > share_.limit_bytes / 2)
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("the dictionaries of the table, which stay in memory, take {} bytes, over half the limit: "
+                            "{}",
+                            dictionaries, share_.limit_bytes));
+  share_.limit_bytes -= dictionaries;
+  GARUDA_TRY(push(std::move(rows), std::move(groups), 0, bits, weight));
+  return std::nullopt;
+}
+
+/// Groups a partition, or splits it: nullopt.
+Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
+  auto const& volume = partition.rows.volume();
+  auto const weight = share_.weight(volume);
+  if (!partition.groups && share_.fits(weight)) return load(partition);
+  bool const may_split =
+      partition.level + 1 < kMostLevels && (partition.level == 0 || weight <= partition.weight_above / 4 * 3);
+  auto const bits = share_.bits_for(weight, kMostBits);
+  Source source;
+  GARUDA_TRY_ASSIGN(source.next, partition.rows.read());
+  source.is_spilled = true;
+  source.may_split = partition.level + 1 < kMostLevels;
+  io::ArrowBatches groups;
+  if (unmergeable_.empty()) {
+    if (partition.groups) {
+      GARUDA_TRY_ASSIGN(auto const next, partition.groups->read());
+      GARUDA_TRY_ASSIGN(groups, read_all(next));
+      for (auto& batch : groups) {
+        GARUDA_TRY_ASSIGN(batch, partition.dictionaries->attach(std::move(batch)));
+      }
+    }
+    GARUDA_TRY_ASSIGN(auto const is_reduced, reduce(source, groups));
+    if (is_reduced) return finished(groups);
+  } else if (!may_split) {
+    // The engine may need less than is reckoned.
+    if (volume.bytes < share_.limit_bytes / 2) return load(partition);
+    return tl::unexpected(one_group_too_large(volume.bytes));
+  }
+  auto const next = [&source]() -> Result<BatchPtr> {
+    if (source.ahead.empty()) return source.next();
+    auto batch = std::move(source.ahead.front());
+    source.ahead.pop_front();
+    return batch;
+  };
+  GARUDA_TRY_ASSIGN(auto rows, split(next, partition.level + 1, bits, volume));
+  GARUDA_TRY(push(std::move(rows), std::move(groups), partition.level + 1, bits, weight));
+  return std::nullopt;
+}
+
+Result<GroupPart> GroupParts::load(Partition const& partition) {
+  auto const& volume = partition.rows.volume();
+  run::PhaseTimer const timer(runs_.recorder(), "restore", volume.bytes, volume.rows);
+  GroupPart part;
+  part.data_bytes = volume.bytes;
+  GARUDA_TRY_ASSIGN(auto const next, partition.rows.read());
+  GARUDA_TRY_ASSIGN(auto batches, read_all(next));
+  GARUDA_TRY_ASSIGN(part.table, input_.to_table(std::move(batches)));
+  return part;
+}
+
+/// Batches that together weigh a part of the limit at most; one at least, unless there is none.
+Result<io::ArrowBatches> GroupParts::next_block(Source& source) const {
+  run::PhaseTimer const timer(runs_.recorder(), source.is_spilled ? "restore" : "read");
+  io::ArrowBatches block;
+  RowVolume volume;
+  while (true) {
+    if (source.ahead.empty()) {
+      GARUDA_TRY_ASSIGN(auto batch, source.next());
+      if (batch == nullptr) return block;
+      source.ahead.push_back(std::move(batch));
+    }
+    GARUDA_TRY_ASSIGN(auto const more, volume_of(*source.ahead.front()));
+    volume += more;
+    if (!block.empty() && share_.weight(volume) > share_.limit_bytes / kBlockShare) return block;
+    block.push_back(std::move(source.ahead.front()));
+    source.ahead.pop_front();
+  }
+}
+
+Result<Table> GroupParts::rows_of(io::ArrowBatches batches, bool is_spilled) const {
+  for (auto& batch : batches) {
+    if (!is_spilled) break;
+    GARUDA_TRY_ASSIGN(batch, input_.dictionaries().attach(std::move(batch)));
+  }
+  return partial_->table_of(std::move(batches));
+}
+
+GroupByOptions GroupParts::options_beside(std::uint64_t bytes) const {
+  auto options = request_.options;
+  runs_.settle(options, share_.limit_bytes, bytes);
+  return options;
+}
+
+/// The groups of a block with their states. Rows that turn out to need more memory are halved.
+Result<io::ArrowBatches> GroupParts::group_block(io::ArrowBatches const& rows, bool is_spilled) {
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(rows));
+  auto const grouped = [&]() -> Result<io::ArrowBatches> {
+    GARUDA_TRY_ASSIGN(auto const table, rows_of(rows, is_spilled));
+    auto const options = options_beside(std::min(volume.bytes, share_.limit_bytes / kBlockShare));
+    GARUDA_TRY_ASSIGN(auto const result, engine_.group_by(table.view(), partial_->spec(), options));
+    runs_.started(result->plan());
+    io::ArrowBatches groups;
+    while (true) {
+      GARUDA_TRY_ASSIGN(auto batch, result->next());
+      if (!batch) break;
+      GARUDA_TRY_ASSIGN(auto next, io::to_arrow_batch(result->schema(), *std::move(batch)));
+      groups.push_back(std::move(next));
+    }
+    runs_.ended(result->stats());
+    return groups;
+  };
+  auto groups = grouped();
+  if (groups || !contract::is_shortage(groups.error()) || volume.rows < 2) {
+    blocks_ += groups ? 1 : 0;
+    return groups;
+  }
+  io::ArrowBatches halves[2];
+  auto first = static_cast<std::int64_t>(volume.rows / 2);
+  for (auto const& batch : rows) {
+    auto const taken = std::min(first, batch->num_rows());
+    if (taken > 0) halves[0].push_back(batch->Slice(0, taken));
+    if (taken < batch->num_rows()) halves[1].push_back(batch->Slice(taken));
+    first -= taken;
+  }
+  GARUDA_TRY_ASSIGN(groups, group_block(halves[0], is_spilled));
+  GARUDA_TRY_ASSIGN(auto const others, group_block(halves[1], is_spilled));
+  groups->insert(groups->end(), others.begin(), others.end());
+  return groups;
+}
+
+/// Adds the groups of all rows of `source` to `groups`, merged. False: there are too many to keep, and `source` has the
+/// rows that are still to be grouped.
+Result<bool> GroupParts::reduce(Source& source, io::ArrowBatches& groups) {
+  bool is_first = groups.empty();
+  bool is_merged = groups.size() <= 1;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto const block, next_block(source));
+    if (block.empty()) break;
+    GARUDA_TRY_ASSIGN(auto more, group_block(block, source.is_spilled));
+    GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(more));
+    if (source.may_split && is_first && volume.bytes > share_.limit_bytes / kKeptShare) {
+      source.ahead.insert(source.ahead.begin(), block.begin(), block.end());
+      return false;
+    }
+    is_merged = std::exchange(is_first, false) && more.size() <= 1;
+    groups.insert(groups.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    GARUDA_TRY_ASSIGN(auto before, volume_of_all(groups));
+    if (before.bytes <= share_.limit_bytes / kMergedShare) continue;
+    GARUDA_TRY(merge(groups));
+    is_merged = true;
+    GARUDA_TRY_ASSIGN(auto const kept, volume_of_all(groups));
+    if (kept.bytes <= share_.limit_bytes / kKeptShare) continue;
+    if (source.may_split) return false;
+    if (kept.bytes > share_.limit_bytes / kMergedShare)
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("groups whose keys have one hash do not fit the memory limit, {} bytes of them: {}",
+                              kept.bytes, share_.limit_bytes));
+  }
+  if (!is_merged) GARUDA_TRY(merge(groups));
+  return true;
+}
+
+Result<void> GroupParts::merge(io::ArrowBatches& groups) {
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(groups));
+  run::PhaseTimer const timer(runs_.recorder(), "merge states", volume.bytes, volume.rows);
+  // Half the limit is what the engine has beside them: they are brought together once.
+  auto const options = options_beside(share_.limit_bytes / 2);
+  GARUDA_TRY_ASSIGN(groups,
+                    partial_->merge(engine_, groups, options, [this](RunStats const& stats) { runs_.ended(stats); }));
+  runs_.recorder().add_counter("state_merges", 1);
+  GARUDA_TRY_ASSIGN(auto const merged, volume_of_all(groups));
+  merged_groups_ = merged.rows;
+  return {};
+}
+
+Result<GroupPart> GroupParts::finished(io::ArrowBatches const& groups) const {
+  GroupPart part;
+  part.is_grouped = true;
+  GARUDA_TRY_ASSIGN(part.table, partial_->finish(groups));
+  return part;
+}
+
+Result<std::vector<SpillFile>> GroupParts::split(NextBatch const& next, std::uint32_t level, std::uint32_t bits,
+                                                 RowVolume const& volume) {
+  PartitionRequest partition;
+  partition.schema = input_.spilled_schema();
+  partition.keys = keys_;
+  partition.key_types = key_types_;
+  for (auto const key : keys_) partition.dictionary_hashes.push_back(input_.dictionaries().hashes(key));
+  partition.bits = bits;
+  partition.level = level;
+  partition.window_bytes = share_.window_bytes(volume);
+  partition.threads = request_.options.threads;
+  return split_rows(next, partition, volume, folder_, request_.options.control, runs_.recorder());
+}
+
+/// Splits groups as their keys' rows were.
+Result<void> GroupParts::split_groups(io::ArrowBatches groups, std::uint32_t level, std::uint32_t bits,
+                                      std::vector<Partition>& partitions) {
+  GARUDA_TRY_ASSIGN(auto columns, DictionaryColumns::create(groups.front()->schema(), folder_.sentence()));
+  auto const dictionaries = std::make_shared<DictionaryColumns>(std::move(columns));
+  PartitionRequest partition;
+  partition.schema = dictionaries->spilled_schema();
+  partition.key_types = key_types_;
+  for (std::size_t k = 0; k < keys_.size(); ++k) {
+    auto const position = static_cast<int>(k);
+    partition.keys.push_back(position);
+    dictionaries->hash_values(position, key_types_[k]);
+  }
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(groups));
+  for (auto& batch : groups) {
+    GARUDA_TRY_ASSIGN(batch, dictionaries->detach(std::move(batch)));
+  }
+  for (auto const key : partition.keys) partition.dictionary_hashes.push_back(dictionaries->hashes(key));
+  partition.bits = bits;
+  partition.level = level;
+  partition.window_bytes = share_.window_bytes(volume);
+  partition.threads = request_.options.threads;
+  std::size_t at = 0;
+  auto const next = [&]() -> Result<BatchPtr> {
+    if (at == groups.size()) return nullptr;
+    return std::move(groups[at++]);
+  };
+  GARUDA_TRY_ASSIGN(auto files,
+                    split_rows(next, partition, volume, folder_, request_.options.control, runs_.recorder()));
+  GARUDA_TRY(dictionaries->finish());
+  for (std::size_t p = 0; p < files.size(); ++p) {
+    if (files[p].volume().rows == 0) continue;
+    partitions[p].groups = std::move(files[p]);
+    partitions[p].dictionaries = dictionaries;
+  }
+  return {};
+}
+
+/// The partition that is to come first is pushed last.
+Result<void> GroupParts::push(std::vector<SpillFile> rows, io::ArrowBatches groups, std::uint32_t level,
+                              std::uint32_t bits, std::uint64_t weight_above) {
+  runs_.recorder().add_counter("spilled_partitions", rows.size());
+  std::vector<Partition> partitions;
+  for (auto& file : rows) partitions.push_back({std::move(file), std::nullopt, nullptr, level, weight_above});
+  if (!groups.empty()) GARUDA_TRY(split_groups(std::move(groups), level, bits, partitions));
+  for (auto p = partitions.size(); p > 0; --p)
+    if (partitions[p - 1].rows.volume().rows > 0 || partitions[p - 1].groups)
+      waiting_.push_back(std::move(partitions[p - 1]));
+  return {};
+}
+
+Result<Plan> GroupParts::explain_block() {
+  Source source;
+  source.next = [this] { return input_.next_rows(); };
+  GARUDA_TRY_ASSIGN(auto const block, next_block(source));
+  GARUDA_TRY_ASSIGN(auto const table, rows_of(block, false));
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(block));
+  auto const options = options_beside(volume.bytes);
+  if (!unmergeable_.empty()) return engine_.explain_group_by(table.view(), spec_, options);
+  GARUDA_TRY_ASSIGN(auto const groups, group_block(block, false));
+  GARUDA_TRY_ASSIGN(auto const found, volume_of_all(groups));
+  merged_groups_ = found.rows;
+  merges_ = keys_.empty() || found.bytes <= share_.limit_bytes / kKeptShare;
+  return engine_.explain_group_by(table.view(), merges_ ? partial_->spec() : spec_, options);
+}
+
+}  // namespace garuda::spill

@@ -1,0 +1,16 @@
+// What grouping takes beside the rows themselves.
+#pragma once
+
+#include <cstdint>
+
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda::spill {
+
+/// Host memory that grouping takes for a row of `table`, bytes: its key and values as they are encoded, and, since each
+/// may be a group of its own, a group's states. Errors: those of resolve_group_by.
+Result<std::uint64_t> group_row_bytes(TableView table, GroupBySpec const& spec);
+
+}  // namespace garuda::spill

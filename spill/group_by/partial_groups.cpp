@@ -1,0 +1,305 @@
+#include "spill/group_by/partial_groups.hpp"
+
+#include <arrow/array/builder_binary.h>
+#include <arrow/util/bit_util.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "io/file_dictionaries.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+#include "operators/resolve/sum_overflow.hpp"
+
+namespace garuda::spill {
+namespace {
+
+using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
+using F = AggregateFunction;
+
+constexpr auto kSentence = "cannot merge the groups of parts of the table";
+/// Column of partial groups' own numbers, while they are merged.
+constexpr auto kGroupNumber = "number of the group\x01";
+
+std::string state_name(std::size_t column) { return fmt::format("state {}\x01", column); }
+
+/// `values` with a null wherever `by` has one.
+arrow::Result<std::shared_ptr<arrow::Array>> masked_array(arrow::Array const& values, arrow::Array const& by) {
+  auto data = values.data()->Copy();
+  if (by.null_count() == 0) return arrow::MakeArray(data);
+  ARROW_ASSIGN_OR_RAISE(auto const bitmap, arrow::AllocateEmptyBitmap(data->offset + data->length, io::memory_pool()));
+  for (std::int64_t i = 0; i < data->length; ++i)
+    if (values.IsValid(i) && by.IsValid(i)) arrow::bit_util::SetBit(bitmap->mutable_data(), data->offset + i);
+  data->buffers[0] = bitmap;
+  data->null_count = arrow::kUnknownNullCount;
+  return arrow::MakeArray(data);
+}
+
+/// The batches as one, of the dictionaries of all.
+arrow::Result<BatchPtr> as_one(io::ArrowBatches const& batches) {
+  if (batches.size() == 1) return batches.front();
+  ARROW_ASSIGN_OR_RAISE(auto const unified, io::unify_dictionaries(batches));
+  return arrow::ConcatenateRecordBatches(unified, io::memory_pool());
+}
+
+arrow::Result<BatchPtr> numbered(arrow::RecordBatch const& batch) {
+  ARROW_ASSIGN_OR_RAISE(
+      std::shared_ptr<arrow::Buffer> numbers,
+      arrow::AllocateBuffer(batch.num_rows() * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()));
+  auto* const first = reinterpret_cast<std::int64_t*>(numbers->mutable_data());
+  std::iota(first, first + batch.num_rows(), std::int64_t{0});
+  return batch.AddColumn(batch.num_columns(), arrow::field(kGroupNumber, arrow::int64(), false),
+                         std::make_shared<arrow::Int64Array>(batch.num_rows(), numbers));
+}
+
+std::span<std::byte const> bytes_at(arrow::LargeBinaryArray const& array, std::int64_t i) {
+  auto const view = array.GetView(i);
+  return {reinterpret_cast<std::byte const*>(view.data()), view.size()};
+}
+
+/// The states of the groups that each list names, merged.
+Result<std::shared_ptr<arrow::Array>> merge_states(arrow::LargeBinaryArray const& states,
+                                                   arrow::ListArray const& lists) {
+  auto const& numbers = static_cast<arrow::Int64Array const&>(*lists.values());
+  arrow::LargeBinaryBuilder builder(io::memory_pool());
+  std::vector<std::byte> bytes;
+  for (std::int64_t g = 0; g < lists.length(); ++g) {
+    auto const first = lists.value_offset(g);
+    auto const end = lists.value_offset(g + 1);
+    GARUDA_EXPECTS(first < end);
+    if (end == first + 1) {
+      GARUDA_ARROW_TRY(builder.Append(states.GetView(numbers.Value(first))), ErrorCode::out_of_memory, kSentence);
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(auto state, resolve::read_exact_state(bytes_at(states, numbers.Value(first))));
+    for (auto i = first + 1; i < end; ++i) {
+      GARUDA_TRY_ASSIGN(auto const more, resolve::read_exact_state(bytes_at(states, numbers.Value(i))));
+      state.merge(more);
+    }
+    bytes.clear();
+    resolve::append_exact_state(state, bytes);
+    GARUDA_ARROW_TRY(
+        builder.Append(reinterpret_cast<std::uint8_t const*>(bytes.data()), static_cast<std::int64_t>(bytes.size())),
+        ErrorCode::out_of_memory, kSentence);
+  }
+  GARUDA_ARROW_TRY_ASSIGN(auto merged, builder.Finish(), ErrorCode::out_of_memory, kSentence);
+  return merged;
+}
+
+}  // namespace
+
+Result<PartialGroups> PartialGroups::create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec) {
+  PartialGroups groups(std::move(rows), spec);
+  GARUDA_TRY(groups.resolve());
+  groups.partial_.keys = groups.merged_.keys = spec.keys;
+  groups.partial_.ordered = groups.merged_.ordered = spec.ordered;
+  for (std::size_t a = 0; a < spec.aggregates.size() && !groups.unmergeable_; ++a) groups.take_apart(a);
+  bool const has_states = std::ranges::any_of(groups.states_, &StateColumn::has_states);
+  if (has_states) {
+    Aggregate numbers{F::min_n, kGroupNumber, kGroupNumber};
+    numbers.most = std::numeric_limits<std::int32_t>::max();
+    groups.merged_.aggregates.push_back(std::move(numbers));
+  }
+  return groups;
+}
+
+Result<void> PartialGroups::resolve() {
+  GARUDA_TRY_ASSIGN(auto const table, io::to_table(rows_, {}));
+  GARUDA_TRY_ASSIGN(auto resolved, resolve::resolve_group_by(table.view(), spec_));
+  for (auto const& aggregate : resolved.aggregates)
+    second_.push_back(aggregate.second ? table.schema()[*aggregate.second].type : DataType{});
+  resolved_ = std::move(resolved.aggregates);
+  return {};
+}
+
+void PartialGroups::add_state(Aggregate partial, std::optional<Aggregate> merged, StateColumn column) {
+  auto const name = state_name(states_.size());
+  partial.name = name;
+  partial_.aggregates.push_back(std::move(partial));
+  if (merged) {
+    merged->name = name;
+    if (!merged->column) merged->column = name;
+    merged_.aggregates.push_back(*std::move(merged));
+  }
+  states_.push_back(column);
+}
+
+/// What an aggregate is of a block, and of the partial groups of blocks.
+void PartialGroups::take_apart(std::size_t aggregate) {
+  auto const& wanted = spec_.aggregates[aggregate];
+  StateColumn const result{false, aggregate, true};
+  switch (wanted.function) {
+    case F::count:
+      return add_state(wanted, Aggregate{F::sum, std::nullopt, std::nullopt}, result);
+    case F::min:
+    case F::max:
+    case F::first:
+    case F::last:
+    case F::any:
+    case F::bool_and:
+    case F::bool_or:
+      return add_state(wanted, Aggregate{wanted.function, std::nullopt, std::nullopt}, result);
+    case F::arg_min:
+    case F::arg_max: {
+      // The value that decides goes along: that of rows where neither is null.
+      auto const decides = mask(*wanted.second, *wanted.column);
+      auto const extreme = wanted.function == F::arg_min ? F::min : F::max;
+      auto partial = wanted;
+      partial.second = decides;
+      Aggregate merged{wanted.function, std::nullopt, std::nullopt};
+      merged.second = state_name(states_.size() + 1);
+      add_state(std::move(partial), std::move(merged), result);
+      return add_state({extreme, decides, std::nullopt}, Aggregate{extreme, std::nullopt, std::nullopt},
+                       {false, aggregate, false});
+    }
+    default:
+      break;
+  }
+  if (!resolve::has_exact_state(*resolved_[aggregate].row)) {
+    unmergeable_ = resolved_[aggregate].name;
+    return;
+  }
+  auto partial = wanted;
+  partial.as_state = true;
+  add_state(std::move(partial), std::nullopt, {true, aggregate, true});
+}
+
+/// Name of a column of `column`'s values with a null wherever `by` has one.
+std::string PartialGroups::mask(std::string const& column, std::string const& by) {
+  MaskedColumn masked{rows_->GetFieldIndex(column), rows_->GetFieldIndex(by),
+                      fmt::format("masked {}\x01", masked_.size())};
+  masked_.push_back(masked);
+  return masked.name;
+}
+
+Result<Table> PartialGroups::table_of(io::ArrowBatches rows) const {
+  auto fields = rows_->fields();
+  for (auto const& masked : masked_) fields.push_back(rows_->field(masked.position)->WithName(masked.name));
+  auto const schema = arrow::schema(std::move(fields));
+  for (auto& batch : rows) {
+    auto columns = batch->columns();
+    for (auto const& masked : masked_) {
+      GARUDA_ARROW_TRY_ASSIGN(auto column, masked_array(*batch->column(masked.position), *batch->column(masked.by)),
+                              ErrorCode::out_of_memory, kSentence);
+      columns.push_back(std::move(column));
+    }
+    batch = arrow::RecordBatch::Make(schema, batch->num_rows(), std::move(columns));
+  }
+  GARUDA_ARROW_TRY_ASSIGN(rows, io::unify_dictionaries(std::move(rows)), ErrorCode::invalid_input, kSentence);
+  return io::to_table(schema, std::move(rows));
+}
+
+Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches const& groups,
+                                              GroupByOptions const& options,
+                                              std::function<void(RunStats const&)> const& on_run) const {
+  if (groups.empty()) return io::ArrowBatches{};
+  GARUDA_ARROW_TRY_ASSIGN(auto const all, as_one(groups), ErrorCode::out_of_memory, kSentence);
+  GARUDA_ARROW_TRY_ASSIGN(auto const rows, numbered(*all), ErrorCode::out_of_memory, kSentence);
+  GARUDA_TRY_ASSIGN(auto const table, io::to_table(rows->schema(), {rows}));
+  GARUDA_TRY_ASSIGN(auto const result, engine.group_by(table.view(), merged_, options));
+  io::ArrowBatches merged;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, result->next());
+    if (!batch) break;
+    GARUDA_TRY_ASSIGN(auto const next, io::to_arrow_batch(result->schema(), *std::move(batch)));
+    GARUDA_TRY_ASSIGN(auto rebuilt, rebuild(*next, *all));
+    merged.insert(merged.end(), rebuilt.begin(), rebuilt.end());
+  }
+  on_run(result->stats());
+  return merged;
+}
+
+/// Merged groups in the columns of `groups`, which they were merged of.
+Result<io::ArrowBatches> PartialGroups::rebuild(arrow::RecordBatch const& merged,
+                                                arrow::RecordBatch const& groups) const {
+  auto const keys = static_cast<int>(spec_.keys.size());
+  arrow::ArrayVector columns;
+  arrow::FieldVector fields;
+  auto const take = [&](int from, int name_of) {
+    columns.push_back(merged.column(from));
+    fields.push_back(merged.schema()->field(from)->WithName(groups.schema()->field(name_of)->name()));
+  };
+  for (int k = 0; k < keys; ++k) take(k, k);
+  auto next = keys;
+  for (std::size_t s = 0; s < states_.size(); ++s) {
+    auto const position = keys + static_cast<int>(s);
+    if (!states_[s].has_states) {
+      take(next++, position);
+      continue;
+    }
+    auto const& states = static_cast<arrow::LargeBinaryArray const&>(*groups.column(position));
+    auto const& lists = static_cast<arrow::ListArray const&>(*merged.column(merged.num_columns() - 1));
+    GARUDA_TRY_ASSIGN(auto column, merge_states(states, lists));
+    columns.push_back(std::move(column));
+    fields.push_back(groups.schema()->field(position));
+  }
+  return io::ArrowBatches{
+      arrow::RecordBatch::Make(arrow::schema(std::move(fields)), merged.num_rows(), std::move(columns))};
+}
+
+/// The values of an aggregate whose states are in `column`.
+Result<std::shared_ptr<arrow::Array>> PartialGroups::values_of(arrow::RecordBatch const& groups, int column,
+                                                               std::size_t aggregate) const {
+  resolve::StateValues values(resolved_[aggregate], second_[aggregate]);
+  auto const& result = resolved_[aggregate].result;
+  GARUDA_TRY_ASSIGN(auto const schema, io::to_arrow_schema({Field{resolved_[aggregate].name, result}}));
+  auto const rows = groups.num_rows();
+  GARUDA_ARROW_TRY_ASSIGN(std::shared_ptr<arrow::Buffer> cells,
+                          arrow::AllocateBuffer(rows * byte_width(result), io::memory_pool()), ErrorCode::out_of_memory,
+                          kSentence);
+  GARUDA_ARROW_TRY_ASSIGN(auto const validity, arrow::AllocateEmptyBitmap(rows, io::memory_pool()),
+                          ErrorCode::out_of_memory, kSentence);
+  std::fill_n(cells->mutable_data(), cells->size(), std::uint8_t{0});
+  auto const& states = static_cast<arrow::LargeBinaryArray const&>(*groups.column(column));
+  std::int64_t nulls = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    GARUDA_TRY_ASSIGN(auto const state, resolve::read_exact_state(bytes_at(states, i)));
+    auto const made =
+        values.write(state, static_cast<std::uint64_t>(i), reinterpret_cast<std::byte*>(cells->mutable_data()));
+    if (made == resolve::StateValues::Made::overflow) {
+      if (spec_.keys.empty()) return tl::unexpected(resolve::sum_overflow(resolved_[aggregate], std::nullopt));
+      std::vector<int> keys(spec_.keys.size());
+      std::iota(keys.begin(), keys.end(), 0);
+      GARUDA_ARROW_TRY_ASSIGN(auto const group, groups.Slice(i, 1)->SelectColumns(keys), ErrorCode::invalid_input,
+                              kSentence);
+      GARUDA_TRY_ASSIGN(auto const table, io::to_table(group->schema(), {group}));
+      return tl::unexpected(resolve::sum_overflow(resolved_[aggregate], table.view()));
+    }
+    if (made == resolve::StateValues::Made::value)
+      arrow::bit_util::SetBit(validity->mutable_data(), i);
+    else
+      ++nulls;
+  }
+  return arrow::MakeArray(arrow::ArrayData::Make(schema->field(0)->type(), rows,
+                                                 {nulls == 0 ? nullptr : validity, std::move(cells)}, nulls));
+}
+
+Result<Table> PartialGroups::finish(io::ArrowBatches const& groups) const {
+  auto const keys = static_cast<int>(spec_.keys.size());
+  io::ArrowBatches finished;
+  std::shared_ptr<arrow::Schema> schema;
+  for (auto const& batch : groups) {
+    auto columns = batch->columns();
+    columns.resize(static_cast<std::size_t>(keys));
+    arrow::FieldVector fields(batch->schema()->fields().begin(), batch->schema()->fields().begin() + keys);
+    for (std::size_t s = 0; s < states_.size(); ++s) {
+      if (!states_[s].is_result) continue;
+      auto const position = keys + static_cast<int>(s);
+      auto column = batch->column(position);
+      if (states_[s].has_states) {
+        GARUDA_TRY_ASSIGN(column, values_of(*batch, position, states_[s].aggregate));
+      }
+      fields.push_back(arrow::field(resolved_[states_[s].aggregate].name, column->type()));
+      columns.push_back(std::move(column));
+    }
+    if (schema == nullptr) schema = arrow::schema(std::move(fields));
+    finished.push_back(arrow::RecordBatch::Make(schema, batch->num_rows(), std::move(columns)));
+  }
+  GARUDA_EXPECTS(schema != nullptr);
+  return io::to_table(schema, std::move(finished));
+}
+
+}  // namespace garuda::spill

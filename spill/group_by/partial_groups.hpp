@@ -1,0 +1,82 @@
+// Groups of some of a table's rows with the states of their aggregates, as rows of a table: how they are made, merged
+// and finished.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/engine.hpp"
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "io/arrow_bridge.hpp"
+#include "operators/resolve/exact_state.hpp"
+
+namespace garuda::spill {
+
+/// A group-by taken apart: blocks of rows are grouped by `spec()`, which leaves exact states where values do not merge;
+/// such partial groups are merged any number of times, and finished. The engine groups blocks and partial groups alike,
+/// so that keys of every type are compared in one place.
+class PartialGroups {
+ public:
+  /// `rows`: schema of the table. Errors: those of resolve_group_by.
+  static Result<PartialGroups> create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec);
+
+  /// Name of an aggregate whose state is all values of a group, so that nothing here can be done; nullopt: none.
+  std::optional<std::string> const& unmergeable() const noexcept { return unmergeable_; }
+
+  /// What is asked for of a block of rows.
+  GroupBySpec const& spec() const noexcept { return partial_; }
+
+  /// Makes a table of rows of `rows`, with the columns that `spec()` wants beside them. Errors: those of io::to_table.
+  Result<Table> table_of(io::ArrowBatches rows) const;
+
+  /// Brings partial groups of equal keys together: those before come first. Their rows keep the order of first
+  /// appearance when the spec is ordered. `options`: of the engine's run; `on_run` is given its statistics.
+  /// Errors: those of Engine::group_by; invalid_input for bytes that are no state.
+  Result<io::ArrowBatches> merge(Engine& engine, io::ArrowBatches const& groups, GroupByOptions const& options,
+                                 std::function<void(RunStats const&)> const& on_run) const;
+
+  /// Makes the result's columns of merged groups. Errors: invalid_input for a value beyond its type, naming the group.
+  Result<Table> finish(io::ArrowBatches const& groups) const;
+
+ private:
+  /// A copy of the column at `position` with a null wherever that at `by` has one.
+  struct MaskedColumn {
+    int position = 0;
+    int by = 0;
+    std::string name;
+  };
+  /// A column of partial groups, behind the keys.
+  struct StateColumn {
+    bool has_states = false;    ///< exact states, which are merged here
+    std::size_t aggregate = 0;  ///< whose it is
+    bool is_result = false;     ///< finished, the aggregate's value
+  };
+
+  PartialGroups(std::shared_ptr<arrow::Schema> rows, GroupBySpec spec)
+      : rows_(std::move(rows)), spec_(std::move(spec)) {}
+
+  Result<void> resolve();
+  void take_apart(std::size_t aggregate);
+  void add_state(Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
+  std::string mask(std::string const& column, std::string const& by);
+  Result<io::ArrowBatches> rebuild(arrow::RecordBatch const& merged, arrow::RecordBatch const& groups) const;
+  Result<std::shared_ptr<arrow::Array>> values_of(arrow::RecordBatch const& groups, int column,
+                                                  std::size_t aggregate) const;
+
+  std::shared_ptr<arrow::Schema> rows_;
+  GroupBySpec spec_;
+  GroupBySpec partial_;
+  GroupBySpec merged_;
+  std::vector<MaskedColumn> masked_;
+  std::vector<StateColumn> states_;
+  std::vector<resolve::ResolvedAggregate> resolved_;  ///< of spec_
+  std::vector<DataType> second_;                      ///< type of each aggregate's second column
+  std::optional<std::string> unmergeable_;
+};
+
+}  // namespace garuda::spill
