@@ -205,8 +205,10 @@ Result<std::optional<TablePair>> JoinPairs::next() {
     TablePair pair;
     pair.kind = request_.spec.kind;
     pair.data_bytes = left_.held().bytes + right_.held().bytes;
-    GARUDA_TRY_ASSIGN(pair.left, left_.take_table());
-    GARUDA_TRY_ASSIGN(pair.right, right_.take_table());
+    GARUDA_TRY_ASSIGN(pair.left, left_.whole_table());
+    GARUDA_TRY_ASSIGN(pair.right, right_.whole_table());
+    left_.release_held();
+    right_.release_held();
     return pair;
   }
   while (true) {

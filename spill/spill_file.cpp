@@ -34,6 +34,18 @@ Result<RowVolume> volume_of(arrow::RecordBatch const& batch) {
   return RowVolume{static_cast<std::uint64_t>(batch.num_rows()), static_cast<std::uint64_t>(bytes)};
 }
 
+std::shared_ptr<arrow::RecordBatch> storable(arrow::RecordBatch const& batch) {
+  auto columns = batch.columns();
+  arrow::FieldVector fields;
+  for (int c = 0; c < batch.num_columns(); ++c) {
+    auto& column = columns[static_cast<std::size_t>(c)];
+    if (column->type_id() == arrow::Type::EXTENSION)
+      column = static_cast<arrow::ExtensionArray const&>(*column).storage();
+    fields.push_back(arrow::field(batch.schema()->field(c)->name(), column->type()));
+  }
+  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(), std::move(columns));
+}
+
 struct SpillFile::Writer {
   std::shared_ptr<arrow::io::FileOutputStream> sink;
   std::shared_ptr<arrow::ipc::RecordBatchWriter> rows;

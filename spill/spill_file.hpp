@@ -30,6 +30,10 @@ struct RowVolume {
 /// Errors: invalid_input for types of which Arrow cannot tell.
 Result<RowVolume> volume_of(arrow::RecordBatch const& batch);
 
+/// Returns `batch` with fields that have a name and a type alone, and extension types as what they are stored as: then
+/// batches have one schema whatever part of a result they come from, and one spill file takes them.
+std::shared_ptr<arrow::RecordBatch> storable(arrow::RecordBatch const& batch);
+
 /// Rows that were written once and can be read any number of times. Takes a file when the first row comes. Move-only.
 class SpillFile {
  public:

@@ -62,10 +62,9 @@ RowVolume TableInput::estimated_volume() const noexcept {
   return {scaled(held_.rows), scaled(held_.bytes)};
 }
 
-Result<Table> TableInput::take_table() {
+Result<Table> TableInput::whole_table() const {
   GARUDA_EXPECTS(at_end_);
-  io::ArrowBatches batches(std::make_move_iterator(batches_.begin()), std::make_move_iterator(batches_.end()));
-  batches_.clear();
+  io::ArrowBatches batches(batches_.begin(), batches_.end());
   for (auto& batch : batches) {
     if (row_column_.empty()) break;
     GARUDA_ARROW_TRY_ASSIGN(batch, batch->RemoveColumn(batch->num_columns() - 1), ErrorCode::invalid_input, sentence_);

@@ -40,8 +40,10 @@ class TableInput {
   RowVolume const& held() const noexcept { return held_; }
   /// Of the file, from what has been read of it.
   RowVolume estimated_volume() const noexcept;
-  /// The whole table, as it is in the file. Requires is_whole. Call once.
-  Result<Table> take_table();
+  /// The whole table, as it is in the file; its rows are held further on. Requires is_whole.
+  Result<Table> whole_table() const;
+  /// Lets go of the rows that are held.
+  void release_held() { batches_.clear(); }
   /// The next rows, those held first; nullptr: there are none. Not to be mixed with handing over.
   Result<std::shared_ptr<arrow::RecordBatch>> next_rows();
   /// What next_rows gave last comes once more.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "operators/contract/sizing.hpp"
 #include "spill/group_by/group_parts.hpp"
 #include "spill/order/ordered_batches.hpp"
 #include "spill/part_runs.hpp"
@@ -108,8 +109,15 @@ class SpilledGroupBy final : public GroupByResult {
   Result<std::optional<Batch>> next_of_parts() {
     while (has_part_) {
       if (result_ != nullptr) {
-        GARUDA_TRY_ASSIGN(auto batch, result_->next());
-        if (batch) return batch;
+        auto batch = result_->next();
+        if (!batch && takes_back(batch.error())) {
+          GARUDA_TRY(start_next());
+          continue;
+        }
+        if (!batch || *batch) {
+          ++batch_;
+          return batch;
+        }
         groups_.runs().ended(result_->stats(), groups_.parts().is_whole());
       } else if (batch_ < part_.table.batches().size()) {
         return Batch(part_.table.batches()[batch_++]);
@@ -117,6 +125,13 @@ class SpilledGroupBy final : public GroupByResult {
       GARUDA_TRY(start_next());
     }
     return std::nullopt;
+  }
+
+  /// A part that needs more memory than was reckoned, of which nothing has been given, is cut once more.
+  bool takes_back(Error const& error) {
+    if (!contract::is_shortage(error) || batch_ > 0) return false;
+    groups_.parts().refuse_last();
+    return true;
   }
 
   /// Groups all parts first, each of which gives its groups in order.
@@ -139,21 +154,26 @@ class SpilledGroupBy final : public GroupByResult {
 
   /// Starts on the next part; false after the last.
   Result<bool> start_next() {
-    // Before its table, which makes room for those that follow.
-    result_.reset();
-    part_ = GroupPart{};
-    batch_ = 0;
-    GARUDA_TRY_ASSIGN(auto part, groups_.parts().next());
-    has_part_ = part.has_value();
-    if (!part) return false;
-    part_ = *std::move(part);
-    if (part_.is_grouped) {
-      part_schema_ = part_.table.schema();
-    } else {
-      auto const options = groups_.options_for(part_);
-      GARUDA_TRY_ASSIGN(result_, groups_.engine().group_by(part_.table.view(), groups_.parts().spec(), options));
+    while (true) {
+      // Before its table, which makes room for those that follow.
+      result_.reset();
+      part_ = GroupPart{};
+      batch_ = 0;
+      GARUDA_TRY_ASSIGN(auto part, groups_.parts().next());
+      has_part_ = part.has_value();
+      if (!part) return false;
+      part_ = *std::move(part);
+      if (part_.is_grouped) {
+        part_schema_ = part_.table.schema();
+        break;
+      }
+      auto result = groups_.engine().group_by(part_.table.view(), groups_.parts().spec(), groups_.options_for(part_));
+      if (!result && takes_back(result.error())) continue;
+      if (!result) return propagate(std::move(result));
+      result_ = *std::move(result);
       groups_.runs().started(result_->plan());
       part_schema_ = result_->schema();
+      break;
     }
     // Types of dictionaries are known now; behind them an ordered group-by has each group's first row.
     for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].type = part_schema_[i].type;

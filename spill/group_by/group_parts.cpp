@@ -15,11 +15,11 @@ namespace {
 
 using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
 
-/// Parts of the limit: a block of rows with what grouping it takes; groups before they are merged, which takes as much
-/// again twice; merged groups that are kept.
+/// Parts of the limit: a block of rows with what grouping it takes; groups that are merged, with what that takes;
+/// merged groups that are kept.
 constexpr std::uint64_t kBlockShare = 2;
-constexpr std::uint64_t kMergedShare = 4;
-constexpr std::uint64_t kKeptShare = 8;
+constexpr std::uint64_t kMergedShare = 2;
+constexpr std::uint64_t kKeptShare = 4;
 
 Result<RowVolume> volume_of_all(io::ArrowBatches const& batches) {
   RowVolume volume;
@@ -95,6 +95,7 @@ Error GroupParts::one_group_too_large(std::uint64_t bytes) const {
 }
 
 Result<std::optional<GroupPart>> GroupParts::next() {
+  last_.reset();
   if (whole_) {
     if (std::exchange(started_, true)) return std::nullopt;
     return take_whole();
@@ -116,7 +117,7 @@ Result<std::optional<GroupPart>> GroupParts::next() {
 Result<GroupPart> GroupParts::take_whole() {
   GroupPart part;
   part.data_bytes = input_.held().bytes;
-  GARUDA_TRY_ASSIGN(part.table, input_.take_table());
+  GARUDA_TRY_ASSIGN(part.table, input_.whole_table());
   return part;
 }
 
@@ -150,9 +151,9 @@ Result<std::optional<GroupPart>> GroupParts::start() {
 
 /// Groups a partition, or splits it: nullopt.
 Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
-  auto const& volume = partition.rows.volume();
+  auto const volume = partition.rows.volume();
   auto const weight = share_.weight(volume);
-  if (!partition.groups && share_.fits(weight)) return load(partition);
+  if (!partition.groups && !partition.is_refused && share_.fits(weight)) return load(std::move(partition));
   bool const may_split =
       partition.level + 1 < kMostLevels && (partition.level == 0 || weight <= partition.weight_above / 4 * 3);
   auto const bits = share_.bits_for(weight, kMostBits);
@@ -173,7 +174,7 @@ Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
     if (is_reduced) return finished(groups);
   } else if (!may_split) {
     // The engine may need less than is reckoned.
-    if (volume.bytes < share_.limit_bytes / 2) return load(partition);
+    if (!partition.is_refused && volume.bytes < share_.limit_bytes / 2) return load(std::move(partition));
     return tl::unexpected(one_group_too_large(volume.bytes));
   }
   auto const next = [&source]() -> Result<BatchPtr> {
@@ -187,15 +188,25 @@ Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
   return std::nullopt;
 }
 
-Result<GroupPart> GroupParts::load(Partition const& partition) {
-  auto const& volume = partition.rows.volume();
+Result<GroupPart> GroupParts::load(Partition partition) {
+  auto const volume = partition.rows.volume();
   run::PhaseTimer const timer(runs_.recorder(), "restore", volume.bytes, volume.rows);
   GroupPart part;
   part.data_bytes = volume.bytes;
   GARUDA_TRY_ASSIGN(auto const next, partition.rows.read());
   GARUDA_TRY_ASSIGN(auto batches, read_all(next));
   GARUDA_TRY_ASSIGN(part.table, input_.to_table(std::move(batches)));
+  last_ = std::move(partition);
   return part;
+}
+
+void GroupParts::refuse_last() {
+  if (std::exchange(whole_, false)) {
+    started_ = false;
+    return;
+  }
+  last_->is_refused = true;
+  waiting_.push_back(*std::exchange(last_, std::nullopt));
 }
 
 /// Batches that together weigh a part of the limit at most; one at least, unless there is none.
@@ -243,7 +254,7 @@ Result<io::ArrowBatches> GroupParts::group_block(io::ArrowBatches const& rows, b
     while (true) {
       GARUDA_TRY_ASSIGN(auto batch, result->next());
       if (!batch) break;
-      GARUDA_TRY_ASSIGN(auto next, io::to_arrow_batch(result->schema(), *std::move(batch)));
+      GARUDA_TRY_ASSIGN(auto next, partial_->groups_of(result->schema(), *std::move(batch)));
       groups.push_back(std::move(next));
     }
     runs_.ended(result->stats());
@@ -277,40 +288,47 @@ Result<bool> GroupParts::reduce(Source& source, io::ArrowBatches& groups) {
     GARUDA_TRY_ASSIGN(auto const block, next_block(source));
     if (block.empty()) break;
     GARUDA_TRY_ASSIGN(auto more, group_block(block, source.is_spilled));
-    GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(more));
-    if (source.may_split && is_first && volume.bytes > share_.limit_bytes / kKeptShare) {
+    GARUDA_TRY_ASSIGN(auto const weight, merge_weight(more));
+    if (source.may_split && is_first && weight > share_.limit_bytes / kKeptShare) {
       source.ahead.insert(source.ahead.begin(), block.begin(), block.end());
       return false;
     }
     is_merged = std::exchange(is_first, false) && more.size() <= 1;
     groups.insert(groups.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    GARUDA_TRY_ASSIGN(auto before, volume_of_all(groups));
-    if (before.bytes <= share_.limit_bytes / kMergedShare) continue;
-    GARUDA_TRY(merge(groups));
-    is_merged = true;
-    GARUDA_TRY_ASSIGN(auto const kept, volume_of_all(groups));
-    if (kept.bytes <= share_.limit_bytes / kKeptShare) continue;
-    if (source.may_split) return false;
-    if (kept.bytes > share_.limit_bytes / kMergedShare)
-      return fail(ErrorCode::limit_exceeded,
-                  fmt::format("groups whose keys have one hash do not fit the memory limit, {} bytes of them: {}",
-                              kept.bytes, share_.limit_bytes));
+    GARUDA_TRY_ASSIGN(auto const before, merge_weight(groups));
+    if (before <= share_.limit_bytes / kMergedShare) continue;
+    GARUDA_TRY_ASSIGN(is_merged, merge(groups, source.may_split));
+    GARUDA_TRY_ASSIGN(auto const kept, merge_weight(groups));
+    if (source.may_split && (!is_merged || kept > share_.limit_bytes / kKeptShare)) return false;
   }
-  if (!is_merged) GARUDA_TRY(merge(groups));
-  return true;
+  if (is_merged) return true;
+  return merge(groups, source.may_split);
 }
 
-Result<void> GroupParts::merge(io::ArrowBatches& groups) {
+Result<std::uint64_t> GroupParts::merge_weight(io::ArrowBatches const& groups) const {
+  if (groups.empty()) return 0;
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(groups));
+  GARUDA_TRY_ASSIGN(auto const row_bytes, partial_->merge_bytes(*groups.front()->schema()));
+  // They are brought together in one batch first.
+  return 2 * volume.bytes + volume.rows * (row_bytes + numbering_bytes(key_types_));
+}
+
+/// Merges groups. False, if `may_refuse`: they need more memory than there is, and are left as they are.
+Result<bool> GroupParts::merge(io::ArrowBatches& groups, bool may_refuse) {
+  if (groups.empty()) return true;
   GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(groups));
   run::PhaseTimer const timer(runs_.recorder(), "merge states", volume.bytes, volume.rows);
-  // Half the limit is what the engine has beside them: they are brought together once.
-  auto const options = options_beside(share_.limit_bytes / 2);
-  GARUDA_TRY_ASSIGN(groups,
-                    partial_->merge(engine_, groups, options, [this](RunStats const& stats) { runs_.ended(stats); }));
+  auto const options = options_beside(std::min(2 * volume.bytes, share_.limit_bytes / 4 * 3));
+  auto merged = partial_->merge(engine_, groups, options, [this](RunStats const& stats) { runs_.ended(stats); });
+  if (!merged && may_refuse && contract::is_shortage(merged.error())) return false;
+  if (!merged)
+    return tl::unexpected(std::move(merged).error().wrap(
+        fmt::format("groups whose keys cannot be told apart by their hash do not fit: {}", volume.rows)));
+  groups = *std::move(merged);
   runs_.recorder().add_counter("state_merges", 1);
-  GARUDA_TRY_ASSIGN(auto const merged, volume_of_all(groups));
-  merged_groups_ = merged.rows;
-  return {};
+  GARUDA_TRY_ASSIGN(auto const kept, volume_of_all(groups));
+  merged_groups_ = kept.rows;
+  return true;
 }
 
 Result<GroupPart> GroupParts::finished(io::ArrowBatches const& groups) const {
@@ -395,8 +413,9 @@ Result<Plan> GroupParts::explain_block() {
   if (!unmergeable_.empty()) return engine_.explain_group_by(table.view(), spec_, options);
   GARUDA_TRY_ASSIGN(auto const groups, group_block(block, false));
   GARUDA_TRY_ASSIGN(auto const found, volume_of_all(groups));
+  GARUDA_TRY_ASSIGN(auto const weight, merge_weight(groups));
   merged_groups_ = found.rows;
-  merges_ = keys_.empty() || found.bytes <= share_.limit_bytes / kKeptShare;
+  merges_ = keys_.empty() || weight <= share_.limit_bytes / kKeptShare;
   return engine_.explain_group_by(table.view(), merges_ ? partial_->spec() : spec_, options);
 }
 

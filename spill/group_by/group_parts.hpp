@@ -54,6 +54,9 @@ class GroupParts {
 
   /// Returns the next part, nullopt after the last. Errors: those of SpillFile and Engine::group_by.
   Result<std::optional<GroupPart>> next();
+  /// The rows of the part given last turned out to need more memory than was reckoned: they come once more, in other
+  /// parts. Requires: it is not grouped, and nothing came of it.
+  void refuse_last();
 
   /// What the first rows that do not fit show, without spilling: the plan of their group-by.
   Result<Plan> explain_block();
@@ -70,6 +73,7 @@ class GroupParts {
     std::shared_ptr<DictionaryColumns const> dictionaries;  ///< of the groups
     std::uint32_t level = 0;
     std::uint64_t weight_above = 0;  ///< of the partition that it was split from
+    bool is_refused = false;         ///< as a table
   };
   /// Rows that are read block by block.
   struct Source {
@@ -84,14 +88,15 @@ class GroupParts {
   Result<void> find_spec();
   Result<GroupPart> take_whole();
   Result<std::optional<GroupPart>> start();
-  Result<GroupPart> load(Partition const& partition);
+  Result<GroupPart> load(Partition partition);
   Result<std::optional<GroupPart>> group(Partition partition);
 
   Result<io::ArrowBatches> next_block(Source& source) const;
   Result<Table> rows_of(io::ArrowBatches batches, bool is_spilled) const;
   Result<io::ArrowBatches> group_block(io::ArrowBatches const& rows, bool is_spilled);
   Result<bool> reduce(Source& source, io::ArrowBatches& groups);
-  Result<void> merge(io::ArrowBatches& groups);
+  Result<bool> merge(io::ArrowBatches& groups, bool may_refuse);
+  Result<std::uint64_t> merge_weight(io::ArrowBatches const& groups) const;
   Result<GroupPart> finished(io::ArrowBatches const& groups) const;
   GroupByOptions options_beside(std::uint64_t bytes) const;
   Error one_group_too_large(std::uint64_t bytes) const;
@@ -121,6 +126,7 @@ class GroupParts {
   bool whole_ = false;
   bool started_ = false;
   std::vector<Partition> waiting_;  // the next one last
+  std::optional<Partition> last_;   // of the part given last, unless that is grouped
 };
 
 }  // namespace garuda::spill

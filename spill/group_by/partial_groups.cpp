@@ -13,6 +13,8 @@
 #include "io/file_dictionaries.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/sum_overflow.hpp"
+#include "spill/group_by/group_weight.hpp"
+#include "spill/spill_file.hpp"
 
 namespace garuda::spill {
 namespace {
@@ -192,6 +194,18 @@ Result<Table> PartialGroups::table_of(io::ArrowBatches rows) const {
   return io::to_table(schema, std::move(rows));
 }
 
+Result<BatchPtr> PartialGroups::groups_of(Schema const& schema, Batch batch) const {
+  GARUDA_TRY_ASSIGN(auto const groups, io::to_arrow_batch(schema, std::move(batch)));
+  return storable(*groups);
+}
+
+Result<std::uint64_t> PartialGroups::merge_bytes(arrow::Schema const& groups) const {
+  auto fields = groups.fields();
+  fields.push_back(arrow::field(kGroupNumber, arrow::int64()));
+  GARUDA_TRY_ASSIGN(auto const table, io::to_table(arrow::schema(std::move(fields)), {}));
+  return group_row_bytes(table.view(), merged_);
+}
+
 Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches const& groups,
                                               GroupByOptions const& options,
                                               std::function<void(RunStats const&)> const& on_run) const {
@@ -206,38 +220,32 @@ Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches c
     if (!batch) break;
     GARUDA_TRY_ASSIGN(auto const next, io::to_arrow_batch(result->schema(), *std::move(batch)));
     GARUDA_TRY_ASSIGN(auto rebuilt, rebuild(*next, *all));
-    merged.insert(merged.end(), rebuilt.begin(), rebuilt.end());
+    merged.push_back(std::move(rebuilt));
   }
   on_run(result->stats());
   return merged;
 }
 
 /// Merged groups in the columns of `groups`, which they were merged of.
-Result<io::ArrowBatches> PartialGroups::rebuild(arrow::RecordBatch const& merged,
-                                                arrow::RecordBatch const& groups) const {
+Result<BatchPtr> PartialGroups::rebuild(arrow::RecordBatch const& merged, arrow::RecordBatch const& groups) const {
   auto const keys = static_cast<int>(spec_.keys.size());
-  arrow::ArrayVector columns;
-  arrow::FieldVector fields;
-  auto const take = [&](int from, int name_of) {
-    columns.push_back(merged.column(from));
-    fields.push_back(merged.schema()->field(from)->WithName(groups.schema()->field(name_of)->name()));
-  };
-  for (int k = 0; k < keys; ++k) take(k, k);
+  auto columns = merged.columns();
+  columns.resize(static_cast<std::size_t>(keys));
   auto next = keys;
   for (std::size_t s = 0; s < states_.size(); ++s) {
-    auto const position = keys + static_cast<int>(s);
     if (!states_[s].has_states) {
-      take(next++, position);
+      columns.push_back(merged.column(next++));
       continue;
     }
-    auto const& states = static_cast<arrow::LargeBinaryArray const&>(*groups.column(position));
+    auto const& states = static_cast<arrow::LargeBinaryArray const&>(*groups.column(keys + static_cast<int>(s)));
     auto const& lists = static_cast<arrow::ListArray const&>(*merged.column(merged.num_columns() - 1));
     GARUDA_TRY_ASSIGN(auto column, merge_states(states, lists));
     columns.push_back(std::move(column));
-    fields.push_back(groups.schema()->field(position));
   }
-  return io::ArrowBatches{
-      arrow::RecordBatch::Make(arrow::schema(std::move(fields)), merged.num_rows(), std::move(columns))};
+  arrow::FieldVector fields;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    fields.push_back(arrow::field(groups.schema()->field(static_cast<int>(c))->name(), columns[c]->type()));
+  return storable(*arrow::RecordBatch::Make(arrow::schema(std::move(fields)), merged.num_rows(), std::move(columns)));
 }
 
 /// The values of an aggregate whose states are in `column`.

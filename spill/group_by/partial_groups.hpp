@@ -34,6 +34,12 @@ class PartialGroups {
   /// Makes a table of rows of `rows`, with the columns that `spec()` wants beside them. Errors: those of io::to_table.
   Result<Table> table_of(io::ArrowBatches rows) const;
 
+  /// Takes a batch of what grouping rows by `spec()` gave, whose schema is `schema`.
+  Result<std::shared_ptr<arrow::RecordBatch>> groups_of(Schema const& schema, Batch batch) const;
+
+  /// Host memory that merging takes for a group, beside the groups themselves, bytes. Errors: those of io::to_table.
+  Result<std::uint64_t> merge_bytes(arrow::Schema const& groups) const;
+
   /// Brings partial groups of equal keys together: those before come first. Their rows keep the order of first
   /// appearance when the spec is ordered. `options`: of the engine's run; `on_run` is given its statistics.
   /// Errors: those of Engine::group_by; invalid_input for bytes that are no state.
@@ -64,7 +70,8 @@ class PartialGroups {
   void take_apart(std::size_t aggregate);
   void add_state(Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
   std::string mask(std::string const& column, std::string const& by);
-  Result<io::ArrowBatches> rebuild(arrow::RecordBatch const& merged, arrow::RecordBatch const& groups) const;
+  Result<std::shared_ptr<arrow::RecordBatch>> rebuild(arrow::RecordBatch const& merged,
+                                                      arrow::RecordBatch const& groups) const;
   Result<std::shared_ptr<arrow::Array>> values_of(arrow::RecordBatch const& groups, int column,
                                                   std::size_t aggregate) const;
 

@@ -13,6 +13,7 @@ constexpr auto kSentence = "cannot put the rows of the result in order";
 
 Result<void> OrderedBatches::add(Schema const& schema, Batch batch) {
   GARUDA_TRY_ASSIGN(auto rows, io::to_arrow_batch(schema, std::move(batch)));
+  rows = storable(*rows);
   if (!dictionaries_) {
     GARUDA_TRY_ASSIGN(dictionaries_, DictionaryColumns::create(rows->schema(), kSentence));
     runs_.emplace(dictionaries_->spilled_schema(), columns_, limit_bytes_, folder_, control_, recorder_);
