@@ -134,8 +134,62 @@ def test_one_key_larger_than_the_limit(garuda, spill_folder, left_rows, right_ro
         assert result.num_rows == len(pairs) == left_rows * right_rows
 
 
-def test_ordered_rows_are_not_spilled(large, spill_folder):
-    assert "--ordered" in large.refused(NO_ROOM, *LARGE, "--temp-folder", spill_folder, "--ordered")
+EVERY_KIND = ["inner", "left", "right", "full", "semi", "anti", "mark"]
+
+
+def same_in_order(garuda, spill_folder, limit, kind, *columns):
+    """The rows of a run without a limit, in their order; returns the counters of the limited run."""
+    ordered = ["l.parquet", "r.parquet", "--on", "k", "--how", kind, "--ordered", *columns]
+    garuda.join(*ordered, "-o", "whole.arrow")
+    limited = ["--memory-limit", limit, "--temp-folder", spill_folder, "--stats=json"]
+    done = garuda.join(*ordered, *limited, "-o", "limited.arrow")
+    whole, limited = (tables.read(garuda.folder / f"{name}.arrow") for name in ("whole", "limited"))
+    assert limited.schema == whole.schema
+    assert tables.rows_of(limited) == tables.rows_of(whole)
+    assert list(spill_folder.iterdir()) == []
+    return counters(done)
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_ordered_rows(on_each, spill_folder, kind):
+    for name, rows, seed in (("l", 2_500, 3), ("r", 1_500, 4)):
+        tables.write(on_each.folder / f"{name}.parquet", tables.table("int64", rows, seed))
+    counted = same_in_order(on_each, spill_folder, "500KiB", kind)
+    assert counted["spilled_rows"] >= 4_000 and counted["sorted_runs"] > 1
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_ordered_rows_of_chosen_columns(garuda, spill_folder, kind):
+    """With so little memory that runs are merged in several passes."""
+    for name, rows, seed in (("l", 1_200, 3), ("r", 800, 4)):
+        tables.write(garuda.folder / f"{name}.parquet", tables.table("int64", rows, seed))
+    right = [] if kind in ("semi", "anti", "mark") else ["right.word", "right.k"]
+    counted = same_in_order(
+        garuda, spill_folder, "48KiB", kind, "--columns", ",".join(["left.label", *right, "left.row"])
+    )
+    assert counted["spilled_rows"] >= 2_000 and counted["sorted_runs"] > 4
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+@pytest.mark.parametrize(("left_rows", "right_rows"), [(30_000, 3), (3, 30_000), (400, 300)])
+def test_ordered_rows_of_blocks(garuda, spill_folder, kind, left_rows, right_rows):
+    """One key, or null, fills a partition, whose blocks are so many runs; the tables are wide."""
+
+    def rows(name, count, least):
+        keys = [None if i % 3 == 0 else 7 if i % 5 else least + i % 2 for i in range(count)]
+        wide = pa.array([f"{i}" * (40 if count < 1_000 else 1) for i in range(count)])
+        return pa.table({"k": pa.array(keys, pa.int32()), name: pa.array(range(count), pa.int64()), f"w{name}": wide})
+
+    for name, count, least in (("l", left_rows, 100), ("r", right_rows, 101)):
+        tables.write(garuda.folder / f"{name}.parquet", rows(name, count, least), batch_rows=1_000)
+    assert same_in_order(garuda, spill_folder, "80KiB", kind)["spilled_rows"] > 0
+
+
+def test_ordered_rows_on_a_full_disk(large, spill_folder):
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))}
+    sentence = large.refused(NO_ROOM, *LARGE, "--ordered", "--temp-folder", spill_folder, **limit)
+    assert sentence.endswith(f"cannot spill to {spill_folder}: file too large")
+    assert list(spill_folder.iterdir()) == []
 
 
 def test_small_tables_stay_in_memory(garuda):
