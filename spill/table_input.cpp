@@ -30,8 +30,11 @@ Result<std::shared_ptr<arrow::RecordBatch>> TableInput::read_batch() {
   at_end_ = batch == nullptr;
   if (batch == nullptr) return nullptr;
   auto const rows = batch->num_rows();
-  auto const first_row = std::exchange(rows_read_, rows_read_ + rows);
+  auto const first_row = static_cast<std::int64_t>(read_.rows);
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of(*batch));
+  read_ += volume;
   if (row_column_.empty()) return batch;
+  read_.bytes += volume.rows * sizeof(std::int64_t);
   GARUDA_ARROW_TRY_ASSIGN(std::shared_ptr<arrow::Buffer> numbers,
                           arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()),
                           ErrorCode::out_of_memory, sentence_);
@@ -55,11 +58,11 @@ Result<void> TableInput::hold(MemoryShare const& share, std::uint64_t most_weigh
 
 RowVolume TableInput::estimated_volume() const noexcept {
   auto const fraction = stream_.fraction_read();
-  if (at_end_ || fraction <= 0) return held_;
+  if (at_end_ || fraction <= 0) return read_;
   auto const scaled = [&](std::uint64_t value) {
     return static_cast<std::uint64_t>(static_cast<double>(value) / fraction);
   };
-  return {scaled(held_.rows), scaled(held_.bytes)};
+  return {scaled(read_.rows), scaled(read_.bytes)};
 }
 
 Result<Table> TableInput::whole_table() const {

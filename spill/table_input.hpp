@@ -63,7 +63,7 @@ class TableInput {
   Result<std::uint64_t> finish();
   std::uint64_t rows_handed_over() const noexcept { return rows_handed_over_; }
   /// Of the file, so far.
-  std::uint64_t rows_read() const noexcept { return static_cast<std::uint64_t>(rows_read_); }
+  std::uint64_t rows_read() const noexcept { return read_.rows; }
   /// Makes a table of batches that came back from spill files. Requires finish.
   Result<Table> to_table(io::ArrowBatches batches) const;
 
@@ -79,7 +79,7 @@ class TableInput {
   io::TableStream stream_;
   std::shared_ptr<arrow::Schema> schema_;
   std::string row_column_;
-  std::int64_t rows_read_ = 0;
+  RowVolume read_;
   std::deque<std::shared_ptr<arrow::RecordBatch>> batches_;
   RowVolume held_;
   bool at_end_ = false;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
+#include "operators/resolve/exact_state.hpp"
 #include "spill/group_by/group_weight.hpp"
 #include "spill/row_partitioner.hpp"
 
@@ -55,7 +56,7 @@ Result<std::unique_ptr<GroupParts>> GroupParts::open(Engine& engine, FileGroupBy
   GARUDA_EXPECTS(request.options.memory_limit_bytes > 0);
   bool const is_ordered = request.spec.ordered && !request.spec.keys.empty();
   GARUDA_TRY_ASSIGN(auto input, TableInput::open(request.table, batch_rows_for(request.options.memory_limit_bytes),
-                                                 is_ordered ? "number of the row\x01" : ""));
+                                                 is_ordered ? "row number" : ""));
   std::unique_ptr<GroupParts> parts(new GroupParts(engine, request, runs, std::move(input)));
   GARUDA_TRY(parts->find_spec());
   return parts;
@@ -64,8 +65,14 @@ Result<std::unique_ptr<GroupParts>> GroupParts::open(Engine& engine, FileGroupBy
 /// The spec of blocks and partitions, and what becomes of it there.
 Result<void> GroupParts::find_spec() {
   spec_ = request_.spec;
-  if (auto const& row = input_.row_column(); !row.empty())
-    spec_.aggregates.push_back({AggregateFunction::min, row, row});
+  if (auto const& row = input_.row_column(); !row.empty()) {
+    auto name = row;
+    auto const is_taken = [&](Aggregate const& other) {
+      return other.name.value_or(resolve::default_name(other)) == name;
+    };
+    while (std::ranges::any_of(request_.spec.aggregates, is_taken)) name += '_';
+    spec_.aggregates.push_back({AggregateFunction::min, row, std::move(name)});
+  }
   GARUDA_TRY_ASSIGN(auto const table, input_.no_rows());
   for (auto const& key : spec_.keys) {
     GARUDA_TRY_ASSIGN(auto const position, find_column(table.schema(), key));
@@ -76,6 +83,8 @@ Result<void> GroupParts::find_spec() {
   GARUDA_TRY_ASSIGN(share_.row_bytes, group_row_bytes(table.view(), spec_));
   share_.row_bytes += numbering_bytes(key_types_);
   if (partial_->unmergeable()) unmergeable_ = *partial_->unmergeable();
+  // Tables that are whole on a device have values, not states.
+  if (request_.options.tuning.placement == Placement::device) unmergeable_ = "placement=device";
   return {};
 }
 

@@ -23,11 +23,6 @@ using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
 using F = AggregateFunction;
 
 constexpr auto kSentence = "cannot merge the groups of parts of the table";
-/// Column of partial groups' own numbers, while they are merged.
-constexpr auto kGroupNumber = "number of the group\x01";
-
-std::string state_name(std::size_t column) { return fmt::format("state {}\x01", column); }
-
 /// `values` with a null wherever `by` has one.
 arrow::Result<std::shared_ptr<arrow::Array>> masked_array(arrow::Array const& values, arrow::Array const& by) {
   auto data = values.data()->Copy();
@@ -47,13 +42,14 @@ arrow::Result<BatchPtr> as_one(io::ArrowBatches const& batches) {
   return arrow::ConcatenateRecordBatches(unified, io::memory_pool());
 }
 
-arrow::Result<BatchPtr> numbered(arrow::RecordBatch const& batch) {
+/// With the number of each row in a last column.
+arrow::Result<BatchPtr> numbered(arrow::RecordBatch const& batch, std::string const& name) {
   ARROW_ASSIGN_OR_RAISE(
       std::shared_ptr<arrow::Buffer> numbers,
       arrow::AllocateBuffer(batch.num_rows() * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()));
   auto* const first = reinterpret_cast<std::int64_t*>(numbers->mutable_data());
   std::iota(first, first + batch.num_rows(), std::int64_t{0});
-  return batch.AddColumn(batch.num_columns(), arrow::field(kGroupNumber, arrow::int64(), false),
+  return batch.AddColumn(batch.num_columns(), arrow::field(name, arrow::int64(), false),
                          std::make_shared<arrow::Int64Array>(batch.num_rows(), numbers));
 }
 
@@ -96,12 +92,15 @@ Result<std::shared_ptr<arrow::Array>> merge_states(arrow::LargeBinaryArray const
 Result<PartialGroups> PartialGroups::create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec) {
   PartialGroups groups(std::move(rows), spec);
   GARUDA_TRY(groups.resolve());
+  for (auto const& name : groups.rows_->field_names()) groups.names_.insert(name);
+  for (auto const& aggregate : groups.resolved_) groups.names_.insert(aggregate.name);
+  groups.group_number_ = groups.free_name("group number");
   groups.partial_.keys = groups.merged_.keys = spec.keys;
   groups.partial_.ordered = groups.merged_.ordered = spec.ordered;
   for (std::size_t a = 0; a < spec.aggregates.size() && !groups.unmergeable_; ++a) groups.take_apart(a);
   bool const has_states = std::ranges::any_of(groups.states_, &StateColumn::has_states);
   if (has_states) {
-    Aggregate numbers{F::min_n, kGroupNumber, kGroupNumber};
+    Aggregate numbers{F::min_n, groups.group_number_, groups.group_number_};
     numbers.most = std::numeric_limits<std::int32_t>::max();
     groups.merged_.aggregates.push_back(std::move(numbers));
   }
@@ -117,8 +116,14 @@ Result<void> PartialGroups::resolve() {
   return {};
 }
 
-void PartialGroups::add_state(Aggregate partial, std::optional<Aggregate> merged, StateColumn column) {
-  auto const name = state_name(states_.size());
+/// A name that no other column has.
+std::string PartialGroups::free_name(std::string name) {
+  while (!names_.insert(name).second) name += '_';
+  return name;
+}
+
+void PartialGroups::add_state(std::string const& name, Aggregate partial, std::optional<Aggregate> merged,
+                              StateColumn column) {
   partial.name = name;
   partial_.aggregates.push_back(std::move(partial));
   if (merged) {
@@ -132,10 +137,11 @@ void PartialGroups::add_state(Aggregate partial, std::optional<Aggregate> merged
 /// What an aggregate is of a block, and of the partial groups of blocks.
 void PartialGroups::take_apart(std::size_t aggregate) {
   auto const& wanted = spec_.aggregates[aggregate];
+  auto const& name = resolved_[aggregate].name;
   StateColumn const result{false, aggregate, true};
   switch (wanted.function) {
     case F::count:
-      return add_state(wanted, Aggregate{F::sum, std::nullopt, std::nullopt}, result);
+      return add_state(name, wanted, Aggregate{F::sum, std::nullopt, std::nullopt}, result);
     case F::min:
     case F::max:
     case F::first:
@@ -143,7 +149,7 @@ void PartialGroups::take_apart(std::size_t aggregate) {
     case F::any:
     case F::bool_and:
     case F::bool_or:
-      return add_state(wanted, Aggregate{wanted.function, std::nullopt, std::nullopt}, result);
+      return add_state(name, wanted, Aggregate{wanted.function, std::nullopt, std::nullopt}, result);
     case F::arg_min:
     case F::arg_max: {
       // The value that decides goes along: that of rows where neither is null.
@@ -152,27 +158,28 @@ void PartialGroups::take_apart(std::size_t aggregate) {
       auto partial = wanted;
       partial.second = decides;
       Aggregate merged{wanted.function, std::nullopt, std::nullopt};
-      merged.second = state_name(states_.size() + 1);
-      add_state(std::move(partial), std::move(merged), result);
-      return add_state({extreme, decides, std::nullopt}, Aggregate{extreme, std::nullopt, std::nullopt},
+      merged.second = free_name(name + " at");
+      auto const extreme_name = *merged.second;
+      add_state(name, std::move(partial), std::move(merged), result);
+      return add_state(extreme_name, {extreme, decides, std::nullopt}, Aggregate{extreme, std::nullopt, std::nullopt},
                        {false, aggregate, false});
     }
     default:
       break;
   }
   if (!resolve::has_exact_state(*resolved_[aggregate].row)) {
-    unmergeable_ = resolved_[aggregate].name;
+    unmergeable_ = name;
     return;
   }
   auto partial = wanted;
   partial.as_state = true;
-  add_state(std::move(partial), std::nullopt, {true, aggregate, true});
+  add_state(name, std::move(partial), std::nullopt, {true, aggregate, true});
 }
 
 /// Name of a column of `column`'s values with a null wherever `by` has one.
 std::string PartialGroups::mask(std::string const& column, std::string const& by) {
   MaskedColumn masked{rows_->GetFieldIndex(column), rows_->GetFieldIndex(by),
-                      fmt::format("masked {}\x01", masked_.size())};
+                      free_name(fmt::format("{} where {} is", column, by))};
   masked_.push_back(masked);
   return masked.name;
 }
@@ -201,7 +208,7 @@ Result<BatchPtr> PartialGroups::groups_of(Schema const& schema, Batch batch) con
 
 Result<std::uint64_t> PartialGroups::merge_bytes(arrow::Schema const& groups) const {
   auto fields = groups.fields();
-  fields.push_back(arrow::field(kGroupNumber, arrow::int64()));
+  fields.push_back(arrow::field(group_number_, arrow::int64()));
   GARUDA_TRY_ASSIGN(auto const table, io::to_table(arrow::schema(std::move(fields)), {}));
   return group_row_bytes(table.view(), merged_);
 }
@@ -211,7 +218,7 @@ Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches c
                                               std::function<void(RunStats const&)> const& on_run) const {
   if (groups.empty()) return io::ArrowBatches{};
   GARUDA_ARROW_TRY_ASSIGN(auto const all, as_one(groups), ErrorCode::out_of_memory, kSentence);
-  GARUDA_ARROW_TRY_ASSIGN(auto const rows, numbered(*all), ErrorCode::out_of_memory, kSentence);
+  GARUDA_ARROW_TRY_ASSIGN(auto const rows, numbered(*all, group_number_), ErrorCode::out_of_memory, kSentence);
   GARUDA_TRY_ASSIGN(auto const table, io::to_table(rows->schema(), {rows}));
   GARUDA_TRY_ASSIGN(auto const result, engine.group_by(table.view(), merged_, options));
   io::ArrowBatches merged;

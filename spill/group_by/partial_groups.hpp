@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,7 +69,8 @@ class PartialGroups {
 
   Result<void> resolve();
   void take_apart(std::size_t aggregate);
-  void add_state(Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
+  std::string free_name(std::string name);
+  void add_state(std::string const& name, Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
   std::string mask(std::string const& column, std::string const& by);
   Result<std::shared_ptr<arrow::RecordBatch>> rebuild(arrow::RecordBatch const& merged,
                                                       arrow::RecordBatch const& groups) const;
@@ -84,6 +86,8 @@ class PartialGroups {
   std::vector<resolve::ResolvedAggregate> resolved_;  ///< of spec_
   std::vector<DataType> second_;                      ///< type of each aggregate's second column
   std::optional<std::string> unmergeable_;
+  std::string group_number_;     ///< column of partial groups' own numbers, while they are merged
+  std::set<std::string> names_;  ///< of columns, so far
 };
 
 }  // namespace garuda::spill

@@ -185,6 +185,14 @@ def test_ordered_rows_of_blocks(garuda, spill_folder, kind, left_rows, right_row
     assert same_in_order(garuda, spill_folder, "80KiB", kind)["spilled_rows"] > 0
 
 
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_ordered_rows_of_a_condition(garuda, spill_folder, kind):
+    for name, rows, seed in (("l", 2_000, 3), ("r", 1_500, 4)):
+        tables.write(garuda.folder / f"{name}.parquet", tables.table("int16", rows, seed))
+    counted = same_in_order(garuda, spill_folder, "400KiB", kind, "--where", "left.row < right.row and right.tiny > 0")
+    assert counted["spilled_rows"] > 3_000
+
+
 def test_ordered_rows_on_a_full_disk(large, spill_folder):
     limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))}
     sentence = large.refused(NO_ROOM, *LARGE, "--ordered", "--temp-folder", spill_folder, **limit)
