@@ -137,7 +137,7 @@ TEST(ExactState, PartsOfNothingAndOfZeros) {
     numbers.n.push_back(i < 30 ? std::optional(std::int64_t{0}) : std::nullopt);
   }
   check_parts(numbers, {0, 10, 20, 30, 40, 60});
-  check_parts(numbers, {0, 20, 40});
+  check_parts(numbers, {0, 20, 40, 60});
 }
 
 TEST(ExactState, ProductsAreBoundedAndZerosAbsorb) {
