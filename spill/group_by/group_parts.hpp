@@ -101,7 +101,6 @@ class GroupParts {
   GroupByOptions options_beside(std::uint64_t bytes) const;
   Error one_group_too_large(std::uint64_t bytes) const;
 
-  Result<std::vector<SpillFile>> split_input();
   Result<std::vector<SpillFile>> split(NextBatch const& next, std::uint32_t level, std::uint32_t bits,
                                        RowVolume const& volume);
   Result<void> split_groups(io::ArrowBatches groups, std::uint32_t level, std::uint32_t bits,

@@ -136,11 +136,14 @@ Result<void> SortedRuns::end_run() {
   return push(std::move(run), 0);
 }
 
+/// As many runs as are merged at once are left for the end: a pass less.
 Result<void> SortedRuns::push(SpillFile run, std::size_t level) {
   if (levels_.size() <= level) levels_.resize(level + 1);
+  std::vector<SpillFile> full;
+  if (levels_[level].size() == fan_in_) full = std::exchange(levels_[level], {});
   levels_[level].push_back(std::move(run));
-  if (levels_[level].size() < fan_in_) return {};
-  GARUDA_TRY_ASSIGN(auto merged, merge(std::exchange(levels_[level], {})));
+  if (full.empty()) return {};
+  GARUDA_TRY_ASSIGN(auto merged, merge(std::move(full)));
   return push(std::move(merged), level + 1);
 }
 
