@@ -92,7 +92,7 @@ void rescale(ExactState& state, std::array<std::int32_t, 2> const& lower) {
 }
 
 /// Magnitudes beyond 64 bits are all one: they are beyond every type, whatever follows but a zero.
-BigInteger bounded(BigInteger product) {
+BigInteger bounded(BigInteger const& product) {
   constexpr std::uint32_t kBits = 64;
   if (product.bit_width() <= kBits) return product;
   auto const most = BigInteger(1) << kBits;
