@@ -52,6 +52,9 @@ struct JoinSpec {
   /// Rows sorted by (left row, right row): left rows without a match in their place, right ones last. Otherwise their
   /// order is unspecified, but for semi, anti and mark joins, which always come in the order of left rows.
   bool ordered = false;
+  /// A join that says neither keys nor a condition is every left row with every right one; it is an error unless this
+  /// is set.
+  bool allow_cross = false;
 };
 
 /// How the rows of one pixel are kept.
@@ -82,12 +85,14 @@ enum class Payload : std::uint8_t {
   gather,     ///< by row id, when the result is made
 };
 
-/// How the compute and CUDA paths find matches.
+/// How the CPU, compute and CUDA paths find matches: those of joins with keys, then those of joins without.
 enum class JoinMethod : std::uint8_t {
   automatic,
-  partitioned,  ///< both sides partitioned, so that matches are found near each other: in shared memory or in a cache
-  global,       ///< the build side indexed in device memory, the probe side left where it is
-  sorted,       ///< both sides sorted, by key or by its hash
+  partitioned,    ///< both sides partitioned, so that matches are found near each other: in shared memory or in a cache
+  global,         ///< the build side indexed in device memory, the probe side left where it is
+  sorted,         ///< both sides sorted, by key or by its hash
+  nested_loops,   ///< every row compared with every other, tile by tile (He et al. 2008, NINLJ)
+  sorted_ranges,  ///< one side sorted by a column that the condition bounds: a row of the other finds a range of it
 };
 
 /// Knobs of the join; `counting` is of statistics and stack counts.

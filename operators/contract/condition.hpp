@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "garuda/condition.hpp"
+#include "garuda/join.hpp"
 #include "garuda/table.hpp"
 
 namespace garuda::contract {
+
+using garuda::Comparator;
 
 /// A column that a condition compares, a word a row of its table, every word legal. Columns and constants that are
 /// compared with each other, directly or through third ones, are one encoding: their words are of one width, and
@@ -46,12 +49,15 @@ struct ConditionStep {
 
 /// Which pairs match, besides having equal keys: those of which `steps` leave true. A comparison with null is false
 /// here: `not` has been moved into the comparators, and of `and` and `or` alone the same pairs come out true in
-/// three-valued logic and in this one. The words outlive whoever holds the condition.
+/// three-valued logic and in this one. Without steps every pair matches: the cross product. The words outlive whoever
+/// holds the condition.
 struct Condition {
   std::vector<OrderWords> left;   ///< columns of the left table that are compared
   std::vector<OrderWords> right;  ///< of the right one
   std::vector<Comparison> comparisons;
-  std::vector<ConditionStep> steps;  ///< at least one
+  std::vector<ConditionStep> steps;
+
+  std::vector<OrderWords> const& of(Side side) const noexcept { return side == Side::left ? left : right; }
 };
 
 }  // namespace garuda::contract

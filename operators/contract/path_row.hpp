@@ -11,6 +11,7 @@
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
+#include "operators/contract/condition_kernel.hpp"
 #include "operators/contract/device_set.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/contract/join_kernel.hpp"
@@ -41,6 +42,17 @@ struct JoinRow {
   Result<double> (*sample_matches)(resolve::JoinRequest const& request) = nullptr;
 };
 
+/// Joins without keys, whose shape is `is_keyless`: slices are ranges of both tables, in place. A path without `offers`
+/// has no strategy for them.
+struct ConditionRow {
+  /// As of JoinRow.
+  Result<JoinOffers> (*offers)(JoinInquiry const& inquiry) = nullptr;
+  /// `condition` outlives the backend.
+  Result<std::unique_ptr<ConditionBackend>> (*open)(OpenDevice* device, BackendOptions const& options,
+                                                    Condition const& condition) = nullptr;
+  JoinFeeding feeding{};
+};
+
 struct GroupByRow {
   Result<GroupByOffers> (*offers)(GroupByInquiry const& inquiry) = nullptr;
   Result<std::unique_ptr<GroupByBackend>> (*open)(OpenDevice* device, GroupByBackendOptions const& options) = nullptr;
@@ -67,6 +79,7 @@ struct PathRow {
   /// "yes, subgroups of 32" or why not, for the listing of a Vulkan device; nullptr: nothing to say.
   std::string (*describe_device)(vk::DeviceTraits const& traits) = nullptr;
   JoinRow join{};
+  ConditionRow condition_join{};
   GroupByRow group_by{};
 };
 

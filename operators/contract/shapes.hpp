@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "garuda/join.hpp"
+#include "operators/contract/condition.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/contract/join_kind.hpp"
 
@@ -61,6 +62,8 @@ struct JoinShape {
   resolve::JoinRequest const* tables = nullptr;
   std::optional<std::size_t> resident_on{};  ///< the device that the tables live on; nullopt: the host
   bool is_unseen = false;                    ///< no key was looked at: what it says suits best those that do
+  bool is_keyless = false;                   ///< rows match by `condition` alone
+  Condition const* condition = nullptr;      ///< of a join without keys
 };
 
 /// Bytes of the partitioned keys, of the payload carried with them and of marks; `encoded_bytes` are not among them.

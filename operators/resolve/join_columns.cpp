@@ -12,9 +12,10 @@ namespace garuda::resolve {
 namespace {
 
 Result<std::vector<KeyPair>> find_keys(Schema const& left, Schema const& right, JoinSpec const& spec) {
-  if (spec.on.empty() || spec.on.size() > kMostKeys)
+  GARUDA_TRY(check_matching(spec));
+  if (spec.on.size() > kMostKeys)
     return fail(ErrorCode::usage,
-                fmt::format("a join takes 1 to {} pairs of key columns: {}", kMostKeys, spec.on.size()));
+                fmt::format("a join takes at most {} pairs of key columns: {}", kMostKeys, spec.on.size()));
   std::vector<KeyPair> keys;
   for (auto const& [left_name, right_name] : spec.on) {
     KeyPair pair;
@@ -39,7 +40,8 @@ void set_default_output(Schema const& left, Schema const& right, ResolvedJoin& j
   if (!parts.pairs) return;
   for (std::size_t i = 0; i < right.size(); ++i)
     if (OutputColumn const column{Side::right, i}; !join.key_of(column)) join.output.push_back(column);
-  join.shares_keys = parts.left != contract::Alone::none || parts.right != contract::Alone::none;
+  join.shares_keys =
+      !join.keys.empty() && (parts.left != contract::Alone::none || parts.right != contract::Alone::none);
 }
 
 Result<void> set_output(Schema const& left, Schema const& right, JoinSpec const& spec, ResolvedJoin& join) {
@@ -79,6 +81,13 @@ Result<std::size_t> find_on_side(Schema const& schema, ColumnRef const& referenc
   if (found) return found;
   return tl::unexpected<Error>(
       Error(found.error().code(), fmt::format("{} table: {}", to_string(reference.side), found.error().message())));
+}
+
+Result<void> check_matching(JoinSpec const& spec) {
+  if (!spec.on.empty() || spec.where || spec.allow_cross) return {};
+  return fail(ErrorCode::usage,
+              "a join without key columns (--on) and without a condition (--where) is every left row with every right "
+              "one, which has to be allowed (--allow-cross)");
 }
 
 Result<void> check_sides(JoinSpec const& spec) {

@@ -32,7 +32,7 @@ inline constexpr std::size_t kMostKeys = 16;
 
 /// A JoinSpec resolved against two schemas.
 struct ResolvedJoin {
-  std::vector<KeyPair> keys;         ///< no column in two of them
+  std::vector<KeyPair> keys;         ///< no column in two of them; none: rows match by a condition alone
   std::vector<OutputColumn> output;  ///< in the order of the result
   bool has_mark = false;             ///< behind them stands the boolean of a mark join
   std::vector<std::string> names;    ///< of the result's columns
@@ -59,13 +59,17 @@ struct ResolvedJoin {
   }
 };
 
+/// Errors: usage, for neither keys nor a condition, nor leave to do without.
+Result<void> check_matching(JoinSpec const& spec);
+
 /// Errors: usage, for right columns of a join whose result has none.
 Result<void> check_sides(JoinSpec const& spec);
 
 /// Resolves names. Result columns keep their names; a right column whose name an earlier column has gets the suffix
 /// `_right`, repeated until it is free; the column `mark` counts as a right one.
-/// Errors: usage (no key pair or more than kMostKeys, a column in two of them, an empty column list), invalid_input
-/// (unknown or ambiguous column), those of check_sides, common_key_type and resolve_condition.
+/// Errors: usage (no key pair, nor a condition, nor leave to do without; more than kMostKeys, a column in two of them, an
+/// empty column list), invalid_input (unknown or ambiguous column), those of check_sides, common_key_type and
+/// resolve_condition.
 Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinSpec const& spec);
 
 }  // namespace garuda::resolve
