@@ -1,5 +1,7 @@
 #include "operators/cpu/cpu_path.hpp"
 
+#include "operators/cpu/condition_join/condition_join.hpp"
+#include "operators/cpu/condition_join/condition_offers.hpp"
 #include "operators/cpu/group_by/cpu_group_by.hpp"
 #include "operators/cpu/group_by/cpu_group_by_offers.hpp"
 #include "operators/cpu/group_by/whole_group_by.hpp"
@@ -26,6 +28,16 @@ contract::PathRow const kCpuPath{
                          .probe_slice_rows = kProbeSliceRows,
                          .forks = true,
                          .host_bytes = [](auto... rows) { return cpu_join_bytes(rows...); }}},
+    .condition_join =
+        {.offers = cpu_condition_offers,
+         .open = [](contract::OpenDevice*, contract::BackendOptions const& options,
+                    contract::Condition const& condition) { return open_cpu_condition_join(options, condition); },
+         .feeding = {.makes_batches = true,
+                     .wants_ranges = false,
+                     .probe_slice_rows = kProbeSliceRows,
+                     .forks = true,
+                     .host_bytes = [](std::uint64_t build_rows, std::uint64_t probe_rows,
+                                      std::uint32_t) { return cpu_condition_join_bytes(build_rows, probe_rows); }}},
     .group_by = {.offers = cpu_group_by_offers,
                  .open = [](contract::OpenDevice*,
                             contract::GroupByBackendOptions const& options) { return open_cpu_group_by(options); },

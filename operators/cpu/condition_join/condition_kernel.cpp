@@ -1,0 +1,318 @@
+#include "operators/cpu/condition_join/condition_kernel.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include "core/parallel_blocks.hpp"
+
+namespace garuda::cpu {
+namespace {
+
+/// Positions of a tile: one or two columns of them stay in a first-level cache while rows are compared with them.
+constexpr std::uint32_t kTilePositions = 4'096;
+static_assert(kTilePositions % kMaskBlock == 0);
+/// Probe rows of a tile: what looking for a pair costs again at most, and how many are tested between two looks at
+/// whether the caller has cancelled. Slices of many tiles have larger ones.
+constexpr std::uint32_t kTileRows = 64;
+constexpr std::uint64_t kMostTiles = std::uint64_t{1} << 20;
+/// Probe rows whose ranges are found by one task.
+constexpr std::uint32_t kRangeRows = 4'096;
+
+/// Runs `body` and turns a failed allocation into an error.
+template <class Body>
+Result<void> or_out_of_memory(Body const& body) {
+  try {
+    return body();
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory for a slice of a join without keys");
+  }
+}
+
+/// Calls body(first, count) for blocks of at most kMaskBlock positions until it returns false.
+template <class Body>
+void for_blocks(RangeIndex::Positions positions, Body const& body) {
+  for (auto first = positions.begin; first < positions.end;) {
+    auto const count = std::min<std::uint32_t>(kMaskBlock, positions.end - first);
+    if (!body(first, count)) return;
+    first += count;
+  }
+}
+
+/// Calls visit(i) for every i below `count` with mask[i] = 1, until it returns false.
+template <class Visit>
+void for_ones(std::uint8_t const* mask, std::size_t count, Visit const& visit) {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    std::uint64_t eight;
+    std::memcpy(&eight, mask + i, sizeof(eight));
+    if (eight == 0) continue;
+    for (std::size_t j = i; j < i + 8; ++j)
+      if (mask[j] != 0 && !visit(j)) return;
+  }
+  for (; i < count; ++i)
+    if (mask[i] != 0 && !visit(i)) return;
+}
+
+std::uint32_t tiles_of(std::uint64_t rows, std::uint64_t tile_rows) {
+  return static_cast<std::uint32_t>((rows + tile_rows - 1) / tile_rows);
+}
+
+}  // namespace
+
+ConditionKernel::ConditionKernel(ConditionJoin const& join, Side build_side, contract::RowSpan probe,
+                                 std::shared_ptr<BuildSlice const> build)
+    : join_(join),
+      build_side_(build_side),
+      probe_(keyless::columns_of(*join.condition, contract::other_side(build_side), probe.first)),
+      build_(std::move(build)),
+      probe_span_rows_(probe.rows),
+      chosen_(keyless::rows_that_may_match(*join.condition, *join.parts, contract::other_side(build_side), probe.first,
+                                           probe.rows)) {
+  probe_rows_ = static_cast<std::uint32_t>(chosen_ ? chosen_->size() : probe.rows);
+  if (join.parts->is_never || build_->rows.size() == 0) probe_rows_ = 0;
+  if (!build_->index) position_tiles_ = std::max(tiles_of(build_->rows.size(), kTilePositions), 1U);
+  std::uint64_t tile_rows = kTileRows;
+  while (tiles_of(probe_rows_, tile_rows) * std::uint64_t{position_tiles_} > kMostTiles) tile_rows *= 2;
+  tile_rows_ = static_cast<std::uint32_t>(tile_rows);
+  row_tiles_ = tiles_of(probe_rows_, tile_rows);
+}
+
+ConditionKernel::Tile ConditionKernel::tile(std::size_t index) const noexcept {
+  auto const row = static_cast<std::uint32_t>(index / position_tiles_) * tile_rows_;
+  Tile tile{row, std::min(row + tile_rows_, probe_rows_), {}};
+  if (build_->index) return tile;
+  auto const first = static_cast<std::uint32_t>(index % position_tiles_) * kTilePositions;
+  tile.positions = {first, static_cast<std::uint32_t>(
+                               std::min<std::uint64_t>(std::uint64_t{first} + kTilePositions, build_->rows.size()))};
+  return tile;
+}
+
+contract::RowPair ConditionKernel::pair_of(std::uint32_t row, std::uint32_t position) const noexcept {
+  auto const build = build_->rows.row(position);
+  return build_side_ == Side::left ? contract::RowPair{build, probe_row(row)}
+                                   : contract::RowPair{probe_row(row), build};
+}
+
+/// What each probe row finds in the index.
+Result<void> ConditionKernel::find_ranges() {
+  if (!build_->index || !ranges_.empty() || probe_rows_ == 0) return {};
+  std::vector<Positions> ranges(probe_rows_);
+  GARUDA_TRY(for_each_block(tiles_of(probe_rows_, kRangeRows), join_.control, [&](std::size_t task) {
+    auto const begin = static_cast<std::uint32_t>(task) * kRangeRows;
+    for (auto row = begin; row < std::min(begin + kRangeRows, probe_rows_); ++row)
+      ranges[row] = build_->index->find(join_.sorted_by->range_of(probe_, probe_row(row)));
+  }));
+  ranges_ = std::move(ranges);
+  return {};
+}
+
+Result<void> ConditionKernel::count_tiles() {
+  if (!offsets_.empty()) return {};
+  contract::PhaseTimer const phase(join_.stats, "count", 0, probe_rows_);
+  GARUDA_TRY(find_ranges());
+  std::vector<std::uint64_t> offsets(num_tiles() + 1);
+  GARUDA_TRY(for_each_block(row_tiles_, join_.control, [&](std::size_t rows) {
+    for (auto t = rows * position_tiles_; t < (rows + 1) * position_tiles_ && !is_cancelled(join_.control); ++t)
+      offsets[t + 1] = count_tile(tile(t));
+  }));
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  offsets_ = std::move(offsets);
+  return {};
+}
+
+std::uint64_t ConditionKernel::count_tile(Tile const& tile) const {
+  std::uint64_t found = 0;
+  if (!join_.tests->any() && !build_->index)
+    return std::uint64_t{tile.end_row - tile.begin_row} * tile.positions.size();
+  if (!join_.tests->any()) {
+    for (auto row = tile.begin_row; row < tile.end_row; ++row) found += positions_of(tile, row).size();
+    return found;
+  }
+  RowTests tests(*join_.tests, probe_, build_->rows);
+  for (auto row = tile.begin_row; row < tile.end_row; ++row) {
+    auto const positions = positions_of(tile, row);
+    if (positions.size() == 0 || !tests.begin(probe_row(row))) continue;
+    for_blocks(positions, [&](std::uint32_t first, std::uint32_t count) {
+      found += tests.count(first, count);
+      return true;
+    });
+  }
+  return found;
+}
+
+Result<std::uint64_t> ConditionKernel::count() {
+  GARUDA_TRY(or_out_of_memory([&] { return count_tiles(); }));
+  return offsets_.back();
+}
+
+Result<void> ConditionKernel::pairs(std::uint64_t first, std::span<contract::RowPair> out) {
+  return or_out_of_memory([&]() -> Result<void> {
+    GARUDA_TRY(count_tiles());
+    GARUDA_EXPECTS(first <= offsets_.back() && out.size() <= offsets_.back() - first);
+    contract::PhaseTimer const phase(join_.stats, "probe", out.size_bytes(), out.size());
+    while (!out.empty()) {
+      GARUDA_TRY(check_cancelled(join_.control));
+      auto const t =
+          static_cast<std::size_t>(std::upper_bound(offsets_.begin(), offsets_.end(), first) - offsets_.begin() - 1);
+      auto const wanted = tile(t);
+      if (cursor_.tile != t || cursor_.pair > first || cursor_.pair < offsets_[t] || cursor_.row < wanted.begin_row)
+        cursor_ = {offsets_[t], t, wanted.begin_row, positions_of(wanted, wanted.begin_row).begin};
+      auto const left = write_tile(wanted, cursor_, first, out);
+      first += out.size() - left.size();
+      out = left;
+    }
+    return {};
+  });
+}
+
+/// Writes the pairs of a tile from number `first` on, `at` being before them; returns what of `out` it does not fill,
+/// and in `at` where the block begins in which it stopped.
+std::span<contract::RowPair> ConditionKernel::write_tile(Tile const& tile, Cursor& at, std::uint64_t first,
+                                                         std::span<contract::RowPair> out) const {
+  RowTests tests(*join_.tests, probe_, build_->rows);
+  bool const are_tested = join_.tests->any();
+  std::uint8_t mask[kMaskBlock];
+  for (; at.row < tile.end_row && !out.empty();) {
+    auto positions = positions_of(tile, at.row);
+    positions.begin = at.position;
+    if (!are_tested) {
+      auto const skipped = static_cast<std::uint32_t>(std::min<std::uint64_t>(first - at.pair, positions.size()));
+      auto const taken = static_cast<std::uint32_t>(std::min<std::uint64_t>(out.size(), positions.size() - skipped));
+      for (std::uint32_t i = 0; i < taken; ++i) out[i] = pair_of(at.row, positions.begin + skipped + i);
+      out = out.subspan(taken);
+      first += taken;
+      at.pair += skipped + taken;
+      at.position += skipped + taken;
+    } else if (positions.size() > 0 && tests.begin(probe_row(at.row))) {
+      for_blocks(positions, [&](std::uint32_t begin, std::uint32_t count) {
+        auto const found = tests.mask(begin, count, mask);
+        auto skipped = first - at.pair;
+        if (found > skipped) {
+          std::size_t taken = 0;
+          for_ones(mask, count, [&](std::size_t i) {
+            if (skipped > 0) {
+              --skipped;
+              return true;
+            }
+            out[taken++] = pair_of(at.row, begin + static_cast<std::uint32_t>(i));
+            return taken < out.size();
+          });
+          out = out.subspan(taken);
+          first += taken;
+        }
+        if (first < at.pair + found) return false;  // full within the block
+        at.pair += found;
+        at.position = begin + count;
+        return !out.empty();
+      });
+    } else {
+      at.position = positions.end;
+    }
+    if (at.position < positions.end) break;
+    ++at.row;
+    if (at.row < tile.end_row) at.position = positions_of(tile, at.row).begin;
+  }
+  return out;
+}
+
+Result<contract::MarkBitmap> ConditionKernel::mark(Side side) {
+  contract::RowMarks marks(side == build_side_ ? build_->span.rows : probe_span_rows_);
+  GARUDA_TRY(add_marks(side, marks, 0));
+  return marks.take();
+}
+
+Result<void> ConditionKernel::add_marks(Side side, contract::RowMarks& marks, std::uint64_t first) {
+  return or_out_of_memory([&]() -> Result<void> {
+    contract::PhaseTimer const phase(join_.stats, "mark", 0, probe_rows_);
+    if (probe_rows_ == 0) return {};
+    GARUDA_TRY(find_ranges());
+    if (side != build_side_) return mark_probe(marks, first);
+    if (!build_->index) return mark_positions(marks, first);
+    return join_.tests->any() ? mark_tested(marks, first) : mark_ranges(marks, first);
+  });
+}
+
+bool ConditionKernel::matches_any(RowTests& tests, Positions positions) const {
+  bool found = false;
+  for_blocks(positions, [&](std::uint32_t first, std::uint32_t count) {
+    found = tests.count(first, count) > 0;
+    return !found;
+  });
+  return found;
+}
+
+/// A row that has a match is tested no further, nor is one that was marked before.
+Result<void> ConditionKernel::mark_probe(contract::RowMarks& marks, std::uint64_t first) const {
+  return for_each_block(row_tiles_, join_.control, [&](std::size_t rows) {
+    RowTests tests(*join_.tests, probe_, build_->rows);
+    for (auto t = rows * position_tiles_; t < (rows + 1) * position_tiles_ && !is_cancelled(join_.control); ++t) {
+      auto const part = tile(t);
+      for (auto row = part.begin_row; row < part.end_row; ++row) {
+        auto const positions = positions_of(part, row);
+        auto const number = probe_row(row);
+        if (positions.size() == 0 || marks.is_set(first + number)) continue;
+        if (!join_.tests->any() || (tests.begin(number) && matches_any(tests, positions))) marks.set(first + number);
+      }
+    }
+  });
+}
+
+/// All positions that some range has: ranges are put together first, so that none is gone through twice.
+Result<void> ConditionKernel::mark_ranges(contract::RowMarks& marks, std::uint64_t first) const {
+  auto sorted = ranges_;
+  std::ranges::sort(sorted, {}, &Positions::begin);
+  std::uint32_t done = 0;
+  for (auto const& range : sorted) {
+    GARUDA_TRY(check_cancelled(join_.control));
+    for (auto position = std::max(range.begin, done); position < range.end; ++position)
+      if (auto const row = first + build_->rows.row(position); !marks.is_set(row)) marks.set(row);
+    done = std::max(done, range.end);
+  }
+  return {};
+}
+
+Result<void> ConditionKernel::mark_tested(contract::RowMarks& marks, std::uint64_t first) const {
+  return for_each_block(row_tiles_, join_.control, [&](std::size_t t) {
+    RowTests tests(*join_.tests, probe_, build_->rows);
+    std::uint8_t mask[kMaskBlock];
+    auto const part = tile(t);
+    for (auto row = part.begin_row; row < part.end_row && !is_cancelled(join_.control); ++row) {
+      if (ranges_[row].size() == 0 || !tests.begin(probe_row(row))) continue;
+      for_blocks(ranges_[row], [&](std::uint32_t begin, std::uint32_t count) {
+        if (tests.mask(begin, count, mask) == 0) return true;
+        for_ones(mask, count, [&](std::size_t i) {
+          auto const number = first + build_->rows.row(begin + i);
+          if (!marks.is_set(number)) marks.set(number);
+          return true;
+        });
+        return true;
+      });
+    }
+  });
+}
+
+/// A block of positions at a time, until all of them have a match.
+Result<void> ConditionKernel::mark_positions(contract::RowMarks& marks, std::uint64_t first) const {
+  auto const blocks = tiles_of(build_->rows.size(), kMaskBlock);
+  return for_each_block(blocks, join_.control, [&](std::size_t block) {
+    RowTests tests(*join_.tests, probe_, build_->rows);
+    auto const& kernels = mask_kernels();
+    auto const begin = block * kMaskBlock;
+    auto const count = std::min<std::size_t>(kMaskBlock, build_->rows.size() - begin);
+    std::uint8_t mask[kMaskBlock];
+    std::uint8_t matched[kMaskBlock] = {};
+    for (std::uint32_t row = 0; row < probe_rows_; ++row) {
+      if (row % kTileRows == 0 && (is_cancelled(join_.control) || kernels.count_mask(matched, count) == count)) break;
+      if (tests.begin(probe_row(row)) && tests.mask(begin, count, mask) > 0) kernels.or_masks(mask, count, matched);
+    }
+    for_ones(matched, count, [&](std::size_t i) {
+      marks.set(first + build_->rows.row(begin + i));
+      return true;
+    });
+  });
+}
+
+}  // namespace garuda::cpu
