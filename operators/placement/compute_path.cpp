@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "operators/compute/condition_join/condition_join.hpp"
+#include "operators/compute/condition_join/condition_offers.hpp"
 #include "operators/compute/group_by/compute_group_by.hpp"
 #include "operators/compute/join/compute_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
@@ -30,6 +32,14 @@ contract::PathRow const kComputePath{
                    return compute::open_compute_join(*own.device, *own.pipelines, options);
                  },
              .sample_matches = device::sample_matches},
+    .condition_join = {.offers = compute::compute_condition_offers,
+                       .open =
+                           [](contract::OpenDevice* device, contract::BackendOptions const& options,
+                              contract::Condition const& condition) {
+                             auto const& own = vulkan::vulkan_of(*device);
+                             return compute::open_compute_condition_join(*own.device, *own.pipelines, options,
+                                                                         condition);
+                           }},
     .group_by = {.offers = compute_group_by_offers,
                  .open = [](contract::OpenDevice* device, contract::GroupByBackendOptions const& options) {
                    auto const& own = vulkan::vulkan_of(*device);

@@ -70,11 +70,14 @@ std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
 constexpr std::array kGroupings{resolve::Choice{"auto", 0}, resolve::Choice{"shared", 1}, resolve::Choice{"table", 2},
                                 resolve::Choice{"partitioned", 3}};
 
+/// Those of joins with keys, which come first.
+constexpr auto kResidentMethods = std::span(resolve::kJoinMethodChoices).first<4>();
+
 std::span<resolve::Knob<ComputeTuning> const> knobs() {
   using Tuning = ComputeTuning;
   constexpr std::int64_t kMost = 1 << 20;
   static std::array const all{
-      resolve::choice_knob("method", resolve::kJoinMethodChoices, &Tuning::join_method),
+      resolve::choice_knob("method", kResidentMethods, &Tuning::join_method),
       resolve::choice_knob("payload", resolve::kPayloadChoices, &Tuning::join_payload),
       resolve::choice_knob("grouping", kGroupings, &Tuning::group_by_way),
       resolve::size_knob("group", 1, kMost, &Tuning::group_size),
