@@ -31,11 +31,12 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
   std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, std::move(run)));
   join->plan_ = std::move(planned.plan);
   join->path_ = plan::find_path(join->plan_.plan.path);
+  join->keyless_ = planned.condition;
   join->output_ = planned.output;
   if (planned.output == JoinOutput::rows && !join->feeding().makes_batches) join->output_ = JoinOutput::pairs;
   auto const expected_matches = planned.expected_matches;
   GARUDA_TRY(join->encode_condition());
-  GARUDA_TRY(join->partition_keys(std::move(planned)));
+  GARUDA_TRY(join->place_rows(std::move(planned)));
   join->sliced_ = cut_tasks(join->left_, join->right_, join->plan_.plan, join->feeding(), join->plan_.tuning.build,
                             expected_matches);
   GARUDA_TRY(join->open_path(expected_matches));
@@ -49,8 +50,21 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
   return prepare(request, std::move(planned), std::move(run));
 }
 
+namespace {
+
+/// All rows of a table, in place: no words, and position i is row i.
+partition::PartitionedKeys rows_in_place(std::uint64_t rows) {
+  partition::PartitionedKeys placed;
+  placed.offsets = {0, rows};
+  placed.ranges.resize(1);
+  return placed;
+}
+
+}  // namespace
+
+/// Where rows match by a condition alone it was encoded to plan the join.
 Result<void> PartitionedJoin::encode_condition() {
-  if (!columns_.condition) return {};
+  if (!columns_.condition || keyless_ != nullptr) return {};
   run::PhaseTimer const timer(run_->recorder, "encode");
   GARUDA_TRY_ASSIGN(condition_, run_->arena.execute([&] {
     return condition::encode_condition(*columns_.condition, left_table_, right_table_, options_.control);
@@ -58,7 +72,7 @@ Result<void> PartitionedJoin::encode_condition() {
   return {};
 }
 
-Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
+Result<void> PartitionedJoin::place_rows(PlannedJoin planned) {
   digit_ = planned.digit.digit;
   auto const source = [&](Side which) {
     PartitionedTable side;
@@ -71,14 +85,11 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
   };
   auto left = source(Side::left);
   auto right = source(Side::right);
-  {
-    run::PhaseTimer timer(run_->recorder, "partition");
-    GARUDA_TRY_ASSIGN(left_,
-                      partition_side(std::move(planned.keys.left), std::move(planned.digit.left), left, Side::left));
-    GARUDA_TRY_ASSIGN(
-        right_, partition_side(std::move(planned.keys.right), std::move(planned.digit.right), right, Side::right));
-    if (digit_.bits > 0)
-      timer.count(2 * (left_.owned_bytes() + right_.owned_bytes()), left_.num_rows() + right_.num_rows());
+  if (keyless_ != nullptr) {
+    left_ = rows_in_place(table_rows(Side::left));
+    right_ = rows_in_place(table_rows(Side::right));
+  } else {
+    GARUDA_TRY(partition_keys(planned, left, right));
   }
   run_->recorder.max_counter("partitions", left_.num_partitions());
   run_->recorder.max_counter("columns_carried", left_.payload.size() + right_.payload.size());
@@ -86,6 +97,17 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin planned) {
   if (is_marked(Side::right)) marks_.right.emplace(right_.num_rows());
   if (output_ != JoinOutput::rows) return {};
   GARUDA_TRY_ASSIGN(sources_, BatchSources::create(std::move(left), std::move(right), columns_));
+  return {};
+}
+
+Result<void> PartitionedJoin::partition_keys(PlannedJoin& planned, PartitionedTable& left, PartitionedTable& right) {
+  run::PhaseTimer timer(run_->recorder, "partition");
+  GARUDA_TRY_ASSIGN(left_,
+                    partition_side(std::move(planned.keys.left), std::move(planned.digit.left), left, Side::left));
+  GARUDA_TRY_ASSIGN(right_,
+                    partition_side(std::move(planned.keys.right), std::move(planned.digit.right), right, Side::right));
+  if (digit_.bits > 0)
+    timer.count(2 * (left_.owned_bytes() + right_.owned_bytes()), left_.num_rows() + right_.num_rows());
   return {};
 }
 
@@ -114,7 +136,7 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
   // Of lanes that make rows the pairs stay in a cache; a device is asked for as many as it is without a condition.
   constexpr std::uint64_t kLanePairs = std::uint64_t{1} << 14;
   constexpr std::uint64_t kDevicePairs = std::uint64_t{1} << 20;
-  if (columns_.condition)
+  if (columns_.condition && keyless_ == nullptr)
     tested_.emplace(TestedJoin{condition_.condition, left_, right_, marks_.left.has_value(), marks_.right.has_value(),
                                wants_pairs(), feeding().makes_batches ? kLanePairs : kDevicePairs, options_.control,
                                run_->recorder});
@@ -139,7 +161,11 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
   if (plan_.device) {
     GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
   }
-  GARUDA_TRY_ASSIGN(backend_, path_->join.open(device, backend));
+  if (keyless_ != nullptr) {
+    GARUDA_TRY_ASSIGN(condition_backend_, path_->condition_join.open(device, backend, *keyless_));
+  } else {
+    GARUDA_TRY_ASSIGN(backend_, path_->join.open(device, backend));
+  }
   return {};
 }
 
@@ -246,14 +272,21 @@ Result<void> PartitionedJoin::join_slice(std::uint32_t lane, run::SliceTask cons
   return {};
 }
 
+Result<std::unique_ptr<contract::JoinKernel>> PartitionedJoin::begin(std::uint32_t lane, run::SliceTask const& slice) {
+  if (keyless_ != nullptr)
+    return condition_backend_->begin(
+        {{slice.left.begin, slice.left.size()}, {slice.right.begin, slice.right.size()}, slice.build}, lane);
+  contract::JoinSlice const keys{run::keys_of(left_, slice.partition, slice.left),
+                                 run::keys_of(right_, slice.partition, slice.right), partition::shared_low_bits(digit_),
+                                 slice.build};
+  return backend_->begin(keys, lane);
+}
+
 /// Build of one slice; count, probe and marks are up to the sink. `*rows` stays 0 unless its rows have begun to be
 /// handed over.
 Result<void> PartitionedJoin::run_kernel(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink,
                                          std::uint64_t* rows) {
-  contract::JoinSlice const keys{run::keys_of(left_, slice.partition, slice.left),
-                                 run::keys_of(right_, slice.partition, slice.right), partition::shared_low_bits(digit_),
-                                 slice.build};
-  GARUDA_TRY_ASSIGN(auto kernel, backend_->begin(keys, lane));
+  GARUDA_TRY_ASSIGN(auto kernel, begin(lane, slice));
   if (tested_) kernel = std::make_unique<ConditionKernel>(std::move(kernel), slice, *tested_);
   return sink.take(*kernel, slice, rows);
 }

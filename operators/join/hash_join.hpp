@@ -1,4 +1,5 @@
-// The partitioned hash join (GARUDA §3), the same for every path.
+// The partitioned hash join (GARUDA §3), and joins without keys, whose tables are one partition in place: the same for
+// every path.
 #pragma once
 
 #include <atomic>
@@ -70,7 +71,8 @@ class PartitionedJoin {
   PartitionedJoin(resolve::JoinRequest const& request, std::unique_ptr<run::QueryRun> run);
 
   Result<void> encode_condition();
-  Result<void> partition_keys(PlannedJoin planned);
+  Result<void> place_rows(PlannedJoin planned);
+  Result<void> partition_keys(PlannedJoin& planned, PartitionedTable& left, PartitionedTable& right);
   Result<partition::PartitionedKeys> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts,
                                                     PartitionedTable& side, Side which);
   Result<void> open_path(double expected_matches);
@@ -80,7 +82,8 @@ class PartitionedJoin {
   Result<void> join_slice(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink);
   Result<void> run_kernel(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink, std::uint64_t* rows);
   void report_progress();
-  contract::JoinFeeding const& feeding() const { return path_->join.feeding; }
+  Result<std::unique_ptr<contract::JoinKernel>> begin(std::uint32_t lane, run::SliceTask const& slice);
+  contract::JoinFeeding const& feeding() const { return plan::feeding_of(*path_, keyless_ != nullptr); }
   SinkContext sink_context() const;
   bool is_marked(Side side) const noexcept;
   bool wants_pairs() const noexcept { return output_ == JoinOutput::pairs || output_ == JoinOutput::rows; }
@@ -95,6 +98,7 @@ class PartitionedJoin {
   JoinOptions options_;
   JoinOutput output_ = JoinOutput::rows;
   contract::DeviceSet* devices_;
+  std::shared_ptr<contract::Condition const> keyless_;  // of a join without keys
   plan::JoinPlan plan_;
   contract::PathRow const* path_ = nullptr;
   partition::RadixDigit digit_;
@@ -103,12 +107,13 @@ class PartitionedJoin {
   SideMarks marks_;
   KeysInPlace left_in_place_;  // of marked sides whose row ids do not move
   KeysInPlace right_in_place_;
-  condition::EncodedCondition condition_;  // where there is one
+  condition::EncodedCondition condition_;  // of a join with keys, where there is one
   std::optional<TestedJoin> tested_;
   SlicedJoin sliced_;
   std::unique_ptr<BatchSources> sources_;
   std::vector<std::unique_ptr<oneapi::tbb::task_arena>> lane_arenas_;
   std::unique_ptr<contract::JoinBackend> backend_;
+  std::unique_ptr<contract::ConditionBackend> condition_backend_;  // in its place, without keys
   std::mutex progress_mutex_;
   std::size_t slices_done_ = 0;
   std::atomic<std::uint64_t> rows_counted_{0};

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "keys/samples/match_sample.hpp"
+#include "operators/condition/condition_words.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/keyless/pair_sample.hpp"
 #include "operators/materialize/plain_column.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/plan/key_statistics.hpp"
@@ -41,7 +43,8 @@ std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& requ
 /// Whether a path may join the tables whole, but for a condition: these give inner joins alone.
 bool is_inner_of_rows(resolve::JoinRequest const& request, JoinOutput output) {
   auto const& spec = request.spec;
-  return output == JoinOutput::rows && spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered;
+  return output == JoinOutput::rows && spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered &&
+         !request.columns.keys.empty();
 }
 /// Pairs are tested on the host, where their rows are known.
 bool may_be_whole(resolve::JoinRequest const& request, JoinOutput output) {
@@ -167,6 +170,55 @@ Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, run::Quer
   return planned;
 }
 
+/// "inner, nulls equal", the condition, and what was decided before.
+void describe(resolve::JoinRequest const& request, JoinOutput output, Plan& plan) {
+  auto const kind = fmt::format("{}{}", to_string(request.spec.kind), request.spec.nulls_equal ? ", nulls equal" : "");
+  if (request.spec.where) plan.details.emplace(plan.details.begin(), "where", to_string(*request.spec.where));
+  plan.details.emplace(plan.details.begin(), "kind", kind);
+  if (request.spec.where && is_inner_of_rows(request, output) &&
+      plan::may_take_tables(request.options, request.options.tuning.placement, request.devices->devices()))
+    plan.notes.emplace_back("placement=slices: a condition is tested on the host, pair by pair");
+  plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
+}
+
+/// Of a join without keys: rows stay where they are, and match by the condition alone.
+Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
+  PlannedJoin planned;
+  planned.output = output;
+  std::uint64_t encoded_bytes = 0;
+  {
+    run::PhaseTimer const timer(run.recorder, "encode");
+    auto encoded = std::make_shared<condition::EncodedCondition>();
+    if (request.columns.condition) {
+      GARUDA_TRY_ASSIGN(*encoded, run.arena.execute([&] {
+        return condition::encode_condition(*request.columns.condition, request.left, request.right,
+                                           request.options.control);
+      }));
+    }
+    encoded_bytes = encoded->owned_bytes();
+    planned.condition = {encoded, &encoded->condition};
+  }
+  run::PhaseTimer const timer(run.recorder, "plan");
+  auto shape = outline_of(request, output, run.threads(), false);
+  shape.tables = nullptr;
+  shape.is_keyless = true;
+  shape.condition = planned.condition.get();
+  shape.key_bits = 0;
+  shape.encoded_bytes = encoded_bytes;
+  shape.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
+  shape.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
+  if (output != JoinOutput::count) {
+    auto const pairs = keyless::expected_pairs(*planned.condition, shape.rows_left, shape.rows_right);
+    if (shape.parts.pairs) shape.expected_matches = pairs;
+    contract::estimate_matched(shape, pairs);
+  }
+  planned.expected_matches = shape.expected_matches;
+  GARUDA_TRY_ASSIGN(planned.plan,
+                    plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
+  describe(request, output, planned.plan.plan);
+  return planned;
+}
+
 }  // namespace
 
 Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
@@ -175,20 +227,11 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   PlannedJoin planned;
   if (output == JoinOutput::rows && !request.columns.parts.pairs) output = JoinOutput::marks;
   auto const& control = request.options.control;
-  auto const describe = [&](Plan& plan) {
-    auto const kind =
-        fmt::format("{}{}", to_string(request.spec.kind), request.spec.nulls_equal ? ", nulls equal" : "");
-    if (request.spec.where) plan.details.emplace(plan.details.begin(), "where", to_string(*request.spec.where));
-    plan.details.emplace(plan.details.begin(), "kind", kind);
-    if (request.spec.where && is_inner_of_rows(request, output) &&
-        plan::may_take_tables(request.options, request.options.tuning.placement, request.devices->devices()))
-      plan.notes.emplace_back("placement=slices: a condition is tested on the host, pair by pair");
-    plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
-  };
+  if (request.columns.keys.empty()) return plan_keyless(request, output, run);
   GARUDA_TRY_ASSIGN(auto unseen, plan_unseen(request, output, run.threads()));
   if (unseen) {
     planned.plan = std::move(*unseen);
-    describe(planned.plan.plan);
+    describe(request, output, planned.plan.plan);
     return planned;
   }
   {
@@ -208,7 +251,7 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   GARUDA_TRY_ASSIGN(planned.plan,
                     plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
   auto& plan = planned.plan.plan;
-  describe(plan);
+  describe(request, output, plan);
   plan.details.emplace(std::next(plan.details.begin()), "keys",
                        describe_keys(planned.keys, request.columns.keys.size()));
   if (planned.plan.start) return planned;

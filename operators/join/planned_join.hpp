@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "garuda/error.hpp"
 #include "keys/join_keys.hpp"
+#include "operators/contract/condition.hpp"
 #include "operators/contract/shapes.hpp"
 #include "operators/plan/join_planner.hpp"
 #include "operators/resolve/join_request.hpp"
@@ -28,6 +30,7 @@ struct PlannedJoin {
   JoinOutput output = JoinOutput::rows;  ///< of rows: marks of kinds without pairs, pairs where lanes cannot
                                          ///< write rows
   keys::EncodedJoinKeys keys;
+  std::shared_ptr<contract::Condition const> condition;  ///< of a join without keys, whose rows stay in place
   plan::JoinPlan plan;
   partition::DigitChoice digit;
   std::vector<std::size_t> left_carried;  ///< columns that are moved along with the keys

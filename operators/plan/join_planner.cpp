@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "operators/contract/join_terms.hpp"
@@ -42,12 +43,14 @@ double output_row_bytes(contract::JoinShape const& shape) {
 /// Host memory: partitioned keys must fit; what is left decides the rows of a chunk.
 Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions const& options,
                               contract::JoinOffer const& offer, Plan& plan) {
-  auto const& feeding = find_path(plan.path)->join.feeding;
+  auto const& feeding = feeding_of(*find_path(plan.path), shape.is_keyless);
   auto const limit = contract::most_host_bytes(shape, options);
-  auto const keys = shape.encoded_bytes + contract::partitioned_bytes(shape, plan.radix_bits, offer.carried);
+  auto const moved = shape.is_keyless ? 0 : contract::partitioned_bytes(shape, plan.radix_bits, offer.carried);
+  auto const keys = shape.encoded_bytes + moved;
   if (limit != 0 && keys > limit)
     return fail(ErrorCode::limit_exceeded,
-                fmt::format("the partitioned keys of {} rows need {} bytes of host memory, over the limit: {}",
+                fmt::format("the {} of {} rows need {} bytes of host memory, over the limit: {}",
+                            shape.is_keyless ? "compared words" : "partitioned keys",
                             shape.rows_left + shape.rows_right, keys, limit));
   auto free_bytes = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - keys;
   auto const tables = bound_tables(feeding, shape, free_bytes, plan);
@@ -64,14 +67,52 @@ Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions cons
   return {};
 }
 
+constexpr bool is_keyless(JoinMethod method) {
+  return method == JoinMethod::nested_loops || method == JoinMethod::sorted_ranges;
+}
+
+/// What a join with keys, or without, is not done by.
+Result<void> check_method(contract::JoinShape const& shape, JoinOptions const& options) {
+  auto const method = options.tuning.method;
+  if (method != JoinMethod::automatic && is_keyless(method) != shape.is_keyless) {
+    JoinTuning asked;
+    asked.method = method;
+    return fail(ErrorCode::usage, fmt::format("a join {} keys is not done by {}", shape.is_keyless ? "without" : "with",
+                                              to_string(asked)));
+  }
+  if (!shape.is_keyless) return {};
+  if (options.tuning.placement == Placement::device)
+    return fail(ErrorCode::usage, "placement=device is of joins with keys");
+  auto const* const asked = find_path(options.path);
+  if (asked == nullptr || asked->condition_join.offers != nullptr) return {};
+  std::string names;
+  for (auto const* row : paths())
+    if (row->condition_join.offers != nullptr) names += fmt::format("{}{}", names.empty() ? "" : ", ", row->name);
+  return fail(ErrorCode::usage, fmt::format("joins without keys are done by paths {}, not by {}", names, asked->name));
+}
+
+using ChosenJoin = Chosen<contract::JoinOffer>;
+
+Result<ChosenJoin> choose_keyed(contract::JoinShape const& shape, contract::Machine const& machine,
+                                JoinOptions const& options) {
+  return choose_offer<contract::JoinOffer>(
+      shape, machine, options, [](contract::PathRow const& path) -> contract::JoinRow const& { return path.join; });
+}
+
+Result<ChosenJoin> choose_keyless(contract::JoinShape const& shape, contract::Machine const& machine,
+                                  JoinOptions const& options) {
+  return choose_offer<contract::JoinOffer>(
+      shape, machine, options,
+      [](contract::PathRow const& path) -> contract::ConditionRow const& { return path.condition_join; });
+}
+
 }  // namespace
 
 Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine const& machine,
                            JoinOptions const& options) {
+  GARUDA_TRY(check_method(shape, options));
   GARUDA_TRY_ASSIGN(auto chosen,
-                    choose_offer<contract::JoinOffer>(
-                        shape, machine, options,
-                        [](contract::PathRow const& path) -> contract::JoinRow const& { return path.join; }));
+                    shape.is_keyless ? choose_keyless(shape, machine, options) : choose_keyed(shape, machine, options));
   JoinPlan result{std::move(chosen), std::nullopt};
   auto& plan = result.plan;
   plan.details.emplace_back("estimate", fmt::format("{:.3f} ms, {:.0f} rows", result.candidate.estimated_ns * 1e-6,

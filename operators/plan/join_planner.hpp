@@ -7,6 +7,7 @@
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
 #include "operators/contract/offer.hpp"
+#include "operators/contract/path_row.hpp"
 #include "operators/plan/path_choice.hpp"
 
 namespace garuda::plan {
@@ -20,5 +21,10 @@ struct JoinPlan : Chosen<contract::JoinOffer> {
 /// why); limit_exceeded when the keys do not fit the memory limit; usage for tunings that contradict each other.
 Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine const& machine,
                            JoinOptions const& options);
+
+/// How the driver feeds the kernels of `path` for joins with keys, or without.
+inline contract::JoinFeeding const& feeding_of(contract::PathRow const& path, bool is_keyless) {
+  return is_keyless ? path.condition_join.feeding : path.join.feeding;
+}
 
 }  // namespace garuda::plan
