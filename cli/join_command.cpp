@@ -50,7 +50,7 @@ int run(JoinArguments const& arguments) {
 }  // namespace
 
 void add_join_command(CLI::App& app, Context& context) {
-  auto& command = *app.add_subcommand("join", "join two files on equal keys");
+  auto& command = *app.add_subcommand("join", "join two files on equal keys, a condition, or both");
   auto const arguments = std::make_shared<JoinArguments>();
   add_join_options(command, *arguments);
   command.footer(
@@ -65,6 +65,7 @@ void add_join_command(CLI::App& app, Context& context) {
       "  garuda join customer.parquet orders.parquet --on c_custkey=o_custkey\n"
       "  garuda join a.csv b.csv --on id --columns left.name,right.total -o joined.csv\n"
       "  garuda join customer.parquet orders.parquet --on c_custkey=o_custkey --how anti --count\n"
+      "  garuda join readings.parquet shifts.parquet --where 'left.at >= right.begins and left.at < right.ends'\n"
       "  garuda join a.parquet b.parquet --on id --count --path graphics --device 0 --stats=json");
   command.callback([arguments, &context] { context.run = [arguments] { return run(*arguments); }; });
 }

@@ -95,6 +95,14 @@ Result<void> type_empty_columns(JoinRequest const& request, io::ReadOptions& lef
   return {};
 }
 
+/// A file of which no column is used, but the number of rows.
+Result<void> read_some_column(std::filesystem::path const& path, io::ReadOptions& options) {
+  if (!options.columns || !options.columns->empty()) return {};
+  GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(path));
+  if (!fields.empty()) options.columns->push_back(fields.front().name);
+  return {};
+}
+
 /// What `request` reads of both files.
 struct JoinFiles {
   io::ReadOptions left;
@@ -103,6 +111,8 @@ struct JoinFiles {
 
 Result<JoinFiles> files_of(JoinRequest const& request) {
   JoinFiles files{read_options(request, Side::left), read_options(request, Side::right)};
+  GARUDA_TRY(read_some_column(request.left, files.left));
+  GARUDA_TRY(read_some_column(request.right, files.right));
   GARUDA_TRY(type_empty_columns(request, files.left, files.right));
   return files;
 }

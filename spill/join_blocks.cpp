@@ -133,6 +133,7 @@ Result<Table> JoinBlocks::rows_of(JoinKind kind, Table const& outer, Table const
   JoinSpec spec;
   spec.kind = kind;
   spec.nulls_equal = request_.spec.nulls_equal;
+  spec.allow_cross = request_.spec.allow_cross;
   for (auto const& [left, right] : request_.spec.on)
     spec.on.emplace_back(outer_side_ == Side::left ? std::pair(left, right) : std::pair(right, left));
   if (request_.spec.where)

@@ -95,7 +95,10 @@ Result<void> JoinPairs::find_key_types() {
 Result<void> JoinPairs::spill_inputs() {
   auto const left_volume = left_.estimated_volume();
   auto const right_volume = right_.estimated_volume();
-  auto const bits = share_.bits_for(share_.weight(left_volume) + share_.weight(right_volume), kMostBits);
+  // Rows without keys cannot be told apart: every block of one file meets every block of the other.
+  auto const bits = left_keys_.empty()
+                        ? 0
+                        : share_.bits_for(share_.weight(left_volume) + share_.weight(right_volume), kMostBits);
   auto const split_input = [&](TableInput& input, Side side, RowVolume const& volume) {
     auto const& keys = side == Side::left ? left_keys_ : right_keys_;
     for (std::size_t k = 0; k < keys.size(); ++k) input.dictionaries().hash_values(keys[k], key_types_[k]);
@@ -160,6 +163,7 @@ std::uint64_t JoinPairs::weight(Partition const& partition, Side side) const noe
 
 /// Splitting helps while it makes the lighter side lighter; rows of one key stay together.
 bool JoinPairs::can_be_split(Partition const& partition) const noexcept {
+  if (left_keys_.empty()) return false;
   auto const lighter = std::min(weight(partition, Side::left), weight(partition, Side::right));
   return partition.level + 1 < kMostLevels && (partition.level == 0 || lighter <= partition.weight_above / 4 * 3);
 }

@@ -50,6 +50,7 @@ Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, Pa
 
 /// Keys of one partition share what another level made of them, so each level mixes again.
 std::size_t partition_of(std::uint64_t hash, PartitionRequest const& request) noexcept {
+  if (request.bits == 0) return 0;
   constexpr std::uint64_t kOdd = 0xD6E8'FEB8'6659'FD93;
   return keys::hash_digit(keys::mix(hash + (request.level + 1) * kOdd), request.bits);
 }

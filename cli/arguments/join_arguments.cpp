@@ -56,7 +56,10 @@ Result<JoinSpec> to_spec(JoinArguments const& arguments) {
   JoinSpec spec;
   spec.nulls_equal = arguments.nulls_equal;
   GARUDA_TRY_ASSIGN(spec.kind, parse_how(arguments.how));
-  GARUDA_TRY_ASSIGN(spec.on, parse_on(arguments.on));
+  if (!arguments.on.empty()) {
+    GARUDA_TRY_ASSIGN(spec.on, parse_on(arguments.on));
+  }
+  spec.allow_cross = arguments.allow_cross;
   if (!arguments.columns.empty()) {
     GARUDA_TRY_ASSIGN(spec.columns, parse_columns(arguments.columns));
   }
@@ -66,6 +69,7 @@ Result<JoinSpec> to_spec(JoinArguments const& arguments) {
     if (!where) return wrong(std::move(where).error(), "--where");
     spec.where = *std::move(where);
   }
+  GARUDA_TRY(resolve::check_matching(spec));
   GARUDA_TRY(resolve::check_sides(spec));
   return spec;
 }
@@ -78,8 +82,9 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
       ->option_text(" ");
   app.add_option("RIGHT", arguments.right, "right table")->required()->option_text(" ");
   app.add_option("--on", arguments.on,
-                 "key columns that must be equal, 1 to 16 of each side; one name when both sides call it so")
-      ->required()
+                 "key columns that must be equal, at most 16 of each side; one name when both sides call it so.\n"
+                 "Without it rows match by --where alone")
+      ->check(not_empty())
       ->type_name("LEFT=RIGHT,…");
   app.add_option("--how", arguments.how,
                  "inner: pairs of rows that match, the default; left, right, full: also the rows of that "
@@ -94,10 +99,12 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
       ->check(not_empty())
       ->type_name("left.A,right.B,…");
   app.add_option("--where", arguments.where,
-                 "what must be true of rows with equal keys for them to match: comparisons (=, <>, <, <=, >, >=) of\n"
+                 "what must be true of rows, with equal keys where --on names some, for them to match: comparisons (=, <>, <, <=, >, >=) of\n"
                  "left.NAME, right.NAME, numbers, 'text', true, false and null, joined by and, or, not and (…)")
       ->check(not_empty())
       ->type_name("CONDITION");
+  app.add_flag("--allow-cross", arguments.allow_cross,
+               "without --on and --where: every left row with every right one, else an error");
   app.add_flag("--count", arguments.count, "print the number of rows only; no row is made");
   app.add_flag("--ordered", arguments.ordered, "rows sorted by left row, then right row");
   add_temp_folder_option(app, arguments, "tables that do not fit --memory-limit are spilled");

@@ -20,6 +20,7 @@ struct JoinArguments : RunArguments {
   std::string columns;
   std::string where;
   bool nulls_equal = false;
+  bool allow_cross = false;
   bool count = false;
 };
 

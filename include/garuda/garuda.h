@@ -73,7 +73,7 @@ struct garuda_join_options {
   size_t size;
   char const* const* left_keys;  /* columns of the left table */
   char const* const* right_keys; /* what they equal in the right table, one each */
-  size_t num_keys;               /* 1 to 16 */
+  size_t num_keys;               /* at most 16; 0: rows match by `where` alone */
   char const* how;               /* "inner" (or null), "left", "right", "full", "semi", "anti", "mark" */
   int nulls_equal;               /* not 0: null keys match null keys */
   char const* const* columns;    /* result columns, "left.NAME" or "right.NAME", a backslash making the next character
@@ -81,9 +81,10 @@ struct garuda_join_options {
   size_t num_columns;
   int ordered;                          /* not 0: rows sorted by (left row, right row) */
   struct garuda_run_options const* run; /* null: as if all of it were 0 */
-  /* What must be true of rows with equal keys for them to match, "left.a < right.b and not right.c = 'x'", as
+  /* What must be true of rows, with equal keys where there are keys, for them to match, "left.a < right.b and not right.c = 'x'", as
    * `garuda join --where` takes it; null: nothing. */
   char const* where;
+  int allow_cross; /* not 0: without keys and without `where`, every left row with every right one; else an error */
 };
 
 struct garuda_group_by_options {

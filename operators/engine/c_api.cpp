@@ -121,9 +121,10 @@ Result<void> check_size(Options const& options, std::string_view name) {
 
 Result<garuda::JoinSpec> spec_of(garuda_join_options const& options) {
   GARUDA_TRY(check_size(options, "join"));
-  if (options.num_keys == 0 || options.left_keys == nullptr || options.right_keys == nullptr)
+  if (options.num_keys > 0 && (options.left_keys == nullptr || options.right_keys == nullptr))
     return garuda::fail(ErrorCode::usage, "the join options name no key columns");
   garuda::JoinSpec spec;
+  spec.allow_cross = options.allow_cross != 0;
   for (std::size_t i = 0; i < options.num_keys; ++i) {
     GARUDA_EXPECTS(options.left_keys[i] != nullptr && options.right_keys[i] != nullptr);
     spec.on.emplace_back(options.left_keys[i], options.right_keys[i]);
