@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "bench/command.hpp"
+#include "bench/keyless_bench.hpp"
 #include "bench/operator_bench.hpp"
 #include "bench/workloads/row_count.hpp"
 #include "bench/workloads/words.hpp"
@@ -110,6 +111,27 @@ void add_join(Bench const& bench) {
   command->runs(bench, run_operator);
 }
 
+void add_keyless(Bench const& bench) {
+  auto const command = Command<KeylessRequest>::add(bench, "keyless", "Joins of synthetic tables without keys");
+  auto& request = command->request;
+  command->parsed("--rows-left", request.rows_left, "", parse_row_count, "Rows: 2^20, 16M, 6e6")->required();
+  command->parsed("--rows-right", request.rows_right, "", parse_row_count, "Rows")->required();
+  command->parsed("--condition", request.condition, "band", parse_keyless_condition,
+                  "band: two comparisons, about a match a row; less: one comparison, half of all pairs");
+  command->flag("--rows", request.rows, "Make the rows; else they are counted");
+  command->parsed("--path", request.path, "auto", parse_path, "auto, cpu, compute");
+  command->option("--tuning", request.tuning, "As for garuda join: method=nested_loops,…");
+  command->device(request.device);
+  command->option("--threads", request.threads, "Of the host; 0: all");
+  command->sampling("Timed runs", "Of the generated tables");
+  command->json("One JSON object");
+  command->runs(bench, [](KeylessRequest const& asked, bool json) -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto const outcome, run_keyless_bench(asked));
+    print(outcome, json);
+    return {};
+  });
+}
+
 void add_group_by(Bench const& bench) {
   auto const command = Command<OperatorArguments>::add(bench, "group-by", "Group-bys of synthetic tables");
   auto& [workload, functions] = command->request.workload.emplace<GroupByCase>();
@@ -162,6 +184,7 @@ void add_bench_command(CLI::App& app, Select const& select, std::atomic<bool> co
   command->require_subcommand(1);
   Bench const bench{*command, select, cancelled};
   add_join(bench);
+  add_keyless(bench);
   add_points(bench);
   add_partition(bench);
   add_group_by(bench);
