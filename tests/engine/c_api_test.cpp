@@ -206,7 +206,7 @@ TEST_F(CApi, SaysWhatIsWrongWithAJoin) {
   for (auto const &wrong :
        {Case{[](auto&join, auto&) { join.left_keys = kUnknown; }, GARUDA_INVALID_INPUT, "left table"},
         Case{[](auto&join, auto&) { join.left_keys = nullptr; }, GARUDA_USAGE, "key columns"},
-        Case{[](auto&join, auto&) { join.num_keys = 0; }, GARUDA_USAGE, "key columns"},
+        Case{[](auto&join, auto&) { join.num_keys = 0; }, GARUDA_USAGE, "--allow-cross"},
         Case{[](auto&join, auto&) { join.right_keys = kNull; }, GARUDA_LOGIC_ERROR, "nullptr"},
         Case{[](auto&join, auto&) { join.how = "outer"; }, GARUDA_USAGE, "outer"},
         Case{[](auto&join, auto&) { join.where = "left.a <"; }, GARUDA_USAGE, "at position 9"},
