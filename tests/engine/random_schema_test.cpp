@@ -1,6 +1,6 @@
 // Random schemas, specifications and tables through the public API, on every path that a driver has, against the
-// oracle: 200 joins and 200 group-bys a path; in full runs ten times as many. A case is a function of its seed, which a
-// failure names; GARUDA_TEST_SEED=N begins with that of N.
+// oracle: 1 000 joins and as many group-bys on the CPU path, 200 on each of a driver; in full runs ten times as many. A
+// case is a function of its seed, which a failure names; GARUDA_TEST_SEED=N begins with that of N.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,14 +26,14 @@ namespace {
 using testing::MixedTable;
 using Random = std::mt19937_64;
 
-constexpr std::uint64_t kMostRows = 90;
+constexpr std::uint64_t kMostRows = 70;
 
 std::uint64_t first_seed() {
   auto const* const asked = std::getenv("GARUDA_TEST_SEED");
   return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 7'000;
 }
 
-std::uint64_t num_cases() { return testing::full_tests() ? 2'000 : 200; }
+std::uint64_t num_cases(Path path) { return (path == Path::cpu ? 1'000 : 200) * (testing::full_tests() ? 10 : 1); }
 
 /// One row, none, one batch or several, nulls from none to all.
 Table random_table(Random& random) {
@@ -87,8 +87,13 @@ std::vector<ColumnRef> random_output(JoinKind kind, Random& random) {
   return columns;
 }
 
-bool is_number(TypeId id) {
-  return is_integer(id) || reference::is_float(id) || (reference::is_decimal(id) && id != TypeId::decimal256);
+/// Whether its values are compared by aggregates: others are counted, and taken by row.
+bool is_ordered(DataType const& type) {
+  if (type.id == TypeId::dictionary) return type.value->id == TypeId::utf8;
+  return type.id != TypeId::float16 && type.id != TypeId::decimal256;
+}
+bool is_number(DataType const& type) {
+  return is_ordered(type) && (is_integer(type.id) || reference::is_float(type.id) || reference::is_decimal(type.id));
 }
 bool is_temporal(TypeId id) { return id >= TypeId::date32 && id <= TypeId::duration; }
 
@@ -97,13 +102,12 @@ Aggregate random_aggregate(Field const& field, Field const& other, Random& rando
   using F = AggregateFunction;
   std::vector<F> functions{F::count, F::first, F::last, F::any};
   auto const add = [&](auto... more) { (functions.push_back(more), ...); };
-  bool const is_dictionary = field.type.id == TypeId::dictionary;
-  if (!is_dictionary) add(F::min, F::max, F::min_n, F::max_n, F::count_distinct);
-  if (other.type.id != TypeId::dictionary) add(F::arg_min, F::arg_max);
+  if (is_ordered(field.type)) add(F::min, F::max, F::min_n, F::max_n, F::count_distinct);
+  if (is_ordered(other.type)) add(F::arg_min, F::arg_max);
   if (field.type.id == TypeId::boolean) add(F::bool_and, F::bool_or);
-  if (is_number(field.type.id)) add(F::sum, F::mean, F::var, F::var_pop, F::std_dev, F::std_dev_pop);
-  if (is_number(field.type.id) || is_temporal(field.type.id)) add(F::median, F::quantile);
-  if (is_number(field.type.id) && is_number(other.type.id)) add(F::covar, F::covar_pop, F::corr);
+  if (is_number(field.type)) add(F::sum, F::mean, F::var, F::var_pop, F::std_dev, F::std_dev_pop);
+  if (is_number(field.type) || is_temporal(field.type.id)) add(F::median, F::quantile);
+  if (is_number(field.type) && is_number(other.type)) add(F::covar, F::covar_pop, F::corr);
   Aggregate aggregate;
   aggregate.function = functions[random() % functions.size()];
   aggregate.column = field.name;
@@ -152,6 +156,13 @@ std::string describe(GroupBySpec const& spec) {
   return text;
 }
 
+void expect_same_rows(reference::TextTable const& actual, reference::TextTable const& expected) {
+  ASSERT_EQ(actual.rows.size(), expected.rows.size());
+  for (std::size_t row = 0; row < actual.rows.size(); ++row)
+    for (std::size_t c = 0; c < expected.names.size(); ++c)
+      ASSERT_EQ(actual.rows[row][c], expected.rows[row][c]) << "row " << row << ", column " << expected.names[c];
+}
+
 class RandomSchema : public testing::JoinTest {
  protected:
   /// The paths of the driver; without one the CPU's.
@@ -164,7 +175,7 @@ class RandomSchema : public testing::JoinTest {
   template <class Run>
   static void on_every_path(Run const& run_case) {
     for (auto const& options : paths_under_test())
-      for (auto seed = first_seed(); seed < first_seed() + num_cases(); ++seed) {
+      for (auto seed = first_seed(); seed < first_seed() + num_cases(options.path); ++seed) {
         SCOPED_TRACE(std::string(to_string(options.path)) + ", seed " + std::to_string(seed));
         Random random(seed);
         run_case(options, random);
@@ -183,13 +194,11 @@ class RandomSchema : public testing::JoinTest {
       ASSERT_TRUE(grouped) << grouped.error().describe();
       auto const actual = reference::read_table(grouped->view());
       EXPECT_EQ(actual.names, expected.names);
-      if (spec.ordered)
-        EXPECT_EQ(actual.rows, expected.rows);
-      else
-        EXPECT_EQ(reference::sorted(actual), reference::sorted(expected));
+      expect_same_rows(spec.ordered ? actual : reference::sorted(actual),
+                       spec.ordered ? expected : reference::sorted(expected));
     } catch (reference::SumOverflow const&) {
       ASSERT_FALSE(grouped);
-      EXPECT_NE(grouped.error().message().find("overflow"), std::string::npos) << grouped.error().describe();
+      EXPECT_NE(grouped.error().message().find("is beyond"), std::string::npos) << grouped.error().describe();
     }
   }
 };

@@ -19,7 +19,8 @@ std::string hexadecimal(std::uint64_t bits, int digits) {
 bool is_float(TypeId id) { return id == TypeId::float32 || id == TypeId::float64; }
 bool is_decimal(TypeId id) { return id >= TypeId::decimal32 && id <= TypeId::decimal128; }
 bool is_text(DataType const& type) {
-  return is_variable_width(type) || type.id == TypeId::fixed_size_binary || type.id == TypeId::boolean ||
+  bool const is_view = type.id == TypeId::utf8_view || type.id == TypeId::binary_view;
+  return is_variable_width(type) || is_view || type.id == TypeId::fixed_size_binary || type.id == TypeId::boolean ||
          (type.id == TypeId::dictionary && is_text(*type.value));
 }
 

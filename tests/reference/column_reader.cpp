@@ -112,6 +112,11 @@ std::string list_text(NestedType const& node, ArrowArray const& lists, std::int6
   auto const element = type_of(node.children[0]);
   auto const& child = *lists.children[0];
   auto elements = view_of(child, element);
+  ViewBuffers data;
+  if (element.id == TypeId::utf8_view || element.id == TypeId::binary_view) {
+    data.buffers = child.buffers + 2;
+    elements.offsets = &data;
+  }
   ArrayView values;
   if (element.id == TypeId::dictionary) {
     values = view_of(*child.dictionary, *element.value);
