@@ -99,7 +99,9 @@ double condition_ns(JoinShape const& shape, rates::HostRates const& host) {
   for (auto const side : {Side::left, Side::right}) {
     auto const columns = static_cast<double>(side == Side::left ? tested.left_columns : tested.right_columns);
     auto const rows = rows_of(shape, side);
-    ns += columns * (encode_ns(rows, host) + taken_ns(tested.pairs, kWordBytes, rows * kWordBytes, host));
+    bool const moves = moves_words(tested.pairs, rows);
+    ns += columns * (encode_ns(rows, host) + taken_ns(tested.pairs, kWordBytes, moves ? 0 : rows * kWordBytes, host));
+    if (moves) ns += columns * rows * 2 * kWordBytes / host.copy_bytes_per_s * kNs;
   }
   return ns;
 }

@@ -70,6 +70,13 @@ double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRate
 /// Rows that come alone, gathered by the reader in the order of their table, the other side's columns null.
 double alone_ns(JoinShape const& shape, rates::HostRates const& host);
 
+/// Whether words of a condition's columns move through the partitioning with the keys, or are fetched for every pair:
+/// moving one costs a fraction of fetching one from anywhere in a table.
+inline bool moves_words(double pairs, double rows) {
+  constexpr double kFetchedShare = 4;
+  return pairs * kFetchedShare >= rows;
+}
+
 /// A condition: its columns become words, and those of the rows of every pair are fetched and compared, by all lanes.
 double condition_ns(JoinShape const& shape, rates::HostRates const& host);
 

@@ -14,8 +14,8 @@ std::uint64_t partitioned_bytes(JoinShape const& shape, std::uint32_t radix_bits
   for (auto const side : {Side::left, Side::right})
     if (shape.parts.alone(side) != Alone::none)
       keys += (side == Side::left ? shape.rows_left : shape.rows_right) / 8 * 2;
-  // Words of a condition's columns, of 64 bits at most.
-  keys += 8 * (shape.rows_left * shape.tested.left_columns + shape.rows_right * shape.tested.right_columns);
+  // Words of a condition's columns, of 64 bits at most, and once more in the order of partitions.
+  keys += 16 * (shape.rows_left * shape.tested.left_columns + shape.rows_right * shape.tested.right_columns);
   double carried_bytes = 0;
   for (auto const c : carried) {
     auto const& column = shape.output[c];

@@ -18,18 +18,21 @@ constexpr std::uint64_t kMostCheckpoints = std::uint64_t{1} << 16;
 /// Pairs whose rows are looked up at once: these stay in a core's first cache until they are tested.
 constexpr std::size_t kBlockPairs = 1'024;
 
-/// rows[i]: the row of the table that the side of pair i is.
+/// rows[i]: where the words of pair i's row of a side are.
 template <class Row>
-void look_up_rows(partition::PartitionedKeys const& keys, std::uint64_t begin, std::span<RowPair const> pairs,
+void look_up_rows(TestedSide const& tested, std::uint64_t begin, std::span<RowPair const> pairs,
                   std::uint32_t RowPair::*side, Row* rows) {
+  auto const& keys = tested.keys;
   auto const put = [&](auto const& row_of) {
     for (std::size_t i = 0; i < pairs.size(); ++i) rows[i] = static_cast<Row>(row_of(begin + pairs[i].*side));
   };
-  if (keys.row_ids == nullptr) return put([](std::uint64_t position) { return position; });
+  if (tested.words_moved || keys.row_ids == nullptr) return put([](std::uint64_t position) { return position; });
   if (keys.wide_row_ids)
     return put([ids = static_cast<std::uint64_t const*>(keys.row_ids)](auto at) { return ids[at]; });
   put([ids = static_cast<std::uint32_t const*>(keys.row_ids)](auto at) { return ids[at]; });
 }
+
+bool is_wide(TestedSide const& side) { return side.keys.wide_row_ids || side.keys.num_rows() > std::uint64_t{1} << 32; }
 
 void set_bit(contract::MarkBitmap& marks, std::uint32_t row) { marks[row / 64] |= std::uint64_t{1} << row % 64; }
 
@@ -90,7 +93,7 @@ Result<void> ConditionKernel::load_window(std::uint64_t first) {
   GARUDA_TRY(kernel_->pairs(first, window_));
   Stopwatch const testing;
   passes_.resize(found);
-  if (join_.left.wide_row_ids || join_.right.wide_row_ids)
+  if (is_wide(join_.left) || is_wide(join_.right))
     test_window<std::uint64_t>();
   else
     test_window<std::uint32_t>();

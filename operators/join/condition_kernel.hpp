@@ -15,12 +15,20 @@
 
 namespace garuda::join {
 
+/// The rows of one side that a condition is tested on.
+struct TestedSide {
+  partition::PartitionedKeys const& keys;
+  /// The words are in the order of the partitioned keys; else in that of the table, and the keys have row ids, unless
+  /// the condition compares no column of this side.
+  bool words_moved = false;
+};
+
 /// What a join with a condition asks of every slice. References outlive the kernels.
 struct TestedJoin {
   contract::Condition const& condition;
-  partition::PartitionedKeys const& left;   ///< with row ids, if the condition compares columns of its table
-  partition::PartitionedKeys const& right;  ///< likewise
-  bool marks_left = false;                  ///< rows of that side with a match will be asked for
+  TestedSide left;
+  TestedSide right;
+  bool marks_left = false;  ///< rows of that side with a match will be asked for
   bool marks_right = false;
   bool wants_pairs = false;        ///< pairs will be asked for, not only their number or marks
   std::uint64_t window_pairs = 0;  ///< that are asked of the path's kernel at once

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
+#include "operators/join/tested_words.hpp"
 #include "operators/materialize/plain_column.hpp"
 #include "operators/plan/paths.hpp"
 
@@ -102,10 +103,11 @@ Result<void> PartitionedJoin::place_rows(PlannedJoin planned) {
 
 Result<void> PartitionedJoin::partition_keys(PlannedJoin& planned, PartitionedTable& left, PartitionedTable& right) {
   run::PhaseTimer timer(run_->recorder, "partition");
-  GARUDA_TRY_ASSIGN(left_,
-                    partition_side(std::move(planned.keys.left), std::move(planned.digit.left), left, Side::left));
-  GARUDA_TRY_ASSIGN(right_,
-                    partition_side(std::move(planned.keys.right), std::move(planned.digit.right), right, Side::right));
+  auto const pairs = planned.expected_matches;
+  GARUDA_TRY_ASSIGN(
+      left_, partition_side(std::move(planned.keys.left), std::move(planned.digit.left), left, Side::left, pairs));
+  GARUDA_TRY_ASSIGN(
+      right_, partition_side(std::move(planned.keys.right), std::move(planned.digit.right), right, Side::right, pairs));
   if (digit_.bits > 0)
     timer.count(2 * (left_.owned_bytes() + right_.owned_bytes()), left_.num_rows() + right_.num_rows());
   return {};
@@ -114,22 +116,31 @@ Result<void> PartitionedJoin::partition_keys(PlannedJoin& planned, PartitionedTa
 /// Columns are carried by rows that move: where none does, those of `side` are fetched by row.
 Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::EncodedKeys keys,
                                                                    partition::DigitCounts counts,
-                                                                   PartitionedTable& side, Side which) {
-  if (keys.num_rows == 0 || digit_.bits == 0) side.carried.clear();
+                                                                   PartitionedTable& side, Side which,
+                                                                   double expected_matches) {
+  bool const moves = keys.num_rows > 0 && digit_.bits > 0;
+  if (!moves) side.carried.clear();
   bool const marks_rows = output_ != JoinOutput::count && is_marked(which);
   auto& in_place = which == Side::left ? left_in_place_ : right_in_place_;
   if (marks_rows) in_place = keys_in_place(keys, digit_);
   partition::PartitionOptions options;
   options.counts = std::move(counts);
   options.ranges = feeding().wants_ranges;
-  bool const tests_rows = columns_.condition && !columns_.condition->columns(which).empty();
+  auto& words = which == Side::left ? condition_.condition.left : condition_.condition.right;
+  auto& words_moved = which == Side::left ? left_words_moved_ : right_words_moved_;
+  words_moved = moves && are_words_moved(words, expected_matches, keys.num_rows);
+  bool const tests_rows = !words.empty() && !words_moved;
   options.row_ids = output_ == JoinOutput::pairs || tests_rows || (marks_rows && in_place.words == nullptr) ||
                     (output_ == JoinOutput::rows && needs_row_ids(side, columns_, which));
   std::vector<partition::PayloadColumn> payload;
   for (auto const column : side.carried) payload.push_back(materialize::payload_column(side.table, column));
+  if (words_moved)
+    for (auto& column : words_as_payload(words)) payload.push_back(std::move(column));
   options.payload = payload;
-  return run_->arena.execute(
+  auto partitioned = run_->arena.execute(
       [&] { return partition::radix_partition(std::move(keys), digit_, options_.control, std::move(options)); });
+  if (partitioned && words_moved) take_moved_words(*partitioned, side.carried.size(), words);
+  return partitioned;
 }
 
 Result<void> PartitionedJoin::open_path(double expected_matches) {
@@ -137,8 +148,14 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
   constexpr std::uint64_t kLanePairs = std::uint64_t{1} << 14;
   constexpr std::uint64_t kDevicePairs = std::uint64_t{1} << 20;
   if (columns_.condition && keyless_ == nullptr)
-    tested_.emplace(TestedJoin{condition_.condition, left_, right_, marks_.left.has_value(), marks_.right.has_value(),
-                               wants_pairs(), feeding().makes_batches ? kLanePairs : kDevicePairs, options_.control,
+    tested_.emplace(TestedJoin{condition_.condition,
+                               {left_, left_words_moved_},
+                               {right_, right_words_moved_},
+                               marks_.left.has_value(),
+                               marks_.right.has_value(),
+                               wants_pairs(),
+                               feeding().makes_batches ? kLanePairs : kDevicePairs,
+                               options_.control,
                                run_->recorder});
   contract::BackendOptions backend;
   backend.tuning = plan_.tuning;

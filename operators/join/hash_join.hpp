@@ -74,7 +74,7 @@ class PartitionedJoin {
   Result<void> place_rows(PlannedJoin planned);
   Result<void> partition_keys(PlannedJoin& planned, PartitionedTable& left, PartitionedTable& right);
   Result<partition::PartitionedKeys> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts,
-                                                    PartitionedTable& side, Side which);
+                                                    PartitionedTable& side, Side which, double expected_matches);
   Result<void> open_path(double expected_matches);
   template <class Scheduler, class SinkOf>
   std::unique_ptr<Scheduler> start_lanes(SinkOf sink_of);
@@ -108,6 +108,8 @@ class PartitionedJoin {
   KeysInPlace left_in_place_;  // of marked sides whose row ids do not move
   KeysInPlace right_in_place_;
   condition::EncodedCondition condition_;  // of a join with keys, where there is one
+  bool left_words_moved_ = false;          // its words of the left side are in the order of the partitioned keys
+  bool right_words_moved_ = false;
   std::optional<TestedJoin> tested_;
   SlicedJoin sliced_;
   std::unique_ptr<BatchSources> sources_;

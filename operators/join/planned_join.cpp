@@ -247,7 +247,7 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   planned.output = output;
   run::PhaseTimer const timer(run.recorder, "partition");
   auto const shape = shape_of(request, planned.keys, output, run.threads());
-  planned.expected_matches = shape.expected_matches;
+  planned.expected_matches = contract::pairs_made(shape);
   GARUDA_TRY_ASSIGN(planned.plan,
                     plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
   auto& plan = planned.plan.plan;

@@ -35,7 +35,7 @@ struct PlannedJoin {
   partition::DigitChoice digit;
   std::vector<std::size_t> left_carried;  ///< columns that are moved along with the keys
   std::vector<std::size_t> right_carried;
-  double expected_matches = 0;
+  double expected_matches = 0;  ///< pairs that the path makes
 };
 
 /// Plans, without a look at the keys where these cannot change what is chosen: the other offers are priced as of keys

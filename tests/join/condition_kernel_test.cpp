@@ -51,18 +51,19 @@ struct NoStats final : contract::StatsSink {
 struct Problem {
   static constexpr std::uint32_t kBefore = 3;
 
-  Problem(std::uint32_t left, std::uint32_t right, bool narrow_ids, std::uint32_t range)
-      : left_rows(left), right_rows(right) {
+  Problem(std::uint32_t left, std::uint32_t right, bool narrow_ids, std::uint32_t range, bool words_moved = false)
+      : left_rows(left), right_rows(right), moved(words_moved) {
     std::mt19937 random(7);
     auto const fill = [&](std::uint32_t rows, std::vector<std::uint32_t>& words, partition::PartitionedKeys& keys,
                           std::vector<std::uint32_t>& narrow, std::vector<std::uint64_t>& wide) {
       for (std::uint32_t i = 0; i < rows + kBefore; ++i) {
         words.push_back(static_cast<std::uint32_t>(random() % range));
-        narrow.push_back(rows + kBefore - 1 - i);
-        wide.push_back(rows + kBefore - 1 - i);
+        narrow.push_back(moved ? i : rows + kBefore - 1 - i);
+        wide.push_back(narrow.back());
       }
       keys.wide_row_ids = !narrow_ids;
-      keys.row_ids = narrow_ids ? static_cast<void const*>(narrow.data()) : wide.data();
+      // Those of words that moved say nothing of where they are.
+      if (!moved) keys.row_ids = narrow_ids ? static_cast<void const*>(narrow.data()) : wide.data();
       keys.offsets = {0, rows + kBefore};
     };
     fill(left, left_words, left_keys, left_narrow, left_wide);
@@ -79,7 +80,7 @@ struct Problem {
   }
 
   TestedJoin join(std::uint64_t window, bool wants_pairs = true) {
-    return {condition, left_keys, right_keys, true, true, wants_pairs, window, control, stats};
+    return {condition, {left_keys, moved}, {right_keys, moved}, true, true, wants_pairs, window, control, stats};
   }
   std::unique_ptr<ConditionKernel> kernel(TestedJoin const& join, std::size_t most_calls = ~std::size_t{0}) {
     calls = 0;
@@ -97,6 +98,7 @@ struct Problem {
 
   std::uint32_t left_rows;
   std::uint32_t right_rows;
+  bool moved;
   std::vector<std::uint32_t> left_words, right_words, left_narrow, right_narrow;
   std::vector<std::uint64_t> left_wide, right_wide;
   partition::PartitionedKeys left_keys, right_keys;
@@ -109,11 +111,11 @@ struct Problem {
 };
 
 TEST(ConditionKernel, GivesThePairsThatPassInOrder) {
-  for (bool const narrow : {true, false})
+  for (auto const& [narrow, moved] : {std::pair{true, false}, {false, false}, {true, true}})
     for (auto const rows : {0U, 1U, 65U, 130U})
       for (auto const window : {1U, 7U, 1'024U, 1'025U, 100'000U}) {
         if (window < 7 && rows > 65) continue;
-        Problem problem(rows, rows + 5, narrow, 20);
+        Problem problem(rows, rows + 5, narrow, 20, moved);
         auto const join = problem.join(window);
         auto const kernel = problem.kernel(join);
         ASSERT_EQ(kernel->count().value(), problem.expected.size());
