@@ -11,8 +11,6 @@ namespace {
 
 using contract::RowPair;
 
-/// Most pairs that pass that are kept: 32 MiB a lane.
-constexpr std::uint64_t kMostKeptPairs = std::uint64_t{1} << 22;
 /// Places at which the sequence can be entered.
 constexpr std::uint64_t kMostCheckpoints = std::uint64_t{1} << 16;
 /// Pairs whose rows are looked up at once: these stay in a core's first cache until they are tested.
@@ -70,9 +68,9 @@ Result<void> ConditionKernel::test_all() {
     GARUDA_TRY(load_window(first));
     add_marks();
     count_ += window_.size();
-    if (join_.wants_pairs && count_ <= kMostKeptPairs) kept.insert(kept.end(), window_.begin(), window_.end());
+    if (join_.wants_pairs && count_ <= join_.most_kept_pairs) kept.insert(kept.end(), window_.begin(), window_.end());
   }
-  if (join_.wants_pairs && count_ <= kMostKeptPairs) {
+  if (join_.wants_pairs && count_ <= join_.most_kept_pairs) {
     window_ = std::move(kept);
     window_begin_ = 0;
   } else {

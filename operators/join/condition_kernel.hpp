@@ -30,8 +30,9 @@ struct TestedJoin {
   TestedSide right;
   bool marks_left = false;  ///< rows of that side with a match will be asked for
   bool marks_right = false;
-  bool wants_pairs = false;        ///< pairs will be asked for, not only their number or marks
-  std::uint64_t window_pairs = 0;  ///< that are asked of the path's kernel at once
+  bool wants_pairs = false;           ///< pairs will be asked for, not only their number or marks
+  std::uint64_t most_kept_pairs = 0;  ///< of those that pass, of a slice
+  std::uint64_t window_pairs = 0;     ///< that are asked of the path's kernel at once
   Control const& control;
   contract::StatsSink& stats;
 };

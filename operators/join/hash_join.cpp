@@ -143,20 +143,30 @@ Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::Encoded
   return partitioned;
 }
 
-Result<void> PartitionedJoin::open_path(double expected_matches) {
+TestedJoin PartitionedJoin::tested_join() {
   // Of lanes that make rows the pairs stay in a cache; a device is asked for as many as it is without a condition.
   constexpr std::uint64_t kLanePairs = std::uint64_t{1} << 14;
   constexpr std::uint64_t kDevicePairs = std::uint64_t{1} << 20;
-  if (columns_.condition && keyless_ == nullptr)
-    tested_.emplace(TestedJoin{condition_.condition,
-                               {left_, left_words_moved_},
-                               {right_, right_words_moved_},
-                               marks_.left.has_value(),
-                               marks_.right.has_value(),
-                               wants_pairs(),
-                               feeding().makes_batches ? kLanePairs : kDevicePairs,
-                               options_.control,
-                               run_->recorder});
+  constexpr std::uint64_t kFewestPairs = 1'024;
+  constexpr std::uint64_t kMostKeptPairs = std::uint64_t{1} << 22;  // 32 MiB a lane
+  auto const window =
+      std::clamp(plan_.plan.chunk_rows, kFewestPairs, feeding().makes_batches ? kLanePairs : kDevicePairs);
+  // An eighth of a limit for all lanes.
+  auto const limit = options_.memory_limit_bytes / (8 * sizeof(contract::RowPair) * plan_.plan.lanes);
+  return {condition_.condition,
+          {left_, left_words_moved_},
+          {right_, right_words_moved_},
+          marks_.left.has_value(),
+          marks_.right.has_value(),
+          wants_pairs(),
+          options_.memory_limit_bytes == 0 ? kMostKeptPairs : std::min(limit, kMostKeptPairs),
+          window,
+          options_.control,
+          run_->recorder};
+}
+
+Result<void> PartitionedJoin::open_path(double expected_matches) {
+  if (columns_.condition && keyless_ == nullptr) tested_.emplace(tested_join());
   contract::BackendOptions backend;
   backend.tuning = plan_.tuning;
   backend.lanes = plan_.plan.lanes;

@@ -75,6 +75,7 @@ class PartitionedJoin {
   Result<void> partition_keys(PlannedJoin& planned, PartitionedTable& left, PartitionedTable& right);
   Result<partition::PartitionedKeys> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts,
                                                     PartitionedTable& side, Side which, double expected_matches);
+  TestedJoin tested_join();
   Result<void> open_path(double expected_matches);
   template <class Scheduler, class SinkOf>
   std::unique_ptr<Scheduler> start_lanes(SinkOf sink_of);

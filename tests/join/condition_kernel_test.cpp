@@ -79,8 +79,8 @@ struct Problem {
         if (left_words[left_narrow[kBefore + i]] < right_words[right_narrow[kBefore + j]]) expected.push_back({i, j});
   }
 
-  TestedJoin join(std::uint64_t window, bool wants_pairs = true) {
-    return {condition, {left_keys, moved}, {right_keys, moved}, true, true, wants_pairs, window, control, stats};
+  TestedJoin join(std::uint64_t window, std::uint64_t kept = 1 << 20, bool wants_pairs = true) {
+    return {condition, {left_keys, moved}, {right_keys, moved}, true, true, wants_pairs, kept, window, control, stats};
   }
   std::unique_ptr<ConditionKernel> kernel(TestedJoin const& join, std::size_t most_calls = ~std::size_t{0}) {
     calls = 0;
@@ -132,8 +132,8 @@ TEST(ConditionKernel, GivesThePairsThatPassInOrder) {
 /// More pairs pass than are kept, so that they are found again.
 TEST(ConditionKernel, CanBeEnteredAnywhere) {
   for (auto const range : {2U, 1'000U}) {
-    Problem problem(3'100, 3'000, true, range);
-    auto const join = problem.join(1 << 16);
+    Problem problem(610, 600, true, range);
+    auto const join = problem.join(1 << 10, range == 2 ? 0 : 100'000);
     auto const kernel = problem.kernel(join);
     auto const& expected = problem.expected;
     ASSERT_EQ(kernel->count().value(), expected.size());
@@ -145,8 +145,8 @@ TEST(ConditionKernel, CanBeEnteredAnywhere) {
       ASSERT_TRUE(std::equal(some.begin(), some.end(), expected.begin() + static_cast<std::ptrdiff_t>(first)))
           << first << ", " << count;
     };
-    for (std::uint64_t first = 0; first < expected.size(); first += 100'000)
-      ASSERT_NO_FATAL_FAILURE(expect_at(first, std::min<std::uint64_t>(100'000, expected.size() - first)));
+    for (std::uint64_t first = 0; first < expected.size(); first += 10'000)
+      ASSERT_NO_FATAL_FAILURE(expect_at(first, std::min<std::uint64_t>(10'000, expected.size() - first)));
     for (int i = 0; i < 40; ++i) {
       auto const first = random() % expected.size();
       ASSERT_NO_FATAL_FAILURE(expect_at(first, std::min<std::uint64_t>(random() % 5'000, expected.size() - first)));
