@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
-#include "operators/join/tested_words.hpp"
-#include "operators/materialize/plain_column.hpp"
 #include "operators/plan/paths.hpp"
 
 namespace garuda::join {
@@ -36,9 +34,8 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
   join->output_ = planned.output;
   if (planned.output == JoinOutput::rows && !join->feeding().makes_batches) join->output_ = JoinOutput::pairs;
   auto const expected_matches = planned.expected_matches;
-  GARUDA_TRY(join->encode_condition());
-  GARUDA_TRY(join->place_rows(std::move(planned)));
-  join->sliced_ = cut_tasks(join->left_, join->right_, join->plan_.plan, join->feeding(), join->plan_.tuning.build,
+  GARUDA_TRY(join->place_sides(std::move(planned)));
+  join->sliced_ = cut_tasks(join->left(), join->right(), join->plan_.plan, join->feeding(), join->plan_.tuning.build,
                             expected_matches);
   GARUDA_TRY(join->open_path(expected_matches));
   return join;
@@ -51,96 +48,15 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
   return prepare(request, std::move(planned), std::move(run));
 }
 
-namespace {
-
-/// All rows of a table, in place: no words, and position i is row i.
-partition::PartitionedKeys rows_in_place(std::uint64_t rows) {
-  partition::PartitionedKeys placed;
-  placed.offsets = {0, rows};
-  placed.ranges.resize(1);
-  return placed;
-}
-
-}  // namespace
-
-/// Where rows match by a condition alone it was encoded to plan the join.
-Result<void> PartitionedJoin::encode_condition() {
-  if (!columns_.condition || keyless_ != nullptr) return {};
-  run::PhaseTimer const timer(run_->recorder, "encode");
-  GARUDA_TRY_ASSIGN(condition_, run_->arena.execute([&] {
-    return condition::encode_condition(*columns_.condition, left_table_, right_table_, options_.control);
-  }));
+Result<void> PartitionedJoin::place_sides(PlannedJoin planned) {
+  GARUDA_TRY(sides_.place(std::move(planned), {left_table_, right_table_, columns_, output_, feeding().wants_ranges,
+                                               options_.control, *run_}));
+  auto& recorder = run_->recorder;
+  recorder.max_counter("partitions", left().num_partitions());
+  recorder.max_counter("columns_carried", left().payload.size() + right().payload.size());
+  if (is_marked(columns_.parts, output_, Side::left)) marks_.left.emplace(left().num_rows());
+  if (is_marked(columns_.parts, output_, Side::right)) marks_.right.emplace(right().num_rows());
   return {};
-}
-
-Result<void> PartitionedJoin::place_rows(PlannedJoin planned) {
-  digit_ = planned.digit.digit;
-  auto const source = [&](Side which) {
-    PartitionedTable side;
-    side.table = which == Side::left ? left_table_ : right_table_;
-    side.keys = which == Side::left ? &left_ : &right_;
-    side.carried = std::move(which == Side::left ? planned.left_carried : planned.right_carried);
-    side.key_base = planned.keys.base.value_or(0);
-    if (planned.keys.base) side.key_column = columns_.keys.front().of(which);
-    return side;
-  };
-  auto left = source(Side::left);
-  auto right = source(Side::right);
-  if (keyless_ != nullptr) {
-    left_ = rows_in_place(table_rows(Side::left));
-    right_ = rows_in_place(table_rows(Side::right));
-  } else {
-    GARUDA_TRY(partition_keys(planned, left, right));
-  }
-  run_->recorder.max_counter("partitions", left_.num_partitions());
-  run_->recorder.max_counter("columns_carried", left_.payload.size() + right_.payload.size());
-  if (is_marked(Side::left)) marks_.left.emplace(left_.num_rows());
-  if (is_marked(Side::right)) marks_.right.emplace(right_.num_rows());
-  if (output_ != JoinOutput::rows) return {};
-  GARUDA_TRY_ASSIGN(sources_, BatchSources::create(std::move(left), std::move(right), columns_));
-  return {};
-}
-
-Result<void> PartitionedJoin::partition_keys(PlannedJoin& planned, PartitionedTable& left, PartitionedTable& right) {
-  run::PhaseTimer timer(run_->recorder, "partition");
-  auto const pairs = planned.expected_matches;
-  GARUDA_TRY_ASSIGN(
-      left_, partition_side(std::move(planned.keys.left), std::move(planned.digit.left), left, Side::left, pairs));
-  GARUDA_TRY_ASSIGN(
-      right_, partition_side(std::move(planned.keys.right), std::move(planned.digit.right), right, Side::right, pairs));
-  if (digit_.bits > 0)
-    timer.count(2 * (left_.owned_bytes() + right_.owned_bytes()), left_.num_rows() + right_.num_rows());
-  return {};
-}
-
-/// Columns are carried by rows that move: where none does, those of `side` are fetched by row.
-Result<partition::PartitionedKeys> PartitionedJoin::partition_side(keys::EncodedKeys keys,
-                                                                   partition::DigitCounts counts,
-                                                                   PartitionedTable& side, Side which,
-                                                                   double expected_matches) {
-  bool const moves = keys.num_rows > 0 && digit_.bits > 0;
-  if (!moves) side.carried.clear();
-  bool const marks_rows = output_ != JoinOutput::count && is_marked(which);
-  auto& in_place = which == Side::left ? left_in_place_ : right_in_place_;
-  if (marks_rows) in_place = keys_in_place(keys, digit_);
-  partition::PartitionOptions options;
-  options.counts = std::move(counts);
-  options.ranges = feeding().wants_ranges;
-  auto& words = which == Side::left ? condition_.condition.left : condition_.condition.right;
-  auto& words_moved = which == Side::left ? left_words_moved_ : right_words_moved_;
-  words_moved = moves && are_words_moved(words, expected_matches, keys.num_rows);
-  bool const tests_rows = !words.empty() && !words_moved;
-  options.row_ids = output_ == JoinOutput::pairs || tests_rows || (marks_rows && in_place.words == nullptr) ||
-                    (output_ == JoinOutput::rows && needs_row_ids(side, columns_, which));
-  std::vector<partition::PayloadColumn> payload;
-  for (auto const column : side.carried) payload.push_back(materialize::payload_column(side.table, column));
-  if (words_moved)
-    for (auto& column : words_as_payload(words)) payload.push_back(std::move(column));
-  options.payload = payload;
-  auto partitioned = run_->arena.execute(
-      [&] { return partition::radix_partition(std::move(keys), digit_, options_.control, std::move(options)); });
-  if (partitioned && words_moved) take_moved_words(*partitioned, side.carried.size(), words);
-  return partitioned;
 }
 
 TestedJoin PartitionedJoin::tested_join() {
@@ -153,9 +69,9 @@ TestedJoin PartitionedJoin::tested_join() {
       std::clamp(plan_.plan.chunk_rows, kFewestPairs, feeding().makes_batches ? kLanePairs : kDevicePairs);
   // An eighth of a limit for all lanes.
   auto const limit = options_.memory_limit_bytes / (8 * sizeof(contract::RowPair) * plan_.plan.lanes);
-  return {condition_.condition,
-          {left_, left_words_moved_},
-          {right_, right_words_moved_},
+  return {sides_.condition(),
+          sides_.tested(Side::left),
+          sides_.tested(Side::right),
           marks_.left.has_value(),
           marks_.right.has_value(),
           wants_pairs(),
@@ -175,7 +91,7 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
   backend.keeps_matches = tested_ || (output_ == JoinOutput::count ? marks_.any() : output_ != JoinOutput::marks);
   backend.pairs_wanted = tested_ || wants_pairs();
   backend.pairs_of_row =
-      expected_matches / static_cast<double>(std::max<std::uint64_t>({left_.num_rows(), right_.num_rows(), 1}));
+      expected_matches / static_cast<double>(std::max<std::uint64_t>({left().num_rows(), right().num_rows(), 1}));
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
   backend.rates = plan_.rates;
   backend.control = &options_.control;
@@ -197,13 +113,7 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
 }
 
 SinkContext PartitionedJoin::sink_context() const {
-  return {left_, right_, plan_.plan.chunk_rows, options_.control, run_->recorder};
-}
-
-/// Whether it matters which rows of a side have a match: where all of them come, only to those who get the answer.
-bool PartitionedJoin::is_marked(Side side) const noexcept {
-  auto const alone = columns_.parts.alone(side);
-  return alone != contract::Alone::none && (alone != contract::Alone::all || output_ != JoinOutput::count);
+  return {left(), right(), plan_.plan.chunk_rows, options_.control, run_->recorder};
 }
 
 Result<std::uint64_t> PartitionedJoin::count() {
@@ -229,11 +139,9 @@ Result<AloneRows> PartitionedJoin::alone_rows(Side side) {
     GARUDA_TRY(pair_lanes_->next());
   }
   run::PhaseTimer const timer(run_->recorder, "mark");
-  auto const& keys = side == Side::left ? left_ : right_;
-  auto const& in_place = side == Side::left ? left_in_place_ : right_in_place_;
   return run_->arena.execute([&]() -> Result<AloneRows> {
-    GARUDA_TRY_ASSIGN(auto matched,
-                      marks_by_row(*std::move(marks_.of(side)), keys, in_place, table_rows(side), options_.control));
+    GARUDA_TRY_ASSIGN(auto matched, marks_by_row(*std::move(marks_.of(side)), sides_.keys(side), sides_.in_place(side),
+                                                 table_rows(side), options_.control));
     return AloneRows(columns_.parts.alone(side), std::move(matched), table_rows(side));
   });
 }
@@ -251,7 +159,7 @@ Result<std::optional<Batch>> PartitionedJoin::next_batch() {
   GARUDA_EXPECTS(output_ == JoinOutput::rows);
   if (batch_lanes_ == nullptr)
     batch_lanes_ = start_lanes<run::BatchScheduler>([this](std::size_t task, run::BatchScheduler::Emit const& emit) {
-      return mark_sink(marks_, batch_sink(sink_context(), *sources_, sliced_.task(task), emit));
+      return mark_sink(marks_, batch_sink(sink_context(), sides_.sources(), sliced_.task(task), emit));
     });
   GARUDA_TRY_ASSIGN(auto chunk, batch_lanes_->next());
   if (!chunk) return std::nullopt;
@@ -303,9 +211,9 @@ Result<std::unique_ptr<contract::JoinKernel>> PartitionedJoin::begin(std::uint32
   if (keyless_ != nullptr)
     return condition_backend_->begin(
         {{slice.left.begin, slice.left.size()}, {slice.right.begin, slice.right.size()}, slice.build}, lane);
-  contract::JoinSlice const keys{run::keys_of(left_, slice.partition, slice.left),
-                                 run::keys_of(right_, slice.partition, slice.right), partition::shared_low_bits(digit_),
-                                 slice.build};
+  contract::JoinSlice const keys{run::keys_of(left(), slice.partition, slice.left),
+                                 run::keys_of(right(), slice.partition, slice.right),
+                                 partition::shared_low_bits(sides_.digit()), slice.build};
   return backend_->begin(keys, lane);
 }
 

@@ -14,13 +14,12 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "keys/join_keys.hpp"
-#include "operators/condition/condition_words.hpp"
 #include "operators/contract/path_row.hpp"
 #include "operators/join/alone_rows.hpp"
-#include "operators/join/batch_builder.hpp"
-#include "operators/join/condition_kernel.hpp"
+#include "operators/join/condition/condition_kernel.hpp"
 #include "operators/join/join_tasks.hpp"
 #include "operators/join/match_sink.hpp"
+#include "operators/join/placed_sides.hpp"
 #include "operators/join/planned_join.hpp"
 #include "operators/resolve/join_request.hpp"
 #include "operators/run/lane_scheduler.hpp"
@@ -70,11 +69,7 @@ class PartitionedJoin {
  private:
   PartitionedJoin(resolve::JoinRequest const& request, std::unique_ptr<run::QueryRun> run);
 
-  Result<void> encode_condition();
-  Result<void> place_rows(PlannedJoin planned);
-  Result<void> partition_keys(PlannedJoin& planned, PartitionedTable& left, PartitionedTable& right);
-  Result<partition::PartitionedKeys> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts,
-                                                    PartitionedTable& side, Side which, double expected_matches);
+  Result<void> place_sides(PlannedJoin planned);
   TestedJoin tested_join();
   Result<void> open_path(double expected_matches);
   template <class Scheduler, class SinkOf>
@@ -86,7 +81,8 @@ class PartitionedJoin {
   Result<std::unique_ptr<contract::JoinKernel>> begin(std::uint32_t lane, run::SliceTask const& slice);
   contract::JoinFeeding const& feeding() const { return plan::feeding_of(*path_, keyless_ != nullptr); }
   SinkContext sink_context() const;
-  bool is_marked(Side side) const noexcept;
+  partition::PartitionedKeys const& left() const noexcept { return sides_.keys(Side::left); }
+  partition::PartitionedKeys const& right() const noexcept { return sides_.keys(Side::right); }
   bool wants_pairs() const noexcept { return output_ == JoinOutput::pairs || output_ == JoinOutput::rows; }
   std::uint64_t table_rows(Side side) const noexcept {
     return static_cast<std::uint64_t>((side == Side::left ? left_table_ : right_table_).num_rows());
@@ -102,18 +98,10 @@ class PartitionedJoin {
   std::shared_ptr<contract::Condition const> keyless_;  // of a join without keys
   plan::JoinPlan plan_;
   contract::PathRow const* path_ = nullptr;
-  partition::RadixDigit digit_;
-  partition::PartitionedKeys left_;
-  partition::PartitionedKeys right_;
+  PlacedSides sides_;
   SideMarks marks_;
-  KeysInPlace left_in_place_;  // of marked sides whose row ids do not move
-  KeysInPlace right_in_place_;
-  condition::EncodedCondition condition_;  // of a join with keys, where there is one
-  bool left_words_moved_ = false;          // its words of the left side are in the order of the partitioned keys
-  bool right_words_moved_ = false;
   std::optional<TestedJoin> tested_;
   SlicedJoin sliced_;
-  std::unique_ptr<BatchSources> sources_;
   std::vector<std::unique_ptr<oneapi::tbb::task_arena>> lane_arenas_;
   std::unique_ptr<contract::JoinBackend> backend_;
   std::unique_ptr<contract::ConditionBackend> condition_backend_;  // in its place, without keys

@@ -1,4 +1,4 @@
-#include "operators/join/tested_words.hpp"
+#include "operators/join/condition/tested_words.hpp"
 
 #include <algorithm>
 #include <variant>

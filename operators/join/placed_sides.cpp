@@ -1,0 +1,94 @@
+#include "operators/join/placed_sides.hpp"
+
+#include <utility>
+
+#include "operators/join/condition/tested_words.hpp"
+#include "operators/materialize/plain_column.hpp"
+
+namespace garuda::join {
+namespace {
+
+/// All rows of a table, in place: no words, and position i is row i.
+partition::PartitionedKeys rows_in_place(std::uint64_t rows) {
+  partition::PartitionedKeys placed;
+  placed.offsets = {0, rows};
+  placed.ranges.resize(1);
+  return placed;
+}
+
+}  // namespace
+
+bool is_marked(contract::JoinParts const& parts, JoinOutput output, Side side) noexcept {
+  auto const alone = parts.alone(side);
+  return alone != contract::Alone::none && (alone != contract::Alone::all || output != JoinOutput::count);
+}
+
+Result<void> PlacedSides::place(PlannedJoin planned, PlacedTables const& tables) {
+  digit_ = planned.digit.digit;
+  bool const has_keys = planned.condition == nullptr;
+  // Where rows match by a condition alone it was encoded to plan the join.
+  if (has_keys && tables.columns.condition) {
+    run::PhaseTimer const timer(tables.run.recorder, "encode");
+    GARUDA_TRY_ASSIGN(condition_, tables.run.arena.execute([&] {
+      return condition::encode_condition(*tables.columns.condition, tables.left, tables.right, tables.control);
+    }));
+  }
+  auto const source = [&](Side which) {
+    PartitionedTable side;
+    side.table = tables.of(which);
+    side.keys = &of(which).keys;
+    side.carried = std::move(which == Side::left ? planned.left_carried : planned.right_carried);
+    side.key_base = planned.keys.base.value_or(0);
+    if (planned.keys.base) side.key_column = tables.columns.keys.front().of(which);
+    return side;
+  };
+  auto left = source(Side::left);
+  auto right = source(Side::right);
+  if (has_keys) {
+    run::PhaseTimer timer(tables.run.recorder, "partition");
+    auto const pairs = planned.expected_matches;
+    GARUDA_TRY(
+        partition_side(std::move(planned.keys.left), std::move(planned.digit.left), pairs, tables, left, Side::left));
+    GARUDA_TRY(partition_side(std::move(planned.keys.right), std::move(planned.digit.right), pairs, tables, right,
+                              Side::right));
+    if (digit_.bits > 0)
+      timer.count(2 * (left_.keys.owned_bytes() + right_.keys.owned_bytes()),
+                  left_.keys.num_rows() + right_.keys.num_rows());
+  } else {
+    for (auto const side : {Side::left, Side::right}) of(side).keys = rows_in_place(tables.rows(side));
+  }
+  if (tables.output != JoinOutput::rows) return {};
+  GARUDA_TRY_ASSIGN(sources_, BatchSources::create(std::move(left), std::move(right), tables.columns));
+  return {};
+}
+
+/// Columns are carried by rows that move: where none does, those of `side` are fetched by row.
+Result<void> PlacedSides::partition_side(keys::EncodedKeys keys, partition::DigitCounts counts, double expected_matches,
+                                         PlacedTables const& tables, PartitionedTable& side, Side which) {
+  auto& placed = of(which);
+  bool const moves = keys.num_rows > 0 && digit_.bits > 0;
+  if (!moves) side.carried.clear();
+  bool const marks_rows = tables.output != JoinOutput::count && is_marked(tables.columns.parts, tables.output, which);
+  if (marks_rows) placed.in_place = keys_in_place(keys, digit_);
+  auto& tested = words(which);
+  placed.words_moved = moves && are_words_moved(tested, expected_matches, keys.num_rows);
+  bool const tests_rows = !tested.empty() && !placed.words_moved;
+  partition::PartitionOptions options;
+  options.counts = std::move(counts);
+  options.ranges = tables.wants_ranges;
+  options.row_ids = tables.output == JoinOutput::pairs || tests_rows ||
+                    (marks_rows && placed.in_place.words == nullptr) ||
+                    (tables.output == JoinOutput::rows && needs_row_ids(side, tables.columns, which));
+  std::vector<partition::PayloadColumn> payload;
+  for (auto const column : side.carried) payload.push_back(materialize::payload_column(side.table, column));
+  if (placed.words_moved)
+    for (auto& column : words_as_payload(tested)) payload.push_back(std::move(column));
+  options.payload = payload;
+  GARUDA_TRY_ASSIGN(placed.keys, tables.run.arena.execute([&] {
+    return partition::radix_partition(std::move(keys), digit_, tables.control, std::move(options));
+  }));
+  if (placed.words_moved) take_moved_words(placed.keys, side.carried.size(), tested);
+  return {};
+}
+
+}  // namespace garuda::join
