@@ -31,8 +31,11 @@ void expect_order(Table const& table, Values const& values) {
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < values.size(); ++row)
     if (values[row]) rows.push_back(row);
-  for (std::size_t row = 0; row < values.size(); ++row)
-    if (!values[row]) ASSERT_EQ(static_cast<std::uint64_t>(order.entries()[row] >> 64), 0U) << row;
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    if (!values[row]) {
+      ASSERT_EQ(static_cast<std::uint64_t>(order.entries()[row] >> 64), 0U) << row;
+    }
+  }
   auto expected = rows;
   auto const* const entries = order.entries();
   std::stable_sort(rows.begin(), rows.end(),
