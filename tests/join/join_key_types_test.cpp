@@ -342,7 +342,7 @@ TEST_F(JoinKeyTypes, RandomSchemasEqualTheOracle) {
                                  "method=global,slice_rows=40",
                                  "placement=slices"};
   for (auto const& base : all_paths()) {
-    auto const usual = base.path == Path::cpu ? 600U : 60U;
+    auto const usual = base.path == Path::cpu ? 600U : 30U;
     auto const cases = testing::full_tests() ? 10 * usual : usual;
     for (std::uint64_t seed = 0; seed < cases; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));

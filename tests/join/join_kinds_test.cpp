@@ -144,6 +144,7 @@ TEST_F(JoinKinds, SlicesOnBothSidesAndHeavyKeys) {
   for (std::size_t i = 0; i < 90; ++i) right_keys[i * 4] = i % 2 == 0 ? 33 : 200;
   auto const left = TableOf{TypeId::int64, left_keys, 97}.build(random);
   auto const right = TableOf{TypeId::int64, right_keys, 0}.build(random);
+  std::uint64_t turn = 0;
   for (auto const& base : all_paths())
     for (auto const* tuning : {"", "radix_bits=0,slice_rows=64", "radix_bits=2,slice_rows=64,build=left",
                                "radix_bits=3,build=right,chunk_rows=17,lanes=3", "method=global,slice_rows=100",
@@ -153,6 +154,7 @@ TEST_F(JoinKinds, SlicesOnBothSidesAndHeavyKeys) {
           auto const options = tuned(base, tuning);
           // A software device takes its time over slices of a few rows.
           if (nulls_equal && base.path != Path::cpu && *tuning != '\0') continue;
+          if (base.path != Path::cpu && !testing::takes_large_case() && ++turn % 2 == 0) continue;
           expect_join(left, right, spec_of(kind, nulls_equal, *tuning == '\0'), options);
           if (base.path == Path::cpu || *tuning == '\0') expect_join(right, left, spec_of(kind, nulls_equal), options);
           if (HasFailure()) return;
