@@ -40,6 +40,7 @@ class JoinOptions(ctypes.Structure):
         ("ordered", ctypes.c_int),
         ("run", ctypes.POINTER(RunOptions)),
         ("where", ctypes.c_char_p),
+        ("allow_cross", ctypes.c_int),
     ]
 
 

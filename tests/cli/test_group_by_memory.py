@@ -132,7 +132,7 @@ def test_aggregates_that_keep_all_values(garuda, spill_folder, all_rows, keys, o
 
 @pytest.mark.parametrize("keys", [["few"], ["word"]], ids=str)
 def test_every_path(join_on_each, spill_folder, all_rows, keys):
-    rows = all_rows.slice(0, 6_000)
+    rows = all_rows.slice(0, 4_000)
     tables.write(join_on_each.folder / "r.parquet", rows, batch_rows=1_000)
     whole = Garuda(join_on_each.folder, path="cpu")
     for aggregates, limit in ((f"{MERGED},var:n,corr:i:u", "1MiB"), (KEPT, "3MiB"), ("", "64KiB")):
