@@ -96,9 +96,8 @@ Result<void> JoinPairs::spill_inputs() {
   auto const left_volume = left_.estimated_volume();
   auto const right_volume = right_.estimated_volume();
   // Rows without keys cannot be told apart: every block of one file meets every block of the other.
-  auto const bits = left_keys_.empty()
-                        ? 0
-                        : share_.bits_for(share_.weight(left_volume) + share_.weight(right_volume), kMostBits);
+  auto const bits =
+      left_keys_.empty() ? 0 : share_.bits_for(share_.weight(left_volume) + share_.weight(right_volume), kMostBits);
   auto const split_input = [&](TableInput& input, Side side, RowVolume const& volume) {
     auto const& keys = side == Side::left ? left_keys_ : right_keys_;
     for (std::size_t k = 0; k < keys.size(); ++k) input.dictionaries().hash_values(keys[k], key_types_[k]);

@@ -99,7 +99,8 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
       ->check(not_empty())
       ->type_name("left.A,right.B,…");
   app.add_option("--where", arguments.where,
-                 "what must be true of rows, with equal keys where --on names some, for them to match: comparisons (=, <>, <, <=, >, >=) of\n"
+                 "what must be true of rows, with equal keys where --on names some, for them to match: comparisons (=, "
+                 "<>, <, <=, >, >=) of\n"
                  "left.NAME, right.NAME, numbers, 'text', true, false and null, joined by and, or, not and (…)")
       ->check(not_empty())
       ->type_name("CONDITION");

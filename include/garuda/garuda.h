@@ -81,8 +81,8 @@ struct garuda_join_options {
   size_t num_columns;
   int ordered;                          /* not 0: rows sorted by (left row, right row) */
   struct garuda_run_options const* run; /* null: as if all of it were 0 */
-  /* What must be true of rows, with equal keys where there are keys, for them to match, "left.a < right.b and not right.c = 'x'", as
-   * `garuda join --where` takes it; null: nothing. */
+  /* What must be true of rows, with equal keys where there are keys, for them to match, "left.a < right.b and not
+   * right.c = 'x'", as `garuda join --where` takes it; null: nothing. */
   char const* where;
   int allow_cross; /* not 0: without keys and without `where`, every left row with every right one; else an error */
 };

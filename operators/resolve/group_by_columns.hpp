@@ -81,7 +81,7 @@ struct ResolvedAggregate {
   double quantile = 0.5;
   std::uint64_t most = 1;
   bool as_state = false;  ///< `result` is what exact_state.hpp writes
-  Moments moments{};  ///< once the ranges of numbers are known (group_by/exact_products)
+  Moments moments{};      ///< once the ranges of numbers are known (group_by/exact_products)
 };
 
 /// A GroupBySpec resolved against a table.

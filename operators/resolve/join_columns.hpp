@@ -67,8 +67,8 @@ Result<void> check_sides(JoinSpec const& spec);
 
 /// Resolves names. Result columns keep their names; a right column whose name an earlier column has gets the suffix
 /// `_right`, repeated until it is free; the column `mark` counts as a right one.
-/// Errors: usage (no key pair, nor a condition, nor leave to do without; more than kMostKeys, a column in two of them, an
-/// empty column list), invalid_input (unknown or ambiguous column), those of check_sides, common_key_type and
+/// Errors: usage (no key pair, nor a condition, nor leave to do without; more than kMostKeys, a column in two of them,
+/// an empty column list), invalid_input (unknown or ambiguous column), those of check_sides, common_key_type and
 /// resolve_condition.
 Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinSpec const& spec);
 

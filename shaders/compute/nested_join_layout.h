@@ -64,9 +64,9 @@ struct NestedCountPush {
 /// Writes the pairs of probe rows that have some, by probe row, then build row.
 struct NestedPairsPush {
   NestedCondition condition;
-  device_address rows;    // num_rows × (probe row, place of its first pair as i32, pairs): what is listed
-  device_address probe;   // capacity × u32: probe rows of pairs
-  device_address build;   // capacity × u32: their build rows
+  device_address rows;   // num_rows × (probe row, place of its first pair as i32, pairs): what is listed
+  device_address probe;  // capacity × u32: probe rows of pairs
+  device_address build;  // capacity × u32: their build rows
   uint num_rows;
   uint num_build;
   uint capacity;  // pairs that are kept; places below 0 or from here on are not
