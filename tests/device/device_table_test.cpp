@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "garuda/engine.hpp"
+#include "tests/device/device_tables.hpp"
 #include "tests/engine/engine_test.hpp"
 #include "tests/reference/reference_group_by.hpp"
 #include "tests/reference/reference_join.hpp"
@@ -18,100 +19,12 @@
 namespace garuda {
 namespace {
 
+using testing::DeviceTables;
+using testing::keyed_table;
+using testing::random_column;
 using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
-
-template <class T>
-TestColumn<T> random_column(std::string name, TypeId id, std::size_t rows, std::uint64_t seed, bool nulls) {
-  std::mt19937_64 random(seed);
-  TestColumn<T> column{std::move(name), type_of(id), {}, {}};
-  for (std::size_t i = 0; i < rows; ++i) {
-    column.values.push_back(static_cast<T>(random()));
-    if (nulls) column.valid.push_back(random() % 3 != 0);
-  }
-  return column;
-}
-
-template <class Key>
-TestTable keyed_table(TypeId key_type, std::size_t rows, std::uint64_t distinct, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  TestColumn<Key> keys{"k", type_of(key_type), {}, {}};
-  // Distinct keys far apart, also negative ones.
-  for (std::size_t i = 0; i < rows; ++i)
-    keys.values.push_back(static_cast<Key>((random() % distinct) * 0x9e3779b97f4a7c15));
-  return TestTable()
-      .add(random_column<std::int8_t>("tiny", TypeId::int8, rows, seed + 1, true))
-      .add(std::move(keys))
-      .add(random_column<std::int32_t>("word", TypeId::int32, rows, seed + 2, false))
-      .add(random_column<std::uint16_t>("small", TypeId::uint16, rows, seed + 3, false))
-      .add(random_column<std::int64_t>("wide", TypeId::int64, rows, seed + 4, true));
-}
-
-class DeviceTables : public testing::EngineTest {
- protected:
-  static DeviceTable upload(Table const& table) {
-    auto uploaded = engine().upload(table.view());
-    if (!uploaded) throw std::runtime_error(uploaded.error().describe());
-    return std::move(*uploaded);
-  }
-  static Table download(DeviceTable const& table) {
-    auto downloaded = table.download();
-    if (!downloaded) throw std::runtime_error(downloaded.error().describe());
-    return std::move(*downloaded);
-  }
-
-  static void expect_same(Table const& actual_table, reference::TextTable const& expected) {
-    auto const actual = reference::read_table(actual_table.view());
-    EXPECT_EQ(actual.names, expected.names);
-    EXPECT_EQ(reference::sorted(actual), reference::sorted(expected));
-  }
-
-  static JoinSpec on_keys() {
-    JoinSpec spec;
-    spec.on = {{"k", "k"}};
-    return spec;
-  }
-
-  /// What a query gives, left on the device.
-  static DeviceTable take(Result<std::unique_ptr<QueryResult>> const& result) {
-    if (!result) throw std::runtime_error(result.error().describe());
-    auto table = (*result)->take_device_table();
-    if (!table) throw std::runtime_error(table.error().describe());
-    return std::move(*table);
-  }
-  static DeviceTable join(DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec,
-                          JoinOptions const& options = {}) {
-    return take(engine().join(left.view(), right.view(), spec, options));
-  }
-  static JoinOptions tuned(std::string_view tuning) {
-    JoinOptions options;
-    options.tuning = *parse_join_tuning(tuning);
-    return options;
-  }
-
-  static void expect_join(Table const& left, Table const& right, JoinSpec const& spec,
-                          JoinOptions const& options = {}) {
-    auto const left_there = upload(left);
-    auto const right_there = upload(right);
-    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
-    // As often as wanted: nothing of a join is left in its inputs. Left there, and read.
-    for (bool const is_read : {false, true}) {
-      auto const joined = engine().join(left_there.view(), right_there.view(), spec, options);
-      ASSERT_TRUE(joined) << joined.error().describe();
-      EXPECT_EQ((*joined)->plan().path, Path::compute);
-      if (is_read) {
-        auto const rows = collect(**joined);
-        ASSERT_TRUE(rows) << rows.error().describe();
-        expect_same(*rows, expected);
-      } else {
-        expect_same(download(take(joined)), expected);
-      }
-      EXPECT_EQ((*joined)->stats().rows_out, expected.rows.size());
-      EXPECT_EQ((*joined)->stats().path, Path::compute);
-    }
-  }
-};
 
 TEST_F(DeviceTables, WhatGoesUpComesDown) {
   for (std::size_t const rows : {0U, 1U, 33U, 1'000U}) {
@@ -420,69 +333,6 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   auto const refused = engine().upload(texts.view());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().describe().find("'name'"), std::string::npos);
-}
-
-/// What a device does not do with its tables is done with copies on the host, and said.
-TEST_F(DeviceTables, OtherJoinsAreThoseOfCopies) {
-  auto const left = keyed_table<std::int32_t>(TypeId::int32, 90, 40, 1).build();
-  auto const right = keyed_table<std::int64_t>(TypeId::int64, 70, 40, 2).build();
-  auto const left_there = upload(left);
-  auto const right_there = upload(right);
-  auto const expect_copies = [&](JoinSpec const& spec) {
-    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
-    auto const counted = engine().join_count(left_there.view(), right_there.view(), spec);
-    ASSERT_TRUE(counted) << counted.error().describe();
-    EXPECT_EQ(counted->rows, expected.rows.size());
-    auto const joined = engine().join(left_there.view(), right_there.view(), spec);
-    ASSERT_TRUE(joined) << joined.error().describe();
-    EXPECT_TRUE(std::ranges::any_of((*joined)->plan().notes, [](std::string const& note) {
-      return note.find("brought down from the device") != std::string::npos;
-    })) << to_string((*joined)->plan());
-    auto const rows = collect(**joined);
-    ASSERT_TRUE(rows) << rows.error().describe();
-    expect_same(*rows, expected);
-    auto const stats = (*joined)->stats();
-    EXPECT_EQ(stats.phases.front().name, "download");
-    EXPECT_GT(stats.phases.front().bytes, 0U);
-  };
-  for (auto const kind :
-       {JoinKind::left, JoinKind::right, JoinKind::full, JoinKind::semi, JoinKind::anti, JoinKind::mark}) {
-    auto spec = on_keys();
-    spec.kind = kind;
-    SCOPED_TRACE(to_string(kind));
-    expect_copies(spec);
-  }
-  auto nulls = on_keys();
-  nulls.on = {{"tiny", "tiny"}};
-  nulls.nulls_equal = true;
-  expect_copies(nulls);
-  auto several = on_keys();
-  several.on = {{"k", "k"}, {"tiny", "tiny"}};
-  several.columns = {{Side::right, "small"}, {Side::left, "wide"}};
-  expect_copies(several);
-  auto tested = on_keys();
-  tested.where = parse_condition("left.word < right.wide").value();
-  expect_copies(tested);
-}
-
-TEST_F(DeviceTables, OtherGroupBysAreThoseOfCopies) {
-  auto const table = keyed_table<std::int32_t>(TypeId::int32, 90, 12, 1).build();
-  auto const there = upload(table);
-  auto const aggregates = parse_aggregates("median:wide,count_distinct:tiny,var:small,first:word,arg_max:k:wide");
-  ASSERT_TRUE(aggregates);
-  GroupBySpec const spec{{"k"}, *aggregates, true};
-  auto const grouped = engine().group_by(there.view(), spec);
-  ASSERT_TRUE(grouped) << grouped.error().describe();
-  EXPECT_EQ((*grouped)->take_device_table().error().code(), ErrorCode::usage);
-  auto const rows = collect(**grouped);
-  ASSERT_TRUE(rows) << rows.error().describe();
-  EXPECT_EQ(reference::read_table(rows->view()).rows, reference::reference_group_by(table.view(), spec).rows);
-  auto const notes = (*grouped)->plan().notes;
-  EXPECT_TRUE(std::ranges::any_of(
-      notes, [](std::string const& note) { return note.find("brought down from the device") != std::string::npos; }));
-  GroupByOptions forced;
-  forced.tuning.placement = Placement::device;
-  EXPECT_EQ(engine().group_by(there.view(), spec, forced).error().code(), ErrorCode::invalid_input);
 }
 
 /// The ways to join tables on a device are offers like any other, and the run takes the one that explain chooses.

@@ -59,12 +59,7 @@ TEST_F(JoinConditions, EqualTheOracleOnEveryPath) {
                                   {"nulls", {}}, {"ordered", {}}, {"tuning", {}}};
   for (auto const kind : kJoinKinds) axes[0].values.emplace_back(to_string(kind));
   for (auto const* where : kConditions) axes[1].values.emplace_back(where);
-  std::vector<MixedTable> const shapes{{.rows = 0},
-                                       {.rows = 1},
-                                       {.rows = 90, .batch_rows = 37},
-                                       {.rows = 120, .keys = 1'000},
-                                       {.rows = 110, .batch_rows = 50, .keys = 1, .nulls_in_8 = 0},
-                                       {.rows = 60, .nulls_in_8 = 8}};
+  auto const shapes = testing::mixed_shapes();
   for (std::size_t i = 0; i < shapes.size(); ++i)
     for (auto const axis : {2, 3}) axes[static_cast<std::size_t>(axis)].values.push_back(std::to_string(i));
   axes[4].values = {"differ", "equal"};

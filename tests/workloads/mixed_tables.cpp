@@ -305,6 +305,15 @@ Table MixedTable::build(std::uint64_t seed) const {
   return Table(std::move(schema), std::move(batches));
 }
 
+std::vector<MixedTable> mixed_shapes() {
+  return {{.rows = 0},
+          {.rows = 1},
+          {.rows = 90, .batch_rows = 37},
+          {.rows = 120, .keys = 1'000},
+          {.rows = 110, .batch_rows = 50, .keys = 1, .nulls_in_8 = 0},
+          {.rows = 60, .nulls_in_8 = 8}};
+}
+
 std::vector<std::string> mixed_columns() {
   std::vector<std::string> names;
   for (auto const& kind : kinds()) names.push_back(kind.name);

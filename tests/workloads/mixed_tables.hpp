@@ -21,6 +21,9 @@ struct MixedTable {
   Table build(std::uint64_t seed) const;
 };
 
+/// Tables without rows, of one, of one batch and of several, of many keys and of one, of nulls alone.
+std::vector<MixedTable> mixed_shapes();
+
 /// Names of the columns of a mixed table beside `k` and `n`.
 std::vector<std::string> mixed_columns();
 
