@@ -2,9 +2,7 @@
 // is submitted, so it runs on RADV's null device, too.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
-#include <string_view>
 
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/compute/group_by/column_group_by.hpp"
@@ -30,10 +28,8 @@ TEST_F(ComputePipelines, HaveASubgroupSize) { EXPECT_FALSE(subgroup_sizes().empt
 
 /// Sizes that the device does not give are skipped, with those that it gives.
 TEST_P(PipelinesOfSubgroups, AllCompile) {
-  auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
-  auto const device_name = std::string_view(driver == nullptr ? "" : driver);
   // Compiling takes RADV's null devices minutes; VEGA10 has subgroups of 64 alone.
-  bool const is_left_to_full = device_name == "radv-navi10" || (device_name == "radv-navi21" && GetParam() == 64);
+  bool const is_left_to_full = testing::is_driver("radv-navi10") || (testing::is_driver("radv-navi21") && GetParam() == 64);
   if (is_left_to_full && !testing::full_tests()) GTEST_SKIP() << "in full runs";
   auto const of_size = compute_tuning(device().traits(), GetParam());
   if (!of_size) GTEST_SKIP() << of_size.error().describe();

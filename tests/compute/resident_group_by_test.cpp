@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -203,8 +202,7 @@ class ResidentGroupByTest : public testing::ComputeDeviceTest {
   }
 
   static bool too_large(std::uint64_t rows) {
-    char const* const most = std::getenv("GARUDA_TEST_MAX_ROWS");
-    return most != nullptr && rows > std::stoull(most);
+    return rows > testing::max_test_rows();
   }
 };
 

@@ -3,15 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "garuda/engine.hpp"
-#include "tests/validation.hpp"
+#include "tests/test_run.hpp"
 
 namespace garuda::testing {
 
@@ -33,7 +31,7 @@ class EngineTest : public ::testing::Test {
     auto created = Engine::create(options);
     ASSERT_TRUE(created) << created.error().describe();
     shared() = std::make_unique<Engine>(std::move(*created));
-    if (!wants_cuda()) return;
+    if (!is_driver("cuda")) return;
     if (auto const found = shared()->find_cuda_devices(); !found) missing_cuda() = found.error().describe();
   }
   void SetUp() override {
@@ -47,11 +45,23 @@ class EngineTest : public ::testing::Test {
 
   static Engine& engine() { return *shared(); }
 
- private:
-  static bool wants_cuda() {
-    auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
-    return driver != nullptr && std::string_view(driver) == "cuda";
+  /// Options of every path that this process can run: the CPU path's, where lavapipe's entry of the suite does not run
+  /// it, and those of each device.
+  template <class Options>
+  static std::vector<Options> all_paths() {
+    std::vector<Options> all;
+    if (!host_runs_elsewhere()) all.emplace_back().path = Path::cpu;
+    for (auto const& device : engine().devices()) {
+      if (!device.usable) continue;
+      for (auto const path : paths_of(device)) {
+        all.emplace_back().path = path;
+        all.back().device = std::to_string(device.index);
+      }
+    }
+    return all;
   }
+
+ private:
   static std::string& missing_cuda() {
     static std::string reason;
     return reason;

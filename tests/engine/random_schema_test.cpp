@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <string_view>
@@ -28,11 +27,6 @@ using testing::MixedTable;
 using Random = std::mt19937_64;
 
 constexpr std::uint64_t kMostRows = 70;
-
-std::uint64_t first_seed() {
-  auto const* const asked = std::getenv("GARUDA_TEST_SEED");
-  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 7'000;
-}
 
 std::uint64_t num_cases(Path path) {
   if (testing::max_test_rows() < kMostRows * kMostRows) return 20;  // under a sanitizer
@@ -169,18 +163,11 @@ void expect_same_rows(reference::TextTable const& actual, reference::TextTable c
 
 class RandomSchema : public testing::JoinTest {
  protected:
-  /// All paths; the CPU's not once more on SwiftShader.
-  static std::vector<JoinOptions> paths_under_test() {
-    auto paths = all_paths();
-    auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
-    if (driver != nullptr && std::string_view(driver) == "swiftshader") paths.erase(paths.begin());
-    return paths;
-  }
-
   template <class Run>
   static void on_every_path(Run const& run_case) {
-    for (auto const& options : paths_under_test())
-      for (auto seed = first_seed(); seed < first_seed() + num_cases(options.path); ++seed) {
+    auto const first = testing::first_seed(7'000);
+    for (auto const& options : all_paths())
+      for (auto seed = first; seed < first + num_cases(options.path); ++seed) {
         SCOPED_TRACE(std::string(to_string(options.path)) + ", seed " + std::to_string(seed));
         Random random(seed);
         run_case(options, random);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/validation.hpp"
+#include "tests/test_run.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/pipelines.hpp"

@@ -26,20 +26,6 @@ using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
 
-std::vector<GroupByOptions> all_paths(Engine const& engine) {
-  std::vector<GroupByOptions> all(1);
-  all[0].path = Path::cpu;
-  for (auto const& device : engine.devices()) {
-    if (!device.usable) continue;
-    for (auto const path : testing::paths_of(device)) {
-      auto& on_device = all.emplace_back();
-      on_device.path = path;
-      on_device.device = std::to_string(device.index);
-    }
-  }
-  return all;
-}
-
 bool is_number(std::string const& name) {
   return name.size() < 5 && name != "date" && name != "time" && name != "s" && name != "b" && name != "dict";
 }
@@ -99,7 +85,7 @@ class Aggregates : public testing::EngineTest {
   /// Devices take the first of the tunings alone, but in full runs: wide products are many columns.
   static void expect_groups(TableView table, GroupBySpec const& spec, std::vector<char const*> const& tunings) {
     auto const expected = reference::reference_group_by(table, spec);
-    for (auto const& base : all_paths(engine()))
+    for (auto const& base : all_paths<GroupByOptions>())
       for (auto const* tuning : tunings) {
         if (base.path != Path::cpu && tuning != tunings.front() && !testing::full_tests()) continue;
         SCOPED_TRACE(std::string(to_string(base.path)) + " " + tuning);

@@ -2,16 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cstdlib>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "core/numbers/wide_integer.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/group_by.hpp"
 #include "keys/numbering/mix.hpp"
-#include "tests/validation.hpp"
+#include "tests/test_run.hpp"
 #include "tests/workloads/tables.hpp"
 #include "tests/workloads/workloads.hpp"
 
@@ -21,11 +19,6 @@ namespace {
 using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
-
-bool is_driver(std::string_view name) {
-  auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
-  return driver != nullptr && driver == name;
-}
 
 class LargeGroupBy : public ::testing::Test {
  protected:
@@ -67,7 +60,7 @@ class LargeGroupBy : public ::testing::Test {
 
 /// A float accumulator that counts one by one stops at 16 777 216.
 TEST_F(LargeGroupBy, TwentyMillionRowsInOneGroup) {
-  if (is_driver("swiftshader")) GTEST_SKIP() << "within the budget of draws on lavapipe and the CPU only";
+  if (testing::is_driver("swiftshader")) GTEST_SKIP() << "within the budget of draws on lavapipe and the CPU only";
   constexpr std::size_t kRows = 20'000'000;
   std::vector<std::int64_t> values(kRows, std::int64_t{1} << 38);
   values.back() = 7;

@@ -28,32 +28,17 @@ using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
 
-/// Every path that this process can run: the CPU, and the device of its driver.
-std::vector<GroupByOptions> all_paths(Engine const& engine) {
-  std::vector<GroupByOptions> all(1);
-  all[0].path = Path::cpu;
-  for (auto const& device : engine.devices()) {
-    if (!device.usable) continue;
-    for (auto const path : testing::paths_of(device)) {
-      auto& on_device = all.emplace_back();
-      on_device.path = path;
-      on_device.device = std::to_string(device.index);
-    }
-  }
-  return all;
-}
-
-/// All of them in a full run; else the CPU and one way of each device, the ways taking turns.
-std::vector<GroupByOptions> paths_of_turn(Engine const& engine, std::uint64_t turn) {
-  auto all = all_paths(engine);
-  if (testing::full_tests()) return all;
-  auto const left_out = turn % 2 == 0 ? Path::graphics : Path::compute;
-  std::erase_if(all, [&](auto const& options) { return options.path == left_out; });
-  return all;
-}
-
 class GroupBy : public testing::EngineTest {
  protected:
+  /// All of them in a full run; else the CPU and one way of each device, the ways taking turns.
+  static std::vector<GroupByOptions> paths_of_turn(std::uint64_t turn) {
+    auto all = all_paths<GroupByOptions>();
+    if (testing::full_tests()) return all;
+    auto const left_out = turn % 2 == 0 ? Path::graphics : Path::compute;
+    std::erase_if(all, [&](auto const& options) { return options.path == left_out; });
+    return all;
+  }
+
   static Result<TextTable> run(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
     auto result = engine().group_by(table, spec, options);
     if (!result) return propagate(std::move(result));
@@ -94,7 +79,7 @@ TEST_F(GroupBy, EqualsTheOracleWhateverThePlan) {
   auto spec = testing::all_aggregates(group_case);
   auto const expected = reference::reference_group_by(table.view(), spec);
   std::uint64_t turn = 0;
-  for (auto const& base : all_paths(engine()))
+  for (auto const& base : all_paths<GroupByOptions>())
     for (auto const* tuning :
          {"", "keys=words", "keys=rowid", "radix_bits=0", "radix_bits=3,lanes=1", "radix_bits=8,lanes=3,keys=words",
           "slice_rows=50", "slice_rows=20,radix_bits=2,chunk_rows=10", "chunk_rows=1,keys=rowid,slice_rows=7"})
@@ -134,7 +119,7 @@ TEST_F(GroupBy, SmallTablesOnEveryAxis) {
             spec.ordered = (rows + keys) % 2 == 0;
             auto const expected = reference::reference_group_by(table.view(), spec);
             auto const* const tuning = axes.tunings[(groups + keys + nulls) % axes.tunings.size()];
-            for (auto const& base : paths_of_turn(engine(), next)) {
+            for (auto const& base : paths_of_turn(next)) {
               SCOPED_TRACE(std::string(to_string(base.path)) + " " + tuning + " " + to_string(group_case));
               expect_result(expected, table.view(), spec, with_tuning(base, tuning));
               if (HasFatalFailure()) return;
@@ -172,7 +157,7 @@ TEST_F(GroupBy, LargeTablesPairwise) {
     auto const* const tuning = axes.tunings[next % 4];
     ++next;
     auto const expected = reference::reference_group_by(table.view(), spec);
-    for (auto const& base : paths_of_turn(engine(), next)) {
+    for (auto const& base : paths_of_turn(next)) {
       SCOPED_TRACE(std::string(to_string(base.path)) + " " + tuning + " " + to_string(group_case));
       expect_result(expected, table.view(), spec, with_tuning(base, tuning));
       if (HasFatalFailure()) return;
@@ -264,7 +249,7 @@ TEST_F(GroupBy, ImagesNeedNotBePowersOfTwo) {
   GroupTableCase const group_case{100, 1, GroupSpread::every_row, 2, true};
   auto const table = testing::make_table(group_case);
   auto const spec = testing::all_aggregates(group_case);
-  for (auto const& base : all_paths(engine())) {
+  for (auto const& base : all_paths<GroupByOptions>()) {
     SCOPED_TRACE(to_string(base.path));
     expect_groups(table.view(), spec, with_tuning(base, "image=90,spread=929"));
   }
@@ -275,7 +260,7 @@ TEST_F(GroupBy, ShuffledInputGivesTheSameBits) {
   auto const spec = testing::all_aggregates(group_case);
   auto const table = testing::make_table(group_case);
   auto const other = testing::shuffled(group_case);
-  for (auto const& options : all_paths(engine())) {
+  for (auto const& options : all_paths<GroupByOptions>()) {
     auto const first = run(table.view(), spec, options);
     auto const second = run(other.view(), spec, with_tuning(options, "slice_rows=40"));
     ASSERT_TRUE(first && second);
@@ -292,7 +277,7 @@ TEST_F(GroupBy, NoKeysIsOneGroupAndNoAggregatesAreDistinctKeys) {
   auto const all = testing::all_aggregates(group_case);
   GroupBySpec const global{{}, all.aggregates, false};
   GroupBySpec const distinct{all.keys, {}, true};
-  for (auto const& base : all_paths(engine()))
+  for (auto const& base : all_paths<GroupByOptions>())
     for (auto const* tuning : {"", "slice_rows=33", "radix_bits=4"}) {
       SCOPED_TRACE(std::string(to_string(base.path)) + " " + tuning);
       auto const options = with_tuning(base, tuning);
@@ -310,7 +295,7 @@ TEST_F(GroupBy, OverflowNamesTheGroup) {
   auto const lowest = int_table({2, 2}, {-kMax, -1}).build();
   auto const below = int_table({2, 2, 2}, {-kMax, -1, -1}).build();
   GroupBySpec const spec{{"k"}, {{AggregateFunction::sum, "x", std::nullopt}}, true};
-  for (auto const& base : all_paths(engine()))
+  for (auto const& base : all_paths<GroupByOptions>())
     for (auto const* tuning :
          {"", "slice_rows=1", "radix_bits=2", "grouping=direct", "grouping=local", "grouping=partitioned"}) {
       SCOPED_TRACE(std::string(to_string(base.path)) + " " + tuning);
@@ -335,7 +320,7 @@ TEST_F(GroupBy, KeyRangesAtBothEndsOfTheType) {
   GroupBySpec const spec{{"k"}, {{AggregateFunction::count, std::nullopt, std::nullopt}}, true};
   for (auto const& keys : ranges) {
     auto const table = int_table(keys, std::vector<std::int64_t>(keys.size(), 1)).build();
-    for (auto const& base : all_paths(engine()))
+    for (auto const& base : all_paths<GroupByOptions>())
       for (auto const* tuning : {"", "keys=words", "keys=rowid", "address=hash", "radix_bits=1"}) {
         SCOPED_TRACE(std::string(to_string(base.path)) + " " + tuning);
         expect_groups(table.view(), spec, with_tuning(base, tuning));
@@ -356,7 +341,7 @@ TEST_F(GroupBy, DecimalSumsUpToTheLastDigit) {
   auto const beyond = TestTable().add(Column{"x", type, {most, one}, {}}).build();
   GroupBySpec const spec{
       {}, {{AggregateFunction::sum, "x", std::nullopt}, {AggregateFunction::mean, "x", std::nullopt}}, false};
-  for (auto const& options : all_paths(engine())) {
+  for (auto const& options : all_paths<GroupByOptions>()) {
     expect_groups(fits.view(), spec, options);
     auto const failed = run(beyond.view(), spec, options);
     ASSERT_FALSE(failed);
@@ -425,7 +410,7 @@ TEST_F(GroupBy, MemoryLimitsForceManyPartitionsOrAreNamed) {
   GroupTableCase const group_case{65'537, 1, GroupSpread::every_row, 1, false, 0};
   auto const table = testing::make_table(group_case);
   GroupBySpec const spec{{"k0"}, {{AggregateFunction::sum, "f64", std::nullopt}}, false};
-  for (auto options : all_paths(engine())) {
+  for (auto options : all_paths<GroupByOptions>()) {
     SCOPED_TRACE(to_string(options.path));
     options.memory_limit_bytes = 4 << 20;
     auto const result = engine().group_by(table.view(), spec, options);
@@ -443,7 +428,7 @@ TEST_F(GroupBy, CanBeCancelled) {
   GroupTableCase const group_case{257, 64, GroupSpread::uniform, 1, false, 0};
   auto const table = testing::make_table(group_case);
   auto const spec = testing::all_aggregates(group_case);
-  for (auto options : all_paths(engine())) {
+  for (auto options : all_paths<GroupByOptions>()) {
     std::atomic<bool> cancelled{true};
     options.control.cancelled = &cancelled;
     auto const early = run(table.view(), spec, options);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "garuda/engine.hpp"
-#include "tests/engine/engine_test.hpp"
+#include "tests/join/join_test.hpp"
 #include "tests/reference/reference_join.hpp"
 #include "tests/workloads/tables.hpp"
 #include "tests/workloads/workloads.hpp"
@@ -39,23 +39,7 @@ TestTable random_table(std::string const& key, std::size_t rows, std::uint64_t d
   return TestTable().add(std::move(keys)).add(std::move(payload));
 }
 
-/// Every path that this process can run: the CPU, and the device of its driver.
-std::vector<JoinOptions> all_paths(Engine const& engine) {
-  std::vector<JoinOptions> all(1);
-  all[0].path = Path::cpu;
-  for (auto const& device : engine.devices()) {
-    if (!device.usable) continue;
-    for (auto const path : testing::paths_of(device)) {
-      auto& options = all.emplace_back();
-      options.path = path;
-      options.device = std::to_string(device.index);
-      options.tuning.result = 64;
-    }
-  }
-  return all;
-}
-
-class HashJoin : public testing::EngineTest {
+class HashJoin : public testing::JoinTest {
  protected:
   static JoinSpec on_keys(bool ordered) {
     JoinSpec spec;
@@ -88,7 +72,7 @@ class HashJoin : public testing::EngineTest {
 TEST_F(HashJoin, EqualsTheOracleWhateverThePlan) {
   auto const left = random_table("k", 700, 300, -50, 3, 1, true).build(97);
   auto const right = random_table("k", 900, 400, -60, 3, 2, true).build(250);
-  for (auto base : all_paths(engine()))
+  for (auto base : all_paths())
     for (auto const* tuning :
          {"", "method=global", "method=sorted,slice_rows=300", "radix_bits=0", "radix_bits=3,lanes=1",
           "radix_bits=8,lanes=3", "slice_rows=100", "slice_rows=64,radix_bits=2,chunk_rows=10", "chunk_rows=1"})
@@ -109,7 +93,7 @@ TEST_F(HashJoin, WideKeysAndOneHeavyKey) {
   auto wide_right = random_table("k", 300, 300, INT64_MIN, INT64_MAX / 200, 4, true).build();
   auto heavy_left = random_table("k", 150, 1, 7, 1, 5, false).build();
   auto heavy_right = random_table("k", 200, 2, 7, 1, 6, false).build();
-  for (auto const& options : all_paths(engine()))
+  for (auto const& options : all_paths())
     for (auto const ordered : {false, true}) {
       SCOPED_TRACE(to_string(options.path));
       expect_join(wide_left, wide_right, on_keys(ordered), options);
@@ -161,7 +145,7 @@ TEST_F(HashJoin, PayloadMayBeCarriedOrGathered) {
       auto some_columns = on_keys(false);
       some_columns.columns = {
           {Side::right, "k"}, {Side::left, "c"}, {Side::right, "d"}, {Side::left, "c"}, {Side::left, "k"}};
-      for (auto base : all_paths(engine()))
+      for (auto base : all_paths())
         for (auto const* tuning : {"payload=auto", "payload=carry", "payload=gather"})
           for (auto const* partitions : {"radix_bits=0", "radix_bits=3", "radix_bits=2,build=left,chunk_rows=13",
                                          "radix_bits=13,lanes=2,build=right", "radix_bits=1,slice_rows=50"}) {
@@ -220,7 +204,7 @@ TEST_F(HashJoin, CarriesWhatItSaysAndOnlyThen) {
 TEST_F(HashJoin, EmptySides) {
   auto const none = random_table("k", 0, 1, 0, 1, 1, false).build();
   auto const some = random_table("k", 10, 5, 0, 1, 1, false).build();
-  for (auto const& options : all_paths(engine()))
+  for (auto const& options : all_paths())
     for (auto const ordered : {false, true}) {
       SCOPED_TRACE(to_string(options.path));
       expect_join(none, some, on_keys(ordered), options);
@@ -233,7 +217,7 @@ TEST_F(HashJoin, CountingIgnoresHowPairsAndRowsAreMade) {
   // Equal keys clash, so that their storage matters: runs, unless a probe that instances layers were asked for.
   auto const left = random_table("k", 200, 1, 0, 1, 1, false).build();
   auto const right = random_table("k", 600, 1, 0, 1, 2, false).build();
-  for (auto options : all_paths(engine())) {
+  for (auto options : all_paths()) {
     options.tuning = {};
     auto const usual = engine().join_count(left.view(), right.view(), on_keys(false), options);
     ASSERT_TRUE(usual) << usual.error().describe();
@@ -256,7 +240,7 @@ TEST_F(HashJoin, CountingIgnoresHowPairsAndRowsAreMade) {
 TEST_F(HashJoin, ADeviceMemoryLimitIsKeptBySlices) {
   auto const left = random_table("k", 20'000, 1, 0, 1, 1, false).build();
   auto const right = random_table("k", 3, 1, 0, 1, 2, false).build();
-  for (auto options : all_paths(engine())) {
+  for (auto options : all_paths()) {
     options.device_memory_limit_bytes = std::uint64_t{4} << 20;
     auto const counted = engine().join_count(left.view(), right.view(), on_keys(false), options);
     ASSERT_TRUE(counted) << counted.error().describe();
@@ -269,7 +253,7 @@ TEST_F(HashJoin, SlicesWhosePairsDoNotFitTheDeviceAreHalved) {
   constexpr std::size_t kRows = 1'500;
   auto const left = random_table("k", kRows, 1, 0, 1, 1, false).build();
   auto const right = random_table("k", kRows, 1, 0, 1, 2, false).build();
-  for (auto options : all_paths(engine())) {
+  for (auto options : all_paths()) {
     if (options.path != Path::compute) continue;
     options.tuning = parse_join_tuning("placement=slices,lanes=1").value();
     options.device_memory_limit_bytes = std::uint64_t{16} << 20;
@@ -296,7 +280,7 @@ TEST_F(HashJoin, SlicesWhosePairsDoNotFitTheDeviceAreHalved) {
 TEST_F(HashJoin, MemoryKeptBetweenJoinsCanBeGivenBack) {
   auto const left = random_table("k", 100, 50, 0, 1, 1, false).build();
   auto const right = random_table("k", 200, 50, 0, 1, 2, false).build();
-  for (auto const& options : all_paths(engine()))
+  for (auto const& options : all_paths())
     for (int round = 0; round < 3; ++round) {
       expect_join(left, right, on_keys(true), options);
       engine().release_device_memory();
@@ -326,7 +310,7 @@ TEST_F(HashJoin, OrderedResultsLargerThanTheMemoryLimitStream) {
 TEST_F(HashJoin, CancellationEndsTheJoin) {
   auto const left = random_table("k", 3000, 1, 0, 1, 1, false).build();
   auto const right = random_table("k", 3000, 1, 0, 1, 2, false).build();
-  for (auto options : all_paths(engine())) {
+  for (auto options : all_paths()) {
     std::atomic<bool> cancelled{false};
     options.control.cancelled = &cancelled;
     options.tuning.chunk_rows = 1000;
@@ -346,7 +330,7 @@ TEST_F(HashJoin, CancellationEndsTheJoin) {
 TEST_F(HashJoin, AResultMayBeDroppedEarly) {
   auto const left = random_table("k", 3000, 1, 0, 1, 1, false).build();
   auto const right = random_table("k", 3000, 1, 0, 1, 2, false).build();
-  for (auto options : all_paths(engine())) {
+  for (auto options : all_paths()) {
     options.tuning.chunk_rows = 500;
     auto result = engine().join(left.view(), right.view(), on_keys(false), options);
     ASSERT_TRUE(result) << result.error().describe();
@@ -357,7 +341,7 @@ TEST_F(HashJoin, AResultMayBeDroppedEarly) {
 TEST_F(HashJoin, ReportsProgressAndStatistics) {
   auto const left = random_table("k", 500, 500, 0, 1, 1, false).build();
   auto const right = random_table("k", 500, 500, 0, 1, 2, false).build();
-  for (auto options : all_paths(engine())) {
+  for (auto options : all_paths()) {
     std::uint64_t done = 0;
     std::uint64_t total = 0;
     options.tuning.radix_bits = 2;

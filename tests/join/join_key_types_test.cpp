@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "garuda/engine.hpp"
-#include "tests/engine/engine_test.hpp"
 #include "tests/join/join_kinds.hpp"
+#include "tests/join/join_test.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/reference_join.hpp"
 #include "tests/workloads/workloads.hpp"
@@ -259,22 +259,8 @@ Table table_of(std::vector<Form> const& forms, KeyRows const& rows, std::size_t 
   return Table(std::move(schema), std::move(batches));
 }
 
-class JoinKeyTypes : public testing::EngineTest {
+class JoinKeyTypes : public testing::JoinTest {
  protected:
-  static std::vector<JoinOptions> all_paths() {
-    std::vector<JoinOptions> all(1);
-    all[0].path = Path::cpu;
-    for (auto const& device : engine().devices()) {
-      if (!device.usable) continue;
-      for (auto const path : testing::paths_of(device)) {
-        all.emplace_back().path = path;
-        all.back().device = std::to_string(device.index);
-        all.back().tuning.result = 64;
-      }
-    }
-    return all;
-  }
-
   static JoinSpec spec_of(std::size_t num_keys, JoinKind kind, bool nulls_equal = false, bool ordered = false) {
     JoinSpec spec;
     for (std::size_t k = 0; k < num_keys; ++k) {

@@ -15,18 +15,10 @@ namespace garuda::testing {
 
 class JoinTest : public EngineTest {
  protected:
-  /// The CPU path, and those of all devices.
+  /// With images small enough to be full.
   static std::vector<JoinOptions> all_paths() {
-    std::vector<JoinOptions> all(1);
-    all[0].path = Path::cpu;
-    for (auto const& device : engine().devices()) {
-      if (!device.usable) continue;
-      for (auto const path : paths_of(device)) {
-        all.emplace_back().path = path;
-        all.back().device = std::to_string(device.index);
-        all.back().tuning.result = 64;
-      }
-    }
+    auto all = EngineTest::all_paths<JoinOptions>();
+    for (auto& options : all) options.tuning.result = 64;
     return all;
   }
 

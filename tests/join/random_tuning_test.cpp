@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <random>
 #include <string>
 #include <string_view>
@@ -29,18 +27,6 @@ namespace {
 using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
-
-/// A case is a function of its seed: GARUDA_TEST_SEED=N begins with that of N; else the usual tests run the same cases
-/// each time, the full ones new ones. Printed before anything can crash.
-std::uint64_t first_seed() {
-  constexpr std::uint64_t kUsualSeed = 90'000;
-  auto const* const asked = std::getenv("GARUDA_TEST_SEED");
-  auto const seed = asked != nullptr        ? std::strtoull(asked, nullptr, 10)
-                    : testing::full_tests() ? std::random_device{}()
-                                            : kUsualSeed;
-  std::cout << "GARUDA_TEST_SEED=" << seed << std::endl;
-  return seed;
-}
 
 std::uint64_t num_cases(Path path) {
   auto const usual = path == Path::cpu ? 400U : 60U;
@@ -126,17 +112,8 @@ class RandomTuning : public testing::EngineTest {
   /// Runs `run_case` on every path and device, each time with a generator that a seed of its own started.
   template <class Options, class Run>
   static void on_every_path(Run const& run_case) {
-    std::vector<Options> all(1);
-    all[0].path = Path::cpu;
-    for (auto const& device : engine().devices()) {
-      if (!device.usable || device.api == DeviceApi::cuda) continue;
-      for (auto const path : testing::paths_of(device)) {
-        all.emplace_back().path = path;
-        all.back().device = std::to_string(device.index);
-      }
-    }
-    auto const first = first_seed();
-    for (auto const& options : all)
+    auto const first = testing::first_seed(90'000);
+    for (auto const& options : all_paths<Options>())
       for (auto seed = first; seed < first + num_cases(options.path); ++seed) {
         SCOPED_TRACE(std::string(to_string(options.path)) + ", seed " + std::to_string(seed));
         std::mt19937_64 random(seed);

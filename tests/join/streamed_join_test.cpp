@@ -14,7 +14,7 @@
 
 #include "garuda/engine.hpp"
 #include "tests/reference/reference_join.hpp"
-#include "tests/validation.hpp"
+#include "tests/test_run.hpp"
 #include "tests/workloads/mixed_keys.hpp"
 #include "tests/workloads/tables.hpp"
 

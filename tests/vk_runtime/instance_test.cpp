@@ -1,5 +1,6 @@
 #include "vk_runtime/device/instance.hpp"
 
+#include "tests/test_run.hpp"
 #include "tests/vk_runtime/device_fixture.hpp"
 
 namespace garuda::vk {
@@ -9,14 +10,13 @@ class InstanceTest : public DeviceTest {};
 
 TEST_F(InstanceTest, TraitsDescribeTheDriverOfThisRun) {
   DeviceTraits const& traits = device_->traits();
-  char const* const driver = std::getenv("GARUDA_TEST_DRIVER");
-  if (driver != nullptr && std::string_view(driver) == "lavapipe") {
+  if (testing::is_driver("lavapipe")) {
     EXPECT_EQ(traits.driver_name, "llvmpipe");
     EXPECT_EQ(traits.type, DeviceType::cpu);
     EXPECT_EQ(traits.limits.max_storage_buffer_range, std::uint64_t{128} << 20);
     EXPECT_TRUE(traits.features.shader_int64);
   }
-  if (driver != nullptr && std::string_view(driver) == "swiftshader") {
+  if (testing::is_driver("swiftshader")) {
     EXPECT_THAT(traits.driver_name, ::testing::HasSubstr("SwiftShader"));
     EXPECT_EQ(traits.max_render_extent(), 8'192U);
     EXPECT_EQ(traits.subgroup.size, 4U);

@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <span>
@@ -213,8 +212,7 @@ class GroupKernelTestOn : public DeviceTest {
   }
 
   static bool too_large(std::uint64_t rows) {
-    char const* const most = std::getenv("GARUDA_TEST_MAX_ROWS");
-    return most != nullptr && rows > std::stoull(most);
+    return rows > testing::max_test_rows();
   }
 };
 

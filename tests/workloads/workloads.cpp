@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <random>
 #include <stdexcept>
@@ -242,39 +241,6 @@ std::vector<JoinCase> large_cases() {
     cases.push_back({key_bits, 3'000, 3'000, KeyPattern::all_equal, Nulls::none, 1});
   }
   return cases;
-}
-
-std::uint64_t max_test_rows() {
-  auto const* const text = std::getenv("GARUDA_TEST_MAX_ROWS");
-  if (text == nullptr) return std::numeric_limits<std::uint64_t>::max();
-  std::size_t length = 0;
-  auto const rows = std::stoull(text, &length);
-  if (text[length] != '\0') throw std::runtime_error("GARUDA_TEST_MAX_ROWS is not a number: " + std::string(text));
-  return rows;
-}
-
-bool full_tests() {
-  auto const* const full = std::getenv("GARUDA_TEST_FULL");
-  return full != nullptr && std::string_view(full) == "1";
-}
-
-bool takes_case(std::uint64_t index) {
-  if (full_tests()) return true;
-  // Mixed, so that the turns keep no step with the lengths of the axes.
-  auto const turn = keys::mix(index) >> 32;
-  if (max_test_rows() != std::numeric_limits<std::uint64_t>::max()) return turn % 10 == 0;
-  auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
-  if (driver == nullptr) return true;
-  if (std::string_view(driver) == "lavapipe") return turn % 2 == 0;
-  if (std::string_view(driver) == "swiftshader") return turn % 8 == 1;  // it takes three to five times as long
-  return true;
-}
-
-bool takes_large_case() {
-  if (full_tests()) return true;
-  if (max_test_rows() != std::numeric_limits<std::uint64_t>::max()) return false;
-  auto const* const driver = std::getenv("GARUDA_TEST_DRIVER");
-  return driver == nullptr || std::string_view(driver) != "swiftshader";
 }
 
 SliceSide::SliceSide(reference::Keys const& keys, std::uint32_t key_bits) : key_bits_(key_bits) {

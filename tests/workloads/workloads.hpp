@@ -9,6 +9,7 @@
 
 #include "operators/contract/join_kernel.hpp"
 #include "tests/reference/reference_join.hpp"
+#include "tests/test_run.hpp"
 
 namespace garuda::testing {
 
@@ -66,21 +67,6 @@ std::vector<JoinCase> small_cases();
 /// Pairwise combinations with a side in kLargeSizes, and what the axes do not reach: 1 000 000 dense keys a side,
 /// 1 × 100 000 and 3 000 × 3 000 equal ones.
 std::vector<JoinCase> large_cases();
-
-/// Most rows a side that cases may have in this run: GARUDA_TEST_MAX_ROWS, or no bound. Throws std::runtime_error when
-/// the variable is not a number.
-std::uint64_t max_test_rows();
-
-/// Whether GARUDA_TEST_FULL asks for every case.
-bool full_tests();
-
-/// Whether this run takes case `index` of a cross product: every one with full_tests(), and where the cases cost little
-/// (no software driver); otherwise lavapipe takes one half, SwiftShader a quarter of the other, and a run under a
-/// sanitizer (GARUDA_TEST_MAX_ROWS is set), which makes a case ten times as long, a tenth.
-bool takes_case(std::uint64_t index);
-
-/// Whether this run takes a case that costs much wherever it runs: SwiftShader and sanitizers do in full runs only.
-bool takes_large_case();
 
 /// One side's keys as a kernel takes them: nulls left out, in `key_bits` wide words.
 class SliceSide {
