@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "garuda/plan.hpp"
 #include "keys/numbering/mix.hpp"
 
 namespace garuda::testing {
@@ -62,6 +63,13 @@ inline bool takes_case(std::uint64_t index) {
 
 /// Whether this run takes a case that costs much wherever it runs: SwiftShader and sanitizers do in full runs only.
 inline bool takes_large_case() { return full_tests() || (!is_bounded() && !is_driver("swiftshader")); }
+
+/// How many random cases a path takes: the CPU path `on_host`, another one `on_device`, SwiftShader a third of these; in
+/// full runs ten times as many.
+inline std::uint64_t random_cases(Path path, std::uint64_t on_host, std::uint64_t on_device) {
+  if (full_tests()) return 10 * (path == Path::cpu ? on_host : on_device);
+  return path == Path::cpu ? on_host : is_driver("swiftshader") ? on_device / 3 : on_device;
+}
 
 /// The first seed of random cases, each a function of its own: GARUDA_TEST_SEED; else the usual tests take `usual`, the
 /// full ones a new one. Printed before anything can crash.

@@ -30,7 +30,7 @@ constexpr std::uint64_t kMostRows = 70;
 
 std::uint64_t num_cases(Path path) {
   if (testing::max_test_rows() < kMostRows * kMostRows) return 20;  // under a sanitizer
-  return (path == Path::cpu ? 1'000 : 200) * (testing::full_tests() ? 10 : 1);
+  return testing::random_cases(path, 1'000, 200);
 }
 
 /// One row, none, one batch or several, nulls from none to all.

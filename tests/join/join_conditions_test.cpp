@@ -87,7 +87,7 @@ TEST_F(JoinConditions, EqualTheOracleOnEveryPath) {
 
 TEST_F(JoinConditions, RandomConditionsOnEveryPath) {
   for (auto const& base : all_paths()) {
-    auto const cases = (base.path == Path::cpu ? 150U : 25U) * (testing::full_tests() ? 10 : 1);
+    auto const cases = testing::random_cases(base.path, 150, 25);
     for (std::uint64_t seed = 0; seed < cases; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       std::mt19937_64 random(31'000 + seed);

@@ -328,8 +328,7 @@ TEST_F(JoinKeyTypes, RandomSchemasEqualTheOracle) {
                                  "method=global,slice_rows=40",
                                  "placement=slices"};
   for (auto const& base : all_paths()) {
-    auto const usual = base.path == Path::cpu ? 600U : 30U;
-    auto const cases = testing::full_tests() ? 10 * usual : usual;
+    auto const cases = testing::random_cases(base.path, 600, 30);
     for (std::uint64_t seed = 0; seed < cases; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       Random random(9'000 + seed);

@@ -102,7 +102,7 @@ TEST_F(KeylessJoins, EqualTheOracleOnEveryPath) {
 TEST_F(KeylessJoins, RandomConditionsOnEveryPath) {
   for (auto const& base : all_paths()) {
     if (!has_strategy(base)) continue;
-    auto const cases = (base.path == Path::cpu ? 150U : 25U) * (testing::full_tests() ? 10 : 1);
+    auto const cases = testing::random_cases(base.path, 150, 25);
     for (std::uint64_t seed = 0; seed < cases; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       std::mt19937_64 random(47'000 + seed);

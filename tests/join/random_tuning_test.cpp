@@ -28,11 +28,6 @@ using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
 
-std::uint64_t num_cases(Path path) {
-  auto const usual = path == Path::cpu ? 400U : 60U;
-  return testing::full_tests() ? 10 * usual : usual;
-}
-
 /// One of its choices, or a number: the outermost ones often, the others by magnitude.
 template <class Tuning>
 std::int64_t random_value(resolve::Knob<Tuning> const& knob, std::mt19937_64& random) {
@@ -114,7 +109,7 @@ class RandomTuning : public testing::EngineTest {
   static void on_every_path(Run const& run_case) {
     auto const first = testing::first_seed(90'000);
     for (auto const& options : all_paths<Options>())
-      for (auto seed = first; seed < first + num_cases(options.path); ++seed) {
+      for (auto seed = first; seed < first + testing::random_cases(options.path, 400, 60); ++seed) {
         SCOPED_TRACE(std::string(to_string(options.path)) + ", seed " + std::to_string(seed));
         std::mt19937_64 random(seed);
         run_case(options, random);
