@@ -31,7 +31,8 @@ inline bool full_tests() { return variable_is("GARUDA_TEST_FULL", "1"); }
 /// the same calls.
 inline bool with_validation() { return full_tests() || !variable_is("GARUDA_TEST_VALIDATION", "0"); }
 
-/// Whether lavapipe's entry of the suite has run what needs no device, so that SwiftShader's need not; not in full runs.
+/// Whether lavapipe's entry of the suite has run what needs no device, so that SwiftShader's need not; not in full
+/// runs.
 inline bool host_runs_elsewhere() { return is_driver("swiftshader") && !full_tests(); }
 
 /// Most rows a side that cases may have in this run: GARUDA_TEST_MAX_ROWS, or no bound. Throws std::runtime_error when
@@ -49,23 +50,23 @@ inline std::uint64_t max_test_rows() {
 inline bool is_bounded() { return max_test_rows() != std::numeric_limits<std::uint64_t>::max(); }
 
 /// Whether this run takes case `index` of a cross product: every one with full_tests(), and where the cases cost little
-/// (no software driver); otherwise lavapipe takes one half, SwiftShader, which takes three to five times as long, a
-/// quarter of the other, and a run under a sanitizer a tenth.
+/// (no software driver); otherwise lavapipe takes one half, SwiftShader, which takes three to five times as long, an
+/// eighth of the other, and a run under a sanitizer a tenth.
 inline bool takes_case(std::uint64_t index) {
   if (full_tests()) return true;
   // Mixed, so that the turns keep no step with the lengths of the axes.
   auto const turn = keys::mix(index) >> 32;
   if (is_bounded()) return turn % 10 == 0;
   if (is_driver("lavapipe")) return turn % 2 == 0;
-  if (is_driver("swiftshader")) return turn % 8 == 1;
+  if (is_driver("swiftshader")) return turn % 16 == 1;
   return true;
 }
 
 /// Whether this run takes a case that costs much wherever it runs: SwiftShader and sanitizers do in full runs only.
 inline bool takes_large_case() { return full_tests() || (!is_bounded() && !is_driver("swiftshader")); }
 
-/// How many random cases a path takes: the CPU path `on_host`, another one `on_device`, SwiftShader a third of these; in
-/// full runs ten times as many.
+/// How many random cases a path takes: the CPU path `on_host`, another one `on_device`, SwiftShader a third of these;
+/// in full runs ten times as many.
 inline std::uint64_t random_cases(Path path, std::uint64_t on_host, std::uint64_t on_device) {
   if (full_tests()) return 10 * (path == Path::cpu ? on_host : on_device);
   return path == Path::cpu ? on_host : is_driver("swiftshader") ? on_device / 3 : on_device;
@@ -75,7 +76,9 @@ inline std::uint64_t random_cases(Path path, std::uint64_t on_host, std::uint64_
 /// full ones a new one. Printed before anything can crash.
 inline std::uint64_t first_seed(std::uint64_t usual) {
   auto const* const asked = std::getenv("GARUDA_TEST_SEED");
-  auto const seed = asked != nullptr ? std::strtoull(asked, nullptr, 10) : full_tests() ? std::random_device{}() : usual;
+  auto const seed = asked != nullptr ? std::strtoull(asked, nullptr, 10)
+                    : full_tests()   ? std::random_device{}()
+                                     : usual;
   std::cout << "GARUDA_TEST_SEED=" << seed << std::endl;
   return seed;
 }

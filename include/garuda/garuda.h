@@ -113,6 +113,9 @@ int garuda_table_read(struct ArrowArrayStream* stream, garuda_table** table, cha
  * Tables of one device are joined and grouped there. */
 int garuda_table_upload(garuda_engine* engine, garuda_table const* table, char const* device, garuda_table** out,
                         char** error);
+/* Sorts a column of a table of a device and keeps the index there: joins on the column look rows up in it. Not while
+ * other calls read the table. */
+int garuda_table_build_index(garuda_table* table, char const* column, char** error);
 /* Gives the rows out; those of a device are copied to the host first. The stream is independent of the table. */
 int garuda_table_stream(garuda_table const* table, struct ArrowArrayStream* out, char** error);
 uint64_t garuda_table_rows(garuda_table const* table);

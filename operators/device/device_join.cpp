@@ -12,6 +12,7 @@
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/compute/primitives/key_width.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/device/device_index.hpp"
 #include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/column_words.hpp"
@@ -57,6 +58,11 @@ class MovedSide {
     return static_cast<std::size_t>(std::ranges::find(moved_, stored) - moved_.begin());
   }
   bool is_key(std::size_t column) const { return table_.columns[column].stored == key_stored_; }
+  /// Of the keys, where one of so many words a key is kept.
+  compute::KeyIndex const* index(std::uint32_t key_words) const {
+    auto const* const kept = find_index(table_, table_.columns[key_]);
+    return kept != nullptr && rows_.keys.words == key_words ? &kept->view : nullptr;
+  }
   std::uint64_t payload_words() const noexcept {
     std::uint64_t words = 0;
     for (auto const& column : rows_.payload) words += column.words;
@@ -198,11 +204,16 @@ struct MatchableCopies {
   std::optional<compute::NonNullRows> rows;
 };
 
-/// The rows that may match, with keys of `key_words` words: without those whose key is null.
-/// Errors: invalid_input for a key that does not fit.
+/// The rows that may match, with keys of `key_words` words: without those whose key is null, or with the index that has
+/// the others, if `in_index`. Errors: invalid_input for a key that does not fit.
 Result<compute::DeviceRows> matchable(compute::ComputeContext& context, MovedSide const& side, std::uint32_t key_words,
-                                      MatchableCopies& copies) {
+                                      bool in_index, MatchableCopies& copies) {
   auto rows = side.rows();
+  if (auto const* const index = in_index ? side.index(key_words) : nullptr) {
+    rows.index = *index;
+    if (index->rows == 0) rows.rows = 0;
+    return rows;
+  }
   if (rows.rows == 0) {
     rows.keys.words = key_words;
     return rows;
@@ -237,8 +248,10 @@ Result<void> join_sides(compute::ComputeContext& context, MovedSides const& side
                         compute::ResidentJoinWay const& way, DeviceTableState& result) {
   MatchableCopies left_copies;
   MatchableCopies right_copies;
-  GARUDA_TRY_ASSIGN(auto left, matchable(context, sides.left, sides.key_words, left_copies));
-  GARUDA_TRY_ASSIGN(auto right, matchable(context, sides.right, sides.key_words, right_copies));
+  auto const is_looked_up = [&](Side side) { return way.method == JoinMethod::global && way.build == side; };
+  GARUDA_TRY_ASSIGN(auto left, matchable(context, sides.left, sides.key_words, is_looked_up(Side::left), left_copies));
+  GARUDA_TRY_ASSIGN(auto right,
+                    matchable(context, sides.right, sides.key_words, is_looked_up(Side::right), right_copies));
   auto const row_bytes = sides.result_row_bytes();
   auto const room = first_room(context, left, right, expected_rows, row_bytes);
   result.arena = column_arena(*result.device.open.device, room * row_bytes);
@@ -267,6 +280,8 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
   compute::ResidentJoinShape shape;
   shape.left = compute::shape_of(sides.left.rows());
   shape.right = compute::shape_of(sides.right.rows());
+  shape.left.has_index = sides.left.index(sides.key_words) != nullptr;
+  shape.right.has_index = sides.right.index(sides.key_words) != nullptr;
   shape.key_bytes = static_cast<double>(sides.key_words * kWordBytes);
   shape.ordered = request.spec.ordered;
   return shape;
@@ -277,8 +292,8 @@ Result<double> sample_matches(resolve::JoinRequest const& request) {
   GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, nullptr));
   MatchableCopies left_copies;
   MatchableCopies right_copies;
-  GARUDA_TRY_ASSIGN(auto left, matchable(lane->context(), sides.left, sides.key_words, left_copies));
-  GARUDA_TRY_ASSIGN(auto right, matchable(lane->context(), sides.right, sides.key_words, right_copies));
+  GARUDA_TRY_ASSIGN(auto left, matchable(lane->context(), sides.left, sides.key_words, false, left_copies));
+  GARUDA_TRY_ASSIGN(auto right, matchable(lane->context(), sides.right, sides.key_words, false, right_copies));
   if (left.rows > right.rows) std::swap(left, right);
   return compute::estimate_matches(lane->context(), left, right);
 }

@@ -13,6 +13,7 @@
 #include "keys/codes/key_types.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/column_upload.hpp"
+#include "operators/device/device_index.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/vulkan/column_copies.hpp"
 #include "operators/vulkan/upload_mode.hpp"
@@ -228,7 +229,13 @@ Result<DeviceTable> QueryResult::take_device_table() {
 std::uint64_t DeviceTable::device_bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (auto const& stored : state_->stored) bytes += stored.buffer.bytes();
+  for (auto const& index : state_->indexes)
+    for (auto const* const buffer : {&index.keys, &index.numbers, &index.entries}) bytes += buffer->bytes();
   return bytes;
+}
+
+Result<void> DeviceTable::build_index(std::string const& column, Control const& control) {
+  return device::build_index(*state_, column, control);
 }
 
 TableView DeviceTable::view() const noexcept { return {state_->schema, {&state_->batch, 1}, state_.get()}; }

@@ -12,6 +12,7 @@
 #include "garuda/device_table.hpp"
 #include "garuda/run.hpp"
 #include "garuda/table.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
@@ -37,6 +38,16 @@ struct DeviceTableState {
     std::size_t stored = 0;            ///< several columns may be the same values
     std::optional<std::size_t> nulls;  ///< among `stored`
     std::uint32_t null_bit = 0;
+
+    friend bool operator==(Column const&, Column const&) = default;
+  };
+  /// A column's values in their order, kept for joins that look rows up in them.
+  struct Index {
+    Column column;
+    compute::KeyIndex view;  ///< without rows where no value is there
+    vk::Buffer keys;
+    vk::Buffer numbers;
+    vk::Buffer entries;
   };
 
   Schema schema;
@@ -45,6 +56,8 @@ struct DeviceTableState {
   std::unique_ptr<vk::MemoryArena> arena;  // before the buffers: destroyed after them
   std::vector<Stored> stored;
   std::vector<Column> columns;
+  std::vector<std::unique_ptr<vk::MemoryArena>> index_arenas;  // before the buffers, too
+  std::vector<Index> indexes;
   std::vector<ArrayView> shown;  ///< by column, what a view of the table has: where it is, and no bytes
   BatchView batch;
 };

@@ -72,7 +72,7 @@ struct Rows {
     return std::visit([](auto const& rows) { return rows.view(); }, table);
   }
 };
-using SharedRows = std::shared_ptr<Rows const>;
+using SharedRows = std::shared_ptr<Rows>;
 
 /// A query, and what it reads.
 struct Query {
@@ -219,7 +219,7 @@ garuda_result* new_result(std::vector<SharedRows> inputs, std::unique_ptr<garuda
 
 template <class Place>
 garuda_table* new_table(Place table) {
-  return new garuda_table{std::make_shared<Rows const>(Rows{std::move(table)})};
+  return new garuda_table{std::make_shared<Rows>(Rows{std::move(table)})};
 }
 
 /// Writes `text` where the caller wants it.
@@ -290,13 +290,24 @@ int garuda_table_upload(garuda_engine* engine, garuda_table const* table, char c
   });
 }
 
+int garuda_table_build_index(garuda_table* table, char const* column, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(table != nullptr && column != nullptr);
+    auto* const on_device = std::get_if<garuda::DeviceTable>(&table->rows->table);
+    if (on_device == nullptr)
+      return garuda::fail(garuda::ErrorCode::usage,
+                          "an index is of a table in the memory of a device: upload it first");
+    return on_device->build_index(column);
+  });
+}
+
 int garuda_table_stream(garuda_table const* table, ArrowArrayStream* out, char** error) {
   return translated(error, [&]() -> Result<void> {
     GARUDA_EXPECTS(table != nullptr && out != nullptr);
     auto rows = table->rows;
     if (auto const* const on_device = std::get_if<garuda::DeviceTable>(&rows->table)) {
       GARUDA_TRY_ASSIGN(auto downloaded, on_device->download());
-      rows = std::make_shared<Rows const>(Rows{std::move(downloaded)});
+      rows = std::make_shared<Rows>(Rows{std::move(downloaded)});
     }
     auto const* const on_host = std::get_if<garuda::Table>(&rows->table);
     garuda::export_arrow(std::shared_ptr<garuda::Table const>(std::move(rows), on_host), out);

@@ -1,5 +1,7 @@
 #include "operators/placement/resident_offers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -61,14 +63,15 @@ Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& i
   tuning.join_payload = asked.payload;
   GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(*inquiry.shape.tables));
   shape.matches = inquiry.shape.expected_matches;
-  GARUDA_TRY_ASSIGN(auto ways, compute::resident_join_ways(shape, facts.rates(), tuning));
+  if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;
+  GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, facts.rates(), tuning));
   contract::JoinOffers offers;
-  for (auto& way : ways) {
-    if (!way.build && asked.build != BuildSide::automatic)
-      way.build = asked.build == BuildSide::left ? Side::left : Side::right;
+  for (auto const& way : ways) {
     auto& offer = offers.list.emplace_back(vulkan::device_join_offer(Path::compute, inquiry));
     offer.tuning = compute::forcing(way, asked);
     describe(inquiry, offer);
+    if (compute::uses_index(shape, way))
+      offer.details.emplace_back("index", fmt::format("kept with the {} table", to_string(*way.build)));
     offer.key_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
     offer.device_bytes = join_bytes(shape);
     contract::set_phases(offer.candidate, compute::resident_join_costs(shape, way, facts.rates(), tuning));

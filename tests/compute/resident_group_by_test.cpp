@@ -201,9 +201,7 @@ class ResidentGroupByTest : public testing::ComputeDeviceTest {
     return forced;
   }
 
-  static bool too_large(std::uint64_t rows) {
-    return rows > testing::max_test_rows();
-  }
+  static bool too_large(std::uint64_t rows) { return rows > testing::max_test_rows(); }
 };
 
 constexpr std::array kWays{ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned};

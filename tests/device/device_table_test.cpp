@@ -115,7 +115,7 @@ TEST_F(DeviceTables, OrderedRowsFollowTheTables) {
     auto const right_there = upload(right);
     auto const joined = engine().join(left_there.view(), right_there.view(), ordered);
     ASSERT_TRUE(joined) << joined.error().describe();
-    EXPECT_EQ((*joined)->plan().tuning, "method=global,placement=device");
+    EXPECT_EQ((*joined)->plan().tuning, "build=right,method=global,placement=device");
     auto const actual = download(take(joined));
     EXPECT_EQ(reference::read_table(actual.view()).rows,
               reference::reference_join_table(left.view(), right.view(), ordered).rows);

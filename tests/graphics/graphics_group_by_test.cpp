@@ -112,7 +112,7 @@ TEST_F(GraphicsGroupBy, SmallImages) {
 }
 
 TEST_F(GraphicsGroupBy, LanesOfOneGroupInParts) {
-  if (too_large(140'000)) GTEST_SKIP() << "sanitizer builds run small cases";
+  if (!testing::takes_large_case()) GTEST_SKIP() << "140000 rows: lavapipe, or full runs";
   GroupByTuning tuning;
   tuning.image = 64;
   tuning.spread = 1000;
@@ -138,7 +138,7 @@ TEST_F(GraphicsGroupBy, ComputeCounting) {
   auto const backend = open(tuning, &stats);
   ASSERT_TRUE(backend) << backend.error().describe();
   ASSERT_EQ(stats.notes().size(), 1U);
-  std::uint64_t const rows = too_large(65'537) ? 257 : 65'537;
+  std::uint64_t const rows = testing::takes_large_case() ? 65'537 : 257;
   for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; pattern += 2) {
     GroupCase const group_case{rows, static_cast<GroupPattern>(pattern), {32, 0, false, false}, 11 + pattern};
     SCOPED_TRACE(to_string(group_case));

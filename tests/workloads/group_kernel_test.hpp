@@ -211,9 +211,7 @@ class GroupKernelTestOn : public DeviceTest {
     EXPECT_EQ(groups.error().code(), ErrorCode::cancelled);
   }
 
-  static bool too_large(std::uint64_t rows) {
-    return rows > testing::max_test_rows();
-  }
+  static bool too_large(std::uint64_t rows) { return rows > testing::max_test_rows(); }
 };
 
 /// On Vulkan: a validation message fails the test that caused it.

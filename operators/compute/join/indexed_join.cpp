@@ -67,27 +67,32 @@ Result<IndexedJoin> IndexedJoin::create(ComputeContext& context, DeviceRows buil
   return join;
 }
 
-/// Sorts by other digits when the keys are no longer what they were.
-Result<void> IndexedJoin::find_bounds(ComputeContext& context) {
-  KeyBounds bounds;
-  if (build_rows_.bounds) {
-    bounds = *build_rows_.bounds;
-  } else {
-    GARUDA_TRY_ASSIGN(bounds, search_.find(context, kBoundsPhase, build_rows_.keys, build_rows_.rows));
+Result<void> IndexedJoin::record_index(ComputeContext& context) {
+  if (!build_rows_.index) {
+    KeyBounds bounds;
+    if (build_rows_.bounds) {
+      bounds = *build_rows_.bounds;
+    } else {
+      GARUDA_TRY_ASSIGN(bounds, search_.find(context, kBoundsPhase, build_rows_.keys, build_rows_.rows));
+    }
+    // Other digits are sorted when the keys are no longer what they were.
+    if (!build_ || build_->index().bounds != bounds) {
+      GARUDA_TRY_ASSIGN(build_, IndexedSide::create(context, keys_of(build_rows_), bounds));
+      probe_.reset();
+    }
+    GARUDA_TRY(build_->record(context));
   }
-  if (build_ && build_->bounds() == bounds) return {};
-  GARUDA_TRY_ASSIGN(build_, IndexedSide::create(context, keys_of(build_rows_), bounds));
-  // Probe keys that differ above these bits match nothing, so those that match are in order all the same.
   if (!sort_probe_) return {};
-  GARUDA_TRY_ASSIGN(probe_, SortedSide::create(context, keys_of(probe_rows_), bounds.differing_bits()));
-  return {};
+  // Probe keys that differ above these bits match nothing, so those that match are in order all the same.
+  if (!probe_) {
+    GARUDA_TRY_ASSIGN(probe_, SortedSide::create(context, keys_of(probe_rows_), index().bounds.differing_bits()));
+  }
+  return probe_->record(context);
 }
 
 Result<void> IndexedJoin::record_matches(ComputeContext& context) {
-  GARUDA_TRY(find_bounds(context));
-  GARUDA_TRY(build_->record(context));
-  if (probe_) GARUDA_TRY(probe_->record(context));
-  GARUDA_TRY(build_->record_matches(context, kMatchPhase, probe_keys(), probe_rows_.rows, runs_));
+  GARUDA_TRY(record_index(context));
+  GARUDA_TRY(record_look_ups(context, kMatchPhase, index(), probe_keys(), probe_rows_.rows, runs_));
   return scan_.record(context, kSumPhase, {runs_.counts.address(), offsets_.address(), probe_rows_.rows});
 }
 
@@ -103,7 +108,7 @@ Result<void> IndexedJoin::record_rows(ComputeContext& context, JoinedRows const&
   push.offsets = offsets_.address();
   push.total = scan_.total().address();
   push.firsts = runs_.firsts.address();
-  push.build_rows = build_->sorted().numbers().address();
+  push.build_rows = index().numbers;
   push.probe_rows = probe_numbers();
   push.probe_keys = probe_keys();
   push.keys_out = rows.keys;
@@ -112,28 +117,28 @@ Result<void> IndexedJoin::record_rows(ComputeContext& context, JoinedRows const&
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   push.capacity = static_cast<std::uint32_t>(rows.capacity);
   auto const tile = std::uint64_t{context.tuning().group_size} * kExpandItems;
-  auto const shape = expand_shape(rows.keys != 0 ? build_->key_words() : 0);
+  auto const shape = expand_shape(rows.keys != 0 ? index().key_words : 0);
   return context.dispatch(kExpandPhase, shape, push, groups_for(rows.capacity, tile), rows.capacity);
 }
 
 Result<void> IndexedJoin::record_marks(ComputeContext& context, bool of_build, vk::Buffer const& marks) {
   shaders::SortedMarksPush push{};
-  push.build_keys = build_->sorted().keys().address();
+  push.build_keys = index().keys;
   push.firsts = runs_.firsts.address();
   push.counts = runs_.counts.address();
   push.marks = marks.address();
   auto const mark = [&](std::string_view entry, VkDeviceAddress numbers, std::uint64_t rows) {
     push.rows = numbers;
     push.num_rows = static_cast<std::uint32_t>(rows);
-    return context.dispatch(vulkan::phase::kMark, mark_shape(entry, build_->key_words()), push,
+    return context.dispatch(vulkan::phase::kMark, mark_shape(entry, index().key_words), push,
                             groups_for(rows, context.tuning().group_size), rows);
   };
   if (!of_build) return mark(kMarkProbe, probe_numbers(), probe_rows_.rows);
-  GARUDA_TRY_ASSIGN(auto const heads, context.device_buffer((build_->rows() + 31) / 32 * 4, "first rows of keys"));
+  GARUDA_TRY_ASSIGN(auto const heads, context.device_buffer((index().rows + 31) / 32 * 4, "first rows of keys"));
   GARUDA_TRY(context.fill(vulkan::phase::kMark, heads, 0));
   push.heads = heads.address();
   GARUDA_TRY(mark(kMarkHeads, 0, probe_rows_.rows));
-  GARUDA_TRY(mark(kMarkRuns, build_->sorted().numbers().address(), build_->rows()));
+  GARUDA_TRY(mark(kMarkRuns, index().numbers, index().rows));
   // The heads are not read any more when they go.
   return context.submissions().finish();
 }

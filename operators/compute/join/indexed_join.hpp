@@ -37,7 +37,9 @@ class IndexedJoin {
   Result<std::uint64_t> finish(ComputeContext& context);
 
  private:
-  Result<void> find_bounds(ComputeContext& context);
+  /// Of the build side: the one that is kept, or one that is made now.
+  Result<void> record_index(ComputeContext& context);
+  KeyIndex const& index() const { return build_rows_.index ? *build_rows_.index : build_->index(); }
   /// Row numbers in the order of the probe keys; 0 where that is the order of the rows.
   VkDeviceAddress probe_numbers() const { return probe_ ? probe_->numbers().address() : 0; }
   VkDeviceAddress probe_keys() const { return probe_ ? probe_->keys().address() : probe_rows_.keys.address; }
@@ -46,8 +48,8 @@ class IndexedJoin {
   DeviceRows probe_rows_;
   bool sort_probe_ = false;
   KeyBoundsSearch search_;
-  std::optional<IndexedSide> build_;
-  std::optional<SortedSide> probe_;  ///< where it is sorted
+  std::optional<IndexedSide> build_;  ///< where no index is kept
+  std::optional<SortedSide> probe_;   ///< where it is sorted
   MatchRuns runs_;
   vk::Buffer offsets_;  ///< first row of each probe row
   DeviceScan scan_;

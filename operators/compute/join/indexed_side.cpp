@@ -23,6 +23,20 @@ PassShape match_shape(std::uint32_t key_words) {
   return {"compute/match_runs.comp", 0, 1, sizeof(shaders::MatchRunsPush), {{shaders::kSpecWords, key_words}}};
 }
 
+shaders::SortedBuild layout_of(KeyIndex const& index) {
+  shaders::SortedBuild build{};
+  build.keys = index.keys;
+  build.index = index.entries;
+  build.num_rows = static_cast<std::uint32_t>(index.rows);
+  build.shift = index.shift;
+  build.index_bits = index.bits;
+  auto const top_shift = index.shift + index.bits;
+  auto const top = top_shift < 64 ? index.bounds.min >> top_shift : 0;
+  build.top_low = static_cast<std::uint32_t>(top);
+  build.top_high = static_cast<std::uint32_t>(top >> 32);
+  return build;
+}
+
 }  // namespace
 
 Result<KeyBoundsSearch> KeyBoundsSearch::create(ComputeContext& context) {
@@ -53,50 +67,41 @@ Result<MatchRuns> MatchRuns::create(ComputeContext& context, std::uint64_t probe
 
 Result<IndexedSide> IndexedSide::create(ComputeContext& context, DeviceRows rows, KeyBounds bounds) {
   IndexedSide side;
-  side.bounds_ = bounds;
+  auto& index = side.index_;
+  index.rows = rows.rows;
+  index.key_words = rows.keys.words;
+  index.bounds = bounds;
   auto const bits = bounds.differing_bits();
   // An entry a row, and one bit more for keys that begin in the middle of a power of two.
   auto const row_bits = static_cast<std::uint32_t>(std::bit_width(rows.rows)) + 1;
-  side.index_bits_ = std::min({bits, row_bits, kMostIndexBits});
-  side.shift_ = bits - side.index_bits_;
-  auto const entries = (std::uint64_t{1} << side.index_bits_) + 1;
-  GARUDA_TRY_ASSIGN(side.index_, context.device_buffer(entries * 4, "index of keys"));
+  index.bits = std::min({bits, row_bits, kMostIndexBits});
+  index.shift = bits - index.bits;
+  GARUDA_TRY_ASSIGN(side.entries_, context.device_buffer(index.num_entries() * 4, "index of keys"));
   GARUDA_TRY_ASSIGN(side.sorted_, SortedSide::create(context, std::move(rows), bits));
+  index.keys = side.sorted_.keys().address();
+  index.numbers = side.sorted_.numbers().address();
+  index.entries = side.entries_.address();
   return side;
 }
 
 Result<void> IndexedSide::record(ComputeContext& context) {
   GARUDA_TRY(sorted_.record(context));
-  auto const entries = (std::uint64_t{1} << index_bits_) + 1;
-  shaders::KeyIndexPush const push{layout()};
+  auto const entries = index_.num_entries();
+  shaders::KeyIndexPush const push{layout_of(index_)};
   auto const groups = groups_for(entries, context.tuning().group_size);
-  return context.dispatch(kIndexPhase, index_shape(key_words()), push, groups, entries);
+  return context.dispatch(kIndexPhase, index_shape(index_.key_words), push, groups, entries);
 }
 
-Result<void> IndexedSide::record_matches(ComputeContext& context, char const* phase, VkDeviceAddress keys,
-                                         std::uint64_t rows, MatchRuns const& runs) const {
+Result<void> record_look_ups(ComputeContext& context, char const* phase, KeyIndex const& index, VkDeviceAddress keys,
+                             std::uint64_t rows, MatchRuns const& runs) {
   shaders::MatchRunsPush push{};
-  push.build = layout();
+  push.build = layout_of(index);
   push.probe_keys = keys;
   push.firsts = runs.firsts.address();
   push.counts = runs.counts.address();
   push.num_probe = static_cast<std::uint32_t>(rows);
   auto const groups = groups_for(rows, context.tuning().group_size);
-  return context.dispatch(phase, match_shape(key_words()), push, groups, 4 * rows);
-}
-
-shaders::SortedBuild IndexedSide::layout() const {
-  shaders::SortedBuild build{};
-  build.keys = sorted_.keys().address();
-  build.index = index_.address();
-  build.num_rows = static_cast<std::uint32_t>(sorted_.rows());
-  build.shift = shift_;
-  build.index_bits = index_bits_;
-  auto const top_shift = shift_ + index_bits_;
-  auto const top = top_shift < 64 ? bounds_.min >> top_shift : 0;
-  build.top_low = static_cast<std::uint32_t>(top);
-  build.top_high = static_cast<std::uint32_t>(top >> 32);
-  return build;
+  return context.dispatch(phase, match_shape(index.key_words), push, groups, 4 * rows);
 }
 
 std::vector<vk::ComputePipelineSpec> indexed_side_pipelines(ComputeTuning const& tuning) {

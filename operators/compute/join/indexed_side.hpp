@@ -9,10 +9,6 @@
 #include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
-namespace garuda::shaders {
-struct SortedBuild;
-}
-
 namespace garuda::compute {
 
 /// Finds the bounds of keys on the device; used by one search after the other.
@@ -41,29 +37,26 @@ struct MatchRuns {
 /// about an entry a row: dense keys are addressed directly. Owns copy and index.
 class IndexedSide {
  public:
-  /// For 1 ≤ rows ≤ 2^31 with numbered rows, keys within `bounds`. `rows.keys` stay in place until record() has run on
-  /// the device. Errors: limit_exceeded, out_of_memory.
+  /// For 1 ≤ rows ≤ 2^31 whose first payload column is their numbers, keys within `bounds`. `rows.keys` stay in place
+  /// until record() has run on the device. Errors: limit_exceeded, out_of_memory.
   static Result<IndexedSide> create(ComputeContext& context, DeviceRows rows, KeyBounds bounds);
 
   Result<void> record(ComputeContext& context);
-  /// Records the look-up of `rows` keys. Invocations take a key each.
-  Result<void> record_matches(ComputeContext& context, char const* phase, VkDeviceAddress keys, std::uint64_t rows,
-                              MatchRuns const& runs) const;
 
+  /// What was recorded; views this side.
+  KeyIndex const& index() const noexcept { return index_; }
   SortedSide const& sorted() const noexcept { return sorted_; }
-  std::uint64_t rows() const noexcept { return sorted_.rows(); }
-  std::uint32_t key_words() const noexcept { return sorted_.key_words(); }
-  KeyBounds const& bounds() const noexcept { return bounds_; }
+  vk::Buffer const& entries() const noexcept { return entries_; }
 
  private:
-  shaders::SortedBuild layout() const;
-
   SortedSide sorted_;
-  KeyBounds bounds_;
-  std::uint32_t index_bits_ = 0;
-  std::uint32_t shift_ = 0;
-  vk::Buffer index_;
+  KeyIndex index_;
+  vk::Buffer entries_;
 };
+
+/// Records the look-up of `rows` keys in an index. Invocations take a key each.
+Result<void> record_look_ups(ComputeContext& context, char const* phase, KeyIndex const& index, VkDeviceAddress keys,
+                             std::uint64_t rows, MatchRuns const& runs);
 
 /// Every pipeline of index and look-ups with this tuning beside those of sorting.
 std::vector<vk::ComputePipelineSpec> indexed_side_pipelines(ComputeTuning const& tuning);

@@ -59,7 +59,7 @@ Result<double> estimate_matches(ComputeContext& context, DeviceRows const& build
   for (std::uint64_t first = 0; first < build.rows; first += window) {
     auto const rows = std::min(window, build.rows - first);
     auto const keys = build.keys.address + first * build.keys.words * 4;
-    GARUDA_TRY(side.record_matches(context, kPhase, keys, rows, runs));
+    GARUDA_TRY(record_look_ups(context, kPhase, side.index(), keys, rows, runs));
     GARUDA_TRY(record_reduce(context, kPhase, Reduction::add, runs.counts.address(), rows, 1, sum));
     GARUDA_TRY(context.order_all(kPhase));
     std::uint64_t found = 0;

@@ -90,7 +90,8 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
   bool const sorts_probe = way.method == JoinMethod::sorted;
   auto const most_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
   auto const passes = passes_of(build.key_bits != 0 ? std::min(build.key_bits, most_bits) : most_bits, tuning);
-  auto const sorted_rows = build.rows + (sorts_probe ? probe.rows : 0);
+  bool const has_index = uses_index(shape, way);
+  auto const sorted_rows = (has_index ? 0 : build.rows) + (sorts_probe ? probe.rows : 0);
   auto const index_bytes = build.rows * (shape.key_bytes + 4);
   auto const look_ups =
       sorts_probe ? 0 : read_table_ns(kLookUpReads * probe.rows + kMatchReads * shape.matches, index_bytes, rates);
@@ -101,7 +102,7 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
   expanded += sorts_probe ? gather_ns(probe, shape.matches, rates)
                           : read_table_ns(kRowReads * shape.matches, build.rows * 4, rates) +
                                 contract::stream_ns(shape.matches * probe.payload_bytes, rates);
-  bool const searches_bounds = build.key_bits == 0;
+  bool const searches_bounds = build.key_bits == 0 && !has_index;
   auto const bounds = !searches_bounds ? 0 : contract::stream_ns(2 * build.rows * shape.key_bytes, rates);
   return {{"bounds", bounds},
           {"sort", contract::stream_ns(passes * sorted_rows * pass_bytes(shape.key_bytes, kRowNumberBytes), rates)},
@@ -120,15 +121,24 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
     if (tuning.join_payload != Payload::carry) ways.push_back({JoinMethod::partitioned, true});
   }
   if (method == JoinMethod::sorted) ways.push_back({JoinMethod::sorted});
-  if (method == JoinMethod::global) ways.push_back({JoinMethod::global});
   // A payload that is to be carried or gathered is one of partitions.
   bool const is_free = method == JoinMethod::automatic && tuning.join_payload == Payload::automatic;
   auto const probe_rows = std::max(shape.left.rows, shape.right.rows);
-  if (is_free && probe_rows <= static_cast<double>(kMaxScanElements)) ways.push_back({JoinMethod::global});
+  if (method == JoinMethod::global || (is_free && probe_rows <= static_cast<double>(kMaxScanElements))) {
+    if (shape.build || !shape.of(build_side(shape, {})).has_index) ways.push_back({JoinMethod::global});
+    for (auto const side : {Side::left, Side::right})
+      if (!shape.build && shape.of(side).has_index) ways.push_back({JoinMethod::global, false, side});
+  }
+  if (shape.build)
+    for (auto& way : ways) way.build = shape.build;
   return ways;
 }
 
 }  // namespace
+
+bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
+  return way.method == JoinMethod::global && way.build && shape.of(*way.build).has_index;
+}
 
 ResidentSideShape shape_of(DeviceRows const& rows) noexcept {
   ResidentSideShape shape;
@@ -162,6 +172,8 @@ Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const&
 
 JoinTuning forcing(ResidentJoinWay const& way, JoinTuning tuning) {
   tuning.method = way.method;
+  if (way.build && tuning.build == BuildSide::automatic)
+    tuning.build = *way.build == Side::left ? BuildSide::left : BuildSide::right;
   if (way.method == JoinMethod::partitioned) tuning.payload = way.gathers ? Payload::gather : Payload::carry;
   return tuning;
 }

@@ -1,6 +1,7 @@
 // Which way tables in device memory are joined: a pure function of their shape and the device's rates.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "garuda/join.hpp"
@@ -16,6 +17,7 @@ struct ResidentSideShape {
   double payload_bytes = 0;  ///< of a row, of the columns that the result needs beside the key
   double payload_columns = 0;
   std::uint32_t key_bits = 0;  ///< in which its keys differ; 0: not known
+  bool has_index = false;      ///< kept beside its columns, of its keys
 };
 
 ResidentSideShape shape_of(DeviceRows const& rows) noexcept;
@@ -24,17 +26,22 @@ struct ResidentJoinShape {
   ResidentSideShape left;
   ResidentSideShape right;
   double key_bytes = 4;
-  double matches = 0;    ///< rows of the result, about
-  bool ordered = false;  ///< by left row, then right row
+  double matches = 0;                        ///< rows of the result, about
+  bool ordered = false;                      ///< by left row, then right row
+  std::optional<Side> build = std::nullopt;  ///< asked for
 
   ResidentSideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }
 };
 
-/// What the join takes by phase. `way.method`: not automatic. Rules of Wu et al. 2025, §5.4 and §6, as terms: matches
+/// What the join takes by phase; method global does not sort a side whose index is kept, if `way.build` names it.
+/// `way.method`: not automatic. Rules of Wu et al. 2025, §5.4 and §6, as terms: matches
 /// and payload columns are random reads of what is gathered, payload and key widths are bytes of every pass that
 /// carries them, small build sides are reads of tables that caches hold; skew costs what its rows do.
 contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning);
+
+/// Whether the join looks its rows up in an index that is kept.
+bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way);
 
 /// The ways that `tuning` allows (join_method, join_payload), the cheapest first. Ordered rows come of method global
 /// with the right side built alone; `sorted` only when asked for. Errors: usage for ordered rows by another method.

@@ -135,6 +135,21 @@ struct KeyBounds {
   friend bool operator==(KeyBounds const&, KeyBounds const&) = default;
 };
 
+/// Keys in their order, the rows that they are of, and an index over the leading bits in which they differ: as
+/// IndexedSide makes it and tables of a device keep it. Views memory.
+struct KeyIndex {
+  VkDeviceAddress keys = 0;
+  VkDeviceAddress numbers = 0;  ///< u32, of the rows that the keys are of
+  VkDeviceAddress entries = 0;  ///< u32, the first key of each value of the index's bits, and the number of keys
+  std::uint64_t rows = 0;       ///< ≥ 1; rows without a key are left out
+  std::uint32_t key_words = 1;
+  KeyBounds bounds;
+  std::uint32_t bits = 0;   ///< that entries are addressed by
+  std::uint32_t shift = 0;  ///< bits below these
+
+  std::uint64_t num_entries() const noexcept { return (std::uint64_t{1} << bits) + 1; }
+};
+
 /// Rows of a side on the device: keys of one or two words, and the columns that move with them.
 struct DeviceRows {
   std::uint64_t rows = 0;
@@ -143,6 +158,7 @@ struct DeviceRows {
   /// Moves the rows' numbers besides, as the first payload column.
   bool number_rows = false;
   std::optional<KeyBounds> bounds{};  ///< of the keys, where they are known
+  std::optional<KeyIndex> index{};    ///< of the rows, where it is kept
 };
 
 /// Radix bits of each pass for partitions by `bits` bits in all, `most` a pass; the top bits of the hash first.
