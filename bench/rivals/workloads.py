@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import subprocess
+import tempfile
 
-import engine
 import pyarrow as pa
-import pyarrow.feather
+from engines import engine, files, report
 
 MILLION = 1 << 20
 # What `--quick` divides numbers of rows and groups by.
@@ -17,17 +17,15 @@ QUICK = 1 << 10
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """One line of the table. `rows` and `groups` are options of `garuda bench` whose numbers `--quick` divides; the
-    rival's time over garuda's shall be at least `must`, and is aimed to be `aim`. What is not `by_default` is measured
-    only when it is named: it asks for another machine than the others."""
+    """One line of the table. `rows` and `groups` are options of `garuda bench` whose numbers `--quick` divides. What is
+    not `by_default` is measured only when it is named: it asks for another machine than the others."""
 
     name: str
     title: str
     operation: engine.Join | engine.GroupBy
     rows: dict[str, int]
     options: tuple[str, ...] = ()
-    must: float | None = None
-    aim: float | None = None
+    target: report.Target | None = None
     by_default: bool = True
 
     def bench_arguments(self, divisor: int) -> list[str]:
@@ -35,27 +33,28 @@ class Workload:
         sizes = [text for name, count in self.rows.items() for text in (name, str(max(count // divisor, 16)))]
         return ["bench", kind, *sizes, *self.options]
 
-    def tables(self, command: pathlib.Path, folder: pathlib.Path, divisor: int) -> dict[str, pa.Table]:
+    def tables(self, command: pathlib.Path, divisor: int) -> dict[str, pa.Table]:
         """Generates the tables and reads them into memory; the files are gone afterwards."""
-        arguments = [str(command), *self.bench_arguments(divisor), "--export", str(folder)]
-        done = subprocess.run(arguments, check=False, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr.strip()}")
-        tables = {}
-        for path in map(pathlib.Path, done.stdout.split("\n")[:-1]):
-            tables[path.stem] = pyarrow.feather.read_table(path, memory_map=False)
-            path.unlink()
-        return tables
+        with tempfile.TemporaryDirectory(prefix="garuda-rivals-") as folder:
+            arguments = [str(command), *self.bench_arguments(divisor), "--export", folder]
+            done = subprocess.run(arguments, check=False, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise RuntimeError(f"{' '.join(arguments)}: {done.stderr.strip()}")
+            return {path.stem: files.read(path) for path in map(pathlib.Path, done.stdout.splitlines())}
 
 
 def join(name: str, title: str, left: int, right: int, must: float, aim: float, *options: str) -> Workload:
     rows = {"--rows-left": left * MILLION, "--rows-right": right * MILLION}
-    return Workload(name, title, engine.Join(), rows, options, must, aim)
+    return Workload(name, title, engine.Join(), rows, options, report.Target(must, aim))
 
 
-def group_by(name: str, title: str, groups: int, must: float | None, aim: float | None, *options: str) -> Workload:
-    operation = engine.GroupBy(("k0",), ("sum",))
-    return Workload(name, title, operation, {"--rows": 64 * MILLION, "--groups": groups}, options, must, aim)
+def aggregates(*functions: str) -> tuple[engine.Aggregate, ...]:
+    return tuple(engine.Aggregate(function, ("v",)) for function in functions)
+
+
+def group_by(name: str, title: str, groups: int, target: report.Target | None, *options: str) -> Workload:
+    operation = engine.GroupBy(("k0",), aggregates("sum"))
+    return Workload(name, title, operation, {"--rows": 64 * MILLION, "--groups": groups}, options, target)
 
 
 WORKLOADS = [
@@ -68,17 +67,17 @@ WORKLOADS = [
     join("join-misses", "join 16 M ⋈ 64 M, 3 % match", 16, 64, 2.5, 5, "--match-ratio=0.03"),
     join("join-zipf", "join 16 M ⋈ 64 M, Zipf 1.0", 16, 64, 2.5, 5, "--distribution=zipf:1.0"),
     join("join-wide", "join 8 M ⋈ 8 M, 8 payloads a side", 8, 8, 2, 4, "--payload-left=8", "--payload-right=8"),
-    group_by("group-16", "group 64 M rows by 16 keys, sum int64", 16, 1.5, 3),
-    group_by("group-64k", "group 64 M rows by 64 K keys, sum int64", 1 << 16, 2, 5),
-    group_by("group-1m", "group 64 M rows by 1 M keys, sum int64", MILLION, 4, 6),
-    group_by("group-16m", "group 64 M rows by 16 M keys, sum int64", 16 * MILLION, 5, 10),
+    group_by("group-16", "group 64 M rows by 16 keys, sum int64", 16, report.Target(1.5, 3)),
+    group_by("group-64k", "group 64 M rows by 64 K keys, sum int64", 1 << 16, report.Target(2, 5)),
+    group_by("group-1m", "group 64 M rows by 1 M keys, sum int64", MILLION, report.Target(4, 6)),
+    group_by("group-16m", "group 64 M rows by 16 M keys, sum int64", 16 * MILLION, report.Target(5, 10)),
     Workload(
         "group-4-keys", "group 16 M rows by 4 keys, 1 M groups, sum, min, max",
-        engine.GroupBy(("k0", "k1", "k2", "k3"), ("sum", "min", "max")),
-        {"--rows": 16 * MILLION, "--groups": MILLION}, ("--keys=4",), 2, 4,
+        engine.GroupBy(("k0", "k1", "k2", "k3"), aggregates("sum", "min", "max")),
+        {"--rows": 16 * MILLION, "--groups": MILLION}, ("--keys=4",), report.Target(2, 4),
     ),
     # No engine but garuda sums exactly: what that costs, not a race.
-    group_by("group-float", "group 64 M rows by 1 M keys, sum float64", MILLION, None, None, "--value-type=f64"),
+    group_by("group-float", "group 64 M rows by 1 M keys, sum float64", MILLION, None, "--value-type=f64"),
     # Of a host with a GPU, where `--path compute` streams both tables through device memory: 16 GiB of memory.
     Workload(
         "join-128m", "join 128 M ⋈ 128 M, dense int32 keys", engine.Join(),

@@ -16,13 +16,14 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", ROOT / "build/bin/garuda"))
 LIBRARY = COMMAND.parents[1] / "lib/libgaruda.so"
-RIVALS = ROOT / "bench/rivals"
+BENCH = ROOT / "bench"
 WITHOUT_DRIVER = {**os.environ, "VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent"}
+WITHOUT_DRIVER["PYTHONPATH"] = str(BENCH)
 
-sys.path.insert(0, str(RIVALS))
-import compare  # noqa: E402
-import engine  # noqa: E402
-import measure  # noqa: E402
+sys.path.insert(0, str(BENCH))
+from engines import compare, engine, measure  # noqa: E402
+
+SUM = (engine.Aggregate("sum", ("v",)),)
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -32,7 +33,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def rivals(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return run(sys.executable, RIVALS, "--garuda", COMMAND, "--library", LIBRARY, "--quick", *arguments)
+    return run(sys.executable, "-m", "rivals", "--garuda", COMMAND, "--library", LIBRARY, "--quick", *arguments)
 
 
 def test_every_work_is_verified_and_timed(tmp_path):
@@ -61,21 +62,35 @@ def test_what_cannot_be_run_is_one_sentence(tmp_path):
     assert not (tmp_path / "rivals.json").exists()
 
 
-def digest(**columns: list) -> compare.Digest:
-    return compare.digest(pa.table(columns), threads=1)
+def difference(ours: dict, theirs: dict, operation: engine.Operation, zero_sums: bool = False) -> str | None:
+    expected = compare.digest(pa.table(ours), operation, threads=1)
+    actual = compare.digest(pa.table(theirs), operation, 1, expected)
+    return compare.difference(expected, actual, operation, 1, zero_sums)
 
 
 def test_differences_are_found():
-    join, group_by = engine.Join(), engine.GroupBy(("k",), ("sum",))
-    ours = digest(k=[1, 2, 2], v=[10, 20, 30])
-    assert compare.difference(ours, digest(a=[2, 1, 2], b=[30, 10, 20]), join, 1) is None
-    assert compare.difference(ours, digest(k=[1, 2], v=[10, 20]), join, 1) == "2 rows, not 3"
-    assert compare.difference(ours, digest(k=[1, 2, 2], v=[20, 10, 30]), join, 1) == "other rows"
-    assert compare.difference(ours, digest(k=[1, 2, 2], v=[10, 20, 20]), join, 1) == "other rows"
-    floats = digest(k=[1, 2], v=[0.1 + 0.2, 1.0])
-    assert compare.difference(floats, digest(k=[2, 1], v=[1.0, 0.3]), group_by, 1) is None
-    assert "differ by" in compare.difference(floats, digest(k=[1, 2], v=[0.3, 1.001]), group_by, 1)
-    assert compare.difference(floats, digest(k=[1, 2], v=[1, 1]), group_by, 1) == "other types of columns"
+    join = engine.Join()
+    ours = {"k": [1, 2, 2], "v": [10, 20, 30]}
+    assert difference(ours, {"a": [2, 1, 2], "b": [30, 10, 20]}, join) is None
+    assert difference(ours, {"a": [2, 1, 2], "b": [30.0, 10.0, 20.0]}, join) is None
+    assert difference(ours, {"a": [2, 1, 2], "b": [30.4, 10.0, 20.0]}, join) == "other rows"
+    assert difference(ours, {"k": [1, 2], "v": [10, 20]}, join) == "2 rows, not 3"
+    assert difference(ours, {"k": [1, 2, 2], "v": [20, 10, 30]}, join) == "other rows"
+    assert difference(ours, {"k": [1, 2, 2], "v": [10, 20, 20]}, join) == "other rows"
+    assert difference({"k": [1, None], "v": [0.5, 1.0]}, {"k": [1, None], "v": [0.5, 1.1]}, join) == "other rows"
+
+
+def test_differences_of_rounded_values_are_found():
+    group_by = engine.GroupBy(("k",), SUM)
+    floats = {"k": [1, None], "v": [0.1 + 0.2, 1.0]}
+    assert difference(floats, {"k": [None, 1], "v": [1.0, 0.3]}, group_by) is None
+    assert "differ by" in difference(floats, {"k": [1, None], "v": [0.3, 1.001]}, group_by)
+    assert "other rows" in difference(floats, {"k": [1, 2], "v": [0.3, 1.0]}, group_by)
+    assert "are null" in difference(floats, {"k": [1, None], "v": [None, 1.0]}, group_by)
+    nothing = {"k": [1, 2], "v": [None, 1.0]}
+    assert difference(nothing, {"k": [1, 2], "v": [float("nan"), 1.0]}, group_by) is None
+    assert "are null" in difference(nothing, {"k": [1, 2], "v": [0.0, 1.0]}, group_by)
+    assert difference(nothing, {"k": [1, 2], "v": [0.0, 1.0]}, group_by, zero_sums=True) is None
 
 
 class Constant(engine.Engine):

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import measure
-import workloads
+import dataclasses
+
+from engines import measure
 
 # Whose fastest time garuda's is compared with; pyarrow is shown beside them.
 RATED = ("DuckDB", "Polars")
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """What the rival's time over garuda's shall be at least, and is aimed to be."""
+
+    must: float
+    aim: float
 
 
 def rated(all_series: list[measure.Series]) -> measure.Series | None:
@@ -20,13 +29,13 @@ def ratios(rival: measure.Series, ours: measure.Series) -> list[float]:
     return [theirs / own for theirs, own in zip(rival.samples, ours.samples)]
 
 
-def record(workload: workloads.Workload, divisor: int, all_series: list[measure.Series]) -> dict:
+def record(name: str, title: str, mode: str, all_series: list[measure.Series], target: Target | None) -> dict:
     ours, rival = all_series[0], rated(all_series)
     engines = [
         {
             "name": series.engine.name,
             "version": series.engine.version,
-            "way": series.way,
+            "way": series.statistics.get("path", series.way),
             "tried_s": series.tried,
             "median_s": series.median,
             "mad_s": series.mad,
@@ -35,15 +44,15 @@ def record(workload: workloads.Workload, divisor: int, all_series: list[measure.
         for series in all_series
     ]
     fields = {
-        "name": workload.name,
-        "title": workload.title,
-        "mode": "end-to-end",
-        "tables": workload.bench_arguments(divisor),
+        "name": name,
+        "title": title,
+        "mode": mode,
         "rows_out": ours.rows_out,
         "verified": True,
         "engines": engines,
-        "must": workload.must,
-        "aim": workload.aim,
+        "statistics": ours.statistics,
+        "must": target.must if target else None,
+        "aim": target.aim if target else None,
     }
     if rival:
         paired = ratios(rival, ours)
@@ -56,14 +65,14 @@ def record(workload: workloads.Workload, divisor: int, all_series: list[measure.
     return fields
 
 
-def seconds(value: float) -> str:
-    return f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
-
-
 def time_cell(entry: dict) -> str:
     samples = entry["samples_s"]
-    spread = f"{seconds(entry['median_s'])} ± {seconds(entry['mad_s'])} ({seconds(min(samples))} … {seconds(max(samples))})"
-    return spread if entry["name"] in ("garuda", "pyarrow") else f"{spread}, {entry['way']}"
+    unit, factor, digits = ("ms", 1e3, 1) if entry["median_s"] < 1 else ("s", 1, 2)
+    median, mad, least, greatest = (
+        f"{value * factor:.{digits}f}" for value in (entry["median_s"], entry["mad_s"], min(samples), max(samples))
+    )
+    spread = f"{median} ± {mad} {unit} ({least} … {greatest})"
+    return spread if [*entry["tried_s"]] == [entry["way"]] else f"{spread}, {entry['way']}"
 
 
 def ratio_cell(fields: dict) -> str:
@@ -73,15 +82,21 @@ def ratio_cell(fields: dict) -> str:
 
 
 def target_cell(fields: dict) -> str:
-    return "–" if fields["must"] is None else f"≥ {fields['must']:g} / ≥ {fields['aim']:g}"
+    """Both numbers, and which of them holds."""
+    if fields["must"] is None:
+        return "–"
+    ratio = fields.get("ratio", 0)
+    held = "aim" if ratio >= fields["aim"] else "must" if ratio >= fields["must"] else "missed"
+    return f"≥ {fields['must']:g} / ≥ {fields['aim']:g}: {held}"
 
 
 def table(records: list[dict]) -> str:
-    """In Markdown: median ± MAD (least … greatest) of each engine, by its fastest way."""
+    """In Markdown, aligned: median ± MAD (least … greatest) of each engine, by its fastest way."""
     names = [entry["name"] for entry in records[0]["engines"]]
     lines = [["work", *names, "rival / garuda", "must / aim"]]
-    lines.append(["---"] * len(lines[0]))
     for fields in records:
         times = [time_cell(entry) for entry in fields["engines"]]
         lines.append([fields["title"], *times, ratio_cell(fields), target_cell(fields)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join(f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths))} |" for line in lines)

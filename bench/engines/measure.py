@@ -8,8 +8,7 @@ import statistics
 import sys
 import time
 
-import compare
-import engine
+from engines import compare, engine
 
 
 class WrongResult(Exception):
@@ -18,12 +17,14 @@ class WrongResult(Exception):
 
 @dataclasses.dataclass
 class Series:
-    """What one engine did: seconds of its ways when they were tried, and of the fastest one's samples."""
+    """What one engine did: seconds of its ways when they were tried, of the fastest one's samples, and what it said about
+    the last of these."""
 
     engine: engine.Engine
     tried: dict[str, float] = dataclasses.field(default_factory=dict)
     samples: list[float] = dataclasses.field(default_factory=list)
     rows_out: int = 0
+    statistics: dict = dataclasses.field(default_factory=dict)
 
     @property
     def way(self) -> str:
@@ -39,7 +40,7 @@ class Series:
         return statistics.median(abs(sample - self.median) for sample in self.samples)
 
 
-def timed(runner: engine.Engine, operation: engine.Join | engine.GroupBy, way: str) -> tuple[float, object]:
+def timed(runner: engine.Engine, operation: engine.Operation, way: str) -> tuple[float, object]:
     runner.forget()
     gc.collect()
     start = time.perf_counter()
@@ -47,7 +48,7 @@ def timed(runner: engine.Engine, operation: engine.Join | engine.GroupBy, way: s
     return time.perf_counter() - start, result
 
 
-def verify(runners: list[engine.Engine], operation: engine.Join | engine.GroupBy, threads: int) -> list[Series]:
+def verify(runners: list[engine.Engine], operation: engine.Operation, threads: int) -> list[Series]:
     """Runs every way of every engine and compares it with the first engine's result; where there are several ways, once
     more to rank them, for the first run is cold. Raises WrongResult."""
     expected = None
@@ -56,10 +57,10 @@ def verify(runners: list[engine.Engine], operation: engine.Join | engine.GroupBy
         series = Series(runner)
         for way in runner.ways:
             first, result = timed(runner, operation, way)
-            actual = compare.digest(runner.to_arrow(result), threads)
+            actual = compare.digest(runner.to_arrow(result), operation, threads, expected)
             del result
             expected = expected or actual
-            wrong = compare.difference(expected, actual, operation, threads)
+            wrong = compare.difference(expected, actual, operation, threads, runner.zero_sums)
             if wrong:
                 raise WrongResult(f"{runner.name} ({way}) gives {wrong}")
             series.rows_out = actual.rows
@@ -71,7 +72,7 @@ def verify(runners: list[engine.Engine], operation: engine.Join | engine.GroupBy
     return all_series
 
 
-def sample(all_series: list[Series], operation: engine.Join | engine.GroupBy, repeat: int) -> None:
+def sample(all_series: list[Series], operation: engine.Operation, repeat: int) -> None:
     """All engines in turn within each repetition, so that a change in the machine's load meets all of them."""
     for i in range(repeat):
         for series in all_series:
@@ -79,4 +80,5 @@ def sample(all_series: list[Series], operation: engine.Join | engine.GroupBy, re
             del result
             series.engine.forget()
             series.samples.append(seconds)
+            series.statistics = series.engine.statistics()
         print(f"  sample {i + 1} of {repeat}", file=sys.stderr, flush=True)

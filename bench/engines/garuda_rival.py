@@ -1,12 +1,14 @@
-"""garuda itself, through its C ABI: Arrow C streams in, Arrow C streams out, no copy on the way."""
+"""garuda itself: through its C ABI, Arrow C streams in and out without a copy on the way, or its command on files."""
 
 from __future__ import annotations
 
 import ctypes
+import json
 import pathlib
+import subprocess
 
-import engine
 import pyarrow as pa
+from engines import derive, engine, files
 
 STREAM_BYTES = 5 * ctypes.sizeof(ctypes.c_void_p)  # struct ArrowArrayStream: four functions and the private data
 
@@ -55,7 +57,21 @@ class GroupByOptions(ctypes.Structure):
     ]
 
 
-def names(columns: list[str]) -> ctypes.Array:
+def escaped(name: str) -> str:
+    """As lists of names take it."""
+    return "".join(f"\\{letter}" if letter in "\\:,=." else letter for letter in name)
+
+
+def aggregates_text(group_by: engine.GroupBy) -> str:
+    texts = []
+    for aggregate in group_by.aggregates:
+        parameters = [str(aggregate.number)] if aggregate.number else []
+        words = [aggregate.function, *map(escaped, aggregate.columns), *parameters]
+        texts.append(f"{':'.join(words)}={escaped(aggregate.name)}")
+    return ",".join(texts)
+
+
+def names(columns: list[str] | tuple[str, ...]) -> ctypes.Array:
     return (ctypes.c_char_p * len(columns))(*(column.encode() for column in columns))
 
 
@@ -82,6 +98,7 @@ class Garuda(engine.Engine):
             getattr(self.library, f"garuda_{destroy}_destroy").argtypes = [ctypes.c_void_p]
         self.engine = ctypes.c_void_p()
         self.tables: dict[str, pa.Table] = {}
+        self.said = b"{}"
         self.call("garuda_engine_create", ctypes.byref(self.engine))
 
     def __del__(self) -> None:
@@ -102,13 +119,17 @@ class Garuda(engine.Engine):
     def result(self, function: str, inputs: list[pa.Table], options: ctypes.Structure) -> pa.Table:
         options.size = ctypes.sizeof(options)
         tables = [self.read(rows) for rows in inputs]
-        result = ctypes.c_void_p()
+        result, said = ctypes.c_void_p(), ctypes.c_void_p()
         try:
             self.call(function, self.engine, *tables, ctypes.byref(options), ctypes.byref(result))
             out = new_stream()
             self.call("garuda_result_stream", result, out)
-            return pa.RecordBatchReader._import_from_c(ctypes.addressof(out)).read_all()
+            rows = pa.RecordBatchReader._import_from_c(ctypes.addressof(out)).read_all()
+            self.call("garuda_result_statistics", result, ctypes.byref(said))
+            self.said = ctypes.string_at(said)
+            return rows
         finally:
+            self.library.garuda_string_free(said)
             self.library.garuda_result_destroy(result)
             for table in tables:
                 self.library.garuda_table_destroy(table)
@@ -123,16 +144,79 @@ class Garuda(engine.Engine):
 
     def join(self, join: engine.Join, way: str) -> object:
         options = JoinOptions(
-            left_keys=names([engine.KEY]), right_keys=names([engine.KEY]), num_keys=1, run=self.run_options(way)
+            left_keys=names(join.left_keys),
+            right_keys=names(join.right_keys),
+            num_keys=len(join.on),
+            how=join.how.encode(),
+            columns=names(join.columns) if join.columns else None,
+            num_columns=len(join.columns),
+            run=self.run_options(way),
         )
-        return self.result("garuda_join", [self.tables["left"], self.tables["right"]], options)
+        return self.result("garuda_join", [self.tables[join.left], self.tables[join.right]], options)
 
     def group_by(self, group_by: engine.GroupBy, way: str) -> object:
-        aggregates = ",".join(f"{function}:v" for function in group_by.functions)
         options = GroupByOptions(
             keys=names(group_by.keys),
             num_keys=len(group_by.keys),
-            aggregates=aggregates.encode(),
+            aggregates=aggregates_text(group_by).encode(),
             run=self.run_options(way),
         )
-        return self.result("garuda_group_by", [self.tables["table"]], options)
+        return derive.derived(self.result("garuda_group_by", [self.tables[group_by.table]], options), group_by)
+
+    def statistics(self) -> dict:
+        return json.loads(self.said)
+
+
+class GarudaFiles(engine.Engine):
+    """The command, a process a run. What is derived from groups takes them from an Arrow file."""
+
+    name = "garuda"
+
+    def __init__(
+        self, command: pathlib.Path, version: str, path: str, threads: int, file_format: str, folder: pathlib.Path
+    ) -> None:
+        self.version = version
+        self.ways = (path,)
+        self.command = [command, "--threads", str(threads)]
+        self.output = folder / f"garuda.{file_format}"
+        self.groups = folder / "garuda-groups.arrow"
+        self.files: dict[str, pathlib.Path] = {}
+        self.said: dict = {}
+
+    def load(self, tables: dict[str, pathlib.Path]) -> None:
+        self.forget()
+        self.files = dict(tables)
+
+    def execute(self, arguments: list[object], way: str, output: pathlib.Path) -> None:
+        command, *options = self.command
+        call = [command, *arguments, "--path", way, *options, "--quiet", "--stats=json", "-o", output]
+        done = subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        lines = done.stderr.strip().splitlines()
+        if done.returncode != 0:
+            raise RuntimeError(" ".join(lines[-3:]))
+        self.said = json.loads(lines[-1])
+
+    def join(self, join: engine.Join, way: str) -> object:
+        on = ",".join(f"{escaped(left)}={escaped(right)}" for left, right in join.on)
+        columns = ["--columns", ",".join(join.columns)] if join.columns else []
+        arguments = [self.files[join.left], self.files[join.right], "--on", on, "--how", join.how, *columns]
+        self.execute(["join", *arguments], way, self.output)
+        return self.output
+
+    def group_by(self, group_by: engine.GroupBy, way: str) -> object:
+        keys = ",".join(map(escaped, group_by.keys))
+        arguments = ["group-by", self.files[group_by.table], "--keys", keys, "--agg", aggregates_text(group_by)]
+        self.execute(arguments, way, self.groups if group_by.derived else self.output)
+        if group_by.derived:
+            files.write(self.output, derive.derived(files.read(self.groups), group_by))
+        return self.output
+
+    def to_arrow(self, result: pathlib.Path) -> pa.Table:
+        return files.read(result)
+
+    def statistics(self) -> dict:
+        return self.said
+
+    def forget(self) -> None:
+        self.output.unlink(missing_ok=True)
+        self.groups.unlink(missing_ok=True)

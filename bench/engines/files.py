@@ -1,0 +1,38 @@
+"""The formats of files that engines read and write: Parquet (Snappy), Arrow IPC (not compressed), CSV."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet
+
+FORMATS = ("parquet", "arrow", "csv")
+
+
+def read(path: pathlib.Path, columns: set[str] | None = None) -> pa.Table:
+    """A file in memory, not mapped; of Arrow and Parquet files only `columns`, in the file's order."""
+    if path.suffix == ".csv":
+        return pa.csv.read_csv(path)
+    if path.suffix == ".parquet":
+        kept = [name for name in pa.parquet.read_schema(path).names if columns is None or name in columns]
+        return pa.parquet.ParquetFile(path).read(kept)
+    with pa.OSFile(str(path)) as file:
+        table = pa.ipc.open_file(file).read_all()
+    return table if columns is None else table.select([name for name in table.column_names if name in columns])
+
+
+def writer(path: pathlib.Path, schema: pa.Schema) -> pa.ipc.RecordBatchWriter | pa.parquet.ParquetWriter:
+    """Takes `write_batch`; a context."""
+    make: dict[str, Callable] = {
+        ".csv": pa.csv.CSVWriter, ".parquet": pa.parquet.ParquetWriter, ".arrow": pa.ipc.new_file,
+    }
+    return make[path.suffix](str(path), schema)
+
+
+def write(path: pathlib.Path, table: pa.Table) -> None:
+    with writer(path, table.schema) as file:
+        file.write_table(table)

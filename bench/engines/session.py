@@ -1,0 +1,164 @@
+"""A session: its options, its engines, the machine that it runs on, and the loop over works that every script has."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import importlib
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+from engines import engine, files, garuda_rival, measure, report
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Modules and their classes: only those that are asked for need their packages.
+RIVALS = {"duckdb": "DuckDb", "polars": "Polars", "pyarrow": "PyArrow"}
+Tables = dict[str, pa.Table] | dict[str, pathlib.Path]
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """One line of the table. `tables` makes what the operation reads: tables in memory, or files of them; works with the
+    same one follow each other."""
+
+    name: str
+    title: str
+    operation: engine.Operation
+    tables: Callable[[], Tables]
+    target: report.Target | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser, rivals: list[str], repeat: int, output: str | None) -> None:
+    parser.add_argument("--rivals", default=",".join(rivals), help="by comma (%(default)s)")
+    parser.add_argument("--path", default="cpu", help="of garuda (%(default)s)")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each engine (%(default)s)")
+    parser.add_argument("--repeat", type=int, default=repeat, help="samples of each engine (%(default)s)")
+    parser.add_argument(
+        "--json", "--output", dest="output", type=pathlib.Path, default=output and ROOT / output, metavar="FILE",
+        help="every sample, as JSON (%(default)s)",
+    )
+    parser.add_argument("--garuda", type=pathlib.Path, default=ROOT / "build/bin/garuda", help="the command")
+    parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build/lib/libgaruda.so", help="the C ABI")
+
+
+def check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace, rivals: list[str]) -> None:
+    """Makes a list of `rivals`; ends with a sentence where something is not allowed. Without a rival that says what is
+    right, DuckDB does, and is not timed."""
+    arguments.rivals = [name for name in arguments.rivals.split(",") if name]
+    arguments.untimed = [] if arguments.rivals else ["DuckDB"]
+    arguments.rivals = arguments.rivals or ["duckdb"]
+    for name in set(arguments.rivals) - set(rivals):
+        parser.error(f"unknown rival (allowed: {', '.join(rivals)}): {name}")
+    if arguments.threads < 1 or arguments.repeat < 1:
+        parser.error("--threads and --repeat must be at least 1")
+
+
+def processor() -> str:
+    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def environment(arguments: argparse.Namespace) -> dict:
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "system": platform.platform(),
+        "load": os.getloadavg()[0],
+        "threads": arguments.threads,
+        "path": arguments.path,
+        "date": f"{datetime.date.today()}",
+    }
+
+
+def rival(name: str, suffix: str = "") -> type:
+    return getattr(importlib.import_module(f"engines.{name}_rival"), RIVALS[name] + suffix)
+
+
+def version(arguments: argparse.Namespace) -> str:
+    printed = subprocess.run([arguments.garuda, "--version"], check=True, capture_output=True, text=True).stdout
+    return printed.split()[1]
+
+
+def memory_engines(arguments: argparse.Namespace, duckdb_ways: tuple[str, ...]) -> list[engine.Engine]:
+    """garuda first: the others are compared with it."""
+    ours = garuda_rival.Garuda(arguments.library, version(arguments), arguments.path, arguments.threads)
+    ways = {"duckdb": (duckdb_ways,)}
+    return [ours, *(rival(name)(arguments.threads, *ways.get(name, ())) for name in arguments.rivals)]
+
+
+def file_engines(arguments: argparse.Namespace, folder: pathlib.Path) -> list[engine.Engine]:
+    """Likewise; results go to `folder`."""
+    where = (arguments.threads, arguments.files, folder)
+    ours = garuda_rival.GarudaFiles(arguments.garuda, version(arguments), arguments.path, *where)
+    return [ours, *(rival(name, "Files")(*where) for name in arguments.rivals)]
+
+
+def load(engines: list[engine.Engine], make_tables: Callable[[], Tables]) -> None:
+    for runner in engines:
+        runner.unload()
+    tables = make_tables()
+    for runner in engines:
+        runner.load(tables)
+
+
+def run_work(work: Work, engines: list[engine.Engine], arguments: argparse.Namespace, mode: str) -> dict:
+    all_series = measure.verify(engines, work.operation, arguments.threads)
+    timed = [series for series in all_series if series.engine.name not in arguments.untimed]
+    measure.sample(timed, work.operation, arguments.repeat)
+    return report.record(work.name, work.title, mode, timed, work.target)
+
+
+def run(works: list[Work], engines: list[engine.Engine], arguments: argparse.Namespace, facts: dict, mode: str) -> int:
+    """Measures the works one after the other, prints the table, and stores what there is after each work. The exit
+    status: 1 when a result differs, or an engine failed."""
+    machine = environment(arguments) | facts
+    records, loaded = [], None
+    for work in works:
+        print(f"{work.title} …", file=sys.stderr, flush=True)
+        try:
+            if work.tables is not loaded:
+                load(engines, work.tables)
+                loaded = work.tables
+            records.append(run_work(work, engines, arguments, mode))
+        except (measure.WrongResult, RuntimeError) as error:
+            print(f"error: {work.name}: {error}", file=sys.stderr)
+            return 1
+        if arguments.output:
+            arguments.output.parent.mkdir(parents=True, exist_ok=True)
+            arguments.output.write_text(json.dumps(machine | {"works": records}, indent=1) + "\n", encoding="utf-8")
+    versions = ", ".join(f"{runner.name} {runner.version}" for runner in engines)
+    print(f"{machine['processor']}, {arguments.threads} threads, {machine['date']}; {versions}")
+    print(f"{mode}, verified; median ± MAD (least … greatest) of {arguments.repeat} samples")
+    print()
+    print(report.table(records))
+    return 0
+
+
+def run_in_memory_or_files(
+    works: list[Work], arguments: argparse.Namespace, facts: dict, duckdb_ways: tuple[str, ...]
+) -> int:
+    """As --files says; results in files go to a folder beside the data and are gone afterwards."""
+    if not arguments.files:
+        return run(works, memory_engines(arguments, duckdb_ways), arguments, facts, "End to end in memory")
+    arguments.data.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=arguments.data) as folder:
+        engines = file_engines(arguments, pathlib.Path(folder))
+        return run(works, engines, arguments, facts, f"From {arguments.files} to {arguments.files}")
+
+
+def add_file_arguments(parser: argparse.ArgumentParser, formats: Sequence[str] = files.FORMATS) -> None:
+    parser.add_argument("--files", choices=formats, help="from files to files (default: in memory)")
+    parser.add_argument(
+        "--data", type=pathlib.Path, default=ROOT / "build/bench-data", help="where tables are kept (%(default)s)"
+    )
