@@ -11,7 +11,6 @@ import dataclasses
 import json
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import tempfile
 import duckdb
 import pyarrow
 import pyarrow.parquet
+from tpch import tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "demo-data"
@@ -95,26 +95,6 @@ class GroupBy:
 Query = Join | GroupBy
 
 
-def make_tpch(folder: pathlib.Path) -> None:
-    """Writes the tables that are not there yet as Parquet."""
-    missing = [name for name in TABLES if not (folder / f"{name}.parquet").exists()]
-    if not missing:
-        return
-    generator = pathlib.Path(sys.executable).parent / "tpchgen-cli"
-    unfinished = folder.with_suffix(".unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    subprocess.run(
-        [generator, "parquet", "-s", SCALE_FACTOR, f"--tables={','.join(missing)}", f"--output-dir={unfinished}"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    folder.mkdir(exist_ok=True)
-    for name in missing:
-        (unfinished / f"{name}.parquet").rename(folder / f"{name}.parquet")
-    shutil.rmtree(unfinished)
-
-
 def make_zipf(file: pathlib.Path, value_name: str, num_rows: int, seed: int) -> None:
     """Writes `num_rows` rows (key, value): keys Zipf-distributed (exponent 1) over 10 000 values, value the row number."""
     if file.exists():
@@ -135,7 +115,7 @@ def make_joins() -> list[Join]:
     """Generates the data that is missing and returns the demo's joins."""
     tpch = DATA / f"tpch-{SCALE_FACTOR}"
     DATA.mkdir(exist_ok=True)
-    make_tpch(tpch)
+    tables.generate(tpch, SCALE_FACTOR, list(TABLES))
     make_zipf(DATA / "zipf-left.parquet", "left_value", 8_000, seed=2)
     make_zipf(DATA / "zipf-right.parquet", "right_value", 12_000, seed=3)
     return [
