@@ -99,8 +99,8 @@ def g1_batch(shape: Shape, first: tuple[np.ndarray, np.ndarray], random: np.rand
 
 
 def first_ids(shape: Shape) -> Iterator[tuple[int, Callable]]:
-    """Number of a batch, and what gives its id1 and id2. Sorted: how many rows each pair of them has is drawn first, for
-    all rows, so that batches are ranges of the sorted table."""
+    """Number of a batch, and what gives its id1 and id2. Sorted: how many rows each pair of them has is drawn first,
+    for all rows, so that batches are ranges of the sorted table."""
     nulls = NULLS * shape.nulls
     if not shape.ordered:
         for start in range(0, shape.rows, BATCH):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from engines import engine
 
 # Of a value, or of 1 where that is more. Values are below 100, so each of the n additions of a sum rounds by at most
-# 2^-53 of it, and far less is usual: 1e-9 for groups of up to 10^7 rows. A squared correlation is of differences of sums.
+# 2^-53 of it, and far less is usual: 1e-9 for groups of up to 10^7 rows. Correlations are of differences of sums.
 MOST_DIFFERENCE = 1e-9
 # What engines round in their own ways where it is a float; minima, maxima and columns of joins are exact.
 ROUNDED = ("sum", "mean", "median", "std", "corr")
@@ -43,7 +43,7 @@ def exact(name: str, kind: pa.DataType, wanted: pa.DataType) -> str:
 
 
 def digest(result: pa.Table, operation: engine.Operation, threads: int, expected: Digest | None = None) -> Digest:
-    """Columns by position; `expected`, where there is one, says which are rounded, and of which types the others are."""
+    """Columns by position; `expected`, where there is one, says which are rounded and of which types the others are."""
     rounded = expected.rounded if expected else rounded_columns(result, operation)
     types = expected.types if expected else tuple(result.schema.types)
     renamed = result.rename_columns([f"c{i}" for i in range(result.num_columns)])
@@ -58,8 +58,8 @@ def digest(result: pa.Table, operation: engine.Operation, threads: int, expected
 def difference(
     ours: Digest, theirs: Digest, operation: engine.Operation, threads: int, zero_sums: bool = False
 ) -> str | None:
-    """What differs, or None. NaN counts as null: what a correlation is where a column does not vary; `zero_sums`: theirs
-    of no values are 0."""
+    """What differs, or None. NaN counts as null: what a correlation is where a column does not vary; `zero_sums`:
+    theirs of no values are 0."""
     if ours.rows != theirs.rows:
         return f"{theirs.rows} rows, not {ours.rows}"
     if ours.hashes != theirs.hashes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import resource
 import statistics
 import sys
 import time
@@ -17,12 +18,13 @@ class WrongResult(Exception):
 
 @dataclasses.dataclass
 class Series:
-    """What one engine did: seconds of its ways when they were tried, of the fastest one's samples, and what it said about
-    the last of these."""
+    """What one engine did: seconds of its ways when they were tried; of the fastest one's samples seconds, and seconds
+    of processors, which other work on the machine changes less; and what it said about the last of them."""
 
     engine: engine.Engine
     tried: dict[str, float] = dataclasses.field(default_factory=dict)
     samples: list[float] = dataclasses.field(default_factory=list)
+    cpu_samples: list[float] = dataclasses.field(default_factory=list)
     rows_out: int = 0
     statistics: dict = dataclasses.field(default_factory=dict)
 
@@ -40,12 +42,25 @@ class Series:
         return statistics.median(abs(sample - self.median) for sample in self.samples)
 
 
-def timed(runner: engine.Engine, operation: engine.Operation, way: str) -> tuple[float, object]:
+def cpu_seconds() -> float:
+    """Of this process and of those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+@dataclasses.dataclass(frozen=True)
+class Timed:
+    seconds: float
+    cpu_seconds: float
+    result: object
+
+
+def timed(runner: engine.Engine, operation: engine.Operation, way: str) -> Timed:
     runner.forget()
     gc.collect()
-    start = time.perf_counter()
+    cpu_before, start = cpu_seconds(), time.perf_counter()
     result = runner.run(operation, way)
-    return time.perf_counter() - start, result
+    return Timed(time.perf_counter() - start, cpu_seconds() - cpu_before, result)
 
 
 def verify(runners: list[engine.Engine], operation: engine.Operation, threads: int) -> list[Series]:
@@ -56,16 +71,17 @@ def verify(runners: list[engine.Engine], operation: engine.Operation, threads: i
     for runner in runners:
         series = Series(runner)
         for way in runner.ways:
-            first, result = timed(runner, operation, way)
-            actual = compare.digest(runner.to_arrow(result), operation, threads, expected)
-            del result
+            run = timed(runner, operation, way)
+            actual = compare.digest(runner.to_arrow(run.result), operation, threads, expected)
+            first = run.seconds
+            del run
             expected = expected or actual
             wrong = compare.difference(expected, actual, operation, threads, runner.zero_sums)
             if wrong:
                 raise WrongResult(f"{runner.name} ({way}) gives {wrong}")
             series.rows_out = actual.rows
             del actual
-            again = timed(runner, operation, way)[0] if len(runner.ways) > 1 else first
+            again = timed(runner, operation, way).seconds if len(runner.ways) > 1 else first
             series.tried[way] = min(first, again)
         runner.forget()
         all_series.append(series)
@@ -76,9 +92,10 @@ def sample(all_series: list[Series], operation: engine.Operation, repeat: int) -
     """All engines in turn within each repetition, so that a change in the machine's load meets all of them."""
     for i in range(repeat):
         for series in all_series:
-            seconds, result = timed(series.engine, operation, series.way)
-            del result
+            run = timed(series.engine, operation, series.way)
+            series.samples.append(run.seconds)
+            series.cpu_samples.append(run.cpu_seconds)
+            del run
             series.engine.forget()
-            series.samples.append(seconds)
             series.statistics = series.engine.statistics()
         print(f"  sample {i + 1} of {repeat}", file=sys.stderr, flush=True)

@@ -40,6 +40,7 @@ def record(name: str, title: str, mode: str, all_series: list[measure.Series], t
             "median_s": series.median,
             "mad_s": series.mad,
             "samples_s": series.samples,
+            "cpu_samples_s": series.cpu_samples,
         }
         for series in all_series
     ]

@@ -26,8 +26,8 @@ Tables = dict[str, pa.Table] | dict[str, pathlib.Path]
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """One line of the table. `tables` makes what the operation reads: tables in memory, or files of them; works with the
-    same one follow each other."""
+    """One line of the table. `tables` makes what the operation reads: tables in memory, or files of them; works with
+    the same one follow each other."""
 
     name: str
     title: str
@@ -39,7 +39,8 @@ class Work:
 def add_arguments(parser: argparse.ArgumentParser, rivals: list[str], repeat: int, output: str | None) -> None:
     parser.add_argument("--rivals", default=",".join(rivals), help="by comma (%(default)s)")
     parser.add_argument("--path", default="cpu", help="of garuda (%(default)s)")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each engine (%(default)s)")
+    threads = len(os.sched_getaffinity(0))
+    parser.add_argument("--threads", type=int, default=threads, help="of each engine (%(default)s)")
     parser.add_argument("--repeat", type=int, default=repeat, help="samples of each engine (%(default)s)")
     parser.add_argument(
         "--json", "--output", dest="output", type=pathlib.Path, default=output and ROOT / output, metavar="FILE",

@@ -46,9 +46,9 @@ def main() -> int:
     arguments = parse_arguments()
     target = FROM_PARQUET if arguments.files else None
     works = [
-        session.Work(query.name, query.title, query.operation, functools.partial(make, query.operation, arguments), target)
-        for query in queries.QUERIES
-        if query.name in arguments.queries
+        session.Work(q.name, q.title, q.operation, functools.partial(make, q.operation, arguments), target)
+        for q in queries.QUERIES
+        if q.name in arguments.queries
     ]
     return session.run_in_memory_or_files(works, arguments, {"scale": arguments.scale}, DUCKDB_WAYS)
 

@@ -1,5 +1,5 @@
-"""`./dev bench db-benchmark` and `./dev bench tpch` at sizes that take no time: every answer is DuckDB's, from memory and
-from files, on every path; the generators make what they say."""
+"""`./dev bench db-benchmark` and `./dev bench tpch` at sizes that take no time: every answer is DuckDB's, from memory
+and from files, on every path; the generators make what they say."""
 
 from __future__ import annotations
 
