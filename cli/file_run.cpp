@@ -52,9 +52,17 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
   } else {
     GARUDA_TRY(check_output_is_open());
   }
+  engine_.emplace(options_);
   auto done = body();
   if (done || done.error().code() != ErrorCode::limit_exceeded || !limit_halved_) return done;
   return tl::unexpected(std::move(done).error().wrap("half of --memory-limit is kept for writing the result"));
+}
+
+Result<Engine> FileRun::engine() {
+  auto engine = engine_->take();
+  times_.engine_ns = engine_->times().made_ns;
+  times_.engine_wait_ns = engine_->times().waited_ns;
+  return engine;
 }
 
 Result<void> FileRun::take(QueryResult& result) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/arguments/run_arguments.hpp"
+#include "cli/engine_start.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/run_stats.hpp"
@@ -38,6 +39,9 @@ class FileRun {
     return inputs;
   }
 
+  /// The engine, which is made from the start of the run on. Once.
+  Result<Engine> engine();
+
   /// Writes the result to the output file, or shows its first rows; then the statistics.
   Result<void> take(QueryResult& result);
 
@@ -58,6 +62,7 @@ class FileRun {
   io::WriteOptions write_options_;
   bool limit_halved_ = false;  ///< a limit that cannot be kept is half of the one that was given
   FileTimes times_;
+  std::optional<EngineStart> engine_;
   std::optional<TemporaryFileGuard> guard_;  // goes after the file
   std::optional<io::OutputFile> file_;
 };

@@ -14,7 +14,7 @@ namespace {
 /// The limit holds for the table too, so it is read, and spilled, by whoever groups it.
 Result<void> group_within_limit(GroupByRequest const& request, FileRun& run) {
   GARUDA_TRY_ASSIGN(auto const limited, limited_group_by(request));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  GARUDA_TRY_ASSIGN(auto engine, run.engine());
   GARUDA_TRY_ASSIGN(auto const result, spill::group_file(engine, limited));
   return run.take(*result);
 }
@@ -22,7 +22,7 @@ Result<void> group_within_limit(GroupByRequest const& request, FileRun& run) {
 Result<void> group_by(GroupByRequest& request, FileRun& run) {
   if (request.options.memory_limit_bytes != 0) return group_within_limit(request, run);
   GARUDA_TRY_ASSIGN(auto const table, run.read([&] { return read_input(request); }));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  GARUDA_TRY_ASSIGN(auto engine, run.engine());
   GARUDA_TRY_ASSIGN(auto const result, engine.group_by(table.view(), request.spec, request.options));
   return run.take(*result);
 }

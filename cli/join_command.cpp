@@ -16,7 +16,7 @@ namespace {
 /// The limit holds for the tables too, so they are read, and spilled, by whoever joins them.
 Result<void> join_within_limit(JoinRequest const& request, FileRun& run) {
   GARUDA_TRY_ASSIGN(auto const join, limited_join(request));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  GARUDA_TRY_ASSIGN(auto engine, run.engine());
   if (request.count) {
     GARUDA_TRY_ASSIGN(auto const counted, spill::count_join_of_files(engine, join));
     return run.print_number(counted.rows, counted.stats, counted.plan);
@@ -29,7 +29,7 @@ Result<void> join(JoinRequest& request, FileRun& run) {
   GARUDA_TRY(settle_counted_columns(request));
   if (request.options.memory_limit_bytes != 0) return join_within_limit(request, run);
   GARUDA_TRY_ASSIGN(auto const inputs, run.read([&] { return read_inputs(request); }));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
+  GARUDA_TRY_ASSIGN(auto engine, run.engine());
   if (request.count) {
     GARUDA_TRY_ASSIGN(auto const counted,
                       engine.join_count(inputs.left.view(), inputs.right.view(), request.spec, request.options));

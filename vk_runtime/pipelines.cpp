@@ -397,6 +397,12 @@ bool PipelineStore::save() {
   VolkDeviceTable const& fn = device_.fn();
   std::size_t bytes = 0;
   if (fn.vkGetPipelineCacheData(device_.handle(), cache_.get(), &bytes, nullptr) != VK_SUCCESS) return false;
+  if (bytes == loaded_bytes_) {
+    // Whatever was compiled came out of the file.
+    std::lock_guard const lock(mutex_);
+    unsaved_ -= added;
+    return true;
+  }
   std::vector<std::byte> data(bytes);
   // VK_INCOMPLETE: another thread compiled in between; the next save has it all.
   if (fn.vkGetPipelineCacheData(device_.handle(), cache_.get(), &bytes, data.data()) != VK_SUCCESS) return false;

@@ -10,9 +10,11 @@ namespace garuda::cli {
 
 /// What happened around the run itself.
 struct FileTimes {
-  std::uint64_t read_ns = 0;     ///< reading and validating both inputs
-  std::uint64_t write_ns = 0;    ///< writing the output file
-  std::uint64_t elapsed_ns = 0;  ///< the whole command, files included
+  std::uint64_t engine_ns = 0;       ///< finding devices, while files are read
+  std::uint64_t engine_wait_ns = 0;  ///< what of it the run waited for
+  std::uint64_t read_ns = 0;         ///< reading and validating both inputs
+  std::uint64_t write_ns = 0;        ///< writing the output file
+  std::uint64_t elapsed_ns = 0;      ///< the whole command, files included
 };
 
 /// A table: path, device, rows, phases with their times and throughput, counters.
@@ -20,7 +22,7 @@ std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const
 
 /// One JSON object on one line: path, device, driver, rows_left, rows_right (of a group-by: rows), rows_out,
 /// total_ns, phases, plan; then
-/// counters, read_ns, write_ns, elapsed_ns.
+/// counters, engine_ns, engine_wait_ns, read_ns, write_ns, elapsed_ns.
 std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const& times);
 
 }  // namespace garuda::cli

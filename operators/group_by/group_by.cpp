@@ -110,6 +110,7 @@ Result<void> PartitionedGroupBy::open_path() {
   backend.stats = &run_->recorder;
   contract::OpenDevice* device = nullptr;
   if (plan_.device) {
+    run::PhaseTimer const opening(run_->recorder, "open device");
     GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
   }
   GARUDA_TRY_ASSIGN(backend_, path_->group_by.open(device, backend));

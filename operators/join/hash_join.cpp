@@ -102,6 +102,7 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
   }
   contract::OpenDevice* device = nullptr;
   if (plan_.device) {
+    run::PhaseTimer const opening(run_->recorder, "open device");
     GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
   }
   if (keyless_ != nullptr) {

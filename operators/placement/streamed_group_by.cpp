@@ -17,7 +17,10 @@ Result<std::unique_ptr<GroupByResult>> streamed_group_by(resolve::GroupByRequest
   auto run = std::make_unique<run::QueryRun>(request.options);
   auto options = request.options;
   device::TableDevice device;
-  GARUDA_TRY_ASSIGN(device.open, vulkan::open_vulkan(*request.devices, plan.device));
+  {
+    run::PhaseTimer const timer(run->recorder, "open device");
+    GARUDA_TRY_ASSIGN(device.open, vulkan::open_vulkan(*request.devices, plan.device));
+  }
   device.info = &request.devices->devices()[plan.device];
   auto const columns = device::group_by_columns_used(request.columns);
   GARUDA_TRY_ASSIGN(auto const table,

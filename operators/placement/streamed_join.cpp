@@ -134,7 +134,10 @@ class StreamedJoin final : public JoinResult {
 
   Result<void> start(resolve::JoinRequest const& request) {
     GARUDA_TRY_ASSIGN(batches_, StreamedBatches::create(request, plan_));
-    GARUDA_TRY_ASSIGN(open_, vulkan::open_vulkan(*request.devices, plan_.device));
+    {
+      run::PhaseTimer const timer(recorder_, "open device");
+      GARUDA_TRY_ASSIGN(open_, vulkan::open_vulkan(*request.devices, plan_.device));
+    }
     {
       run::PhaseTimer const timer(recorder_, "open");
       GARUDA_TRY_ASSIGN(

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
+#include "vk_runtime/device/process_end.hpp"
 #include "vk_runtime/device/usable_device.hpp"
 #include "vk_runtime/memory/pinned_memory.hpp"
 
@@ -175,6 +177,7 @@ Device::~Device() {
   // On a lost device this fails, and then there is nothing left to wait for either.
   if (used) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
   if (pinned_) pinned_->close();
+  if (devices_are_left()) leave(std::move(handle_));
 }
 
 Result<void> Device::wait_idle() { return check(fn_.vkDeviceWaitIdle(handle()), "vkDeviceWaitIdle"); }

@@ -6,8 +6,10 @@
 #include <array>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "vk_runtime/device/loader.hpp"
+#include "vk_runtime/device/process_end.hpp"
 #include "vk_runtime/result.hpp"
 
 namespace garuda::vk {
@@ -45,17 +47,12 @@ Result<bool> layer_installed(std::string_view name) {
   return std::ranges::any_of(layers, [&](VkLayerProperties const& layer) { return name == layer.layerName; });
 }
 
-Result<bool> extension_available(char const* layer, std::string_view name) {
-  char const* const call = "vkEnumerateInstanceExtensionProperties";
-  std::uint32_t count = 0;
-  GARUDA_TRY(check(vkEnumerateInstanceExtensionProperties(layer, &count, nullptr), call));
-  std::vector<VkExtensionProperties> extensions(count);
-  GARUDA_TRY(check(vkEnumerateInstanceExtensionProperties(layer, &count, extensions.data()), call));
-  return std::ranges::any_of(extensions,
-                             [&](VkExtensionProperties const& extension) { return name == extension.extensionName; });
-}
+struct CreatedInstance {
+  VkInstance handle = VK_NULL_HANDLE;
+  bool debug_utils = false;
+};
 
-Result<VkInstance> create_handle(InstanceOptions const& options, bool debug_utils, MessageLog& log) {
+Result<CreatedInstance> create_handle(InstanceOptions const& options, bool debug_utils, MessageLog& log) {
   VkApplicationInfo const application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                       .pApplicationName = "garuda",
                                       .pEngineName = "garuda",
@@ -82,8 +79,11 @@ Result<VkInstance> create_handle(InstanceOptions const& options, bool debug_util
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
     return fail(ErrorCode::no_device, "no Vulkan driver on this machine");
   }
+  // Trying is quicker than asking for the list of extensions first, for which the loader goes through all drivers.
+  bool const without_labels = result == VK_ERROR_EXTENSION_NOT_PRESENT && debug_utils && !options.validation;
+  if (without_labels) return create_handle(options, false, log);
   GARUDA_TRY(check(result, "vkCreateInstance"));
-  return instance;
+  return CreatedInstance{instance, debug_utils};
 }
 
 /// Loads the loader's instance-level entry points. They dispatch by their first argument, so the same ones serve every
@@ -96,7 +96,8 @@ void load_instance_functions(VkInstance instance) {
 /// The loader unloads a driver's libraries with the last instance, and some of them cannot be loaded as often as one
 /// likes: glibc has little room for libraries' thread-local variables and does not get all of it back, so that NVIDIA's
 /// driver (580) is found no more after about 27 instances of a process. An instance that lives as long as the process
-/// keeps them where they are.
+/// keeps them where they are; it is made when the first of the others goes, for a process that ends with its own has no
+/// use for it.
 void keep_drivers_loaded() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -148,7 +149,12 @@ void MessageLog::clear() {
   messages_.clear();
 }
 
-Instance::~Instance() = default;
+Instance::~Instance() {
+  if (instance_ && devices_are_left())
+    leave(std::move(instance_));
+  else if (instance_)
+    keep_drivers_loaded();
+}
 
 Result<std::unique_ptr<Instance>> Instance::create(InstanceOptions const& options) {
   GARUDA_TRY(load_vulkan());
@@ -156,14 +162,13 @@ Result<std::unique_ptr<Instance>> Instance::create(InstanceOptions const& option
     GARUDA_TRY_ASSIGN(bool const installed, layer_installed(kValidationLayer));
     if (!installed) return fail(ErrorCode::usage, fmt::format("Vulkan layer not installed: {}", kValidationLayer));
   }
-  GARUDA_TRY_ASSIGN(bool const available, extension_available(nullptr, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
-  bool const debug_utils = options.validation || (options.debug_labels && available);
 
   auto instance = std::unique_ptr<Instance>(new Instance);
   instance->log_ = std::make_unique<MessageLog>();
-  GARUDA_TRY_ASSIGN(VkInstance const handle, create_handle(options, debug_utils, *instance->log_));
+  GARUDA_TRY_ASSIGN(auto const created,
+                    create_handle(options, options.validation || options.debug_labels, *instance->log_));
+  auto const [handle, debug_utils] = created;
   load_instance_functions(handle);
-  keep_drivers_loaded();
   instance->instance_ = Unique<VkInstance>({}, handle);
   if (debug_utils) instance->debug_ = load_debug_functions(handle);
   if (options.validation) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/stopwatch.hpp"
 #include "shaders/embedded.hpp"
 #include "shaders/primitives/primitives_layout.h"
 
@@ -81,7 +82,10 @@ Result<vk::CommandRecorder*> ComputeContext::bind(char const* phase, PassShape c
                                                   std::span<std::byte const> push, std::uint64_t items,
                                                   bool independent) {
   GARUDA_EXPECTS(push.size() == shape.push_bytes);
+  auto const compiled = pipelines_.size();
+  Stopwatch const compiling;
   GARUDA_TRY_ASSIGN(auto const* pipeline, pipelines_.compile(compute_pipeline(shape, tuning_)));
+  if (pipelines_.size() != compiled) submissions().count_time("pipelines", compiling.elapsed_ns());
   if (!independent) GARUDA_TRY(order_all(phase, items));
   GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase));
   GARUDA_TRY(recorder->bind(*pipeline, {}, push));
