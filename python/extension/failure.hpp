@@ -1,0 +1,43 @@
+// Errors of the library on their way to Python's exceptions (garuda/errors.py).
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <utility>
+
+#include "garuda/error.hpp"
+
+namespace garuda::python {
+
+/// What Python sees: a kind that errors.py has a class for, and the sentences.
+struct Failure {
+  std::string kind;  ///< name of an ErrorCode, `unknown_column`, `forked` or `internal`
+  Error error;
+};
+
+[[noreturn]] void raise(Error error);
+[[noreturn]] void raise(std::string kind, Error error);
+
+template <class T>
+T unwrap(Result<T>&& result) {
+  if (!result) raise(std::move(result).error());
+  return *std::move(result);
+}
+inline void unwrap(Result<void>&& result) {
+  if (!result) raise(std::move(result).error());
+}
+
+/// Rethrows the exception being handled as a Failure: lack of memory or threads as such, the rest as `internal`.
+[[noreturn]] void raise_current();
+
+/// Ends a call in a process that was forked after garuda had been used: neither threads nor devices came along.
+void require_not_forked();
+/// From now on a fork is one after use.
+void mark_used();
+/// True in such a process.
+bool is_forked() noexcept;
+
+void register_failures();
+
+}  // namespace garuda::python

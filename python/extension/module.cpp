@@ -1,0 +1,15 @@
+// The extension garuda._core: the C++ API for the Python of python/garuda, and no more.
+#include <nanobind/nanobind.h>
+
+#include "python/extension/engine.hpp"
+#include "python/extension/failure.hpp"
+#include "python/extension/queries.hpp"
+#include "python/extension/tables.hpp"
+
+NB_MODULE(_core, module) {
+  garuda::python::register_failures();
+  module.attr("version") = GARUDA_VERSION;
+  garuda::python::bind_tables(module);
+  garuda::python::bind_engine(module);
+  garuda::python::bind_queries(module);
+}

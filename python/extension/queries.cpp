@@ -1,0 +1,266 @@
+#include "python/extension/queries.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "garuda/arrow_c.hpp"
+#include "python/extension/capsules.hpp"
+#include "python/extension/engine.hpp"
+
+namespace nb = nanobind;
+
+namespace garuda::python {
+namespace {
+
+/// How and where to run, as Python gives it; parsed once for many calls.
+struct Settings {
+  RunOptions run;
+  std::string tuning;
+};
+
+Settings make_settings(std::string const& path, std::optional<std::string> device, std::string tuning,
+                       std::uint64_t memory_limit, std::uint64_t device_memory_limit, std::uint32_t threads,
+                       bool allow_cuda, std::uint64_t expected_rows) {
+  return {{.path = unwrap(parse_path(path)),
+           .allow_cuda = allow_cuda,
+           .device = std::move(device),
+           .memory_limit_bytes = memory_limit,
+           .device_memory_limit_bytes = device_memory_limit,
+           .threads = threads,
+           .expected_rows = expected_rows,
+           .control = {}},
+          std::move(tuning)};
+}
+
+/// Raised where a name is looked up, so that Python has a KeyError.
+void require_column(TableView table, std::string const& name) {
+  if (auto found = find_column(table.schema(), name); !found) raise("unknown_column", std::move(found).error());
+}
+
+struct JoinQuery {
+  SharedEngine engine;
+  SharedRows left, right;
+  JoinSpec spec;
+  JoinOptions options;
+
+  std::vector<SharedRows> inputs() const { return {left, right}; }
+  Result<std::unique_ptr<QueryResult>> start(Control control) const {
+    return engine->join(left->view(), right->view(), spec, with(std::move(control)));
+  }
+  Result<Plan> explain() const { return engine->explain_join(left->view(), right->view(), spec, options); }
+
+  JoinOptions with(Control control) const {
+    auto controlled = options;
+    controlled.control = std::move(control);
+    return controlled;
+  }
+};
+
+struct GroupByQuery {
+  SharedEngine engine;
+  SharedRows table;
+  GroupBySpec spec;
+  GroupByOptions options;
+
+  std::vector<SharedRows> inputs() const { return {table}; }
+  Result<std::unique_ptr<QueryResult>> start(Control control) const {
+    auto controlled = options;
+    controlled.control = std::move(control);
+    return engine->group_by(table->view(), spec, controlled);
+  }
+  Result<Plan> explain() const { return engine->explain_group_by(table->view(), spec, options); }
+};
+
+/// A query that runs, what it reads and what may end it.
+struct Run {
+  SharedEngine engine;
+  std::vector<SharedRows> inputs;
+  std::unique_ptr<Watch> watch;
+  std::unique_ptr<QueryResult> rows;  // last: views the inputs, and looks at the watch
+};
+
+template <class Query>
+std::unique_ptr<Run> start(Query const& query, nb::object on_progress) {
+  auto run = std::make_unique<Run>(query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress)), nullptr);
+  run->rows = run->watch->run([&] { return query.start(run->watch->control()); });
+  return run;
+}
+
+/// All rows: on the device where the inputs are, if they were made there, else on the host.
+Result<Rows> collect_rows(Run& run) {
+  if (run.inputs.front()->on_device() != nullptr) {
+    auto there = run.rows->take_device_table();
+    if (there) return Rows{run.engine, *std::move(there)};
+    if (there.error().code() != ErrorCode::usage) return propagate(std::move(there));
+  }
+  GARUDA_TRY_ASSIGN(auto here, collect(*run.rows));
+  return Rows{run.engine, std::move(here)};
+}
+
+template <class Query>
+HeldTable run_query(Query const& query, nb::object on_progress) {
+  Run run{query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress)), nullptr};
+  std::optional<Made> made;
+  auto rows = run.watch->run([&]() -> Result<Rows> {
+    GARUDA_TRY_ASSIGN(run.rows, query.start(run.watch->control()));
+    auto collected = collect_rows(run);
+    if (collected) made = Made{run.rows->plan(), run.rows->stats()};
+    run.rows.reset();
+    return collected;
+  });
+  return {share(std::move(rows)), std::move(made)};
+}
+
+template <class Query>
+std::pair<std::string, std::string> explain(Query const& query) {
+  Watch watch{nb::none()};
+  auto const plan = watch.run([&] { return query.explain(); });
+  return {to_string(plan), to_json(plan)};
+}
+
+/// The number of rows, and the statistics as JSON.
+std::pair<std::uint64_t, std::string> count(JoinQuery const& query, nb::object on_progress) {
+  Watch watch(std::move(on_progress));
+  auto const counted = watch.run([&] {
+    return query.engine->join_count(query.left->view(), query.right->view(), query.spec, query.with(watch.control()));
+  });
+  return {counted.rows, to_json(counted.stats)};
+}
+
+JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable const& right,
+                    std::vector<std::pair<std::string, std::string>> on, std::string const& how,
+                    std::optional<std::string> const& where, std::optional<std::vector<std::string>> const& columns,
+                    bool nulls_equal, bool ordered, bool allow_cross, Settings const& settings) {
+  JoinQuery query{engine.engine, left.rows, right.rows, {}, {settings.run, {}}};
+  for (auto const& [left_key, right_key] : on) {
+    require_column(left.rows->view(), left_key);
+    require_column(right.rows->view(), right_key);
+  }
+  query.spec = {.on = std::move(on), .kind = unwrap(parse_join_kind(how)), .nulls_equal = nulls_equal,
+                .columns = {}, .ordered = ordered, .allow_cross = allow_cross};
+  if (where) query.spec.where = unwrap(parse_condition(*where));
+  if (columns) {
+    query.spec.columns.emplace();
+    for (auto const& name : *columns) {
+      auto column = unwrap(parse_column_ref(name));
+      require_column((column.side == Side::left ? left : right).rows->view(), column.name);
+      query.spec.columns->push_back(std::move(column));
+    }
+  }
+  query.options.tuning = unwrap(parse_join_tuning(settings.tuning));
+  return query;
+}
+
+GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std::vector<std::string> keys,
+                           std::string const& aggregates, bool ordered, Settings const& settings) {
+  GroupByQuery query{engine.engine, table.rows, {std::move(keys), unwrap(parse_aggregates(aggregates)), ordered},
+                     {settings.run, {}}};
+  for (auto const& key : query.spec.keys) require_column(table.rows->view(), key);
+  for (auto const& aggregate : query.spec.aggregates)
+    for (auto const& column : {aggregate.column, aggregate.second})
+      if (column) require_column(table.rows->view(), *column);
+  query.options.tuning = unwrap(parse_group_by_tuning(settings.tuning));
+  return query;
+}
+
+/// The batches of a query that runs, on the host.
+class HeldStream {
+ public:
+  explicit HeldStream(std::unique_ptr<Run> run) : run_(std::move(run)) {}
+  HeldStream(HeldStream&&) = default;
+  ~HeldStream() {
+    if (is_forked()) (void)new std::shared_ptr<Run>(std::move(run_));  // as tables are
+    nb::gil_scoped_release const unlocked;                             // what still runs ends first
+    run_.reset();
+  }
+
+  /// The next batch as a table; nullopt after the last.
+  std::optional<HeldTable> next() {
+    auto& run = here();
+    auto batch = run.watch->run([&] { return run.rows->next(); });
+    if (!batch) return std::nullopt;
+    std::vector<Batch> batches;
+    batches.push_back(*std::move(batch));
+    return HeldTable{share(Rows{run.engine, Table(run.rows->schema(), std::move(batches))})};
+  }
+
+  /// All that is left, for a consumer of Arrow streams.
+  nb::capsule stream() {
+    (void)here();
+    ArrowArrayStream out;
+    export_arrow(std::make_unique<RunStream>(std::exchange(run_, nullptr)), &out);
+    return to_capsule(out);
+  }
+
+  Run& here() const {
+    if (!run_) raise(Error(ErrorCode::usage, "the rows of this stream were handed on before"));
+    return *run_;
+  }
+
+ private:
+  class RunStream final : public BatchStream {
+   public:
+    explicit RunStream(std::shared_ptr<Run> run) : run_(std::move(run)) {}
+    Schema const& schema() const noexcept override { return run_->rows->schema(); }
+    Result<std::optional<Batch>> next() override { return run_->rows->next(); }
+
+   private:
+    std::shared_ptr<Run> run_;
+  };
+
+  std::shared_ptr<Run> run_;
+};
+
+template <class Query, class... Extra>
+void bind_query(nb::class_<Query, Extra...>& query) {
+  query
+      .def("run", run_query<Query>, nb::arg("on_progress").none())
+      .def("stream", [](Query const& held, nb::object on_progress) { return HeldStream(start(held, std::move(on_progress))); },
+           nb::arg("on_progress").none())
+      .def("explain", explain<Query>);
+}
+
+}  // namespace
+
+void bind_queries(nb::module_& module) {
+  nb::class_<Settings>(module, "Settings")
+      .def(nb::new_(&make_settings), nb::arg("path"), nb::arg("device").none(), nb::arg("tuning"),
+           nb::arg("memory_limit"), nb::arg("device_memory_limit"), nb::arg("threads"), nb::arg("allow_cuda"),
+           nb::arg("expected_rows"));
+
+  auto join = nb::class_<JoinQuery>(module, "Join")
+                  .def(nb::new_(&make_join), nb::arg("engine"), nb::arg("left"), nb::arg("right"), nb::arg("on"),
+                       nb::arg("how"), nb::arg("where").none(), nb::arg("columns").none(), nb::arg("nulls_equal"),
+                       nb::arg("ordered"), nb::arg("allow_cross"), nb::arg("settings"))
+                  .def("count", count, nb::arg("on_progress").none());
+  bind_query(join);
+  auto group_by = nb::class_<GroupByQuery>(module, "GroupBy")
+                      .def(nb::new_(&make_group_by), nb::arg("engine"), nb::arg("table"), nb::arg("keys"),
+                           nb::arg("aggregates"), nb::arg("ordered"), nb::arg("settings"));
+  bind_query(group_by);
+
+  nb::class_<HeldStream>(module, "Stream")
+      .def("next", &HeldStream::next)
+      .def("stream", &HeldStream::stream)
+      .def("schema", [](HeldStream const& held) { return schema_capsule(held.here().rows->schema()); })
+      .def("fields",
+           [](HeldStream const& held) {
+             nb::list fields;
+             for (auto const& field : held.here().rows->schema())
+               fields.append(nb::make_tuple(field.name, to_string(field.type), field.nullable));
+             return fields;
+           })
+      .def("plan_text", [](HeldStream const& held) { return to_string(held.here().rows->plan()); })
+      .def("plan_json", [](HeldStream const& held) { return to_json(held.here().rows->plan()); })
+      .def("stats_json", [](HeldStream const& held) { return to_json(held.here().rows->stats()); });
+}
+
+}  // namespace garuda::python

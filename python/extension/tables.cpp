@@ -1,0 +1,160 @@
+#include "python/extension/tables.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "garuda/arrow_c.hpp"
+#include "python/extension/capsules.hpp"
+#include "python/extension/cells.hpp"
+
+namespace nb = nanobind;
+
+namespace garuda::python {
+namespace {
+
+/// Not in a forked process: the threads that a driver would wait for are not there.
+template <class T>
+void destroy(T* held) {
+  if (!is_forked()) delete held;
+}
+
+HeldTable hold(Table table) { return {share(Rows{nullptr, std::move(table)})}; }
+
+HeldTable of_stream(nb::handle capsule) {
+  auto stream = take_stream(capsule);
+  Watch watch{nb::none()};
+  return hold(watch.run([&] { return import_arrow(&stream); }));
+}
+
+HeldTable of_array(nb::handle schema_capsule, nb::handle array_capsule) {
+  auto schema = take_schema(schema_capsule);
+  auto array = take_array(array_capsule);
+  Watch watch{nb::none()};
+  return hold(watch.run([&] { return import_arrow(&array, &schema); }));
+}
+
+HeldTable of_python_buffers(nb::list columns, std::int64_t rows) {
+  auto [array, schema] = of_buffers(columns, rows);
+  Watch watch{nb::none()};
+  return hold(watch.run([&, &array = array, &schema = schema] { return import_arrow(&array, &schema); }));
+}
+
+Table const& host_rows(HeldTable const& held) {
+  if (held.rows->on_device() != nullptr)
+    raise(Error(ErrorCode::usage, "the rows are on a device: download() them first"));
+  return std::get<Table>(held.rows->table);
+}
+
+HeldTable download(HeldTable const& held, nb::object on_progress) {
+  auto const* const on_device = held.rows->on_device();
+  if (on_device == nullptr) return held;
+  Watch watch(std::move(on_progress));
+  auto copied = hold(watch.run([&] { return on_device->download(watch.control()); }));
+  copied.made = held.made;
+  return copied;
+}
+
+nb::capsule stream_of(HeldTable const& held) {
+  auto const rows = download(held, nb::none()).rows;
+  ArrowArrayStream stream;
+  export_arrow(std::shared_ptr<Table const>(rows, &std::get<Table>(rows->table)), &stream);
+  return to_capsule(stream);
+}
+
+/// Rows [begin, begin + count) of `table`, which is kept; whole batches where they are whole.
+Table slice_rows(std::shared_ptr<Table const> const& table, std::int64_t begin, std::int64_t count) {
+  std::vector<Batch> batches;
+  for (auto const& batch : table->batches()) {
+    auto const first = std::clamp<std::int64_t>(begin, 0, batch.num_rows);
+    auto const last = std::clamp<std::int64_t>(begin + count, 0, batch.num_rows);
+    begin -= batch.num_rows;
+    if (first >= last) continue;
+    Batch part{last - first, {}, table};
+    for (auto const& column : batch.columns) part.columns.push_back(slice(column, first, last - first));
+    batches.push_back(std::move(part));
+  }
+  return {table->schema(), std::move(batches)};
+}
+
+HeldTable slice_of(HeldTable const& held, std::int64_t begin, std::int64_t count) {
+  (void)host_rows(held);
+  return hold(slice_rows({held.rows, &std::get<Table>(held.rows->table)}, begin, count));
+}
+
+std::vector<HeldTable> batches_of(HeldTable const& held) {
+  std::vector<HeldTable> batches;
+  std::int64_t begin = 0;
+  for (auto const& batch : host_rows(held).batches()) {
+    batches.push_back(slice_of(held, begin, batch.num_rows));
+    begin += batch.num_rows;
+  }
+  return batches;
+}
+
+/// Values of one column.
+nb::list cells_of(HeldTable const& held, std::size_t column) {
+  auto const& table = host_rows(held);
+  if (column >= table.schema().size()) throw nb::index_error("there is no such column");
+  nb::list values;
+  for (auto const& batch : table.batches())
+    for (std::int64_t row = 0; row < batch.num_rows; ++row)
+      values.append(cell(batch.columns[column], table.schema()[column].type, row));
+  return values;
+}
+
+/// (name, type, nullable) of each column.
+nb::list fields_of(HeldTable const& held) {
+  nb::list fields;
+  for (auto const& field : held.rows->view().schema())
+    fields.append(nb::make_tuple(field.name, to_string(field.type), field.nullable));
+  return fields;
+}
+
+template <class Write>
+std::optional<std::string> text_of_made(HeldTable const& held, Write write) {
+  if (!held.made) return std::nullopt;
+  return write(*held.made);
+}
+
+}  // namespace
+
+SharedEngine share(Engine engine) { return {new Engine(std::move(engine)), destroy<Engine>}; }
+
+SharedRows share(Rows rows) { return {new Rows(std::move(rows)), destroy<Rows>}; }
+
+void bind_tables(nb::module_& module) {
+  nb::class_<HeldTable>(module, "Table")
+      .def_static("of_stream", of_stream, nb::arg("capsule"))
+      .def_static("of_array", of_array, nb::arg("schema"), nb::arg("array"))
+      .def_static("of_buffers", of_python_buffers, nb::arg("columns"), nb::arg("rows"))
+      .def_prop_ro("num_rows", [](HeldTable const& held) { return held.rows->view().num_rows(); })
+      .def_prop_ro("device",
+                   [](HeldTable const& held) {
+                     auto const* const on_device = held.rows->on_device();
+                     return on_device == nullptr ? std::nullopt : std::optional(on_device->device());
+                   })
+      .def_prop_ro("device_bytes",
+                   [](HeldTable const& held) {
+                     auto const* const on_device = held.rows->on_device();
+                     return on_device == nullptr ? 0 : on_device->device_bytes();
+                   })
+      .def("fields", fields_of)
+      .def("cells", cells_of, nb::arg("column"))
+      .def("batches", batches_of)
+      .def("slice", slice_of, nb::arg("begin"), nb::arg("count"))
+      .def("download", download, nb::arg("on_progress").none())
+      .def("stream", stream_of)
+      .def("schema", [](HeldTable const& held) { return schema_capsule(held.rows->view().schema()); })
+      .def("plan_text",
+           [](HeldTable const& held) { return text_of_made(held, [](Made const& made) { return to_string(made.plan); }); })
+      .def("plan_json",
+           [](HeldTable const& held) { return text_of_made(held, [](Made const& made) { return to_json(made.plan); }); })
+      .def("stats_json",
+           [](HeldTable const& held) { return text_of_made(held, [](Made const& made) { return to_json(made.stats); }); });
+}
+
+}  // namespace garuda::python

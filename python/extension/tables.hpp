@@ -1,0 +1,48 @@
+// Tables as Python holds them: on the host or on a device, with what is known of how they were made.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "garuda/engine.hpp"
+#include "python/extension/watch.hpp"
+
+namespace garuda::python {
+
+/// Shared by all that was made with it, which it has to outlive. Never destroyed in a forked process, which has none of
+/// its threads.
+using SharedEngine = std::shared_ptr<Engine>;
+SharedEngine share(Engine engine);
+
+/// Rows, wherever they are.
+struct Rows {
+  SharedEngine engine;  // of a device's
+  std::variant<Table, DeviceTable> table;
+
+  TableView view() const {
+    return std::visit([](auto const& rows) { return rows.view(); }, table);
+  }
+  DeviceTable const* on_device() const noexcept { return std::get_if<DeviceTable>(&table); }
+};
+/// Shared by results, which view them, and by exported streams. Likewise.
+using SharedRows = std::shared_ptr<Rows const>;
+SharedRows share(Rows rows);
+
+/// What made a table.
+struct Made {
+  Plan plan;
+  RunStats stats;
+};
+
+struct HeldTable {
+  SharedRows rows;
+  std::optional<Made> made{};
+};
+
+void bind_tables(nanobind::module_& module);
+
+}  // namespace garuda::python

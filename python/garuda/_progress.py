@@ -1,0 +1,85 @@
+"""Progress of a run: handed to a callback, or drawn by tqdm or rich where they are, else as a line."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Union
+
+
+class Progress(NamedTuple):
+    """How far a run is: `done` of `total` units (0: not known) of `phase`, and rows of the result so far."""
+
+    phase: str
+    done: int
+    total: int
+    rows_out: int
+
+
+ProgressOption = Union[bool, Callable[[Progress], Any], None]
+# What the extension calls; False stops the run.
+Report = Callable[[str, int, int, int], bool]
+
+
+def _tqdm() -> Optional[tuple[Callable[[Progress], Any], Callable[[], Any]]]:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    bar = tqdm(unit="unit", leave=False)
+
+    def show(progress: Progress) -> None:
+        bar.set_description_str(progress.phase, refresh=False)
+        bar.total = progress.total or None
+        bar.n = progress.done
+        bar.set_postfix_str(f"{progress.rows_out:,} rows", refresh=False)
+        bar.refresh()
+
+    return show, bar.close
+
+
+def _rich() -> Optional[tuple[Callable[[Progress], Any], Callable[[], Any]]]:
+    try:
+        from rich.progress import Progress as Bars
+    except ImportError:
+        return None
+    bars = Bars(transient=True)
+    bars.start()
+    task = bars.add_task("", total=None)
+
+    def show(progress: Progress) -> None:
+        bars.update(task, description=progress.phase, completed=progress.done, total=progress.total or None)
+
+    return show, bars.stop
+
+
+def _plain() -> tuple[Callable[[Progress], Any], Callable[[], Any]]:
+    shown = [0.0]
+
+    def show(progress: Progress) -> None:
+        if not sys.stderr.isatty() or time.monotonic() - shown[0] < 0.1:
+            return
+        shown[0] = time.monotonic()
+        share = f"{100 * progress.done // progress.total} %" if progress.total else str(progress.done)
+        print(f"\r\033[Kgaruda: {progress.phase} {share}, {progress.rows_out:,} rows", end="", file=sys.stderr)
+
+    def close() -> None:
+        if shown[0]:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    return show, close
+
+
+@contextlib.contextmanager
+def reporting(progress: ProgressOption) -> Iterator[Optional[Report]]:
+    """What is to be handed to the extension while a run lasts; None: nothing."""
+    if progress is None or progress is False:
+        yield None
+        return
+    show: Callable[[Progress], Any]
+    show, close = (_tqdm() or _rich() or _plain()) if progress is True else (progress, lambda: None)
+    try:
+        yield lambda phase, done, total, rows: show(Progress(phase, done, total, rows)) is not False
+    finally:
+        close()

@@ -1,0 +1,290 @@
+"""Tables and streams of batches: Arrow columns in the memory of the host or of a device."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Union
+
+from . import _core, _values
+from ._progress import ProgressOption, reporting
+from .plans import Plan, Stats
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow
+
+_SHOWN_ROWS = 10
+_SHOWN_COLUMNS = 12
+
+
+class Table:
+    """Rows of named, typed columns in Arrow layout.
+
+    Made by `garuda.table`, by joins and group-bys, and by `Engine.upload`. Any library with the Arrow PyCapsule
+    interface takes it as it is: `pyarrow.table(t)`, `polars.DataFrame(t)`; nothing is copied on the way.
+
+    >>> import garuda
+    >>> t = garuda.table({"city": ["Pune", "Goa", None], "visits": [3, 5, 8]})
+    >>> t
+    city        visits
+    large_utf8   int64
+    Pune             3
+    Goa              5
+    null             8
+    3 rows
+    >>> len(t), t.column_names, t.schema["visits"]
+    (3, ['city', 'visits'], 'int64')
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: _core.Table) -> None:
+        if not isinstance(held, _core.Table):
+            raise TypeError("garuda.table(data) makes a table")
+        self._held = held
+
+    # --- what it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def num_rows(self) -> int:
+        return self._held.num_rows
+
+    @property
+    def num_columns(self) -> int:
+        return len(self._held.fields())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.num_rows, self.num_columns
+
+    @property
+    def column_names(self) -> list[str]:
+        return [name for name, _, _ in self._held.fields()]
+
+    @property
+    def schema(self) -> dict[str, str]:
+        """Types of the columns by name, as Arrow spells them; of equal names the last."""
+        return {name: type_name for name, type_name, _ in self._held.fields()}
+
+    @property
+    def device(self) -> Optional[int]:
+        """Index of the device that holds the rows (`garuda.devices()`); None: the host."""
+        return self._held.device
+
+    @property
+    def device_bytes(self) -> int:
+        """Device memory that the columns take."""
+        return self._held.device_bytes
+
+    @property
+    def plan(self) -> Optional[Plan]:
+        """How a join or group-by made this table; None of others."""
+        text, document = self._held.plan_text(), self._held.plan_json()
+        return None if text is None or document is None else Plan(text, document)
+
+    @property
+    def stats(self) -> Optional[Stats]:
+        """What making this table by a join or group-by took; None of others."""
+        document = self._held.stats_json()
+        return None if document is None else Stats(document)
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    # --- parts ------------------------------------------------------------------------------------------------------
+
+    def slice(self, begin: int, count: Optional[int] = None) -> Table:
+        """Rows from `begin` on, `count` at most; they stay shared with this table.
+
+        >>> import garuda
+        >>> garuda.table({"a": [1, 2, 3]}).slice(1).to_pydict()
+        {'a': [2, 3]}
+        """
+        if begin < 0 or (count is not None and count < 0):
+            raise ValueError("rows to slice are counted from 0")
+        begin = min(begin, self.num_rows)
+        rest = self.num_rows - begin
+        return Table(self._held.slice(begin, rest if count is None else min(count, rest)))
+
+    def head(self, count: int = 5) -> Table:
+        """The first rows."""
+        return self.slice(0, count)
+
+    def batches(self) -> Iterator[Table]:
+        """The batches that the rows lie in, each a table that shares them."""
+        return map(Table, self._held.batches())
+
+    def download(self, *, progress: ProgressOption = None) -> Table:
+        """The same rows in the memory of the host."""
+        with reporting(progress) as report:
+            return Table(self._held.download(report))
+
+    # --- to other libraries -----------------------------------------------------------------------------------------
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._held.stream()
+
+    def __arrow_c_schema__(self) -> object:
+        return self._held.schema()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """As a `pyarrow.Table`, which shares the columns."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """As a `polars.DataFrame`, which shares the columns where its layout is Arrow's."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_pandas(self, **options: Any) -> pandas.DataFrame:
+        """As a `pandas.DataFrame`; `options` are those of `pyarrow.Table.to_pandas`."""
+        return self.to_arrow().to_pandas(**options)
+
+    def to_duckdb(self, connection: Optional[duckdb.DuckDBPyConnection] = None) -> duckdb.DuckDBPyRelation:
+        """As a relation of `connection`, or of DuckDB's default one."""
+        import duckdb
+
+        return (connection or duckdb).from_arrow(self.to_arrow())
+
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Columns as lists of Python's objects; needs no other library but for nested columns, which need pyarrow.
+
+        Moments finer than microseconds, and those beyond Python's years, stay numbers.
+        """
+        here = self.download()
+        columns: dict[str, list[Any]] = {}
+        for i, (name, type_name, _) in enumerate(here._held.fields()):
+            values = here._held.cells(i)
+            if ... in values:
+                values = here.to_arrow().column(i).to_pylist()
+            convert = _values.converter(type_name)
+            columns[name] = values if convert is None else [None if v is None else convert(v) for v in values]
+        return columns
+
+    # --- shown ------------------------------------------------------------------------------------------------------
+
+    def _shown(self) -> tuple[list[tuple[str, str]], list[list[str]], str]:
+        """Names and types, rows of text, and what is left out; of a table on a device no rows."""
+        fields = [(name, type_name) for name, type_name, _ in self._held.fields()]
+        count = f"{self.num_rows:,} row{'' if self.num_rows == 1 else 's'}"
+        if self.device is not None:
+            return fields[:_SHOWN_COLUMNS], [], f"{count} on device {self.device}, {self.device_bytes:,} bytes"
+        head = self.slice(0, _SHOWN_ROWS)._held
+        columns: list[list[str]] = []
+        for i, (_, type_name) in enumerate(fields[:_SHOWN_COLUMNS]):
+            convert = _values.converter(type_name)
+            cells = head.cells(i)
+            columns.append([_values.text(v if v is None or convert is None else convert(v)) for v in cells])
+        rows = [list(row) for row in zip(*columns)]
+        more = f", {len(fields)} columns" if len(fields) > _SHOWN_COLUMNS else ""
+        return fields[:_SHOWN_COLUMNS], rows, ("… " if self.num_rows > _SHOWN_ROWS else "") + count + more
+
+    def __repr__(self) -> str:
+        fields, rows, rest = self._shown()
+        lines = [""] * (len(rows) + 2)
+        for i, (name, type_name) in enumerate(fields):
+            cells = [_values.text(name), type_name, *(row[i] for row in rows)]
+            width = max(map(len, cells))
+            for at, cell in enumerate(cells):
+                padded = cell.rjust(width) if _values.is_number(type_name) else cell.ljust(width)
+                lines[at] += ("  " if i else "") + padded
+        return "\n".join([*(line.rstrip() for line in lines), rest])
+
+    def _repr_html_(self) -> str:
+        fields, rows, rest = self._shown()
+        names = "".join(
+            f"<th>{html.escape(name)}<br><small>{html.escape(type_name)}</small></th>" for name, type_name in fields
+        )
+        aligned = [' style="text-align: right"' if _values.is_number(type_name) else "" for _, type_name in fields]
+        body = "".join(
+            "<tr>" + "".join(f"<td{style}>{html.escape(cell)}</td>" for style, cell in zip(aligned, row)) + "</tr>"
+            for row in rows
+        )
+        return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table><p>{rest}</p>"
+
+
+class Stream:
+    """The batches of a join or group-by while they are made: iterate it, or hand it to a library that reads Arrow
+    streams. Either goes through the rows once. What is not read is not kept, so a result may be larger than memory.
+
+    >>> import garuda
+    >>> stream = garuda.group_by({"k": [1, 1, 2]}, "k", path="cpu").stream(n="count")
+    >>> sum(len(batch) for batch in stream)
+    2
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: _core.Stream) -> None:
+        self._held = held
+
+    @property
+    def column_names(self) -> list[str]:
+        return [name for name, _, _ in self._held.fields()]
+
+    @property
+    def schema(self) -> dict[str, str]:
+        return {name: type_name for name, type_name, _ in self._held.fields()}
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self._held.plan_text(), self._held.plan_json())
+
+    @property
+    def stats(self) -> Stats:
+        """What was done so far; complete after the last batch."""
+        return Stats(self._held.stats_json())
+
+    def __iter__(self) -> Iterator[Table]:
+        while (batch := self._held.next()) is not None:
+            yield Table(batch)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._held.stream()
+
+    def __arrow_c_schema__(self) -> object:
+        return self._held.schema()
+
+    def __repr__(self) -> str:
+        return f"<garuda.Stream of {', '.join(self.column_names)}>"
+
+
+# What is taken as a table.
+Data = Union[Table, Stream, Mapping[str, Any], Any]
+
+
+def table(data: Data, *, columns: Optional[list[str]] = None) -> Table:
+    """A table of `data`: anything with the Arrow PyCapsule interface (pyarrow, polars, pandas, DuckDB's relations,
+    nanoarrow, …), whose columns are shared, or a mapping of names to NumPy arrays (shared, too) or lists.
+
+    Calls take such data as they are; a table made once saves looking at the data again. `columns`: those wanted of a
+    `garuda.scan`; other data come whole.
+
+    Raises TypeError for what has no such interface, InvalidInputError for malformed data.
+    """
+    if isinstance(data, Table):
+        return data
+    read = getattr(data, "_garuda_read", None)
+    if read is not None:
+        return table(read(columns))
+    stream = getattr(data, "__arrow_c_stream__", None)
+    if stream is not None:
+        return Table(_core.Table.of_stream(stream()))
+    array = getattr(data, "__arrow_c_array__", None)
+    if array is not None:
+        return Table(_core.Table.of_array(*array()))
+    if isinstance(data, Mapping):
+        from ._columns import columns_of
+
+        return Table(_core.Table.of_buffers(*columns_of(data)))
+    if hasattr(data, "collect") and type(data).__name__ == "LazyFrame":
+        raise TypeError("a LazyFrame has no rows yet: collect() it first")
+    raise TypeError(
+        "a table is expected, something with the Arrow PyCapsule interface (__arrow_c_stream__), or a mapping of names "
+        f"to columns: {type(data).__module__}.{type(data).__qualname__}"
+    )
