@@ -35,8 +35,9 @@ def _require_keys(table: pyarrow.Table, keys: list[str]) -> list[pyarrow.DataTyp
 
 
 def _rows(result: Any, names: list[str], types: list[pyarrow.DataType]) -> pyarrow.Table:
+    schema = pyarrow.schema(list(zip(names, types)))
     table: pyarrow.Table = pyarrow.table(result).rename_columns(names)
-    return table.cast(pyarrow.schema(list(zip(names, types)))) if table.schema.types != types else table
+    return table if table.schema == schema else table.cast(schema)
 
 
 def _join(

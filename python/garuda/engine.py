@@ -32,6 +32,7 @@ On = Union[str, Tuple[str, str], Sequence[Union[str, Tuple[str, str]]], None]
 # (column, function), (column, function, parameter or second column), or "count" of rows.
 Aggregate = Union[str, Tuple[str, str], Tuple[str, str, Union[str, int, float]]]
 
+_WITH_PARAMETER = {"covar", "covar_pop", "corr", "arg_min", "arg_max", "quantile", "min_n", "max_n"}
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 
@@ -107,6 +108,8 @@ def _aggregate(name: Optional[str], given: Aggregate) -> str:
             raise UsageError(f'an aggregate is (column, function), or "count" of rows: {given!r}')
     else:
         column, function, *parameter = given
+        if parameter and function not in _WITH_PARAMETER:
+            raise UsageError(f"{function} has no third part; {', '.join(sorted(_WITH_PARAMETER))} have: {parameter[0]!r}")
         parts = [function, _escaped(column)]
         parts += [_escaped(p) if isinstance(p, str) else repr(p) for p in parameter]
     return ":".join(parts) + ("" if name is None else "=" + _escaped(name))

@@ -1,0 +1,176 @@
+"""Calls beside one another, stopped, repeated and in forked processes; what importing costs."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import subprocess
+import sys
+import time
+
+import garuda
+import numpy
+import pytest
+from conftest import LAVAPIPE, environment
+
+
+def run(script: str, **variables: str) -> str:
+    """The output of a script in a process of its own, that must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(**variables), capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_is_quick_and_imports_no_library() -> None:
+    script = """
+import sys, time
+before = set(sys.modules); start = time.perf_counter(); import garuda; seconds = time.perf_counter() - start
+assert not {"pyarrow", "polars", "pandas", "numpy", "duckdb", "tqdm", "rich"} & (set(sys.modules) - before)
+assert "libvulkan" not in open("/proc/self/maps").read()
+print(seconds)
+"""
+    assert min(float(run(script)) for _ in range(3)) < 0.15
+
+
+# A signal after each of some delays must end the call in time, and the next call must be right.
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy, garuda
+rows = 60_000_000
+engine = garuda.Engine(path=PATH, **({} if PATH == "cpu" else {"device": 0}))
+keys = garuda.table({"a": numpy.arange(rows // SHARE) % 5_000_000})
+cross = garuda.table({"a": numpy.arange(1_000_000), "b": numpy.arange(1_000_000.0)})
+strings = garuda.table({"a": [f"customer {i}" for i in range(100_000)] * 5})
+CALLS = {
+    "cross": lambda: engine.join_count(cross, cross, where="left.a <> right.a"),
+    "join": lambda: engine.join(keys, keys, "a"),
+    "group": lambda: engine.group_by(keys, "a").agg(("a", "median"), ("a", "sum")),
+    "strings": lambda: [engine.join(strings, strings, "a") for _ in range(50)],
+    "stream": lambda: sum(len(batch) for batch in engine.join_stream(cross, cross, where="left.b < right.b")),
+}
+sent = 0.0
+def send():
+    global sent
+    sent = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+late = []
+for name in NAMES:
+    for delay in (0.03, 0.2, 0.6):
+        timer = threading.Timer(delay, send)
+        timer.start()
+        try:
+            CALLS[name]()
+            print("ended", name, delay, file=sys.stderr)
+        except KeyboardInterrupt:
+            late.append((time.perf_counter() - sent, name, delay))
+        finally:
+            timer.join()
+assert engine.join({"a": [1, 2]}, {"a": [2]}, "a").to_pydict() == {"a": [2]}
+print(len(late), max(late))
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "names", "share"), [("cpu", ["cross", "join", "group", "strings", "stream"], 1), ("graphics", ["join", "group"], 20)])  # fmt: skip
+def test_interrupts_end_calls(path: str, names: list[str], share: int) -> None:
+    if path != "cpu" and LAVAPIPE is None:
+        pytest.skip("lavapipe is not installed")
+    script = INTERRUPTED.replace("PATH", repr(path)).replace("NAMES", repr(names)).replace("SHARE", str(share))
+    ended, _, rest = run(script).partition(" ")
+    print(ended, rest)
+    assert int(ended) >= 2 * len(names)
+    # 0.2 s on a machine that does nothing else; the tests share theirs.
+    assert eval(rest)[0] < 1.0
+
+
+FORKED = """
+import os, sys
+import garuda
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        except garuda.ForkedError as error:
+            print("forked", "spawn" in str(error), flush=True)
+            os._exit(0)
+        except BaseException as error:
+            print(type(error), error, flush=True)
+            os._exit(1)
+        print("done", flush=True)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+call = lambda: garuda.join({"a": [1]}, {"a": [1]}, on="a", path="cpu").to_pydict()
+child(call)
+table = call() and garuda.table({"a": [1]})
+child(call)
+child(garuda.devices)
+child(lambda: garuda.table({"a": [1]}))
+call()
+"""
+
+
+def test_forks() -> None:
+    assert run(FORKED).split("\n") == ["done", "forked True", "forked True", "forked True", ""]
+
+
+def test_a_forked_process_ends() -> None:
+    run("import os, sys, garuda; t = garuda.join({'a': [1]}, {'a': [1]}, on='a'); pid = os.fork()\n"
+        "if pid: sys.exit(os.waitpid(pid, 0)[1])")  # fmt: skip
+
+
+def test_threads_at_once() -> None:
+    random = numpy.random.default_rng(7)
+    engine = garuda.Engine(path="cpu", threads=1)
+
+    def one(i: int) -> bool:
+        left = {"a": random.permutation(50_000) + i, "x": numpy.arange(50_000)}
+        right = {"a": numpy.arange(0, 50_000, 2)}
+        joined = engine.join(left, right, "a")
+        sums = engine.group_by(joined, "a").agg(total=("x", "sum"))
+        matches = left["a"][(left["a"] % 2 == 0) & (left["a"] < 50_000)]
+        chosen = numpy.isin(left["a"], matches)
+        return len(sums) == len(matches) and sum(sums.to_pydict()["total"]) == int(left["x"][chosen].sum())
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(one, range(40)))
+
+
+def resident_bytes() -> int:
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_is_flat() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    engine = garuda.Engine(path="cpu")
+    left = pyarrow.table({"a": list(range(100)), "s": ["text"] * 100})
+
+    def calls(count: int) -> None:
+        for _ in range(count):
+            pyarrow.table(engine.join(left, left, "a"))
+        for _ in range(count // 10):
+            engine.group_by({"a": [1, 2], "s": ["x", "y"]}, "a").agg("count")
+            sum(len(batch) for batch in engine.join_stream(left, left, "a"))
+            try:
+                engine.join(left, left, "z")
+            except KeyError:
+                pass
+
+    calls(2_000)
+    before = resident_bytes()
+    calls(10_000)
+    assert resident_bytes() - before < 4 << 20
+
+
+def test_a_small_join_is_quick() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    engine = garuda.Engine(path="cpu")
+    left = pyarrow.table({"a": numpy.arange(1000), "x": numpy.arange(1000)})
+    seconds = []
+    for _ in range(500):
+        start = time.perf_counter()
+        engine.join(left, left, "a")
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 200e-6

@@ -1,0 +1,108 @@
+"""Every class of error, from the calls that raise it."""
+
+from __future__ import annotations
+
+import threading
+
+import garuda
+import pytest
+from conftest import LAVAPIPE
+from garuda import errors
+
+T = {"a": [1, 2], "s": ["x", "y"]}
+BIG = 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "builtin", "words"),
+    [
+        (lambda: garuda.join(T, T, on="z"), garuda.ColumnNotFoundError, KeyError, "z"),
+        (lambda: garuda.join(T, T, on="a", columns=["left.z"]), garuda.ColumnNotFoundError, KeyError, "z"),
+        (lambda: garuda.group_by(T, "z").agg(), garuda.ColumnNotFoundError, KeyError, "z"),
+        (lambda: garuda.group_by(T, "a").agg(("z", "sum")), garuda.ColumnNotFoundError, KeyError, "z"),
+        (lambda: garuda.group_by(T).agg(("a", "covar", "z")), garuda.ColumnNotFoundError, KeyError, "z"),
+        (lambda: garuda.join(T, T, on="a", how="outer"), garuda.UsageError, ValueError, "full"),
+        (lambda: garuda.join(T, T, on="a", path="gpu"), garuda.UsageError, ValueError, "graphics"),
+        (lambda: garuda.join(T, T, on="a", tuning={"speed": "high"}), garuda.UsageError, ValueError, "speed"),
+        (lambda: garuda.join(T, T, on="a", left_on="a"), garuda.UsageError, ValueError, "left_on"),
+        (lambda: garuda.join(T, T, left_on=["a", "s"], right_on="a"), garuda.UsageError, ValueError, "as many"),
+        (lambda: garuda.join(T, T, on="a", columns=["a"]), garuda.UsageError, ValueError, "left."),
+        (lambda: garuda.join(T, T, on="a", memory_limit="lots"), garuda.UsageError, ValueError, "lots"),
+        (lambda: garuda.join(T, T, on="a", memory_limit=-1), garuda.UsageError, ValueError, "-1"),
+        (lambda: garuda.join(T, T, on="a", threads=-1), garuda.UsageError, ValueError, "-1"),
+        (lambda: garuda.join(T, T, on=("a", "s")), garuda.InvalidInputError, ValueError, "int64"),
+        (lambda: garuda.group_by({"a": [BIG, 1]}).agg(("a", "sum")), garuda.InvalidInputError, ValueError, "beyond"),
+        (lambda: garuda.group_by(T).agg(("s", "sum")), garuda.InvalidInputError, ValueError, "s"),
+        (lambda: garuda.join(T, T, on="a", path="cuda"), garuda.NoDeviceError, RuntimeError, "cuda"),
+        (lambda: garuda.join(T, T, on="a", path="compute", device="none such"), garuda.NoDeviceError, RuntimeError, "none"),
+        (lambda: garuda.devices(cuda=True), garuda.NoDeviceError, RuntimeError, "plug-in"),
+    ],
+)  # fmt: skip
+def test_errors_of_calls(call, error: type[garuda.Error], builtin: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words) as raised:
+        call()
+    assert isinstance(raised.value, builtin) and isinstance(raised.value, garuda.Error)
+    assert str(raised.value).startswith(raised.value.message) and "\n" not in raised.value.message
+
+
+def test_a_limit_that_cannot_be_kept() -> None:
+    big = {"a": range(300_000)}
+    with pytest.raises(garuda.LimitExceededError) as raised:
+        garuda.join(big, big, on="a", memory_limit="64KiB", path="cpu")
+    assert isinstance(raised.value, MemoryError)
+
+
+def test_options_that_are_unknown() -> None:
+    with pytest.raises(TypeError, match="ordred"):
+        garuda.group_by(T, "a", ordred=True)
+
+
+@pytest.mark.parametrize("kind", sorted(errors._CLASSES))
+def test_every_kind_has_a_class(kind: str) -> None:
+    error = errors.of_kind(kind, "it broke", ["a cause"])
+    assert isinstance(error, garuda.Error) and str(error) == "it broke: a cause"
+    assert error.message == "it broke" and error.causes == ("a cause",)
+    assert type(error).__name__ in garuda.__all__
+
+
+def test_progress_and_its_end() -> None:
+    big = {"a": range(500_000)}
+    seen: list[garuda.Progress] = []
+    garuda.join(big, big, on="a", progress=seen.append, path="cpu")
+    assert seen and all(isinstance(event, garuda.Progress) and event.phase for event in seen)
+
+    with pytest.raises(ZeroDivisionError):
+        garuda.join(big, big, on="a", progress=lambda progress: 1 // 0, path="cpu")
+
+    cross = {"a": range(200_000)}
+
+    def stopped() -> None:
+        with pytest.raises(garuda.CancelledError):
+            garuda.join_count(cross, cross, where="left.a <> right.a", progress=lambda progress: False, path="cpu")
+
+    stopped()
+    thread = threading.Thread(target=stopped)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_progress_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from garuda import _progress
+
+    big = garuda.table({"a": range(100_000)})
+    assert len(garuda.join(big, big, on="a", progress=True)) == 100_000  # tqdm, where it is installed
+    monkeypatch.setattr(_progress, "_tqdm", lambda: None)
+    assert len(garuda.join(big, big, on="a", progress=True)) == 100_000
+    monkeypatch.setattr(_progress, "_rich", lambda: None)
+    assert len(garuda.group_by(big, "a").agg("count", progress=True)) == 100_000
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(LAVAPIPE is None, reason="lavapipe is not installed")
+def test_devices() -> None:
+    engine = garuda.Engine()
+    (device,) = engine.devices()
+    assert "llvmpipe" in device.name and device.kind == "cpu" and device.api == "vulkan" and device.traits
+    assert engine.validation_messages() == [] and "Engine" in repr(engine)
+    assert garuda.Engine(path="cpu").devices() == []
