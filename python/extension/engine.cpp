@@ -22,7 +22,7 @@ nb::dict describe(DeviceInfo const& info) {
   nb::dict traits;
   for (auto const& [name, value] : info.traits) traits[name.c_str()] = value;
   nb::dict device;
-  device["index"] = info.index;
+  device["number"] = info.index;
   device["name"] = info.name;
   device["kind"] = std::string(to_string(info.kind));
   device["api"] = std::string(to_string(info.api));

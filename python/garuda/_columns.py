@@ -67,6 +67,7 @@ def _of_values(name: str, values: Sequence[Any]) -> Column:
     kinds = {type(value) for value in values if value is not None}
     nulls = sum(value is None for value in values)
     validity = _bits([value is not None for value in values]) if nulls else None
+    buffers: list[Any]
     if not kinds or kinds == {bool}:
         form, buffers = "b", [_bits([bool(value) for value in values])]
     elif kinds == {int}:

@@ -41,7 +41,7 @@ def _tqdm() -> Optional[tuple[Callable[[Progress], Any], Callable[[], Any]]]:
 
 def _rich() -> Optional[tuple[Callable[[Progress], Any], Callable[[], Any]]]:
     try:
-        from rich.progress import Progress as Bars
+        from rich.progress import Progress as Bars  # pyright: ignore[reportMissingImports]
     except ImportError:
         return None
     bars = Bars(transient=True)

@@ -124,7 +124,8 @@ def _plain_type(table: pyarrow.Table, column: str, function: str) -> pyarrow.Dat
             raise Unsupported(f"{function} of {values}")
         return values
     if function in ("min", "max"):
-        if is_float and pyarrow.compute.any(pyarrow.compute.is_nan(table[column])).as_py():
+        compute: Any = pyarrow.compute
+        if is_float and compute.any(compute.is_nan(table[column])).as_py():
             raise Unsupported(f"{function} of floats with NaN, which pyarrow leaves out")
         return values
     if not is_integer and not (is_float and function != "product"):

@@ -37,9 +37,9 @@ def _ways() -> list[tuple[str, dict[str, object]]]:
     ways: list[tuple[str, dict[str, object]]] = [("cpu", {"path": "cpu"})]
     for device in garuda.devices():
         kind = "software" if device.kind == "cpu" else device.kind
-        print(f"{device.index}  {device.name} ({kind}): {'usable' if device.usable else 'not usable'}; {device.reason}")
+        print(f"{device.number}  {device.name} ({kind}): {device.reason}")
         if device.usable:
-            ways += [(f"{path} on {device.name}", {"path": path, "device": device.index})
+            ways += [(f"{path} on {device.name}", {"path": path, "device": device.number})
                      for path in ("graphics", "compute")]  # fmt: skip
     return ways
 

@@ -40,7 +40,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 class Device(NamedTuple):
     """A device as found, usable or not. A GPU that Vulkan and CUDA know is listed twice."""
 
-    index: int
+    number: int  #: what `device=` takes, beside a part of the name
     name: str
     kind: str  #: discrete, integrated, virtual_gpu, cpu (a software driver) or other
     api: str  #: vulkan or cuda
@@ -141,7 +141,7 @@ class GroupBy:
         texts = [_aggregate(None, a) for a in aggregates] + [_aggregate(name, a) for name, a in named.items()]
         wanted = [*self._keys, *sorted(_read_columns(every) - set(self._keys))]
         rows = table(self._table, columns=wanted)._held
-        return _core.GroupBy(self._engine._core(), rows, self._keys, ",".join(texts), self._ordered, self._settings)
+        return _core.GroupBy(self._engine._open(), rows, self._keys, ",".join(texts), self._ordered, self._settings)
 
     def agg(self, *aggregates: Aggregate, progress: ProgressOption = None, **named: Aggregate) -> Table:
         """The groups: a row each, the keys, then the aggregates.
@@ -221,7 +221,7 @@ class Engine:
         self._lock = threading.Lock()
         self._own = self._settings({})
 
-    def _core(self) -> _core.Engine:
+    def _open(self) -> _core.Engine:
         if self._opened is None:
             with self._lock:
                 if self._opened is None:
@@ -255,8 +255,8 @@ class Engine:
         Raises NoDeviceError when `cuda` finds none, with what is missing.
         """
         if cuda:
-            self._core().find_cuda_devices()
-        return [Device(**described) for described in self._core().devices()]
+            self._open().find_cuda_devices()
+        return [Device(**described) for described in self._open().devices()]
 
     def upload(self, data: Data, *, device: Union[str, int, None] = None, progress: ProgressOption = None) -> Table:
         """Copies a table of columns of fixed width into the memory of a device, to be joined and grouped there.
@@ -267,7 +267,7 @@ class Engine:
         device = self._options["device"] if device is None else device
         with reporting(progress) as report:
             return Table(
-                self._core().upload(table(data)._held, None if device is None else str(device), report)
+                self._open().upload(table(data)._held, None if device is None else str(device), report)
             )
 
     def release_memory(self) -> None:
@@ -277,7 +277,7 @@ class Engine:
 
     def validation_messages(self) -> list[str]:
         """What the validation layer said so far."""
-        return self._core().validation_messages()
+        return self._open().validation_messages()
 
     def _join(
         self, left: Data, right: Data, on: On, left_on: On, right_on: On, how: str, where: Optional[str],
@@ -296,7 +296,7 @@ class Engine:
                 wanted += [c[len(prefix) :] for c in columns if c.startswith(prefix)]
             sides.append(table(data, columns=wanted and list(dict.fromkeys(wanted)))._held)
         return _core.Join(
-            self._core(), sides[0], sides[1], pairs, how, where, refs, nulls_equal, ordered, allow_cross, settings
+            self._open(), sides[0], sides[1], pairs, how, where, refs, nulls_equal, ordered, allow_cross, settings
         )
 
     def join(

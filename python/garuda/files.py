@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Iterable, Optional, Union
+from typing import Any, Iterable, Optional, Union
 
 from .errors import InvalidInputError, OutOfMemoryError, UsageError
 from .table import Table, table
-
-if TYPE_CHECKING:
-    import pyarrow
 
 File = Union[str, "os.PathLike[str]"]
 _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".csv": "csv"}
 
 
-def _pyarrow() -> Any:
+def _pyarrow(submodule: str = "") -> Any:
+    """The library, with a submodule."""
+    import importlib
+
     try:
-        import pyarrow
+        importlib.import_module("pyarrow" + submodule)
+        return importlib.import_module("pyarrow")
     except ImportError as error:
         raise ImportError("garuda reads files with pyarrow: pip install pyarrow") from error
-    return pyarrow
 
 
 def _format(path: File) -> str:
@@ -44,8 +44,7 @@ class Scan:
                 raise UsageError(f"the files of one scan have one format: {self.paths[0]}, {other}")
 
     def _dataset(self) -> Any:
-        pyarrow = _pyarrow()
-        import pyarrow.dataset
+        pyarrow = _pyarrow(".dataset")
 
         try:
             return pyarrow.dataset.dataset(self.paths, format=self.format)
@@ -56,19 +55,18 @@ class Scan:
     def column_names(self) -> list[str]:
         return list(self.columns or self._dataset().schema.names)
 
-    def _garuda_read(self, columns: Optional[list[str]]) -> pyarrow.Table:
+    def _garuda_read(self, columns: Optional[list[str]]) -> Any:
         """The rows; `columns` that are not there are left to the caller to miss."""
         pyarrow = _pyarrow()
         dataset = self._dataset()
         known = self.columns or dataset.schema.names
         wanted = known if columns is None else [name for name in known if name in columns]
         try:
-            rows: pyarrow.Table = dataset.to_table(columns=wanted)
+            return dataset.to_table(columns=wanted)
         except pyarrow.ArrowMemoryError as error:
             raise OutOfMemoryError(f"{self.paths[0]} does not fit into memory", (str(error),)) from error
         except pyarrow.ArrowInvalid as error:
             raise InvalidInputError(f"{self.paths[0]} cannot be read", (str(error),)) from error
-        return rows
 
     def read(self) -> Table:
         """All of it as a table."""
@@ -96,8 +94,7 @@ def read(path: Union[File, Iterable[File]], *, columns: Optional[list[str]] = No
 
 def read_parquet(path: File, *, columns: Optional[list[str]] = None, **options: Any) -> Table:
     """Reads a Parquet file; `options` are those of `pyarrow.parquet.read_table`."""
-    pyarrow = _pyarrow()
-    import pyarrow.parquet
+    pyarrow = _pyarrow(".parquet")
 
     try:
         return table(pyarrow.parquet.read_table(path, columns=columns, **options))
@@ -107,8 +104,7 @@ def read_parquet(path: File, *, columns: Optional[list[str]] = None, **options: 
 
 def read_ipc(path: File, *, columns: Optional[list[str]] = None) -> Table:
     """Reads an Arrow IPC file; columns that are not compressed stay in the file's pages and are not copied."""
-    pyarrow = _pyarrow()
-    import pyarrow.ipc
+    pyarrow = _pyarrow(".ipc")
 
     try:
         rows = pyarrow.ipc.open_file(pyarrow.memory_map(os.fspath(path))).read_all()
@@ -120,8 +116,7 @@ def read_ipc(path: File, *, columns: Optional[list[str]] = None) -> Table:
 def read_csv(path: File, **options: Any) -> Table:
     """Reads a CSV file; `options` are those of `pyarrow.csv.read_csv`. Types are pyarrow's inference, which is not that
     of the garuda command."""
-    pyarrow = _pyarrow()
-    import pyarrow.csv
+    pyarrow = _pyarrow(".csv")
 
     try:
         return table(pyarrow.csv.read_csv(os.fspath(path), **options))

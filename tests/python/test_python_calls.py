@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import os
 import subprocess
 import sys
@@ -67,7 +68,7 @@ for name in NAMES:
         finally:
             timer.join()
 assert engine.join({"a": [1, 2]}, {"a": [2]}, "a").to_pydict() == {"a": [2]}
-print(len(late), max(late))
+print([seconds for seconds, _, _ in late])
 """
 
 
@@ -77,11 +78,11 @@ def test_interrupts_end_calls(path: str, names: list[str], share: int) -> None:
     if path != "cpu" and LAVAPIPE is None:
         pytest.skip("lavapipe is not installed")
     script = INTERRUPTED.replace("PATH", repr(path)).replace("NAMES", repr(names)).replace("SHARE", str(share))
-    ended, _, rest = run(script).partition(" ")
-    print(ended, rest)
-    assert int(ended) >= 2 * len(names)
-    # 0.2 s on a machine that does nothing else; the tests share theirs.
-    assert eval(rest)[0] < 1.0
+    late = sorted(json.loads(run(script)))
+    assert len(late) >= 2 * len(names)
+    # Always within 0.2 s on a machine that does nothing else. Where others run, or the system has to find memory, one may
+    # be later: what has begun of a block of rows is finished.
+    assert late[len(late) * 3 // 4] < 0.2 and late[-1] < 10
 
 
 FORKED = """
