@@ -1,5 +1,6 @@
 #include "python/extension/capsules.hpp"
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
@@ -99,8 +100,11 @@ void add_column(Columns& all, nb::handle described, std::int64_t rows) {
     column.buffers.push_back(buffer);
     column.addresses.push_back(buffer.buf);
   }
-  column.array = {.length = rows, .null_count = nb::cast<std::int64_t>(column_of[2]), .release = release_child};
-  column.schema = {.flags = ARROW_FLAG_NULLABLE, .release = release_child_schema};
+  column.array.length = rows;
+  column.array.null_count = nb::cast<std::int64_t>(column_of[2]);
+  column.array.release = release_child;
+  column.schema.flags = ARROW_FLAG_NULLABLE;
+  column.schema.release = release_child_schema;
 }
 
 }  // namespace
@@ -124,6 +128,33 @@ ArrowArrayStream take_stream(nb::handle capsule) { return take<ArrowArrayStream>
 ArrowSchema take_schema(nb::handle capsule) { return take<ArrowSchema>(capsule, kSchema); }
 ArrowArray take_array(nb::handle capsule) { return take<ArrowArray>(capsule, kArray); }
 
+ArrowArrayStream until_cancelled(ArrowArrayStream stream, Control control) {
+  struct Held {
+    ArrowArrayStream stream;
+    Control control;
+  };
+  ArrowArrayStream guarded;
+  guarded.private_data = new Held{stream, std::move(control)};
+  guarded.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) {
+    auto& inner = static_cast<Held*>(self->private_data)->stream;
+    return inner.get_schema(&inner, out);
+  };
+  guarded.get_next = [](ArrowArrayStream* self, ArrowArray* out) {
+    auto& held = *static_cast<Held*>(self->private_data);
+    return held.control.is_cancelled() ? ECANCELED : held.stream.get_next(&held.stream, out);
+  };
+  guarded.get_last_error = [](ArrowArrayStream* self) {
+    auto& held = *static_cast<Held*>(self->private_data);
+    return held.control.is_cancelled() ? "cancelled by the caller" : held.stream.get_last_error(&held.stream);
+  };
+  guarded.release = [](ArrowArrayStream* self) {
+    auto const held = std::unique_ptr<Held>(static_cast<Held*>(self->private_data));
+    held->stream.release(&held->stream);
+    self->release = nullptr;
+  };
+  return guarded;
+}
+
 std::pair<ArrowArray, ArrowSchema> of_buffers(nb::list columns, std::int64_t rows) {
   auto const all = std::make_shared<Columns>();
   all->columns.reserve(columns.size());
@@ -137,10 +168,19 @@ std::pair<ArrowArray, ArrowSchema> of_buffers(nb::list columns, std::int64_t row
     all->schemas.push_back(&column.schema);
   }
   auto const count = static_cast<std::int64_t>(columns.size());
-  ArrowArray array{.length = rows, .n_buffers = 1, .n_children = count, .buffers = all->no_validity,
-                   .children = all->arrays.data(), .release = release_shared<ArrowArray>};
-  ArrowSchema schema{.format = "+s", .name = "", .n_children = count, .children = all->schemas.data(),
-                     .release = release_shared<ArrowSchema>};
+  ArrowArray array{};
+  array.length = rows;
+  array.n_buffers = 1;
+  array.buffers = all->no_validity;
+  array.n_children = count;
+  array.children = all->arrays.data();
+  array.release = release_shared<ArrowArray>;
+  ArrowSchema schema{};
+  schema.format = "+s";
+  schema.name = "";
+  schema.n_children = count;
+  schema.children = all->schemas.data();
+  schema.release = release_shared<ArrowSchema>;
   auto kept = std::make_unique<Shared>(all);
   schema.private_data = new Shared(all);
   array.private_data = kept.release();

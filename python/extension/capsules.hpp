@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "garuda/arrow_abi.h"
+#include "garuda/control.hpp"
 #include "garuda/table.hpp"
 
 namespace garuda::python {
@@ -18,6 +19,9 @@ nanobind::capsule schema_capsule(Schema const& schema);
 ArrowArrayStream take_stream(nanobind::handle capsule);
 ArrowSchema take_schema(nanobind::handle capsule);
 ArrowArray take_array(nanobind::handle capsule);
+
+/// The same stream, which fails between two batches once `control` is cancelled.
+ArrowArrayStream until_cancelled(ArrowArrayStream stream, Control control);
 
 /// A record batch over Python's buffers, not copied; the array keeps them. `columns`: (name, format of the Arrow C
 /// interface, null count, [buffer or None, …]) each. Requires: buffers are as long as `rows` and the format say.

@@ -88,7 +88,8 @@ nb::object cell(ArrayView const& array, DataType const& type, std::int64_t row) 
       return cell(*array.dictionary, *type.value, index_at(array, type.index, row));
     default: {
       auto const width = static_cast<std::size_t>(byte_width(type));
-      auto const* const first = static_cast<char const*>(array.values) + static_cast<std::size_t>(array.offset + row) * width;
+      auto const* const first =
+          static_cast<char const*>(array.values) + static_cast<std::size_t>(array.offset + row) * width;
       return bytes_of({first, width});
     }
   }

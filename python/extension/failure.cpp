@@ -22,9 +22,9 @@ void translate(std::exception_ptr const& exception, void*) {
     nb::list causes;
     for (auto const& cause : failure.error.causes()) causes.append(nb::str(cause.c_str(), cause.size()));
     auto const& message = failure.error.message();
-    auto const raised = nb::module_::import_("garuda.errors")
-                            .attr("of_kind")(nb::str(failure.kind.c_str()), nb::str(message.c_str(), message.size()),
-                                             causes);
+    auto const raised =
+        nb::module_::import_("garuda.errors")
+            .attr("of_kind")(nb::str(failure.kind.c_str()), nb::str(message.c_str(), message.size()), causes);
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
   }
 }

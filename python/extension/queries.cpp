@@ -89,7 +89,8 @@ struct Run {
 
 template <class Query>
 std::unique_ptr<Run> start(Query const& query, nb::object on_progress) {
-  auto run = std::make_unique<Run>(query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress)), nullptr);
+  auto run =
+      std::make_unique<Run>(query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress)), nullptr);
   run->rows = run->watch->run([&] { return query.start(run->watch->control()); });
   return run;
 }
@@ -144,8 +145,12 @@ JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable c
     require_column(left.rows->view(), left_key);
     require_column(right.rows->view(), right_key);
   }
-  query.spec = {.on = std::move(on), .kind = unwrap(parse_join_kind(how)), .nulls_equal = nulls_equal,
-                .columns = {}, .ordered = ordered, .allow_cross = allow_cross};
+  query.spec = {.on = std::move(on),
+                .kind = unwrap(parse_join_kind(how)),
+                .nulls_equal = nulls_equal,
+                .columns = {},
+                .ordered = ordered,
+                .allow_cross = allow_cross};
   if (where) query.spec.where = unwrap(parse_condition(*where));
   if (columns) {
     query.spec.columns.emplace();
@@ -161,8 +166,8 @@ JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable c
 
 GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std::vector<std::string> keys,
                            std::string const& aggregates, bool ordered, Settings const& settings) {
-  GroupByQuery query{engine.engine, table.rows, {std::move(keys), unwrap(parse_aggregates(aggregates)), ordered},
-                     {settings.run, {}}};
+  GroupByQuery query{
+      engine.engine, table.rows, {std::move(keys), unwrap(parse_aggregates(aggregates)), ordered}, {settings.run, {}}};
   for (auto const& key : query.spec.keys) require_column(table.rows->view(), key);
   for (auto const& aggregate : query.spec.aggregates)
     for (auto const& column : {aggregate.column, aggregate.second})
@@ -174,11 +179,10 @@ GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std
 /// The batches of a query that runs, on the host.
 class HeldStream {
  public:
-  explicit HeldStream(std::unique_ptr<Run> run) : run_(std::move(run)) {}
+  explicit HeldStream(std::unique_ptr<Run> run) : run_(run.release(), destroy_unless_forked<Run>) {}
   HeldStream(HeldStream&&) = default;
   ~HeldStream() {
-    if (is_forked()) (void)new std::shared_ptr<Run>(std::move(run_));  // as tables are
-    nb::gil_scoped_release const unlocked;                             // what still runs ends first
+    nb::gil_scoped_release const unlocked;  // what still runs ends first
     run_.reset();
   }
 
@@ -221,10 +225,11 @@ class HeldStream {
 
 template <class Query, class... Extra>
 void bind_query(nb::class_<Query, Extra...>& query) {
-  query
-      .def("run", run_query<Query>, nb::arg("on_progress").none())
-      .def("stream", [](Query const& held, nb::object on_progress) { return HeldStream(start(held, std::move(on_progress))); },
-           nb::arg("on_progress").none())
+  query.def("run", run_query<Query>, nb::arg("on_progress").none())
+      .def(
+          "stream",
+          [](Query const& held, nb::object on_progress) { return HeldStream(start(held, std::move(on_progress))); },
+          nb::arg("on_progress").none())
       .def("explain", explain<Query>);
 }
 

@@ -16,17 +16,11 @@ namespace nb = nanobind;
 namespace garuda::python {
 namespace {
 
-/// Not in a forked process: the threads that a driver would wait for are not there.
-template <class T>
-void destroy(T* held) {
-  if (!is_forked()) delete held;
-}
-
 HeldTable hold(Table table) { return {share(Rows{nullptr, std::move(table)})}; }
 
 HeldTable of_stream(nb::handle capsule) {
-  auto stream = take_stream(capsule);
   Watch watch{nb::none()};
+  auto stream = until_cancelled(take_stream(capsule), watch.control());
   return hold(watch.run([&] { return import_arrow(&stream); }));
 }
 
@@ -122,9 +116,9 @@ std::optional<std::string> text_of_made(HeldTable const& held, Write write) {
 
 }  // namespace
 
-SharedEngine share(Engine engine) { return {new Engine(std::move(engine)), destroy<Engine>}; }
+SharedEngine share(Engine engine) { return {new Engine(std::move(engine)), destroy_unless_forked<Engine>}; }
 
-SharedRows share(Rows rows) { return {new Rows(std::move(rows)), destroy<Rows>}; }
+SharedRows share(Rows rows) { return {new Rows(std::move(rows)), destroy_unless_forked<Rows>}; }
 
 void bind_tables(nb::module_& module) {
   nb::class_<HeldTable>(module, "Table")
@@ -150,11 +144,15 @@ void bind_tables(nb::module_& module) {
       .def("stream", stream_of)
       .def("schema", [](HeldTable const& held) { return schema_capsule(held.rows->view().schema()); })
       .def("plan_text",
-           [](HeldTable const& held) { return text_of_made(held, [](Made const& made) { return to_string(made.plan); }); })
-      .def("plan_json",
-           [](HeldTable const& held) { return text_of_made(held, [](Made const& made) { return to_json(made.plan); }); })
-      .def("stats_json",
-           [](HeldTable const& held) { return text_of_made(held, [](Made const& made) { return to_json(made.stats); }); });
+           [](HeldTable const& held) {
+             return text_of_made(held, [](Made const& made) { return to_string(made.plan); });
+           })
+      .def(
+          "plan_json",
+          [](HeldTable const& held) { return text_of_made(held, [](Made const& made) { return to_json(made.plan); }); })
+      .def("stats_json", [](HeldTable const& held) {
+        return text_of_made(held, [](Made const& made) { return to_json(made.stats); });
+      });
 }
 
 }  // namespace garuda::python

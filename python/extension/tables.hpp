@@ -13,8 +13,13 @@
 
 namespace garuda::python {
 
-/// Shared by all that was made with it, which it has to outlive. Never destroyed in a forked process, which has none of
-/// its threads.
+/// For owners of what has threads or devices: a forked process has none of those that destroying would wait for.
+template <class T>
+void destroy_unless_forked(T* held) {
+  if (!is_forked()) delete held;
+}
+
+/// Shared by all that was made with it, which it has to outlive. Never destroyed in a forked process.
 using SharedEngine = std::shared_ptr<Engine>;
 SharedEngine share(Engine engine);
 

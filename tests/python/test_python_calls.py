@@ -37,7 +37,8 @@ print(seconds)
 # A signal after each of some delays must end the call in time, and the next call must be right.
 INTERRUPTED = """
 import os, signal, sys, threading, time
-import numpy, garuda
+import itertools, json, numpy, pyarrow, garuda
+batch = pyarrow.record_batch({"a": [1] * 5})
 rows = 60_000_000
 engine = garuda.Engine(path=PATH, **({} if PATH == "cpu" else {"device": 0}))
 keys = garuda.table({"a": numpy.arange(rows // SHARE) % 5_000_000})
@@ -48,6 +49,7 @@ CALLS = {
     "join": lambda: engine.join(keys, keys, "a"),
     "group": lambda: engine.group_by(keys, "a").agg(("a", "median"), ("a", "sum")),
     "strings": lambda: [engine.join(strings, strings, "a") for _ in range(50)],
+    "source": lambda: garuda.table(pyarrow.RecordBatchReader.from_batches(batch.schema, itertools.repeat(batch, 10**8))),
     "stream": lambda: sum(len(batch) for batch in engine.join_stream(cross, cross, where="left.b < right.b")),
 }
 sent = 0.0
@@ -73,7 +75,7 @@ print([seconds for seconds, _, _ in late])
 
 
 @pytest.mark.parametrize(
-    ("path", "names", "share"), [("cpu", ["cross", "join", "group", "strings", "stream"], 1), ("graphics", ["join", "group"], 20)])  # fmt: skip
+    ("path", "names", "share"), [("cpu", ["cross", "join", "group", "strings", "source", "stream"], 1), ("graphics", ["join", "group"], 20)])  # fmt: skip
 def test_interrupts_end_calls(path: str, names: list[str], share: int) -> None:
     if path != "cpu" and LAVAPIPE is None:
         pytest.skip("lavapipe is not installed")
