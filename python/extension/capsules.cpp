@@ -155,7 +155,7 @@ ArrowArrayStream until_cancelled(ArrowArrayStream stream, Control control) {
   return guarded;
 }
 
-std::pair<ArrowArray, ArrowSchema> of_buffers(nb::list columns, std::int64_t rows) {
+std::pair<ArrowArray, ArrowSchema> of_buffers(nb::list const& columns, std::int64_t rows) {
   auto const all = std::make_shared<Columns>();
   all->columns.reserve(columns.size());
   for (auto const& column : columns) add_column(*all, column, rows);

@@ -25,6 +25,6 @@ ArrowArrayStream until_cancelled(ArrowArrayStream stream, Control control);
 
 /// A record batch over Python's buffers, not copied; the array keeps them. `columns`: (name, format of the Arrow C
 /// interface, null count, [buffer or None, …]) each. Requires: buffers are as long as `rows` and the format say.
-std::pair<ArrowArray, ArrowSchema> of_buffers(nanobind::list columns, std::int64_t rows);
+std::pair<ArrowArray, ArrowSchema> of_buffers(nanobind::list const& columns, std::int64_t rows);
 
 }  // namespace garuda::python

@@ -89,8 +89,8 @@ struct Run {
 
 template <class Query>
 std::unique_ptr<Run> start(Query const& query, nb::object on_progress) {
-  auto run =
-      std::make_unique<Run>(query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress)), nullptr);
+  auto run = std::make_unique<Run>(
+      Run{query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress)), nullptr});
   run->rows = run->watch->run([&] { return query.start(run->watch->control()); });
   return run;
 }

@@ -31,7 +31,7 @@ HeldTable of_array(nb::handle schema_capsule, nb::handle array_capsule) {
   return hold(watch.run([&] { return import_arrow(&array, &schema); }));
 }
 
-HeldTable of_python_buffers(nb::list columns, std::int64_t rows) {
+HeldTable of_python_buffers(nb::list const& columns, std::int64_t rows) {
   auto [array, schema] = of_buffers(columns, rows);
   Watch watch{nb::none()};
   return hold(watch.run([&, &array = array, &schema = schema] { return import_arrow(&array, &schema); }));
