@@ -9,6 +9,7 @@
 #include "cli/terminal/preview.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "operators/run/host_memory.hpp"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -16,6 +17,9 @@
 
 namespace garuda::cli {
 namespace {
+
+/// Of the host's memory, as an engine keeps of it.
+constexpr std::size_t kKeptShare = 4;
 
 /// Large blocks are mappings, which go back when they are freed. The C library would otherwise raise its threshold with
 /// every one that is freed, up to 32 MiB, and the holes of its heaps count against a memory limit.
@@ -32,8 +36,14 @@ FileRun::FileRun(RunRequest const& request, RunOptions& options)
   options.control.cancelled = &interrupted();
   options.control.on_progress = [this](Progress const& progress) { bar_.update(progress); };
   write_options_.threads = options.threads;
-  if (options.memory_limit_bytes != 0) give_freed_memory_back();
-  if (options.memory_limit_bytes == 0 || !request.output) return;
+  if (options.memory_limit_bytes == 0) {
+    // Reading comes before any engine's query, and wants its buffers again and again.
+    KeptMemory::instance().set_limit(run::total_host_bytes() / kKeptShare);
+    return;
+  }
+  give_freed_memory_back();
+  if (!request.output) return;
+  write_options_.writes_behind = false;
   // Half a limit is enough for any operator; an eighth makes row groups whose raw bytes, encoded bytes and dictionaries
   // stay within the other half.
   constexpr std::uint64_t kMostRowGroupBytes = 64 << 20;

@@ -11,6 +11,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/run_stats.hpp"
+#include "core/kept_memory.hpp"
 #include "core/stopwatch.hpp"
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
@@ -55,6 +56,7 @@ class FileRun {
   void say_plan(Plan const& plan);
   void say_stats(RunStats const& stats, Plan const& plan);
 
+  KeptMemory::Tenancy keeps_memory_;
   Stopwatch watch_;
   RunRequest const& request_;
   RunOptions& options_;

@@ -30,6 +30,11 @@ std::optional<std::vector<std::string>> used_columns(JoinRequest const& request,
 io::ReadOptions read_options(JoinRequest const& request, Side side) {
   io::ReadOptions options;
   options.columns = used_columns(request, side);
+  // Payload alone: keys and conditions give and compare the types that the files have.
+  options.as_stored = true;
+  for (auto const& [left, right] : request.spec.on) options.plain_columns.push_back(side == Side::left ? left : right);
+  if (request.spec.where)
+    for (auto& name : columns_of(*request.spec.where, side)) options.plain_columns.push_back(std::move(name));
   options.threads = request.options.threads;
   options.cancelled = &interrupted();
   return options;

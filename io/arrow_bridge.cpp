@@ -59,8 +59,6 @@ bool lacks_memory_or_threads(arrow::Status const& status) {
 
 }  // namespace
 
-arrow::MemoryPool* memory_pool() { return arrow::system_memory_pool(); }
-
 arrow::compute::ExecContext single_threaded() {
   arrow::compute::ExecContext context(memory_pool());
   context.set_use_threads(false);

@@ -8,14 +8,11 @@
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "io/arrow_headers.hpp"
+#include "io/memory_pool.hpp"
 
 namespace garuda::io {
 
 using ArrowBatches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
-
-/// The pool of every allocation here. The system's: what is freed goes back at once, so that a memory limit can be
-/// kept.
-arrow::MemoryPool* memory_pool();
 
 /// For Arrow's functions on the calling thread alone: a limit on threads is the caller's, and batches are worked on
 /// side by side.

@@ -6,8 +6,24 @@
 #include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
+#include "io/stored_types.hpp"
 
 namespace garuda::io {
+namespace {
+
+/// Names the types of `schema` where columns come as they are stored.
+std::shared_ptr<arrow::RecordBatch> with_types(arrow::RecordBatch const& batch, arrow::Schema const& schema) {
+  auto fields = batch.schema()->fields();
+  for (int i = 0; i < batch.num_columns(); ++i) {
+    auto& field = fields[static_cast<std::size_t>(i)];
+    auto const& type = schema.field(i)->type();
+    if (!field->type()->Equals(type) && type->id() != arrow::Type::NA) field = stored_field(*field, type);
+  }
+  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(), batch.columns());
+}
+
+}  // namespace
+
 Result<std::vector<FileField>> read_fields(std::filesystem::path const& path) {
   GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
   std::vector<FileField> fields;
@@ -36,6 +52,8 @@ Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& o
   GARUDA_TRY(check_types(*schema, sentence));
   GARUDA_TRY_ASSIGN(auto batches, reader->read(*columns, options));
   for (auto& batch : batches) batch = plain_batch(*batch);
+  if (options.as_stored)
+    for (auto& batch : batches) batch = with_types(*batch, *schema);
   FileDictionaries dictionaries;
   // The files come from anywhere, and what follows trusts offsets and indices.
   GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,

@@ -19,6 +19,10 @@ struct ReadOptions {
   std::optional<std::vector<std::string>> columns;
   /// CSV files only: the type of a column that has no value at all, by name. Otherwise such a column is utf8.
   std::vector<std::pair<std::string, DataType>> types_without_values;
+  /// Parquet files: columns come as they are stored (stored_types.hpp), but for those called `plain_columns`: strings
+  /// and binary whose pages refer to dictionaries throughout as such, decimals of at most 18 digits in 32 or 64 bits.
+  bool as_stored = false;
+  std::vector<std::string> plain_columns;
   std::uint32_t threads = 0;                     ///< 0: all
   std::atomic<bool> const* cancelled = nullptr;  ///< looked at between row groups, batches or blocks
 };

@@ -38,12 +38,17 @@ Result<TableWriter> TableWriter::open(std::filesystem::path const& path, Schema 
 
 Result<TableWriter> TableWriter::open(OutputFile file, Schema const& schema, WriteOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const format, format_of(file.path()));
+  GARUDA_TRY_ASSIGN(auto const compression, compression_for(format, options.compression));
   GARUDA_TRY_ASSIGN(auto const arrow_schema, to_arrow_schema(schema));
   auto state = std::make_unique<State>(schema, std::move(file));
   GARUDA_ARROW_TRY_ASSIGN(state->sink, arrow::io::FileOutputStream::Open(state->file.release_descriptor()),
                           ErrorCode::output, state->sentence);
-  auto rows = make_row_writer(format, arrow_schema, state->sink,
-                              {options.row_group_rows, options.row_group_bytes, options.threads != 1});
+  auto const make = format == FileFormat::parquet ? make_parquet_writer
+                    : format == FileFormat::ipc   ? make_ipc_writer
+                                                  : make_csv_writer;
+  auto rows = make(arrow_schema, state->sink,
+                   {options.row_group_rows, options.row_group_bytes, options.writes_behind, options.threads,
+                    compression});
   if (!rows.ok()) return unwritten(rows.status(), state->sentence);
   state->rows = *std::move(rows);
   return TableWriter(std::move(state));

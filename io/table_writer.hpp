@@ -4,26 +4,31 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "io/compression.hpp"
 #include "io/output_file.hpp"
 
 namespace garuda::io {
 
 struct WriteOptions {
-  std::int64_t row_group_rows = 1 << 20;  ///< Parquet: most rows of a row group
-  std::int64_t row_group_bytes =
-      64 << 20;               ///< Parquet: most bytes, as in memory, gathered before a row group is written
-  std::uint32_t threads = 0;  ///< 1: encode on the calling thread; else as Arrow likes
+  std::int64_t row_group_rows = 1 << 20;     ///< Parquet: most rows of a row group, at least 1
+  std::int64_t row_group_bytes = 64 << 20;  ///< Parquet: most bytes, as in memory, gathered for a row group
+  bool writes_behind = true;                 ///< rows may wait in memory while others are encoded
+  std::uint32_t threads = 0;                 ///< that encode; 0: all
+  std::optional<Compression> compression{};  ///< nullopt: the format's usual one
 };
 
 /// Writes one file, batch by batch, in the format of its extension. The file appears on finish, whole; without it, or
-/// after an error, nothing is left behind. CSV: a header line, text quoted as in RFC 4180, nulls empty. Move-only.
+/// after an error, nothing is left behind. CSV: a header line, text quoted as in RFC 4180, nulls empty. Stored columns
+/// (stored_types.hpp) are written as what they stand for. The same batches make the same
+/// file on any number of threads. Move-only.
 class TableWriter {
  public:
-  /// Errors: usage (unknown extension); output, naming the file; invalid_input, naming a type that the format cannot
+  /// Errors: usage (unknown extension, a compression that the format does not have); output, naming the file; invalid_input, naming a type that the format cannot
   /// hold.
   static Result<TableWriter> open(std::filesystem::path const& path, Schema const& schema,
                                   WriteOptions const& options = {});
@@ -34,9 +39,8 @@ class TableWriter {
   TableWriter& operator=(TableWriter&&) noexcept;
   ~TableWriter();
 
-  /// Appends the rows of `batch`, which has the columns of the schema. Blocks until they are encoded; a row group of
-  /// Parquet may stay in memory.
-  /// Errors: output (disk full, …); invalid_input, for a value that the format cannot hold; out_of_memory. The writer
+  /// Appends the rows of `batch`, which has the columns of the schema. They may be encoded later, while others come; a
+  /// row group of Parquet stays in memory until it is complete. Errors, also of batches before: output (disk full, …); invalid_input, for a value that the format cannot hold; out_of_memory. The writer
   /// is then of no more use.
   Result<void> write(Batch batch);
 

@@ -1,5 +1,6 @@
 // What is written is read back, for every type that a format can hold.
 #include <gmock/gmock.h>
+#include <parquet/file_reader.h>
 
 #include "tests/io/arrow_tables.hpp"
 
@@ -207,13 +208,16 @@ TEST_F(RoundTrip, RowGroupsAreBounded) {
   options.row_group_rows = 1000;
   options.row_group_bytes = 500;
   ASSERT_TRUE(write_table(folder_ / "bytes.parquet", to_garuda(batches), options));
-  auto const by_rows = read_table(folder_ / "rows.parquet");
-  auto const by_bytes = read_table(folder_ / "bytes.parquet");
-  ASSERT_TRUE(by_rows && by_bytes);
-  EXPECT_EQ(by_rows->batches().size(), 4);
-  EXPECT_GE(by_bytes->batches().size(), 10);
-  EXPECT_EQ(by_bytes->num_rows(), 200);
-  EXPECT_TRUE(to_arrow(*by_rows)->Equals(*to_arrow(*by_bytes)));
+  auto const row_groups = [&](std::string const& name) {
+    return parquet::ParquetFileReader::OpenFile((folder_ / name).string())->metadata()->num_row_groups();
+  };
+  EXPECT_EQ(row_groups("rows.parquet"), 4);
+  EXPECT_GE(row_groups("bytes.parquet"), 10);
+  for (auto const* name : {"rows.parquet", "bytes.parquet"}) {
+    auto const table = read_table(folder_ / name);
+    ASSERT_TRUE(table) << table.error().describe();
+    EXPECT_EQ(table->num_rows(), 200);
+  }
 }
 
 TEST_F(RoundTrip, OnlyChosenColumnsAreRead) {

@@ -1,12 +1,9 @@
-// Parquet: row groups are decoded side by side, each by a reader of its own over the shared file and footer.
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
+// Parquet files: whole by parquet_columns, or piece by piece.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "io/file_reader.hpp"
+#include "io/parquet/parquet_columns.hpp"
 
 namespace garuda::io {
 namespace {
@@ -25,11 +22,11 @@ parquet::ReaderProperties checked_properties() {
 
 /// Parquet's lower layers throw; above here there are only statuses.
 arrow::Result<RowGroupReader> make_reader(std::shared_ptr<arrow::io::ReadableFile> const& file,
-                                          std::shared_ptr<parquet::FileMetaData> footer, bool use_threads) {
+                                          std::shared_ptr<parquet::FileMetaData> footer,
+                                          parquet::ArrowReaderProperties const& properties) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   auto low_level = parquet::ParquetFileReader::Open(file, checked_properties(), std::move(footer));
-  return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level),
-                                          parquet::ArrowReaderProperties(may_use_threads(use_threads)));
+  return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level), properties);
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
@@ -45,16 +42,6 @@ arrow::Result<RowGroupReader> make_streaming_reader(std::shared_ptr<arrow::io::R
   arrow_properties.set_batch_size(batch_rows);
   arrow_properties.set_pre_buffer(false);
   return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level), arrow_properties);
-  END_PARQUET_CATCH_EXCEPTIONS
-}
-
-arrow::Result<ArrowBatches> read_row_group(parquet::arrow::FileReader& reader, int row_group,
-                                           std::vector<int> const& leaves) {
-  BEGIN_PARQUET_CATCH_EXCEPTIONS
-  ARROW_ASSIGN_OR_RAISE(auto const table, reader.ReadRowGroup(row_group, leaves));
-  ARROW_RETURN_NOT_OK(table->Validate());
-  // A row group with more than 2 GiB of strings comes in several chunks.
-  return arrow::TableBatchReader(table).ToRecordBatches();
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
@@ -137,23 +124,10 @@ class ParquetReader final : public FileReader {
   std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
-    auto const leaves = leaves_of(columns);
-    auto const num_row_groups = static_cast<std::size_t>(reader_->num_row_groups());
-    std::vector<Result<ArrowBatches>> groups(num_row_groups);
-    tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
-    // Too few row groups for all threads leave the columns of each to Arrow's.
-    bool const split_columns = num_row_groups < static_cast<std::size_t>(arena.max_concurrency());
-    auto const read_groups = [&](tbb::blocked_range<std::size_t> const& range) {
-      for (auto i = range.begin(); i < range.end(); ++i) {
-        groups[i] = read_group(static_cast<int>(i), leaves, split_columns, options);
-      }
-    };
-    arena.execute([&] { tbb::parallel_for(tbb::blocked_range<std::size_t>(0, num_row_groups, 1), read_groups); });
-    ArrowBatches batches;
-    for (auto& group : groups) {
-      if (!group) return propagate(std::move(group));
-      std::move(group->begin(), group->end(), std::back_inserter(batches));
-    }
+    std::vector<LeafColumn> leaves;
+    for (int const column : columns) leaves.push_back({leaves_of({column}), is_stored(*schema_->field(column), options)});
+    GARUDA_ARROW_TRY_ASSIGN(auto batches, read_as(std::move(leaves), options), ErrorCode::invalid_input,
+                            input_.sentence());
     return batches;
   }
 
@@ -176,15 +150,25 @@ class ParquetReader final : public FileReader {
     return leaves;
   }
 
-  Result<ArrowBatches> read_group(int row_group, std::vector<int> const& leaves, bool split_columns,
-                                  ReadOptions const& options) const {
-    GARUDA_TRY(check_cancelled(options.cancelled));
-    GARUDA_ARROW_TRY_ASSIGN(auto const reader,
-                            make_reader(input_.file, reader_->parquet_reader()->metadata(), split_columns),
-                            ErrorCode::invalid_input, input_.sentence());
-    GARUDA_ARROW_TRY_ASSIGN(auto batches, read_row_group(*reader, row_group, leaves), ErrorCode::invalid_input,
-                            input_.sentence());
-    return batches;
+  static bool is_stored(arrow::Field const& field, ReadOptions const& options) {
+    return options.as_stored && std::ranges::find(options.plain_columns, field.name()) == options.plain_columns.end();
+  }
+
+  arrow::Result<ArrowBatches> read_as(std::vector<LeafColumn> columns, ReadOptions const& options) const {
+    BEGIN_PARQUET_CATCH_EXCEPTIONS
+    auto const footer = reader_->parquet_reader()->metadata();
+    parquet::ArrowReaderProperties properties(false);
+    // It would be done by each of the threads, to the reader that they share.
+    properties.set_pre_buffer(false);
+    ARROW_ASSIGN_OR_RAISE(auto const plain, make_reader(input_.file, footer, properties));
+    properties.set_smallest_decimal_enabled(true);
+    for (auto const& column : columns)
+      if (column.as_stored && column.leaves.size() == 1 && has_codes(*footer, column.leaves.front()))
+        properties.set_read_dictionary(column.leaves.front(), true);
+    ARROW_ASSIGN_OR_RAISE(auto const stored, make_reader(input_.file, footer, properties));
+    for (auto& column : columns) column.reader = column.as_stored ? stored.get() : plain.get();
+    return read_columns(*footer, columns, options);
+    END_PARQUET_CATCH_EXCEPTIONS
   }
 
   InputFile input_;
@@ -195,7 +179,7 @@ class ParquetReader final : public FileReader {
 }  // namespace
 
 Result<std::unique_ptr<FileReader>> open_parquet(InputFile input) {
-  GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input.file, nullptr, false), ErrorCode::invalid_input,
+  GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input.file, nullptr, parquet::ArrowReaderProperties(false)), ErrorCode::invalid_input,
                           input.sentence());
   std::shared_ptr<arrow::Schema> schema;
   GARUDA_ARROW_TRY(reader->GetSchema(&schema), ErrorCode::invalid_input, input.sentence());

@@ -1,0 +1,148 @@
+#include "io/parquet/parquet_columns.hpp"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace garuda::io {
+namespace {
+
+/// Rows of a batch, where row groups are smaller: fewer cost more to handle than to decode, and with more the threads
+/// have too few columns to share.
+constexpr std::int64_t kFewestRows = 1 << 16;
+constexpr std::int64_t kMostRows = 1 << 20;
+constexpr std::int64_t kTasksOfAThread = 8;
+
+/// Row groups that lie side by side, in their order.
+using Stretch = std::vector<int>;
+
+std::vector<Stretch> stretches_of(parquet::FileMetaData const& footer, std::size_t num_columns, int threads) {
+  auto const rows_of_task =
+      footer.num_rows() * static_cast<std::int64_t>(num_columns) / (kTasksOfAThread * std::int64_t{threads});
+  auto const wanted = std::clamp(rows_of_task, kFewestRows, kMostRows);
+  std::vector<Stretch> stretches;
+  std::int64_t rows = wanted;
+  for (int i = 0; i < footer.num_row_groups(); ++i) {
+    auto const more = footer.RowGroup(i)->num_rows();
+    if (rows + more > wanted) stretches.emplace_back(), rows = 0;
+    stretches.back().push_back(i);
+    rows += more;
+  }
+  return stretches;
+}
+
+/// A column of a stretch.
+struct Task {
+  std::size_t stretch = 0;
+  std::size_t column = 0;
+  std::int64_t bytes = 0;  ///< when decompressed
+};
+
+/// The largest first, so that no thread ends long after the others.
+std::vector<Task> tasks_of(parquet::FileMetaData const& footer, std::vector<Stretch> const& stretches,
+                           std::vector<LeafColumn> const& columns) {
+  std::vector<Task> tasks;
+  for (std::size_t s = 0; s < stretches.size(); ++s) {
+    for (std::size_t c = 0; c < columns.size(); ++c) tasks.push_back({s, c, 0});
+    for (int const row_group : stretches[s]) {
+      auto const group = footer.RowGroup(row_group);
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        for (int const leaf : columns[c].leaves)
+          tasks[s * columns.size() + c].bytes += group->ColumnChunk(leaf)->total_uncompressed_size();
+    }
+  }
+  std::ranges::stable_sort(tasks, std::ranges::greater(), &Task::bytes);
+  return tasks;
+}
+
+using Column = arrow::Result<std::shared_ptr<arrow::Table>>;
+
+/// Parquet's lower layers throw; above here there are only statuses.
+Column read_column(LeafColumn const& column, Stretch const& stretch) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  try {
+    return column.reader->ReadRowGroups(stretch, column.leaves);
+  } catch (std::bad_alloc const&) {
+    return arrow::Status::OutOfMemory("no memory to decode a column");
+  }
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+/// Adds the rows of a stretch, whose columns are tables of one.
+arrow::Status append_batches(std::span<Column> columns, ArrowBatches& batches) {
+  arrow::FieldVector fields;
+  arrow::ChunkedArrayVector arrays;
+  for (auto& column : columns) {
+    ARROW_ASSIGN_OR_RAISE(auto const table, std::move(column));
+    fields.push_back(table->schema()->field(0));
+    arrays.push_back(table->column(0));
+  }
+  auto const rows = arrow::Table::Make(arrow::schema(std::move(fields)), std::move(arrays));
+  ARROW_RETURN_NOT_OK(rows->Validate());
+  // More than 2 GiB of strings come in several chunks, and so do different dictionaries.
+  ARROW_ASSIGN_OR_RAISE(auto const more, arrow::TableBatchReader(rows).ToRecordBatches());
+  batches.insert(batches.end(), more.begin(), more.end());
+  return arrow::Status::OK();
+}
+
+bool is_dictionary(parquet::Encoding::type encoding) {
+  return encoding == parquet::Encoding::PLAIN_DICTIONARY || encoding == parquet::Encoding::RLE_DICTIONARY;
+}
+
+}  // namespace
+
+bool has_codes(parquet::FileMetaData const& footer, int leaf) {
+  constexpr std::int64_t kLeastShare = 4;
+  std::int64_t dictionary_bytes = 0;
+  std::int64_t bytes = 0;
+  for (int i = 0; i < footer.num_row_groups(); ++i) {
+    auto const chunk = footer.RowGroup(i)->ColumnChunk(leaf);
+    if (chunk->num_values() == 0) continue;
+    // Without these numbers PLAIN may be the dictionary's encoding, or that of values.
+    auto const& pages = chunk->encoding_stats();
+    bool const refers = std::ranges::all_of(pages, [](parquet::PageEncodingStats const& page) {
+      return page.page_type == parquet::PageType::DICTIONARY_PAGE || is_dictionary(page.encoding);
+    });
+    if (pages.empty() || !refers || !chunk->has_dictionary_page()) return false;
+    dictionary_bytes += chunk->data_page_offset() - chunk->dictionary_page_offset();
+    bytes += chunk->total_compressed_size();
+  }
+  return bytes > 0 && dictionary_bytes >= 0 && dictionary_bytes <= bytes / kLeastShare;
+}
+
+arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
+                                         ReadOptions const& options) {
+  tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+  auto const threads = arena.max_concurrency();
+  auto const stretches = stretches_of(footer, columns.size(), threads);
+  auto const tasks = tasks_of(footer, stretches, columns);
+  std::vector<Column> parts(tasks.size());
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
+  auto const take_tasks = [&](int) {
+    for (auto i = next++; i < tasks.size() && !failed.load(); i = next++) {
+      auto const& task = tasks[i];
+      auto& part = parts[task.stretch * columns.size() + task.column];
+      bool const stop = options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed);
+      part = stop ? arrow::Status::Cancelled("interrupted while reading")
+                  : read_column(columns[task.column], stretches[task.stretch]);
+      if (!part.ok()) failed.store(true);
+    }
+  };
+  arena.execute([&] { tbb::parallel_for(0, threads, take_tasks); });
+  if (failed.load())
+    for (auto const& part : parts)
+      if (!part.ok() && !part.status().IsUnknownError()) return part.status();  // parts not begun are unknown
+  ArrowBatches batches;
+  for (std::size_t s = 0; s < stretches.size(); ++s)
+    ARROW_RETURN_NOT_OK(append_batches(std::span(parts).subspan(s * columns.size(), columns.size()), batches));
+  return batches;
+}
+
+}  // namespace garuda::io

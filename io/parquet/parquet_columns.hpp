@@ -1,0 +1,27 @@
+// Parquet decoded by all threads: row groups and columns side by side.
+#pragma once
+
+#include <vector>
+
+#include "io/arrow_bridge.hpp"
+#include "io/table_reader.hpp"
+
+namespace garuda::io {
+
+/// True when all pages of the column chunks of leaf `leaf` refer to dictionaries that are small beside them, so that
+/// codes are less than values.
+bool has_codes(parquet::FileMetaData const& footer, int leaf);
+
+/// A top-level column.
+struct LeafColumn {
+  std::vector<int> leaves;
+  bool as_stored = false;
+  parquet::arrow::FileReader* reader = nullptr;  ///< which must not buffer ahead; may be shared
+};
+
+/// Reads `columns` of all row groups on `options.threads` threads. Neighbouring small row groups make one batch. Fails
+/// with what the file is wrong in, OutOfMemory and Cancelled.
+arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
+                                         ReadOptions const& options);
+
+}  // namespace garuda::io

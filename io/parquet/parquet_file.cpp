@@ -1,0 +1,175 @@
+#include "io/parquet/parquet_file.hpp"
+
+#include <arrow/builder.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/io/memory.h>
+#include <parquet/file_writer.h>
+#include <parquet/metadata.h>
+#include <parquet/statistics.h>
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <string_view>
+#include <utility>
+
+namespace garuda::io {
+namespace {
+
+constexpr std::string_view kMagic = "PAR1";
+/// Of a file in memory, which doubles as it grows.
+constexpr std::int64_t kFirstBytes = 1 << 18;
+
+/// A file in memory. Arrow's destructor writes the pages that are left, and crashes on what a lack of memory left half
+/// made, which is let go of instead.
+class FileInMemory {
+ public:
+  ~FileInMemory() {
+    if (is_half_made_) static_cast<void>(writer_.release());
+  }
+
+  arrow::Result<EncodedColumn> write(std::shared_ptr<arrow::Schema> const& schema,
+                                     std::shared_ptr<arrow::Table> const& rows, ParquetProperties const& properties) {
+    BEGIN_PARQUET_CATCH_EXCEPTIONS
+    try {
+      ARROW_ASSIGN_OR_RAISE(auto const sink, arrow::io::BufferOutputStream::Create(kFirstBytes, memory_pool()));
+      ARROW_ASSIGN_OR_RAISE(writer_, parquet::arrow::FileWriter::Open(*schema, memory_pool(), sink, properties.file,
+                                                                      properties.arrow));
+      is_half_made_ = true;  // stays so when memory is missed by an exception
+      auto const status = fill(rows);
+      is_half_made_ = status.IsOutOfMemory();
+      ARROW_RETURN_NOT_OK(status);
+      ARROW_ASSIGN_OR_RAISE(auto bytes, sink->Finish());
+      return EncodedColumn{std::move(bytes), writer_->metadata()};
+    } catch (std::bad_alloc const&) {
+      return arrow::Status::OutOfMemory("no memory to encode a column");
+    }
+    END_PARQUET_CATCH_EXCEPTIONS
+  }
+
+ private:
+  arrow::Status fill(std::shared_ptr<arrow::Table> const& rows) {
+    if (rows != nullptr) ARROW_RETURN_NOT_OK(writer_->WriteTable(*rows, rows->num_rows()));
+    return writer_->Close();
+  }
+
+  std::unique_ptr<parquet::arrow::FileWriter> writer_;
+  bool is_half_made_ = false;
+};
+
+/// Every `step`th value of `column`, roughly.
+arrow::Result<std::shared_ptr<arrow::ChunkedArray>> sample_of(arrow::ChunkedArray const& column, std::int64_t step) {
+  auto context = single_threaded();
+  arrow::ArrayVector chunks;
+  for (auto const& chunk : column.chunks()) {
+    arrow::Int64Builder rows(memory_pool());
+    for (std::int64_t i = 0; i * step + i % step < chunk->length(); ++i)
+      ARROW_RETURN_NOT_OK(rows.Append(i * step + i % step));
+    ARROW_ASSIGN_OR_RAISE(auto const positions, rows.Finish());
+    ARROW_ASSIGN_OR_RAISE(auto values, arrow::compute::Take(*chunk, *positions,
+                                                            arrow::compute::TakeOptions::NoBoundsCheck(), &context));
+    chunks.push_back(std::move(values));
+  }
+  return arrow::ChunkedArray::Make(std::move(chunks), column.type());
+}
+
+/// Whether values come so often again that a dictionary makes the column shorter: from a sample, of which the number of
+/// values that are in it again says how many different ones there are.
+bool repeats_values(arrow::ChunkedArray const& column) {
+  constexpr std::int64_t kSampleRows = 1 << 12;
+  constexpr std::int64_t kLeastRepeats = 8;
+  auto const step = column.length() / kSampleRows;
+  if (step < 2 || column.type()->id() == arrow::Type::DICTIONARY || arrow::is_nested(*column.type())) return true;
+  auto context = single_threaded();
+  auto const sample = sample_of(column, step);
+  if (!sample.ok()) return true;
+  auto const values = arrow::compute::Unique(*sample, &context);
+  if (!values.ok()) return true;  // a type that has no such function
+  auto const repeated = (*sample)->length() - (*values)->length();
+  return repeated > 0 && column.length() / (kSampleRows * kSampleRows / 2 / repeated + 1) >= kLeastRepeats;
+}
+
+}  // namespace
+
+arrow::Result<EncodedColumn> encode_column(std::shared_ptr<arrow::Field> const& field,
+                                           std::shared_ptr<arrow::ChunkedArray> const& column,
+                                           ParquetProperties const& properties) {
+  auto const schema = arrow::schema({field});
+  auto fitting = properties;
+  if (!repeats_values(*column)) fitting.file = properties.without_dictionary;
+  return FileInMemory().write(schema, arrow::Table::Make(schema, {column}), fitting);
+}
+
+ParquetFile::ParquetFile(std::shared_ptr<arrow::io::OutputStream> sink, std::shared_ptr<parquet::FileMetaData> empty,
+                         ParquetProperties const& properties)
+    : sink_(std::move(sink)),
+      empty_(std::move(empty)),
+      footer_(parquet::FileMetaDataBuilder::Make(empty_->schema(), properties.file)) {}
+
+arrow::Result<std::unique_ptr<ParquetFile>> ParquetFile::make(arrow::Schema const& schema,
+                                                              std::shared_ptr<arrow::io::OutputStream> sink,
+                                                              ParquetProperties const& properties) {
+  // A file without rows has what all columns' files lack: their common schema, and Arrow's as metadata.
+  auto with_schema = properties;
+  with_schema.arrow = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+  auto const shared = std::make_shared<arrow::Schema>(schema);
+  ARROW_ASSIGN_OR_RAISE(auto empty, FileInMemory().write(shared, nullptr, with_schema));
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  ARROW_RETURN_NOT_OK(sink->Write(kMagic));
+  std::unique_ptr<ParquetFile> file(new ParquetFile(std::move(sink), std::move(empty.footer), properties));
+  file->position_ = static_cast<std::int64_t>(kMagic.size());
+  return file;
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+arrow::Status ParquetFile::append(std::int64_t num_rows, std::vector<EncodedColumn> const& columns) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  auto* const group = footer_->AppendRowGroup();
+  group->set_num_rows(num_rows);
+  std::int64_t uncompressed_bytes = 0;
+  for (auto const& column : columns) {
+    auto const of_column = column.footer->RowGroup(0);
+    for (int leaf = 0; leaf < of_column->num_columns(); ++leaf) {
+      auto const chunk = of_column->ColumnChunk(leaf);
+      ARROW_RETURN_NOT_OK(append_chunk(*chunk, *column.file, *group->NextColumnChunk()));
+      uncompressed_bytes += chunk->total_uncompressed_size();
+    }
+  }
+  group->Finish(uncompressed_bytes);
+  return arrow::Status::OK();
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+arrow::Status ParquetFile::append_chunk(parquet::ColumnChunkMetaData const& chunk, arrow::Buffer const& file,
+                                        parquet::ColumnChunkMetaDataBuilder& entry) {
+  bool const has_dictionary = chunk.has_dictionary_page();
+  auto const first = has_dictionary ? std::min(chunk.dictionary_page_offset(), chunk.data_page_offset())
+                                    : chunk.data_page_offset();
+  auto const bytes = chunk.total_compressed_size();
+  auto const moved = position_ - first;
+  ARROW_RETURN_NOT_OK(sink_->Write(file.data() + first, bytes));
+  position_ += bytes;
+
+  std::map<parquet::Encoding::type, std::int32_t> dictionary_pages;
+  std::map<parquet::Encoding::type, std::int32_t> data_pages;
+  for (auto const& pages : chunk.encoding_stats()) {
+    auto& kind = pages.page_type == parquet::PageType::DICTIONARY_PAGE ? dictionary_pages : data_pages;
+    kind[pages.encoding] += pages.count;
+  }
+  if (auto const statistics = chunk.encoded_statistics()) entry.SetStatistics(*statistics);
+  if (auto const sizes = chunk.size_statistics()) entry.SetSizeStatistics(*sizes);
+  // The builder's flag of a fallback only adds PLAIN to the encodings, which the pages' own say.
+  entry.Finish(chunk.num_values(), has_dictionary ? chunk.dictionary_page_offset() + moved : 0, 0,
+               chunk.data_page_offset() + moved, bytes, chunk.total_uncompressed_size(), has_dictionary, false,
+               dictionary_pages, data_pages);
+  return arrow::Status::OK();
+}
+
+arrow::Status ParquetFile::finish() {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  parquet::WriteFileMetaData(*footer_->Finish(empty_->key_value_metadata()), sink_.get());
+  return arrow::Status::OK();
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+}  // namespace garuda::io

@@ -1,0 +1,55 @@
+// A Parquet file put together from column chunks that were encoded elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "io/arrow_bridge.hpp"
+
+namespace garuda::io {
+
+/// One top-level column of one row group, as a Parquet file of its own in memory.
+struct EncodedColumn {
+  std::shared_ptr<arrow::Buffer> file;
+  std::shared_ptr<parquet::FileMetaData> footer;
+};
+
+struct ParquetProperties {
+  std::shared_ptr<parquet::WriterProperties> file;
+  std::shared_ptr<parquet::WriterProperties> without_dictionary;  ///< otherwise the same
+  std::shared_ptr<parquet::ArrowWriterProperties> arrow;
+};
+
+/// Encodes `column`, all of whose rows are one row group; without a dictionary where a sample shows that most values
+/// differ. Thread-safe. Fails with what the format cannot hold, and
+/// with OutOfMemory.
+arrow::Result<EncodedColumn> encode_column(std::shared_ptr<arrow::Field> const& field,
+                                           std::shared_ptr<arrow::ChunkedArray> const& column,
+                                           ParquetProperties const& properties);
+
+/// Writes row groups of encoded columns, then the footer. Not thread-safe.
+class ParquetFile {
+ public:
+  /// `schema`: of the columns, and what readers of Arrow's schema are told. Writes the first bytes of the file.
+  static arrow::Result<std::unique_ptr<ParquetFile>> make(arrow::Schema const& schema,
+                                                          std::shared_ptr<arrow::io::OutputStream> sink,
+                                                          ParquetProperties const& properties);
+
+  /// Appends the chunks of `columns`, one a field of the schema.
+  arrow::Status append(std::int64_t num_rows, std::vector<EncodedColumn> const& columns);
+  arrow::Status finish();
+
+ private:
+  ParquetFile(std::shared_ptr<arrow::io::OutputStream> sink, std::shared_ptr<parquet::FileMetaData> empty,
+              ParquetProperties const& properties);
+  arrow::Status append_chunk(parquet::ColumnChunkMetaData const& chunk, arrow::Buffer const& file,
+                             parquet::ColumnChunkMetaDataBuilder& entry);
+
+  std::shared_ptr<arrow::io::OutputStream> sink_;
+  std::shared_ptr<parquet::FileMetaData> empty_;  // has the schema that the footer refers to
+  std::unique_ptr<parquet::FileMetaDataBuilder> footer_;
+  std::int64_t position_ = 0;
+};
+
+}  // namespace garuda::io
