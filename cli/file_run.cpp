@@ -9,6 +9,7 @@
 #include "cli/terminal/preview.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "io/row_format.hpp"
 #include "operators/run/host_memory.hpp"
 
 #ifdef __GLIBC__
@@ -31,11 +32,14 @@ void give_freed_memory_back() noexcept {
 
 }  // namespace
 
-FileRun::FileRun(RunRequest const& request, RunOptions& options)
+FileRun::FileRun(RunRequest& request, RunOptions& options)
     : request_(request), options_(options), bar_(!request.quiet && error_is_terminal()) {
   options.control.cancelled = &interrupted();
   options.control.on_progress = [this](Progress const& progress) { bar_.update(progress); };
+  request.bytes_read = &bytes_read_;
   write_options_.threads = options.threads;
+  write_options_.compression = request.compression;
+  if (request.row_group_rows) write_options_.row_group_rows = *request.row_group_rows;
   if (options.memory_limit_bytes == 0) {
     // Reading comes before any engine's query, and wants its buffers again and again.
     KeptMemory::instance().set_limit(run::total_host_bytes() / kKeptShare);
@@ -101,6 +105,7 @@ Result<void> FileRun::write(QueryResult& result) {
   Stopwatch const finishing;
   GARUDA_TRY_ASSIGN(auto const bytes, writer.finish());
   times_.write_ns += finishing.elapsed_ns();
+  times_.write_bytes = bytes;
   auto const stats = result.stats();
   say(fmt::format("{} rows, {} bytes in {}", stats.rows_out, bytes, request_.output->string()));
   say_stats(stats, result.plan());
@@ -108,7 +113,8 @@ Result<void> FileRun::write(QueryResult& result) {
 }
 
 Result<void> FileRun::show(QueryResult& result) {
-  Preview preview(result.schema());
+  GARUDA_TRY_ASSIGN(auto const shown, io::shown_schema(result.schema()));
+  Preview preview(result.schema(), shown);
   while (true) {
     GARUDA_TRY_ASSIGN(auto const batch, result.next());
     if (!batch) break;
@@ -135,6 +141,7 @@ void FileRun::say_plan(Plan const& plan) {
 void FileRun::say_stats(RunStats const& stats, Plan const& plan) {
   bar_.clear();
   times_.elapsed_ns = watch_.elapsed_ns();
+  times_.read_bytes = bytes_read_.load();
   if (request_.stats == StatsFormat::table) write_error(stats_table(stats, plan, times_));
   if (request_.stats == StatsFormat::json) write_error(stats_json(stats, plan, times_) + "\n");
 }

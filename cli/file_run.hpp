@@ -1,6 +1,7 @@
 // One run of a command from files to a file, a preview or a number: what every operator's command shares.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,8 +24,9 @@ namespace garuda::cli {
 /// Its parts end in the order in which they have to.
 class FileRun {
  public:
-  /// Takes the memory that writing needs out of the limit in `options`, and sets their control. Both must outlive this.
-  FileRun(RunRequest const& request, RunOptions& options);
+  /// Takes the memory that writing needs out of the limit in `options`, and sets their control and what counts the bytes
+  /// that are read. Both must outlive this.
+  FileRun(RunRequest& request, RunOptions& options);
   FileRun(FileRun const&) = delete;
   FileRun& operator=(FileRun const&) = delete;
 
@@ -65,6 +67,7 @@ class FileRun {
   bool limit_halved_ = false;  ///< a limit that cannot be kept is half of the one that was given
   FileTimes times_;
   std::optional<EngineStart> engine_;
+  std::atomic<std::uint64_t> bytes_read_{0};
   std::optional<TemporaryFileGuard> guard_;  // goes after the file
   std::optional<io::OutputFile> file_;
 };

@@ -73,6 +73,15 @@ extern "C" void on_abort(int) {
   end_at_once(exit_code(ErrorCode::out_of_memory));
 }
 
+/// Files are mapped, and somebody has cut off what is read of one. Any other such error is a bug, and goes on.
+extern "C" void on_bus_error(int, siginfo_t* info, void*) {
+  if (info->si_code == BUS_ADRERR) {
+    if (!has_reported()) write_error("garuda: an input file became shorter while it was read\n");
+    end_at_once(exit_code(ErrorCode::invalid_input));
+  }
+  ::signal(SIGBUS, SIG_DFL);
+}
+
 extern "C" void on_interrupt(int) {
   if (interrupt_flag.exchange(true)) end_at_once();
   int const saved = errno;
@@ -115,6 +124,10 @@ void install_signal_handlers() noexcept {
 void install_terminate_handler() noexcept {
   usual_terminate = std::set_terminate(on_terminate);
   handle(SIGABRT, on_abort);
+  struct sigaction bus_error {};
+  bus_error.sa_sigaction = on_bus_error;
+  bus_error.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGBUS, &bus_error, nullptr);
   // glibc opens the unwinder's library when a thread first exits by a call, and aborts when there is no room for it
   // then; so it is opened now.
   void* frame = nullptr;

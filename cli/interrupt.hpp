@@ -12,7 +12,8 @@ namespace garuda::cli {
 /// pipes and to too large files become errors instead of signals.
 void install_signal_handlers() noexcept;
 
-/// Makes lack of memory or threads that nobody catches end the process with a sentence and exit code 5, without the
+/// Makes an input file that is cut off while it is mapped end the process with a sentence and exit code 3, and lack of
+/// memory or threads that nobody catches with exit code 5, without the
 /// file of the TemporaryFileGuard that is alive: oneTBB's workers start one another, and where that fails they throw
 /// out of their threads, and others abort. Any other exception or abort ends the process as before.
 void install_terminate_handler() noexcept;

@@ -36,6 +36,7 @@ io::ReadOptions read_options(JoinRequest const& request, Side side) {
   if (request.spec.where)
     for (auto& name : columns_of(*request.spec.where, side)) options.plain_columns.push_back(std::move(name));
   options.threads = request.options.threads;
+  options.bytes_read = request.bytes_read;
   options.cancelled = &interrupted();
   return options;
 }
@@ -70,7 +71,9 @@ DataType type_of(Constant const& constant) {
 /// A compared column of a CSV file that holds no value takes the type of what it is compared with, so that a table
 /// without rows joins like any other.
 Result<void> type_empty_columns(JoinRequest const& request, io::ReadOptions& left, io::ReadOptions& right) {
-  auto const is_csv = [](auto const& path) { return io::format_of(path) == io::FileFormat::csv; };
+  auto const is_csv = [](io::TableFiles const& table) {
+    return io::format_of(table.files.front().path) == io::FileFormat::csv;
+  };
   if (!is_csv(request.left) && !is_csv(request.right)) return {};
   GARUDA_TRY_ASSIGN(auto const left_fields, io::read_fields(request.left));
   GARUDA_TRY_ASSIGN(auto const right_fields, io::read_fields(request.right));
@@ -101,7 +104,7 @@ Result<void> type_empty_columns(JoinRequest const& request, io::ReadOptions& lef
 }
 
 /// A file of which no column is used, but the number of rows.
-Result<void> read_some_column(std::filesystem::path const& path, io::ReadOptions& options) {
+Result<void> read_some_column(io::TableFiles const& path, io::ReadOptions& options) {
   if (!options.columns || !options.columns->empty()) return {};
   GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(path));
   if (!fields.empty()) options.columns->push_back(fields.front().name);
@@ -124,14 +127,14 @@ Result<JoinFiles> files_of(JoinRequest const& request) {
 
 /// Errors as when the columns are read.
 Result<void> check_columns(JoinRequest const& request, Side side) {
-  auto const& path = side == Side::left ? request.left : request.right;
-  GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(path));
+  auto const& table = side == Side::left ? request.left : request.right;
+  GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(table));
   Schema known;
   for (auto const& field : fields) known.push_back(Field{field.name, {}});
   for (auto const& column : *request.spec.columns) {
     if (column.side != side) continue;
     auto found = find_column(known, column.name);
-    if (!found) return tl::unexpected(std::move(found).error().wrap("cannot read " + path.string()));
+    if (!found) return tl::unexpected(std::move(found).error().wrap("cannot read " + table.name));
   }
   return {};
 }

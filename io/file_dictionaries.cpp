@@ -131,19 +131,34 @@ arrow::Result<ArrowBatches> FileDictionaries::without_null_values(ArrowBatches b
   return batches;
 }
 
-arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches) {
+arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches, std::uint32_t threads) {
   if (batches.size() < 2) return batches;
   auto const& fields = batches.front()->schema()->fields();
-  bool differ = false;
-  for (std::size_t i = 0; i < fields.size() && !differ; ++i)
-    differ = fields[i]->type()->id() == arrow::Type::DICTIONARY && !shares_dictionary(batches, static_cast<int>(i));
-  if (!differ) return batches;
-  ARROW_ASSIGN_OR_RAISE(auto const table, arrow::Table::FromRecordBatches(batches));
-  auto const unified = arrow::DictionaryUnifier::UnifyTable(*table, memory_pool());
-  // Some value types cannot be unified; their batches keep dictionaries of their own, which is as valid.
-  if (unified.status().IsNotImplemented()) return batches;
-  ARROW_RETURN_NOT_OK(unified.status());
-  return arrow::TableBatchReader(*unified).ToRecordBatches();
+  std::vector<int> differing;
+  for (int i = 0; i < batches.front()->num_columns(); ++i)
+    if (fields[static_cast<std::size_t>(i)]->type()->id() == arrow::Type::DICTIONARY && !shares_dictionary(batches, i))
+      differing.push_back(i);
+  if (differing.empty()) return batches;
+  std::vector<arrow::ArrayVector> unified(differing.size());
+  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  ARROW_RETURN_NOT_OK(check_all(arena, differing.size(), [&](std::size_t i) -> arrow::Status {
+    arrow::ArrayVector chunks;
+    for (auto const& batch : batches) chunks.push_back(batch->column(differing[i]));
+    auto const column = std::make_shared<arrow::ChunkedArray>(chunks);
+    auto const one = arrow::DictionaryUnifier::UnifyChunkedArray(column, memory_pool());
+    // Some value types cannot be unified; their batches keep dictionaries of their own, which is as valid.
+    if (one.status().IsNotImplemented()) return arrow::Status::OK();
+    ARROW_RETURN_NOT_OK(one.status());
+    unified[i] = (*one)->chunks();
+    return arrow::Status::OK();
+  }));
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    auto columns = batches[b]->columns();
+    for (std::size_t i = 0; i < differing.size(); ++i)
+      if (!unified[i].empty()) columns[static_cast<std::size_t>(differing[i])] = unified[i][b];
+    batches[b] = arrow::RecordBatch::Make(batches[b]->schema(), batches[b]->num_rows(), std::move(columns));
+  }
+  return batches;
 }
 
 }  // namespace garuda::io

@@ -45,6 +45,7 @@ class FileDictionaries {
 };
 
 /// Gives the batches of each column one dictionary, so that a result needs one too.
-arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches);
+/// `threads`: 0: all.
+arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches, std::uint32_t threads = 0);
 
 }  // namespace garuda::io

@@ -41,6 +41,9 @@ class FileReader {
   /// Errors: invalid_input, out_of_memory, cancelled; the sentence names the file.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) = 0;
 
+  /// Bytes of the file that hold the columns at these positions; of a format that has no such places, all.
+  virtual std::uint64_t bytes_of(std::vector<int> const& columns) const = 0;
+
   /// The same rows in the same order, of which no more are held than a batch and what decoding it takes.
   /// `batch_rows`: most rows of a batch, at least 1; a CSV file's blocks may have more. A CSV file is read once
   /// more before, for the types of its columns. The reader must outlive the cursor.

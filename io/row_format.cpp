@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "io/arrow_bridge.hpp"
+#include "io/stored_types.hpp"
 
 namespace garuda::io {
 namespace {
@@ -53,6 +54,12 @@ Result<std::vector<std::vector<std::string>>> format_rows(Schema const& schema, 
     }
   }
   return cells;
+}
+
+Result<Schema> shown_schema(Schema const& schema) {
+  GARUDA_TRY_ASSIGN(auto const stored, to_arrow_schema(schema));
+  GARUDA_TRY_ASSIGN(auto const table, to_table(decoded_schema(*stored), {}));
+  return table.schema();
 }
 
 }  // namespace garuda::io

@@ -16,4 +16,7 @@ namespace garuda::io {
 Result<std::vector<std::vector<std::string>>> format_rows(Schema const& schema, Batch const& batch,
                                                           std::int64_t num_rows);
 
+/// `schema` with the types that stored columns (stored_types.hpp) stand for. Errors: those of to_arrow_schema.
+Result<Schema> shown_schema(Schema const& schema);
+
 }  // namespace garuda::io

@@ -54,12 +54,6 @@ std::shared_ptr<arrow::Schema> decoded_schema(arrow::Schema const& schema) {
   return arrow::schema(std::move(fields));
 }
 
-Result<Schema> decoded_schema(Schema const& schema) {
-  GARUDA_TRY_ASSIGN(auto const coded, to_arrow_schema(schema));
-  GARUDA_TRY_ASSIGN(auto const table, to_table(decoded_schema(*coded), {}));
-  return table.schema();
-}
-
 arrow::Result<std::shared_ptr<arrow::Array>> decoded_column(std::shared_ptr<arrow::Field> const& stored,
                                                             std::shared_ptr<arrow::Array> const& column) {
   auto const type = stands_for(*stored);

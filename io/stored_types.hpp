@@ -16,8 +16,6 @@ std::shared_ptr<arrow::Field> stored_field(arrow::Field const& field, std::share
 /// `field` with the type that it stands for; any other field as it is.
 std::shared_ptr<arrow::Field> decoded_field(std::shared_ptr<arrow::Field> const& field);
 std::shared_ptr<arrow::Schema> decoded_schema(arrow::Schema const& schema);
-/// The same of garuda's schemas. Errors: those of to_arrow_schema.
-Result<Schema> decoded_schema(Schema const& schema);
 
 /// `column`, of `stored`, as an array of decoded_field's type; of any other field as it is. Thread-safe.
 /// Errors: out of memory, capacity of 32-bit offsets.

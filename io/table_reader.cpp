@@ -1,15 +1,25 @@
 #include "io/table_reader.hpp"
 
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "io/file_columns.hpp"
 #include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
+#include "io/file_rows.hpp"
 #include "io/stored_types.hpp"
 
 namespace garuda::io {
 namespace {
+
+struct FileRows {
+  std::shared_ptr<arrow::Schema> schema;  ///< with the types that stored columns stand for
+  ArrowBatches batches;
+};
 
 /// Names the types of `schema` where columns come as they are stored.
 std::shared_ptr<arrow::RecordBatch> with_types(arrow::RecordBatch const& batch, arrow::Schema const& schema) {
@@ -17,14 +27,99 @@ std::shared_ptr<arrow::RecordBatch> with_types(arrow::RecordBatch const& batch, 
   for (int i = 0; i < batch.num_columns(); ++i) {
     auto& field = fields[static_cast<std::size_t>(i)];
     auto const& type = schema.field(i)->type();
-    if (!field->type()->Equals(type) && type->id() != arrow::Type::NA) field = stored_field(*field, type);
+    auto const id = field->type()->id();
+    bool const may_be_stored =
+        id == arrow::Type::DICTIONARY || id == arrow::Type::DECIMAL32 || id == arrow::Type::DECIMAL64;
+    if (may_be_stored && !field->type()->Equals(type)) field = stored_field(*field, type);
   }
   return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(), batch.columns());
 }
 
+/// Everything in the batches has been validated; dictionaries are the file's, without nulls.
+Result<FileRows> read_file(std::filesystem::path const& path, ReadOptions const& options) {
+  auto const sentence = "cannot read " + path.string();
+  GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
+  auto columns = chosen_columns(*reader->schema(), options);
+  // The file can be read; what is asked of it is not there.
+  if (!columns) return tl::unexpected(std::move(columns).error().wrap(path.string()));
+  FileRows rows{select(*reader->schema(), *columns), {}};
+  GARUDA_TRY(check_types(*rows.schema, sentence));
+  GARUDA_TRY_ASSIGN(auto batches, reader->read(*columns, options));
+  if (options.bytes_read != nullptr) *options.bytes_read += reader->bytes_of(*columns);
+  for (auto& batch : batches) batch = plain_batch(*batch);
+  FileDictionaries dictionaries;
+  // The files come from anywhere, and what follows trusts offsets and indices.
+  GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,
+                   sentence);
+  GARUDA_ARROW_TRY_ASSIGN(rows.batches, dictionaries.without_null_values(std::move(batches)), ErrorCode::invalid_input,
+                          sentence);
+  if (options.as_stored)
+    for (auto& batch : rows.batches) batch = with_types(*batch, *rows.schema);
+  // The types of a CSV file are known only now.
+  if (!rows.batches.empty()) rows.schema = decoded_schema(*rows.batches.front()->schema());
+  return rows;
+}
+
+/// A column that some files store otherwise than others is what it stands for in all.
+Result<void> store_alike(ArrowBatches& batches, std::string const& sentence) {
+  auto const differs = [&](int column) {
+    auto const& type = *batches.front()->schema()->field(column)->type();
+    return std::ranges::any_of(
+        batches, [&](auto const& batch) { return !batch->schema()->field(column)->type()->Equals(type); });
+  };
+  for (int c = 0; !batches.empty() && c < batches.front()->num_columns(); ++c) {
+    if (!differs(c)) continue;
+    for (auto& batch : batches) {
+      auto const field = batch->schema()->field(c);
+      GARUDA_ARROW_TRY_ASSIGN(auto const column, decoded_column(field, batch->column(c)), ErrorCode::invalid_input,
+                              sentence);
+      GARUDA_ARROW_TRY_ASSIGN(batch, batch->SetColumn(c, decoded_field(field), column), ErrorCode::invalid_input,
+                              sentence);
+    }
+  }
+  return {};
+}
+
+/// The rows of all files, side by side.
+Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const folders, FolderColumns::make(files, options));
+  std::vector<Result<FileRows>> parts(files.files.size());
+  tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+  arena.execute([&] {
+    tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+      parts[i] = read_file(files.files[i].path, folders.file_options());
+    });
+  });
+  auto const sentence = "cannot read " + files.name;
+  FileRows rows;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i]) return propagate(std::move(parts[i]));
+    auto part = *std::move(parts[i]);
+    if (i == 0) rows.schema = part.schema;
+    auto const positions = fit_schema(*rows.schema, files.files.front().path.string(), *part.schema,
+                                      files.files[i].path.string());
+    if (!positions) return tl::unexpected(Error(positions.error()).wrap(sentence));
+    for (auto const& batch : part.batches) {
+      GARUDA_ARROW_TRY_ASSIGN(auto const fitting, batch->SelectColumns(*positions), ErrorCode::invalid_input, sentence);
+      GARUDA_ARROW_TRY_ASSIGN(auto complete, folders.complete(*fitting, i), ErrorCode::invalid_input, sentence);
+      rows.batches.push_back(std::move(complete));
+    }
+  }
+  rows.schema = folders.schema(*rows.schema);
+  GARUDA_TRY(store_alike(rows.batches, sentence));
+  // Whether a column may have nulls can differ, too, and is told by the rows.
+  arrow::FieldVector fields;
+  for (int c = 0; c < rows.schema->num_fields(); ++c)
+    fields.push_back((rows.batches.empty() ? rows.schema : rows.batches.front()->schema())->field(c)->WithNullable(true));
+  auto const shared = arrow::schema(std::move(fields));
+  for (auto& batch : rows.batches) batch = arrow::RecordBatch::Make(shared, batch->num_rows(), batch->columns());
+  return rows;
+}
+
 }  // namespace
 
-Result<std::vector<FileField>> read_fields(std::filesystem::path const& path) {
+Result<std::vector<FileField>> read_fields(TableFiles const& files) {
+  auto const& path = files.files.front().path;
   GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
   std::vector<FileField> fields;
   for (auto const& field : reader->schema()->fields()) {
@@ -38,31 +133,22 @@ Result<std::vector<FileField>> read_fields(std::filesystem::path const& path) {
     }
     fields.push_back(std::move(file_field));
   }
+  auto const& keys = files.files.front().keys;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    auto const id = files.has_integers(i) ? TypeId::int64 : TypeId::utf8;
+    fields.push_back({keys[i].first, to_string(DataType{id}), Field{keys[i].first, DataType{id}}});
+  }
   return fields;
 }
 
-Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& options) {
-  GARUDA_EXPECTS(!options.columns || !options.columns->empty());
-  auto const sentence = "cannot read " + path.string();
-  GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
-  auto columns = chosen_columns(*reader->schema(), options);
-  // The file can be read; what is asked of it is not there.
-  if (!columns) return tl::unexpected(std::move(columns).error().wrap(path.string()));
-  auto schema = select(*reader->schema(), *columns);
-  GARUDA_TRY(check_types(*schema, sentence));
-  GARUDA_TRY_ASSIGN(auto batches, reader->read(*columns, options));
-  for (auto& batch : batches) batch = plain_batch(*batch);
-  if (options.as_stored)
-    for (auto& batch : batches) batch = with_types(*batch, *schema);
-  FileDictionaries dictionaries;
-  // The files come from anywhere, and what follows trusts offsets and indices.
-  GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,
-                   sentence);
-  GARUDA_ARROW_TRY_ASSIGN(batches, dictionaries.without_null_values(std::move(batches)), ErrorCode::invalid_input,
-                          sentence);
-  GARUDA_ARROW_TRY_ASSIGN(batches, unify_dictionaries(std::move(batches)), ErrorCode::invalid_input, sentence);
-  // The types of a CSV file are known only now.
-  if (!batches.empty()) schema = batches.front()->schema();
+Result<Table> read_table(TableFiles const& files, ReadOptions const& options) {
+  GARUDA_EXPECTS(!files.files.empty() && (!options.columns || !options.columns->empty()));
+  auto const sentence = "cannot read " + files.name;
+  GARUDA_TRY_ASSIGN(auto rows, files.is_one() ? read_file(files.files.front().path, options)
+                                              : read_files(files, options));
+  GARUDA_ARROW_TRY_ASSIGN(auto batches, unify_dictionaries(std::move(rows.batches), options.threads),
+                          ErrorCode::invalid_input, sentence);
+  auto const schema = batches.empty() ? rows.schema : batches.front()->schema();
   auto table = to_table(schema, std::move(batches));
   if (!table) return tl::unexpected(std::move(table).error().wrap(sentence));
   return table;

@@ -1,9 +1,8 @@
-// Reads Parquet, Arrow IPC and CSV files into tables.
+// Reads Parquet, Arrow IPC and CSV files into tables, one or many into one.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "io/table_files.hpp"
 
 namespace garuda::io {
 
@@ -24,6 +24,7 @@ struct ReadOptions {
   bool as_stored = false;
   std::vector<std::string> plain_columns;
   std::uint32_t threads = 0;                     ///< 0: all
+  std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< of files, added up: of Parquet those of the columns alone
   std::atomic<bool> const* cancelled = nullptr;  ///< looked at between row groups, batches or blocks
 };
 
@@ -35,20 +36,22 @@ struct FileField {
   bool without_values = false;  ///< CSV: no value seen in the first block, so the type is a guess
 };
 
-/// Reads the columns' names and types. Of a CSV file, the types are those that the first block suggests.
+/// Reads the columns' names and types, of the first file and of folders. Of a CSV file, the types are those that the first block suggests.
 /// Errors: usage (unknown extension); invalid_input (missing, not readable, or not what its extension says).
-Result<std::vector<FileField>> read_fields(std::filesystem::path const& path);
+Result<std::vector<FileField>> read_fields(TableFiles const& files);
 
-/// Reads a file into a table of `options.columns`, in the order of the file; the table owns its memory, and the file is
-/// closed. The batches are the file's row groups (Parquet), batches (IPC) or blocks (CSV); everything in them has been
+/// Reads files into a table of `options.columns`, in the order of the first file, then those of its folders (int64 where
+/// all their values are integers, else utf8); all files have the same columns, in any order, of the same types. The table
+/// owns its memory, but for buffers of Arrow IPC files that are not compressed, which are mapped, and the files are
+/// closed: who shortens or overwrites a mapped file while the table lives ends the process or changes the table. The batches are the file's row groups (Parquet), batches (IPC) or blocks (CSV); everything in them has been
 /// validated. The dictionaries of a column are unified where Arrow can do that; columns of views (utf8_view,
 /// binary_view) become large_utf8 and large_binary. In CSV files an unquoted empty value is null, and columns are
 /// int64, uint64, decimal128, boolean, date32, time32, timestamp, float64 or utf8, whatever their values allow;
 /// integers too long for a decimal are utf8. Errors: usage (unknown extension); invalid_input, naming the file:
 /// missing, not readable, damaged (a page of Parquet that contradicts its checksum, a CSV line with a wrong number of
 /// columns, an open quote or text that is not UTF-8), a column unknown, ambiguous, or of a type that garuda does not
-/// have; out_of_memory; cancelled.
-Result<Table> read_table(std::filesystem::path const& path, ReadOptions const& options = {});
+/// have, files whose columns differ; out_of_memory; cancelled.
+Result<Table> read_table(TableFiles const& files, ReadOptions const& options = {});
 
 /// Limits the threads of Arrow C++ in this process, 1 or more; those of oneTBB are its global_control's.
 Result<void> limit_arrow_threads(std::uint32_t threads);

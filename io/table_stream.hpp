@@ -1,9 +1,9 @@
-// Reads a file piece by piece: tables that are larger than memory.
+// Reads a table's files piece by piece: tables that are larger than memory.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "garuda/error.hpp"
 #include "io/arrow_bridge.hpp"
@@ -11,16 +11,13 @@
 
 namespace garuda::io {
 
-class FileReader;
-class BatchCursor;
-class FileDictionaries;
+class FolderColumns;
 
 /// The rows that read_table would give, batch by batch. Not thread-safe. Move-only.
 class TableStream {
  public:
   /// `batch_rows`: most rows of a batch; a block of a CSV file may have more. Errors: those of read_table.
-  static Result<TableStream> open(std::filesystem::path const& path, ReadOptions const& options,
-                                  std::int64_t batch_rows);
+  static Result<TableStream> open(TableFiles const& files, ReadOptions const& options, std::int64_t batch_rows);
 
   TableStream(TableStream&&) noexcept;
   TableStream& operator=(TableStream&&) noexcept;
@@ -33,16 +30,21 @@ class TableStream {
   /// nulls, are those of the file, so that they may differ between batches. Errors: those of read_table.
   Result<std::shared_ptr<arrow::RecordBatch>> next();
 
-  /// Share of the file that has been read, an estimate; 1 at the end.
+  /// Share of the files that has been read, an estimate; 1 at the end.
   double fraction_read() const noexcept;
 
  private:
+  class FileStream;
   TableStream();
+  Result<void> open_next();
 
-  std::string sentence_;
-  std::unique_ptr<FileReader> reader_;
-  std::unique_ptr<BatchCursor> cursor_;
-  std::unique_ptr<FileDictionaries> dictionaries_;
+  std::unique_ptr<TableFiles> files_;
+  std::unique_ptr<FolderColumns> folders_;  // refers to the files
+  std::int64_t batch_rows_ = 0;
+  std::size_t num_opened_ = 0;
+  std::unique_ptr<FileStream> file_;           // the one that was opened last
+  std::shared_ptr<arrow::Schema> file_schema_;  // of the first one
+  std::vector<int> positions_;                 // of its columns in the one that is open
   std::shared_ptr<arrow::Schema> schema_;
   bool at_end_ = false;
 };

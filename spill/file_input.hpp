@@ -1,14 +1,12 @@
-// What is read of a file.
+// What is read of a table's files.
 #pragma once
-
-#include <filesystem>
 
 #include "io/table_reader.hpp"
 
 namespace garuda::spill {
 
 struct FileInput {
-  std::filesystem::path path;
+  io::TableFiles files;
   io::ReadOptions options;
 };
 

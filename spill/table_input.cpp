@@ -8,8 +8,8 @@
 namespace garuda::spill {
 
 Result<TableInput> TableInput::open(FileInput const& file, std::int64_t batch_rows, std::string row_column) {
-  GARUDA_TRY_ASSIGN(auto stream, io::TableStream::open(file.path, file.options, batch_rows));
-  TableInput input("cannot read " + file.path.string(), std::move(stream));
+  GARUDA_TRY_ASSIGN(auto stream, io::TableStream::open(file.files, file.options, batch_rows));
+  TableInput input("cannot read " + file.files.name, std::move(stream));
   input.row_column_ = std::move(row_column);
   if (!input.row_column_.empty()) GARUDA_TRY(input.number_rows());
   return input;

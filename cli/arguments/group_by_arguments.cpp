@@ -8,7 +8,6 @@
 
 #include "cli/interrupt.hpp"
 #include "core/escaped_text.hpp"
-#include "io/file_format.hpp"
 #include "io/table_reader.hpp"
 
 namespace garuda::cli {
@@ -37,13 +36,13 @@ Result<std::vector<std::string>> used_columns(GroupByRequest const& request) {
   for (auto const& field : fields)
     if (field.field) return std::vector{field.name};
   return fail(ErrorCode::invalid_input,
-              fmt::format("{} has no column of a type that garuda has", request.table.string()));
+              fmt::format("{} has no column of a type that garuda has", request.table.name));
 }
 
 }  // namespace
 
 void add_group_by_options(CLI::App& app, GroupByArguments& arguments) {
-  app.add_option("TABLE", arguments.table, "table: .parquet, .arrow, .feather or .csv")->required()->option_text(" ");
+  app.add_option("TABLE", arguments.table, std::string("table: ") + kTableHelp)->required()->option_text(" ");
   app.add_option("--keys", arguments.keys, "columns that rows of a group agree on (default: all rows are one group)")
       ->type_name("A[,B…]");
   app.add_option("--agg", arguments.aggregates,
@@ -59,7 +58,6 @@ void add_group_by_options(CLI::App& app, GroupByArguments& arguments) {
 
 Result<GroupByRequest> to_request(GroupByArguments const& arguments) {
   GroupByRequest request;
-  request.table = arguments.table;
   GARUDA_TRY_ASSIGN(request.spec.keys, parse_keys(arguments.keys));
   GARUDA_TRY_ASSIGN(request.spec.aggregates, parse_aggregates(arguments.aggregates));
   if (request.spec.keys.empty() && request.spec.aggregates.empty())
@@ -67,7 +65,7 @@ Result<GroupByRequest> to_request(GroupByArguments const& arguments) {
   request.spec.ordered = arguments.ordered;
   GARUDA_TRY(set_run_options(arguments, request.options));
   GARUDA_TRY_ASSIGN(request.options.tuning, parse_group_by_tuning(arguments.tuning));
-  GARUDA_TRY(io::format_of(request.table));
+  GARUDA_TRY_ASSIGN(request.table, io::find_files(arguments.table));
   GARUDA_TRY_ASSIGN(static_cast<RunRequest&>(request), to_run_request(arguments));
   return request;
 }
@@ -83,6 +81,7 @@ Result<io::ReadOptions> read_options(GroupByRequest const& request) {
     for (auto const& column : {aggregate.column, aggregate.second})
       if (column) options.plain_columns.push_back(*column);
   options.threads = request.options.threads;
+  options.bytes_read = request.bytes_read;
   options.cancelled = &interrupted();
   return options;
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <string>
 
 #include "cli/arguments/run_arguments.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
+#include "io/table_files.hpp"
 #include "spill/group_by/file_group_by.hpp"
 
 namespace garuda::cli {
@@ -22,7 +22,7 @@ struct GroupByArguments : RunArguments {
 
 /// What was asked for.
 struct GroupByRequest : RunRequest {
-  std::filesystem::path table;
+  io::TableFiles table;
   GroupBySpec spec;
   GroupByOptions options;
 };

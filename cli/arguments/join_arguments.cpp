@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/escaped_text.hpp"
-#include "io/file_format.hpp"
 #include "operators/resolve/join_columns.hpp"
 
 namespace garuda::cli {
@@ -77,7 +76,7 @@ Result<JoinSpec> to_spec(JoinArguments const& arguments) {
 }  // namespace
 
 void add_join_options(CLI::App& app, JoinArguments& arguments) {
-  app.add_option("LEFT", arguments.left, "left table: .parquet, .arrow, .feather or .csv")
+  app.add_option("LEFT", arguments.left, std::string("left table: ") + kTableHelp)
       ->required()
       ->option_text(" ");
   app.add_option("RIGHT", arguments.right, "right table")->required()->option_text(" ");
@@ -114,13 +113,12 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
 
 Result<JoinRequest> to_request(JoinArguments const& arguments) {
   JoinRequest request;
-  request.left = arguments.left;
-  request.right = arguments.right;
   GARUDA_TRY_ASSIGN(request.spec, to_spec(arguments));
   GARUDA_TRY(set_run_options(arguments, request.options));
   GARUDA_TRY_ASSIGN(request.options.tuning, parse_join_tuning(arguments.tuning));
   request.count = arguments.count;
-  for (auto const& input : {request.left, request.right}) GARUDA_TRY(io::format_of(input));
+  GARUDA_TRY_ASSIGN(request.left, io::find_files(arguments.left));
+  GARUDA_TRY_ASSIGN(request.right, io::find_files(arguments.right));
   if (!arguments.output.empty() && arguments.count)
     return fail(ErrorCode::usage, "--count makes no rows, so there is nothing to write to --output");
   GARUDA_TRY_ASSIGN(static_cast<RunRequest&>(request), to_run_request(arguments));

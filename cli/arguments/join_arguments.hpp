@@ -2,12 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <string>
 
 #include "cli/arguments/run_arguments.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
+#include "io/table_files.hpp"
 
 namespace garuda::cli {
 
@@ -26,8 +26,8 @@ struct JoinArguments : RunArguments {
 
 /// What was asked for.
 struct JoinRequest : RunRequest {
-  std::filesystem::path left;
-  std::filesystem::path right;
+  io::TableFiles left;
+  io::TableFiles right;
   JoinSpec spec;
   JoinOptions options;
   bool count = false;

@@ -25,6 +25,21 @@ Result<std::uint64_t> parse_limit(std::string_view option, std::string_view text
   return size;
 }
 
+Result<void> set_output_options(RunArguments const& arguments, RunRequest& request) {
+  bool const is_given = !arguments.compression.empty() || arguments.row_group_rows != 0;
+  if (!is_given) return {};
+  if (!request.output) return fail(ErrorCode::usage, "--compression and --row-group-rows say nothing without --output");
+  GARUDA_TRY_ASSIGN(auto const format, io::format_of(*request.output));
+  if (!arguments.compression.empty()) {
+    GARUDA_TRY_ASSIGN(request.compression, io::parse_compression(arguments.compression));
+    GARUDA_TRY(io::compression_for(format, request.compression));
+  }
+  if (arguments.row_group_rows == 0) return {};
+  if (format != io::FileFormat::parquet) return fail(ErrorCode::usage, "--row-group-rows wants a .parquet --output");
+  request.row_group_rows = arguments.row_group_rows;
+  return {};
+}
+
 }  // namespace
 
 CLI::Validator not_empty() {
@@ -38,9 +53,18 @@ tl::unexpected<Error> later(std::string_view what) {
 
 void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& tuning_example) {
   constexpr auto kMostThreads = 4096U;
+  constexpr std::int64_t kMostRowGroupRows = std::int64_t{1} << 31;
   app.add_option("-o,--output", arguments.output, "result file: .parquet, .arrow, .feather or .csv")
       ->check(not_empty())
       ->type_name("FILE");
+  app.add_option("--compression", arguments.compression,
+                 "of the result file: none, snappy, zstd, lz4 or gzip (Parquet, default snappy); none, lz4 or zstd "
+                 "(Arrow,\ndefault none)")
+      ->check(not_empty())
+      ->type_name("NAME");
+  app.add_option("--row-group-rows", arguments.row_group_rows, "most rows of a row group of the result, Parquet")
+      ->check(CLI::Range(std::int64_t{1}, kMostRowGroupRows))
+      ->option_text("N");
   app.add_option("--path", arguments.path, "what computes: auto, graphics, compute, cuda or cpu")->type_name("PATH");
   app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA, too, where Vulkan has a GPU");
   app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")
@@ -92,6 +116,7 @@ Result<RunRequest> to_run_request(RunArguments const& arguments) {
     GARUDA_TRY(io::format_of(arguments.output));
     request.output = arguments.output;
   }
+  GARUDA_TRY(set_output_options(arguments, request));
   if (!arguments.temp_folder.empty()) request.temp_folder = arguments.temp_folder;
   return request;
 }

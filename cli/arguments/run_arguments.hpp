@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,8 +11,12 @@
 
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
+#include "io/compression.hpp"
 
 namespace garuda::cli {
+
+/// What an argument that names a table may be.
+inline constexpr auto kTableHelp = "a .parquet, .arrow, .feather or .csv file, a folder or a pattern of them, or a list, by commas";
 
 /// As typed.
 struct RunArguments {
@@ -23,6 +28,8 @@ struct RunArguments {
   std::string device_memory_limit;
   std::string temp_folder;
   std::string stats;
+  std::string compression;
+  std::int64_t row_group_rows = 0;
   std::uint32_t threads = 0;
   bool allow_cuda = false;
   bool ordered = false;
@@ -34,9 +41,12 @@ enum class StatsFormat : std::uint8_t { none, table, json };
 /// What was asked for, beside the options of the run itself.
 struct RunRequest {
   std::optional<std::filesystem::path> output;
+  std::optional<io::Compression> compression;        ///< of the output; nullopt: its format's usual one
+  std::optional<std::int64_t> row_group_rows;        ///< of the output, Parquet
   std::optional<std::filesystem::path> temp_folder;  ///< nullopt: $TMPDIR, or /tmp
   StatsFormat stats = StatsFormat::none;
   bool quiet = false;
+  std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< counts what is read of the input files
 };
 
 /// Declares the options on `app`, but for --ordered, whose meaning each command has to say; `arguments` must outlive

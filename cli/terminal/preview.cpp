@@ -67,9 +67,9 @@ std::string Preview::to_text(std::size_t width) const {
   std::size_t used = 0;
   for (std::size_t i = 0; i < schema_.size(); ++i) {
     TextColumn column;
-    column.right = is_number(schema_[i].type);
+    column.right = is_number(shown_[i].type);
     column.add(cell(schema_[i].name));
-    column.add(cell(to_string(schema_[i].type)));
+    column.add(cell(to_string(shown_[i].type)));
     for (auto const& row : rows_) column.add(cell(row[i]));
     used += column.width + kGap.size();
     if (used > width && !columns.empty()) break;

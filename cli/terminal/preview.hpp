@@ -14,8 +14,8 @@ namespace garuda::cli {
 /// Collects the first rows of a stream of batches.
 class Preview {
  public:
-  /// `schema` must outlive the preview.
-  explicit Preview(Schema const& schema) : schema_(schema) {}
+  /// `shown`: the columns' types as they are printed. Both must outlive the preview.
+  Preview(Schema const& schema, Schema const& shown) : schema_(schema), shown_(shown) {}
 
   /// Takes what it still wants of the next batch of the stream.
   Result<void> add(Batch const& batch);
@@ -25,6 +25,7 @@ class Preview {
 
  private:
   Schema const& schema_;
+  Schema const& shown_;
   std::vector<std::vector<std::string>> rows_;
   std::uint64_t num_rows_ = 0;
 };

@@ -90,6 +90,7 @@ std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const
     text += fmt::format("{:<16}{:>14}{:>14}{:>16}{:>16}{:>10}\n", name, milliseconds(measured.ns), estimated,
                         measured.items, measured.bytes, throughput(measured));
   };
+  add_row("read files", {"", times.read_ns, times.read_bytes, 0}, "-");
   for (auto const& phase : phases_of(stats, plan)) {
     if (phase.steps.empty()) {
       text += fmt::format("{:<16}{:>14}{:>14}\n", phase.name, "-", estimate_text(phase.estimated_ns));
@@ -99,6 +100,7 @@ std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const
     if (phase.steps.size() == 1 && phase.steps.front().name == phase.name) continue;
     for (auto const& step : phase.steps) add_row("  " + step.name, step, "");
   }
+  add_row("write files", {"", times.write_ns, times.write_bytes, 0}, "-");
   for (auto const& [name, value] : stats.counters) text += fmt::format("{:<16}{:>14}\n", name, value);
   return text;
 }
@@ -115,7 +117,9 @@ std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const&
   object["engine_ns"] = times.engine_ns;
   object["engine_wait_ns"] = times.engine_wait_ns;
   object["read_ns"] = times.read_ns;
+  object["read_bytes"] = times.read_bytes;
   object["write_ns"] = times.write_ns;
+  object["write_bytes"] = times.write_bytes;
   object["elapsed_ns"] = times.elapsed_ns;
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -272,6 +272,10 @@ class CsvReader final : public FileReader {
     return *std::move(batches);
   }
 
+  std::uint64_t bytes_of(std::vector<int> const& /*columns*/) const override {
+    return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
+  }
+
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                               std::int64_t /*batch_rows*/) override {
     auto selected = select(columns);

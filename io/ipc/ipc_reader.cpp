@@ -1,8 +1,9 @@
-// Arrow IPC files (Feather version 2).
+// Arrow IPC files (Feather version 2). Whole ones are mapped: buffers that are not compressed stay where they are.
 #include <utility>
 
 #include "io/file_dictionaries.hpp"
 #include "io/file_reader.hpp"
+#include "io/ipc/file_mapping.hpp"
 
 namespace garuda::io {
 namespace {
@@ -18,7 +19,9 @@ constexpr std::int64_t kThreadedBytes = 1 << 16;
 
 using BatchFileReader = std::shared_ptr<arrow::ipc::RecordBatchFileReader>;
 
-arrow::Result<BatchFileReader> make_reader(std::shared_ptr<arrow::io::ReadableFile> const& file,
+using Source = std::shared_ptr<arrow::io::RandomAccessFile>;
+
+arrow::Result<BatchFileReader> make_reader(Source const& file,
                                            std::vector<int> columns, bool use_threads,
                                            arrow::MemoryPool* pool = memory_pool()) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
@@ -48,7 +51,7 @@ class PlausiblePool final : public arrow::ProxyMemoryPool {
 
 /// Batch `index` of the open file. When memory does not suffice, a second attempt tells whether the file is to blame.
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::RecordBatchFileReader& reader,
-                                                              std::shared_ptr<arrow::io::ReadableFile> const& file,
+                                                              Source const& file,
                                                               std::vector<int> const& columns, int index) {
   auto batch = reader.ReadRecordBatch(index);
   if (!batch.status().IsOutOfMemory()) return batch;
@@ -117,8 +120,9 @@ class IpcReader final : public FileReader {
   std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
+    GARUDA_ARROW_TRY_ASSIGN(auto const mapped, map_file(*input_.file), ErrorCode::invalid_input, input_.sentence());
     GARUDA_ARROW_TRY_ASSIGN(auto const reader,
-                            make_reader(input_.file, columns, has_large_batches_ && options.threads != 1),
+                            make_reader(mapped, columns, has_large_batches_ && options.threads != 1),
                             ErrorCode::invalid_input, input_.sentence());
     ArrowBatches batches;
     ArrowBatches small;
@@ -133,7 +137,7 @@ class IpcReader final : public FileReader {
     };
     for (int i = 0; i < reader->num_record_batches(); ++i) {
       GARUDA_TRY(check_cancelled(options.cancelled));
-      GARUDA_ARROW_TRY_ASSIGN(auto batch, read_batch(*reader, input_.file, columns, i), ErrorCode::invalid_input,
+      GARUDA_ARROW_TRY_ASSIGN(auto batch, read_batch(*reader, mapped, columns, i), ErrorCode::invalid_input,
                               input_.sentence());
       // The file says how long its buffers are and how many rows it has; nothing may be read before they agree.
       GARUDA_ARROW_TRY(batch->Validate(), ErrorCode::invalid_input, input_.sentence());
@@ -146,6 +150,10 @@ class IpcReader final : public FileReader {
     }
     GARUDA_ARROW_TRY(join_small(), ErrorCode::invalid_input, input_.sentence());
     return batches;
+  }
+
+  std::uint64_t bytes_of(std::vector<int> const& /*columns*/) const override {
+    return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
   }
 
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,

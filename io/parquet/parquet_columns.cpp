@@ -10,6 +10,8 @@
 #include <span>
 #include <utility>
 
+#include "io/parquet/parquet_decimals.hpp"
+
 namespace garuda::io {
 namespace {
 
@@ -67,7 +69,11 @@ using Column = arrow::Result<std::shared_ptr<arrow::Table>>;
 Column read_column(LeafColumn const& column, Stretch const& stretch) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   try {
-    return column.reader->ReadRowGroups(stretch, column.leaves);
+    if (column.decimal == nullptr) return column.reader->ReadRowGroups(stretch, column.leaves);
+    auto& file = *column.reader->parquet_reader();
+    ARROW_ASSIGN_OR_RAISE(auto values, read_decimals(file, stretch, column.leaves.front(), column.decimal));
+    auto const& name = file.metadata()->schema()->GetColumnRoot(column.leaves.front())->name();
+    return arrow::Table::Make(arrow::schema({arrow::field(name, column.decimal)}), {std::move(values)});
   } catch (std::bad_alloc const&) {
     return arrow::Status::OutOfMemory("no memory to decode a column");
   }

@@ -16,6 +16,7 @@ bool has_codes(parquet::FileMetaData const& footer, int leaf);
 struct LeafColumn {
   std::vector<int> leaves;
   bool as_stored = false;
+  std::shared_ptr<arrow::DataType> decimal = nullptr;  ///< read_decimals' type, if that is how it is read
   parquet::arrow::FileReader* reader = nullptr;  ///< which must not buffer ahead; may be shared
 };
 

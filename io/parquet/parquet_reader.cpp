@@ -4,6 +4,7 @@
 
 #include "io/file_reader.hpp"
 #include "io/parquet/parquet_columns.hpp"
+#include "io/parquet/parquet_decimals.hpp"
 
 namespace garuda::io {
 namespace {
@@ -125,10 +126,18 @@ class ParquetReader final : public FileReader {
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
     std::vector<LeafColumn> leaves;
-    for (int const column : columns) leaves.push_back({leaves_of({column}), is_stored(*schema_->field(column), options)});
+    for (int const column : columns) leaves.push_back(leaf_column(column, options));
     GARUDA_ARROW_TRY_ASSIGN(auto batches, read_as(std::move(leaves), options), ErrorCode::invalid_input,
                             input_.sentence());
     return batches;
+  }
+
+  std::uint64_t bytes_of(std::vector<int> const& columns) const override {
+    auto const footer = reader_->parquet_reader()->metadata();
+    std::int64_t bytes = 0;
+    for (int i = 0; i < footer->num_row_groups(); ++i)
+      for (int const leaf : leaves_of(columns)) bytes += footer->RowGroup(i)->ColumnChunk(leaf)->total_compressed_size();
+    return static_cast<std::uint64_t>(bytes);
   }
 
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
@@ -154,6 +163,16 @@ class ParquetReader final : public FileReader {
     return options.as_stored && std::ranges::find(options.plain_columns, field.name()) == options.plain_columns.end();
   }
 
+  LeafColumn leaf_column(int column, ReadOptions const& options) const {
+    auto const& field = *schema_->field(column);
+    LeafColumn result{leaves_of({column}), is_stored(field, options)};
+    if (result.as_stored && result.leaves.size() == 1) {
+      auto const& leaf = *reader_->parquet_reader()->metadata()->schema()->Column(result.leaves.front());
+      result.decimal = stored_decimal(leaf, *field.type());
+    }
+    return result;
+  }
+
   arrow::Result<ArrowBatches> read_as(std::vector<LeafColumn> columns, ReadOptions const& options) const {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     auto const footer = reader_->parquet_reader()->metadata();
@@ -161,7 +180,6 @@ class ParquetReader final : public FileReader {
     // It would be done by each of the threads, to the reader that they share.
     properties.set_pre_buffer(false);
     ARROW_ASSIGN_OR_RAISE(auto const plain, make_reader(input_.file, footer, properties));
-    properties.set_smallest_decimal_enabled(true);
     for (auto const& column : columns)
       if (column.as_stored && column.leaves.size() == 1 && has_codes(*footer, column.leaves.front()))
         properties.set_read_dictionary(column.leaves.front(), true);

@@ -1,0 +1,48 @@
+// The files that make one table.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "garuda/error.hpp"
+
+namespace garuda::io {
+
+/// A file of a table.
+struct TableFile {
+  std::filesystem::path path;
+  /// What the file's folders say, `key=value`, in their order; nullopt: null.
+  std::vector<std::pair<std::string, std::optional<std::string>>> keys;
+};
+
+/// The files of one table, at least one, whose rows come in this order. All have the keys of the first one.
+struct TableFiles {
+  std::string name;  ///< as it was asked for
+  std::vector<TableFile> files;
+
+  TableFiles() = default;
+  /// One file, whose folders say nothing.
+  TableFiles(std::filesystem::path const& path) : name(path.string()), files{{path, {}}} {}  // NOLINT
+  TableFiles(char const* path) : TableFiles(std::filesystem::path(path)) {}                   // NOLINT
+
+  bool is_one() const noexcept { return files.size() == 1 && files.front().keys.empty(); }
+  /// Whether the values of key `key` of all files are integers.
+  bool has_integers(std::size_t key) const;
+};
+
+/// Finds what `text` asks for:
+///   a file, by its name
+///   a folder: all files in it and below with the extension of a format, but those whose name, or whose folder's,
+///     begins with a dot or an underscore
+///   a pattern with *, ? or […], as a shell has it
+///   a list of these, separated by commas; a backslash makes the next character part of a name
+/// Files of a folder or pattern come by name. Where `text` is not one file's name, folders called `key=value` in the
+/// path of a file give it columns: percent-encoded characters are decoded, and __HIVE_DEFAULT_PARTITION__ is null.
+/// Errors: usage (a file's extension is unknown); invalid_input: nothing is found, or folders differ in their keys.
+Result<TableFiles> find_files(std::string_view text);
+
+}  // namespace garuda::io
