@@ -108,6 +108,7 @@ Result<void> check_keys(TableFiles const& table) {
     for (auto const& [key, value] : file.keys) all.push_back(key);
     return all;
   };
+  arrow::util::InitializeUTF8();
   for (auto const& file : table.files)
     for (auto const& [key, value] : file.keys)
       if (!arrow::util::ValidateUTF8(key) || !arrow::util::ValidateUTF8(value.value_or("")) || key.find('\0') != std::string::npos)

@@ -29,10 +29,13 @@ std::vector<Stretch> stretches_of(parquet::FileMetaData const& footer, std::size
       footer.num_rows() * static_cast<std::int64_t>(num_columns) / (kTasksOfAThread * std::int64_t{threads});
   auto const wanted = std::clamp(rows_of_task, kFewestRows, kMostRows);
   std::vector<Stretch> stretches;
-  std::int64_t rows = wanted;
+  std::int64_t rows = 0;
   for (int i = 0; i < footer.num_row_groups(); ++i) {
     auto const more = footer.RowGroup(i)->num_rows();
-    if (rows + more > wanted) stretches.emplace_back(), rows = 0;
+    if (stretches.empty() || rows + more > wanted) {
+      stretches.emplace_back();
+      rows = 0;
+    }
     stretches.back().push_back(i);
     rows += more;
   }

@@ -1,0 +1,171 @@
+"""--compression and --row-group-rows, what files store and results are, and files that change while they are read."""
+
+from __future__ import annotations
+
+import decimal
+import itertools
+import json
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+import tables
+
+USAGE = 2
+
+
+@pytest.fixture
+def files(garuda):
+    tables.write(garuda.folder / "l.parquet", tables.table("int64", 3000, 1))
+    tables.write(garuda.folder / "r.parquet", pa.table({"k": tables.keys("int64", 500, 2).drop_null().unique()}))
+    return garuda
+
+
+JOIN = ["join", "l.parquet", "r.parquet", "--on", "k", "--ordered"]
+
+
+def codec(path) -> str:
+    return pyarrow.parquet.ParquetFile(path).metadata.row_group(0).column(0).compression
+
+
+@pytest.mark.parametrize("name", ["none", "snappy", "zstd", "lz4", "gzip"])
+def test_compression_of_parquet(files, name):
+    outputs = []
+    for threads in (1, 2):
+        files.join(*JOIN[1:], "-o", "out.parquet", "--compression", name, "--threads", threads)
+        outputs.append((files.folder / "out.parquet").read_bytes())
+    assert outputs[0] == outputs[1]
+    assert codec(files.folder / "out.parquet") == {"none": "UNCOMPRESSED"}.get(name, name.upper())
+    files.join(*JOIN[1:], "-o", "plain.arrow")
+    assert tables.read(files.folder / "out.parquet").equals(tables.read(files.folder / "plain.arrow"))
+
+
+@pytest.mark.parametrize("name", ["none", "lz4", "zstd"])
+def test_compression_of_arrow(files, name):
+    files.join(*JOIN[1:], "-o", "out.arrow", "--compression", name)
+    files.join(*JOIN[1:], "-o", "plain.parquet")
+    assert tables.read(files.folder / "out.arrow").equals(tables.read(files.folder / "plain.parquet"))
+    # What it compresses it also reads.
+    count = ["out.arrow", "r.parquet", "--on", "k", "--count"]
+    assert files.join(*count).stdout == files.join(*JOIN[1:], "--count").stdout
+
+
+def test_row_groups(files):
+    files.join(*JOIN[1:], "-o", "out.parquet", "--row-group-rows", 100)
+    metadata = pyarrow.parquet.ParquetFile(files.folder / "out.parquet").metadata
+    sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    assert set(sizes[:-1]) == {100} and 0 < sizes[-1] <= 100
+    files.join(*JOIN[1:], "-o", "one.parquet")
+    assert tables.read(files.folder / "out.parquet").equals(tables.read(files.folder / "one.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (["-o", "o.parquet", "--compression", "brotli"], "none, snappy, zstd, lz4, gzip"),
+        (["-o", "o.arrow", "--compression", "snappy"], "none or lz4 or zstd"),
+        (["-o", "o.csv", "--compression", "zstd"], "none"),
+        (["--compression", "zstd"], "--output"),
+        (["-o", "o.arrow", "--row-group-rows", "5"], ".parquet"),
+        (["-o", "o.parquet", "--row-group-rows", "0"], "1"),
+        (["-o", "o.parquet", "--row-group-rows", "-3"], "1"),
+        (["-o", "o.parquet", "--row-group-rows", "many"], "row-group-rows"),
+    ],
+)
+def test_wrong_values(files, arguments, allowed):
+    assert allowed in files.refused(USAGE, *JOIN, *arguments)
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.large_string(), pa.string_view(), pa.binary()])
+@pytest.mark.parametrize("output", ["out.parquet", "out.arrow", "out.csv"])
+def test_strings_that_a_file_stores_as_codes_are_strings(garuda, type_, output):
+    """Dictionaries that differ by row group, in one of which pages fall back to plain values."""
+    words = [["a", "", None, "bb"], ["c", "a", None, "c"], ["d" * 30, "e", "f", "a"]]
+    values = list(itertools.chain.from_iterable(group * 50 for group in words))
+    if pa.types.is_binary(type_):
+        values = [None if value is None else value.encode() for value in values]
+    count = len(values)
+    wide = [f"{i:09d}" for i in range(count)]
+    table = pa.table({"id": pa.array(range(count), pa.int64()), "s": pa.array(values, type_), "wide": wide})
+    pyarrow.parquet.write_table(table, garuda.folder / "l.parquet", row_group_size=200, dictionary_pagesize_limit=1000, data_page_size=100)
+    tables.write(garuda.folder / "r.parquet", table.select(["id"]))
+    garuda.join("l.parquet", "r.parquet", "--on", "id", "--ordered", "-o", output)
+    joined = tables.read(garuda.folder / output)
+    if output != "out.csv":
+        assert joined.equals(table)
+    assert joined["wide"].cast(pa.string()).to_pylist() == wide or output == "out.csv"
+    grouped = garuda.group_by("l.parquet", "--keys", "s", "--agg", "count", "--ordered", "-o", "g.arrow")
+    assert grouped.returncode == 0
+    groups = tables.read(garuda.folder / "g.arrow")
+    assert groups.schema.field("s").type == type_
+    assert dict(zip(groups["s"].to_pylist(), groups["count"].to_pylist())) == {v: values.count(v) for v in set(values)}
+    shown = garuda.group_by("l.parquet", "--keys", "s", "--ordered").stdout
+    assert "dictionary" not in shown
+
+
+def as_decimals(numbers) -> list[decimal.Decimal | None]:
+    return [None if number is None else decimal.Decimal(number) for number in numbers]
+
+
+def test_stored_decimals_are_decimals(garuda):
+    numbers = [None if i % 7 == 0 else i * 100 - 5000 for i in range(300)]
+    columns = {"id": pa.array(range(300), pa.int64())}
+    for digits in (5, 9, 10, 18, 19, 38):
+        columns[f"d{digits}"] = pa.array(as_decimals(numbers), pa.decimal128(digits, 0))
+    columns["dense"] = pa.array(as_decimals(range(300)), pa.decimal128(18, 0))
+    table = pa.table(columns)
+    for stored in (True, False):
+        pyarrow.parquet.write_table(table, garuda.folder / "l.parquet", row_group_size=70, store_decimal_as_integer=stored)
+        tables.write(garuda.folder / "r.parquet", table.select(["id"]))
+        for output in ("out.parquet", "out.arrow"):
+            garuda.join("l.parquet", "r.parquet", "--on", "id", "--ordered", "-o", output)
+            assert tables.read(garuda.folder / output).equals(table)
+
+
+def test_statistics_name_files_and_bytes(files):
+    done = files.join(*JOIN[1:], "-o", "out.parquet", "--stats=json")
+    stats = json.loads(done.stderr.splitlines()[-1])
+    assert stats["write_bytes"] == (files.folder / "out.parquet").stat().st_size
+    assert 0 < stats["read_bytes"] <= sum((files.folder / n).stat().st_size for n in ("l.parquet", "r.parquet"))
+    table = files.join(*JOIN[1:], "-o", "out.parquet", "--stats").stderr
+    assert "read files" in table and "write files" in table
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.csv"])
+def test_few_rows(garuda, rows, name):
+    table = tables.table("int64", 1, 1)[:rows].select(["row", "k", "word", "money"])
+    tables.write(garuda.folder / "l.parquet", table)
+    tables.write(garuda.folder / name, table)
+    garuda.join("l.parquet", "l.parquet", "--on", "row", "-o", "out.parquet")
+    assert tables.read(garuda.folder / "out.parquet").num_rows == rows
+    assert garuda.join(name, "l.parquet", "--on", "row", "--count").stdout == f"{rows}\n"
+
+
+def test_row_groups_without_rows_and_columns_of_nulls(garuda):
+    table = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "n": pa.nulls(3, pa.string()), "d": pa.nulls(3, pa.decimal128(9, 2))})
+    with pyarrow.parquet.ParquetWriter(garuda.folder / "l.parquet", table.schema, store_decimal_as_integer=True) as writer:
+        for part in (table[:0], table[:1], table[1:1], table[1:], table[:0]):
+            writer.write_table(part)
+    garuda.join("l.parquet", "l.parquet", "--on", "id", "--columns", "left.id,left.n,right.d", "--ordered", "-o", "o.parquet")
+    assert tables.read(garuda.folder / "o.parquet").equals(table)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.feather"])
+def test_damaged_files_are_errors(garuda, name):
+    """Cut off, and with bytes turned, at many places: an answer or a sentence, never a crash."""
+    table = tables.table("int64", 300, 3).select(["row", "k", "word", "label", "money", "bytes"])
+    path = garuda.folder / name
+    tables.write(path, table, 100)
+    whole = path.read_bytes()
+    for at in range(0, len(whole), max(1, len(whole) // 12)):
+        path.write_bytes(whole[:at])
+        done = garuda.run("group-by", name, "--keys", "word,label", "--agg", "sum:money,count", "-o", "out.parquet")
+        assert done.returncode == 3, (at, done.stderr)
+        turned = bytearray(whole)
+        turned[at] ^= 0xFF
+        path.write_bytes(turned)
+        done = garuda.run("group-by", name, "--keys", "word,label", "--agg", "sum:money,count", "-o", "out.parquet")
+        assert done.returncode in (0, 3, 5), (at, done.returncode, done.stderr)
+    assert not list(garuda.folder.glob(".*.part"))
