@@ -16,54 +16,40 @@
 namespace garuda {
 namespace {
 
-/// The one buffer of values that gathered views refer to.
-struct GatheredViews {
-  void const* buffer = nullptr;
-  std::int64_t bytes = 0;
-  ViewBuffers list{1, &buffer, &bytes};
+/// The one buffer of bytes that a result's views refer to.
+struct ViewedBytes {
+  explicit ViewedBytes(AlignedBuffer const& buffer) : data(buffer.data()), bytes(buffer.size_bytes()) {}
+
+  void const* data;
+  std::int64_t bytes;
+  ViewBuffers list{1, &data, &bytes};
 };
 
-/// Views of values that lie behind offsets of 32 bits.
-Result<AlignedBuffer> make_views(std::int64_t num_rows, GatherOutput const& output) {
-  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(num_rows * std::int64_t{sizeof(ValueView)}));
-  auto* const views = buffer.as<ValueView>();
-  auto const* const offsets = output.offsets.as<std::int32_t>();
-  auto const* const values = output.values.as<char>();
-  tbb::parallel_for(std::int64_t{0}, num_gather_blocks(num_rows), [&](std::int64_t block) {
-    auto const begin = block * kGatherBlockRows;
-    for (auto i = begin; i < std::min(begin + kGatherBlockRows, num_rows); ++i) {
-      auto const length = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
-      views[i] = make_view({values + offsets[i], length}, offsets[i]);
-    }
-  });
-  return buffer;
-}
+constexpr ViewBuffers kNoViewBuffers;
 
 /// What a result keeps alive.
 struct GatheredMemory {
   std::vector<AlignedBuffer> buffers;
-  std::deque<GatheredViews> views;
+  std::deque<ViewedBytes> viewed;
+  std::vector<std::shared_ptr<ReferredBytes const>> referred;
   std::vector<std::unique_ptr<NestedArray>> nested;
   std::vector<std::shared_ptr<Batch const>> dictionaries;
 };
 
+/// What views of a column refer to.
+ViewBuffers const* view_buffers(GatherOutput& output, GatheredMemory& memory) {
+  if (output.referred) return &memory.referred.emplace_back(std::move(output.referred))->list;
+  if (output.viewed.size_bytes() == 0) return &kNoViewBuffers;
+  return &memory.viewed.emplace_back(memory.buffers.emplace_back(std::move(output.viewed))).list;
+}
+
 /// Moves the buffers of a filled column into `memory` and returns the view of them.
-Result<ArrayView> finish(GatherColumn const& column, std::int64_t num_rows, GatherOutput& output,
-                         GatheredMemory& memory) {
+ArrayView finish(GatherColumn const& column, std::int64_t num_rows, GatherOutput& output, GatheredMemory& memory) {
   ArrayView view;
   view.length = num_rows;
   view.null_count = output.num_nulls.load();
-  view.offsets = output.offsets.data();
+  view.offsets = is_view(column.type) ? view_buffers(output, memory) : output.offsets.as<void>();
   view.values = output.values.data();
-  if (is_view(column.type)) {
-    GARUDA_TRY_ASSIGN(auto views, make_views(num_rows, output));
-    auto& data = memory.views.emplace_back();
-    data.buffer = output.values.data();
-    data.bytes = output.values.size_bytes();
-    view.offsets = &data.list;
-    view.values = views.data();
-    memory.buffers.push_back(std::move(views));
-  }
   memory.buffers.push_back(std::move(output.offsets));
   memory.buffers.push_back(std::move(output.values));
   if (view.null_count > 0) {
@@ -123,11 +109,11 @@ Result<GatherResult> gather_columns(std::span<GatherColumn const> columns, std::
   std::vector<GatherOutput> outputs(columns.size());
   auto num_rows = rows.size();
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!has_measured_bytes(columns[i].type)) continue;
+    if (!is_string(columns[i].type)) continue;
     auto const max_bytes = has_large_offsets(columns[i].type)
                                ? limits.max_variable_bytes
                                : std::min(limits.max_variable_bytes, limits.max_offset_32);
-    GARUDA_TRY_ASSIGN(num_rows, measure(columns[i], rows, num_rows, max_bytes, outputs[i]));
+    GARUDA_TRY_ASSIGN(num_rows, gather_strings(columns[i], rows, num_rows, max_bytes, outputs[i]));
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     GARUDA_TRY(reserve(columns[i], rows, num_rows, outputs[i]));
@@ -142,8 +128,7 @@ Result<GatherResult> gather_columns(std::span<GatherColumn const> columns, std::
       batch.columns.push_back(nested);
       continue;
     }
-    GARUDA_TRY_ASSIGN(auto const view, finish(columns[i], num_rows, outputs[i], *memory));
-    batch.columns.push_back(view);
+    batch.columns.push_back(finish(columns[i], num_rows, outputs[i], *memory));
   }
   return GatherResult{std::move(batch), num_rows};
 }

@@ -11,73 +11,15 @@
 namespace garuda {
 namespace {
 
-std::string_view value_of(ArrayView const& part, ValueLayout layout, std::int64_t row) {
-  return variable_value(part, layout, part.offset + row);
-}
-
-template <class Offset, class RowId>
-Result<std::int64_t> measure_as(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
-                                std::int64_t max_bytes, GatherOutput& output) {
-  GARUDA_TRY_ASSIGN(output.offsets,
-                    AlignedBuffer::allocate((num_rows + 1) * static_cast<std::int64_t>(sizeof(Offset))));
-  auto* lengths = output.offsets.as<Offset>() + 1;
-  lengths[-1] = 0;
-  auto& sums = output.block_offsets;
-  sums.assign(static_cast<std::size_t>(num_gather_blocks(num_rows)) + 1, 0);
-  auto const layout = value_layout(column.source_type);
-  RowSelection<RowId>::for_each_block(num_rows, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t sum = 0;
-    rows.visit(
-        begin, end,
-        [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
-          auto const& part = column.parts[batch];
-          auto const length = part.is_null(row) ? 0 : static_cast<std::int64_t>(value_of(part, layout, row).size());
-          lengths[i] = static_cast<Offset>(length);
-          sum += length;
-        },
-        [&](std::int64_t i) { lengths[i] = 0; });
-    sums[static_cast<std::size_t>(begin / kGatherBlockRows) + 1] = sum;
-  });
-
-  for (std::size_t block = 1; block < sums.size(); ++block) {
-    sums[block] += sums[block - 1];
-    if (sums[block] <= max_bytes) continue;
-    auto row = static_cast<std::int64_t>(block - 1) * kGatherBlockRows;
-    auto bytes = sums[block - 1];
-    while (bytes + lengths[row] <= max_bytes) bytes += lengths[row++];
-    return std::max(row, std::int64_t{1});
-  }
-  return num_rows;
-}
-
-/// Turns the lengths of a block into offsets and copies the bytes.
-template <class Offset, class RowId>
-void fill_variable(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
-                   GatherOutput& output) {
-  auto* offsets = output.offsets.as<Offset>();
-  auto* values = output.values.data();
-  auto const layout = value_layout(column.source_type);
-  auto at = output.block_offsets[static_cast<std::size_t>(begin / kGatherBlockRows)];
-  rows.visit(
-      begin, end,
-      [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
-        auto const length = static_cast<std::int64_t>(offsets[i + 1]);
-        if (length > 0) {
-          auto const from = value_of(column.parts[batch], layout, row);
-          std::memcpy(values + at, from.data(), from.size());
-        }
-        at += length;
-        offsets[i + 1] = static_cast<Offset>(at);
-      },
-      [&](std::int64_t i) { offsets[i + 1] = static_cast<Offset>(at); });
-}
-
 template <std::size_t kWidth, class RowId>
 void fill_fixed(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
                 std::byte* values) {
   auto const* bases = column.bases.data();
-  rows.visit(
+  rows.visit_ahead(
       begin, end,
+      [=](std::int64_t, std::uint32_t batch, std::int64_t row) {
+        __builtin_prefetch(bases[batch] + row * std::int64_t{kWidth});
+      },
       [=](std::int64_t i, std::uint32_t batch, std::int64_t row) {
         std::memcpy(values + i * std::int64_t{kWidth}, bases[batch] + row * std::int64_t{kWidth}, kWidth);
       },
@@ -90,8 +32,9 @@ void fill_any_width(GatherColumn const& column, RowSelection<RowId> const& rows,
   auto const* bases = column.bases.data();
   auto const width = std::int64_t{byte_width(column.type)};
   auto const bytes = static_cast<std::size_t>(width);
-  rows.visit(
+  rows.visit_ahead(
       begin, end,
+      [=](std::int64_t, std::uint32_t batch, std::int64_t row) { __builtin_prefetch(bases[batch] + row * width); },
       [=](std::int64_t i, std::uint32_t batch, std::int64_t row) {
         std::memcpy(values + i * width, bases[batch] + row * width, bytes);
       },
@@ -177,14 +120,8 @@ void GatherColumn::add_part(ArrayView const& part) {
   GARUDA_EXPECTS(part.length > 0 && part.location.kind != Location::Kind::device);
   parts.push_back(part);
   bases.push_back(static_cast<std::byte const*>(part.values) + part.offset * byte_width(source_type));
+  if (is_string(source_type)) strings.emplace_back(part, value_layout(source_type));
   may_have_nulls = may_have_nulls || (part.validity != nullptr && part.null_count != 0);
-}
-
-template <class RowId>
-Result<std::int64_t> measure(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
-                             std::int64_t max_bytes, GatherOutput& output) {
-  return has_large_offsets(column.type) ? measure_as<std::int64_t>(column, rows, num_rows, max_bytes, output)
-                                        : measure_as<std::int32_t>(column, rows, num_rows, max_bytes, output);
 }
 
 template <class RowId>
@@ -194,18 +131,9 @@ Result<void> reserve(GatherColumn const& column, RowSelection<RowId> const& rows
   if (column.may_have_nulls || rows.has_null_rows()) {
     GARUDA_TRY_ASSIGN(output.validity, AlignedBuffer::allocate(bitmap_bytes(num_rows)));
   }
+  if (is_string(column.type)) return {};
   auto num_bytes = num_rows * byte_width(column.type);
   if (column.type.id == TypeId::boolean) num_bytes = bitmap_bytes(num_rows);
-  if (has_measured_bytes(column.type)) {
-    auto const large = has_large_offsets(column.type);
-    auto const offset_bytes = static_cast<std::int64_t>(large ? sizeof(std::int64_t) : sizeof(std::int32_t));
-    output.offsets.truncate((num_rows + 1) * offset_bytes);
-    auto const last_block = num_rows / kGatherBlockRows;
-    num_bytes = output.block_offsets[static_cast<std::size_t>(last_block)];
-    for (auto i = last_block * kGatherBlockRows + 1; i <= num_rows; ++i) {
-      num_bytes += large ? output.offsets.as<std::int64_t>()[i] : output.offsets.as<std::int32_t>()[i];
-    }
-  }
   GARUDA_TRY_ASSIGN(output.values, AlignedBuffer::allocate(num_bytes));
   return {};
 }
@@ -225,19 +153,13 @@ void fill_block(GatherColumn const& column, RowSelection<RowId> const& rows, std
       auto const& part = column.parts[batch];
       return get_bit(static_cast<std::uint8_t const*>(part.values), part.offset + row);
     });
-  } else if (!has_measured_bytes(column.type)) {
+  } else if (!is_string(column.type)) {
     fill_values(column, rows, begin, end, output.values.data());
-  } else if (has_large_offsets(column.type)) {
-    fill_variable<std::int64_t>(column, rows, begin, end, output);
-  } else {
-    fill_variable<std::int32_t>(column, rows, begin, end, output);
   }
 }
 
-#define GARUDA_GATHER_INSTANTIATE(RowId)                                                                             \
-  template Result<std::int64_t> measure(GatherColumn const&, RowSelection<RowId> const&, std::int64_t, std::int64_t, \
-                                        GatherOutput&);                                                              \
-  template Result<void> reserve(GatherColumn const&, RowSelection<RowId> const&, std::int64_t, GatherOutput&);       \
+#define GARUDA_GATHER_INSTANTIATE(RowId)                                                                       \
+  template Result<void> reserve(GatherColumn const&, RowSelection<RowId> const&, std::int64_t, GatherOutput&); \
   template void fill_block(GatherColumn const&, RowSelection<RowId> const&, std::int64_t, std::int64_t, GatherOutput&)
 
 GARUDA_GATHER_INSTANTIATE(std::int64_t);

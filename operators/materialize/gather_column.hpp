@@ -13,6 +13,7 @@
 #include "garuda/types.hpp"
 #include "operators/materialize/gather.hpp"
 #include "operators/materialize/gather_rows.hpp"
+#include "operators/materialize/string_column.hpp"
 
 namespace garuda {
 
@@ -25,6 +26,8 @@ struct GatherColumn {
   DataType type;  ///< of the result
   std::vector<ArrayView> parts;
   std::vector<std::byte const*> bases;  ///< fixed width: first value of each part
+  std::vector<StringPart> strings;      ///< of each part of strings and binary
+  std::shared_ptr<ReferredBytes const> referred;  ///< what views of the result refer to; nullptr: they have own bytes
   bool may_have_nulls = false;
   std::shared_ptr<Batch const> dictionary;  ///< one column; shared with results, which outlive the gatherer
   std::vector<std::shared_ptr<DictionaryMap const>> maps;  ///< of each part; empty when every index stays as it is
@@ -33,32 +36,26 @@ struct GatherColumn {
   void add_part(ArrayView const& part);
 };
 
-/// Whether the bytes of values are gathered behind offsets: those of views, too, which are made of them in the end.
-inline bool has_measured_bytes(DataType const& type) noexcept { return is_variable_width(type) || is_view(type); }
+/// Whether values have no fixed width.
+inline bool is_string(DataType const& type) noexcept { return is_variable_width(type) || is_view(type); }
 
 /// A column as it is written. Buffers are sized exactly.
 struct GatherOutput {
   AlignedBuffer validity;
   AlignedBuffer offsets;
-  AlignedBuffer values;
-  std::vector<std::int64_t> block_offsets;  ///< variable width: first byte of each block, then the number of bytes
+  AlignedBuffer values;  ///< of views: these
+  AlignedBuffer viewed;  ///< the bytes that views refer to, unless these are the table's:
+  std::shared_ptr<ReferredBytes const> referred;
   std::atomic<std::int64_t> num_nulls{0};
 };
 
-/// Measures a variable-width column: leaves the length of value i at position i + 1 of the offsets, and the first byte
-/// of each block. Returns how many of the first `num_rows` rows fit into `max_bytes` bytes, at least one. Errors:
-/// out_of_memory.
-template <class RowId>
-Result<std::int64_t> measure(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
-                             std::int64_t max_bytes, GatherOutput& output);
-
-/// Reserves what the first `num_rows` rows need. A variable-width column must have been measured over at least these.
-/// Errors: out_of_memory.
+/// Reserves what the first `num_rows` rows need beside strings. Errors: out_of_memory.
 template <class RowId>
 Result<void> reserve(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
                      GatherOutput& output);
 
-/// Writes the rows [begin, end) of one block. Different blocks and columns may be written at the same time.
+/// Writes the rows [begin, end) of one block, but for strings. Different blocks and columns may be written at the same
+/// time.
 template <class RowId>
 void fill_block(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
                 GatherOutput& output);

@@ -22,7 +22,7 @@ std::string_view value_bytes(ArrayView const& array, DataType const& type, std::
   if (type.id == TypeId::boolean) {
     return get_bit(static_cast<std::uint8_t const*>(array.values), at) ? std::string_view("1") : std::string_view("0");
   }
-  if (has_measured_bytes(type)) return variable_value(array, value_layout(type), at);
+  if (is_string(type)) return variable_value(array, value_layout(type), at);
   auto const width = static_cast<std::size_t>(byte_width(type));
   return {values + static_cast<std::size_t>(at) * width, width};
 }

@@ -114,6 +114,19 @@ class RowSelection {
     }
   }
 
+  /// The same for loops that look up what is scattered over memory: calls ask(i, batch, row) some rows before
+  /// on_row(i, batch, row).
+  template <class Ask, class OnRow, class OnNull>
+  void visit_ahead(std::int64_t begin, std::int64_t end, Ask ask, OnRow on_row, OnNull on_null) const {
+    constexpr std::int64_t kRowsAhead = 32;  // more than a core looks ahead by itself
+    auto const after = [&](std::int64_t i) { return std::min(i + kRowsAhead, end); };
+    visit(begin, after(begin), ask, [](std::int64_t) {});
+    for (auto i = begin; i < end; i = after(i)) {
+      visit(after(i), after(after(i)), ask, [](std::int64_t) {});
+      visit(i, after(i), on_row, on_null);
+    }
+  }
+
   /// Runs body(begin, end) in parallel for the blocks of kGatherBlockRows positions that make up [0, num_rows).
   template <class Body>
   static void for_each_block(std::int64_t num_rows, Body body) {
