@@ -11,6 +11,7 @@
 #include "cli/terminal/terminal.hpp"
 #include "io/row_format.hpp"
 #include "operators/run/host_memory.hpp"
+#include "operators/materialize/viewed_result.hpp"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -79,9 +80,12 @@ Result<Engine> FileRun::engine() {
   return engine;
 }
 
-Result<void> FileRun::take(QueryResult& result) {
-  say_plan(result.plan());
-  return file_ ? write(result) : show(result);
+Result<void> FileRun::take(std::unique_ptr<QueryResult> result) {
+  say_plan(result->plan());
+  if (!file_) return show(*result);
+  // What is written lies behind offsets first: a file takes the bytes of every batch, not those of the tables.
+  if (request_.strings == StringForm::view) result = materialize::viewed_result(std::move(result));
+  return write(*result);
 }
 
 Result<void> FileRun::print_number(std::uint64_t number, RunStats const& stats, Plan const& plan) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -46,7 +47,7 @@ class FileRun {
   Result<Engine> engine();
 
   /// Writes the result to the output file, or shows its first rows; then the statistics.
-  Result<void> take(QueryResult& result);
+  Result<void> take(std::unique_ptr<QueryResult> result);
 
   /// Prints a number in place of a result, then the statistics.
   Result<void> print_number(std::uint64_t number, RunStats const& stats, Plan const& plan);

@@ -1,5 +1,6 @@
 // `garuda group-by`: a file in, a file or a preview out.
 #include <memory>
+#include <utility>
 
 #include "cli/arguments/group_by_arguments.hpp"
 #include "cli/commands.hpp"
@@ -15,16 +16,16 @@ namespace {
 Result<void> group_within_limit(GroupByRequest const& request, FileRun& run) {
   GARUDA_TRY_ASSIGN(auto const limited, limited_group_by(request));
   GARUDA_TRY_ASSIGN(auto engine, run.engine());
-  GARUDA_TRY_ASSIGN(auto const result, spill::group_file(engine, limited));
-  return run.take(*result);
+  GARUDA_TRY_ASSIGN(auto result, spill::group_file(engine, limited));
+  return run.take(std::move(result));
 }
 
 Result<void> group_by(GroupByRequest& request, FileRun& run) {
   if (request.options.memory_limit_bytes != 0) return group_within_limit(request, run);
   GARUDA_TRY_ASSIGN(auto const table, run.read([&] { return read_input(request); }));
   GARUDA_TRY_ASSIGN(auto engine, run.engine());
-  GARUDA_TRY_ASSIGN(auto const result, engine.group_by(table.view(), request.spec, request.options));
-  return run.take(*result);
+  GARUDA_TRY_ASSIGN(auto result, engine.group_by(table.view(), request.spec, request.options));
+  return run.take(std::move(result));
 }
 
 int run(GroupByArguments const& arguments) {

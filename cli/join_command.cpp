@@ -21,8 +21,8 @@ Result<void> join_within_limit(JoinRequest const& request, FileRun& run) {
     GARUDA_TRY_ASSIGN(auto const counted, spill::count_join_of_files(engine, join));
     return run.print_number(counted.rows, counted.stats, counted.plan);
   }
-  GARUDA_TRY_ASSIGN(auto const result, spill::join_files(engine, join));
-  return run.take(*result);
+  GARUDA_TRY_ASSIGN(auto result, spill::join_files(engine, join));
+  return run.take(std::move(result));
 }
 
 Result<void> join(JoinRequest& request, FileRun& run) {
@@ -35,9 +35,9 @@ Result<void> join(JoinRequest& request, FileRun& run) {
                       engine.join_count(inputs.left.view(), inputs.right.view(), request.spec, request.options));
     return run.print_number(counted.rows, counted.stats, counted.plan);
   }
-  GARUDA_TRY_ASSIGN(auto const result,
+  GARUDA_TRY_ASSIGN(auto result,
                     engine.join(inputs.left.view(), inputs.right.view(), request.spec, request.options));
-  return run.take(*result);
+  return run.take(std::move(result));
 }
 
 int run(JoinArguments const& arguments) {

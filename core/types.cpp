@@ -138,6 +138,20 @@ bool has_large_offsets(DataType const& type) noexcept {
 
 bool is_view(DataType const& type) noexcept { return type.id == TypeId::utf8_view || type.id == TypeId::binary_view; }
 
+std::string_view to_string(StringForm form) noexcept { return form == StringForm::view ? "view" : "utf8"; }
+
+Result<StringForm> parse_string_form(std::string_view text) {
+  for (auto const form : {StringForm::utf8, StringForm::view})
+    if (text == to_string(form)) return form;
+  return fail(ErrorCode::usage, fmt::format("strings are given as utf8 or view: '{}'", text));
+}
+
+DataType viewed(DataType type) {
+  if (type.id == TypeId::utf8 || type.id == TypeId::large_utf8) type.id = TypeId::utf8_view;
+  if (type.id == TypeId::binary || type.id == TypeId::large_binary) type.id = TypeId::binary_view;
+  return type;
+}
+
 std::string to_string(DataType const& type) {
   auto const name = type_row(type.id).name;
   switch (type.id) {

@@ -43,6 +43,7 @@ class JoinOptions(ctypes.Structure):
         ("run", ctypes.POINTER(RunOptions)),
         ("where", ctypes.c_char_p),
         ("allow_cross", ctypes.c_int),
+        ("strings", ctypes.c_char_p),
     ]
 
 
@@ -54,6 +55,7 @@ class GroupByOptions(ctypes.Structure):
         ("aggregates", ctypes.c_char_p),
         ("ordered", ctypes.c_int),
         ("run", ctypes.POINTER(RunOptions)),
+        ("strings", ctypes.c_char_p),
     ]
 
 

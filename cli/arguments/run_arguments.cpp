@@ -82,6 +82,11 @@ void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& 
   app.add_option("--threads", arguments.threads, "threads of the CPU (default: all)")
       ->check(CLI::Range(1U, kMostThreads))
       ->option_text("N");
+  app.add_option("--strings", arguments.strings,
+                 "columns of strings and binary in the output file: utf8, as the input has them, the default; view, as "
+                 "views, which .arrow files keep")
+      ->check(not_empty())
+      ->type_name("FORM");
   // A flag, so that it never takes the argument that follows it for its value.
   app.add_flag("--stats", arguments.stats,
                "statistics to standard error: a table, or with --stats=json one JSON object as the last line");
@@ -112,6 +117,11 @@ Result<RunRequest> to_run_request(RunArguments const& arguments) {
   RunRequest request;
   GARUDA_TRY_ASSIGN(request.stats, parse_stats(arguments.stats));
   request.quiet = arguments.quiet;
+  if (!arguments.strings.empty()) {
+    auto form = parse_string_form(arguments.strings);
+    if (!form) return tl::unexpected(std::move(form).error().wrap("--strings"));
+    request.strings = *form;
+  }
   if (!arguments.output.empty()) {
     GARUDA_TRY(io::format_of(arguments.output));
     request.output = arguments.output;

@@ -30,6 +30,7 @@ struct RunArguments {
   std::string stats;
   std::string compression;
   std::int64_t row_group_rows = 0;
+  std::string strings;
   std::uint32_t threads = 0;
   bool allow_cuda = false;
   bool ordered = false;
@@ -45,6 +46,7 @@ struct RunRequest {
   std::optional<std::int64_t> row_group_rows;        ///< of the output, Parquet
   std::optional<std::filesystem::path> temp_folder;  ///< nullopt: $TMPDIR, or /tmp
   StatsFormat stats = StatsFormat::none;
+  StringForm strings = StringForm::utf8;
   bool quiet = false;
   std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< counts what is read of the input files
 };

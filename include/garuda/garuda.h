@@ -85,6 +85,9 @@ struct garuda_join_options {
    * right.c = 'x'", as `garuda join --where` takes it; null: nothing. */
   char const* where;
   int allow_cross; /* not 0: without keys and without `where`, every left row with every right one; else an error */
+  /* Result columns of strings and binary: "utf8" (or null), as the tables have them, or "view", as views; long values
+   * then stay in the tables, which the rows keep alive. */
+  char const* strings;
 };
 
 struct garuda_group_by_options {
@@ -95,6 +98,7 @@ struct garuda_group_by_options {
                              a backslash makes the next character part of a name */
   int ordered;            /* not 0: groups in the order of their first rows */
   struct garuda_run_options const* run;
+  char const* strings; /* as that of joins */
 };
 
 /* Finds the devices. A machine without Vulkan gives an engine with the CPU path only. */

@@ -92,6 +92,9 @@ struct GroupBySpec {
   std::vector<Aggregate> aggregates;
   /// Groups in the order of their first rows. Otherwise their order is unspecified.
   bool ordered = false;
+  /// Columns of strings and binary; those in lists, structs and dictionaries stay as they are. Views refer to the bytes
+  /// of the table: they keep alive what a Table owns, other memory has to outlive them.
+  StringForm strings = StringForm::utf8;
 };
 
 /// How the key columns of a row reach a kernel.

@@ -55,6 +55,9 @@ struct JoinSpec {
   /// A join that says neither keys nor a condition is every left row with every right one; it is an error unless this
   /// is set.
   bool allow_cross = false;
+  /// Columns of strings and binary; those in lists, structs and dictionaries stay as they are. Views refer to the bytes
+  /// of the tables: they keep alive what a Table owns, other memory has to outlive them.
+  StringForm strings = StringForm::utf8;
 };
 
 /// How the rows of one pixel are kept.

@@ -67,10 +67,12 @@ std::int64_t count_nulls(ArrayView const& array) noexcept;
 /// Rows [begin, begin + length) of `array`, borrowed. Requires 0 <= begin, begin + length <= array.length.
 ArrayView slice(ArrayView const& array, std::int64_t begin, std::int64_t length);
 
-/// Equal-length columns, borrowed.
+/// Equal-length columns, borrowed. `owner`: what keeps them alive, if that is known: results that refer to their bytes
+/// then do so, too.
 struct BatchView {
   std::int64_t num_rows = 0;
   std::span<ArrayView const> columns;
+  std::shared_ptr<void const> owner{};
 };
 
 /// Equal-length columns that own, or keep alive, what they refer to. Move-only in spirit: copying would share `owner`.
@@ -80,7 +82,7 @@ struct Batch {
   std::vector<ArrayView> columns;
   std::shared_ptr<void const> owner;
 
-  BatchView view() const noexcept { return {num_rows, columns}; }
+  BatchView view() const noexcept { return {num_rows, columns, owner}; }
 };
 
 /// A schema and its rows in batches, borrowed: valid while the Table, or the caller's buffers, live.

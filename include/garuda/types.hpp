@@ -82,6 +82,19 @@ bool has_large_offsets(DataType const& type) noexcept;
 /// True for utf8_view and binary_view.
 bool is_view(DataType const& type) noexcept;
 
+/// How a result holds strings and binary.
+enum class StringForm : std::uint8_t {
+  utf8,  ///< as the input has them, in memory of the result's own
+  view,  ///< as utf8_view and binary_view: at most 12 bytes stand in the view, longer ones stay where the input has them
+};
+
+std::string_view to_string(StringForm form) noexcept;
+/// Errors: usage, with the names.
+Result<StringForm> parse_string_form(std::string_view text);
+
+/// The type of a column of strings or binary as views; any other type as it is.
+DataType viewed(DataType type);
+
 /// Name as Arrow spells it: `int32`, `timestamp[us, tz=UTC]`, `decimal128(12, 2)`, `dictionary<int32, utf8>`.
 std::string to_string(DataType const& type);
 

@@ -119,6 +119,10 @@ Result<void> check_size(Options const& options, std::string_view name) {
                       fmt::format("size of the {} options must be {}: {}", name, sizeof(Options), options.size));
 }
 
+Result<garuda::StringForm> strings_of(char const* name) {
+  return garuda::parse_string_form(name == nullptr ? "utf8" : name);
+}
+
 Result<garuda::JoinSpec> spec_of(garuda_join_options const& options) {
   GARUDA_TRY(check_size(options, "join"));
   if (options.num_keys > 0 && (options.left_keys == nullptr || options.right_keys == nullptr))
@@ -137,6 +141,7 @@ Result<garuda::JoinSpec> spec_of(garuda_join_options const& options) {
   if (options.where != nullptr) {
     GARUDA_TRY_ASSIGN(spec.where, garuda::parse_condition(options.where));
   }
+  GARUDA_TRY_ASSIGN(spec.strings, strings_of(options.strings));
   if (options.columns == nullptr) return spec;
   spec.columns.emplace();
   for (std::size_t i = 0; i < options.num_columns; ++i) {
@@ -157,6 +162,7 @@ Result<garuda::GroupBySpec> spec_of(garuda_group_by_options const& options) {
   }
   GARUDA_TRY_ASSIGN(spec.aggregates, garuda::parse_aggregates(options.aggregates == nullptr ? "" : options.aggregates));
   spec.ordered = options.ordered != 0;
+  GARUDA_TRY_ASSIGN(spec.strings, strings_of(options.strings));
   return spec;
 }
 

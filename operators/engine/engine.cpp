@@ -20,6 +20,7 @@
 #include "operators/device/pinned_table.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/join/join.hpp"
+#include "operators/materialize/viewed_result.hpp"
 #include "operators/plan/device_choice.hpp"
 #include "operators/plan/paths.hpp"
 #include "operators/rates/calibration_store.hpp"
@@ -242,7 +243,8 @@ Result<void> Engine::find_cuda_devices() { return impl_->find_devices(true); }
 Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right, JoinSpec const& spec,
                                                  JoinOptions const& options) {
   GARUDA_TRY_ASSIGN(auto request, impl_->resolve(left, right, spec, options));
-  return join::hash_join(std::move(request));
+  GARUDA_TRY_ASSIGN(auto result, join::hash_join(std::move(request)));
+  return spec.strings == StringForm::view ? materialize::viewed_result(std::move(result)) : std::move(result);
 }
 
 Result<Engine::Counted> Engine::join_count(TableView left, TableView right, JoinSpec const& spec,
@@ -280,7 +282,8 @@ Result<Table> Engine::pin(TableView table, DeviceTableOptions const& options) {
 Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBySpec const& spec,
                                                         GroupByOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(table, spec, options));
-  return group_by::group_by(request);
+  GARUDA_TRY_ASSIGN(auto result, group_by::group_by(request));
+  return spec.strings == StringForm::view ? materialize::viewed_result(std::move(result)) : std::move(result);
 }
 
 Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {

@@ -90,7 +90,7 @@ Result<GroupWriter> GroupWriter::create(TableView table, resolve::ResolvedGroupB
                                         keys::KeyDecoder const* decoder) {
   GroupWriter writer(table, columns, decoder);
   if (!columns.keys.empty()) {
-    GARUDA_TRY_ASSIGN(writer.keys_, Gatherer::create(table, columns.keys));
+    GARUDA_TRY_ASSIGN(writer.keys_, Gatherer::create(table, columns.keys, columns.strings));
     writer.schema_ = writer.keys_->schema();
   }
   for (auto const& aggregate : columns.aggregates) {
@@ -100,7 +100,8 @@ Result<GroupWriter> GroupWriter::create(TableView table, resolve::ResolvedGroupB
     if (aggregate.row->finalise == nullptr &&
         (!is_list || resolve::value_source(aggregate.input).kind == contract::ValueKind::bytes)) {
       std::size_t const column = *aggregate.column;
-      GARUDA_TRY_ASSIGN(writer.gathered_.back(), Gatherer::create(table, std::span(&column, 1)));
+      GARUDA_TRY_ASSIGN(writer.gathered_.back(), Gatherer::create(table, std::span(&column, 1),
+                                                                    is_list ? StringForm::utf8 : columns.strings));
       auto const& type = writer.gathered_.back()->schema()[0].type;
       field.type = is_list ? list_of(type) : type;
     }

@@ -88,18 +88,6 @@ void copy_keys(Word const* words, std::uint64_t base, std::uint32_t width, Posit
   });
 }
 
-/// A plain column of several batches.
-template <class Row>
-void copy_parts(partition::PayloadColumn const& column, BatchIndex const& batches, Row const* rows, std::size_t count,
-                std::byte* out) {
-  visit_width(column.width, [&](auto bytes) {
-    for (std::size_t i = 0; i < count; ++i) {
-      auto const& part = column.parts[batches.batch_of(static_cast<std::int64_t>(rows[i]))];
-      std::memcpy(out + i * bytes, part.values + (rows[i] - part.first_row) * bytes, bytes);
-    }
-  });
-}
-
 /// Keeps what the views of one batch refer to.
 struct BatchMemory {
   std::shared_ptr<std::vector<AlignedBuffer> const> values;
@@ -128,10 +116,6 @@ Result<void> BatchSources::add_side(PartitionedTable side, resolve::ResolvedJoin
   auto& source = which == Side::left ? left_ : right_;
   source.side = std::move(side);
   auto const& table = source.side.table;
-  source.first_rows.push_back(0);
-  for (std::size_t b = 0; b < table.num_batches(); ++b)
-    if (table.batch(b).num_rows > 0) source.first_rows.push_back(source.first_rows.back() + table.batch(b).num_rows);
-  if (source.first_rows.size() > 2) source.batches.emplace(source.first_rows);
   for (std::size_t i = 0; i < columns.output.size(); ++i)
     if (auto const& output = columns.output[i]; output.side == which) {
       columns_[i] = column_of(source, which, output.column);
@@ -139,7 +123,7 @@ Result<void> BatchSources::add_side(PartitionedTable side, resolve::ResolvedJoin
         columns_[i].width = static_cast<std::uint32_t>(byte_width(columns.keys[*key].type));
     }
   if (source.gathered_columns.empty()) return {};
-  GARUDA_TRY_ASSIGN(source.gatherer, Gatherer::create(table, source.gathered_columns));
+  GARUDA_TRY_ASSIGN(source.gatherer, Gatherer::create(table, source.gathered_columns, columns.strings));
   return {};
 }
 
@@ -157,22 +141,21 @@ BatchSources::Column BatchSources::column_of(Source& source, Side which, std::si
     result.values = side.keys->payload[static_cast<std::size_t>(carried - side.carried.begin())].data();
     return result;
   }
-  if (!materialize::is_plain(side.table, column)) {
+  bool const one_part = is_one_part(side);
+  if (!one_part || !materialize::is_plain(side.table, column)) {
     result.kind = Kind::gathered;
     result.gathered = source.gathered_columns.size();
     source.gathered_columns.push_back(column);
     source.wants_rows = true;
     return result;
   }
-  auto payload = materialize::payload_column(side.table, column);
+  auto const payload = materialize::payload_column(side.table, column);
   result.width = payload.width;
   if (payload.parts.empty()) return result;  // a table without rows
-  bool const one_part = is_one_part(side);
-  if (one_part) result.values = payload.parts.front().values;
-  if (one_part && is_in_table_order(side)) return result;
+  result.values = payload.parts.front().values;
+  if (is_in_table_order(side)) return result;
   result.kind = Kind::by_row;
   source.wants_rows = true;
-  if (!one_part) result.parts = std::move(payload);
   return result;
 }
 
@@ -284,12 +267,8 @@ void BatchBuilder::append_column(std::size_t c, std::size_t count, std::uint64_t
   }
   if (column.kind == BatchSources::Kind::in_order)
     return copy_elements(column.values + base * column.width, column.width, rows.positions.data(), count, out);
-  bool const wide = is_wide(source.side);
-  if (column.parts.parts.empty())
-    return wide ? fetch_elements(column.values, column.width, rows.wide.data(), count, out)
-                : fetch_elements(column.values, column.width, rows.narrow.data(), count, out);
-  return wide ? copy_parts(column.parts, *source.batches, rows.wide.data(), count, out)
-              : copy_parts(column.parts, *source.batches, rows.narrow.data(), count, out);
+  return is_wide(source.side) ? fetch_elements(column.values, column.width, rows.wide.data(), count, out)
+                              : fetch_elements(column.values, column.width, rows.narrow.data(), count, out);
 }
 
 Result<GatherResult> BatchBuilder::gather(Side side, std::uint64_t first, std::uint64_t rows) const {

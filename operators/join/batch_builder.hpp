@@ -12,7 +12,6 @@
 #include "garuda/table.hpp"
 #include "operators/contract/join_kernel.hpp"
 #include "operators/materialize/gather.hpp"
-#include "operators/materialize/gather_rows.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -43,15 +42,14 @@ class BatchSources {
   enum class Kind : std::uint8_t {
     key,       ///< from the partitioned keys
     in_order,  ///< element i belongs to position i
-    by_row,    ///< a plain column of the table, by row id
+    by_row,    ///< a plain column of a table of one batch, by row id
     gathered,  ///< any other column, by row id, a whole batch at once
   };
   struct Column {
     Side side = Side::left;
     Kind kind = Kind::in_order;
     std::uint32_t width = 4;
-    std::byte const* values = nullptr;  ///< in_order; by_row of one part
-    partition::PayloadColumn parts;     ///< by_row of several
+    std::byte const* values = nullptr;  ///< in_order, by_row
     std::size_t gathered = 0;           ///< position among its side's gathered columns
   };
   struct Source {
@@ -59,8 +57,6 @@ class BatchSources {
     bool wants_rows = false;
     std::vector<std::size_t> gathered_columns;
     std::optional<Gatherer> gatherer;
-    std::vector<std::int64_t> first_rows;  ///< of the table's batches with rows, then its rows
-    std::optional<BatchIndex> batches;     ///< when there are several
   };
 
   BatchSources() = default;

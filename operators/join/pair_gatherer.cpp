@@ -40,17 +40,17 @@ PairGatherer::PairGatherer(Gatherer left, Gatherer right, resolve::ResolvedJoin 
     schema_.back().name = columns_.names[i];
     // Null in rows of the other side that come alone.
     if (columns_.parts.alone(contract::other_side(side)) != contract::Alone::none) schema_.back().nullable = true;
-    if (auto const key = columns_.shared_key(columns_.output[i])) schema_.back().type = columns_.keys[*key].type;
+    if (auto const key = columns_.shared_key(columns_.output[i])) schema_.back().type = columns_.shared_key_type(*key);
   }
   if (columns_.has_mark) schema_.push_back({columns_.names.back(), {.id = TypeId::boolean}, false});
 }
 
 Result<PairGatherer> PairGatherer::create(TableView left, TableView right, resolve::ResolvedJoin const& columns) {
-  GARUDA_TRY_ASSIGN(auto left_gatherer, Gatherer::create(left, columns_of(columns, Side::left)));
-  GARUDA_TRY_ASSIGN(auto right_gatherer, Gatherer::create(right, columns_of(columns, Side::right)));
+  GARUDA_TRY_ASSIGN(auto left_gatherer, Gatherer::create(left, columns_of(columns, Side::left), columns.strings));
+  GARUDA_TRY_ASSIGN(auto right_gatherer, Gatherer::create(right, columns_of(columns, Side::right), columns.strings));
   PairGatherer gatherer(std::move(left_gatherer), std::move(right_gatherer), columns);
   if (columns.shares_keys && columns.parts.right != contract::Alone::none) {
-    GARUDA_TRY_ASSIGN(gatherer.right_keys_, Gatherer::create(right, columns.key_columns(Side::right)));
+    GARUDA_TRY_ASSIGN(gatherer.right_keys_, Gatherer::create(right, columns.key_columns(Side::right), columns.strings));
   }
   return gatherer;
 }
@@ -108,7 +108,7 @@ Result<Batch> PairGatherer::batch_of(Gathered gathered) const {
     batch.columns.push_back(slice(*column, 0, batch.num_rows));
     if (!key) continue;
     auto const& type = is_right ? right_keys_->schema()[*key].type : left_.schema()[next_left - 1].type;
-    auto const& common = columns_.keys[*key].type;
+    auto const common = columns_.shared_key_type(*key);
     if (type == common) continue;
     GARUDA_TRY_ASSIGN(auto wide, keys::widen(batch.columns.back(), type, common, 0));
     batch.columns.back() = wide.view;

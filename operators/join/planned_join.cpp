@@ -122,7 +122,8 @@ bool can_lanes_write(resolve::JoinRequest const& request, keys::EncodedJoinKeys 
   auto const& columns = request.columns;
   return std::ranges::all_of(columns.output, [&](resolve::OutputColumn const& output) {
     auto const key = columns.shared_key(output);
-    return !key || request.left.schema()[output.column].type == columns.keys[*key].type;
+    auto const& type = request.left.schema()[output.column].type;
+    return !key || columns.shared_key_type(*key) == (columns.strings == StringForm::view ? viewed(type) : type);
   });
 }
 

@@ -143,14 +143,16 @@ Gatherer::Gatherer(Gatherer&&) noexcept = default;
 Gatherer& Gatherer::operator=(Gatherer&&) noexcept = default;
 Gatherer::~Gatherer() = default;
 
-Result<Gatherer> Gatherer::create(TableView const& table, std::span<std::size_t const> columns, GatherLimits limits) {
+Result<Gatherer> Gatherer::create(TableView const& table, std::span<std::size_t const> columns, StringForm strings,
+                                  GatherLimits limits) {
   Gatherer gatherer;
   gatherer.limits_ = limits;
   gatherer.first_rows_.push_back(0);
+  std::vector<std::shared_ptr<void const>> owners;
   for (std::size_t b = 0; b < table.num_batches(); ++b) {
-    if (table.batch(b).num_rows > 0) {
-      gatherer.first_rows_.push_back(gatherer.first_rows_.back() + table.batch(b).num_rows);
-    }
+    if (table.batch(b).num_rows == 0) continue;
+    gatherer.first_rows_.push_back(gatherer.first_rows_.back() + table.batch(b).num_rows);
+    owners.push_back(table.batch(b).owner);
   }
   for (auto const position : columns) {
     GARUDA_EXPECTS(position < table.num_columns());
@@ -160,6 +162,10 @@ Result<Gatherer> Gatherer::create(TableView const& table, std::span<std::size_t 
     column.type = field.type;
     for (std::size_t b = 0; b < table.num_batches(); ++b) {
       if (table.batch(b).num_rows > 0) column.add_part(table.batch(b).columns[position]);
+    }
+    if (strings == StringForm::view && is_string(column.type)) {
+      column.type = viewed(column.type);
+      column.referred = referred_bytes(column.parts, column.strings, value_layout(column.source_type), owners);
     }
     if (field.type.id == TypeId::dictionary) GARUDA_TRY(unify_dictionaries(column, limits));
     field.type = column.type;

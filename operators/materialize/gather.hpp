@@ -35,25 +35,26 @@ struct GatherColumn;
 class Gatherer {
  public:
   /// `columns`: positions in the table's schema, in the order of the result; a column may appear more than once.
+  /// `strings`: how strings and binary come out; views refer to the table, whose batches they keep alive.
   /// The table is trusted to be valid, as import_arrow leaves it.
   /// Requires: positions in range, columns in memory that the host can read.
   /// Errors: out_of_memory. Cost: linear in the sizes of the dictionaries, which are copied.
   static Result<Gatherer> create(TableView const& table, std::span<std::size_t const> columns,
-                                 GatherLimits limits = {});
+                                 StringForm strings = StringForm::utf8, GatherLimits limits = {});
 
   Gatherer(Gatherer&&) noexcept;
   Gatherer& operator=(Gatherer&&) noexcept;
   ~Gatherer();
 
-  /// Fields of the gathered columns. As in the table, except for dictionaries that were unified: their indices are
+  /// Fields of the gathered columns. As in the table, except for strings as views and for dictionaries that were unified: their indices are
   /// wider when the union needs it, and their values have 64-bit offsets when 32 bits do not reach.
   Schema const& schema() const noexcept { return schema_; }
 
   /// Copies the rows that `row_ids` names, in that order, until a limit is reached. Row ids count over the whole table;
   /// -1 stands for a row of nulls (outer joins). A column has a validity bitmap only if one of its values is null; the
-  /// values behind -1 are zero bytes. Results do not refer to the table, and outlive it and the gatherer.
+  /// values behind -1 are zero bytes. Results outlive the gatherer, and the table unless they are views of its strings.
   /// Works in the calling thread's TBB arena; blocks until done.
-  /// Requires: -1 <= row id < rows of the table. Errors: out_of_memory.
+  /// Requires: -1 <= row id < rows of the table. Errors: out_of_memory; limit_exceeded for values too long for views.
   Result<GatherResult> gather(std::span<std::int64_t const> row_ids) const;
   /// As above, for tables of at most 2^32 rows and without null rows.
   Result<GatherResult> gather(std::span<std::uint32_t const> row_ids) const;

@@ -24,7 +24,7 @@ Result<StreamedBatches> StreamedBatches::create(resolve::JoinRequest const& requ
   for (auto const* side : {&plan.build, &plan.probe}) {
     if (!side->numbers_rows()) continue;
     auto& gatherer = side == &plan.build ? batches.build_gatherer_ : batches.probe_gatherer_;
-    GARUDA_TRY_ASSIGN(gatherer, Gatherer::create(side->table, side->gathered));
+    GARUDA_TRY_ASSIGN(gatherer, Gatherer::create(side->table, side->gathered, request.columns.strings));
   }
   for (std::size_t i = 0; i < plan.arriving.size(); ++i)
     if (!plan.arriving[i].column) (plan.arriving[i].from_probe ? batches.probe_numbers_ : batches.build_numbers_) = i;

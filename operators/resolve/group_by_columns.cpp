@@ -113,6 +113,7 @@ Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spe
   if (spec.keys.empty() && spec.aggregates.empty())
     return fail(ErrorCode::usage, "a group-by needs keys or aggregates");
   ResolvedGroupBy resolved;
+  resolved.strings = spec.strings;
   for (auto const& name : spec.keys) {
     GARUDA_TRY_ASSIGN(auto const key, find_column(table.schema(), name));
     if (auto const& type = table.schema()[key].type; type.id == TypeId::nested)

@@ -89,6 +89,7 @@ struct ResolvedGroupBy {
   std::vector<std::size_t> keys;
   std::vector<StateColumn> states;  ///< each column at most once
   std::vector<ResolvedAggregate> aggregates;
+  StringForm strings = StringForm::utf8;  ///< of the result
 };
 
 /// Adds `wanted` to the state column of the same values, or as a new one, and returns its position.

@@ -28,6 +28,8 @@ Result<std::vector<KeyPair>> find_keys(Schema const& left, Schema const& right, 
                                 other.left == pair.left ? "left." + left_name : "right." + right_name));
     GARUDA_TRY_ASSIGN(auto type, keys::common_key_type(left[pair.left], right[pair.right]));
     pair.type = std::move(type.result);
+    auto const is_string = [](DataType const& of) { return is_variable_width(of) || is_view(of); };
+    pair.has_strings = is_string(left[pair.left].type) && is_string(right[pair.right].type);
     keys.push_back(std::move(pair));
   }
   return keys;
@@ -103,6 +105,7 @@ Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinS
   ResolvedJoin resolved;
   GARUDA_TRY_ASSIGN(resolved.keys, find_keys(left, right, spec));
   resolved.parts = contract::parts_of(spec.kind);
+  resolved.strings = spec.strings;
   resolved.has_mark = resolved.parts.left == contract::Alone::all;
   if (spec.columns)
     GARUDA_TRY(set_output(left, right, spec, resolved));

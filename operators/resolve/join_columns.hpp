@@ -23,6 +23,7 @@ struct KeyPair {
   std::size_t left = 0;
   std::size_t right = 0;
   DataType type;  ///< of a column with the keys of both
+  bool has_strings = false;  ///< both columns are of strings or binary, or views of them
 
   std::size_t of(Side side) const noexcept { return side == Side::left ? left : right; }
 };
@@ -40,6 +41,7 @@ struct ResolvedJoin {
   /// The keys of both sides are one column, in the common type: the left key, or the right one in rows without a left
   /// row. False: key columns are those of their tables.
   bool shares_keys = false;
+  StringForm strings = StringForm::utf8;  ///< of the result
   std::optional<ResolvedCondition> condition{};
 
   /// Position of the keys that a column of the result is one of.
@@ -51,6 +53,10 @@ struct ResolvedJoin {
   /// The same of keys that are one column of both sides.
   std::optional<std::size_t> shared_key(OutputColumn const& column) const noexcept {
     return shares_keys && column.side == Side::left ? key_of(column) : std::nullopt;
+  }
+  /// Of a column with the keys of both. What becomes strings in it alone, as dictionaries do, is not a view yet.
+  DataType shared_key_type(std::size_t key) const {
+    return strings == StringForm::view && keys[key].has_strings ? viewed(keys[key].type) : keys[key].type;
   }
   std::vector<std::size_t> key_columns(Side side) const {
     std::vector<std::size_t> columns;
