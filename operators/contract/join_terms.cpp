@@ -11,6 +11,7 @@ constexpr double kOrderedGatherBytes = 1 << 17;
 /// Bytes of a value that a gather's rate was measured with, and of the cache line that a random one moves.
 constexpr double kMeasuredValueBytes = 4;
 constexpr double kLineBytes = 64;
+constexpr double kEntryBytes = 4;
 /// Rows of batches to choose from.
 constexpr std::array kChunkRows{std::uint64_t{1} << 17, kLargestChunkRows, std::uint64_t{1} << 21};
 /// A batch begun and handed over, beside its rows (AMD EPYC, Zen 4, 2 threads, batches of 2^10 and 2^19 rows of three
@@ -35,6 +36,11 @@ double taken_ns(double values, double bytes, double source_bytes, rates::HostRat
   return values / host.gathered_values.at(source_bytes) * width * kNs;
 }
 
+double column_ns(double values, OutputShape const& column, double rows, rates::HostRates const& host) {
+  auto const ns = taken_ns(values, column.bytes, rows * column.bytes, host);
+  return column.is_plain ? ns : ns + taken_ns(values, kEntryBytes, rows * kEntryBytes, host);
+}
+
 double batches_ns(JoinShape const& shape, double batch_rows, rates::HostRates const& host) {
   auto const rows = std::max(std::min(batch_rows, matches(shape)), 1.0);
   return std::ceil(matches(shape) / rows) * kBatchNs + rows * output_row_bytes(shape) / host.copy_bytes_per_s * kNs;
@@ -55,8 +61,7 @@ double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRate
   auto ns = matches(shape) * (kEmittedPairNs / making + 16 / host.copy_bytes_per_s * kNs);  // made, and read once
   for (auto const& column : shape.output) {
     bool const is_ordered = in_probe_order && column.side != smaller_side(shape);
-    auto const source_bytes = is_ordered ? 0 : rows_of(shape, column.side) * column.bytes;
-    ns += taken_ns(matches(shape), column.bytes, source_bytes, host) * kGathererShare;
+    ns += column_ns(matches(shape), column, is_ordered ? 0 : rows_of(shape, column.side), host) * kGathererShare;
   }
   return ns + batches_ns(shape, static_cast<double>(cut.chunk_rows), host) + alone_ns(shape, host);
 }
@@ -84,7 +89,7 @@ double alone_ns(JoinShape const& shape, rates::HostRates const& host) {
     auto const rows = alone_rows(shape, side);
     ns += rows * sizeof(std::int64_t) / host.copy_bytes_per_s * kNs;  // their ids
     for (auto const& column : shape.output)
-      ns += column.side == side ? taken_ns(rows, column.bytes, 0, host) * kGathererShare
+      ns += column.side == side ? column_ns(rows, column, 0, host) * kGathererShare
                                 : rows * column.bytes / host.copy_bytes_per_s * kNs;
   }
   return ns;

@@ -53,6 +53,10 @@ inline double join_row_bytes(JoinShape const& shape) { return key_bytes(shape) +
 /// `values` values of `bytes` bytes, taken from anywhere in `source_bytes` bytes.
 double taken_ns(double values, double bytes, double source_bytes, rates::HostRates const& host);
 
+/// `values` values of `column`, taken from anywhere in the `rows` rows of its table, 0: about in their order. What is
+/// not plain is looked up first, as an offset, a view or a bit, and then taken.
+double column_ns(double values, OutputShape const& column, double rows, rates::HostRates const& host);
+
 /// The result's batches, and the last of them, which nothing else runs beside.
 double batches_ns(JoinShape const& shape, double batch_rows, rates::HostRates const& host);
 

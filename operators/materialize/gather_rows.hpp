@@ -65,28 +65,31 @@ class RowSelection {
     RowSelection rows;
     rows.ids_ = ids;
     rows.first_rows_ = first_rows;
-    rows.is_run_.resize(static_cast<std::size_t>(num_gather_blocks(rows.size())));
+    rows.blocks_.resize(static_cast<std::size_t>(num_gather_blocks(rows.size())));
     std::atomic<bool> in_range{true};
     std::atomic<bool> has_null_rows{false};
     for_each_block(rows.size(), [&](std::int64_t begin, std::int64_t end) {
-      bool block_in_range = true;
-      bool block_has_nulls = false;
       bool is_run = true;
-      auto const ahead = rows.id(begin) - begin;
+      auto least = rows.id(begin);
+      auto greatest = least;
+      auto const ahead = least - begin;
       for (auto i = begin; i < end; ++i) {
         auto const row = rows.id(i);
-        block_in_range &= row >= -1 && row < first_rows.back();
-        block_has_nulls |= row < 0;
+        least = std::min(least, row);
+        greatest = std::max(greatest, row);
         is_run &= row == ahead + i;
       }
-      rows.is_run_[static_cast<std::size_t>(begin / kGatherBlockRows)] = is_run && !block_has_nulls ? 1 : 0;
-      if (!block_in_range) in_range.store(false, std::memory_order_relaxed);
-      if (block_has_nulls) has_null_rows.store(true, std::memory_order_relaxed);
+      auto& block = rows.blocks_[static_cast<std::size_t>(begin / kGatherBlockRows)];
+      block.least = least;
+      block.greatest = greatest;
+      block.is_run = is_run && least >= 0;
+      if (least < -1 || greatest >= first_rows.back()) in_range.store(false, std::memory_order_relaxed);
+      if (least < 0) has_null_rows.store(true, std::memory_order_relaxed);
     });
     auto const row_ids_in_range = in_range.load();
     GARUDA_EXPECTS(row_ids_in_range);
     rows.has_null_rows_ = has_null_rows.load();
-    if (first_rows.size() > 2) GARUDA_TRY(rows.find_batches());
+    GARUDA_TRY(rows.find_batches());
     return rows;
   }
 
@@ -96,18 +99,18 @@ class RowSelection {
   /// The rows of a block that begins at `begin` when they follow each other in one batch: the batch, and the first row
   /// within it.
   std::optional<std::pair<std::uint32_t, std::int64_t>> run_from(std::int64_t begin, std::int64_t end) const {
-    if (is_run_[static_cast<std::size_t>(begin / kGatherBlockRows)] == 0) return std::nullopt;
-    auto const* const batches = batches_.size_bytes() == 0 ? nullptr : batches_.as<std::uint32_t>();
-    if (batches != nullptr && batches[begin] != batches[end - 1]) return std::nullopt;
-    auto const batch = batches == nullptr ? 0 : batches[begin];
-    return std::pair(batch, id(begin) - first_rows_[batch]);
+    auto const& block = block_at(begin);
+    if (!block.is_run || !block.batch || (begin == end)) return std::nullopt;
+    return std::pair(*block.batch, id(begin) - first_rows_[*block.batch]);
   }
 
-  /// Calls on_row(i, batch, row within the batch) or on_null(i) for the positions i in [begin, end), in order.
+  /// Calls on_row(i, batch, row within the batch) or on_null(i) for the positions i in [begin, end) of one block, in
+  /// order.
   template <class OnRow, class OnNull>
   void visit(std::int64_t begin, std::int64_t end, OnRow on_row, OnNull on_null) const {
-    if (batches_.size_bytes() == 0) {
-      visit_in(begin, end, on_row, on_null, [](std::int64_t) { return std::uint32_t{0}; });
+    if (begin == end) return;
+    if (auto const batch = block_at(begin).batch) {
+      visit_in(begin, end, on_row, on_null, [batch = *batch](std::int64_t) { return batch; });
     } else {
       auto const* batches = batches_.as<std::uint32_t>();
       visit_in(begin, end, on_row, on_null, [batches](std::int64_t i) { return batches[i]; });
@@ -119,6 +122,7 @@ class RowSelection {
   template <class Ask, class OnRow, class OnNull>
   void visit_ahead(std::int64_t begin, std::int64_t end, Ask ask, OnRow on_row, OnNull on_null) const {
     constexpr std::int64_t kRowsAhead = 32;  // more than a core looks ahead by itself
+    if (begin == end || block_at(begin).is_dense()) return visit(begin, end, on_row, on_null);
     auto const after = [&](std::int64_t i) { return std::min(i + kRowsAhead, end); };
     visit(begin, after(begin), ask, [](std::int64_t) {});
     for (auto i = begin; i < end; i = after(i)) {
@@ -137,15 +141,39 @@ class RowSelection {
   }
 
  private:
+  struct Block {
+    std::int64_t least = 0;  ///< of its ids
+    std::int64_t greatest = 0;
+    bool is_run = false;                 ///< its ids follow each other
+    std::optional<std::uint32_t> batch;  ///< that all of its rows are of
+
+    /// Whether a processor's own prefetching reaches its rows: they lie about as close as in their table.
+    bool is_dense() const noexcept { return greatest - least < 2 * kGatherBlockRows; }
+  };
+
+  Block const& block_at(std::int64_t i) const noexcept { return blocks_[static_cast<std::size_t>(i / kGatherBlockRows)]; }
+
   std::int64_t id(std::int64_t i) const noexcept {
     return static_cast<std::int64_t>(ids_[static_cast<std::size_t>(i)]);
   }
 
   Result<void> find_batches() {
-    GARUDA_TRY_ASSIGN(batches_, AlignedBuffer::allocate(size() * static_cast<std::int64_t>(sizeof(std::uint32_t))));
+    if (first_rows_.size() <= 2) {
+      for (auto& block : blocks_) block.batch = 0;
+      return {};
+    }
     BatchIndex const index(first_rows_);
+    bool is_mixed = false;
+    for (auto& block : blocks_) {
+      auto const batch = index.batch_of(std::max<std::int64_t>(block.least, 0));
+      if (block.greatest < first_rows_[batch + 1]) block.batch = batch;
+      is_mixed |= !block.batch;
+    }
+    if (!is_mixed) return {};
+    GARUDA_TRY_ASSIGN(batches_, AlignedBuffer::allocate(size() * static_cast<std::int64_t>(sizeof(std::uint32_t))));
     auto* batches = batches_.as<std::uint32_t>();
     for_each_block(size(), [&](std::int64_t begin, std::int64_t end) {
+      if (block_at(begin).batch) return;
       for (auto i = begin; i < end; ++i) batches[i] = id(i) < 0 ? 0 : index.batch_of(id(i));
     });
     return {};
@@ -166,8 +194,8 @@ class RowSelection {
 
   std::span<RowId const> ids_;
   std::span<std::int64_t const> first_rows_;
-  AlignedBuffer batches_;             ///< u32 a row, only when there are several batches
-  std::vector<std::uint8_t> is_run_;  ///< a block each: its ids follow each other
+  std::vector<Block> blocks_;
+  AlignedBuffer batches_;  ///< u32 a row, in blocks of several batches
   bool has_null_rows_ = false;
 };
 

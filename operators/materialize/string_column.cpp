@@ -24,6 +24,7 @@ constexpr std::array<std::byte, kWideCopy> kNoBytes{};
 constexpr std::int64_t kValuesAhead = 24;
 /// Rows whose views are made at once: what tells where their bytes are stays in a first-level cache.
 constexpr std::int64_t kViewRows = 512;
+constexpr std::int64_t kLongestViewed = std::numeric_limits<std::int32_t>::max();
 /// Views count from one of the buffers of a part, which begin so many bytes apart and go on to its end.
 constexpr int kBufferShift = 30;
 
@@ -223,6 +224,7 @@ ValueView make_short_view(std::byte const* bytes, std::int64_t length) noexcept 
 }
 
 ValueView make_referring_view(Place const& place) {
+  if (place.length > kLongestViewed) return {};  // an error, once all lengths are known
   ValueView view = make_view({reinterpret_cast<char const*>(place.bytes), static_cast<std::size_t>(place.length)}, 0);
   if (place.length <= kInlineViewBytes) return view;
   auto const buffer = place.buffer + static_cast<std::int32_t>(place.offset >> kBufferShift);
@@ -294,10 +296,9 @@ Result<std::int64_t> gather_referring_views(GatherColumn const& column, RowSelec
     while (known < length && !longest.compare_exchange_weak(known, length)) {
     }
   });
-  if (longest > std::numeric_limits<std::int32_t>::max())
+  if (longest > kLongestViewed)
     return fail(ErrorCode::limit_exceeded,
-                fmt::format("values of views have at most {} bytes: {}", std::numeric_limits<std::int32_t>::max(),
-                            longest.load()));
+                fmt::format("values of views have at most {} bytes: {}", kLongestViewed, longest.load()));
   if (longest > kInlineViewBytes) output.referred = column.referred;
   return num_rows;
 }

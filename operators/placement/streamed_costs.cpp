@@ -44,7 +44,9 @@ contract::PhaseCosts streamed_join_costs(StreamedShape const& shape, rates::Devi
   auto const down = shape.matches * shape.arriving_row_bytes / down_per_s * contract::kNs;
   double gathered = 0;
   for (auto const& [value_bytes, column_bytes] : shape.gathered)
-    gathered += contract::taken_ns(shape.matches, value_bytes, column_bytes, host) * contract::kGathererShare;
+    gathered += contract::column_ns(shape.matches, {.bytes = value_bytes, .is_plain = false},
+                                    column_bytes / std::max(value_bytes, 1.0), host) *
+                contract::kGathererShare;
   auto const joined = passes_ns(shape.probe_rows, shape.probe_moved_bytes) +
                       contract::read_ns(shape.probe_rows, rates) +
                       contract::stream_ns(2 * shape.matches * shape.result_row_bytes, rates);

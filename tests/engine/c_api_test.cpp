@@ -212,6 +212,7 @@ TEST_F(CApi, SaysWhatIsWrongWithAJoin) {
         Case{[](auto&join, auto&) { join.where = "left.a <"; }, GARUDA_USAGE, "at position 9"},
         Case{[](auto&join, auto&) { join.where = "left.c < 1"; }, GARUDA_INVALID_INPUT, "left table"},
         Case{[](auto&join, auto&) { join.size = 3; }, GARUDA_USAGE, "size"},
+        Case{[](auto&join, auto&) { join.strings = "utf16"; }, GARUDA_USAGE, "utf8 or view"},
         Case{[](auto&, auto&run) { run.path = "gpu"; }, GARUDA_USAGE, "path"},
         Case{[](auto&, auto&run) { run.path = "cuda"; }, GARUDA_NO_DEVICE, "cuda"},
         Case{[](auto&, auto&run) { run.tuning = "x=1"; }, GARUDA_USAGE, "x"},
@@ -277,6 +278,7 @@ TEST_F(CApi, SaysWhatIsWrongWithAGroupBy) {
         Case{[](auto&group_by, auto&) { group_by.aggregates = nullptr; }, GARUDA_USAGE, "keys or aggregates"},
         Case{[](auto&group_by, auto&) { group_by.aggregates = "sum:b"; }, GARUDA_INVALID_INPUT, "b"},
         Case{[](auto&group_by, auto&) { group_by.size = 3; }, GARUDA_USAGE, "size"},
+        Case{[](auto&group_by, auto&) { group_by.strings = "VIEW"; }, GARUDA_USAGE, "utf8 or view"},
         Case{[](auto&, auto&run) { run.tuning = "storage=runs"; }, GARUDA_USAGE, "storage"},
         Case{[](auto&, auto&run) { run.memory_limit_bytes = 1; }, GARUDA_LIMIT_EXCEEDED, "limit"}}) {
     auto run = run_;

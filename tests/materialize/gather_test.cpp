@@ -144,7 +144,7 @@ void expect_gathered(ForeignTable source, std::vector<RowId> const& ids, GatherL
   std::vector<Batch> batches;
   Schema schema;
   {
-    auto const gatherer = Gatherer::create(source.table.view(), all_columns(source.table.view()), limits);
+    auto const gatherer = Gatherer::create(source.table.view(), all_columns(source.table.view()), StringForm::utf8, limits);
     ASSERT_TRUE(gatherer) << gatherer.error().describe();
     schema = gatherer->schema();
     std::span<RowId const> rest(ids);
@@ -300,7 +300,7 @@ TEST(Gather, IsSafeFromSeveralThreads) {
 // -----------------------------------------------------------------------------------------------------------
 
 std::vector<std::int64_t> rows_taken(TableView const& table, RowIds const& ids, GatherLimits limits) {
-  auto const gatherer = Gatherer::create(table, all_columns(table), limits).value();
+  auto const gatherer = Gatherer::create(table, all_columns(table), StringForm::utf8, limits).value();
   std::vector<std::int64_t> taken;
   for (std::span<std::int64_t const> rest(ids); !rest.empty();) {
     taken.push_back(gatherer.gather(rest)->rows_taken);

@@ -30,12 +30,12 @@ Side build_side(contract::JoinShape const& shape, CpuJoinWay const& way) {
   return way.build == BuildSide::left ? Side::left : Side::right;
 }
 
-/// Values of a column for all rows of the result that are found by row ids, which lie in `id_bytes` bytes.
-double by_row_ns(contract::JoinShape const& shape, contract::OutputShape const& column, double id_bytes,
+/// Values of a column for all rows of the result that are found by row ids, which lie in `id_bytes` bytes. `rows`: of
+/// the column's table, 0 where they are found in their order.
+double by_row_ns(contract::JoinShape const& shape, contract::OutputShape const& column, double id_bytes, double rows,
                  rates::HostRates const& host) {
   auto const ids = contract::taken_ns(contract::matches(shape), contract::row_id_bytes(shape), id_bytes, host);
-  auto const values = contract::taken_ns(contract::matches(shape), column.bytes,
-                                         contract::rows_of(shape, column.side) * column.bytes, host);
+  auto const values = contract::column_ns(contract::matches(shape), column, rows, host);
   return ids + values * (column.is_plain ? 1 : contract::kGathererShare);
 }
 
@@ -64,7 +64,8 @@ double cpu_gather_ns(contract::JoinShape const& shape, CpuJoinWay const& way, ra
     else if (way.carries(c) || (column.is_plain && way.radix_bits == 0))
       ns += contract::taken_ns(contract::matches(shape), column.bytes, part_rows * column.bytes, host);
     else
-      ns += by_row_ns(shape, column, part_rows * contract::row_id_bytes(shape), host);
+      ns += by_row_ns(shape, column, part_rows * contract::row_id_bytes(shape),
+                      is_probe && way.radix_bits == 0 ? 0 : contract::rows_of(shape, column.side), host);
   }
   auto const rows = std::min(task_rows(shape, host), static_cast<double>(way.chunk_rows));
   return ns + contract::batches_ns(shape, rows, host);
