@@ -17,6 +17,7 @@ GroupAttribute describe(AttributeReader const& reader, CodeRange const& range, C
   attribute.has_nulls = range.has_nulls;
   attribute.is_dictionary = reader.is_dictionary();
   attribute.inverse = reader.inverse();
+  attribute.bytes = reader.byte_coding();
   if (range.exceeds_64_bits()) {
     attribute.cardinality = 0;
     return attribute;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct GroupAttribute {
   UInt128 cardinality = 1;     ///< values that it can take, null among them; 0: more than 2^64
   std::uint64_t smallest = 0;  ///< packed form: code that position 0, or 1 behind null, stands for
   CodeInverse inverse = CodeInverse::none;
+  std::shared_ptr<ByteCoding const> bytes{};  ///< of the inverse of that name
   std::uint32_t nonempty_bins = 0;  ///< of kAttributeBins, in the sampled rows
   std::uint32_t first_word = 0;     ///< words form: of its words
   std::uint32_t num_words = 0;      ///< words form: 1, 2 or 4
@@ -76,8 +78,8 @@ struct SampledGroupKeys {
   GroupKeyOutline outline(KeyForm form) const;
 };
 
-/// Opens `columns` and samples them, in parallel on the threads of the calling task arena. Types without integers are
-/// encoded through a dictionary here; the rest takes about a millisecond.
+/// Opens `columns` and samples them, in parallel on the threads of the calling task arena. Types without integers
+/// get their codes here (open_keys), which looks at all values; the rest takes about a millisecond.
 /// Requires: at least one column, each exists.
 /// Errors: invalid_input for a column in device memory; those of encode_values; out_of_memory; cancelled.
 Result<SampledGroupKeys> sample_group_keys(TableView table, std::span<std::size_t const> columns,
@@ -85,7 +87,7 @@ Result<SampledGroupKeys> sample_group_keys(TableView table, std::span<std::size_
 
 /// Encodes the columns, in parallel on the threads of the calling task arena. Attributes are packed when their ranges
 /// together fit 64 bits, unless `form` asks for words (or row ids, which compare words too). Integers, dates, decimals,
-/// floats (canonical) and booleans are taken relative to their smallest value; other types by an exact dictionary.
+/// floats (canonical) and booleans are taken relative to their smallest value; other types as open_keys does.
 /// Packed words are borrowed from the only column when it has their layout already; then the table must outlive them.
 /// Errors: usage when `form` is packed and the keys do not fit; out_of_memory; cancelled.
 Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, Control const& control);

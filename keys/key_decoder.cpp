@@ -10,12 +10,22 @@
 #include "core/numbers/ordered_value.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/variable_value.hpp"
 
 namespace garuda::keys {
 namespace {
 
 /// Rows decoded by one task: a multiple of 8, so that tasks share no byte of a bitmap.
 constexpr std::uint64_t kDecodeRows = std::uint64_t{1} << 14;
+
+/// Calls body(first, words from there on) for the words of each task.
+template <class Body>
+Result<void> for_each_part(std::span<std::uint64_t const> words, Control const& control, Body const& body) {
+  return for_each_block((words.size() + kDecodeRows - 1) / kDecodeRows, &control, [&](std::size_t part) {
+    auto const begin = part * kDecodeRows;
+    body(begin, words.subspan(begin, std::min(kDecodeRows, words.size() - begin)));
+  });
+}
 
 }  // namespace
 
@@ -31,9 +41,17 @@ std::optional<KeyDecoder> KeyDecoder::create(EncodedGroupKeys const& keys, std::
     auto& attribute = decoder.attributes_[a];
     attribute.type = std::move(types[a]);
     attribute.inverse = source.inverse;
+    attribute.bytes = source.bytes;
+    if (attribute.bytes != nullptr && !has_large_offsets(attribute.type))
+      decoder.most_rows_ =
+          std::min<std::uint64_t>(decoder.most_rows_, std::numeric_limits<std::int32_t>::max() /
+                                                          std::max<std::size_t>(attribute.bytes->longest(), 1));
     // The product of all cardinalities is at most 2^64: what counts that much has one value.
-    attribute.divisor = divisor >> 64 != 0 ? 0 : static_cast<std::uint64_t>(divisor);
-    attribute.cardinality = a == 0 ? 0 : static_cast<std::uint64_t>(source.cardinality);
+    attribute.divisor.reset();
+    if (divisor >> 64 == 0) attribute.divisor.emplace(static_cast<std::uint64_t>(divisor));
+    // One of 2^64 has all others' factors to be 1.
+    if (a > 0 && source.cardinality >> 64 == 0)
+      attribute.cardinality.emplace(static_cast<std::uint64_t>(source.cardinality));
     attribute.smallest = source.smallest;
     attribute.has_nulls = source.has_nulls;
     divisor *= source.cardinality;
@@ -44,10 +62,9 @@ std::optional<KeyDecoder> KeyDecoder::create(EncodedGroupKeys const& keys, std::
 template <class T, class ValueOf>
 void KeyDecoder::write(Attribute const& attribute, std::span<std::uint64_t const> words, std::byte* out,
                        ValueOf value_of) {
-  auto const first = attribute.smallest - (attribute.has_nulls ? 1 : 0);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    auto const position = attribute.position(words[i]);
-    auto const value = attribute.has_nulls && position == 0 ? T{0} : static_cast<T>(value_of(first + position));
+    auto const code = attribute.code(words[i]);
+    auto const value = code ? static_cast<T>(value_of(*code)) : T{0};
     std::memcpy(out + i * sizeof(T), &value, sizeof(T));
   }
 }
@@ -77,21 +94,12 @@ void KeyDecoder::write_values(Attribute const& attribute, std::span<std::uint64_
   }
 }
 
-Result<KeyDecoder::Column> KeyDecoder::decode(std::size_t index, std::span<std::uint64_t const> words,
-                                              Control const& control) const {
-  auto const& attribute = attributes_.at(index);
-  auto const width = static_cast<std::size_t>(byte_width(attribute.type));
-  Column column;
-  GARUDA_TRY_ASSIGN(column.values, AlignedBuffer::allocate(static_cast<std::int64_t>(words.size() * width)));
-  if (attribute.has_nulls) {
-    GARUDA_TRY_ASSIGN(column.validity, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(words.size()))));
-  }
+Result<std::int64_t> KeyDecoder::decode_validity(Attribute const& attribute, std::span<std::uint64_t const> words,
+                                                 Control const& control, Column& column) {
+  if (!attribute.has_nulls) return 0;
+  GARUDA_TRY_ASSIGN(column.validity, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(words.size()))));
   std::atomic<std::int64_t> nulls{0};
-  GARUDA_TRY(for_each_block((words.size() + kDecodeRows - 1) / kDecodeRows, &control, [&](std::size_t block) {
-    auto const begin = block * kDecodeRows;
-    auto const part = words.subspan(begin, std::min(kDecodeRows, words.size() - begin));
-    write_values(attribute, part, column.values.data() + begin * width);
-    if (!attribute.has_nulls) return;
+  GARUDA_TRY(for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
     auto* const validity = column.validity.as<std::uint8_t>() + begin / 8;
     std::fill_n(validity, bitmap_bytes(static_cast<std::int64_t>(part.size())), std::uint8_t{0});
     std::int64_t valid = 0;
@@ -102,9 +110,88 @@ Result<KeyDecoder::Column> KeyDecoder::decode(std::size_t index, std::span<std::
     }
     nulls += static_cast<std::int64_t>(part.size()) - valid;
   }));
+  return nulls.load();
+}
+
+/// Part by part into memory of its own, then all parts one after the other.
+template <class Offset>
+Result<void> KeyDecoder::decode_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
+                                      Control const& control, Column& column) {
+  auto const& coding = *attribute.bytes;
+  bool const has_offsets = attribute.type.id != TypeId::fixed_size_binary;
+  GARUDA_TRY_ASSIGN(column.offsets,
+                    AlignedBuffer::allocate(static_cast<std::int64_t>((words.size() + 1) * sizeof(Offset))));
+  auto* const offsets = column.offsets.as<Offset>();
+  std::vector<std::vector<char>> parts((words.size() + kDecodeRows - 1) / kDecodeRows);
+  GARUDA_TRY(for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
+    auto& bytes = parts[begin / kDecodeRows];
+    bytes.resize(part.size() * coding.longest() + kMostCodedBytes);
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      offsets[begin + i] = static_cast<Offset>(size);
+      if (auto const code = attribute.code(part[i]))
+        size += coding.write(*code, bytes.data() + size);
+      else if (!has_offsets)
+        size += static_cast<std::size_t>(attribute.type.fixed_byte_width);
+    }
+    bytes.resize(size);
+  }));
+  std::vector<std::size_t> first{0};
+  for (auto const& bytes : parts) first.push_back(first.back() + bytes.size());
+  offsets[words.size()] = static_cast<Offset>(first.back());
+  GARUDA_TRY_ASSIGN(column.values, AlignedBuffer::allocate(static_cast<std::int64_t>(first.back())));
+  GARUDA_TRY(for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
+    auto const& bytes = parts[begin / kDecodeRows];
+    auto const base = first[begin / kDecodeRows];
+    if (!bytes.empty()) std::memcpy(column.values.data() + base, bytes.data(), bytes.size());
+    for (std::size_t i = 0; i < part.size(); ++i) offsets[begin + i] += static_cast<Offset>(base);
+  }));
+  return {};
+}
+
+Result<void> KeyDecoder::decode_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
+                                      Control const& control, Column& column) {
+  if (has_large_offsets(attribute.type))
+    GARUDA_TRY(decode_bytes<std::int64_t>(attribute, words, control, column));
+  else
+    GARUDA_TRY(decode_bytes<std::int32_t>(attribute, words, control, column));
+  if (!is_view(attribute.type)) return {};
+  GARUDA_TRY_ASSIGN(column.views, AlignedBuffer::allocate(static_cast<std::int64_t>(words.size() * sizeof(ValueView))));
+  auto const* const offsets = column.offsets.as<std::int32_t>();
+  auto const* const values = column.values.as<char>();
+  GARUDA_TRY(for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
+    for (auto i = begin; i < begin + part.size(); ++i) {
+      auto const size = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
+      column.views.as<ValueView>()[i] = make_view({values + offsets[i], size}, offsets[i]);
+    }
+  }));
+  column.viewed = std::make_unique<OwnedViewBuffer>();
+  column.viewed->buffer = column.values.data();
+  column.viewed->bytes = column.values.size_bytes();
+  return {};
+}
+
+Result<KeyDecoder::Column> KeyDecoder::decode(std::size_t index, std::span<std::uint64_t const> words,
+                                              Control const& control) const {
+  auto const& attribute = attributes_.at(index);
+  GARUDA_EXPECTS(words.size() <= most_rows_);
+  Column column;
+  if (attribute.inverse == CodeInverse::bytes) {
+    GARUDA_TRY(decode_bytes(attribute, words, control, column));
+  } else {
+    auto const width = static_cast<std::size_t>(byte_width(attribute.type));
+    GARUDA_TRY_ASSIGN(column.values, AlignedBuffer::allocate(static_cast<std::int64_t>(words.size() * width)));
+    GARUDA_TRY(for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
+      write_values(attribute, part, column.values.data() + begin * width);
+    }));
+  }
+  GARUDA_TRY_ASSIGN(column.array.null_count, decode_validity(attribute, words, control, column));
   column.array.length = static_cast<std::int64_t>(words.size());
-  column.array.null_count = nulls.load();
-  column.array.values = column.values.data();
+  column.array.values = column.viewed ? column.views.data() : column.values.data();
+  if (column.viewed)
+    column.array.offsets = &column.viewed->list;
+  else if (is_variable_width(attribute.type))
+    column.array.offsets = column.offsets.data();
   if (column.array.null_count > 0) column.array.validity = column.validity.as<std::uint8_t>();
   return column;
 }

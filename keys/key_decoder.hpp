@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,45 +16,76 @@
 
 namespace garuda::keys {
 
-/// Decodes key columns of integers, decimals of at most 64 bits, dates, times and floats. Safe to use from several
+/// What views refer to that have one buffer.
+struct OwnedViewBuffer {
+  void const* buffer = nullptr;
+  std::int64_t bytes = 0;
+  ViewBuffers list{1, &buffer, &bytes};
+};
+
+/// Decodes key columns of integers, decimals of at most 64 bits, dates, times, floats, and of strings and binary whose
+/// codes are those of their bytes. Safe to use from several
 /// threads.
 class KeyDecoder {
  public:
-  /// nullopt when the keys are not packed, or a column cannot be told from its codes (strings, dictionaries, …).
+  /// nullopt when the keys are not packed, or a column cannot be told from its codes (booleans, dictionaries, …).
   /// `types`: of the key columns.
   static std::optional<KeyDecoder> create(EncodedGroupKeys const& keys, std::vector<DataType> types);
 
   std::size_t num_columns() const noexcept { return attributes_.size(); }
 
+  /// Most rows that are decoded at once: their bytes are counted by the offsets of the columns.
+  std::uint64_t most_rows() const noexcept { return most_rows_; }
+
   struct Column {
-    ArrayView array;  ///< refers to the buffers
+    ArrayView array;  ///< refers to the others
     AlignedBuffer values;
-    AlignedBuffer validity;  ///< empty: no nulls
+    AlignedBuffer offsets;
+    AlignedBuffer views;
+    std::unique_ptr<OwnedViewBuffer> viewed;  ///< that the views refer to: the values
+    AlignedBuffer validity;                   ///< empty: no nulls
   };
   /// Column `index` of the keys with these words, a row each; floats in canonical form. In parallel on the calling task
   /// arena. Errors: out_of_memory, cancelled.
+  /// Requires: at most most_rows() words.
   Result<Column> decode(std::size_t index, std::span<std::uint64_t const> words, Control const& control) const;
 
  private:
   struct Attribute {
     DataType type;
     CodeInverse inverse = CodeInverse::none;
-    std::uint64_t divisor = 1;      ///< what a step of this attribute counts in a word; 0: it has one value
-    std::uint64_t cardinality = 0;  ///< 0: nothing of the word stands above it
-    std::uint64_t smallest = 0;     ///< code at the first position that is not null
+    std::shared_ptr<ByteCoding const> bytes;
+    std::optional<ExactDivisor> divisor{
+        1};  ///< what a step of this attribute counts in a word; nullopt: it has one value
+    std::optional<ExactDivisor> cardinality;  ///< nullopt: nothing of the word stands above it
+    std::uint64_t smallest = 0;               ///< code at the first position that is not null
     bool has_nulls = false;
 
     std::uint64_t position(std::uint64_t word) const noexcept {
-      if (divisor == 0) return 0;
-      auto const quotient = divisor == 1 ? word : word / divisor;
-      return cardinality == 0 ? quotient : quotient % cardinality;
+      if (!divisor) return 0;
+      auto const quotient = divisor->quotient(word);
+      return cardinality ? cardinality->remainder(quotient) : quotient;
+    }
+    /// nullopt: null.
+    std::optional<std::uint64_t> code(std::uint64_t word) const noexcept {
+      auto const at = position(word);
+      if (has_nulls && at == 0) return std::nullopt;
+      return smallest - (has_nulls ? 1 : 0) + at;
     }
   };
+  static Result<void> decode_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
+                                   Control const& control, Column& column);
+  template <class Offset>
+  static Result<void> decode_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
+                                   Control const& control, Column& column);
+  static Result<std::int64_t> decode_validity(Attribute const& attribute, std::span<std::uint64_t const> words,
+                                              Control const& control, Column& column);
   template <class T, class ValueOf>
   static void write(Attribute const& attribute, std::span<std::uint64_t const> words, std::byte* out, ValueOf value_of);
   static void write_values(Attribute const& attribute, std::span<std::uint64_t const> words, std::byte* out);
 
   std::vector<Attribute> attributes_;
+  std::uint64_t most_rows_ = std::numeric_limits<std::uint64_t>::max();
 };
 
 }  // namespace garuda::keys

@@ -109,7 +109,8 @@ class TableWriter {
     GARUDA_TRY(allocate());
     PackedRange total;
     std::mutex mutex;
-    auto const is_known = layout_.is_packed && layout_.ranges.size() == 1 && !layout_.ranges[0].has_nulls;
+    auto const is_known = layout_.is_packed && layout_.ranges.size() == 1 && !layout_.ranges[0].has_nulls &&
+                          keys_.readers[0].byte_coding() == nullptr;
     GARUDA_TRY(for_each_block(keys_.blocks.size(), &control, [&](std::size_t b) {
       Scratch scratch;
       auto const rows = kept_rows(b, scratch);
@@ -270,6 +271,20 @@ Result<KeyScan> scan_table(OpenKeys const& keys, NullKeys nulls, Control const& 
   return scan;
 }
 
+/// Codes of columns of a type that has none, compared as `type`: those of their bytes, if there are few, else numbers.
+Result<std::vector<GivenCodes>> give_codes(std::span<KeyColumn const> columns, DataType const& type,
+                                           Control const& control, std::uint32_t hash_bits) {
+  std::vector<GivenCodes> given(columns.size());
+  if (has_codes(type)) return given;
+  if (std::ranges::all_of(columns, [](auto const& column) { return has_bytes(column.type); })) {
+    GARUDA_TRY_ASSIGN(auto const coding, find_byte_coding(columns, control));
+    if (coding != nullptr) return std::vector<GivenCodes>(columns.size(), coding);
+  }
+  GARUDA_TRY_ASSIGN(auto numbers, encode_values(columns, control, hash_bits));
+  std::ranges::move(numbers, given.begin());
+  return given;
+}
+
 }  // namespace
 
 Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Control const& control,
@@ -294,13 +309,9 @@ Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Cont
       GARUDA_TRY_ASSIGN(auto column, open_key_column(keys.table, keys.columns[c], type, control));
       columns.push_back(std::move(column));
     }
-    std::vector<ColumnCodes> codes;
-    if (!has_codes(type)) {
-      GARUDA_TRY_ASSIGN(codes, encode_values(columns, control, hash_bits));
-    }
+    GARUDA_TRY_ASSIGN(auto codes, give_codes(columns, type, control, hash_bits));
     for (std::size_t t = 0; t < open.size(); ++t)
-      open[t].readers.emplace_back(std::move(columns[t]), type,
-                                   codes.empty() ? std::nullopt : std::optional(std::move(codes[t])));
+      open[t].readers.emplace_back(std::move(columns[t]), type, std::move(codes[t]));
   }
   return open;
 }

@@ -33,7 +33,8 @@ struct OpenKeys {
 };
 
 /// Opens the key columns of each table, so that column i of every table has codes of one type. Types without integers
-/// are encoded through a dictionary here, one for both tables, in parallel on the threads of the calling task arena.
+/// get theirs here, for both tables: of short strings and binary those of a ByteCoding, else numbers from a dictionary.
+/// In parallel on the threads of the calling task arena.
 /// Requires: one table or two, as many columns of each, at least one, and they exist.
 /// `hash_bits`: of hashes of values, as number_values takes them.
 /// Errors: those of common_key_type when there are two tables, and of open_key_column and encode_values; cancelled.

@@ -25,7 +25,7 @@ enum class Coding : std::uint8_t {
   floating,
   opaque128,  ///< 16 bytes, compared for equality only
   signed128,
-  dictionary,
+  given,  ///< as they are found from what values there are
 };
 
 Coding coding_of(DataType const& type) {
@@ -37,11 +37,11 @@ Coding coding_of(DataType const& type) {
       return row.width == 2 ? Coding::half : Coding::floating;
     case TypeFamily::bytes:
     case TypeFamily::dictionary:
-      return Coding::dictionary;
+      return Coding::given;
     default:
       break;
   }
-  if (row.width > 16) return Coding::dictionary;
+  if (row.width > 16) return Coding::given;
   if (row.width == 16) return row.is_signed ? Coding::signed128 : Coding::opaque128;
   return row.is_signed ? Coding::signed_integer : Coding::unsigned_integer;
 }
@@ -114,12 +114,12 @@ std::vector<RowBlock> cut_row_blocks(TableView table) {
   return blocks;
 }
 
-bool has_codes(DataType const& type) noexcept { return coding_of(type) != Coding::dictionary; }
+bool has_codes(DataType const& type) noexcept { return coding_of(type) != Coding::given; }
 
-AttributeReader::AttributeReader(KeyColumn column, DataType const& as, std::optional<ColumnCodes> codes)
-    : column_(std::move(column)), codes_(std::move(codes)) {
+AttributeReader::AttributeReader(KeyColumn column, DataType const& as, GivenCodes given)
+    : column_(std::move(column)), given_(std::move(given)) {
   auto const coding = coding_of(as);
-  GARUDA_EXPECTS(codes_.has_value() == (coding == Coding::dictionary));
+  GARUDA_EXPECTS(std::holds_alternative<std::monostate>(given_) == (coding != Coding::given));
   wide_ = coding == Coding::opaque128 || coding == Coding::signed128;
   bool const is_signed = coding == Coding::signed_integer || coding == Coding::signed128;
   is_integer_ = is_signed || coding == Coding::unsigned_integer;
@@ -128,7 +128,7 @@ AttributeReader::AttributeReader(KeyColumn column, DataType const& as, std::opti
 
 std::optional<std::uint64_t> AttributeReader::zero_in_place() const noexcept {
   auto const coding = coding_of(column_.type);
-  if (codes_ || wide_ || (coding != Coding::signed_integer && coding != Coding::unsigned_integer)) return std::nullopt;
+  if (wide_ || (coding != Coding::signed_integer && coding != Coding::unsigned_integer)) return std::nullopt;
   return zero_;
 }
 
@@ -146,9 +146,15 @@ std::optional<NativeIntegers> AttributeReader::native_integers(RowBlock const& b
   return native;
 }
 
+std::int64_t AttributeReader::num_nulls(RowBlock const& block) const noexcept {
+  auto const& column = array(block);
+  if (column.validity == nullptr) return 0;
+  return block.length - count_ones(column.validity, column.offset + block.begin, block.length);
+}
+
 bool AttributeReader::mark_nulls(RowBlock const& block, std::uint8_t* keep) const noexcept {
-  if (codes_) {
-    auto const* const codes = codes_->codes + block.first_row;
+  if (auto const* const numbered = std::get_if<ColumnCodes>(&given_)) {
+    auto const* const codes = numbered->codes + block.first_row;
     for (std::int64_t i = 0; i < block.length; ++i)
       keep[i] = static_cast<std::uint8_t>(codes[i] != kNullCode ? keep[i] : 0);
     return true;
@@ -162,6 +168,7 @@ bool AttributeReader::mark_nulls(RowBlock const& block, std::uint8_t* keep) cons
 }
 
 CodeInverse AttributeReader::inverse() const noexcept {
+  if (byte_coding() != nullptr) return CodeInverse::bytes;
   auto const& type = column_.type;
   switch (coding_of(type)) {
     case Coding::signed_integer:
@@ -180,15 +187,18 @@ void AttributeReader::read(RowBlock const& block, AttributeCodes& out) const {
   out.low.resize(rows);
   out.high.resize(wide_ ? rows : 0);
   out.valid.assign(rows, 1);
-  if (codes_) {
-    auto const* const codes = codes_->codes + block.first_row;
+  if (auto const* const numbered = std::get_if<ColumnCodes>(&given_)) {
+    auto const* const codes = numbered->codes + block.first_row;
     for (std::size_t i = 0; i < rows; ++i) {
       out.valid[i] = codes[i] != kNullCode;
       out.low[i] = codes[i] == kNullCode ? 0 : codes[i];
     }
     return;
   }
-  read_values(array(block), block, column_.type, wide_, zero_, out);
+  if (auto const* const coding = std::get_if<std::shared_ptr<ByteCoding const>>(&given_))
+    (*coding)->read(array(block), column_.type, block.begin, block.length, out.low.data());
+  else
+    read_values(array(block), block, column_.type, wide_, zero_, out);
   if (!mark_nulls(block, out.valid.data())) return;
   for (std::size_t i = 0; i < rows; ++i) {
     if (out.valid[i] != 0) continue;

@@ -3,15 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "core/numbers/wide_integer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "keys/codes/byte_coding.hpp"
 #include "keys/codes/key_column.hpp"
 #include "keys/numbering/key_hash.hpp"
 #include "keys/numbering/mix.hpp"
@@ -62,7 +65,7 @@ constexpr std::uint64_t integer_code(T value) noexcept {
   return static_cast<std::uint64_t>(value) ^ kFlip;
 }
 
-/// Whether values of a type have codes of their own; others get theirs from a dictionary.
+/// Whether values of a type have codes of their own; others get theirs from what values there are.
 bool has_codes(DataType const& type) noexcept;
 
 /// How the values of a key column are got back from their codes.
@@ -72,20 +75,28 @@ enum class CodeInverse : std::uint8_t {
   unsigned_integer,
   float32,
   float64,
+  bytes,  ///< by the column's ByteCoding
 };
+
+/// Codes of a column whose type has none: none, a number of each row, or those of its bytes.
+using GivenCodes = std::variant<std::monostate, ColumnCodes, std::shared_ptr<ByteCoding const>>;
 
 /// One key column. Safe to use from several threads.
 class AttributeReader {
  public:
-  /// The column's codes are those of type `as`: its own, or one of common_key_type. What types without integers have
-  /// instead are `codes`, from a dictionary. Requires: `column` was opened to be compared as `as`; it has codes, or
-  /// `codes` are given.
-  AttributeReader(KeyColumn column, DataType const& as, std::optional<ColumnCodes> codes);
+  /// The column's codes are those of type `as`: its own, or one of common_key_type; where it has none, those `given`.
+  /// Requires: `column` was opened to be compared as `as`.
+  AttributeReader(KeyColumn column, DataType const& as, GivenCodes given = {});
 
   Field const& field() const noexcept { return column_.field; }
   /// True when codes take more than 64 bits.
   bool is_wide() const noexcept { return wide_; }
-  bool is_dictionary() const noexcept { return codes_.has_value(); }
+  bool is_dictionary() const noexcept { return std::holds_alternative<ColumnCodes>(given_); }
+  /// nullptr: codes are not those of bytes.
+  std::shared_ptr<ByteCoding const> byte_coding() const noexcept {
+    auto const* const coding = std::get_if<std::shared_ptr<ByteCoding const>>(&given_);
+    return coding == nullptr ? nullptr : *coding;
+  }
 
   /// Reads the codes of a block into `out`. Two rows have equal codes, and are equally valid, exactly when their keys
   /// are equal.
@@ -93,6 +104,9 @@ class AttributeReader {
 
   /// The values of a block as they lie in the column; nullopt when their codes are no integers of at most 64 bits.
   std::optional<NativeIntegers> native_integers(RowBlock const& block) const noexcept;
+
+  /// Of the rows of a block, of a column whose codes are no numbers.
+  std::int64_t num_nulls(RowBlock const& block) const noexcept;
 
   /// Sets keep[i] to 0 where row i of the block is null. False, with nothing set: none is, as far as its column says.
   bool mark_nulls(RowBlock const& block, std::uint8_t* keep) const noexcept;
@@ -113,7 +127,7 @@ class AttributeReader {
   bool wide_ = false;
   bool is_integer_ = false;
   std::uint64_t zero_ = 0;  ///< code of the value 0 of integers; its upper half where codes are wide
-  std::optional<ColumnCodes> codes_;
+  GivenCodes given_;
 };
 
 }  // namespace garuda::keys

@@ -76,16 +76,30 @@ CodeRange codes_range(AttributeCodes const& codes, bool wide) {
   return range;
 }
 
+/// That of all codes that there may be.
+CodeRange range_of_bytes(AttributeReader const& reader, ByteCoding const& coding, RowBlock const& block) {
+  auto const nulls = reader.num_nulls(block);
+  CodeRange range;
+  range.has_nulls = nulls > 0;
+  if (nulls == block.length) return range;
+  range.has_values = true;
+  range.max = coding.last_code();
+  range.varying = coding.last_code() == 0 ? 0 : ~std::uint64_t{0};
+  return range;
+}
+
 }  // namespace
 
 CodeRange range_of_read(AttributeReader const& reader, RowBlock const& block, AttributeCodes const& codes) {
   if (auto const native = reader.native_integers(block); native && block.length > 0)
     return range_of_native(*native, block.length);
+  if (auto const coding = reader.byte_coding()) return range_of_bytes(reader, *coding, block);
   return codes_range(codes, reader.is_wide());
 }
 
 CodeRange scan_range(AttributeReader const& reader, RowBlock const& block, AttributeCodes& scratch) {
-  if (!reader.native_integers(block) || block.length == 0) reader.read(block, scratch);
+  bool const is_found_unread = reader.byte_coding() != nullptr || reader.native_integers(block);
+  if (!is_found_unread || block.length == 0) reader.read(block, scratch);
   return range_of_read(reader, block, scratch);
 }
 

@@ -25,13 +25,14 @@ KeyColumn plain_column(TableView table, std::size_t column) {
 /// Values of `from` are read as those of `as` by whoever knows both types.
 bool is_read_as(DataType const& from, DataType const& as) {
   auto const is_bytes = [](DataType const& type) {
-    auto const& value = type.id == TypeId::dictionary ? *type.value : type;
-    return type_row(value.id).family == TypeFamily::bytes;
+    return has_bytes(type.id == TypeId::dictionary ? *type.value : type);
   };
   return from == as || extends_to(from, as) || (is_bytes(from) && is_bytes(as));
 }
 
 }  // namespace
+
+bool has_bytes(DataType const& type) noexcept { return type_row(type.id).family == TypeFamily::bytes; }
 
 Result<KeyColumn> open_key_column(TableView table, std::size_t column, DataType const& as, Control const& control) {
   GARUDA_EXPECTS(column < table.num_columns());

@@ -21,6 +21,9 @@ struct KeyColumn {
   std::vector<WidenedArray> owned;  ///< what copies refer to; empty: the arrays are the table's
 };
 
+/// Strings and binary, not dictionaries of them.
+bool has_bytes(DataType const& type) noexcept;
+
 /// The column, to be compared as type `as`: its own, or one of common_key_type. It is copied unless its values extend
 /// to those of `as`, or have the same bytes. Copying runs on the threads of the calling task arena. Borrows the table.
 /// Errors: invalid_input for a column in device memory, and those of widen; out_of_memory, cancelled.

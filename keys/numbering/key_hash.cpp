@@ -40,7 +40,7 @@ Result<void> hash_key_column(TableView table, std::size_t column, DataType const
   GARUDA_EXPECTS(as.id != TypeId::dictionary && hashes.size() == static_cast<std::size_t>(table.num_rows()));
   GARUDA_TRY_ASSIGN(auto keys, open_key_column(table, column, as, {}));
   if (!has_codes(as)) return hash_values(keys, hashes);
-  AttributeReader const reader(std::move(keys), as, std::nullopt);
+  AttributeReader const reader(std::move(keys), as);
   AttributeCodes codes;
   for (auto const& block : cut_row_blocks(table)) {
     reader.read(block, codes);

@@ -32,7 +32,7 @@ class CodedOrder {
   CodedOrder(OrderRequest const& request, Control const& control) : request_(request), control_(control) {}
 
   Result<OrderedWords> run(std::vector<KeyColumn> columns, std::vector<KeyColumn> constants) {
-    for (auto& column : columns) readers_.emplace_back(std::move(column), request_.as, std::nullopt);
+    for (auto& column : columns) readers_.emplace_back(std::move(column), request_.as);
     GARUDA_TRY(scan());
     if (!range_.exceeds_64_bits()) choose_base();
     OrderedWords words;
@@ -40,7 +40,7 @@ class CodedOrder {
     if (range_.exceeds_64_bits()) GARUDA_TRY(collect_values());
     for (std::size_t c = 0; c < readers_.size(); ++c) GARUDA_TRY(write_column(c, words.columns[c]));
     for (std::size_t c = 0; c < constants.size(); ++c) {
-      AttributeReader const reader(std::move(constants[c]), request_.as, std::nullopt);
+      AttributeReader const reader(std::move(constants[c]), request_.as);
       AttributeCodes codes;
       reader.read(cut_row_blocks(request_.constants[c].table).front(), codes);
       words.constants.push_back(place_of(code_of(reader, codes, 0)));

@@ -83,6 +83,7 @@ struct GroupWriter::Memory {
   Batch keys;
   std::vector<Batch> gathered;  ///< an aggregate each; empty batches for those that are not
   std::vector<AlignedBuffer> buffers;
+  std::vector<keys::KeyDecoder::Column> decoded;
   std::vector<std::unique_ptr<ArrayView>> dictionaries;
 };
 
@@ -116,8 +117,9 @@ Result<void> GroupWriter::write_keys(GroupChunk const& groups, resolve::GroupRan
   return decoder_ != nullptr ? decode_keys(groups, range, control, memory) : gather_keys(groups, range, memory);
 }
 
-Result<void> GroupWriter::decode_keys(GroupChunk const& groups, resolve::GroupRange const& range,
-                                      Control const& control, Memory& memory) const {
+Result<void> GroupWriter::decode_keys(GroupChunk const& groups, resolve::GroupRange& range, Control const& control,
+                                      Memory& memory) const {
+  range.count = std::min(range.count, decoder_->most_rows());
   std::vector<std::uint64_t> ordered;
   auto words = std::span(groups.key_words);
   if (range.order == nullptr) {
@@ -131,8 +133,7 @@ Result<void> GroupWriter::decode_keys(GroupChunk const& groups, resolve::GroupRa
   for (std::size_t k = 0; k < decoder_->num_columns(); ++k) {
     GARUDA_TRY_ASSIGN(auto column, decoder_->decode(k, words, control));
     memory.keys.columns.push_back(column.array);
-    memory.buffers.push_back(std::move(column.values));
-    memory.buffers.push_back(std::move(column.validity));
+    memory.decoded.push_back(std::move(column));
   }
   return {};
 }

@@ -35,7 +35,7 @@ class GroupWriter {
   struct Memory;
   Result<void> write_keys(GroupChunk const& groups, resolve::GroupRange& range, Control const& control,
                           Memory& memory) const;
-  Result<void> decode_keys(GroupChunk const& groups, resolve::GroupRange const& range, Control const& control,
+  Result<void> decode_keys(GroupChunk const& groups, resolve::GroupRange& range, Control const& control,
                            Memory& memory) const;
   Result<void> gather_keys(GroupChunk const& groups, resolve::GroupRange& range, Memory& memory) const;
   resolve::FinaliseInput input_of(std::size_t aggregate, GroupChunk const& groups,

@@ -41,7 +41,7 @@ KeySample sample(std::vector<std::int64_t> const& keys, std::size_t batch_rows) 
   auto const table = table_of(keys, batch_rows);
   std::vector<AttributeReader> readers;
   auto const& type = table.schema()[0].type;
-  readers.emplace_back(std::move(*open_key_column(table.view(), 0, type, {})), type, std::nullopt);
+  readers.emplace_back(std::move(*open_key_column(table.view(), 0, type, {})), type);
   auto found = sample_keys(readers, cut_row_blocks(table.view()), keys.size(), {});
   EXPECT_TRUE(found);
   return found ? *found : KeySample{};
@@ -88,7 +88,7 @@ void check_native(TypeId id, std::vector<T> const& values) {
   Table const table({{"k", typed(id), false}}, std::move(batches));
   auto const& type = table.schema()[0].type;
   auto const reader =
-      std::make_optional<AttributeReader>(std::move(*open_key_column(table.view(), 0, type, {})), type, std::nullopt);
+      std::make_optional<AttributeReader>(std::move(*open_key_column(table.view(), 0, type, {})), type);
   AttributeCodes codes;
   for (auto const& block : {RowBlock{0, 0, static_cast<std::int64_t>(values.size()), 0}, RowBlock{0, 1, 2, 1}}) {
     ASSERT_TRUE(reader->native_integers(block));

@@ -1,0 +1,222 @@
+#include "keys/codes/byte_coding.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+
+#include "core/numbers/wide_integer.hpp"
+#include "core/parallel_blocks.hpp"
+#include "keys/codes/padded_bytes.hpp"
+
+namespace garuda::keys {
+namespace {
+
+/// Bytes that are compared at once.
+constexpr std::size_t kStepBytes = 16;
+using ByteVector = std::uint8_t __attribute__((vector_size(kStepBytes)));
+using WordVector = std::uint64_t __attribute__((vector_size(kStepBytes)));
+
+/// The shape of values of at most 16 × kSteps bytes.
+template <std::size_t kSteps>
+class ShapeScan {
+ public:
+  void add(std::string_view value) noexcept {
+    shortest_ = std::min(shortest_, value.size());
+    longest_ = std::max(longest_, value.size());
+    auto const size = std::min(value.size(), kBytes);
+    for (std::size_t s = 0; s < kSteps; ++s) {
+      // Not through memory, from which what was written in halves is not read at once.
+      auto const here = std::bit_cast<ByteVector>(WordVector{word_of(value, 2 * s), word_of(value, 2 * s + 1)});
+      ByteVector absent;
+      std::memcpy(&absent, kAbsent.data() + kBytes - size + s * kStepBytes, kStepBytes);
+      auto const low = here | absent;
+      least_[s] = low < least_[s] ? low : least_[s];
+      greatest_[s] = here > greatest_[s] ? here : greatest_[s];
+    }
+  }
+
+  std::size_t longest() const noexcept { return longest_; }
+  ByteShape shape() const noexcept {
+    ByteShape shape;
+    shape.shortest = shortest_;
+    shape.longest = longest_;
+    std::memcpy(shape.least.data(), least_, kBytes);
+    std::memcpy(shape.greatest.data(), greatest_, kBytes);
+    return shape;
+  }
+
+  ShapeScan() { std::memset(least_, 0xFF, sizeof(least_)); }
+
+ private:
+  static constexpr std::size_t kBytes = kSteps * kStepBytes;
+  /// From its position kBytes - n on: n bytes that are there, then those that are not.
+  static constexpr auto kAbsent = [] {
+    std::array<std::uint8_t, 2 * kBytes> bytes{};
+    std::fill(bytes.begin() + kBytes, bytes.end(), std::uint8_t{0xFF});
+    return bytes;
+  }();
+
+  std::size_t shortest_ = kMostCodedBytes;
+  std::size_t longest_ = 0;
+  ByteVector least_[kSteps];
+  ByteVector greatest_[kSteps] = {};
+};
+
+template <std::size_t kSteps>
+ShapeScan<kSteps> scan_block(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length) {
+  ShapeScan<kSteps> scan;
+  for_each_bytes(array, type, begin, length, [&](std::int64_t, std::string_view value) { scan.add(value); });
+  return scan;
+}
+
+/// nullopt: some value is too long.
+std::optional<ByteShape> shape_of(ArrayView const& array, DataType const& type, std::int64_t begin,
+                                  std::int64_t length) {
+  auto const scan = scan_block<1>(array, type, begin, length);
+  if (scan.longest() > kMostCodedBytes) return std::nullopt;
+  return scan.longest() <= kStepBytes ? scan.shape() : scan_block<2>(array, type, begin, length).shape();
+}
+
+}  // namespace
+
+void ByteShape::add(ByteShape const& other) noexcept {
+  shortest = std::min(shortest, other.shortest);
+  longest = std::max(longest, other.longest);
+  for (std::size_t p = 0; p < kMostCodedBytes; ++p) {
+    least[p] = std::min(least[p], other.least[p]);
+    greatest[p] = std::max(greatest[p], other.greatest[p]);
+  }
+}
+
+std::optional<ByteCoding> ByteCoding::of(ByteShape const& shape) {
+  ByteCoding coding;
+  if (shape.longest < shape.shortest) return coding;
+  coding.shortest_ = shape.shortest;
+  coding.longest_ = shape.longest;
+  UInt128 product = 1;
+  for (auto p = shape.longest; p-- > 0;) {
+    coding.constant_[p] = shape.least[p];
+    bool const may_end = p >= shape.shortest;
+    std::uint32_t const radix = shape.greatest[p] - shape.least[p] + 1U + (may_end ? 1 : 0);
+    if (radix == 1) continue;
+    coding.digits_.push_back({static_cast<std::uint64_t>(product), static_cast<std::uint32_t>(p), shape.least[p],
+                              may_end, ExactDivisor(radix)});
+    product *= radix;
+    if (product > UInt128{1} << 64) return std::nullopt;
+  }
+  coding.last_code_ = static_cast<std::uint64_t>(product - 1);
+  std::ranges::reverse(coding.digits_);
+  for (std::size_t size = coding.shortest_; size <= coding.longest_; ++size)
+    for (auto const& digit : coding.digits_)
+      if (digit.position < size)
+        coding.of_length_[size] += digit.weight * ((digit.may_end ? 1 : 0) - std::uint64_t{digit.least});
+  return coding;
+}
+
+std::uint64_t ByteCoding::sum(std::uint8_t const* bytes) const noexcept {
+  std::uint64_t sum = 0;
+  for (auto const& digit : digits_) sum += digit.weight * bytes[digit.position];
+  return sum;
+}
+
+/// With so many digits that compilers keep them in registers.
+template <std::size_t kDigits>
+void ByteCoding::read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin,
+                                    std::int64_t length, std::uint64_t* codes) const {
+  std::array<std::uint32_t, kDigits> positions;
+  std::array<std::uint64_t, kDigits> weights;
+  std::ranges::transform(digits_, positions.begin(), &Digit::position);
+  std::ranges::transform(digits_, weights.begin(), &Digit::weight);
+  auto const lacking = of_length_[longest_];
+  for_each_bytes(array, type, begin, length, [=](std::int64_t i, std::string_view value) {
+    auto sum = lacking;
+    for (std::size_t d = 0; d < kDigits; ++d) sum += weights[d] * static_cast<std::uint8_t>(value.data()[positions[d]]);
+    codes[i] = sum;
+  });
+}
+
+void ByteCoding::read(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                      std::uint64_t* codes) const {
+  if (shortest_ == longest_) {
+    switch (digits_.size()) {
+      case 0:
+        std::fill_n(codes, length, std::uint64_t{0});
+        return;
+      case 1:
+        return read_equal_lengths<1>(array, type, begin, length, codes);
+      case 2:
+        return read_equal_lengths<2>(array, type, begin, length, codes);
+      case 3:
+        return read_equal_lengths<3>(array, type, begin, length, codes);
+      case 4:
+        return read_equal_lengths<4>(array, type, begin, length, codes);
+      case 5:
+        return read_equal_lengths<5>(array, type, begin, length, codes);
+      case 6:
+        return read_equal_lengths<6>(array, type, begin, length, codes);
+      default:
+        return for_each_bytes(array, type, begin, length, [&](std::int64_t i, std::string_view value) {
+          codes[i] = of_length_[longest_] + sum(reinterpret_cast<std::uint8_t const*>(value.data()));
+        });
+    }
+  }
+  auto const read_padded = [&]<std::size_t kBytes>() {
+    for_each_bytes(array, type, begin, length, [&](std::int64_t i, std::string_view value) {
+      std::uint64_t words[kBytes / 8];
+      for (std::size_t w = 0; w < kBytes / 8; ++w) words[w] = word_of(value, w);
+      codes[i] = of_length_[value.size()] + sum(reinterpret_cast<std::uint8_t const*>(words));
+    });
+  };
+  if (longest_ <= kStepBytes) return read_padded.template operator()<kStepBytes>();
+  read_padded.template operator()<kMostCodedBytes>();
+}
+
+std::size_t ByteCoding::write(std::uint64_t code, char* value) const noexcept {
+  std::memcpy(value, constant_.data(), longest_);
+  auto size = longest_;
+  for (auto digit = digits_.rbegin(); digit != digits_.rend(); ++digit) {
+    auto const rest = digit->radix.quotient(code);
+    auto const figure = static_cast<std::uint32_t>(code - rest * digit->radix.value());
+    code = rest;
+    if (digit->may_end && figure == 0)
+      size = digit->position;
+    else
+      value[digit->position] = static_cast<char>(digit->least + figure - (digit->may_end ? 1 : 0));
+  }
+  return size;
+}
+
+Result<std::shared_ptr<ByteCoding const>> find_byte_coding(std::span<KeyColumn const> columns, Control const& control) {
+  struct Rows {
+    std::size_t column;
+    std::size_t batch;
+    std::int64_t begin;
+    std::int64_t length;
+  };
+  std::vector<Rows> blocks;
+  constexpr auto kStep = static_cast<std::int64_t>(kBlockRows);
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    for (std::size_t b = 0; b < columns[c].arrays.size(); ++b)
+      for (std::int64_t begin = 0; begin < columns[c].arrays[b].length; begin += kStep)
+        blocks.push_back({c, b, begin, std::min(kStep, columns[c].arrays[b].length - begin)});
+  ByteShape total;
+  std::mutex mutex;
+  std::atomic<bool> fits{true};
+  GARUDA_TRY(for_each_block(blocks.size(), &control, [&](std::size_t i) {
+    if (!fits) return;
+    auto const& rows = blocks[i];
+    auto const& column = columns[rows.column];
+    auto const shape = shape_of(column.arrays[rows.batch], column.type, rows.begin, rows.length);
+    std::lock_guard const lock(mutex);
+    if (shape) total.add(*shape);
+    // What does not fit yet will not fit with more values.
+    if (!shape || !ByteCoding::of(total)) fits = false;
+  }));
+  if (!fits) return nullptr;
+  return std::make_shared<ByteCoding const>(*ByteCoding::of(total));
+}
+
+}  // namespace garuda::keys

@@ -1,0 +1,84 @@
+// Strings and binary of few bytes as integers of the same order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "garuda/types.hpp"
+#include "keys/codes/exact_divisor.hpp"
+#include "keys/codes/key_column.hpp"
+
+namespace garuda::keys {
+
+/// Most bytes of a value that has such an integer.
+inline constexpr std::size_t kMostCodedBytes = 32;
+
+/// What values have in common, position by position.
+struct ByteShape {
+  using Bytes = std::array<std::uint8_t, kMostCodedBytes>;
+
+  std::size_t shortest = kMostCodedBytes;  ///< bytes of a value
+  std::size_t longest = 0;                 ///< likewise; less than `shortest`: there are no values
+  Bytes least;                             ///< at each position, of the values that reach beyond it; 255: none does
+  Bytes greatest{};                        ///< likewise; 0
+
+  ByteShape() { least.fill(0xFF); }
+  void add(ByteShape const& other) noexcept;
+};
+
+/// Numbers whose digits are the bytes of a value, each in the range that its position has, and an end of value before
+/// the least byte where some values end. Codes are below 2^64, are equal if and only if the values are, and have the
+/// order of the values' bytes. Immutable.
+class ByteCoding {
+ public:
+  /// nullopt: values of this shape take more than 64 bits.
+  static std::optional<ByteCoding> of(ByteShape const& shape);
+
+  /// No code is greater.
+  std::uint64_t last_code() const noexcept { return last_code_; }
+  std::size_t longest() const noexcept { return longest_; }
+
+  /// Writes the codes of rows [begin, begin + length) of `array`, not those of nulls. Requires: values of the shape.
+  void read(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+            std::uint64_t* codes) const;
+
+  /// Writes the value that has `code`, and anything behind it, `longest` bytes together. Returns its length.
+  std::size_t write(std::uint64_t code, char* value) const noexcept;
+
+ private:
+  /// A position at which values differ.
+  struct Digit {
+    std::uint64_t weight = 1;
+    std::uint32_t position = 0;
+    std::uint32_t least = 0;
+    bool may_end = false;  ///< digit 0: the value ends before it
+    ExactDivisor radix;
+  };
+
+  std::uint64_t sum(std::uint8_t const* bytes) const noexcept;
+  template <std::size_t kDigits>
+  void read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                          std::uint64_t* codes) const;
+
+  std::size_t shortest_ = 0;
+  std::size_t longest_ = 0;
+  std::uint64_t last_code_ = 0;
+  std::vector<Digit> digits_;  ///< the most significant one first
+  /// What the bytes' products with their weights lack, of each length, modulo 2^64.
+  std::array<std::uint64_t, kMostCodedBytes + 1> of_length_{};
+  ByteShape::Bytes constant_{};  ///< at positions where values do not differ
+};
+
+/// A coding of the values of all columns together; nullptr when there is none. Looks at every value, in parallel on the
+/// threads of the calling task arena. Requires: columns of strings or binary, not dictionaries. Errors: cancelled.
+Result<std::shared_ptr<ByteCoding const>> find_byte_coding(std::span<KeyColumn const> columns, Control const& control);
+
+}  // namespace garuda::keys
