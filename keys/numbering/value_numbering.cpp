@@ -3,6 +3,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <optional>
@@ -23,25 +24,28 @@ constexpr std::uint64_t kMostLocalValues = std::uint64_t{1} << 14;
 /// Values a section: its table then lies in a core's cache.
 constexpr std::uint64_t kSectionValues = std::uint64_t{1} << 15;
 constexpr std::uint32_t kMaxSectionBits = 10;
+/// Values that are found before their turn.
+constexpr std::size_t kValuesAhead = 16;
 
 /// Numbers distinct values in the order in which they are added.
 class ValueTable {
  public:
-  explicit ValueTable(ValueBytes const& values) : values_(&values), slots_(1024) {}
+  ValueTable() : slots_(1024) {}
 
   struct Head {
     std::uint64_t hash;
     std::uint64_t value;
+    std::string_view bytes;  ///< of the column
   };
 
   /// The code of value `i`.
   std::uint32_t add(std::uint64_t i, std::uint64_t hash, std::string_view bytes) {
     auto at = hash & (slots_.size() - 1);
     for (; slots_[at].code != kNullCode; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at].hash == hash && (*values_)[heads_[slots_[at].code].value] == bytes) return slots_[at].code;
+      if (slots_[at].hash == hash && heads_[slots_[at].code].bytes == bytes) return slots_[at].code;
     auto const code = static_cast<std::uint32_t>(heads_.size());
     slots_[at] = {hash, code};
-    heads_.push_back({hash, i});
+    heads_.push_back({hash, i, bytes});
     if (heads_.size() * 2 > slots_.size()) grow();
     return code;
   }
@@ -65,7 +69,6 @@ class ValueTable {
     }
   }
 
-  ValueBytes const* values_;
   std::vector<Slot> slots_;  ///< a power of two of them, at most half in use
   std::vector<Head> heads_;  ///< of each code
 };
@@ -96,7 +99,7 @@ class LocalNumbering {
   Result<std::optional<ValueCodes>> run(Control const& control) {
     GARUDA_TRY_ASSIGN(buffer_, AlignedBuffer::allocate(static_cast<std::int64_t>(values_.size() * 4)));
     auto const threads = static_cast<std::size_t>(oneapi::tbb::this_task_arena::max_concurrency());
-    tables_.assign(std::min<std::size_t>(threads, std::max<std::size_t>(owners_.size(), 1)), ValueTable(values_));
+    tables_.assign(std::min<std::size_t>(threads, std::max<std::size_t>(owners_.size(), 1)), ValueTable());
     GARUDA_TRY(for_each_block(tables_.size(), &control, [&](std::size_t t) { fill(t, control); }));
     if (too_many_) return std::nullopt;
     auto const codes_of = merge();
@@ -125,11 +128,11 @@ class LocalNumbering {
 
   /// Numbers all values by their first occurrences; returns the codes of each table's codes.
   std::vector<std::vector<std::uint32_t>> merge() {
-    ValueTable all(values_);
+    ValueTable all;
     std::vector<std::vector<std::uint32_t>> codes_of(tables_.size());
     for (std::size_t t = 0; t < tables_.size(); ++t)
       for (auto const& head : tables_[t].heads()) {
-        auto const code = all.add(head.value, head.hash, values_[head.value]);
+        auto const code = all.add(head.value, head.hash, head.bytes);
         all.lower_head(code, head.value);
         codes_of[t].push_back(code);
       }
@@ -154,14 +157,20 @@ class LocalNumbering {
   std::atomic<bool> too_many_{false};
 };
 
+/// A value with its hash.
+struct HashedValue {
+  std::uint64_t hash;
+  std::uint64_t value;
+};
+
 /// Values with their hashes, those of each section together: the values whose hashes share their leading bits.
 struct Sections {
-  AlignedBuffer values;                ///< ValueTable::Head each, ascending in a section
+  AlignedBuffer values;                ///< HashedValue each, ascending in a section
   std::vector<std::uint64_t> offsets;  ///< of each section, then the number of values
 
   std::size_t size() const noexcept { return offsets.size() - 1; }
-  std::span<ValueTable::Head const> operator[](std::size_t s) const noexcept {
-    return {values.as<ValueTable::Head>() + offsets[s], offsets[s + 1] - offsets[s]};
+  std::span<HashedValue const> operator[](std::size_t s) const noexcept {
+    return {values.as<HashedValue>() + offsets[s], offsets[s + 1] - offsets[s]};
   }
 };
 
@@ -189,8 +198,8 @@ Result<Sections> cut_sections(ValueBytes const& values, ValueHash hash, std::uin
   }
   result.offsets.push_back(first);
   GARUDA_TRY_ASSIGN(result.values,
-                    AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * sizeof(ValueTable::Head))));
-  auto* const to = result.values.as<ValueTable::Head>();
+                    AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * sizeof(HashedValue))));
+  auto* const to = result.values.as<HashedValue>();
   GARUDA_TRY(for_each_block(blocks, &control, [&](std::size_t block) {
     auto* const places = next.data() + block * sections;
     for (auto i = block * kBlockRows; i < block_end(values, block); ++i)
@@ -206,12 +215,26 @@ Result<ValueCodes> number_sections(ValueBytes const& values, Sections const& sec
   auto* const codes = list.codes.as<std::uint32_t>();
   std::vector<std::uint64_t> first(sections.size());  // of each section: its codes, then those before it
   GARUDA_TRY(for_each_block(first.size(), &control, [&](std::size_t s) {
-    ValueTable table(values);
-    // Equal values share a section: one may be as long as the column.
-    std::uint64_t seen = 0;
-    for (auto const& [hash, value] : sections[s]) {
-      if (seen++ % kBlockRows == 0 && is_cancelled(&control)) return;
-      codes[value] = values.is_null(value) ? kNullCode : table.add(value, hash, values[value]);
+    ValueTable table;
+    auto const section = sections[s];
+    // A section's values lie anywhere in their column: each is found, and its bytes asked for, before its turn.
+    std::array<std::optional<std::string_view>, kValuesAhead> ahead;
+    auto const find = [&](std::size_t i) {
+      if (i >= section.size()) return;
+      auto& bytes = ahead[i % kValuesAhead];
+      bytes.reset();
+      if (values.is_null(section[i].value)) return;
+      bytes = values[section[i].value];
+      __builtin_prefetch(bytes->data());
+    };
+    for (std::size_t i = 0; i < kValuesAhead; ++i) find(i);
+    for (std::size_t i = 0; i < section.size(); ++i) {
+      // Equal values share a section: one may be as long as the column.
+      if (i % kBlockRows == 0 && is_cancelled(&control)) return;
+      auto const bytes = ahead[i % kValuesAhead];
+      find(i + kValuesAhead);
+      auto const& [hash, value] = section[i];
+      codes[value] = bytes ? table.add(value, hash, *bytes) : kNullCode;
     }
     first[s] = table.heads().size();
   }));
