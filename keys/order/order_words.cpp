@@ -26,13 +26,16 @@ UInt128 code_of(AttributeReader const& reader, AttributeCodes const& codes, std:
   return reader.is_wide() ? codes.wide(row) : UInt128{codes.low[row]};
 }
 
-/// Of columns whose values have codes.
+/// Of columns whose values have codes: their type's, or those of `bytes`.
 class CodedOrder {
  public:
-  CodedOrder(OrderRequest const& request, Control const& control) : request_(request), control_(control) {}
+  CodedOrder(OrderRequest const& request, std::shared_ptr<ByteCoding const> const& bytes, Control const& control)
+      : request_(request), control_(control) {
+    if (bytes != nullptr) given_ = bytes;
+  }
 
   Result<OrderedWords> run(std::vector<KeyColumn> columns, std::vector<KeyColumn> constants) {
-    for (auto& column : columns) readers_.emplace_back(std::move(column), request_.as);
+    for (auto& column : columns) readers_.emplace_back(std::move(column), request_.as, given_);
     GARUDA_TRY(scan());
     if (!range_.exceeds_64_bits()) choose_base();
     OrderedWords words;
@@ -40,7 +43,7 @@ class CodedOrder {
     if (range_.exceeds_64_bits()) GARUDA_TRY(collect_values());
     for (std::size_t c = 0; c < readers_.size(); ++c) GARUDA_TRY(write_column(c, words.columns[c]));
     for (std::size_t c = 0; c < constants.size(); ++c) {
-      AttributeReader const reader(std::move(constants[c]), request_.as);
+      AttributeReader const reader(std::move(constants[c]), request_.as, given_);
       AttributeCodes codes;
       reader.read(cut_row_blocks(request_.constants[c].table).front(), codes);
       words.constants.push_back(place_of(code_of(reader, codes, 0)));
@@ -151,6 +154,7 @@ class CodedOrder {
 
   OrderRequest const& request_;
   Control const& control_;
+  GivenCodes given_;
   std::vector<AttributeReader> readers_;
   std::vector<std::vector<RowBlock>> blocks_;  // of each column
   CodeRange range_;                            // over all columns; min: what word 0 stands for
@@ -191,6 +195,18 @@ Result<std::vector<KeyColumn>> open_columns(std::span<ColumnOfTable const> colum
   return open;
 }
 
+/// A coding of all values that are compared; nullptr: there is none.
+Result<std::shared_ptr<ByteCoding const>> code_bytes(std::vector<KeyColumn> const& columns,
+                                                     std::vector<KeyColumn> const& constants, Control const& control) {
+  std::vector<KeyColumn> all;
+  for (auto const* of : {&columns, &constants})
+    for (auto const& column : *of) {
+      if (!has_bytes(column.type)) return nullptr;
+      all.push_back({column.field, column.type, column.arrays, {}});
+    }
+  return find_byte_coding(all, control);
+}
+
 Result<OrderedWords> encode(OrderRequest const& request, Control const& control) {
   GARUDA_TRY_ASSIGN(auto columns, open_columns(request.columns, request.as, control));
   GARUDA_TRY_ASSIGN(auto constants, open_columns(request.constants, request.as, control));
@@ -199,9 +215,11 @@ Result<OrderedWords> encode(OrderRequest const& request, Control const& control)
     GARUDA_TRY_ASSIGN(auto of_column, valid_rows(column.arrays, control));
     valid.push_back(std::move(of_column));
   }
-  auto words = has_codes(request.as) ? CodedOrder(request, control).run(std::move(columns), std::move(constants))
-                                     : rank_values(columns, constants, request.as,
-                                                   {request.compares_columns, request.compares_order}, control);
+  GARUDA_TRY_ASSIGN(auto const bytes, code_bytes(columns, constants, control));
+  auto words =
+      has_codes(request.as) || bytes != nullptr
+          ? CodedOrder(request, bytes, control).run(std::move(columns), std::move(constants))
+          : rank_values(columns, constants, request.as, {request.compares_columns, request.compares_order}, control);
   if (!words) return words;
   for (std::size_t c = 0; c < valid.size(); ++c) words->columns[c].valid = std::move(valid[c]);
   return words;
