@@ -34,16 +34,12 @@ void describe(SampledGroupKeys const& keys, KeyLayout const& layout, EncodedGrou
   out.packed_bits = layout.packed_bits;
   out.sampled_rows = keys.sample.rows;
   out.estimated_groups = keys.sample.estimated_groups;
-  std::uint32_t next_word = 0;
+  out.given = keys.given_columns();
   for (std::size_t a = 0; a < layout.ranges.size(); ++a) {
     auto attribute = describe(keys.open.readers[a], layout.ranges[a], layout.positions(a));
     attribute.nonempty_bins = keys.sample.nonempty_bins[a];
-    if (attribute.nonempty_bins > keys.sample.nonempty_bins[out.hash_attribute]) out.hash_attribute = a;
-    if (!layout.is_packed) {
-      attribute.first_word = next_word;
-      attribute.num_words = num_words_of(layout.ranges[a]);
-      next_word += attribute.num_words;
-    }
+    if (attribute.nonempty_bins > keys.sample.nonempty_bins[out.most_diverse]) out.most_diverse = a;
+    if (!layout.is_packed) attribute.place = layout.rows.attributes[a];
     out.attributes.push_back(attribute);
   }
 }
@@ -70,6 +66,7 @@ std::uint64_t EncodedGroupKeys::bytes() const noexcept {
 
 GroupKeyOutline outline_of(EncodedGroupKeys const& keys) {
   GroupKeyOutline outline;
+  outline.given = keys.given;
   outline.is_packed = keys.is_packed;
   outline.key_bits = keys.packed.key_bits;
   outline.min = keys.packed.min;
@@ -81,14 +78,23 @@ GroupKeyOutline outline_of(EncodedGroupKeys const& keys) {
   return outline;
 }
 
+GivenColumns SampledGroupKeys::given_columns() const {
+  GivenColumns columns;
+  for (auto const& reader : open.readers) {
+    if (reader.byte_coding() != nullptr) ++columns.coded;
+    if (reader.is_dictionary() && reader.field().type.id != TypeId::dictionary) ++columns.numbered;
+  }
+  return columns;
+}
+
 GroupKeyOutline SampledGroupKeys::outline(KeyForm form) const {
   GroupKeyOutline outline;
+  outline.given = given_columns();
   auto const bits = packed_bits(sample.ranges);
   outline.is_packed = is_packed_in(form, bits);
   outline.estimated_groups = sample.estimated_groups;
   if (!outline.is_packed) {
-    outline.num_words = null_words_of(sample.ranges);
-    for (auto const& range : sample.ranges) outline.num_words += num_words_of(range);
+    outline.num_words = place_attributes(sample.ranges).num_words;
     return outline;
   }
   outline.key_bits = bits <= 32 ? 32 : 64;
@@ -130,7 +136,7 @@ Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_
   return encode_group_keys(std::move(keys), form, control);
 }
 
-Result<EncodedKeys> partition_words(EncodedGroupKeys const& keys, Control const& control) {
+EncodedKeys partition_words(EncodedGroupKeys const& keys) {
   EncodedKeys words;
   words.num_rows = keys.num_rows;
   words.table_rows = keys.num_rows;
@@ -142,21 +148,9 @@ Result<EncodedKeys> partition_words(EncodedGroupKeys const& keys, Control const&
     words.common_low_bits = keys.packed.common_low_bits;
     return words;
   }
-  auto const& attribute = keys.attributes[keys.hash_attribute];
-  auto const low = keys.word(attribute.first_word);
-  words.max = std::numeric_limits<std::uint32_t>::max();
-  words.words = low.data();
-  if (attribute.num_words == 1) return words;
-  auto const high = keys.word(attribute.first_word + 1);
   words.key_bits = 64;
+  words.words = keys.words[0].data();
   words.max = std::numeric_limits<std::uint64_t>::max();
-  GARUDA_TRY_ASSIGN(words.owned_words, AlignedBuffer::allocate(static_cast<std::int64_t>(keys.num_rows * 8)));
-  auto* const out = words.owned_words.as<std::uint64_t>();
-  GARUDA_TRY(for_each_block((keys.num_rows + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
-    auto const end = std::min(keys.num_rows, (block + 1) * kBlockRows);
-    for (auto i = block * kBlockRows; i < end; ++i) out[i] = (std::uint64_t{high[i]} << 32) | low[i];
-  }));
-  words.words = out;
   return words;
 }
 

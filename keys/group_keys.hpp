@@ -15,6 +15,7 @@
 #include "keys/codes/attribute_reader.hpp"
 #include "keys/encoded_keys.hpp"
 #include "keys/key_encoder.hpp"
+#include "keys/key_layout.hpp"
 #include "keys/samples/key_sample.hpp"
 
 namespace garuda::keys {
@@ -28,37 +29,44 @@ struct GroupAttribute {
   std::uint64_t smallest = 0;  ///< packed form: code that position 0, or 1 behind null, stands for
   CodeInverse inverse = CodeInverse::none;
   std::shared_ptr<ByteCoding const> bytes{};  ///< of the inverse of that name
-  std::uint32_t nonempty_bins = 0;  ///< of kAttributeBins, in the sampled rows
-  std::uint32_t first_word = 0;     ///< words form: of its words
-  std::uint32_t num_words = 0;      ///< words form: 1, 2 or 4
+  std::uint32_t nonempty_bins = 0;            ///< of kAttributeBins, in the sampled rows
+  AttributePlace place{};                     ///< words form
 };
 
-/// The keys of all rows, in one of two forms: packed into one word of 32 or 64 bits, or as columns of 32-bit words,
-/// attribute by attribute, then words of null bits. No row is left out.
+/// Columns whose codes are found from all of their values.
+struct GivenColumns {
+  std::uint32_t coded = 0;     ///< by their bytes
+  std::uint32_t numbered = 0;  ///< but for dictionaries, of which only the values are
+};
+
+/// The keys of all rows, in one of two forms: packed into one word of 32 or 64 bits, or as columns of 64-bit words into
+/// each of which as many attributes are packed as fit (RowPlaces), the first one folded. No row is left out.
 struct EncodedGroupKeys {
   std::uint64_t num_rows = 0;
   bool is_packed = true;
   EncodedKeys packed;                ///< packed form; without row ids
-  std::vector<AlignedBuffer> words;  ///< words form: rows × u32 each
+  std::vector<AlignedBuffer> words;  ///< words form: rows × u64 each
   std::vector<GroupAttribute> attributes;
-  std::size_t hash_attribute = 0;      ///< the most diverse one, the first of several
+  GivenColumns given;
+  std::size_t most_diverse = 0;        ///< of the attributes, the first of several
   std::uint32_t packed_bits = 0;       ///< bits that all attributes take in one word; over 64: they do not fit
   std::uint64_t sampled_rows = 0;      ///< rows that the next, and the non-empty bins, were found from
   std::uint64_t estimated_groups = 0;  ///< at most num_rows; see sample_keys
 
-  std::span<std::uint32_t const> word(std::size_t i) const noexcept { return {words[i].as<std::uint32_t>(), num_rows}; }
+  std::span<std::uint64_t const> word(std::size_t i) const noexcept { return {words[i].as<std::uint64_t>(), num_rows}; }
   /// Host memory held, in bytes.
   std::uint64_t bytes() const noexcept;
 };
 
 /// What encoding gives, but for the words themselves.
 struct GroupKeyOutline {
+  GivenColumns given;
   bool is_packed = true;
   std::uint32_t key_bits = 32;         ///< packed form: of a word
   std::uint64_t min = 0;               ///< packed form, of the words
   std::uint64_t max = 0;               ///< likewise
   std::uint32_t common_low_bits = 0;   ///< packed form: lowest bits that are equal in all words
-  std::uint32_t num_words = 0;         ///< words form: 32-bit words of a row
+  std::uint32_t num_words = 0;         ///< words form: 64-bit words of a row
   std::uint64_t estimated_groups = 0;  ///< at most the rows; see sample_keys
   std::uint64_t bytes = 0;             ///< of host memory that the words take
 };
@@ -70,6 +78,7 @@ struct SampledGroupKeys {
   KeySample sample;
 
   TableView table() const noexcept { return open.table; }
+  GivenColumns given_columns() const;
 
   /// Whether there are rows that the sample leaves out.
   bool is_partial() const noexcept { return sample.rows < static_cast<std::uint64_t>(open.table.num_rows()); }
@@ -96,9 +105,7 @@ Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, 
 Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_t const> columns, KeyForm form,
                                            Control const& control);
 
-/// The words that choose a row's partition: the packed keys, or the (first two) words of the hashing attribute.
-/// Borrows from `keys` where it can.
-/// Errors: out_of_memory, cancelled.
-Result<EncodedKeys> partition_words(EncodedGroupKeys const& keys, Control const& control);
+/// The words that choose a row's partition: the packed keys, or the first of several words. Borrows from `keys`.
+EncodedKeys partition_words(EncodedGroupKeys const& keys);
 
 }  // namespace garuda::keys

@@ -49,7 +49,7 @@ Result<void> number_keys(KeyEncoder const& encoder, EncodedJoinKeys& keys, Contr
   GARUDA_TRY_ASSIGN(auto left, encoder.encode(0, WordOrder::rows));
   GARUDA_TRY_ASSIGN(auto right, encoder.encode(1, WordOrder::rows));
   DataType type{TypeId::fixed_size_binary};
-  type.fixed_byte_width = static_cast<std::int32_t>(4 * encoder.layout().num_words());
+  type.fixed_byte_width = static_cast<std::int32_t>(8 * encoder.layout().rows.num_words);
   ValueBytes values;
   for (auto const* table : {&left, &right}) {
     ArrayView rows;

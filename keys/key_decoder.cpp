@@ -31,13 +31,13 @@ Result<void> for_each_part(std::span<std::uint64_t const> words, Control const& 
 
 std::optional<KeyDecoder> KeyDecoder::create(EncodedGroupKeys const& keys, std::vector<DataType> types) {
   GARUDA_EXPECTS(types.size() == keys.attributes.size());
-  if (!keys.is_packed) return std::nullopt;
   KeyDecoder decoder;
   decoder.attributes_.resize(types.size());
   UInt128 divisor = 1;
   for (auto a = types.size(); a-- > 0;) {
     auto const& source = keys.attributes[a];
-    if (source.inverse == CodeInverse::none) return std::nullopt;
+    if (source.inverse == CodeInverse::none || source.place.is_wide) return std::nullopt;
+    bool const is_first = keys.is_packed ? a == 0 : source.place.is_first;
     auto& attribute = decoder.attributes_[a];
     attribute.type = std::move(types[a]);
     attribute.inverse = source.inverse;
@@ -46,15 +46,16 @@ std::optional<KeyDecoder> KeyDecoder::create(EncodedGroupKeys const& keys, std::
       decoder.most_rows_ =
           std::min<std::uint64_t>(decoder.most_rows_, std::numeric_limits<std::int32_t>::max() /
                                                           std::max<std::size_t>(attribute.bytes->longest(), 1));
-    // The product of all cardinalities is at most 2^64: what counts that much has one value.
+    // The product of the cardinalities in a word is at most 2^64: what counts that much has one value.
     attribute.divisor.reset();
     if (divisor >> 64 == 0) attribute.divisor.emplace(static_cast<std::uint64_t>(divisor));
     // One of 2^64 has all others' factors to be 1.
-    if (a > 0 && source.cardinality >> 64 == 0)
+    if (!is_first && source.cardinality >> 64 == 0)
       attribute.cardinality.emplace(static_cast<std::uint64_t>(source.cardinality));
     attribute.smallest = source.smallest;
     attribute.has_nulls = source.has_nulls;
-    divisor *= source.cardinality;
+    attribute.word = keys.is_packed ? 0 : source.place.word;
+    divisor = is_first ? 1 : divisor * source.cardinality;
   }
   return decoder;
 }

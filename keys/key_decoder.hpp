@@ -1,4 +1,4 @@
-// Group-by keys back from their packed words.
+// Group-by keys back from their words.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct OwnedViewBuffer {
 /// threads.
 class KeyDecoder {
  public:
-  /// nullopt when the keys are not packed, or a column cannot be told from its codes (booleans, dictionaries, …).
+  /// nullopt when a column cannot be told from its codes (booleans, dictionaries, …).
   /// `types`: of the key columns.
   static std::optional<KeyDecoder> create(EncodedGroupKeys const& keys, std::vector<DataType> types);
 
@@ -45,8 +45,10 @@ class KeyDecoder {
     std::unique_ptr<OwnedViewBuffer> viewed;  ///< that the views refer to: the values
     AlignedBuffer validity;                   ///< empty: no nulls
   };
-  /// Column `index` of the keys with these words, a row each; floats in canonical form. In parallel on the calling task
-  /// arena. Errors: out_of_memory, cancelled.
+  /// Which of a row's words column `index` is in.
+  std::uint32_t word_of(std::size_t index) const { return attributes_.at(index).word; }
+  /// Column `index` of the keys that have these words where word_of says, a row each, not folded; floats in canonical
+  /// form. In parallel on the calling task arena. Errors: out_of_memory, cancelled.
   /// Requires: at most most_rows() words.
   Result<Column> decode(std::size_t index, std::span<std::uint64_t const> words, Control const& control) const;
 
@@ -55,20 +57,21 @@ class KeyDecoder {
     DataType type;
     CodeInverse inverse = CodeInverse::none;
     std::shared_ptr<ByteCoding const> bytes;
+    std::uint32_t word = 0;
     std::optional<ExactDivisor> divisor{
         1};  ///< what a step of this attribute counts in a word; nullopt: it has one value
     std::optional<ExactDivisor> cardinality;  ///< nullopt: nothing of the word stands above it
     std::uint64_t smallest = 0;               ///< code at the first position that is not null
     bool has_nulls = false;
 
-    std::uint64_t position(std::uint64_t word) const noexcept {
+    std::uint64_t position(std::uint64_t packed) const noexcept {
       if (!divisor) return 0;
-      auto const quotient = divisor->quotient(word);
+      auto const quotient = divisor->quotient(packed);
       return cardinality ? cardinality->remainder(quotient) : quotient;
     }
     /// nullopt: null.
-    std::optional<std::uint64_t> code(std::uint64_t word) const noexcept {
-      auto const at = position(word);
+    std::optional<std::uint64_t> code(std::uint64_t packed) const noexcept {
+      auto const at = position(packed);
       if (has_nulls && at == 0) return std::nullopt;
       return smallest - (has_nulls ? 1 : 0) + at;
     }

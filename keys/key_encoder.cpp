@@ -11,6 +11,7 @@
 #include "core/bitmap.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/key_types.hpp"
+#include "keys/word_folding.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -78,6 +79,7 @@ struct Scratch {
   AttributeCodes codes;
   std::vector<std::uint8_t> keep;
   std::vector<std::uint32_t> kept;
+  std::vector<std::uint64_t> words;
 };
 
 /// Which rows of the block have no null in any key column: 1 or 0 a row of `keep`. Returns their number.
@@ -110,12 +112,12 @@ class TableWriter {
     PackedRange total;
     std::mutex mutex;
     auto const is_known = layout_.is_packed && layout_.ranges.size() == 1 && !layout_.ranges[0].has_nulls &&
-                          keys_.readers[0].byte_coding() == nullptr;
+                          !keys_.readers[0].last_code();
     GARUDA_TRY(for_each_block(keys_.blocks.size(), &control, [&](std::size_t b) {
       Scratch scratch;
       auto const rows = kept_rows(b, scratch);
       write_row_ids(b, rows);
-      if (!layout_.is_packed) return split_block(b, rows, scratch);
+      if (!layout_.is_packed) return write_words(b, rows, scratch);
       auto const range = out_.packed.key_bits == 32 ? pack_block<std::uint32_t>(b, rows, !is_known, scratch)
                                                     : pack_block<std::uint64_t>(b, rows, !is_known, scratch);
       std::lock_guard const lock(mutex);
@@ -141,9 +143,10 @@ class TableWriter {
       packed.words = packed.owned_words.data();
       return {};
     }
+    auto const num_words = layout_.rows.num_words;
     bool const by_row = order_ == WordOrder::rows;
-    for (std::uint32_t w = 0; w < (by_row ? 1 : layout_.num_words()); ++w) {
-      GARUDA_TRY_ASSIGN(auto buffer, rows_of(sizeof(std::uint32_t) * (by_row ? layout_.num_words() : 1)));
+    for (std::uint32_t w = 0; w < (by_row ? 1 : num_words); ++w) {
+      GARUDA_TRY_ASSIGN(auto buffer, rows_of(sizeof(std::uint64_t) * (by_row ? num_words : 1)));
       out_.words.push_back(std::move(buffer));
     }
     return {};
@@ -193,40 +196,43 @@ class TableWriter {
     return range;
   }
 
-  void split_block(std::size_t b, RowsOfBlock const& rows, Scratch& scratch) {
+  /// Words form.
+  void write_words(std::size_t b, RowsOfBlock const& rows, Scratch& scratch) {
     auto const count = num_keys(b);
-    auto const num_words = layout_.num_words();
+    auto const num_words = layout_.rows.num_words;
     bool const by_row = order_ == WordOrder::rows;
-    auto const stride = by_row ? std::size_t{num_words} : 1;
-    auto const word = [&](std::size_t w) {
-      return by_row ? out_.words[0].as<std::uint32_t>() + scan_.first_keys[b] * stride + w
-                    : out_.words[w].as<std::uint32_t>() + scan_.first_keys[b];
-    };
-    auto const row_of = [&](std::size_t i) { return rows ? std::size_t{(*rows)[i]} : i; };
-    auto const& codes = scratch.codes;
-    std::uint32_t next = 0;
-    std::uint32_t nullable = 0;
-    auto const first_null_word = layout_.num_value_words();
-    for (std::size_t w = first_null_word; w < num_words; ++w)
-      for (std::size_t i = 0; i < count; ++i) word(w)[i * stride] = 0;
+    if (by_row) scratch.words.resize(count * num_words);
+    std::vector<std::uint64_t*> columns;
+    for (std::uint32_t w = 0; w < num_words; ++w)
+      columns.push_back(by_row ? scratch.words.data() + w * count
+                               : out_.words[w].as<std::uint64_t>() + scan_.first_keys[b]);
     for (std::size_t a = 0; a < keys_.readers.size(); ++a) {
-      auto const& range = layout_.ranges[a];
-      keys_.readers[a].read(keys_.blocks[b], scratch.codes);
-      auto const words_of_range = num_words_of(range);
-      for (std::size_t i = 0; i < count; ++i) {
-        auto const row = row_of(i);
-        auto const code = keys_.readers[a].is_wide() ? codes.wide(row) : UInt128{codes.low[row]};
-        auto offset = codes.valid[row] == 0 ? UInt128{0} : code - range.min;
-        for (std::uint32_t w = 0; w < words_of_range; ++w, offset >>= 32)
-          word(next + w)[i * stride] = static_cast<std::uint32_t>(offset);
-      }
-      next += words_of_range;
-      if (!range.has_nulls) continue;
-      auto* const null_word = word(first_null_word + nullable / 32);
-      auto const bit = std::uint32_t{1} << (nullable % 32);
-      for (std::size_t i = 0; i < count; ++i)
-        if (codes.valid[row_of(i)] == 0) null_word[i * stride] |= bit;
-      ++nullable;
+      auto const& place = layout_.rows.attributes[a];
+      if (place.is_wide)
+        split_attribute(a, b, rows, scratch.codes, std::span(columns).subspan(place.word));
+      else
+        pack_attribute(keys_.readers[a], layout_.ranges[a], keys_.blocks[b], rows, place.is_first, scratch.codes,
+                       columns[place.word]);
+    }
+    if (!by_row) return fold_words(columns, count);
+    auto* const out = out_.words[0].as<std::uint64_t>() + scan_.first_keys[b] * num_words;
+    for (std::uint32_t w = 0; w < num_words; ++w)
+      for (std::uint64_t i = 0; i < count; ++i) out[i * num_words + w] = columns[w][i];
+  }
+
+  /// An attribute that takes words of its own.
+  void split_attribute(std::size_t a, std::size_t b, RowsOfBlock const& rows, AttributeCodes& codes,
+                       std::span<std::uint64_t* const> words) const {
+    auto const& range = layout_.ranges[a];
+    auto const& reader = keys_.readers[a];
+    reader.read(keys_.blocks[b], codes);
+    for (std::uint64_t i = 0; i < num_keys(b); ++i) {
+      auto const row = rows ? std::size_t{(*rows)[i]} : i;
+      bool const is_valid = codes.valid[row] != 0;
+      auto const offset = is_valid ? (reader.is_wide() ? codes.wide(row) : UInt128{codes.low[row]}) - range.min : 0;
+      words[0][i] = static_cast<std::uint64_t>(offset);
+      words[1][i] = static_cast<std::uint64_t>(offset >> 64);
+      if (range.has_nulls) words[2][i] = is_valid ? 0 : 1;
     }
   }
 
@@ -381,6 +387,7 @@ Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place) {
     return fail(ErrorCode::usage,
                 fmt::format("keys=packed needs keys of at most 64 bits together: {}", layout_.packed_bits));
   layout_.is_packed = is_packed_in(form, layout_.packed_bits);
+  if (!layout_.is_packed) layout_.rows = place_attributes(layout_.ranges);
   layout_.zero_in_place = zero_in_place(signs_in_place);
   return {};
 }

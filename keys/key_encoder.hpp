@@ -50,15 +50,14 @@ enum class NullKeys : std::uint8_t {
 
 /// How the words of rows lie whose keys take several.
 enum class WordOrder : std::uint8_t {
-  columns,  ///< word by word, each in a buffer of its own
+  columns,  ///< word by word, each in a buffer of its own, the first one folded (fold_words)
   rows,     ///< row by row, all in one buffer
 };
 
 /// The keys of one table, in the form that the layout says.
 struct EncodedTable {
   EncodedKeys packed;                ///< words form: what it says of rows alone
-  std::vector<AlignedBuffer> words;  ///< words form: u32, packed.num_rows of each word: attribute by attribute, the
-                                     ///< lowest word of each first, then words of null bits, 32 attributes a word
+  std::vector<AlignedBuffer> words;  ///< words form: u64, packed.num_rows of each word of the layout's RowPlaces
 };
 
 /// Sets what `keys` say of their words, of 32 bits. Runs on the threads of the calling task arena. Errors: cancelled.

@@ -35,24 +35,29 @@ bool is_packed_in(KeyForm form, std::uint32_t packed_bits) {
   return packed_bits <= 64 && form != KeyForm::words && form != KeyForm::rowid;
 }
 
-std::uint32_t num_words_of(CodeRange const& range) {
-  auto const last = range.max - range.min;
-  return last >> 32 == 0 ? 1 : last >> 64 == 0 ? 2 : 4;
-}
-
-std::uint32_t null_words_of(std::span<CodeRange const> ranges) {
-  auto const nullable = std::ranges::count_if(ranges, &CodeRange::has_nulls);
-  return static_cast<std::uint32_t>((nullable + 31) / 32);
+RowPlaces place_attributes(std::span<CodeRange const> ranges) {
+  constexpr auto kWord = UInt128{1} << 64;
+  RowPlaces places;
+  UInt128 product = kWord;  // of the attributes of the last word: the first one begins a word
+  for (auto const& range : ranges) {
+    auto& place = places.attributes.emplace_back();
+    place.is_wide = range.exceeds_64_bits() || range.cardinality() > kWord;
+    if (place.is_wide) continue;
+    place.is_first = places.num_words == 0 || product > kWord / range.cardinality();
+    product = place.is_first ? range.cardinality() : product * range.cardinality();
+    if (place.is_first) ++places.num_words;
+    place.word = places.num_words - 1;
+  }
+  for (std::size_t a = 0; a < ranges.size(); ++a) {
+    if (!places.attributes[a].is_wide) continue;
+    places.attributes[a].word = places.num_words;
+    places.num_words += ranges[a].has_nulls ? 3 : 2;
+  }
+  return places;
 }
 
 std::uint32_t low_bits_of(std::uint64_t varying, std::uint32_t key_bits) {
   return varying == 0 ? key_bits : static_cast<std::uint32_t>(std::countr_zero(varying));
-}
-
-std::uint32_t KeyLayout::num_value_words() const {
-  std::uint32_t words = 0;
-  for (auto const& range : ranges) words += num_words_of(range);
-  return words;
 }
 
 }  // namespace garuda::keys

@@ -17,11 +17,20 @@ std::uint32_t packed_bits(std::span<CodeRange const> ranges);
 /// Whether keys of so many bits together become one word.
 bool is_packed_in(KeyForm form, std::uint32_t packed_bits);
 
-/// Words of 32 bits that the codes of a range take, relative to the smallest one: 1, 2 or 4.
-std::uint32_t num_words_of(CodeRange const& range);
+/// Where an attribute is found in the words of 64 bits of a row.
+struct AttributePlace {
+  std::uint32_t word = 0;  ///< the first one
+  bool is_first = true;    ///< of those that share the word
+  /// Its positions do not fit a word: it has two, the lower half first, and with nulls a third one, 1 where it is null.
+  bool is_wide = false;
+};
 
-/// Words of 32 bits that hold a bit for each attribute with nulls.
-std::uint32_t null_words_of(std::span<CodeRange const> ranges);
+/// Words of 64 bits of a row, as few as attributes in their order fill, those that need more behind the others.
+struct RowPlaces {
+  std::vector<AttributePlace> attributes;
+  std::uint32_t num_words = 0;
+};
+RowPlaces place_attributes(std::span<CodeRange const> ranges);
 
 /// Lowest bits that no two words differ in; `varying`: the bits that some do.
 std::uint32_t low_bits_of(std::uint64_t varying, std::uint32_t key_bits);
@@ -30,6 +39,7 @@ struct KeyLayout {
   bool is_packed = true;
   std::uint32_t packed_bits = 0;  ///< bits that all attributes take in one word; over 64: they do not fit
   std::vector<CodeRange> ranges;  ///< an attribute each, over all tables
+  RowPlaces rows;                 ///< words form
   /// The only attribute's words are its values as they lie in memory: the code that word 0 stands for.
   std::optional<std::uint64_t> zero_in_place;
 
@@ -42,10 +52,6 @@ struct KeyLayout {
 
   /// Packed form: of a word.
   std::uint32_t key_bits() const noexcept { return packed_bits <= 32 ? 32 : 64; }
-  /// Words form: those of the values, before the words of null bits.
-  std::uint32_t num_value_words() const;
-  /// Words form: of a row, those of null bits among them.
-  std::uint32_t num_words() const { return num_value_words() + null_words_of(ranges); }
 };
 
 }  // namespace garuda::keys

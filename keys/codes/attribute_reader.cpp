@@ -146,7 +146,17 @@ std::optional<NativeIntegers> AttributeReader::native_integers(RowBlock const& b
   return native;
 }
 
+std::optional<std::uint64_t> AttributeReader::last_code() const noexcept {
+  if (auto const* const numbered = std::get_if<ColumnCodes>(&given_)) return std::max(numbered->num_codes, 1U) - 1;
+  if (auto const coding = byte_coding()) return coding->last_code();
+  return std::nullopt;
+}
+
 std::int64_t AttributeReader::num_nulls(RowBlock const& block) const noexcept {
+  if (auto const* const numbered = std::get_if<ColumnCodes>(&given_)) {
+    auto const* const codes = numbered->codes + block.first_row;
+    return std::count(codes, codes + block.length, kNullCode);
+  }
   auto const& column = array(block);
   if (column.validity == nullptr) return 0;
   return block.length - count_ones(column.validity, column.offset + block.begin, block.length);

@@ -105,7 +105,9 @@ class AttributeReader {
   /// The values of a block as they lie in the column; nullopt when their codes are no integers of at most 64 bits.
   std::optional<NativeIntegers> native_integers(RowBlock const& block) const noexcept;
 
-  /// Of the rows of a block, of a column whose codes are no numbers.
+  /// Of given codes: none is greater. nullopt: codes are the type's.
+  std::optional<std::uint64_t> last_code() const noexcept;
+  /// Of the rows of a block.
   std::int64_t num_nulls(RowBlock const& block) const noexcept;
 
   /// Sets keep[i] to 0 where row i of the block is null. False, with nothing set: none is, as far as its column says.

@@ -77,14 +77,14 @@ CodeRange codes_range(AttributeCodes const& codes, bool wide) {
 }
 
 /// That of all codes that there may be.
-CodeRange range_of_bytes(AttributeReader const& reader, ByteCoding const& coding, RowBlock const& block) {
+CodeRange range_of_given(AttributeReader const& reader, std::uint64_t last_code, RowBlock const& block) {
   auto const nulls = reader.num_nulls(block);
   CodeRange range;
   range.has_nulls = nulls > 0;
   if (nulls == block.length) return range;
   range.has_values = true;
-  range.max = coding.last_code();
-  range.varying = coding.last_code() == 0 ? 0 : ~std::uint64_t{0};
+  range.max = last_code;
+  range.varying = last_code == 0 ? 0 : ~std::uint64_t{0};
   return range;
 }
 
@@ -93,12 +93,12 @@ CodeRange range_of_bytes(AttributeReader const& reader, ByteCoding const& coding
 CodeRange range_of_read(AttributeReader const& reader, RowBlock const& block, AttributeCodes const& codes) {
   if (auto const native = reader.native_integers(block); native && block.length > 0)
     return range_of_native(*native, block.length);
-  if (auto const coding = reader.byte_coding()) return range_of_bytes(reader, *coding, block);
+  if (auto const last = reader.last_code()) return range_of_given(reader, *last, block);
   return codes_range(codes, reader.is_wide());
 }
 
 CodeRange scan_range(AttributeReader const& reader, RowBlock const& block, AttributeCodes& scratch) {
-  bool const is_found_unread = reader.byte_coding() != nullptr || reader.native_integers(block);
+  bool const is_found_unread = reader.last_code() || reader.native_integers(block);
   if (!is_found_unread || block.length == 0) reader.read(block, scratch);
   return range_of_read(reader, block, scratch);
 }

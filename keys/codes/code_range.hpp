@@ -50,7 +50,7 @@ struct CodeRange {
   }
 };
 
-/// The range of an attribute over the rows of `block`, whose codes have been read: exact, but for codes of bytes, of
+/// The range of an attribute over the rows of `block`, whose codes have been read: exact, but for given codes, of
 /// which it is that of all rows.
 CodeRange range_of_read(AttributeReader const& reader, RowBlock const& block, AttributeCodes const& codes);
 

@@ -21,10 +21,10 @@
 
 namespace garuda::contract {
 
-/// Keys of several words: rows are equal when all words are. Null bits are words like others; every value is legal.
+/// Keys of several words: rows are equal when all words are; every value is legal.
 struct KeyWords {
   std::vector<std::span<std::uint32_t const>> words;  ///< at least one, each num_rows long
-  std::uint32_t hash_first = 0;  ///< words [hash_first, hash_first + hash_count) belong to the hashing attribute
+  std::uint32_t hash_first = 0;  ///< words [hash_first, hash_first + hash_count) are hashed
   std::uint32_t hash_count = 1;  ///< 1, 2 or 4
 };
 
@@ -230,7 +230,10 @@ struct TableBlock {
 struct WholeTable {
   std::uint64_t num_rows = 0;
   std::variant<NoKeys, KeySpan> keys;  ///< in the order of rows, min and max known
-  std::uint32_t common_low_bits = 0;   ///< lowest bits that are equal in all keys
+  /// Of keys of several words: those behind the first one, which is KeySpan's, in the order of rows, too. Rows are
+  /// equal when all words are; the first one tells nearly all others apart.
+  std::vector<std::span<std::uint64_t const>> more_words;
+  std::uint32_t common_low_bits = 0;  ///< lowest bits that are equal in all keys
   std::uint64_t estimated_groups = 1;
   std::vector<TableBlock> blocks;       ///< all rows, each range within one batch
   std::vector<StateRequest> requests;   ///< a state column each
@@ -240,9 +243,10 @@ struct WholeTable {
 
 /// Groups that have all their rows. Their order is the same in every run.
 struct GroupPart {
-  std::vector<std::uint64_t> first_rows;  ///< empty unless wanted
-  std::vector<std::uint64_t> keys;        ///< a word each; empty without keys
-  std::vector<AggregateState> states;     ///< a state column each
+  std::vector<std::uint64_t> first_rows;               ///< empty unless wanted
+  std::vector<std::uint64_t> keys;                     ///< the first word of each; empty without keys
+  std::vector<std::vector<std::uint64_t>> more_words;  ///< the others, word by word
+  std::vector<AggregateState> states;                  ///< a state column each
 
   std::size_t size() const noexcept { return keys.empty() ? first_rows.size() : keys.size(); }
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace garuda::contract {
 
 void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns) {
@@ -12,7 +14,12 @@ void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>
 void add_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns) {
   for (auto& [name, ns] : phases_ns) {
     candidate.estimated_ns += ns;
-    if (ns > 0) candidate.phases_ns.emplace_back(std::move(name), ns);
+    if (ns <= 0) continue;
+    auto const same = std::ranges::find(candidate.phases_ns, name, [](auto const& phase) { return phase.first; });
+    if (same == candidate.phases_ns.end())
+      candidate.phases_ns.emplace_back(std::move(name), ns);
+    else
+      same->second += ns;
   }
 }
 

@@ -86,7 +86,7 @@ using GroupByOffers = Offers<GroupByOffer>;
 
 /// Phases without cost are left out of the candidate; its estimate is the sum of the others.
 void set_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns);
-/// Adds phases to those that it has.
+/// Adds phases to those that it has, costs to those of the same name.
 void add_phases(Candidate& candidate, std::vector<std::pair<std::string, double>> phases_ns);
 
 /// "measured rates", or "rates assumed of a discrete device, not calibrated".

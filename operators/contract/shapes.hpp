@@ -80,9 +80,11 @@ struct WholeSizes {
 /// What the planner knows of the data.
 struct GroupByShape {
   std::uint64_t rows = 0;
-  std::uint32_t key_bits = 32;  ///< 32 or 64; 0: words, or no keys
-  std::uint32_t key_words = 0;  ///< words form: their number
-  std::uint64_t key_range = 0;  ///< packed: largest - smallest word + 1; 0: 2^64
+  std::uint32_t key_bits = 32;         ///< 32 or 64; 0: words, or no keys
+  std::uint32_t key_words = 0;         ///< words form: their number
+  std::uint64_t key_range = 0;         ///< packed: largest - smallest word + 1; 0: 2^64
+  std::uint32_t coded_columns = 0;     ///< key columns whose codes are those of their bytes
+  std::uint32_t numbered_columns = 0;  ///< key columns whose values are numbered, row by row
   std::uint64_t estimated_groups = 1;
   std::optional<WholeSizes> whole;     ///< of the CPU path's ways for a whole table; nullopt: slices alone are left
   std::vector<StateRequest> requests;  ///< a state column each

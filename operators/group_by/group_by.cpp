@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "keys/word_folding.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/paths.hpp"
 
@@ -136,7 +137,11 @@ Result<void> PartitionedGroupBy::emit_part(std::size_t part, Emit const& emit) {
   GroupChunk chunk;
   chunk.partition = static_cast<std::uint32_t>(part);
   chunk.head_rows = std::move(groups.first_rows);
-  chunk.key_words = std::move(groups.keys);
+  chunk.key_words.push_back(std::move(groups.keys));
+  for (auto& words : groups.more_words) chunk.key_words.push_back(std::move(words));
+  std::vector<std::uint64_t*> columns;
+  for (auto& words : chunk.key_words) columns.push_back(words.data());
+  keys::fold_words(columns, chunk.key_words[0].size());
   chunk.states = std::move(groups.states);
   report_progress(chunk.size());
   emit(std::move(chunk));

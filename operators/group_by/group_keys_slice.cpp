@@ -1,6 +1,7 @@
 #include "operators/group_by/group_keys_slice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
@@ -38,8 +39,7 @@ Result<PartitionedGroupKeys> PartitionedGroupKeys::partition(keys::EncodedGroupK
                       partition::radix_partition(std::move(out.keys_.packed), digit, control, std::move(options)));
     return out;
   }
-  GARUDA_TRY_ASSIGN(auto words, keys::partition_words(out.keys_, control));
-  GARUDA_TRY_ASSIGN(out.order_, partition::radix_partition(std::move(words), digit, control));
+  GARUDA_TRY_ASSIGN(out.order_, partition::radix_partition(keys::partition_words(out.keys_), digit, control));
   // Slices take the words themselves, only their order comes from the partitioning.
   out.order_.keys = nullptr;
   out.order_.owned_keys = {};
@@ -62,24 +62,27 @@ Result<PartitionedGroupKeys::Slice> PartitionedGroupKeys::slice(GroupTask const&
     slice.keys.shared_low_bits = partition::shared_low_bits(digit_);
     return slice;
   }
-  auto const& attribute = keys_.attributes[keys_.hash_attribute];
-  contract::KeyWords words{{}, attribute.first_word, attribute.num_words};
+  // Both halves of the first word, which is a hash of all where there are others.
+  contract::KeyWords words{{}, 0, 2};
   auto const rows = this->rows(task);
   for (std::size_t w = 0; w < keys_.words.size(); ++w) {
     auto const from = keys_.word(w);
-    if (rows.is_sequential()) {
-      words.words.push_back(from.subspan(task.begin, task.size()));
-      continue;
+    std::array<std::uint32_t*, 2> halves{};
+    for (auto& half : halves) {
+      GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(task.size() * 4)));
+      half = buffer.as<std::uint32_t>();
+      words.words.emplace_back(half, task.size());
+      slice.words.push_back(std::move(buffer));
     }
-    GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(task.size() * 4)));
-    auto* const to = buffer.as<std::uint32_t>();
     auto const blocks = (task.size() + kBlockRows - 1) / kBlockRows;
     GARUDA_TRY(for_each_block(blocks, &control, [&](std::size_t block) {
       auto const end = std::min(task.size(), (block + 1) * kBlockRows);
-      for (auto i = block * kBlockRows; i < end; ++i) to[i] = from[rows[i]];
+      for (auto i = block * kBlockRows; i < end; ++i) {
+        auto const word = from[rows.is_sequential() ? task.begin + i : rows[i]];
+        halves[0][i] = static_cast<std::uint32_t>(word);
+        halves[1][i] = static_cast<std::uint32_t>(word >> 32);
+      }
     }));
-    words.words.emplace_back(to, task.size());
-    slice.words.push_back(std::move(buffer));
   }
   slice.keys.keys = std::move(words);
   return slice;

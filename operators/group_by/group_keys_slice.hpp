@@ -40,7 +40,7 @@ class PartitionedGroupKeys {
 
   /// What a slice refers to.
   struct Slice {
-    std::vector<AlignedBuffer> words;  ///< gathered ones
+    std::vector<AlignedBuffer> words;
     contract::GroupSlice keys;
   };
   /// The keys of `task`'s rows; gathers words in the calling task arena. Errors: out_of_memory, cancelled.
@@ -48,7 +48,8 @@ class PartitionedGroupKeys {
 
   contract::SliceRows rows(GroupTask const& task) const noexcept { return {task.begin, task.size(), &order_}; }
   std::vector<std::uint64_t> const& offsets() const noexcept { return order_.offsets; }
-  std::uint32_t num_words() const noexcept { return static_cast<std::uint32_t>(keys_.words.size()); }
+  /// Of 32 bits, of a row's keys in slices; 0: they are packed, or there are none.
+  std::uint32_t num_words() const noexcept { return static_cast<std::uint32_t>(2 * keys_.words.size()); }
 
  private:
   enum class Form : std::uint8_t { none, packed, words };

@@ -205,8 +205,9 @@ contract::GroupSlice HeadKeys::slice(std::uint64_t num_rows) const {
 }
 
 std::uint64_t GroupChunk::bytes() const noexcept {
-  auto bytes = bytes_of(head_rows) + bytes_of(key_words) + bytes_of(keys.packed32) + bytes_of(keys.packed64);
+  auto bytes = bytes_of(head_rows) + bytes_of(keys.packed32) + bytes_of(keys.packed64);
   for (auto const& word : keys.words) bytes += bytes_of(word);
+  for (auto const& word : key_words) bytes += bytes_of(word);
   for (auto const& state : states)
     bytes += bytes_of(state.counts) + bytes_of(state.sums) + bytes_of(state.minima) + bytes_of(state.maxima) +
              bytes_of(state.lists.offsets) + bytes_of(state.lists.words) + bytes_of(state.float_sums.flags) +
@@ -281,7 +282,7 @@ Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, Grou
 
 void append_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk&& next, GroupChunk& groups) {
   append(groups.head_rows, next.head_rows);
-  append(groups.key_words, next.key_words);
+  for (std::size_t w = 0; w < next.key_words.size(); ++w) append(groups.key_words[w], next.key_words[w]);
   for (std::size_t c = 0; c < next.states.size(); ++c) {
     auto& into = groups.states[c];
     auto from = std::exchange(next.states[c], {});

@@ -28,12 +28,14 @@ struct HeadKeys {
 /// Groups: of slices in the order of their first rows. Either `head_rows` or `key_words` may be empty, not both.
 struct GroupChunk {
   std::uint32_t partition = 0;
-  std::vector<std::uint64_t> head_rows;          ///< of the table
-  std::vector<std::uint64_t> key_words;          ///< packed keys
-  HeadKeys keys;                                 ///< only where groups have to be merged
-  std::vector<contract::AggregateState> states;  ///< a state column each
+  std::vector<std::uint64_t> head_rows;               ///< of the table
+  std::vector<std::vector<std::uint64_t>> key_words;  ///< word by word, a group each; none: keys are those of rows
+  HeadKeys keys;                                      ///< only where groups have to be merged
+  std::vector<contract::AggregateState> states;       ///< a state column each
 
-  std::size_t size() const noexcept { return head_rows.empty() ? key_words.size() : head_rows.size(); }
+  std::size_t size() const noexcept {
+    return head_rows.empty() && !key_words.empty() ? key_words[0].size() : head_rows.size();
+  }
   /// Host memory held, in bytes.
   std::uint64_t bytes() const noexcept;
 };

@@ -120,18 +120,21 @@ Result<void> GroupWriter::write_keys(GroupChunk const& groups, resolve::GroupRan
 Result<void> GroupWriter::decode_keys(GroupChunk const& groups, resolve::GroupRange& range, Control const& control,
                                       Memory& memory) const {
   range.count = std::min(range.count, decoder_->most_rows());
-  std::vector<std::uint64_t> ordered;
-  auto words = std::span(groups.key_words);
-  if (range.order == nullptr) {
-    words = words.subspan(range.first, range.count);
-  } else {
-    ordered.reserve(range.count);
-    for (std::uint64_t i = 0; i < range.count; ++i) ordered.push_back(words[range[i]]);
-    words = ordered;
+  std::vector<std::vector<std::uint64_t>> ordered(groups.key_words.size());
+  std::vector<std::span<std::uint64_t const>> words;
+  for (std::size_t w = 0; w < ordered.size(); ++w) {
+    auto const& all = groups.key_words[w];
+    if (range.order == nullptr) {
+      words.push_back(std::span(all).subspan(range.first, range.count));
+      continue;
+    }
+    ordered[w].reserve(range.count);
+    for (std::uint64_t i = 0; i < range.count; ++i) ordered[w].push_back(all[range[i]]);
+    words.emplace_back(ordered[w]);
   }
   memory.keys.num_rows = static_cast<std::int64_t>(range.count);
   for (std::size_t k = 0; k < decoder_->num_columns(); ++k) {
-    GARUDA_TRY_ASSIGN(auto column, decoder_->decode(k, words, control));
+    GARUDA_TRY_ASSIGN(auto column, decoder_->decode(k, words[decoder_->word_of(k)], control));
     memory.keys.columns.push_back(column.array);
     memory.decoded.push_back(std::move(column));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,7 +29,7 @@ std::uint64_t state_bytes(resolve::StateColumn const& column) {
   return bytes + static_cast<std::uint64_t>(extremes) * contract::extreme_words(column.kind) * 8;
 }
 
-/// The table as a path takes it whole, but for its keys' words. Requires: the keys are packed, or there are none.
+/// The table as a path takes it whole, but for its keys' words.
 contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateColumn> const& states,
                                     std::vector<ValueReader> const& values,
                                     std::optional<keys::GroupKeyOutline> const& keys) {
@@ -36,9 +37,13 @@ contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateC
   whole.num_rows = static_cast<std::uint64_t>(table.num_rows());
   if (keys) {
     contract::KeySpan span{std::span<std::uint32_t const>(), keys->min, keys->max, {}};
-    if (keys->key_bits == 64) span.words = std::span<std::uint64_t const>();
+    if (!keys->is_packed) {
+      span.max = std::numeric_limits<std::uint64_t>::max();
+      whole.more_words.resize(keys->num_words - 1);
+    }
+    if (!keys->is_packed || keys->key_bits == 64) span.words = std::span<std::uint64_t const>();
     whole.keys = std::move(span);
-    whole.common_low_bits = keys->common_low_bits;
+    whole.common_low_bits = keys->is_packed ? keys->common_low_bits : 0;
     whole.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
   }
   for (std::size_t c = 0; c < states.size(); ++c)
@@ -72,7 +77,9 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
   shape.key_bits = 0;
   if (keys) {
     if (keys->is_packed) shape.key_bits = keys->key_bits;
-    shape.key_words = keys->num_words;
+    shape.key_words = 2 * keys->num_words;
+    shape.coded_columns = keys->given.coded;
+    shape.numbered_columns = keys->given.numbered;
     shape.key_range = keys->max - keys->min + 1;
     shape.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
     shape.encoded_bytes = keys->bytes;
@@ -96,7 +103,7 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
   bool const has_lists = std::ranges::any_of(request.columns.states, [](resolve::StateColumn const& state) {
     return (state.states & contract::kListState) != 0;
   });
-  if (has_rows && !has_lists && (!keys || keys->is_packed))
+  if (has_rows && !has_lists)
     shape.whole = whole_sizes(outlined_table(request.table, request.columns.states, values, keys));
   shape.output_row_bytes = 16 * request.columns.aggregates.size();
   for (auto const key : request.columns.keys)
@@ -112,19 +119,19 @@ void describe_keys(resolve::GroupByRequest const& request, keys::EncodedGroupKey
     return;
   }
   plan.details.emplace_back(
-      "key form",
-      keys.is_packed
-          ? fmt::format("all attributes packed into one word, {} bits of it in use", keys.packed_bits)
-          : fmt::format("{} words of 32 bits; one word would take {} bits", keys.words.size(), keys.packed_bits));
+      "key form", keys.is_packed
+                      ? fmt::format("all attributes packed into one word, {} bits of it in use", keys.packed_bits)
+                      : fmt::format("words of 64 bits a row: {}; one word would take {} bits", keys.words.size(),
+                                    keys.packed_bits));
   std::string bins;
   for (std::size_t a = 0; a < keys.attributes.size(); ++a)
     bins += fmt::format("{}{} {}{}", a == 0 ? "" : ", ", request.table.schema()[request.columns.keys[a]].name,
                         keys.attributes[a].nonempty_bins, keys.attributes[a].is_dictionary ? " (dictionary)" : "");
   plan.details.emplace_back(
       "diversity", fmt::format("non-empty bins of {} in {} rows: {}", keys::kAttributeBins, keys.sampled_rows, bins));
-  auto const& hashed = request.table.schema()[request.columns.keys[keys.hash_attribute]].name;
-  plan.details.emplace_back("hashing", keys.is_packed ? fmt::format("the whole packed key; most diverse: {}", hashed)
-                                                      : fmt::format("{}, the most diverse attribute", hashed));
+  plan.details.emplace_back("hashing",
+                            fmt::format("{}; most diverse: {}", keys.is_packed ? "the whole packed key" : "all words",
+                                        request.table.schema()[request.columns.keys[keys.most_diverse]].name));
   plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
 }
 
@@ -144,7 +151,7 @@ void describe_aggregates(resolve::ResolvedGroupBy const& columns, Plan& plan) {
 
 Result<partition::RadixDigit> choose_slice_digit(keys::EncodedGroupKeys const& keys, std::uint32_t radix_bits,
                                                  Control const& control) {
-  GARUDA_TRY_ASSIGN(auto const words, keys::partition_words(keys, control));
+  auto const words = keys::partition_words(keys);
   keys::EncodedKeys no_other_side;
   no_other_side.key_bits = words.key_bits;
   GARUDA_TRY_ASSIGN(auto const choice, partition::choose_digit(words, no_other_side, radix_bits, control));
@@ -259,10 +266,14 @@ contract::WholeTable whole_table(TableView table, std::vector<resolve::StateColu
   auto whole = outlined_table(table, states, values, outline);
   if (outline) {
     auto& words = std::get<contract::KeySpan>(whole.keys).words;
-    if (keys.packed.key_bits == 64)
+    if (!keys.is_packed) {
+      words = keys.word(0);
+      for (std::size_t w = 1; w < keys.words.size(); ++w) whole.more_words[w - 1] = keys.word(w);
+    } else if (keys.packed.key_bits == 64) {
       words = keys.packed.words64();
-    else
+    } else {
       words = keys.packed.words32();
+    }
   }
   for (auto const& block : keys::cut_row_blocks(table))
     whole.blocks.push_back({block.first_row, static_cast<std::uint64_t>(block.length)});

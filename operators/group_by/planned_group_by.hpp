@@ -29,7 +29,7 @@ struct PlannedGroupBy {
 /// sample_group_keys, encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
 Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run::QueryRun& run);
 
-/// The table as a path takes it whole; refers to `keys`. Requires: the keys are packed, or there are none.
+/// The table as a path takes it whole; refers to `keys`.
 contract::WholeTable whole_table(TableView table, std::vector<resolve::StateColumn> const& states,
                                  std::vector<ValueReader> const& values, keys::EncodedGroupKeys const& keys);
 

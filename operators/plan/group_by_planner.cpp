@@ -77,7 +77,9 @@ Result<GroupByPlan> plan_group_by(contract::GroupByShape const& shape, contract:
                         shape, machine, options,
                         [](contract::PathRow const& path) -> contract::GroupByRow const& { return path.group_by; },
                         [&](contract::GroupByOffer& offer) {
-                          if (!offer.start) contract::add_phases(offer.candidate, contract::order_costs(shape));
+                          if (offer.start) return;
+                          contract::add_phases(offer.candidate, contract::order_costs(shape));
+                          contract::add_phases(offer.candidate, contract::given_code_costs(shape));
                         }));
   GroupByPlan result{std::move(chosen), 0};
   auto& plan = result.plan;

@@ -139,11 +139,11 @@ def test_explain(on_each, rows):
     assert sorted(path.name for path in on_each.folder.iterdir()) == ["rows.arrow"]
 
 
-@pytest.mark.parametrize(("form", "image"), [("words", "row id and 3 key words"), ("rowid", "row ids alone")])
+@pytest.mark.parametrize(("form", "image"), [("words", "row id and 2 key words"), ("rowid", "row ids alone")])
 def test_explain_names_the_form_of_keys(on_each, rows, form, image):
     plan = plan_of(on_each, *KEYS, "--tuning", f"keys={form}")
     assert f"keys={form}" in plan["tuning"]
-    assert plan["details"]["key form"] == "3 words of 32 bits; one word would take 10 bits"
-    assert plan["details"]["hashing"] == "i8, the most diverse attribute"
+    assert plan["details"]["key form"] == "words of 64 bits a row: 1; one word would take 10 bits"
+    assert plan["details"]["hashing"] == "all words; most diverse: i8"
     if on_each.path == "graphics":
         assert plan["details"]["hash images"].endswith(f"1 attachment of {image}")

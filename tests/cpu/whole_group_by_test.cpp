@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -113,6 +114,8 @@ struct Problem {
   bool narrow = true;
   std::vector<Column> columns;
   std::uint64_t block_rows = 64;
+  /// Keys take three words: so many low bits of the key, the key, and its complement.
+  std::optional<std::uint32_t> first_word_bits{};
 };
 
 Problem random_problem(std::uint64_t rows, std::uint64_t groups, std::uint64_t stride, bool narrow, bool nulls,
@@ -187,13 +190,25 @@ UInt128 extreme_of(std::vector<std::uint64_t> const& extremes, contract::ValueKi
   return words == 1 ? UInt128{first[0]} : (UInt128{first[1]} << 64) | first[0];
 }
 
+std::uint64_t first_word(std::uint64_t key, std::uint32_t bits) { return key & ((std::uint64_t{1} << bits) - 1); }
+
+std::vector<std::uint64_t> const& keys_of(contract::GroupPart const& part) {
+  return part.more_words.empty() ? part.keys : part.more_words[0];
+}
+
 void expect_part(contract::GroupPart const& part, Problem const& problem, bool first_rows, Groups& left) {
   ASSERT_EQ(part.states.size(), problem.columns.size());
   for (std::size_t g = 0; g < part.size(); ++g) {
-    auto const found = left.find(part.keys[g]);
-    ASSERT_NE(found, left.end()) << "no such key, or twice: " << part.keys[g];
+    auto const key = keys_of(part)[g];
+    auto const found = left.find(key);
+    ASSERT_NE(found, left.end()) << "no such key, or twice: " << key;
+    if (problem.first_word_bits) {
+      ASSERT_EQ(part.more_words.size(), 2U);
+      ASSERT_EQ(part.keys[g], first_word(key, *problem.first_word_bits));
+      ASSERT_EQ(part.more_words[1][g], ~key);
+    }
     for (std::size_t c = 0; c < problem.columns.size(); ++c) {
-      SCOPED_TRACE("key " + std::to_string(part.keys[g]) + " column " + std::to_string(c));
+      SCOPED_TRACE("key " + std::to_string(key) + " column " + std::to_string(c));
       auto const& expected = found->second[c];
       auto const kind = problem.columns[c].request.kind;
       auto const& state = part.states[c];
@@ -213,6 +228,8 @@ void expect_part(contract::GroupPart const& part, Problem const& problem, bool f
 /// Keys of either width, and the table that refers to them.
 struct Input {
   std::vector<std::uint32_t> narrow;
+  std::vector<std::uint64_t> first_words;
+  std::vector<std::uint64_t> last_words;
   Values values;
   contract::WholeTable table;
 
@@ -237,6 +254,14 @@ struct Input {
     }
     table.values = &values;
     table.wants_first_rows = first_rows;
+    if (!problem.first_word_bits) return;
+    for (auto const key : keys) {
+      first_words.push_back(first_word(key, *problem.first_word_bits));
+      last_words.push_back(~key);
+    }
+    table.keys = contract::KeySpan{std::span<std::uint64_t const>(first_words), 0, ~std::uint64_t{0}, {}};
+    table.common_low_bits = 0;
+    table.more_words = {keys, last_words};
   }
 };
 
@@ -256,7 +281,7 @@ std::vector<std::uint64_t> check(Problem const& problem, bool first_rows, Open c
     EXPECT_TRUE(part);
     if (!part) return {};
     expect_part(*part, problem, first_rows, left);
-    order.insert(order.end(), part->keys.begin(), part->keys.end());
+    order.insert(order.end(), keys_of(*part).begin(), keys_of(*part).end());
   }
   EXPECT_EQ(left.size(), 0U) << "groups are missing";
   return order;
@@ -271,7 +296,8 @@ Open with(Grouping grouping) {
 /// Local tables so small that they fill, are put aside or given up.
 Open with_local_tables_of(std::uint64_t most_groups) {
   return [most_groups](contract::WholeTable const& table) -> Result<std::unique_ptr<contract::WholeGroupBy>> {
-    GroupStates const states{table.requests, std::vector<FixedPoint>(table.requests.size()), table.wants_first_rows};
+    GroupStates const states{table.requests, std::vector<FixedPoint>(table.requests.size()), table.wants_first_rows,
+                             table.more_words.size()};
     contract::WholeGroupByOptions const options{Grouping::local, nullptr, nullptr};
     if (std::holds_alternative<std::span<std::uint32_t const>>(std::get<contract::KeySpan>(table.keys).words))
       return open_local_groups(TableRows<std::uint32_t>(table), states, most_groups, options, {2000, 1});
@@ -304,7 +330,8 @@ TEST(WholeGroupBy, EveryGroupingFindsTheSameStates) {
 /// So many partitions, and so small chunks, as `sizes` make of a few rows.
 Open with_partitions_of(PartitionSizes const& sizes) {
   return [sizes](contract::WholeTable const& table) -> Result<std::unique_ptr<contract::WholeGroupBy>> {
-    GroupStates const states{table.requests, std::vector<FixedPoint>(table.requests.size()), table.wants_first_rows};
+    GroupStates const states{table.requests, std::vector<FixedPoint>(table.requests.size()), table.wants_first_rows,
+                             table.more_words.size()};
     contract::WholeGroupByOptions const options{Grouping::partitioned, nullptr, nullptr};
     if (std::holds_alternative<std::span<std::uint32_t const>>(std::get<contract::KeySpan>(table.keys).words))
       return open_partitioned_groups(TableRows<std::uint32_t>(table), states, {}, options, sizes);
@@ -335,6 +362,23 @@ TEST(WholeGroupBy, LocalTablesArePutAsideOrGivenUpInTheMiddle) {
       auto const many = random_problem(6000, 100'000, 77'777, narrow, true, 5);
       for (std::size_t row = 2500; row < 4500; ++row) problem.keys[row] = many.keys[row];
       for (auto const first_rows : {false, true}) check(problem, first_rows, with_local_tables_of(most_groups));
+    }
+}
+
+TEST(WholeGroupBy, KeysOfSeveralWordsWhateverTheFirstOneTells) {
+  for (auto const bits : {0U, 3U, 63U})
+    for (auto const first_rows : {false, true}) {
+      SCOPED_TRACE(bits);
+      auto problem = random_problem(4000, 1500, 0x9E37'79B9'7F4A'7C15, false, false, bits);
+      problem.first_word_bits = bits;
+      for (auto const grouping : {Grouping::local, Grouping::partitioned}) {
+        auto const order = check(problem, first_rows, with(grouping));
+        EXPECT_EQ(check(problem, first_rows, with(grouping)), order);
+      }
+      for (auto const most_groups : {1U, 40U, 2000U}) check(problem, first_rows, with_local_tables_of(most_groups));
+      for (auto const& sizes : {PartitionSizes{1, 1}, PartitionSizes{600, 1024}})
+        check(problem, first_rows, with_partitions_of(sizes));
+      if (::testing::Test::HasFatalFailure()) return;
     }
 }
 
@@ -427,6 +471,8 @@ TEST(WholeGroupBy, SizesFollowKeysAndStates) {
   table.keys = contract::KeySpan{std::span<std::uint64_t const>{}, 0, ~std::uint64_t{0}, {}};
   table.common_low_bits = 0;
   EXPECT_EQ(whole_sizes(table).slots, 0U) << "2^64";
+  table.more_words.resize(2);
+  EXPECT_EQ(whole_sizes(table).row_bytes, 8U + 2 * 8U + 4U + 8U);
 }
 
 }  // namespace

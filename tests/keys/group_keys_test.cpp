@@ -140,10 +140,10 @@ TEST(GroupKeys, AttributesPackTightlyIntoOneWord) {
   expect_injective_in_every_form(table, {0, 1, 2, 3, 4, 3});
 }
 
-TEST(GroupKeys, WordsHaveNullBitsOfTheirOwn) {
+TEST(GroupKeys, WordsHoldAsManyAttributesAsFit) {
   std::vector<Column> columns;
   std::vector<int> labels;
-  constexpr std::size_t kColumns = 40;  // more than one word of null bits
+  constexpr std::size_t kColumns = 40;
   for (std::size_t c = 0; c < kColumns; ++c) {
     std::vector<std::optional<std::int64_t>> values;
     for (std::size_t row = 0; row <= kColumns; ++row)
@@ -153,8 +153,22 @@ TEST(GroupKeys, WordsHaveNullBitsOfTheirOwn) {
   for (std::size_t row = 0; row <= kColumns; ++row) labels.push_back(static_cast<int>(row));
   auto const table = table_of(columns);
   auto const keys = encode(table, KeyForm::words);
-  EXPECT_EQ(keys.words.size(), kColumns + 2);
+  EXPECT_EQ(keys.words.size(), 1U) << "one value and null: a bit each";
   expect_injective(keys, labels);
+}
+
+TEST(GroupKeys, AttributesThatNoWordHoldsTakeWordsOfTheirOwn) {
+  auto decimal = typed(TypeId::decimal128);
+  decimal.precision = 38;
+  auto const all = make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, 0, std::nullopt, kMin, 0});
+  auto const wide = make_column<reference::Decimal128>(
+      decimal, {{{1, 0}}, {{1, 0}}, {{0, 1}}, {{1, -1}}, {{0, 1}}, {{1, 0}}, std::nullopt});
+  auto const few = make_column<std::int32_t>(typed(TypeId::int32), {1, 1, 2, 2, 1, 1, 2});
+  auto const table = table_of({few, all, wide, few});
+  auto const keys = encode(table);
+  ASSERT_FALSE(keys.is_packed);
+  EXPECT_EQ(keys.words.size(), 7U) << "few and few; all takes 3 with null, so does wide";
+  expect_injective(keys, {0, 1, 2, 3, 4, 0, 5});
 }
 
 TEST(GroupKeys, PackedKeysThatDoNotFitAreRefused) {
@@ -191,17 +205,14 @@ TEST(GroupKeys, TheMostDiverseAttributeIsChosen) {
       {make_column<std::int32_t>(typed(TypeId::int32), few), make_column<std::int64_t>(typed(TypeId::int64), many)});
   for (auto const form : {KeyForm::automatic, KeyForm::words}) {
     auto const keys = encode(table, form);
-    EXPECT_EQ(keys.hash_attribute, 1U);
+    EXPECT_EQ(keys.most_diverse, 1U);
     EXPECT_EQ(keys.attributes[0].nonempty_bins, 3U);
     EXPECT_NEAR(keys.attributes[1].nonempty_bins, 1000, 30);
     EXPECT_NEAR(static_cast<double>(keys.estimated_groups), 3000, 60);
-    auto const words = partition_words(keys, {});
-    ASSERT_TRUE(words);
-    EXPECT_EQ(words->num_rows, 5000U);
-    EXPECT_EQ(words->key_bits, 64U);
-    if (form == KeyForm::words) {
-      EXPECT_EQ(words->words64()[999], std::uint64_t{999} << 40);
-    }
+    auto const words = partition_words(keys);
+    EXPECT_EQ(words.num_rows, 5000U);
+    EXPECT_EQ(words.key_bits, 64U);
+    EXPECT_EQ(words.words64()[999], std::uint64_t{999} << 40);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "keys/word_folding.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/column_reader.hpp"
 
@@ -28,7 +29,7 @@ DataType typed(TypeId id) {
 }
 
 /// Encodes the columns as one key, decodes every row, and compares cell by cell.
-void expect_round_trip(std::vector<Column> const& columns) {
+void expect_round_trip(std::vector<Column> const& columns, KeyForm form = KeyForm::packed) {
   Schema schema;
   std::vector<DataType> types;
   std::vector<std::size_t> positions;
@@ -40,18 +41,25 @@ void expect_round_trip(std::vector<Column> const& columns) {
   std::vector<Batch> batches;
   batches.push_back(reference::make_batch(columns));
   Table const table(schema, std::move(batches));
-  auto const keys = encode_group_keys(table.view(), positions, KeyForm::packed, {});
+  auto const keys = encode_group_keys(table.view(), positions, form, {});
   ASSERT_TRUE(keys) << keys.error().describe();
   auto const decoder = KeyDecoder::create(*keys, types);
   ASSERT_TRUE(decoder);
-  std::vector<std::uint64_t> words;
+  std::vector<std::vector<std::uint64_t>> words(std::max<std::size_t>(keys->words.size(), 1));
   for (std::uint64_t row = 0; row < keys->num_rows; ++row)
-    words.push_back(keys->packed.key_bits == 32 ? keys->packed.words32()[row] : keys->packed.words64()[row]);
+    if (keys->is_packed)
+      words[0].push_back(keys->packed.key_bits == 32 ? keys->packed.words32()[row] : keys->packed.words64()[row]);
+  std::vector<std::uint64_t*> all;
+  for (std::size_t w = 0; w < keys->words.size(); ++w) {
+    words[w].assign(keys->word(w).begin(), keys->word(w).end());
+    all.push_back(words[w].data());
+  }
+  fold_words(all, keys->num_rows);
   std::vector<Batch> decoded(1);
   std::vector<KeyDecoder::Column> memory;
   decoded[0].num_rows = table.num_rows();
   for (std::size_t k = 0; k < columns.size(); ++k) {
-    auto column = decoder->decode(k, words, {});
+    auto column = decoder->decode(k, words[decoder->word_of(k)], {});
     ASSERT_TRUE(column);
     decoded[0].columns.push_back(column->array);
     memory.push_back(std::move(*column));
@@ -83,6 +91,16 @@ TEST(KeyDecoder, OneKeyOfTheWholeRange) {
                      make_column<std::uint64_t>(typed(TypeId::uint64), {0, ~std::uint64_t{0}, 1, 2})});
   expect_round_trip({make_column<std::int32_t>(typed(TypeId::int32), {7, 3, 9})});  // borrowed words
   expect_round_trip({make_column<std::int32_t>(typed(TypeId::int32), {std::nullopt, std::nullopt})});
+}
+
+TEST(KeyDecoder, KeysOfSeveralWords) {
+  auto const all = make_column<std::int64_t>(
+      typed(TypeId::int64), {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), 7});
+  auto const few = make_column<std::int32_t>(typed(TypeId::int32), {1, std::nullopt, 3});
+  auto const names = reference::make_strings({"ab", std::nullopt, "a"});
+  expect_round_trip({all, few, all, names, few}, KeyForm::automatic);
+  expect_round_trip({few, names, all, few, few}, KeyForm::words);
+  expect_round_trip({few, names, few}, KeyForm::words);
 }
 
 TEST(KeyDecoder, FloatsInCanonicalForm) {

@@ -103,7 +103,7 @@ std::vector<Row> rows_of(EncodedTable const& encoded, std::size_t table) {
     Row row{table, row_of(encoded.packed, i), {}};
     if (encoded.words.empty())
       row.words.push_back(encoded.packed.key_bits == 32 ? encoded.packed.words32()[i] : encoded.packed.words64()[i]);
-    for (auto const& words : encoded.words) row.words.push_back(words.as<std::uint32_t>()[i]);
+    for (auto const& words : encoded.words) row.words.push_back(words.as<std::uint64_t>()[i]);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -87,8 +87,7 @@ void check_native(TypeId id, std::vector<T> const& values) {
   batches.push_back(reference::make_batch({make_column<T>(typed(id), values)}));
   Table const table({{"k", typed(id), false}}, std::move(batches));
   auto const& type = table.schema()[0].type;
-  auto const reader =
-      std::make_optional<AttributeReader>(std::move(*open_key_column(table.view(), 0, type, {})), type);
+  auto const reader = std::make_optional<AttributeReader>(std::move(*open_key_column(table.view(), 0, type, {})), type);
   AttributeCodes codes;
   for (auto const& block : {RowBlock{0, 0, static_cast<std::int64_t>(values.size()), 0}, RowBlock{0, 1, 2, 1}}) {
     ASSERT_TRUE(reader->native_integers(block));

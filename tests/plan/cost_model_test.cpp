@@ -1,5 +1,6 @@
 // The planner on recorded calibrations: what it must choose whatever the numbers are.
 #include "operators/contract/cost_model.hpp"
+#include "operators/contract/group_by_terms.hpp"
 
 #include <gtest/gtest.h>
 
@@ -413,6 +414,8 @@ TEST(CostModel, GroupingFollowsKeyRangeAndGroups) {
   auto words = summed_groups(kRows, 1000);
   words.key_bits = 0;
   words.key_words = 4;
+  words.whole->slots = 0;
+  EXPECT_EQ(grouping_of(words, recorded_machine), Grouping::local);
   words.whole.reset();
   EXPECT_EQ(grouping_of(words, recorded_machine), Grouping::slices);
 }
@@ -428,11 +431,25 @@ TEST(CostModel, GroupingsThatTheKeysDoNotAllowAreRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::usage);
   EXPECT_EQ(refused.error().message(), "grouping=direct needs a key range of at most 268435456 values");
-  shape.whole.reset();
-  shape.key_bits = 0;
-  shape.key_words = 4;
-  EXPECT_EQ(plan_group_by(shape, recorded_machine.machine, options).error().message(),
-            "only grouping=slices takes keys of several words");
+}
+
+TEST(CostModel, KeysWithoutIntegersAreEncodedAtAPrice) {
+  RecordedMachine const recorded_machine("consumer");
+  GroupByOptions options;
+  options.path = Path::cpu;
+  auto const encode_ns = [&](contract::GroupByShape const& shape) {
+    auto const planned = plan_group_by(shape, recorded_machine.machine, options);
+    EXPECT_TRUE(planned);
+    auto const& phases = planned->plan.candidates.at(0).phases_ns;
+    return std::ranges::find(phases, "encode", [](auto const& phase) { return phase.first; })->second;
+  };
+  auto shape = summed_groups(1'000'000, 1000);
+  shape.threads = 2;
+  auto const of_integers = encode_ns(shape);
+  shape.coded_columns = 2;
+  EXPECT_NEAR(encode_ns(shape), of_integers + 1e6 * contract::kCodedKeyNs, 1);
+  shape.numbered_columns = 1;
+  EXPECT_NEAR(encode_ns(shape), of_integers + 1e6 * (contract::kCodedKeyNs + contract::kNumberedKeyNs / 2), 1);
 }
 
 TEST(CostModel, SaysWhetherRatesWereMeasured) {

@@ -96,8 +96,6 @@ Result<std::vector<PricedCpuGroupBy>> cpu_group_by_ways(contract::GroupByShape c
   WayList const list(shape, host, slices);
   auto const wanted = tuning.grouping;
   std::vector<PricedCpuGroupBy> ways;
-  if (shape.key_words > 0 && wanted != Grouping::automatic && wanted != Grouping::slices)
-    return fail(ErrorCode::usage, "only grouping=slices takes keys of several words");
   bool const is_listed = std::ranges::any_of(shape.requests, [](contract::StateRequest const& request) {
     return (request.states & contract::kListState) != 0;
   });

@@ -29,6 +29,7 @@ struct GroupStates {
   std::vector<contract::StateRequest> requests;
   std::vector<FixedPoint> fixed_points;  ///< a request each
   bool first_rows = false;
+  std::size_t num_more_words = 0;  ///< of a key, behind the first one
 };
 
 /// Bytes of a group's states in a table with direct addressing.
@@ -45,10 +46,14 @@ inline std::uint64_t state_bytes(std::span<contract::StateRequest const> request
   return bytes;
 }
 
+/// Of keys of several words: columns of those behind the first one.
+using MoreWords = std::vector<std::uint64_t const*>;
+
 /// Rows of a table, or what is left of them after partitioning, with their values.
 template <class Word>
 struct GroupedRows {
   std::span<Word const> keys;                        ///< empty: all rows have key 0
+  MoreWords more_words;                              ///< of row 0 on
   std::span<contract::AggregateInput const> values;  ///< a request each
   std::uint64_t count = 0;
   std::uint64_t first_row = 0;             ///< row of the table that row 0, or row id 0, is
@@ -60,15 +65,36 @@ struct GroupedRows {
 template <class Word>
 class HashSlots {
  public:
-  explicit HashSlots(std::uint64_t expected) { allot(std::bit_ceil(std::max<std::uint64_t>(2 * expected, 64))); }
+  HashSlots(std::uint64_t expected, std::size_t num_more_words) : num_more_(num_more_words) {
+    allot(std::bit_ceil(std::max<std::uint64_t>(2 * expected, 64)));
+  }
 
-  void find(Word const* keys, std::size_t count, std::uint32_t* slots) {
-    for_each_ahead<Word>(keys, count, [&](std::size_t i) { slots[i] = slot_of(keys[i]); });
+  /// Of rows [first, first + count) of `more_words`, whose first words are `keys`.
+  void find(Word const* keys, MoreWords const& more_words, std::uint64_t first, std::size_t count,
+            std::uint32_t* slots) {
+    if (num_more_ == 0) {
+      for_each_ahead<Word>(keys, count, [&](std::size_t i) {
+        slots[i] = slot_of(
+            keys[i], [](std::uint32_t) { return true; }, [] {});
+      });
+      return;
+    }
+    for_each_ahead<Word>(keys, count, [&](std::size_t i) {
+      auto const has_row = [&](std::uint32_t slot) {
+        auto const* const words = more_words_of(slot);
+        for (std::size_t w = 0; w < num_more_; ++w)
+          if (words[w] != more_words[w][first + i]) return false;
+        return true;
+      };
+      slots[i] = slot_of(keys[i], has_row, [&] {
+        for (std::size_t w = 0; w < num_more_; ++w) more_words_.push_back(more_words[w][first + i]);
+      });
+    });
   }
   StateArray<Word> const& keys() const noexcept { return keys_; }
-  void clear() {
-    std::fill(entries_.data(), entries_.data() + entries_.size(), Entry{0, kNone});
-    keys_.clear();
+  std::size_t num_more_words() const noexcept { return num_more_; }
+  std::uint64_t const* more_words_of(std::uint64_t slot) const noexcept {
+    return more_words_.data() + slot * num_more_;
   }
 
  private:
@@ -83,12 +109,17 @@ class HashSlots {
     return ((std::uint64_t{key} ^ (std::uint64_t{key} >> 32)) * 0x9E37'79B9'7F4A'7C15) >> shift_;
   }
 
-  std::uint32_t slot_of(Word key) {
+  /// `is_same`: whether the key of a slot is equal behind the first word; `add_more`: notes those words of a new one.
+  template <class IsSame, class AddMore>
+  std::uint32_t slot_of(Word key, IsSame const& is_same, AddMore const& add_more) {
     auto at = home(key);
     while (true) {
       auto const& entry = entries_[at];
-      if (entry.slot != kNone && entry.key == key) return entry.slot;
-      if (entry.slot == kNone) return insert(at, key);
+      if (entry.slot != kNone && entry.key == key && is_same(entry.slot)) return entry.slot;
+      if (entry.slot == kNone) {
+        add_more();
+        return insert(at, key);
+      }
       at = (at + 1) & (entries_.size() - 1);
     }
   }
@@ -118,6 +149,8 @@ class HashSlots {
 
   StateArray<Entry> entries_;  ///< a power of two of them, at most half in use
   StateArray<Word> keys_;      ///< of each slot
+  std::size_t num_more_;
+  StateArray<std::uint64_t> more_words_;  ///< num_more_ of each slot
   std::uint32_t shift_ = 0;
 };
 
@@ -125,8 +158,12 @@ class HashSlots {
 template <class Word>
 class GroupTable {
  public:
+  /// Requires: with direct addressing keys of one word.
   GroupTable(Addressing const& addressing, GroupStates const& states)
-      : addressing_(addressing), hash_(addressing.is_direct ? 1 : addressing.slots), keeps_rows_(states.first_rows) {
+      : addressing_(addressing),
+        hash_(addressing.is_direct ? 1 : addressing.slots, states.num_more_words),
+        keeps_rows_(states.first_rows) {
+    GARUDA_EXPECTS(!addressing.is_direct || states.num_more_words == 0);
     for (std::size_t c = 0; c < states.requests.size(); ++c)
       columns_.emplace_back(states.requests[c], states.fixed_points[c]);
     if (!addressing.is_direct) return;
@@ -143,7 +180,7 @@ class GroupTable {
     for (std::uint64_t first = 0; first < rows.count; first += kStepRows) {
       auto const count = std::min(kStepRows, rows.count - first);
       std::span const found(slots, count);
-      find_slots(rows.keys.empty() ? nullptr : rows.keys.data() + first, found);
+      find_slots(rows.keys.empty() ? nullptr : rows.keys.data() + first, rows.more_words, first, found);
       if (keeps_rows_) keep_rows(rows, first, found);
       for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].add(rows.values[c], first, found);
     }
@@ -155,8 +192,11 @@ class GroupTable {
     if (from_slots.empty()) return;
     std::vector<Word> keys(from_slots.size());
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = from.key_of(from_slots[i]);
+    auto const more = from.more_words_of(from_slots);
+    MoreWords more_words;
+    for (auto const& column : more) more_words.push_back(column.data());
     std::vector<std::uint32_t> slots(from_slots.size());
-    find_slots(keys.data(), slots);
+    find_slots(keys.data(), more_words, 0, slots);
     if (keeps_rows_)
       for (std::size_t i = 0; i < slots.size(); ++i)
         first_rows_[slots[i]] = std::min(first_rows_[slots[i]], from.first_rows_[from_slots[i]]);
@@ -177,6 +217,7 @@ class GroupTable {
     contract::GroupPart part;
     part.keys.reserve(slots.size());
     for (auto const slot : slots) part.keys.push_back(key_of(slot));
+    part.more_words = more_words_of(slots);
     if (keeps_rows_) {
       part.first_rows.reserve(slots.size());
       for (auto const slot : slots) part.first_rows.push_back(first_rows_[slot]);
@@ -193,11 +234,29 @@ class GroupTable {
                                  : hash_.keys()[slot];
   }
 
+  /// Whether the key of slot `a` comes before that of `b`, in some order of all keys.
+  bool is_before(std::uint64_t a, std::uint64_t b) const noexcept {
+    if (key_of(a) != key_of(b)) return key_of(a) < key_of(b);
+    auto const count = hash_.num_more_words();
+    return count > 0 && std::lexicographical_compare(hash_.more_words_of(a), hash_.more_words_of(a) + count,
+                                                     hash_.more_words_of(b), hash_.more_words_of(b) + count);
+  }
+
  private:
   static constexpr std::uint64_t kStepRows = 2048;
   static constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
 
-  void find_slots(Word const* keys, std::span<std::uint32_t> slots) {
+  /// Of the keys in `slots`, the words behind the first, word by word.
+  std::vector<std::vector<std::uint64_t>> more_words_of(std::span<std::uint32_t const> slots) const {
+    std::vector<std::vector<std::uint64_t>> columns(hash_.num_more_words());
+    for (std::size_t w = 0; w < columns.size(); ++w) {
+      columns[w].reserve(slots.size());
+      for (auto const slot : slots) columns[w].push_back(hash_.more_words_of(slot)[w]);
+    }
+    return columns;
+  }
+
+  void find_slots(Word const* keys, MoreWords const& more_words, std::uint64_t first, std::span<std::uint32_t> slots) {
     if (keys == nullptr) {
       std::fill(slots.begin(), slots.end(), 0U);
       if (!keeps_rows_) present_[0] = 1;
@@ -215,7 +274,7 @@ class GroupTable {
       for (auto const slot : slots) present[slot] = 1;
       return;
     }
-    hash_.find(keys, slots.size(), slots.data());
+    hash_.find(keys, more_words, first, slots.size(), slots.data());
     auto const groups = hash_.keys().size();
     for (auto& column : columns_) column.resize(groups);
     if (keeps_rows_) first_rows_.resize(groups, kNoRow);

@@ -26,8 +26,7 @@ class MergedGroups final : public contract::WholeGroupBy {
     try {
       // Which thread found a group first is an accident; the keys are not.
       auto slots = table_.occupied(0, table_.num_slots());
-      std::sort(slots.begin(), slots.end(),
-                [&](std::uint32_t a, std::uint32_t b) { return table_.key_of(a) < table_.key_of(b); });
+      std::sort(slots.begin(), slots.end(), [&](std::uint32_t a, std::uint32_t b) { return table_.is_before(a, b); });
       return table_.part(slots);
     } catch (std::bad_alloc const&) {
       return fail(ErrorCode::out_of_memory, "no memory for the groups of a table");

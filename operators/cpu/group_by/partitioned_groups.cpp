@@ -124,7 +124,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     if (digit_.bits == 0 || digit_.mixed) return;
     auto const last_slot = (key_span().max - key_span().min) >> shared_bits();
     auto const groups = expected_groups();
-    if (last_slot >= kSlotsPerRow * (groups >> digit_.bits)) return;
+    if (states_.num_more_words > 0 || last_slot >= kSlotsPerRow * (groups >> digit_.bits)) return;
     // Each chunk brings every table into the cache once.
     auto const chunk_rows = std::max(sizes_.chunk_rows, 2 * groups);
     if (num_rows() <= chunk_rows) return;
@@ -203,6 +203,9 @@ class PartitionedGroups final : public contract::WholeGroupBy {
       payload_of_[c] = payload.size();
       payload.push_back({width, parts_from(std::move(parts), width, first_row)});
     }
+    first_more_word_ = payload.size();
+    for (auto const* words : rows_.more_words(first_row))
+      payload.push_back({sizeof(std::uint64_t), {{0, reinterpret_cast<std::byte const*>(words)}}});
     return payload;
   }
 
@@ -233,9 +236,10 @@ class PartitionedGroups final : public contract::WholeGroupBy {
   Result<partition::DigitChoice> choose_digit(keys::EncodedKeys const& keys) const {
     auto const groups = expected_groups();
     auto const last_slot = (keys.max - keys.min) >> std::min(keys.common_low_bits, keys.key_bits - 1);
-    auto const is_dense = last_slot < kSlotsPerRow * groups;
+    auto const is_dense = states_.num_more_words == 0 && last_slot < kSlotsPerRow * groups;
     auto const slots = is_dense ? last_slot + 1 : groups;
-    auto const slot_bytes = state_bytes(states_.requests, states_.first_rows) + (is_dense ? 0 : kHashBytes);
+    auto const slot_bytes =
+        state_bytes(states_.requests, states_.first_rows) + (is_dense ? 0 : kHashBytes + 8 * states_.num_more_words);
     std::uint32_t bits = 0;
     while (bits < partition::kMaxRadixBits && (slots >> bits) * slot_bytes > sizes_.table_bytes) ++bits;
     // A raw digit takes none of the bits that all keys share.
@@ -257,6 +261,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
         ++groups;
       }
     if (range.min > range.max) return {false, 0, 0, 1};
+    if (states_.num_more_words > 0) return {false, 0, 0, std::max<std::uint64_t>(groups, 1)};
     auto const shift = range.min == range.max ? 0 : digit_.bits == 0 ? shift_of(rows_.table()) : shared_bits();
     auto const last = (range.max - range.min) >> shift;
     if (last < kSlotsPerRow * std::max<std::uint64_t>(rows, 1)) return {true, range.min, shift, last + 1};
@@ -282,6 +287,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     }
     GroupedRows<Word> rows;
     rows.keys = std::span(static_cast<Word const*>(chunk_.order.keys), chunk_.order.num_rows()).subspan(first, count);
+    rows.more_words = more_words(first);
     rows.values = inputs;
     rows.count = count;
     rows.first_row = chunk_.first_row;
@@ -295,6 +301,15 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     return {};
   }
 
+  /// Of the rows of the partitioned order from `first` on.
+  MoreWords more_words(std::uint64_t first) const {
+    if (chunk_.order.payload.empty()) return rows_.more_words(chunk_.first_row + first);
+    MoreWords words;
+    for (std::size_t w = 0; w < states_.num_more_words; ++w)
+      words.push_back(chunk_.order.payload[first_more_word_ + w].template as<std::uint64_t>() + first);
+    return words;
+  }
+
   TableRows<Word> rows_;
   GroupStates states_;
   GroupedBefore<Word> before_;
@@ -304,6 +319,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
 
   std::uint64_t first_row_;
   std::vector<std::size_t> payload_of_;  ///< a request's payload column, or kGathered
+  std::size_t first_more_word_ = 0;      ///< payload column of the keys' second word
   bool gathers_ = false;                 ///< some values are gathered, or made of others
   bool reads_row_ids_ = false;           ///< some of these are found by row ids
   partition::RadixDigit digit_;

@@ -70,6 +70,13 @@ class TableRows {
   std::span<Word const> keys() const noexcept { return keys_; }
   bool has_keys() const noexcept { return std::holds_alternative<contract::KeySpan>(table_.keys); }
 
+  /// The words of the rows from `first` on behind their first one.
+  MoreWords more_words(std::uint64_t first) const {
+    MoreWords words;
+    for (auto const& column : table_.more_words) words.push_back(column.data() + first);
+    return words;
+  }
+
   /// Adds the rows of one block to `groups`. Errors: those of TableValues::read.
   Result<void> add(contract::TableBlock const& block, GroupTable<Word>& groups) const {
     std::vector<contract::SliceValues> values(table_.requests.size());
@@ -80,6 +87,7 @@ class TableRows {
     }
     GroupedRows<Word> rows;
     if (has_keys()) rows.keys = keys_.subspan(block.first, block.count);
+    rows.more_words = more_words(block.first);
     rows.values = inputs;
     rows.count = block.count;
     rows.first_row = block.first;

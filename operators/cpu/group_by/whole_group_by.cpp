@@ -18,6 +18,7 @@ namespace {
 /// Bytes of a row that partitioning moves: twice over, since what was there before stays.
 std::uint64_t partitioned_row_bytes(contract::WholeTable const& table, contract::KeySpan const& keys) {
   std::uint64_t bytes = std::holds_alternative<std::span<std::uint32_t const>>(keys.words) ? 4 : 8;
+  bytes += 8 * table.more_words.size();
   bytes += table.num_rows > (std::uint64_t{1} << 32) ? 8 : 4;
   for (auto const& request : table.requests) bytes += 4 * std::uint64_t{contract::value_words(request.kind)};
   return bytes;
@@ -57,7 +58,8 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open(contract::WholeTable const&
   if (options.grouping == Grouping::local)
     return open_local_groups(
         rows, states,
-        std::max<std::uint64_t>(kLocalTableBytes / (state_bytes(table.requests, table.wants_first_rows) + kHashBytes),
+        std::max<std::uint64_t>(kLocalTableBytes / (state_bytes(table.requests, table.wants_first_rows) + kHashBytes +
+                                                    8 * table.more_words.size()),
                                 1),
         options);
   return open_partitioned_groups(rows, states, {}, options);
@@ -70,7 +72,7 @@ contract::WholeSizes whole_sizes(contract::WholeTable const& table) {
   sizes.group_bytes = state_bytes(table.requests, table.wants_first_rows);
   if (auto const* keys = std::get_if<contract::KeySpan>(&table.keys)) {
     sizes.has_keys = true;
-    sizes.slots = ((keys->max - keys->min) >> shift_of(table)) + 1;
+    sizes.slots = table.more_words.empty() ? ((keys->max - keys->min) >> shift_of(table)) + 1 : 0;
     sizes.row_bytes = partitioned_row_bytes(table, *keys);
   }
   return sizes;
@@ -83,7 +85,7 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract
   try {
     GARUDA_TRY_ASSIGN(auto fixed_points, find_fixed_points(table, options));
     if (!fixed_points) return nullptr;
-    GroupStates const states{table.requests, std::move(*fixed_points), table.wants_first_rows};
+    GroupStates const states{table.requests, std::move(*fixed_points), table.wants_first_rows, table.more_words.size()};
     auto const* const keys = std::get_if<contract::KeySpan>(&table.keys);
     auto const is_narrow = keys == nullptr || std::holds_alternative<std::span<std::uint32_t const>>(keys->words);
     return is_narrow ? open<std::uint32_t>(table, states, options) : open<std::uint64_t>(table, states, options);
