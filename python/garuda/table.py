@@ -278,6 +278,10 @@ def table(data: Data, *, columns: Optional[list[str]] = None) -> Table:
     array = getattr(data, "__arrow_c_array__", None)
     if array is not None:
         return Table(_core.Table.of_array(*array()))
+    if type(data).__module__.partition(".")[0] == "pandas":  # before 2.2
+        import pyarrow
+
+        return table(pyarrow.Table.from_pandas(data))
     if isinstance(data, Mapping):
         from ._columns import columns_of
 
