@@ -12,7 +12,7 @@ import time
 import garuda
 import numpy
 import pytest
-from conftest import LAVAPIPE, environment
+from package import LAVAPIPE, environment
 
 
 def run(script: str, **variables: str) -> str:

@@ -206,7 +206,7 @@ def test_streams_give_the_rows_once() -> None:
 
 
 def test_resident_tables() -> None:
-    from conftest import LAVAPIPE
+    from package import LAVAPIPE
 
     if LAVAPIPE is None:
         pytest.skip("lavapipe is not installed")

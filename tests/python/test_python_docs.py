@@ -14,7 +14,7 @@ import sys
 
 import garuda
 import pytest
-from conftest import ROOT, environment
+from package import ROOT, environment
 
 OPTIONS = doctest.ELLIPSIS
 MODULES = sorted(f"garuda.{module.name}" for module in pkgutil.iter_modules(garuda.__path__) if module.name != "_core")

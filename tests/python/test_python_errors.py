@@ -6,7 +6,7 @@ import threading
 
 import garuda
 import pytest
-from conftest import LAVAPIPE
+from package import LAVAPIPE
 from garuda import errors
 
 T = {"a": [1, 2], "s": ["x", "y"]}
