@@ -35,8 +35,7 @@ Result<void> join(JoinRequest& request, FileRun& run) {
                       engine.join_count(inputs.left.view(), inputs.right.view(), request.spec, request.options));
     return run.print_number(counted.rows, counted.stats, counted.plan);
   }
-  GARUDA_TRY_ASSIGN(auto result,
-                    engine.join(inputs.left.view(), inputs.right.view(), request.spec, request.options));
+  GARUDA_TRY_ASSIGN(auto result, engine.join(inputs.left.view(), inputs.right.view(), request.spec, request.options));
   return run.take(std::move(result));
 }
 

@@ -85,7 +85,7 @@ bool is_view(DataType const& type) noexcept;
 /// How a result holds strings and binary.
 enum class StringForm : std::uint8_t {
   utf8,  ///< as the input has them, in memory of the result's own
-  view,  ///< as utf8_view and binary_view: at most 12 bytes stand in the view, longer ones stay where the input has them
+  view,  ///< as views: at most 12 bytes stand in the view, longer values stay where the input has them
 };
 
 std::string_view to_string(StringForm form) noexcept;

@@ -101,8 +101,8 @@ Result<GroupWriter> GroupWriter::create(TableView table, resolve::ResolvedGroupB
     if (aggregate.row->finalise == nullptr &&
         (!is_list || resolve::value_source(aggregate.input).kind == contract::ValueKind::bytes)) {
       std::size_t const column = *aggregate.column;
-      GARUDA_TRY_ASSIGN(writer.gathered_.back(), Gatherer::create(table, std::span(&column, 1),
-                                                                    is_list ? StringForm::utf8 : columns.strings));
+      GARUDA_TRY_ASSIGN(writer.gathered_.back(),
+                        Gatherer::create(table, std::span(&column, 1), is_list ? StringForm::utf8 : columns.strings));
       auto const& type = writer.gathered_.back()->schema()[0].type;
       field.type = is_list ? list_of(type) : type;
     }

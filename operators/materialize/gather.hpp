@@ -46,8 +46,9 @@ class Gatherer {
   Gatherer& operator=(Gatherer&&) noexcept;
   ~Gatherer();
 
-  /// Fields of the gathered columns. As in the table, except for strings as views and for dictionaries that were unified: their indices are
-  /// wider when the union needs it, and their values have 64-bit offsets when 32 bits do not reach.
+  /// Fields of the gathered columns. As in the table, except for strings as views and for dictionaries that were
+  /// unified: their indices are wider when the union needs it, and their values have 64-bit offsets when 32 bits do not
+  /// reach.
   Schema const& schema() const noexcept { return schema_; }
 
   /// Copies the rows that `row_ids` names, in that order, until a limit is reached. Row ids count over the whole table;

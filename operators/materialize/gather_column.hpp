@@ -25,8 +25,8 @@ struct GatherColumn {
   DataType source_type;
   DataType type;  ///< of the result
   std::vector<ArrayView> parts;
-  std::vector<std::byte const*> bases;  ///< fixed width: first value of each part
-  std::vector<StringPart> strings;      ///< of each part of strings and binary
+  std::vector<std::byte const*> bases;            ///< fixed width: first value of each part
+  std::vector<StringPart> strings;                ///< of each part of strings and binary
   std::shared_ptr<ReferredBytes const> referred;  ///< what views of the result refer to; nullptr: they have own bytes
   bool may_have_nulls = false;
   std::shared_ptr<Batch const> dictionary;  ///< one column; shared with results, which outlive the gatherer

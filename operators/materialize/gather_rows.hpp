@@ -151,7 +151,9 @@ class RowSelection {
     bool is_dense() const noexcept { return greatest - least < 2 * kGatherBlockRows; }
   };
 
-  Block const& block_at(std::int64_t i) const noexcept { return blocks_[static_cast<std::size_t>(i / kGatherBlockRows)]; }
+  Block const& block_at(std::int64_t i) const noexcept {
+    return blocks_[static_cast<std::size_t>(i / kGatherBlockRows)];
+  }
 
   std::int64_t id(std::int64_t i) const noexcept {
     return static_cast<std::int64_t>(ids_[static_cast<std::size_t>(i)]);

@@ -364,7 +364,8 @@ StringPart::StringPart(ArrayView const& array, ValueLayout layout) {
 }
 
 std::shared_ptr<ReferredBytes const> referred_bytes(std::span<ArrayView const> parts, std::span<StringPart> strings,
-                                                    ValueLayout layout, std::span<std::shared_ptr<void const> const> owners) {
+                                                    ValueLayout layout,
+                                                    std::span<std::shared_ptr<void const> const> owners) {
   auto referred = std::make_shared<ReferredBytes>();
   for (std::size_t p = 0; p < parts.size(); ++p) {
     strings[p].first_buffer = static_cast<std::int32_t>(referred->buffers.size());

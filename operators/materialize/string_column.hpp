@@ -19,12 +19,12 @@ struct GatherOutput;
 
 /// The strings of one batch, from its row 0 on.
 struct StringPart {
-  void const* entries = nullptr;        ///< offsets or views
-  std::byte const* values = nullptr;    ///< what offsets count from
-  void const* const* buffers = nullptr; ///< what views refer to
-  std::int64_t num_bytes = 0;           ///< of `values`, to the end of the last value
-  std::int64_t last_wide = 0;           ///< last offset from which 16 bytes may be read
-  std::int32_t first_buffer = 0;        ///< of ReferredBytes: the first that is this part's
+  void const* entries = nullptr;         ///< offsets or views
+  std::byte const* values = nullptr;     ///< what offsets count from
+  void const* const* buffers = nullptr;  ///< what views refer to
+  std::int64_t num_bytes = 0;            ///< of `values`, to the end of the last value
+  std::int64_t last_wide = 0;            ///< last offset from which 16 bytes may be read
+  std::int32_t first_buffer = 0;         ///< of ReferredBytes: the first that is this part's
 
   StringPart(ArrayView const& array, ValueLayout layout);
 };

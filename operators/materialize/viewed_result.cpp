@@ -31,14 +31,14 @@ class ViewedResult final : public QueryResult {
     GARUDA_TRY_ASSIGN(auto batch, result_->next());
     if (!batch || strings_.empty() || batch->num_rows == 0) return batch;
     BatchView const given{batch->num_rows, batch->columns, batch->owner};
-    GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(TableView(result_->schema(), std::span(&given, 1)),
-                                                            strings_, StringForm::view));
+    GARUDA_TRY_ASSIGN(auto const gatherer,
+                      Gatherer::create(TableView(result_->schema(), std::span(&given, 1)), strings_, StringForm::view));
     std::vector<std::int64_t> rows(static_cast<std::size_t>(batch->num_rows));
     std::iota(rows.begin(), rows.end(), std::int64_t{0});
     GARUDA_TRY_ASSIGN(auto views, gatherer.gather(std::span<std::int64_t const>(rows)));
     for (std::size_t i = 0; i < strings_.size(); ++i) batch->columns[strings_[i]] = views.batch.columns[i];
     batch->owner = std::make_shared<std::pair<Batch, std::shared_ptr<void const>>>(std::move(views.batch),
-                                                                                    std::move(batch->owner));
+                                                                                   std::move(batch->owner));
     return batch;
   }
 

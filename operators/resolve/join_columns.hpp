@@ -22,7 +22,7 @@ struct OutputColumn {
 struct KeyPair {
   std::size_t left = 0;
   std::size_t right = 0;
-  DataType type;  ///< of a column with the keys of both
+  DataType type;             ///< of a column with the keys of both
   bool has_strings = false;  ///< both columns are of strings or binary, or views of them
 
   std::size_t of(Side side) const noexcept { return side == Side::left ? left : right; }

@@ -36,7 +36,8 @@ struct Gathered {
 };
 
 Gathered gather_all(ForeignTable const& source, GatherLimits limits = {}) {
-  auto const gatherer = Gatherer::create(source.table.view(), std::vector<std::size_t>{0}, StringForm::utf8, limits).value();
+  auto const gatherer =
+      Gatherer::create(source.table.view(), std::vector<std::size_t>{0}, StringForm::utf8, limits).value();
   RowIds ids(static_cast<std::size_t>(source.table.num_rows()));
   std::iota(ids.begin(), ids.end(), std::int64_t{0});
   return {std::move(gatherer.gather(ids)->batch), gatherer.schema()[0].type};

@@ -26,8 +26,7 @@ using namespace garuda::testing;  // NOLINT: the fixtures of this suite
 using Cells = std::vector<std::optional<std::string>>;
 using RowIds = std::vector<std::int64_t>;
 
-constexpr std::array<std::size_t, 20> kLengths{0,  1,  2,  3,  4,  5,  7,  8,  9,  11,
-                                               12, 13, 15, 16, 17, 31, 32, 33, 64, 200};
+constexpr std::array<std::size_t, 20> kLengths{0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 31, 32, 33, 64, 200};
 
 Cells words(std::mt19937_64& random, std::size_t count, bool nulls) {
   Cells cells;
@@ -205,7 +204,7 @@ TEST(GatherStrings, ViewsOfValuesBeyondTheReachOfTheirOffsets) {
   std::string const text = "a value of more than twelve bytes";
   std::memcpy(buffer->data() + kFar, text.data(), text.size());
   std::array<std::int64_t, 3> const offsets{kFar, kFar + static_cast<std::int64_t>(text.size()),
-                                             kFar + static_cast<std::int64_t>(text.size())};
+                                            kFar + static_cast<std::int64_t>(text.size())};
   ArrayView column;
   column.length = 2;
   column.null_count = 0;

@@ -144,7 +144,8 @@ void expect_gathered(ForeignTable source, std::vector<RowId> const& ids, GatherL
   std::vector<Batch> batches;
   Schema schema;
   {
-    auto const gatherer = Gatherer::create(source.table.view(), all_columns(source.table.view()), StringForm::utf8, limits);
+    auto const gatherer =
+        Gatherer::create(source.table.view(), all_columns(source.table.view()), StringForm::utf8, limits);
     ASSERT_TRUE(gatherer) << gatherer.error().describe();
     schema = gatherer->schema();
     std::span<RowId const> rest(ids);
