@@ -135,10 +135,13 @@ class NodeTake {
     }
     auto const width = std::int64_t{byte_width(node_.leaf)};
     GARUDA_TRY_ASSIGN(auto* to, add_buffer(size() * width));
-    for (auto const& row : rows_) {
-      if (!is_null(row))
-        std::memcpy(to, static_cast<std::byte const*>(part(row).buffers[1]) + row.position * width,
-                    static_cast<std::size_t>(width));
+    auto const value_at = [&](NestedRow const& row) {
+      return static_cast<std::byte const*>(part(row).buffers[1]) + row.position * width;
+    };
+    constexpr std::size_t kAhead = 16;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (i + kAhead < rows_.size() && rows_[i + kAhead].position >= 0) __builtin_prefetch(value_at(rows_[i + kAhead]));
+      if (!is_null(rows_[i])) std::memcpy(to, value_at(rows_[i]), static_cast<std::size_t>(width));
       to += width;
     }
     return {};
@@ -257,16 +260,24 @@ class NodeTake {
     if (has_sizes) {
       GARUDA_TRY_ASSIGN(sizes, add_buffer(size() * std::int64_t{sizeof(Offset)}));
     }
+    auto const length_of = [&](NestedRow const& row) {
+      return has_sizes ? at<Offset>(part(row), 2, row.position)
+                       : static_cast<Offset>(at<Offset>(part(row), 1, row.position + 1) -
+                                             at<Offset>(part(row), 1, row.position));
+    };
+    std::size_t elements = 0;
+    for (auto const& row : rows_)
+      if (!is_null(row)) elements += static_cast<std::size_t>(length_of(row));
+    if (std::cmp_greater(elements, std::numeric_limits<Offset>::max())) return too_many("offsets of lists");
+    rows.reserve(elements);
     for (auto const& row : rows_) {
       auto const first = static_cast<Offset>(rows.size());
       if (!is_null(row)) {
         auto const begin = at<Offset>(part(row), 1, row.position);
-        auto const length = has_sizes ? at<Offset>(part(row), 2, row.position)
-                                      : static_cast<Offset>(at<Offset>(part(row), 1, row.position + 1) - begin);
+        auto const length = length_of(row);
         auto const offset = part(row).children[0]->offset;
         for (Offset i = 0; i < length; ++i) rows.push_back({row.part, offset + begin + i});
       }
-      if (std::cmp_greater(rows.size(), std::numeric_limits<Offset>::max())) return too_many("offsets of lists");
       auto const length = static_cast<Offset>(rows.size() - static_cast<std::size_t>(first));
       auto const end = static_cast<Offset>(rows.size());
       if (has_sizes) {
@@ -282,6 +293,7 @@ class NodeTake {
 
   Result<void> copy_fixed_lists() {
     Rows rows;
+    rows.reserve(rows_.size() * static_cast<std::size_t>(node_.list_size));
     for (auto const& row : rows_)
       for (std::int64_t i = 0; i < node_.list_size; ++i)
         rows.push_back(
