@@ -237,7 +237,9 @@ TEST_F(GroupBy, GroupingsThatTheKeysDoNotAllowAreRefused) {
   GroupBySpec const spec{{"k"}, {{AggregateFunction::sum, "x", std::nullopt}}, false};
   GroupByOptions options;
   options.path = Path::cpu;
-  for (auto const* tuning : {"grouping=direct", "grouping=local,keys=words"}) {
+  for (auto const* tuning : {"grouping=local,keys=words", "grouping=partitioned,keys=words"})
+    expect_groups(table.view(), spec, with_tuning(options, tuning));
+  for (auto const* tuning : {"grouping=direct", "grouping=direct,keys=words"}) {
     auto const refused = run(table.view(), spec, with_tuning(options, tuning));
     ASSERT_FALSE(refused) << tuning;
     EXPECT_EQ(refused.error().code(), ErrorCode::usage);
