@@ -24,8 +24,8 @@ namespace garuda::contract {
 /// Keys of several words: rows are equal when all words are; every value is legal.
 struct KeyWords {
   std::vector<std::span<std::uint32_t const>> words;  ///< at least one, each num_rows long
-  std::uint32_t hash_first = 0;  ///< words [hash_first, hash_first + hash_count) are hashed
-  std::uint32_t hash_count = 1;  ///< 1, 2 or 4
+  std::uint32_t hash_first = 0;                       ///< words [hash_first, hash_first + hash_count) are hashed
+  std::uint32_t hash_count = 1;                       ///< 1, 2 or 4
 };
 
 /// All rows are one group.

@@ -37,14 +37,18 @@ inline double device_merge_ns(GroupByShape const& shape, DeviceCut const& cut) {
 inline constexpr double kOrderedValueNs = 16;
 inline constexpr double kCopiedBytesNs = 50;
 
-/// Finding the bytes of a short string and making its number of them, and numbering a longer one, by one thread (2-core
-/// Intel Xeon, 10^7 strings of 5 and of 12 bytes; 10^7 of 40, 10^5 of them distinct, 2026-11-23).
+/// Finding the bytes of a short string and making its number of them, by one thread; and numbering a longer one, of few
+/// distinct ones that lie in a cache, or of many (2-core Intel Xeon, 10^7 strings of 5 and of 12 bytes; 4 × 10^6 of 40,
+/// 10^3 and 10^5 distinct, beside busy neighbours, 2026-11-23).
 inline constexpr double kCodedKeyNs = 8;
-inline constexpr double kNumberedKeyNs = 150;
+inline constexpr double kNumberedKeyNs = 16;
+inline constexpr double kNumberedAmongManyNs = 190;
+inline constexpr double kFewNumberedKeys = 1 << 14;
 
 /// What keys without integers take on the host before they are words, whatever the path.
 inline PhaseCosts given_code_costs(GroupByShape const& shape) {
-  auto const row_ns = shape.coded_columns * kCodedKeyNs + shape.numbered_columns * kNumberedKeyNs;
+  auto const numbered_ns = groups_of(shape) <= kFewNumberedKeys ? kNumberedKeyNs : kNumberedAmongManyNs;
+  auto const row_ns = shape.coded_columns * kCodedKeyNs + shape.numbered_columns * numbered_ns;
   return {{"encode", static_cast<double>(shape.rows) * row_ns / std::max(shape.threads, 1U)}};
 }
 

@@ -450,6 +450,9 @@ TEST(CostModel, KeysWithoutIntegersAreEncodedAtAPrice) {
   EXPECT_NEAR(encode_ns(shape), of_integers + 1e6 * contract::kCodedKeyNs, 1);
   shape.numbered_columns = 1;
   EXPECT_NEAR(encode_ns(shape), of_integers + 1e6 * (contract::kCodedKeyNs + contract::kNumberedKeyNs / 2), 1);
+  shape.estimated_groups = 1 << 20;
+  EXPECT_EQ(contract::given_code_costs(shape).at(0).second,
+            1e6 * (contract::kCodedKeyNs + contract::kNumberedAmongManyNs / 2));
 }
 
 TEST(CostModel, SaysWhetherRatesWereMeasured) {
