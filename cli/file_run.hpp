@@ -25,8 +25,8 @@ namespace garuda::cli {
 /// Its parts end in the order in which they have to.
 class FileRun {
  public:
-  /// Takes the memory that writing needs out of the limit in `options`, and sets their control and what counts the bytes
-  /// that are read. Both must outlive this.
+  /// Takes the memory that writing needs out of the limit in `options`, and sets their control and what counts the
+  /// bytes that are read. Both must outlive this.
   FileRun(RunRequest& request, RunOptions& options);
   FileRun(FileRun const&) = delete;
   FileRun& operator=(FileRun const&) = delete;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "io/arrow_bridge.hpp"
-#include "io/stored_types.hpp"
+#include "io/columns/stored_types.hpp"
 
 namespace garuda::io {
 namespace {

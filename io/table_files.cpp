@@ -41,7 +41,8 @@ Result<std::vector<fs::path>> files_below(fs::path const& folder) {
   }
   if (error) return tl::unexpected(unreadable(folder.string(), system_message(error.value())));
   if (found.empty())
-    return tl::unexpected(unreadable(folder.string(), "it is a folder without a .parquet, .arrow, .feather or .csv file"));
+    return tl::unexpected(
+        unreadable(folder.string(), "it is a folder without a .parquet, .arrow, .feather or .csv file"));
   std::ranges::sort(found);
   return found;
 }
@@ -74,8 +75,8 @@ int hex_digit(char c) {
 std::string percent_decoded(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    bool const is_code = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
-                         hex_digit(text[i + 2]) >= 0;
+    bool const is_code =
+        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
     decoded += is_code ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
     if (is_code) i += 2;
   }
@@ -111,7 +112,8 @@ Result<void> check_keys(TableFiles const& table) {
   arrow::util::InitializeUTF8();
   for (auto const& file : table.files)
     for (auto const& [key, value] : file.keys)
-      if (!arrow::util::ValidateUTF8(key) || !arrow::util::ValidateUTF8(value.value_or("")) || key.find('\0') != std::string::npos)
+      if (!arrow::util::ValidateUTF8(key) || !arrow::util::ValidateUTF8(value.value_or("")) ||
+          key.find('\0') != std::string::npos)
         return tl::unexpected(unreadable(file.path.string(), "a folder's name is not UTF-8"));
   auto const& first = table.files.front();
   auto sorted = names(first);

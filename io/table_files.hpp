@@ -27,7 +27,7 @@ struct TableFiles {
   TableFiles() = default;
   /// One file, whose folders say nothing.
   TableFiles(std::filesystem::path const& path) : name(path.string()), files{{path, {}}} {}  // NOLINT
-  TableFiles(char const* path) : TableFiles(std::filesystem::path(path)) {}                   // NOLINT
+  TableFiles(char const* path) : TableFiles(std::filesystem::path(path)) {}                  // NOLINT
 
   bool is_one() const noexcept { return files.size() == 1 && files.front().keys.empty(); }
   /// Whether the values of key `key` of all files are integers.

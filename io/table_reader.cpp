@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/file_columns.hpp"
+#include "io/columns/file_columns.hpp"
+#include "io/columns/file_rows.hpp"
+#include "io/columns/stored_types.hpp"
 #include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
-#include "io/file_rows.hpp"
-#include "io/stored_types.hpp"
 
 namespace garuda::io {
 namespace {
@@ -86,9 +86,8 @@ Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options)
   std::vector<Result<FileRows>> parts(files.files.size());
   tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
   arena.execute([&] {
-    tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
-      parts[i] = read_file(files.files[i].path, folders.file_options());
-    });
+    tbb::parallel_for(std::size_t{0}, parts.size(),
+                      [&](std::size_t i) { parts[i] = read_file(files.files[i].path, folders.file_options()); });
   });
   auto const sentence = "cannot read " + files.name;
   FileRows rows;
@@ -96,8 +95,8 @@ Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options)
     if (!parts[i]) return propagate(std::move(parts[i]));
     auto part = *std::move(parts[i]);
     if (i == 0) rows.schema = part.schema;
-    auto const positions = fit_schema(*rows.schema, files.files.front().path.string(), *part.schema,
-                                      files.files[i].path.string());
+    auto const positions =
+        fit_schema(*rows.schema, files.files.front().path.string(), *part.schema, files.files[i].path.string());
     if (!positions) return tl::unexpected(Error(positions.error()).wrap(sentence));
     for (auto const& batch : part.batches) {
       GARUDA_ARROW_TRY_ASSIGN(auto const fitting, batch->SelectColumns(*positions), ErrorCode::invalid_input, sentence);
@@ -110,7 +109,8 @@ Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options)
   // Whether a column may have nulls can differ, too, and is told by the rows.
   arrow::FieldVector fields;
   for (int c = 0; c < rows.schema->num_fields(); ++c)
-    fields.push_back((rows.batches.empty() ? rows.schema : rows.batches.front()->schema())->field(c)->WithNullable(true));
+    fields.push_back(
+        (rows.batches.empty() ? rows.schema : rows.batches.front()->schema())->field(c)->WithNullable(true));
   auto const shared = arrow::schema(std::move(fields));
   for (auto& batch : rows.batches) batch = arrow::RecordBatch::Make(shared, batch->num_rows(), batch->columns());
   return rows;
@@ -144,8 +144,8 @@ Result<std::vector<FileField>> read_fields(TableFiles const& files) {
 Result<Table> read_table(TableFiles const& files, ReadOptions const& options) {
   GARUDA_EXPECTS(!files.files.empty() && (!options.columns || !options.columns->empty()));
   auto const sentence = "cannot read " + files.name;
-  GARUDA_TRY_ASSIGN(auto rows, files.is_one() ? read_file(files.files.front().path, options)
-                                              : read_files(files, options));
+  GARUDA_TRY_ASSIGN(auto rows,
+                    files.is_one() ? read_file(files.files.front().path, options) : read_files(files, options));
   GARUDA_ARROW_TRY_ASSIGN(auto batches, unify_dictionaries(std::move(rows.batches), options.threads),
                           ErrorCode::invalid_input, sentence);
   auto const schema = batches.empty() ? rows.schema : batches.front()->schema();

@@ -23,9 +23,9 @@ struct ReadOptions {
   /// and binary whose pages refer to dictionaries throughout as such, decimals of at most 18 digits in 32 or 64 bits.
   bool as_stored = false;
   std::vector<std::string> plain_columns;
-  std::uint32_t threads = 0;                     ///< 0: all
+  std::uint32_t threads = 0;                         ///< 0: all
   std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< of files, added up: of Parquet those of the columns alone
-  std::atomic<bool> const* cancelled = nullptr;  ///< looked at between row groups, batches or blocks
+  std::atomic<bool> const* cancelled = nullptr;      ///< looked at between row groups, batches or blocks
 };
 
 /// A column of a file, of a supported type or not.
@@ -36,14 +36,16 @@ struct FileField {
   bool without_values = false;  ///< CSV: no value seen in the first block, so the type is a guess
 };
 
-/// Reads the columns' names and types, of the first file and of folders. Of a CSV file, the types are those that the first block suggests.
-/// Errors: usage (unknown extension); invalid_input (missing, not readable, or not what its extension says).
+/// Reads the columns' names and types, of the first file and of folders. Of a CSV file, the types are those that the
+/// first block suggests. Errors: usage (unknown extension); invalid_input (missing, not readable, or not what its
+/// extension says).
 Result<std::vector<FileField>> read_fields(TableFiles const& files);
 
-/// Reads files into a table of `options.columns`, in the order of the first file, then those of its folders (int64 where
-/// all their values are integers, else utf8); all files have the same columns, in any order, of the same types. The table
-/// owns its memory, but for buffers of Arrow IPC files that are not compressed, which are mapped, and the files are
-/// closed: who shortens or overwrites a mapped file while the table lives ends the process or changes the table. The batches are the file's row groups (Parquet), batches (IPC) or blocks (CSV); everything in them has been
+/// Reads files into a table of `options.columns`, in the order of the first file, then those of its folders (int64
+/// where all their values are integers, else utf8); all files have the same columns, in any order, of the same types.
+/// The table owns its memory, but for buffers of Arrow IPC files that are not compressed, which are mapped, and the
+/// files are closed: who shortens or overwrites a mapped file while the table lives ends the process or changes the
+/// table. The batches are the file's row groups (Parquet), batches (IPC) or blocks (CSV); everything in them has been
 /// validated. The dictionaries of a column are unified where Arrow can do that; columns of views (utf8_view,
 /// binary_view) become large_utf8 and large_binary. In CSV files an unquoted empty value is null, and columns are
 /// int64, uint64, decimal128, boolean, date32, time32, timestamp, float64 or utf8, whatever their values allow;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/file_columns.hpp"
+#include "io/columns/file_columns.hpp"
+#include "io/columns/file_rows.hpp"
 #include "io/file_dictionaries.hpp"
-#include "io/file_rows.hpp"
 
 namespace garuda::io {
 
@@ -80,8 +80,8 @@ Result<void> TableStream::open_next() {
     for (auto const& field : schema_->fields()) fields.push_back(field->WithNullable(true));
     schema_ = arrow::schema(std::move(fields));
   }
-  GARUDA_TRY_ASSIGN(positions_, fit_schema(*file_schema_, files_->files.front().path.string(), *file_->schema(),
-                                           path.string()));
+  GARUDA_TRY_ASSIGN(positions_,
+                    fit_schema(*file_schema_, files_->files.front().path.string(), *file_->schema(), path.string()));
   return {};
 }
 

@@ -42,9 +42,9 @@ class TableStream {
   std::unique_ptr<FolderColumns> folders_;  // refers to the files
   std::int64_t batch_rows_ = 0;
   std::size_t num_opened_ = 0;
-  std::unique_ptr<FileStream> file_;           // the one that was opened last
+  std::unique_ptr<FileStream> file_;            // the one that was opened last
   std::shared_ptr<arrow::Schema> file_schema_;  // of the first one
-  std::vector<int> positions_;                 // of its columns in the one that is open
+  std::vector<int> positions_;                  // of its columns in the one that is open
   std::shared_ptr<arrow::Schema> schema_;
   bool at_end_ = false;
 };

@@ -16,7 +16,7 @@ namespace garuda::io {
 
 struct WriteOptions {
   std::int64_t row_group_rows = 1 << 20;     ///< Parquet: most rows of a row group, at least 1
-  std::int64_t row_group_bytes = 64 << 20;  ///< Parquet: most bytes, as in memory, gathered for a row group
+  std::int64_t row_group_bytes = 64 << 20;   ///< Parquet: most bytes, as in memory, gathered for a row group
   bool writes_behind = true;                 ///< rows may wait in memory while others are encoded
   std::uint32_t threads = 0;                 ///< that encode; 0: all
   std::optional<Compression> compression{};  ///< nullopt: the format's usual one
@@ -28,8 +28,8 @@ struct WriteOptions {
 /// file on any number of threads. Move-only.
 class TableWriter {
  public:
-  /// Errors: usage (unknown extension, a compression that the format does not have); output, naming the file; invalid_input, naming a type that the format cannot
-  /// hold.
+  /// Errors: usage (unknown extension, a compression that the format does not have); output, naming the file;
+  /// invalid_input, naming a type that the format cannot hold.
   static Result<TableWriter> open(std::filesystem::path const& path, Schema const& schema,
                                   WriteOptions const& options = {});
   /// The same with a file that has been created before.
@@ -40,8 +40,8 @@ class TableWriter {
   ~TableWriter();
 
   /// Appends the rows of `batch`, which has the columns of the schema. They may be encoded later, while others come; a
-  /// row group of Parquet stays in memory until it is complete. Errors, also of batches before: output (disk full, …); invalid_input, for a value that the format cannot hold; out_of_memory. The writer
-  /// is then of no more use.
+  /// row group of Parquet stays in memory until it is complete. Errors, also of batches before: output (disk full, …);
+  /// invalid_input, for a value that the format cannot hold; out_of_memory. The writer is then of no more use.
   Result<void> write(Batch batch);
 
   /// Writes the rest, closes the file and gives it its name. Returns its size in bytes. To be called once.

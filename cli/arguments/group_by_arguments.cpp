@@ -35,8 +35,7 @@ Result<std::vector<std::string>> used_columns(GroupByRequest const& request) {
   GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(request.table));
   for (auto const& field : fields)
     if (field.field) return std::vector{field.name};
-  return fail(ErrorCode::invalid_input,
-              fmt::format("{} has no column of a type that garuda has", request.table.name));
+  return fail(ErrorCode::invalid_input, fmt::format("{} has no column of a type that garuda has", request.table.name));
 }
 
 }  // namespace

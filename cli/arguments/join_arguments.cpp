@@ -76,9 +76,7 @@ Result<JoinSpec> to_spec(JoinArguments const& arguments) {
 }  // namespace
 
 void add_join_options(CLI::App& app, JoinArguments& arguments) {
-  app.add_option("LEFT", arguments.left, std::string("left table: ") + kTableHelp)
-      ->required()
-      ->option_text(" ");
+  app.add_option("LEFT", arguments.left, std::string("left table: ") + kTableHelp)->required()->option_text(" ");
   app.add_option("RIGHT", arguments.right, "right table")->required()->option_text(" ");
   app.add_option("--on", arguments.on,
                  "key columns that must be equal, at most 16 of each side; one name when both sides call it so.\n"

@@ -51,6 +51,7 @@ arrow::Status CsvBlocks::read_more(arrow::ResizableBuffer& buffer, std::int64_t&
   auto* const first = buffer.mutable_data();
   bool const marked = position_ == 0 && read >= 3 && std::memcmp(first, kByteOrderMark.data(), 3) == 0;
   if (marked) std::memmove(first, first + 3, static_cast<std::size_t>(read - 3));
+  if (marked) text_position_ = 3;
   position_ += read;
   size += marked ? read - 3 : read;
   at_end_ = read < kCsvBlockBytes;
@@ -77,8 +78,10 @@ arrow::Result<std::optional<CsvBlock>> CsvBlocks::next() {
   if (at_end_ && quoted_) return arrow::Status::Invalid("a quote is not closed");
   auto const end = at_end_ ? text().size() : record_end_;
   if (end == 0) return std::nullopt;
-  rest_ = CsvBlock{buffer, text().substr(end)};
-  return CsvBlock{buffer, text().substr(0, end)};
+  auto const first = text_position_;
+  text_position_ += static_cast<std::int64_t>(end);
+  rest_ = CsvBlock{buffer, text().substr(end), text_position_};
+  return CsvBlock{buffer, text().substr(0, end), first};
 }
 
 }  // namespace garuda::io

@@ -17,7 +17,8 @@ inline constexpr std::int64_t kCsvBlockBytes = 4 << 20;
 /// Whole records, the last of them with its line break unless it ends the file.
 struct CsvBlock {
   std::shared_ptr<arrow::Buffer> bytes;
-  std::string_view text;  ///< within `bytes`
+  std::string_view text;      ///< within `bytes`
+  std::int64_t position = 0;  ///< of the text in the file
 };
 
 /// Cuts a file into blocks of about kCsvBlockBytes. Only quotes are looked at, which tell the line breaks between
@@ -41,6 +42,7 @@ class CsvBlocks {
   std::shared_ptr<arrow::io::ReadableFile> file_;
   std::atomic<bool> const* cancelled_;
   std::int64_t position_ = 0;
+  std::int64_t text_position_ = 0;  // of what is not in a block yet
   bool at_end_ = false;
   CsvBlock rest_;  // what follows the last whole record of the block before
   // Of the text that is being cut:

@@ -7,45 +7,15 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
-#include <new>
 #include <optional>
 #include <utility>
 
-#include "io/csv/csv_blocks.hpp"
-#include "io/csv/csv_columns.hpp"
 #include "io/csv/csv_faults.hpp"
+#include "io/csv/csv_source.hpp"
 #include "io/file_reader.hpp"
 
 namespace garuda::io {
 namespace {
-
-/// Throws std::bad_alloc instead of returning that there is no memory, which Arrow's parser of CSV aborts on.
-class ThrowingPool final : public arrow::ProxyMemoryPool {
- public:
-  ThrowingPool() : arrow::ProxyMemoryPool(memory_pool()) {}
-
-  using arrow::ProxyMemoryPool::Allocate;
-  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
-    return thrown(arrow::ProxyMemoryPool::Allocate(size, alignment, out));
-  }
-  using arrow::ProxyMemoryPool::Reallocate;
-  arrow::Status Reallocate(std::int64_t old_size, std::int64_t new_size, std::int64_t alignment,
-                           std::uint8_t** memory) override {
-    return thrown(arrow::ProxyMemoryPool::Reallocate(old_size, new_size, alignment, memory));
-  }
-
- private:
-  static arrow::Status thrown(arrow::Status status) {
-    if (status.IsOutOfMemory()) throw std::bad_alloc();
-    return status;
-  }
-};
-
-arrow::MemoryPool* parser_pool() {
-  static ThrowingPool pool;
-  return &pool;
-}
 
 /// A column without any value has no type of its own.
 std::shared_ptr<arrow::DataType> type_without_values(std::string const& name, ReadOptions const& options) {
@@ -61,74 +31,6 @@ struct CsvColumns {
   std::vector<int> positions;
   std::vector<std::string> names;
   std::vector<CsvKind> kinds;
-};
-
-/// One block's rows on their way.
-struct CsvPiece {
-  CsvBlock block;
-  std::unique_ptr<arrow::csv::BlockParser> rows;
-  std::vector<CsvValues> columns;
-  arrow::Status status;
-};
-
-/// The file after its header, block by block.
-class CsvSource {
- public:
-  CsvSource(InputFile const& input, std::int32_t num_columns, std::shared_ptr<CsvConverter const> converter,
-            std::atomic<bool> const* cancelled)
-      : num_columns_(num_columns), converter_(std::move(converter)), blocks_(input.file, cancelled) {}
-
-  /// Returns a piece with its text only; nullopt after the last.
-  arrow::Result<std::optional<CsvPiece>> next() {
-    ARROW_ASSIGN_OR_RAISE(auto block, blocks_.next());
-    if (!block) return std::nullopt;
-    if (std::exchange(at_header_, false)) {
-      arrow::csv::BlockParser header(parser_pool(), csv_parse_options(), -1, -1, 1);
-      std::uint32_t bytes = 0;
-      ARROW_RETURN_NOT_OK(header.ParseFinal(block->text, &bytes));
-      block->text.remove_prefix(bytes);
-    }
-    CsvPiece piece;
-    piece.block = *std::move(block);
-    return piece;
-  }
-
-  /// Splits the text of `piece` into rows. Thread-safe.
-  arrow::Status parse(CsvPiece& piece) const {
-    piece.rows = std::make_unique<arrow::csv::BlockParser>(parser_pool(), csv_parse_options(), num_columns_, -1,
-                                                           std::numeric_limits<std::int32_t>::max());
-    std::uint32_t bytes = 0;
-    ARROW_RETURN_NOT_OK(piece.rows->ParseFinal(piece.block.text, &bytes));
-    piece.block = CsvBlock{};
-    return arrow::Status::OK();
-  }
-
-  /// Parses and converts `piece`, each column as the first kind from `kinds` on that it has. Thread-safe.
-  arrow::Status convert(CsvPiece& piece, std::vector<int> const& columns, std::vector<CsvKind> const& kinds) const {
-    ARROW_RETURN_NOT_OK(parse(piece));
-    piece.columns.resize(columns.size());
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      ARROW_ASSIGN_OR_RAISE(piece.columns[c], converter_->convert(*piece.rows, columns[c], kinds[c]));
-    }
-    return arrow::Status::OK();
-  }
-
-  /// Converts again what came before the kinds were known. Thread-safe.
-  arrow::Status convert_to(CsvPiece& piece, std::vector<int> const& columns, std::vector<CsvKind> const& kinds) const {
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (piece.columns[c].kind >= kinds[c]) continue;
-      ARROW_ASSIGN_OR_RAISE(piece.columns[c], converter_->convert(*piece.rows, columns[c], kinds[c]));
-    }
-    return arrow::Status::OK();
-  }
-
-  std::int64_t bytes_read() const noexcept { return blocks_.bytes_read(); }
-
- private:
-  std::int32_t num_columns_;
-  std::shared_ptr<CsvConverter const> converter_;
-  CsvBlocks blocks_;
-  bool at_header_ = true;
 };
 
 /// Raises `kinds` to those of `piece`.
@@ -192,7 +94,7 @@ Error explain(InputFile const& input, arrow::Status const& status, std::vector<i
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> to_batch(CsvPiece const& piece,
                                                             std::shared_ptr<arrow::Schema> const& schema) {
   arrow::ArrayVector arrays;
-  auto const rows = piece.rows->num_rows();
+  auto const rows = piece.num_rows;
   for (std::size_t c = 0; c < piece.columns.size(); ++c) {
     arrays.push_back(piece.columns[c].values);
     auto const& type = schema->field(static_cast<int>(c))->type();
@@ -387,7 +289,7 @@ class CsvReader final : public FileReader {
     auto const schema = schema_of(columns, options);
     ArrowBatches batches;
     for (auto& piece : pieces) {
-      if (piece.rows->num_rows() == 0) continue;
+      if (piece.num_rows == 0) continue;
       ARROW_ASSIGN_OR_RAISE(auto batch, to_batch(piece, schema));
       batches.push_back(std::move(batch));
     }

@@ -5,9 +5,9 @@
 
 #include <utility>
 
+#include "io/columns/stored_types.hpp"
+#include "io/columns/view_columns.hpp"
 #include "io/row_writer.hpp"
-#include "io/stored_types.hpp"
-#include "io/view_columns.hpp"
 
 namespace garuda::io {
 namespace {
@@ -41,8 +41,7 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> to_text(std::shared_ptr<arrow::Rec
 class CsvRowWriter final : public RowWriter {
  public:
   CsvRowWriter(OutputStream sink, std::uint32_t threads)
-      : sink_(std::move(sink)),
-        arena_(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads)) {}
+      : sink_(std::move(sink)), arena_(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads)) {}
 
   arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
     // As many blocks as keep all threads busy: text takes more memory than what it is made of.
@@ -79,8 +78,8 @@ class CsvRowWriter final : public RowWriter {
 arrow::Result<std::unique_ptr<RowWriter>> make_csv_writer(std::shared_ptr<arrow::Schema> const& schema,
                                                           OutputStream sink, RowWriterOptions const& options) {
   // Writes the header, and knows which types text can hold.
-  ARROW_ASSIGN_OR_RAISE(auto const header, arrow::csv::MakeCSVWriter(sink, text_schema(*decoded_schema(*schema)),
-                                                                     write_options(true)));
+  ARROW_ASSIGN_OR_RAISE(auto const header,
+                        arrow::csv::MakeCSVWriter(sink, text_schema(*decoded_schema(*schema)), write_options(true)));
   ARROW_RETURN_NOT_OK(header->Close());
   return std::make_unique<CsvRowWriter>(std::move(sink), options.threads);
 }

@@ -21,8 +21,7 @@ using BatchFileReader = std::shared_ptr<arrow::ipc::RecordBatchFileReader>;
 
 using Source = std::shared_ptr<arrow::io::RandomAccessFile>;
 
-arrow::Result<BatchFileReader> make_reader(Source const& file,
-                                           std::vector<int> columns, bool use_threads,
+arrow::Result<BatchFileReader> make_reader(Source const& file, std::vector<int> columns, bool use_threads,
                                            arrow::MemoryPool* pool = memory_pool()) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.memory_pool = pool;
@@ -51,8 +50,8 @@ class PlausiblePool final : public arrow::ProxyMemoryPool {
 
 /// Batch `index` of the open file. When memory does not suffice, a second attempt tells whether the file is to blame.
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::RecordBatchFileReader& reader,
-                                                              Source const& file,
-                                                              std::vector<int> const& columns, int index) {
+                                                              Source const& file, std::vector<int> const& columns,
+                                                              int index) {
   auto batch = reader.ReadRecordBatch(index);
   if (!batch.status().IsOutOfMemory()) return batch;
   ARROW_ASSIGN_OR_RAISE(auto const bytes, file->GetSize());
@@ -60,6 +59,21 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::Record
   ARROW_ASSIGN_OR_RAISE(auto const again, make_reader(file, columns, false, &pool));
   auto const damaged = again->ReadRecordBatch(index).status();
   return damaged.IsInvalid() ? damaged : batch.status();
+}
+
+/// Whether nothing of the mapped file is compressed, as its first batch has it: then columns cost nothing until they
+/// are looked at, while Arrow copies those that it is told to read.
+arrow::Result<bool> lies_in_place(Source const& mapped, std::vector<int> const& columns) {
+  ARROW_ASSIGN_OR_RAISE(auto const reader, make_reader(mapped, {}, false));
+  if (reader->num_record_batches() == 0) return true;
+  ARROW_ASSIGN_OR_RAISE(auto const bytes, mapped->GetSize());
+  ARROW_ASSIGN_OR_RAISE(auto const file, mapped->ReadAt(0, bytes));
+  ARROW_ASSIGN_OR_RAISE(auto const batch, read_batch(*reader, mapped, {}, 0));
+  for (int const column : columns)
+    for (auto const& buffer : batch->column_data(column)->buffers)
+      if (buffer != nullptr && buffer->size() > 0)
+        return buffer->data() >= file->data() && buffer->data() < file->data() + bytes;
+  return true;
 }
 
 class IpcCursor final : public BatchCursor {
@@ -121,8 +135,11 @@ class IpcReader final : public FileReader {
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
     GARUDA_ARROW_TRY_ASSIGN(auto const mapped, map_file(*input_.file), ErrorCode::invalid_input, input_.sentence());
+    bool const use_threads = has_large_batches_ && options.threads != 1;
+    GARUDA_ARROW_TRY_ASSIGN(bool const in_place, lies_in_place(mapped, columns), ErrorCode::invalid_input,
+                            input_.sentence());
     GARUDA_ARROW_TRY_ASSIGN(auto const reader,
-                            make_reader(mapped, columns, has_large_batches_ && options.threads != 1),
+                            make_reader(mapped, in_place ? std::vector<int>() : columns, use_threads),
                             ErrorCode::invalid_input, input_.sentence());
     ArrowBatches batches;
     ArrowBatches small;
@@ -139,6 +156,9 @@ class IpcReader final : public FileReader {
       GARUDA_TRY(check_cancelled(options.cancelled));
       GARUDA_ARROW_TRY_ASSIGN(auto batch, read_batch(*reader, mapped, columns, i), ErrorCode::invalid_input,
                               input_.sentence());
+      if (in_place) {
+        GARUDA_ARROW_TRY_ASSIGN(batch, batch->SelectColumns(columns), ErrorCode::invalid_input, input_.sentence());
+      }
       // The file says how long its buffers are and how many rows it has; nothing may be read before they agree.
       GARUDA_ARROW_TRY(batch->Validate(), ErrorCode::invalid_input, input_.sentence());
       bool const is_small = batch->num_rows() < kSmallRows;

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "io/columns/stored_types.hpp"
 #include "io/row_writer.hpp"
-#include "io/stored_types.hpp"
 
 namespace garuda::io {
 namespace {
@@ -35,8 +35,8 @@ arrow::Result<std::unique_ptr<RowWriter>> make_ipc_writer(std::shared_ptr<arrow:
   options.use_threads = false;
   if (writer_options.compression != Compression::none) {
     bool const is_lz4 = writer_options.compression == Compression::lz4;
-    ARROW_ASSIGN_OR_RAISE(options.codec, arrow::util::Codec::Create(is_lz4 ? arrow::Compression::LZ4_FRAME
-                                                                          : arrow::Compression::ZSTD));
+    ARROW_ASSIGN_OR_RAISE(
+        options.codec, arrow::util::Codec::Create(is_lz4 ? arrow::Compression::LZ4_FRAME : arrow::Compression::ZSTD));
     options.use_threads = may_use_threads(writer_options.threads != 1);
   }
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::ipc::MakeFileWriter(std::move(sink), decoded_schema(*schema), options));

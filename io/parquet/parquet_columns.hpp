@@ -17,7 +17,7 @@ struct LeafColumn {
   std::vector<int> leaves;
   bool as_stored = false;
   std::shared_ptr<arrow::DataType> decimal = nullptr;  ///< read_decimals' type, if that is how it is read
-  parquet::arrow::FileReader* reader = nullptr;  ///< which must not buffer ahead; may be shared
+  parquet::arrow::FileReader* reader = nullptr;        ///< which must not buffer ahead; may be shared
 };
 
 /// Reads `columns` of all row groups on `options.threads` threads. Neighbouring small row groups make one batch. Fails

@@ -33,8 +33,8 @@ class FileInMemory {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     try {
       ARROW_ASSIGN_OR_RAISE(auto const sink, arrow::io::BufferOutputStream::Create(kFirstBytes, memory_pool()));
-      ARROW_ASSIGN_OR_RAISE(writer_, parquet::arrow::FileWriter::Open(*schema, memory_pool(), sink, properties.file,
-                                                                      properties.arrow));
+      ARROW_ASSIGN_OR_RAISE(
+          writer_, parquet::arrow::FileWriter::Open(*schema, memory_pool(), sink, properties.file, properties.arrow));
       is_half_made_ = true;  // stays so when memory is missed by an exception
       auto const status = fill(rows);
       is_half_made_ = status.IsOutOfMemory();
@@ -66,8 +66,8 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> sample_of(arrow::ChunkedArra
     for (std::int64_t i = 0; i * step + i % step < chunk->length(); ++i)
       ARROW_RETURN_NOT_OK(rows.Append(i * step + i % step));
     ARROW_ASSIGN_OR_RAISE(auto const positions, rows.Finish());
-    ARROW_ASSIGN_OR_RAISE(auto values, arrow::compute::Take(*chunk, *positions,
-                                                            arrow::compute::TakeOptions::NoBoundsCheck(), &context));
+    ARROW_ASSIGN_OR_RAISE(
+        auto values, arrow::compute::Take(*chunk, *positions, arrow::compute::TakeOptions::NoBoundsCheck(), &context));
     chunks.push_back(std::move(values));
   }
   return arrow::ChunkedArray::Make(std::move(chunks), column.type());
@@ -143,8 +143,8 @@ arrow::Status ParquetFile::append(std::int64_t num_rows, std::vector<EncodedColu
 arrow::Status ParquetFile::append_chunk(parquet::ColumnChunkMetaData const& chunk, arrow::Buffer const& file,
                                         parquet::ColumnChunkMetaDataBuilder& entry) {
   bool const has_dictionary = chunk.has_dictionary_page();
-  auto const first = has_dictionary ? std::min(chunk.dictionary_page_offset(), chunk.data_page_offset())
-                                    : chunk.data_page_offset();
+  auto const first =
+      has_dictionary ? std::min(chunk.dictionary_page_offset(), chunk.data_page_offset()) : chunk.data_page_offset();
   auto const bytes = chunk.total_compressed_size();
   auto const moved = position_ - first;
   ARROW_RETURN_NOT_OK(sink_->Write(file.data() + first, bytes));

@@ -136,7 +136,8 @@ class ParquetReader final : public FileReader {
     auto const footer = reader_->parquet_reader()->metadata();
     std::int64_t bytes = 0;
     for (int i = 0; i < footer->num_row_groups(); ++i)
-      for (int const leaf : leaves_of(columns)) bytes += footer->RowGroup(i)->ColumnChunk(leaf)->total_compressed_size();
+      for (int const leaf : leaves_of(columns))
+        bytes += footer->RowGroup(i)->ColumnChunk(leaf)->total_compressed_size();
     return static_cast<std::uint64_t>(bytes);
   }
 
@@ -197,8 +198,8 @@ class ParquetReader final : public FileReader {
 }  // namespace
 
 Result<std::unique_ptr<FileReader>> open_parquet(InputFile input) {
-  GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input.file, nullptr, parquet::ArrowReaderProperties(false)), ErrorCode::invalid_input,
-                          input.sentence());
+  GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input.file, nullptr, parquet::ArrowReaderProperties(false)),
+                          ErrorCode::invalid_input, input.sentence());
   std::shared_ptr<arrow::Schema> schema;
   GARUDA_ARROW_TRY(reader->GetSchema(&schema), ErrorCode::invalid_input, input.sentence());
   return std::make_unique<ParquetReader>(std::move(input), std::move(reader), std::move(schema));

@@ -6,10 +6,10 @@
 #include <new>
 #include <utility>
 
+#include "io/columns/row_bytes.hpp"
+#include "io/columns/stored_types.hpp"
 #include "io/parquet/parquet_file.hpp"
-#include "io/row_bytes.hpp"
 #include "io/row_writer.hpp"
-#include "io/stored_types.hpp"
 
 namespace garuda::io {
 namespace {

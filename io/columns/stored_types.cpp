@@ -1,4 +1,4 @@
-#include "io/stored_types.hpp"
+#include "io/columns/stored_types.hpp"
 
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
@@ -16,8 +16,8 @@ namespace {
 constexpr auto kStandsFor = "garuda:stands_for";
 
 std::shared_ptr<arrow::DataType> type_called(std::string const& name) {
-  static std::array const kTypes{arrow::utf8(),         arrow::large_utf8(), arrow::utf8_view(), arrow::binary(),
-                                 arrow::large_binary(), arrow::binary_view()};
+  static std::array const kTypes{arrow::utf8(),   arrow::large_utf8(),   arrow::utf8_view(),
+                                 arrow::binary(), arrow::large_binary(), arrow::binary_view()};
   for (auto const& type : kTypes)
     if (type->ToString() == name) return type;
   return nullptr;

@@ -1,4 +1,4 @@
-#include "io/file_rows.hpp"
+#include "io/columns/file_rows.hpp"
 
 #include <fmt/format.h>
 
@@ -42,8 +42,8 @@ Result<FolderColumns> FolderColumns::make(TableFiles const& files, ReadOptions c
   result.drops_columns_ = true;
   auto const known = std::ranges::find_if(fields, [](FileField const& field) { return field.field.has_value(); });
   if (known == fields.end())
-    return fail(ErrorCode::invalid_input, fmt::format("{} has no column of a type that garuda has",
-                                                      files.files.front().path.string()));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("{} has no column of a type that garuda has", files.files.front().path.string()));
   names->push_back(known->name);
   return result;
 }

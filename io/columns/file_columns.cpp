@@ -1,4 +1,4 @@
-#include "io/file_columns.hpp"
+#include "io/columns/file_columns.hpp"
 
 #include <arrow/util/key_value_metadata.h>
 #include <fcntl.h>

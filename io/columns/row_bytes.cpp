@@ -1,4 +1,4 @@
-#include "io/row_bytes.hpp"
+#include "io/columns/row_bytes.hpp"
 
 namespace garuda::io {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/view_columns.hpp"
+#include "io/columns/view_columns.hpp"
 
 #include <arrow/compute/cast.h>
 
