@@ -104,6 +104,10 @@ class RowSelection {
     return std::pair(*block.batch, id(begin) - first_rows_[*block.batch]);
   }
 
+  /// Whether a processor's own prefetching reaches the rows of the block of position i: they lie about as close as in
+  /// their table.
+  bool is_dense_at(std::int64_t i) const noexcept { return block_at(i).is_dense(); }
+
   /// Calls on_row(i, batch, row within the batch) or on_null(i) for the positions i in [begin, end) of one block, in
   /// order.
   template <class OnRow, class OnNull>
@@ -147,7 +151,6 @@ class RowSelection {
     bool is_run = false;                 ///< its ids follow each other
     std::optional<std::uint32_t> batch;  ///< that all of its rows are of
 
-    /// Whether a processor's own prefetching reaches its rows: they lie about as close as in their table.
     bool is_dense() const noexcept { return greatest - least < 2 * kGatherBlockRows; }
   };
 

@@ -238,8 +238,19 @@ ValueView make_referring_view(Place const& place) {
 template <ValueLayout kLayout, class RowId>
 std::int64_t view_values(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin,
                          std::int64_t end, ValueView* views) {
+  auto const view_of = [](Place const& place) {
+    return place.length <= kInlineViewBytes && place.may_read_wide ? make_short_view(place.bytes, place.length)
+                                                                   : make_referring_view(place);
+  };
   std::array<Place, kViewRows> places;
   std::int64_t longest = 0;
+  if (rows.is_dense_at(begin)) {
+    locate<kLayout>(column, rows, begin, end, [&](std::int64_t i, Place const& place) {
+      longest = std::max(longest, place.length);
+      views[i] = view_of(place);
+    });
+    return longest;
+  }
   for (; begin < end; begin += kViewRows) {
     auto const part_end = std::min(begin + kViewRows, end);
     locate<kLayout>(column, rows, begin, part_end, [&](std::int64_t i, Place const& place) {
@@ -247,11 +258,7 @@ std::int64_t view_values(GatherColumn const& column, RowSelection<RowId> const& 
       places[static_cast<std::size_t>(i - begin)] = place;
       longest = std::max(longest, place.length);
     });
-    for (auto i = begin; i < part_end; ++i) {
-      auto const& place = places[static_cast<std::size_t>(i - begin)];
-      views[i] = place.length <= kInlineViewBytes && place.may_read_wide ? make_short_view(place.bytes, place.length)
-                                                                         : make_referring_view(place);
-    }
+    for (auto i = begin; i < part_end; ++i) views[i] = view_of(places[static_cast<std::size_t>(i - begin)]);
   }
   return longest;
 }
