@@ -10,8 +10,8 @@
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "io/row_format.hpp"
-#include "operators/run/host_memory.hpp"
 #include "operators/materialize/viewed_result.hpp"
+#include "operators/run/host_memory.hpp"
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -31,7 +31,7 @@ io::ReadOptions read_options(JoinRequest const& request, Side side) {
   io::ReadOptions options;
   options.columns = used_columns(request, side);
   // Payload alone: keys and conditions give and compare the types that the files have.
-  options.as_stored = true;
+  options.as_stored = request.strings == StringForm::utf8;  // views refer to plain values
   for (auto const& [left, right] : request.spec.on) options.plain_columns.push_back(side == Side::left ? left : right);
   if (request.spec.where)
     for (auto& name : columns_of(*request.spec.where, side)) options.plain_columns.push_back(std::move(name));

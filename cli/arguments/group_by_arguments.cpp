@@ -75,7 +75,7 @@ Result<io::ReadOptions> read_options(GroupByRequest const& request) {
   io::ReadOptions options;
   GARUDA_TRY_ASSIGN(options.columns, used_columns(request));
   // Keys alone: aggregates may give the types that they are given.
-  options.as_stored = true;
+  options.as_stored = request.strings == StringForm::utf8;  // views refer to plain values
   for (auto const& aggregate : request.spec.aggregates)
     for (auto const& column : {aggregate.column, aggregate.second})
       if (column) options.plain_columns.push_back(*column);
