@@ -313,6 +313,8 @@ TEST_F(ResidentJoinTest, JoinsEveryShape) {
       for (std::uint32_t const key_words : {1U, 2U}) {
         if (!testing::full_tests() && way.method == JoinMethod::global && way.build.has_value() == (key_words == 1))
           continue;
+        bool const has_turn = (chosen == tiny) == (key_words == 1);
+        if (way.method == JoinMethod::partitioned && !has_turn && !testing::takes_large_case()) continue;
         auto const expect = [&](HostTable const& left, HostTable const& right, std::uint64_t room) {
           expect_joined(chosen, way, left, right, room);
         };

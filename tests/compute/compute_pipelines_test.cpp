@@ -28,9 +28,8 @@ TEST_F(ComputePipelines, HaveASubgroupSize) { EXPECT_FALSE(subgroup_sizes().empt
 
 /// Sizes that the device does not give are skipped, with those that it gives.
 TEST_P(PipelinesOfSubgroups, AllCompile) {
-  // Compiling takes RADV's null devices minutes; VEGA10 has subgroups of 64 alone.
-  bool const is_left_to_full =
-      testing::is_driver("radv-navi10") || (testing::is_driver("radv-navi21") && GetParam() == 64);
+  // Compiling takes RADV's null devices a minute each; VEGA10 has subgroups of 64 alone.
+  bool const is_left_to_full = testing::is_driver("radv-navi10") || testing::is_driver("radv-navi21");
   if (is_left_to_full && !testing::full_tests()) GTEST_SKIP() << "in full runs";
   auto const of_size = compute_tuning(device().traits(), GetParam());
   if (!of_size) GTEST_SKIP() << of_size.error().describe();
