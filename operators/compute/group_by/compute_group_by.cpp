@@ -1,12 +1,10 @@
 #include "operators/compute/group_by/compute_group_by.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <variant>
 
-#include "core/stopwatch.hpp"
 #include "operators/compute/group_by/row_groups.hpp"
 #include "operators/compute/group_by/slice_states.hpp"
 #include "operators/vulkan/device_lanes.hpp"
@@ -37,22 +35,11 @@ Result<TableAddress> choose_address(contract::GroupSlice const& slice, Address a
                           kMostDirectSlots));
 }
 
-/// Side by side, by the threads of the caller's arena.
-Result<void> compile(vk::PipelineStore& pipelines, std::vector<vk::ComputePipelineSpec> const& specs) {
-  std::vector<Result<vk::Pipeline const*>> compiled(specs.size(), nullptr);
-  oneapi::tbb::parallel_for(std::size_t{0}, specs.size(),
-                            [&](std::size_t i) { compiled[i] = pipelines.compile(specs[i]); });
-  for (auto& one : compiled)
-    if (!one) return propagate(std::move(one));
-  return {};
-}
-
 class ComputeSlice final : public vulkan::SliceWork {
  public:
   ComputeSlice(vk::Lane& lane, vk::PipelineStore& pipelines, ComputeTuning const& tuning,
                contract::GroupByBackendOptions const& options, std::uint64_t memory_budget_bytes)
       : options_(options),
-        pipelines_(pipelines),
         submissions_(lane, options.control, options.stats),
         context_(lane, pipelines, submissions_, tuning, memory_budget_bytes) {}
 
@@ -73,24 +60,12 @@ class ComputeSlice final : public vulkan::SliceWork {
   }
 
  private:
-  Result<void> compile_ahead(RowKeys const& keys, TableAddress const& address);
-
   contract::GroupByBackendOptions const& options_;
-  vk::PipelineStore& pipelines_;
   vulkan::Submissions submissions_;
   ComputeContext context_;
   vk::Buffer keys_;
   RowGroups groups_;
 };
-
-/// What the passes would compile one after the other.
-Result<void> ComputeSlice::compile_ahead(RowKeys const& keys, TableAddress const& address) {
-  auto const known = pipelines_.size();
-  Stopwatch const compiling;
-  GARUDA_TRY(compile(pipelines_, RowGroups::pipelines(keys, address, context_.tuning())));
-  if (pipelines_.size() != known) submissions_.count_time("pipelines", compiling.elapsed_ns());
-  return {};
-}
 
 Result<void> ComputeSlice::start_grouping(contract::GroupSlice const& slice) {
   GARUDA_TRY_ASSIGN(auto const address, choose_address(slice, options_.tuning.address));
@@ -108,7 +83,6 @@ Result<void> ComputeSlice::start_grouping(contract::GroupSlice const& slice) {
     for (auto const& words : std::get<contract::KeyWords>(slice.keys).words) columns.push_back(std::as_bytes(words));
     keys.num_words = static_cast<std::uint32_t>(columns.size());
   }
-  GARUDA_TRY(compile_ahead(keys, address));
   auto const bytes = columns.front().size();
   GARUDA_TRY_ASSIGN(keys_, context_.upload_buffer(bytes * columns.size(), "keys"));
   for (std::size_t c = 0; c < columns.size(); ++c) {

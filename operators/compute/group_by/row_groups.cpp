@@ -92,13 +92,6 @@ Result<std::uint64_t> RowGroups::run(ComputeContext& context, VkDeviceAddress id
   return scan_.read_total(context, vulkan::phase::kPrefix);
 }
 
-std::vector<vk::ComputePipelineSpec> RowGroups::pipelines(RowKeys const& keys, TableAddress const& address,
-                                                          ComputeTuning const& tuning) {
-  return {compute_pipeline(enter_shape(keys.key_words, address.direct), tuning),
-          compute_pipeline(number_shape(kMarkFirstRows), tuning), DeviceScan::pipeline(tuning, keys.rows),
-          compute_pipeline(number_shape(kNumberGroups), tuning)};
-}
-
 std::vector<vk::ComputePipelineSpec> RowGroups::pipelines(ComputeTuning const& tuning) {
   std::vector<vk::ComputePipelineSpec> specs;
   for (std::uint32_t const key_words : {0U, 1U, 2U}) {

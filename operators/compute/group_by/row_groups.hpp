@@ -42,9 +42,6 @@ class RowGroups {
   /// Returns the number of groups. Errors: limit_exceeded when no hash tells the keys apart.
   Result<std::uint64_t> run(ComputeContext& context, VkDeviceAddress ids, VkDeviceAddress head_rows);
 
-  /// Those that such rows need.
-  static std::vector<vk::ComputePipelineSpec> pipelines(RowKeys const& keys, TableAddress const& address,
-                                                        ComputeTuning const& tuning);
   /// Every pipeline with this tuning.
   static std::vector<vk::ComputePipelineSpec> pipelines(ComputeTuning const& tuning);
 

@@ -39,10 +39,6 @@ bool DeviceScan::is_one_pass(ComputeTuning const& tuning, std::uint64_t elements
   return groups_for(elements, tile_elements(tuning)) <= kMostTilesOfOneGroup;
 }
 
-vk::ComputePipelineSpec DeviceScan::pipeline(ComputeTuning const& tuning, std::uint64_t elements) {
-  return compute_pipeline(scan_shape(is_one_pass(tuning, elements) ? kOneGroup : kLookBack, tuning, false), tuning);
-}
-
 std::uint32_t DeviceScan::num_state_words(ComputeTuning const& tuning, std::uint64_t elements) noexcept {
   if (is_one_pass(tuning, elements)) return 0;
   return static_cast<std::uint32_t>((groups_for(elements, tile_elements(tuning)) + 1) * 2);

@@ -40,9 +40,6 @@ class DeviceScan {
   /// Whether one workgroup sums so many elements.
   static bool is_one_pass(ComputeTuning const& tuning, std::uint64_t elements) noexcept;
 
-  /// The pipeline of a sum of so many elements, no lists.
-  static vk::ComputePipelineSpec pipeline(ComputeTuning const& tuning, std::uint64_t elements);
-
   /// Where the last sum's total is: u64.
   vk::Buffer const& total() const noexcept { return total_; }
   /// Submits, waits and returns it.
