@@ -20,9 +20,6 @@
 namespace garuda::cli {
 namespace {
 
-/// Of the host's memory, as an engine keeps of it.
-constexpr std::size_t kKeptShare = 4;
-
 /// Large blocks are mappings, which go back when they are freed. The C library would otherwise raise its threshold with
 /// every one that is freed, up to 32 MiB, and the holes of its heaps count against a memory limit.
 void give_freed_memory_back() noexcept {
@@ -43,7 +40,7 @@ FileRun::FileRun(RunRequest& request, RunOptions& options)
   if (request.row_group_rows) write_options_.row_group_rows = *request.row_group_rows;
   if (options.memory_limit_bytes == 0) {
     // Reading comes before any engine's query, and wants its buffers again and again.
-    KeptMemory::instance().set_limit(run::total_host_bytes() / kKeptShare);
+    KeptMemory::instance().set_limit(run::most_kept_host_bytes());
     return;
   }
   give_freed_memory_back();

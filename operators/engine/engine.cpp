@@ -32,9 +32,6 @@
 namespace garuda {
 namespace {
 
-/// Freed host memory is kept up to the total's part of so much.
-constexpr std::uint64_t kKeptShare = 4;
-
 /// More than any host has.
 constexpr std::size_t kMostDevices = 128;
 
@@ -210,7 +207,7 @@ struct Engine::Impl final : contract::DeviceSet {
   }
 
   KeptMemory::Tenancy keeps_memory;
-  std::size_t kept_memory_limit = run::total_host_bytes() / kKeptShare;
+  std::size_t kept_memory_limit = run::most_kept_host_bytes();
   EngineOptions created_with;
   std::vector<contract::FoundDevice> listed;  // has room for all, because more may follow while these are looked at
   std::vector<DeviceInfo> infos;              // the same of each

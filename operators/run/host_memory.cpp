@@ -48,4 +48,9 @@ std::uint64_t total_host_bytes() {
   return limit == 0 ? total : std::min(total, limit);
 }
 
+std::uint64_t most_kept_host_bytes() {
+  constexpr std::uint64_t kKeptShare = 4;
+  return total_host_bytes() / kKeptShare;
+}
+
 }  // namespace garuda::run
