@@ -45,8 +45,7 @@ Result<vk::Buffer> keep(compute::ComputeContext& context, vk::MemoryArena& arena
 }
 
 /// Sorts the keys of `rows`, whose numbers move with them, and keeps what comes out.
-Result<void> index_rows(compute::ComputeContext& context, compute::DeviceRows rows, vk::MemoryArena& arena,
-                        DeviceTableState::Index& index) {
+Result<void> index_rows(compute::ComputeContext& context, compute::DeviceRows rows, DeviceTableState::Index& index) {
   GARUDA_TRY_ASSIGN(auto search, compute::KeyBoundsSearch::create(context));
   GARUDA_TRY_ASSIGN(auto const bounds, search.find(context, kPhase, rows.keys, rows.rows));
   GARUDA_TRY_ASSIGN(auto side, compute::IndexedSide::create(context, std::move(rows), bounds));
@@ -55,9 +54,9 @@ Result<void> index_rows(compute::ComputeContext& context, compute::DeviceRows ro
   index.view = side.index();
   auto const row_bytes = index.view.rows * sizeof(std::uint32_t);
   auto const entry_bytes = index.view.num_entries() * sizeof(std::uint32_t);
-  GARUDA_TRY_ASSIGN(index.keys, keep(context, arena, side.sorted().keys(), row_bytes * index.view.key_words));
-  GARUDA_TRY_ASSIGN(index.numbers, keep(context, arena, side.sorted().numbers(), row_bytes));
-  GARUDA_TRY_ASSIGN(index.entries, keep(context, arena, side.entries(), entry_bytes));
+  GARUDA_TRY_ASSIGN(index.keys, keep(context, *index.arena, side.sorted().keys(), row_bytes * index.view.key_words));
+  GARUDA_TRY_ASSIGN(index.numbers, keep(context, *index.arena, side.sorted().numbers(), row_bytes));
+  GARUDA_TRY_ASSIGN(index.entries, keep(context, *index.arena, side.entries(), entry_bytes));
   GARUDA_TRY(context.order_all(kPhase));
   GARUDA_TRY(context.submissions().finish());
   index.view.keys = index.keys.address();
@@ -76,9 +75,9 @@ Result<void> build_index(DeviceTableState& table, std::string const& name, Contr
   auto const& open = table.device.open;
   GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr));
   auto& context = lane->context();
-  auto arena = column_arena(*open.device, table.rows * (stored.words + 3) * sizeof(std::uint32_t));
   DeviceTableState::Index index;
   index.column = column;
+  index.arena = column_arena(*open.device, table.rows * (stored.words + 3) * sizeof(std::uint32_t));
   compute::DeviceRows rows{table.rows, {stored.buffer.address(), stored.words}, {}, true};
   std::optional<compute::NonNullRows> with_keys;
   if (column.nulls && table.rows > 0) {
@@ -86,8 +85,7 @@ Result<void> build_index(DeviceTableState& table, std::string const& name, Contr
     GARUDA_TRY_ASSIGN(rows,
                       with_keys->copy(context, rows, {table.stored[*column.nulls].buffer.address(), column.null_bit}));
   }
-  if (rows.rows > 0) GARUDA_TRY(index_rows(context, std::move(rows), *arena, index));
-  table.index_arenas.push_back(std::move(arena));
+  if (rows.rows > 0) GARUDA_TRY(index_rows(context, std::move(rows), index));
   table.indexes.push_back(std::move(index));
   return {};
 }

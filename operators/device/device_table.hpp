@@ -44,7 +44,8 @@ struct DeviceTableState {
   /// A column's values in their order, kept for joins that look rows up in them.
   struct Index {
     Column column;
-    compute::KeyIndex view;  ///< without rows where no value is there
+    compute::KeyIndex view;                  ///< without rows where no value is there
+    std::unique_ptr<vk::MemoryArena> arena;  // before the buffers: destroyed after them
     vk::Buffer keys;
     vk::Buffer numbers;
     vk::Buffer entries;
@@ -56,7 +57,6 @@ struct DeviceTableState {
   std::unique_ptr<vk::MemoryArena> arena;  // before the buffers: destroyed after them
   std::vector<Stored> stored;
   std::vector<Column> columns;
-  std::vector<std::unique_ptr<vk::MemoryArena>> index_arenas;  // before the buffers, too
   std::vector<Index> indexes;
   std::vector<ArrayView> shown;  ///< by column, what a view of the table has: where it is, and no bytes
   BatchView batch;
