@@ -19,7 +19,24 @@ _SHOWN_ROWS = 10
 _SHOWN_COLUMNS = 12
 
 
-class Table:
+class _Columns:
+    """What tables and streams say of their columns."""
+
+    __slots__ = ("_held",)
+
+    _held: Union[_core.Table, _core.Stream]
+
+    @property
+    def column_names(self) -> list[str]:
+        return [name for name, _, _ in self._held.fields()]
+
+    @property
+    def schema(self) -> dict[str, str]:
+        """Types of the columns by name, as Arrow spells them; of equal names the last."""
+        return {name: type_name for name, type_name, _ in self._held.fields()}
+
+
+class Table(_Columns):
     """Rows of named, typed columns in Arrow layout.
 
     Made by `garuda.table`, by joins and group-bys, and by `Engine.upload`. Any library with the Arrow PyCapsule
@@ -38,7 +55,9 @@ class Table:
     (3, ['city', 'visits'], 'int64')
     """
 
-    __slots__ = ("_held",)
+    __slots__ = ()
+
+    _held: _core.Table
 
     def __init__(self, held: _core.Table) -> None:
         if not isinstance(held, _core.Table):
@@ -58,15 +77,6 @@ class Table:
     @property
     def shape(self) -> tuple[int, int]:
         return self.num_rows, self.num_columns
-
-    @property
-    def column_names(self) -> list[str]:
-        return [name for name, _, _ in self._held.fields()]
-
-    @property
-    def schema(self) -> dict[str, str]:
-        """Types of the columns by name, as Arrow spells them; of equal names the last."""
-        return {name: type_name for name, type_name, _ in self._held.fields()}
 
     @property
     def device(self) -> Optional[int]:
@@ -208,7 +218,7 @@ class Table:
         return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table><p>{rest}</p>"
 
 
-class Stream:
+class Stream(_Columns):
     """The batches of a join or group-by while they are made: iterate it, or hand it to a library that reads Arrow
     streams. Either goes through the rows once. What is not read is not kept, so a result may be larger than memory.
 
@@ -218,18 +228,12 @@ class Stream:
     2
     """
 
-    __slots__ = ("_held",)
+    __slots__ = ()
+
+    _held: _core.Stream
 
     def __init__(self, held: _core.Stream) -> None:
         self._held = held
-
-    @property
-    def column_names(self) -> list[str]:
-        return [name for name, _, _ in self._held.fields()]
-
-    @property
-    def schema(self) -> dict[str, str]:
-        return {name: type_name for name, type_name, _ in self._held.fields()}
 
     @property
     def plan(self) -> Plan:
