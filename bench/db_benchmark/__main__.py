@@ -43,9 +43,7 @@ def parse_arguments() -> argparse.Namespace:
     session.add_file_arguments(parser)
     arguments = parser.parse_args()
     session.check_arguments(parser, arguments, RIVALS)
-    arguments.questions = arguments.questions.split(",")
-    for name in set(arguments.questions) - set(names):
-        parser.error(f"unknown question (allowed: {', '.join(names)}): {name}")
+    arguments.questions = session.chosen_names(parser, arguments.questions, names, "question")
     return arguments
 
 

@@ -62,6 +62,14 @@ def check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespa
         parser.error("--threads and --repeat must be at least 1")
 
 
+def chosen_names(parser: argparse.ArgumentParser, given: str, known: list[str], what: str) -> list[str]:
+    """Names by comma; ends with a sentence where one is not known."""
+    names = given.split(",")
+    for name in set(names) - set(known):
+        parser.error(f"unknown {what} (allowed: {', '.join(known)}): {name}")
+    return names
+
+
 def processor() -> str:
     for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):

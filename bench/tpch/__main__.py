@@ -30,9 +30,7 @@ def parse_arguments() -> argparse.Namespace:
     session.add_file_arguments(parser, ["parquet"])
     arguments = parser.parse_args()
     session.check_arguments(parser, arguments, RIVALS)
-    arguments.queries = arguments.queries.split(",")
-    for name in set(arguments.queries) - set(names):
-        parser.error(f"unknown query (allowed: {', '.join(names)}): {name}")
+    arguments.queries = session.chosen_names(parser, arguments.queries, names, "query")
     return arguments
 
 
