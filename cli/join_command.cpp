@@ -53,9 +53,8 @@ void add_join_command(CLI::App& app, Context& context) {
   auto const arguments = std::make_shared<JoinArguments>();
   add_join_options(command, *arguments);
   command.footer(
-      "Keys are 1 to 16 columns of any type but nested ones and intervals; columns of different types compare where "
-      "one\n"
-      "type holds the values of both. Null keys match nothing, unless --nulls-equal.\n"
+      "Keys are 1 to 16 columns of any type but nested ones and intervals; columns of different types compare\n"
+      "where one type holds the values of both. Null keys match nothing, unless --nulls-equal.\n"
       "Left, right and full joins have one key column, with the key of whichever side has a row; in columns that\n"
       "--columns names, rows without a row of that side are null.\n"
       "A backslash makes the next character part of a name: --on 'net\\,gross', --columns 'left.a\\,b'.\n"
