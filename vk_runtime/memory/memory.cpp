@@ -9,6 +9,9 @@
 namespace garuda::vk {
 namespace {
 
+/// Drivers pin host memory page by page (an H100's takes 0.25 ms a MiB), so small queries do not take whole blocks.
+constexpr std::uint64_t kFirstHostBlockBytes = std::uint64_t{1} << 20;
+
 constexpr std::uint64_t kBufferGranule = 16;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
@@ -172,8 +175,17 @@ Result<MemoryArena::Placement> MemoryArena::place(VkMemoryRequirements const& re
   return std::move(*placement);
 }
 
+std::uint64_t MemoryArena::ordinary_bytes(std::uint32_t type) const {
+  if (device_.traits().memory_types[type].device_local) return block_bytes_;
+  std::uint64_t held = kFirstHostBlockBytes;
+  for (Block const& block : blocks_)
+    if (block.memory.type() == type) held += block.memory.bytes();
+  return std::min(held, block_bytes_);
+}
+
 Result<void> MemoryArena::grow(std::uint64_t bytes, std::uint32_t type) {
-  auto block = device_.memory().allocate({.bytes = bytes > block_bytes_ / 2 ? bytes : block_bytes_, .type = type});
+  auto const ordinary = ordinary_bytes(type);
+  auto block = device_.memory().allocate({.bytes = bytes > ordinary / 2 ? bytes : ordinary, .type = type});
   if (!block) {
     trim();
     block = device_.memory().allocate({.bytes = bytes, .type = type});

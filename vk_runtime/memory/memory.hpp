@@ -182,7 +182,8 @@ struct ArenaMark {
 /// prefers is not given: few blocks are worth more here.
 class MemoryArena {
  public:
-  /// `block_bytes`: size of an ordinary block; smaller ones are taken when the pool cannot give that much.
+  /// `block_bytes`: size of an ordinary block; smaller ones are taken of host memory, each as large as all before it,
+  /// and when the pool cannot give that much.
   explicit MemoryArena(Device& device, std::uint64_t block_bytes = std::uint64_t{64} << 20);
   MemoryArena(MemoryArena const&) = delete;
   MemoryArena& operator=(MemoryArena const&) = delete;
@@ -240,6 +241,8 @@ class MemoryArena {
 
   Result<Placement> place(VkMemoryRequirements const& requirements, std::uint32_t type, bool image);
   std::optional<Placement> place_in(Block& block, VkMemoryRequirements const& requirements, bool image) const;
+  /// Of the next block: all of a type that are in host memory double what the arena has.
+  std::uint64_t ordinary_bytes(std::uint32_t type) const;
   Result<void> grow(std::uint64_t bytes, std::uint32_t type);
   Result<std::uint32_t> type_for(std::uint32_t allowed_types, MemoryUse use) const;
   Result<Unique<VkBuffer>> create_buffer(std::uint64_t bytes, VkBufferUsageFlags extra_usage, bool imported,
