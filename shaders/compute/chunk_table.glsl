@@ -1,7 +1,7 @@
 // A hash table over a build chunk in shared memory: linear probing over slots that name the first row of each distinct
 // key. Rows of one key are listed together through `order`.
 //
-// Shared memory, in words: order [0, kChunk), keys [kChunk, (1 + kWords) · kChunk), slots behind them. Once the probe rows
+// Shared memory, in words: order [0, kChunk), whose high bits are the includer's, keys [kChunk, (1 + kWords) · kChunk), slots behind them. Once the probe rows
 // have been looked up, keys and slots are free for what follows: kFree on.
 #include "../shared/hash.h"
 
@@ -89,7 +89,7 @@ void place_lists() {
 // Whether a slot's key is `key`. `is_listed`: slots name places in `order`.
 bool holds(uint word, uvec2 key, bool is_listed) {
   uint row = (word & kRowMask12) - 1u;
-  if (is_listed) row = scratch[row];
+  if (is_listed) row = scratch[row] & kRowMask12;
   return chunk_key(row) == key;
 }
 

@@ -5,7 +5,7 @@
 // neighbouring invocations write neighbouring rows of the result.
 //
 // Buffers: JoinRowsPush, by address. Invocation: several tasks a workgroup, one after another. Writes: the columns'
-// targets, state. Overflow: rows past the capacity are left out, and said so; the total is exact either way.
+// targets, state, marks. Overflow: rows past the capacity are left out, and said so; the total is exact either way.
 
 #include "partitioned_join_layout.h"
 #include "../primitives/words.glsl"
@@ -133,6 +133,19 @@ void stage(JoinedColumn column, uint word, JoinTask task, Found found, uint plac
   barrier();
 }
 
+// Marks the build rows whose key has kMarked where its rows begin. Called by all, after the look-ups and a barrier.
+void mark_build_rows(JoinTask task, bool is_listed) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = i * kGroup + thread_index();
+    bool is_marked = false;
+    if (row < task.build_rows) {
+      uint first = is_listed ? look_up(chunk_key(row), is_listed) & kRowMask12 : row;
+      is_marked = (scratch[first] & kMarked) != 0u;
+    }
+    set_marks(marks().source, task.build_begin + i * kGroup, is_marked);
+  }
+}
+
 // Called by all, after a barrier.
 void join(JoinTask task) {
   uint thread = thread_index();
@@ -144,6 +157,9 @@ void join(JoinTask task) {
   load_values(push.build.source, kBuildWords, task.build_begin, task.build_rows, build_values);
   load_values(push.probe.source, kProbeWords, task.probe_begin, task.probe_rows, probe_values);
   load_chunk(push.build_keys, task.build_begin, task.build_rows);
+  if (kMarksBuild) {
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) scratch[i * kGroup + thread] = 0u;
+  }
   if (thread == 0u) num_pairs = 0u;
   barrier();
   uint places[kItems];
@@ -151,6 +167,12 @@ void join(JoinTask task) {
   uint matches[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     matches[i] = i * kGroup + thread < task.probe_rows ? look_up(keys[i], is_listed) : 0u;
+    if (kMarksBuild && matches[i] != 0u) atomicOr(scratch[matches[i] & kRowMask12], kMarked);
+  }
+  if (kMarksProbe) mark_probe_rows(task, matches);
+  if (kMarksBuild) {
+    barrier();
+    mark_build_rows(task, is_listed);
   }
   Found found;
   number_pairs(matches, found);

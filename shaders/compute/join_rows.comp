@@ -1,10 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // The result of a join in one pass over partitioned rows: every task takes as many places as it has pairs and writes all
-// columns there. Rows come in any order.
+// columns there. Rows come in any order. Rows that have a match are marked where kMarks says so; with kMarksAlone that is
+// all, and no pair is enumerated.
 //
 // Buffers: JoinRowsPush, by address. Invocation: several tasks a workgroup, one after another: what the next one reads
-// is on its way meanwhile. Writes: the columns' targets, state. Overflow: rows past the capacity are left out, and said
+// is on its way meanwhile. Writes: the columns' targets, state, marks. Overflow: rows past the capacity are left out, and said
 // so; the total is exact either way.
 
 #include "partitioned_join_layout.h"
@@ -23,7 +24,8 @@ shared uint scratch[kScratch];
 
 #include "joined_rows.glsl"
 
-// Shared memory: keys of the build chunk; of each row the next one of its slot: row + 1, 0 for none.
+// Shared memory: keys of the build chunk; of each row the next one of its slot: row + 1, 0 for none, and kMarked once the
+// row has a match.
 const uint kNext = kWords * kChunk;
 
 // Their values by row. In place of the slots, once rows have been looked up: a column, or the probe side's values and a
@@ -67,16 +69,33 @@ void enter_rows(uint rows) {
   }
 }
 
-// Matches of a key: the last one's row | matches << kRowBits; 0 when there is none.
+// The row behind a row of a slot, + 1.
+uint next_of(uint row) { return kMarksBuild ? scratch[kNext + row] & kRowMask : scratch[kNext + row]; }
+
+// Matches of a key: the last one's row | matches << kRowBits; 0 when there is none. With kMarksAlone some matches: who
+// marks the first row of a key goes on to the others.
 uint look_up(uvec2 key) {
   uint matches = 0u;
   uint at = scratch[kHeads + slot_of(key)];
   while (at != 0u) {
     uint row = at - 1u;
-    at = scratch[kNext + row];
-    if (chunk_key(row) == key) matches = ((matches & ~kRowMask) + (1u << kRowBits)) | row;
+    at = next_of(row);
+    if (chunk_key(row) != key) continue;
+    matches = ((matches & ~kRowMask) + (1u << kRowBits)) | row;
+    bool is_marked = !kMarksBuild || (scratch[kNext + row] & kMarked) != 0u;
+    if (!is_marked) is_marked = (atomicOr(scratch[kNext + row], kMarked) & kMarked) != 0u;
+    if (kMarksAlone && is_marked) at = 0u;
   }
   return matches;
+}
+
+// Called by all, after the look-ups and a barrier.
+void mark_build_rows(JoinTask task) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    uint row = i * kGroup + thread_index();
+    bool is_marked = row < task.build_rows && (scratch[kNext + min(row, kChunk - 1u)] & kMarked) != 0u;
+    set_marks(marks().source, task.build_begin + i * kGroup, is_marked);
+  }
 }
 
 void share_values(uint first, uint words, uvec2 values[kItems]) {
@@ -161,7 +180,7 @@ void list_pairs(uint window, uvec2 keys[kItems], inout uint cursors[kItems], ino
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     while (cursors[i] != 0u && positions[i] < window + kWindow) {
       uint row = cursors[i] - 1u;
-      cursors[i] = scratch[kNext + row];
+      cursors[i] = next_of(row);
       if (chunk_key(row) == keys[i]) {
         scratch[kList + positions[i] - window] = row << kRowBits | i * kGroup + thread_index();
         ++positions[i];
@@ -267,9 +286,11 @@ void main() {
     [[unroll]] for (uint i = 0u; i < kItems; ++i) {
       matches[i] = i * kGroup + thread < task.probe_rows ? look_up(keys[i]) : 0u;
     }
+    if (kMarksProbe) mark_probe_rows(task, matches);
     uint positions[kItems];
-    place_matches(matches, positions);
+    if (!kMarksAlone) place_matches(matches, positions);
     barrier();
+    if (kMarksBuild) mark_build_rows(task);
     if (num_pairs > 0u) {
       if (thread == 0u) first_row = take_places(num_pairs);
       barrier();

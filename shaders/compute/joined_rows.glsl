@@ -1,4 +1,5 @@
-// What the passes that write a join's rows have in common: where a task's rows go, and the columns that are read ahead.
+// What the passes that write a join's rows have in common: where a task's rows go, the columns that are read ahead, and
+// the marks of rows that have a match.
 // Included behind partitioned_join_layout.h, words.glsl, block.glsl, and the shared `scratch` of kChunk rows a column.
 
 layout(push_constant) uniform Push { JoinRowsPush push; };
@@ -10,6 +11,13 @@ layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict b
 layout(constant_id = 18) const uint kBuildWords = 0u;
 layout(constant_id = 19) const uint kProbeWords = 0u;
 layout(constant_id = 20) const uint kKeysOut = 1u;
+
+layout(constant_id = 21) const uint kMarks = 0u;
+
+const bool kMarksBuild = (kMarks & kMarkBuild) != 0u;
+const bool kMarksProbe = (kMarks & kMarkProbe) != 0u;
+const bool kMarksAlone = (kMarks & kMarkAlone) != 0u;
+const uint kMarked = 0x80000000u;  // a row's bit in shared memory
 
 const uint kNoPlace = 0xffffffffu;
 
@@ -48,5 +56,30 @@ void write_value(uvec2 target, uint words, uint row, uvec2 value) {
     Pairs(target).at[row] = value;
   } else if (words == 1u) {
     Words(target).at[row] = value.x;
+  }
+}
+
+// The bitmaps: source of the build side's, target of the probe side's.
+JoinedColumn marks() { return Columns(push.columns).at[push.num_columns]; }
+
+// Marks rows `first` + thread_index() of a side. Called by all.
+void set_marks(uvec2 bitmap, uint first, bool is_marked) {
+  uvec4 marked = subgroupBallot(is_marked);
+  if (subgroupElect()) {
+    uint row = first + gl_SubgroupID * kSubgroup;
+    [[unroll]] for (uint word = 0u; word < (kSubgroup + 31u) / 32u; ++word) {
+      uint at = row / 32u + word;
+      uint low = marked[word] << row % 32u;
+      uint high = row % 32u == 0u ? 0u : marked[word] >> 32u - row % 32u;
+      if (low != 0u) atomicOr(Words(bitmap).at[at], low);
+      if (high != 0u) atomicOr(Words(bitmap).at[at + 1u], high);
+    }
+  }
+}
+
+// Called by all; `matches`: 0 for rows without one.
+void mark_probe_rows(JoinTask task, uint matches[kItems]) {
+  [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+    set_marks(marks().target, task.probe_begin + i * kGroup, matches[i] != 0u);
   }
 }

@@ -12,6 +12,11 @@ const uint kSpecLog2Slots = 13u;   // of the table in shared memory; at most kMa
 const uint kSpecBuildWords = 18u;  // of the build column that is read with the keys: 0 (none), 1 or 2
 const uint kSpecProbeWords = 19u;  // of the probe column
 const uint kSpecKeysOut = 20u;     // of a key that is written: 0 where keys are no part of the result
+const uint kSpecMarks = 21u;       // of rows that have a match: a sum of the following
+
+const uint kMarkBuild = 1u;
+const uint kMarkProbe = 2u;
+const uint kMarkAlone = 4u;  // pairs are neither written nor counted
 
 // A slot of the table: 0, or the first row of its key in the chunk + 1 in the low bits, the key's rows above.
 const uint kRowBits = 12u;
@@ -68,7 +73,9 @@ struct JoinRowsPush {
   device_address dispatch;  // as TasksPush leaves it
   device_address build_keys;
   device_address probe_keys;
-  device_address columns;   // num_columns × JoinedColumn: those that are not written from what is read ahead
+  /// num_columns × JoinedColumn: those that are not written from what is read ahead; then where marks go, bitmaps over
+  /// the partitioned rows: source of the build side's, target of the probe side's.
+  device_address columns;
   device_address state;     // JoinRowsState, zeroed
   device_address keys_out;  // where kSpecKeysOut says so
   JoinedColumn build;       // read with the keys, when kSpecBuildWords says so

@@ -8,6 +8,7 @@
 
 #include "operators/compute/primitives/key_width.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/null_keys.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -46,11 +47,16 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
   GARUDA_EXPECTS(left.keys.words == right.keys.words && !left.number_rows && !right.number_rows);
   GARUDA_EXPECTS(way.method != JoinMethod::automatic);
   bool const has_payload = !left.payload.empty() || !right.payload.empty();
-  GARUDA_EXPECTS(way.parts == JoinedParts::columns || !has_payload);
-  left.number_rows = right.number_rows = way.parts == JoinedParts::numbers;
+  GARUDA_EXPECTS(way.parts != JoinedParts::numbers || !has_payload);
   ResidentJoin join;
   join.results_ = results;
   join.parts_ = way.parts;
+  join.marked_ = way.marks;
+  join.left_ = left;
+  join.right_ = right;
+  for (auto const side : {Side::left, Side::right})
+    if (way.marks.of(side)) GARUDA_TRY(join.take_marks(context, side));
+  left.number_rows = right.number_rows = way.parts == JoinedParts::numbers;
   join.build_is_left_ = way.build ? *way.build == Side::left : left.rows <= right.rows;
   auto& build = join.build_is_left_ ? left : right;
   auto& probe = join.build_is_left_ ? right : left;
@@ -65,9 +71,16 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
       GARUDA_TRY_ASSIGN(join.indexed_, IndexedJoin::create(context, std::move(build), std::move(probe), sorts_probe));
     }
   }
-  auto const most = way.parts == JoinedParts::none ? 1 : kMostJoinedRows;
+  auto const most = join.writes() ? kMostJoinedRows : 1;
   GARUDA_TRY(join.take_columns(context, std::clamp<std::uint64_t>(expected_rows, 1, most)));
   return join;
+}
+
+Result<void> ResidentJoin::take_marks(ComputeContext& context, Side side) {
+  auto const rows = (side == Side::left ? left_ : right_).rows;
+  auto& marks = side == Side::left ? left_marks_ : right_marks_;
+  GARUDA_TRY_ASSIGN(marks, context.device_buffer((rows + 31) / 32 * 4, "marks"));
+  return {};
 }
 
 Result<void> ResidentJoin::start_partitioned(ComputeContext& context, DeviceRows build, DeviceRows probe,
@@ -99,6 +112,7 @@ Result<void> ResidentJoin::take_columns(ComputeContext& context, std::uint64_t c
   probe_out_.clear();
   // Columns that were too small: the device is done with them, and nothing else is in their arena.
   if (results_ != nullptr) results_->reset();
+  if (!writes()) return {};
   if (parts_ == JoinedParts::columns) {
     GARUDA_TRY_ASSIGN(keys_out_, column_buffer(context, capacity * key_words_ * 4, "joined keys"));
   }
@@ -118,22 +132,32 @@ Result<void> ResidentJoin::take_columns(ComputeContext& context, std::uint64_t c
 JoinedRows ResidentJoin::targets() const {
   JoinedRows rows;
   rows.capacity = capacity_;
+  rows.listed = parts_ == JoinedParts::numbers || parts_ == JoinedParts::none;
+  rows.marks_alone = parts_ == JoinedParts::marks;
+  for (auto const side : {Side::left, Side::right})
+    if (marked_.of(side))
+      (is_build(side) ? rows.build_marks : rows.probe_marks) =
+          (side == Side::left ? left_marks_ : right_marks_).address();
+  if (!writes()) return rows;
   rows.keys = parts_ == JoinedParts::columns ? keys_out_.address() : 0;
-  rows.listed = parts_ != JoinedParts::columns;
   rows.build = build_gather_ ? std::vector{build_gather_->rows()} : addresses_of(build_out_);
   rows.probe = probe_gather_ ? std::vector{probe_gather_->rows()} : addresses_of(probe_out_);
   return rows;
 }
 
 Result<void> ResidentJoin::record_gathers(ComputeContext& context) {
+  if (!writes()) return {};
   if (build_gather_) GARUDA_TRY(build_gather_->record(context, join_->state(), addresses_of(build_out_), capacity_));
   if (probe_gather_) GARUDA_TRY(probe_gather_->record(context, join_->state(), addresses_of(probe_out_), capacity_));
   return {};
 }
 
 Result<void> ResidentJoin::record(ComputeContext& context) {
+  if (marked_.left) GARUDA_TRY(context.fill(vulkan::phase::kMark, left_marks_, 0));
+  if (marked_.right) GARUDA_TRY(context.fill(vulkan::phase::kMark, right_marks_, 0));
   if (indexed_) {
     GARUDA_TRY(indexed_->record_matches(context));
+    GARUDA_TRY(record_marks(context));
   } else if (build_) {
     std::array<PartitionedSide*, 2> const sides{&*build_, &*probe_};
     GARUDA_TRY(PartitionedSide::record_side_by_side(context, sides));
@@ -141,9 +165,35 @@ Result<void> ResidentJoin::record(ComputeContext& context) {
   return record_rows(context);
 }
 
+/// By the index; those of partitions are marked as they are joined.
+Result<void> ResidentJoin::record_marks(ComputeContext& context) {
+  for (auto const side : {Side::left, Side::right})
+    if (marked_.of(side))
+      GARUDA_TRY(indexed_->record_marks(context, is_build(side), side == Side::left ? left_marks_ : right_marks_));
+  return {};
+}
+
+Result<MarkedRows> ResidentJoin::marked_rows(ComputeContext& context, Side side) {
+  GARUDA_EXPECTS(marked_.of(side));
+  auto const& given = side == Side::left ? left_ : right_;
+  MarkedRows rows{given.rows, given.keys, given.payload, 0,
+                  (side == Side::left ? left_marks_ : right_marks_).address()};
+  if (!build_) return rows;
+  // As its partitions left it.
+  GARUDA_TRY(count(context));
+  auto const& moved = is_build(side) ? *build_ : *probe_;
+  rows.keys.address = moved.keys().address();
+  if (is_build(side) ? build_gather_.has_value() : probe_gather_.has_value()) {
+    rows.numbers = moved.payload(0).address();
+  } else {
+    for (std::size_t i = 0; i < rows.payload.size(); ++i) rows.payload[i].address = moved.payload(i).address();
+  }
+  return rows;
+}
+
 Result<void> ResidentJoin::record_rows(ComputeContext& context) {
   rows_.reset();
-  if (indexed_) return parts_ == JoinedParts::none ? Result<void>() : indexed_->record_rows(context, targets());
+  if (indexed_) return writes() ? indexed_->record_rows(context, targets()) : Result<void>();
   if (!build_) return {};
   GARUDA_TRY(join_->record(context, *build_, *probe_, targets()));
   return record_gathers(context);
@@ -164,13 +214,14 @@ Result<std::uint64_t> ResidentJoin::count(ComputeContext& context) {
   return *rows_;
 }
 
-Result<ResidentResult> ResidentJoin::finish(ComputeContext& context) {
-  GARUDA_EXPECTS(parts_ != JoinedParts::none);
+Result<ResidentResult> ResidentJoin::finish(ComputeContext& context, std::uint64_t rows_behind) {
+  GARUDA_EXPECTS(writes());
   ResidentResult result;
   GARUDA_TRY_ASSIGN(result.rows, count(context));
-  if (result.rows > capacity_) {
-    GARUDA_TRY(check_rows(result.rows));
-    GARUDA_TRY(take_columns(context, result.rows));
+  auto const needed = result.rows + rows_behind;
+  if (needed > capacity_) {
+    GARUDA_TRY(check_rows(needed));
+    GARUDA_TRY(take_columns(context, needed));
     GARUDA_TRY(record_rows(context));
     GARUDA_TRY(count(context));
   }
@@ -194,8 +245,8 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
   auto specs = rows_join_pipelines(tuning);
   for (auto const& shape : {late_gather_shape(), non_null_shape(), key_width_shape()})
     specs.push_back(compute_pipeline(shape, tuning));
-  for (auto const& more :
-       {indexed_join_pipelines(tuning), scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
+  for (auto const& more : {indexed_join_pipelines(tuning), alone_rows_pipelines(tuning), null_keys_pipelines(tuning),
+                           scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
     specs.insert(specs.end(), more.begin(), more.end());
   return specs;
 }

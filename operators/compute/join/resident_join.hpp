@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "garuda/join.hpp"
+#include "operators/compute/join/alone_rows.hpp"
 #include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/late_gather.hpp"
@@ -36,6 +37,17 @@ enum class JoinedParts : std::uint8_t {
   columns,  ///< the key, and the payload of both sides
   numbers,  ///< the row numbers of both sides
   none,     ///< rows are counted only
+  marks,    ///< not even that: rows that have a match are marked
+};
+
+/// The sides whose rows are marked when they have a match.
+struct MarkedSides {
+  bool left = false;
+  bool right = false;
+
+  bool any() const noexcept { return left || right; }
+  bool of(Side side) const noexcept { return side == Side::left ? left : right; }
+  friend bool operator==(MarkedSides const&, MarkedSides const&) = default;
 };
 
 /// How such a join runs.
@@ -43,7 +55,8 @@ struct ResidentJoinWay {
   JoinMethod method = JoinMethod::partitioned;  ///< not automatic
   bool gathers = false;                         ///< of partitioned: payload is fetched once the rows are known
   std::optional<Side> build = std::nullopt;     ///< nullopt: the smaller side
-  JoinedParts parts = JoinedParts::columns;     ///< others than columns: of sides without payload
+  JoinedParts parts = JoinedParts::columns;     ///< numbers: of sides without payload
+  MarkedSides marks{};
 
   friend bool operator==(ResidentJoinWay const&, ResidentJoinWay const&) = default;
 };
@@ -66,11 +79,15 @@ class ResidentJoin {
   Result<void> record(ComputeContext& context);
   /// Waits; returns how many rows the join has, whether they fit or not.
   Result<std::uint64_t> count(ComputeContext& context);
-  /// Waits, and runs the join again with more room when the result did not fit.
+  /// Waits, and runs the join again with more room when the result, or as many rows behind it, did not fit.
   /// Errors: limit_exceeded for a result of 2^32 - 1 rows or more.
-  Result<ResidentResult> finish(ComputeContext& context);
+  Result<ResidentResult> finish(ComputeContext& context, std::uint64_t rows_behind = 0);
   /// Hands the columns over after finish(), which returned `rows` rows. The join is at its end.
   OwnedResult take(std::uint64_t rows);
+
+  /// Rows of a side that way.marks names, in the order in which they lie: marked once record() has run, and once more
+  /// waited for if its tasks did not suffice (count()). Errors: limit_exceeded, out_of_memory.
+  Result<MarkedRows> marked_rows(ComputeContext& context, Side side);
 
   /// The index that it searched, for the rows that have a match; nullptr: partitioned, or a side without rows.
   IndexedJoin* indexed() noexcept { return indexed_ ? &*indexed_ : nullptr; }
@@ -82,10 +99,20 @@ class ResidentJoin {
   JoinedRows targets() const;
   Result<void> record_gathers(ComputeContext& context);
   Result<void> record_rows(ComputeContext& context);
+  Result<void> take_marks(ComputeContext& context, Side side);
+  Result<void> record_marks(ComputeContext& context);
+  /// Whether pairs make rows.
+  bool writes() const noexcept { return parts_ == JoinedParts::columns || parts_ == JoinedParts::numbers; }
+  bool is_build(Side side) const noexcept { return (side == Side::left) == build_is_left_; }
 
   bool build_is_left_ = true;
   JoinedParts parts_ = JoinedParts::columns;
+  MarkedSides marked_;
   vk::MemoryArena* results_ = nullptr;
+  DeviceRows left_;  ///< as they were given
+  DeviceRows right_;
+  vk::Buffer left_marks_;
+  vk::Buffer right_marks_;
   std::optional<IndexedJoin> indexed_;  ///< the join, or the members down to join_; none of a side without rows
   std::optional<PartitionedSide> build_;
   std::optional<PartitionedSide> probe_;

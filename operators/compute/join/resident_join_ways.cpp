@@ -14,23 +14,29 @@ namespace garuda::compute {
 namespace {
 
 constexpr double kRowNumberBytes = 4;
+constexpr double kFlagBytes = 4;
 /// Bytes that the small and the large random reads of a calibration fall on.
 constexpr double kSmallReadBytes = 2.0 * 4 * rates::kSmallDrawPoints;
 constexpr double kLargeReadBytes = 4.0 * (1 << 25);
 /// Submissions that are waited for: of any join, and where the bounds of the keys are read first.
 constexpr double kWaits = 1;
 constexpr double kBoundsWaits = 2;
+/// The same where rows that come alone are counted before they are written.
+constexpr double kAloneWaits = 1;
 /// Random reads: of a look-up an entry of the index, and a key where there is a match; of a row of the result the
 /// number of its build row.
 constexpr double kLookUpReads = 1;
 constexpr double kMatchReads = 1;
 constexpr double kRowReads = 1;
+/// The same of a build row that is marked, whose key's first row is searched: the last steps of the search miss caches.
+constexpr double kMarkReads = 3;
 /// What passes over partitions take beside their bytes: of joins of 2^24 and 2^26 rows a side on an H200, 1.2 to 1.5
 /// with one to four columns of 4 and 8 bytes (2026-11-21).
 constexpr double kPartitionShare = 1.3;
 
 Side build_side(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
   if (way.build) return *way.build;
+  if (shape.left.rows == shape.right.rows && !shape.parts.pairs) return Side::right;
   return shape.left.rows <= shape.right.rows ? Side::left : Side::right;
 }
 
@@ -60,6 +66,29 @@ double gather_ns(ResidentSideShape const& side, double matches, rates::DeviceRat
          contract::stream_ns(matches * (kRowNumberBytes + side.payload_bytes), rates);
 }
 
+double waits_of(ResidentJoinWay const& way) { return kWaits + (way.marks.any() ? kAloneWaits : 0); }
+
+bool writes(ResidentJoinWay const& way) {
+  return way.parts == JoinedParts::columns || way.parts == JoinedParts::numbers;
+}
+
+/// What rows that come without one of the other side take: their marks are read twice.
+double alone_ns(ResidentJoinShape const& shape, ResidentJoinWay const& way, rates::DeviceRates const& rates) {
+  double ns = 0;
+  for (auto const which : {Side::left, Side::right}) {
+    auto const& side = shape.of(which);
+    if (way.marks.of(which)) ns += contract::stream_ns(2 * side.rows / 8, rates);
+    if (shape.counts || shape.parts.alone(which) == contract::Alone::none) continue;
+    auto const rows = contract::num_alone(shape.parts.alone(which), side.rows, std::min(side.rows, shape.matches));
+    bool const gathers = way.gathers && side.payload_columns > 0;
+    ns += contract::stream_ns(rows * 2 * (shape.key_bytes + (gathers ? 0 : side.payload_bytes)), rates);
+    if (gathers) ns += gather_ns(side, rows, rates);
+    // Which side is not there is said by a word a row.
+    if (shape.parts.pairs) ns += contract::stream_ns((shape.matches + rows) * kFlagBytes, rates);
+  }
+  return ns;
+}
+
 contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                        rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   auto const& build = shape.of(build_side(shape, way));
@@ -72,14 +101,15 @@ contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJ
     bool const gathers_side = way.gathers && side->payload_columns > 0;
     auto const moved = gathers_side ? kRowNumberBytes : side->payload_bytes;
     partition += contract::stream_ns(passes * side->rows * pass_bytes(shape.key_bytes, moved), rates);
-    read += side->rows * (shape.key_bytes + moved);
-    written += moved;
-    if (gathers_side) gathers += gather_ns(*side, shape.matches, rates);
+    read += side->rows * (shape.key_bytes + (writes(way) ? moved : 0));
+    written += writes(way) ? moved : 0;
+    if (gathers_side && writes(way)) gathers += gather_ns(*side, shape.matches, rates);
   }
   return {{"device partition", kPartitionShare * partition},
           {"join", kPartitionShare * contract::stream_ns(read + shape.matches * written, rates)},
           {"gather", gathers},
-          {"submissions", kWaits * rates.submission_ns}};
+          {"alone rows", alone_ns(shape, way, rates)},
+          {"submissions", waits_of(way) * rates.submission_ns}};
 }
 
 contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
@@ -97,11 +127,16 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
       sorts_probe ? 0 : read_table_ns(kLookUpReads * probe.rows + kMatchReads * shape.matches, index_bytes, rates);
   auto const written = way.parts == JoinedParts::columns ? shape.key_bytes : 0;
   auto const row_bytes = written + build.payload_bytes + probe.payload_bytes;
-  auto expanded = contract::stream_ns(4 * probe.rows + shape.matches * (8 + row_bytes), rates) +
-                  gather_ns(build, shape.matches, rates);
-  expanded += sorts_probe ? gather_ns(probe, shape.matches, rates)
-                          : read_table_ns(kRowReads * shape.matches, build.rows * 4, rates) +
-                                contract::stream_ns(shape.matches * probe.payload_bytes, rates);
+  double expanded = 0;
+  if (writes(way)) {
+    expanded = contract::stream_ns(4 * probe.rows + shape.matches * (8 + row_bytes), rates) +
+               gather_ns(build, shape.matches, rates);
+    expanded += sorts_probe ? gather_ns(probe, shape.matches, rates)
+                            : read_table_ns(kRowReads * shape.matches, build.rows * 4, rates) +
+                                  contract::stream_ns(shape.matches * probe.payload_bytes, rates);
+  }
+  auto marked = way.marks.of(side) ? read_table_ns(kMarkReads * build.rows, index_bytes, rates) : 0;
+  if (way.marks.of(contract::other_side(side))) marked += contract::stream_ns(4 * probe.rows, rates);
   bool const searches_bounds = build.key_bits == 0 && !has_index;
   auto const bounds = !searches_bounds ? 0 : contract::stream_ns(2 * build.rows * shape.key_bytes, rates);
   return {{"bounds", bounds},
@@ -109,7 +144,22 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
           {"match", look_ups + contract::stream_ns(probe.rows * (shape.key_bytes + 8), rates)},
           {"sum matches", contract::stream_ns(8 * probe.rows, rates)},
           {"expand", expanded},
-          {"submissions", (kWaits + (searches_bounds ? kBoundsWaits : 0)) * rates.submission_ns}};
+          {"mark", marked},
+          {"alone rows", alone_ns(shape, way, rates)},
+          {"submissions", (waits_of(way) + (searches_bounds ? kBoundsWaits : 0)) * rates.submission_ns}};
+}
+
+/// What the kind of join wants of any way. Rows are marked while they are probed, rather than built from.
+void take_parts(ResidentJoinShape const& shape, ResidentJoinWay& way) {
+  auto const& parts = shape.parts;
+  for (auto const side : {Side::left, Side::right}) {
+    auto const alone = parts.alone(side);
+    bool const marks = alone != contract::Alone::none && !(alone == contract::Alone::all && shape.counts);
+    (side == Side::left ? way.marks.left : way.marks.right) = marks;
+  }
+  way.parts = !parts.pairs ? JoinedParts::marks : shape.counts ? JoinedParts::none : JoinedParts::columns;
+  if (shape.build) way.build = shape.build;
+  if (!parts.pairs) way.build = build_side(shape, way);
 }
 
 /// Ways that are weighed against each other.
@@ -129,8 +179,7 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
     for (auto const side : {Side::left, Side::right})
       if (!shape.build && shape.of(side).has_index) ways.push_back({JoinMethod::global, false, side});
   }
-  if (shape.build)
-    for (auto& way : ways) way.build = shape.build;
+  for (auto& way : ways) take_parts(shape, way);
   return ways;
 }
 
@@ -158,7 +207,9 @@ contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, Residen
 Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
                                                         ComputeTuning const& tuning) {
   if (shape.ordered) {
-    ResidentJoinWay const way{JoinMethod::global, false, Side::right};
+    ResidentJoinWay way{JoinMethod::global, false, Side::right};
+    take_parts(shape, way);
+    way.build = Side::right;
     if (tuning.join_method == JoinMethod::automatic || tuning.join_method == way.method) return std::vector{way};
     return fail(ErrorCode::usage, fmt::format("ordered rows of a join on a device come of method=global: {}",
                                               to_string(forcing({tuning.join_method}))));

@@ -8,6 +8,7 @@
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/contract/cost_model.hpp"
+#include "operators/contract/join_kind.hpp"
 
 namespace garuda::compute {
 
@@ -26,8 +27,10 @@ struct ResidentJoinShape {
   ResidentSideShape left;
   ResidentSideShape right;
   double key_bytes = 4;
-  double matches = 0;                        ///< rows of the result, about
-  bool ordered = false;                      ///< by left row, then right row
+  double matches = 0;    ///< rows of the result, about
+  bool ordered = false;  ///< by left row, then right row; rows that come alone by row
+  contract::JoinParts parts{};
+  bool counts = false;                       ///< of the result only its rows' number is wanted
   std::optional<Side> build = std::nullopt;  ///< asked for
 
   ResidentSideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }

@@ -35,10 +35,10 @@ ColumnsAhead columns_ahead(PartitionedSide const& build, PartitionedSide const& 
   return ahead;
 }
 
-/// The pass that writes the result's columns. `listed`: for rows that may have several matches each. `writes_keys`:
-/// keys are among them.
+/// The pass that writes the result's columns, or counts its rows. `listed`: for rows that may have several matches
+/// each. `writes_keys`: keys are among them. `marks`: as kSpecMarks.
 PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead, bool listed,
-                          bool writes_keys) {
+                          bool writes_keys, std::uint32_t marks) {
   GARUDA_EXPECTS(ahead.build_words <= 2 && ahead.probe_words <= 2 && join_chunk_rows(tuning) <= shaders::kMaxChunkRows);
   return {listed ? "compute/join_lists.comp" : "compute/join_rows.comp",
           tuning.join_group_size,
@@ -49,7 +49,13 @@ PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, 
            {shaders::kSpecLog2Slots, tuning.join_log2_slots},
            {shaders::kSpecBuildWords, ahead.build_words},
            {shaders::kSpecProbeWords, ahead.probe_words},
-           {shaders::kSpecKeysOut, writes_keys ? key_words : 0}}};
+           {shaders::kSpecKeysOut, writes_keys ? key_words : 0},
+           {shaders::kSpecMarks, marks}}};
+}
+
+std::uint32_t marks_of(JoinedRows const& rows) {
+  return (rows.build_marks != 0 ? shaders::kMarkBuild : 0) | (rows.probe_marks != 0 ? shaders::kMarkProbe : 0) |
+         (rows.marks_alone ? shaders::kMarkAlone : 0);
 }
 
 PassShape task_shape(bool listed) {
@@ -130,13 +136,16 @@ Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& bu
 }
 
 Result<void> RowsJoin::record_rows(ComputeContext& context) {
-  bool const listed = rows_.listed || rows_.capacity / kManyMatches > std::max(build_->rows(), probe_->rows());
-  auto const ahead = columns_ahead(*build_, *probe_, context.tuning(), listed);
+  bool const listed =
+      rows_.listed || (!rows_.marks_alone && rows_.capacity / kManyMatches > std::max(build_->rows(), probe_->rows()));
+  GARUDA_EXPECTS(!listed || !rows_.marks_alone);
+  bool const writes = !rows_.build.empty() || !rows_.probe.empty();
+  auto const ahead = writes ? columns_ahead(*build_, *probe_, context.tuning(), listed) : ColumnsAhead{};
   shaders::JoinRowsPush push{};
   std::vector<shaders::JoinedColumn> columns;
   auto const add = [&](PartitionedSide const& side, std::vector<VkDeviceAddress> const& targets, std::uint32_t from,
                        bool is_first_ahead, shaders::JoinedColumn& first) {
-    GARUDA_EXPECTS(side.num_payload() == targets.size());
+    GARUDA_EXPECTS(!writes || side.num_payload() == targets.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
       shaders::JoinedColumn const column{side.payload(i).address(), targets[i], side.payload_words(i), from};
       if (i == 0 && is_first_ahead) {
@@ -148,6 +157,9 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   };
   add(*probe_, rows_.probe, shaders::kFromProbe, ahead.probe_words > 0, push.probe);
   add(*build_, rows_.build, shaders::kFromBuild, ahead.build_words > 0, push.build);
+  push.num_columns = static_cast<std::uint32_t>(columns.size());
+  auto const marks = marks_of(rows_);
+  if (marks != 0) columns.push_back({rows_.build_marks, rows_.probe_marks, 0, 0});
   if (!columns.empty()) GARUDA_TRY(context.update(kTasksPhase, columns_, std::as_bytes(std::span(columns))));
   GARUDA_TRY(context.fill(kTasksPhase, state_, 0));
   push.tasks = tasks_.address();
@@ -157,10 +169,9 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   push.columns = columns_.address();
   push.state = state_.address();
   push.keys_out = rows_.keys;
-  push.num_columns = static_cast<std::uint32_t>(columns.size());
   push.capacity = static_cast<std::uint32_t>(rows_.capacity);
   push.max_task_rows = max_task_rows_;
-  auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed, rows_.keys != 0);
+  auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed, rows_.keys != 0, marks);
   return context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, build_->rows() + probe_->rows());
 }
 
@@ -205,9 +216,14 @@ std::vector<vk::ComputePipelineSpec> rows_join_pipelines(ComputeTuning const& tu
   for (std::uint32_t const key_words : {1U, 2U}) {
     for (auto const& ahead : {ColumnsAhead{0, 0}, ColumnsAhead{1, 1}, ColumnsAhead{1, 2}})
       for (bool const listed : {false, true})
-        specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead, listed, true), tuning));
+        specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead, listed, true, 0), tuning));
     for (auto const& ahead : {ColumnsAhead{0, 0}, ColumnsAhead{1, 1}})
-      specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead, true, false), tuning));
+      specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, ahead, true, false, 0), tuning));
+    constexpr auto kBoth = shaders::kMarkBuild | shaders::kMarkProbe;
+    for (bool const listed : {false, true})
+      specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, {1, 1}, listed, true, kBoth), tuning));
+    specs.push_back(
+        compute_pipeline(join_rows_shape(tuning, key_words, {}, false, false, kBoth | shaders::kMarkAlone), tuning));
   }
   return specs;
 }

@@ -1,0 +1,70 @@
+#include "operators/compute/join/alone_rows.hpp"
+
+namespace garuda::compute {
+namespace {
+
+constexpr char const* kCountPhase = "count alone rows";
+constexpr char const* kRowsPhase = "alone rows";
+constexpr std::uint32_t kItems = 8;
+
+PassShape alone_shape(std::string_view entry) { return {entry, 0, kItems, sizeof(shaders::AloneRowsPush), {}}; }
+PassShape count_shape() { return alone_shape("compute/alone_rows.comp:COUNT"); }
+PassShape write_shape() { return alone_shape("compute/alone_rows.comp:WRITE"); }
+
+std::uint64_t num_blocks(ComputeContext const& context, std::uint64_t rows) {
+  return groups_for(rows, std::uint64_t{context.tuning().group_size} * kItems);
+}
+
+std::uint32_t chosen_by(contract::Alone alone) {
+  GARUDA_EXPECTS(alone != contract::Alone::none);
+  if (alone == contract::Alone::all) return shaders::kRowsAll;
+  return alone == contract::Alone::matched ? shaders::kRowsMarked : shaders::kRowsUnmarked;
+}
+
+}  // namespace
+
+Result<AloneRows> AloneRows::create(ComputeContext& context, MarkedRows const& rows, contract::Alone alone) {
+  AloneRows made;
+  made.num_rows_ = rows.rows;
+  if (rows.rows == 0) return made;
+  auto const blocks = num_blocks(context, rows.rows);
+  GARUDA_TRY_ASSIGN(made.counts_, context.device_buffer(blocks * 4, "alone rows of blocks"));
+  GARUDA_TRY_ASSIGN(made.firsts_, context.device_buffer(blocks * 4, "first alone rows of blocks"));
+  GARUDA_TRY_ASSIGN(made.scan_, DeviceScan::create(context, blocks));
+  made.push_.marks = rows.marks;
+  made.push_.numbers = rows.numbers;
+  made.push_.counts = made.counts_.address();
+  made.push_.firsts = made.firsts_.address();
+  made.push_.num_rows = static_cast<std::uint32_t>(rows.rows);
+  made.push_.rows = chosen_by(alone);
+  return made;
+}
+
+Result<void> AloneRows::record_count(ComputeContext& context) {
+  if (num_rows_ == 0) return {};
+  auto const blocks = num_blocks(context, num_rows_);
+  GARUDA_TRY(context.dispatch(kCountPhase, count_shape(), push_, blocks, num_rows_));
+  return scan_.record(context, kCountPhase, {counts_.address(), firsts_.address(), blocks});
+}
+
+Result<std::uint64_t> AloneRows::count(ComputeContext& context) {
+  return num_rows_ == 0 ? Result<std::uint64_t>(0) : scan_.read_total(context, kCountPhase);
+}
+
+Result<void> AloneRows::record_rows(ComputeContext& context, std::span<shaders::AloneColumn const> columns,
+                                    std::uint64_t first_row) {
+  if (num_rows_ == 0 || columns.empty()) return {};
+  GARUDA_TRY_ASSIGN(columns_, context.device_buffer(columns.size_bytes(), "columns of alone rows"));
+  GARUDA_TRY(context.update(kRowsPhase, columns_, std::as_bytes(columns)));
+  auto push = push_;
+  push.columns = columns_.address();
+  push.num_columns = static_cast<std::uint32_t>(columns.size());
+  push.first_row = static_cast<std::uint32_t>(first_row);
+  return context.dispatch(kRowsPhase, write_shape(), push, num_blocks(context, num_rows_), num_rows_);
+}
+
+std::vector<vk::ComputePipelineSpec> alone_rows_pipelines(ComputeTuning const& tuning) {
+  return {compute_pipeline(count_shape(), tuning), compute_pipeline(write_shape(), tuning)};
+}
+
+}  // namespace garuda::compute

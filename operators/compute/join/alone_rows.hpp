@@ -1,0 +1,52 @@
+// Rows of one side of a resident join that come in the result without one of the other side.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
+#include "operators/contract/join_kind.hpp"
+#include "shaders/compute/alone_rows_layout.h"
+#include "vk_runtime/memory/memory.hpp"
+
+namespace garuda::compute {
+
+/// A side of a join in the order in which its rows are marked. Views memory.
+struct MarkedRows {
+  std::uint64_t rows = 0;
+  DeviceColumn keys;
+  std::vector<DeviceColumn> payload;
+  VkDeviceAddress numbers = 0;  ///< of the rows, where the payload stayed behind; 0: it is in this order
+  VkDeviceAddress marks = 0;    ///< a bit a row: it has a match
+};
+
+/// Finds such rows, and writes their columns where the result has room for them, in the order of the side.
+class AloneRows {
+ public:
+  /// Of `rows` those that `alone`, not none, names. What is viewed stays in place. Errors: limit_exceeded,
+  /// out_of_memory.
+  static Result<AloneRows> create(ComputeContext& context, MarkedRows const& rows, contract::Alone alone);
+
+  /// Records the counting of the rows.
+  Result<void> record_count(ComputeContext& context);
+  /// Waits for the number of rows. Errors: device_failure, cancelled.
+  Result<std::uint64_t> count(ComputeContext& context);
+  /// Records the writing of the columns, from `first_row` of their targets on. After record_count(), once.
+  Result<void> record_rows(ComputeContext& context, std::span<shaders::AloneColumn const> columns,
+                           std::uint64_t first_row);
+
+ private:
+  std::uint64_t num_rows_ = 0;
+  shaders::AloneRowsPush push_{};
+  vk::Buffer counts_;  ///< rows of each block that come
+  vk::Buffer firsts_;
+  vk::Buffer columns_;
+  DeviceScan scan_;
+};
+
+/// Every pipeline of these passes with this tuning beside those of sums.
+std::vector<vk::ComputePipelineSpec> alone_rows_pipelines(ComputeTuning const& tuning);
+
+}  // namespace garuda::compute
