@@ -45,10 +45,18 @@ struct Offer {
 template <class Request>
 using StartWhole = std::function<Result<std::unique_ptr<QueryResult>>(Request const& request, Plan plan)>;
 
+/// The number of a join's rows, and what counting took.
+struct CountedWhole {
+  std::uint64_t rows = 0;
+  RunStats stats;
+};
+
 struct JoinOffer : Offer {
   JoinTuning tuning;
   std::vector<std::size_t> carried;        ///< positions in JoinShape::output: moved along with the keys
   StartWhole<resolve::JoinRequest> start;  ///< empty: slices go through the path's JoinKernel
+  /// In place of start() where rows are only counted.
+  std::function<Result<CountedWhole>(resolve::JoinRequest const& request, Plan const& plan)> count{};
 };
 
 struct GroupByOffer : Offer {

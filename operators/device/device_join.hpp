@@ -6,14 +6,15 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/contract/offer.hpp"
 #include "operators/resolve/join_request.hpp"
 
 namespace garuda::device {
 
-/// What the ways to join are priced by, but for the rows of the result. Requires, as all here: both tables of `request`
-/// live on one device. Errors: limit_exceeded for a side beyond 2^31 rows, invalid_input for keys that are not
-/// compared.
-Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest const& request);
+/// What the ways to join are priced by, but for the rows of the result. `counts`: only their number is wanted.
+/// Requires, as all here: both tables of `request` live on one device. Errors: limit_exceeded for a side beyond 2^31
+/// rows, invalid_input for keys that are not compared.
+Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest const& request, bool counts);
 
 /// See JoinRow::sample_matches. Errors: those of the join.
 Result<double> sample_matches(resolve::JoinRequest const& request);
@@ -21,5 +22,9 @@ Result<double> sample_matches(resolve::JoinRequest const& request);
 /// Joins. Blocks; the result's rows are on the device until they are read. Errors: those of Engine::join.
 Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest const& request, Plan plan,
                                                        compute::ResidentJoinWay const& way);
+
+/// The number of rows; no pair is enumerated. Errors: as above.
+Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& request, Plan const& plan,
+                                                   compute::ResidentJoinWay const& way);
 
 }  // namespace garuda::device

@@ -27,6 +27,14 @@ JoinTuning counting_tuning(JoinTuning tuning, bool writes_pairs) {
   return tuning;
 }
 
+/// Of tables that live on a device.
+Result<Engine::Counted> count_there(resolve::JoinRequest const& request) {
+  run::QueryRun run(request.options);
+  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::count, run));
+  GARUDA_TRY_ASSIGN(auto counted, planned.plan.count(request, planned.plan.plan));
+  return Engine::Counted{counted.rows, std::move(planned.plan.plan), std::move(counted.stats)};
+}
+
 }  // namespace
 
 /// Tables that turn out not to fit the device whole are joined in slices.
@@ -53,6 +61,7 @@ Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
 
 Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
   GARUDA_TRY_ASSIGN(auto const copies, bring_down(request, false));
+  if (request.left.resident() != nullptr) return count_there(request);
   request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, JoinOutput::count));
   GARUDA_TRY_ASSIGN(auto const rows, join->count());

@@ -12,21 +12,39 @@
 namespace garuda::join {
 namespace {
 
-/// Whether a device joins its tables, or such that are brought to it whole. Errors: usage or invalid_input, with what
-/// it joins.
-Result<void> check_joined_there(resolve::JoinRequest const& request, bool gives_rows) {
+/// Whether a device joins tables by such keys and this condition.
+Result<void> check_matched_there(resolve::JoinRequest const& request) {
   constexpr auto kGives = "tables whole on a device have";
   auto const& spec = request.spec;
-  if (spec.kind != JoinKind::inner || spec.nulls_equal)
-    return fail(ErrorCode::usage, fmt::format("{} inner joins without equal nulls: {}{}", kGives, to_string(spec.kind),
-                                              spec.nulls_equal ? ", nulls equal" : ""));
   if (request.columns.keys.empty()) return fail(ErrorCode::usage, fmt::format("{} joins on keys", kGives));
   if (spec.where)
     return fail(ErrorCode::usage, fmt::format("{} joins without a condition, which is tested on the host: {}", kGives,
                                               to_string(*spec.where)));
-  if (!gives_rows) return fail(ErrorCode::usage, fmt::format("{} joins that give rows; others only count", kGives));
   GARUDA_TRY(device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
   return {};
+}
+
+/// Whether a device joins its tables. Errors: usage or invalid_input, with what it joins.
+Result<void> check_joined_there(resolve::JoinRequest const& request, bool gives_rows) {
+  auto const& spec = request.spec;
+  auto const& parts = request.columns.parts;
+  if (gives_rows && spec.ordered && parts.pairs && parts.left != contract::Alone::none)
+    return fail(ErrorCode::usage,
+                fmt::format("tables on a device have ordered rows of joins in which no left row stands alone among "
+                            "pairs: {}",
+                            to_string(spec.kind)));
+  return check_matched_there(request);
+}
+
+/// Whether tables that are brought to a device whole are joined there. Errors: as above.
+Result<void> check_joined_whole(resolve::JoinRequest const& request, bool gives_rows) {
+  constexpr auto kGives = "tables brought to a device whole have";
+  auto const& spec = request.spec;
+  if (spec.kind != JoinKind::inner || spec.nulls_equal)
+    return fail(ErrorCode::usage, fmt::format("{} inner joins without equal nulls: {}{}", kGives, to_string(spec.kind),
+                                              spec.nulls_equal ? ", nulls equal" : ""));
+  if (!gives_rows) return fail(ErrorCode::usage, fmt::format("{} joins that give rows; others only count", kGives));
+  return check_matched_there(request);
 }
 
 /// The columns of a side that the join reads.
@@ -54,7 +72,7 @@ Result<std::optional<device::HostCopies>> bring_down(resolve::JoinRequest& reque
   bool const is_forced = request.options.tuning.placement == Placement::device;
   if (!left && !is_forced) return std::nullopt;
   if (!left && request.spec.ordered) return fail(ErrorCode::usage, "placement=device gives rows in any order: ordered");
-  auto const joined_there = check_joined_there(request, gives_rows);
+  auto const joined_there = left ? check_joined_there(request, gives_rows) : check_joined_whole(request, gives_rows);
   if (joined_there) return std::nullopt;
   if (is_forced)
     return fail(joined_there.error().code(), fmt::format("placement=device: {}", joined_there.error().message()));

@@ -149,13 +149,14 @@ Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& re
 }
 
 /// Of tables that live on a device. Their keys are looked at only where the choice depends on how many rows match.
-Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, run::QueryRun& run) {
-  auto shape = unseen_shape(request, JoinOutput::rows, run.threads());
+Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
+  auto shape = unseen_shape(request, output, run.threads());
   shape.tables = &request;
   shape.resident_on = device::device_of(request.left);
   auto const machine = plan::machine_of(*request.devices, shape.threads);
   auto const plan = [&](double matches) {
     shape.expected_matches = matches;
+    contract::estimate_matched(shape, matches);
     return plan::plan_join(shape, machine, request.options);
   };
   PlannedJoin planned;
@@ -224,7 +225,7 @@ Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput
 
 Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
   GARUDA_TRY(plan::check_path(request.options, request.options.tuning.placement, device::device_of(request.left)));
-  if (request.left.resident() != nullptr) return plan_resident(request, run);
+  if (request.left.resident() != nullptr) return plan_resident(request, output, run);
   PlannedJoin planned;
   if (output == JoinOutput::rows && !request.columns.parts.pairs) output = JoinOutput::marks;
   auto const& control = request.options.control;

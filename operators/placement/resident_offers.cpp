@@ -38,7 +38,7 @@ std::uint64_t join_bytes(compute::ResidentJoinShape const& shape) {
   double moved = 0;
   for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
   auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
-  auto const rows = std::max({shape.left.rows, shape.right.rows, shape.matches});
+  auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
   return static_cast<std::uint64_t>(kCopies * moved + rows * row_bytes);
 }
 
@@ -61,7 +61,7 @@ Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& i
   GARUDA_TRY_ASSIGN(auto tuning, compute::compute_tuning(*facts.vulkan));
   tuning.join_method = asked.method;
   tuning.join_payload = asked.payload;
-  GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(*inquiry.shape.tables));
+  GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(*inquiry.shape.tables, inquiry.shape.output.empty()));
   shape.matches = inquiry.shape.expected_matches;
   if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;
   GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, facts.rates(), tuning));
@@ -77,6 +77,9 @@ Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& i
     contract::set_phases(offer.candidate, compute::resident_join_costs(shape, way, facts.rates(), tuning));
     offer.start = [way](resolve::JoinRequest const& request, Plan plan) {
       return device::join_device_tables(request, std::move(plan), way);
+    };
+    offer.count = [way](resolve::JoinRequest const& request, Plan const& plan) {
+      return device::count_device_tables(request, plan, way);
     };
   }
   return offers;

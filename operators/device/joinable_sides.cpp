@@ -1,0 +1,118 @@
+#include "operators/device/joinable_sides.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "keys/codes/key_types.hpp"
+#include "keys/numbering/mix.hpp"
+#include "operators/compute/primitives/key_width.hpp"
+#include "operators/compute/primitives/null_keys.hpp"
+#include "operators/materialize/column_words.hpp"
+
+namespace garuda::device {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+/// Values tried for null keys: of 2^31 rows a side at most half have a key of 32 bits, and those of 64 hardly ever.
+constexpr std::uint64_t kMostTries = 256;
+
+std::size_t at(Side side) { return side == Side::left ? 0 : 1; }
+
+}  // namespace
+
+compute::KeyIndex const* index_of(MovedSides const& sides, Side side) {
+  auto const* const index = sides.of(side).index(sides.key_words);
+  // Null keys are not in it.
+  return index != nullptr && index->rows > 0 && !sides.nulls_equal ? index : nullptr;
+}
+
+Result<JoinableSides> JoinableSides::create(compute::ComputeContext& context, MovedSides const& sides,
+                                            compute::ResidentJoinWay const& way) {
+  JoinableSides joinable;
+  joinable.left = sides.left.rows();
+  joinable.right = sides.right.rows();
+  std::vector<Side> kept;
+  for (auto const side : {Side::left, Side::right}) {
+    auto& rows = joinable.of(side);
+    auto const* const index = way.method == JoinMethod::global && way.build == side ? index_of(sides, side) : nullptr;
+    if (index != nullptr) {
+      rows.index = *index;
+    } else {
+      GARUDA_TRY(joinable.resize_keys(context, sides.of(side), sides.key_words, at(side)));
+      if (sides.of(side).key_nulls() && sides.keeps_null_keys(side)) kept.push_back(side);
+    }
+  }
+  if (sides.nulls_equal) {
+    GARUDA_TRY(joinable.give_null_keys(context, sides, kept));
+  } else {
+    for (auto const side : kept) GARUDA_TRY(joinable.give_null_keys(context, sides, std::span(&side, 1)));
+  }
+  for (auto const side : {Side::left, Side::right})
+    if (!joinable.of(side).index && sides.of(side).key_nulls() && !sides.keeps_null_keys(side))
+      GARUDA_TRY(joinable.drop_null_keys(context, sides, side));
+  return joinable;
+}
+
+Result<void> JoinableSides::resize_keys(compute::ComputeContext& context, MovedSide const& side,
+                                        std::uint32_t key_words, std::size_t copy) {
+  auto& rows = copy == 0 ? left : right;
+  if (rows.keys.words == key_words) return {};
+  if (rows.rows == 0) {
+    rows.keys.words = key_words;
+    return {};
+  }
+  GARUDA_TRY_ASSIGN(resized_[copy], context.device_buffer(rows.rows * key_words * kWordBytes, "keys of one width"));
+  compute::KeyResize resize{
+      rows.keys, {resized_[copy].address(), key_words}, rows.rows, materialize::is_signed(side.key_field().type.id)};
+  if (rows.keys.words < key_words) {
+    GARUDA_TRY(compute::record_key_width(context, resize));
+  } else {
+    GARUDA_TRY_ASSIGN(auto const wide_row, compute::cut_keys(context, resize, side.key_nulls()));
+    if (wide_row) return keys::key_beyond_64_bits(side.key_field(), *wide_row);
+  }
+  rows.keys = resize.target;
+  return {};
+}
+
+/// The first value, of a sequence that is the same in all runs, that no other key has.
+Result<void> JoinableSides::give_null_keys(compute::ComputeContext& context, MovedSides const& sides,
+                                           std::span<Side const> which) {
+  for (auto const side : which) {
+    auto const bytes = of(side).rows * sides.key_words * kWordBytes;
+    GARUDA_TRY_ASSIGN(given_[at(side)], context.device_buffer(bytes, "keys with nulls"));
+  }
+  auto const mask = sides.key_words == 1 ? std::uint64_t{0xffffffff} : ~std::uint64_t{0};
+  for (std::uint64_t i = 0; i < kMostTries; ++i) {
+    auto const value = keys::mix(i) & mask;
+    if (taken_ == value) continue;
+    bool is_free = true;
+    for (auto const side : {Side::left, Side::right}) {
+      bool const gives = std::ranges::find(which, side) != which.end();
+      auto const target = gives ? given_[at(side)].address() : VkDeviceAddress{0};
+      GARUDA_TRY_ASSIGN(auto const is_free_here,
+                        compute::replace_null_keys(context, of(side), sides.of(side).key_nulls(), value, target));
+      is_free = is_free && is_free_here;
+    }
+    if (!is_free) continue;
+    for (auto const side : which) of(side).keys.address = given_[at(side)].address();
+    taken_ = value;
+    return {};
+  }
+  return fail(
+      ErrorCode::limit_exceeded,
+      fmt::format("null keys take a value of {} bits that no other key has, and none of those tried is free: {}",
+                  32 * sides.key_words, kMostTries));
+}
+
+Result<void> JoinableSides::drop_null_keys(compute::ComputeContext& context, MovedSides const& sides, Side side) {
+  auto& rows = of(side);
+  if (rows.rows == 0) return {};
+  auto& copies = dropped_[at(side)];
+  GARUDA_TRY_ASSIGN(copies, compute::NonNullRows::create(context, rows));
+  GARUDA_TRY_ASSIGN(rows, copies->copy(context, rows, *sides.of(side).key_nulls()));
+  return {};
+}
+
+}  // namespace garuda::device

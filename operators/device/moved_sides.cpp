@@ -1,0 +1,208 @@
+#include "operators/device/moved_sides.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "operators/device/device_index.hpp"
+
+namespace garuda::device {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
+constexpr std::uint32_t kAllNull = 0xffffffff;
+
+using Kind = AddedColumn::Kind;
+
+Kind absence_of(Side side) { return side == Side::left ? Kind::left_absent : Kind::right_absent; }
+
+/// Where a result's column of `side` says that its values are null.
+void place_nulls(MovedSides& sides, resolve::OutputColumn const& output, DeviceTableState::Column& placed) {
+  auto const& side = sides.of(output.side);
+  if (placed.nulls && (!side.is_key(output.column) || sides.keeps_null_keys(output.side))) {
+    placed.nulls = sides.first_of(output.side) + *side.position(*placed.nulls);
+    return;
+  }
+  placed.nulls.reset();
+  placed.null_bit = 0;
+  if (sides.may_lack(output.side)) placed.nulls = sides.position({absence_of(output.side)});
+}
+
+/// The same of a key of both sides: the left one's, or the right one's alone.
+void place_key_nulls(MovedSides const& sides, DeviceTableState::Column& placed) {
+  placed.nulls.reset();
+  placed.null_bit = 0;
+  for (auto const side : {Side::right, Side::left}) {
+    auto const& own = sides.of(side);
+    if (!own.key_nulls_position()) continue;
+    placed.nulls = sides.first_of(side) + *own.key_nulls_position();
+    placed.null_bit = own.key_nulls()->bit;
+  }
+}
+
+}  // namespace
+
+MovedSide::MovedSide(DeviceTableState const& table, std::size_t key) : table_(table), key_(key) {
+  auto const& column = table.columns[key];
+  key_stored_ = column.stored;
+  if (column.nulls) key_nulls_ = compute::NullFlags{at(*column.nulls).address, column.null_bit};
+  rows_.rows = table.rows;
+  rows_.keys = at(key_stored_);
+}
+
+compute::DeviceColumn MovedSide::at(std::size_t stored) const {
+  auto const& column = table_.stored[stored];
+  return {column.buffer.address(), column.words};
+}
+
+void MovedSide::add(std::size_t column, bool keeps_key_nulls) {
+  auto const& from = table_.columns[column];
+  // Null keys come out of the join with a value, which another column of the same values does not have.
+  bool const is_key_values = from.stored == key_stored_ && (is_key(column) || !keeps_key_nulls);
+  if (!is_key_values) add_stored(from.stored, false);
+  if (from.nulls && (!is_key(column) || keeps_key_nulls)) add_stored(*from.nulls, true);
+}
+
+void MovedSide::add_stored(std::size_t stored, bool is_nulls) {
+  if (position(stored)) return;
+  moved_.push_back({stored, is_nulls});
+  rows_.payload.push_back(at(stored));
+}
+
+void MovedSide::add_key_nulls() {
+  moved_.push_back({std::nullopt, true});
+  rows_.payload.push_back({key_nulls_->words, 1});
+}
+
+std::optional<std::size_t> MovedSide::position(std::size_t stored) const {
+  auto const found = std::ranges::find(moved_, std::optional(stored), &Moved::stored);
+  if (found == moved_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - moved_.begin());
+}
+
+std::optional<std::size_t> MovedSide::key_nulls_position() const {
+  auto const found = std::ranges::find(moved_, std::optional<std::size_t>(), &Moved::stored);
+  if (found == moved_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - moved_.begin());
+}
+
+compute::KeyIndex const* MovedSide::index(std::uint32_t key_words) const {
+  auto const* const kept = find_index(table_, key());
+  return kept != nullptr && rows_.keys.words == key_words ? &kept->view : nullptr;
+}
+
+std::uint64_t MovedSide::payload_words() const noexcept {
+  std::uint64_t words = 0;
+  for (auto const& column : rows_.payload) words += column.words;
+  return words;
+}
+
+std::size_t MovedSides::position(AddedColumn const& column) {
+  auto const found = std::ranges::find(added, column);
+  auto const at = static_cast<std::size_t>(found - added.begin());
+  if (found == added.end()) added.push_back(column);
+  return first_added() + at;
+}
+
+std::uint64_t MovedSides::result_row_bytes() const noexcept {
+  std::uint64_t words = key_words + left.payload_words() + right.payload_words();
+  for (auto const& column : added) words += column.words;
+  return words * kWordBytes;
+}
+
+Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts) {
+  auto const& columns = request.columns;
+  auto const& left = *request.left.resident();
+  auto const& right = *request.right.resident();
+  for (auto const* side : {&left, &right})
+    if (side->rows > kMostSideRows)
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
+  GARUDA_TRY_ASSIGN(auto const key_type, device_key_type(left.schema, right.schema, columns));
+  auto const& pair = columns.keys.front();
+  MovedSides sides{{left, pair.left}, {right, pair.right}, columns.parts, device_key_words(key_type)};
+  sides.nulls_equal = request.spec.nulls_equal && sides.left.key_nulls() && sides.right.key_nulls();
+  if (counts) return sides;
+  bool shows_shared_key = false;
+  for (auto const& output : columns.output) {
+    // The nulls of a key of both sides go by themselves.
+    bool const is_shared = columns.shared_key(output).has_value();
+    shows_shared_key = shows_shared_key || is_shared;
+    sides.of(output.side).add(output.column, !is_shared && sides.keeps_null_keys(output.side));
+  }
+  for (auto const side : {Side::left, Side::right})
+    if (shows_shared_key && sides.keeps_null_keys(side) && sides.of(side).key_nulls()) sides.of(side).add_key_nulls();
+  return sides;
+}
+
+void place_columns(MovedSides& sides, resolve::JoinRequest const& request, DeviceTableState& result) {
+  auto const& columns = request.columns;
+  for (std::size_t i = 0; i < columns.output.size(); ++i) {
+    auto const& output = columns.output[i];
+    auto const& side = sides.of(output.side);
+    auto field = side.table().schema[output.column];
+    field.name = columns.names[i];
+    field.nullable = field.nullable || sides.may_lack(output.side);
+    auto placed = side.table().columns[output.column];
+    auto const moved = side.position(placed.stored);
+    if (auto const key = columns.shared_key(output)) {
+      field.type = columns.shared_key_type(*key);
+      placed.stored = sides.key_position(device_words(field.type).value_or(1));
+      place_key_nulls(sides, placed);
+    } else {
+      placed.stored = moved ? sides.first_of(output.side) + *moved : sides.key_position(side.rows().keys.words);
+      place_nulls(sides, output, placed);
+    }
+    result.schema.push_back(std::move(field));
+    result.columns.push_back(placed);
+  }
+  if (!columns.has_mark) return;
+  result.schema.push_back({columns.names.back(), {.id = TypeId::boolean}, false});
+  result.columns.push_back({sides.position({Kind::mark}), std::nullopt, 0});
+}
+
+std::vector<shaders::AloneColumn> alone_columns(MovedSides const& sides, Side side, compute::MarkedRows const& rows,
+                                                std::vector<DeviceTableState::Stored> const& targets) {
+  std::vector<shaders::AloneColumn> columns;
+  auto const add = [&](std::size_t target, std::uint32_t operation) -> shaders::AloneColumn& {
+    auto const& stored = targets[target];
+    return columns.emplace_back(shaders::AloneColumn{0, stored.buffer.address(), stored.words, operation, 0, 0, 0, 0});
+  };
+  auto const copy = [&](std::size_t target, VkDeviceAddress source, bool by_number) -> shaders::AloneColumn& {
+    auto& column = add(target, shaders::kAloneCopy);
+    column.source = source;
+    column.by_number = by_number ? 1 : 0;
+    return column;
+  };
+  bool const by_number = rows.numbers != 0;
+  auto const& own = sides.of(side);
+  auto const& other = sides.of(contract::other_side(side));
+  auto const first_of_other = sides.first_of(contract::other_side(side));
+  copy(0, rows.keys.address, false);
+  for (std::size_t i = 0; i < own.num_moved(); ++i) copy(sides.first_of(side) + i, rows.payload[i].address, by_number);
+  for (std::size_t i = 0; i < other.num_moved(); ++i) {
+    if (i != other.key_nulls_position()) {
+      add(first_of_other + i, shaders::kAloneFill).value = other.is_null_words(i) ? kAllNull : 0;
+    } else if (auto const nulls = own.key_nulls_position()) {
+      // A key of both sides says by the other side's bit that this side's is null.
+      auto& bit = copy(first_of_other + i, rows.payload[*nulls].address, by_number);
+      bit.operation = shaders::kAloneBit;
+      bit.value = own.key_nulls()->bit;
+      bit.to_bit = other.key_nulls()->bit;
+    } else {
+      add(first_of_other + i, shaders::kAloneFill).value = 0;
+    }
+  }
+  for (std::size_t i = 0; i < sides.added.size(); ++i) {
+    auto const at = sides.first_added() + i;
+    auto const kind = sides.added[i].kind;
+    if (kind == Kind::mark) add(at, shaders::kAloneMark);
+    // Elsewhere such words are 0.
+    if (kind == absence_of(contract::other_side(side))) add(at, shaders::kAloneFill).value = 1;
+  }
+  return columns;
+}
+
+}  // namespace garuda::device

@@ -1,0 +1,118 @@
+// What the tables of a join on a device send along, and where it comes to lie in the result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "operators/compute/join/alone_rows.hpp"
+#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
+#include "operators/device/device_table.hpp"
+#include "operators/resolve/join_request.hpp"
+
+namespace garuda::device {
+
+/// What one side sends along: each of its stored columns that the result needs, once.
+class MovedSide {
+ public:
+  MovedSide(DeviceTableState const& table, std::size_t key);
+
+  /// `keeps_key_nulls`: rows whose key is null may be in the result.
+  void add(std::size_t column, bool keeps_key_nulls);
+  /// The key's null words once more, for a key column of both sides. Requires key_nulls().
+  void add_key_nulls();
+
+  compute::DeviceRows const& rows() const noexcept { return rows_; }
+  Field const& key_field() const { return table_.schema[key_]; }
+  DeviceTableState::Column const& key() const { return table_.columns[key_]; }
+  /// Of the key; nothing without nulls.
+  std::optional<compute::NullFlags> const& key_nulls() const noexcept { return key_nulls_; }
+  DeviceTableState const& table() const noexcept { return table_; }
+  std::size_t num_moved() const noexcept { return moved_.size(); }
+  bool is_null_words(std::size_t moved) const { return moved_[moved].is_nulls; }
+  /// Position among the payload; nothing for what comes with the key.
+  std::optional<std::size_t> position(std::size_t stored) const;
+  std::optional<std::size_t> key_nulls_position() const;
+  bool is_key(std::size_t column) const { return table_.columns[column] == key(); }
+  /// Of the keys, where one of so many words a key is kept.
+  compute::KeyIndex const* index(std::uint32_t key_words) const;
+  std::uint64_t payload_words() const noexcept;
+
+ private:
+  struct Moved {
+    std::optional<std::size_t> stored;  ///< none: the key's null words, once more
+    bool is_nulls = false;
+  };
+
+  compute::DeviceColumn at(std::size_t stored) const;
+  void add_stored(std::size_t stored, bool is_nulls);
+
+  DeviceTableState const& table_;
+  std::size_t key_;
+  std::size_t key_stored_ = 0;
+  std::optional<compute::NullFlags> key_nulls_;
+  compute::DeviceRows rows_;
+  std::vector<Moved> moved_;
+};
+
+/// A stored column of the result behind key and payload.
+struct AddedColumn {
+  enum class Kind : std::uint8_t {
+    left_absent,   ///< bit 0: the row has no left row
+    right_absent,  ///< likewise
+    mark,          ///< of a mark join
+    keys,          ///< the keys in `words` words
+  };
+  Kind kind = Kind::mark;
+  std::uint32_t words = 1;
+
+  friend bool operator==(AddedColumn const&, AddedColumn const&) = default;
+};
+
+/// Both sides, and the stored columns of the result in their order: the key, the left side's payload, the right's, what
+/// is added. A join without pairs has no payload of the right side.
+struct MovedSides {
+  MovedSide left;
+  MovedSide right;
+  contract::JoinParts parts;
+  std::uint32_t key_words = 1;  ///< in which keys are compared, and come out of the join
+  bool nulls_equal = false;     ///< and both sides have null keys
+  std::vector<AddedColumn> added{};
+
+  MovedSide& of(Side side) noexcept { return side == Side::left ? left : right; }
+  MovedSide const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+  /// Whether rows come without one of this side.
+  bool may_lack(Side side) const noexcept {
+    return parts.pairs && parts.alone(contract::other_side(side)) != contract::Alone::none;
+  }
+  /// Whether rows of the result may have a null key of this side.
+  bool keeps_null_keys(Side side) const noexcept {
+    auto const alone = parts.alone(side);
+    return nulls_equal || alone == contract::Alone::unmatched || alone == contract::Alone::all;
+  }
+  std::size_t first_added() const noexcept { return 1 + left.num_moved() + right.num_moved(); }
+  std::size_t first_of(Side side) const noexcept { return side == Side::left ? 1 : 1 + left.num_moved(); }
+  /// Of a stored column of the result.
+  std::size_t position(AddedColumn const& column);
+  std::size_t key_position(std::uint32_t words) {
+    return words == key_words ? 0 : position({AddedColumn::Kind::keys, words});
+  }
+  std::uint64_t result_row_bytes() const noexcept;
+};
+
+/// What the result needs of both tables; of a count nothing but keys. Errors: limit_exceeded for a side beyond 2^31
+/// rows, invalid_input for keys that are not compared.
+Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts);
+
+/// Names, types and places of the result's columns.
+void place_columns(MovedSides& sides, resolve::JoinRequest const& request, DeviceTableState& result);
+
+/// What rows of `side` that come alone put into the stored columns of the result, but for keys of other widths.
+/// `rows`: the side. `targets`: these columns.
+std::vector<shaders::AloneColumn> alone_columns(MovedSides const& sides, Side side, compute::MarkedRows const& rows,
+                                                std::vector<DeviceTableState::Stored> const& targets);
+
+}  // namespace garuda::device

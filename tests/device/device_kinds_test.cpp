@@ -1,0 +1,218 @@
+// Every kind of join of tables on a device, and their counts, where the tables live: results equal the oracle's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garuda/engine.hpp"
+#include "tests/device/device_tables.hpp"
+#include "tests/reference/reference_join.hpp"
+#include "tests/workloads/mixed_keys.hpp"
+#include "tests/workloads/tables.hpp"
+
+namespace garuda {
+namespace {
+
+using testing::keyed_table;
+using testing::random_column;
+using testing::TestColumn;
+using testing::TestTable;
+using testing::type_of;
+
+constexpr std::array kKinds{JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full,
+                            JoinKind::semi,  JoinKind::anti, JoinKind::mark};
+
+class DeviceKinds : public testing::DeviceTables {
+ protected:
+  static JoinSpec of_kind(JoinKind kind, bool nulls_equal = false) {
+    auto spec = on_keys();
+    spec.kind = kind;
+    spec.nulls_equal = nulls_equal;
+    return spec;
+  }
+
+  static bool is_there(Plan const& plan) {
+    return std::ranges::none_of(plan.notes, [](std::string const& note) {
+      return note.find("brought down from the device") != std::string::npos;
+    });
+  }
+
+  /// Rows and their number, both without leaving the device.
+  static void expect_there(Table const& left, Table const& right, DeviceTable const& left_there,
+                           DeviceTable const& right_there, JoinSpec const& spec, std::string_view tuning) {
+    SCOPED_TRACE(std::string(to_string(spec.kind)) + (spec.nulls_equal ? ", nulls equal, " : ", ") +
+                 std::string(tuning));
+    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
+    auto const joined = engine().join(left_there.view(), right_there.view(), spec, tuned(tuning));
+    ASSERT_TRUE(joined) << joined.error().describe();
+    EXPECT_TRUE(is_there((*joined)->plan())) << to_string((*joined)->plan());
+    auto const table = take(joined);
+    auto const rows = download(table);
+    if (spec.ordered) {
+      EXPECT_EQ(reference::read_table(rows.view()), expected);
+    } else {
+      expect_same(rows, expected);
+    }
+    auto const counted = engine().join_count(left_there.view(), right_there.view(), spec, tuned(tuning));
+    ASSERT_TRUE(counted) << counted.error().describe();
+    EXPECT_TRUE(is_there(counted->plan));
+    EXPECT_EQ(counted->rows, expected.rows.size());
+  }
+
+  static void expect_kinds(Table const& left, Table const& right, std::vector<std::string_view> const& tunings,
+                           bool nulls_equal = false) {
+    auto const left_there = upload(left);
+    auto const right_there = upload(right);
+    for (auto const tuning : tunings)
+      for (auto const kind : kKinds)
+        expect_there(left, right, left_there, right_there, of_kind(kind, nulls_equal), tuning);
+  }
+};
+
+/// Keys and payload with nulls; a share of the keys that only this side has.
+Table nullable_table(TypeId type, std::size_t rows, std::uint64_t distinct, std::uint64_t first, std::uint64_t seed,
+                     std::uint64_t null_share) {
+  std::mt19937_64 random(seed);
+  TestColumn<std::int64_t> wide{"k", type_of(type), {}, {}};
+  TestColumn<std::int32_t> narrow{"k", type_of(type), {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    auto const value = static_cast<std::int64_t>(first + random() % distinct) - 20;
+    wide.values.push_back(value << 30);
+    narrow.values.push_back(static_cast<std::int32_t>(value));
+    wide.valid.push_back(random() % 4 >= null_share);
+    narrow.valid.push_back(wide.valid.back());
+  }
+  TestTable table;
+  table.add(random_column<std::int64_t>("wide", TypeId::int64, rows, seed + 1, true));
+  if (type == TypeId::int64) {
+    table.add(std::move(wide));
+  } else {
+    table.add(std::move(narrow));
+  }
+  return table.add(random_column<std::int8_t>("tiny", TypeId::int8, rows, seed + 2, false)).build(150);
+}
+
+TEST_F(DeviceKinds, EqualTheOracleByEveryMethod) {
+  expect_kinds(nullable_table(TypeId::int32, 300, 60, 0, 1, 1), nullable_table(TypeId::int32, 200, 60, 30, 7, 1),
+               {"payload=carry", "payload=gather,build=left", "method=global,build=left", "method=global,build=right",
+                "method=sorted"});
+  expect_kinds(nullable_table(TypeId::int64, 200, 60, 0, 1, 1), nullable_table(TypeId::int64, 300, 60, 30, 7, 1),
+               {"payload=carry"});
+}
+
+TEST_F(DeviceKinds, NullsAreEqualWhereAskedFor) {
+  for (auto const type : {TypeId::int32, TypeId::int64}) {
+    expect_kinds(nullable_table(type, 60, 40, 0, 1, 1), nullable_table(type, 50, 40, 20, 7, 1),
+                 {"payload=carry", "method=global"}, true);
+    // Nulls on one side match nothing, of any kind.
+    expect_kinds(nullable_table(type, 60, 40, 0, 1, 0), nullable_table(type, 50, 40, 20, 7, 2), {"payload=carry"},
+                 true);
+  }
+}
+
+TEST_F(DeviceKinds, SidesWithoutRowsOrKeys) {
+  auto const some = nullable_table(TypeId::int32, 40, 20, 0, 1, 1);
+  auto const none = nullable_table(TypeId::int32, 0, 20, 0, 2, 1);
+  auto const keyless = nullable_table(TypeId::int32, 30, 20, 0, 3, 4);
+  for (bool const nulls_equal : {false, true})
+    for (auto const* const other : {&none, &keyless}) {
+      expect_kinds(some, *other, {"payload=carry", "method=global"}, nulls_equal);
+      expect_kinds(*other, some, {"payload=carry", "method=global"}, nulls_equal);
+    }
+  expect_kinds(keyless, keyless, {"payload=carry"}, true);
+}
+
+/// Of a partition with several build and probe chunks, and keys with rows in all of them.
+TEST_F(DeviceKinds, HeavyKeysAreCutIntoChunks) {
+  auto const heavy = [](std::size_t rows, std::size_t others, std::int32_t first) {
+    TestColumn<std::int32_t> keys{"k", type_of(TypeId::int32), {}, {}};
+    for (std::size_t i = 0; i < rows; ++i) keys.values.push_back(7);
+    for (std::size_t i = 0; i < others; ++i) keys.values.push_back(first + static_cast<std::int32_t>(i));
+    return TestTable().add(std::move(keys)).build();
+  };
+  auto const many = heavy(9'000, 6'000, 1'000'000);
+  auto const few = heavy(2, 9'000, 1'003'000);
+  std::vector<std::string_view> const tunings{"payload=carry,build=left", "payload=carry,build=right"};
+  expect_kinds(many, few, tunings);
+  // Both sides heavy: pairs are not enumerated.
+  auto const left_there = upload(many);
+  auto const right_there = upload(heavy(8'000, 4'000, 1'003'000));
+  auto const count_of = [&](JoinKind kind, std::string_view tuning) {
+    return engine().join_count(left_there.view(), right_there.view(), of_kind(kind), tuned(tuning)).value().rows;
+  };
+  for (auto const tuning : {tunings[0], tunings[1], std::string_view("method=global")}) {
+    EXPECT_EQ(count_of(JoinKind::inner, tuning), 72'003'000U);
+    EXPECT_EQ(count_of(JoinKind::full, tuning), 72'007'000U);
+    EXPECT_EQ(count_of(JoinKind::semi, tuning), 12'000U);
+    EXPECT_EQ(count_of(JoinKind::anti, tuning), 3'000U);
+    EXPECT_EQ(count_of(JoinKind::mark, tuning), 15'000U);
+  }
+}
+
+TEST_F(DeviceKinds, KeptIndexesAreLookedUp) {
+  auto const left = nullable_table(TypeId::int64, 200, 60, 0, 1, 1);
+  auto const right = nullable_table(TypeId::int64, 300, 60, 30, 7, 1);
+  auto left_there = upload(left);
+  auto right_there = upload(right);
+  ASSERT_TRUE(left_there.build_index("k"));
+  ASSERT_TRUE(right_there.build_index("k"));
+  for (auto const* const tuning : {"method=global,build=left", "method=global,build=right"})
+    for (auto const kind : kKinds)
+      for (bool const nulls_equal : {false, true})
+        expect_there(left, right, left_there, right_there, of_kind(kind, nulls_equal), tuning);
+}
+
+/// Keys of two types come out in their common type, or as those of their tables where columns are named.
+TEST_F(DeviceKinds, KeysOfTwoTypesAndNamedColumns) {
+  auto named = [](JoinKind kind) {
+    auto spec = of_kind(kind);
+    spec.columns = {{Side::right, "k"}, {Side::left, "plain"}, {Side::left, "k"}, {Side::right, "plain"}};
+    return spec;
+  };
+  for (bool const nulls : {false, true})
+    for (auto const& pair : testing::mixed_keys(nulls)) {
+      SCOPED_TRACE(pair.name);
+      auto const left_there = upload(pair.left);
+      auto const right_there = upload(pair.right);
+      expect_there(pair.left, pair.right, left_there, right_there, of_kind(JoinKind::full), "");
+      expect_there(pair.left, pair.right, left_there, right_there, named(JoinKind::full), "");
+    }
+}
+
+TEST_F(DeviceKinds, OrderedRowsFollowTheTables) {
+  auto const left = nullable_table(TypeId::int32, 300, 60, 0, 1, 1);
+  auto const right = nullable_table(TypeId::int32, 200, 60, 30, 7, 1);
+  auto const left_there = upload(left);
+  auto const right_there = upload(right);
+  for (auto const kind : {JoinKind::inner, JoinKind::right, JoinKind::semi, JoinKind::anti, JoinKind::mark}) {
+    auto spec = of_kind(kind);
+    spec.ordered = true;
+    expect_there(left, right, left_there, right_there, spec, "");
+  }
+}
+
+/// Rows that lack a side are joined again: its columns are null, the keys' values are there.
+TEST_F(DeviceKinds, AResultIsATableToJoinAgain) {
+  auto spec = of_kind(JoinKind::full);
+  spec.columns = {{Side::right, "k"}, {Side::left, "k"}, {Side::left, "tiny"}, {Side::right, "wide"}};
+  auto const left = nullable_table(TypeId::int32, 90, 60, 0, 1, 1);
+  auto const right = nullable_table(TypeId::int32, 70, 60, 30, 7, 1);
+  auto const first = join(upload(left), upload(right), spec);
+  auto const on_host = download(first);
+  auto const third = nullable_table(TypeId::int32, 80, 60, 10, 9, 1);
+  auto const third_there = upload(third);
+  for (auto const* const key : {"k", "k_right"})
+    for (auto const kind : {JoinKind::inner, JoinKind::full, JoinKind::mark}) {
+      auto again = of_kind(kind);
+      again.on = {{key, "k"}};
+      expect_there(on_host, third, first, third_there, again, "");
+    }
+}
+
+}  // namespace
+}  // namespace garuda
