@@ -9,6 +9,7 @@
 
 #include "bench/command.hpp"
 #include "bench/keyless_bench.hpp"
+#include "bench/kinds_bench.hpp"
 #include "bench/operator_bench.hpp"
 #include "bench/workloads/row_count.hpp"
 #include "bench/workloads/words.hpp"
@@ -87,28 +88,50 @@ void add_operator_options(Command<OperatorArguments>& command, char const* tunin
   command.json("One JSON object a path, a line each");
 }
 
+/// The options of a workload.
+template <class Request>
+void add_join_workload(Command<Request>& command, JoinWorkload& workload) {
+  command
+      .parsed("--rows-left", workload.rows_left, "", parse_row_count, "Rows of the primary-key side: 2^27, 16M, 6e6")
+      ->required();
+  command.parsed("--rows-right", workload.rows_right, "", parse_row_count, "Rows of the side that draws from its keys")
+      ->required();
+  command.option("--payload-left", workload.payload_left, "Columns beside the key");
+  command.option("--payload-right", workload.payload_right, "Columns beside the key");
+  command.parsed("--key-type", workload.key_type, "i32", parse_key_type, "i32 or i64");
+  command.parsed("--payload-type", workload.payload_type, "", parse_key_type, "i32 or i64 (default: as the key)");
+  command.parsed("--distribution", workload.distribution, "dense", parse_key_distribution, "dense, uniform or zipf:Z");
+  command.option("--match-ratio", workload.match_ratio, "Share of right rows with a left key, 0 to 1");
+  command.parsed("--multiplicity", workload.multiplicity, "1", parse_row_count, "Left rows a key");
+}
+
 }  // namespace
 
 void add_join(Bench const& bench) {
   auto const command =
       Command<OperatorArguments>::add(bench, "join", "Joins of synthetic tables, host memory to host memory");
-  auto& workload = command->request.workload.emplace<JoinWorkload>();
-  command
-      ->parsed("--rows-left", workload.rows_left, "", parse_row_count, "Rows of the primary-key side: 2^27, 16M, 6e6")
-      ->required();
-  command->parsed("--rows-right", workload.rows_right, "", parse_row_count, "Rows of the side that draws from its keys")
-      ->required();
-  command->option("--payload-left", workload.payload_left, "Columns beside the key");
-  command->option("--payload-right", workload.payload_right, "Columns beside the key");
-  command->parsed("--key-type", workload.key_type, "i32", parse_key_type, "i32 or i64");
-  command->parsed("--payload-type", workload.payload_type, "", parse_key_type, "i32 or i64 (default: as the key)");
-  command->parsed("--distribution", workload.distribution, "dense", parse_key_distribution, "dense, uniform or zipf:Z");
-  command->option("--match-ratio", workload.match_ratio, "Share of right rows with a left key, 0 to 1");
-  command->parsed("--multiplicity", workload.multiplicity, "1", parse_row_count, "Left rows a key");
+  add_join_workload(*command, command->request.workload.emplace<JoinWorkload>());
   add_operator_options(*command,
                        "As for garuda join: address=direct,…; of mode resident: method=global,payload=gather,…",
                        "Also time the bare draws of the graphics path (direct addresses)");
   command->runs(bench, run_operator);
+}
+
+void add_kinds(Bench const& bench) {
+  auto const command = Command<KindsRequest>::add(bench, "kinds", "Kinds of joins of synthetic tables on a device");
+  auto& request = command->request;
+  add_join_workload(*command, request.workload);
+  command->parsed("--kinds", request.kinds, "", list_of(parse_join_kind), "Beside inner (default: all)");
+  command->parsed("--counted", request.counted, "", list_of(parse_join_kind), "Also counted: inner,full,semi");
+  command->option("--tuning", request.tuning, "As for garuda join: method=global,…");
+  command->device(request.device);
+  command->sampling("Timed runs of each, in turn", "Of the generated tables");
+  command->json("A JSON object a line");
+  command->runs(bench, [](KindsRequest const& asked, bool json) -> Result<void> {
+    GARUDA_TRY_ASSIGN(auto const outcomes, run_kinds_bench(asked));
+    for (auto const& outcome : outcomes) print(outcome, json);
+    return {};
+  });
 }
 
 void add_keyless(Bench const& bench) {
@@ -185,6 +208,7 @@ void add_bench_command(CLI::App& app, Select const& select, std::atomic<bool> co
   Bench const bench{*command, select, cancelled};
   add_join(bench);
   add_keyless(bench);
+  add_kinds(bench);
   add_points(bench);
   add_partition(bench);
   add_group_by(bench);

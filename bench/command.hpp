@@ -27,6 +27,7 @@ struct Bench {
 void add_join(Bench const& bench);
 void add_group_by(Bench const& bench);
 void add_keyless(Bench const& bench);
+void add_kinds(Bench const& bench);
 void add_gpu(Bench const& bench);
 void add_points(Bench const& bench);
 void add_partition(Bench const& bench);
