@@ -89,6 +89,12 @@ double alone_ns(ResidentJoinShape const& shape, ResidentJoinWay const& way, rate
   return ns;
 }
 
+/// Tests of pairs, and their columns.
+double test_ns(ResidentJoinShape const& shape, rates::DeviceRates const& rates) {
+  if (shape.tested_reads == 0) return 0;
+  return read_table_ns(shape.matches * shape.tested_reads, 4 * std::max(shape.left.rows, shape.right.rows), rates);
+}
+
 contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                        rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   auto const& build = shape.of(build_side(shape, way));
@@ -109,6 +115,7 @@ contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJ
           {"join", kPartitionShare * contract::stream_ns(read + shape.matches * written, rates)},
           {"gather", gathers},
           {"alone rows", alone_ns(shape, way, rates)},
+          {"test pairs", test_ns(shape, rates)},
           {"submissions", waits_of(way) * rates.submission_ns}};
 }
 
@@ -146,6 +153,7 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
           {"expand", expanded},
           {"mark", marked},
           {"alone rows", alone_ns(shape, way, rates)},
+          {"test pairs", test_ns(shape, rates)},
           {"submissions", (waits_of(way) + (searches_bounds ? kBoundsWaits : 0)) * rates.submission_ns}};
 }
 

@@ -30,7 +30,8 @@ struct ResidentJoinShape {
   double matches = 0;    ///< rows of the result, about
   bool ordered = false;  ///< by left row, then right row; rows that come alone by row
   contract::JoinParts parts{};
-  bool counts = false;                       ///< of the result only its rows' number is wanted
+  bool counts = false;      ///< of the result only its rows' number is wanted
+  double tested_reads = 0;  ///< of a join whose pairs of row numbers are tested: values that each reads
   std::optional<Side> build = std::nullopt;  ///< asked for
 
   ResidentSideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }

@@ -1,0 +1,34 @@
+#include "operators/compute/join/pair_filter.hpp"
+
+#include "shaders/compute/filter_pairs_layout.h"
+
+namespace garuda::compute {
+namespace {
+
+constexpr char const* kPhase = "test pairs";
+
+PassShape filter_shape() { return {"compute/filter_pairs.comp", 0, 1, sizeof(shaders::FilterPairsPush), {}}; }
+
+}  // namespace
+
+Result<void> record_pair_filter(ComputeContext& context, TestedPairs const& tested, vk::Buffer const& program,
+                                std::uint64_t steps) {
+  if (tested.pairs == 0) return {};
+  shaders::FilterPairsPush push{};
+  push.left_rows = tested.left_rows;
+  push.right_rows = tested.right_rows;
+  push.program = program.address();
+  push.marks = tested.marks;
+  push.left_marks = tested.left_marks;
+  push.right_marks = tested.right_marks;
+  push.num_steps = static_cast<std::uint32_t>(steps);
+  push.num_pairs = static_cast<std::uint32_t>(tested.pairs);
+  return context.dispatch(kPhase, filter_shape(), push, groups_for(tested.pairs, context.tuning().group_size),
+                          tested.pairs);
+}
+
+std::vector<vk::ComputePipelineSpec> pair_filter_pipelines(ComputeTuning const& tuning) {
+  return {compute_pipeline(filter_shape(), tuning)};
+}
+
+}  // namespace garuda::compute

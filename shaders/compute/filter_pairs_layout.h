@@ -1,0 +1,33 @@
+// What the pass that tests a condition on pairs and the C++ that records it agree on.
+#ifndef GARUDA_SHADERS_FILTER_PAIRS_LAYOUT_H
+#define GARUDA_SHADERS_FILTER_PAIRS_LAYOUT_H
+
+#include "nested_join_layout.h"
+
+GARUDA_SHADER_BEGIN
+
+// Steps are those of nested_join_layout.h, left rows on the probe side. An operand's source has its form above it: how
+// the words that are compared are made of those that are stored.
+const uint kOperandSource = 3u;
+const uint kOperandFormShift = 2u;
+const uint kOperandKind = 7u;     // of column_values_layout.h, of the type in which values are compared
+const uint kOperandWide = 8u;     // two words are stored, else one
+const uint kOperandSigned = 16u;  // one word is continued by its sign where two are compared, else by zeros
+const uint kOperandNulls = 32u;   // 1 where the bit is not set that stands from kOperandBitShift on, else 0
+const uint kOperandBitShift = 6u;
+
+/// Marks the pairs that leave the condition true, and their rows.
+struct FilterPairsPush {
+  device_address left_rows;   // num_pairs × u32
+  device_address right_rows;  // the same
+  device_address program;     // num_steps × kStepWords
+  device_address marks;       // a bit a pair, zeroed
+  device_address left_marks;  // a bit a row of the left table, zeroed; 0: not wanted
+  device_address right_marks;
+  uint num_steps;
+  uint num_pairs;
+};
+
+GARUDA_SHADER_END
+
+#endif
