@@ -11,11 +11,12 @@
 #include "operators/compute/join/match_estimate.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
-#include "operators/compute/primitives/key_width.hpp"
 #include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
-#include "operators/device/joinable_sides.hpp"
-#include "operators/device/moved_sides.hpp"
+#include "operators/device/join/joinable_sides.hpp"
+#include "operators/device/join/joined_columns.hpp"
+#include "operators/device/join/moved_sides.hpp"
+#include "operators/device/join/tested_join.hpp"
 #include "operators/run/query_run.hpp"
 
 namespace garuda::device {
@@ -29,25 +30,8 @@ constexpr std::uint64_t kWordBytes = 4;
 /// Columns of a result with room for so many times its rows are copied to columns that fit.
 constexpr std::uint64_t kMostSlack = 2;
 constexpr char const* kShrinkPhase = "shrink";
-constexpr char const* kFlagsPhase = "absent sides";
 
-Result<DeviceTableState::Stored> take_column(DeviceTableState& result, std::uint64_t rows, std::uint32_t words) {
-  vk::BufferSpec spec;
-  spec.bytes = std::max<std::uint64_t>(rows * words * kWordBytes, kWordBytes);
-  spec.name = "joined column";
-  GARUDA_TRY_ASSIGN(auto buffer, result.arena->buffer(spec));
-  return DeviceTableState::Stored{std::move(buffer), words};
-}
-
-/// The rows of one side that come alone.
-struct AlonePart {
-  Side side = Side::left;
-  MarkedRows marked;
-  AloneRows alone;
-  std::uint64_t rows = 0;
-};
-
-/// Finds them, of a join that is recorded.
+/// The rows that come alone, of a join that is recorded.
 Result<std::vector<AlonePart>> find_alone(compute::ComputeContext& context, contract::JoinParts const& parts,
                                           compute::MarkedSides const& marks, compute::ResidentJoin& join) {
   std::vector<AlonePart> found;
@@ -62,45 +46,6 @@ Result<std::vector<AlonePart>> find_alone(compute::ComputeContext& context, cont
     GARUDA_TRY_ASSIGN(part.rows, part.alone.count(context));
   }
   return found;
-}
-
-std::uint64_t rows_of(std::span<AlonePart const> parts) {
-  std::uint64_t rows = 0;
-  for (auto const& part : parts) rows += part.rows;
-  return rows;
-}
-
-/// The columns behind key and payload, without a value but for words that say that no side is absent.
-Result<void> take_added(compute::ComputeContext& context, MovedSides const& sides, DeviceTableState& result) {
-  for (auto const& column : sides.added) {
-    GARUDA_TRY_ASSIGN(auto stored, take_column(result, result.rows, column.words));
-    bool const is_flag =
-        column.kind == AddedColumn::Kind::left_absent || column.kind == AddedColumn::Kind::right_absent;
-    if (is_flag) GARUDA_TRY(context.fill(kFlagsPhase, stored.buffer, 0));
-    result.stored.push_back(std::move(stored));
-  }
-  return {};
-}
-
-/// Writes rows that come alone behind `first`, then the keys of other widths.
-Result<void> write_rest(compute::ComputeContext& context, MovedSides const& sides, std::span<AlonePart> parts,
-                        std::uint64_t first, DeviceTableState& result) {
-  GARUDA_TRY(take_added(context, sides, result));
-  for (auto& part : parts) {
-    auto const columns = alone_columns(sides, part.side, part.marked, result.stored);
-    if (part.rows > 0) GARUDA_TRY(part.alone.record_rows(context, columns, first));
-    first += part.rows;
-  }
-  for (std::size_t i = 0; i < sides.added.size(); ++i) {
-    if (sides.added[i].kind != AddedColumn::Kind::keys) continue;
-    auto const& stored = result.stored[sides.first_added() + i];
-    compute::KeyResize resize;
-    resize.source = {result.stored[0].buffer.address(), sides.key_words};
-    resize.target = {stored.buffer.address(), stored.words};
-    resize.rows = result.rows;
-    if (result.rows > 0) GARUDA_TRY(compute::record_key_width(context, resize));
-  }
-  return context.submissions().finish();
 }
 
 /// Copies the result to columns of its own size.
@@ -212,8 +157,18 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
   }
   shape.key_bytes = static_cast<double>(sides.key_words * kWordBytes);
   shape.ordered = request.spec.ordered && !counts;
-  shape.parts = sides.parts;
-  shape.counts = counts;
+  if (!sides.is_tested) {
+    shape.parts = sides.parts;
+    shape.counts = counts;
+    return shape;
+  }
+  // Pairs of row numbers, whose values are read where they lie.
+  auto const& condition = *request.columns.condition;
+  shape.tested_reads = static_cast<double>(condition.left.size() + condition.right.size());
+  for (auto* const side : {&shape.left, &shape.right}) {
+    shape.tested_reads += side->payload_columns;
+    side->payload_bytes = side->payload_columns = 0;
+  }
   return shape;
 }
 
@@ -235,8 +190,15 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
   place_columns(sides, request, *result);
   {
     GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run->recorder));
-    GARUDA_TRY(sides.parts.pairs ? join_pairs(lane->context(), sides, request.options.expected_rows, way, *result)
-                                 : join_marks(lane->context(), sides, way, *result));
+    auto& context = lane->context();
+    auto const expected = request.options.expected_rows;
+    if (sides.is_tested) {
+      GARUDA_TRY(join_tested(context, sides, *request.columns.condition, way, 0, &run->recorder, result.get()));
+    } else if (sides.parts.pairs) {
+      GARUDA_TRY(join_pairs(context, sides, expected, way, *result));
+    } else {
+      GARUDA_TRY(join_marks(context, sides, way, *result));
+    }
   }
   DeviceResultOptions const options{"join", request.options.control, request.options.tuning.upload, plan.lanes,
                                     inputs_of(request)};
@@ -250,7 +212,12 @@ Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& r
   contract::CountedWhole counted;
   {
     GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run.recorder));
-    GARUDA_TRY_ASSIGN(counted.rows, count_rows(lane->context(), sides, way));
+    if (sides.is_tested) {
+      GARUDA_TRY_ASSIGN(counted.rows, join_tested(lane->context(), sides, *request.columns.condition, way, 0,
+                                                  &run.recorder, nullptr));
+    } else {
+      GARUDA_TRY_ASSIGN(counted.rows, count_rows(lane->context(), sides, way));
+    }
   }
   counted.stats = run.stats(plan);
   counted.stats.rows_left = inputs_of(request).rows_left;

@@ -8,18 +8,15 @@
 
 #include "garuda/condition.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/join/device_condition.hpp"
 
 namespace garuda::join {
 namespace {
 
-/// Whether a device joins tables by such keys and this condition.
-Result<void> check_matched_there(resolve::JoinRequest const& request) {
-  constexpr auto kGives = "tables whole on a device have";
-  auto const& spec = request.spec;
-  if (request.columns.keys.empty()) return fail(ErrorCode::usage, fmt::format("{} joins on keys", kGives));
-  if (spec.where)
-    return fail(ErrorCode::usage, fmt::format("{} joins without a condition, which is tested on the host: {}", kGives,
-                                              to_string(*spec.where)));
+/// Whether a device joins tables by such keys.
+Result<void> check_keys_there(resolve::JoinRequest const& request) {
+  if (request.columns.keys.empty())
+    return fail(ErrorCode::usage, "tables whole on a device have joins on keys, not by a condition alone");
   GARUDA_TRY(device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
   return {};
 }
@@ -28,12 +25,17 @@ Result<void> check_matched_there(resolve::JoinRequest const& request) {
 Result<void> check_joined_there(resolve::JoinRequest const& request, bool gives_rows) {
   auto const& spec = request.spec;
   auto const& parts = request.columns.parts;
+  auto const& condition = request.columns.condition;
+  if (gives_rows && spec.ordered && condition)
+    return fail(ErrorCode::usage, fmt::format("tables on a device have ordered rows of joins without a condition: {}",
+                                              to_string(*spec.where)));
+  if (condition) GARUDA_TRY(device::check_device_condition(request.left.schema(), request.right.schema(), *condition));
   if (gives_rows && spec.ordered && parts.pairs && parts.left != contract::Alone::none)
     return fail(ErrorCode::usage,
                 fmt::format("tables on a device have ordered rows of joins in which no left row stands alone among "
                             "pairs: {}",
                             to_string(spec.kind)));
-  return check_matched_there(request);
+  return check_keys_there(request);
 }
 
 /// Whether tables that are brought to a device whole are joined there. Errors: as above.
@@ -44,7 +46,10 @@ Result<void> check_joined_whole(resolve::JoinRequest const& request, bool gives_
     return fail(ErrorCode::usage, fmt::format("{} inner joins without equal nulls: {}{}", kGives, to_string(spec.kind),
                                               spec.nulls_equal ? ", nulls equal" : ""));
   if (!gives_rows) return fail(ErrorCode::usage, fmt::format("{} joins that give rows; others only count", kGives));
-  return check_matched_there(request);
+  if (spec.where)
+    return fail(ErrorCode::usage, fmt::format("{} joins without a condition, which is tested on the host: {}", kGives,
+                                              to_string(*spec.where)));
+  return check_keys_there(request);
 }
 
 /// The columns of a side that the join reads.

@@ -148,6 +148,17 @@ Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& re
   return std::move(*planned);
 }
 
+/// "inner, nulls equal", the condition, and what was decided before.
+void describe(resolve::JoinRequest const& request, JoinOutput output, Plan& plan) {
+  auto const kind = fmt::format("{}{}", to_string(request.spec.kind), request.spec.nulls_equal ? ", nulls equal" : "");
+  if (request.spec.where) plan.details.emplace(plan.details.begin(), "where", to_string(*request.spec.where));
+  plan.details.emplace(plan.details.begin(), "kind", kind);
+  if (request.spec.where && is_inner_of_rows(request, output) && request.left.resident() == nullptr &&
+      plan::may_take_tables(request.options, request.options.tuning.placement, request.devices->devices()))
+    plan.notes.emplace_back("placement=slices: a condition is tested on the host, pair by pair");
+  plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
+}
+
 /// Of tables that live on a device. Their keys are looked at only where the choice depends on how many rows match.
 Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
   auto shape = unseen_shape(request, output, run.threads());
@@ -160,27 +171,20 @@ Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutpu
     return plan::plan_join(shape, machine, request.options);
   };
   PlannedJoin planned;
+  auto const described = [&] {
+    describe(request, output, planned.plan.plan);
+    return std::move(planned);
+  };
   auto const expected = static_cast<double>(request.options.expected_rows);
   GARUDA_TRY_ASSIGN(planned.plan, plan(expected > 0 ? expected : shape.expected_matches));
-  if (expected > 0) return planned;
+  if (expected > 0) return described();
   GARUDA_TRY_ASSIGN(auto const of_none, plan(0));
-  if (of_none.tuning == planned.plan.tuning) return planned;
+  if (of_none.tuning == planned.plan.tuning) return described();
   auto const sample = plan::find_path(planned.plan.plan.path)->join.sample_matches;
   run::PhaseTimer const timer(run.recorder, "estimate");
   GARUDA_TRY_ASSIGN(auto const matches, sample(request));
   GARUDA_TRY_ASSIGN(planned.plan, plan(matches));
-  return planned;
-}
-
-/// "inner, nulls equal", the condition, and what was decided before.
-void describe(resolve::JoinRequest const& request, JoinOutput output, Plan& plan) {
-  auto const kind = fmt::format("{}{}", to_string(request.spec.kind), request.spec.nulls_equal ? ", nulls equal" : "");
-  if (request.spec.where) plan.details.emplace(plan.details.begin(), "where", to_string(*request.spec.where));
-  plan.details.emplace(plan.details.begin(), "kind", kind);
-  if (request.spec.where && is_inner_of_rows(request, output) &&
-      plan::may_take_tables(request.options, request.options.tuning.placement, request.devices->devices()))
-    plan.notes.emplace_back("placement=slices: a condition is tested on the host, pair by pair");
-  plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
+  return described();
 }
 
 /// Of a join without keys: rows stay where they are, and match by the condition alone.

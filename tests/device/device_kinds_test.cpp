@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <string_view>
@@ -194,6 +195,65 @@ TEST_F(DeviceKinds, OrderedRowsFollowTheTables) {
     spec.ordered = true;
     expect_there(left, right, left_there, right_there, spec, "");
   }
+}
+
+/// Values of all types that a device compares, with nulls.
+TestTable compared_table(std::size_t rows, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  TestColumn<std::int32_t> keys{"k", type_of(TypeId::int32), {}, {}};
+  TestColumn<std::int8_t> tiny{"tiny", type_of(TypeId::int8), {}, {}};
+  TestColumn<std::int64_t> wide{"wide", type_of(TypeId::int64), {}, {}};
+  TestColumn<std::uint16_t> small{"small", type_of(TypeId::uint16), {}, {}};
+  TestColumn<double> real{"real", type_of(TypeId::float64), {}, {}};
+  TestColumn<float> single{"single", type_of(TypeId::float32), {}, {}};
+  TestColumn<std::int64_t> day{"day", type_of(TypeId::timestamp), {}, {}};
+  constexpr std::array kReals{
+      -1.5, -0.0, 0.0, 2.25, std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < rows; ++i) {
+    keys.values.push_back(static_cast<std::int32_t>(random() % 25) - 5);
+    keys.valid.push_back(random() % 6 != 0);
+    tiny.values.push_back(static_cast<std::int8_t>(random() % 9) - 4);
+    tiny.valid.push_back(random() % 5 != 0);
+    wide.values.push_back(static_cast<std::int64_t>(random() % 9) - 4 +
+                          (random() % 4 == 0 ? std::int64_t{1} << 40 : 0));
+    wide.valid.push_back(random() % 5 != 0);
+    small.values.push_back(static_cast<std::uint16_t>(random() % 9));
+    real.values.push_back(kReals[random() % kReals.size()]);
+    real.valid.push_back(random() % 7 != 0);
+    single.values.push_back(static_cast<float>(kReals[random() % kReals.size()]));
+    day.values.push_back(static_cast<std::int64_t>(random() % 5) - 2);
+  }
+  return TestTable()
+      .add(std::move(keys))
+      .add(std::move(tiny))
+      .add(std::move(wide))
+      .add(std::move(small))
+      .add(std::move(real))
+      .add(std::move(single))
+      .add(std::move(day));
+}
+
+TEST_F(DeviceKinds, ConditionsAreTestedThere) {
+  auto const left = compared_table(150, 1).build(40);
+  auto const right = compared_table(90, 2).build();
+  auto const left_there = upload(left);
+  auto const right_there = upload(right);
+  auto const expect_tested = [&](JoinKind kind, char const* where, std::string_view tuning, bool nulls_equal = false) {
+    SCOPED_TRACE(where);
+    auto spec = of_kind(kind, nulls_equal);
+    spec.where = parse_condition(where).value();
+    expect_there(left, right, left_there, right_there, spec, tuning);
+  };
+  for (auto const kind : kKinds) {
+    expect_tested(kind, "left.tiny < right.wide", "payload=carry");
+    expect_tested(kind, "not (left.real > right.real or right.small = 3) and left.wide <> -2", "method=global", true);
+    expect_tested(kind, "left.tiny > 100", "");
+  }
+  for (auto const* const where : {"left.real = right.real", "left.single <= right.single", "left.day >= right.day",
+                                  "left.small < right.small and left.small > 1", "left.wide = right.tiny",
+                                  "left.tiny > right.small or left.k = 3", "left.tiny < left.wide"})
+    expect_tested(JoinKind::full, where, "payload=carry");
+  expect_tested(JoinKind::inner, "left.tiny < 1000000", "");
 }
 
 /// Rows that lack a side are joined again: its columns are null, the keys' values are there.

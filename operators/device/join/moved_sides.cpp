@@ -1,4 +1,4 @@
-#include "operators/device/moved_sides.hpp"
+#include "operators/device/join/moved_sides.hpp"
 
 #include <fmt/format.h>
 
@@ -124,6 +124,7 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts)
   auto const& pair = columns.keys.front();
   MovedSides sides{{left, pair.left}, {right, pair.right}, columns.parts, device_key_words(key_type)};
   sides.nulls_equal = request.spec.nulls_equal && sides.left.key_nulls() && sides.right.key_nulls();
+  sides.is_tested = columns.condition.has_value();
   if (counts) return sides;
   bool shows_shared_key = false;
   for (auto const& output : columns.output) {

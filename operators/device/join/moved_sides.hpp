@@ -80,6 +80,7 @@ struct MovedSides {
   contract::JoinParts parts;
   std::uint32_t key_words = 1;  ///< in which keys are compared, and come out of the join
   bool nulls_equal = false;     ///< and both sides have null keys
+  bool is_tested = false;       ///< a condition is tested on pairs of row numbers, which are those of the tables
   std::vector<AddedColumn> added{};
 
   MovedSide& of(Side side) noexcept { return side == Side::left ? left : right; }
@@ -91,7 +92,7 @@ struct MovedSides {
   /// Whether rows of the result may have a null key of this side.
   bool keeps_null_keys(Side side) const noexcept {
     auto const alone = parts.alone(side);
-    return nulls_equal || alone == contract::Alone::unmatched || alone == contract::Alone::all;
+    return nulls_equal || is_tested || alone == contract::Alone::unmatched || alone == contract::Alone::all;
   }
   std::size_t first_added() const noexcept { return 1 + left.num_moved() + right.num_moved(); }
   std::size_t first_of(Side side) const noexcept { return side == Side::left ? 1 : 1 + left.num_moved(); }

@@ -9,7 +9,7 @@
 #include "garuda/error.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
-#include "operators/device/moved_sides.hpp"
+#include "operators/device/join/moved_sides.hpp"
 
 namespace garuda::device {
 

@@ -1,4 +1,4 @@
-#include "operators/device/joinable_sides.hpp"
+#include "operators/device/join/joinable_sides.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,62 @@
+#include "operators/device/join/joined_columns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "operators/compute/primitives/key_width.hpp"
+
+namespace garuda::device {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 4;
+constexpr char const* kFlagsPhase = "absent sides";
+
+/// The columns behind key and payload, without a value but for words that say that no side is absent.
+Result<void> take_added(compute::ComputeContext& context, MovedSides const& sides, DeviceTableState& result) {
+  for (auto const& column : sides.added) {
+    GARUDA_TRY_ASSIGN(auto stored, take_column(result, result.rows, column.words));
+    bool const is_flag =
+        column.kind == AddedColumn::Kind::left_absent || column.kind == AddedColumn::Kind::right_absent;
+    if (is_flag) GARUDA_TRY(context.fill(kFlagsPhase, stored.buffer, 0));
+    result.stored.push_back(std::move(stored));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceTableState::Stored> take_column(DeviceTableState& result, std::uint64_t rows, std::uint32_t words) {
+  vk::BufferSpec spec;
+  spec.bytes = std::max<std::uint64_t>(rows * words * kWordBytes, kWordBytes);
+  spec.name = "joined column";
+  GARUDA_TRY_ASSIGN(auto buffer, result.arena->buffer(spec));
+  return DeviceTableState::Stored{std::move(buffer), words};
+}
+
+std::uint64_t rows_of(std::span<AlonePart const> parts) {
+  std::uint64_t rows = 0;
+  for (auto const& part : parts) rows += part.rows;
+  return rows;
+}
+
+Result<void> write_rest(compute::ComputeContext& context, MovedSides const& sides, std::span<AlonePart> parts,
+                        std::uint64_t first, DeviceTableState& result) {
+  GARUDA_TRY(take_added(context, sides, result));
+  for (auto& part : parts) {
+    auto const columns = alone_columns(sides, part.side, part.marked, result.stored);
+    if (part.rows > 0) GARUDA_TRY(part.alone.record_rows(context, columns, first));
+    first += part.rows;
+  }
+  for (std::size_t i = 0; i < sides.added.size(); ++i) {
+    if (sides.added[i].kind != AddedColumn::Kind::keys) continue;
+    auto const& stored = result.stored[sides.first_added() + i];
+    compute::KeyResize resize;
+    resize.source = {result.stored[0].buffer.address(), sides.key_words};
+    resize.target = {stored.buffer.address(), stored.words};
+    resize.rows = result.rows;
+    if (result.rows > 0) GARUDA_TRY(compute::record_key_width(context, resize));
+  }
+  return context.submissions().finish();
+}
+
+}  // namespace garuda::device
