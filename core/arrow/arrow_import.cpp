@@ -144,7 +144,8 @@ Result<Schema> import_schema(ArrowSchema const& schema) {
 using KnownDictionaries = std::vector<std::optional<KnownDictionary>>;
 
 /// Validates a struct array and makes a batch of its children, which start at the struct array's own offset.
-Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema, KnownDictionaries& known) {
+Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema, KnownDictionaries& known,
+                           Offsets offsets) {
   GARUDA_TRY(check_shape(*array, 1, static_cast<std::int64_t>(schema.size())));
   if (array->dictionary != nullptr) return invalid("struct array has a dictionary");
   GARUDA_TRY_ASSIGN(auto const null_rows, check_validity(*array, {0, array->length}));
@@ -157,7 +158,7 @@ Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema, Kno
   for (std::size_t i = 0; i < schema.size(); ++i) {
     auto const* child = parent.children[i];
     if (child == nullptr) return in_column(schema[i].name, Error(ErrorCode::invalid_input, "array is null"));
-    auto view = view_array(*child, schema[i].type, {parent.offset, parent.length}, owner->storage, known[i]);
+    auto view = view_array(*child, schema[i].type, {parent.offset, parent.length}, owner->storage, known[i], offsets);
     if (!view) return in_column(schema[i].name, std::move(view).error());
     batch.columns.push_back(*view);
   }
@@ -188,13 +189,13 @@ Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema) {
   Imported<ArrowSchema> const owned_schema(schema);
   GARUDA_TRY_ASSIGN(auto fields, import_schema(*owned_schema));
   KnownDictionaries none(fields.size());
-  GARUDA_TRY_ASSIGN(auto batch, import_batch(std::move(owned_array), fields, none));
+  GARUDA_TRY_ASSIGN(auto batch, import_batch(std::move(owned_array), fields, none, Offsets::checked));
   std::vector<Batch> batches;
   batches.push_back(std::move(batch));
   return Table(std::move(fields), std::move(batches));
 }
 
-Result<Table> import_arrow(ArrowArrayStream* stream) {
+Result<Table> import_arrow(ArrowArrayStream* stream, Offsets offsets) {
   GARUDA_EXPECTS(stream != nullptr);
   if (stream->release == nullptr) return invalid("stream is released");
   Imported<ArrowArrayStream> owned(stream);
@@ -206,7 +207,7 @@ Result<Table> import_arrow(ArrowArrayStream* stream) {
     ArrowArray produced{};
     if (auto const code = owned->get_next(owned.get(), &produced); code != 0) return producer_failure(owned, code);
     if (produced.release == nullptr) return Table(std::move(fields), std::move(batches));
-    auto batch = import_batch(Imported<ArrowArray>(&produced), fields, known);
+    auto batch = import_batch(Imported<ArrowArray>(&produced), fields, known, offsets);
     if (!batch) {
       return tl::unexpected(
           std::move(batch).error().wrap(fmt::format("invalid batch at position: {}", batches.size())));

@@ -10,6 +10,7 @@
 
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
+#include "core/look_ahead.hpp"
 #include "core/nested/nested_layout.hpp"
 #include "core/nested/nested_validate.hpp"
 #include "core/variable_value.hpp"
@@ -63,12 +64,16 @@ Result<void> view_fixed_width(ArrowArray const& array, std::int64_t width, std::
 }
 
 template <class Offset>
-Result<void> check_offsets(ArrayView const& view, void const* data) {
+Result<void> check_offsets_of(ArrayView const& view) {
+  auto const* const data = view.values;
   auto const* offsets = static_cast<Offset const*>(view.offsets) + view.offset;
   if (offsets[0] < 0) return invalid(fmt::format("first offset is negative: {}", offsets[0]));
-  bool decreases = false;
-  for (std::int64_t i = 0; i < view.length; ++i) decreases |= offsets[i + 1] < offsets[i];
-  if (decreases) {
+  Offset decreases = 0;
+  for_ranges_ahead(offsets, sizeof(Offset), static_cast<std::size_t>(view.length),
+                   [&](std::size_t begin, std::size_t end) {
+                     for (auto i = begin; i < end; ++i) decreases |= offsets[i + 1] < offsets[i] ? 1 : 0;
+                   });
+  if (decreases != 0) {
     auto const* at = std::is_sorted_until(offsets, offsets + view.length + 1);
     return invalid(fmt::format("offsets decrease at row {}: {} after {}", at - offsets - 1, *at, *(at - 1)));
   }
@@ -79,16 +84,15 @@ Result<void> check_offsets(ArrayView const& view, void const* data) {
 }
 
 /// Sets offsets and values of a variable-width type.
-Result<void> view_variable_width(ArrowArray const& array, DataType const& type, ArrayView& view,
-                                 ImportStorage& storage) {
+Result<void> view_variable_width(ArrowArray const& array, DataType const& type, ArrayView& view, ImportStorage& storage,
+                                 Offsets offsets) {
   auto const width = static_cast<std::int64_t>(has_large_offsets(type) ? sizeof(std::int64_t) : sizeof(std::int32_t));
   if (array.buffers[1] == nullptr) return invalid(fmt::format("offsets buffer is null, rows: {}", view.length));
   GARUDA_TRY_ASSIGN(view.offsets,
                     aligned(array.buffers[1], view.offset * width, (view.offset + view.length + 1) * width,
                             static_cast<std::size_t>(width), storage));
   view.values = array.buffers[2];
-  return has_large_offsets(type) ? check_offsets<std::int64_t>(view, view.values)
-                                 : check_offsets<std::int32_t>(view, view.values);
+  return offsets == Offsets::deferred ? Result<void>{} : check_offsets(view, type);
 }
 
 Result<void> check_views(ArrayView const& view, ViewBuffers const& data) {
@@ -189,8 +193,9 @@ Result<ArrayView const*> view_dictionary(ArrowArray const& array, DataType const
 }
 
 /// Sets the buffers of a view that has rows.
-Result<void> view_buffers(ArrowArray const& array, DataType const& type, ArrayView& view, ImportStorage& storage) {
-  if (is_variable_width(type)) return view_variable_width(array, type, view, storage);
+Result<void> view_buffers(ArrowArray const& array, DataType const& type, ArrayView& view, ImportStorage& storage,
+                          Offsets offsets) {
+  if (is_variable_width(type)) return view_variable_width(array, type, view, storage, offsets);
   if (is_view(type)) return view_views(array, view, storage);
   if (type.id == TypeId::boolean) {
     if (array.buffers[1] == nullptr) return invalid(fmt::format("values buffer is null, rows: {}", view.length));
@@ -202,6 +207,11 @@ Result<void> view_buffers(ArrowArray const& array, DataType const& type, ArrayVi
 }
 
 }  // namespace
+
+Result<void> check_offsets(ArrayView const& column, DataType const& type) {
+  if (!is_variable_width(type) || column.length == 0) return {};
+  return has_large_offsets(type) ? check_offsets_of<std::int64_t>(column) : check_offsets_of<std::int32_t>(column);
+}
 
 Result<void> check_shape(ArrowArray const& array, std::int64_t num_buffers, std::int64_t num_children) {
   if (array.release == nullptr) return invalid("array is released");
@@ -263,7 +273,7 @@ Result<ArrayView> view_nested(ArrowArray const& array, NestedType const& type, R
 }  // namespace
 
 Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowWindow window, ImportStorage& storage,
-                             std::optional<KnownDictionary>& known) {
+                             std::optional<KnownDictionary>& known, Offsets offsets) {
   if (type.id == TypeId::nested) return view_nested(array, *type.nested, window, storage);
   GARUDA_TRY(check_shape(array, num_buffers_of(array, type), 0));
   if (window.first > array.length || window.length > array.length - window.first) {
@@ -284,7 +294,7 @@ Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowW
   view.length = window.length;
   view.offset = array.offset + window.first;
   if (view.null_count > 0) view.validity = static_cast<std::uint8_t const*>(array.buffers[0]);
-  GARUDA_TRY(view_buffers(array, type, view, storage));
+  GARUDA_TRY(view_buffers(array, type, view, storage, offsets));
   return view;
 }
 

@@ -60,8 +60,8 @@ Result<std::int64_t> check_validity(ArrowArray const& array, RowWindow window);
 /// refers to no memory of the producer, except for its dictionary; one without nulls has no validity bitmap. An index
 /// of a null value is a null of the view. `known`: the dictionary of the same column in the batch before, nullopt
 /// without one; replaced by this one's. Errors: invalid_input, where the sentence does not name the column;
-/// out_of_memory.
+/// out_of_memory. `offsets`: of the array's own values; those of a dictionary are checked in any case.
 Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowWindow window, ImportStorage& storage,
-                             std::optional<KnownDictionary>& known);
+                             std::optional<KnownDictionary>& known, Offsets offsets = Offsets::checked);
 
 }  // namespace garuda

@@ -10,6 +10,9 @@
 
 namespace garuda {
 
+/// Whether the offsets of columns of strings and binary, which takes reading them all, are checked at once.
+enum class Offsets : std::uint8_t { checked, deferred };
+
 /// Takes over a struct array (a record batch) and its schema, without copying; both are marked released in every case.
 /// The schema is released by this call, the array by it on failure and with the last owner of the table's batch
 /// otherwise. Everything is validated before it is returned: lengths, offsets, null counts (recounted), buffers that
@@ -22,7 +25,12 @@ Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema);
 
 /// Takes over a stream and reads it to its end; released in every case. Each batch is validated as by import_arrow.
 /// Errors: as import_arrow; what the producer reports comes back as invalid_input with its message.
-Result<Table> import_arrow(ArrowArrayStream* stream);
+/// Columns whose offsets are deferred must not be read before check_offsets, but may be left alone.
+Result<Table> import_arrow(ArrowArrayStream* stream, Offsets offsets = Offsets::checked);
+
+/// Checks the offsets of a column of strings or binary, as import_arrow does where it does not defer them; nothing to
+/// do for other types. Errors: invalid_input, where the sentence does not name the column.
+Result<void> check_offsets(ArrayView const& column, DataType const& type);
 
 /// Moves `batch` into `out` and `out_schema` as a struct array; the consumer releases both. Nothing is copied: the
 /// exported arrays keep `batch.owner` alive, each child for itself. On failure neither is written to, or both are

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,7 @@
 #include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/garuda.h"
+#include "operators/engine/c_rows.hpp"
 
 namespace {
 
@@ -64,14 +67,7 @@ int translated(char** error, Call call) {
   }
 }
 
-/// The rows of a table, wherever they are.
-struct Rows {
-  std::variant<garuda::Table, garuda::DeviceTable> table;
-
-  garuda::TableView view() const {
-    return std::visit([](auto const& rows) { return rows.view(); }, table);
-  }
-};
+using garuda::engine::Rows;
 using SharedRows = std::shared_ptr<Rows>;
 
 /// A query, and what it reads.
@@ -199,10 +195,20 @@ struct Join {
 Result<Join> join_of(garuda_engine const* engine, garuda_table const* left, garuda_table const* right,
                      garuda_join_options const* options) {
   GARUDA_EXPECTS(engine != nullptr && left != nullptr && right != nullptr && options != nullptr);
-  Join join{left->rows->view(), right->rows->view(), {}, {}};
+  Join join;
   GARUDA_TRY_ASSIGN(join.spec, spec_of(*options));
   GARUDA_TRY_ASSIGN(join.options, options_of<garuda::JoinOptions>(options->run, garuda::parse_join_tuning));
+  GARUDA_TRY_ASSIGN(join.left, left->rows->checked(join.options.threads));
+  GARUDA_TRY_ASSIGN(join.right, right->rows->checked(join.options.threads));
   return join;
+}
+
+std::set<std::string_view> columns_of(garuda::GroupBySpec const& spec) {
+  std::set<std::string_view> columns(spec.keys.begin(), spec.keys.end());
+  for (auto const& aggregate : spec.aggregates)
+    for (auto const& name : {std::cref(aggregate.column), std::cref(aggregate.second)})
+      if (name.get()) columns.insert(*name.get());
+  return columns;
 }
 
 struct GroupBy {
@@ -213,9 +219,10 @@ struct GroupBy {
 Result<GroupBy> group_by_of(garuda_engine const* engine, garuda_table const* table,
                             garuda_group_by_options const* options) {
   GARUDA_EXPECTS(engine != nullptr && table != nullptr && options != nullptr);
-  GroupBy group_by{table->rows->view(), {}, {}};
+  GroupBy group_by;
   GARUDA_TRY_ASSIGN(group_by.spec, spec_of(*options));
   GARUDA_TRY_ASSIGN(group_by.options, options_of<garuda::GroupByOptions>(options->run, garuda::parse_group_by_tuning));
+  GARUDA_TRY_ASSIGN(group_by.table, table->rows->checked(group_by.options.threads, columns_of(group_by.spec)));
   return group_by;
 }
 
@@ -224,8 +231,8 @@ garuda_result* new_result(std::vector<SharedRows> inputs, std::unique_ptr<garuda
 }
 
 template <class Place>
-garuda_table* new_table(Place table) {
-  return new garuda_table{std::make_shared<Rows>(Rows{std::move(table)})};
+garuda_table* new_table(Place table, garuda::Offsets offsets = garuda::Offsets::checked) {
+  return new garuda_table{std::make_shared<Rows>(std::move(table), offsets)};
 }
 
 /// Writes `text` where the caller wants it.
@@ -277,9 +284,9 @@ void garuda_engine_destroy(garuda_engine* engine) { delete engine; }
 int garuda_table_read(ArrowArrayStream* stream, garuda_table** table, char** error) {
   return translated(error, [&]() -> Result<void> {
     GARUDA_EXPECTS(stream != nullptr);
-    GARUDA_TRY_ASSIGN(auto read, garuda::import_arrow(stream));
+    GARUDA_TRY_ASSIGN(auto read, garuda::import_arrow(stream, garuda::Offsets::deferred));
     GARUDA_EXPECTS(table != nullptr);
-    *table = new_table(std::move(read));
+    *table = new_table(std::move(read), garuda::Offsets::deferred);
     return {};
   });
 }
@@ -290,7 +297,8 @@ int garuda_table_upload(garuda_engine* engine, garuda_table const* table, char c
     GARUDA_EXPECTS(engine != nullptr && table != nullptr && out != nullptr);
     garuda::DeviceTableOptions options;
     if (device != nullptr) options.device = device;
-    GARUDA_TRY_ASSIGN(auto uploaded, engine->engine.upload(table->rows->view(), options));
+    GARUDA_TRY_ASSIGN(auto const rows, table->rows->checked(0));
+    GARUDA_TRY_ASSIGN(auto uploaded, engine->engine.upload(rows, options));
     *out = new_table(std::move(uploaded));
     return {};
   });
@@ -299,7 +307,7 @@ int garuda_table_upload(garuda_engine* engine, garuda_table const* table, char c
 int garuda_table_build_index(garuda_table* table, char const* column, char** error) {
   return translated(error, [&]() -> Result<void> {
     GARUDA_EXPECTS(table != nullptr && column != nullptr);
-    auto* const on_device = std::get_if<garuda::DeviceTable>(&table->rows->table);
+    auto* const on_device = std::get_if<garuda::DeviceTable>(&table->rows->place());
     if (on_device == nullptr)
       return garuda::fail(garuda::ErrorCode::usage,
                           "an index is of a table in the memory of a device: upload it first");
@@ -311,11 +319,12 @@ int garuda_table_stream(garuda_table const* table, ArrowArrayStream* out, char**
   return translated(error, [&]() -> Result<void> {
     GARUDA_EXPECTS(table != nullptr && out != nullptr);
     auto rows = table->rows;
-    if (auto const* const on_device = std::get_if<garuda::DeviceTable>(&rows->table)) {
+    if (auto const* const on_device = std::get_if<garuda::DeviceTable>(&rows->place())) {
       GARUDA_TRY_ASSIGN(auto downloaded, on_device->download());
-      rows = std::make_shared<Rows>(Rows{std::move(downloaded)});
+      rows = std::make_shared<Rows>(std::move(downloaded), garuda::Offsets::checked);
     }
-    auto const* const on_host = std::get_if<garuda::Table>(&rows->table);
+    GARUDA_TRY(rows->checked(0));
+    auto const* const on_host = std::get_if<garuda::Table>(&rows->place());
     garuda::export_arrow(std::shared_ptr<garuda::Table const>(std::move(rows), on_host), out);
     return {};
   });

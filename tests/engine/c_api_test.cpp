@@ -9,6 +9,7 @@
 
 #include "garuda/arrow_c.hpp"
 #include "garuda/garuda.h"
+#include "tests/core/sample_batch.hpp"
 #include "tests/workloads/tables.hpp"
 
 namespace garuda {
@@ -243,6 +244,36 @@ TEST_F(CApi, AStreamThatCannotBeReadIsReleased) {
   EXPECT_FALSE(taken(error).empty());
   EXPECT_EQ(stream.release, nullptr);
   EXPECT_EQ(table, nullptr);
+}
+
+TEST_F(CApi, ChecksTheOffsetsThatACallReads) {
+  auto batch = testing::sample_batch();
+  batch.column(testing::kText).buffer<std::int32_t>(1)[2 + 3] = 1;
+  testing::ForeignStream foreign({&batch});
+  garuda_table* read = nullptr;
+  ASSERT_EQ(garuda_table_read(&foreign.stream, &read, nullptr), GARUDA_OK);
+  OwnTable const table(read);
+  group_by_.aggregates = "sum:int=total";
+  auto const total = rows_of(group_by(table.get()).get());
+  ASSERT_TRUE(total) << total.error().describe();
+  EXPECT_EQ(total->batches()[0].columns[0].data<std::int64_t>()[0], 1 + 3 - 4);
+
+  auto const fails = [](auto const& call) {
+    char* error = nullptr;
+    EXPECT_EQ(call(&error), GARUDA_INVALID_INPUT);
+    EXPECT_EQ(taken(error),
+              "invalid batch at position: 0: cannot import column: text: offsets decrease at row 2: 1 after 3");
+  };
+  garuda_result* result = nullptr;
+  for (auto const* aggregates : {"count_distinct:text", "arg_min:int:text"}) {
+    group_by_.aggregates = aggregates;
+    fails([&](char** error) { return garuda_group_by(engine_, table.get(), &group_by_, &result, error); });
+  }
+  char const* keys[] = {"int"};
+  join_.left_keys = join_.right_keys = keys;
+  fails([&](char** error) { return garuda_join(engine_, table.get(), table.get(), &join_, &result, error); });
+  ArrowArrayStream out;
+  fails([&](char** error) { return garuda_table_stream(table.get(), &out, error); });
 }
 
 TEST_F(CApi, GroupsATable) {
