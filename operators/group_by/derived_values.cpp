@@ -115,10 +115,21 @@ void DerivedValues::make(std::span<DerivedRow const> rows, std::byte* out) const
 
 void DerivedValues::make(FactorValues const& values, std::size_t count, std::byte* out) const {
   auto const& part = state_.part;
+  auto const type_of = [&](std::size_t f) { return table_.schema()[f == 0 ? *state_.column : *state_.second].type; };
+  // Of integers only what takes more than 64 bits is cut.
+  auto const is_integer = [&](std::size_t f) {
+    return part.powers[f] == 0 || type_row(type_of(f).id).family == TypeFamily::integer;
+  };
+  if (state_.kind != contract::ValueKind::int128 && part.first() == 0 && part.powers[0] + part.powers[1] == 2 &&
+      is_integer(0) && is_integer(1)) {
+    auto const f = part.powers[0] > 0 ? 0 : 1;
+    auto const* const other = part.powers[f] == 2 ? nullptr : values[1];
+    return write_integer_products(type_of(f), values[f], type_of(other == nullptr ? f : 1), other, count, state_.kind,
+                                  out);
+  }
   for (std::size_t f = 0; f < values.size(); ++f) {
     if (part.powers[1 - f] != 0) continue;
-    auto const& type = table_.schema()[f == 0 ? *state_.column : *state_.second].type;
-    return write_powers(type, values[f], count, part.powers[f] == 2, part.first(), part.bits, state_.kind, out);
+    return write_powers(type_of(f), values[f], count, part.powers[f] == 2, part.first(), part.bits, state_.kind, out);
   }
   make_products(count, out, [&](std::size_t column, std::size_t factor, std::span<ExactNumber> numbers) {
     read_numbers(table_.schema()[column].type, values[factor], numbers);

@@ -344,6 +344,31 @@ void write_powers(DataType const& type, std::byte const* values, std::size_t cou
   });
 }
 
+void write_integer_products(DataType const& a_type, std::byte const* a, DataType const& b_type, std::byte const* b,
+                            std::size_t count, contract::ValueKind kind, std::byte* out) {
+  constexpr std::size_t kStep = 256;
+  auto const read = [&](DataType const& type, std::byte const* values, std::size_t first, std::size_t rows,
+                        std::array<std::int64_t, kStep>& into) {
+    visit_integers(byte_width(type), type_row(type.id).is_signed, [&]<class T>(T*) {
+      for (std::size_t i = 0; i < rows; ++i)
+        into[i] = static_cast<std::int64_t>(load<T>(values, static_cast<std::int64_t>(first + i)));
+    });
+  };
+  std::array<std::int64_t, kStep> x;
+  std::array<std::int64_t, kStep> y;
+  for (std::size_t first = 0; first < count; first += kStep) {
+    auto const rows = std::min(kStep, count - first);
+    read(a_type, a, first, rows, x);
+    if (b != nullptr) read(b_type, b, first, rows, y);
+    auto const& other = b != nullptr ? y : x;
+    if (kind == contract::ValueKind::int32)
+      for (std::size_t i = 0; i < rows; ++i)
+        put(out, first + i, static_cast<std::int32_t>(x[i]) * static_cast<std::int32_t>(other[i]));
+    else
+      for (std::size_t i = 0; i < rows; ++i) put(out, first + i, x[i] * other[i]);
+  }
+}
+
 Result<void> cut_products(resolve::GroupByRequest& request, run::QueryRun& run) {
   if (request.table.resident() != nullptr) return {};
   ProductCutter cutter(request, run);

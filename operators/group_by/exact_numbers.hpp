@@ -44,6 +44,11 @@ void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::i
 void write_powers(DataType const& type, std::byte const* values, std::size_t count, bool squared, std::int32_t first,
                   std::uint32_t bits, contract::ValueKind kind, std::byte* out);
 
+/// Writes the products of integers as they are, b nullptr: the squares of a, of values that follow each other, none of
+/// them null. Requires: each fits `kind`, int32 or int64.
+void write_integer_products(DataType const& a_type, std::byte const* a, DataType const& b_type, std::byte const* b,
+                            std::size_t count, contract::ValueKind kind, std::byte* out);
+
 /// Adds the state columns of aggregates of moments: looks for the lowest and the highest bit of each column's numbers,
 /// and cuts what they and their products may be into integers of at most 127 bits, or 63, or 31. Blocks; uses the run's
 /// threads. Nothing to do for a table on a device. Errors: out_of_memory, cancelled.

@@ -80,6 +80,12 @@ ArrayView const& ValueReader::array(std::size_t part) const noexcept {
   return table_.batch(parts_[part]).columns[*state_.column];
 }
 
+/// That of `row`; behind the last row the number of parts.
+std::size_t ValueReader::part_of(std::int64_t row) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(first_rows_.begin(), first_rows_.end(), row) - first_rows_.begin() -
+                                  1);
+}
+
 bool ValueReader::is_null(std::size_t part, std::int64_t row) const noexcept {
   return array(part).is_null(row) || (state_.second && table_.batch(parts_[part]).columns[*state_.second].is_null(row));
 }
@@ -106,8 +112,7 @@ void ValueReader::visit(contract::SliceRows const& rows, std::uint64_t begin, st
   }
   if (rows.is_sequential()) {
     auto const first = static_cast<std::int64_t>(rows.first_row() + begin);
-    auto part = static_cast<std::size_t>(std::upper_bound(first_rows_.begin(), first_rows_.end(), first) -
-                                         first_rows_.begin() - 1);
+    auto part = part_of(first);
     for (auto i = begin; i < end; ++i) {
       auto const row = static_cast<std::int64_t>(rows.first_row() + i);
       while (row >= first_rows_[part + 1]) ++part;
@@ -129,8 +134,7 @@ std::uint32_t const* ValueReader::borrowed(contract::SliceRows const& rows) cons
   auto const width = byte_width(table_.schema()[*state_.column].type);
   if (width != static_cast<std::int32_t>(4 * contract::value_words(state_.kind))) return nullptr;
   auto const first = static_cast<std::int64_t>(rows.first_row());
-  auto const part = static_cast<std::size_t>(std::upper_bound(first_rows_.begin(), first_rows_.end(), first) -
-                                             first_rows_.begin() - 1);
+  auto const part = part_of(first);
   if (part >= parts_.size() || first + static_cast<std::int64_t>(rows.count) > first_rows_[part + 1]) return nullptr;
   auto const* const values =
       static_cast<std::byte const*>(array(part).values) + (array(part).offset + first - first_rows_[part]) * width;
@@ -183,9 +187,9 @@ void ValueReader::copy_values(contract::SliceRows const& rows, std::uint64_t beg
   });
 }
 
-/// The factors' values from position `first` on, where they follow each other.
-std::optional<FactorValues> ValueReader::factor_values(contract::SliceRows const& rows,
-                                                       std::uint64_t first) const noexcept {
+/// The factors' values at `count` positions from `first` on, where they follow each other.
+std::optional<FactorValues> ValueReader::factor_values(contract::SliceRows const& rows, std::uint64_t first,
+                                                       std::uint64_t count) const noexcept {
   auto const factors = derived_->factors();
   if (!factors[0] && !factors[1]) return std::nullopt;
   FactorValues values{};
@@ -196,10 +200,14 @@ std::optional<FactorValues> ValueReader::factor_values(contract::SliceRows const
       values[f] = rows.order->payload[*payload_[f]].data() + (rows.first + first) * width;
       continue;
     }
-    auto const& array = table_.batch(parts_[0]).columns[*factors[f]];
-    if (parts_.size() != 1 || !rows.is_sequential() || array.validity != nullptr) return std::nullopt;
+    if (!rows.is_sequential()) return std::nullopt;
+    auto const row = static_cast<std::int64_t>(rows.first_row() + first);
+    auto const part = part_of(row);
+    auto const& array = table_.batch(parts_[part]).columns[*factors[f]];
+    if (row + static_cast<std::int64_t>(count) > first_rows_[part + 1] || array.validity != nullptr)
+      return std::nullopt;
     values[f] = static_cast<std::byte const*>(array.values) +
-                (static_cast<std::uint64_t>(array.offset) + rows.first_row() + first) * width;
+                static_cast<std::uint64_t>(array.offset + row - first_rows_[part]) * width;
   }
   // A null of a column that is no factor leaves its row out, too.
   return is_null_free() ? std::optional(values) : std::nullopt;
@@ -211,7 +219,7 @@ void ValueReader::make_values(contract::SliceRows const& rows, std::uint64_t beg
   auto const width = 4 * std::uint64_t{contract::value_words(state_.kind)};
   for (auto first = begin; first < end; first += places.size()) {
     auto const last = std::min<std::uint64_t>(end, first + places.size());
-    if (auto const values = factor_values(rows, first)) {
+    if (auto const values = factor_values(rows, first, last - first)) {
       derived_->make(*values, last - first, out + first * width);
       continue;
     }

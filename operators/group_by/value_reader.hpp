@@ -56,12 +56,14 @@ class ValueReader {
   ValueReader(TableView table, resolve::StateColumn const& state) : table_(table), state_(state) {}
 
   ArrayView const& array(std::size_t part) const noexcept;
+  std::size_t part_of(std::int64_t row) const noexcept;
   bool is_null(std::size_t part, std::int64_t row) const noexcept;
   bool is_null_free() const noexcept;
   std::uint32_t const* borrowed(contract::SliceRows const& rows) const noexcept;
   template <class Visit>
   void visit(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const;
-  std::optional<FactorValues> factor_values(contract::SliceRows const& rows, std::uint64_t first) const noexcept;
+  std::optional<FactorValues> factor_values(contract::SliceRows const& rows, std::uint64_t first,
+                                            std::uint64_t count) const noexcept;
   void make_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, std::byte* out) const;
   void copy_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, std::byte* out) const;
   std::uint64_t copy_validity(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,

@@ -196,6 +196,33 @@ TEST_F(Aggregates, MomentsAtTheEndsOfTypes) {
   expect_groups(table.view(), {{"k"}, *parsed, true}, {"", "slice_rows=2"});
 }
 
+/// Products of integers of 31, 32, 63, 64 and more bits, of types of every width.
+TEST_F(Aggregates, MomentsAtTheEndsOfWords) {
+  auto const table =
+      TestTable()
+          .add(TestColumn<std::int32_t>{"k", type_of(TypeId::int32), {1, 1, 1, 2, 2, 2, 2}, {}})
+          .add(TestColumn<std::int8_t>{"bits7", type_of(TypeId::int8), {-127, 127, 3, 0, -1, 5, 127}, {}})
+          .add(TestColumn<std::int16_t>{"bits15", type_of(TypeId::int16), {32767, -32767, 1, 7, 0, 2, -32767}, {}})
+          .add(TestColumn<std::uint16_t>{"bits16", type_of(TypeId::uint16), {65535, 0, 65535, 2, 3, 65535, 65535}, {}})
+          .add(TestColumn<std::int32_t>{"bits31", type_of(TypeId::int32), {2147483647, -2147483647, 5, 6, 7, 8, 9}, {}})
+          .add(TestColumn<std::int64_t>{
+              "bits32", type_of(TypeId::int64), {-4294967295, 4294967295, 0, 1, -4294967295, 2, 3}, {}})
+          .add(TestColumn<std::uint64_t>{
+              "bits33", type_of(TypeId::uint64), {8589934591, 8589934591, 0, 1, 8589934591, 2, 3}, {}})
+          .add(TestColumn<std::int64_t>{"zeros", type_of(TypeId::int64), std::vector<std::int64_t>(7), {}})
+          .build(3);
+  std::string text;
+  auto const names = {"bits7", "bits15", "bits16", "bits31", "bits32", "bits33", "zeros"};
+  for (std::string const x : names) {
+    text += "var:" + x + ",";
+    for (std::string const y : names) text += "covar:" + x + ":" + y + ",corr:" + x + ":" + y + ",";
+  }
+  text.pop_back();
+  auto const parsed = parse_aggregates(text);
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  expect_groups(table.view(), {{"k"}, *parsed, true}, {"", "grouping=partitioned", "slice_rows=2"});
+}
+
 TEST_F(Aggregates, SpecialFloatsTiesAndProducts) {
   auto const nan = std::nan("");
   auto const inf = HUGE_VAL;
