@@ -432,6 +432,32 @@ TEST(WholeGroupBy, FloatsAreSummedOverTheirLowestBit) {
     }
     EXPECT_EQ(found, 2U);
   }
+  // 53 bits, those between the exponents, and two for as many rows: 127, or one more.
+  for (auto const& [values, fits] : {std::pair{std::vector{1.0, 0x1p72}, true},
+                                     {{1.0, -0x1p73}, false},
+                                     {{0.0, 0x1p-900, -0.0, -0x1p-831}, true},
+                                     {{0.0, -0.0}, true},
+                                     {{5e-324, 0x1p-950}, true},
+                                     {{-5e-324, 0x1p-949}, false},
+                                     {{-0x1p-1043, 0x1p-950}, true},
+                                     {{0x1p-1042, 0x1p-949}, false},
+                                     {{5e-324, 0.0}, true},
+                                     {{1.7e308, -1.7e308}, true}}) {
+    auto const near = problem_of(values);
+    Input const input(near, true);
+    auto const opened = with(Grouping::direct)(input.table);
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(*opened != nullptr, fits) << values[0] << ", " << values[1];
+    if (!fits) continue;
+    auto const part = (*opened)->part(0);
+    ASSERT_TRUE(part);
+    for (std::size_t g = 0; g < 2; ++g) {
+      auto const sum = sum_of(part->states[0], contract::ValueKind::int64, g);
+      auto const wide = static_cast<Int128>((UInt128{sum[1]} << 64) | sum[0]);
+      auto const expected = values.size() == 2 ? values[g] : values[g] + values[g + 2];
+      EXPECT_EQ(std::ldexp(static_cast<double>(wide), *part->states[0].sum_exponent), expected);
+    }
+  }
   constexpr auto kInfinity = std::numeric_limits<double>::infinity();
   for (auto const& values : {std::vector{1e300, 1e-300}, std::vector{1.0, kInfinity},
                              std::vector{1.0, std::numeric_limits<double>::quiet_NaN()}}) {

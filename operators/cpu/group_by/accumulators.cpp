@@ -16,14 +16,25 @@ template <class T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T> || std::is_same_v<T, Int128>, Int128,
                                  std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
 
-/// A finite float as an integer over the bit at `position`.
+template <class Float>
+using BitsOf = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
+template <class Float>
+constexpr std::uint32_t kMantissaBits = sizeof(Float) == 4 ? 23 : 52;
+
+/// A finite float as an integer over the bit at `position`: split_float's parts, found without a branch.
 template <class Float>
 Int128 fixed_point_value(Float value, std::uint32_t position) noexcept {
-  auto const parts = split_float(value);
-  // Only zeros lie below the lowest bit.
-  auto const shift = parts.position > position ? parts.position - position : 0;
-  auto const magnitude = static_cast<Int128>(UInt128{parts.magnitude} << shift);
-  return parts.negative ? -magnitude : magnitude;
+  using Bits = BitsOf<Float>;
+  auto const bits = std::bit_cast<Bits>(value);
+  auto const magnitude = static_cast<Bits>(bits << 1) >> 1;
+  auto const exponent = static_cast<std::uint32_t>(magnitude >> kMantissaBits<Float>);
+  auto const is_normal = exponent != 0 ? Bits{1} : Bits{0};
+  auto const mantissa = (magnitude & ((Bits{1} << kMantissaBits<Float>)-1)) | is_normal << kMantissaBits<Float>;
+  // Only zeros lie below the lowest bit: however far they are shifted.
+  auto const shift = (exponent - static_cast<std::uint32_t>(is_normal) - position) % 128;
+  auto const shifted = UInt128{mantissa} << shift;
+  auto const sign = UInt128{0} - (bits >> (8 * sizeof(Bits) - 1));
+  return static_cast<Int128>((shifted ^ sign) - sign);
 }
 
 template <class Sum>
@@ -227,25 +238,36 @@ contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t co
 
 template <class Float>
 void FloatRange::add_values(contract::AggregateInput const& input) {
-  using Bits = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits kExponents = sizeof(Float) == 4 ? Bits{0x7F80'0000} : static_cast<Bits>(0x7FF0'0000'0000'0000);
-  mantissa_bits_ = sizeof(Float) == 4 ? 23 : 52;
-  exponent_limit_ = static_cast<std::uint32_t>(kExponents >> mantissa_bits_);
-  auto const count = input.values.size() / contract::value_words(input.kind);
-  // On magnitudes; zeros are largest as `below`, so that they do not count as least.
-  Bits least = std::numeric_limits<Bits>::max();
-  Bits largest = 0;
+  using Bits = BitsOf<Float>;
+  // Exponents lie in the upper half of 64 bits, which compilers compare four at a time.
+  constexpr auto kMagnitudes = std::int32_t{0x7FFF'FFFF};
+  constexpr auto kExponentShift = kMantissaBits<Float> % 32;
+  mantissa_bits_ = kMantissaBits<Float>;
+  exponent_limit_ = static_cast<std::uint32_t>(kMagnitudes >> kExponentShift);
+  auto least = kMagnitudes;
+  auto largest = std::int32_t{0};
+  std::uint32_t subnormal = 0;  // not 0: something is not, whose upper half is
   auto const see = [&](Bits bits) {
-    auto const magnitude = static_cast<Bits>(bits << 1);
-    auto const below = static_cast<Bits>(magnitude - 1);
-    least = below < least ? below : least;
-    largest = magnitude > largest ? magnitude : largest;
+    auto const upper = static_cast<std::int32_t>(bits >> (8 * sizeof(Bits) - 32)) & kMagnitudes;
+    auto const nothing = upper == 0;
+    auto const bounded = nothing ? kMagnitudes : upper;
+    least = bounded < least ? bounded : least;
+    largest = upper > largest ? upper : largest;
+    if constexpr (sizeof(Bits) == 8) subnormal |= nothing ? static_cast<std::uint32_t>(bits) : 0;
   };
-  for (std::uint64_t row = 0; row < count; ++row)
-    if (is_valid(input, row)) see(std::bit_cast<Bits>(value_at<Float>(input, row)));
-  if (largest == 0) return;
-  least_ = std::min(least_, static_cast<std::uint32_t>(static_cast<Bits>(least + 1) >> (mantissa_bits_ + 1)));
-  largest_ = std::max(largest_, static_cast<std::uint32_t>(largest >> (mantissa_bits_ + 1)));
+  auto const count = input.values.size() / contract::value_words(input.kind);
+  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data());
+  if (input.validity.empty())
+    for_ranges_ahead(values, sizeof(Bits), count, [&](std::size_t begin, std::size_t end) {
+      for (auto row = begin; row < end; ++row) see(load<Bits>(values, static_cast<std::int64_t>(row)));
+    });
+  else
+    for (std::uint64_t row = 0; row < count; ++row)
+      if (is_valid(input, row)) see(load<Bits>(values, static_cast<std::int64_t>(row)));
+  if (subnormal != 0) least = 0;
+  if (largest == 0 && subnormal == 0) return;
+  least_ = std::min(least_, static_cast<std::uint32_t>(least >> kExponentShift));
+  largest_ = std::max(largest_, static_cast<std::uint32_t>(largest >> kExponentShift));
 }
 
 void FloatRange::add(contract::AggregateInput const& input) {

@@ -32,12 +32,22 @@ struct GroupStates {
   std::size_t num_more_words = 0;  ///< of a key, behind the first one
 };
 
+/// The first column whose counts are those of column `c`: all rows, where nothing is null.
+inline std::size_t counting_column(std::span<contract::StateRequest const> requests, std::size_t c) noexcept {
+  auto const counts_rows = [](contract::StateRequest const& request) {
+    return (request.states & contract::kCountState) != 0 && !request.may_have_nulls;
+  };
+  if (!counts_rows(requests[c])) return c;
+  return static_cast<std::size_t>(std::ranges::find_if(requests, counts_rows) - requests.begin());
+}
+
 /// Bytes of a group's states in a table with direct addressing.
 inline std::uint64_t state_bytes(std::span<contract::StateRequest const> requests, bool first_rows) noexcept {
   std::uint64_t bytes = first_rows ? 8 : 1;
-  for (auto const& request : requests) {
+  for (std::size_t c = 0; c < requests.size(); ++c) {
+    auto const& request = requests[c];
     auto const wide = request.kind == contract::ValueKind::int128 || contract::is_float(request.kind);
-    if ((request.states & contract::kCountState) != 0) bytes += 8;
+    if ((request.states & contract::kCountState) != 0 && counting_column(requests, c) == c) bytes += 8;
     if ((request.states & contract::kSumState) != 0) bytes += wide ? 16 : 8;
     auto const extremes =
         std::popcount(static_cast<unsigned>(request.states) & (contract::kMinState | contract::kMaxState));
@@ -164,8 +174,12 @@ class GroupTable {
         hash_(addressing.is_direct ? 1 : addressing.slots, states.num_more_words),
         keeps_rows_(states.first_rows) {
     GARUDA_EXPECTS(!addressing.is_direct || states.num_more_words == 0);
-    for (std::size_t c = 0; c < states.requests.size(); ++c)
-      columns_.emplace_back(states.requests[c], states.fixed_points[c]);
+    for (std::size_t c = 0; c < states.requests.size(); ++c) {
+      auto request = states.requests[c];
+      counted_by_.push_back(counting_column(states.requests, c));
+      if (counted_by_[c] != c) request.states &= static_cast<contract::StateSet>(~contract::kCountState);
+      columns_.emplace_back(request, states.fixed_points[c]);
+    }
     if (!addressing.is_direct) return;
     for (auto& column : columns_) column.resize(addressing.slots);
     if (keeps_rows_)
@@ -222,7 +236,10 @@ class GroupTable {
       part.first_rows.reserve(slots.size());
       for (auto const slot : slots) part.first_rows.push_back(first_rows_[slot]);
     }
-    for (auto const& column : columns_) part.states.push_back(column.states_of(slots));
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      part.states.push_back(columns_[c].states_of(slots));
+      if (counted_by_[c] != c) part.states[c].counts = part.states[counted_by_[c]].counts;
+    }
     return part;
   }
 
@@ -303,6 +320,7 @@ class GroupTable {
   HashSlots<Word> hash_;
   bool keeps_rows_;
   std::vector<ColumnAccumulator> columns_;
+  std::vector<std::size_t> counted_by_;   ///< of each column: that whose counts are its own, too
   StateArray<std::uint64_t> first_rows_;  ///< least row of each slot
   StateArray<std::uint8_t> present_;      ///< direct, without first rows: 1 where a slot has a group
 };
