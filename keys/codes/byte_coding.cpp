@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "core/look_ahead.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/padded_bytes.hpp"
@@ -38,13 +39,29 @@ class ShapeScan {
     }
   }
 
+  /// Of `count` values of `size` bytes each, one behind the other. Requires: size <= kBytes.
+  void add(std::uint8_t const* values, std::size_t size, std::size_t count) noexcept {
+    shortest_ = std::min(shortest_, size);
+    longest_ = std::max(longest_, size);
+    // Loads reach into the values behind, of which `shape` knows nothing.
+    std::size_t i = 0;
+    for (; i * size + kBytes <= count * size; ++i)
+      for (std::size_t s = 0; s < kSteps; ++s) {
+        ByteVector here;
+        std::memcpy(&here, values + i * size + s * kStepBytes, kStepBytes);
+        least_[s] = here < least_[s] ? here : least_[s];
+        greatest_[s] = here > greatest_[s] ? here : greatest_[s];
+      }
+    for (; i < count; ++i) add({reinterpret_cast<char const*>(values + i * size), size});
+  }
+
   std::size_t longest() const noexcept { return longest_; }
   ByteShape shape() const noexcept {
     ByteShape shape;
     shape.shortest = shortest_;
     shape.longest = longest_;
-    std::memcpy(shape.least.data(), least_, kBytes);
-    std::memcpy(shape.greatest.data(), greatest_, kBytes);
+    std::memcpy(shape.least.data(), least_, std::min(kBytes, longest_));
+    std::memcpy(shape.greatest.data(), greatest_, std::min(kBytes, longest_));
     return shape;
   }
 
@@ -65,6 +82,37 @@ class ShapeScan {
   ByteVector greatest_[kSteps] = {};
 };
 
+/// Where the values of rows [begin, begin + length) begin that are all of one length and follow each other, none of
+/// them null.
+struct EvenValues {
+  std::uint8_t const* first = nullptr;
+  std::size_t bytes = 0;  ///< of a value
+};
+
+template <class Offset>
+std::optional<EvenValues> even_values_of(ArrayView const& array, std::int64_t begin, std::size_t length) {
+  constexpr std::size_t kStep = 1'024;
+  auto const* const offsets = static_cast<Offset const*>(array.offsets) + array.offset + begin;
+  auto const bytes = static_cast<Offset>(offsets[1] - offsets[0]);
+  for (std::size_t first = 0; first < length; first += kStep) {
+    auto const end = std::min(first + kStep, length);
+    Offset differs = 0;
+    for_ranges_ahead(offsets + first, sizeof(Offset), end - first, [&](std::size_t from, std::size_t to) {
+      for (auto i = first + from; i < first + to; ++i)
+        differs |= static_cast<Offset>(offsets[i + 1] - offsets[i]) ^ bytes;
+    });
+    if (differs != 0) return std::nullopt;
+  }
+  return EvenValues{static_cast<std::uint8_t const*>(array.values) + offsets[0], static_cast<std::size_t>(bytes)};
+}
+
+std::optional<EvenValues> even_values(ArrayView const& array, DataType const& type, std::int64_t begin,
+                                      std::int64_t length) {
+  if (array.validity != nullptr || length == 0 || !is_variable_width(type)) return std::nullopt;
+  return has_large_offsets(type) ? even_values_of<std::int64_t>(array, begin, static_cast<std::size_t>(length))
+                                 : even_values_of<std::int32_t>(array, begin, static_cast<std::size_t>(length));
+}
+
 template <std::size_t kSteps>
 ShapeScan<kSteps> scan_block(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length) {
   ShapeScan<kSteps> scan;
@@ -75,6 +123,15 @@ ShapeScan<kSteps> scan_block(ArrayView const& array, DataType const& type, std::
 /// nullopt: some value is too long.
 std::optional<ByteShape> shape_of(ArrayView const& array, DataType const& type, std::int64_t begin,
                                   std::int64_t length) {
+  if (auto const even = even_values(array, type, begin, length)) {
+    if (even->bytes > kMostCodedBytes) return std::nullopt;
+    auto const shape_of_even = [&]<std::size_t kSteps>() {
+      ShapeScan<kSteps> scan;
+      scan.add(even->first, even->bytes, static_cast<std::size_t>(length));
+      return scan.shape();
+    };
+    return even->bytes <= kStepBytes ? shape_of_even.template operator()<1>() : shape_of_even.template operator()<2>();
+  }
   auto const scan = scan_block<1>(array, type, begin, length);
   if (scan.longest() > kMostCodedBytes) return std::nullopt;
   return scan.longest() <= kStepBytes ? scan.shape() : scan_block<2>(array, type, begin, length).shape();
@@ -131,11 +188,24 @@ void ByteCoding::read_equal_lengths(ArrayView const& array, DataType const& type
   std::ranges::transform(digits_, positions.begin(), &Digit::position);
   std::ranges::transform(digits_, weights.begin(), &Digit::weight);
   auto const lacking = of_length_[longest_];
-  for_each_bytes(array, type, begin, length, [=](std::int64_t i, std::string_view value) {
+  auto const code_of = [=](auto const* value) {
     auto sum = lacking;
-    for (std::size_t d = 0; d < kDigits; ++d) sum += weights[d] * static_cast<std::uint8_t>(value.data()[positions[d]]);
-    codes[i] = sum;
-  });
+    for (std::size_t d = 0; d < kDigits; ++d) sum += weights[d] * static_cast<std::uint8_t>(value[positions[d]]);
+    return sum;
+  };
+  if (array.validity == nullptr && is_variable_width(type) && length > 0) {
+    // All values have this length: where they are says the first one.
+    auto const at = array.offset + begin;
+    auto const offset = has_large_offsets(type) ? static_cast<std::int64_t const*>(array.offsets)[at]
+                                                : static_cast<std::int32_t const*>(array.offsets)[at];
+    auto const* const values = static_cast<std::uint8_t const*>(array.values) + offset;
+    auto const bytes = longest_;
+    return for_ranges_ahead(values, bytes, static_cast<std::size_t>(length), [=](std::size_t from, std::size_t to) {
+      for (auto i = from; i < to; ++i) codes[i] = code_of(values + i * bytes);
+    });
+  }
+  for_each_bytes(array, type, begin, length,
+                 [=](std::int64_t i, std::string_view value) { codes[i] = code_of(value.data()); });
 }
 
 void ByteCoding::read(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,

@@ -9,6 +9,8 @@
 namespace garuda::keys {
 namespace {
 
+constexpr std::int64_t kCodesAtOnce = 2'048;
+
 /// The range of native integers of which the first that is not null is `first`. Three reductions over plain loads, so
 /// that compilers vectorise them. `value_of(i)`: the value of row i, `first` for nulls.
 template <class T, class ValueOf>
@@ -108,16 +110,16 @@ void pack_attribute(AttributeReader const& reader, CodeRange const& range, RowBl
                     RowsOfBlock const& rows, bool is_first, AttributeCodes& scratch, Word* words) {
   // Modulo 2^64: a cardinality of 2^64 has only factors of 1 beside it.
   auto const cardinality = static_cast<Word>(range.cardinality());
-  auto const put_rows = [&](std::int64_t count, auto const& position_of) {
+  auto const put_rows = [=](Word* to, std::int64_t count, auto const& position_of) {
     if (is_first)
-      for (std::int64_t i = 0; i < count; ++i) words[i] = position_of(i);
+      for (std::int64_t i = 0; i < count; ++i) to[i] = position_of(i);
     else
-      for (std::int64_t i = 0; i < count; ++i) words[i] = static_cast<Word>(words[i] * cardinality + position_of(i));
+      for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<Word>(to[i] * cardinality + position_of(i));
   };
   auto const put = [&](auto const& position_of) {
-    if (!rows) return put_rows(block.length, position_of);
+    if (!rows) return put_rows(words, block.length, position_of);
     auto const* const listed = rows->data();
-    put_rows(static_cast<std::int64_t>(rows->size()), [&](std::int64_t i) { return position_of(listed[i]); });
+    put_rows(words, static_cast<std::int64_t>(rows->size()), [&](std::int64_t i) { return position_of(listed[i]); });
   };
   if (auto const native = reader.native_integers(block)) {
     auto const first = static_cast<std::uint64_t>(range.has_nulls ? 1 : 0);
@@ -131,11 +133,28 @@ void pack_attribute(AttributeReader const& reader, CodeRange const& range, RowBl
     });
     return;
   }
-  reader.read(block, scratch);
-  put([&](std::int64_t i) {
+  auto const position = [&](std::int64_t i) {
     auto const row = static_cast<std::size_t>(i);
     return static_cast<Word>(range.position(scratch.low[row], scratch.valid[row] != 0));
-  });
+  };
+  if (rows) {
+    reader.read(block, scratch);
+    return put(position);
+  }
+  // Few at a time, so that their codes stay in the first-level cache.
+  for (std::int64_t first = 0; first < block.length; first += kCodesAtOnce) {
+    auto const count = std::min(kCodesAtOnce, block.length - first);
+    reader.read({block.batch, block.begin + first, count, block.first_row + static_cast<std::uint64_t>(first)},
+                scratch);
+    if (range.has_nulls) {
+      put_rows(words + first, count, position);
+    } else {
+      auto const min = static_cast<Word>(range.min);
+      auto const* const codes = scratch.low.data();
+      put_rows(words + first, count,
+               [=](std::int64_t i) { return static_cast<Word>(static_cast<Word>(codes[i]) - min); });
+    }
+  }
 }
 
 template void pack_attribute<std::uint32_t>(AttributeReader const&, CodeRange const&, RowBlock const&,

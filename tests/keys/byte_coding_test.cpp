@@ -118,6 +118,16 @@ std::optional<std::string> value_of(DataType const& type, ArrayView const& array
   return std::string(variable_value(array, value_layout(type), array.offset + row));
 }
 
+void expect_decoded(TypeId id, EncodedGroupKeys const& keys, std::vector<std::uint64_t> const& words,
+                    Values const& values) {
+  auto const decoder = KeyDecoder::create(keys, {DataType{id}});
+  ASSERT_TRUE(decoder);
+  auto const decoded = decoder->decode(0, words, {});
+  ASSERT_TRUE(decoded);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(value_of(DataType{id}, decoded->array, static_cast<std::int64_t>(i)), values[i]) << "row " << i;
+}
+
 /// Words ascend as values do, nulls first, and are decoded.
 void expect_order_and_values(TypeId id, Values const& values) {
   SCOPED_TRACE(::testing::Message() << to_string(DataType{id}) << ", " << values.size() << " values");
@@ -136,12 +146,7 @@ void expect_order_and_values(TypeId id, Values const& values) {
     EXPECT_EQ(keys->packed.min, *std::ranges::min_element(words));
     EXPECT_EQ(keys->packed.max, *std::ranges::max_element(words));
   }
-  auto const decoder = KeyDecoder::create(*keys, {DataType{id}});
-  ASSERT_TRUE(decoder);
-  auto const decoded = decoder->decode(0, words, {});
-  ASSERT_TRUE(decoded);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    ASSERT_EQ(value_of(DataType{id}, decoded->array, static_cast<std::int64_t>(i)), values[i]) << "row " << i;
+  expect_decoded(id, *keys, words, values);
 }
 
 void expect_order_and_values(Values const& values) {
@@ -157,6 +162,32 @@ TEST(ByteCoding, EveryLengthBesideItsNeighbours) {
   for (std::size_t const length : {1, 4, 5, 8, 9, 16, 17, 31, 32})  // of one length
     expect_order_and_values({bytes_of(length, 'b'), 'a' + bytes_of(length - 1, 'b'), bytes_of(length - 1, 'b') + 'z',
                              bytes_of(length, 'b')});
+}
+
+/// Blocks of values of one length, and such where one value is of another or null, wherever it stands.
+TEST(ByteCoding, ManyValuesOfOneLengthButOne) {
+  constexpr std::size_t kRows = 5'000;
+  for (std::size_t const length : {1, 5, 12, 16, 17, 31, 32})
+    for (auto const other : {kRows, std::size_t{0}, std::size_t{1'023}, std::size_t{1'024}, kRows - 1})
+      for (bool const is_null : {false, true}) {
+        Values values;
+        for (std::size_t i = 0; i < kRows; ++i) {
+          auto value = bytes_of(length, 'k');
+          if (i % length < 8) value[i % length] = static_cast<char>('k' + i % 7);
+          value.back() = static_cast<char>(200 + i % 50);
+          values.emplace_back(std::move(value));
+        }
+        if (other < kRows) values[other] = is_null ? std::nullopt : std::optional(bytes_of(length - 1, 'k'));
+        for (auto const id : {TypeId::utf8, TypeId::large_utf8, TypeId::utf8_view}) {
+          auto const table = table_of(id, values);
+          std::vector<std::size_t> const columns{0};
+          auto const keys = encode_group_keys(table.view(), columns, KeyForm::automatic, {});
+          ASSERT_TRUE(keys && keys->is_packed) << length << ", " << other;
+          std::vector<std::uint64_t> words;
+          for (std::size_t i = 0; i < values.size(); ++i) words.push_back(word_at(keys->packed, i));
+          expect_decoded(id, *keys, words, values);
+        }
+      }
 }
 
 TEST(ByteCoding, ZerosHighBytesAndEmptyValues) {
