@@ -129,6 +129,17 @@ struct NumberRange {
     has_special = has_special || other.has_special;
   }
   bool is_zero() const noexcept { return lowest > highest; }
+
+  /// Whether a finite float's exponent alone says that it adds nothing.
+  template <class Float>
+  bool holds_bits_of(Float value) const noexcept {
+    constexpr auto kDigits = std::numeric_limits<Float>::digits;
+    using Bits = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
+    auto const field = static_cast<std::int32_t>(static_cast<Bits>(std::bit_cast<Bits>(value) << 1) >> kDigits);
+    auto const exponent = field - 1 + kUnitExponent<Float>;
+    return field != 0 && exponent >= lowest && exponent + kDigits <= highest &&
+           exponent + kDigits <= std::numeric_limits<Float>::max_exponent;
+  }
 };
 
 /// Adds the values of a block. Of integers all bits together say where the highest is.
@@ -140,9 +151,9 @@ void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange
   Bits all = 0;
   auto const add = [&](std::int64_t i) {
     auto const value = load<T>(values, i);
-    if constexpr (std::is_floating_point_v<T>)
-      range.add(number_of(value));
-    else
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!range.holds_bits_of(value)) range.add(number_of(value));
+    } else
       all |= value < 0 ? Bits{0} - static_cast<Bits>(value) : static_cast<Bits>(value);
   };
   if (array.validity == nullptr) {
