@@ -171,12 +171,21 @@ class GroupByKernel {
   virtual Result<AggregateState> aggregate(AggregateInput const& input) = 0;
 };
 
+/// Which of a group's values kListState needs: others may be left out.
+struct ListBound {
+  std::uint32_t most = 0;  ///< so many of them; 0: all
+  bool least = false;      ///< the least ones, else the greatest
+
+  friend bool operator==(ListBound const&, ListBound const&) = default;
+};
+
 /// What is wanted of a column of the whole table.
 struct StateRequest {
   ValueKind kind = ValueKind::none;
   StateSet states = kCountState;
   bool may_have_nulls = false;
   keys::ColumnOrder const* order = nullptr;  ///< of bytes
+  ListBound list{};
 };
 
 /// Rows [first, first + count) of a partitioned table, or of the table itself.

@@ -23,8 +23,14 @@
 namespace garuda::group_by {
 namespace {
 
-/// Groups finalised by one task: a multiple of 8, so that tasks share no byte of a bitmap.
+/// Groups, or values of their lists, that one task finalises.
 constexpr std::uint64_t kFinaliseRows = std::uint64_t{1} << 14;
+
+/// Groups that one task finalises: a multiple of 8, so that tasks share no byte of a bitmap.
+std::uint64_t finalised_at_once(contract::AggregateState const& state, std::uint64_t num_groups) {
+  auto const values = state.lists.words.size() / std::max<std::uint64_t>(num_groups, 1);
+  return std::max<std::uint64_t>(kFinaliseRows / (values + 1) / 8, 1) * 8;
+}
 
 resolve::GroupRange part_of(resolve::GroupRange const& range, std::uint64_t begin, std::uint64_t count) {
   return {range.first + begin, count, range.order};
@@ -220,11 +226,12 @@ Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk co
   }
   constexpr auto kNone = std::numeric_limits<std::uint64_t>::max();
   std::atomic<std::int64_t> nulls{0};
-  std::vector<std::uint64_t> overflows((range.count + kFinaliseRows - 1) / kFinaliseRows, kNone);
+  auto const task_rows = finalised_at_once(state, groups.size());
+  std::vector<std::uint64_t> overflows((range.count + task_rows - 1) / task_rows, kNone);
   auto const input = input_of(aggregate, groups, readers);
   GARUDA_TRY(for_each_block(overflows.size(), &control, [&](std::size_t block) {
-    auto const begin = block * kFinaliseRows;
-    auto const part = part_of(range, begin, std::min(kFinaliseRows, range.count - begin));
+    auto const begin = block * task_rows;
+    auto const part = part_of(range, begin, std::min(task_rows, range.count - begin));
     resolve::FinaliseOutput const out{values.data() + begin * width,
                                       has_nulls ? validity.as<std::uint8_t>() + begin / 8 : nullptr};
     if (has_nulls) write_validity(state, part, column.row->least_values, out.validity);

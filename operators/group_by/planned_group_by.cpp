@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,7 +48,8 @@ contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateC
     whole.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
   }
   for (std::size_t c = 0; c < states.size(); ++c)
-    whole.requests.push_back({states[c].kind, states[c].states, values[c].may_have_nulls(), values[c].order()});
+    whole.requests.push_back(
+        {states[c].kind, states[c].states, values[c].may_have_nulls(), values[c].order(), states[c].list});
   return whole;
 }
 
@@ -56,6 +58,20 @@ std::optional<contract::WholeSizes> whole_sizes(contract::WholeTable const& tabl
   for (auto const* path : plan::paths())
     if (path->group_by.whole_sizes != nullptr) return path->group_by.whole_sizes(table);
   return std::nullopt;
+}
+
+/// Bytes of a row's values that do not move with their keys: products, which are made of factors that do, and columns
+/// that move already.
+std::uint64_t unmoved_bytes(std::vector<resolve::StateColumn> const& states, std::vector<ValueReader> const& values) {
+  std::uint64_t bytes = 0;
+  std::set<std::size_t> moved;
+  for (std::size_t c = 0; c < states.size(); ++c) {
+    bool const is_product = states[c].form == resolve::ValueForm::product && !values[c].may_have_nulls();
+    bool const is_again = states[c].is_of_table() && states[c].column && states[c].kind != contract::ValueKind::bytes &&
+                          !values[c].in_place().empty() && !moved.insert(*states[c].column).second;
+    if (is_product || is_again) bytes += 4 * std::uint64_t{contract::value_words(states[c].kind)};
+  }
+  return bytes;
 }
 
 /// What is known of any group-by.
@@ -90,7 +106,8 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
   for (auto const& state : request.columns.states) {
     bool const is_bytes = state.kind == contract::ValueKind::bytes;
     auto const words = is_bytes ? 0 : contract::value_words(state.kind);
-    shape.requests.push_back({state.kind, state.states, values[shape.requests.size()].may_have_nulls()});
+    shape.requests.push_back(
+        {state.kind, state.states, values[shape.requests.size()].may_have_nulls(), nullptr, state.list});
     shape.ordered_columns += is_bytes ? 1 : 0;
     shape.value_words += words + (state.column ? 1 : 0);  // and a bit of validity, rounded up
     shape.widest_value = std::max(shape.widest_value, words);
@@ -99,12 +116,8 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
       shape.encoded_bytes += shape.rows * contract::extreme_words(state.kind) * sizeof(std::uint64_t);
   }
   auto const has_rows = shape.rows > 0 || !keys;
-  // Lists are made of the groups' ids, which only slices have.
-  bool const has_lists = std::ranges::any_of(request.columns.states, [](resolve::StateColumn const& state) {
-    return (state.states & contract::kListState) != 0;
-  });
-  if (has_rows && !has_lists)
-    shape.whole = whole_sizes(outlined_table(request.table, request.columns.states, values, keys));
+  if (has_rows) shape.whole = whole_sizes(outlined_table(request.table, request.columns.states, values, keys));
+  if (shape.whole && shape.whole->has_keys) shape.whole->row_bytes -= unmoved_bytes(request.columns.states, values);
   shape.output_row_bytes = 16 * request.columns.aggregates.size();
   for (auto const key : request.columns.keys)
     shape.output_row_bytes += materialize::column_row_bytes(request.table, key);
@@ -143,7 +156,7 @@ void describe_aggregates(resolve::ResolvedGroupBy const& columns, Plan& plan) {
       if (aggregate.row->making == making) names += (names.empty() ? "" : ", ") + aggregate.name;
     if (!names.empty()) plan.details.emplace_back("aggregates", fmt::format("{}: {}", names, what));
   };
-  name_all(resolve::Making::list, "on the host, of each group's values, by the group ids of the rows");
+  name_all(resolve::Making::list, "on the host, of each group's values");
   auto const products = std::ranges::count(columns.states, resolve::ValueForm::product, &resolve::StateColumn::form);
   name_all(resolve::Making::moments,
            fmt::format("of exact sums; the host cuts products into {} columns of integers", products));

@@ -282,8 +282,8 @@ void place_factors(std::vector<ValueReader>& readers, std::vector<resolve::State
   std::size_t moved = 0;
   for (std::size_t c = 0; c < readers.size(); ++c) {
     if (readers[c].in_place().empty()) continue;
-    if (states[c].form == resolve::ValueForm::plain) payload.emplace(*states[c].column, moved);
-    ++moved;
+    // Columns of the same values move once; entries of an order are a column's own.
+    if (states[c].kind == contract::ValueKind::bytes || payload.emplace(*states[c].column, moved).second) ++moved;
   }
   for (auto& reader : readers) {
     auto places = reader.factors();

@@ -12,6 +12,9 @@
 namespace garuda::resolve {
 namespace {
 
+/// Most values of a list that are told apart from all others as they come: beyond, all are kept.
+constexpr std::uint64_t kMostBounded = 16;
+
 /// Where the values of an aggregate's states come from.
 StateColumn state_of(TableView table, ResolvedAggregate const& aggregate) {
   StateColumn state{aggregate.column};
@@ -25,6 +28,8 @@ StateColumn state_of(TableView table, ResolvedAggregate const& aggregate) {
     case Making::list:
       state.form = ValueForm::listed;
       state.kind = value_source(aggregate.input).kind;
+      if (aggregate.row->gives_lists() && aggregate.most <= kMostBounded)
+        state.list = {static_cast<std::uint32_t>(aggregate.most), aggregate.row->function == AggregateFunction::min_n};
       break;
     case Making::row:
       state.form = ValueForm::row;
@@ -102,7 +107,7 @@ std::size_t add_states(ResolvedGroupBy& resolved, StateColumn const& wanted) {
   bool const is_ranked = wanted.form == ValueForm::ranked;
   auto found = std::ranges::find_if(resolved.states, [&](StateColumn const& state) {
     return state.column == wanted.column && state.form == wanted.form && state.second == wanted.second &&
-           state.part == wanted.part && (!is_ranked || state.states == wanted.states);
+           state.part == wanted.part && state.list == wanted.list && (!is_ranked || state.states == wanted.states);
   });
   if (found == resolved.states.end()) found = resolved.states.insert(found, wanted);
   found->states |= wanted.states;

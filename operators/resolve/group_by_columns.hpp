@@ -47,6 +47,7 @@ struct StateColumn {
   ValueForm form = ValueForm::plain;
   std::optional<std::size_t> second{};  ///< rows where it is null take no part
   ProductPart part{};                   ///< of `product`
+  contract::ListBound list{};           ///< of `listed`
 
   /// Whether the values lie in the table as kernels take them.
   bool is_of_table() const noexcept { return form == ValueForm::plain || form == ValueForm::listed; }

@@ -164,6 +164,52 @@ TEST_F(Aggregates, EveryGroupingOfTheCpuPath) {
   }
 }
 
+/// Lists that are bounded, and not, of values with nulls, NaNs and both zeros; groups with fewer values than a bound;
+/// so many rows that they are partitioned.
+TEST_F(Aggregates, ListsByEveryGroupingOfTheCpuPath) {
+  constexpr int kRows = 60'000;
+  std::vector<std::int32_t> keys, whole;
+  std::vector<double> real;
+  std::vector<std::string> text;
+  std::vector<bool> valid, has_text;
+  for (int row = 0; row < kRows; ++row) {
+    keys.push_back(row % 10 == 0 ? 5'000 + row / 20 : row * 7 % 1'009);
+    whole.push_back(row * 7'919 % 65'537 - 30'000);
+    real.push_back(row % 31 == 0 ? std::nan("") : row % 17 == 0 ? -0.0 : row % 19 == 0 ? 0.0 : row * 37 % 1'001 / 8.0);
+    valid.push_back(row % 23 != 0 && row % 1'009 != 7);
+    text.push_back(std::to_string(row * 31 % 9'973));
+    has_text.push_back(row % 29 != 0);
+  }
+  auto const table = TestTable()
+                         .add(TestColumn<std::int32_t>{"k", type_of(TypeId::int32), keys, {}})
+                         .add(TestColumn<std::int32_t>{"i", type_of(TypeId::int32), whole, {}})
+                         .add(TestColumn<double>{"x", type_of(TypeId::float64), real, valid})
+                         .add_text("t", text, has_text)
+                         .build(kRows / 3);
+  struct Case {
+    char const* aggregates;
+    std::vector<char const*> tunings;
+  };
+  std::vector<char const*> const all{"grouping=slices",      "grouping=direct",         "grouping=local",
+                                     "grouping=partitioned", "grouping=direct,lanes=1", ""};
+  for (auto const& [aggregates, tunings] :
+       {Case{"min_n:i:1,max_n:i:2,min_n:x:2,max_n:x:16,min_n:t:3,max_n:t:2,sum:i", all},
+        Case{"median:i,median:x,std:i,quantile:x:0.3,count_distinct:t,count_distinct:x,min_n:i:17,max_n:x:2,count:x",
+             {"grouping=slices", "grouping=partitioned", ""}}}) {
+    auto const parsed = parse_aggregates(aggregates);
+    ASSERT_TRUE(parsed) << parsed.error().message();
+    GroupBySpec const spec{{"k"}, *parsed, true};
+    auto const expected = reference::reference_group_by(table.view(), spec);
+    for (auto const* tuning : tunings) {
+      SCOPED_TRACE(tuning);
+      GroupByOptions options;
+      options.path = Path::cpu;
+      options.tuning = *parse_group_by_tuning(tuning);
+      expect_result(expected, table.view(), spec, options);
+    }
+  }
+}
+
 /// Wide products of integers at the ends of their types, and of decimals of 38 digits.
 TEST_F(Aggregates, MomentsAtTheEndsOfTypes) {
   constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
@@ -304,7 +350,7 @@ TEST_F(Aggregates, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(error("min_n:i8:0"), "min_n wants a column and how many values, 1 to 2147483647, as in x:3: min_n_i8_0");
   EXPECT_NE(error("corr:i8:nope").find("nope"), std::string::npos);
   EXPECT_EQ(error("median:i8", "grouping=direct"),
-            "only grouping=slices keeps all values of groups, as some of the aggregates want");
+            "only grouping=partitioned and grouping=slices keep all values of groups, as some of the aggregates want");
   // Lists ride along.
   auto const lists = engine().group_by(table.view(), {{"k0"}, *parse_aggregates("min_n:i8:2"), false});
   ASSERT_TRUE(lists);

@@ -47,11 +47,30 @@ bool is_negative([[maybe_unused]] Sum value) {
 
 bool is_wide(contract::ValueKind kind) { return contract::extreme_words(kind) == 2; }
 
+/// Calls use with the lists, if there are any.
+template <class Lists, class Use>
+void with_lists(Lists& lists, Use const& use) {
+  std::visit(
+      [&]<class Kept>(Kept& kept) {
+        if constexpr (!std::is_same_v<std::remove_const_t<Kept>, std::monostate>) use(kept);
+      },
+      lists);
+}
+
 void append_words(UInt128 value, std::uint32_t words, std::uint64_t* out) {
   for (std::uint32_t w = 0; w < words; ++w, value >>= 64) out[w] = static_cast<std::uint64_t>(value);
 }
 
 }  // namespace
+
+ColumnAccumulator::ColumnAccumulator(contract::StateRequest const& request, FixedPoint fixed_point)
+    : request_(request), fixed_(fixed_point) {
+  if ((request.states & contract::kListState) == 0) return;
+  if (is_wide(request.kind))
+    lists_.emplace<ListStates<UInt128>>(request);
+  else
+    lists_.emplace<ListStates<std::uint64_t>>(request);
+}
 
 template <>
 StateArray<std::int64_t>& ColumnAccumulator::sums() noexcept {
@@ -72,6 +91,7 @@ void ColumnAccumulator::resize(std::uint64_t num_groups) {
   if ((request_.states & contract::kSumState) != 0)
     visit_kind(request_.kind, [&]<class T>(T*) { sums<SumOf<T>>().resize(num_groups); });
   if (!high_.empty()) high_.resize(num_groups);
+  with_lists(lists_, [&](auto& lists) { lists.resize(num_groups); });
   if ((request_.states & contract::kMinState) != 0) {
     if (is_wide(request_.kind))
       wide_minima_.resize(num_groups, ~UInt128{0});
@@ -97,6 +117,7 @@ void ColumnAccumulator::clear() {
   maxima_.clear();
   wide_minima_.clear();
   wide_maxima_.clear();
+  with_lists(lists_, [](auto& lists) { lists.clear(); });
 }
 
 void ColumnAccumulator::carry(std::uint32_t group, std::int64_t high) {
@@ -157,6 +178,8 @@ void ColumnAccumulator::add(contract::AggregateInput const& input, std::uint64_t
   visit_kind(request_.kind, [&]<class T>(T*) {
     if ((request_.states & contract::kSumState) != 0) add_values<T>(input, first, groups);
     if ((request_.states & (contract::kMinState | contract::kMaxState)) != 0) add_extremes<T>(input, first, groups);
+    if (auto* const lists = std::get_if<ListStates<OrderedOf<T>>>(&lists_))
+      lists->template add<T>(input, first, groups);
   });
 }
 
@@ -191,6 +214,8 @@ void ColumnAccumulator::merge(ColumnAccumulator const& from, std::span<std::uint
   combine(maxima_, from.maxima_, max);
   combine(wide_minima_, from.wide_minima_, min);
   combine(wide_maxima_, from.wide_maxima_, max);
+  with_lists(lists_,
+             [&]<class Lists>(Lists& lists) { lists.merge(std::get<Lists>(from.lists_), from_groups, to_groups); });
   if ((request_.states & contract::kSumState) != 0)
     visit_kind(request_.kind, [&]<class T>(T*) { from.merge_sums<SumOf<T>>(*this, from_groups, to_groups); });
 }
@@ -229,6 +254,7 @@ contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t co
   pick(maxima_, state.maxima);
   pick_wide(wide_minima_, state.minima);
   pick_wide(wide_maxima_, state.maxima);
+  with_lists(lists_, [&](auto const& lists) { state.lists = lists.lists_of(groups); });
   if ((request_.states & contract::kSumState) == 0) return state;
   visit_kind(request_.kind, [&]<class T>(T*) { write_sums<SumOf<T>>(groups, state); });
   if (contract::is_float(request_.kind))

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <variant>
 
 #include "core/numbers/wide_integer.hpp"
 #include "operators/contract/group_by_kernel.hpp"
+#include "operators/cpu/group_by/list_states.hpp"
 #include "operators/cpu/group_by/state_array.hpp"
 
 namespace garuda::cpu {
@@ -23,8 +25,7 @@ struct FixedPoint {
 class ColumnAccumulator {
  public:
   /// `fixed_point`: of floats whose sum is wanted.
-  ColumnAccumulator(contract::StateRequest const& request, FixedPoint fixed_point)
-      : request_(request), fixed_(fixed_point) {}
+  ColumnAccumulator(contract::StateRequest const& request, FixedPoint fixed_point);
 
   /// Makes room for `num_groups` groups; new ones have no values.
   void resize(std::uint64_t num_groups);
@@ -35,11 +36,11 @@ class ColumnAccumulator {
   /// 32 when there are nulls.
   void add(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
 
-  /// Adds the groups from_groups[i] of `from` to the groups to_groups[i].
+  /// Adds the groups from_groups[i] of `from` to the groups to_groups[i]. Requires: lists are bounded.
   void merge(ColumnAccumulator const& from, std::span<std::uint32_t const> from_groups,
              std::span<std::uint32_t const> to_groups);
 
-  /// The states of `groups`, in their order.
+  /// The states of `groups`, in their order; of lists without a bound: of all groups.
   contract::AggregateState states_of(std::span<std::uint32_t const> groups) const;
 
  private:
@@ -67,6 +68,7 @@ class ColumnAccumulator {
   StateArray<std::int64_t> high_;  ///< what overflowed, in units of 2^bits of a sum; empty until one does
   StateArray<std::uint64_t> minima_, maxima_;
   StateArray<UInt128> wide_minima_, wide_maxima_;
+  std::variant<std::monostate, ListStates<std::uint64_t>, ListStates<UInt128>> lists_;
 };
 
 /// Looks for a FixedPoint of the floats of a column; values may be added from several threads through `add` of their

@@ -50,11 +50,16 @@ contract::PhaseCosts sliced_costs(contract::GroupByShape const& shape, SliceCut 
   auto const fetched = slices.radix_bits == 0
                            ? 0
                            : rows * static_cast<double>(shape.requests.size()) / host.gathered_values.at(rows * 8);
+  // Each value of a list is put where its group's are, in memory, and once more where groups of slices are merged.
+  auto const lists = std::ranges::count_if(shape.requests, [](contract::StateRequest const& request) {
+    return (request.states & contract::kListState) != 0;
+  });
+  auto const listed = rows * static_cast<double>(lists) * (a_part > 1 ? 2 : 1) / host.gathered_values.at(rows * 8);
   // Each slice of a partition has its groups, which are merged.
   auto const merged = contract::groups_of(shape) * a_part;
   return {{"partition", contract::group_partition_ns(shape, slices.radix_bits, host)},
           {"group", rows / host.local_rows.at(groups) * contract::kNs + parts * a_part / host.threads * host.slice_ns},
-          {"values", fetched * contract::kNs},
+          {"values", (fetched + listed) * contract::kNs},
           {"merge", kMergedGroupShare * merged / host.local_groups.at(groups) * contract::kNs}};
 }
 

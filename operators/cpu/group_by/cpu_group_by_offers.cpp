@@ -8,6 +8,7 @@
 
 #include "operators/contract/group_by_sizes.hpp"
 #include "operators/cpu/group_by/cpu_group_by_costs.hpp"
+#include "operators/cpu/group_by/group_table.hpp"
 #include "operators/cpu/group_by/whole_group_by.hpp"
 
 namespace garuda::cpu {
@@ -96,12 +97,14 @@ Result<std::vector<PricedCpuGroupBy>> cpu_group_by_ways(contract::GroupByShape c
   WayList const list(shape, host, slices);
   auto const wanted = tuning.grouping;
   std::vector<PricedCpuGroupBy> ways;
-  bool const is_listed = std::ranges::any_of(shape.requests, [](contract::StateRequest const& request) {
-    return (request.states & contract::kListState) != 0;
-  });
-  if (is_listed && wanted != Grouping::automatic && wanted != Grouping::slices)
-    return fail(ErrorCode::usage, "only grouping=slices keeps all values of groups, as some of the aggregates want");
-  if (wanted == Grouping::slices || !shape.whole) {
+  // All values of a group are in one place in a partition alone: tables of several threads would have to merge them.
+  bool const is_listed = std::ranges::any_of(shape.requests, keeps_all_values);
+  bool const has_keys = shape.whole && shape.whole->has_keys;
+  if (is_listed && (wanted == Grouping::direct || wanted == Grouping::local))
+    return fail(
+        ErrorCode::usage,
+        "only grouping=partitioned and grouping=slices keep all values of groups, as some of the aggregates want");
+  if (wanted == Grouping::slices || !shape.whole || (is_listed && !has_keys)) {
     ways.push_back(list.way(Grouping::slices));
     return ways;
   }
@@ -117,9 +120,9 @@ Result<std::vector<PricedCpuGroupBy>> cpu_group_by_ways(contract::GroupByShape c
     return !is_sliced && (most_host_bytes == 0 || list.bytes(grouping) <= most_host_bytes);
   };
   auto const takes_direct = list.has_steady_direct_slots() || (list.has_direct_slots() && !fits(Grouping::partitioned));
-  if (takes_direct && fits(Grouping::direct)) ways.push_back(list.way(Grouping::direct));
-  for (auto const grouping : {Grouping::local, Grouping::partitioned})
-    if (fits(grouping)) ways.push_back(list.way(grouping));
+  if (takes_direct && !is_listed && fits(Grouping::direct)) ways.push_back(list.way(Grouping::direct));
+  if (!is_listed && fits(Grouping::local)) ways.push_back(list.way(Grouping::local));
+  if (fits(Grouping::partitioned)) ways.push_back(list.way(Grouping::partitioned));
   ways.push_back(list.way(Grouping::slices));
   return ways;
 }

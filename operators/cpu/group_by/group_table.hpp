@@ -41,7 +41,20 @@ inline std::size_t counting_column(std::span<contract::StateRequest const> reque
   return static_cast<std::size_t>(std::ranges::find_if(requests, counts_rows) - requests.begin());
 }
 
-/// Bytes of a group's states in a table with direct addressing.
+/// Whether all values of a column's groups are kept.
+inline bool keeps_all_values(contract::StateRequest const& request) noexcept {
+  return (request.states & contract::kListState) != 0 && request.list.most == 0;
+}
+
+/// Bytes of a row's values that its group keeps, with the number of the group.
+inline std::uint64_t kept_row_bytes(std::span<contract::StateRequest const> requests) noexcept {
+  std::uint64_t bytes = 0;
+  for (auto const& request : requests)
+    if (keeps_all_values(request)) bytes += sizeof(std::uint32_t) + 8 * contract::extreme_words(request.kind);
+  return bytes;
+}
+
+/// Bytes of a group's states in a table with direct addressing, but for values that are all kept.
 inline std::uint64_t state_bytes(std::span<contract::StateRequest const> requests, bool first_rows) noexcept {
   std::uint64_t bytes = first_rows ? 8 : 1;
   for (std::size_t c = 0; c < requests.size(); ++c) {
@@ -52,6 +65,8 @@ inline std::uint64_t state_bytes(std::span<contract::StateRequest const> request
     auto const extremes =
         std::popcount(static_cast<unsigned>(request.states) & (contract::kMinState | contract::kMaxState));
     bytes += static_cast<std::uint64_t>(extremes) * 8 * contract::extreme_words(request.kind);
+    if (request.list.most > 0)
+      bytes += sizeof(std::uint32_t) + std::uint64_t{request.list.most} * 8 * contract::extreme_words(request.kind);
   }
   return bytes;
 }

@@ -200,8 +200,14 @@ class PartitionedGroups final : public contract::WholeGroupBy {
         reads_row_ids_ = reads_row_ids_ || rows_.table().values->reads_row_ids(c);
         continue;
       }
-      payload_of_[c] = payload.size();
-      payload.push_back({width, parts_from(std::move(parts), width, first_row)});
+      // Columns of the same values move once.
+      partition::PayloadColumn column{width, parts_from(std::move(parts), width, first_row)};
+      auto const same = std::ranges::find_if(payload, [&](partition::PayloadColumn const& moved) {
+        return std::ranges::equal(moved.parts, column.parts, {}, &partition::PayloadColumn::Part::values,
+                                  &partition::PayloadColumn::Part::values);
+      });
+      payload_of_[c] = static_cast<std::size_t>(same - payload.begin());
+      if (same == payload.end()) payload.push_back(std::move(column));
     }
     first_more_word_ = payload.size();
     for (auto const* words : rows_.more_words(first_row))
@@ -238,8 +244,9 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     auto const last_slot = (keys.max - keys.min) >> std::min(keys.common_low_bits, keys.key_bits - 1);
     auto const is_dense = states_.num_more_words == 0 && last_slot < kSlotsPerRow * groups;
     auto const slots = is_dense ? last_slot + 1 : groups;
-    auto const slot_bytes =
-        state_bytes(states_.requests, states_.first_rows) + (is_dense ? 0 : kHashBytes + 8 * states_.num_more_words);
+    auto const slot_bytes = state_bytes(states_.requests, states_.first_rows) +
+                            (is_dense ? 0 : kHashBytes + 8 * states_.num_more_words) +
+                            kept_row_bytes(states_.requests) * (rows_.table().num_rows / groups);
     std::uint32_t bits = 0;
     while (bits < partition::kMaxRadixBits && (slots >> bits) * slot_bytes > sizes_.table_bytes) ++bits;
     // A raw digit takes none of the bits that all keys share.

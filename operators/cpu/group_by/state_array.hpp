@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "core/buffer.hpp"
@@ -19,6 +20,7 @@ class StateArray {
   bool empty() const noexcept { return size_ == 0; }
   T* data() noexcept { return buffer_.as<T>(); }
   T const* data() const noexcept { return buffer_.as<T>(); }
+  std::span<T const> values() const noexcept { return {data(), size_}; }
   T& operator[](std::uint64_t i) noexcept { return data()[i]; }
   T const& operator[](std::uint64_t i) const noexcept { return data()[i]; }
 

@@ -21,7 +21,7 @@ std::uint64_t partitioned_row_bytes(contract::WholeTable const& table, contract:
   bytes += 8 * table.more_words.size();
   bytes += table.num_rows > (std::uint64_t{1} << 32) ? 8 : 4;
   for (auto const& request : table.requests) bytes += 4 * std::uint64_t{contract::value_words(request.kind)};
-  return bytes;
+  return bytes + kept_row_bytes(table.requests);
 }
 
 /// A FixedPoint for every request; nullopt when a column of floats has none.
@@ -81,6 +81,7 @@ contract::WholeSizes whole_sizes(contract::WholeTable const& table) {
 Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract::WholeTable const& table,
                                                                         contract::WholeGroupByOptions const& options) {
   GARUDA_EXPECTS(options.grouping != Grouping::automatic && options.grouping != Grouping::slices);
+  GARUDA_EXPECTS(options.grouping == Grouping::partitioned || !std::ranges::any_of(table.requests, keeps_all_values));
   GARUDA_EXPECTS(options.grouping == Grouping::direct || std::holds_alternative<contract::KeySpan>(table.keys));
   try {
     GARUDA_TRY_ASSIGN(auto fixed_points, find_fixed_points(table, options));

@@ -1,0 +1,122 @@
+// The values of groups that are kept: all of them, or the best few.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/cpu/group_by/column_values.hpp"
+#include "operators/cpu/group_by/state_array.hpp"
+
+namespace garuda::cpu {
+
+/// Lists of one column, a group each. Word: that of its extremes. Throws std::bad_alloc.
+template <class Word>
+class ListStates {
+ public:
+  explicit ListStates(contract::StateRequest const& request) : bound_(request.list), order_(request.order) {}
+
+  /// Makes room for `num_groups` groups; new ones have no values.
+  void resize(std::uint64_t num_groups) {
+    num_groups_ = num_groups;
+    if (bound_.most == 0) return;
+    counts_.resize(num_groups);
+    words_.resize(num_groups * bound_.most);
+  }
+
+  void clear() {
+    num_groups_ = 0;
+    counts_.clear();
+    words_.clear();
+    groups_.clear();
+  }
+
+  /// Adds the values of rows, as ColumnAccumulator::add does. T: of values whose extremes are words of type Word.
+  template <class T>
+  void add(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups) {
+    if (bound_.most == 0)
+      for_values<T>(input, first, groups, [this](std::uint32_t group, T value) {
+        groups_.push_back(group);
+        words_.push_back(ordered(value));
+      });
+    else
+      with_better([&](auto const& is_better) {
+        for_values<T>(input, first, groups,
+                      [&](std::uint32_t group, T value) { keep(group, ordered(value), is_better); });
+      });
+  }
+
+  /// Adds the groups from_groups[i] of `from` to the groups to_groups[i]. Requires: the best few are kept.
+  void merge(ListStates const& from, std::span<std::uint32_t const> from_groups,
+             std::span<std::uint32_t const> to_groups) {
+    GARUDA_EXPECTS(bound_.most > 0);
+    with_better([&](auto const& is_better) {
+      for (std::size_t i = 0; i < from_groups.size(); ++i)
+        for (std::uint32_t v = 0; v < from.counts_[from_groups[i]]; ++v)
+          keep(to_groups[i], from.words_[std::uint64_t{from_groups[i]} * bound_.most + v], is_better);
+    });
+  }
+
+  /// The lists of `groups`, in their order. Requires: all groups with values where all values are kept.
+  contract::ValueLists lists_of(std::span<std::uint32_t const> groups) const {
+    std::vector<std::uint64_t> sizes;  // of each group of the table
+    if (bound_.most == 0) sizes.resize(num_groups_);
+    for (auto const group : groups_.values()) ++sizes[group];
+    contract::ValueLists lists;
+    lists.offsets.reserve(groups.size() + 1);
+    lists.offsets.push_back(0);
+    for (auto const group : groups)
+      lists.offsets.push_back(lists.offsets.back() + (bound_.most == 0 ? sizes[group] : counts_[group]));
+    lists.words.resize(lists.offsets.back() * kWords);
+    if (bound_.most > 0) {
+      for (std::size_t i = 0; i < groups.size(); ++i)
+        put(words_.data() + std::uint64_t{groups[i]} * bound_.most, counts_[groups[i]], lists.offsets[i], lists);
+      return lists;
+    }
+    auto& places = sizes;  // of each group's next value
+    for (std::size_t i = 0; i < groups.size(); ++i) places[groups[i]] = lists.offsets[i];
+    for (std::uint64_t i = 0; i < words_.size(); ++i) put(&words_[i], 1, places[groups_[i]]++, lists);
+    return lists;
+  }
+
+ private:
+  static constexpr auto kWords = sizeof(Word) / sizeof(std::uint64_t);
+
+  static void put(Word const* words, std::size_t count, std::uint64_t place, contract::ValueLists& lists) {
+    if (count > 0) std::memcpy(lists.words.data() + place * kWords, words, count * sizeof(Word));
+  }
+
+  /// Calls use with what tells whether a word comes before another one.
+  template <class Use>
+  void with_better(Use const& use) const {
+    // Of words that are no entries of an order the compiler is to know it.
+    if (bound_.least)
+      use([order = order_](Word a, Word b) { return is_less(order, a, b); });
+    else
+      use([order = order_](Word a, Word b) { return is_less(order, b, a); });
+  }
+
+  template <class IsBetter>
+  void keep(std::uint32_t group, Word word, IsBetter const& is_better) {
+    auto const most = bound_.most;
+    auto* const best = words_.data() + std::uint64_t{group} * most;
+    auto& count = counts_[group];
+    if (count == most && !is_better(word, best[most - 1])) return;
+    auto at = count < most ? count++ : most - 1;
+    for (; at > 0 && is_better(word, best[at - 1]); --at) best[at] = best[at - 1];
+    best[at] = word;
+  }
+
+  contract::ListBound bound_;
+  keys::ColumnOrder const* order_;
+  std::uint64_t num_groups_ = 0;
+  StateArray<std::uint32_t> counts_;  ///< bounded: values that a group keeps
+  StateArray<Word> words_;            ///< bounded: `most` a group, the best first; else in the order of rows
+  StateArray<std::uint32_t> groups_;  ///< not bounded: that of each word
+};
+
+}  // namespace garuda::cpu
