@@ -98,6 +98,12 @@ void fill_values(GatherColumn const& column, RowSelection<RowId> const& rows, st
                 static_cast<std::size_t>((end - begin) * width));
     return;
   }
+  auto const copy = [&](std::int64_t i, std::uint32_t batch, std::int64_t row, std::int64_t count) {
+    auto const* const base = column.bases[batch];
+    copy_run(values + i * width, values + end * width, base + row * width, base + column.parts[batch].length * width,
+             count * width);
+  };
+  if (rows.visit_runs(begin, end, copy)) return;
   switch (width) {
     case 1:
       return fill_fixed<1>(column, rows, begin, end, values);

@@ -4,9 +4,12 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -24,6 +27,22 @@ inline constexpr std::int64_t kGatherBlockRows = 16'384;
 inline std::int64_t num_gather_blocks(std::int64_t num_rows) {
   return (num_rows + kGatherBlockRows - 1) / kGatherBlockRows;
 }
+
+/// Copies `bytes` bytes of a run in steps of a fixed size, which reach behind its end where `to_end` and `from_end`,
+/// up to which memory may be written and read, allow it: what is written there has to be overwritten by what follows.
+inline void copy_run(std::byte* to, std::byte const* to_end, std::byte const* from, std::byte const* from_end,
+                     std::int64_t bytes) {
+  constexpr std::int64_t kStep = 32;
+  constexpr std::int64_t kLongRun = 512;
+  if (bytes > kLongRun || to_end - to < bytes + kStep || from_end - from < bytes + kStep) {
+    if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    return;
+  }
+  for (std::int64_t b = 0; b < bytes; b += kStep) std::memcpy(to + b, from + b, kStep);
+}
+
+/// Fewest rows of a run, on average: shorter ones are copied row by row as fast.
+inline constexpr std::int64_t kFewestRunRows = 4;
 
 /// Finds the batch of a row: a table from the leading bits of the row id to the few batches that can hold it.
 class BatchIndex {
@@ -69,20 +88,21 @@ class RowSelection {
     std::atomic<bool> in_range{true};
     std::atomic<bool> has_null_rows{false};
     for_each_block(rows.size(), [&](std::int64_t begin, std::int64_t end) {
-      bool is_run = true;
+      std::array<std::int32_t, kGatherBlockRows> ends;
+      auto const runs = rows.find_runs(begin, end, ends);
       auto least = rows.id(begin);
       auto greatest = least;
-      auto const ahead = least - begin;
-      for (auto i = begin; i < end; ++i) {
-        auto const row = rows.id(i);
-        least = std::min(least, row);
-        greatest = std::max(greatest, row);
-        is_run &= row == ahead + i;
+      for (std::int64_t first = begin; auto const run_end : runs) {
+        least = std::min(least, rows.id(first));
+        greatest = std::max(greatest, rows.id(begin + run_end - 1));
+        first = begin + run_end;
       }
       auto& block = rows.blocks_[static_cast<std::size_t>(begin / kGatherBlockRows)];
       block.least = least;
       block.greatest = greatest;
-      block.is_run = is_run && least >= 0;
+      block.is_run = runs.size() == 1 && least >= 0;
+      auto const num_runs = static_cast<std::int64_t>(runs.size());
+      if (least >= 0 && num_runs * kFewestRunRows <= end - begin) block.run_ends.assign(runs.begin(), runs.end());
       if (least < -1 || greatest >= first_rows.back()) in_range.store(false, std::memory_order_relaxed);
       if (least < 0) has_null_rows.store(true, std::memory_order_relaxed);
     });
@@ -102,6 +122,23 @@ class RowSelection {
     auto const& block = block_at(begin);
     if (!block.is_run || !block.batch || (begin == end)) return std::nullopt;
     return std::pair(*block.batch, id(begin) - first_rows_[*block.batch]);
+  }
+
+  /// Calls on_run(i, batch, row within the batch, count) for the positions [begin, end), a whole block, where they are
+  /// runs of consecutive rows of one batch, several rows long on average. Returns whether they are.
+  template <class OnRun>
+  bool visit_runs(std::int64_t begin, std::int64_t end, OnRun on_run) const {
+    if (begin == end) return true;
+    auto const& block = block_at(begin);
+    if (block.run_ends.empty() || !block.batch || block.run_ends.back() < end - begin) return false;
+    auto const first_row = first_rows_[*block.batch];
+    for (auto i = begin; auto const run_end : block.run_ends) {
+      auto const last = std::min(begin + run_end, end);
+      if (i >= last) break;
+      on_run(i, *block.batch, id(i) - first_row, last - i);
+      i = last;
+    }
+    return true;
   }
 
   /// Whether a processor's own prefetching reaches the rows of the block of position i: they lie about as close as in
@@ -150,6 +187,7 @@ class RowSelection {
     std::int64_t greatest = 0;
     bool is_run = false;                 ///< its ids follow each other
     std::optional<std::uint32_t> batch;  ///< that all of its rows are of
+    std::vector<std::int32_t> run_ends;  ///< of runs of consecutive ids, counted from the block's begin; empty: short
 
     bool is_dense() const noexcept { return greatest - least < 2 * kGatherBlockRows; }
   };
@@ -160,6 +198,21 @@ class RowSelection {
 
   std::int64_t id(std::int64_t i) const noexcept {
     return static_cast<std::int64_t>(ids_[static_cast<std::size_t>(i)]);
+  }
+
+  /// Writes where the runs of consecutive ids end, counted from `begin`, without a branch that depends on them.
+  std::span<std::int32_t const> find_runs(std::int64_t begin, std::int64_t end,
+                                          std::array<std::int32_t, kGatherBlockRows>& ends) const {
+    auto const* const ids = ids_.data() + begin;
+    auto const count = static_cast<std::int32_t>(end - begin);
+    std::size_t runs = 0;
+    for (std::int32_t i = 1; i < count; ++i) {
+      ends[runs] = i;
+      // In 64 bits: 2^32 - 1 is not followed by 0.
+      runs += static_cast<std::uint64_t>(ids[i]) - static_cast<std::uint64_t>(ids[i - 1]) != 1 ? 1 : 0;
+    }
+    ends[runs] = count;
+    return std::span(ends).first(runs + 1);
   }
 
   Result<void> find_batches() {

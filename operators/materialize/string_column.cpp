@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -168,6 +170,55 @@ void copy_block(std::byte const* const* from, Offset* lengths, std::int64_t rows
   }
 }
 
+/// Runs of rows of values behind offsets, none of them null: what they hold follows each other, too.
+template <ValueLayout kLayout, class Offset>
+struct StringRuns {
+  GatherColumn const& column;
+  Offset* lengths;  ///< of position 0 on
+
+  Entry<kLayout> const* entries(std::uint32_t batch, std::int64_t row) const {
+    return static_cast<Entry<kLayout> const*>(column.strings[batch].entries) + row;
+  }
+
+  /// The bytes of a block's values, where it is made of runs. `writes_lengths`: what `copy` does not need.
+  template <class RowId>
+  std::optional<std::int64_t> measure(RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
+                                      bool writes_lengths) const {
+    if (column.may_have_nulls) return std::nullopt;
+    std::int64_t bytes = 0;
+    auto const add = [&](std::int64_t i, std::uint32_t batch, std::int64_t row, std::int64_t count) {
+      auto const* const offsets = entries(batch, row);
+      bytes += static_cast<std::int64_t>(offsets[count] - offsets[0]);
+      for (std::int64_t j = 0; writes_lengths && j < count; ++j)
+        lengths[i + j] = static_cast<Offset>(offsets[j + 1] - offsets[j]);
+    };
+    return rows.visit_runs(begin, end, add) ? std::optional(bytes) : std::nullopt;
+  }
+
+  /// Copies the values of such a block to [at, at_end) of `values` and writes their offsets. The block may be shorter
+  /// than it was measured. Returns whether it is made of runs.
+  template <class RowId>
+  bool copy(RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end, std::byte* values, std::int64_t at,
+            std::int64_t at_end) const {
+    if (column.may_have_nulls) return false;
+    return rows.visit_runs(begin, end, [&](std::int64_t i, std::uint32_t batch, std::int64_t row, std::int64_t count) {
+      auto const* const offsets = entries(batch, row);
+      auto const& part = column.strings[batch];
+      auto const bytes = static_cast<std::int64_t>(offsets[count] - offsets[0]);
+      copy_run(values + at, values + at_end, part.values + offsets[0], part.values + part.num_bytes, bytes);
+      // Steps of a fixed size, too: what lies behind the run's end is overwritten by the next one.
+      constexpr std::int64_t kStep = 8;
+      auto const shift = static_cast<Offset>(at - static_cast<std::int64_t>(offsets[0]));
+      auto* const out = lengths + i;
+      std::int64_t j = 0;
+      for (; j < count && i + j + kStep <= end && row + j + kStep <= column.parts[batch].length; j += kStep)
+        for (std::int64_t k = 0; k < kStep; ++k) out[j + k] = static_cast<Offset>(offsets[j + k + 1]) + shift;
+      for (; j < count; ++j) out[j] = static_cast<Offset>(offsets[j + 1]) + shift;
+      at += bytes;
+    });
+  }
+};
+
 /// Where the values of rows begin, and kValuesAhead more that are only asked for.
 Result<AlignedBuffer> allocate_places(std::int64_t num_rows) {
   GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate((num_rows + kValuesAhead) * std::int64_t{sizeof(void*)}));
@@ -185,8 +236,11 @@ Result<std::int64_t> gather_bytes(GatherColumn const& column, RowSelection<RowId
   lengths[-1] = 0;
   auto** const from = places.as<std::byte const*>();
   BlockBytes blocks(num_rows);
-  visit_layout(value_layout(column.source_type), [&](auto layout) {
+  auto const measure = [&](auto layout, bool writes_lengths) {
     RowSelection<RowId>::for_each_block(num_rows, [&](std::int64_t begin, std::int64_t end) {
+      if constexpr (layout != ValueLayout::views)
+        if (auto const bytes = StringRuns<layout, Offset>{column, lengths}.measure(rows, begin, end, writes_lengths))
+          return blocks.set(begin, *bytes, false);
       std::int64_t bytes = 0;
       bool wide = true;
       locate<layout>(column, rows, begin, end, [&](std::int64_t i, Place const& place) {
@@ -197,13 +251,23 @@ Result<std::int64_t> gather_bytes(GatherColumn const& column, RowSelection<RowId
       });
       blocks.set(begin, bytes, wide);
     });
+  };
+  visit_layout(value_layout(column.source_type), [&](auto layout) {
+    measure(layout, false);
+    if (std::accumulate(blocks.ends.begin(), blocks.ends.end(), std::int64_t{0}) > max_bytes) measure(layout, true);
   });
   num_rows = blocks.add_up(num_rows, max_bytes, [&](std::int64_t row) { return std::int64_t{lengths[row]}; });
   GARUDA_TRY_ASSIGN(output.values, AlignedBuffer::allocate(blocks.ends.back()));
-  RowSelection<RowId>::for_each_block(num_rows, [&](std::int64_t begin, std::int64_t end) {
-    auto const block = static_cast<std::size_t>(begin / kGatherBlockRows);
-    copy_block(from + begin, lengths + begin, end - begin, output.values.data(), blocks.ends[block],
-               blocks.ends[block + 1], blocks.may_read_wide[block] != 0);
+  visit_layout(value_layout(column.source_type), [&](auto layout) {
+    RowSelection<RowId>::for_each_block(num_rows, [&](std::int64_t begin, std::int64_t end) {
+      auto const block = static_cast<std::size_t>(begin / kGatherBlockRows);
+      if constexpr (layout != ValueLayout::views)
+        if (StringRuns<layout, Offset>{column, lengths}.copy(rows, begin, end, output.values.data(), blocks.ends[block],
+                                                             blocks.ends[block + 1]))
+          return;
+      copy_block(from + begin, lengths + begin, end - begin, output.values.data(), blocks.ends[block],
+                 blocks.ends[block + 1], blocks.may_read_wide[block] != 0);
+    });
   });
   output.offsets.truncate((num_rows + 1) * std::int64_t{sizeof(Offset)});
   return num_rows;

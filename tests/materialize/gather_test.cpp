@@ -221,6 +221,24 @@ TEST(Gather, TakesUnsignedRowIds) {
   }
 }
 
+/// Most rows of a table in order, as a join leaves them: runs that end with blocks, batches and the table.
+TEST(Gather, CopiesRunsOfRows) {
+  std::mt19937_64 random(kSeed);
+  for (auto const nulls : {Nulls::none, Nulls::some})
+    for (std::size_t const gap : {3, 5, 40, 1'000'000}) {
+      std::vector<std::uint32_t> ids;
+      for (std::uint32_t row = 0; row < 30'000; ++row)
+        if (random() % gap != 0 || row + 1 == 30'000) ids.push_back(row);
+      for (std::uint32_t row = 0; row < 70; ++row) ids.push_back(29'930 + row);
+      for (auto const& limits : {GatherLimits{}, GatherLimits{.max_offset_32 = 70'000}}) {
+        expect_gathered(random_table(random, {17'000, 12'000, 1'000}, nulls), ids, limits);
+        RowIds wide(ids.begin(), ids.end());
+        if (gap == 40) wide[20'000] = -1;
+        expect_gathered(random_table(random, {30'000}, nulls), wide, limits);
+      }
+    }
+}
+
 TEST(Gather, RepeatsAndReordersColumns) {
   std::mt19937_64 random(kSeed);
   auto const source = random_table(random, {20}, Nulls::some);
