@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/load.hpp"
+#include "core/look_ahead.hpp"
 #include "core/numbers/float_parts.hpp"
 #include "core/numbers/integer_types.hpp"
 #include "core/parallel_blocks.hpp"
@@ -142,27 +143,31 @@ struct NumberRange {
   }
 };
 
-/// Adds the values of a block. Of integers all bits together say where the highest is.
+/// Adds the values of a block. Of integers the least and the greatest say where the highest bit is.
 template <class T>
 void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange& range) {
-  using Bits = std::conditional_t<sizeof(T) == sizeof(UInt128), UInt128, std::uint64_t>;
   auto const* const values =
       static_cast<std::byte const*>(array.values) + (array.offset + block.begin) * static_cast<std::int64_t>(sizeof(T));
-  Bits all = 0;
-  auto const add = [&](std::int64_t i) {
-    auto const value = load<T>(values, i);
+  T least = 0;
+  T greatest = 0;
+  auto const add = [&](T value) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!range.holds_bits_of(value)) range.add(number_of(value));
-    } else
-      all |= value < 0 ? Bits{0} - static_cast<Bits>(value) : static_cast<Bits>(value);
+    } else {
+      least = value < least ? value : least;
+      greatest = value > greatest ? value : greatest;
+    }
   };
-  if (array.validity == nullptr) {
-    for (std::int64_t i = 0; i < block.length; ++i) add(i);
-  } else {
+  if (array.validity == nullptr)
+    for_ranges_ahead(values, sizeof(T), static_cast<std::size_t>(block.length),
+                     [&](std::size_t begin, std::size_t end) {
+                       for (auto i = begin; i < end; ++i) add(load<T>(values, static_cast<std::int64_t>(i)));
+                     });
+  else
     for (std::int64_t i = 0; i < block.length; ++i)
-      if (!array.is_null(block.begin + i)) add(i);
-  }
-  range.add({all, 0, false, false});
+      if (!array.is_null(block.begin + i)) add(load<T>(values, i));
+  range.add(number_of(least));
+  range.add(number_of(greatest));
 }
 
 Result<NumberRange> find_range(TableView table, std::size_t column, Control const& control) {
@@ -358,26 +363,24 @@ void write_powers(DataType const& type, std::byte const* values, std::size_t cou
 void write_integer_products(DataType const& a_type, std::byte const* a, DataType const& b_type, std::byte const* b,
                             std::size_t count, contract::ValueKind kind, std::byte* out) {
   constexpr std::size_t kStep = 256;
-  auto const read = [&](DataType const& type, std::byte const* values, std::size_t first, std::size_t rows,
-                        std::array<std::int64_t, kStep>& into) {
-    visit_integers(byte_width(type), type_row(type.id).is_signed, [&]<class T>(T*) {
-      for (std::size_t i = 0; i < rows; ++i)
-        into[i] = static_cast<std::int64_t>(load<T>(values, static_cast<std::int64_t>(first + i)));
-    });
-  };
-  std::array<std::int64_t, kStep> x;
-  std::array<std::int64_t, kStep> y;
-  for (std::size_t first = 0; first < count; first += kStep) {
-    auto const rows = std::min(kStep, count - first);
-    read(a_type, a, first, rows, x);
-    if (b != nullptr) read(b_type, b, first, rows, y);
-    auto const& other = b != nullptr ? y : x;
-    if (kind == contract::ValueKind::int32)
-      for (std::size_t i = 0; i < rows; ++i)
-        put(out, first + i, static_cast<std::int32_t>(x[i]) * static_cast<std::int32_t>(other[i]));
-    else
-      for (std::size_t i = 0; i < rows; ++i) put(out, first + i, x[i] * other[i]);
-  }
+  with_kind(kind, [&]<class Out>(Out*) {
+    auto const read = [](DataType const& type, std::byte const* values, std::size_t first, std::size_t rows,
+                         std::array<Out, kStep>& into) {
+      visit_integers(byte_width(type), type_row(type.id).is_signed, [&]<class T>(T*) {
+        for (std::size_t i = 0; i < rows; ++i)
+          into[i] = static_cast<Out>(load<T>(values, static_cast<std::int64_t>(first + i)));
+      });
+    };
+    std::array<Out, kStep> x;
+    std::array<Out, kStep> y;
+    for (std::size_t first = 0; first < count; first += kStep) {
+      auto const rows = std::min(kStep, count - first);
+      read(a_type, a, first, rows, x);
+      if (b != nullptr) read(b_type, b, first, rows, y);
+      auto const& other = b != nullptr ? y : x;
+      for (std::size_t i = 0; i < rows; ++i) put(out, first + i, static_cast<Out>(x[i] * other[i]));
+    }
+  });
 }
 
 Result<void> cut_products(resolve::GroupByRequest& request, run::QueryRun& run) {
