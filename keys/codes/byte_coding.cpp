@@ -16,22 +16,20 @@ namespace garuda::keys {
 namespace {
 
 /// Bytes that are compared at once.
-constexpr std::size_t kStepBytes = 16;
-using ByteVector = std::uint8_t __attribute__((vector_size(kStepBytes)));
-using WordVector = std::uint64_t __attribute__((vector_size(kStepBytes)));
+constexpr std::size_t kStepBytes = kPaddedBytes;
 
 /// The shape of values of at most 16 × kSteps bytes.
 template <std::size_t kSteps>
 class ShapeScan {
  public:
-  void add(std::string_view value) noexcept {
+  /// `end`: of the column's bytes.
+  void add(std::string_view value, char const* end) noexcept {
     shortest_ = std::min(shortest_, value.size());
     longest_ = std::max(longest_, value.size());
     auto const size = std::min(value.size(), kBytes);
     for (std::size_t s = 0; s < kSteps; ++s) {
-      // Not through memory, from which what was written in halves is not read at once.
-      auto const here = std::bit_cast<ByteVector>(WordVector{word_of(value, 2 * s), word_of(value, 2 * s + 1)});
-      ByteVector absent;
+      auto const here = padded_bytes(value, s, end);
+      PaddedBytes absent;
       std::memcpy(&absent, kAbsent.data() + kBytes - size + s * kStepBytes, kStepBytes);
       auto const low = here | absent;
       least_[s] = low < least_[s] ? low : least_[s];
@@ -47,12 +45,12 @@ class ShapeScan {
     std::size_t i = 0;
     for (; i * size + kBytes <= count * size; ++i)
       for (std::size_t s = 0; s < kSteps; ++s) {
-        ByteVector here;
+        PaddedBytes here;
         std::memcpy(&here, values + i * size + s * kStepBytes, kStepBytes);
         least_[s] = here < least_[s] ? here : least_[s];
         greatest_[s] = here > greatest_[s] ? here : greatest_[s];
       }
-    for (; i < count; ++i) add({reinterpret_cast<char const*>(values + i * size), size});
+    for (; i < count; ++i) add({reinterpret_cast<char const*>(values + i * size), size}, nullptr);
   }
 
   std::size_t longest() const noexcept { return longest_; }
@@ -78,8 +76,8 @@ class ShapeScan {
 
   std::size_t shortest_ = kMostCodedBytes;
   std::size_t longest_ = 0;
-  ByteVector least_[kSteps];
-  ByteVector greatest_[kSteps] = {};
+  PaddedBytes least_[kSteps];
+  PaddedBytes greatest_[kSteps] = {};
 };
 
 /// Where the values of rows [begin, begin + length) begin that are all of one length and follow each other, none of
@@ -116,7 +114,8 @@ std::optional<EvenValues> even_values(ArrayView const& array, DataType const& ty
 template <std::size_t kSteps>
 ShapeScan<kSteps> scan_block(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length) {
   ShapeScan<kSteps> scan;
-  for_each_bytes(array, type, begin, length, [&](std::int64_t, std::string_view value) { scan.add(value); });
+  for_each_bytes(array, type, begin, length,
+                 [&, end = end_of_bytes(array, type)](std::int64_t, std::string_view value) { scan.add(value, end); });
   return scan;
 }
 
@@ -233,15 +232,49 @@ void ByteCoding::read(ArrayView const& array, DataType const& type, std::int64_t
         });
     }
   }
-  auto const read_padded = [&]<std::size_t kBytes>() {
-    for_each_bytes(array, type, begin, length, [&](std::int64_t i, std::string_view value) {
-      std::uint64_t words[kBytes / 8];
-      for (std::size_t w = 0; w < kBytes / 8; ++w) words[w] = word_of(value, w);
-      codes[i] = of_length_[value.size()] + sum(reinterpret_cast<std::uint8_t const*>(words));
-    });
+  if (longest_ <= kStepBytes) return read_padded<1>(array, type, begin, length, codes);
+  read_padded<2>(array, type, begin, length, codes);
+}
+
+/// Of values of at most 16 × kSteps bytes, those behind each being zero. As many digits as most codes have are kept in
+/// registers.
+template <std::size_t kSteps>
+void ByteCoding::read_padded(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                             std::uint64_t* codes) const {
+  auto const read = [&]<std::size_t kDigits>() {
+    std::array<std::uint32_t, kDigits> positions;
+    std::array<std::uint64_t, kDigits> weights;
+    std::ranges::transform(std::span(digits_).first(kDigits), positions.begin(), &Digit::position);
+    std::ranges::transform(std::span(digits_).first(kDigits), weights.begin(), &Digit::weight);
+    for_each_bytes(array, type, begin, length,
+                   [&, end = end_of_bytes(array, type)](std::int64_t i, std::string_view value) {
+                     std::array<std::uint8_t, kSteps * kStepBytes> bytes;
+                     for (std::size_t s = 0; s < kSteps; ++s) {
+                       auto const padded = padded_bytes(value, s, end);
+                       std::memcpy(bytes.data() + s * kStepBytes, &padded, kStepBytes);
+                     }
+                     auto code = of_length_[value.size()];
+                     if constexpr (kDigits == 0)
+                       code += sum(bytes.data());
+                     else
+                       for (std::size_t d = 0; d < kDigits; ++d) code += weights[d] * bytes[positions[d]];
+                     codes[i] = code;
+                   });
   };
-  if (longest_ <= kStepBytes) return read_padded.template operator()<kStepBytes>();
-  read_padded.template operator()<kMostCodedBytes>();
+  switch (digits_.size()) {
+    case 4:
+      return read.template operator()<4>();
+    case 5:
+      return read.template operator()<5>();
+    case 6:
+      return read.template operator()<6>();
+    case 7:
+      return read.template operator()<7>();
+    case 8:
+      return read.template operator()<8>();
+    default:
+      return read.template operator()<0>();
+  }
 }
 
 std::size_t ByteCoding::write(std::uint64_t code, char* value) const noexcept {

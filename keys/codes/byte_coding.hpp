@@ -68,6 +68,10 @@ class ByteCoding {
   void read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                           std::uint64_t* codes) const;
 
+  template <std::size_t kSteps>
+  void read_padded(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                   std::uint64_t* codes) const;
+
   std::size_t shortest_ = 0;
   std::size_t longest_ = 0;
   std::uint64_t last_code_ = 0;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -68,6 +70,38 @@ inline std::uint64_t word_of(std::string_view value, std::size_t index) noexcept
   std::uint64_t word;
   std::memcpy(&word, value.data() + last - 8, 8);
   return word >> (8 * (first + 8 - last));
+}
+
+/// Where the bytes of a column end behind offsets: 16 bytes of a value may be read before it. nullptr: not known.
+inline char const* end_of_bytes(ArrayView const& array, DataType const& type) noexcept {
+  if (!is_variable_width(type) || array.length == 0) return nullptr;
+  auto const last = array.offset + array.length;
+  auto const* const values = static_cast<char const*>(array.values);
+  return values + (has_large_offsets(type) ? static_cast<std::int64_t const*>(array.offsets)[last]
+                                           : std::int64_t{static_cast<std::int32_t const*>(array.offsets)[last]});
+}
+
+inline constexpr std::size_t kPaddedBytes = 16;
+using PaddedBytes = std::uint8_t __attribute__((vector_size(kPaddedBytes)));
+
+/// The bytes [16 × step, 16 × step + 16) of a value, zeros behind it. `end`: end_of_bytes of its column.
+inline PaddedBytes padded_bytes(std::string_view value, std::size_t step, char const* end) noexcept {
+  using Words = std::uint64_t __attribute__((vector_size(kPaddedBytes)));
+  static constexpr auto kPresent = [] {
+    std::array<std::uint8_t, 2 * kPaddedBytes> bytes{};
+    std::fill_n(bytes.begin(), kPaddedBytes, std::uint8_t{0xFF});
+    return bytes;
+  }();
+  auto const first = kPaddedBytes * step;
+  if (value.size() <= first) return PaddedBytes{};
+  // Not through memory, from which what was written in halves is not read at once.
+  if (end == nullptr || end - value.data() < static_cast<std::ptrdiff_t>(first + kPaddedBytes))
+    return std::bit_cast<PaddedBytes>(Words{word_of(value, 2 * step), word_of(value, 2 * step + 1)});
+  PaddedBytes bytes;
+  PaddedBytes present;
+  std::memcpy(&bytes, value.data() + first, kPaddedBytes);
+  std::memcpy(&present, kPresent.data() + kPaddedBytes - std::min(value.size() - first, kPaddedBytes), kPaddedBytes);
+  return bytes & present;
 }
 
 }  // namespace garuda::keys
