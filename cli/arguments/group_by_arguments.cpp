@@ -71,14 +71,33 @@ Result<GroupByRequest> to_request(GroupByArguments const& arguments) {
 
 namespace {
 
+/// Whether an aggregate's type is its own, however wide its column is stored. Others may give the type that they get.
+bool has_own_type(AggregateFunction function) {
+  using enum AggregateFunction;
+  switch (function) {
+    case count:
+    case sum:
+    case mean:
+    case var:
+    case var_pop:
+    case std_dev:
+    case std_dev_pop:
+    case covar:
+    case covar_pop:
+    case corr:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Result<io::ReadOptions> read_options(GroupByRequest const& request) {
   io::ReadOptions options;
   GARUDA_TRY_ASSIGN(options.columns, used_columns(request));
-  // Keys alone: aggregates may give the types that they are given.
   options.as_stored = request.strings == StringForm::utf8;  // views refer to plain values
   for (auto const& aggregate : request.spec.aggregates)
     for (auto const& column : {aggregate.column, aggregate.second})
-      if (column) options.plain_columns.push_back(*column);
+      if (column && !has_own_type(aggregate.function)) options.plain_columns.push_back(*column);
   options.threads = request.options.threads;
   options.bytes_read = request.bytes_read;
   options.cancelled = &interrupted();
