@@ -123,6 +123,28 @@ def test_stored_decimals_are_decimals(garuda):
             assert tables.read(garuda.folder / output).equals(table)
 
 
+def test_stored_decimals_are_summed_as_they_are(garuda):
+    """At the ends of their digits; what keeps its column's type keeps it."""
+    columns = {"k": pa.array([i % 3 for i in range(300)], pa.int32())}
+    for digits in (9, 18):
+        most = 10**digits - 1
+        numbers = [None if i % 7 == 0 else (most if i % 2 else -most) // (1 + i % 5) for i in range(300)]
+        columns[f"d{digits}"] = pa.array(as_decimals(numbers), pa.decimal128(digits, 0))
+    aggregates = ",".join(f"sum:{d},mean:{d},var:{d},corr:{d}:k,count:{d}" for d in ("d9", "d18"))
+    results = {}
+    for also in ("", ",min:d9,max_n:d18:2"):
+        for stored in (True, False):
+            path = garuda.folder / "l.parquet"
+            pyarrow.parquet.write_table(pa.table(columns), path, row_group_size=70, store_decimal_as_integer=stored)
+            done = garuda.group_by("l.parquet", "--keys", "k", "--agg", aggregates + also, "--ordered", "-o", "g.parquet")
+            assert done.returncode == 0, done.stderr
+            results[also, stored] = tables.read(garuda.folder / "g.parquet")
+        assert results[also, True].schema == results[also, False].schema
+        assert results[also, True].equals(results[also, False])
+    first = [value for i, value in enumerate(columns["d18"].to_pylist()) if i % 3 == 0 and value is not None]
+    assert results["", True]["sum_d18"][0].as_py() == sum(first)
+
+
 def test_statistics_name_files_and_bytes(files):
     done = files.join(*JOIN[1:], "-o", "out.parquet", "--stats=json")
     stats = json.loads(done.stderr.splitlines()[-1])
