@@ -122,8 +122,8 @@ void PartitionedGroupBy::start_lanes() {
   auto work = [this](std::uint32_t lane, std::size_t task, Emit const& emit) {
     return whole_ != nullptr ? emit_part(task, emit) : group_slice(lane, tasks_[task], emit);
   };
-  scheduler_ =
-      std::make_unique<GroupScheduler>(num_tasks_, plan_.plan.lanes, 2 * plan_.plan.chunk_rows, std::move(work));
+  scheduler_ = std::make_unique<GroupScheduler>(num_tasks_, plan_.plan.lanes, 2 * plan_.plan.chunk_rows,
+                                                static_cast<std::uint64_t>(table_.num_rows()), std::move(work));
 }
 
 Result<void> PartitionedGroupBy::emit_part(std::size_t part, Emit const& emit) {

@@ -182,7 +182,11 @@ std::unique_ptr<Scheduler> PartitionedJoin::start_lanes(SinkOf sink_of) {
     if (lane_arenas_.empty()) return join_task(lane, task, *sink);
     return lane_arenas_[lane]->execute([&] { return join_task(lane, task, *sink); });
   };
-  return std::make_unique<Scheduler>(sliced_.num_tasks(), lanes, 2 * plan_.plan.chunk_rows, std::move(work));
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 31;  // products of no more stay within 64 bits
+  auto const left_rows = std::min(table_rows(Side::left), kMany);
+  auto const right_rows = std::min(table_rows(Side::right), kMany);
+  return std::make_unique<Scheduler>(sliced_.num_tasks(), lanes, 2 * plan_.plan.chunk_rows,
+                                     left_rows * right_rows + left_rows + right_rows, std::move(work));
 }
 
 Result<void> PartitionedJoin::join_task(std::uint32_t lane, std::size_t task, MatchSink& sink) {

@@ -46,8 +46,10 @@ class BasicLaneScheduler {
   using Work = std::function<Result<void>(std::uint32_t lane, std::size_t task, Emit const& emit)>;
 
   /// Starts `lanes` threads, or as many as there can be, on tasks 0 … num_tasks - 1; at most `buffered_rows` rows wait
-  /// ahead of the task being read.
-  BasicLaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows, Work work);
+  /// ahead of the task being read. `most_rows`: bound of the rows of all tasks. A single task whose rows fit the buffer
+  /// is run by the first next(), since starting a thread takes longer than a small join.
+  BasicLaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows, std::uint64_t most_rows,
+                     Work work);
   BasicLaneScheduler(BasicLaneScheduler const&) = delete;
   BasicLaneScheduler& operator=(BasicLaneScheduler const&) = delete;
   /// Stops after the tasks' present steps and waits for the lanes.
@@ -90,9 +92,10 @@ class BasicLaneScheduler {
 
 template <class Chunk>
 BasicLaneScheduler<Chunk>::BasicLaneScheduler(std::size_t num_tasks, std::uint32_t lanes, std::uint64_t buffered_rows,
-                                              Work work)
+                                              std::uint64_t most_rows, Work work)
     : work_(std::move(work)), buffer_limit_rows_(buffered_rows), queues_(num_tasks) {
   GARUDA_EXPECTS(lanes > 0);
+  if (num_tasks == 1 && most_rows <= buffered_rows) return;
   lanes_.reserve(lanes);
   for (std::uint32_t lane = 0; lane < lanes && lane < num_tasks; ++lane) try {
       lanes_.emplace_back([this, lane] { run_lane(lane); });
@@ -121,6 +124,7 @@ bool BasicLaneScheduler<Chunk>::is_stopping() const {
 
 template <class Chunk>
 Result<std::optional<Chunk>> BasicLaneScheduler<Chunk>::next() {
+  if (lanes_.empty()) run_lane(0);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] {
