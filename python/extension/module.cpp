@@ -9,6 +9,7 @@
 NB_MODULE(_core, module) {
   garuda::python::register_failures();
   module.attr("version") = GARUDA_VERSION;
+  module.attr("small_rows") = garuda::python::kSmallRows;
   garuda::python::bind_tables(module);
   garuda::python::bind_engine(module);
   garuda::python::bind_queries(module);

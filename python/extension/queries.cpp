@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,11 +47,34 @@ void require_column(TableView table, std::string const& name) {
   if (auto found = find_column(table.schema(), name); !found) raise("unknown_column", std::move(found).error());
 }
 
+/// Whether to run in place on one thread (see Watch), which gains more than further threads would: an upper bound of
+/// the work, all pairs of a join, takes some 20 ms. Tables on devices, and what names a device or its path, may have
+/// pipelines to compile.
+bool is_brief(RunOptions const& run, std::initializer_list<SharedRows> inputs) {
+  if (run.device || (run.path != Path::automatic && run.path != Path::cpu)) return false;
+  std::int64_t work = 1;
+  for (auto const& input : inputs) {
+    auto const rows = input->view().num_rows();
+    if (rows > kSmallRows || input->on_device() != nullptr) return false;
+    work *= std::max<std::int64_t>(rows, 1);
+  }
+  return work <= kSmallPairs;
+}
+
+/// Of a brief query one thread is enough, unless the caller says how many.
+template <class Query>
+Query with_threads(Query query, std::initializer_list<SharedRows> inputs) {
+  query.is_brief = is_brief(query.options, inputs);
+  if (query.is_brief && query.options.threads == 0) query.options.threads = 1;
+  return query;
+}
+
 struct JoinQuery {
   SharedEngine engine;
   SharedRows left, right;
   JoinSpec spec;
   JoinOptions options;
+  bool is_brief = false;
 
   std::vector<SharedRows> inputs() const { return {left, right}; }
   Result<std::unique_ptr<QueryResult>> start(Control control) const {
@@ -69,6 +94,7 @@ struct GroupByQuery {
   SharedRows table;
   GroupBySpec spec;
   GroupByOptions options;
+  bool is_brief = false;
 
   std::vector<SharedRows> inputs() const { return {table}; }
   Result<std::unique_ptr<QueryResult>> start(Control control) const {
@@ -90,7 +116,7 @@ struct Run {
 template <class Query>
 std::unique_ptr<Run> start(Query const& query, nb::object on_progress) {
   auto run = std::make_unique<Run>(
-      Run{query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress)), nullptr});
+      Run{query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress), query.is_brief), nullptr});
   run->rows = run->watch->run([&] { return query.start(run->watch->control()); });
   return run;
 }
@@ -108,7 +134,7 @@ Result<Rows> collect_rows(Run& run) {
 
 template <class Query>
 HeldTable run_query(Query const& query, nb::object on_progress) {
-  Run run{query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress)), nullptr};
+  Run run{query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress), query.is_brief), nullptr};
   std::optional<Made> made;
   auto rows = run.watch->run([&]() -> Result<Rows> {
     GARUDA_TRY_ASSIGN(run.rows, query.start(run.watch->control()));
@@ -122,14 +148,14 @@ HeldTable run_query(Query const& query, nb::object on_progress) {
 
 template <class Query>
 std::pair<std::string, std::string> explain(Query const& query) {
-  Watch watch{nb::none()};
+  Watch watch(nb::none(), query.is_brief);
   auto const plan = watch.run([&] { return query.explain(); });
   return {to_string(plan), to_json(plan)};
 }
 
 /// The number of rows, and the statistics as JSON.
 std::pair<std::uint64_t, std::string> count(JoinQuery const& query, nb::object on_progress) {
-  Watch watch(std::move(on_progress));
+  Watch watch(std::move(on_progress), query.is_brief);
   auto const counted = watch.run([&] {
     return query.engine->join_count(query.left->view(), query.right->view(), query.spec, query.with(watch.control()));
   });
@@ -161,7 +187,7 @@ JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable c
     }
   }
   query.options.tuning = unwrap(parse_join_tuning(settings.tuning));
-  return query;
+  return with_threads(std::move(query), {left.rows, right.rows});
 }
 
 GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std::vector<std::string> keys,
@@ -173,7 +199,7 @@ GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std
     for (auto const& column : {aggregate.column, aggregate.second})
       if (column) require_column(table.rows->view(), *column);
   query.options.tuning = unwrap(parse_group_by_tuning(settings.tuning));
-  return query;
+  return with_threads(std::move(query), {table.rows});
 }
 
 /// The batches of a query that runs, on the host.

@@ -18,22 +18,22 @@ namespace {
 
 HeldTable hold(Table table) { return {share(Rows{nullptr, std::move(table)})}; }
 
-HeldTable of_stream(nb::handle capsule) {
-  Watch watch{nb::none()};
+HeldTable of_stream(nb::handle capsule, bool is_small) {
+  Watch watch(nb::none(), is_small);
   auto stream = until_cancelled(take_stream(capsule), watch.control());
   return hold(watch.run([&] { return import_arrow(&stream); }));
 }
 
-HeldTable of_array(nb::handle schema_capsule, nb::handle array_capsule) {
+HeldTable of_array(nb::handle schema_capsule, nb::handle array_capsule, bool is_small) {
   auto schema = take_schema(schema_capsule);
   auto array = take_array(array_capsule);
-  Watch watch{nb::none()};
+  Watch watch(nb::none(), is_small);
   return hold(watch.run([&] { return import_arrow(&array, &schema); }));
 }
 
 HeldTable of_python_buffers(nb::list const& columns, std::int64_t rows) {
   auto [array, schema] = of_buffers(columns, rows);
-  Watch watch{nb::none()};
+  Watch watch(nb::none(), rows <= kSmallRows);
   return hold(watch.run([&, &array = array, &schema = schema] { return import_arrow(&array, &schema); }));
 }
 
@@ -122,8 +122,8 @@ SharedRows share(Rows rows) { return {new Rows(std::move(rows)), destroy_unless_
 
 void bind_tables(nb::module_& module) {
   nb::class_<HeldTable>(module, "Table")
-      .def_static("of_stream", of_stream, nb::arg("capsule"))
-      .def_static("of_array", of_array, nb::arg("schema"), nb::arg("array"))
+      .def_static("of_stream", of_stream, nb::arg("capsule"), nb::arg("is_small") = false)
+      .def_static("of_array", of_array, nb::arg("schema"), nb::arg("array"), nb::arg("is_small") = false)
       .def_static("of_buffers", of_python_buffers, nb::arg("columns"), nb::arg("rows"))
       .def_prop_ro("num_rows", [](HeldTable const& held) { return held.rows->view().num_rows(); })
       .def_prop_ro("device",

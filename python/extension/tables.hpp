@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,10 @@ struct Made {
   Plan plan;
   RunStats stats;
 };
+
+/// Tables of no more rows, and joins of no more pairs of rows, take a few hundredths of a second, whatever they hold.
+inline constexpr std::int64_t kSmallRows = std::int64_t{1} << 16;
+inline constexpr std::int64_t kSmallPairs = std::int64_t{1} << 22;
 
 struct HeldTable {
   SharedRows rows;

@@ -98,7 +98,7 @@ void Watch::run_work(std::function<void()> const& work) {
       thrown = std::current_exception();
     }
   };
-  if (is_main_thread() || !on_progress_.is_none()) {
+  if ((is_main_thread() && !is_brief_) || !on_progress_.is_none()) {
     wait_for(guarded);
   } else {
     nb::gil_scoped_release const unlocked;

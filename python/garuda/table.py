@@ -258,6 +258,12 @@ class Stream(_Columns):
         return f"<garuda.Stream of {', '.join(self.column_names)}>"
 
 
+def _is_small(data: Any) -> bool:
+    """Whether the rows are there (others may be computed while they are read, which takes as long as it takes), and few."""
+    rows = getattr(data, "num_rows", getattr(data, "height", None))
+    return isinstance(rows, int) and rows <= _core.small_rows
+
+
 # What is taken as a table.
 Data = Union[Table, Stream, Mapping[str, Any], Any]
 
@@ -278,10 +284,11 @@ def table(data: Data, *, columns: Optional[list[str]] = None) -> Table:
         return table(read(columns))
     stream = getattr(data, "__arrow_c_stream__", None)
     if stream is not None:
-        return Table(_core.Table.of_stream(stream()))
+        return Table(_core.Table.of_stream(stream(), _is_small(data)))
     array = getattr(data, "__arrow_c_array__", None)
     if array is not None:
-        return Table(_core.Table.of_array(*array()))
+        schema, values = array()
+        return Table(_core.Table.of_array(schema, values, _is_small(data)))
     if type(data).__module__.partition(".")[0] == "pandas":  # before 2.2
         import pyarrow
 
