@@ -26,11 +26,12 @@ namespace {
 struct Settings {
   RunOptions run;
   std::string tuning;
+  StringForm strings;
 };
 
 Settings make_settings(std::string const& path, std::optional<std::string> device, std::string tuning,
                        std::uint64_t memory_limit, std::uint64_t device_memory_limit, std::uint32_t threads,
-                       bool allow_cuda, std::uint64_t expected_rows) {
+                       bool allow_cuda, std::uint64_t expected_rows, std::string const& strings) {
   return {{.path = unwrap(parse_path(path)),
            .allow_cuda = allow_cuda,
            .device = std::move(device),
@@ -39,7 +40,7 @@ Settings make_settings(std::string const& path, std::optional<std::string> devic
            .threads = threads,
            .expected_rows = expected_rows,
            .control = {}},
-          std::move(tuning)};
+          std::move(tuning), unwrap(parse_string_form(strings))};
 }
 
 /// Raised where a name is looked up, so that Python has a KeyError.
@@ -176,7 +177,8 @@ JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable c
                 .nulls_equal = nulls_equal,
                 .columns = {},
                 .ordered = ordered,
-                .allow_cross = allow_cross};
+                .allow_cross = allow_cross,
+                .strings = settings.strings};
   if (where) query.spec.where = unwrap(parse_condition(*where));
   if (columns) {
     query.spec.columns.emplace();
@@ -193,7 +195,7 @@ JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable c
 GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std::vector<std::string> keys,
                            std::string const& aggregates, bool ordered, Settings const& settings) {
   GroupByQuery query{
-      engine.engine, table.rows, {std::move(keys), unwrap(parse_aggregates(aggregates)), ordered}, {settings.run, {}}};
+      engine.engine, table.rows, {std::move(keys), unwrap(parse_aggregates(aggregates)), ordered, settings.strings}, {settings.run, {}}};
   for (auto const& key : query.spec.keys) require_column(table.rows->view(), key);
   for (auto const& aggregate : query.spec.aggregates)
     for (auto const& column : {aggregate.column, aggregate.second})
@@ -265,7 +267,7 @@ void bind_queries(nb::module_& module) {
   nb::class_<Settings>(module, "Settings")
       .def(nb::new_(&make_settings), nb::arg("path"), nb::arg("device").none(), nb::arg("tuning"),
            nb::arg("memory_limit"), nb::arg("device_memory_limit"), nb::arg("threads"), nb::arg("allow_cuda"),
-           nb::arg("expected_rows"));
+           nb::arg("expected_rows"), nb::arg("strings"));
 
   auto join = nb::class_<JoinQuery>(module, "Join")
                   .def(nb::new_(&make_join), nb::arg("engine"), nb::arg("left"), nb::arg("right"), nb::arg("on"),

@@ -60,6 +60,7 @@ class Settings:
         threads: int,
         allow_cuda: bool,
         expected_rows: int,
+        strings: str,
     ) -> None: ...
 
 class Join:

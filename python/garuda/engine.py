@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         threads: Optional[int]
         allow_cuda: bool
         expected_rows: int
+        strings: str
 
 
 # One name for both sides, or (left, right), or several of these.
@@ -192,6 +193,8 @@ class Engine:
         allow_cuda: whether "auto" may take CUDA where Vulkan has a GPU.
         device_memory_limit: None: what the device offers.
         tuning: {"key": value} or "key=value,…", as `garuda help tuning` lists them.
+        strings: form of a result's columns of strings and binary: "utf8", or "view", which refers to the bytes of
+            the inputs and keeps them: nothing is copied.
         validation: Vulkan's validation layer, for `validation_messages()`.
 
     >>> import garuda
@@ -210,12 +213,13 @@ class Engine:
         allow_cuda: bool = False,
         device_memory_limit: Union[str, int, None] = None,
         tuning: Union[str, Mapping[str, Any]] = "",
+        strings: str = "utf8",
         validation: bool = False,
     ) -> None:
         self._options: dict[str, Any] = {
             "path": path, "device": device, "tuning": tuning, "memory_limit": memory_limit,
             "device_memory_limit": device_memory_limit, "threads": threads, "allow_cuda": allow_cuda,
-            "expected_rows": 0}  # fmt: skip
+            "expected_rows": 0, "strings": strings}  # fmt: skip
         self._validation = validation
         self._opened: Optional[_core.Engine] = None
         self._lock = threading.Lock()
@@ -247,6 +251,7 @@ class Engine:
             threads=threads,
             allow_cuda=all_["allow_cuda"],
             expected_rows=all_["expected_rows"],
+            strings=all_["strings"],
         )
 
     def devices(self, *, cuda: bool = False) -> list[Device]:

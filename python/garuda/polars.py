@@ -1,0 +1,307 @@
+"""Polars' lazy plans with garuda's joins and group-bys.
+
+>>> import garuda.polars, polars
+>>> left = polars.LazyFrame({"a": [1, 2, 3], "b": [7, 8, 7]})
+>>> right = polars.LazyFrame({"b": [7, 8], "name": ["Ada", "Bo"]})
+>>> plan = left.join(right, on="b", maintain_order="left").group_by("name", maintain_order=True).agg(polars.col("a").sum())
+>>> engine = garuda.polars.Engine(prices=False)
+>>> plan.collect(engine=engine).rows()
+[('Ada', 4), ('Bo', 2)]
+>>> [decision.engine for decision in engine.decisions]
+['garuda', 'garuda']
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import TYPE_CHECKING, Any, Iterable, NamedTuple, Optional, Union
+
+import polars
+
+from . import _polars_prices as prices_of
+from ._polars_nodes import Groups, Join, groups_of, join_of
+from ._polars_plan import Plan
+from .engine import Engine as Devices
+from .engine import default_engine
+from .errors import InvalidInputError, UsageError
+from .patches import Unsupported, fall_back
+
+if TYPE_CHECKING:
+    from polars import LazyFrame
+
+#: Versions of Polars' plan format that are understood: (16, 0) is Polars 2.1's.
+PLAN_VERSIONS = ((16, 0),)
+
+
+class Decision(NamedTuple):
+    """What runs a join or a group-by of a plan, and why."""
+
+    node: str
+    engine: str  #: "garuda" or "polars"
+    reason: str
+    seconds: float = 0.0  #: of the node itself, by garuda
+
+    def __str__(self) -> str:
+        return f"{self.node}: {self.engine}, {self.reason}"
+
+
+class Engine(polars.StreamingEngine):
+    """Polars' streaming engine, whose joins and group-bys run through garuda where that is faster.
+
+    For `lf.collect(engine=…)`, or for all queries by `polars.Config.set_engine_affinity(…)`. What lies below a node
+    that garuda may run is run first, by Polars; then the planner's price, on the rows that came, says who goes on. Rows
+    and types are Polars' own, in unspecified order where `maintain_order` leaves it so; float sums and means are exact,
+    rounded once, so their last bits may differ from Polars' own, which depend on threads.
+
+    Args:
+        engine: of garuda, with its devices and limits.
+        prices: False: every node that garuda can run, whatever it costs.
+        strict: every join and group-by runs through garuda, whatever it costs, or UsageError says why not.
+
+    `decisions` has what the last query of this engine did, node by node; `explain` says it beforehand. Raises UsageError
+    for versions of Polars whose plans were never tried. In the background, asynchronously, in `collect_all` and in
+    batches Polars runs all by itself.
+    """
+
+    def __init__(self, engine: Devices = default_engine, *, prices: bool = True, strict: bool = False) -> None:
+        super().__init__()
+        self.devices = engine
+        self.prices = prices and not strict
+        self.strict = strict
+        self.decisions: list[Decision] = []
+
+    def __repr__(self) -> str:
+        return f"garuda.polars.Engine({self.devices!r}, prices={self.prices}, strict={self.strict})"
+
+    def collect(self, lf: LazyFrame, *, optimizations: Any, background: bool = False, post_opt_callback: Any = None) -> Any:
+        if background or optimizations._pyoptflags.eager or post_opt_callback is not None:
+            if background:
+                self._all_by_polars("collect in the background")
+            return super().collect(
+                lf, optimizations=optimizations, background=background, post_opt_callback=post_opt_callback
+            )
+        rows = self._collected(lf, _Run(self), optimizations._pyoptflags)
+        return super().collect(lf, optimizations=optimizations) if rows is None else rows
+
+    def explain(self, lf: LazyFrame, *, optimizations: Any = None) -> str:
+        """A line for each join and group-by of the plan: who runs it, and why, or that prices decide on the rows that
+        come. Runs nothing."""
+        run = _Run(self, runs=False)
+        self._collected(lf, run, (optimizations or polars.QueryOptFlags())._pyoptflags)
+        return "\n".join(map(str, run.decisions)) or "neither joins nor group-bys"
+
+    def _collected(self, lf: LazyFrame, run: _Run, flags: Any) -> Optional[polars.DataFrame]:
+        """None when the run stopped without rows: while something looks at a plan, Polars runs it in an engine that is
+        two to three times slower, so garuda's part and the rest are run from there, or nothing is."""
+        try:
+            return polars.DataFrame._from_pydf(lf._ldf.with_optimizations(flags).collect(self.name, run))
+        except polars.exceptions.ComputeError:
+            if run.failure is None:
+                raise
+        finally:
+            if run.runs:
+                self.decisions = run.decisions
+        if isinstance(run.failure, _Stopped):
+            return None
+        raise run.failure
+
+    def _sink(self, call: str, lf: LazyFrame, target: Any, options: dict[str, Any]) -> None:
+        """Polars writes: what garuda took part in when that is there, else the plan as it is."""
+        rows = self._collected(lf, _Run(self), options["optimizations"]._pyoptflags)
+        getattr(polars.StreamingEngine(), call)(lf if rows is None else rows.lazy(), target, **options)
+
+    def sink_parquet(self, lf: LazyFrame, path: Any, **options: Any) -> None:
+        self._sink("sink_parquet", lf, path, options)
+
+    def sink_ipc(self, lf: LazyFrame, path: Any, **options: Any) -> None:
+        self._sink("sink_ipc", lf, path, options)
+
+    def sink_csv(self, lf: LazyFrame, path: Any, **options: Any) -> None:
+        self._sink("sink_csv", lf, path, options)
+
+    def sink_ndjson(self, lf: LazyFrame, path: Any, **options: Any) -> None:
+        self._sink("sink_ndjson", lf, path, options)
+
+    def sink_batches(self, lf: LazyFrame, function: Any, **options: Any) -> None:
+        self._sink("sink_batches", lf, function, options)
+
+    def collect_all(self, lfs: Iterable[LazyFrame], *, optimizations: Any) -> Any:
+        self._all_by_polars("collect_all")
+        return super().collect_all(lfs, optimizations=optimizations)
+
+    def collect_async(self, lf: LazyFrame, *, optimizations: Any, gevent: bool = False) -> Any:
+        self._all_by_polars("collect_async")
+        return super().collect_async(lf, optimizations=optimizations, gevent=gevent)
+
+    def collect_all_async(self, lfs: Iterable[LazyFrame], *, optimizations: Any, gevent: bool = False) -> Any:
+        self._all_by_polars("collect_all_async")
+        return super().collect_all_async(lfs, optimizations=optimizations, gevent=gevent)
+
+    def collect_batches(self, lf: LazyFrame, *, optimizations: Any, **options: Any) -> Any:
+        self._all_by_polars("collect_batches")
+        return super().collect_batches(lf, optimizations=optimizations, **options)
+
+    def _all_by_polars(self, call: str) -> None:
+        self.decisions = [Decision(call, "polars", "Polars gives no plan for it")]
+        fall_back(f"polars.{call}", "Polars gives no plan for it", self.strict)
+
+
+class _Stopped(Exception):
+    """Ends a query that was to be explained alone, or in which garuda has no part."""
+
+
+class _Run:
+    """What Polars calls with a plan that it has optimised and is about to run."""
+
+    def __init__(self, engine: Engine, *, runs: bool = True) -> None:
+        self.engine = engine
+        self.runs = runs
+        self.decisions: list[Decision] = []
+        self.failure: Optional[BaseException] = None
+        self._seen: set[int] = set()
+        self._runnable: set[int] = set()  # explained: nodes that garuda may run
+
+    def __call__(self, traverser: Any, *_: Any) -> None:
+        try:
+            _require_version(traverser.version())
+            root = traverser.get_node()
+            self.plan = Plan(traverser)
+            self._root = root
+            self._visit(root)
+            if not self.runs or not (self.plan.ready or self.plan.cached):
+                raise _Stopped
+            self._finish(root)
+            traverser.set_node(root)
+        except BaseException as failure:
+            self.failure = failure
+            raise
+
+    def _finish(self, root: int) -> None:
+        """What is left to do is done here, too, unless Polars does not take it back."""
+        if self._rest is None:
+            self.plan.replace(root, self.plan.whole(root).collect(engine="streaming"))
+        else:
+            self._replace(root)
+
+    @functools.cached_property
+    def _rest(self) -> Optional[str]:
+        """Why Polars would not take the whole plan back."""
+        try:
+            self.plan.whole(self._root)
+        except Unsupported as reason:
+            return str(reason)
+        return None
+
+    def _visit(self, node: int) -> None:
+        """Lower nodes first."""
+        if node in self._seen:
+            return
+        self._seen.add(node)
+        for below in self.plan.inputs(node):
+            self._visit(below)
+        try:
+            viewed = self.plan.view(node)
+        except Unsupported:
+            return
+        kind = type(viewed).__name__
+        if kind not in ("Join", "GroupBy"):
+            return
+        title = _title(self.plan, viewed, kind)
+        try:
+            inputs = [viewed.input] if kind == "GroupBy" else [viewed.input_left, viewed.input_right]
+            reason = self._reason_to_leave(inputs) if self.engine.prices else None
+            if reason is not None:
+                return self._stays(title, reason)
+            described = join_of(self.plan, node, viewed) if kind == "Join" else groups_of(self.plan, node, viewed)
+            self._decide(node, title, described)
+        except (Unsupported, InvalidInputError) as error:
+            self._stays(title, str(error))
+            fall_back(f"polars {title}", str(error), self.engine.strict)
+
+    def _decide(self, node: int, title: str, described: Union[Join, Groups]) -> None:
+        if not self.runs:
+            self._runnable.add(node)
+            decided = "if its price on the rows that come is the lower one" if self.engine.prices else "whatever it costs"
+            return self.decisions.append(Decision(title, "garuda", decided))
+        rows = [self.plan.rows(below) for below in described.inputs]
+        reason = "whatever it costs"
+        if self.engine.prices:
+            worth, reason = prices_of.compare(described, rows, self.engine.devices)
+            if not worth:
+                return self._stays(title, reason)
+        start = time.perf_counter()
+        made = described.run(self.engine.devices, rows)
+        self.decisions.append(Decision(title, "garuda", reason, time.perf_counter() - start))
+        for below in described.inputs:
+            self.plan.ready.pop(below, None)
+        self.plan.ready[node] = made
+
+    def _stays(self, title: str, reason: str) -> None:
+        self.decisions.append(Decision(title, "polars", reason))
+
+    def _reason_to_leave(self, inputs: list[int]) -> Optional[str]:
+        """Why to leave a node of such inputs before any row is there. Those that Polars makes and takes in one go would
+        have to be kept first, which costs more than most nodes gain, and only then show whether they are enough."""
+        few = prices_of.too_few([self._most_rows(below) for below in inputs])
+        if few is not None:
+            return few
+        for node in inputs:
+            while node not in self.plan.ready and node not in self._runnable:
+                viewed = self.plan.view(node)
+                kind = type(viewed).__name__
+                if kind == "DataFrameScan":
+                    break
+                if kind not in ("SimpleProjection", "Select", "HStack"):
+                    return f"Polars takes its rows in one go with the {kind} below, without keeping them"
+                node = viewed.input
+        return self._rest and f"the rest would run in Polars' slower engine: {self._rest}"
+
+    def _most_rows(self, node: int) -> int:
+        """A bound of a node's rows, as far as plans tell one."""
+        if node in self.plan.ready:
+            return self.plan.ready[node].height
+        try:
+            viewed = self.plan.view(node)
+        except Unsupported:
+            return prices_of.MANY
+        kind = type(viewed).__name__
+        if kind == "DataFrameScan":
+            return int(viewed.df.height())
+        if kind == "Scan" and viewed.scan_type[0] == "parquet":
+            return int(polars.scan_parquet(viewed.paths, glob=False).select(polars.len()).collect().item())
+        if kind == "Join":
+            return max(self._most_rows(viewed.input_left), self._most_rows(viewed.input_right))
+        inputs = self.plan.inputs(node)
+        return sum(map(self._most_rows, inputs)) if inputs else prices_of.MANY
+
+    def _replace(self, node: int) -> None:
+        """Lets Polars read what is there, from the top down."""
+        if node in self.plan.ready:
+            return self.plan.replace(node, self.plan.ready[node])
+        try:
+            viewed = self.plan.view(node)
+        except Unsupported:
+            viewed = None
+        if type(viewed).__name__ == "Cache" and viewed.id_ in self.plan.cached:
+            return self.plan.replace(node, self.plan.cached[viewed.id_])
+        for below in self.plan.inputs(node):
+            self._replace(below)
+
+
+def _title(plan: Plan, viewed: Any, kind: str) -> str:
+    try:
+        if kind == "GroupBy":
+            return f"group-by {', '.join(e.output_name for e in viewed.keys)}"
+        how = viewed.options[0] if isinstance(viewed.options[0], str) else viewed.options[0][0]
+        return f"{how.lower()} join on {', '.join(plan.column(e) or e.output_name for e in viewed.left_on)}"
+    except Unsupported:
+        return kind.lower()
+
+
+def _require_version(version: tuple[int, int]) -> None:
+    if version not in PLAN_VERSIONS:
+        known = ", ".join(f"{major}.{minor}" for major, minor in PLAN_VERSIONS)
+        raise UsageError(
+            f"plans of Polars {polars.__version__} have format {version[0]}.{version[1]}; garuda reads {known}, of Polars 2.1"
+        )
