@@ -28,6 +28,7 @@ _CORES = 2  # that these were measured on
 _PRICED = 2.5  # what garuda took over its price, uncalibrated, at most; of strings _PRICED_STRINGS
 _PRICED_STRINGS = 4.0
 _HANDED_NS = 10.0  # a row: making it an Arrow table, and pricing
+_STRING_NS = 40.0  # more for each key of strings, whose values pricing samples
 _MARGIN = 1.25
 _WORTH_PRICING = 3.0  # times the handing over; below that pricing itself shows
 _SAMPLE = 2**14
@@ -45,11 +46,11 @@ def compare(node: Union[Join, Groups], rows: list[polars.DataFrame], engine: Eng
     heights = [frame.height for frame in rows]
     if sum(heights) < _FEW:
         return False, f"{sum(heights):,} rows, too few to be worth handing over"
-    has_strings = any(dtype in (polars.String, polars.Binary) for dtype in node.key_types(rows))
+    strings = sum(dtype in (polars.String, polars.Binary) for dtype in node.key_types(rows))
     if isinstance(node, Join):
         table = min(heights)
         polars_ns = max(heights) * _rate(_LOOKUP_NS, table)
-        if has_strings and table > 2**16:
+        if strings and table > 2**16:
             polars_ns *= _STRING_LOOKUPS
     elif any(wanted.spec[1:] == ("count_distinct",) for wanted in node.wanted):
         return False, "counts of distinct values, at which Polars is faster"
@@ -59,11 +60,11 @@ def compare(node: Union[Join, Groups], rows: list[polars.DataFrame], engine: Eng
         if groups > 2**16:
             polars_ns += heights[0] * _FURTHER_NS * (len(node.wanted) - 1)
     polars_ns *= _CORES / polars.thread_pool_size()
-    handed_ns = sum(heights) * _HANDED_NS
+    handed_ns = sum(heights) * (_HANDED_NS + strings * _STRING_NS)
     if polars_ns < handed_ns * _WORTH_PRICING:
         return False, f"Polars takes about {polars_ns / 1e6:.1f} ms, handing its rows over {handed_ns / 1e6:.1f}"
     price = node.priced(engine, rows).to_dict()["estimated_ns"]
-    garuda_ns = price * (_PRICED_STRINGS if has_strings else _PRICED) + handed_ns
+    garuda_ns = price * (_PRICED_STRINGS if strings else _PRICED) + handed_ns
     reason = f"Polars takes about {polars_ns / 1e6:.1f} ms, garuda at most {garuda_ns / 1e6:.1f}"
     return polars_ns > garuda_ns * _MARGIN, reason
 
