@@ -8,6 +8,7 @@
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
+#include "garuda/group_states.hpp"
 #include "garuda/join.hpp"
 #include "garuda/pinned_buffer.hpp"
 #include "garuda/table.hpp"

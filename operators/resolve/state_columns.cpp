@@ -1,0 +1,190 @@
+// States as columns of tables: include/garuda/group_states.hpp.
+#include "garuda/group_states.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "operators/resolve/exact_state.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+#include "operators/resolve/sum_overflow.hpp"
+
+namespace garuda::resolve {
+namespace {
+
+/// Rows between looks at the control.
+constexpr std::int64_t kRowsOfALook = std::int64_t{1} << 12;
+
+/// Calls `each(row of the table, bytes)` for every state of a column.
+template <class Each>
+Result<void> for_each_state(TableView states, std::size_t column, Control const& control, Each each) {
+  std::uint64_t row = 0;
+  for (std::size_t b = 0; b < states.num_batches(); ++b) {
+    auto const& array = states.batch(b).columns[column];
+    auto const* const offsets = static_cast<std::int64_t const*>(array.offsets) + array.offset;
+    auto const* const bytes = static_cast<std::byte const*>(array.values);
+    for (std::int64_t i = 0; i < array.length; ++i, ++row) {
+      if (i % kRowsOfALook == 0 && control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled by the caller");
+      if (array.is_null(i)) return fail(ErrorCode::invalid_input, "a state of an aggregate is null");
+      GARUDA_TRY_ASSIGN(auto const state, read_exact_state({bytes + offsets[i], bytes + offsets[i + 1]}));
+      GARUDA_TRY(each(row, state));
+    }
+  }
+  return {};
+}
+
+Result<void> check_columns(TableView states) {
+  for (auto const& field : states.schema())
+    if (field.type.id != TypeId::large_binary)
+      return fail(ErrorCode::usage, fmt::format("states are columns of large_binary: '{}' is of type {}", field.name,
+                                                to_string(field.type)));
+  return {};
+}
+
+/// What a column of states keeps alive.
+struct StateMemory {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::byte> bytes;
+};
+
+Result<StateMemory> merged_column(TableView states, std::size_t column, std::span<std::uint64_t const> groups,
+                                  std::uint64_t num_groups, Control const& control) {
+  std::vector<std::optional<ExactState>> merged(num_groups);
+  GARUDA_TRY(for_each_state(states, column, control, [&](std::uint64_t row, ExactState const& state) -> Result<void> {
+    auto& group = merged[groups[row]];
+    if (!group) {
+      group = state;
+      return {};
+    }
+    if (group->is_product != state.is_product)
+      return fail(ErrorCode::invalid_input, "states of different aggregates are in one column");
+    group->merge(state);
+    return {};
+  }));
+  StateMemory memory;
+  memory.offsets.reserve(num_groups + 1);
+  for (auto const& group : merged) {
+    if (!group) return fail(ErrorCode::usage, "a group has no states");
+    append_exact_state(*group, memory.bytes);
+    memory.offsets.push_back(static_cast<std::int64_t>(memory.bytes.size()));
+  }
+  return memory;
+}
+
+/// Values of one column and the bits of those that are not null.
+struct ValueMemory {
+  std::vector<std::byte> values;
+  std::vector<std::uint8_t> validity;
+  std::int64_t nulls = 0;
+};
+
+Result<ValueMemory> value_column(TableView states, std::size_t column, StateValues values, Control const& control) {
+  auto const rows = static_cast<std::size_t>(states.num_rows());
+  ValueMemory memory;
+  memory.values.resize(rows * static_cast<std::size_t>(byte_width(values.aggregate().result)));
+  memory.validity.resize((rows + 7) / 8);
+  GARUDA_TRY(for_each_state(states, column, control, [&](std::uint64_t row, ExactState const& state) -> Result<void> {
+    auto const made = values.write(state, row, memory.values.data());
+    if (made == StateValues::Made::overflow) return tl::unexpected(sum_overflow(values.aggregate(), std::nullopt));
+    if (made == StateValues::Made::value)
+      memory.validity[row >> 3] |= static_cast<std::uint8_t>(1U << (row & 7));
+    else
+      ++memory.nulls;
+    return {};
+  }));
+  return memory;
+}
+
+/// Runs `work`; what memory or states that do not belong together make it throw is an error.
+template <class Work>
+Result<Table> guarded(Work work) {
+  try {
+    return work();
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "not enough memory for the states of groups");
+  } catch (LogicError const&) {
+    return fail(ErrorCode::invalid_input, "states are beyond those that an aggregate of any table has");
+  }
+}
+
+/// A table of one batch, whose columns are views of `memory`.
+template <class Memory, class View>
+Table table_of(Schema schema, std::int64_t rows, std::vector<Memory> memory, View view) {
+  auto const kept = std::make_shared<std::vector<Memory>>(std::move(memory));
+  Batch batch{rows, {}, kept};
+  for (auto const& column : *kept) {
+    auto array = view(column);
+    array.length = rows;
+    batch.columns.push_back(array);
+  }
+  std::vector<Batch> batches;
+  batches.push_back(std::move(batch));
+  return {std::move(schema), std::move(batches)};
+}
+
+}  // namespace
+}  // namespace garuda::resolve
+
+namespace garuda {
+
+Result<Table> merge_states(TableView states, std::span<std::uint64_t const> groups, std::uint64_t num_groups,
+                           Control const& control) {
+  GARUDA_TRY(resolve::check_columns(states));
+  if (groups.size() != static_cast<std::size_t>(states.num_rows()))
+    return fail(ErrorCode::usage,
+                fmt::format("there must be a group for each of {} rows: {}", states.num_rows(), groups.size()));
+  if (auto const most = std::ranges::max_element(groups); most != groups.end() && *most >= num_groups)
+    return fail(ErrorCode::usage, fmt::format("groups must be below {}: {}", num_groups, *most));
+  return resolve::guarded([&]() -> Result<Table> {
+    std::vector<resolve::StateMemory> columns;
+    for (std::size_t c = 0; c < states.num_columns(); ++c) {
+      GARUDA_TRY_ASSIGN(auto column, resolve::merged_column(states, c, groups, num_groups, control));
+      columns.push_back(std::move(column));
+    }
+    return resolve::table_of(states.schema(), static_cast<std::int64_t>(num_groups), std::move(columns),
+                             [](resolve::StateMemory const& memory) {
+                               ArrayView array;
+                               array.null_count = 0;
+                               array.offsets = memory.offsets.data();
+                               array.values = memory.bytes.data();
+                               return array;
+                             });
+  });
+}
+
+Result<Table> values_of_states(TableView states, Schema const& rows, std::vector<Aggregate> const& aggregates,
+                               Control const& control) {
+  GARUDA_TRY(resolve::check_columns(states));
+  if (aggregates.size() != states.num_columns())
+    return fail(ErrorCode::usage, fmt::format("there must be an aggregate for each of {} columns: {}",
+                                              states.num_columns(), aggregates.size()));
+  GroupBySpec spec;
+  spec.aggregates = aggregates;
+  GARUDA_TRY_ASSIGN(auto const resolved, resolve::resolve_group_by(TableView(rows, {}), spec));
+  return resolve::guarded([&]() -> Result<Table> {
+    Schema schema;
+    std::vector<resolve::ValueMemory> columns;
+    for (std::size_t c = 0; c < aggregates.size(); ++c) {
+      auto const& aggregate = resolved.aggregates[c];
+      if (!resolve::has_exact_state(*aggregate.row) || aggregate.as_state)
+        return fail(ErrorCode::usage, fmt::format("there is no exact state of {}", to_string(aggregates[c].function)));
+      resolve::StateValues values(aggregate, aggregate.second ? rows[*aggregate.second].type : DataType{});
+      GARUDA_TRY_ASSIGN(auto column, resolve::value_column(states, c, std::move(values), control));
+      columns.push_back(std::move(column));
+      schema.push_back(Field{aggregate.name, aggregate.result, true});
+    }
+    return resolve::table_of(std::move(schema), states.num_rows(), std::move(columns),
+                             [](resolve::ValueMemory const& memory) {
+                               ArrayView array;
+                               array.null_count = memory.nulls;
+                               array.validity = memory.nulls == 0 ? nullptr : memory.validity.data();
+                               array.values = memory.values.data();
+                               return array;
+                             });
+  });
+}
+
+}  // namespace garuda
