@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "garuda/arrow_c.hpp"
+#include "garuda/group_states.hpp"
 #include "python/extension/capsules.hpp"
 #include "python/extension/engine.hpp"
 
@@ -40,7 +42,8 @@ Settings make_settings(std::string const& path, std::optional<std::string> devic
            .threads = threads,
            .expected_rows = expected_rows,
            .control = {}},
-          std::move(tuning), unwrap(parse_string_form(strings))};
+          std::move(tuning),
+          unwrap(parse_string_form(strings))};
 }
 
 /// Raised where a name is looked up, so that Python has a KeyError.
@@ -193,15 +196,39 @@ JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable c
 }
 
 GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std::vector<std::string> keys,
-                           std::string const& aggregates, bool ordered, Settings const& settings) {
-  GroupByQuery query{
-      engine.engine, table.rows, {std::move(keys), unwrap(parse_aggregates(aggregates)), ordered, settings.strings}, {settings.run, {}}};
+                           std::string const& aggregates, std::vector<bool> const& as_states, bool ordered,
+                           Settings const& settings) {
+  GroupByQuery query{engine.engine,
+                     table.rows,
+                     {std::move(keys), unwrap(parse_aggregates(aggregates)), ordered, settings.strings},
+                     {settings.run, {}}};
+  for (std::size_t i = 0; i < std::min(as_states.size(), query.spec.aggregates.size()); ++i)
+    query.spec.aggregates[i].as_state = as_states[i];
   for (auto const& key : query.spec.keys) require_column(table.rows->view(), key);
   for (auto const& aggregate : query.spec.aggregates)
     for (auto const& column : {aggregate.column, aggregate.second})
       if (column) require_column(table.rows->view(), *column);
   query.options.tuning = unwrap(parse_group_by_tuning(settings.tuning));
   return with_threads(std::move(query), {table.rows});
+}
+
+/// `groups`: of each row, 64 bits each.
+HeldTable merged_states(HeldTable const& states, nb::bytes const& groups, std::uint64_t num_groups) {
+  Watch watch{nb::none()};
+  std::vector<std::uint64_t> numbers(groups.size() / sizeof(std::uint64_t));
+  std::memcpy(numbers.data(), groups.c_str(), numbers.size() * sizeof(std::uint64_t));
+  return {share(Rows{
+      nullptr, watch.run([&] { return merge_states(states.rows->view(), numbers, num_groups, watch.control()); })})};
+}
+
+/// `rows`: a table of the columns that `aggregates` are of, without rows or with any.
+HeldTable finished_states(HeldTable const& states, HeldTable const& rows, std::string const& aggregates) {
+  Watch watch{nb::none()};
+  auto const parsed = unwrap(parse_aggregates(aggregates));
+  return {share(Rows{nullptr, watch.run([&] {
+                       return values_of_states(states.rows->view(), rows.rows->view().schema(), parsed,
+                                               watch.control());
+                     })})};
 }
 
 /// The batches of a query that runs, on the host.
@@ -264,6 +291,8 @@ void bind_query(nb::class_<Query, Extra...>& query) {
 }  // namespace
 
 void bind_queries(nb::module_& module) {
+  module.def("merge_states", merged_states, nb::arg("states"), nb::arg("groups"), nb::arg("num_groups"));
+  module.def("values_of_states", finished_states, nb::arg("states"), nb::arg("rows"), nb::arg("aggregates"));
   nb::class_<Settings>(module, "Settings")
       .def(nb::new_(&make_settings), nb::arg("path"), nb::arg("device").none(), nb::arg("tuning"),
            nb::arg("memory_limit"), nb::arg("device_memory_limit"), nb::arg("threads"), nb::arg("allow_cuda"),
@@ -277,7 +306,7 @@ void bind_queries(nb::module_& module) {
   bind_query(join);
   auto group_by = nb::class_<GroupByQuery>(module, "GroupBy")
                       .def(nb::new_(&make_group_by), nb::arg("engine"), nb::arg("table"), nb::arg("keys"),
-                           nb::arg("aggregates"), nb::arg("ordered"), nb::arg("settings"));
+                           nb::arg("aggregates"), nb::arg("as_states"), nb::arg("ordered"), nb::arg("settings"));
   bind_query(group_by);
 
   nb::class_<HeldStream>(module, "Stream")

@@ -137,12 +137,17 @@ class GroupBy:
         self._ordered = ordered
         self._settings = settings
 
-    def _query(self, aggregates: tuple[Aggregate, ...], named: dict[str, Aggregate]) -> _core.GroupBy:
+    def _query(
+        self, aggregates: tuple[Aggregate, ...], named: dict[str, Aggregate], states: Sequence[str] = ()
+    ) -> _core.GroupBy:
         every = [*aggregates, *named.values()]
         texts = [_aggregate(None, a) for a in aggregates] + [_aggregate(name, a) for name, a in named.items()]
         wanted = [*self._keys, *sorted(_read_columns(every) - set(self._keys))]
         rows = table(self._table, columns=wanted)._held
-        return _core.GroupBy(self._engine._open(), rows, self._keys, ",".join(texts), self._ordered, self._settings)
+        as_states = [False] * len(aggregates) + [name in states for name in named]
+        return _core.GroupBy(
+            self._engine._open(), rows, self._keys, ",".join(texts), as_states, self._ordered, self._settings
+        )
 
     def agg(self, *aggregates: Aggregate, progress: ProgressOption = None, **named: Aggregate) -> Table:
         """The groups: a row each, the keys, then the aggregates.
