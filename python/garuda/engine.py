@@ -318,9 +318,11 @@ class Engine:
         """Joins two tables.
 
         Args:
-            left, right: tables, or what `garuda.table` makes one of: pyarrow, polars, pandas, DuckDB's relations, mappings.
+            left: a table, or what `garuda.table` makes one of: pyarrow, polars, pandas, DuckDB's relations, mappings.
+            right: likewise.
             on: key columns, at most 16: a name of both tables, a pair (left, right), or a list of these.
-            left_on, right_on: the same as two lists.
+            left_on: the left columns of the keys, where the names differ.
+            right_on: the right ones, as many.
             how: inner, left, right, full, semi, anti or mark (all left rows and a boolean `mark`: has a match).
             where: what must be true of two rows, besides equal keys, for them to match, as SQL's ON has it:
                 "left.a < right.b and not right.c = 'x'".

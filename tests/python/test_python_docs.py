@@ -34,17 +34,41 @@ def run_examples(text: str, name: str, names: dict[str, object]) -> None:
     assert runner.failures == 0, name
 
 
-def test_documents(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every block of the page, one after the other in one namespace."""
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```(python|pycon)\n(.*?)^```$", (ROOT / "docs/python.md").read_text("utf-8"), re.M | re.S)
-    assert len(blocks) >= 6
+def run_blocks(page: str, text: str, least: int) -> None:
+    """Every block of a page, one after the other in one namespace."""
+    blocks = re.findall(r"^```(python|pycon)\n(.*?)^```$", text, re.M | re.S)
+    assert len(blocks) >= least
     names: dict[str, object] = {}
-    for number, (language, text) in enumerate(blocks):
+    for number, (language, block) in enumerate(blocks):
         if language == "pycon":
-            run_examples(text, f"docs/python.md, block {number}", names)
+            run_examples(block, f"{page}, block {number}", names)
         else:
-            exec(compile(text, f"docs/python.md, block {number}", "exec"), names)
+            exec(compile(block, f"{page}, block {number}", "exec"), names)
+
+
+@pytest.mark.parametrize(("page", "least"), [("python.md", 11), ("where.md", 1)])
+def test_documents(page: str, least: int, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_blocks(page, (ROOT / "docs" / page).read_text("utf-8"), least)
+
+
+def test_the_site(tmp_path: pathlib.Path) -> None:
+    """Is built without a warning; its other pages' blocks run; of python.md it has each section once."""
+    pytest.importorskip("mkdocs")
+    sys.path.insert(0, str(ROOT / "docs"))
+    import build_site
+
+    pages = build_site.pages()
+    guides = {"index.md", *build_site.GUIDES}
+    run_blocks("plans.md", pages["plans.md"], 6)
+    for name in build_site.sections((ROOT / "docs/python.md").read_text("utf-8")):
+        heading = re.compile(rf"^##? {re.escape(name)}$", re.M)
+        assert not name or sum(len(heading.findall(text)) for page, text in pages.items() if page in guides) == 1, name
+    build_site.main(ROOT / "build/site_pages")
+    built = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path)], cwd=ROOT,
+                           env=environment(NO_MKDOCS_2_WARNING="1"), capture_output=True, text=True, timeout=300, check=False)  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    assert "group_by" in (tmp_path / "api/garuda.html").read_text("utf-8")
 
 
 def test_the_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
