@@ -30,6 +30,9 @@ from .patches import Unsupported, fall_back
 if TYPE_CHECKING:
     from polars import LazyFrame
 
+if not hasattr(polars, "StreamingEngine"):
+    raise ImportError(f"garuda.polars needs Polars 2.1, whose engines others can extend: {polars.__version__}")
+
 #: Versions of Polars' plan format that are understood: (16, 0) is Polars 2.1's.
 PLAN_VERSIONS = ((16, 0),)
 
@@ -268,8 +271,6 @@ class _Run:
         kind = type(viewed).__name__
         if kind == "DataFrameScan":
             return int(viewed.df.height())
-        if kind == "Scan" and viewed.scan_type[0] == "parquet":
-            return int(polars.scan_parquet(viewed.paths, glob=False).select(polars.len()).collect().item())
         if kind == "Join":
             return max(self._most_rows(viewed.input_left), self._most_rows(viewed.input_right))
         inputs = self.plan.inputs(node)
