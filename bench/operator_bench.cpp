@@ -97,7 +97,7 @@ class HostRun {
   /// From the call to the last batch, with all batches kept; nanoseconds.
   Result<std::uint64_t> run(Batches* kept) {
     Stopwatch const watch;
-    GARUDA_TRY_ASSIGN(auto const result, workload_.start(engine_, tables_, options_));
+    GARUDA_TRY_ASSIGN(auto const result, workload_.start(engine_, views_of(tables_), options_));
     while (true) {
       GARUDA_TRY_ASSIGN(auto batch, result->next());
       if (!batch) break;

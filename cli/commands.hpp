@@ -16,7 +16,6 @@ void add_explain_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 /// `app` must outlive what it sets to run, too.
 void add_help_command(CLI::App& app, Context& context);
-/// report: known, refused with a sentence.
-void add_later_commands(CLI::App& app, Context& context);
+void add_report_command(CLI::App& app, Context& context);
 
 }  // namespace garuda::cli

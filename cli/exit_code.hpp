@@ -8,6 +8,8 @@ namespace garuda::cli {
 inline constexpr int kExitDone = 0;
 /// A bug of garuda's own; none of the codes that a user can act on.
 inline constexpr int kExitInternalError = 1;
+/// `garuda report compare --regression` has found one.
+inline constexpr int kExitRegression = 7;
 
 /// 2 wrong usage, 3 bad input, 4 no such device or path, 5 memory, limits and output, 6 device failure, 130
 /// interrupted.

@@ -42,7 +42,7 @@ int parse_and_run(int argc, char const* const* argv) {
   garuda::cli::add_explain_command(app, context);
   garuda::cli::add_bench_command(app, context);
   garuda::cli::add_help_command(app, context);
-  garuda::cli::add_later_commands(app, context);
+  garuda::cli::add_report_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (CLI::Success const& help_or_version) {

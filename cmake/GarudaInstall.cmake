@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Behind the command only: these need Arrow C++ or belong to no API.
-set(garuda_command_libraries garuda_io garuda_spill garuda_bench garuda_bench_commands garuda_cli)
+set(garuda_command_libraries garuda_io garuda_spill garuda_bench garuda_bench_commands garuda_report garuda_cli)
 
 add_library(garuda_api INTERFACE)
 add_library(garuda::garuda ALIAS garuda_api)

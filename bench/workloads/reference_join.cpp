@@ -20,8 +20,9 @@ using RowRange = tbb::blocked_range<std::uint64_t>;
 
 bool is_supported(DataType const& type) noexcept { return type.id == TypeId::int32 || type.id == TypeId::int64; }
 
+/// The bits of a value of 4 or 8 bytes.
 std::int64_t value_at(ArrayView const& column, DataType const& type, std::uint64_t row) noexcept {
-  return type.id == TypeId::int32 ? column.data<std::int32_t>()[row] : column.data<std::int64_t>()[row];
+  return byte_width(type) == 4 ? column.data<std::int32_t>()[row] : column.data<std::int64_t>()[row];
 }
 
 std::int64_t value_at(TableView const& table, std::size_t column, std::uint64_t row) noexcept {
@@ -41,8 +42,7 @@ void read_row(Batch const& batch, Schema const& schema, std::uint64_t row, std::
     out[column] = value_at(batch.columns[column], schema[column].type, row);
 }
 
-Result<std::uint64_t> count_rows(std::span<Batch const> batches) {
-  std::uint64_t rows = 0;
+Result<void> check_columns(std::span<Batch const> batches) {
   for (auto const& batch : batches) {
     for (auto const& column : batch.columns) {
       if (column.length != batch.num_rows)
@@ -50,9 +50,8 @@ Result<std::uint64_t> count_rows(std::span<Batch const> batches) {
                     fmt::format("a result column has {} values in a batch of {} rows", column.length, batch.num_rows));
       if (count_nulls(column) != 0) return fail(ErrorCode::device_failure, "the result has nulls, the inputs none");
     }
-    rows += static_cast<std::uint64_t>(batch.num_rows);
   }
-  return rows;
+  return {};
 }
 
 /// The digest of the rows of `width` values that `add_rows(i, row, digest)` makes of every i < n.
@@ -72,6 +71,18 @@ RowDigest digest_rows(std::uint64_t n, std::size_t width, AddRows const& add_row
 }
 
 }  // namespace
+
+Result<RowDigest> digest_of(Schema const& schema, std::span<Batch const> batches) {
+  GARUDA_TRY(check_columns(batches));
+  RowDigest digest;
+  for (auto const& batch : batches)
+    digest.add(digest_rows(static_cast<std::uint64_t>(batch.num_rows), schema.size(),
+                           [&](std::uint64_t i, std::span<std::int64_t> row, RowDigest& sum) {
+                             read_row(batch, schema, i, row);
+                             sum.add(row);
+                           }));
+  return digest;
+}
 
 void RowDigest::add(std::span<std::int64_t const> row) noexcept {
   std::uint64_t a = 0x243f6a8885a308d3;  // fractional digits of pi: two unrelated starting points
@@ -158,17 +169,11 @@ void ReferenceJoin::fill_row(std::uint64_t left_row, std::uint64_t right_row,
 
 Result<void> ReferenceJoin::check(Schema const& schema, std::span<Batch const> batches) const {
   GARUDA_TRY(check_schema(schema));
-  GARUDA_TRY_ASSIGN(auto const rows, count_rows(batches));
-  if (rows != num_rows())
-    return fail(ErrorCode::device_failure,
-                fmt::format("the result has another number of rows than the reference, {}: {}", num_rows(), rows));
-  RowDigest digest;
-  for (auto const& batch : batches)
-    digest.add(digest_rows(static_cast<std::uint64_t>(batch.num_rows), schema_.size(),
-                           [&](std::uint64_t i, std::span<std::int64_t> row, RowDigest& sum) {
-                             read_row(batch, schema_, i, row);
-                             sum.add(row);
-                           }));
+  GARUDA_TRY_ASSIGN(auto const digest, digest_of(schema, batches));
+  if (digest.rows != num_rows())
+    return fail(
+        ErrorCode::device_failure,
+        fmt::format("the result has another number of rows than the reference, {}: {}", num_rows(), digest.rows));
   if (digest == digest_) return {};
   return fail(
       ErrorCode::device_failure,

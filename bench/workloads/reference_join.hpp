@@ -21,6 +21,10 @@ struct RowDigest {
   friend bool operator==(RowDigest const&, RowDigest const&) = default;
 };
 
+/// Of a whole result, its rows in any order: columns 4 or 8 bytes wide, by their bits. Errors: device_failure for nulls
+/// and for columns of another length than their batch.
+Result<RowDigest> digest_of(Schema const& schema, std::span<Batch const> batches);
+
 /// The inner join of two tables of int32 and int64 columns without nulls, in one batch each, on their first columns:
 /// left columns, then right columns without the key. Computed by sorting the left side and a binary search per right
 /// row. Borrows the tables.

@@ -55,6 +55,12 @@ RunOptions& run_options(OperatorOptions& options) {
   return std::visit([](auto& own) -> RunOptions& { return own; }, options);
 }
 
+std::vector<TableView> views_of(std::vector<Table> const& tables) {
+  std::vector<TableView> views;
+  for (auto const& table : tables) views.push_back(table.view());
+  return views;
+}
+
 Result<std::vector<Table>> generate_tables(WorkloadSpec const& spec) {
   std::vector<Table> tables;
   if (auto const* const join = std::get_if<JoinWorkload>(&spec)) {
@@ -125,17 +131,29 @@ Result<OperatorOptions> Workload::parse_options(std::string_view tuning) const {
   return options;
 }
 
-Result<std::unique_ptr<QueryResult>> Workload::start(Engine& engine, std::vector<Table> const& tables,
+Result<std::unique_ptr<QueryResult>> Workload::start(Engine& engine, std::vector<TableView> const& tables,
                                                      OperatorOptions const& options) const {
-  if (join() != nullptr) {
-    JoinSpec spec;
-    spec.on = {{"key", "key"}};
-    return engine.join(tables[0].view(), tables[1].view(), spec, std::get<JoinOptions>(options));
-  }
+  if (join() != nullptr) return engine.join(tables[0], tables[1], join_spec(), std::get<JoinOptions>(options));
+  return engine.group_by(tables[0], group_by_spec(), std::get<GroupByOptions>(options));
+}
+
+Result<Plan> Workload::explain(Engine& engine, OperatorOptions const& options) const {
+  auto const views = views_of(tables_);
+  if (join() != nullptr) return engine.explain_join(views[0], views[1], join_spec(), std::get<JoinOptions>(options));
+  return engine.explain_group_by(views[0], group_by_spec(), std::get<GroupByOptions>(options));
+}
+
+JoinSpec Workload::join_spec() {
+  JoinSpec spec;
+  spec.on = {{"key", "key"}};
+  return spec;
+}
+
+GroupBySpec Workload::group_by_spec() const {
   GroupBySpec spec;
   for (std::uint32_t k = 0; k < group_by()->workload.keys; ++k) spec.keys.push_back(fmt::format("k{}", k));
   spec.aggregates = aggregates();
-  return engine.group_by(tables[0].view(), spec, std::get<GroupByOptions>(options));
+  return spec;
 }
 
 std::vector<Aggregate> Workload::aggregates() const {

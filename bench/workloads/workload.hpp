@@ -40,6 +40,8 @@ enum class TableMemory : std::uint8_t {
 using OperatorOptions = std::variant<JoinOptions, GroupByOptions>;
 RunOptions& run_options(OperatorOptions& options);
 
+std::vector<TableView> views_of(std::vector<Table> const& tables);
+
 /// Tables and their reference. Does not move: the reference borrows the tables.
 class Workload {
  public:
@@ -67,13 +69,17 @@ class Workload {
 
   /// Errors: usage.
   Result<OperatorOptions> parse_options(std::string_view tuning) const;
-  /// Joins or groups `tables`, which are copies of tables(), if not these.
-  Result<std::unique_ptr<QueryResult>> start(Engine& engine, std::vector<Table> const& tables,
+  /// Joins or groups `tables`, which are copies of tables(), on a device or not, if not these.
+  Result<std::unique_ptr<QueryResult>> start(Engine& engine, std::vector<TableView> const& tables,
                                              OperatorOptions const& options) const;
+  /// What start() would do with tables().
+  Result<Plan> explain(Engine& engine, OperatorOptions const& options) const;
 
  private:
   explicit Workload(WorkloadSpec spec) : spec_(std::move(spec)) {}
   std::vector<Aggregate> aggregates() const;
+  static JoinSpec join_spec();
+  GroupBySpec group_by_spec() const;
 
   WorkloadSpec spec_;
   std::vector<Table> tables_;

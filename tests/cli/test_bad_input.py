@@ -187,11 +187,6 @@ def test_wrong_usage(files, arguments):
     files.refused(USAGE, *arguments)
 
 
-@pytest.mark.parametrize("command", [["report"]])
-def test_commands_that_come_later(files, command):
-    assert command[-1] in files.refused(USAGE, *command, "orders.parquet", "--keys", "id")
-
-
 def test_no_device_or_path(files, on_lavapipe):
     join = ["customers.parquet", "orders.parquet", "--on", "id", "-o", "out.parquet"]
     assert "graphics" in refused_join(files, NO_DEVICE, *join, "--path", "graphics")

@@ -1,0 +1,58 @@
+#include "report/budget.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace garuda::report {
+namespace {
+
+/// Part of the time that is left which one cell may take: what comes is known within a factor of about three.
+constexpr double kShare = 0.25;
+/// Runs of a target beside the repetitions: the one that is verified, and as much for comparing and digesting it.
+constexpr double kRunsBeside = 2;
+
+}  // namespace
+
+void Budget::took(std::size_t who, SuiteCell const& cell, double seconds) {
+  auto const seconds_a_row = seconds / static_cast<double>(cell.rows());
+  auto const [known, is_first] = seconds_a_row_.try_emplace({who, cell.is_join()}, seconds_a_row);
+  if (!is_first && cell.series == kGrowth) known->second = seconds_a_row;
+}
+
+double Budget::expected(std::size_t who, SuiteCell const& cell) const {
+  auto const known = seconds_a_row_.find({who, cell.is_join()});
+  return known == seconds_a_row_.end() ? 0 : known->second * static_cast<double>(cell.rows());
+}
+
+std::string Budget::reason(double seconds) const {
+  if (left() <= 0) return fmt::format("the {:.0f} s are over", seconds_);
+  return fmt::format("would take about {:.2g} s of the {:.2g} s left", seconds, left());
+}
+
+std::string Budget::tables_reason(SuiteCell const& cell) const {
+  auto const seconds = expected(kTables, cell);
+  return left() <= 0 || seconds > left() * kShare ? reason(seconds) : std::string();
+}
+
+Budget::Allowed Budget::allow(std::vector<std::size_t> targets, SuiteCell const& cell) const {
+  std::ranges::stable_sort(targets, {}, [&](std::size_t target) { return expected(target, cell); });
+  Allowed allowed;
+  auto const most = left() * kShare;
+  double one_each = 0;
+  for (auto const target : targets) {
+    auto const seconds = expected(target, cell);
+    if (left() <= 0 || (one_each + seconds) * (kLeastRepeats + kRunsBeside) > most) {
+      allowed.left_out.emplace_back(target, reason(seconds * (kLeastRepeats + kRunsBeside)));
+      continue;
+    }
+    one_each += seconds;
+    allowed.targets.push_back(target);
+  }
+  if (one_each > 0)
+    allowed.repeats = static_cast<std::uint32_t>(
+        std::clamp(most / one_each - kRunsBeside, double{kLeastRepeats}, double{kMostRepeats}));
+  return allowed;
+}
+
+}  // namespace garuda::report

@@ -1,0 +1,57 @@
+// What of the suite fits into the time: by how long the cells before it took.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/stopwatch.hpp"
+#include "report/suite.hpp"
+
+namespace garuda::report {
+
+/// Measures repeat this often where time allows, and never less often than the second.
+inline constexpr std::uint32_t kMostRepeats = 9;
+inline constexpr std::uint32_t kLeastRepeats = 3;
+/// Of a cell of which nothing is known yet.
+inline constexpr std::uint32_t kFirstRepeats = 5;
+
+/// Seconds, and what they were spent on.
+class Budget {
+ public:
+  explicit Budget(double seconds) : seconds_(seconds) {}
+
+  double left() const { return seconds_ - static_cast<double>(watch_.elapsed_ns()) / 1e9; }
+  double spent() const { return static_cast<double>(watch_.elapsed_ns()) / 1e9; }
+
+  /// `who`: a position among the targets, or kTables. Remembers what a row takes in the cells that differ by size
+  /// alone.
+  void took(std::size_t who, SuiteCell const& cell, double seconds);
+  /// Seconds that the cell will take, as the last one did that `who` had of its kind; 0 when there was none.
+  double expected(std::size_t who, SuiteCell const& cell) const;
+  /// Generating tables and their reference.
+  static constexpr std::size_t kTables = SIZE_MAX;
+
+  /// Of the targets, in order of what they are expected to take, those that the time allows, and how often each is to
+  /// run; the reasons of the others. No cell takes more than a quarter of what is left.
+  struct Allowed {
+    std::vector<std::size_t> targets;
+    std::uint32_t repeats = kFirstRepeats;
+    std::vector<std::pair<std::size_t, std::string>> left_out;
+  };
+  Allowed allow(std::vector<std::size_t> targets, SuiteCell const& cell) const;
+  /// Why the cell's tables cannot be made in time; empty when they can.
+  std::string tables_reason(SuiteCell const& cell) const;
+
+ private:
+  std::string reason(double seconds) const;
+
+  double seconds_;
+  Stopwatch watch_;
+  std::map<std::pair<std::size_t, bool>, double> seconds_a_row_;  ///< by who, and whether it is a join
+};
+
+}  // namespace garuda::report

@@ -1,0 +1,237 @@
+#include "report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "bench/record.hpp"
+#include "report/report.hpp"
+
+namespace garuda::report {
+namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
+
+/// Reads every value that a comparison reads. Throws Json::exception, or std::out_of_range of an index.
+void read_all(Json const& report) {
+  (void)report.at("suite").get<int>();
+  for (auto const* const name : {"garuda", "date"}) (void)report.at(name).get<std::string>();
+  (void)report.at("host").at("processor").get<std::string>();
+  std::set<std::string> cells;
+  for (auto const& cell : report.at("cells")) {
+    cells.insert(cell.at("id").get<std::string>());
+    for (auto const* const name : {"title", "series", "op"}) (void)cell.at(name).get<std::string>();
+    (void)cell.at("rows").get<double>();
+  }
+  for (auto const& result : report.at("results")) {
+    auto const column = column_of(result);
+    if (column.device) (void)report.at("devices").at(*column.device).at("name").get<std::string>();
+    if (!cells.contains(result.at("cell").get<std::string>())) throw std::out_of_range("a result of an unknown cell");
+    if (median_of(result) == 0) throw std::out_of_range("a result without a time");
+    (void)result.at("mad_ns").get<std::uint64_t>();
+    (void)result.at("rows_per_s").get<double>();
+    (void)result.at("digest").get<std::string>();
+    if (!result.at("share").is_null())
+      (void)fmt::format("{:.0f}{}", result.at("share").get<double>(), result.at("ceiling").get<std::string>());
+  }
+}
+
+/// Why it cannot be compared; empty when it can.
+std::string fault_of(Json const& report) {
+  if (report.is_discarded()) return "it is damaged or cut short";
+  if (!report.is_object() || report.value("format", Json()) != "garuda report") return "it is not a garuda report";
+  if (report.value("format_version", Json()) != kFormatVersion)
+    return fmt::format("its format_version is not {}", kFormatVersion);
+  try {
+    read_all(report);
+  } catch (Json::exception const& missing) {
+    return fmt::format("it is damaged: {}", missing.what());
+  } catch (std::out_of_range const& wrong) {
+    return fmt::format("it is damaged: {}", wrong.what());
+  }
+  return {};
+}
+
+Result<std::string> contents_of(std::string const& file) {
+  std::error_code error;
+  auto const bytes = std::filesystem::file_size(file, error);
+  std::ifstream in(file, std::ios::binary);
+  if (error || !in) return fail(ErrorCode::invalid_input, fmt::format("cannot read the report: {}", file));
+  if (bytes > kMostBytes) return fail(ErrorCode::invalid_input, fmt::format("a report has at most 64 MiB: {}", file));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
+}
+
+/// A report is one side, one with several devices a side for each.
+std::vector<Side> sides_of(std::vector<NamedReport> const& reports) {
+  std::vector<Side> sides;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    std::set<std::size_t> devices;
+    Results const results(reports[i].report);
+    for (auto const& column : results.columns())
+      if (column.device) devices.insert(*column.device);
+    if (devices.size() < 2) {
+      sides.push_back({reports[i].name, i, std::nullopt, true});
+      continue;
+    }
+    for (auto const device : devices)
+      sides.push_back({fmt::format("{}: {}", reports[i].name, results.device_name({"", "", device})), i, device,
+                       device == *devices.begin()});
+  }
+  return sides;
+}
+
+class Comparer {
+ public:
+  explicit Comparer(std::vector<NamedReport> const& reports) : reports_(reports) {
+    comparison_.sides = sides_of(reports);
+    for (std::size_t s = 0; s < comparison_.sides.size(); ++s) add_side(s);
+  }
+
+  Comparison finish() {
+    for (auto& row : comparison_.rows) judge(row);
+    return std::move(comparison_);
+  }
+
+ private:
+  void add_side(std::size_t index) {
+    auto const& side = comparison_.sides[index];
+    auto const& report = reports_[side.report].report;
+    std::map<std::string, std::string> titles;
+    for (auto const& cell : report.at("cells"))
+      titles[cell.at("id").get<std::string>()] = cell.at("title").get<std::string>();
+    for (auto const& result : report.at("results")) {
+      auto const column = column_of(result);
+      bool const is_here = column.device ? !side.device || side.device == column.device : side.has_cpu;
+      if (!is_here) continue;
+      auto const cell = result.at("cell").get<std::string>();
+      auto& row = row_of(cell, titles[cell], column);
+      row.entries[index].result = &result;
+    }
+  }
+
+  ComparedRow& row_of(std::string const& cell, std::string const& title, Column const& column) {
+    for (auto& row : comparison_.rows)
+      if (row.cell == cell && row.path == column.path && row.mode == column.mode) return row;
+    ComparedRow row{cell, title, column.path, column.mode, std::vector<Entry>(comparison_.sides.size())};
+    return comparison_.rows.emplace_back(std::move(row));
+  }
+
+  void judge(ComparedRow& row) {
+    Json const* first = nullptr;
+    for (auto& entry : row.entries) {
+      if (entry.result == nullptr) continue;
+      auto const digest = entry.result->at("digest").get<std::string>();
+      entry.differs = digests_.try_emplace(row.cell, digest).first->second != digest;
+      if (first == nullptr) {
+        first = entry.result;
+        continue;
+      }
+      entry.times = static_cast<double>(median_of(*entry.result)) / static_cast<double>(median_of(*first));
+      entry.change = change_of(*first, *entry.result);
+    }
+  }
+
+  std::vector<NamedReport> const& reports_;
+  Comparison comparison_;
+  std::map<std::string, std::string> digests_;  ///< by cell: the first
+};
+
+std::string label_of(ComparedRow const& row, Side const& side) {
+  return fmt::format("{}, {}{}, {}", row.title, row.path, row.mode == "resident" ? " resident" : "", side.title);
+}
+
+/// Calls `visit` with every entry that is there, its row and its side.
+template <class Visit>
+void each_entry(Comparison const& comparison, Visit const& visit) {
+  for (auto const& row : comparison.rows)
+    for (std::size_t s = 0; s < row.entries.size(); ++s)
+      if (row.entries[s].result != nullptr) visit(row, comparison.sides[s], row.entries[s]);
+}
+
+std::string percent_text(double times) { return fmt::format("{:+.0f} %", (times - 1) * 100); }
+
+}  // namespace
+
+Result<NamedReport> read_report(std::string const& file) {
+  GARUDA_TRY_ASSIGN(auto const text, contents_of(file));
+  auto report = Json::parse(text, nullptr, false);
+  if (auto const fault = fault_of(report); !fault.empty())
+    return fail(ErrorCode::invalid_input, fmt::format("cannot compare, {}: {}", fault, file));
+  return NamedReport{std::filesystem::path(file).stem().string(), std::move(report)};
+}
+
+std::size_t Comparison::count(Change change) const {
+  std::size_t count = 0;
+  each_entry(*this, [&](auto const&, auto const&, Entry const& entry) { count += entry.change == change ? 1 : 0; });
+  return count;
+}
+
+std::size_t Comparison::count_different_bits() const {
+  std::size_t count = 0;
+  each_entry(*this, [&](auto const&, auto const&, Entry const& entry) { count += entry.differs ? 1 : 0; });
+  return count;
+}
+
+Change change_of(Json const& before, Json const& after) {
+  constexpr double kDeviations = 5;
+  constexpr double kLeastShare = 0.1;
+  constexpr double kLeastNs = 1e5;
+  auto const old_ns = static_cast<double>(median_of(before));
+  auto const new_ns = static_cast<double>(median_of(after));
+  auto const spread = before.at("mad_ns").get<double>() + after.at("mad_ns").get<double>();
+  auto const noise = std::max({kDeviations * spread, kLeastShare * std::min(old_ns, new_ns), kLeastNs});
+  if (std::abs(new_ns - old_ns) <= noise) return Change::none;
+  return new_ns > old_ns ? Change::slower : Change::faster;
+}
+
+Result<Comparison> compare(std::vector<NamedReport> const& reports) {
+  if (reports.size() < 2) return fail(ErrorCode::usage, "comparing wants two reports or more");
+  auto const suite_of = [](NamedReport const& report) { return report.report.at("suite").get<int>(); };
+  for (auto const& report : reports)
+    if (suite_of(report) != suite_of(reports.front()))
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("reports of different suites cannot be compared: {} is of suite {}, {} of {}",
+                              reports.front().name, suite_of(reports.front()), report.name, suite_of(report)));
+  auto comparison = Comparer(reports).finish();
+  bool const has_common = std::ranges::any_of(comparison.rows, [](ComparedRow const& row) {
+    return std::ranges::count_if(row.entries, [](Entry const& entry) { return entry.result != nullptr; }) > 1;
+  });
+  if (!has_common) return fail(ErrorCode::invalid_input, "the reports have no cell in common on any path");
+  return comparison;
+}
+
+std::vector<std::string> regressions(Comparison const& comparison, double percent) {
+  std::vector<std::string> found;
+  each_entry(comparison, [&](ComparedRow const& row, Side const& side, Entry const& entry) {
+    if (entry.differs) found.push_back(fmt::format("other bits: {}", label_of(row, side)));
+    if (entry.change == Change::slower && (entry.times - 1) * 100 > percent)
+      found.push_back(fmt::format("slower by {}: {}", percent_text(entry.times), label_of(row, side)));
+  });
+  return found;
+}
+
+std::string to_markdown(Comparison const& comparison) {
+  auto text = fmt::format(
+      "{} measurements: {} faster and {} slower beyond noise than the first report that has them, {} with other "
+      "bits.\n",
+      comparison.rows.size(), comparison.count(Change::faster), comparison.count(Change::slower),
+      comparison.count_different_bits());
+  each_entry(comparison, [&](ComparedRow const& row, Side const& side, Entry const& entry) {
+    if (entry.differs) text += fmt::format("- **other bits**: {}\n", label_of(row, side));
+    if (entry.change != Change::none)
+      text += fmt::format("- {} ({}): {}\n", percent_text(entry.times), bench::format_ns(median_of(*entry.result)),
+                          label_of(row, side));
+  });
+  return text;
+}
+
+}  // namespace garuda::report

@@ -1,0 +1,99 @@
+#include "report/host_state.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <tbb/info.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operators/run/host_memory.hpp"
+
+namespace garuda::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first line of a small file; empty where there is none.
+std::string line_of(fs::path const& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+std::optional<std::int64_t> number_of(fs::path const& file) {
+  auto const line = line_of(file);
+  std::int64_t number = 0;
+  auto const [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  if (error != std::errc() || end != line.data() + line.size()) return std::nullopt;
+  return number;
+}
+
+/// The folders in `folder` whose names begin with `prefix`, sorted.
+std::vector<fs::path> folders_of(fs::path const& folder, std::string_view prefix) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().filename().string().starts_with(prefix)) found.push_back(entry->path());
+  std::ranges::sort(found);
+  return found;
+}
+
+/// Machines with a battery say whether it feeds them; others have mains, if they say anything.
+Json power_of(fs::path const& sys) {
+  bool has_mains = false;
+  for (auto const& supply : folders_of(sys / "class/power_supply", "")) {
+    auto const type = line_of(supply / "type");
+    // Those of mice and phones are of their devices.
+    if (line_of(supply / "scope") == "Device") continue;
+    if (type == "Battery" && line_of(supply / "status") == "Discharging") {
+      auto const capacity = number_of(supply / "capacity");
+      return capacity ? fmt::format("battery, {} %", *capacity) : "battery";
+    }
+    has_mains = has_mains || type == "Battery" || (type != "UPS" && number_of(supply / "online") == 1);
+  }
+  return has_mains ? Json("mains") : Json(nullptr);
+}
+
+Json text_or_null(std::string text) { return text.empty() ? Json(nullptr) : Json(std::move(text)); }
+
+}  // namespace
+
+HostState read_host_state(fs::path const& sys) {
+  constexpr double kMillidegrees = 1000;
+  HostState state;
+  for (auto const& zone : folders_of(sys / "class/thermal", "thermal_zone"))
+    state.hottest_celsius =
+        std::max(state.hottest_celsius, static_cast<double>(number_of(zone / "temp").value_or(0)) / kMillidegrees);
+  for (auto const& cpu : folders_of(sys / "devices/system/cpu", "cpu")) {
+    auto const events = number_of(cpu / "thermal_throttle/core_throttle_count");
+    if (!events) continue;
+    state.knows_throttling = true;
+    state.throttle_events += static_cast<std::uint64_t>(*events);
+  }
+  return state;
+}
+
+Json host_json(std::string const& processor, HostState const& before, fs::path const& sys) {
+  auto const after = read_host_state(sys);
+  utsname system{};
+  bool const is_known = ::uname(&system) == 0;
+  auto const celsius = [](double degrees) { return degrees > 0 ? Json(degrees) : Json(nullptr); };
+  return {{"system", is_known ? Json(fmt::format("{} {}", system.sysname, system.release)) : Json(nullptr)},
+          {"architecture", is_known ? Json(std::string(system.machine)) : Json(nullptr)},
+          {"processor", processor},
+          {"threads", tbb::info::default_concurrency()},
+          {"memory_bytes", run::total_host_bytes()},
+          {"power", power_of(sys)},
+          {"governor", text_or_null(line_of(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor"))},
+          {"hottest_celsius", {celsius(before.hottest_celsius), celsius(after.hottest_celsius)}},
+          {"throttle_events",
+           after.knows_throttling ? Json(after.throttle_events - before.throttle_events) : Json(nullptr)}};
+}
+
+}  // namespace garuda::report

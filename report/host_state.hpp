@@ -1,0 +1,27 @@
+// What a report says of the host: its processor, and how it is powered and cooled.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace garuda::report {
+
+using Json = nlohmann::ordered_json;
+
+/// What changes while a report is made.
+struct HostState {
+  double hottest_celsius = 0;         ///< of all thermal zones; 0: not known
+  std::uint64_t throttle_events = 0;  ///< of all processors since they were started
+  bool knows_throttling = false;
+};
+
+/// Reads /sys, or what lies in `sys`. What is not there is not known; never fails.
+HostState read_host_state(std::filesystem::path const& sys = "/sys");
+
+/// {"system", "architecture", "processor", "threads", "memory_bytes", "power", "governor", "hottest_celsius": [before,
+/// after], "throttle_events": during the report}; what is not known is null. `power`: "mains", "battery, 80 %".
+Json host_json(std::string const& processor, HostState const& before, std::filesystem::path const& sys = "/sys");
+
+}  // namespace garuda::report

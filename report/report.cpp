@@ -1,0 +1,376 @@
+#include "report/report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <ctime>
+#include <map>
+#include <utility>
+
+#include "garuda/engine.hpp"
+#include "operators/plan/device_choice.hpp"
+#include "report/budget.hpp"
+#include "report/cell_runs.hpp"
+#include "report/host_state.hpp"
+#include "report/vulkan_profile.hpp"
+
+namespace garuda::report {
+namespace {
+
+using bench::Mode;
+using Rates = std::map<std::string, double>;
+
+/// A calibration takes some ten seconds: one that has less to spend leaves it out.
+constexpr double kLeastSecondsWithRates = 30;
+/// Part of the time that is left which rates may take.
+constexpr double kShareOfRates = 0.4;
+
+Json or_null(std::optional<std::uint32_t> const& device) { return device ? Json(*device) : Json(nullptr); }
+
+Json digest_text(bench::RowDigest const& digest) {
+  return fmt::format("{}:{:016x}{:016x}", digest.rows, digest.high, digest.low);
+}
+
+std::string today() {
+  auto const now = std::time(nullptr);
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
+}
+
+/// What a result is held against: the least time in which its bytes could be moved.
+struct Ceiling {
+  std::string name;
+  double ns = 0;  ///< 0: not known
+};
+
+class Report {
+ public:
+  Report(ReportRequest const& request, Engine& engine)
+      : request_(request),
+        engine_(engine),
+        budget_(request.seconds > 0 ? request.seconds : seconds_of(request.thoroughness)),
+        before_(read_host_state()) {}
+
+  Result<Json> run() {
+    GARUDA_TRY(find_targets());
+    list_devices();
+    GARUDA_TRY(measure_rates());
+    auto const cells = suite();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (request_.control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between workloads");
+      if (request_.control.on_progress) request_.control.on_progress({cells[i].title, i, cells.size(), 0});
+      GARUDA_TRY(measure(cells[i]));
+    }
+    return finished();
+  }
+
+ private:
+  bool wants(Path path) const {
+    return request_.paths.empty() || std::ranges::find(request_.paths, path) != request_.paths.end();
+  }
+
+  /// The CPU path, then each device's.
+  Result<void> find_targets() {
+    if (wants(Path::cpu)) targets_.push_back({Path::cpu, Mode::end_to_end, std::nullopt});
+    if (wants(Path::cuda))
+      if (auto const cuda = engine_.find_cuda_devices(); !cuda) leave_out("path cuda: " + cuda.error().describe());
+    auto const infos = engine_.devices();
+    if (request_.device) {
+      std::vector<DeviceInfo const*> all;
+      for (auto const& info : infos) all.push_back(&info);
+      GARUDA_TRY_ASSIGN(only_, plan::choose_device(all, *request_.device, DeviceApi::vulkan));
+    }
+    for (auto const& info : infos) {
+      if (only_ && info.index != only_ && info.same_gpu != only_) continue;
+      if (!info.usable) {
+        leave_out(fmt::format("device {}, {}: {}", info.index, info.name, info.reason));
+        continue;
+      }
+      for (auto const path : {Path::graphics, Path::compute, Path::cuda}) {
+        if (!wants(path) || (path == Path::cuda) != (info.api == DeviceApi::cuda)) continue;
+        targets_.push_back({path, Mode::end_to_end, info.index});
+        if (path == Path::compute) targets_.push_back({path, Mode::resident, info.index});
+      }
+    }
+    if (infos.empty()) leave_out("no Vulkan device was found: everything but the CPU path needs one");
+    if (targets_.empty()) return fail(ErrorCode::no_device, "no path that was asked for can run on this machine");
+    return {};
+  }
+
+  void list_devices() {
+    auto const profiles = vulkan_profiles();
+    devices_ = Json::array();
+    for (auto const& info : engine_.devices()) {
+      Json device{{"index", info.index},
+                  {"api", to_string(info.api)},
+                  {"same_gpu", or_null(info.same_gpu)},
+                  {"name", info.name},
+                  {"driver", info.driver},
+                  {"api_version", info.api_version},
+                  {"kind", to_string(info.kind)},
+                  {"memory_bytes", info.memory_bytes},
+                  {"unified_memory", info.unified_memory},
+                  {"usable", info.usable},
+                  {"reason", info.reason},
+                  {"missing", info.missing_optional},
+                  {"traits", Json::object()}};
+      for (auto const& [name, value] : info.traits) device["traits"][name] = value;
+      if (info.api == DeviceApi::vulkan && profiles && info.index < profiles->size())
+        device.update((*profiles)[info.index]);
+      devices_.push_back(std::move(device));
+    }
+  }
+
+  /// Of the host and of the devices that are measured.
+  Result<void> measure_rates() {
+    std::vector<std::optional<std::uint32_t>> known;
+    for (auto const& target : targets_) {
+      auto const device = rated_device(target);
+      if (std::ranges::find(known, device) == known.end()) known.push_back(device);
+    }
+    if (!known.front().has_value()) known.erase(known.begin());
+    known.emplace_back();  // the host, which takes longest, last
+    if (budget_.left() < kLeastSecondsWithRates) {
+      leave_out(fmt::format("ceilings: they take about ten seconds of at least {:.0f}", kLeastSecondsWithRates));
+      return {};
+    }
+    auto const least_left = budget_.left() * (1 - kShareOfRates);
+    for (auto const& device : known) {
+      auto const info = calibrate(device, least_left);
+      if (request_.control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled among the ceilings");
+      if (info) {
+        add_rates(*info);
+      } else {
+        leave_out(fmt::format("ceilings of {}: {}", device ? fmt::format("device {}", *device) : "the host",
+                              info.error().describe()));
+      }
+    }
+    return {};
+  }
+
+  /// Of the host if there is no device. Given up once no more than `least_left` seconds are left.
+  Result<CalibrationInfo> calibrate(std::optional<std::uint32_t> device, double least_left) {
+    std::atomic<bool> is_late{false};
+    CalibrateOptions options;
+    options.device = device ? fmt::to_string(*device) : "host";
+    options.control.cancelled = request_.control.cancelled;
+    options.control.abandoned = &is_late;
+    options.control.on_progress = [&](Progress const& progress) {
+      if (request_.control.on_progress) request_.control.on_progress(progress);
+      is_late = budget_.left() < least_left;
+    };
+    auto infos = engine_.calibrate(options);
+    if (infos) return std::move(infos->front());
+    if (is_late) return fail(ErrorCode::limit_exceeded, "they take too long for the time that is given");
+    return tl::unexpected(std::move(infos).error());
+  }
+
+  /// CUDA's devices are rated as the same GPU's Vulkan device.
+  std::optional<std::uint32_t> rated_device(Target const& target) const {
+    if (!target.device) return std::nullopt;
+    auto const& info = engine_.devices()[*target.device];
+    return info.same_gpu ? info.same_gpu : target.device;
+  }
+
+  void add_rates(CalibrationInfo const& info) {
+    auto& rates = rates_[info.device];
+    auto shown = Json::object();
+    for (auto const& rate : info.rates) {
+      if (rate.points.empty() && rate.value <= 0) continue;
+      auto const is_curve = !rate.points.empty();
+      shown[rate.name] = {{"unit", rate.unit}, {"value", is_curve ? rate.points.back().second : rate.value}};
+      if (is_curve) shown[rate.name]["at"] = fmt::format("{:.0f} {}", rate.points.back().first, rate.size);
+      if (!is_curve) rates[rate.name] = rate.value;
+    }
+    ceilings_.push_back({{"device", or_null(info.device)}, {"rates", std::move(shown)}});
+  }
+
+  Result<void> measure(SuiteCell const& cell) {
+    if (cell.from > request_.thoroughness) return {};
+    if (auto const reason = budget_.tables_reason(cell); !reason.empty()) {
+      leave_out(reason, cell.id);
+      return {};
+    }
+    Stopwatch const making;
+    auto const workload = bench::Workload::create(cell.workload, kSuiteSeed);
+    if (!workload) {
+      leave_out(workload.error().describe(), cell.id);
+      return {};
+    }
+    budget_.took(Budget::kTables, cell, static_cast<double>(making.elapsed_ns()) / 1e9);
+    std::vector<std::size_t> able;
+    for (std::size_t i = 0; i < targets_.size(); ++i)
+      if (std::ranges::find(gone_, i) == gone_.end()) able.push_back(i);
+    auto const allowed = budget_.allow(able, cell);
+    for (auto const& [target, reason] : allowed.left_out) leave_out(reason, cell.id, &targets_[target]);
+    if (allowed.targets.empty()) return {};
+    std::vector<Target> chosen;
+    for (auto const target : allowed.targets) chosen.push_back(targets_[target]);
+    bench::Sampling sampling;
+    sampling.repeat = allowed.repeats;
+    sampling.cancelled = request_.control.cancelled;
+    GARUDA_TRY_ASSIGN(auto const measured, measure_cell(engine_, **workload, chosen, sampling));
+    Json shown{{"id", cell.id},         {"title", cell.title},
+               {"series", cell.series}, {"op", cell.is_join() ? "join" : "group-by"},
+               {"rows", cell.rows()},   {"rows_out", (*workload)->rows_out()}};
+    cells_.push_back(std::move(shown));
+    for (std::size_t i = 0; i < measured.size(); ++i) take(cell, allowed.targets[i], measured[i]);
+    add_plan(cell, **workload);
+    return {};
+  }
+
+  void take(SuiteCell const& cell, std::size_t target, Result<Measured> const& measured) {
+    if (!measured) {
+      auto const code = measured.error().code();
+      // What a device cannot do at all it need not be asked again.
+      if (code == ErrorCode::no_device) gone_.push_back(target);
+      leave_out(measured.error().describe(), code == ErrorCode::no_device ? std::string() : cell.id, &targets_[target],
+                code == ErrorCode::device_failure);
+      return;
+    }
+    auto const& record = measured->record;
+    budget_.took(target, cell, static_cast<double>(record.time.median_ns) / 1e9);
+    auto const ceiling = ceiling_of(targets_[target], *measured);
+    auto const median = static_cast<double>(record.time.median_ns);
+    Json result{{"cell", cell.id},
+                {"path", record.path},
+                {"mode", record.mode},
+                {"device", or_null(targets_[target].device)},
+                {"median_ns", record.time.median_ns},
+                {"mad_ns", record.time.mad_ns},
+                {"min_ns", record.time.min_ns},
+                {"max_ns", record.time.max_ns},
+                {"samples", record.time.samples},
+                {"rows_per_s", std::round(static_cast<double>(cell.rows()) / std::max(median, 1.0) * 1e9)},
+                {"bytes", record.bytes},
+                {"ceiling", ceiling.ns > 0 ? Json(ceiling.name) : Json(nullptr)},
+                {"share", ceiling.ns > 0 ? Json(std::round(ceiling.ns / median * 1e4) / 1e4) : Json(nullptr)},
+                {"digest", digest_text(measured->digest)},
+                {"phases", Json::object()}};
+    for (auto const& phase : record.phases) result["phases"][phase.name] = phase.ns;
+    results_.push_back(std::move(result));
+  }
+
+  /// A copy reads and writes each byte, so what is read and written once goes twice as fast.
+  Ceiling ceiling_of(Target const& target, Measured const& measured) const {
+    auto const known = rates_.find(rated_device(target));
+    if (known == rates_.end()) return {};
+    auto const rate = [&](char const* name) {
+      auto const found = known->second.find(name);
+      return found == known->second.end() ? 0.0 : found->second;
+    };
+    auto const ns = [](std::uint64_t bytes, double per_s) {
+      return per_s > 0 ? static_cast<double>(bytes) / per_s * 1e9 : 0;
+    };
+    auto const bytes = measured.bytes_in + measured.bytes_out;
+    if (!target.device) return {"host copy", ns(bytes, 2 * rate("copy"))};
+    if (target.mode == Mode::resident || engine_.devices()[*target.device].unified_memory)
+      return {"device copy", ns(bytes, rate("streamed_bytes"))};
+    return {"bus", std::max(ns(measured.bytes_in, rate("team_upload")), ns(measured.bytes_out, rate("team_download")))};
+  }
+
+  /// What `auto` would take, and how much longer that took than the best of what it could have taken.
+  void add_plan(SuiteCell const& cell, bench::Workload const& workload) {
+    auto options = workload.parse_options("");
+    if (!options) return;
+    if (only_) bench::run_options(*options).device = fmt::to_string(*only_);
+    auto const plan = workload.explain(engine_, *options);
+    if (!plan) {
+      leave_out("planning: " + plan.error().describe(), cell.id);
+      return;
+    }
+    double best = 0;
+    double chosen = 0;
+    for (auto const& result : results_) {
+      if (result["cell"] != cell.id || result["mode"] != "end-to-end" || result["path"] == "cuda") continue;
+      auto const ns = result["median_ns"].get<double>();
+      if (best == 0 || ns < best) best = ns;
+      auto const& device = result["device"];
+      bool const is_chosen = result["path"] == to_string(plan->path) &&
+                             (device.is_null() || devices_[device.get<std::size_t>()]["name"] == plan->device);
+      if (is_chosen && chosen == 0) chosen = ns;
+    }
+    plans_.push_back({{"cell", cell.id},
+                      {"path", to_string(plan->path)},
+                      {"device", plan->device},
+                      {"estimated_ns", std::round(plan->estimated.estimated_ns)},
+                      {"regret", chosen > 0 ? Json(std::round(chosen / best * 1e3) / 1e3) : Json(nullptr)}});
+  }
+
+  void leave_out(std::string const& reason, std::string const& cell = {}, Target const* target = nullptr,
+                 bool failed = false) {
+    left_out_.push_back({{"cell", cell.empty() ? Json(nullptr) : Json(cell)},
+                         {"target", target == nullptr ? Json(nullptr) : Json(describe(*target))},
+                         {"reason", without_paths(reason)},
+                         {"failed", failed}});
+  }
+
+  Json finished() {
+    return {{"format", "garuda report"},
+            {"format_version", kFormatVersion},
+            {"suite", kSuiteVersion},
+            {"garuda", GARUDA_VERSION},
+            {"date", today()},
+            {"thoroughness", to_string(request_.thoroughness)},
+            {"seconds", std::round(budget_.spent() * 10) / 10},
+            {"host", host_json(engine_.calibrations().front().name, before_)},
+            {"devices", std::move(devices_)},
+            {"ceilings", std::move(ceilings_)},
+            {"cells", std::move(cells_)},
+            {"results", std::move(results_)},
+            {"plans", std::move(plans_)},
+            {"left_out", std::move(left_out_)}};
+  }
+
+  ReportRequest const& request_;
+  Engine& engine_;
+  Budget budget_;
+  HostState before_;
+  std::optional<std::size_t> only_;  ///< the one device that was asked for
+  std::vector<Target> targets_;
+  std::vector<std::size_t> gone_;  ///< of targets_: those that cannot run
+  std::map<std::optional<std::uint32_t>, Rates> rates_;
+  Json devices_ = Json::array();
+  Json ceilings_ = Json::array();
+  Json cells_ = Json::array();
+  Json results_ = Json::array();
+  Json plans_ = Json::array();
+  Json left_out_ = Json::array();
+};
+
+}  // namespace
+
+double seconds_of(Thoroughness thoroughness) noexcept {
+  constexpr std::array<double, 3> kSeconds{55, 280, 1800};
+  return kSeconds.at(static_cast<std::size_t>(thoroughness));
+}
+
+Result<Json> make_report(ReportRequest const& request) {
+  EngineOptions options;
+  options.vulkan =
+      request.paths.empty() || std::ranges::any_of(request.paths, [](Path path) { return path != Path::cpu; });
+  options.cuda = options.vulkan;
+  options.calibration_folder = "";  // a report measures its own rates, and leaves nothing behind but its files
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create(options));
+  return Report(request, engine).run();
+}
+
+std::string without_paths(std::string_view text) {
+  std::string cleaned;
+  char before = ' ';
+  for (std::size_t i = 0; i < text.size(); before = text[i], ++i) {
+    bool const begins = text[i] == '/' && std::string_view(" '\"(=:").find(before) != std::string_view::npos;
+    if (!begins) {
+      cleaned += text[i];
+      continue;
+    }
+    cleaned += "…";
+    i = std::min(text.find_first_of(" '\"),:;", i), text.size()) - 1;
+  }
+  return cleaned;
+}
+
+}  // namespace garuda::report

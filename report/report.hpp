@@ -1,0 +1,47 @@
+// `garuda report`: makes the report of a machine, as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/plan.hpp"
+#include "report/suite.hpp"
+
+namespace garuda::report {
+
+using Json = nlohmann::ordered_json;
+
+/// Of the JSON; docs/report.schema.json describes it.
+inline constexpr int kFormatVersion = 1;
+
+struct ReportRequest {
+  Thoroughness thoroughness = Thoroughness::standard;
+  double seconds = 0;                 ///< that all may take; 0: seconds_of(thoroughness)
+  std::vector<Path> paths;            ///< empty: all
+  std::optional<std::string> device;  ///< as RunOptions::device; nullopt: every usable one
+  Control control;
+};
+
+/// Seconds that a report takes at most, about: 55, 280, 1800.
+double seconds_of(Thoroughness thoroughness) noexcept;
+
+/// Measures the host, the devices and the suite on every path and device that was asked for. A cell that would take too
+/// long for what is left of the time is left out, and what cannot run is, each with its reason. Nothing in the report
+/// names the machine, its user or its files. Blocks. Errors: no_device, usage for a device that is not there, or where
+/// no path can be measured; cancelled. A wrong result is no error: see wrong_results().
+Result<Json> make_report(ReportRequest const& request);
+
+/// Cells whose results differ from the reference or between paths, and runs that failed on a device: one sentence each.
+std::vector<std::string> wrong_results(Json const& report);
+
+/// One line of Markdown: the machine, and its fastest join and group-by.
+std::string to_markdown(Json const& report);
+
+/// `text` without names of files: what begins with a slash is cut out.
+std::string without_paths(std::string_view text);
+
+}  // namespace garuda::report

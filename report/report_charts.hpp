@@ -1,0 +1,31 @@
+// The charts of one report, as the page's script takes them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/results.hpp"
+
+namespace garuda::report {
+
+/// Captions and charts.
+using Charts = std::vector<std::pair<std::string, Json>>;
+
+/// Rows of one side of a join, rows of a group-by.
+double size_of(Json const& cell);
+
+/// Rows a second by size, and times as fast as the CPU path.
+Charts growth_charts(Results const& results);
+
+/// From which size on each path is faster than the CPU path: a sentence an operator that has another path.
+std::vector<std::string> crossovers(Results const& results);
+
+/// Rows a second against bytes a row, one chart a measured device and the host: below a sloping line where bytes bound,
+/// below a level one where accesses do.
+Charts rooflines(Results const& results);
+
+/// Time by phase of the largest join and group-by that most columns have.
+Charts phase_charts(Results const& results);
+
+}  // namespace garuda::report

@@ -1,0 +1,47 @@
+#include "report/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/record.hpp"
+
+namespace garuda::report {
+
+Column column_of(Json const& result) {
+  Column column{result.at("path").get<std::string>(), result.at("mode").get<std::string>(), std::nullopt};
+  if (!result.at("device").is_null()) column.device = result.at("device").get<std::size_t>();
+  return column;
+}
+
+std::uint64_t median_of(Json const& result) { return result.at("median_ns").get<std::uint64_t>(); }
+
+std::string rate_text(Json const& result) { return bench::format_rate(result.at("rows_per_s").get<double>()); }
+
+Results::Results(Json const& report) : report_(report) {
+  for (auto const& result : report.at("results")) {
+    auto column = column_of(result);
+    if (std::ranges::find(columns_, column) == columns_.end()) columns_.push_back(std::move(column));
+  }
+  std::ranges::stable_sort(columns_, {}, [](Column const& column) { return column.device ? *column.device + 1 : 0; });
+  for (auto const& column : columns_)
+    has_several_devices_ = has_several_devices_ || (column.device && column.device != columns_.back().device);
+}
+
+Json const* Results::find(std::string_view cell, Column const& column) const {
+  for (auto const& result : report_.at("results"))
+    if (result.at("cell") == cell && column_of(result) == column) return &result;
+  return nullptr;
+}
+
+std::string Results::label(Column const& column) const {
+  auto text = column.path + (column.is_resident() ? ", resident" : "");
+  return column.device && has_several_devices_ ? fmt::format("{} #{}", text, *column.device) : text;
+}
+
+std::string Results::device_name(Column const& column) const {
+  if (!column.device) return report_.at("host").at("processor").get<std::string>();
+  return report_.at("devices").at(*column.device).at("name").get<std::string>();
+}
+
+}  // namespace garuda::report

@@ -1,0 +1,55 @@
+// The results of a report's JSON, looked up by cell and by what they were measured on.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace garuda::report {
+
+using Json = nlohmann::ordered_json;
+
+/// What results were measured on, as the JSON says it.
+struct Column {
+  std::string path;
+  std::string mode;
+  std::optional<std::size_t> device;
+
+  bool is_resident() const { return mode == "resident"; }
+  friend bool operator==(Column const&, Column const&) = default;
+};
+
+/// Borrows the report, which has the form that docs/report.schema.json says.
+class Results {
+ public:
+  explicit Results(Json const& report);
+
+  Json const& report() const noexcept { return report_; }
+  /// In the order of first appearance, those on the host before those on a device.
+  std::vector<Column> const& columns() const noexcept { return columns_; }
+  /// Null where it was not measured.
+  Json const* find(std::string_view cell, Column const& column) const;
+  /// The CPU path's, or null.
+  Json const* on_cpu(std::string_view cell) const { return find(cell, {"cpu", "end-to-end", std::nullopt}); }
+
+  /// "graphics", "compute, resident"; with the device's index where the report has several.
+  std::string label(Column const& column) const;
+  /// Name of its device, of the host's processor on the CPU path.
+  std::string device_name(Column const& column) const;
+
+ private:
+  Json const& report_;
+  std::vector<Column> columns_;
+  bool has_several_devices_ = false;
+};
+
+Column column_of(Json const& result);
+/// A number of nanoseconds.
+std::uint64_t median_of(Json const& result);
+/// "5.9 G" of a result's rows a second.
+std::string rate_text(Json const& result);
+
+}  // namespace garuda::report
