@@ -34,7 +34,7 @@ int parse_and_run(int argc, char const* const* argv) {
       "  garuda join a.csv b.csv --on id --count\n"
       "  garuda group-by joined.parquet --keys o_custkey --agg count,sum:l_quantity\n"
       "Exit codes: 0 done, 2 wrong usage, 3 bad input, 4 no such device or path, 5 out of memory, over a limit or\n"
-      "output not writable, 6 device failure, 130 interrupted.");
+      "output not writable, 6 device failure, 7 a regression between reports, 130 interrupted.");
   garuda::cli::add_devices_command(app, context);
   garuda::cli::add_calibrate_command(app, context);
   garuda::cli::add_join_command(app, context);

@@ -9,8 +9,10 @@ namespace {
 
 /// Part of the time that is left which one cell may take: what comes is known within a factor of about three.
 constexpr double kShare = 0.25;
-/// Runs of a target beside the repetitions: the one that is verified, and as much for comparing and digesting it.
-constexpr double kRunsBeside = 2;
+/// Runs of a target: three that are timed, the one that is verified, and as much for comparing and digesting it.
+constexpr double kLeastRuns = 5;
+/// What rows of other data may take of the time of those that the prediction is from.
+constexpr double kOtherData = 2;
 
 }  // namespace
 
@@ -22,7 +24,8 @@ void Budget::took(std::size_t who, SuiteCell const& cell, double seconds) {
 
 double Budget::expected(std::size_t who, SuiteCell const& cell) const {
   auto const known = seconds_a_row_.find({who, cell.is_join()});
-  return known == seconds_a_row_.end() ? 0 : known->second * static_cast<double>(cell.rows());
+  if (known == seconds_a_row_.end()) return 0;
+  return known->second * static_cast<double>(cell.rows()) * (cell.series == kGrowth ? 1 : kOtherData);
 }
 
 std::string Budget::reason(double seconds) const {
@@ -38,20 +41,17 @@ std::string Budget::tables_reason(SuiteCell const& cell) const {
 Budget::Allowed Budget::allow(std::vector<std::size_t> targets, SuiteCell const& cell) const {
   std::ranges::stable_sort(targets, {}, [&](std::size_t target) { return expected(target, cell); });
   Allowed allowed;
-  auto const most = left() * kShare;
-  double one_each = 0;
+  allowed.seconds = left() * kShare;
+  double expected_of_all = 0;
   for (auto const target : targets) {
-    auto const seconds = expected(target, cell);
-    if (left() <= 0 || (one_each + seconds) * (kLeastRepeats + kRunsBeside) > most) {
-      allowed.left_out.emplace_back(target, reason(seconds * (kLeastRepeats + kRunsBeside)));
+    auto const seconds = expected(target, cell) * kLeastRuns;
+    if (left() <= 0 || expected_of_all + seconds > allowed.seconds) {
+      allowed.left_out.emplace_back(target, reason(seconds));
       continue;
     }
-    one_each += seconds;
+    expected_of_all += seconds;
     allowed.targets.push_back(target);
   }
-  if (one_each > 0)
-    allowed.repeats = static_cast<std::uint32_t>(
-        std::clamp(most / one_each - kRunsBeside, double{kLeastRepeats}, double{kMostRepeats}));
   return allowed;
 }
 

@@ -13,11 +13,8 @@
 
 namespace garuda::report {
 
-/// Measures repeat this often where time allows, and never less often than the second.
+/// Times a cell is run where its share of the time allows; three times it is in any case.
 inline constexpr std::uint32_t kMostRepeats = 9;
-inline constexpr std::uint32_t kLeastRepeats = 3;
-/// Of a cell of which nothing is known yet.
-inline constexpr std::uint32_t kFirstRepeats = 5;
 
 /// Seconds, and what they were spent on.
 class Budget {
@@ -35,11 +32,11 @@ class Budget {
   /// Generating tables and their reference.
   static constexpr std::size_t kTables = SIZE_MAX;
 
-  /// Of the targets, in order of what they are expected to take, those that the time allows, and how often each is to
-  /// run; the reasons of the others. No cell takes more than a quarter of what is left.
+  /// Of the targets, in order of what they are expected to take, those that the time allows, and the reasons of the
+  /// others. No cell is expected to take more than a quarter of what is left: `seconds`.
   struct Allowed {
     std::vector<std::size_t> targets;
-    std::uint32_t repeats = kFirstRepeats;
+    double seconds = 0;
     std::vector<std::pair<std::size_t, std::string>> left_out;
   };
   Allowed allow(std::vector<std::size_t> targets, SuiteCell const& cell) const;

@@ -210,7 +210,8 @@ class Report {
     std::vector<Target> chosen;
     for (auto const target : allowed.targets) chosen.push_back(targets_[target]);
     bench::Sampling sampling;
-    sampling.repeat = allowed.repeats;
+    sampling.repeat = kMostRepeats;
+    sampling.most_ns = static_cast<std::uint64_t>(allowed.seconds / 2 * 1e9);
     sampling.cancelled = request_.control.cancelled;
     GARUDA_TRY_ASSIGN(auto const measured, measure_cell(engine_, **workload, chosen, sampling));
     Json shown{{"id", cell.id},         {"title", cell.title},

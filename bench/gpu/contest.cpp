@@ -9,6 +9,7 @@ namespace garuda::bench {
 namespace {
 
 constexpr std::uint64_t kWarmUpNs = 500'000'000;
+constexpr std::uint32_t kLeastTurns = 3;
 
 Result<void> go_on(Control const& control) {
   if (control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between runs");
@@ -90,7 +91,11 @@ Result<void> measure(std::span<Contender> contenders, Sampling const& sampling, 
   };
   GARUDA_TRY(with_all([](Contender& contender) { return contender.verify(contender.outcome); }));
   GARUDA_TRY(with_all([&](Contender& contender) { return warm_up(contender, control); }));
-  for (std::uint32_t i = 0; i < sampling.repeat; ++i)
+  Stopwatch const watch;
+  auto const is_over = [&](std::uint32_t turn) {
+    return turn >= kLeastTurns && sampling.most_ns != 0 && watch.elapsed_ns() >= sampling.most_ns;
+  };
+  for (std::uint32_t i = 0; i < sampling.repeat && !is_over(i); ++i)
     GARUDA_TRY(with_all([&](Contender& contender) { return take_turn(contender, control); }));
   for (auto& contender : contenders)
     if (!contender.failure) complete(contender);

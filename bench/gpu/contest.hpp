@@ -22,6 +22,8 @@ namespace garuda::bench {
 /// On which data, and how often.
 struct Sampling {
   std::uint32_t repeat = 7;
+  /// Once turns have taken so long, no more are begun, but for the first three; 0: `repeat` says it alone.
+  std::uint64_t most_ns = 0;
   std::uint64_t seed = 1;                        ///< of the generated data
   std::atomic<bool> const* cancelled = nullptr;  ///< looked at before every turn
 };
