@@ -139,7 +139,7 @@ Result<GarudaCudaResidentTable> resident_table(UploadedTable const& table) {
   return resident;
 }
 
-std::uint32_t kind_of(DataType const& type) {
+std::uint32_t cuda_kind_of(DataType const& type) {
   if (type.id == TypeId::float64) return GARUDA_CUDA_FLOAT64;
   return byte_width(type) == 4 ? GARUDA_CUDA_INT32 : GARUDA_CUDA_INT64;
 }
@@ -208,7 +208,7 @@ class CudaPath final : public ResidentPath {
                   fmt::format("resident group-bys of path cuda have one key: {}", table.schema.size() - 1));
     std::vector<GarudaCudaResidentAggregate> aggregates;
     for (auto const function : functions)
-      aggregates.push_back({table.columns[1].address, kind_of(table.schema[1].type), function_of(function)});
+      aggregates.push_back({table.columns[1].address, cuda_kind_of(table.schema[1].type), function_of(function)});
     GarudaCudaColumn const key{table.columns[0].address, table.width(0)};
     GarudaCudaResidentGroupBy* begun = nullptr;
     GARUDA_TRY(CudaBench::call(api().begin_resident_group_by, bench_->lane(), &key, table.rows, aggregates.data(),

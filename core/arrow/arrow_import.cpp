@@ -10,6 +10,7 @@
 
 #include "core/arrow/arrow_format.hpp"
 #include "core/arrow/arrow_validate.hpp"
+#include "core/invalid_array.hpp"
 #include "core/nested/nested_layout.hpp"
 #include "core/type_rows.hpp"
 #include "garuda/arrow_c.hpp"
@@ -44,8 +45,6 @@ struct ImportedBatch {
   ImportStorage storage;
 };
 
-tl::unexpected<Error> invalid(std::string message) { return fail(ErrorCode::invalid_input, std::move(message)); }
-
 tl::unexpected<Error> in_column(std::string_view name, Error error) {
   return tl::unexpected(std::move(error).wrap(fmt::format("cannot import column: {}", name)));
 }
@@ -64,7 +63,7 @@ Result<std::string> import_metadata(char const* metadata) {
   };
   for (auto strings = 2 * std::int64_t{number()}; strings > 0; --strings) {
     auto const length = number();
-    if (length < 0) return invalid(fmt::format("length of metadata is negative: {}", length));
+    if (length < 0) return invalid_array(fmt::format("length of metadata is negative: {}", length));
     at += length;
   }
   return std::string(metadata, at);
@@ -73,18 +72,18 @@ Result<std::string> import_metadata(char const* metadata) {
 constexpr int kMostDepth = 64;
 
 Result<NestedType> import_nested(ArrowSchema const& schema, int depth) {
-  if (schema.release == nullptr) return invalid("schema is released");
-  if (schema.format == nullptr) return invalid("format string is null");
-  if (depth > kMostDepth) return invalid(fmt::format("types are nested deeper than {} levels", kMostDepth));
+  if (schema.release == nullptr) return invalid_array("schema is released");
+  if (schema.format == nullptr) return invalid_array("format string is null");
+  if (depth > kMostDepth) return invalid_array(fmt::format("types are nested deeper than {} levels", kMostDepth));
   NestedType type{schema.format, std::string(name_of(schema)), {}, schema.flags, {}, nullptr};
   GARUDA_TRY_ASSIGN(type.metadata, import_metadata(schema.metadata));
   if (auto const expected = num_children_of(type.format); expected && schema.n_children != *expected)
-    return invalid(
+    return invalid_array(
         fmt::format("number of children of type {} is not {}: {}", to_string(type), *expected, schema.n_children));
   if (schema.n_children < 0 || (schema.n_children > 0 && schema.children == nullptr))
-    return invalid(fmt::format("list of children is null, children: {}", schema.n_children));
+    return invalid_array(fmt::format("list of children is null, children: {}", schema.n_children));
   for (std::int64_t c = 0; c < schema.n_children; ++c) {
-    if (schema.children[c] == nullptr) return invalid(fmt::format("schema of a child is null: {}", c));
+    if (schema.children[c] == nullptr) return invalid_array(fmt::format("schema of a child is null: {}", c));
     GARUDA_TRY_ASSIGN(auto child, import_nested(*schema.children[c], depth + 1));
     type.children.push_back(std::move(child));
   }
@@ -117,20 +116,20 @@ Result<DataType> import_type(ArrowSchema const& schema) {
 }
 
 Result<Schema> import_schema(ArrowSchema const& schema) {
-  if (schema.release == nullptr) return invalid("schema is released");
-  if (schema.format == nullptr) return invalid("format string of the schema is null");
+  if (schema.release == nullptr) return invalid_array("schema is released");
+  if (schema.format == nullptr) return invalid_array("format string of the schema is null");
   if (std::strcmp(schema.format, "+s") != 0) {
-    return invalid(fmt::format("schema is not that of a struct array: '{}'", schema.format));
+    return invalid_array(fmt::format("schema is not that of a struct array: '{}'", schema.format));
   }
-  if (schema.dictionary != nullptr) return invalid("schema of a struct array has a dictionary");
+  if (schema.dictionary != nullptr) return invalid_array("schema of a struct array has a dictionary");
   if (schema.n_children < 0 || schema.n_children > std::numeric_limits<std::int32_t>::max()) {
-    return invalid(fmt::format("number of columns out of range: {}", schema.n_children));
+    return invalid_array(fmt::format("number of columns out of range: {}", schema.n_children));
   }
-  if (schema.n_children > 0 && schema.children == nullptr) return invalid("list of columns is null");
+  if (schema.n_children > 0 && schema.children == nullptr) return invalid_array("list of columns is null");
   Schema fields;
   for (std::int64_t i = 0; i < schema.n_children; ++i) {
     auto const* child = schema.children[i];
-    if (child == nullptr) return invalid(fmt::format("schema is null, of the column at position: {}", i));
+    if (child == nullptr) return invalid_array(fmt::format("schema is null, of the column at position: {}", i));
     auto type = import_type(*child);
     if (!type) return in_column(name_of(*child), std::move(type).error());
     GARUDA_TRY_ASSIGN(auto metadata, import_metadata(child->metadata));
@@ -147,9 +146,9 @@ using KnownDictionaries = std::vector<std::optional<KnownDictionary>>;
 Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema, KnownDictionaries& known,
                            Offsets offsets) {
   GARUDA_TRY(check_shape(*array, 1, static_cast<std::int64_t>(schema.size())));
-  if (array->dictionary != nullptr) return invalid("struct array has a dictionary");
+  if (array->dictionary != nullptr) return invalid_array("struct array has a dictionary");
   GARUDA_TRY_ASSIGN(auto const null_rows, check_validity(*array, {0, array->length}));
-  if (null_rows > 0) return invalid(fmt::format("struct array has null rows: {}", null_rows));
+  if (null_rows > 0) return invalid_array(fmt::format("struct array has null rows: {}", null_rows));
 
   auto owner = std::make_shared<ImportedBatch>(std::move(array));
   auto const& parent = *owner->array;
@@ -169,8 +168,8 @@ Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema, Kno
 /// The failure of a stream callback that returned `code`.
 tl::unexpected<Error> producer_failure(Imported<ArrowArrayStream>& stream, int code) {
   char const* message = stream->get_last_error == nullptr ? nullptr : stream->get_last_error(stream.get());
-  return invalid(fmt::format("the producer of the stream failed with code {}: {}", code,
-                             message == nullptr ? "no message given" : message));
+  return invalid_array(fmt::format("the producer of the stream failed with code {}: {}", code,
+                                   message == nullptr ? "no message given" : message));
 }
 
 Result<Schema> read_schema(Imported<ArrowArrayStream>& stream) {
@@ -197,9 +196,9 @@ Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema) {
 
 Result<Table> import_arrow(ArrowArrayStream* stream, Offsets offsets) {
   GARUDA_EXPECTS(stream != nullptr);
-  if (stream->release == nullptr) return invalid("stream is released");
+  if (stream->release == nullptr) return invalid_array("stream is released");
   Imported<ArrowArrayStream> owned(stream);
-  if (owned->get_schema == nullptr || owned->get_next == nullptr) return invalid("stream lacks a callback");
+  if (owned->get_schema == nullptr || owned->get_next == nullptr) return invalid_array("stream lacks a callback");
   GARUDA_TRY_ASSIGN(auto fields, read_schema(owned));
   std::vector<Batch> batches;
   KnownDictionaries known(fields.size());

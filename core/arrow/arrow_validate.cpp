@@ -10,6 +10,7 @@
 
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
+#include "core/invalid_array.hpp"
 #include "core/look_ahead.hpp"
 #include "core/nested/nested_layout.hpp"
 #include "core/nested/nested_validate.hpp"
@@ -25,8 +26,6 @@ constexpr std::int64_t kMaxRows = std::int64_t{1} << 59;
 constexpr std::array<std::int64_t, 1> kNoRowsOffsets{0};
 
 constexpr ViewBuffers kNoViewBuffers{};
-
-tl::unexpected<Error> invalid(std::string message) { return fail(ErrorCode::invalid_input, std::move(message)); }
 
 /// Views have as many as they like between the views themselves and the sizes of these.
 std::int64_t num_buffers_of(ArrowArray const& array, DataType const& type) {
@@ -56,9 +55,9 @@ Result<void> view_fixed_width(ArrowArray const& array, std::int64_t width, std::
                               ImportStorage& storage) {
   auto const end = view.offset + view.length;
   if (end > std::numeric_limits<std::int64_t>::max() / width) {
-    return invalid(fmt::format("more values than an address space holds: {}", end));
+    return invalid_array(fmt::format("more values than an address space holds: {}", end));
   }
-  if (array.buffers[1] == nullptr) return invalid(fmt::format("values buffer is null, rows: {}", view.length));
+  if (array.buffers[1] == nullptr) return invalid_array(fmt::format("values buffer is null, rows: {}", view.length));
   GARUDA_TRY_ASSIGN(view.values, aligned(array.buffers[1], view.offset * width, end * width, alignment, storage));
   return {};
 }
@@ -67,7 +66,7 @@ template <class Offset>
 Result<void> check_offsets_of(ArrayView const& view) {
   auto const* const data = view.values;
   auto const* offsets = static_cast<Offset const*>(view.offsets) + view.offset;
-  if (offsets[0] < 0) return invalid(fmt::format("first offset is negative: {}", offsets[0]));
+  if (offsets[0] < 0) return invalid_array(fmt::format("first offset is negative: {}", offsets[0]));
   Offset decreases = 0;
   for_ranges_ahead(offsets, sizeof(Offset), static_cast<std::size_t>(view.length),
                    [&](std::size_t begin, std::size_t end) {
@@ -75,10 +74,10 @@ Result<void> check_offsets_of(ArrayView const& view) {
                    });
   if (decreases != 0) {
     auto const* at = std::is_sorted_until(offsets, offsets + view.length + 1);
-    return invalid(fmt::format("offsets decrease at row {}: {} after {}", at - offsets - 1, *at, *(at - 1)));
+    return invalid_array(fmt::format("offsets decrease at row {}: {} after {}", at - offsets - 1, *at, *(at - 1)));
   }
   if (data == nullptr && offsets[view.length] > offsets[0]) {
-    return invalid(fmt::format("data buffer is null, bytes referred to: {}", offsets[view.length] - offsets[0]));
+    return invalid_array(fmt::format("data buffer is null, bytes referred to: {}", offsets[view.length] - offsets[0]));
   }
   return {};
 }
@@ -87,7 +86,7 @@ Result<void> check_offsets_of(ArrayView const& view) {
 Result<void> view_variable_width(ArrowArray const& array, DataType const& type, ArrayView& view, ImportStorage& storage,
                                  Offsets offsets) {
   auto const width = static_cast<std::int64_t>(has_large_offsets(type) ? sizeof(std::int64_t) : sizeof(std::int32_t));
-  if (array.buffers[1] == nullptr) return invalid(fmt::format("offsets buffer is null, rows: {}", view.length));
+  if (array.buffers[1] == nullptr) return invalid_array(fmt::format("offsets buffer is null, rows: {}", view.length));
   GARUDA_TRY_ASSIGN(view.offsets,
                     aligned(array.buffers[1], view.offset * width, (view.offset + view.length + 1) * width,
                             static_cast<std::size_t>(width), storage));
@@ -100,12 +99,13 @@ Result<void> check_views(ArrayView const& view, ViewBuffers const& data) {
   for (std::int64_t i = 0; i < view.length; ++i) {
     auto const& value = views[i];
     if (view.is_null(i) || (value.length >= 0 && value.length <= kInlineViewBytes)) continue;
-    if (value.length < 0) return invalid(fmt::format("length is negative at row {}: {}", i, value.length));
+    if (value.length < 0) return invalid_array(fmt::format("length is negative at row {}: {}", i, value.length));
     if (value.buffer() < 0 || value.buffer() >= data.count)
-      return invalid(fmt::format("data buffer out of range [0, {}) at row {}: {}", data.count, i, value.buffer()));
+      return invalid_array(
+          fmt::format("data buffer out of range [0, {}) at row {}: {}", data.count, i, value.buffer()));
     auto const end = std::int64_t{value.offset()} + value.length;
     if (value.offset() < 0 || end > data.bytes[value.buffer()] || data.buffers[value.buffer()] == nullptr)
-      return invalid(fmt::format("bytes beyond their data buffer at row {}: {}", i, end));
+      return invalid_array(fmt::format("bytes beyond their data buffer at row {}: {}", i, end));
   }
   return {};
 }
@@ -116,7 +116,7 @@ Result<void> view_views(ArrowArray const& array, ArrayView& view, ImportStorage&
   ViewBuffers data{array.n_buffers - 3, array.buffers + 2, nullptr};
   data.bytes = static_cast<std::int64_t const*>(array.buffers[array.n_buffers - 1]);
   if (data.count > 0 && data.bytes == nullptr)
-    return invalid(fmt::format("sizes of the data buffers are missing: {}", data.count));
+    return invalid_array(fmt::format("sizes of the data buffers are missing: {}", data.count));
   GARUDA_TRY(check_views(view, data));
   storage.view_buffers.push_back(data);
   view.offsets = &storage.view_buffers.back();
@@ -130,7 +130,7 @@ Result<void> check_indices(ArrayView const& view) {
   for (std::int64_t i = 0; i < view.length; ++i) {
     if (std::cmp_greater_equal(indices[i], 0) && std::cmp_less(indices[i], size)) continue;
     if (view.is_null(i)) continue;
-    return invalid(fmt::format("dictionary index out of range [0, {}) at row {}: {}", size, i, indices[i]));
+    return invalid_array(fmt::format("dictionary index out of range [0, {}) at row {}: {}", size, i, indices[i]));
   }
   return {};
 }
@@ -185,7 +185,7 @@ Result<ArrayView> view_values(ArrowArray const& array, DataType const& type, Imp
 
 Result<ArrayView const*> view_dictionary(ArrowArray const& array, DataType const& type, ImportStorage& storage,
                                          std::optional<KnownDictionary>& known) {
-  if (array.dictionary == nullptr) return invalid("dictionary is missing");
+  if (array.dictionary == nullptr) return invalid_array("dictionary is missing");
   auto view = view_values(*array.dictionary, *type.value, storage, known);
   if (!view) return tl::unexpected(std::move(view).error().wrap("invalid dictionary"));
   storage.dictionaries.push_back(*view);
@@ -198,7 +198,7 @@ Result<void> view_buffers(ArrowArray const& array, DataType const& type, ArrayVi
   if (is_variable_width(type)) return view_variable_width(array, type, view, storage, offsets);
   if (is_view(type)) return view_views(array, view, storage);
   if (type.id == TypeId::boolean) {
-    if (array.buffers[1] == nullptr) return invalid(fmt::format("values buffer is null, rows: {}", view.length));
+    if (array.buffers[1] == nullptr) return invalid_array(fmt::format("values buffer is null, rows: {}", view.length));
     view.values = array.buffers[1];
     return {};
   }
@@ -214,24 +214,24 @@ Result<void> check_offsets(ArrayView const& column, DataType const& type) {
 }
 
 Result<void> check_shape(ArrowArray const& array, std::int64_t num_buffers, std::int64_t num_children) {
-  if (array.release == nullptr) return invalid("array is released");
-  if (array.length < 0) return invalid(fmt::format("length is negative: {}", array.length));
-  if (array.offset < 0) return invalid(fmt::format("offset is negative: {}", array.offset));
+  if (array.release == nullptr) return invalid_array("array is released");
+  if (array.length < 0) return invalid_array(fmt::format("length is negative: {}", array.length));
+  if (array.offset < 0) return invalid_array(fmt::format("offset is negative: {}", array.offset));
   if (array.length > kMaxRows || array.offset > kMaxRows - array.length) {
-    return invalid(
+    return invalid_array(
         fmt::format("more rows than an address space holds: {} behind offset {}", array.length, array.offset));
   }
   if (array.null_count < -1 || array.null_count > array.length) {
-    return invalid(fmt::format("null count out of range [-1, {}]: {}", array.length, array.null_count));
+    return invalid_array(fmt::format("null count out of range [-1, {}]: {}", array.length, array.null_count));
   }
   if (array.n_buffers != num_buffers) {
-    return invalid(fmt::format("number of buffers is not {}: {}", num_buffers, array.n_buffers));
+    return invalid_array(fmt::format("number of buffers is not {}: {}", num_buffers, array.n_buffers));
   }
   if (array.n_children != num_children) {
-    return invalid(fmt::format("number of children is not {}: {}", num_children, array.n_children));
+    return invalid_array(fmt::format("number of children is not {}: {}", num_children, array.n_children));
   }
-  if (num_buffers > 0 && array.buffers == nullptr) return invalid("list of buffers is null");
-  if (num_children > 0 && array.children == nullptr) return invalid("list of children is null");
+  if (num_buffers > 0 && array.buffers == nullptr) return invalid_array("list of buffers is null");
+  if (num_children > 0 && array.children == nullptr) return invalid_array("list of children is null");
   return {};
 }
 
@@ -239,14 +239,14 @@ Result<std::int64_t> check_validity(ArrowArray const& array, RowWindow window) {
   auto const* validity = static_cast<std::uint8_t const*>(array.buffers[0]);
   if (validity == nullptr) {
     if (array.null_count > 0) {
-      return invalid(fmt::format("validity bitmap is missing, null count: {}", array.null_count));
+      return invalid_array(fmt::format("validity bitmap is missing, null count: {}", array.null_count));
     }
     return 0;
   }
   auto const nulls = window.length - count_ones(validity, array.offset + window.first, window.length);
   auto const whole = window.length == array.length;
   if (array.null_count >= 0 && (whole ? nulls != array.null_count : nulls > array.null_count)) {
-    return invalid(
+    return invalid_array(
         fmt::format("null count contradicts the {} nulls of the validity bitmap: {}", nulls, array.null_count));
   }
   return nulls;
@@ -277,13 +277,14 @@ Result<ArrayView> view_array(ArrowArray const& array, DataType const& type, RowW
   if (type.id == TypeId::nested) return view_nested(array, *type.nested, window, storage);
   GARUDA_TRY(check_shape(array, num_buffers_of(array, type), 0));
   if (window.first > array.length || window.length > array.length - window.first) {
-    return invalid(fmt::format("fewer rows than the {} of its parent: {}", window.first + window.length, array.length));
+    return invalid_array(
+        fmt::format("fewer rows than the {} of its parent: {}", window.first + window.length, array.length));
   }
   ArrayView view;
   if (type.id == TypeId::dictionary) {
     GARUDA_TRY_ASSIGN(view.dictionary, view_dictionary(array, type, storage, known));
   } else if (array.dictionary != nullptr) {
-    return invalid(fmt::format("dictionary is present, but the type is {}", to_string(type)));
+    return invalid_array(fmt::format("dictionary is present, but the type is {}", to_string(type)));
   }
   GARUDA_TRY_ASSIGN(view.null_count, check_validity(array, window));
   if (window.length == 0) {

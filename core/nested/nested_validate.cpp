@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/bitmap.hpp"
+#include "core/invalid_array.hpp"
 #include "core/load.hpp"
 #include "core/nested/nested_layout.hpp"
 #include "core/numbers/integer_types.hpp"
@@ -14,8 +15,6 @@
 
 namespace garuda {
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) { return fail(ErrorCode::invalid_input, std::move(message)); }
 
 /// The rows of one node that are looked at.
 class NodeCheck {
@@ -27,8 +26,8 @@ class NodeCheck {
     if (node_.layout == NestedLayout::leaf) return check_leaf();
     GARUDA_TRY(check_shape(array_, node_.num_buffers, node_.num_children));
     if (window_.first < 0 || window_.first > array_.length || window_.length > array_.length - window_.first)
-      return invalid(fmt::format("fewer rows than the {} that are referred to: {}", window_.first + window_.length,
-                                 array_.length));
+      return invalid_array(fmt::format("fewer rows than the {} that are referred to: {}",
+                                       window_.first + window_.length, array_.length));
     if (node_.has_validity()) GARUDA_TRY(check_validity(array_, window_));
     switch (node_.layout) {
       case NestedLayout::dictionary:
@@ -36,7 +35,7 @@ class NodeCheck {
       case NestedLayout::fixed_size_list:
         if (node_.list_size > 0 &&
             first() + window_.length > std::numeric_limits<std::int64_t>::max() / node_.list_size)
-          return invalid(fmt::format("more values than an address space holds: lists of {}", node_.list_size));
+          return invalid_array(fmt::format("more values than an address space holds: lists of {}", node_.list_size));
         return check_child(0, {first() * node_.list_size, window_.length * node_.list_size});
       case NestedLayout::structure:
       case NestedLayout::sparse_union:
@@ -73,19 +72,19 @@ class NodeCheck {
   /// Rows of a child, from its own offset on.
   Result<void> check_child(std::int64_t c, RowWindow window) const {
     auto const* const child = array_.children[c];
-    if (child == nullptr) return invalid(fmt::format("child array is null: {}", c));
+    if (child == nullptr) return invalid_array(fmt::format("child array is null: {}", c));
     return validate_nested(*child, type_.children[static_cast<std::size_t>(c)], window, storage_);
   }
 
   Result<void> need_buffers(std::int64_t from) const {
     for (auto b = from; b < node_.num_buffers; ++b)
       if (array_.buffers[b] == nullptr && window_.length > 0)
-        return invalid(fmt::format("buffer {} of {} is null, rows: {}", b, to_string(type_), window_.length));
+        return invalid_array(fmt::format("buffer {} of {} is null, rows: {}", b, to_string(type_), window_.length));
     return {};
   }
 
   Result<void> check_dictionary() const {
-    if (array_.dictionary == nullptr) return invalid("dictionary is missing");
+    if (array_.dictionary == nullptr) return invalid_array("dictionary is missing");
     GARUDA_TRY(need_buffers(1));
     auto const& values = *array_.dictionary;
     GARUDA_TRY(validate_nested(values, *type_.dictionary, {0, values.length}, storage_));
@@ -94,7 +93,7 @@ class NodeCheck {
         if (is_null(row)) continue;
         auto const index = at<T>(1, row);
         if (std::cmp_less(index, 0) || std::cmp_greater_equal(index, values.length))
-          return invalid(fmt::format("dictionary index out of range [0, {}): {}", values.length, index));
+          return invalid_array(fmt::format("dictionary index out of range [0, {}): {}", values.length, index));
       }
       return {};
     });
@@ -114,7 +113,7 @@ class NodeCheck {
       std::int64_t const begin = at<Offset>(1, row);
       std::int64_t const length = node_.has_sizes() ? at<Offset>(2, row) : at<Offset>(1, row + 1) - begin;
       if (begin < 0 || length < 0 || begin > std::numeric_limits<std::int64_t>::max() - length)
-        return invalid(fmt::format("list out of range: {} values from {} on", length, begin));
+        return invalid_array(fmt::format("list out of range: {} values from {} on", length, begin));
       if (length == 0) continue;
       least = std::min(least, begin);
       end = std::max(end, begin + length);
@@ -127,7 +126,7 @@ class NodeCheck {
     GARUDA_TRY(need_buffers(0));
     for (auto row = first(); row < first() + window_.length; ++row)
       if (auto const id = at<std::int8_t>(0, row); std::ranges::find(node_.type_ids, id) == node_.type_ids.end())
-        return invalid(fmt::format("type of a union is none of its children's: {}", id));
+        return invalid_array(fmt::format("type of a union is none of its children's: {}", id));
     return {};
   }
 
@@ -137,7 +136,7 @@ class NodeCheck {
     for (auto row = first(); row < first() + window_.length; ++row) {
       auto const child = std::ranges::find(node_.type_ids, at<std::int8_t>(0, row)) - node_.type_ids.begin();
       auto const place = at<std::int32_t>(1, row);
-      if (place < 0) return invalid(fmt::format("offset of a union is negative: {}", place));
+      if (place < 0) return invalid_array(fmt::format("offset of a union is negative: {}", place));
       auto& end = ends[static_cast<std::size_t>(child)];
       end = std::max<std::int64_t>(end, std::int64_t{place} + 1);
     }
@@ -148,21 +147,22 @@ class NodeCheck {
   Result<void> check_runs() const {
     auto const* const ends = array_.children[0];
     auto const* const values = array_.children[1];
-    if (ends == nullptr || values == nullptr) return invalid("child array of runs is null");
+    if (ends == nullptr || values == nullptr) return invalid_array("child array of runs is null");
     GARUDA_TRY(check_child(0, {0, ends->length}));
     GARUDA_TRY_ASSIGN(auto const node, parse_node(type_.children[0]));
     auto const id = node.leaf.id;
     if (node.layout != NestedLayout::leaf || (id != TypeId::int16 && id != TypeId::int32 && id != TypeId::int64))
-      return invalid(fmt::format("run ends are not int16, int32 or int64: {}", to_string(type_.children[0])));
+      return invalid_array(fmt::format("run ends are not int16, int32 or int64: {}", to_string(type_.children[0])));
     return visit_integers(byte_width(node.leaf), true, [&]<class T>(T*) -> Result<void> {
       std::int64_t last = 0;
       for (std::int64_t run = 0; run < ends->length; ++run) {
         auto const end = load<T>(static_cast<std::byte const*>(ends->buffers[1]), ends->offset + run);
-        if (std::cmp_less_equal(end, last)) return invalid(fmt::format("run ends do not rise: {} after {}", end, last));
+        if (std::cmp_less_equal(end, last))
+          return invalid_array(fmt::format("run ends do not rise: {} after {}", end, last));
         last = static_cast<std::int64_t>(end);
       }
       if (window_.length > 0 && last < first() + window_.length)
-        return invalid(fmt::format("runs end before the last row: {}", last));
+        return invalid_array(fmt::format("runs end before the last row: {}", last));
       return check_child(1, {0, ends->length});
     });
   }

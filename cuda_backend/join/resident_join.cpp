@@ -22,10 +22,10 @@ namespace {
 constexpr std::uint64_t kPartitionRows = 4096;
 /// Most build rows of a chunk: rows have 16 bits, one of which values is no row.
 constexpr std::uint64_t kLargestChunk = 0xfe00;
-constexpr std::uint64_t kSmallestChunk = 256;
+constexpr std::uint64_t kSmallestJoinChunk = 256;
 constexpr std::uint64_t kFewestProbeRows = 8192;  // of a chunk, and so many times the build rows
 constexpr std::uint64_t kProbeShare = 4;
-constexpr std::uint64_t kSharedReserve = 2048;  // what a block takes beside the table
+constexpr std::uint64_t kJoinSharedReserve = 2048;  // what a block takes beside the table
 /// Bytes that fetching a value from a random place costs.
 constexpr std::uint64_t kFetchBytes = 32;
 
@@ -161,13 +161,14 @@ void PartitionedJoin::choose_shape() {
   shape_.tile_items = tuning_.tile_items;
   shape_.by = static_cast<PartitionBy>(tuning_.partition_by);
   auto const average = std::max<std::uint64_t>(rows >> shape_.bits, 1);
-  auto chunk = std::min(average + average / 32 + kSmallestChunk, kLargestChunk);
+  auto chunk = std::min(average + average / 32 + kSmallestJoinChunk, kLargestChunk);
   auto const bits_of_chunk = [&] {
     auto const buckets = average > 2 * kPartitionRows ? chunk / 2 : chunk;
     return std::max(log2_at_least(buckets), kSplitBits - shape_.bits);
   };
-  while (chunk > kSmallestChunk &&
-         join_tasks_bytes(static_cast<std::uint32_t>(chunk), bits_of_chunk(), build_.table.key.bytes) + kSharedReserve >
+  while (chunk > kSmallestJoinChunk &&
+         join_tasks_bytes(static_cast<std::uint32_t>(chunk), bits_of_chunk(), build_.table.key.bytes) +
+                 kJoinSharedReserve >
              shared)
     chunk = chunk * 3 / 4;
   build_chunk_ = static_cast<std::uint32_t>(chunk);

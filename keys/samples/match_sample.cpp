@@ -13,7 +13,7 @@ namespace {
 /// Keys drawn from the larger side, and keys of the smaller one that they are compared with.
 constexpr std::uint64_t kDrawn = std::uint64_t{1} << 13;
 constexpr std::uint64_t kCompared = std::uint64_t{1} << 18;
-constexpr std::uint64_t kRunRows = 64;
+constexpr std::uint64_t kMatchRunRows = 64;
 /// Of small sides every fourth key would do: the sample is to cost little beside the join.
 constexpr std::uint64_t kSmallestShare = 4;
 constexpr std::uint32_t kFilterBits = 17;
@@ -32,12 +32,13 @@ double estimate(std::span<Word const> larger, std::span<Word const> smaller) {
   KeyCounts<Word> const counts(drawn);
   std::vector<bool> filter(std::size_t{1} << kFilterBits);
   for (auto const key : drawn) filter[hash_digit(mix(key), kFilterBits)] = true;
-  auto const runs = std::clamp<std::uint64_t>(smaller.size() / kSmallestShare / kRunRows, 1, kCompared / kRunRows);
+  auto const runs =
+      std::clamp<std::uint64_t>(smaller.size() / kSmallestShare / kMatchRunRows, 1, kCompared / kMatchRunRows);
   std::uint64_t compared = 0;
   std::uint64_t matches = 0;
   for (std::uint64_t r = 0; r < runs; ++r) {
     auto const begin = smaller.size() / runs * r;
-    auto const end = std::min<std::uint64_t>(begin + kRunRows, smaller.size());
+    auto const end = std::min<std::uint64_t>(begin + kMatchRunRows, smaller.size());
     compared += end - begin;
     for (auto i = begin; i < end; ++i) {
       auto const hash = mix(smaller[i]);

@@ -12,13 +12,12 @@
 namespace garuda::device {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
 constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
 
 /// Rows [first, first + rows) of one column of a table, for an upload to where these rows belong in `target`.
 void add_copies(TableView table, std::size_t column, std::uint32_t words, std::uint64_t first, std::uint64_t rows,
                 vk::Buffer const& target, std::vector<vk::HostCopy>& copies) {
-  auto const width = std::uint64_t{words} * kWordBytes;
+  auto const width = std::uint64_t{words} * materialize::kWordBytes;
   materialize::visit_parts(table, column, first, rows,
                            [&](ArrayView const& array, std::int64_t from, std::int64_t count, std::uint64_t row) {
                              auto const* const values = static_cast<std::byte const*>(array.values) +
@@ -37,7 +36,7 @@ class MadeColumn final : public vk::HostSource {
       : table_(table), column_(std::move(column)), wide_row_(wide_row) {}
 
   void write(std::uint64_t first, std::span<std::byte> out) const override {
-    auto const width = std::uint64_t{column_.words} * kWordBytes;
+    auto const width = std::uint64_t{column_.words} * materialize::kWordBytes;
     auto const first_row = first / width;
     auto const rows = (first + out.size() + width - 1) / width - first_row;
     if (rows * width == out.size()) return write_rows(first_row, rows, out.data());
@@ -91,7 +90,7 @@ std::vector<NullBits> add_null_words(std::span<std::size_t const> nullable, std:
 
 std::uint64_t row_bytes(std::span<UploadColumn const> columns) noexcept {
   std::uint64_t bytes = 0;
-  for (auto const& column : columns) bytes += column.words * kWordBytes;
+  for (auto const& column : columns) bytes += column.words * materialize::kWordBytes;
   return bytes;
 }
 
@@ -122,7 +121,7 @@ std::vector<vk::HostCopy> ColumnUpload::copies(std::uint64_t first, std::uint64_
       add_copies(table_, column.sources[0], column.words, first, rows, *targets_[i], copies);
       continue;
     }
-    auto const width = std::uint64_t{column.words} * kWordBytes;
+    auto const width = std::uint64_t{column.words} * materialize::kWordBytes;
     copies.push_back({targets_[i], first * width, nullptr, rows * width, made_[i].get(), first * width});
   }
   return copies;

@@ -11,12 +11,12 @@
 #include "operators/compute/group_by/column_group_by.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/device_group_columns.hpp"
+#include "operators/materialize/column_words.hpp"
 #include "operators/resolve/sum_overflow.hpp"
 
 namespace garuda::device {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
 constexpr char const* kKeepPhase = "keep";
 
 /// Requires: the schema was checked.
@@ -97,18 +97,19 @@ void describe(DeviceTableState const& table, resolve::ResolvedGroupBy const& col
 Result<void> keep(compute::ComputeContext& context, std::span<compute::GroupedColumn const> columns,
                   std::uint64_t first, std::uint64_t count, DeviceTableState& result) {
   std::uint64_t bytes = 0;
-  for (auto const& column : columns) bytes += count * (column.words + (column.nulls != nullptr ? 1 : 0)) * kWordBytes;
+  for (auto const& column : columns)
+    bytes += count * (column.words + (column.nulls != nullptr ? 1 : 0)) * materialize::kWordBytes;
   result.rows = count;
   result.arena = column_arena(*result.device.open.device, bytes);
   GARUDA_TRY(context.order_all(kKeepPhase));
   auto const copy = [&](vk::Buffer const& from, std::uint32_t words) -> Result<std::size_t> {
     vk::BufferSpec spec;
-    spec.bytes = std::max<std::uint64_t>(count * words * kWordBytes, kWordBytes);
+    spec.bytes = std::max<std::uint64_t>(count * words * materialize::kWordBytes, materialize::kWordBytes);
     spec.name = "grouped column";
     GARUDA_TRY_ASSIGN(auto kept, result.arena->buffer(spec));
     if (count > 0) {
       GARUDA_TRY_ASSIGN(auto* const recorder, context.submissions().record(kKeepPhase));
-      recorder->copy(from.view(first * words * kWordBytes, spec.bytes), kept.view());
+      recorder->copy(from.view(first * words * materialize::kWordBytes, spec.bytes), kept.view());
     }
     result.stored.push_back({std::move(kept), words});
     return result.stored.size() - 1;
@@ -128,8 +129,9 @@ Result<void> keep(compute::ComputeContext& context, std::span<compute::GroupedCo
 /// The groups of no rows: none, or without keys one, whose values are null and whose counts are 0.
 Result<void> keep_empty(compute::ComputeContext& context, resolve::ResolvedGroupBy const& columns,
                         DeviceTableState& result) {
-  GARUDA_TRY_ASSIGN(auto const zeros, context.device_buffer(kWordBytes * kWordBytes, "values of no rows"));
-  GARUDA_TRY_ASSIGN(auto const ones, context.device_buffer(kWordBytes, "nulls of no rows"));
+  GARUDA_TRY_ASSIGN(auto const zeros,
+                    context.device_buffer(materialize::kWordBytes * materialize::kWordBytes, "values of no rows"));
+  GARUDA_TRY_ASSIGN(auto const ones, context.device_buffer(materialize::kWordBytes, "nulls of no rows"));
   GARUDA_TRY(context.fill(kKeepPhase, zeros, 0));
   GARUDA_TRY(context.fill(kKeepPhase, ones, 1));
   std::vector<compute::GroupedColumn> none;

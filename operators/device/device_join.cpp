@@ -17,6 +17,7 @@
 #include "operators/device/join/joined_columns.hpp"
 #include "operators/device/join/moved_sides.hpp"
 #include "operators/device/join/tested_join.hpp"
+#include "operators/materialize/column_words.hpp"
 #include "operators/run/query_run.hpp"
 
 namespace garuda::device {
@@ -26,7 +27,6 @@ using compute::AloneRows;
 using compute::MarkedRows;
 using contract::Alone;
 
-constexpr std::uint64_t kWordBytes = 4;
 /// Columns of a result with room for so many times its rows are copied to columns that fit.
 constexpr std::uint64_t kMostSlack = 2;
 constexpr char const* kShrinkPhase = "shrink";
@@ -155,7 +155,7 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
     own = compute::shape_of(sides.of(side).rows());
     own.has_index = index_of(sides, side) != nullptr;
   }
-  shape.key_bytes = static_cast<double>(sides.key_words * kWordBytes);
+  shape.key_bytes = static_cast<double>(sides.key_words * materialize::kWordBytes);
   shape.ordered = request.spec.ordered && !counts;
   if (!sides.is_tested) {
     shape.parts = sides.parts;

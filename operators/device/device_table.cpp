@@ -21,7 +21,6 @@
 namespace garuda::device {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
 constexpr std::uint64_t kLeastBlockBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockBytes = std::uint64_t{64} << 20;
 
@@ -30,7 +29,7 @@ Result<void> take_columns(std::span<UploadColumn const> columns, vk::MemoryUse u
   state.arena = column_arena(*state.device.open.device, state.rows * row_bytes(columns));
   for (auto const& column : columns) {
     vk::BufferSpec spec;
-    spec.bytes = std::max<std::uint64_t>(state.rows * column.words * kWordBytes, kWordBytes);
+    spec.bytes = std::max<std::uint64_t>(state.rows * column.words * materialize::kWordBytes, materialize::kWordBytes);
     spec.use = use;
     spec.name = "table column";
     GARUDA_TRY_ASSIGN(auto buffer, state.arena->buffer(spec));
@@ -68,7 +67,8 @@ std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
   if (type.id == TypeId::boolean) return 1;
   auto const width = byte_width(type);
   if (type.id == TypeId::dictionary || width <= 0) return std::nullopt;
-  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(width) + kWordBytes - 1) / kWordBytes);
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(width) + materialize::kWordBytes - 1) /
+                                    materialize::kWordBytes);
 }
 
 std::uint32_t device_key_words(DataType const& common) noexcept {
@@ -159,7 +159,7 @@ Result<RangeDownload> RangeDownload::create(DeviceTableState const& table, std::
   download.words_.resize(table.stored.size());
   auto const take = [&](std::size_t stored) -> Result<void> {
     if (download.words_[stored].data() != nullptr) return {};
-    auto const bytes = rows * table.stored[stored].words * kWordBytes;
+    auto const bytes = rows * table.stored[stored].words * materialize::kWordBytes;
     GARUDA_TRY_ASSIGN(download.words_[stored], AlignedBuffer::allocate(static_cast<std::int64_t>(bytes)));
     download.bytes_ += bytes;
     return {};
@@ -175,7 +175,7 @@ Result<RangeDownload> RangeDownload::create(DeviceTableState const& table, std::
 std::vector<vk::HostCopy> RangeDownload::copies() {
   std::vector<vk::HostCopy> copies;
   for (std::size_t s = 0; s < words_.size(); ++s) {
-    auto const width = table_->stored[s].words * kWordBytes;
+    auto const width = table_->stored[s].words * materialize::kWordBytes;
     if (rows_ > 0 && words_[s].data() != nullptr)
       copies.push_back({&table_->stored[s].buffer, first_ * width, words_[s].data(), rows_ * width});
   }

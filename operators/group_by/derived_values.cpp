@@ -22,16 +22,11 @@ namespace {
 
 using resolve::ValueForm;
 
-template <class T>
-void put(std::byte* out, std::size_t i, T value) {
-  std::memcpy(out + i * sizeof(T), &value, sizeof(T));
-}
-
 /// Writes a narrow integer of `kind`.
 void put_as(contract::ValueKind kind, std::byte* out, std::size_t i, Int128 value) {
-  if (contract::value_words(kind) == 1) return put(out, i, static_cast<std::uint32_t>(value));
-  if (contract::value_words(kind) == 2) return put(out, i, static_cast<std::uint64_t>(value));
-  put(out, i, value);
+  if (contract::value_words(kind) == 1) return store(out, i, static_cast<std::uint32_t>(value));
+  if (contract::value_words(kind) == 2) return store(out, i, static_cast<std::uint64_t>(value));
+  store(out, i, value);
 }
 
 /// 1 where one of a pair without nulls is infinite or NaN.
@@ -148,7 +143,7 @@ void DerivedValues::make_ranked(std::span<DerivedRow const> rows, std::byte* out
     auto const& place = rows[i].place;
     auto const rank = ranks_.empty() ? ordered_word(table_.batch(place.batch).columns[*state_.second], type, place.row)
                                      : ranks_[rows[i].row];
-    put(out, i, static_cast<Int128>(UInt128{ordered_signed(rank)} << 64 | (rows[i].row ^ flip)));
+    store(out, i, static_cast<Int128>(UInt128{ordered_signed(rank)} << 64 | (rows[i].row ^ flip)));
   }
 }
 
@@ -161,7 +156,7 @@ void DerivedValues::make_products(std::size_t count, std::byte* out, Read const&
   if (state_.second) read(*state_.second, 1, std::span(y).first(count));
   if (state_.form == ValueForm::special) {
     for (std::size_t i = 0; i < count; ++i)
-      put(out, i, state_.second ? special_pair(x[i], y[i]) : std::uint32_t{x[i].is_special ? 1U : 0U});
+      store(out, i, state_.second ? special_pair(x[i], y[i]) : std::uint32_t{x[i].is_special ? 1U : 0U});
     return;
   }
   auto const& powers = state_.part.powers;

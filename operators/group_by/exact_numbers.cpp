@@ -95,11 +95,6 @@ inline Int128 product_part(ExactNumber const& a, ExactNumber const& b, std::int3
   return a.is_negative != b.is_negative ? -static_cast<Int128>(part) : static_cast<Int128>(part);
 }
 
-template <class T>
-void put(std::byte* out, std::size_t i, T value) noexcept {
-  std::memcpy(out + i * sizeof(T), &value, sizeof(T));
-}
-
 /// Calls use with a null pointer to the type of signed integers of `kind`.
 template <class Use>
 void with_kind(contract::ValueKind kind, Use const& use) {
@@ -324,8 +319,8 @@ void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::i
   with_kind(kind, [&]<class Out>(Out*) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       bool const is_null = a[i].is_null || (b != nullptr && b[i].is_null);
-      put(out, i,
-          static_cast<Out>(is_null ? 0 : product_part(a[i], b == nullptr ? ExactNumber{1} : b[i], first, bits)));
+      store(out, i,
+            static_cast<Out>(is_null ? 0 : product_part(a[i], b == nullptr ? ExactNumber{1} : b[i], first, bits)));
     }
   });
 }
@@ -339,7 +334,7 @@ void write_powers(DataType const& type, std::byte const* values, std::size_t cou
       constexpr bool kIsNarrow = sizeof(T) <= sizeof(std::uint64_t);
       auto const write = [&](auto const& part) {
         for (std::size_t i = 0; i < count; ++i)
-          put(out, i, static_cast<Out>(part(load<T>(values, static_cast<std::int64_t>(i)))));
+          store(out, i, static_cast<Out>(part(load<T>(values, static_cast<std::int64_t>(i)))));
       };
       auto const square = [](ExactNumber const& number) {
         auto const word = static_cast<std::uint64_t>(number.magnitude);
@@ -378,7 +373,7 @@ void write_integer_products(DataType const& a_type, std::byte const* a, DataType
       read(a_type, a, first, rows, x);
       if (b != nullptr) read(b_type, b, first, rows, y);
       auto const& other = b != nullptr ? y : x;
-      for (std::size_t i = 0; i < rows; ++i) put(out, first + i, static_cast<Out>(x[i] * other[i]));
+      for (std::size_t i = 0; i < rows; ++i) store(out, first + i, static_cast<Out>(x[i] * other[i]));
     }
   });
 }

@@ -9,8 +9,6 @@
 namespace garuda::materialize {
 namespace {
 
-constexpr std::size_t kWordBytes = 4;
-
 void read_bits(ArrayView const& array, std::int64_t first, std::int64_t rows, std::uint32_t words, std::byte* out) {
   auto const* const bits = static_cast<std::uint8_t const*>(array.values);
   auto const bytes = words * kWordBytes;

@@ -14,6 +14,9 @@
 
 namespace garuda::materialize {
 
+/// Of a word, in which columns are counted.
+inline constexpr std::uint64_t kWordBytes = 4;
+
 /// Columns whose null bits share a word.
 inline constexpr std::uint32_t kNullBitsOfWord = 32;
 

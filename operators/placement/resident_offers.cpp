@@ -19,9 +19,9 @@
 namespace garuda::placement {
 namespace {
 
-constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 22;
+constexpr std::uint64_t kResidentBatchRows = std::uint64_t{1} << 22;
 /// Of joined rows on the device: partitions are moved from one copy to another.
-constexpr std::uint64_t kCopies = 2;
+constexpr std::uint64_t kJoinCopies = 2;
 
 /// What the offers of both operators have in common.
 template <class Inquiry, class Offer>
@@ -29,7 +29,7 @@ void describe(Inquiry const& inquiry, Offer& offer) {
   auto const asked = inquiry.options.tuning.chunk_rows;
   offer.tuning.placement = Placement::device;
   offer.candidate.choices = to_string(offer.tuning);
-  offer.chunk_rows = asked != 0 ? asked : kBatchRows;
+  offer.chunk_rows = asked != 0 ? asked : kResidentBatchRows;
   offer.lanes = copy_threads(inquiry);
   offer.details.emplace_back("placement", "device: the columns live there, and so does the result until it is read");
 }
@@ -39,7 +39,7 @@ std::uint64_t join_bytes(compute::ResidentJoinShape const& shape) {
   for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
   auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
   auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
-  return static_cast<std::uint64_t>(kCopies * moved + rows * row_bytes);
+  return static_cast<std::uint64_t>(kJoinCopies * moved + rows * row_bytes);
 }
 
 Result<std::unique_ptr<GroupByResult>> start_group_by(resolve::GroupByRequest const& request, Plan plan) {

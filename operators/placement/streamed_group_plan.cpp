@@ -18,10 +18,9 @@
 namespace garuda::placement {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
-constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 22;
+constexpr std::uint64_t kGroupBatchRows = std::uint64_t{1} << 22;
 /// Passes keep the rows in so many copies, with packed keys and numbers of rows besides.
-constexpr std::uint64_t kCopies = 4;
+constexpr std::uint64_t kGroupCopies = 4;
 constexpr std::uint64_t kBesidesBytes = 40;
 /// Small buffers, and what alignment takes.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
@@ -83,14 +82,14 @@ void measure(resolve::GroupByRequest const& request, StreamedGroupPlan& plan) {
     plan.converted += column.is_direct ? 0 : static_cast<std::uint32_t>(column.sources.size());
   for (auto const key : request.columns.keys)
     plan.result_row_bytes +=
-        (device::device_words(schema[key].type).value_or(0) + (nullable.empty() ? 0 : 1)) * kWordBytes;
+        (device::device_words(schema[key].type).value_or(0) + (nullable.empty() ? 0 : 1)) * materialize::kWordBytes;
   for (auto const& aggregate : request.columns.aggregates)
     plan.result_row_bytes +=
-        (device::device_words(aggregate.result).value_or(0) + (nullable.empty() ? 0 : 1)) * kWordBytes;
+        (device::device_words(aggregate.result).value_or(0) + (nullable.empty() ? 0 : 1)) * materialize::kWordBytes;
 }
 
 std::uint64_t working_bytes(StreamedGroupPlan const& plan) {
-  return plan.rows * (kCopies * plan.row_bytes + kBesidesBytes) + kSpareBytes;
+  return plan.rows * (kGroupCopies * plan.row_bytes + kBesidesBytes) + kSpareBytes;
 }
 
 StreamedGroupShape shape_of(contract::GroupByInquiry const& inquiry, StreamedGroupPlan const& plan) {
@@ -113,7 +112,7 @@ Result<contract::GroupByOffer> offer_streamed_group_by(contract::GroupByInquiry 
   plan.rows = static_cast<std::uint64_t>(request.table.num_rows());
   plan.tuning = inquiry.options.tuning;
   plan.tuning.placement = Placement::device;
-  plan.batch_rows = plan.tuning.chunk_rows != 0 ? plan.tuning.chunk_rows : std::min(kBatchRows, plan.rows);
+  plan.batch_rows = plan.tuning.chunk_rows != 0 ? plan.tuning.chunk_rows : std::min(kGroupBatchRows, plan.rows);
   measure(request, plan);
   GARUDA_TRY(size(request.options, inquiry.facts(), plan));
   plan.device = *inquiry.device;

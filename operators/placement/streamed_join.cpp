@@ -16,6 +16,7 @@
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/materialize/column_words.hpp"
 #include "operators/placement/streamed_batches.hpp"
 #include "operators/run/run_recorder.hpp"
 #include "operators/vulkan/column_copies.hpp"
@@ -27,7 +28,6 @@
 namespace garuda::placement {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
 constexpr std::uint64_t kColumnAlignment = 4096;  // of a batch's columns: pages of their own
 /// Ranges begin at multiples of so many rows, which keeps columns of every width aligned for passes.
 constexpr std::uint64_t kRangeGranule = 4;
@@ -51,7 +51,7 @@ struct DeviceSide {
   compute::DeviceRows rows(StreamedSide const& side, std::uint64_t first, std::uint64_t rows) const {
     auto const column = [&](std::size_t i) {
       auto const words = side.columns[i].words;
-      return compute::DeviceColumn{columns[i].address() + first * words * kWordBytes, words};
+      return compute::DeviceColumn{columns[i].address() + first * words * materialize::kWordBytes, words};
     };
     compute::DeviceRows result;
     result.rows = rows;
@@ -62,7 +62,7 @@ struct DeviceSide {
   }
   /// Of a side whose keys may be null: says which are, from row `first` on.
   compute::NullFlags key_nulls(StreamedSide const& side, std::uint64_t first) const {
-    return {columns[*side.key_nulls].address() + first * kWordBytes, 0};
+    return {columns[*side.key_nulls].address() + first * materialize::kWordBytes, 0};
   }
 };
 
@@ -233,8 +233,8 @@ Result<void> StreamedJoin::take_side(StreamedSide const& side, DeviceSide& colum
   auto const use = vulkan::mode_of(plan_.tuning.upload) == vk::UploadMode::map ? vk::MemoryUse::device_mapped
                                                                                : vk::MemoryUse::device;
   for (auto const& column : side.columns) {
-    GARUDA_TRY_ASSIGN(auto buffer,
-                      context.device_buffer(side.rows * column.words * kWordBytes, "streamed column", use));
+    GARUDA_TRY_ASSIGN(
+        auto buffer, context.device_buffer(side.rows * column.words * materialize::kWordBytes, "streamed column", use));
     columns.columns.push_back(std::move(buffer));
   }
   return {};
@@ -276,7 +276,7 @@ Result<void> StreamedJoin::take_sets() {
                             lane_->context().bytes_left(), bytes));
   auto const take = [&](std::uint32_t words) {
     vk::BufferSpec spec;
-    spec.bytes = capacity_ * words * kWordBytes;
+    spec.bytes = capacity_ * words * materialize::kWordBytes;
     spec.name = "joined column";
     return set_arena_->buffer(spec);
   };
@@ -445,7 +445,7 @@ Result<void> StreamedJoin::start_download(std::size_t set, std::uint64_t rows, s
   for (std::uint64_t first = 0; first < rows; first += plan_.batch_rows) {
     auto const taken = std::min(plan_.batch_rows, rows - first);
     std::uint64_t bytes = 0;
-    for (auto const& words : plan_.arriving) bytes += align(taken * words.words * kWordBytes);
+    for (auto const& words : plan_.arriving) bytes += align(taken * words.words * materialize::kWordBytes);
     auto memory = std::make_shared<BatchMemory>();
     GARUDA_TRY_ASSIGN(*memory, batch_memory(std::max<std::uint64_t>(bytes, kColumnAlignment)));
     auto* target = memory->pinned.data() != nullptr ? memory->pinned.data() : memory->ordinary.data();
@@ -455,7 +455,7 @@ Result<void> StreamedJoin::start_download(std::size_t set, std::uint64_t rows, s
     arriving.rows.probe_first = probe_first;
     std::vector<vk::HostCopy> copies;
     for (auto const& words : plan_.arriving) {
-      auto const width = words.words * kWordBytes;
+      auto const width = words.words * materialize::kWordBytes;
       bool const numbers = (words.from_probe ? plan_.probe : plan_.build).numbers_rows();
       copies.push_back({&sets_[set].column(words, numbers), first * width, target, taken * width});
       arriving.rows.words.push_back(target);

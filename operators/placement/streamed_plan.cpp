@@ -19,7 +19,6 @@
 namespace garuda::placement {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
 /// Decimal digits of which 64 bits hold any number.
 constexpr std::int32_t kDigits64 = 18;
 constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
@@ -169,7 +168,7 @@ void place(resolve::JoinRequest const& request, DataType const& key_type, Stream
 
 /// What copying the rows without null keys takes for so many rows of a side; nothing where no key is null.
 std::uint64_t non_null_bytes(StreamedSide const& side, std::uint64_t rows) {
-  return side.key_nulls ? rows * (side.row_bytes() + 3 * kWordBytes) : 0;
+  return side.key_nulls ? rows * (side.row_bytes() + 3 * materialize::kWordBytes) : 0;
 }
 
 /// Device bytes with ranges of so many rows, about.
@@ -228,7 +227,7 @@ StreamedShape shape_of(StreamedPlan const& plan, double matches) {
       auto const value_bytes = static_cast<double>(materialize::column_row_bytes(side->table, column));
       shape.gathered.emplace_back(value_bytes, value_bytes * static_cast<double>(side->rows));
     }
-  shape.key_bytes = static_cast<double>(plan.build.columns[0].words * kWordBytes);
+  shape.key_bytes = static_cast<double>(plan.build.columns[0].words * materialize::kWordBytes);
   shape.range_rows = static_cast<double>(plan.range_rows);
   shape.copy_threads = plan.copy_threads;
   return shape;
@@ -277,15 +276,17 @@ Result<contract::JoinOffer> offer_streamed_join(contract::JoinInquiry const& inq
   return offer_of(inquiry, std::move(plan));
 }
 
-std::uint64_t StreamedSide::moved_bytes() const noexcept { return row_bytes() + (numbers_rows() ? kWordBytes : 0); }
+std::uint64_t StreamedSide::moved_bytes() const noexcept {
+  return row_bytes() + (numbers_rows() ? materialize::kWordBytes : 0);
+}
 
 std::uint64_t StreamedPlan::result_row_bytes() const noexcept {
-  return build.moved_bytes() + probe.moved_bytes() - std::uint64_t{build.columns[0].words} * kWordBytes;
+  return build.moved_bytes() + probe.moved_bytes() - std::uint64_t{build.columns[0].words} * materialize::kWordBytes;
 }
 
 std::uint64_t StreamedPlan::arriving_row_bytes() const noexcept {
   std::uint64_t bytes = 0;
-  for (auto const& words : arriving) bytes += words.words * kWordBytes;
+  for (auto const& words : arriving) bytes += words.words * materialize::kWordBytes;
   return bytes;
 }
 

@@ -7,7 +7,7 @@
 namespace garuda::spill {
 namespace {
 
-constexpr auto kSentence = "cannot put the rows of the result in order";
+constexpr auto kOrderSentence = "cannot put the rows of the result in order";
 
 }  // namespace
 
@@ -15,7 +15,7 @@ Result<void> OrderedBatches::add(Schema const& schema, Batch batch) {
   GARUDA_TRY_ASSIGN(auto rows, io::to_arrow_batch(schema, std::move(batch)));
   rows = storable(*rows);
   if (!dictionaries_) {
-    GARUDA_TRY_ASSIGN(dictionaries_, DictionaryColumns::create(rows->schema(), kSentence));
+    GARUDA_TRY_ASSIGN(dictionaries_, DictionaryColumns::create(rows->schema(), kOrderSentence));
     runs_.emplace(dictionaries_->spilled_schema(), columns_, limit_bytes_, folder_, control_, recorder_);
   }
   GARUDA_TRY_ASSIGN(rows, dictionaries_->detach(std::move(rows)));
@@ -39,10 +39,10 @@ Result<std::optional<Batch>> OrderedBatches::next() {
   if (rows == nullptr) return std::nullopt;
   GARUDA_TRY_ASSIGN(rows, dictionaries_->attach(std::move(rows)));
   if (columns_.second) {
-    GARUDA_ARROW_TRY_ASSIGN(rows, rows->RemoveColumn(*columns_.second), ErrorCode::invalid_input, kSentence);
+    GARUDA_ARROW_TRY_ASSIGN(rows, rows->RemoveColumn(*columns_.second), ErrorCode::invalid_input, kOrderSentence);
   }
   // The first column stands before the second one.
-  GARUDA_ARROW_TRY_ASSIGN(rows, rows->RemoveColumn(columns_.first), ErrorCode::invalid_input, kSentence);
+  GARUDA_ARROW_TRY_ASSIGN(rows, rows->RemoveColumn(columns_.first), ErrorCode::invalid_input, kOrderSentence);
   GARUDA_TRY_ASSIGN(auto const table, io::to_table(rows->schema(), {rows}));
   return Batch(table.batches().front());
 }

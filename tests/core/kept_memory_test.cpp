@@ -17,7 +17,7 @@ constexpr std::int64_t kBytes = 3 * kHugePageBytes + 5;
 
 constexpr std::size_t kLimit = std::size_t{1} << 28;
 
-class KeptMemoryTest : public testing::Test {
+class KeptMemoryTest : public ::testing::Test {
  protected:
   KeptMemoryTest() {
     kept_.set_limit(kLimit);

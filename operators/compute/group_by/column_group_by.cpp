@@ -15,7 +15,6 @@ namespace {
 
 constexpr char const* kSamplePhase = "sample";
 constexpr char const* kOrderPhase = "order";
-constexpr std::uint32_t kWordBits = 32;
 // Keys looked at where nobody says how many groups there are: short runs, evenly spread.
 constexpr std::uint64_t kSampledRuns = 64;
 constexpr std::uint64_t kRunKeys = 256;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr char const* kEncodePhase = "encode";
 constexpr char const* kDecodePhase = "keys";
-constexpr std::uint32_t kWordBits = 32;
 
 std::uint64_t low_bits(std::uint32_t bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
 

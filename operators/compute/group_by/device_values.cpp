@@ -9,7 +9,7 @@
 namespace garuda::compute {
 namespace {
 
-constexpr char const* kPhase = "ranges";
+constexpr char const* kRangesPhase = "ranges";
 // Workgroups that keep every multiprocessor of a large GPU busy, and rows that are worth one.
 constexpr std::uint64_t kMostGroups = 1024;
 constexpr std::uint64_t kLeastGroupRows = 4096;
@@ -79,9 +79,9 @@ Result<std::vector<ValueRange>> ColumnScan::run(ComputeContext& context) {
     push.null_mask = column.null_mask;
     push.num_rows = static_cast<std::uint32_t>(rows_);
     push.rows_each = static_cast<std::uint32_t>(rows_each);
-    GARUDA_TRY(context.dispatch(kPhase, range_shape(column.kind, column.has_nulls()), push, groups_, rows_));
+    GARUDA_TRY(context.dispatch(kRangesPhase, range_shape(column.kind, column.has_nulls()), push, groups_, rows_));
   }
-  GARUDA_TRY(context.order_all(kPhase));
+  GARUDA_TRY(context.order_all(kRangesPhase));
   std::vector<ValueRange> ranges;
   auto const parts = groups_ * (context.tuning().group_size / context.tuning().subgroup_size);
   std::vector<shaders::ColumnRange> found(parts);

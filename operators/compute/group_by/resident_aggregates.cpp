@@ -11,12 +11,10 @@ namespace garuda::compute {
 namespace {
 
 using Function = ResidentFunction;
-using Kind = DeviceValueKind;
 
-constexpr char const* kPhase = "finalise";
-constexpr std::uint32_t kSumBits = 128;   // of the widest sums of floats
-constexpr std::uint32_t kFixedBits = 96;  // of the others
-constexpr std::uint32_t kWordBits = 32;
+constexpr char const* kFinalisePhase = "finalise";
+constexpr std::uint32_t kSumBits = 128;          // of the widest sums of floats
+constexpr std::uint32_t kFixedBits = 96;         // of the others
 constexpr std::int32_t kLeastExponent32 = -149;  // of position 0
 constexpr std::int32_t kLeastExponent64 = -1074;
 
@@ -101,24 +99,24 @@ class Planner {
     return step;
   }
 
-  static Function extreme_of(Kind kind, AggregateFunction function) {
+  static Function extreme_of(DeviceValueKind kind, AggregateFunction function) {
     bool const is_min = function == AggregateFunction::min;
     switch (kind) {
-      case Kind::int32:
+      case DeviceValueKind::int32:
         return is_min ? Function::min_i32 : Function::max_i32;
-      case Kind::uint32:
+      case DeviceValueKind::uint32:
         return is_min ? Function::min_u32 : Function::max_u32;
-      case Kind::int64:
+      case DeviceValueKind::int64:
         return is_min ? Function::min_i64 : Function::max_i64;
-      case Kind::uint64:
+      case DeviceValueKind::uint64:
         return is_min ? Function::min_u64 : Function::max_u64;
-      case Kind::int128:
+      case DeviceValueKind::int128:
         return is_min ? Function::min_i128 : Function::max_i128;
-      case Kind::float32:
+      case DeviceValueKind::float32:
         return is_min ? Function::min_f32 : Function::max_f32;
-      case Kind::float64:
+      case DeviceValueKind::float64:
         return is_min ? Function::min_f64 : Function::max_f64;
-      case Kind::bits:
+      case DeviceValueKind::bits:
         break;
     }
     GARUDA_EXPECTS(false && "values without an order have no extremes");
@@ -127,15 +125,15 @@ class Planner {
 
   void plan_sum(std::size_t column, DeviceAggregate const& aggregate, FinalStep& step) {
     auto const kind = columns_[column].kind;
-    bool const is_narrow = kind == Kind::int32 || kind == Kind::uint32;
-    step.is_signed = kind != Kind::uint32 && kind != Kind::uint64;
-    step.sum_words = is_narrow ? 2 : kind == Kind::int128 ? 5 : 3;
+    bool const is_narrow = kind == DeviceValueKind::int32 || kind == DeviceValueKind::uint32;
+    step.is_signed = kind != DeviceValueKind::uint32 && kind != DeviceValueKind::uint64;
+    step.sum_words = is_narrow ? 2 : kind == DeviceValueKind::int128 ? 5 : 3;
     step.total_words = step.sum_words;
-    auto const function = kind == Kind::int32    ? Function::sum_i32
-                          : kind == Kind::uint32 ? Function::sum_u32
-                          : kind == Kind::int64  ? Function::total_i64
-                          : kind == Kind::uint64 ? Function::total_u64
-                                                 : Function::total_i128;
+    auto const function = kind == DeviceValueKind::int32    ? Function::sum_i32
+                          : kind == DeviceValueKind::uint32 ? Function::sum_u32
+                          : kind == DeviceValueKind::int64  ? Function::total_i64
+                          : kind == DeviceValueKind::uint64 ? Function::total_u64
+                                                            : Function::total_i128;
     auto const state = add_state(state_of(function, column));
     step.parts = {{state, 0}};
     step.divisor = std::pow(10.0, aggregate.scale);
@@ -152,7 +150,7 @@ class Planner {
   /// Windows of positions, each of whose sums fits so many bits with its sign.
   void plan_float_sum(std::size_t column, FinalStep& step) {
     auto const& range = ranges_[column];
-    bool const is_wide = columns_[column].kind == Kind::float64;
+    bool const is_wide = columns_[column].kind == DeviceValueKind::float64;
     auto const row_bits = static_cast<std::uint32_t>(std::bit_width(rows_)) + 1;
     auto const mantissa_bits = is_wide ? 53U : 24U;
     step.kind = FinalStep::Kind::floating;
@@ -239,7 +237,7 @@ Result<void> AggregateFinish::take_columns(ComputeContext& context, std::uint64_
 Result<void> AggregateFinish::record(ComputeContext& context, std::span<vk::Buffer const* const> states,
                                      std::uint64_t groups) {
   GARUDA_TRY(take_columns(context, groups));
-  GARUDA_TRY(context.fill(kPhase, overflows_, 0));
+  GARUDA_TRY(context.fill(kFinalisePhase, overflows_, 0));
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     auto const& step = plan_.steps[i];
     auto& column = columns_[i];
@@ -250,7 +248,7 @@ Result<void> AggregateFinish::record(ComputeContext& context, std::span<vk::Buff
     push.target = is_taken ? 0 : column.values.address();
     std::vector<shaders::SumPart> parts;
     for (auto const& part : step.parts) parts.push_back({states[part.state]->address(), part.bit, 0});
-    if (!parts.empty()) GARUDA_TRY(context.update(kPhase, parts_[i], std::as_bytes(std::span(parts))));
+    if (!parts.empty()) GARUDA_TRY(context.update(kFinalisePhase, parts_[i], std::as_bytes(std::span(parts))));
     push.nulls = column.nulls ? column.nulls->address() : 0;
     push.parts = parts_[i].address();
     push.flags = step.flags ? states[*step.flags]->address() : 0;
@@ -262,8 +260,8 @@ Result<void> AggregateFinish::record(ComputeContext& context, std::span<vk::Buff
     auto const divisor = step.divisor == 1 ? 0 : std::bit_cast<std::uint64_t>(step.divisor);
     push.divisor_low = static_cast<std::uint32_t>(divisor);
     push.divisor_high = static_cast<std::uint32_t>(divisor >> 32);
-    GARUDA_TRY(
-        context.dispatch(kPhase, final_shape(step), push, groups_for(groups, context.tuning().group_size), groups));
+    GARUDA_TRY(context.dispatch(kFinalisePhase, final_shape(step), push,
+                                groups_for(groups, context.tuning().group_size), groups));
   }
   return {};
 }
@@ -271,8 +269,8 @@ Result<void> AggregateFinish::record(ComputeContext& context, std::span<vk::Buff
 Result<std::optional<DeviceSumOverflow>> AggregateFinish::overflow(ComputeContext& context) {
   std::vector<std::uint32_t> overflows(plan_.steps.size());
   if (overflows.empty()) return std::nullopt;
-  GARUDA_TRY(context.order_all(kPhase));
-  GARUDA_TRY(context.read_back(kPhase, overflows_, 0, std::as_writable_bytes(std::span(overflows))));
+  GARUDA_TRY(context.order_all(kFinalisePhase));
+  GARUDA_TRY(context.read_back(kFinalisePhase, overflows_, 0, std::as_writable_bytes(std::span(overflows))));
   auto const first = std::ranges::find_if(overflows, [](std::uint32_t word) { return word != 0; });
   if (first == overflows.end()) return std::nullopt;
   return DeviceSumOverflow{static_cast<std::size_t>(first - overflows.begin()), shaders::kNoGroup - *first};

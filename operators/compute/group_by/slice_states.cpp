@@ -18,7 +18,7 @@ namespace {
 using Function = ResidentFunction;
 using contract::ValueKind;
 
-constexpr char const* kPhase = "aggregate";
+constexpr char const* kStatesPhase = "aggregate";
 // Rows that adding up in shared memory pays for, and that an invocation takes then: each workgroup clears and adds up
 // all its words once.
 constexpr std::uint64_t kLeastSharedRows = std::uint64_t{1} << 16;
@@ -186,7 +186,7 @@ Result<contract::AggregateState> ColumnStates::run(std::uint32_t spread) {
 
 Result<void> ColumnStates::add_up(AggregatePlan const& plan, std::span<ResidentAggregate const> states,
                                   std::uint32_t spread) {
-  GARUDA_TRY(context_.fill(kPhase, tables_, 0));
+  GARUDA_TRY(context_.fill(kStatesPhase, tables_, 0));
   shaders::NumberedRowsPush push{};
   push.rows.keys = groups_.ids.address();
   push.rows.num_rows = groups_.num_rows;
@@ -203,12 +203,12 @@ Result<void> ColumnStates::add_up(AggregatePlan const& plan, std::span<ResidentA
     bool const pays = spread == 0 ? groups_.num_rows >= kLeastSharedRows : spread > 1;
     bool const is_shared = pays && groups_.num_groups <= slots;
     auto const rows_each = is_shared ? kSharedRowsEach : 1;
-    GARUDA_TRY(context_.dispatch(kPhase, state_shape(state.function, is_shared ? slots : 0), push,
+    GARUDA_TRY(context_.dispatch(kStatesPhase, state_shape(state.function, is_shared ? slots : 0), push,
                                  groups_for(groups_.num_rows, rows_each * context_.tuning().group_size),
                                  groups_.num_rows, words != 0));
     words += std::size_t{resident_state_words({state})} * groups_.num_groups;
   }
-  GARUDA_TRY(context_.order_all(kPhase));
+  GARUDA_TRY(context_.order_all(kStatesPhase));
   std::vector<std::uint32_t> table(words);
   GARUDA_TRY(context_.download(tables_, std::as_writable_bytes(std::span(table))));
   auto const* own = table.data();

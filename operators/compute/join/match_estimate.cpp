@@ -11,7 +11,7 @@
 namespace garuda::compute {
 namespace {
 
-constexpr char const* kPhase = "estimate";
+constexpr char const* kEstimatePhase = "estimate";
 constexpr std::uint64_t kSampleRows = 4096;
 /// Build rows that are looked up at once: scratch memory stays small.
 constexpr std::uint64_t kWindowRows = std::uint64_t{1} << 23;
@@ -33,11 +33,11 @@ Result<IndexedSide> index_sample(ComputeContext& context, DeviceColumn keys, std
   GARUDA_TRY_ASSIGN(auto const rows, context.device_buffer(sample.size_bytes(), "sampled rows", context.upload_use()));
   GARUDA_TRY(context.upload(rows, 0, std::as_bytes(sample)));
   GARUDA_TRY_ASSIGN(auto const sampled, context.device_buffer(sample.size() * keys.words * 4, "sampled keys"));
-  GARUDA_TRY(
-      record_gather(context, kPhase, keys.address, rows.address(), sampled.address(), sample.size(), keys.words));
+  GARUDA_TRY(record_gather(context, kEstimatePhase, keys.address, rows.address(), sampled.address(), sample.size(),
+                           keys.words));
   GARUDA_TRY_ASSIGN(auto search, KeyBoundsSearch::create(context));
   DeviceColumn const column{sampled.address(), keys.words};
-  GARUDA_TRY_ASSIGN(auto const bounds, search.find(context, kPhase, column, sample.size()));
+  GARUDA_TRY_ASSIGN(auto const bounds, search.find(context, kEstimatePhase, column, sample.size()));
   GARUDA_TRY_ASSIGN(auto side, IndexedSide::create(context, {sample.size(), column, {}, true}, bounds));
   GARUDA_TRY(side.record(context));
   // The sample is not read any more when it goes.
@@ -59,11 +59,11 @@ Result<double> estimate_matches(ComputeContext& context, DeviceRows const& build
   for (std::uint64_t first = 0; first < build.rows; first += window) {
     auto const rows = std::min(window, build.rows - first);
     auto const keys = build.keys.address + first * build.keys.words * 4;
-    GARUDA_TRY(record_look_ups(context, kPhase, side.index(), keys, rows, runs));
-    GARUDA_TRY(record_reduce(context, kPhase, Reduction::add, runs.counts.address(), rows, 1, sum));
-    GARUDA_TRY(context.order_all(kPhase));
+    GARUDA_TRY(record_look_ups(context, kEstimatePhase, side.index(), keys, rows, runs));
+    GARUDA_TRY(record_reduce(context, kEstimatePhase, Reduction::add, runs.counts.address(), rows, 1, sum));
+    GARUDA_TRY(context.order_all(kEstimatePhase));
     std::uint64_t found = 0;
-    GARUDA_TRY(context.read_back(kPhase, sum, 0, std::as_writable_bytes(std::span(&found, 1))));
+    GARUDA_TRY(context.read_back(kEstimatePhase, sum, 0, std::as_writable_bytes(std::span(&found, 1))));
     matches += static_cast<double>(found);
   }
   return matches * static_cast<double>(probe.rows) / static_cast<double>(sample.size());

@@ -5,7 +5,7 @@
 namespace garuda::compute {
 namespace {
 
-constexpr char const* kPhase = "test pairs";
+constexpr char const* kTestPhase = "test pairs";
 
 PassShape filter_shape() { return {"compute/filter_pairs.comp", 0, 1, sizeof(shaders::FilterPairsPush), {}}; }
 
@@ -23,7 +23,7 @@ Result<void> record_pair_filter(ComputeContext& context, TestedPairs const& test
   push.right_marks = tested.right_marks;
   push.num_steps = static_cast<std::uint32_t>(steps);
   push.num_pairs = static_cast<std::uint32_t>(tested.pairs);
-  return context.dispatch(kPhase, filter_shape(), push, groups_for(tested.pairs, context.tuning().group_size),
+  return context.dispatch(kTestPhase, filter_shape(), push, groups_for(tested.pairs, context.tuning().group_size),
                           tested.pairs);
 }
 

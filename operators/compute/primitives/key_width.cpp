@@ -7,7 +7,7 @@
 namespace garuda::compute {
 namespace {
 
-constexpr char const* kPhase = "key width";
+constexpr char const* kKeyWidthPhase = "key width";
 constexpr std::uint32_t kNoRow = 0xffffffff;
 
 Result<void> record(ComputeContext& context, KeyResize const& resize, std::optional<NullFlags> const& nulls,
@@ -22,7 +22,7 @@ Result<void> record(ComputeContext& context, KeyResize const& resize, std::optio
   push.null_mask = nulls ? 1U << nulls->bit : 0;
   push.is_signed = resize.is_signed ? 1 : 0;
   push.num_rows = static_cast<std::uint32_t>(resize.rows);
-  return context.dispatch(kPhase, key_width_shape(), push, groups_for(resize.rows, context.tuning().group_size),
+  return context.dispatch(kKeyWidthPhase, key_width_shape(), push, groups_for(resize.rows, context.tuning().group_size),
                           resize.rows);
 }
 
@@ -37,11 +37,11 @@ Result<void> record_key_width(ComputeContext& context, KeyResize const& resize) 
 Result<std::optional<std::uint64_t>> cut_keys(ComputeContext& context, KeyResize const& resize,
                                               std::optional<NullFlags> const& nulls) {
   GARUDA_TRY_ASSIGN(auto const wide_row, context.device_buffer(sizeof(kNoRow), "row of a wide key"));
-  GARUDA_TRY(context.fill(kPhase, wide_row, kNoRow));
+  GARUDA_TRY(context.fill(kKeyWidthPhase, wide_row, kNoRow));
   GARUDA_TRY(record(context, resize, nulls, wide_row.address()));
-  GARUDA_TRY(context.order_all(kPhase));
+  GARUDA_TRY(context.order_all(kKeyWidthPhase));
   std::uint32_t row = kNoRow;
-  GARUDA_TRY(context.read_back(kPhase, wide_row, 0, std::as_writable_bytes(std::span(&row, 1))));
+  GARUDA_TRY(context.read_back(kKeyWidthPhase, wide_row, 0, std::as_writable_bytes(std::span(&row, 1))));
   return row == kNoRow ? std::nullopt : std::optional<std::uint64_t>(row);
 }
 

@@ -7,7 +7,7 @@
 namespace garuda::compute {
 namespace {
 
-constexpr char const* kPhase = "gather";
+constexpr char const* kGatherPhase = "gather";
 constexpr std::uint32_t kItems = 4;
 
 }  // namespace
@@ -40,14 +40,14 @@ Result<void> LateGather::record(ComputeContext& context, vk::Buffer const& state
   std::vector<shaders::JoinedColumn> columns;
   for (std::size_t i = 0; i < targets.size(); ++i)
     columns.push_back({sources_[i].address, targets[i], sources_[i].words, 0});
-  GARUDA_TRY(context.update(kPhase, columns_, std::as_bytes(std::span(columns))));
+  GARUDA_TRY(context.update(kGatherPhase, columns_, std::as_bytes(std::span(columns))));
   shaders::LateGatherPush push{};
   push.rows = rows_.address();
   push.columns = columns_.address();
   push.state = state.address();
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   auto const tile = std::uint64_t{context.tuning().group_size} * kItems;
-  return context.dispatch(kPhase, late_gather_shape(), push, (capacity + tile - 1) / tile, capacity);
+  return context.dispatch(kGatherPhase, late_gather_shape(), push, (capacity + tile - 1) / tile, capacity);
 }
 
 }  // namespace garuda::compute

@@ -11,7 +11,7 @@
 namespace garuda::compute {
 namespace {
 
-constexpr char const* kPhase = "drop null keys";
+constexpr char const* kNullsPhase = "drop null keys";
 
 /// Keys and payload, as they are copied together.
 std::vector<DeviceColumn> columns_of(DeviceRows const& rows) {
@@ -54,12 +54,12 @@ Result<DeviceRows> NonNullRows::copy(ComputeContext& context, DeviceRows const& 
   push.num_rows = static_cast<std::uint32_t>(rows.rows);
   push.bit = flags.bit;
   auto const groups = groups_for(rows.rows, context.tuning().group_size);
-  GARUDA_TRY(context.dispatch(kPhase, non_null_shape(), push, groups, rows.rows));
-  GARUDA_TRY(record_compact(context, kPhase, scan_, flags_.address(), gather_->rows(), rows.rows));
-  GARUDA_TRY_ASSIGN(auto const left, scan_.read_total(context, kPhase));
+  GARUDA_TRY(context.dispatch(kNullsPhase, non_null_shape(), push, groups, rows.rows));
+  GARUDA_TRY(record_compact(context, kNullsPhase, scan_, flags_.address(), gather_->rows(), rows.rows));
+  GARUDA_TRY_ASSIGN(auto const left, scan_.read_total(context, kNullsPhase));
   shaders::JoinRowsState state{};
   state.cursor = static_cast<std::uint32_t>(left);
-  GARUDA_TRY(context.update(kPhase, state_, std::as_bytes(std::span(&state, 1))));
+  GARUDA_TRY(context.update(kNullsPhase, state_, std::as_bytes(std::span(&state, 1))));
   gather_->set_sources(columns_of(rows));
   std::vector<VkDeviceAddress> targets;
   for (auto const& column : columns_) targets.push_back(column.address());

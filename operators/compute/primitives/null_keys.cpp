@@ -7,7 +7,7 @@
 namespace garuda::compute {
 namespace {
 
-constexpr char const* kPhase = "null keys";
+constexpr char const* kNullKeysPhase = "null keys";
 
 PassShape null_keys_shape(std::uint32_t words) {
   return {"compute/null_keys.comp", 0, 1, sizeof(shaders::NullKeysPush), {{shaders::kSpecWords, words}}};
@@ -19,7 +19,7 @@ Result<bool> replace_null_keys(ComputeContext& context, DeviceRows const& rows, 
                                std::uint64_t value, VkDeviceAddress target) {
   if (rows.rows == 0) return true;
   GARUDA_TRY_ASSIGN(auto const taken, context.device_buffer(sizeof(std::uint32_t), "value of null keys"));
-  GARUDA_TRY(context.fill(kPhase, taken, 0));
+  GARUDA_TRY(context.fill(kNullKeysPhase, taken, 0));
   shaders::NullKeysPush push{};
   push.source = rows.keys.address;
   push.target = target;
@@ -29,11 +29,11 @@ Result<bool> replace_null_keys(ComputeContext& context, DeviceRows const& rows, 
   push.value_high = static_cast<std::uint32_t>(value >> 32);
   push.null_mask = nulls ? 1U << nulls->bit : 0;
   push.num_rows = static_cast<std::uint32_t>(rows.rows);
-  GARUDA_TRY(context.dispatch(kPhase, null_keys_shape(rows.keys.words), push,
+  GARUDA_TRY(context.dispatch(kNullKeysPhase, null_keys_shape(rows.keys.words), push,
                               groups_for(rows.rows, context.tuning().group_size), rows.rows));
-  GARUDA_TRY(context.order_all(kPhase));
+  GARUDA_TRY(context.order_all(kNullKeysPhase));
   std::uint32_t is_taken = 0;
-  GARUDA_TRY(context.read_back(kPhase, taken, 0, std::as_writable_bytes(std::span(&is_taken, 1))));
+  GARUDA_TRY(context.read_back(kNullKeysPhase, taken, 0, std::as_writable_bytes(std::span(&is_taken, 1))));
   return is_taken == 0;
 }
 

@@ -14,7 +14,6 @@
 namespace garuda::device {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
 /// Values tried for null keys: of 2^31 rows a side at most half have a key of 32 bits, and those of 64 hardly ever.
 constexpr std::uint64_t kMostTries = 256;
 
@@ -63,7 +62,8 @@ Result<void> JoinableSides::resize_keys(compute::ComputeContext& context, MovedS
     rows.keys.words = key_words;
     return {};
   }
-  GARUDA_TRY_ASSIGN(resized_[copy], context.device_buffer(rows.rows * key_words * kWordBytes, "keys of one width"));
+  GARUDA_TRY_ASSIGN(resized_[copy],
+                    context.device_buffer(rows.rows * key_words * materialize::kWordBytes, "keys of one width"));
   compute::KeyResize resize{
       rows.keys, {resized_[copy].address(), key_words}, rows.rows, materialize::is_signed(side.key_field().type.id)};
   if (rows.keys.words < key_words) {
@@ -80,7 +80,7 @@ Result<void> JoinableSides::resize_keys(compute::ComputeContext& context, MovedS
 Result<void> JoinableSides::give_null_keys(compute::ComputeContext& context, MovedSides const& sides,
                                            std::span<Side const> which) {
   for (auto const side : which) {
-    auto const bytes = of(side).rows * sides.key_words * kWordBytes;
+    auto const bytes = of(side).rows * sides.key_words * materialize::kWordBytes;
     GARUDA_TRY_ASSIGN(given_[at(side)], context.device_buffer(bytes, "keys with nulls"));
   }
   auto const mask = sides.key_words == 1 ? std::uint64_t{0xffffffff} : ~std::uint64_t{0};

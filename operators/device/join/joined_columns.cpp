@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "operators/compute/primitives/key_width.hpp"
+#include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
 constexpr char const* kFlagsPhase = "absent sides";
 
 /// The columns behind key and payload, without a value but for words that say that no side is absent.
@@ -27,7 +27,7 @@ Result<void> take_added(compute::ComputeContext& context, MovedSides const& side
 
 Result<DeviceTableState::Stored> take_column(DeviceTableState& result, std::uint64_t rows, std::uint32_t words) {
   vk::BufferSpec spec;
-  spec.bytes = std::max<std::uint64_t>(rows * words * kWordBytes, kWordBytes);
+  spec.bytes = std::max<std::uint64_t>(rows * words * materialize::kWordBytes, materialize::kWordBytes);
   spec.name = "joined column";
   GARUDA_TRY_ASSIGN(auto buffer, result.arena->buffer(spec));
   return DeviceTableState::Stored{std::move(buffer), words};

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "operators/device/device_index.hpp"
+#include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;
 constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
 constexpr std::uint32_t kAllNull = 0xffffffff;
 
@@ -109,7 +109,7 @@ std::size_t MovedSides::position(AddedColumn const& column) {
 std::uint64_t MovedSides::result_row_bytes() const noexcept {
   std::uint64_t words = key_words + left.payload_words() + right.payload_words();
   for (auto const& column : added) words += column.words;
-  return words * kWordBytes;
+  return words * materialize::kWordBytes;
 }
 
 Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts) {

@@ -19,13 +19,13 @@ using compute::AloneRows;
 using compute::MarkedRows;
 using contract::Alone;
 
-constexpr char const* kPhase = "test pairs";
+constexpr char const* kTestPhase = "test pairs";
 constexpr std::uint64_t kPairBytes = 8;
 
 /// A zeroed bitmap.
 Result<vk::Buffer> take_marks(compute::ComputeContext& context, std::uint64_t rows) {
   GARUDA_TRY_ASSIGN(auto marks, context.device_buffer((rows + 31) / 32 * 4, "marks"));
-  GARUDA_TRY(context.fill(kPhase, marks, 0));
+  GARUDA_TRY(context.fill(kTestPhase, marks, 0));
   return marks;
 }
 
