@@ -11,6 +11,7 @@
 #include "keys/numbering/mix.hpp"
 #include "operators/calibrate/copy_rates.hpp"
 #include "operators/calibrate/measuring.hpp"
+#include "operators/calibrate/pair_comparisons.hpp"
 #include "operators/calibrate/point_draws.hpp"
 #include "operators/calibrate/word_passes.hpp"
 #include "vk_runtime/lane.hpp"
@@ -21,6 +22,8 @@ namespace {
 constexpr std::uint64_t kLeastItems = std::uint64_t{1} << 14;
 constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 24;
 constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 32;
+constexpr std::uint64_t kLeastPairs = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 40;
 constexpr std::uint32_t kImageEdge = 4096;  // GARUDA §5
 constexpr std::uint32_t kSoftwareImageEdge = 1024;
 /// Words of the compute passes: beyond the last-level cache of a GPU; on a software device beyond a core's.
@@ -56,6 +59,7 @@ class DeviceMeasurement {
     GARUDA_TRY(small_draws());
     GARUDA_TRY(clears());
     GARUDA_TRY(words());
+    GARUDA_TRY(comparisons());
     GARUDA_TRY(submissions());
     GARUDA_TRY(copies());
     return rates_;
@@ -156,6 +160,17 @@ class DeviceMeasurement {
     rates_.streamed_bytes_per_s = streamed * 2 * sizeof(std::uint32_t);
     GARUDA_TRY_ASSIGN(rates_.random_reads_per_s, access_rate(WordAccess::random, most_words()));
     GARUDA_TRY_ASSIGN(rates_.atomics_per_s, access_rate(WordAccess::atomic, most_words()));
+    return {};
+  }
+
+  /// Items are pairs of rows, so rows double. Where the compute path does not run there is no such rate.
+  Result<void> comparisons() {
+    report("comparisons");
+    auto rate = measure_rate(kLeastPairs, kMostPairs, control_, [&](std::uint64_t pairs) {
+      return compare_pairs(device_, pipelines_, control_, std::uint64_t{1} << std::bit_width(pairs) / 2);
+    });
+    if (!rate && rate.error().code() == ErrorCode::no_device) return {};
+    GARUDA_TRY_ASSIGN(rates_.comparisons_per_s, std::move(rate));
     return {};
   }
 

@@ -18,6 +18,7 @@ constexpr std::array kDeviceFields{
     RateField<DeviceRates>{"streamed_bytes", "bytes/s", &DeviceRates::streamed_bytes_per_s},
     RateField<DeviceRates>{"random_reads", "words/s", &DeviceRates::random_reads_per_s},
     RateField<DeviceRates>{"atomics", "words/s", &DeviceRates::atomics_per_s},
+    RateField<DeviceRates>{"comparisons", "pairs/s", &DeviceRates::comparisons_per_s, true},
     RateField<DeviceRates>{"submission", "ns", &DeviceRates::submission_ns},
     RateField<DeviceRates>{"upload_stage", "bytes/s", &DeviceRates::stage_bytes_per_s},
     RateField<DeviceRates>{"upload_stage_call", "ns", &DeviceRates::stage_call_ns, true},

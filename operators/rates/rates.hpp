@@ -26,13 +26,15 @@ struct DeviceRates {
   double streamed_bytes_per_s = 0;  ///< read and written by a compute pass, both counted
   double random_reads_per_s = 0;    ///< compute: 4-byte words at random positions
   double atomics_per_s = 0;         ///< compute: additions to words at random positions
-  double submission_ns = 0;         ///< submitting and waiting for an empty submission
-  double stage_bytes_per_s = 0;     ///< upload through staging segments, from pageable memory
-  double stage_call_ns = 0;         ///< fixed part of such an upload
-  double import_bytes_per_s = 0;    ///< optional: upload of imported pages
-  double import_call_ns = 0;        ///< optional
-  double map_bytes_per_s = 0;       ///< optional: the host writes mapped device memory
-  double map_call_ns = 0;           ///< optional
+  /// Optional, 0 where it was not measured: words of 32 bits, each with each of another column, counted.
+  double comparisons_per_s = 0;
+  double submission_ns = 0;       ///< submitting and waiting for an empty submission
+  double stage_bytes_per_s = 0;   ///< upload through staging segments, from pageable memory
+  double stage_call_ns = 0;       ///< fixed part of such an upload
+  double import_bytes_per_s = 0;  ///< optional: upload of imported pages
+  double import_call_ns = 0;      ///< optional
+  double map_bytes_per_s = 0;     ///< optional: the host writes mapped device memory
+  double map_call_ns = 0;         ///< optional
   double download_bytes_per_s = 0;
   double lane_ns = 0;  ///< opening a lane with its first memory, and closing it
   // vk::kMostStreamingThreads threads, or all there are, that copy one way side by side through staging memory.

@@ -33,6 +33,8 @@ TEST_F(Calibrate, DevicesAreMeasuredOnceAndKnownAfterwards) {
   ASSERT_EQ(infos->size(), 1U);
   EXPECT_TRUE(infos->front().measured);
   EXPECT_EQ(infos->front().device, 0U);
+  EXPECT_TRUE(std::ranges::any_of(infos->front().rates,
+                                  [](auto const& rate) { return rate.name == "comparisons" && rate.value > 0; }));
   EXPECT_TRUE(std::filesystem::exists(infos->front().file));
 
   auto const known = engine().calibrations();

@@ -15,8 +15,8 @@ namespace {
 
 /// Rows of a side of a slice: its comparisons take longer by far than bringing it to the device, and progress is seen.
 constexpr std::uint64_t kSliceRows = std::uint64_t{1} << 20;
-/// Comparisons of a device in the time in which it streams a byte, of words in shared memory and registers: not
-/// calibrated. A GPU's arithmetic is ahead of its memory; a software device's is not.
+/// Comparisons of a device in the time in which it streams a byte, of words in shared memory and registers, where its
+/// rate of comparisons was not measured. A GPU's arithmetic is ahead of its memory; a software device's is not.
 constexpr double kComparisonsOfByte = 1.5;
 constexpr double kSoftwareComparisonsOfByte = 0.1;
 /// Of a step of a program, which reads its operands anew for each pair, in comparisons.
@@ -25,6 +25,7 @@ constexpr double kStepComparisons = 16;
 constexpr double kPairPasses = 2;
 
 double compared_pairs_per_s(contract::DeviceFacts const& facts) {
+  if (facts.rates().comparisons_per_s > 0) return facts.rates().comparisons_per_s;
   return facts.rates().streamed_bytes_per_s * (facts.is_software() ? kSoftwareComparisonsOfByte : kComparisonsOfByte);
 }
 
