@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/parallel_sort.h>
 
@@ -57,23 +58,30 @@ ColumnSum sum_column(ArrayView const& column, DataType const& type, Times const&
       });
 }
 
-/// How often the keys of a table stand in the other one, from its sorted keys.
-class Matches {
- public:
-  explicit Matches(Table const& other) {
-    auto const& column = other.batches()[0].columns[0];
-    auto const& type = other.schema()[0].type;
-    for (std::uint64_t row = 0; row < static_cast<std::uint64_t>(column.length); ++row)
-      keys_.push_back(value_at(column, type, row));
-    tbb::parallel_sort(keys_);
-  }
-  std::uint64_t of(std::int64_t key) const {
-    auto const [first, last] = std::equal_range(keys_.begin(), keys_.end(), key);
-    return static_cast<std::uint64_t>(last - first);
-  }
+/// How often the key of each row of `table` stands in `other`, from its sorted keys.
+std::vector<std::uint32_t> count_matches(Table const& table, Table const& other) {
+  auto const key = [](Table const& of, std::uint64_t row) {
+    return value_at(of.batches()[0].columns[0], of.schema()[0].type, row);
+  };
+  using Rows = tbb::blocked_range<std::uint64_t>;
+  std::vector<std::int64_t> sorted(static_cast<std::size_t>(other.num_rows()));
+  tbb::parallel_for(Rows(0, sorted.size()), [&](Rows const& rows) {
+    for (auto row = rows.begin(); row != rows.end(); ++row) sorted[row] = key(other, row);
+  });
+  tbb::parallel_sort(sorted);
+  std::vector<std::uint32_t> matches(static_cast<std::size_t>(table.num_rows()));
+  tbb::parallel_for(Rows(0, matches.size()), [&](Rows const& rows) {
+    for (auto row = rows.begin(); row != rows.end(); ++row) {
+      auto const [first, last] = std::equal_range(sorted.begin(), sorted.end(), key(table, row));
+      matches[row] = static_cast<std::uint32_t>(last - first);
+    }
+  });
+  return matches;
+}
 
- private:
-  std::vector<std::int64_t> keys_;
+struct MatchCounts {
+  std::vector<std::uint32_t> left;
+  std::vector<std::uint32_t> right;
 };
 
 /// Times that a row of a side is in the result.
@@ -83,16 +91,13 @@ std::uint64_t times_of(contract::JoinParts const& parts, Side side, std::uint64_
 }
 
 /// Of the columns of a result, in their order.
-std::vector<ColumnSum> expected_sums(JoinKind kind, JoinTables const& tables) {
+std::vector<ColumnSum> expected_sums(JoinKind kind, JoinTables const& tables, MatchCounts const& matches) {
   auto const parts = contract::parts_of(kind);
   std::vector<ColumnSum> sums;
   for (auto const side : {Side::left, Side::right}) {
     auto const& table = side == Side::left ? tables.left : tables.right;
-    Matches const matches(side == Side::left ? tables.right : tables.left);
     auto const& columns = table.batches()[0].columns;
-    auto const matches_of = [&](std::uint64_t row) {
-      return matches.of(value_at(columns[0], table.schema()[0].type, row));
-    };
+    auto const matches_of = [&](std::uint64_t row) { return (side == Side::left ? matches.left : matches.right)[row]; };
     auto const sum_of = [&](std::size_t column, auto const& times) {
       return sum_column(columns[column], table.schema()[column].type, times);
     };
@@ -128,15 +133,21 @@ std::vector<ColumnSum> sums_of(Table const& result) {
 /// One kind, its rows left on the device, or their number.
 class KindRun {
  public:
-  KindRun(Engine& engine, JoinTables const& tables, DeviceTable const& left, DeviceTable const& right, JoinKind kind,
-          bool counts, JoinOptions options)
-      : engine_(engine), tables_(tables), left_(left), right_(right), counts_(counts), options_(std::move(options)) {
+  KindRun(Engine& engine, JoinTables const& tables, MatchCounts const& matches, DeviceTable const& left,
+          DeviceTable const& right, JoinKind kind, bool counts, JoinOptions options)
+      : engine_(engine),
+        tables_(tables),
+        matches_(matches),
+        left_(left),
+        right_(right),
+        counts_(counts),
+        options_(std::move(options)) {
     spec_.on = {{"key", "key"}};
     spec_.kind = kind;
   }
 
   Result<void> verify(Outcome& outcome) {
-    auto const expected = expected_sums(spec_.kind, tables_);
+    auto const expected = expected_sums(spec_.kind, tables_, matches_);
     // Of the first column no value is null.
     options_.expected_rows = std::max<std::uint64_t>(expected[0].values, 1);
     GARUDA_TRY_ASSIGN(auto const ran, run());
@@ -203,6 +214,7 @@ class KindRun {
 
   Engine& engine_;
   JoinTables const& tables_;
+  MatchCounts const& matches_;
   DeviceTable const& left_;
   DeviceTable const& right_;
   bool counts_;
@@ -222,13 +234,14 @@ Result<std::vector<Outcome>> run_kinds_bench(KindsRequest const& request) {
   auto workload = request.workload;
   workload.seed = request.seed;
   GARUDA_TRY_ASSIGN(auto const tables, generate_join_tables(workload));
+  MatchCounts const matches{count_matches(tables.left, tables.right), count_matches(tables.right, tables.left)};
   GARUDA_TRY_ASSIGN(auto engine, Engine::create({}));
   DeviceTableOptions const there{request.device, options.control};
   GARUDA_TRY_ASSIGN(auto const left, engine.upload(tables.left.view(), there));
   GARUDA_TRY_ASSIGN(auto const right, engine.upload(tables.right.view(), there));
   std::vector<std::unique_ptr<KindRun>> runs;
   auto const add = [&](JoinKind kind, bool counts) {
-    runs.push_back(std::make_unique<KindRun>(engine, tables, left, right, kind, counts, options));
+    runs.push_back(std::make_unique<KindRun>(engine, tables, matches, left, right, kind, counts, options));
   };
   add(JoinKind::inner, false);
   for (auto const kind : request.kinds)
