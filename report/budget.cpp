@@ -30,7 +30,7 @@ double Budget::expected(std::size_t who, SuiteCell const& cell) const {
 
 std::string Budget::reason(double seconds) const {
   if (left() <= 0) return fmt::format("the {:.0f} s are over", seconds_);
-    auto const shown = [](double time) { return time < 10 ? fmt::format("{:.1f}", time) : fmt::format("{:.0f}", time); };
+  auto const shown = [](double time) { return time < 10 ? fmt::format("{:.1f}", time) : fmt::format("{:.0f}", time); };
   return fmt::format("would take about {} s of the {} s left", shown(seconds), shown(left()));
 }
 

@@ -68,12 +68,6 @@ class ReportPage {
     return names.empty() ? "nothing measured" : names;
   }
 
-  template <class Visit>
-  void each_cell(std::string_view op, bool only_growth, Visit const& visit) const {
-    for (auto const& cell : report_.at("cells"))
-      if ((op.empty() || cell.at("op") == op) && (!only_growth || cell.at("series") == kGrowth)) visit(cell);
-  }
-
   void top() {
     page_.title(subject());
     page_.paragraph(fmt::format("garuda {}, {}. {} report, suite {}, made in {:.0f} s.", text_of(report_.at("garuda")),
@@ -96,22 +90,12 @@ class ReportPage {
     page_.tiles(tiles);
   }
 
-  /// Rows a second of the largest size, by the fastest path and against the CPU.
+  /// Rows a second at most, and against the CPU path.
   void add_tiles(std::string_view op, std::vector<std::pair<std::string, std::string>>& tiles) const {
-    Json const* best = nullptr;
-    std::string title;
-    each_cell(op, true, [&](Json const& cell) {
-      for (auto const& column : results_.columns()) {
-        auto const* const result = results_.find(text_of(cell.at("id")), column);
-        bool const is_better =
-            result != nullptr && (best == nullptr || result->at("rows_per_s") > best->at("rows_per_s"));
-        if (!is_better) continue;
-        best = result;
-        title = text_of(cell.at("title"));
-      }
-    });
+    auto const* const best = results_.fastest(op);
     if (best == nullptr) return;
-    tiles.emplace_back(rate_text(*best) + "rows/s", fmt::format("{}, {}", title, results_.label(column_of(*best))));
+    tiles.emplace_back(rate_text(*best) + "rows/s", fmt::format("{}, {}", results_.title(text_of(best->at("cell"))),
+                                                                results_.label(column_of(*best))));
     auto const* const cpu = results_.on_cpu(text_of(best->at("cell")));
     if (cpu != nullptr && cpu != best)
       tiles.emplace_back(
@@ -133,7 +117,7 @@ class ReportPage {
         "reach (bus: to and from the device), drawn below. The fastest is bold. Below the name: digest of the result.");
     PageTable table{{"cell"}, {}};
     for (auto const& column : results_.columns()) table.header.push_back(results_.label(column));
-    each_cell({}, false, [&](Json const& cell) {
+    for (auto const& cell : report_.at("cells")) {
       auto const id = text_of(cell.at("id"));
       std::string digest;
       std::uint64_t best = 0;
@@ -148,7 +132,7 @@ class ReportPage {
                                                   digest.substr(digest.find(':') + 1, 8))}};
       for (auto const& column : results_.columns()) row.push_back(result_field(results_.find(id, column), best));
       table.rows.push_back(std::move(row));
-    });
+    }
     page_.table(table);
     PageTable digests{{"cell", "result rows : digest"}, {}};
     std::map<std::string, bool> seen;

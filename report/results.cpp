@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bench/record.hpp"
+#include "report/suite.hpp"
 
 namespace garuda::report {
 
@@ -32,6 +33,26 @@ Json const* Results::find(std::string_view cell, Column const& column) const {
   for (auto const& result : report_.at("results"))
     if (result.at("cell") == cell && column_of(result) == column) return &result;
   return nullptr;
+}
+
+Json const* Results::fastest(std::string_view op) const {
+  Json const* best = nullptr;
+  for (auto const& cell : report_.at("cells")) {
+    if (cell.at("op") != op || cell.at("series") != kGrowth) continue;
+    for (auto const& column : columns_) {
+      auto const* const result = find(cell.at("id").get<std::string>(), column);
+      bool const is_better = result != nullptr && (best == nullptr || result->at("rows_per_s").get<double>() >
+                                                                          best->at("rows_per_s").get<double>());
+      if (is_better) best = result;
+    }
+  }
+  return best;
+}
+
+std::string Results::title(std::string_view cell) const {
+  for (auto const& one : report_.at("cells"))
+    if (one.at("id") == cell) return one.at("title").get<std::string>();
+  return std::string(cell);
 }
 
 std::string Results::label(Column const& column) const {

@@ -32,6 +32,10 @@ class Results {
   std::vector<Column> const& columns() const noexcept { return columns_; }
   /// Null where it was not measured.
   Json const* find(std::string_view cell, Column const& column) const;
+  /// The one with the most rows a second among the operator's cells that differ by size alone; null without any.
+  Json const* fastest(std::string_view op) const;
+  /// Title of a cell.
+  std::string title(std::string_view cell) const;
   /// The CPU path's, or null.
   Json const* on_cpu(std::string_view cell) const { return find(cell, {"cpu", "end-to-end", std::nullopt}); }
 

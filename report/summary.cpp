@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "bench/record.hpp"
@@ -10,29 +9,6 @@
 #include "report/results.hpp"
 
 namespace garuda::report {
-namespace {
-
-/// The fastest measured result of the operation among the cells that differ by size alone, or null.
-Json const* fastest(Results const& results, std::string_view op) {
-  Json const* best = nullptr;
-  for (auto const& cell : results.report().at("cells")) {
-    if (cell.at("op") != op || cell.at("series") != kGrowth) continue;
-    for (auto const& column : results.columns())
-      if (auto const* const result = results.find(cell.at("id").get<std::string>(), column))
-        if (best == nullptr || result->at("rows_per_s").get<double>() > best->at("rows_per_s").get<double>())
-          best = result;
-  }
-  return best;
-}
-
-std::string title_of(Json const& report, std::string_view cell) {
-  for (auto const& one : report.at("cells"))
-    if (one.at("id") == cell) return one.at("title").get<std::string>();
-  return std::string(cell);
-}
-
-}  // namespace
-
 std::vector<std::string> wrong_results(Json const& report) {
   std::vector<std::string> wrong;
   std::map<std::string, std::string> digests;
@@ -61,13 +37,13 @@ std::string to_markdown(Json const& report) {
   std::ranges::replace(devices, '|', '/');
   line += devices + " |";
   for (auto const* const op : {"join", "group-by"}) {
-    auto const* const best = fastest(results, op);
+    auto const* const best = results.fastest(op);
     if (best == nullptr) {
       line += " – |";
       continue;
     }
     auto const cell = best->at("cell").get<std::string>();
-    line += fmt::format(" {}: {}rows/s, {}", title_of(report, cell), rate_text(*best), results.label(column_of(*best)));
+    line += fmt::format(" {}: {}rows/s, {}", results.title(cell), rate_text(*best), results.label(column_of(*best)));
     if (!best->at("share").is_null())
       line += fmt::format(", {:.0f} % of {}", 100 * best->at("share").get<double>(),
                           best->at("ceiling").get<std::string>());

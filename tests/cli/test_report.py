@@ -63,6 +63,12 @@ def test_what_a_report_holds(made):
     assert (garuda.folder / "one.json").stat().st_size < 200 << 10
 
 
+@pytest.mark.parametrize("file", sorted((ROOT / "docs/reports").glob("*.json")), ids=lambda file: file.stem)
+def test_kept_reports_are_of_the_schema(file):
+    jsonschema.validate(json.loads(file.read_text()), SCHEMA)
+    assert file.stat().st_size < 200 << 10 and f"| {file.name} |" in (file.parent / "README.md").read_text()
+
+
 def test_every_cell_is_measured_or_left_out(made):
     _, _, report, _ = made
     told = {cell["id"] for cell in report["cells"]} | {one["cell"] for one in report["left_out"]}
