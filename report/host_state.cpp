@@ -60,6 +60,11 @@ Json power_of(fs::path const& sys) {
   return has_mains ? Json("mains") : Json(nullptr);
 }
 
+/// "6.12.3": what follows may be whatever whoever built the kernel called it.
+std::string_view release_number(std::string_view release) {
+  return release.substr(0, release.find_first_not_of("0123456789."));
+}
+
 Json text_or_null(std::string text) { return text.empty() ? Json(nullptr) : Json(std::move(text)); }
 
 }  // namespace
@@ -84,16 +89,17 @@ Json host_json(std::string const& processor, HostState const& before, fs::path c
   utsname system{};
   bool const is_known = ::uname(&system) == 0;
   auto const celsius = [](double degrees) { return degrees > 0 ? Json(degrees) : Json(nullptr); };
-  return {{"system", is_known ? Json(fmt::format("{} {}", system.sysname, system.release)) : Json(nullptr)},
-          {"architecture", is_known ? Json(std::string(system.machine)) : Json(nullptr)},
-          {"processor", processor},
-          {"threads", tbb::info::default_concurrency()},
-          {"memory_bytes", run::total_host_bytes()},
-          {"power", power_of(sys)},
-          {"governor", text_or_null(line_of(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor"))},
-          {"hottest_celsius", {celsius(before.hottest_celsius), celsius(after.hottest_celsius)}},
-          {"throttle_events",
-           after.knows_throttling ? Json(after.throttle_events - before.throttle_events) : Json(nullptr)}};
+  return {
+      {"system", is_known ? Json(fmt::format("{} {}", system.sysname, release_number(system.release))) : Json(nullptr)},
+      {"architecture", is_known ? Json(std::string(system.machine)) : Json(nullptr)},
+      {"processor", processor},
+      {"threads", tbb::info::default_concurrency()},
+      {"memory_bytes", run::total_host_bytes()},
+      {"power", power_of(sys)},
+      {"governor", text_or_null(line_of(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor"))},
+      {"hottest_celsius", {celsius(before.hottest_celsius), celsius(after.hottest_celsius)}},
+      {"throttle_events",
+       after.knows_throttling ? Json(after.throttle_events - before.throttle_events) : Json(nullptr)}};
 }
 
 }  // namespace garuda::report
