@@ -46,6 +46,15 @@ TEST(Contest, VerifiesAllThenLetsThemTakeTurns) {
   }
 }
 
+TEST(Contest, TakesThreeTurnsOfThoseThatTakeTooLong) {
+  std::string log;
+  std::vector<Contender> contenders{named(log, 'a')};
+  Sampling sampling;
+  sampling.most_ns = 1;
+  ASSERT_TRUE(measure(contenders, sampling));
+  EXPECT_EQ(contenders[0].outcome.record.time.samples, 3U);
+}
+
 TEST(Contest, OneThatFailsEndsAllOrLeavesTheOthers) {
   std::string log;
   std::vector<Contender> stopped{named(log, 'a', 0), named(log, 'b')};
