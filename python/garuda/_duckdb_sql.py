@@ -23,6 +23,9 @@ _LEFT_OUT = {"SUBQUERY": "a subquery", "WINDOW": "a window function", "PARAMETER
              "LAMBDA_REF": "a lambda", "POSITIONAL_REFERENCE": "a column by its number"}  # fmt: skip
 
 
+RESERVED = "garuda_"  #: names begin with it that a statement must not have
+
+
 class Side(NamedTuple):
     """A table of FROM."""
 
@@ -51,6 +54,10 @@ def parsed(connection: duckdb.DuckDBPyConnection, query: str) -> Tree:
     return tree
 
 
+def statement_of(node: Tree) -> Tree:
+    return {"error": False, "statements": [{"node": node, "named_param_map": []}]}
+
+
 def text_of(connection: duckdb.DuckDBPyConnection, tree: Tree) -> str:
     (text,) = connection.execute("select json_deserialize_sql(?::json)", [json.dumps(tree)]).fetchone() or ("",)
     return str(text)
@@ -61,8 +68,9 @@ def described(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[s
     return [(row[0], row[1]) for row in connection.execute(f"describe {query}").fetchall()]
 
 
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def handed_name(side: int, place: int) -> str:
+    """What a table's column is called in rows that are handed over."""
+    return f"{RESERVED}{'lr'[side]}{place}"
 
 
 def _walk(tree: Tree) -> Iterator[dict[str, Any]]:
@@ -142,8 +150,8 @@ class Statement:
     def _side(self, tree: Tree) -> Side:
         if tree["type"] != "BASE_TABLE" or tree["sample"] or tree["at_clause"] or tree["column_name_alias"]:
             raise Unsupported("FROM of more than two tables as they are")
-        query = {"error": False, "statements": [{"node": self._selected([], tree, None), "named_param_map": []}]}
-        columns = described(self.connection, text_of(self.connection, query))
+        query = text_of(self.connection, statement_of(self._selected([], tree, None)))
+        columns = described(self.connection, query)
         name = tree["alias"] or tree["table_name"]
         return Side(tree, name.lower(), {c.lower(): c for c, _ in columns}, {c.lower(): t for c, t in columns})
 
@@ -180,6 +188,8 @@ class Statement:
         """No alias hides a column, so that a name is the same thing wherever it stands."""
         for item in self.node["select_list"]:
             name = item["alias"].lower()
+            if name.startswith(RESERVED):
+                raise Unsupported(f"an alias that begins with {RESERVED}")
             if name and any(name in side.columns for side in self.sides):
                 if not _is_column(item) or item["column_names"][-1].lower() != name:
                     raise Unsupported(f"an alias that is a column, too: {name}")
@@ -220,8 +230,8 @@ class Statement:
         named = [self.sides[side].columns[name] for name in columns]
         node = self._selected(named, self.sides[side].tree, all_of(where))
         for i, item in enumerate(node["select_list"]):
-            item["alias"] = f"{'lr'[side]}{i}"
-        return text_of(self.connection, {"error": False, "statements": [{"node": node, "named_param_map": []}]})
+            item["alias"] = handed_name(side, i)
+        return text_of(self.connection, statement_of(node))
 
     def group_keys(self) -> list[tuple[int, str]]:
         expressions = self.node["group_expressions"]

@@ -113,8 +113,9 @@ class Connection:
     joins and groups, DuckDB does the rest: expressions, HAVING, ORDER BY, LIMIT. Names and types are DuckDB's own. All
     else runs as it is. Every method and attribute of a DuckDB connection is there.
 
-    `decision` says who ran the last statement, and why; EXPLAIN has it as a row; `connection` is the one of DuckDB. Sums of floats are exact; order is what
-    ORDER BY says. Raises UsageError when `strict` and garuda cannot run a SELECT statement that joins or groups.
+    That goes for `execute`; a relation of `sql` runs when it is read, by DuckDB. `decision` says who ran the last
+    statement, and why; EXPLAIN has it as a row; `connection` is the one of DuckDB. Sums of floats are exact; order is
+    what ORDER BY says. Raises UsageError when `strict` and garuda cannot run a SELECT statement that joins or groups.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, engine: Engine, prices: bool, strict: bool) -> None:
@@ -123,7 +124,8 @@ class Connection:
         self._prices = prices and not strict
         self._strict = strict
         self._registered: list[str] = []
-        self.decision: Optional[Decision] = None
+        self._numbered = 0
+        self.decision = Decision("duckdb", "no statement yet")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.connection, name)
@@ -136,21 +138,22 @@ class Connection:
 
     def execute(self, query: Any, parameters: Any = None, **options: Any) -> Any:
         """As DuckDB's, through garuda where that pays."""
+        self.decision = Decision("duckdb", "a statement with parameters")
         left = self._through(query) if parameters is None and isinstance(query, str) else None
         if left is None:
             return self.connection.execute(query, parameters, **options)
         return self.connection.execute(left)
 
     def sql(self, query: Any, **options: Any) -> Any:
-        """As DuckDB's; what goes through garuda runs now."""
-        left = self._through(query) if isinstance(query, str) and not options else None
-        return self.connection.sql(query if left is None else left, **options)
+        """As DuckDB's, by DuckDB: what a relation reads has to be there for as long as it lives."""
+        self.decision = Decision("duckdb", "a relation, which runs when it is read")
+        return self.connection.sql(query, **options)
 
     query = sql
 
     def _through(self, query: str) -> Optional[str]:
         """What is left for DuckDB when garuda has done its part; None: all."""
-        self.decision = None
+        self.decision = Decision("duckdb", "neither a join nor a group-by")
         explained = _EXPLAIN.match(query)
         if _SELECT.match(query, explained.end() if explained else 0) is None:
             return None
@@ -160,7 +163,6 @@ class Connection:
         try:
             statement = trees.Statement(self.connection, query[explained.end() if explained else 0 :])
             if not statement.keys and not statement.node["group_expressions"]:
-                self.decision = Decision("duckdb", "neither a join nor a group-by")
                 return None
             left = self._run(statement, runs=explained is None)
         except (Unsupported, Error, duckdb.Error) as reason:
@@ -174,13 +176,15 @@ class Connection:
 
     def _explanation(self, query: str) -> str:
         rows = self.connection.execute(query).fetchall() + [("garuda", str(self.decision))]
-        return self._register(pyarrow.table({"explain_key": [r[0] for r in rows], "explain_value": [r[1] for r in rows]}))
+        shown = pyarrow.table({"explain_key": [r[0] for r in rows], "explain_value": [r[1] for r in rows]})
+        return f"from {self._register(shown)}"
 
     def _register(self, rows: Any) -> str:
-        name = f"{_PREFIX}{len(self._registered)}"
+        self._numbered += 1
+        name = f"{_PREFIX}{self._numbered}"
         self.connection.register(name, rows)
         self._registered.append(name)
-        return f"from {name}"
+        return name
 
     def _run(self, statement: trees.Statement, runs: bool) -> str:
         work = _Work(statement)
@@ -195,12 +199,14 @@ class Connection:
             self.connection.execute("begin transaction")  # one state of the tables for both inputs
         try:
             inputs = [self.connection.sql(query).to_arrow_table() for query in work.inputs]
-        finally:
+        except BaseException:
             if begins:
-                self.connection.execute("commit")
+                self.connection.execute("rollback")
+            raise
+        if begins:
+            self.connection.execute("commit")
         made = work.made(self._engine, inputs)
-        self._register(made.to_arrow())
-        left = work.rest(f"{_PREFIX}0")
+        left = work.rest(self._register(made.to_arrow()))
         if trees.described(self.connection, left) != work.described:
             raise Unsupported("names or types would not be DuckDB's")
         self.decision = Decision("garuda", f"{work.title}, {reason}")
@@ -234,7 +240,7 @@ class _Work:
     """What garuda does of a statement.
 
     Attributes:
-        inputs: what DuckDB runs first: columns l0, l1, … and r0, r1, … of the tables.
+        inputs: what DuckDB runs first: columns garuda_l0, garuda_l1, … and garuda_r0, … of the tables.
         described: names and types of the statement's columns.
     """
 
@@ -284,7 +290,7 @@ class _Work:
 
     def _name(self, column: tuple[int, str]) -> str:
         side, name = column
-        return f"{'lr'[side]}{self.columns[side].index(name)}"
+        return trees.handed_name(side, self.columns[side].index(name))
 
     def _named(self, tree: dict[str, Any]) -> Optional[trees.Tree]:
         """A column of a table as the joined rows have it."""
@@ -299,7 +305,8 @@ class _Work:
         """A key or an aggregate as the groups have it."""
         aggregate = self.statement.aggregate(tree)
         if aggregate is not None:
-            name = next((n for n, known in self.aggregates.items() if known == aggregate), f"a{len(self.aggregates)}")
+            name = next((n for n, known in self.aggregates.items() if known == aggregate), "")
+            name = name or f"{trees.RESERVED}a{len(self.aggregates)}"
             self.aggregates[name] = aggregate
             return trees.column_ref([name], tree["alias"])
         named = self._named(tree)
@@ -334,7 +341,7 @@ class _Work:
             node |= {"where_clause": trees.all_of(after), "group_expressions": group, "having": having}
         else:
             node |= {"where_clause": having, "group_expressions": [], "group_sets": [], "having": None}
-        text = trees.text_of(self.statement.connection, {"error": False, "statements": [{"node": node, "named_param_map": []}]})
+        text = trees.text_of(self.statement.connection, trees.statement_of(node))
         casts = [self._cast(name) for name in self.key_names] if self.groups is not None else ["*"]
         casts += [self._cast(name) for name in self.aggregates]
         return f"with garuda_rows as (select {', '.join(dict.fromkeys(casts))} from {source}) {text}"
@@ -344,7 +351,8 @@ class _Work:
         function, column = self.aggregates.get(name, ("", None))
         if function == "sum" and column is not None:
             side, of = column
-            return f"cast({name} as {'hugeint' if self.statement.sides[side].types[of] in trees.INTEGERS else 'double'}) as {name}"
+            wanted = "hugeint" if self.statement.sides[side].types[of] in trees.INTEGERS else "double"
+            return f"cast({name} as {wanted}) as {name}"
         return name
 
 

@@ -87,6 +87,8 @@ def small() -> garuda.duckdb.Connection:
         ("select b, sum(c) filter (a > 2) from t group by b", "sum with FILTER"),
         ("select c, count(*) from t group by c", None),
         ("select b as a, count(*) from t group by b", "an alias that is a column"),
+        ("select b as garuda_l0, count(*) as n from t group by b order by b", "an alias that begins with garuda_"),
+        ("select b as l0, -b as l1, count(*) as a0 from t group by b order by l1 limit 1", None),
         ("select b, row_number() over (order by b) from t group by b", "a window function"),
         ("select t.a from t join u on t.a = u.a where t.a = (select max(a) from u)", "a subquery"),
         ("with v as (select 1) select b, count(*) from t group by b", "WITH"),
@@ -108,8 +110,18 @@ def test_what_stays_says_why(small: garuda.duckdb.Connection, query: str, reason
 
 def test_the_rest_of_a_connection(small: garuda.duckdb.Connection) -> None:
     query = "select b, count(*) as n from t group by b order by b"
-    assert small.sql(query).filter("b > 0").fetchall() == [(1, 7), (2, 6)]
+    relation = small.sql(query)
+    assert str(small.decision) == "duckdb: a relation, which runs when it is read"
+    assert small.execute(query).fetchall() == relation.fetchall() == [(0, 7), (1, 7), (2, 6)]
+    assert relation.filter("b > 0").fetchall() == [(1, 7), (2, 6)]
     assert small.execute("select b from t where a = ?", [4]).fetchall() == [(1,)]
+    small.execute("create table words as select 'word' as w, 1 as b")
+    failing = "select b, sum(a) from (select 1) s join t on true group by b"
+    check(small, failing)
+    broken = "select t.a, count(*) from t join words on t.b = words.b where cast(w as bigint) > 0 group by t.a"
+    with pytest.raises(duckdb.ConversionException):
+        small.execute(broken).fetchall()
+    assert small.execute("select 1").fetchall() == [(1,)]
     small.begin()
     small.execute("insert into t values (99, 99, 0)")
     assert small.execute(query).fetchall()[-1] == (99, 1)
