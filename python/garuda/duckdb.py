@@ -161,6 +161,8 @@ class Connection:
             self.connection.unregister(name)
         self._registered = []
         try:
+            if self._prices:
+                self._require_rows(query)
             statement = trees.Statement(self.connection, query[explained.end() if explained else 0 :])
             if not statement.keys and not statement.node["group_expressions"]:
                 return None
@@ -215,6 +217,14 @@ class Connection:
     def _is_in_transaction(self) -> bool:
         """Whether two statements share one; trying to begin another would end it."""
         return self._count("select txid_current()") == self._count("select txid_current()")
+
+    def _require_rows(self, query: str) -> None:
+        """Raises Unsupported where DuckDB knows a table to be small, before the statement is taken apart."""
+        names = [name.lower() for name in self.connection.get_table_names(query)]
+        known = "select min(estimated_size) from duckdb_tables() where lower(table_name) in (select unnest(?))"
+        (rows,) = self.connection.execute(known, [names]).fetchone() or (None,)
+        if rows is not None and rows < _GROUP_ROWS:
+            raise Unsupported(f"{rows:,} rows, with which DuckDB is done before they are handed over")
 
     def _priced(self, work: _Work) -> str:
         """Why it pays; raises Unsupported when it does not."""
