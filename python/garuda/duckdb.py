@@ -102,7 +102,8 @@ _SELECT = re.compile(r"\s*(select|from|with)\b.*\b(join|group\s+by)\b", re.IGNOR
 # whatever many rows with 1 000 of them 0.1 to 0.3.
 _JOIN_ROWS = 2_000_000
 _GROUP_ROWS = 1_000_000
-_GROUPS_OF_SAMPLE = 0.9
+_SAMPLES = (5_000, 200_000)  # rows, of which so many have to be groups:
+_DISTINCT = 0.6
 
 
 class Connection:
@@ -236,9 +237,10 @@ class Connection:
                 raise Unsupported(f"{shown} rows, with which DuckDB is done before they are handed over")
         if not work.statement.keys:
             keys = ", ".join(work.key_names)
-            sample = f"select {keys} from ({work.inputs[0]}) using sample 10000 rows"
-            if self._count(f"select count(*) from (select distinct {keys} from ({sample}))") < 10_000 * _GROUPS_OF_SAMPLE:
-                raise Unsupported("few groups, into which DuckDB brings rows as it reads them")
+            for sample in _SAMPLES:  # the first rows: sampling all would read all
+                some = f"select {keys} from ({work.inputs[0]}) limit {sample}"
+                if self._count(f"select count(*) from (select distinct {keys} from ({some}))") < sample * _DISTINCT:
+                    raise Unsupported("few groups, into which DuckDB brings rows as it reads them")
         return f"{shown} rows, with which DuckDB is slower"
 
     def _count(self, query: str) -> int:
