@@ -59,10 +59,11 @@ PackedRange range_of_words(CodeRange const& codes, CodeRange const& layout) {
   if (!codes.has_values) return {};
   PackedRange range{layout.position(static_cast<std::uint64_t>(codes.min), true),
                     layout.position(static_cast<std::uint64_t>(codes.max), true), 0, codes.varying, true};
-  // Where keys are words as they are, negative ones are the largest.
+  // Where keys are words as they are, negative ones are the largest: the least and the largest word that end as all do.
   if (range.min > range.max) {
-    range.min = 0;
-    range.max = std::numeric_limits<std::uint64_t>::max();
+    auto const shared = (range.varying & -range.varying) - 1;
+    range.min &= shared;
+    range.max |= ~shared;
   }
   return range;
 }

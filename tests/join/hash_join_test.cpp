@@ -103,6 +103,22 @@ TEST_F(HashJoin, WideKeysAndOneHeavyKey) {
     }
 }
 
+/// Words of negative keys are the largest: tables whose keys end alike, far apart or with both signs, beside others.
+TEST_F(HashJoin, KeysFarApartThatEndAlike) {
+  auto const table_of = [](std::vector<std::int64_t> const& keys) {
+    return TestTable().add(TestColumn<std::int64_t>{"k", type_of(TypeId::int64), keys, {}}).build();
+  };
+  std::vector<std::vector<std::int64_t>> const sides{
+      {-1, INT64_MAX}, {INT64_MIN}, {0},     {INT64_MIN, 0},
+      {-64, 64, 0},    {-32, 32},   {5, 69}, {INT64_MIN, INT64_MAX, -1, 1}};
+  for (auto const& options : all_paths())
+    for (auto const& left : sides)
+      for (auto const& right : sides) {
+        SCOPED_TRACE(::testing::Message() << to_string(options.path) << ' ' << left[0] << ' ' << right[0]);
+        expect_join(table_of(left), table_of(right), on_keys(true), options);
+      }
+}
+
 /// Keys of a type of their own, drawn from as many as there are rows or each of these once, and payload of every width,
 /// with and without nulls.
 template <class Key>
