@@ -117,14 +117,25 @@ Result<void> join_marks(compute::ComputeContext& context, MovedSides const& side
   return write_rest(context, sides, alone, 0, result);
 }
 
-Result<std::uint64_t> count_rows(compute::ComputeContext& context, MovedSides const& sides,
+/// Pairs of the join, about.
+Result<double> estimate(compute::ComputeContext& context, JoinableSides const& sides) {
+  bool const left_is_smaller = sides.left.rows <= sides.right.rows;
+  return compute::estimate_matches(context, left_is_smaller ? sides.left : sides.right,
+                                   left_is_smaller ? sides.right : sides.left);
+}
+
+Result<std::uint64_t> count_rows(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected,
                                  compute::ResidentJoinWay const& way) {
   std::uint64_t rows = 0;
   for (auto const side : {Side::left, Side::right})
     if (sides.parts.alone(side) == Alone::all) rows += sides.of(side).rows().rows;
   if (!sides.parts.pairs && !way.marks.any()) return rows;
   GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way));
-  GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, 1, way));
+  if (expected == 0 && way.parts == compute::JoinedParts::none && way.method == JoinMethod::partitioned) {
+    GARUDA_TRY_ASSIGN(auto const matches, estimate(context, joinable));
+    expected = static_cast<std::uint64_t>(std::clamp(matches, 1.0, static_cast<double>(compute::kMostJoinedRows)));
+  }
+  GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, expected, way));
   GARUDA_TRY(join.record(context));
   GARUDA_TRY_ASSIGN(auto const alone, find_alone(context, sides.parts, way.marks, join));
   GARUDA_TRY_ASSIGN(auto const pairs, sides.parts.pairs ? join.count(context) : Result<std::uint64_t>(0));
@@ -176,9 +187,7 @@ Result<double> sample_matches(resolve::JoinRequest const& request) {
   GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
   GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, nullptr));
   GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(lane->context(), sides, {}));
-  bool const left_is_smaller = joinable.left.rows <= joinable.right.rows;
-  return compute::estimate_matches(lane->context(), left_is_smaller ? joinable.left : joinable.right,
-                                   left_is_smaller ? joinable.right : joinable.left);
+  return estimate(lane->context(), joinable);
 }
 
 Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest const& request, Plan plan,
@@ -216,7 +225,7 @@ Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& r
       GARUDA_TRY_ASSIGN(counted.rows, join_tested(lane->context(), sides, *request.columns.condition, way, 0,
                                                   &run.recorder, nullptr));
     } else {
-      GARUDA_TRY_ASSIGN(counted.rows, count_rows(lane->context(), sides, way));
+      GARUDA_TRY_ASSIGN(counted.rows, count_rows(lane->context(), sides, request.options.expected_rows, way));
     }
   }
   counted.stats = run.stats(plan);

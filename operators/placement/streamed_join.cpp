@@ -84,6 +84,7 @@ struct ResultSet {
   compute::JoinedRows targets(std::uint64_t capacity) const {
     compute::JoinedRows rows;
     rows.capacity = capacity;
+    rows.expected = capacity;
     rows.keys = keys.address();
     for (auto const& buffer : build) rows.build.push_back(buffer.address());
     for (auto const& buffer : probe) rows.probe.push_back(buffer.address());

@@ -184,9 +184,10 @@ TEST_F(JoinConditions, RefusesWhatItCannotTest) {
   JoinOptions whole;
   whole.tuning.placement = Placement::device;
   whole.path = Path::compute;
-  EXPECT_EQ(error_of(conditioned(JoinKind::inner, "left.n < right.n"), whole).message(),
-            "placement=device: tables whole on a device have joins without a condition, which is tested on the host: "
-            "left.n < right.n");
+  EXPECT_EQ(
+      error_of(conditioned(JoinKind::inner, "left.n < right.n"), whole).message(),
+      "placement=device: tables brought to a device whole have joins without a condition, which is tested on the host: "
+      "left.n < right.n");
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ Result<void> SliceKernel::start() {
   // A foreign key finds its primary key; more room is taken where rows multiply more than expected.
   auto const room = static_cast<double>(larger_side(slice_)) * std::max(kSlack * options_.pairs_of_row, 1.0);
   auto const most = static_cast<double>(most_pairs());
-  GARUDA_TRY_ASSIGN(join_, ResidentJoin::create(context_, left_rows_, right_rows_,
-                                                static_cast<std::uint64_t>(std::min(room, most)), way));
+  auto const expected = options_.pairs_wanted ? static_cast<std::uint64_t>(std::min(room, most)) : 0;
+  GARUDA_TRY_ASSIGN(join_, ResidentJoin::create(context_, left_rows_, right_rows_, expected, way));
   GARUDA_TRY(join_->record(context_));
   return submissions_.submit();
 }

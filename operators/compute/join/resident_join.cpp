@@ -72,6 +72,7 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
       GARUDA_TRY_ASSIGN(join.indexed_, IndexedJoin::create(context, std::move(build), std::move(probe), sorts_probe));
     }
   }
+  join.expected_ = way.parts == JoinedParts::numbers ? 0 : expected_rows;
   auto const most = join.writes() ? kMostJoinedRows : 1;
   GARUDA_TRY(join.take_columns(context, std::clamp<std::uint64_t>(expected_rows, 1, most)));
   return join;
@@ -133,7 +134,7 @@ Result<void> ResidentJoin::take_columns(ComputeContext& context, std::uint64_t c
 JoinedRows ResidentJoin::targets() const {
   JoinedRows rows;
   rows.capacity = capacity_;
-  rows.listed = parts_ == JoinedParts::numbers || parts_ == JoinedParts::none;
+  rows.expected = parts_ == JoinedParts::columns ? capacity_ : expected_;
   rows.marks_alone = parts_ == JoinedParts::marks;
   for (auto const side : {Side::left, Side::right})
     if (marked_.of(side))

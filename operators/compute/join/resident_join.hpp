@@ -68,7 +68,8 @@ struct ResidentJoinWay {
 class ResidentJoin {
  public:
   /// For sides of up to 2^31 rows (without partitions: of up to 2^28 probe rows) with keys of the same width.
-  /// `expected_rows`: room for the result at first; more is taken when it turns out larger. `results`: where the
+  /// `expected_rows`: room for the result at first; more is taken when it turns out larger; of rows that are counted
+  /// only their estimate, 0 without. `results`: where the
   /// result's columns go, this join's alone until they are taken; without it, to the context's lane.
   /// Errors: limit_exceeded, out_of_memory.
   static Result<ResidentJoin> create(ComputeContext& context, DeviceRows left, DeviceRows right,
@@ -123,6 +124,7 @@ class ResidentJoin {
   std::optional<RowsJoin> join_;
   std::uint32_t key_words_ = 1;
   std::uint64_t capacity_ = 0;
+  std::uint64_t expected_ = 0;         ///< rows of a key are listed where this says so
   std::optional<std::uint64_t> rows_;  ///< of the recorded join, once they are counted
   vk::Buffer keys_out_;
   std::vector<vk::Buffer> build_out_;

@@ -136,9 +136,8 @@ Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& bu
 }
 
 Result<void> RowsJoin::record_rows(ComputeContext& context) {
-  bool const listed =
-      rows_.listed || (!rows_.marks_alone && rows_.capacity / kManyMatches > std::max(build_->rows(), probe_->rows()));
-  GARUDA_EXPECTS(!listed || !rows_.marks_alone);
+  bool const listed = !rows_.marks_alone &&
+                      (rows_.expected == 0 || rows_.expected / kManyMatches > std::max(build_->rows(), probe_->rows()));
   bool const writes = !rows_.build.empty() || !rows_.probe.empty();
   auto const ahead = writes ? columns_ahead(*build_, *probe_, context.tuning(), listed) : ColumnsAhead{};
   shaders::JoinRowsPush push{};

@@ -28,13 +28,13 @@ struct JoinedRows {
   VkDeviceAddress keys = 0;    ///< 0: not wanted
   std::vector<VkDeviceAddress> build;
   std::vector<VkDeviceAddress> probe;
-  /// Of many rows, or of rows that nobody estimated: those of a key are listed, so that skew costs no more than the
-  /// rows that it makes.
-  bool listed = false;
+  /// Rows, about; 0: nobody estimated them. Of many, and of unknown ones, those of a key are listed, so that skew costs
+  /// no more than the rows that it makes.
+  std::uint64_t expected = 0;
   /// Bitmaps over the partitioned rows that take a bit for each row with a match, zeroed; 0: none.
   VkDeviceAddress build_marks = 0;
   VkDeviceAddress probe_marks = 0;
-  bool marks_alone = false;  ///< rows are neither written nor counted; not `listed`
+  bool marks_alone = false;  ///< rows are neither written nor counted; nor estimated
 };
 
 /// Joins one pair of sides after the other; what it needs on the device is taken once. Rows come in any order. The work
