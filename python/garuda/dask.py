@@ -17,7 +17,7 @@ import pyarrow
 
 from .engine import Aggregate, Engine, On, _pairs
 from .errors import UsageError
-from .partial import Partial
+from .partial import Partial, refuse_order
 from .table import Table
 
 _KINDS = ("inner", "left", "right", "full", "semi", "anti")
@@ -88,8 +88,7 @@ class GroupBy:
         try:
             both = Partial(keys, **named)
         except UsageError:
-            if any(given[1] in ("first", "last", "any") for given in named.values() if not isinstance(given, str)):
-                raise UsageError("rows of Dask DataFrames are in no order that first, last and any could go by") from None
+            refuse_order(named, "Dask DataFrames")
             shuffled = rows.shuffle(on=keys, npartitions=npartitions)
             return shuffled.map_partitions(_grouped, meta=meta, options=options, keys=keys, named=named)
         partial = rows.map_partitions(_partial, both=both, options=options, meta=_partial(rows._meta, both, options))

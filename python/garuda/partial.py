@@ -14,7 +14,7 @@ result has the same bits for any parts in any order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
 
 from . import _core
 from .engine import Aggregate, Engine, _aggregate, default_engine
@@ -28,6 +28,13 @@ _STATES = {"sum", "mean", "var", "var_pop", "std", "std_pop", "covar", "covar_po
 _MERGED = {"count": "sum", "min": "min", "max": "max", "bool_and": "bool_and", "bool_or": "bool_or"}
 _NUMBER = " row of partial groups"
 _ALL = 2**31 - 1
+_ORDERED = {"first", "last", "any"}
+
+
+def refuse_order(named: Mapping[str, Aggregate], rows: str) -> None:
+    """Raises UsageError for aggregates that go by the order of `rows`, which have none."""
+    if any(given[1] in _ORDERED for given in named.values() if not isinstance(given, str)):
+        raise UsageError(f"rows of {rows} are in no order that first, last and any could go by") from None
 
 
 class Partial:

@@ -16,7 +16,7 @@ import ray.data
 
 from .engine import Aggregate, Engine, On, _pairs
 from .errors import UsageError
-from .partial import Partial
+from .partial import Partial, refuse_order
 
 _KINDS = ("inner", "left", "right", "full", "semi", "anti")
 
@@ -113,6 +113,7 @@ class GroupBy:
         try:
             both = Partial(self._keys, **named)
         except UsageError:
+            refuse_order(named, "Ray datasets")
             divided = _parts(blocks, self._keys, parts)
             return ray.data.from_arrow_refs([_grouped.remote(self._options, self._keys, named, *part) for part in divided])
         schema = _schema.remote(blocks[0])

@@ -148,6 +148,8 @@ def test_ray() -> None:
         assert bits(pyarrow.concat_tables(ray.get(medians.to_arrow_refs()))) == bits(
             CPU.group_by(table, "k").agg(m=("v", "median"))
         )
+        with pytest.raises(garuda.UsageError, match="in no order that first"):
+            garuda.ray.group_by(data, "k").agg(f=("v", "last"))
         names = pyarrow.table({"w": list(range(-5, 6)), "name": [f"n{i}" for i in range(11)]})
         for how in ("inner", "left", "full"):
             joined = garuda.ray.join(data, ray.data.from_arrow([names, names.slice(0, 0)]), "w", how=how, options=OPTIONS)
