@@ -65,6 +65,10 @@ inline bool takes_case(std::uint64_t index) {
 /// Whether this run takes a case that costs much wherever it runs: SwiftShader and sanitizers do in full runs only.
 inline bool takes_large_case() { return full_tests() || (!is_bounded() && !is_driver("swiftshader")); }
 
+/// Whether this run takes case `index` of those that each compile pipelines of their own: SwiftShader and sanitizers
+/// every third one.
+inline bool takes_compiled_case(std::uint64_t index) { return takes_large_case() || index % 3 == 0; }
+
 /// How many random cases a path takes: the CPU path `on_host`, another one `on_device`, SwiftShader a third of these;
 /// in full runs ten times as many.
 inline std::uint64_t random_cases(Path path, std::uint64_t on_host, std::uint64_t on_device) {
