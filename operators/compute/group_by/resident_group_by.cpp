@@ -36,6 +36,8 @@ constexpr std::uint32_t kMostRadixBits = 24;
 constexpr std::uint64_t kCopyWords = 4096;
 // Rows that partitioning is not worth its passes for.
 constexpr std::uint64_t kFewRows = std::uint64_t{1} << 18;
+// Fewer rows take no time anywhere, but the shader of tables in shared memory takes a driver a second to compile (2026-11).
+constexpr std::uint64_t kLeastRowsShared = std::uint64_t{1} << 13;
 constexpr std::uint64_t kLeastTableSlots = std::uint64_t{1} << 14;
 constexpr std::uint32_t kCollectItems = 8;
 
@@ -172,7 +174,7 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
   auto const room = kMostFill * static_cast<double>(most);
   grouping.way = static_cast<ResidentWay>(tuning.group_by_way);
   if (grouping.way == ResidentWay::automatic) {
-    bool const few = static_cast<double>(expected) <= room;
+    bool const few = static_cast<double>(expected) <= room && rows >= kLeastRowsShared;
     grouping.way = few && tuning.group_by_in_shared                ? ResidentWay::shared
                    : rows < kFewRows || !tuning.group_by_in_shared ? ResidentWay::table
                                                                    : ResidentWay::partitioned;
