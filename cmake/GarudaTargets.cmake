@@ -37,10 +37,13 @@ else()
   target_compile_options(garuda_test_options INTERFACE -O1)
 endif()
 
-# Libraries are compiled eight sources at a time: templates and inline functions that they share are then compiled once,
-# two fifths of what a build costs. So what the sources of a room call their own has different names. Every source still
-# includes what it uses: `./dev lint` and the build for ThreadSanitizer compile them one by one.
-option(GARUDA_UNITY "Compile the sources of libraries eight at a time" ON)
+# Sources of a target are compiled eight at a time: templates and inline functions that they share are then compiled once,
+# two fifths of what a build costs. So what the sources of a room, or of a test program, call their own has different
+# names. Every source still includes what it uses: `./dev lint` and the build for ThreadSanitizer compile them one by one.
+option(GARUDA_UNITY "Compile the sources of a target eight at a time" ON)
+function(garuda_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${GARUDA_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
 
 # garuda_add_library(FOLDER SOURCES ... PUBLIC libs... PRIVATE libs... [COMMANDS]): the static library garuda_FOLDER.
 # COMMANDS: it reads arguments and prints, see garuda_command_options.
@@ -60,6 +63,6 @@ function(garuda_add_library name)
   else()
     target_precompile_headers(garuda_${name} REUSE_FROM garuda_precompiled)
   endif()
-  set_target_properties(garuda_${name} PROPERTIES UNITY_BUILD ${GARUDA_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  garuda_compile_together(garuda_${name})
   set_property(GLOBAL APPEND PROPERTY GARUDA_LIBRARIES garuda_${name})
 endfunction()

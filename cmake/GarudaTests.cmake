@@ -98,6 +98,7 @@ function(garuda_add_test)
     target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main garuda_options
                           garuda_test_options)
     target_precompile_headers(${arg_NAME} REUSE_FROM garuda_precompiled_tests)
+    garuda_compile_together(${arg_NAME})
     if(GARUDA_SANITIZE)
       target_sources(${arg_NAME} PRIVATE $<TARGET_OBJECTS:garuda_keep_libraries_loaded>)
       target_link_options(${arg_NAME} PRIVATE -Wl,--export-dynamic-symbol=dlclose)

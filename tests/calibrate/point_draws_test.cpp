@@ -20,7 +20,7 @@ std::vector<std::uint32_t> random_pixels(std::uint64_t num_rows, std::uint64_t n
   return pixels;
 }
 
-class PointDraws : public testing::Test {
+class PointDraws : public ::testing::Test {
  protected:
   void SetUp() override {
     auto instance = vk::Instance::create({.validation = true});
@@ -64,7 +64,7 @@ class PointDraws : public testing::Test {
 TEST_F(PointDraws, EveryTargetGivesTheExpectedImage) {
   for (auto const target : {PointTarget::overwrite_2, PointTarget::overwrite_4, PointTarget::add}) {
     for (std::uint64_t const rows : {0ULL, 1ULL, 257ULL, 20'000ULL}) {
-      SCOPED_TRACE(testing::Message() << "target " << static_cast<int>(target) << " rows " << rows);
+      SCOPED_TRACE(::testing::Message() << "target " << static_cast<int>(target) << " rows " << rows);
       expect_drawn({64, 64, target}, random_pixels(rows, 64 * 64));
       expect_drawn({128, 32, target}, random_pixels(rows, 128 * 32));
     }

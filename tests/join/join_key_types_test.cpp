@@ -16,6 +16,7 @@
 #include "tests/join/join_kinds.hpp"
 #include "tests/join/join_test.hpp"
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 #include "tests/reference/reference_join.hpp"
 #include "tests/workloads/workloads.hpp"
 
@@ -23,23 +24,12 @@ namespace garuda {
 namespace {
 
 using reference::Column;
+using reference::dictionary_of;
+using reference::timed;
+using reference::typed;
 using testing::kJoinKinds;
 using Random = std::mt19937_64;
 using Values = std::vector<std::optional<int>>;
-
-DataType typed(TypeId id, std::int32_t precision = 0, std::int32_t scale = 0) {
-  DataType type{id};
-  type.precision = precision;
-  type.scale = scale;
-  return type;
-}
-
-DataType timed(TypeId id, TimeUnit unit, std::string zone = "") {
-  DataType type{id};
-  type.unit = unit;
-  type.timezone = std::move(zone);
-  return type;
-}
 
 /// Numbers × factor in type T.
 template <class T, std::int64_t kFactor = 1>

@@ -16,6 +16,7 @@
 #include "tests/join/join_kinds.hpp"
 #include "tests/join/join_test.hpp"
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 #include "tests/reference/reference_join.hpp"
 #include "tests/workloads/workloads.hpp"
 
@@ -23,18 +24,8 @@ namespace garuda {
 namespace {
 
 using reference::Column;
+using reference::typed;
 using testing::kJoinKinds;
-
-DataType type_of(TypeId id) {
-  DataType type;
-  type.id = id;
-  if (id == TypeId::timestamp) type.unit = TimeUnit::microsecond;
-  if (id >= TypeId::decimal32 && id <= TypeId::decimal128) {
-    type.precision = id == TypeId::decimal32 ? 9 : id == TypeId::decimal64 ? 18 : 38;
-    type.scale = 2;
-  }
-  return type;
-}
 
 using Values = std::vector<std::optional<std::int64_t>>;
 
@@ -47,7 +38,7 @@ Column column_of(DataType type, Values const& values, std::int64_t offset) {
 
 /// Values as a type of any width has them: keys of all widths that stand for the same numbers.
 Column key_column(TypeId id, Values const& values, std::int64_t offset) {
-  auto const type = type_of(id);
+  auto const type = typed(id);
   switch (byte_width(type)) {
     case 1:
       return column_of<std::int8_t>(type, values, offset);
@@ -77,9 +68,9 @@ struct TableOf {
   bool nullable_key = true;
 
   Table build(std::mt19937_64& random) const {
-    Schema const schema{{"k", type_of(key), nullable_key},     {"p", type_of(TypeId::int32), false},
-                        {"h", type_of(TypeId::float64), true}, {"t", type_of(TypeId::utf8), true},
-                        {"f", type_of(TypeId::boolean), true}, {"d", dictionary_type(), true}};
+    Schema const schema{{"k", typed(key), nullable_key},     {"p", typed(TypeId::int32), false},
+                        {"h", typed(TypeId::float64), true}, {"t", typed(TypeId::utf8), true},
+                        {"f", typed(TypeId::boolean), true}, {"d", dictionary_type(), true}};
     std::vector<Batch> batches;
     auto const step = batch_rows == 0 ? std::max<std::size_t>(keys.size(), 1) : batch_rows;
     for (std::size_t first = 0; first < keys.size(); first += step) {
@@ -93,7 +84,7 @@ struct TableOf {
   static DataType dictionary_type() {
     DataType type;
     type.id = TypeId::dictionary;
-    type.value = std::make_shared<DataType const>(type_of(TypeId::utf8));
+    type.value = std::make_shared<DataType const>(typed(TypeId::utf8));
     return type;
   }
 
@@ -115,8 +106,8 @@ struct TableOf {
     auto const words = reference::make_strings({"a", first % 2 == 0 ? "b" : "c", "long" + std::to_string(first)});
     auto const offset = static_cast<std::int64_t>(random() % 3);
     return reference::make_batch({key_column(key, {begin, begin + static_cast<std::ptrdiff_t>(rows)}, offset),
-                                  reference::make_column<std::int32_t>(type_of(TypeId::int32), numbers, offset),
-                                  reference::make_column<double>(type_of(TypeId::float64), holes, offset),
+                                  reference::make_column<std::int32_t>(typed(TypeId::int32), numbers, offset),
+                                  reference::make_column<double>(typed(TypeId::float64), holes, offset),
                                   reference::make_strings(texts), reference::make_booleans(flags),
                                   reference::make_dictionary(indices, words)});
   }

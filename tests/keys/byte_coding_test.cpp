@@ -15,6 +15,7 @@
 #include "keys/group_keys.hpp"
 #include "keys/join_keys.hpp"
 #include "keys/key_decoder.hpp"
+#include "tests/keys/encoded_words.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -107,10 +108,6 @@ Table table_of(TypeId id, Values const& values) {
   batches.push_back(batch_of(id, {values.begin(), half}, 3));
   batches.push_back(batch_of(id, {half, values.end()}, 0));
   return Table({{"k", DataType{id}, true}}, std::move(batches));
-}
-
-std::uint64_t word_at(EncodedKeys const& keys, std::uint64_t i) {
-  return keys.key_bits == 32 ? keys.words32()[i] : keys.words64()[i];
 }
 
 std::optional<std::string> value_of(DataType const& type, ArrayView const& array, std::int64_t row) {

@@ -13,18 +13,14 @@
 #include "keys/numbering/value_dictionary.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/column_reader.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::keys {
 namespace {
 
 using reference::Column;
 using reference::make_column;
-
-DataType typed(TypeId id) {
-  DataType type;
-  type.id = id;
-  return type;
-}
+using reference::typed;
 
 /// A table of columns k0, k1, … in one batch.
 Table table_of(std::vector<Column> const& columns) {

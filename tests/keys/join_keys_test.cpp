@@ -10,7 +10,9 @@
 #include <map>
 #include <random>
 
+#include "tests/keys/encoded_words.hpp"
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -19,17 +21,10 @@ using reference::Column;
 using reference::Decimal128;
 using reference::make_column;
 using reference::make_table;
+using reference::typed;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-DataType type_of(TypeId id, std::int32_t precision = 0, std::int32_t scale = 0) {
-  DataType type;
-  type.id = id;
-  type.precision = precision;
-  type.scale = scale;
-  return type;
-}
 
 template <class T>
 struct TypeOf;
@@ -49,16 +44,7 @@ GARUDA_TEST_TYPE(std::uint64_t, uint64)
 
 template <class T>
 Column column_of(std::vector<std::optional<T>> const& values, std::int64_t offset = 0) {
-  return make_column(type_of(TypeOf<T>::kId), values, offset);
-}
-
-std::uint64_t word_at(EncodedKeys const& keys, std::uint64_t i) {
-  return keys.key_bits == 32 ? keys.words32()[i] : keys.words64()[i];
-}
-
-std::uint64_t row_at(EncodedKeys const& keys, std::uint64_t i) {
-  if (keys.row_ids.size_bytes() == 0) return i;
-  return keys.row_ids.as<std::uint32_t>()[i];
+  return make_column(typed(TypeOf<T>::kId), values, offset);
 }
 
 /// The keys that the words stand for, by row.
@@ -67,30 +53,6 @@ std::map<std::uint64_t, std::uint64_t> decoded(EncodedKeys const& keys, std::uin
   auto const mask = std::numeric_limits<std::uint64_t>::max();
   for (std::uint64_t i = 0; i < keys.num_rows; ++i) rows[row_at(keys, i)] = (word_at(keys, i) + base) & mask;
   return rows;
-}
-
-/// What `min`, `max` and `common_low_bits` say has to hold for the words.
-void expect_statistics(EncodedKeys const& keys) {
-  if (keys.num_rows == 0) return;
-  auto min = word_at(keys, 0);
-  auto max = min;
-  std::uint64_t varying = 0;
-  for (std::uint64_t i = 0; i < keys.num_rows; ++i) {
-    min = std::min(min, word_at(keys, i));
-    max = std::max(max, word_at(keys, i));
-    varying |= word_at(keys, i) ^ word_at(keys, 0);
-  }
-  bool const both_signs = (min >> 63) == 0 && (max >> 63) == 1;
-  if (keys.key_bits == 64 && both_signs) {
-    EXPECT_LE(keys.min, min);  // bounds only
-    EXPECT_GE(keys.max, max);
-  } else {
-    EXPECT_EQ(keys.min, min);
-    EXPECT_EQ(keys.max, max);
-  }
-  std::uint32_t common = 0;
-  while (common < keys.key_bits && ((varying >> common) & 1) == 0) ++common;
-  EXPECT_EQ(keys.common_low_bits, common);
 }
 
 template <class T>
@@ -219,8 +181,8 @@ TEST(KeyEncoding, BorrowsColumnsThatAreWordsAlready) {
   EXPECT_TRUE(borrows(column_of<std::int32_t>({5, 6}), right));
   EXPECT_TRUE(borrows(column_of<std::int32_t>({5, 6}, 3), right));
   EXPECT_TRUE(borrows(column_of<std::uint32_t>({5, 0xFFFF'FFFF}), column_of<std::uint8_t>({1})));
-  EXPECT_TRUE(borrows(make_column<std::int32_t>(type_of(TypeId::date32), std::vector<std::int32_t>{1}),
-                      make_column<std::int32_t>(type_of(TypeId::date32), std::vector<std::int32_t>{2})));
+  EXPECT_TRUE(borrows(make_column<std::int32_t>(typed(TypeId::date32), std::vector<std::int32_t>{1}),
+                      make_column<std::int32_t>(typed(TypeId::date32), std::vector<std::int32_t>{2})));
   EXPECT_TRUE(borrows(column_of<std::int64_t>({1, std::int64_t{1} << 40}), column_of<std::int64_t>({std::nullopt, 1})));
   EXPECT_TRUE(borrows(column_of<std::uint64_t>({1, ~std::uint64_t{0}}), column_of<std::uint64_t>({3})));
   EXPECT_TRUE(borrows(column_of<std::int64_t>({-1, std::int64_t{1} << 40}), column_of<std::int64_t>({-5})));
@@ -254,13 +216,13 @@ TEST(KeyEncoding, SeveralBatchesAreBorrowedOnlyWhenOneHasRows) {
 
 TEST(KeyEncoding, TemporalAndDecimalColumns) {
   for (auto const id : {TypeId::date64, TypeId::timestamp, TypeId::decimal64}) {
-    auto const column = make_column<std::int64_t>(type_of(id), std::vector<std::int64_t>{-3, 1'700'000'000'000});
+    auto const column = make_column<std::int64_t>(typed(id), std::vector<std::int64_t>{-3, 1'700'000'000'000});
     auto const keys = encode(column, column);
     ASSERT_TRUE(keys) << keys.error().describe();
     EXPECT_EQ(decoded(keys->left, keys->base.value()), expected<std::int64_t>({-3, 1'700'000'000'000}));
   }
-  auto const narrow = make_column<std::int32_t>(type_of(TypeId::decimal32, 9, 2), std::vector<std::int32_t>{-7, 8});
-  auto const wide = make_column(type_of(TypeId::decimal128, 38, 2),
+  auto const narrow = make_column<std::int32_t>(typed(TypeId::decimal32, 9, 2), std::vector<std::int32_t>{-7, 8});
+  auto const wide = make_column(typed(TypeId::decimal128, 38, 2),
                                 std::vector<std::optional<Decimal128>>{Decimal128{static_cast<std::uint64_t>(-7), -1},
                                                                        std::nullopt, Decimal128{1'000'000, 0}},
                                 2);
@@ -272,7 +234,7 @@ TEST(KeyEncoding, TemporalAndDecimalColumns) {
 
 TEST(KeyEncoding, DecimalsBeyond64Bits) {
   constexpr auto kLargest = std::uint64_t{1} << 63;
-  auto const type = type_of(TypeId::decimal128, 38, 0);
+  auto const type = typed(TypeId::decimal128, 38, 0);
   std::vector<std::optional<Decimal128>> const values{Decimal128{kLargest - 1, 0}, Decimal128{kLargest, -1}};
   EXPECT_TRUE(encode(make_column(type, values), make_column(type, values))->base);
   // Near each other: packed, but words tell no values. Far from each other: numbered.

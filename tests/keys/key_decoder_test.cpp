@@ -10,22 +10,18 @@
 #include "keys/word_folding.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/column_reader.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::keys {
 namespace {
 
 using reference::Column;
+using reference::typed;
 
 /// A column of Ts; what is nullopt is null.
 template <class T>
-Column make_column(DataType type, std::vector<std::optional<T>> const& values) {
+Column typed_column(DataType type, std::vector<std::optional<T>> const& values) {
   return reference::make_column(std::move(type), values);
-}
-
-DataType typed(TypeId id) {
-  DataType type;
-  type.id = id;
-  return type;
 }
 
 /// Encodes the columns as one key, decodes every row, and compares cell by cell.
@@ -72,31 +68,31 @@ void expect_round_trip(std::vector<Column> const& columns, KeyForm form = KeyFor
 }
 
 TEST(KeyDecoder, IntegersOfEveryWidth) {
-  expect_round_trip({make_column<std::int8_t>(typed(TypeId::int8), {-128, 127, 0}),
-                     make_column<std::uint8_t>(typed(TypeId::uint8), {255, 0, 3}),
-                     make_column<std::int16_t>(typed(TypeId::int16), {-5, 300, 7}),
-                     make_column<std::int32_t>(typed(TypeId::date32), {18'000, -1, 5})});
-  expect_round_trip({make_column<std::uint16_t>(typed(TypeId::uint16), {65'535, std::nullopt, 3}),
-                     make_column<std::int64_t>(typed(TypeId::int64), {1LL << 60, (1LL << 60) + 9, std::nullopt}),
-                     make_column<std::uint32_t>(typed(TypeId::uint32), {0xFFFF'FFFF, 0xFFFF'FFF0, 0xFFFF'FFFE})});
+  expect_round_trip({typed_column<std::int8_t>(typed(TypeId::int8), {-128, 127, 0}),
+                     typed_column<std::uint8_t>(typed(TypeId::uint8), {255, 0, 3}),
+                     typed_column<std::int16_t>(typed(TypeId::int16), {-5, 300, 7}),
+                     typed_column<std::int32_t>(typed(TypeId::date32), {18'000, -1, 5})});
+  expect_round_trip({typed_column<std::uint16_t>(typed(TypeId::uint16), {65'535, std::nullopt, 3}),
+                     typed_column<std::int64_t>(typed(TypeId::int64), {1LL << 60, (1LL << 60) + 9, std::nullopt}),
+                     typed_column<std::uint32_t>(typed(TypeId::uint32), {0xFFFF'FFFF, 0xFFFF'FFF0, 0xFFFF'FFFE})});
 }
 
 TEST(KeyDecoder, OneKeyOfTheWholeRange) {
   constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
-  expect_round_trip({make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, -1})});
-  expect_round_trip({make_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, -1}),
-                     make_column<std::int32_t>(typed(TypeId::int32), {4, 4, 4, 4})});
-  expect_round_trip({make_column<std::int32_t>(typed(TypeId::int32), {4, 4, 4, 4}),
-                     make_column<std::uint64_t>(typed(TypeId::uint64), {0, ~std::uint64_t{0}, 1, 2})});
-  expect_round_trip({make_column<std::int32_t>(typed(TypeId::int32), {7, 3, 9})});  // borrowed words
-  expect_round_trip({make_column<std::int32_t>(typed(TypeId::int32), {std::nullopt, std::nullopt})});
+  expect_round_trip({typed_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, -1})});
+  expect_round_trip({typed_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, -1}),
+                     typed_column<std::int32_t>(typed(TypeId::int32), {4, 4, 4, 4})});
+  expect_round_trip({typed_column<std::int32_t>(typed(TypeId::int32), {4, 4, 4, 4}),
+                     typed_column<std::uint64_t>(typed(TypeId::uint64), {0, ~std::uint64_t{0}, 1, 2})});
+  expect_round_trip({typed_column<std::int32_t>(typed(TypeId::int32), {7, 3, 9})});  // borrowed words
+  expect_round_trip({typed_column<std::int32_t>(typed(TypeId::int32), {std::nullopt, std::nullopt})});
 }
 
 TEST(KeyDecoder, KeysOfSeveralWords) {
-  auto const all = make_column<std::int64_t>(
+  auto const all = typed_column<std::int64_t>(
       typed(TypeId::int64), {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), 7});
-  auto const few = make_column<std::int32_t>(typed(TypeId::int32), {1, std::nullopt, 3});
+  auto const few = typed_column<std::int32_t>(typed(TypeId::int32), {1, std::nullopt, 3});
   auto const names = reference::make_strings({"ab", std::nullopt, "a"});
   expect_round_trip({all, few, all, names, few}, KeyForm::automatic);
   expect_round_trip({few, names, all, few, few}, KeyForm::words);
@@ -104,8 +100,8 @@ TEST(KeyDecoder, KeysOfSeveralWords) {
 }
 
 TEST(KeyDecoder, FloatsInCanonicalForm) {
-  expect_round_trip({make_column<double>(typed(TypeId::float64), {1.5, 0.0, -1e300, 0x1p-1074})});
-  expect_round_trip({make_column<float>(typed(TypeId::float32), {1.5F, 0.0F, -3e38F, std::nullopt, std::nanf("")})});
+  expect_round_trip({typed_column<double>(typed(TypeId::float64), {1.5, 0.0, -1e300, 0x1p-1074})});
+  expect_round_trip({typed_column<float>(typed(TypeId::float32), {1.5F, 0.0F, -3e38F, std::nullopt, std::nanf("")})});
 }
 
 TEST(KeyDecoder, RefusesWhatCodesDoNotTell) {

@@ -9,6 +9,7 @@
 
 #include "keys/join_keys.hpp"
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -16,16 +17,10 @@ namespace {
 using reference::Column;
 using reference::make_batch;
 using reference::make_column;
+using reference::typed;
 using ::testing::HasSubstr;
 
 using Key = std::vector<std::optional<std::int64_t>>;  // a value a column
-
-DataType typed(TypeId id) {
-  DataType type;
-  type.id = id;
-  if (id >= TypeId::decimal32 && id <= TypeId::decimal128) type.precision = 9;
-  return type;
-}
 
 /// A column of the keys' values.
 Column column_of(TypeId id, std::vector<std::optional<std::int64_t>> const& values, std::int64_t offset) {

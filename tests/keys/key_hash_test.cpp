@@ -8,20 +8,14 @@
 #include <set>
 
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::keys {
 namespace {
 
 using reference::Column;
 using reference::make_column;
-
-DataType typed(TypeId id, std::int32_t precision = 0, std::int32_t scale = 0) {
-  DataType type;
-  type.id = id;
-  type.precision = precision;
-  type.scale = scale;
-  return type;
-}
+using reference::typed;
 
 std::vector<std::uint64_t> hashes_of(Column const& column, DataType const& as) {
   auto const table = reference::make_table("k", {column});

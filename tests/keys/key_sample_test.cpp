@@ -11,19 +11,15 @@
 #include "keys/codes/code_range.hpp"
 #include "keys/numbering/mix.hpp"
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::keys {
 namespace {
 
 using reference::make_column;
+using reference::typed;
 
 constexpr std::uint64_t kRows = 3 * kSampledRows + 17;
-
-DataType typed(TypeId id) {
-  DataType type;
-  type.id = id;
-  return type;
-}
 
 /// A table of one int64 key, in batches of `batch_rows`.
 Table table_of(std::vector<std::int64_t> const& keys, std::size_t batch_rows) {

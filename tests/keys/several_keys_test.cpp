@@ -9,7 +9,9 @@
 #include <set>
 
 #include "keys/join_keys.hpp"
+#include "tests/keys/encoded_words.hpp"
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -18,55 +20,10 @@ using reference::Column;
 using reference::Decimal128;
 using reference::make_column;
 using reference::make_table;
+using reference::timed;
+using reference::typed;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-DataType type_of(TypeId id, std::int32_t precision = 0, std::int32_t scale = 0) {
-  DataType type{id};
-  type.precision = precision;
-  type.scale = scale;
-  return type;
-}
-
-DataType timed(TypeId id, TimeUnit unit, std::string zone = "") {
-  DataType type{id};
-  type.unit = unit;
-  type.timezone = std::move(zone);
-  return type;
-}
-
-std::uint64_t word_at(EncodedKeys const& keys, std::uint64_t i) {
-  return keys.key_bits == 32 ? keys.words32()[i] : keys.words64()[i];
-}
-
-std::uint64_t row_at(EncodedKeys const& keys, std::uint64_t i) {
-  if (keys.row_ids.size_bytes() == 0) return i;
-  return keys.row_ids.as<std::uint32_t>()[i];
-}
-
-/// What `min`, `max` and `common_low_bits` say has to hold for the words.
-void expect_statistics(EncodedKeys const& keys) {
-  if (keys.num_rows == 0) return;
-  auto min = word_at(keys, 0);
-  auto max = min;
-  std::uint64_t varying = 0;
-  for (std::uint64_t i = 0; i < keys.num_rows; ++i) {
-    min = std::min(min, word_at(keys, i));
-    max = std::max(max, word_at(keys, i));
-    varying |= word_at(keys, i) ^ word_at(keys, 0);
-  }
-  bool const both_signs = (min >> 63) == 0 && (max >> 63) == 1;
-  if (keys.key_bits == 64 && both_signs) {
-    EXPECT_LE(keys.min, min);  // bounds only
-    EXPECT_GE(keys.max, max);
-  } else {
-    EXPECT_EQ(keys.min, min);
-    EXPECT_EQ(keys.max, max);
-  }
-  std::uint32_t common = 0;
-  while (common < keys.key_bits && ((varying >> common) & 1) == 0) ++common;
-  EXPECT_EQ(keys.common_low_bits, common);
-}
 
 Result<EncodedJoinKeys> encode(Column const& left, Column const& right) {
   auto const left_table = make_table("l", {left});
@@ -96,24 +53,23 @@ std::vector<SameValues> columns_of(std::vector<int> const& values) {
     texts.push_back(value == 99 ? std::nullopt : std::optional("a rather long word " + std::to_string(value)));
     places.push_back(value == 99 ? std::nullopt : std::optional(39 - value));
   }
-  auto const integers = make_column<std::int8_t>(type_of(TypeId::int8), std::vector<std::int8_t>{3, 2, 1, 0});
+  auto const integers = make_column<std::int8_t>(typed(TypeId::int8), std::vector<std::int8_t>{3, 2, 1, 0});
   std::vector<std::optional<std::int32_t>> few;
   for (auto const value : values) few.push_back(value == 99 || value > 3 ? std::nullopt : std::optional(3 - value));
   using enum TimeUnit;
-  return {
-      {{numbers<std::int8_t>(type_of(TypeId::int8), values), numbers<std::uint32_t>(type_of(TypeId::uint32), values),
-        numbers<std::int64_t>(type_of(TypeId::int64), values),
-        numbers<std::int64_t>(type_of(TypeId::decimal64, 12, 2), values, 100),
-        numbers<std::int32_t>(type_of(TypeId::decimal32, 9, 1), values, 10)}},
-      {{numbers<std::int16_t>(type_of(TypeId::int16), values), numbers<float>(type_of(TypeId::float32), values),
-        numbers<double>(type_of(TypeId::float64), values)}},
-      {{numbers<std::int32_t>(type_of(TypeId::date32), values),
-        numbers<std::int64_t>(type_of(TypeId::date64), values, 86'400'000)}},
-      {{numbers<std::int32_t>(timed(TypeId::time32, second), values),
-        numbers<std::int64_t>(timed(TypeId::time64, microsecond), values, 1'000'000)}},
-      {{numbers<std::int64_t>(timed(TypeId::timestamp, second, "UTC"), values),
-        numbers<std::int64_t>(timed(TypeId::timestamp, nanosecond, "Asia/Tokyo"), values, 1'000'000'000)}},
-      {{reference::make_strings(texts), reference::make_dictionary(places, reference::make_strings(words))}}};
+  return {{{numbers<std::int8_t>(typed(TypeId::int8), values), numbers<std::uint32_t>(typed(TypeId::uint32), values),
+            numbers<std::int64_t>(typed(TypeId::int64), values),
+            numbers<std::int64_t>(typed(TypeId::decimal64, 12, 2), values, 100),
+            numbers<std::int32_t>(typed(TypeId::decimal32, 9, 1), values, 10)}},
+          {{numbers<std::int16_t>(typed(TypeId::int16), values), numbers<float>(typed(TypeId::float32), values),
+            numbers<double>(typed(TypeId::float64), values)}},
+          {{numbers<std::int32_t>(typed(TypeId::date32), values),
+            numbers<std::int64_t>(typed(TypeId::date64), values, 86'400'000)}},
+          {{numbers<std::int32_t>(timed(TypeId::time32, second), values),
+            numbers<std::int64_t>(timed(TypeId::time64, microsecond), values, 1'000'000)}},
+          {{numbers<std::int64_t>(timed(TypeId::timestamp, second, "UTC"), values),
+            numbers<std::int64_t>(timed(TypeId::timestamp, nanosecond, "Asia/Tokyo"), values, 1'000'000'000)}},
+          {{reference::make_strings(texts), reference::make_dictionary(places, reference::make_strings(words))}}};
 }
 
 /// The words of two tables, nulls left out or not, are equal just where the keys are.
@@ -194,11 +150,10 @@ TEST(SeveralKeys, OfMoreThan64BitsAreNumbered) {
         keys[side].push_back({columns[0][row], columns[1][row], columns[2][row]});
       }
       for (auto const& column : columns)
-        sides[side].push_back(make_column<std::uint64_t>(type_of(TypeId::uint64), column, 1));
+        sides[side].push_back(make_column<std::uint64_t>(typed(TypeId::uint64), column, 1));
     }
-    Schema const schema{{"a", type_of(TypeId::uint64), false},
-                        {"b", type_of(TypeId::uint64), false},
-                        {"c", type_of(TypeId::uint64), false}};
+    Schema const schema{
+        {"a", typed(TypeId::uint64), false}, {"b", typed(TypeId::uint64), false}, {"c", typed(TypeId::uint64), false}};
     auto const table_of = [&](std::vector<Column> const& columns) {
       std::vector<Batch> batches;
       batches.push_back(reference::make_batch(columns));
@@ -239,9 +194,9 @@ TEST(SeveralKeys, ValuesBeyondTheFinerUnitStillCompare) {
 }
 
 TEST(SeveralKeys, DecimalsBeyondTheirPrecisionAreRefused) {
-  auto const wrong = make_column(type_of(TypeId::decimal128, 20, 0),
+  auto const wrong = make_column(typed(TypeId::decimal128, 20, 0),
                                  std::vector<std::optional<Decimal128>>{Decimal128{1, 0}, Decimal128{0, 1LL << 62}});
-  auto const other = make_column<std::int64_t>(type_of(TypeId::decimal64, 12, 2), std::vector<std::int64_t>{100});
+  auto const other = make_column<std::int64_t>(typed(TypeId::decimal64, 12, 2), std::vector<std::int64_t>{100});
   auto const keys = encode(wrong, other);
   ASSERT_FALSE(keys);
   EXPECT_EQ(keys.error().code(), ErrorCode::invalid_input);

@@ -15,6 +15,7 @@
 #include "operators/plan/group_by_planner.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "tests/engine/fake_device.hpp"
+#include "tests/plan/placed_candidates.hpp"
 #include "tests/plan/planner_shapes.hpp"
 #include "tests/plan/recorded_machine.hpp"
 
@@ -54,19 +55,11 @@ class PlacedTable {
   Schema schema_{Field{"key", DataType{TypeId::int32}, false}, Field{"x", DataType{TypeId::float64}, false}};
 };
 
-GroupByOptions two_threads() {
-  GroupByOptions options;
-  options.threads = 2;
-  return options;
-}
-
-bool is_placed(Candidate const& candidate) { return candidate.choices.find("placement=device") != std::string::npos; }
-
 TEST(StreamedGroupPlan, IsOneOfTheCandidatesOfPathAutomatic) {
   OneDevice gpu(vk::DeviceType::discrete);
   for (std::uint64_t const rows : {std::uint64_t{1} << 10, std::uint64_t{1} << 21}) {
     PlacedTable const table(rows);
-    auto const plan = group_by::explain_group_by(table.request(gpu, two_threads()));
+    auto const plan = group_by::explain_group_by(table.request(gpu, two_threads<GroupByOptions>()));
     ASSERT_TRUE(plan) << plan.error().describe();
     EXPECT_EQ(std::ranges::count_if(plan->candidates, is_placed), 1);
     EXPECT_EQ(plan->path, is_placed(plan->estimated) ? Path::compute : Path::cpu);
@@ -84,7 +77,7 @@ TEST(StreamedGroupPlan, IsNotTakenWhereItMayNotBe) {
   PlacedTable const table(std::uint64_t{1} << 16);
   for (auto const type : {vk::DeviceType::cpu, vk::DeviceType::integrated, vk::DeviceType::discrete}) {
     OneDevice device(type);
-    auto options = two_threads();
+    auto options = two_threads<GroupByOptions>();
     if (type == vk::DeviceType::discrete) options.tuning.placement = Placement::slices;
     auto const plan = group_by::explain_group_by(table.request(device, options));
     ASSERT_TRUE(plan) << plan.error().describe();
@@ -100,13 +93,13 @@ TEST(StreamedGroupPlan, IsNotTakenWhereItMayNotBe) {
     shape.table = &request;
     return placement::offer_streamed_group_by({shape, request.options, machine, host, 0, std::nullopt});
   };
-  auto const request = table.request(gpu, two_threads(), "sum:x,mean:x,count");
+  auto const request = table.request(gpu, two_threads<GroupByOptions>(), "sum:x,mean:x,count");
   auto const offer = offered(request, 1'000'000);
   ASSERT_TRUE(offer && offer->start);
   EXPECT_NE(offer->details[0].second.find(" 12 bytes a row"), std::string::npos) << offer->details[0].second;
   EXPECT_EQ(offer->host_bytes, 3 * 28 << 16) << "three batches of 28 bytes a group";
   EXPECT_LT(offer->candidate.estimated_ns, offered(request, 100'000'000)->candidate.estimated_ns);
-  auto options = two_threads();
+  auto options = two_threads<GroupByOptions>();
   options.device_memory_limit_bytes = 1'000'000;
   auto const refused = offered(table.request(gpu, options), 1);
   ASSERT_FALSE(refused);

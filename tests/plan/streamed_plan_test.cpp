@@ -13,6 +13,7 @@
 #include "operators/join/join.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "tests/engine/fake_device.hpp"
+#include "tests/plan/placed_candidates.hpp"
 
 namespace garuda::plan {
 namespace {
@@ -58,19 +59,11 @@ Plan explained(PlacedJoin const& join, contract::DeviceSet& devices, JoinOptions
   return plan.value_or(Plan{});
 }
 
-JoinOptions two_threads() {
-  JoinOptions options;
-  options.threads = 2;
-  return options;
-}
-
-bool is_placed(Candidate const& candidate) { return candidate.choices.find("placement=device") != std::string::npos; }
-
 TEST(StreamedPlan, IsOneOfTheCandidatesOfPathAutomatic) {
   OneDevice gpu(vk::DeviceType::discrete);
   for (std::uint64_t const rows : {std::uint64_t{1} << 10, std::uint64_t{1} << 21}) {
     PlacedJoin const join(rows);
-    auto const plan = explained(join, gpu, two_threads());
+    auto const plan = explained(join, gpu, two_threads<JoinOptions>());
     EXPECT_EQ(std::ranges::count_if(plan.candidates, is_placed), 1);
     EXPECT_EQ(is_placed(plan.estimated), rows > 100'000) << to_string(plan);
     EXPECT_EQ(plan.path, rows > 100'000 ? Path::compute : Path::cpu);
@@ -84,17 +77,17 @@ TEST(StreamedPlan, IsNotTakenWhereItMayNotBe) {
   PlacedJoin const join(std::uint64_t{1} << 21);
   for (auto const type : {vk::DeviceType::cpu, vk::DeviceType::integrated, vk::DeviceType::discrete}) {
     OneDevice device(type);
-    auto options = two_threads();
+    auto options = two_threads<JoinOptions>();
     if (type == vk::DeviceType::discrete) options.tuning.placement = Placement::slices;
     EXPECT_EQ(std::ranges::count_if(explained(join, device, options).candidates, is_placed), 0) << to_string(type);
   }
   OneDevice gpu(vk::DeviceType::discrete);
-  auto options = two_threads();
+  auto options = two_threads<JoinOptions>();
   options.path = Path::cpu;
   EXPECT_EQ(explained(join, gpu, options).path, Path::cpu);
   auto const machine = machine_of(gpu, 2);
   auto const host = machine.host(2);
-  auto const request = join.request(gpu, two_threads());
+  auto const request = join.request(gpu, two_threads<JoinOptions>());
   auto const offered_ns = [&](double matches) {
     contract::JoinShape shape;
     shape.expected_matches = matches;

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-class CalibrationFile : public testing::Test {
+class CalibrationFile : public ::testing::Test {
  protected:
   static std::string text_of(fs::path const& file) {
     std::ostringstream text;

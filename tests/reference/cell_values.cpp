@@ -6,15 +6,12 @@
 #include <cstring>
 
 namespace garuda::reference {
-namespace {
 
 std::string hexadecimal(std::uint64_t bits, int digits) {
   char text[17];
   std::snprintf(text, sizeof(text), "%0*llx", digits, static_cast<unsigned long long>(bits));
   return text;
 }
-
-}  // namespace
 
 bool is_float(TypeId id) { return id == TypeId::float32 || id == TypeId::float64; }
 bool is_decimal(TypeId id) { return id >= TypeId::decimal32 && id <= TypeId::decimal128; }

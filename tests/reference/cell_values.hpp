@@ -15,6 +15,9 @@ bool is_text(DataType const& type);
 /// A float from the bits that its cell shows.
 double float_of(TypeId id, std::string const& cell);
 
+/// The lowest bits, four a digit, in lower case.
+std::string hexadecimal(std::uint64_t bits, int digits);
+
 /// The cell of a float64 in canonical form.
 std::string cell_of(double value);
 

@@ -8,6 +8,7 @@
 #include "core/arrow/arrow_format.hpp"
 #include "core/nested/nested_type.hpp"
 #include "garuda/arrow_abi.h"
+#include "tests/reference/cell_values.hpp"
 
 namespace garuda::reference {
 namespace {
@@ -45,12 +46,6 @@ std::string decimal_text(std::uint64_t low, std::uint64_t high) {
   if (negative) digits += '-';
   std::reverse(digits.begin(), digits.end());
   return digits;
-}
-
-std::string hexadecimal(std::uint64_t bits, int num_digits) {
-  std::string text;
-  for (int d = num_digits - 1; d >= 0; --d) text += "0123456789abcdef"[(bits >> (4 * d)) & 15];
-  return text;
 }
 
 template <class Offset>
@@ -184,6 +179,12 @@ std::optional<std::string> read_cell(DataType const& type, ArrayView const& arra
     default:
       return std::to_string(integer_at(type.id, array.values, i));
   }
+}
+
+std::size_t column_named(TableView table, std::string const& name) {
+  for (std::size_t c = 0; c < table.num_columns(); ++c)
+    if (table.schema()[c].name == name) return c;
+  throw std::runtime_error("no column " + name);
 }
 
 }  // namespace garuda::reference

@@ -77,12 +77,6 @@ Cell aggregate_cell(AggregateFunction function, DataType const& type, Values con
   return canonical(type, best);
 }
 
-std::size_t column_named(TableView table, std::string const& name) {
-  for (std::size_t c = 0; c < table.num_columns(); ++c)
-    if (table.schema()[c].name == name) return c;
-  throw std::runtime_error("no column " + name);
-}
-
 std::string name_of(Aggregate const& aggregate) {
   if (aggregate.name) return *aggregate.name;
   char const* const names[] = {"count",          "sum",     "min",     "max",      "mean",      "var",

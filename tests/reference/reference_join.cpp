@@ -25,12 +25,6 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> sorted_rows(Keys const& key
   return rows;
 }
 
-std::size_t column_named(TableView table, std::string const& name) {
-  for (std::size_t c = 0; c < table.num_columns(); ++c)
-    if (table.schema()[c].name == name) return c;
-  throw std::runtime_error("no column " + name);
-}
-
 bool has_left_columns_only(JoinKind kind) {
   return kind == JoinKind::semi || kind == JoinKind::anti || kind == JoinKind::mark;
 }

@@ -3,15 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::reference {
 namespace {
-
-DataType type_of(TypeId id) {
-  DataType type;
-  type.id = id;
-  return type;
-}
 
 TEST(ReferenceJoin, PairsCountAndMarks) {
   Keys const left{{5, 7, 5, 9}, {true, true, true, false}};
@@ -24,18 +19,18 @@ TEST(ReferenceJoin, PairsCountAndMarks) {
 }
 
 TEST(ReferenceJoin, TablesInOrderWithNamesAndNulls) {
-  Table const left({{"k", type_of(TypeId::int32), true}, {"v", type_of(TypeId::utf8), true}}, [] {
+  Table const left({{"k", typed(TypeId::int32), true}, {"v", typed(TypeId::utf8), true}}, [] {
     std::vector<Batch> batches;
-    batches.push_back(make_batch(
-        {make_column<std::int32_t>(type_of(TypeId::int32), {2, std::nullopt}, 3), make_strings({"a", "b"})}));
     batches.push_back(
-        make_batch({make_column<std::int32_t>(type_of(TypeId::int32), {-1, 2}), make_strings({std::nullopt, "d"})}));
+        make_batch({make_column<std::int32_t>(typed(TypeId::int32), {2, std::nullopt}, 3), make_strings({"a", "b"})}));
+    batches.push_back(
+        make_batch({make_column<std::int32_t>(typed(TypeId::int32), {-1, 2}), make_strings({std::nullopt, "d"})}));
     return batches;
   }());
-  Table const right({{"v", type_of(TypeId::int8), true}, {"id", type_of(TypeId::int64), true}}, [] {
+  Table const right({{"v", typed(TypeId::int8), true}, {"id", typed(TypeId::int64), true}}, [] {
     std::vector<Batch> batches;
-    batches.push_back(make_batch({make_column<std::int8_t>(type_of(TypeId::int8), {std::nullopt, 11, 12}),
-                                  make_column<std::int64_t>(type_of(TypeId::int64), {-1, 2, std::nullopt})}));
+    batches.push_back(make_batch({make_column<std::int8_t>(typed(TypeId::int8), {std::nullopt, 11, 12}),
+                                  make_column<std::int64_t>(typed(TypeId::int64), {-1, 2, std::nullopt})}));
     return batches;
   }());
   JoinSpec spec;
@@ -52,7 +47,7 @@ TEST(ReferenceJoin, TablesInOrderWithNamesAndNulls) {
 
 TEST(ReferenceJoin, DecimalsOf128BitsAsText) {
   auto const column =
-      make_column<Decimal128>(type_of(TypeId::decimal128),
+      make_column<Decimal128>(typed(TypeId::decimal128),
                               {Decimal128{static_cast<std::uint64_t>(-120), -1}, Decimal128{0, 1}, Decimal128{0, 0}});
   auto const text = read_table(make_table("d", {column}).view());
   EXPECT_EQ(text.rows, (std::vector<std::vector<Cell>>{{"-120"}, {"18446744073709551616"}, {"0"}}));

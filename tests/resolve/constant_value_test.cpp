@@ -10,27 +10,16 @@
 #include <string>
 
 #include "operators/resolve/condition/condition_columns.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::resolve {
 namespace {
 
+using reference::timed;
+using reference::typed;
+
 using Form = Constant::Form;
 using keys::Place;
-
-DataType type_of(TypeId id, TimeUnit unit = TimeUnit::second, std::string zone = {}) {
-  DataType type;
-  type.id = id;
-  type.unit = unit;
-  type.timezone = std::move(zone);
-  return type;
-}
-
-DataType decimal(TypeId id, std::int32_t precision, std::int32_t scale) {
-  auto type = type_of(id);
-  type.precision = precision;
-  type.scale = scale;
-  return type;
-}
 
 /// "at 5", "above 5", "below", or "none".
 template <class T>
@@ -53,7 +42,7 @@ std::string quoted(DataType const& type, std::string const& text) {
 }
 
 TEST(ConstantValue, IntegersAreExact) {
-  auto const int8 = type_of(TypeId::int8);
+  auto const int8 = typed(TypeId::int8);
   EXPECT_EQ(number<std::int8_t>(int8, "5"), "at 5");
   EXPECT_EQ(number<std::int8_t>(int8, "-128"), "at -128");
   EXPECT_EQ(number<std::int8_t>(int8, "-128.5"), "below");
@@ -74,35 +63,33 @@ TEST(ConstantValue, IntegersAreExact) {
   EXPECT_EQ(quoted<std::int8_t>(int8, "x"), "none");
   EXPECT_EQ(quoted<std::int8_t>(int8, ""), "none");
   EXPECT_EQ(place<std::int8_t>(int8, "true", Form::boolean), "none");
-  auto const uint64 = type_of(TypeId::uint64);
+  auto const uint64 = typed(TypeId::uint64);
   EXPECT_EQ(number<std::uint64_t>(uint64, "18446744073709551615"), "at 18446744073709551615");
   EXPECT_EQ(number<std::uint64_t>(uint64, "18446744073709551615.5"), "above 18446744073709551615");
   EXPECT_EQ(number<std::uint64_t>(uint64, "18446744073709551616"), "above 18446744073709551615");
   EXPECT_EQ(number<std::uint64_t>(uint64, "-0.5"), "below");
   EXPECT_EQ(number<std::uint64_t>(uint64, "-0"), "at 0");
-  auto const int64 = type_of(TypeId::int64);
+  auto const int64 = typed(TypeId::int64);
   EXPECT_EQ(number<std::int64_t>(int64, "-9223372036854775808"), "at -9223372036854775808");
   EXPECT_EQ(number<std::int64_t>(int64, "-9223372036854775807.5"), "above -9223372036854775808");
   EXPECT_EQ(number<std::int64_t>(int64, "-9223372036854775809"), "below");
 }
 
 TEST(ConstantValue, DecimalsAreScaled) {
-  auto const type = decimal(TypeId::decimal64, 18, 2);
+  auto const type = typed(TypeId::decimal64, 18, 2);
   EXPECT_EQ(number<std::int64_t>(type, "3.5"), "at 350");
   EXPECT_EQ(number<std::int64_t>(type, "-3.555"), "above -356");
   EXPECT_EQ(number<std::int64_t>(type, "1e20"), "above 9223372036854775807");
-  EXPECT_EQ(number<std::int64_t>(decimal(TypeId::decimal64, 18, -2), "350"), "above 3");
-  auto const widest = constant_value({Form::number, "-1" + std::string(76, '0')}, decimal(TypeId::decimal256, 76, 0));
+  EXPECT_EQ(number<std::int64_t>(typed(TypeId::decimal64, 18, -2), "350"), "above 3");
+  auto const widest = constant_value({Form::number, "-1" + std::string(76, '0')}, typed(TypeId::decimal256, 76, 0));
   ASSERT_TRUE(widest);
   EXPECT_EQ(widest->place, Place::at);
-  EXPECT_EQ(constant_value({Form::number, "1" + std::string(77, '0')}, decimal(TypeId::decimal256, 76, 0))->place,
+  EXPECT_EQ(constant_value({Form::number, "1" + std::string(77, '0')}, typed(TypeId::decimal256, 76, 0))->place,
             Place::above);
 }
 
 TEST(ConstantValue, FloatsAreTheNearest) {
-  auto const value = [](std::string const& text, TypeId id) {
-    return constant_value({Form::number, text}, type_of(id));
-  };
+  auto const value = [](std::string const& text, TypeId id) { return constant_value({Form::number, text}, typed(id)); };
   auto const expect = [&](std::string const& text, TypeId id, auto number, Place where = Place::at) {
     auto const found = value(text, id);
     ASSERT_TRUE(found) << text;
@@ -140,16 +127,16 @@ TEST(ConstantValue, FloatsAreTheNearest) {
 }
 
 TEST(ConstantValue, DatesAndTimes) {
-  auto const date = type_of(TypeId::date32);
+  auto const date = typed(TypeId::date32);
   EXPECT_EQ(quoted<std::int32_t>(date, "1970-01-02"), "at 1");
   EXPECT_EQ(quoted<std::int32_t>(date, "1969-12-31"), "at -1");
   EXPECT_EQ(quoted<std::int32_t>(date, "2024-02-29"), "at 19782");
-  EXPECT_EQ(quoted<std::int64_t>(type_of(TypeId::date64), "1969-12-31"), "at -86400000");
+  EXPECT_EQ(quoted<std::int64_t>(typed(TypeId::date64), "1969-12-31"), "at -86400000");
   for (auto const* text : {"2023-02-29", "2024-13-01", "2024-1-1", "24-01-01", "2024-01-01x", "", "2024-01-01 00:00"})
     EXPECT_EQ(quoted<std::int32_t>(date, text), "none") << text;
   EXPECT_EQ(number<std::int32_t>(date, "5"), "none");
 
-  auto const plain = type_of(TypeId::timestamp, TimeUnit::millisecond);
+  auto const plain = timed(TypeId::timestamp, TimeUnit::millisecond);
   EXPECT_EQ(quoted<std::int64_t>(plain, "1970-01-01"), "at 0");
   EXPECT_EQ(quoted<std::int64_t>(plain, "1970-01-01T00:01"), "at 60000");
   EXPECT_EQ(quoted<std::int64_t>(plain, "1970-01-01 00:00:01.5"), "at 1500");
@@ -159,20 +146,20 @@ TEST(ConstantValue, DatesAndTimes) {
   EXPECT_EQ(quoted<std::int64_t>(plain, "1970-01-01 00:00Z"), "none");
   EXPECT_EQ(quoted<std::int64_t>(plain, "1970-01-01 24:00"), "none");
   EXPECT_EQ(quoted<std::int64_t>(plain, "1970-01-01 00:00:00."), "none");
-  auto const nanoseconds = type_of(TypeId::timestamp, TimeUnit::nanosecond);
+  auto const nanoseconds = timed(TypeId::timestamp, TimeUnit::nanosecond);
   EXPECT_EQ(quoted<std::int64_t>(nanoseconds, "9999-12-31"), "above 9223372036854775807");
   EXPECT_EQ(quoted<std::int64_t>(nanoseconds, "0001-01-01"), "below");
 
-  auto const zoned = type_of(TypeId::timestamp, TimeUnit::second, "Europe/Berlin");
+  auto const zoned = timed(TypeId::timestamp, TimeUnit::second, "Europe/Berlin");
   EXPECT_EQ(quoted<std::int64_t>(zoned, "1970-01-01T01:00:00+01:00"), "at 0");
   EXPECT_EQ(quoted<std::int64_t>(zoned, "1970-01-01T00:00:00-01"), "at 3600");
   EXPECT_EQ(quoted<std::int64_t>(zoned, "1970-01-01T00:00Z"), "at 0");
   EXPECT_EQ(quoted<std::int64_t>(zoned, "1970-01-01"), "none");
   EXPECT_EQ(quoted<std::int64_t>(zoned, "1970-01-01T00:00:00"), "none");
 
-  EXPECT_EQ(quoted<std::int32_t>(type_of(TypeId::time32), "12:30"), "at 45000");
-  EXPECT_EQ(quoted<std::int64_t>(type_of(TypeId::time64, TimeUnit::nanosecond), "00:00:00.5"), "at 500000000");
-  auto const duration = type_of(TypeId::duration, TimeUnit::millisecond);
+  EXPECT_EQ(quoted<std::int32_t>(typed(TypeId::time32), "12:30"), "at 45000");
+  EXPECT_EQ(quoted<std::int64_t>(timed(TypeId::time64, TimeUnit::nanosecond), "00:00:00.5"), "at 500000000");
+  auto const duration = timed(TypeId::duration, TimeUnit::millisecond);
   EXPECT_EQ(quoted<std::int64_t>(duration, "1.5 s"), "at 1500");
   EXPECT_EQ(quoted<std::int64_t>(duration, "-1500us"), "above -2");
   EXPECT_EQ(quoted<std::int64_t>(duration, "1.5 m"), "none");
@@ -180,15 +167,15 @@ TEST(ConstantValue, DatesAndTimes) {
 }
 
 TEST(ConstantValue, BooleansAndBytes) {
-  EXPECT_EQ(place<std::uint8_t>(type_of(TypeId::boolean), "true", Form::boolean), "at 1");
-  EXPECT_EQ(place<std::uint8_t>(type_of(TypeId::boolean), "false", Form::text), "at 0");
-  EXPECT_FALSE(constant_value({Form::number, "1"}, type_of(TypeId::boolean)));
-  EXPECT_EQ(constant_value({Form::text, "abc"}, type_of(TypeId::utf8_view))->bytes.size(), 3U);
-  EXPECT_FALSE(constant_value({Form::number, "1"}, type_of(TypeId::utf8)));
+  EXPECT_EQ(place<std::uint8_t>(typed(TypeId::boolean), "true", Form::boolean), "at 1");
+  EXPECT_EQ(place<std::uint8_t>(typed(TypeId::boolean), "false", Form::text), "at 0");
+  EXPECT_FALSE(constant_value({Form::number, "1"}, typed(TypeId::boolean)));
+  EXPECT_EQ(constant_value({Form::text, "abc"}, typed(TypeId::utf8_view))->bytes.size(), 3U);
+  EXPECT_FALSE(constant_value({Form::number, "1"}, typed(TypeId::utf8)));
 }
 
 TEST(ResolvedCondition, NotIsMovedIntoComparators) {
-  Schema const schema{{"a", type_of(TypeId::int32)}, {"b", type_of(TypeId::int32)}};
+  Schema const schema{{"a", typed(TypeId::int32)}, {"b", typed(TypeId::int32)}};
   auto const condition =
       parse_condition("not (left.a < 3.5 or not (right.b = left.a and 7 > right.a) or left.b = null)").value();
   auto const resolved = resolve_condition(schema, schema, condition);
@@ -208,11 +195,11 @@ TEST(ResolvedCondition, NotIsMovedIntoComparators) {
 }
 
 TEST(ResolvedCondition, ColumnsOfOneTypeAreEncodedTogether) {
-  Schema const schema{{"narrow", type_of(TypeId::int16)},
-                      {"single", type_of(TypeId::float32)},
-                      {"wide", type_of(TypeId::int64)},
-                      {"other", type_of(TypeId::int64)},
-                      {"text", type_of(TypeId::utf8)}};
+  Schema const schema{{"narrow", typed(TypeId::int16)},
+                      {"single", typed(TypeId::float32)},
+                      {"wide", typed(TypeId::int64)},
+                      {"other", typed(TypeId::int64)},
+                      {"text", typed(TypeId::utf8)}};
   auto const resolved = [&](std::string const& text) {
     return resolve_condition(schema, schema, parse_condition(text).value()).value();
   };
@@ -229,9 +216,9 @@ TEST(ResolvedCondition, ColumnsOfOneTypeAreEncodedTogether) {
 }
 
 TEST(ResolvedCondition, RefusesByName) {
-  auto list = type_of(TypeId::interval_months);
-  Schema const left{{"id", type_of(TypeId::int32)}, {"day", type_of(TypeId::date32)}, {"span", list}};
-  Schema const right{{"id", type_of(TypeId::utf8)}};
+  auto list = typed(TypeId::interval_months);
+  Schema const left{{"id", typed(TypeId::int32)}, {"day", typed(TypeId::date32)}, {"span", list}};
+  Schema const right{{"id", typed(TypeId::utf8)}};
   std::vector<std::pair<std::string, std::string>> const cases{
       {"left.it = 1", "left table: unknown column (nearest name: id): it"},
       {"right.day = 1", "right table: unknown column: day"},

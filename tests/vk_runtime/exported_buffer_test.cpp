@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kExportedBytes = std::uint64_t{1} << 20;
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
 
@@ -18,7 +18,7 @@ class ExportedBufferTest : public DeviceTest {
   void SetUp() override {
     DeviceTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    auto made = ExportedBuffer::create(*device_, kBytes, "exported");
+    auto made = ExportedBuffer::create(*device_, kExportedBytes, "exported");
     if (made) {
       buffer_ = std::move(*made);
       return;
@@ -37,18 +37,18 @@ class ExportedBufferTest : public DeviceTest {
 };
 
 TEST_F(ExportedBufferTest, HasMemoryAndAddress) {
-  EXPECT_EQ(buffer_.bytes(), kBytes);
-  EXPECT_GE(buffer_.memory_bytes(), kBytes);
+  EXPECT_EQ(buffer_.bytes(), kExportedBytes);
+  EXPECT_GE(buffer_.memory_bytes(), kExportedBytes);
   EXPECT_NE(buffer_.address(), 0U);
 }
 
 TEST_F(ExportedBufferTest, IsOnTheAccountsOfThePool) {
   auto const before = device_->memory().used_bytes();
   {
-    auto const other = value_of(ExportedBuffer::create(*device_, kBytes, "another"));
+    auto const other = value_of(ExportedBuffer::create(*device_, kExportedBytes, "another"));
     EXPECT_EQ(device_->memory().used_bytes(), before + other.memory_bytes());
     device_->memory().set_limit_bytes(before + other.memory_bytes());
-    auto const refused = ExportedBuffer::create(*device_, kBytes, "one too many");
+    auto const refused = ExportedBuffer::create(*device_, kExportedBytes, "one too many");
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::limit_exceeded);
     device_->memory().set_limit_bytes(0);
@@ -80,7 +80,7 @@ TEST_F(ExportedBufferTest, FailsAsOtherAllocationsDo) {
   ASSERT_FALSE(too_large);
   EXPECT_EQ(too_large.error().code(), ErrorCode::limit_exceeded);
   device_->memory().inject_failure(1);
-  auto const injected = ExportedBuffer::create(*device_, kBytes, "injected");
+  auto const injected = ExportedBuffer::create(*device_, kExportedBytes, "injected");
   ASSERT_FALSE(injected);
   EXPECT_EQ(injected.error().code(), ErrorCode::out_of_memory);
 }

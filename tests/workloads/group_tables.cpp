@@ -11,25 +11,14 @@
 
 #include "keys/numbering/mix.hpp"
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::testing {
 namespace {
 
 using reference::Column;
 using reference::Decimal128;
-
-DataType typed(TypeId id) {
-  DataType type;
-  type.id = id;
-  return type;
-}
-
-DataType decimal(TypeId id, std::int32_t precision, std::int32_t scale) {
-  auto type = typed(id);
-  type.precision = precision;
-  type.scale = scale;
-  return type;
-}
+using reference::typed;
 
 std::string numbered(std::string prefix, std::uint64_t number) { return prefix.append(std::to_string(number)); }
 
@@ -176,7 +165,7 @@ Column key_column(std::uint32_t k, Rows const& rows, RowIds const& ids) {
     case 4:
       return booleans(rows, ids, purpose, [=](std::uint64_t id) { return part(2)(id) == 1; });
     case 5:
-      return fixed<Decimal128>(decimal(TypeId::decimal128, 38, 4), rows, ids, purpose, [=](std::uint64_t id) {
+      return fixed<Decimal128>(typed(TypeId::decimal128, 38, 4), rows, ids, purpose, [=](std::uint64_t id) {
         return wide(static_cast<std::int64_t>(part(9)(id)) - 4, static_cast<std::int64_t>(part(3)(id)));
       });
     case 6:
@@ -213,8 +202,8 @@ std::vector<Column> value_column_list(Rows const& rows, RowIds const& ids) {
                            [&](std::uint64_t id) { return number(27)(id) >> 18; }),
       fixed<float>(typed(TypeId::float32), rows, ids, 28, [&](std::uint64_t id) { return real(id) * 1e-20; }),
       fixed<double>(typed(TypeId::float64), rows, ids, 29, real),
-      fixed<std::int32_t>(decimal(TypeId::decimal32, 9, 2), rows, ids, 30, bits(30, 30)),
-      fixed<Decimal128>(decimal(TypeId::decimal128, 38, 10), rows, ids, 31,
+      fixed<std::int32_t>(typed(TypeId::decimal32, 9, 2), rows, ids, 30, bits(30, 30)),
+      fixed<Decimal128>(typed(TypeId::decimal128, 38, 10), rows, ids, 31,
                         [&](std::uint64_t id) { return wide(bits(31, 64)(id), bits(32, 40)(id)); }),
       fixed<std::int32_t>(typed(TypeId::date32), rows, ids, 33, bits(33, 17)),
       fixed<std::int64_t>(timestamp, rows, ids, 34, number(34)),

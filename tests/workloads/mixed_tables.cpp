@@ -11,31 +11,16 @@
 
 #include "keys/codes/key_types.hpp"
 #include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
 
 namespace garuda::testing {
 namespace {
 
 using reference::Column;
-using Random = std::mt19937_64;
-
-DataType type_of(TypeId id, TimeUnit unit = TimeUnit::second, std::string zone = {}) {
-  DataType type;
-  type.id = id;
-  type.unit = unit;
-  type.timezone = std::move(zone);
-  return type;
-}
-DataType decimal(TypeId id, std::int32_t precision, std::int32_t scale) {
-  auto type = type_of(id);
-  type.precision = precision;
-  type.scale = scale;
-  return type;
-}
-DataType dictionary_of(DataType value) {
-  auto type = type_of(TypeId::dictionary);
-  type.value = std::make_shared<DataType const>(std::move(value));
-  return type;
-}
+using reference::dictionary_of;
+using reference::timed;
+using reference::typed;
+using Generator = std::mt19937_64;
 
 /// What is drawn from, and what a column of it is called and compared with.
 struct Kind {
@@ -49,43 +34,40 @@ std::vector<Kind> const& kinds() {
   using enum TypeId;
   constexpr auto kText = Constant::Form::text;
   static std::vector<Kind> const kinds{
-      {"i8", type_of(int8), {"0", "-3", "2.5", "127", "1000", "-128.5"}},
-      {"i16", type_of(int16), {"1", "-2.5", "1e6"}},
-      {"i32", type_of(int32), {"2", "-2147483648", "2147483648", "0.5"}},
-      {"i64", type_of(int64), {"-1", "9223372036854775807", "9223372036854775808", "-1e30"}},
-      {"u8", type_of(uint8), {"3", "-1", "255.5"}},
-      {"u32", type_of(uint32), {"1", "4294967295", "4294967296"}},
-      {"u64", type_of(uint64), {"2", "18446744073709551615", "1e20"}},
-      {"f16", type_of(float16), {"1.5", "-2", "inf", "nan", "70000"}},
-      {"f32", type_of(float32), {"0.1", "-0", "nan", "-inf", "1e39"}},
-      {"f64", type_of(float64), {"0.1", "0", "nan", "1e-300", "inf"}},
-      {"d9", decimal(decimal32, 9, 2), {"0.5", "-1", "1.005", "1e9"}},
-      {"d18", decimal(decimal64, 18, 4), {"0.5", "-1.00001", "3"}},
-      {"d38", decimal(decimal128, 38, 2), {"1", "-0.5", "1e38", "0.001"}},
-      {"d76", decimal(decimal256, 76, 3), {"1", "-0.5", "0.0001"}},
-      {"day", type_of(date32), {"1970-01-02", "1969-12-30", "2024-02-29"}, kText},
-      {"day64", type_of(date64), {"1970-01-01", "1969-12-31"}, kText},
-      {"time32", type_of(time32, TimeUnit::millisecond), {"00:00:00.002", "12:30", "00:00:00.0015"}, kText},
-      {"time64", type_of(time64, TimeUnit::nanosecond), {"00:00:00.000000003", "23:59:59"}, kText},
-      {"second", type_of(timestamp), {"1970-01-01", "1970-01-01T00:00:01.5", "1969-12-31 23:59:58"}, kText},
-      {"micro", type_of(timestamp, TimeUnit::microsecond), {"1970-01-01 00:00:00.000002", "0001-01-01"}, kText},
+      {"i8", typed(int8), {"0", "-3", "2.5", "127", "1000", "-128.5"}},
+      {"i16", typed(int16), {"1", "-2.5", "1e6"}},
+      {"i32", typed(int32), {"2", "-2147483648", "2147483648", "0.5"}},
+      {"i64", typed(int64), {"-1", "9223372036854775807", "9223372036854775808", "-1e30"}},
+      {"u8", typed(uint8), {"3", "-1", "255.5"}},
+      {"u32", typed(uint32), {"1", "4294967295", "4294967296"}},
+      {"u64", typed(uint64), {"2", "18446744073709551615", "1e20"}},
+      {"f16", typed(float16), {"1.5", "-2", "inf", "nan", "70000"}},
+      {"f32", typed(float32), {"0.1", "-0", "nan", "-inf", "1e39"}},
+      {"f64", typed(float64), {"0.1", "0", "nan", "1e-300", "inf"}},
+      {"d9", typed(decimal32, 9, 2), {"0.5", "-1", "1.005", "1e9"}},
+      {"d18", typed(decimal64, 18, 4), {"0.5", "-1.00001", "3"}},
+      {"d38", typed(decimal128, 38, 2), {"1", "-0.5", "1e38", "0.001"}},
+      {"d76", typed(decimal256, 76, 3), {"1", "-0.5", "0.0001"}},
+      {"day", typed(date32), {"1970-01-02", "1969-12-30", "2024-02-29"}, kText},
+      {"day64", typed(date64), {"1970-01-01", "1969-12-31"}, kText},
+      {"time32", timed(time32, TimeUnit::millisecond), {"00:00:00.002", "12:30", "00:00:00.0015"}, kText},
+      {"time64", timed(time64, TimeUnit::nanosecond), {"00:00:00.000000003", "23:59:59"}, kText},
+      {"second", typed(timestamp), {"1970-01-01", "1970-01-01T00:00:01.5", "1969-12-31 23:59:58"}, kText},
+      {"micro", timed(timestamp, TimeUnit::microsecond), {"1970-01-01 00:00:00.000002", "0001-01-01"}, kText},
       {"zoned",
-       type_of(timestamp, TimeUnit::nanosecond, "Europe/Berlin"),
+       timed(timestamp, TimeUnit::nanosecond, "Europe/Berlin"),
        {"1970-01-01 00:00:00.000000001Z", "1970-01-01T01:00:00+01:00", "9999-12-31T00:00:00Z"},
        kText},
-      {"utc",
-       type_of(timestamp, TimeUnit::second, "UTC"),
-       {"1970-01-01 00:00:02Z", "1969-12-31T18:59:59-05:00"},
-       kText},
-      {"span", type_of(duration, TimeUnit::millisecond), {"2 ms", "-1500 us", "0.001 s"}, kText},
-      {"flag", type_of(boolean), {"true", "false"}, Constant::Form::boolean},
-      {"text", type_of(utf8), {"", "a", "ab", "a longer text of its own", "b"}, kText},
-      {"large", type_of(large_utf8), {"a", "zz"}, kText},
-      {"view", type_of(utf8_view), {"ab", "a longer text"}, kText},
-      {"bytes", type_of(binary), {"a", "\x80"}, kText},
-      {"fixed", type_of(fixed_size_binary), {"abc", "ab", "abcd"}, kText},
-      {"word", dictionary_of(type_of(utf8)), {"ab", "", "c"}, kText},
-      {"coded", dictionary_of(type_of(int64)), {"1", "2.5", "-1e30"}},
+      {"utc", timed(timestamp, TimeUnit::second, "UTC"), {"1970-01-01 00:00:02Z", "1969-12-31T18:59:59-05:00"}, kText},
+      {"span", timed(duration, TimeUnit::millisecond), {"2 ms", "-1500 us", "0.001 s"}, kText},
+      {"flag", typed(boolean), {"true", "false"}, Constant::Form::boolean},
+      {"text", typed(utf8), {"", "a", "ab", "a longer text of its own", "b"}, kText},
+      {"large", typed(large_utf8), {"a", "zz"}, kText},
+      {"view", typed(utf8_view), {"ab", "a longer text"}, kText},
+      {"bytes", typed(binary), {"a", "\x80"}, kText},
+      {"fixed", typed(fixed_size_binary), {"abc", "ab", "abcd"}, kText},
+      {"word", dictionary_of(typed(utf8)), {"ab", "", "c"}, kText},
+      {"coded", dictionary_of(typed(int64)), {"1", "2.5", "-1e30"}},
   };
   return kinds;
 }
@@ -97,7 +79,7 @@ Kind const& kind_named(std::string const& name) {
 /// Draws the values of one batch.
 class Batcher {
  public:
-  Batcher(Random& random, std::uint64_t rows, std::uint64_t nulls_in_8)
+  Batcher(Generator& random, std::uint64_t rows, std::uint64_t nulls_in_8)
       : random_(random), rows_(rows), nulls_in_8_(nulls_in_8) {}
 
   Column column(Kind const& kind) {
@@ -250,7 +232,7 @@ class Batcher {
         indices, reference::make_column<std::int64_t>(value, std::vector<std::int64_t>{1, small(), 1, 3}));
   }
 
-  Random& random_;
+  Generator& random_;
   std::uint64_t rows_;
   std::uint64_t nulls_in_8_;
 };
@@ -261,7 +243,7 @@ DataType type_of_column(Kind const& kind) {
   return type;
 }
 
-Condition one_comparison(Schema const& schema, Random& random) {
+Condition one_comparison(Schema const& schema, Generator& random) {
   auto const& names = mixed_columns();
   auto const any_side = [&] { return random() % 2 == 0 ? Side::left : Side::right; };
   auto const comparator = static_cast<Comparator>(random() % 6);
@@ -284,8 +266,8 @@ Condition one_comparison(Schema const& schema, Random& random) {
 }  // namespace
 
 Table MixedTable::build(std::uint64_t seed) const {
-  Random random(seed);
-  Schema schema{{"k", type_of(TypeId::int32)}, {"n", type_of(TypeId::int32)}};
+  Generator random(seed);
+  Schema schema{{"k", typed(TypeId::int32)}, {"n", typed(TypeId::int32)}};
   for (auto const& kind : kinds()) schema.push_back({kind.name, type_of_column(kind)});
   std::vector<Batch> batches;
   auto const step = batch_rows == 0 ? std::max<std::uint64_t>(rows, 1) : batch_rows;
@@ -297,8 +279,8 @@ Table MixedTable::build(std::uint64_t seed) const {
     std::vector<std::optional<std::int32_t>> of_keys;
     for (std::uint64_t i = 0; i < count; ++i)
       of_keys.push_back(random() % 8 == 0 ? std::nullopt : std::optional(static_cast<std::int32_t>(random() % keys)));
-    std::vector<Column> columns{reference::make_column<std::int32_t>(type_of(TypeId::int32), of_keys),
-                                reference::make_column<std::int32_t>(type_of(TypeId::int32), numbers)};
+    std::vector<Column> columns{reference::make_column<std::int32_t>(typed(TypeId::int32), of_keys),
+                                reference::make_column<std::int32_t>(typed(TypeId::int32), numbers)};
     for (auto const& kind : kinds()) columns.push_back(batcher.column(kind));
     batches.push_back(reference::make_batch(columns));
   }
@@ -331,7 +313,7 @@ std::vector<Constant> mixed_constants(std::string const& column) {
 }
 
 Condition mixed_condition(Schema const& schema, std::size_t comparisons, std::uint64_t seed) {
-  Random random(seed);
+  Generator random(seed);
   std::function<Condition(std::size_t)> const make = [&](std::size_t count) {
     auto const part = [&] {
       if (count == 1) return one_comparison(schema, random);

@@ -1,0 +1,46 @@
+// What tests read of encoded keys.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "keys/encoded_keys.hpp"
+
+namespace garuda::keys {
+
+inline std::uint64_t word_at(EncodedKeys const& keys, std::uint64_t i) {
+  return keys.key_bits == 32 ? keys.words32()[i] : keys.words64()[i];
+}
+
+/// The row that key `i` is of.
+inline std::uint64_t row_at(EncodedKeys const& keys, std::uint64_t i) {
+  return keys.row_ids.size_bytes() == 0 ? i : keys.row_ids.as<std::uint32_t>()[i];
+}
+
+/// What `min`, `max` and `common_low_bits` say has to hold for the words.
+inline void expect_statistics(EncodedKeys const& keys) {
+  if (keys.num_rows == 0) return;
+  auto min = word_at(keys, 0);
+  auto max = min;
+  std::uint64_t varying = 0;
+  for (std::uint64_t i = 0; i < keys.num_rows; ++i) {
+    min = std::min(min, word_at(keys, i));
+    max = std::max(max, word_at(keys, i));
+    varying |= word_at(keys, i) ^ word_at(keys, 0);
+  }
+  bool const both_signs = (min >> 63) == 0 && (max >> 63) == 1;
+  if (keys.key_bits == 64 && both_signs) {
+    EXPECT_LE(keys.min, min);  // bounds only
+    EXPECT_GE(keys.max, max);
+  } else {
+    EXPECT_EQ(keys.min, min);
+    EXPECT_EQ(keys.max, max);
+  }
+  std::uint32_t common = 0;
+  while (common < keys.key_bits && ((varying >> common) & 1) == 0) ++common;
+  EXPECT_EQ(keys.common_low_bits, common);
+}
+
+}  // namespace garuda::keys
