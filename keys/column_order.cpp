@@ -107,6 +107,10 @@ Result<void> ColumnOrder::enter_indices(TableView table, std::size_t column, std
   });
 }
 
+std::array<std::uint64_t, 4> ColumnOrder::wide_decimal(UInt128 entry) const noexcept {
+  return decimal_of_order(values_.bytes[static_cast<std::uint64_t>(entry)]);
+}
+
 Result<ColumnOrder> ColumnOrder::create(TableView table, std::size_t column, Control const& control) {
   try {
     GARUDA_TRY_ASSIGN(auto values, values_of(table, column));

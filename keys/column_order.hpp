@@ -1,6 +1,7 @@
 // The values of a column in the order of their bytes.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -14,10 +15,10 @@
 
 namespace garuda::keys {
 
-/// Orders a column's rows by their values' bytes (unsigned, a prefix first; false before true), each by an entry: in
-/// the high word of the value's bytes those that decide most comparisons, in the low one where the value is. Equal
-/// bytes are not less than each other. Every entry lies between 0 and ~0, both excluded. Borrows the table; safe to use
-/// from several threads.
+/// Orders a column's rows by their values' bytes (unsigned, a prefix first; false before true), decimals of 256 bits by
+/// value, each by an entry: in the high word of the value's bytes those that decide most comparisons, in the low one
+/// where the value is. Equal values are not less than each other. Every entry lies between 0 and ~0, both excluded.
+/// Borrows the table; safe to use from several threads.
 class ColumnOrder {
  public:
   /// Blocks: reads the values twice, in parallel on the threads of the calling task arena. Takes 16 bytes a row.
@@ -27,7 +28,8 @@ class ColumnOrder {
   /// An entry a row; those of null rows are less than all others, and equal.
   UInt128 const* entries() const noexcept { return entries_.as<UInt128>(); }
   std::uint64_t size_bytes() const noexcept {
-    return static_cast<std::uint64_t>(entries_.size_bytes()) + values_.bytes.size() * (rows_ == nullptr ? 0 : 16);
+    return static_cast<std::uint64_t>(entries_.size_bytes()) + values_.bytes.copied_bytes() +
+           values_.bytes.size() * (rows_ == nullptr ? 0 : 16);
   }
 
   /// `a` and `b`: entries, 0 or ~0.
@@ -37,6 +39,9 @@ class ColumnOrder {
     if (key_a != key_b || !goes_on(key_a)) return key_a < key_b;
     return values_.bytes[static_cast<std::uint64_t>(a)] < values_.bytes[static_cast<std::uint64_t>(b)];
   }
+
+  /// The value of an entry, two's complement, low word first. Requires: a column of decimals of 256 bits.
+  std::array<std::uint64_t, 4> wide_decimal(UInt128 entry) const noexcept;
 
   /// A row that has the entry's value.
   std::uint64_t row_of(UInt128 entry) const noexcept {

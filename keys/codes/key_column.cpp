@@ -82,7 +82,12 @@ Result<std::vector<std::uint64_t>> add_values(KeyColumn const& column, ValueByte
 
 Result<ColumnValues> values_of(TableView table, std::size_t column) {
   ColumnValues values;
-  GARUDA_TRY_ASSIGN(values.first_value, add_values(plain_column(table, column), values.bytes));
+  auto const plain = plain_column(table, column);
+  if (plain.type.id == TypeId::decimal256) {
+    GARUDA_TRY(values.bytes.add_in_order(plain.arrays));
+    return values;
+  }
+  GARUDA_TRY_ASSIGN(values.first_value, add_values(plain, values.bytes));
   return values;
 }
 

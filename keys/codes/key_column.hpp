@@ -40,8 +40,8 @@ struct ColumnValues {
 /// Borrows `column`. Errors: out_of_memory.
 Result<std::vector<std::uint64_t>> add_values(KeyColumn const& column, ValueBytes& values);
 
-/// Of one column, as it is. Borrows the table. Requires: the column exists, in memory that the host can read.
-/// Errors: out_of_memory.
+/// Of one column, as it is, of decimals of 256 bits in their order. Borrows the table. Requires: the column exists, in
+/// memory that the host can read. Errors: out_of_memory.
 Result<ColumnValues> values_of(TableView table, std::size_t column);
 
 }  // namespace garuda::keys

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/load.hpp"
 #include "core/numbers/ordered_value.hpp"
 
 namespace garuda::keys {
@@ -32,7 +33,23 @@ void copy_canonical(TypeId type, ArrayView const& from, std::byte* to) {
                                   [](std::uint64_t bits) { return canonical_bits(std::bit_cast<double>(bits)); });
 }
 
+using Decimal = std::array<std::uint64_t, 4>;
+
+/// Words and their bytes the other way round; the sign, in the highest bit before or after, flipped.
+Decimal turned(Decimal from, bool sign_is_first) noexcept {
+  constexpr auto kSign = std::uint64_t{1} << 63;
+  if (!sign_is_first) from[3] ^= kSign;
+  Decimal to;
+  for (std::size_t w = 0; w < to.size(); ++w) to[w] = __builtin_bswap64(from[3 - w]);
+  if (sign_is_first) to[3] ^= kSign;
+  return to;
+}
+
 }  // namespace
+
+Decimal decimal_of_order(std::string_view bytes) noexcept {
+  return turned(load<Decimal>(reinterpret_cast<std::byte const*>(bytes.data()), 0), true);
+}
 
 Result<AlignedBuffer> canonical_floats(ArrayView const& array, TypeId type) {
   GARUDA_EXPECTS(is_float_type(type));
@@ -47,16 +64,36 @@ Result<void> ValueBytes::add(std::vector<ArrayView> const& parts, DataType const
     if (array.length == 0) continue;
     Part part{array, std::nullopt, byte_width(type), array.offset};
     if (is_variable_width(type) || is_view(type)) part.layout = value_layout(type);
+    AlignedBuffer copy;
     if (is_float_type(type.id)) {
-      GARUDA_TRY_ASSIGN(auto buffer, canonical_floats(array, type.id));
-      part.array.values = buffer.data();
-      part.value_offset = 0;
-      canonical_.push_back(std::move(buffer));
+      GARUDA_TRY_ASSIGN(copy, canonical_floats(array, type.id));
     }
-    parts_.push_back(part);
-    first_.push_back(first_.back() + static_cast<std::uint64_t>(array.length));
+    add(std::move(part), std::move(copy));
   }
   return {};
+}
+
+Result<void> ValueBytes::add_in_order(std::vector<ArrayView> const& parts) {
+  for (auto const& array : parts) {
+    if (array.length == 0) continue;
+    GARUDA_TRY_ASSIGN(auto copy, AlignedBuffer::allocate(array.length * static_cast<std::int64_t>(sizeof(Decimal))));
+    for (std::int64_t i = 0; i < array.length; ++i)
+      store(copy.data(), static_cast<std::size_t>(i),
+            turned(load<Decimal>(static_cast<std::byte const*>(array.values), array.offset + i), false));
+    add({array, std::nullopt, sizeof(Decimal), array.offset}, std::move(copy));
+  }
+  return {};
+}
+
+/// `copy`: of the part's values, or empty.
+void ValueBytes::add(Part part, AlignedBuffer copy) {
+  first_.push_back(first_.back() + static_cast<std::uint64_t>(part.array.length));
+  if (copy.size_bytes() > 0) {
+    part.array.values = copy.data();
+    part.value_offset = 0;
+    copies_.push_back(std::move(copy));
+  }
+  parts_.push_back(std::move(part));
 }
 
 }  // namespace garuda::keys

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -21,6 +22,9 @@ Result<AlignedBuffer> canonical_floats(ArrayView const& array, TypeId type);
 
 inline bool is_float_type(TypeId id) noexcept { return id >= TypeId::float16 && id <= TypeId::float64; }
 
+/// The decimal behind bytes of its order (ValueBytes::add_in_order), two's complement, low word first.
+std::array<std::uint64_t, 4> decimal_of_order(std::string_view bytes) noexcept;
+
 /// Values of consecutive arrays, numbered through. Equal bytes mean equal values: floats are canonical.
 class ValueBytes {
  public:
@@ -29,7 +33,17 @@ class ValueBytes {
   /// out_of_memory.
   Result<void> add(std::vector<ArrayView> const& parts, DataType const& type);
 
+  /// The same of decimals of 256 bits, as bytes of their order: the highest first, its sign flipped.
+  Result<void> add_in_order(std::vector<ArrayView> const& parts);
+
   std::uint64_t size() const noexcept { return first_.back(); }
+
+  /// Memory that it does not borrow.
+  std::uint64_t copied_bytes() const noexcept {
+    std::uint64_t bytes = 0;
+    for (auto const& copy : copies_) bytes += static_cast<std::uint64_t>(copy.size_bytes());
+    return bytes;
+  }
 
   /// Calls visit(i, bytes) for the values [begin, end) in order; with no bytes, std::nullopt, for nulls.
   template <class Visit>
@@ -73,6 +87,8 @@ class ValueBytes {
     return static_cast<std::size_t>(std::upper_bound(first_.begin() + 1, first_.end() - 1, i) - first_.begin() - 1);
   }
 
+  void add(Part part, AlignedBuffer copy);
+
   static std::string_view bytes(Part const& part, std::int64_t at) noexcept {
     if (part.layout) return variable_value(part.array, *part.layout, at);
     if (part.width > 0)
@@ -82,8 +98,8 @@ class ValueBytes {
   }
 
   std::vector<Part> parts_;
-  std::vector<std::uint64_t> first_{0};   ///< of each part, then the number of values
-  std::vector<AlignedBuffer> canonical_;  ///< floats: what the parts' values point to instead
+  std::vector<std::uint64_t> first_{0};  ///< of each part, then the number of values
+  std::vector<AlignedBuffer> copies_;    ///< what the parts' values point to instead of the arrays'
 };
 
 }  // namespace garuda::keys

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
 #include "core/load.hpp"
+#include "core/numbers/half_float.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
 #include "core/variable_value.hpp"
@@ -73,16 +73,6 @@ std::vector<std::uint64_t> factors_of(DataType const& from, DataType const& to) 
     factors.back() *= 10;
   }
   return factors;
-}
-
-float half_value(std::uint16_t bits) {
-  auto const exponent = (bits >> 10) & 0x1F;
-  auto const fraction = static_cast<float>(bits & 0x3FF);
-  auto const magnitude = exponent == 0x1F ? (fraction == 0 ? std::numeric_limits<float>::infinity()
-                                                           : std::numeric_limits<float>::quiet_NaN())
-                         : exponent == 0  ? std::ldexp(fraction, -24)
-                                          : std::ldexp(fraction + 1'024, exponent - 25);
-  return (bits >> 15) != 0 ? -magnitude : magnitude;
 }
 
 /// Writes one array.

@@ -56,6 +56,7 @@ Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupB
     auto const& type = schema[*column].type;
     if (resolved.row->finalise == nullptr)
       return refuse(*column, "least and greatest values on a device are of numbers, dates, times and booleans");
+    if (!device_value_kind(type)) return refuse(*column, "values on a device are not aggregated as this type is");
     bool const is_mean = resolved.row->function == AggregateFunction::mean;
     if (is_mean && resolve::value_source(type).value_class == resolve::ValueClass::decimal && type.scale < 0)
       return refuse(*column, "means on a device are of decimals with a scale of 0 or more");

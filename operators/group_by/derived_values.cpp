@@ -39,6 +39,7 @@ std::uint64_t ordered_word(ArrayView const& array, DataType const& type, std::in
   auto const* const values = static_cast<std::byte const*>(array.values);
   auto const at = array.offset + row;
   if (type.id == TypeId::boolean) return get_bit(static_cast<std::uint8_t const*>(array.values), at) ? 1 : 0;
+  if (type.id == TypeId::float16) return ordered_from_bits(canonical_half(load<std::uint16_t>(values, at)));
   if (type.id == TypeId::float32) return ordered_from_bits(canonical_bits(load<float>(values, at)));
   if (type.id == TypeId::float64) return ordered_from_bits(canonical_bits(load<double>(values, at)));
   bool const is_signed = type_row(type.id).is_signed;
@@ -93,7 +94,7 @@ Result<void> DerivedValues::rank(Control const& control) {
 }
 
 std::array<std::optional<std::size_t>, 2> DerivedValues::factors() const noexcept {
-  if (state_.form != ValueForm::product) return {};
+  if (state_.form != ValueForm::product || is_wide_) return {};
   return {state_.part.powers[0] > 0 ? state_.column : std::nullopt,
           state_.part.powers[1] > 0 ? state_.second : std::nullopt};
 }
@@ -103,6 +104,7 @@ void DerivedValues::make(std::span<DerivedRow const> rows, std::byte* out) const
   if (state_.form == ValueForm::ranked) return make_ranked(rows, out);
   std::array<RowPlace, kMostRows> places;
   std::ranges::transform(rows, places.begin(), &DerivedRow::place);
+  if (is_wide_) return write_wide_values(table_, state_, std::span(places).first(rows.size()), out);
   make_products(rows.size(), out, [&](std::size_t column, std::size_t, std::span<ExactNumber> numbers) {
     read_numbers(table_, column, std::span(places).first(numbers.size()), numbers);
   });

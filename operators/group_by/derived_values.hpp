@@ -29,8 +29,8 @@ class DerivedValues {
  public:
   static constexpr std::size_t kMostRows = 256;
 
-  /// Ranks values by sorting them where an ordered word does not hold them: bytes and decimals of 128 bits. Blocks, in
-  /// parallel on the calling task arena. Requires: the state is not of the table. Errors: out_of_memory, cancelled.
+  /// Ranks values by sorting them where an ordered word does not hold them: bytes and decimals of over 64 bits. Blocks,
+  /// in parallel on the calling task arena. Requires: the state is not of the table. Errors: out_of_memory, cancelled.
   static Result<DerivedValues> create(TableView table, resolve::StateColumn const& state, Control const& control);
 
   /// Writes the values of `rows`, of which there are at most kMostRows, in the state's kind.
@@ -38,14 +38,18 @@ class DerivedValues {
   /// The same of products, from the values of each factor that the state has.
   void make(FactorValues const& values, std::size_t count, std::byte* out) const;
 
-  /// The columns that a product is made of; none of other values.
+  /// The columns that a product is made of, none of 256 bits; none of other values.
   std::array<std::optional<std::size_t>, 2> factors() const noexcept;
 
   /// Host memory held, in bytes.
   std::uint64_t bytes() const noexcept { return ranks_.size() * sizeof(std::uint64_t); }
 
  private:
-  DerivedValues(TableView table, resolve::StateColumn const& state) : table_(table), state_(state) {}
+  DerivedValues(TableView table, resolve::StateColumn const& state)
+      : table_(table),
+        state_(state),
+        is_wide_(is_wide(table.schema()[*state.column].type) ||
+                 (state.second && is_wide(table.schema()[*state.second].type))) {}
 
   Result<void> rank(Control const& control);
   void make_rows(std::span<DerivedRow const> rows, std::byte* out) const;
@@ -55,6 +59,7 @@ class DerivedValues {
 
   TableView table_;
   resolve::StateColumn state_;
+  bool is_wide_;                      ///< of numbers: one has 256 bits
   std::vector<std::uint64_t> ranks_;  ///< of the table's rows
 };
 

@@ -13,7 +13,9 @@
 
 #include "core/load.hpp"
 #include "core/look_ahead.hpp"
+#include "core/numbers/big_integer.hpp"
 #include "core/numbers/float_parts.hpp"
+#include "core/numbers/half_float.hpp"
 #include "core/numbers/integer_types.hpp"
 #include "core/parallel_blocks.hpp"
 #include "core/type_rows.hpp"
@@ -32,9 +34,18 @@ constexpr std::uint32_t kNarrowBits = 31;
 constexpr std::uint32_t kWordBits = 63;
 constexpr std::uint32_t kWideBits = 126;
 
+using Words256 = std::array<std::uint64_t, 4>;
+
+/// A float of 16 bits.
+struct Half {
+  std::uint16_t bits = 0;
+};
+
 template <class T>
 ExactNumber number_of(T value) noexcept {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return number_of(half_value(value.bits));
+  } else if constexpr (std::is_floating_point_v<T>) {
     auto const parts = split_float(value);
     return {parts.magnitude, static_cast<std::int32_t>(parts.position) + kUnitExponent<T>, parts.negative,
             parts.special != 0};
@@ -48,16 +59,17 @@ ExactNumber number_of(T value) noexcept {
 /// Calls use with a null pointer to the type of the column's values.
 template <class Use>
 void with_type(DataType const& type, Use const& use) {
+  if (type.id == TypeId::float16) return use(static_cast<Half*>(nullptr));
   if (type.id == TypeId::float32) return use(static_cast<float*>(nullptr));
   if (type.id == TypeId::float64) return use(static_cast<double*>(nullptr));
   if (type.id == TypeId::decimal128) return use(static_cast<Int128*>(nullptr));
   visit_integers(byte_width(type), type_row(type.id).is_signed, use);
 }
 
-/// 128 of the bits of a 256-bit integer, from `first` on, which may be negative.
-UInt128 bits_from(std::array<std::uint64_t, 4> const& words, std::int64_t first) noexcept {
+/// 128 of the bits of an integer, from `first` on, which may be negative.
+UInt128 bits_from(std::span<std::uint64_t const> words, std::int64_t first) noexcept {
   auto const word = [&](std::int64_t w) -> std::uint64_t {
-    return w < 0 || w > 3 ? 0 : words[static_cast<std::size_t>(w)];
+    return w < 0 || w >= std::ssize(words) ? 0 : words[static_cast<std::size_t>(w)];
   };
   auto const w = first >> 6;
   auto const shift = static_cast<unsigned>(first & 63);
@@ -65,7 +77,7 @@ UInt128 bits_from(std::array<std::uint64_t, 4> const& words, std::int64_t first)
   return shift == 0 ? low : low >> shift | UInt128{word(w + 2)} << (128 - shift);
 }
 
-std::array<std::uint64_t, 4> multiply(UInt128 a, UInt128 b) noexcept {
+Words256 multiply(UInt128 a, UInt128 b) noexcept {
   auto const low = [](UInt128 value) { return UInt128{static_cast<std::uint64_t>(value)}; };
   auto const bottom = low(a) * low(b);
   auto const first = low(a) * (b >> 64) + (bottom >> 64);  // at most (2^64 - 1)² + 2^64 - 1
@@ -93,6 +105,29 @@ inline Int128 product_part(ExactNumber const& a, ExactNumber const& b, std::int3
   }
   part &= (UInt128{1} << bits) - 1;
   return a.is_negative != b.is_negative ? -static_cast<Int128>(part) : static_cast<Int128>(part);
+}
+
+/// ± a number of any column.
+struct WideNumber {
+  BigInteger value{};
+  std::int32_t exponent = 0;
+  bool is_special = false;
+  bool is_null = false;
+};
+
+WideNumber wide_number(TableView table, std::size_t column, RowPlace const& place) {
+  auto const& array = table.batch(place.batch).columns[column];
+  if (!is_wide(table.schema()[column].type)) {
+    ExactNumber number;
+    read_numbers(table, column, std::span(&place, 1), std::span(&number, 1));
+    std::array const words{static_cast<std::uint64_t>(number.magnitude),
+                           static_cast<std::uint64_t>(number.magnitude >> 64)};
+    BigInteger const magnitude(words, false);
+    return {number.is_negative ? -magnitude : magnitude, number.exponent, number.is_special, number.is_null};
+  }
+  if (array.is_null(place.row)) return {.is_null = true};
+  auto const words = load<Words256>(static_cast<std::byte const*>(array.values), array.offset + place.row);
+  return {.value = BigInteger(words, true)};
 }
 
 /// Calls use with a null pointer to the type of signed integers of `kind`.
@@ -143,10 +178,12 @@ template <class T>
 void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange& range) {
   auto const* const values =
       static_cast<std::byte const*>(array.values) + (array.offset + block.begin) * static_cast<std::int64_t>(sizeof(T));
-  T least = 0;
-  T greatest = 0;
+  T least{};
+  T greatest{};
   auto const add = [&](T value) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_same_v<T, Half>) {
+      range.add(number_of(value));
+    } else if constexpr (std::is_floating_point_v<T>) {
       if (!range.holds_bits_of(value)) range.add(number_of(value));
     } else {
       least = value < least ? value : least;
@@ -165,6 +202,25 @@ void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange
   range.add(number_of(greatest));
 }
 
+/// The same of decimals of 256 bits: multiples of 1, of negative ones within a bit.
+void add_wide_values(ArrayView const& array, keys::RowBlock const& block, NumberRange& range) {
+  std::int32_t highest = 0;
+  for (auto row = block.begin; row < block.begin + block.length; ++row) {
+    if (array.is_null(row)) continue;
+    auto const words = load<Words256>(static_cast<std::byte const*>(array.values), array.offset + row);
+    auto const sign = words[3] >> 63 != 0 ? ~std::uint64_t{0} : 0;
+    for (std::size_t w = words.size(); w-- > 0;) {
+      auto const word = words[w] ^ sign;
+      if (word == 0 && (w > 0 || sign == 0)) continue;
+      auto const bits =
+          static_cast<std::int32_t>(64 * w) + static_cast<std::int32_t>(std::bit_width(word)) + (sign != 0 ? 1 : 0);
+      highest = std::max(highest, bits);
+      break;
+    }
+  }
+  if (highest > 0) range.add({.lowest = 0, .highest = highest});
+}
+
 Result<NumberRange> find_range(TableView table, std::size_t column, Control const& control) {
   NumberRange range;
   std::mutex mutex;
@@ -172,7 +228,11 @@ Result<NumberRange> find_range(TableView table, std::size_t column, Control cons
   GARUDA_TRY(for_each_block(blocks.size(), &control, [&](std::size_t b) {
     NumberRange part;
     auto const& array = table.batch(blocks[b].batch).columns[column];
-    with_type(table.schema()[column].type, [&]<class T>(T*) { add_values<T>(array, blocks[b], part); });
+    auto const& type = table.schema()[column].type;
+    if (is_wide(type))
+      add_wide_values(array, blocks[b], part);
+    else
+      with_type(type, [&]<class T>(T*) { add_values<T>(array, blocks[b], part); });
     std::lock_guard const lock(mutex);
     range.add(part);
   }));
@@ -202,9 +262,11 @@ class ProductCutter {
     moments.x = sum_of({1, 0});
     aggregate.state = moments.x.parts.front().state;
     request_.columns.states[aggregate.state].states |= contract::kCountState;
+    auto const function = aggregate.row->function;
+    if (function == AggregateFunction::sum || function == AggregateFunction::mean) return {};
     moments.xy = aggregate.second ? sum_of({1, 1}) : sum_of({2, 0});
     if (aggregate.second) moments.y = sum_of({0, 1});
-    if (aggregate.row->function == AggregateFunction::corr) {
+    if (function == AggregateFunction::corr) {
       moments.xx = sum_of({2, 0});
       moments.yy = sum_of({0, 2});
     }
@@ -255,12 +317,13 @@ class ProductCutter {
   ExactSum sum_of(Powers powers) {
     ExactSum sum;
     auto const lone = lone_column(powers);
-    if (lone && !is_float(*lone)) {
+    bool const is_cut = lone && is_wide(request_.table.schema()[*lone].type);
+    if (lone && !is_cut && !is_float(*lone)) {
       auto const state = plain_state(*lone, contract::kSumState);
       sum.parts.push_back({state, request_.columns.states[state].kind});
       return sum;
     }
-    if (lone && !materialize::has_nulls(request_.table, *lone)) plain_state(*lone, 0);
+    if (lone && !is_cut && !materialize::has_nulls(request_.table, *lone)) plain_state(*lone, 0);
     std::int32_t lowest = 0;
     std::int32_t highest = 0;
     for (std::size_t f = 0; f < powers.size(); ++f) {
@@ -376,6 +439,30 @@ void write_integer_products(DataType const& a_type, std::byte const* a, DataType
       for (std::size_t i = 0; i < rows; ++i) store(out, first + i, static_cast<Out>(x[i] * other[i]));
     }
   });
+}
+
+void write_wide_values(TableView table, StateColumn const& state, std::span<RowPlace const> places, std::byte* out) {
+  auto const& part = state.part;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    auto const x = wide_number(table, *state.column, places[i]);
+    auto const y = state.second ? wide_number(table, *state.second, places[i]) : WideNumber{};
+    bool const is_null = x.is_null || y.is_null;
+    if (state.form == ValueForm::special) {
+      store(out, i, std::uint32_t{!is_null && (x.is_special || y.is_special) ? 1U : 0U});
+      continue;
+    }
+    BigInteger product(is_null ? 0 : 1);
+    std::int32_t exponent = 0;
+    for (std::size_t f = 0; f < part.powers.size(); ++f)
+      for (std::uint8_t power = 0; power < part.powers[f]; ++power) {
+        product = product * (f == 0 ? x : y).value;
+        exponent += (f == 0 ? x : y).exponent;
+      }
+    auto const bits =
+        bits_from(product.magnitude(), std::int64_t{part.first()} - exponent) & ((UInt128{1} << part.bits) - 1);
+    auto const value = product.is_negative() ? -static_cast<Int128>(bits) : static_cast<Int128>(bits);
+    with_kind(state.kind, [&]<class Out>(Out*) { store(out, i, static_cast<Out>(value)); });
+  }
 }
 
 Result<void> cut_products(resolve::GroupByRequest& request, run::QueryRun& run) {

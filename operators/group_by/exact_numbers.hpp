@@ -27,7 +27,10 @@ struct ExactNumber {
   bool is_null = false;
 };
 
-/// Reads the numbers of rows. Requires: a column of integers, floats of 32 or 64 bits, or decimals; as many places as
+/// Whether a number of the type has more bits than an ExactNumber.
+inline bool is_wide(DataType const& type) noexcept { return type.id == TypeId::decimal256; }
+
+/// Reads the numbers of rows. Requires: a column of integers, floats, or decimals that are not wide; as many places as
 /// numbers.
 void read_numbers(TableView table, std::size_t column, std::span<RowPlace const> places,
                   std::span<ExactNumber> numbers);
@@ -48,6 +51,10 @@ void write_powers(DataType const& type, std::byte const* values, std::size_t cou
 /// them null. Requires: each fits `kind`, int32 or int64.
 void write_integer_products(DataType const& a_type, std::byte const* a, DataType const& b_type, std::byte const* b,
                             std::size_t count, contract::ValueKind kind, std::byte* out);
+
+/// Writes a product's part, or what is special, of the rows at `places`: of columns of which one is wide at least.
+void write_wide_values(TableView table, resolve::StateColumn const& state, std::span<RowPlace const> places,
+                       std::byte* out);
 
 /// Adds the state columns of aggregates of moments: looks for the lowest and the highest bit of each column's numbers,
 /// and cuts what they and their products may be into integers of at most 127 bits, or 63, or 31. Blocks; uses the run's

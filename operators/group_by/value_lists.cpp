@@ -116,7 +116,7 @@ Result<void> write_elements(resolve::FinaliseInput const& input, std::vector<Wor
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::uint64_t ordered[2] = {};
     std::memcpy(ordered, &words[i], sizeof(Word));
-    auto const bits = resolve::value_bits(ordered, input.kind);
+    auto const bits = resolve::stored_bits(ordered, input.kind, input.input);
     if (width != 0) {
       std::memcpy(memory.values.data() + i * width, &bits, width);  // little endian: the lowest bytes
     } else {

@@ -9,6 +9,8 @@
 #include <map>
 
 #include "core/bitmap.hpp"
+#include "core/load.hpp"
+#include "core/numbers/half_float.hpp"
 #include "core/parallel_blocks.hpp"
 #include "operators/materialize/gather_rows.hpp"
 
@@ -32,13 +34,23 @@ struct Copy {
   }
 };
 
+/// Copies a float of 16 bits as one of 32.
+struct CopyHalf {
+  std::byte* out;
+  void operator()(std::uint64_t i, ArrayView const& array, std::int64_t row) const noexcept {
+    store(out, i, half_value(load<std::uint16_t>(static_cast<std::byte const*>(array.values), array.offset + row)));
+  }
+};
+
 struct Bytes16 {
   std::uint64_t words[2];
 };
 
-/// Calls use with the Copy for values of `width` bytes.
+/// Calls use with the Copy for values of a type.
 template <class Use>
-void with_copy(std::int32_t width, bool is_signed, std::byte* out, Use const& use) {
+void with_copy(DataType const& type, bool is_signed, std::byte* out, Use const& use) {
+  auto const width = byte_width(type);
+  if (type.id == TypeId::float16) return use(CopyHalf{out});
   if (width == 1)
     return is_signed ? use(Copy<std::int8_t, std::int32_t>{out}) : use(Copy<std::uint8_t, std::uint32_t>{out});
   if (width == 2)
@@ -176,7 +188,7 @@ void ValueReader::copy_values(contract::SliceRows const& rows, std::uint64_t beg
     });
     return;
   }
-  with_copy(byte_width(type), contract::is_signed_integer(state_.kind), out, [&](auto const& copy) {
+  with_copy(type, contract::is_signed_integer(state_.kind), out, [&](auto const& copy) {
     if (parts_.size() == 1) {
       // By value: what is read through this would be read again for every row.
       visit(rows, begin, end,

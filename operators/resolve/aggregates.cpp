@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "core/nested/nested_type.hpp"
-#include "core/numbers/ordered_value.hpp"
+#include "core/numbers/half_float.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
 #include "operators/resolve/exact_sum.hpp"
@@ -19,6 +19,7 @@ namespace {
 using MaybeGroup = std::optional<std::uint64_t>;
 
 constexpr std::int32_t kDecimalDigits = 38;
+constexpr std::int32_t kWideDigits = 76;
 
 constexpr UInt128 power_of_ten(std::int32_t exponent) {
   UInt128 power = 1;
@@ -126,7 +127,7 @@ MaybeGroup write_extremes(std::vector<std::uint64_t> const& extremes, FinaliseIn
   auto const words = contract::extreme_words(input.kind);
   auto const width = std::max<std::size_t>(static_cast<std::size_t>(byte_width(input.result)), 1);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
-    auto const bits = value_bits(&extremes[words * groups[i]], input.kind);
+    auto const bits = stored_bits(&extremes[words * groups[i]], input.kind, input.result);
     std::memcpy(out.values + i * width, &bits, width);  // little endian: the lowest bytes
   }
   return std::nullopt;
@@ -145,11 +146,10 @@ DataType int64_type(DataType const&) { return {TypeId::int64}; }
 DataType uint64_type(DataType const&) { return {TypeId::uint64}; }
 DataType float64_type(DataType const&) { return {TypeId::float64}; }
 DataType decimal_sum_type(DataType const& input) {
-  DataType type;
-  type.id = TypeId::decimal128;
-  type.precision = kDecimalDigits;
-  type.scale = input.scale;
-  return type;
+  return {.id = TypeId::decimal128, .precision = kDecimalDigits, .scale = input.scale};
+}
+DataType wide_sum_type(DataType const& input) {
+  return {.id = TypeId::decimal256, .precision = kWideDigits, .scale = input.scale};
 }
 
 using F = AggregateFunction;
@@ -164,6 +164,7 @@ constexpr auto kList = contract::kListState;
 constexpr ClassSet kSigned = class_bit(V::signed_integer);
 constexpr ClassSet kUnsigned = class_bit(V::unsigned_integer);
 constexpr ClassSet kDecimal = class_bit(V::decimal);
+constexpr ClassSet kWide = class_bit(V::wide_decimal);
 constexpr ClassSet kFloat = class_bit(V::floating);
 constexpr ClassSet kTemporal = class_bit(V::temporal);
 constexpr ClassSet kBoolean = class_bit(V::boolean);
@@ -171,7 +172,9 @@ constexpr ClassSet kBytes = class_bit(V::bytes);
 constexpr ClassSet kExact = kSigned | kUnsigned | kDecimal;
 constexpr ClassSet kNumber = kExact | kFloat;
 constexpr ClassSet kFixed = kNumber | kTemporal | kBoolean;
-constexpr ClassSet kOrdered = kFixed | kBytes;
+constexpr ClassSet kEntries = kBytes | kWide;
+constexpr ClassSet kOrdered = kFixed | kEntries;
+constexpr ClassSet kEveryNumber = kNumber | kWide;
 constexpr ClassSet kAll = kOrdered | class_bit(V::none);
 
 constexpr std::array kAggregates{
@@ -179,31 +182,33 @@ constexpr std::array kAggregates{
     AggregateRow{F::sum, kSigned, M::column, kSum, 1, int64_type, finalise_integer_sum<std::int64_t>},
     AggregateRow{F::sum, kUnsigned, M::column, kSum, 1, uint64_type, finalise_integer_sum<std::uint64_t>},
     AggregateRow{F::sum, kDecimal, M::column, kSum, 1, decimal_sum_type, finalise_decimal_sum},
+    AggregateRow{F::sum, kWide, M::moments, kMean, 1, wide_sum_type, finalise_wide_sum},
     AggregateRow{F::sum, kFloat, M::column, kSum, 1, float64_type, finalise_float_sum},
     AggregateRow{F::mean, kExact, M::column, kMean, 1, float64_type, finalise_integer_mean},
+    AggregateRow{F::mean, kWide, M::moments, kMean, 1, float64_type, finalise_wide_mean},
     AggregateRow{F::mean, kFloat, M::column, kMean, 1, float64_type, finalise_float_mean},
     AggregateRow{F::min, kFixed, M::column, kMin, 1, same_type, finalise_min},
-    AggregateRow{F::min, kBytes, M::column, kMin, 1, same_type, nullptr},
+    AggregateRow{F::min, kEntries, M::column, kMin, 1, same_type, nullptr},
     AggregateRow{F::max, kFixed, M::column, kMax, 1, same_type, finalise_max},
-    AggregateRow{F::max, kBytes, M::column, kMax, 1, same_type, nullptr},
+    AggregateRow{F::max, kEntries, M::column, kMax, 1, same_type, nullptr},
     AggregateRow{F::bool_and, kBoolean, M::column, kMin, 1, same_type, finalise_min},
     AggregateRow{F::bool_or, kBoolean, M::column, kMax, 1, same_type, finalise_max},
-    AggregateRow{F::var, kNumber, M::moments, kMean, 2, float64_type, finalise_var},
-    AggregateRow{F::var_pop, kNumber, M::moments, kMean, 1, float64_type, finalise_var},
-    AggregateRow{F::std_dev, kNumber, M::moments, kMean, 2, float64_type, finalise_std},
-    AggregateRow{F::std_dev_pop, kNumber, M::moments, kMean, 1, float64_type, finalise_std},
-    AggregateRow{F::covar, kNumber, M::moments, kMean, 2, float64_type, finalise_var},
-    AggregateRow{F::covar_pop, kNumber, M::moments, kMean, 1, float64_type, finalise_var},
-    AggregateRow{F::corr, kNumber, M::moments, kMean, 2, float64_type, finalise_corr},
+    AggregateRow{F::var, kEveryNumber, M::moments, kMean, 2, float64_type, finalise_var},
+    AggregateRow{F::var_pop, kEveryNumber, M::moments, kMean, 1, float64_type, finalise_var},
+    AggregateRow{F::std_dev, kEveryNumber, M::moments, kMean, 2, float64_type, finalise_std},
+    AggregateRow{F::std_dev_pop, kEveryNumber, M::moments, kMean, 1, float64_type, finalise_std},
+    AggregateRow{F::covar, kEveryNumber, M::moments, kMean, 2, float64_type, finalise_var},
+    AggregateRow{F::covar_pop, kEveryNumber, M::moments, kMean, 1, float64_type, finalise_var},
+    AggregateRow{F::corr, kEveryNumber, M::moments, kMean, 2, float64_type, finalise_corr},
     AggregateRow{F::first, kAll, M::row, kMin, 1, same_type, nullptr},
     AggregateRow{F::last, kAll, M::row, kMax, 1, same_type, nullptr},
     AggregateRow{F::any, kAll, M::row, kMin, 1, same_type, nullptr},
     AggregateRow{F::arg_min, kAll, M::ranked, kMin, 1, same_type, nullptr},
     AggregateRow{F::arg_max, kAll, M::ranked, kMax, 1, same_type, nullptr},
     AggregateRow{F::count_distinct, kOrdered, M::list, kList, 0, int64_type, finalise_distinct},
-    AggregateRow{F::median, kNumber, M::list, kList, 1, float64_type, finalise_quantile},
+    AggregateRow{F::median, kEveryNumber, M::list, kList, 1, float64_type, finalise_quantile},
     AggregateRow{F::median, kTemporal, M::list, kList, 1, same_type, finalise_quantile_value},
-    AggregateRow{F::quantile, kNumber, M::list, kList, 1, float64_type, finalise_quantile},
+    AggregateRow{F::quantile, kEveryNumber, M::list, kList, 1, float64_type, finalise_quantile},
     AggregateRow{F::quantile, kTemporal, M::list, kList, 1, same_type, finalise_quantile_value},
     AggregateRow{F::min_n, kOrdered, M::list, kList, 1, list_of, nullptr},
     AggregateRow{F::max_n, kOrdered, M::list, kList, 1, list_of, nullptr},
@@ -222,10 +227,9 @@ ValueSource value_source(DataType const& type) noexcept {
       if (row.is_signed) return {V::signed_integer, integer};
       return {V::unsigned_integer, row.width == 8 ? K::uint64 : K::uint32};
     case TypeFamily::floating:
-      if (row.width == 2) return {};
       return {V::floating, row.width == 8 ? K::float64 : K::float32};
     case TypeFamily::decimal:
-      return row.width == 32 ? ValueSource{} : ValueSource{V::decimal, integer};
+      return row.width == 32 ? ValueSource{V::wide_decimal, K::bytes} : ValueSource{V::decimal, integer};
     case TypeFamily::temporal:
       return {V::temporal, integer};
     case TypeFamily::boolean:
@@ -253,13 +257,19 @@ UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) noexc
       return bits_from_ordered(static_cast<std::uint32_t>(ordered[0]));
     case contract::ValueKind::float64:
       return bits_from_ordered(ordered[0]);
+    case contract::ValueKind::bytes:
+      return wide_word(ordered);
     case contract::ValueKind::uint32:
     case contract::ValueKind::uint64:
-    case contract::ValueKind::bytes:
     case contract::ValueKind::none:
       break;
   }
   return ordered[0];
+}
+
+UInt128 stored_bits(std::uint64_t const* ordered, contract::ValueKind kind, DataType const& type) noexcept {
+  auto const bits = value_bits(ordered, kind);
+  return type.id == TypeId::float16 ? half_bits(std::bit_cast<float>(static_cast<std::uint32_t>(bits))) : bits;
 }
 
 double scaled(double value, std::int32_t scale) noexcept {

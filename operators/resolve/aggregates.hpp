@@ -23,6 +23,7 @@ enum class ValueClass : std::uint8_t {
   signed_integer,
   unsigned_integer,
   decimal,
+  wide_decimal,  ///< of 256 bits: compared and cut into sums by the host
   floating,
   temporal,
   boolean,
@@ -131,8 +132,11 @@ inline bool has_too_few(contract::AggregateState const& state, std::uint64_t gro
   return !state.counts.empty() && state.counts[group] < least;
 }
 
-/// The value behind its order-preserving words, in the lowest bits.
+/// The value behind its order-preserving words, in the lowest bits; of bytes the entry.
 UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) noexcept;
+
+/// The same as `type` stores it, whose values may be narrower than those of the kind.
+UInt128 stored_bits(std::uint64_t const* ordered, contract::ValueKind kind, DataType const& type) noexcept;
 
 /// `value` as float64 of a type with a scale: divided by 10^scale.
 double scaled(double value, std::int32_t scale) noexcept;
@@ -141,6 +145,8 @@ double scaled(double value, std::int32_t scale) noexcept;
 double canonical(double value) noexcept;
 
 // Of integers and their products; see moments.cpp.
+std::optional<std::uint64_t> finalise_wide_sum(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
+std::optional<std::uint64_t> finalise_wide_mean(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_var(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_std(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_corr(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);

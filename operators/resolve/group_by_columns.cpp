@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/nested/nested_layout.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/resolve/exact_state.hpp"
 
@@ -44,6 +45,13 @@ StateColumn state_of(TableView table, ResolvedAggregate const& aggregate) {
   return state;
 }
 
+/// Whether rows say that they are null: not those of unions, and of run-ends only their values.
+Result<bool> knows_nulls(DataType const& type) {
+  if (type.id != TypeId::nested) return true;
+  GARUDA_TRY_ASSIGN(auto const node, parse_node(*type.nested));
+  return node.has_validity();
+}
+
 /// Errors: invalid_input, naming the column and its type.
 Result<void> check_second(TableView table, ResolvedAggregate const& aggregate) {
   if (!aggregate.second) return {};
@@ -75,7 +83,8 @@ Result<ResolvedAggregate> resolve_aggregate(TableView table, Aggregate const& ag
     GARUDA_TRY_ASSIGN(result.second, find_column(table.schema(), *aggregate.second));
   }
   result.row = find_aggregate(aggregate.function, value_class);
-  if (result.row == nullptr || result.input.id == TypeId::nested)
+  GARUDA_TRY_ASSIGN(bool const has_nulls, knows_nulls(result.input));
+  if (result.row == nullptr || !has_nulls)
     return fail(ErrorCode::invalid_input,
                 fmt::format("{} is not defined for column '{}' of type {}", to_string(aggregate.function),
                             *aggregate.column, to_string(result.input)));

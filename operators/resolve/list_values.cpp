@@ -31,6 +31,12 @@ auto with_word(contract::ValueKind kind, Body const& body) {
                                             : body(static_cast<std::uint64_t*>(nullptr));
 }
 
+/// Compares the words of values.
+template <class Word>
+auto less_of(FinaliseInput const& input) {
+  return [order = input.order](Word a, Word b) { return order != nullptr ? order->is_less(a, b) : a < b; };
+}
+
 template <class Word>
 UInt128 bits_of(Word ordered, contract::ValueKind kind) {
   std::uint64_t words[2] = {};
@@ -54,8 +60,11 @@ double number_of(UInt128 bits, FinaliseInput const& input) {
       return scaled(static_cast<std::int32_t>(low), input.input.scale);
     case K::int64:
       return scaled(static_cast<double>(static_cast<std::int64_t>(low)), input.input.scale);
+    case K::bytes: {
+      auto const words = input.order->wide_decimal(bits);
+      return scaled(BigInteger(words, true).round(0), input.input.scale);
+    }
     case K::int128:
-    case K::bytes:
     case K::none:
       break;
   }
@@ -80,8 +89,9 @@ void for_quantiles(FinaliseInput const& input, GroupRange const& groups, Finalis
       auto const place = input.aggregate->quantile * static_cast<double>(values.size() - 1);
       auto const below = std::floor(place);
       auto const low = values.begin() + static_cast<std::ptrdiff_t>(below);
-      std::nth_element(values.begin(), low, values.end());
-      auto const high = low + 1 == values.end() ? low : std::min_element(low + 1, values.end());
+      auto const is_less = less_of<Word>(input);
+      std::nth_element(values.begin(), low, values.end(), is_less);
+      auto const high = low + 1 == values.end() ? low : std::min_element(low + 1, values.end(), is_less);
       write(i, bits_of(*low, input.kind), bits_of(*high, input.kind), place - below);
     }
   });
@@ -111,9 +121,7 @@ MaybeGroup finalise_quantile_value(FinaliseInput const& input, GroupRange const&
 
 MaybeGroup finalise_distinct(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   with_word(input.kind, [&]<class Word>(Word*) {
-    auto const is_less = [order = input.order](Word a, Word b) {
-      return order != nullptr ? order->is_less(a, b) : a < b;
-    };
+    auto const is_less = less_of<Word>(input);
     for (std::uint64_t i = 0; i < groups.count; ++i) {
       auto values = values_of<Word>(input, groups[i]);
       std::ranges::sort(values, is_less);

@@ -18,9 +18,18 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// The largest power of ten of 64 bits.
 constexpr std::int32_t kWordDigits = 19;
 
+/// Digits of a decimal of 256 bits: four such powers.
+constexpr std::int32_t kWideDigits = 4 * kWordDigits;
+
 constexpr std::uint64_t power_of_ten(std::int32_t exponent) {
   std::uint64_t power = 1;
   for (std::int32_t i = 0; i < exponent; ++i) power *= 10;
+  return power;
+}
+
+BigInteger power_of_ten_of(std::int32_t digits) {
+  BigInteger power(1);
+  for (; digits > 0; digits -= kWordDigits) power = power * BigInteger(power_of_ten(std::min(digits, kWordDigits)));
   return power;
 }
 
@@ -58,8 +67,7 @@ BigInteger spread_of(FinaliseInput const& input, ExactSum const& x, ExactSum con
 /// numerator · 2^exponent / (10^scale · Π divisors), rounded once.
 double quotient(BigInteger numerator, std::int32_t exponent, std::int32_t scale,
                 std::span<std::uint64_t const> divisors) {
-  for (auto digits = -scale; digits > 0; digits -= kWordDigits)
-    numerator = numerator * BigInteger(power_of_ten(std::min(digits, kWordDigits)));
+  numerator = numerator * power_of_ten_of(-scale);
   // So many bits more that the quotient has 128 at least, or as many as there are without a remainder.
   constexpr std::uint32_t kQuotientBits = 128;
   auto width = kQuotientBits;
@@ -160,6 +168,38 @@ double correlation(Scaled const& xy, Scaled xx, Scaled const& yy) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> finalise_wide_sum(FinaliseInput const& input, GroupRange const& groups,
+                                               FinaliseOutput const& out) {
+  auto const limit = power_of_ten_of(kWideDigits);
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    if (out.is_null(i)) continue;
+    auto const sum = sum_of(input, input.aggregate->moments.x, groups[i]);
+    auto const magnitude = sum.is_negative() ? -sum : sum;
+    if (!(magnitude - limit).is_negative()) return groups[i];
+    std::array<std::uint64_t, 4> words{};
+    std::ranges::copy(magnitude.magnitude(), words.begin());
+    if (sum.is_negative()) {
+      std::uint64_t carry = 1;
+      for (auto& word : words) {
+        word = ~word + carry;
+        carry = carry != 0 && word == 0 ? 1 : 0;
+      }
+    }
+    out.put(i, words);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> finalise_wide_mean(FinaliseInput const& input, GroupRange const& groups,
+                                                FinaliseOutput const& out) {
+  for (std::uint64_t i = 0; i < groups.count; ++i) {
+    if (out.is_null(i)) continue;
+    auto const sum = sum_of(input, input.aggregate->moments.x, groups[i]).round(0);
+    out.put(i, canonical(scaled(sum / static_cast<double>(input.state.counts[groups[i]]), input.input.scale)));
+  }
+  return std::nullopt;
+}
 
 std::optional<std::uint64_t> finalise_var(FinaliseInput const& input, GroupRange const& groups,
                                           FinaliseOutput const& out) {

@@ -24,7 +24,7 @@ constexpr std::uint64_t kProductBytes = 128;
 
 std::uint64_t state_bytes(resolve::ResolvedAggregate const& aggregate) {
   auto const source = resolve::value_source(aggregate.input);
-  bool const is_bytes = source.value_class == resolve::ValueClass::bytes;
+  bool const is_bytes = source.kind == contract::ValueKind::bytes;
   switch (aggregate.row->making) {
     case resolve::Making::column: {
       bool const is_sum = (aggregate.row->states & contract::kSumState) != 0;

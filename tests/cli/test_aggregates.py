@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 import random
 from fractions import Fraction
@@ -15,6 +16,7 @@ import tables
 from command import Garuda
 
 BAD_INPUT = 3
+EXACT = decimal.Context(prec=100)
 
 
 def grouped(garuda: Garuda, rows: pa.Table, aggregates: str, *arguments: str, output: str = "out.arrow") -> pa.Table:
@@ -98,6 +100,104 @@ def test_moments_of_every_magnitude(join_on_each: Garuda, tuning: str):
         assert groups.raw(result[name]) == bits(expected), name
     varies = [len(set(group)) > 1 for group in members(keys, ns)]
     assert result["corr_n_n"].to_pylist() == [1.0 if many else None for many in varies]
+
+
+EVERY = (
+    "count:{0},sum:{0},mean:{0},min:{0},max:{0},var:{0},var_pop:{0},std:{0},covar:{0}:i,corr:i:{0},first:{0},last:{0},"
+    "any:{0},count_distinct:{0},median:{0},quantile:{0}:0.3,min_n:{0}:3,max_n:{0}:20,arg_min:i:{0},arg_max:{0}:i"
+)
+
+
+def equal_columns(result: pa.Table, name: str, other: str) -> None:
+    """The aggregates of both are the same values, but for their types."""
+    for column in result.column_names:
+        if name in column.split("_"):
+            expected = result[column.replace(name, other)]
+            actual = result[column].cast(expected.type)
+            assert [repr(value) for value in actual.to_pylist()] == [repr(value) for value in expected.to_pylist()], column
+
+
+@pytest.mark.parametrize("tuning", ["", "slice_rows=300"])
+def test_half_floats_as_floats_of_32_bits(join_on_each: Garuda, tuning: str):
+    rng = random.Random(29)
+    special = [0x0000, 0x8000, 0x7C00, 0xFC00, 0x7E01, 0xFE00, 0x0001, 0x83FF, 0x7BFF, 0xFBFF]
+    words = [rng.choice(special) if rng.random() < 0.05 else rng.randrange(0x7C00) | rng.choice([0, 0x8000]) for _ in range(1100)]
+    halves = numpy.array(words, numpy.uint16).view(numpy.float16)
+    nulls = numpy.array([rng.random() < 0.1 for _ in words])
+    rows = pa.table(
+        {
+            "k": pa.array([rng.randrange(60) for _ in words], pa.int32()),
+            "h": pa.array(halves, pa.float16(), mask=nulls),
+            "s": pa.array(halves.astype(numpy.float32), pa.float32(), mask=nulls),
+            "i": pa.array([rng.randrange(50) for _ in words], pa.int32()),
+        }
+    )
+    aggregates = ",".join(EVERY.format(name) for name in ("h", "s"))
+    result = grouped(join_on_each, rows, aggregates, *(["--tuning", tuning] if tuning else []))
+    assert result.schema.field("max_h").type == pa.float16() and result.schema.field("sum_h").type == pa.float64()
+    equal_columns(result, "h", "s")
+
+
+def wide_decimals(num_rows: int, digits: int, scale: int, seed: int) -> list[decimal.Decimal | None]:
+    rng = random.Random(seed)
+    most = 10**digits
+    return [
+        None if rng.random() < 0.1 else decimal.Decimal(rng.randrange(-most, most)).scaleb(-scale, EXACT)
+        for _ in range(num_rows)
+    ]
+
+
+@pytest.mark.parametrize("tuning", ["", "slice_rows=300"])
+def test_decimals_of_256_bits_as_those_of_128(join_on_each: Garuda, tuning: str):
+    values = wide_decimals(900, 30, 4, 31)
+    keys = [row * row % 41 for row in range(len(values))]
+    rows = pa.table({"k": keys, "i": range(len(values)), "d": pa.array(values, pa.decimal128(34, 4))})
+    rows = rows.append_column("w", rows["d"].cast(pa.decimal256(60, 4)))
+    aggregates = ",".join(EVERY.format(name) for name in ("w", "d"))
+    result = grouped(join_on_each, rows, aggregates, *(["--tuning", tuning] if tuning else []))
+    assert result.schema.field("sum_w").type == pa.decimal256(76, 4)
+    equal_columns(result, "w", "d")
+
+
+def test_decimals_of_256_bits_beyond_those_of_128(join_on_each: Garuda):
+    values = wide_decimals(700, 70, 6, 37)
+    keys = [row * row % 29 for row in range(len(values))]
+    rows = pa.table({"k": keys, "w": pa.array(values, pa.decimal256(76, 6))})
+    result = grouped(join_on_each, rows, "sum:w,mean:w,min:w,max:w,median:w,count_distinct:w,min_n:w:2,var:w,std_pop:w")
+    found = [[value for (value,) in group] for group in members(keys, values)]
+    with decimal.localcontext(EXACT):
+        assert result["sum_w"].to_pylist() == [sum(group) for group in found]
+        sums = [float(int(sum(group).scaleb(6))) for group in found]
+    assert result["mean_w"].to_pylist() == [total / len(group) / 1e6 for total, group in zip(sums, found)]
+    assert result["min_w"].to_pylist() == [min(group) for group in found]
+    assert result["max_w"].to_pylist() == [max(group) for group in found]
+    assert result["min_n_w_2"].to_pylist() == [sorted(group)[:2] for group in found]
+    assert result["count_distinct_w"].to_pylist() == [len(set(group)) for group in found]
+    assert groups.raw(result["var_w"]) == bits([covariance(group, group, 1) for group in found])
+
+
+def test_sums_beyond_decimals_of_256_bits(garuda: Garuda):
+    most = decimal.Decimal(9).scaleb(75, EXACT)
+    for values, keys in ((pa.array([most, most], pa.decimal256(76, 0)), [3, 3]), (pa.array([-most] * 2, pa.decimal256(76, 0)), [3, 3])):
+        tables.write(garuda.folder / "r.parquet", pa.table({"k": keys, "w": values}))
+        sentence = garuda.refused(BAD_INPUT, "group-by", "r.parquet", "--keys", "k", "--agg", "sum:w", "-o", "out.arrow")
+        assert sentence.endswith("'sum_w' is beyond decimal256(76, 0) in the group k = 3")
+    back = pa.table({"k": [3] * 3, "w": pa.array([most, most, -most], pa.decimal256(76, 0))})
+    assert grouped(garuda, back, "sum:w")["sum_w"].to_pylist() == [most]
+
+
+def test_columns_that_ride_along(join_on_each: Garuda):
+    """Of nested types what needs no order."""
+    lists = [None if i % 7 == 0 else [i, None] for i in range(300)]
+    keys = [i % 11 for i in range(300)]
+    rows = pa.table({"k": keys, "n": pa.array(lists, pa.list_(pa.int32())), "i": [i * 37 % 300 for i in range(300)]})
+    result = grouped(join_on_each, rows, "count:n,first:n,last:n,any:n,arg_min:n:i,arg_max:n:i", "--tuning", "slice_rows=100")
+    found = [[pair for pair in group] for group in members(keys, lists, rows["i"].to_pylist())]
+    assert result["count_n"].to_pylist() == [len(group) for group in found]
+    assert result["first_n"].to_pylist() == result["any_n"].to_pylist() == [group[0][0] for group in found]
+    assert result["last_n"].to_pylist() == [group[-1][0] for group in found]
+    for name, pick in (("arg_min_n_i", min), ("arg_max_n_i", max)):
+        assert result[name].to_pylist() == [pick(group, key=lambda pair: pair[1])[0] for group in found]
 
 
 def sample(num_rows: int) -> pa.Table:

@@ -75,8 +75,8 @@ def test_nested_types_are_named_when_used(sales, suffix):
     named = {
         "--keys nested": "column 'nested' of a nested type cannot be a key: list<",
         "--agg min:nested": "min is not defined for column 'nested' of type list<",
-        "--agg count:nested": "count is not defined for column 'nested' of type list<",
-        "--agg min:wide": "min is not defined for column 'wide' of type decimal256(50, 2)",
+        "--agg sum:nested": "sum is not defined for column 'nested' of type list<",
+        "--agg product:wide": "product is not defined for column 'wide' of type decimal256(50, 2)",
     }
     for arguments, words in named.items():
         assert words in refused(sales, BAD_INPUT, f"sales.{suffix}", *arguments.split(), "-o", "out.parquet")

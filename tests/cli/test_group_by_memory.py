@@ -13,18 +13,21 @@ import subprocess
 import time
 
 import duckdb
+import numpy
 import pyarrow as pa
 import pytest
 import tables
 from command import Garuda
 
 USAGE, BAD_INPUT, NO_ROOM, INTERRUPTED = 2, 3, 5, 130
+WIDE = decimal.Context(prec=80)
 MERGED = (
     "count,count:f,sum:i,sum:u,sum:f,sum:s,sum:d,min:f,max:word,min:label,mean:i,mean:f,mean:d,first:word,last:label,"
-    "any:f,bool_and:b,bool_or:b,arg_min:word:f,arg_max:label:word,arg_min:i:d,product:p,max:t"
+    "any:f,bool_and:b,bool_or:b,arg_min:word:f,arg_max:label:word,arg_min:i:d,product:p,max:t,"
+    "sum:w,mean:w,max:w,sum:h,min:h,first:w"
 )
-MOMENTS = "var:i,var_pop:s,std:n,covar:i:s,corr:i:u,corr:s:n,covar_pop:d:i"
-KEPT = "median:f,count_distinct:word,quantile:t:0.3,min_n:i:3,max_n:word:2,sum:f"
+MOMENTS = "var:i,var_pop:s,std:n,covar:i:s,corr:i:u,corr:s:n,covar_pop:d:i,var:w,covar:w:h"
+KEPT = "median:f,count_distinct:word,quantile:t:0.3,min_n:i:3,max_n:word:2,sum:f,median:w,max_n:h:2"
 KEYS = {
     "none": [],
     "few": ["few"],
@@ -64,6 +67,8 @@ def rows_of_all(num_rows: int = 20_000, seed: int = 1) -> pa.Table:
             "b": column(pa.bool_(), lambda: rng.random() < 0.9),
             "p": column(pa.int32(), lambda: rng.choice([1, 1, 1, 1, -1])),
             "t": column(pa.timestamp("us"), lambda: rng.randrange(10**15)),
+            "w": column(pa.decimal256(76, 3), lambda: decimal.Decimal(rng.randrange(-(10**60), 10**60)).scaleb(-3, WIDE)),
+            "h": column(pa.float16(), lambda: numpy.float16(rng.uniform(-1000, 1000))),
         }
     )
 

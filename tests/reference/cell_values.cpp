@@ -13,8 +13,8 @@ std::string hexadecimal(std::uint64_t bits, int digits) {
   return text;
 }
 
-bool is_float(TypeId id) { return id == TypeId::float32 || id == TypeId::float64; }
-bool is_decimal(TypeId id) { return id >= TypeId::decimal32 && id <= TypeId::decimal128; }
+bool is_float(TypeId id) { return id >= TypeId::float16 && id <= TypeId::float64; }
+bool is_decimal(TypeId id) { return id >= TypeId::decimal32 && id <= TypeId::decimal256; }
 bool is_text(DataType const& type) {
   bool const is_view = type.id == TypeId::utf8_view || type.id == TypeId::binary_view;
   return is_variable_width(type) || is_view || type.id == TypeId::fixed_size_binary || type.id == TypeId::boolean ||
@@ -23,6 +23,14 @@ bool is_text(DataType const& type) {
 
 double float_of(TypeId id, std::string const& cell) {
   auto const bits = std::strtoull(cell.c_str(), nullptr, 16);
+  if (id == TypeId::float16) {
+    auto const exponent = static_cast<int>(bits >> 10 & 31);
+    auto const fraction = static_cast<double>(bits & 1023);
+    auto const magnitude = exponent == 31  ? (fraction == 0 ? HUGE_VAL : std::nan(""))
+                           : exponent == 0 ? std::ldexp(fraction, -24)
+                                           : std::ldexp(1024 + fraction, exponent - 25);
+    return bits >> 15 != 0 ? -magnitude : magnitude;
+  }
   if (id == TypeId::float32) {
     auto const narrow = static_cast<std::uint32_t>(bits);
     float value;

@@ -8,6 +8,7 @@
 #include "core/arrow/arrow_format.hpp"
 #include "core/nested/nested_type.hpp"
 #include "garuda/arrow_abi.h"
+#include "tests/reference/big_number.hpp"
 #include "tests/reference/cell_values.hpp"
 
 namespace garuda::reference {
@@ -24,28 +25,24 @@ T value_at(void const* values, std::int64_t i) {
   return value;
 }
 
-/// Decimal digits of a 128-bit two's complement number in two words, by repeated division.
-std::string decimal_text(std::uint64_t low, std::uint64_t high) {
-  bool const negative = (high >> 63) != 0;
-  if (negative) {
-    low = ~low + 1;
-    high = ~high + (low == 0 ? 1 : 0);
+std::vector<std::uint64_t> words_at(void const* values, std::int64_t i, std::int64_t words) {
+  std::vector<std::uint64_t> value;
+  for (std::int64_t w = 0; w < words; ++w) value.push_back(value_at<std::uint64_t>(values, words * i + w));
+  return value;
+}
+
+/// Decimal digits of an integer in two's complement, low word first.
+std::string decimal_text(std::vector<std::uint64_t> words) {
+  bool const negative = words.back() >> 63 != 0;
+  bool carry = negative;
+  BigNatural number;
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    auto const word = (negative ? ~words[w] : words[w]) + (carry ? 1 : 0);
+    carry = carry && word == 0;
+    number.add_shifted(word, static_cast<std::uint32_t>(64 * w));
   }
-  std::string digits;
-  std::uint32_t parts[4] = {static_cast<std::uint32_t>(high >> 32), static_cast<std::uint32_t>(high),
-                            static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(low)};
-  do {
-    std::uint64_t rest = 0;
-    for (auto& part : parts) {
-      auto const dividend = (rest << 32) | part;
-      part = static_cast<std::uint32_t>(dividend / 10);
-      rest = dividend % 10;
-    }
-    digits += static_cast<char>('0' + rest);
-  } while (std::any_of(std::begin(parts), std::end(parts), [](std::uint32_t part) { return part != 0; }));
-  if (negative) digits += '-';
-  std::reverse(digits.begin(), digits.end());
-  return digits;
+  auto const digits = number.is_zero() ? std::string("0") : number.digits();
+  return negative ? "-" + digits : digits;
 }
 
 template <class Offset>
@@ -141,8 +138,9 @@ std::optional<std::string> read_cell(DataType const& type, ArrayView const& arra
     case TypeId::float64:
       return hexadecimal(value_at<std::uint64_t>(array.values, i), 16);
     case TypeId::decimal128:
-      return decimal_text(value_at<std::uint64_t>(array.values, 2 * i),
-                          value_at<std::uint64_t>(array.values, 2 * i + 1));
+      return decimal_text(words_at(array.values, i, 2));
+    case TypeId::decimal256:
+      return decimal_text(words_at(array.values, i, 4));
     case TypeId::utf8_view:
     case TypeId::binary_view: {
       auto const length = value_at<std::int32_t>(array.values, 4 * i);
@@ -152,14 +150,6 @@ std::optional<std::string> read_cell(DataType const& type, ArrayView const& arra
       auto const buffer = value_at<std::int32_t>(array.values, 4 * i + 2);
       auto const offset = value_at<std::int32_t>(array.values, 4 * i + 3);
       return std::string(static_cast<char const*>(data.buffers[buffer]) + offset, static_cast<std::size_t>(length));
-    }
-    case TypeId::decimal256: {
-      auto const low = value_at<std::uint64_t>(array.values, 4 * i);
-      auto const high = value_at<std::uint64_t>(array.values, 4 * i + 1);
-      auto const rest = value_at<std::uint64_t>(array.values, 4 * i + 2);
-      // Tests have numbers of 128 bits there.
-      if (rest != ((high >> 63) != 0 ? ~std::uint64_t{0} : 0)) throw std::runtime_error("a number of over 128 bits");
-      return decimal_text(low, high);
     }
     case TypeId::fixed_size_binary:
       return std::string(static_cast<char const*>(array.values) + i * type.fixed_byte_width,

@@ -50,7 +50,7 @@ std::string sum_cell(DataType const& type, Values const& values) {
   if (is_float(type.id)) return cell_of(float_sum(type, values));
   auto const digits = integer_sum(values).digits();
   auto const is_unsigned = type.id >= TypeId::uint8 && type.id <= TypeId::uint64;
-  std::string const nines(38, '9');
+  std::string const nines(type.id == TypeId::decimal256 ? 76 : 38, '9');
   auto const fits = is_decimal(type.id) ? is_within(digits, "-" + nines, nines)
                     : is_unsigned       ? is_within(digits, "0", "18446744073709551615")
                                         : is_within(digits, "-9223372036854775808", "9223372036854775807");

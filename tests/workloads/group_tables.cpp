@@ -109,6 +109,20 @@ Decimal128 wide(std::int64_t value, std::int64_t high) {
   return {static_cast<std::uint64_t>(value), (value < 0 ? -1 : 0) + high};
 }
 
+/// Some of 64 bits, others of up to 240.
+Column wide_decimals(DataType type, Rows const& rows, RowIds const& ids, std::uint64_t purpose) {
+  using Words = std::array<std::uint64_t, 4>;
+  std::vector<std::optional<Words>> values;
+  for (auto const id : ids) {
+    auto const number = rows.random(id, purpose);
+    auto const sign = number % 2 == 0 ? std::uint64_t{0} : ~std::uint64_t{0};
+    Words words{number >> 1, sign, sign, sign};
+    if (number % 8 < 4) words = {number, rows.random(id, purpose + 1), number * 3, sign << 48 | number >> 16};
+    values.push_back(rows.is_null(id, purpose) ? std::nullopt : std::optional(words));
+  }
+  return reference::make_column(std::move(type), values);
+}
+
 /// Floats of all magnitudes; every second row's is the negative of a neighbour's, so that sums cancel.
 double float_value(Rows const& rows, std::uint64_t row) {
   auto const number = rows.random(row / 2, 40);
@@ -210,6 +224,8 @@ std::vector<Column> value_column_list(Rows const& rows, RowIds const& ids) {
       strings(rows, ids, 35, [&](std::uint64_t id) { return numbered("s", number(35)(id) % 1000); }),
       booleans(rows, ids, 36, [&](std::uint64_t id) { return number(36)(id) % 16 == 0; }),
       dictionaries(rows, ids, 37, number(37)),
+      fixed<std::uint16_t>(typed(TypeId::float16), rows, ids, 38, number(38)),
+      wide_decimals(decimal(TypeId::decimal256, 76, 10), rows, ids, 39),
   };
 }
 
@@ -217,6 +233,8 @@ Table table_of(GroupTableCase const& group_case, RowIds const& order) {
   Rows const rows(group_case);
   auto const step = group_case.batch_rows == 0 ? std::max<std::size_t>(order.size(), 1)
                                                : static_cast<std::size_t>(group_case.batch_rows);
+  auto names = value_columns();
+  names.insert(names.end(), odd_columns().begin(), odd_columns().end());
   Schema schema;
   std::vector<Batch> batches;
   // A table without rows has an empty batch, which says the types.
@@ -229,8 +247,7 @@ Table table_of(GroupTableCase const& group_case, RowIds const& order) {
     columns.insert(columns.end(), values.begin(), values.end());
     if (schema.empty())
       for (std::size_t c = 0; c < columns.size(); ++c)
-        schema.push_back(
-            {c < group_case.keys ? numbered("k", c) : value_columns()[c - group_case.keys], columns[c].type, true});
+        schema.push_back({c < group_case.keys ? numbered("k", c) : names[c - group_case.keys], columns[c].type, true});
     batches.push_back(reference::make_batch(columns));
   }
   return Table(std::move(schema), std::move(batches));
@@ -259,6 +276,11 @@ std::string to_string(GroupTableCase const& group_case) {
 std::vector<std::string> const& value_columns() {
   static std::vector<std::string> const names{"i8",  "i16", "i32",  "i64",  "u8",   "u16", "u32", "u64", "f32",
                                               "f64", "d32", "d128", "date", "time", "s",   "b",   "dict"};
+  return names;
+}
+
+std::vector<std::string> const& odd_columns() {
+  static std::vector<std::string> const names{"f16", "d256"};
   return names;
 }
 

@@ -40,6 +40,8 @@ Table make_table(GroupTableCase const& group_case);
 
 /// Names of the value columns.
 std::vector<std::string> const& value_columns();
+/// Columns behind these, of types that are aggregated as wider ones or in parts.
+std::vector<std::string> const& odd_columns();
 
 /// Every aggregate of every value column of a case's table, over all its keys.
 GroupBySpec all_aggregates(GroupTableCase const& group_case);

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "core/numbers/ordered_value.hpp"
+#include "core/numbers/half_float.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
 #include "operators/resolve/condition/time_text.hpp"
@@ -161,18 +161,6 @@ std::vector<std::byte> bytes_of(Bits bits) {
   return bytes;
 }
 
-/// The bits of the float16 nearest to `value`; of two the even one. Requires: less than 65520 away from 0.
-std::uint16_t half_bits(double value) {
-  constexpr int kLeastExponent = -14;
-  constexpr int kFractionBits = 10;
-  auto const magnitude = std::fabs(value);
-  auto const exponent = magnitude == 0 ? kLeastExponent : std::max(std::ilogb(magnitude), kLeastExponent);
-  auto const fraction = static_cast<unsigned>(std::nearbyint(std::ldexp(magnitude, kFractionBits - exponent)));
-  // A fraction of 2^11 carries into the exponent; without the bit 2^10 it is a denormal one.
-  auto const bits = (static_cast<unsigned>(exponent - kLeastExponent) << kFractionBits) + fraction;
-  return static_cast<std::uint16_t>(bits | (std::signbit(value) ? 0x8000U : 0U));
-}
-
 /// Beyond the largest finite number there is infinity alone.
 template <class Float>
 ConstantValue beyond_finite(bool is_negative) {
@@ -204,10 +192,8 @@ std::optional<ConstantValue> place_half(std::string_view text) {
   if (!wide) return std::nullopt;
   double value;
   std::memcpy(&value, wide->bytes.data(), sizeof(value));
-  if (std::isnan(value)) return ConstantValue{Place::at, bytes_of(kCanonicalNan16)};
-  if (std::isinf(value) && wide->place == Place::at)
-    return ConstantValue{Place::at, bytes_of(static_cast<std::uint16_t>(value < 0 ? kNegativeInfinity : 0x7C00))};
-  if (std::fabs(value) >= kBeyondHalf)
+  bool const is_infinite = std::isinf(value) && wide->place == Place::at;
+  if (std::fabs(value) >= kBeyondHalf && !is_infinite)
     return ConstantValue{Place::above, bytes_of(value < 0 ? kNegativeInfinity : kLargestHalf)};
   return ConstantValue{Place::at, bytes_of(half_bits(value))};
 }
