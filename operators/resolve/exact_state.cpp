@@ -213,6 +213,18 @@ Result<ExactState> read_exact_state(std::span<std::byte const> bytes) {
   return state;
 }
 
+Result<void> append_merged(std::span<std::span<std::byte const> const> states, std::vector<std::byte>& bytes) {
+  GARUDA_TRY_ASSIGN(auto merged, read_exact_state(states.front()));
+  for (auto const more : states.subspan(1)) {
+    GARUDA_TRY_ASSIGN(auto const state, read_exact_state(more));
+    if (state.is_product != merged.is_product)
+      return fail(ErrorCode::invalid_input, "states of different aggregates are in one column");
+    merged.merge(state);
+  }
+  append_exact_state(merged, bytes);
+  return {};
+}
+
 StateValues::StateValues(ResolvedAggregate aggregate, DataType const& second)
     : aggregate_(std::move(aggregate)), kind_(value_source(aggregate_.input).kind), states_(kStateSums + 1) {
   if (aggregate_.row->making != Making::moments) return;

@@ -47,6 +47,10 @@ void append_exact_state(ExactState const& state, std::vector<std::byte>& bytes);
 /// Reads what append_exact_state wrote. Errors: invalid_input for anything else.
 Result<ExactState> read_exact_state(std::span<std::byte const> bytes);
 
+/// Appends what `states`, each in that form, merge to. Requires: one at least. Errors: invalid_input for bytes that are
+/// no state, and for states of different aggregates.
+Result<void> append_merged(std::span<std::span<std::byte const> const> states, std::vector<std::byte>& bytes);
+
 /// Makes values of states.
 class StateValues {
  public:

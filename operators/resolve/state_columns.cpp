@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "operators/resolve/exact_state.hpp"
@@ -16,24 +17,29 @@ namespace garuda::resolve {
 namespace {
 
 /// Rows between looks at the control.
-constexpr std::int64_t kRowsOfALook = std::int64_t{1} << 12;
+constexpr std::uint64_t kRowsOfALook = std::uint64_t{1} << 12;
 
-/// Calls `each(row of the table, bytes)` for every state of a column.
-template <class Each>
-Result<void> for_each_state(TableView states, std::size_t column, Control const& control, Each each) {
-  std::uint64_t row = 0;
+using StateBytes = std::span<std::byte const>;
+
+Result<void> look_at(Control const& control, std::uint64_t row) {
+  if (row % kRowsOfALook == 0 && control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled by the caller");
+  return {};
+}
+
+/// The bytes of every state of a column. Errors: invalid_input for nulls.
+Result<std::vector<StateBytes>> states_of(TableView states, std::size_t column) {
+  std::vector<StateBytes> found;
+  found.reserve(static_cast<std::size_t>(states.num_rows()));
   for (std::size_t b = 0; b < states.num_batches(); ++b) {
     auto const& array = states.batch(b).columns[column];
     auto const* const offsets = static_cast<std::int64_t const*>(array.offsets) + array.offset;
     auto const* const bytes = static_cast<std::byte const*>(array.values);
-    for (std::int64_t i = 0; i < array.length; ++i, ++row) {
-      if (i % kRowsOfALook == 0 && control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled by the caller");
+    for (std::int64_t i = 0; i < array.length; ++i) {
       if (array.is_null(i)) return fail(ErrorCode::invalid_input, "a state of an aggregate is null");
-      GARUDA_TRY_ASSIGN(auto const state, read_exact_state({bytes + offsets[i], bytes + offsets[i + 1]}));
-      GARUDA_TRY(each(row, state));
+      found.emplace_back(bytes + offsets[i], bytes + offsets[i + 1]);
     }
   }
-  return {};
+  return found;
 }
 
 Result<void> check_columns(TableView states) {
@@ -50,25 +56,32 @@ struct StateMemory {
   std::vector<std::byte> bytes;
 };
 
-Result<StateMemory> merged_column(TableView states, std::size_t column, std::span<std::uint64_t const> groups,
-                                  std::uint64_t num_groups, Control const& control) {
-  std::vector<std::optional<ExactState>> merged(num_groups);
-  GARUDA_TRY(for_each_state(states, column, control, [&](std::uint64_t row, ExactState const& state) -> Result<void> {
-    auto& group = merged[groups[row]];
-    if (!group) {
-      group = state;
-      return {};
-    }
-    if (group->is_product != state.is_product)
-      return fail(ErrorCode::invalid_input, "states of different aggregates are in one column");
-    group->merge(state);
-    return {};
-  }));
+/// The rows of each group, in their order: of group g those at [offsets[g], offsets[g + 1]).
+struct GroupedRows {
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint64_t> rows;
+
+  GroupedRows(std::span<std::uint64_t const> groups, std::uint64_t num_groups)
+      : offsets(num_groups + 1), rows(groups.size()) {
+    for (auto const group : groups) ++offsets[group + 1];
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    auto next = offsets;
+    for (std::uint64_t row = 0; row < groups.size(); ++row) rows[next[groups[row]]++] = row;
+  }
+};
+
+Result<StateMemory> merged_column(TableView states, std::size_t column, GroupedRows const& groups,
+                                  Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const of_rows, states_of(states, column));
   StateMemory memory;
-  memory.offsets.reserve(num_groups + 1);
-  for (auto const& group : merged) {
-    if (!group) return fail(ErrorCode::usage, "a group has no states");
-    append_exact_state(*group, memory.bytes);
+  memory.offsets.reserve(groups.offsets.size());
+  std::vector<StateBytes> of_group;
+  for (std::size_t g = 0; g + 1 < groups.offsets.size(); ++g) {
+    GARUDA_TRY(look_at(control, g));
+    if (groups.offsets[g] == groups.offsets[g + 1]) return fail(ErrorCode::usage, "a group has no states");
+    of_group.clear();
+    for (auto i = groups.offsets[g]; i < groups.offsets[g + 1]; ++i) of_group.push_back(of_rows[groups.rows[i]]);
+    GARUDA_TRY(append_merged(of_group, memory.bytes));
     memory.offsets.push_back(static_cast<std::int64_t>(memory.bytes.size()));
   }
   return memory;
@@ -86,15 +99,17 @@ Result<ValueMemory> value_column(TableView states, std::size_t column, StateValu
   ValueMemory memory;
   memory.values.resize(rows * static_cast<std::size_t>(byte_width(values.aggregate().result)));
   memory.validity.resize((rows + 7) / 8);
-  GARUDA_TRY(for_each_state(states, column, control, [&](std::uint64_t row, ExactState const& state) -> Result<void> {
+  GARUDA_TRY_ASSIGN(auto const of_rows, states_of(states, column));
+  for (std::size_t row = 0; row < rows; ++row) {
+    GARUDA_TRY(look_at(control, row));
+    GARUDA_TRY_ASSIGN(auto const state, read_exact_state(of_rows[row]));
     auto const made = values.write(state, row, memory.values.data());
     if (made == StateValues::Made::overflow) return tl::unexpected(sum_overflow(values.aggregate(), std::nullopt));
     if (made == StateValues::Made::value)
       memory.validity[row >> 3] |= static_cast<std::uint8_t>(1U << (row & 7));
     else
       ++memory.nulls;
-    return {};
-  }));
+  }
   return memory;
 }
 
@@ -139,9 +154,10 @@ Result<Table> merge_states(TableView states, std::span<std::uint64_t const> grou
   if (auto const most = std::ranges::max_element(groups); most != groups.end() && *most >= num_groups)
     return fail(ErrorCode::usage, fmt::format("groups must be below {}: {}", num_groups, *most));
   return resolve::guarded([&]() -> Result<Table> {
+    resolve::GroupedRows const of_groups(groups, num_groups);
     std::vector<resolve::StateMemory> columns;
     for (std::size_t c = 0; c < states.num_columns(); ++c) {
-      GARUDA_TRY_ASSIGN(auto column, resolve::merged_column(states, c, groups, num_groups, control));
+      GARUDA_TRY_ASSIGN(auto column, resolve::merged_column(states, c, of_groups, control));
       columns.push_back(std::move(column));
     }
     return resolve::table_of(states.schema(), static_cast<std::int64_t>(num_groups), std::move(columns),

@@ -59,26 +59,18 @@ std::span<std::byte const> bytes_at(arrow::LargeBinaryArray const& array, std::i
 }
 
 /// The states of the groups that each list names, merged.
-Result<std::shared_ptr<arrow::Array>> merge_states(arrow::LargeBinaryArray const& states,
+Result<std::shared_ptr<arrow::Array>> merge_listed(arrow::LargeBinaryArray const& states,
                                                    arrow::ListArray const& lists) {
   auto const& numbers = static_cast<arrow::Int64Array const&>(*lists.values());
   arrow::LargeBinaryBuilder builder(io::memory_pool());
+  std::vector<std::span<std::byte const>> listed;
   std::vector<std::byte> bytes;
   for (std::int64_t g = 0; g < lists.length(); ++g) {
-    auto const first = lists.value_offset(g);
-    auto const end = lists.value_offset(g + 1);
-    GARUDA_EXPECTS(first < end);
-    if (end == first + 1) {
-      GARUDA_ARROW_TRY(builder.Append(states.GetView(numbers.Value(first))), ErrorCode::out_of_memory, kSentence);
-      continue;
-    }
-    GARUDA_TRY_ASSIGN(auto state, resolve::read_exact_state(bytes_at(states, numbers.Value(first))));
-    for (auto i = first + 1; i < end; ++i) {
-      GARUDA_TRY_ASSIGN(auto const more, resolve::read_exact_state(bytes_at(states, numbers.Value(i))));
-      state.merge(more);
-    }
+    listed.clear();
+    for (auto i = lists.value_offset(g); i < lists.value_offset(g + 1); ++i)
+      listed.push_back(bytes_at(states, numbers.Value(i)));
     bytes.clear();
-    resolve::append_exact_state(state, bytes);
+    GARUDA_TRY(resolve::append_merged(listed, bytes));
     GARUDA_ARROW_TRY(
         builder.Append(reinterpret_cast<std::uint8_t const*>(bytes.data()), static_cast<std::int64_t>(bytes.size())),
         ErrorCode::out_of_memory, kSentence);
@@ -246,7 +238,7 @@ Result<BatchPtr> PartialGroups::rebuild(arrow::RecordBatch const& merged, arrow:
     }
     auto const& states = static_cast<arrow::LargeBinaryArray const&>(*groups.column(keys + static_cast<int>(s)));
     auto const& lists = static_cast<arrow::ListArray const&>(*merged.column(merged.num_columns() - 1));
-    GARUDA_TRY_ASSIGN(auto column, merge_states(states, lists));
+    GARUDA_TRY_ASSIGN(auto column, merge_listed(states, lists));
     columns.push_back(std::move(column));
   }
   arrow::FieldVector fields;
