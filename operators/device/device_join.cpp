@@ -13,10 +13,10 @@
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/join/join_by_pairs.hpp"
 #include "operators/device/join/joinable_sides.hpp"
 #include "operators/device/join/joined_columns.hpp"
 #include "operators/device/join/moved_sides.hpp"
-#include "operators/device/join/tested_join.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/run/query_run.hpp"
 
@@ -40,7 +40,7 @@ Result<std::vector<AlonePart>> find_alone(compute::ComputeContext& context, cont
     GARUDA_TRY_ASSIGN(auto marked, join.marked_rows(context, side));
     GARUDA_TRY_ASSIGN(auto alone, AloneRows::create(context, marked, parts.alone(side)));
     GARUDA_TRY(alone.record_count(context));
-    found.push_back({side, std::move(marked), std::move(alone), 0});
+    found.push_back({side, std::move(marked), std::move(alone)});
   }
   for (auto& part : found) {
     GARUDA_TRY_ASSIGN(part.rows, part.alone.count(context));
@@ -168,14 +168,14 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
   }
   shape.key_bytes = static_cast<double>(sides.key_words * materialize::kWordBytes);
   shape.ordered = request.spec.ordered && !counts;
-  if (!sides.is_tested) {
+  if (!sides.by_pairs) {
     shape.parts = sides.parts;
     shape.counts = counts;
     return shape;
   }
   // Pairs of row numbers, whose values are read where they lie.
-  auto const& condition = *request.columns.condition;
-  shape.tested_reads = static_cast<double>(condition.left.size() + condition.right.size());
+  if (auto const& condition = request.columns.condition)
+    shape.tested_reads = static_cast<double>(condition->left.size() + condition->right.size());
   for (auto* const side : {&shape.left, &shape.right}) {
     shape.tested_reads += side->payload_columns;
     side->payload_bytes = side->payload_columns = 0;
@@ -201,8 +201,8 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
     GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run->recorder));
     auto& context = lane->context();
     auto const expected = request.options.expected_rows;
-    if (sides.is_tested) {
-      GARUDA_TRY(join_tested(context, sides, *request.columns.condition, way, 0, &run->recorder, result.get()));
+    if (sides.by_pairs) {
+      GARUDA_TRY(join_by_pairs(context, sides, request, way, &run->recorder, result.get()));
     } else if (sides.parts.pairs) {
       GARUDA_TRY(join_pairs(context, sides, expected, way, *result));
     } else {
@@ -221,9 +221,8 @@ Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& r
   contract::CountedWhole counted;
   {
     GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run.recorder));
-    if (sides.is_tested) {
-      GARUDA_TRY_ASSIGN(counted.rows, join_tested(lane->context(), sides, *request.columns.condition, way, 0,
-                                                  &run.recorder, nullptr));
+    if (sides.by_pairs) {
+      GARUDA_TRY_ASSIGN(counted.rows, join_by_pairs(lane->context(), sides, request, way, &run.recorder, nullptr));
     } else {
       GARUDA_TRY_ASSIGN(counted.rows, count_rows(lane->context(), sides, request.options.expected_rows, way));
     }

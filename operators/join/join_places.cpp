@@ -22,19 +22,9 @@ Result<void> check_keys_there(resolve::JoinRequest const& request) {
 }
 
 /// Whether a device joins its tables. Errors: usage or invalid_input, with what it joins.
-Result<void> check_joined_there(resolve::JoinRequest const& request, bool gives_rows) {
-  auto const& spec = request.spec;
-  auto const& parts = request.columns.parts;
-  auto const& condition = request.columns.condition;
-  if (gives_rows && spec.ordered && condition)
-    return fail(ErrorCode::usage, fmt::format("tables on a device have ordered rows of joins without a condition: {}",
-                                              to_string(*spec.where)));
-  if (condition) GARUDA_TRY(device::check_device_condition(request.left.schema(), request.right.schema(), *condition));
-  if (gives_rows && spec.ordered && parts.pairs && parts.left != contract::Alone::none)
-    return fail(ErrorCode::usage,
-                fmt::format("tables on a device have ordered rows of joins in which no left row stands alone among "
-                            "pairs: {}",
-                            to_string(spec.kind)));
+Result<void> check_joined_there(resolve::JoinRequest const& request) {
+  if (auto const& condition = request.columns.condition)
+    GARUDA_TRY(device::check_device_condition(request.left.schema(), request.right.schema(), *condition));
   return check_keys_there(request);
 }
 
@@ -77,7 +67,7 @@ Result<std::optional<device::HostCopies>> bring_down(resolve::JoinRequest& reque
   bool const is_forced = request.options.tuning.placement == Placement::device;
   if (!left && !is_forced) return std::nullopt;
   if (!left && request.spec.ordered) return fail(ErrorCode::usage, "placement=device gives rows in any order: ordered");
-  auto const joined_there = left ? check_joined_there(request, gives_rows) : check_joined_whole(request, gives_rows);
+  auto const joined_there = left ? check_joined_there(request) : check_joined_whole(request, gives_rows);
   if (joined_there) return std::nullopt;
   if (is_forced)
     return fail(joined_there.error().code(), fmt::format("placement=device: {}", joined_there.error().message()));

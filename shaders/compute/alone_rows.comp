@@ -69,6 +69,7 @@ void write_made(AloneColumn column, uint word, uint rows[kItems], uint targets[k
     if (targets[i] == 0xffffffffu) continue;
     uint value = column.value;
     if (column.operation == kAloneMark) value = is_marked(rows[i]) ? 1u : 0u;
+    if (column.operation == kAloneRow) value = rows[i];
     Words(advanced(column.target, word)).at[targets[i] * column.words] = value;
   }
 }
@@ -85,7 +86,7 @@ void main() {
 #else
   if (count == 0u) return;
   barrier();
-  uint first = push.first_row + InputWords(push.firsts).at[block];
+  uint first = InputWords(push.firsts).at[block];
   uint rows[kItems];
   uint targets[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
@@ -93,7 +94,11 @@ void main() {
     uint word = chosen[at / 32u];
     rows[i] = begin + at;
     bool comes = (word >> at % 32u & 1u) != 0u;
-    targets[i] = comes ? first + before[at / 32u] + bitCount(word & ((1u << at % 32u) - 1u)) : 0xffffffffu;
+    targets[i] = 0xffffffffu;
+    if (!comes) continue;
+    uint place = first + before[at / 32u] + bitCount(word & ((1u << at % 32u) - 1u));
+    if (push.places != uvec2(0u)) place = InputWords(push.places).at[place];
+    targets[i] = push.first_row + place;
   }
   for (uint c = 0u; c < push.num_columns; ++c) {
     AloneColumn column = Columns(push.columns).at[c];

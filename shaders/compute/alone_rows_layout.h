@@ -16,6 +16,7 @@ const uint kAloneCopy = 0u;  // the row's value
 const uint kAloneFill = 1u;  // every word `value`
 const uint kAloneBit = 2u;   // bit `value` of the row's word, as bit to_bit of a word that is else 0
 const uint kAloneMark = 3u;  // 1 where the row is marked, else 0
+const uint kAloneRow = 4u;   // the row
 
 struct AloneColumn {
   device_address source;  // of kAloneCopy and kAloneBit
@@ -35,10 +36,20 @@ struct AloneRowsPush {
   device_address counts;   // a block
   device_address firsts;   // their exclusive sums
   device_address columns;  // num_columns × AloneColumn
+  device_address places;   // u32 a row that comes: where in the columns, behind first_row; 0: one behind the other
   uint num_rows;
   uint num_columns;
   uint rows;       // which
   uint first_row;  // of the columns, for the first one
+};
+
+/// The places of the elements of one ascending list among those of another one, which has none of them.
+struct MergedPlacesPush {
+  device_address elements;  // num_elements × u32
+  device_address others;    // num_others × u32
+  device_address places;    // num_elements × u32
+  uint num_elements;
+  uint num_others;
 };
 
 GARUDA_SHADER_END

@@ -196,9 +196,33 @@ TEST_F(DeviceKinds, OrderedRowsFollowTheTables) {
   auto const right = nullable_table(TypeId::int32, 200, 60, 30, 7, 1);
   auto const left_there = upload(left);
   auto const right_there = upload(right);
-  for (auto const kind : {JoinKind::inner, JoinKind::right, JoinKind::semi, JoinKind::anti, JoinKind::mark}) {
+  auto const none = nullable_table(TypeId::int32, 0, 20, 0, 2, 1);
+  auto const none_there = upload(none);
+  for (auto const kind : kKinds) {
     auto spec = of_kind(kind);
     spec.ordered = true;
+    expect_there(left, right, left_there, right_there, spec, "");
+    expect_there(left, none, left_there, none_there, spec, "");
+    expect_there(none, right, none_there, right_there, spec, "");
+    spec.nulls_equal = true;
+    spec.where = parse_condition("left.tiny < right.tiny or left.k = 3").value();
+    expect_there(left, right, left_there, right_there, spec, "");
+  }
+}
+
+/// Left rows of several blocks, most of whose places among pairs are shifted; a heavy key; kept indexes.
+TEST_F(DeviceKinds, LeftRowsStandInPlaceAmongPairs) {
+  auto const left = nullable_table(TypeId::int64, 6'000, 9'000, 0, 1, 1);
+  auto const right = nullable_table(TypeId::int64, 5'000, 9'000, 3'000, 7, 1);
+  auto const left_there = upload(left);
+  auto right_there = upload(right);
+  ASSERT_TRUE(right_there.build_index("k"));
+  for (auto const kind : {JoinKind::left, JoinKind::full}) {
+    auto spec = of_kind(kind);
+    spec.ordered = true;
+    expect_there(left, right, left_there, right_there, spec, "");
+    if (!testing::takes_large_case()) continue;
+    spec.where = parse_condition("left.tiny <= right.tiny").value();
     expect_there(left, right, left_there, right_there, spec, "");
   }
 }

@@ -293,10 +293,6 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   };
   EXPECT_EQ(code_of(floats, on_keys(), tuned("placement=device")), ErrorCode::invalid_input);
   EXPECT_EQ(code_of(unlike, on_keys()), ErrorCode::invalid_input);
-  auto full = on_keys();
-  full.kind = JoinKind::full;
-  full.ordered = true;
-  EXPECT_EQ(code_of(ints, full, tuned("placement=device")), ErrorCode::usage);
   auto unknown = on_keys();
   unknown.on[0].first = "kay";
   EXPECT_EQ(code_of(ints, unknown), ErrorCode::invalid_input);

@@ -1,5 +1,7 @@
 #include "operators/compute/join/alone_rows.hpp"
 
+#include <utility>
+
 namespace garuda::compute {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr std::uint32_t kItems = 8;
 PassShape alone_shape(std::string_view entry) { return {entry, 0, kItems, sizeof(shaders::AloneRowsPush), {}}; }
 PassShape count_shape() { return alone_shape("compute/alone_rows.comp:COUNT"); }
 PassShape write_shape() { return alone_shape("compute/alone_rows.comp:WRITE"); }
+PassShape places_shape() { return {"compute/merged_places.comp", 0, 1, sizeof(shaders::MergedPlacesPush), {}}; }
 
 std::uint64_t num_blocks(ComputeContext const& context, std::uint64_t rows) {
   return groups_for(rows, std::uint64_t{context.tuning().group_size} * kItems);
@@ -52,19 +55,34 @@ Result<std::uint64_t> AloneRows::count(ComputeContext& context) {
 }
 
 Result<void> AloneRows::record_rows(ComputeContext& context, std::span<shaders::AloneColumn const> columns,
-                                    std::uint64_t first_row) {
+                                    std::uint64_t first_row, VkDeviceAddress places) {
   if (num_rows_ == 0 || columns.empty()) return {};
-  GARUDA_TRY_ASSIGN(columns_, context.device_buffer(columns.size_bytes(), "columns of alone rows"));
-  GARUDA_TRY(context.update(kRowsPhase, columns_, std::as_bytes(columns)));
+  GARUDA_TRY_ASSIGN(auto written, context.device_buffer(columns.size_bytes(), "columns of alone rows"));
+  GARUDA_TRY(context.update(kRowsPhase, written, std::as_bytes(columns)));
   auto push = push_;
-  push.columns = columns_.address();
+  push.columns = columns_.emplace_back(std::move(written)).address();
+  push.places = places;
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   push.first_row = static_cast<std::uint32_t>(first_row);
   return context.dispatch(kRowsPhase, write_shape(), push, num_blocks(context, num_rows_), num_rows_);
 }
 
+Result<void> record_merged_places(ComputeContext& context, RowList const& list, RowList const& other,
+                                  vk::Buffer const& places) {
+  if (list.count == 0) return {};
+  shaders::MergedPlacesPush push{};
+  push.elements = list.rows;
+  push.others = other.rows;
+  push.places = places.address();
+  push.num_elements = static_cast<std::uint32_t>(list.count);
+  push.num_others = static_cast<std::uint32_t>(other.count);
+  return context.dispatch(kRowsPhase, places_shape(), push, groups_for(list.count, context.tuning().group_size),
+                          list.count);
+}
+
 std::vector<vk::ComputePipelineSpec> alone_rows_pipelines(ComputeTuning const& tuning) {
-  return {compute_pipeline(count_shape(), tuning), compute_pipeline(write_shape(), tuning)};
+  return {compute_pipeline(count_shape(), tuning), compute_pipeline(write_shape(), tuning),
+          compute_pipeline(places_shape(), tuning)};
 }
 
 }  // namespace garuda::compute

@@ -33,18 +33,30 @@ class AloneRows {
   Result<void> record_count(ComputeContext& context);
   /// Waits for the number of rows. Errors: device_failure, cancelled.
   Result<std::uint64_t> count(ComputeContext& context);
-  /// Records the writing of the columns, from `first_row` of their targets on. After record_count(), once.
+  /// Records the writing of the columns, from `first_row` of their targets on; with `places`, u32 a row that comes,
+  /// the i-th so many rows behind it. After record_count(), as often as wanted.
   Result<void> record_rows(ComputeContext& context, std::span<shaders::AloneColumn const> columns,
-                           std::uint64_t first_row);
+                           std::uint64_t first_row, VkDeviceAddress places = 0);
 
  private:
   std::uint64_t num_rows_ = 0;
   shaders::AloneRowsPush push_{};
   vk::Buffer counts_;  ///< rows of each block that come
   vk::Buffer firsts_;
-  vk::Buffer columns_;
+  std::vector<vk::Buffer> columns_;  ///< of each time they are written
   DeviceScan scan_;
 };
+
+/// An ascending list of u32 on the device.
+struct RowList {
+  VkDeviceAddress rows = 0;
+  std::uint64_t count = 0;
+};
+
+/// Records where the elements of a list come among those of another one, which has none of them, to `places`, u32 an
+/// element.
+Result<void> record_merged_places(ComputeContext& context, RowList const& list, RowList const& other,
+                                  vk::Buffer const& places);
 
 /// Every pipeline of these passes with this tuning beside those of sums.
 std::vector<vk::ComputePipelineSpec> alone_rows_pipelines(ComputeTuning const& tuning);

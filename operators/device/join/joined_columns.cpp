@@ -44,7 +44,7 @@ Result<void> write_rest(compute::ComputeContext& context, MovedSides const& side
   GARUDA_TRY(take_added(context, sides, result));
   for (auto& part : parts) {
     auto const columns = alone_columns(sides, part.side, part.marked, result.stored);
-    if (part.rows > 0) GARUDA_TRY(part.alone.record_rows(context, columns, first));
+    if (part.rows > 0) GARUDA_TRY(part.alone.record_rows(context, columns, part.places != 0 ? 0 : first, part.places));
     first += part.rows;
   }
   for (std::size_t i = 0; i < sides.added.size(); ++i) {

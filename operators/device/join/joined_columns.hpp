@@ -20,12 +20,13 @@ struct AlonePart {
   compute::MarkedRows marked;
   compute::AloneRows alone;
   std::uint64_t rows = 0;
+  VkDeviceAddress places = 0;  ///< u32 a row: among pairs; 0: behind what comes before
 };
 
 std::uint64_t rows_of(std::span<AlonePart const> parts);
 
-/// Takes what is added behind key and payload, of result.rows rows, writes the rows of `parts` behind `first`, then the
-/// keys of other widths; waits. Errors: out_of_memory, device_failure, cancelled.
+/// Takes what is added behind key and payload, of result.rows rows, writes the rows of `parts` behind `first`, or at
+/// their places, then the keys of other widths; waits. Errors: out_of_memory, device_failure, cancelled.
 Result<void> write_rest(compute::ComputeContext& context, MovedSides const& sides, std::span<AlonePart> parts,
                         std::uint64_t first, DeviceTableState& result);
 

@@ -124,7 +124,8 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts)
   auto const& pair = columns.keys.front();
   MovedSides sides{{left, pair.left}, {right, pair.right}, columns.parts, device_key_words(key_type)};
   sides.nulls_equal = request.spec.nulls_equal && sides.left.key_nulls() && sides.right.key_nulls();
-  sides.is_tested = columns.condition.has_value();
+  bool const mixes_left = columns.parts.pairs && columns.parts.left != contract::Alone::none;
+  sides.by_pairs = columns.condition.has_value() || (!counts && request.spec.ordered && mixes_left);
   if (counts) return sides;
   bool shows_shared_key = false;
   for (auto const& output : columns.output) {

@@ -80,7 +80,8 @@ struct MovedSides {
   contract::JoinParts parts;
   std::uint32_t key_words = 1;  ///< in which keys are compared, and come out of the join
   bool nulls_equal = false;     ///< and both sides have null keys
-  bool is_tested = false;       ///< a condition is tested on pairs of row numbers, which are those of the tables
+  bool by_pairs = false;        ///< pairs of row numbers, those of the tables, come first: a condition is tested on
+                                ///< them, or left rows that come alone find their places among them
   std::vector<AddedColumn> added{};
 
   MovedSide& of(Side side) noexcept { return side == Side::left ? left : right; }
@@ -92,7 +93,7 @@ struct MovedSides {
   /// Whether rows of the result may have a null key of this side.
   bool keeps_null_keys(Side side) const noexcept {
     auto const alone = parts.alone(side);
-    return nulls_equal || is_tested || alone == contract::Alone::unmatched || alone == contract::Alone::all;
+    return nulls_equal || by_pairs || alone == contract::Alone::unmatched || alone == contract::Alone::all;
   }
   std::size_t first_added() const noexcept { return 1 + left.num_moved() + right.num_moved(); }
   std::size_t first_of(Side side) const noexcept { return side == Side::left ? 1 : 1 + left.num_moved(); }

@@ -1,6 +1,7 @@
-#include "operators/device/join/tested_join.hpp"
+#include "operators/device/join/join_by_pairs.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -42,10 +43,12 @@ struct Tested {
   vk::Buffer& of(Side side) noexcept { return side == Side::left ? left_marks : right_marks; }
 };
 
+/// A program without steps lets all pairs pass.
 Result<vk::Buffer> upload_program(compute::ComputeContext& context, MovedSides const& sides,
-                                  resolve::ResolvedCondition const& condition, std::uint64_t& steps) {
-  auto const words = condition_steps(sides.left.table(), sides.right.table(), condition);
-  steps = words.size() / shaders::kStepWords;
+                                  std::optional<resolve::ResolvedCondition> const& condition, std::uint64_t& steps) {
+  std::vector<std::uint32_t> words(shaders::kStepWords);
+  if (condition) words = condition_steps(sides.left.table(), sides.right.table(), *condition);
+  steps = condition ? words.size() / shaders::kStepWords : 0;
   auto const bytes = std::as_bytes(std::span(words));
   GARUDA_TRY_ASSIGN(auto program, context.upload_buffer(bytes.size(), "condition"));
   GARUDA_TRY(context.upload(program, 0, bytes));
@@ -54,7 +57,8 @@ Result<vk::Buffer> upload_program(compute::ComputeContext& context, MovedSides c
 
 /// Tests the pairs, and counts what passes, and the rows that come alone.
 Result<void> test(compute::ComputeContext& context, MovedSides const& sides, JoinableSides const& joinable,
-                  resolve::ResolvedCondition const& condition, compute::ResidentResult const& joined, Tested& tested) {
+                  std::optional<resolve::ResolvedCondition> const& condition, compute::ResidentResult const& joined,
+                  Tested& tested) {
   GARUDA_TRY_ASSIGN(tested.pair_marks, take_marks(context, joined.rows));
   compute::TestedPairs pairs;
   pairs.pairs = joined.rows;
@@ -85,7 +89,7 @@ Result<void> test(compute::ComputeContext& context, MovedSides const& sides, Joi
     MarkedRows marked{rows.rows, keys, rows.payload, 0, tested.of(side).address()};
     GARUDA_TRY_ASSIGN(auto alone, AloneRows::create(context, marked, sides.parts.alone(side)));
     GARUDA_TRY(alone.record_count(context));
-    tested.alone.push_back({side, std::move(marked), std::move(alone), 0});
+    tested.alone.push_back({side, std::move(marked), std::move(alone)});
   }
   for (auto& part : tested.alone) {
     GARUDA_TRY_ASSIGN(part.rows, part.alone.count(context));
@@ -110,12 +114,44 @@ std::vector<shaders::AloneColumn> columns_of(MovedSides const& sides, Side side,
   return columns;
 }
 
+/// Where pairs and the left rows that come alone among them go, by left row.
+struct LeftPlaces {
+  vk::Buffer paired_rows;  ///< left rows of the pairs that pass, ascending as the pairs do
+  vk::Buffer alone_rows;
+  vk::Buffer of_pairs;
+  vk::Buffer of_alone;
+};
+
+/// Records the finding of these places. `pairs`: left rows of all pairs. `alone`: the left rows.
+Result<LeftPlaces> find_places(compute::ComputeContext& context, VkDeviceAddress pairs, Tested& tested,
+                               AlonePart& alone) {
+  LeftPlaces places;
+  auto const list = [&](AloneRows& rows, std::uint64_t count, VkDeviceAddress source, vk::Buffer& numbers,
+                        vk::Buffer& targets) -> Result<void> {
+    auto const bytes = std::max<std::uint64_t>(count, 1) * sizeof(std::uint32_t);
+    GARUDA_TRY_ASSIGN(numbers, context.device_buffer(bytes, "rows in order"));
+    GARUDA_TRY_ASSIGN(targets, context.device_buffer(bytes, "places in order"));
+    auto const operation = source == 0 ? shaders::kAloneRow : shaders::kAloneCopy;
+    shaders::AloneColumn const column{source, numbers.address(), 1, operation, 0, 0, 0, 0};
+    return count > 0 ? rows.record_rows(context, std::span(&column, 1), 0) : Result<void>();
+  };
+  GARUDA_TRY(list(tested.left_pairs, tested.pairs, pairs, places.paired_rows, places.of_pairs));
+  GARUDA_TRY(list(alone.alone, alone.rows, 0, places.alone_rows, places.of_alone));
+  compute::RowList const paired{places.paired_rows.address(), tested.pairs};
+  compute::RowList const unpaired{places.alone_rows.address(), alone.rows};
+  GARUDA_TRY(compute::record_merged_places(context, paired, unpaired, places.of_pairs));
+  GARUDA_TRY(compute::record_merged_places(context, unpaired, paired, places.of_alone));
+  alone.places = places.of_alone.address();
+  return places;
+}
+
 }  // namespace
 
-Result<std::uint64_t> join_tested(compute::ComputeContext& context, MovedSides const& sides,
-                                  resolve::ResolvedCondition const& condition, compute::ResidentJoinWay way,
-                                  std::uint64_t expected_pairs, contract::StatsSink* stats, DeviceTableState* result) {
-  GARUDA_EXPECTS(sides.is_tested);
+Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides const& sides,
+                                    resolve::JoinRequest const& request, compute::ResidentJoinWay way,
+                                    contract::StatsSink* stats, DeviceTableState* result) {
+  GARUDA_EXPECTS(sides.by_pairs);
+  auto const& condition = request.columns.condition;
   way.parts = compute::JoinedParts::numbers;
   way.marks = {};
   way.gathers = false;
@@ -124,12 +160,11 @@ Result<std::uint64_t> join_tested(compute::ComputeContext& context, MovedSides c
   auto right = joinable.right;
   left.payload.clear();
   right.payload.clear();
-  auto const wanted = expected_pairs != 0 ? expected_pairs : std::max(left.rows, right.rows);
-  auto const room = std::min(wanted, context.bytes_left() / 4 / kPairBytes);
+  auto const room = std::min(std::max(left.rows, right.rows), context.bytes_left() / 4 / kPairBytes);
   GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, std::move(left), std::move(right), room, way));
   GARUDA_TRY(join.record(context));
   GARUDA_TRY_ASSIGN(auto const joined, join.finish(context));
-  if (stats != nullptr) stats->add_counter("pairs_tested", joined.rows);
+  if (stats != nullptr && condition) stats->add_counter("pairs_tested", joined.rows);
   Tested tested;
   GARUDA_TRY(test(context, sides, joinable, condition, joined, tested));
   auto const rows = tested.pairs + rows_of(tested.alone);
@@ -143,9 +178,16 @@ Result<std::uint64_t> join_tested(compute::ComputeContext& context, MovedSides c
       GARUDA_TRY_ASSIGN(auto stored, take_column(*result, rows, column.words));
       result->stored.push_back(std::move(stored));
     }
-  if (tested.pairs > 0) {
-    GARUDA_TRY(tested.left_pairs.record_rows(context, columns_of(sides, Side::left, joinable.left, *result), 0));
-    GARUDA_TRY(tested.right_pairs.record_rows(context, columns_of(sides, Side::right, joinable.right, *result), 0));
+  LeftPlaces places;
+  auto const left_alone = std::ranges::find(tested.alone, Side::left, &AlonePart::side);
+  if (request.spec.ordered && sides.parts.pairs && left_alone != tested.alone.end()) {
+    GARUDA_TRY_ASSIGN(places, find_places(context, joined.left[0]->address(), tested, *left_alone));
+  }
+  for (auto const side : {Side::left, Side::right}) {
+    if (tested.pairs == 0) break;
+    auto& pairs = side == Side::left ? tested.left_pairs : tested.right_pairs;
+    auto const& keys = side == Side::left ? joinable.left : joinable.right;
+    GARUDA_TRY(pairs.record_rows(context, columns_of(sides, side, keys, *result), 0, places.of_pairs.address()));
   }
   GARUDA_TRY(write_rest(context, sides, tested.alone, tested.pairs, *result));
   return rows;
