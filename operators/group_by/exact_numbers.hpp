@@ -1,14 +1,13 @@
-// Numbers of any type as exact integers times powers of two, and what products of them need to be summed exactly.
+// Numbers of any type read as exact integers times powers of two, and parts of their products written.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "core/numbers/wide_integer.hpp"
 #include "garuda/table.hpp"
-#include "operators/resolve/group_by_request.hpp"
-#include "operators/run/query_run.hpp"
+#include "operators/group_by/exact_number.hpp"
+#include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::group_by {
 
@@ -17,18 +16,6 @@ struct RowPlace {
   std::size_t batch = 0;
   std::int64_t row = 0;
 };
-
-/// ± magnitude · 2^exponent.
-struct ExactNumber {
-  UInt128 magnitude = 0;  ///< 0 of nulls, infinities and NaNs
-  std::int32_t exponent = 0;
-  bool is_negative = false;
-  bool is_special = false;  ///< infinite or NaN
-  bool is_null = false;
-};
-
-/// Whether a number of the type has more bits than an ExactNumber.
-inline bool is_wide(DataType const& type) noexcept { return type.id == TypeId::decimal256; }
 
 /// Reads the numbers of rows. Requires: a column of integers, floats, or decimals that are not wide; as many places as
 /// numbers.
@@ -55,10 +42,5 @@ void write_integer_products(DataType const& a_type, std::byte const* a, DataType
 /// Writes a product's part, or what is special, of the rows at `places`: of columns of which one is wide at least.
 void write_wide_values(TableView table, resolve::StateColumn const& state, std::span<RowPlace const> places,
                        std::byte* out);
-
-/// Adds the state columns of aggregates of moments: looks for the lowest and the highest bit of each column's numbers,
-/// and cuts what they and their products may be into integers of at most 127 bits, or 63, or 31. Blocks; uses the run's
-/// threads. Nothing to do for a table on a device. Errors: out_of_memory, cancelled.
-Result<void> cut_products(resolve::GroupByRequest& request, run::QueryRun& run);
 
 }  // namespace garuda::group_by

@@ -9,10 +9,10 @@
 #include "operators/contract/sizing.hpp"
 #include "operators/device/device_group_columns.hpp"
 #include "operators/device/host_copies.hpp"
-#include "operators/group_by/exact_numbers.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/group_by/grouped_result.hpp"
 #include "operators/group_by/planned_group_by.hpp"
+#include "operators/group_by/product_columns.hpp"
 
 namespace garuda::group_by {
 namespace {
