@@ -21,10 +21,11 @@ namespace garuda::cli {
 namespace {
 
 /// Large blocks are mappings, which go back when they are freed. The C library would otherwise raise its threshold with
-/// every one that is freed, up to 32 MiB, and the holes of its heaps count against a memory limit.
+/// every one that is freed, up to 32 MiB, and the holes of its heaps, one a thread, count against a memory limit.
 void give_freed_memory_back() noexcept {
 #ifdef __GLIBC__
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ::mallopt(M_ARENA_MAX, 1);
 #endif
 }
 

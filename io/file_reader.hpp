@@ -26,6 +26,9 @@ class BatchCursor {
 
   /// Share of the file that has been read, an estimate.
   virtual double fraction_read() const noexcept = 0;
+
+  /// Lets go of memory that next() can do without at the cost of reading again what it was filled from.
+  virtual void rest() {}
 };
 
 /// One input file, opened, its schema read.

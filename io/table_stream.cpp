@@ -32,6 +32,7 @@ class TableStream::FileStream {
 
   std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
   double fraction_read() const noexcept { return std::clamp(cursor_->fraction_read(), 0.0, 1.0); }
+  void rest() { cursor_->rest(); }
 
   Result<std::shared_ptr<arrow::RecordBatch>> next() {
     GARUDA_TRY_ASSIGN(auto const batch, cursor_->next());
@@ -100,6 +101,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> TableStream::next() {
     if (at_end_) return nullptr;
     GARUDA_TRY(open_next());
   }
+}
+
+void TableStream::rest() {
+  if (!at_end_) file_->rest();
 }
 
 double TableStream::fraction_read() const noexcept {

@@ -33,6 +33,9 @@ class TableStream {
   /// Share of the files that has been read, an estimate; 1 at the end.
   double fraction_read() const noexcept;
 
+  /// Lets go of what is kept to read on, as long as next() is not called.
+  void rest();
+
  private:
   class FileStream;
   TableStream();

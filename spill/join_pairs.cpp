@@ -65,9 +65,11 @@ Result<void> JoinPairs::read() {
   {
     run::PhaseTimer const timer(recorder_, "read");
     GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
+    left_.rest();
     auto const weight = std::min(share_.weight(left_.held()), share_.limit_bytes);
     // Of a file that is spilled at any rate, just enough to tell its size.
     GARUDA_TRY(right_.hold(share_, left_.is_whole() ? share_.limit_bytes - weight : 0));
+    right_.rest();
   }
   rows_left_ = left_.held().rows;
   rows_right_ = right_.held().rows;

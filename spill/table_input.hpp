@@ -35,6 +35,8 @@ class TableInput {
 
   /// Reads on until the rows held weigh more than `most_weight`, or the file ends.
   Result<void> hold(MemoryShare const& share, std::uint64_t most_weight);
+  /// Lets go of what the file keeps to read on, while another one is read.
+  void rest() { stream_.rest(); }
   bool is_whole() const noexcept { return at_end_; }
   /// Of the rows held.
   RowVolume const& held() const noexcept { return held_; }

@@ -10,7 +10,7 @@ namespace garuda::io {
 namespace {
 
 /// Bytes of a column chunk that are fetched at once when it is read piece by piece.
-constexpr std::int64_t kStreamBufferBytes = 256 << 10;
+constexpr std::int64_t kStreamBufferBytes = 64 << 10;
 
 using RowGroupReader = std::unique_ptr<parquet::arrow::FileReader>;
 
@@ -80,6 +80,9 @@ class ParquetCursor final : public BatchCursor {
     return rows == 0 ? 1.0 : static_cast<double>(rows_read_) / static_cast<double>(rows);
   }
 
+  /// Pages and dictionaries of a column take some MB.
+  void rest() override { batches_.reset(); }
+
  private:
   arrow::Status read_schema() {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
@@ -91,19 +94,25 @@ class ParquetCursor final : public BatchCursor {
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
-    while (true) {
+    for (; row_group_ < reader_->num_row_groups(); ++row_group_) {
+      std::int64_t read_before = 0;
       if (batches_ == nullptr) {
-        if (row_group_ == reader_->num_row_groups()) return nullptr;
-        ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({row_group_++}, leaves_));
+        ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({row_group_}, leaves_));
+        read_before = std::exchange(rows_of_group_, 0);
       }
-      ARROW_ASSIGN_OR_RAISE(auto batch, batches_->Next());
-      if (batch != nullptr) {
+      while (true) {
+        ARROW_ASSIGN_OR_RAISE(auto batch, batches_->Next());
+        if (batch == nullptr) break;
+        rows_of_group_ += batch->num_rows();
+        if (rows_of_group_ <= read_before) continue;  // batches begin where they did
         ARROW_RETURN_NOT_OK(batch->Validate());
         rows_read_ += batch->num_rows();
         return batch;
       }
       batches_.reset();
+      rows_of_group_ = 0;
     }
+    return nullptr;
     END_PARQUET_CATCH_EXCEPTIONS
   }
 
@@ -113,6 +122,7 @@ class ParquetCursor final : public BatchCursor {
   std::atomic<bool> const* cancelled_;
   std::shared_ptr<arrow::Schema> schema_;
   int row_group_ = 0;
+  std::int64_t rows_of_group_ = 0;  ///< that are read
   std::int64_t rows_read_ = 0;
   std::unique_ptr<arrow::RecordBatchReader> batches_;
 };

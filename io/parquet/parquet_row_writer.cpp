@@ -14,6 +14,8 @@
 namespace garuda::io {
 namespace {
 
+constexpr std::int64_t kLeastPageBytes = 16 << 10;
+
 parquet::Compression::type codec_of(Compression compression) {
   switch (compression) {
     case Compression::none:
@@ -34,7 +36,12 @@ ParquetProperties properties_of(RowWriterOptions const& options) {
   // Decimals of up to 18 digits as the integers that they are: half the bytes, and no byte order to turn. The page
   // index would have to be moved with the pages.
   parquet::WriterProperties::Builder builder;
+  // Pages and dictionaries that are gathered beside a row group are small beside it.
+  auto const page_bytes =
+      std::min(parquet::kDefaultDataPageSize, std::max(kLeastPageBytes, options.row_group_bytes / 32));
   builder.memory_pool(memory_pool())
+      ->data_pagesize(page_bytes)
+      ->dictionary_pagesize_limit(page_bytes)
       ->max_row_group_length(options.row_group_rows)
       ->compression(codec_of(options.compression))
       ->enable_store_decimal_as_integer()
