@@ -7,6 +7,7 @@ import os
 import pathlib
 import platform
 import subprocess
+import time
 
 import pytest
 
@@ -59,6 +60,21 @@ class Garuda:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def peak(self, *arguments: object) -> int:
+        """Most bytes of anonymous memory that a run, which must succeed, has at a time."""
+        most = 0
+        with self.start(*arguments) as process:
+            while process.poll() is None:
+                try:
+                    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+                except OSError:
+                    break
+                sizes = [int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("RssAnon")]
+                most = max([most, *sizes])
+                time.sleep(0.003)
+            assert process.wait() == 0, process.communicate()
+        return most
 
     def join(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """`garuda join` that must succeed."""

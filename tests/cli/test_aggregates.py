@@ -121,7 +121,8 @@ def equal_columns(result: pa.Table, name: str, other: str) -> None:
 def test_half_floats_as_floats_of_32_bits(join_on_each: Garuda, tuning: str):
     rng = random.Random(29)
     special = [0x0000, 0x8000, 0x7C00, 0xFC00, 0x7E01, 0xFE00, 0x0001, 0x83FF, 0x7BFF, 0xFBFF]
-    words = [rng.choice(special) if rng.random() < 0.05 else rng.randrange(0x7C00) | rng.choice([0, 0x8000]) for _ in range(1100)]
+    words = [rng.randrange(0x7C00) | rng.choice([0, 0x8000]) for _ in range(1100)]
+    words = [rng.choice(special) if rng.random() < 0.05 else word for word in words]
     halves = numpy.array(words, numpy.uint16).view(numpy.float16)
     nulls = numpy.array([rng.random() < 0.1 for _ in words])
     rows = pa.table(
@@ -178,8 +179,9 @@ def test_decimals_of_256_bits_beyond_those_of_128(join_on_each: Garuda):
 
 def test_sums_beyond_decimals_of_256_bits(garuda: Garuda):
     most = decimal.Decimal(9).scaleb(75, EXACT)
-    for values, keys in ((pa.array([most, most], pa.decimal256(76, 0)), [3, 3]), (pa.array([-most] * 2, pa.decimal256(76, 0)), [3, 3])):
-        tables.write(garuda.folder / "r.parquet", pa.table({"k": keys, "w": values}))
+    for value in (most, -most):
+        rows = pa.table({"k": [3, 3], "w": pa.array([value, value], pa.decimal256(76, 0))})
+        tables.write(garuda.folder / "r.parquet", rows)
         sentence = garuda.refused(BAD_INPUT, "group-by", "r.parquet", "--keys", "k", "--agg", "sum:w", "-o", "out.arrow")
         assert sentence.endswith("'sum_w' is beyond decimal256(76, 0) in the group k = 3")
     back = pa.table({"k": [3] * 3, "w": pa.array([most, most, -most], pa.decimal256(76, 0))})

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 
+import numpy
 import pyarrow as pa
 import pytest
 import tables
@@ -88,6 +89,21 @@ def test_keys_of_different_widths(garuda, spill_folder):
     done = garuda.join(*join, "-o", "out.parquet", "--stats=json")
     assert counters(done)["spilled_rows"] == 60_400
     tables.assert_same_rows(tables.read(garuda.folder / "out.parquet"), tables.expected_join(left, right, "k", "k"))
+
+
+@pytest.mark.parametrize("kind", ["inner", "full"])
+def test_peak_memory(garuda, spill_folder, kind):
+    """Beside the limit: what the process takes without rows, and what allocators keep."""
+    count = 1_500_000
+    keys = numpy.random.default_rng(1).permutation(count)
+    left = pa.table({"k": keys, "a": keys * 2, "s": pa.array(numpy.array([f"left {i}" for i in range(1000)])[keys % 1000])})
+    right = pa.table({"k": keys[::-2], "b": keys[::2] * 1.5})
+    for name, rows in (("l", left), ("r", right), ("tiny", right.slice(0, 10))):
+        tables.write(garuda.folder / f"{name}.parquet", rows, batch_rows=100_000)
+    joined = ["--on", "k", "--how", kind, "--threads", "2", "--temp-folder", spill_folder, "-o", "out.parquet"]
+    base = garuda.peak("join", "tiny.parquet", "tiny.parquet", *joined)
+    peak = garuda.peak("join", "l.parquet", "r.parquet", *joined, "--memory-limit", "16MiB")
+    assert left.nbytes + right.nbytes > 50_000_000 and peak < base + (16 + 4 << 20)
 
 
 def test_csv_spills(garuda, spill_folder):
