@@ -237,7 +237,7 @@ ValueSource value_source(DataType const& type) noexcept {
     case TypeFamily::bytes:
       return {V::bytes, K::bytes};
     case TypeFamily::dictionary:
-      return is_variable_width(*type.value) ? ValueSource{V::bytes, K::bytes} : ValueSource{};
+      return type_row(type.value->id).family == TypeFamily::bytes ? ValueSource{V::bytes, K::bytes} : ValueSource{};
     case TypeFamily::interval:
     case TypeFamily::nested:
       break;

@@ -188,6 +188,16 @@ def test_sums_beyond_decimals_of_256_bits(garuda: Garuda):
     assert grouped(garuda, back, "sum:w")["sum_w"].to_pylist() == [most]
 
 
+def test_dictionaries_of_fixed_size_binary_as_their_values(join_on_each: Garuda):
+    words = [None if i % 9 == 0 else bytes([i * 7 % 23, i % 5]) for i in range(500)]
+    rows = pa.table({"k": [i % 13 for i in range(500)], "f": pa.array(words, pa.binary(2)), "i": range(500)})
+    rows = rows.append_column("z", rows["f"].dictionary_encode())
+    ordered = "min:{0},max:{0},count_distinct:{0},min_n:{0}:3,arg_max:i:{0},arg_min:{0}:i"
+    result = grouped(join_on_each, rows, ",".join(ordered.format(name) for name in ("z", "f")))
+    for column in result.column_names[len(result.column_names) // 2 + 1 :]:
+        assert result[column.replace("f", "z")].to_pylist() == result[column].to_pylist(), column
+
+
 def test_columns_that_ride_along(join_on_each: Garuda):
     """Of nested types what needs no order."""
     lists = [None if i % 7 == 0 else [i, None] for i in range(300)]
