@@ -1,7 +1,5 @@
 #include "operators/materialize/string_column.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,84 +12,10 @@
 #include <utility>
 
 #include "operators/materialize/gather_column.hpp"
+#include "operators/materialize/string_places.hpp"
 
 namespace garuda {
 namespace {
-
-/// Bytes that a short value is copied with, whatever its length, where that much may be read and written.
-constexpr std::int64_t kWideCopy = 16;
-/// Stands for values without bytes.
-constexpr std::array<std::byte, kWideCopy> kNoBytes{};
-/// How many values ahead bytes are asked for.
-constexpr std::int64_t kValuesAhead = 24;
-/// Rows whose views are made at once: what tells where their bytes are stays in a first-level cache.
-constexpr std::int64_t kViewRows = 512;
-constexpr std::int64_t kLongestViewed = std::numeric_limits<std::int32_t>::max();
-/// Views count from one of the buffers of a part, which begin so many bytes apart and go on to its end.
-constexpr int kBufferShift = 30;
-
-template <ValueLayout kLayout>
-using Entry = std::conditional_t<kLayout == ValueLayout::offsets32, std::int32_t,
-                                 std::conditional_t<kLayout == ValueLayout::offsets64, std::int64_t, ValueView>>;
-
-template <class Visitor>
-decltype(auto) visit_layout(ValueLayout layout, Visitor const& visit) {
-  switch (layout) {
-    case ValueLayout::offsets32:
-      return visit(std::integral_constant<ValueLayout, ValueLayout::offsets32>{});
-    case ValueLayout::offsets64:
-      return visit(std::integral_constant<ValueLayout, ValueLayout::offsets64>{});
-    default:
-      return visit(std::integral_constant<ValueLayout, ValueLayout::views>{});
-  }
-}
-
-/// Where a value is.
-struct Place {
-  std::byte const* bytes = kNoBytes.data();
-  std::int64_t length = 0;
-  std::int64_t offset = 0;    ///< of `bytes`, in the values of its part
-  std::int32_t buffer = 0;    ///< of ReferredBytes: the first of its part
-  bool may_read_wide = true;  ///< kWideCopy bytes may be read
-};
-
-template <ValueLayout kLayout>
-Place place_of(StringPart const& part, std::int64_t row) {
-  auto const* const entries = static_cast<Entry<kLayout> const*>(part.entries);
-  if constexpr (kLayout == ValueLayout::views) {
-    auto const& view = entries[row];
-    if (view.length <= kInlineViewBytes)
-      return {reinterpret_cast<std::byte const*>(view.bytes), view.length, 0, part.first_buffer, false};
-    return {static_cast<std::byte const*>(part.buffers[view.buffer()]) + view.offset(), view.length, 0,
-            part.first_buffer, false};
-  } else {
-    auto const begin = static_cast<std::int64_t>(entries[row]);
-    return {part.values + begin, static_cast<std::int64_t>(entries[row + 1]) - begin, begin, part.first_buffer,
-            begin <= part.last_wide};
-  }
-}
-
-/// Calls store(i, place) for the rows [begin, end), nulls as values without bytes, and asks for offsets or views ahead.
-template <ValueLayout kLayout, class RowId, class Store>
-void locate(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
-            Store store) {
-  auto const* const parts = column.strings.data();
-  rows.visit_ahead(
-      begin, end,
-      [=](std::int64_t, std::uint32_t batch, std::int64_t row) {
-        __builtin_prefetch(static_cast<Entry<kLayout> const*>(parts[batch].entries) + row);
-      },
-      [&, parts](std::int64_t i, std::uint32_t batch, std::int64_t row) {
-        if (column.may_have_nulls && column.parts[batch].is_null(row)) return store(i, Place{});
-        store(i, place_of<kLayout>(parts[batch], row));
-      },
-      [&](std::int64_t i) { store(i, Place{}); });
-}
-
-void ask_for(std::byte const* bytes, std::int64_t length) {
-  __builtin_prefetch(bytes);
-  __builtin_prefetch(bytes + std::max<std::int64_t>(length, 1) - 1);
-}
 
 /// Copies `kBytes` bytes from either end of a value of kBytes to 2 × kBytes bytes.
 template <std::size_t kBytes>
@@ -273,107 +197,6 @@ Result<std::int64_t> gather_bytes(GatherColumn const& column, RowSelection<RowId
   return num_rows;
 }
 
-/// A short value's view. Requires: kWideCopy bytes may be read.
-ValueView make_short_view(std::byte const* bytes, std::int64_t length) noexcept {
-  std::array<std::uint64_t, 2> words;
-  std::memcpy(words.data(), bytes, sizeof(words));
-  // Bytes that are not the value's are zero.
-  auto const kept = [](std::int64_t count) {
-    return count >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * std::max<std::int64_t>(count, 0))) - 1;
-  };
-  words[0] &= kept(length);
-  words[1] &= kept(length - 8);
-  return std::bit_cast<ValueView>(
-      std::array{static_cast<std::uint64_t>(length) | words[0] << 32, words[0] >> 32 | words[1] << 32});
-}
-
-ValueView make_referring_view(Place const& place) {
-  if (place.length > kLongestViewed) return {};  // an error, once all lengths are known
-  ValueView view = make_view({reinterpret_cast<char const*>(place.bytes), static_cast<std::size_t>(place.length)}, 0);
-  if (place.length <= kInlineViewBytes) return view;
-  auto const buffer = place.buffer + static_cast<std::int32_t>(place.offset >> kBufferShift);
-  auto const offset = static_cast<std::int32_t>(place.offset & ((std::int64_t{1} << kBufferShift) - 1));
-  std::memcpy(view.bytes + 4, &buffer, sizeof(buffer));
-  std::memcpy(view.bytes + 8, &offset, sizeof(offset));
-  return view;
-}
-
-/// Views of values behind offsets, which stay where they are. Returns the length of the longest.
-template <ValueLayout kLayout, class RowId>
-std::int64_t view_values(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin,
-                         std::int64_t end, ValueView* views) {
-  auto const view_of = [](Place const& place) {
-    return place.length <= kInlineViewBytes && place.may_read_wide ? make_short_view(place.bytes, place.length)
-                                                                   : make_referring_view(place);
-  };
-  std::array<Place, kViewRows> places;
-  std::int64_t longest = 0;
-  if (rows.is_dense_at(begin)) {
-    locate<kLayout>(column, rows, begin, end, [&](std::int64_t i, Place const& place) {
-      longest = std::max(longest, place.length);
-      views[i] = view_of(place);
-    });
-    return longest;
-  }
-  for (; begin < end; begin += kViewRows) {
-    auto const part_end = std::min(begin + kViewRows, end);
-    locate<kLayout>(column, rows, begin, part_end, [&](std::int64_t i, Place const& place) {
-      ask_for(place.bytes, std::min(place.length, kWideCopy));
-      places[static_cast<std::size_t>(i - begin)] = place;
-      longest = std::max(longest, place.length);
-    });
-    for (auto i = begin; i < part_end; ++i) views[i] = view_of(places[static_cast<std::size_t>(i - begin)]);
-  }
-  return longest;
-}
-
-/// Views as they are in the table, but for the numbers of buffers.
-template <class RowId>
-std::int64_t copy_views(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin,
-                        std::int64_t end, ValueView* views) {
-  auto const* const parts = column.strings.data();
-  std::int64_t longest = 0;
-  rows.visit_ahead(
-      begin, end,
-      [=](std::int64_t, std::uint32_t batch, std::int64_t row) {
-        __builtin_prefetch(static_cast<ValueView const*>(parts[batch].entries) + row);
-      },
-      [&, parts](std::int64_t i, std::uint32_t batch, std::int64_t row) {
-        views[i] = {};
-        if (column.may_have_nulls && column.parts[batch].is_null(row)) return;
-        views[i] = static_cast<ValueView const*>(parts[batch].entries)[row];
-        longest = std::max<std::int64_t>(longest, views[i].length);
-        if (views[i].length <= kInlineViewBytes) return;
-        auto const buffer = views[i].buffer() + parts[batch].first_buffer;
-        std::memcpy(views[i].bytes + 4, &buffer, sizeof(buffer));
-      },
-      [&](std::int64_t i) { views[i] = {}; });
-  return longest;
-}
-
-template <class RowId>
-Result<std::int64_t> gather_referring_views(GatherColumn const& column, RowSelection<RowId> const& rows,
-                                            std::int64_t num_rows, GatherOutput& output) {
-  GARUDA_TRY_ASSIGN(output.values, AlignedBuffer::allocate(num_rows * std::int64_t{sizeof(ValueView)}));
-  auto* const views = output.values.as<ValueView>();
-  std::atomic<std::int64_t> longest{0};
-  RowSelection<RowId>::for_each_block(num_rows, [&](std::int64_t begin, std::int64_t end) {
-    auto const layout = value_layout(column.source_type);
-    auto const length = layout == ValueLayout::views ? copy_views(column, rows, begin, end, views)
-                        : layout == ValueLayout::offsets32
-                            ? view_values<ValueLayout::offsets32>(column, rows, begin, end, views)
-                            : view_values<ValueLayout::offsets64>(column, rows, begin, end, views);
-    auto known = longest.load();
-    while (known < length && !longest.compare_exchange_weak(known, length)) {
-    }
-  });
-  if (longest > kLongestViewed)
-    return fail(ErrorCode::limit_exceeded,
-                fmt::format("values of views have at most {} bytes: {}", kLongestViewed, longest.load()));
-  if (longest > kInlineViewBytes) output.referred = column.referred;
-  return num_rows;
-}
-
 /// Views of a table's views whose long values are copied to one buffer.
 template <class RowId>
 Result<std::int64_t> gather_owning_views(GatherColumn const& column, RowSelection<RowId> const& rows,
@@ -432,29 +255,6 @@ StringPart::StringPart(ArrayView const& array, ValueLayout layout) {
   values = array.values == nullptr ? kNoBytes.data() : static_cast<std::byte const*>(array.values);
   last_wide = array.values == nullptr ? 0 : end - kWideCopy;
   num_bytes = end;
-}
-
-std::shared_ptr<ReferredBytes const> referred_bytes(std::span<ArrayView const> parts, std::span<StringPart> strings,
-                                                    ValueLayout layout,
-                                                    std::span<std::shared_ptr<void const> const> owners) {
-  auto referred = std::make_shared<ReferredBytes>();
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    strings[p].first_buffer = static_cast<std::int32_t>(referred->buffers.size());
-    if (layout == ValueLayout::views) {
-      auto const& list = *static_cast<ViewBuffers const*>(parts[p].offsets);
-      referred->buffers.insert(referred->buffers.end(), list.buffers, list.buffers + list.count);
-      referred->bytes.insert(referred->bytes.end(), list.bytes, list.bytes + list.count);
-      continue;
-    }
-    for (std::int64_t begin = 0; begin < strings[p].num_bytes; begin += std::int64_t{1} << kBufferShift) {
-      referred->buffers.push_back(strings[p].values + begin);
-      referred->bytes.push_back(strings[p].num_bytes - begin);
-    }
-  }
-  referred->owners.assign(owners.begin(), owners.end());
-  referred->list = {static_cast<std::int64_t>(referred->buffers.size()), referred->buffers.data(),
-                    referred->bytes.data()};
-  return referred;
 }
 
 template <class RowId>

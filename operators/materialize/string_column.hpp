@@ -11,37 +11,12 @@
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
 #include "operators/materialize/gather_rows.hpp"
+#include "operators/materialize/referring_views.hpp"
 
 namespace garuda {
 
 struct GatherColumn;
 struct GatherOutput;
-
-/// The strings of one batch, from its row 0 on.
-struct StringPart {
-  void const* entries = nullptr;         ///< offsets or views
-  std::byte const* values = nullptr;     ///< what offsets count from
-  void const* const* buffers = nullptr;  ///< what views refer to
-  std::int64_t num_bytes = 0;            ///< of `values`, to the end of the last value
-  std::int64_t last_wide = 0;            ///< last offset from which 16 bytes may be read
-  std::int32_t first_buffer = 0;         ///< of ReferredBytes: the first that is this part's
-
-  StringPart(ArrayView const& array, ValueLayout layout);
-};
-
-/// The memory of a table that the views of its gathered columns refer to. Shared with results, which outlive the
-/// gatherer.
-struct ReferredBytes {
-  std::vector<void const*> buffers;
-  std::vector<std::int64_t> bytes;
-  std::vector<std::shared_ptr<void const>> owners;  ///< of the table's batches, as far as these have one
-  ViewBuffers list;                                 ///< of the above
-};
-
-/// What views of a column's values refer to; numbers the buffers of its parts in `strings`. `owners`: of the parts.
-std::shared_ptr<ReferredBytes const> referred_bytes(std::span<ArrayView const> parts, std::span<StringPart> strings,
-                                                    ValueLayout layout,
-                                                    std::span<std::shared_ptr<void const> const> owners);
 
 /// Gathers the first `num_rows` rows of a column of strings, as far as `max_bytes` bytes of values allow, at least one;
 /// returns how many. Values lie in a column's own memory, those of views that refer to the table in the table's.
