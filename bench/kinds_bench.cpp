@@ -144,6 +144,8 @@ class KindRun {
         options_(std::move(options)) {
     spec_.on = {{"key", "key"}};
     spec_.kind = kind;
+    if (!counts && contract::parts_of(kind).pairs && options_.tuning.method == JoinMethod::bitmap)
+      options_.tuning.method = JoinMethod::automatic;
   }
 
   Result<void> verify(Outcome& outcome) {

@@ -96,6 +96,8 @@ enum class JoinMethod : std::uint8_t {
   sorted,         ///< both sides sorted, by key or by its hash
   nested_loops,   ///< every row compared with every other, tile by tile (He et al. 2008, NINLJ)
   sorted_ranges,  ///< one side sorted by a column that the condition bounds: a row of the other finds a range of it
+  /// Of joins without pairs, with keys: a bit for each value in the range of the right keys, looked up by left rows.
+  bitmap,
 };
 
 /// Knobs of the join; `counting` is of statistics and stack counts.

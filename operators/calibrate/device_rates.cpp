@@ -160,6 +160,9 @@ class DeviceMeasurement {
     rates_.streamed_bytes_per_s = streamed * 2 * sizeof(std::uint32_t);
     GARUDA_TRY_ASSIGN(rates_.random_reads_per_s, access_rate(WordAccess::random, most_words()));
     GARUDA_TRY_ASSIGN(rates_.atomics_per_s, access_rate(WordAccess::atomic, most_words()));
+    auto const cached = std::min(rates::kCachedWords, most_words());
+    GARUDA_TRY_ASSIGN(rates_.cached_reads_per_s, access_rate(WordAccess::random, cached));
+    GARUDA_TRY_ASSIGN(rates_.cached_atomics_per_s, access_rate(WordAccess::atomic, cached));
     return {};
   }
 

@@ -14,6 +14,8 @@ namespace {
 
 Result<contract::JoinOffers> join_offers(contract::JoinInquiry const& inquiry) {
   auto const& shape = inquiry.shape;
+  if (inquiry.options.tuning.method == JoinMethod::bitmap)
+    return fail(ErrorCode::usage, "method=bitmap is of paths cpu and compute");
   auto offer = vulkan::device_join_offer(Path::cuda, inquiry);
   vulkan::size_device_join(inquiry, offer, [&](std::uint64_t rows) {
     return cuda_join_bytes(std::min(shape.rows_left, rows), std::min(shape.rows_right, rows), shape.key_bits);

@@ -16,7 +16,9 @@
 #include "operators/device/join/join_by_pairs.hpp"
 #include "operators/device/join/joinable_sides.hpp"
 #include "operators/device/join/joined_columns.hpp"
+#include "operators/device/join/marked_rows.hpp"
 #include "operators/device/join/moved_sides.hpp"
+#include "operators/device/known_values.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/run/query_run.hpp"
 
@@ -31,13 +33,11 @@ using contract::Alone;
 constexpr std::uint64_t kMostSlack = 2;
 constexpr char const* kShrinkPhase = "shrink";
 
-/// The rows that come alone, of a join that is recorded.
+/// The rows of marked sides that come alone.
 Result<std::vector<AlonePart>> find_alone(compute::ComputeContext& context, contract::JoinParts const& parts,
-                                          compute::MarkedSides const& marks, compute::ResidentJoin& join) {
+                                          std::vector<std::pair<Side, MarkedRows>> sides) {
   std::vector<AlonePart> found;
-  for (auto const side : {Side::left, Side::right}) {
-    if (!marks.of(side)) continue;
-    GARUDA_TRY_ASSIGN(auto marked, join.marked_rows(context, side));
+  for (auto& [side, marked] : sides) {
     GARUDA_TRY_ASSIGN(auto alone, AloneRows::create(context, marked, parts.alone(side)));
     GARUDA_TRY(alone.record_count(context));
     found.push_back({side, std::move(marked), std::move(alone)});
@@ -46,6 +46,18 @@ Result<std::vector<AlonePart>> find_alone(compute::ComputeContext& context, cont
     GARUDA_TRY_ASSIGN(part.rows, part.alone.count(context));
   }
   return found;
+}
+
+/// The same of a join that is recorded.
+Result<std::vector<AlonePart>> find_alone(compute::ComputeContext& context, contract::JoinParts const& parts,
+                                          compute::MarkedSides const& marks, compute::ResidentJoin& join) {
+  std::vector<std::pair<Side, MarkedRows>> sides;
+  for (auto const side : {Side::left, Side::right}) {
+    if (!marks.of(side)) continue;
+    GARUDA_TRY_ASSIGN(auto marked, join.marked_rows(context, side));
+    sides.emplace_back(side, std::move(marked));
+  }
+  return find_alone(context, parts, std::move(sides));
 }
 
 /// Copies the result to columns of its own size.
@@ -101,11 +113,9 @@ Result<void> join_pairs(compute::ComputeContext& context, MovedSides const& side
 
 /// The same without pairs: left rows alone.
 Result<void> join_marks(compute::ComputeContext& context, MovedSides const& sides, compute::ResidentJoinWay const& way,
-                        DeviceTableState& result) {
-  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way));
-  GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, 1, way));
-  GARUDA_TRY(join.record(context));
-  GARUDA_TRY_ASSIGN(auto alone, find_alone(context, sides.parts, way.marks, join));
+                        Control const& control, DeviceTableState& result) {
+  GARUDA_TRY_ASSIGN(auto const left, MarkedLeft::create(context, sides, way, control));
+  GARUDA_TRY_ASSIGN(auto alone, find_alone(context, sides.parts, {{Side::left, left.rows()}}));
   result.rows = rows_of(alone);
   result.arena = column_arena(*result.device.open.device, result.rows * sides.result_row_bytes());
   GARUDA_TRY_ASSIGN(auto keys, take_column(result, result.rows, sides.key_words));
@@ -124,22 +134,46 @@ Result<double> estimate(compute::ComputeContext& context, JoinableSides const& s
                                    left_is_smaller ? sides.right : sides.left);
 }
 
-Result<std::uint64_t> count_rows(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected,
-                                 compute::ResidentJoinWay const& way) {
-  std::uint64_t rows = 0;
+/// Of rows of both sides of a bitmap's join, of which the build side has no key twice.
+Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSides const& sides,
+                                      compute::ResidentJoinWay const& way, Control const& control) {
+  auto const build = *way.build;
+  auto const probe = contract::other_side(build);
+  GARUDA_TRY_ASSIGN(auto const marked, MarkedByBitmap::create(context, sides, build, build, control));
+  GARUDA_TRY_ASSIGN(auto const pairs, marked.count(context));
+  auto build_matched = pairs;
+  if (way.marks.of(build) && !is_known_unique(sides.of(probe).table(), sides.of(probe).key_column())) {
+    GARUDA_TRY_ASSIGN(auto const back, MarkedByBitmap::create(context, sides, probe, build, control));
+    GARUDA_TRY_ASSIGN(build_matched, back.count(context));
+  }
+  auto rows = pairs;
   for (auto const side : {Side::left, Side::right})
-    if (sides.parts.alone(side) == Alone::all) rows += sides.of(side).rows().rows;
-  if (!sides.parts.pairs && !way.marks.any()) return rows;
+    rows += contract::num_alone(sides.parts.alone(side), sides.of(side).rows().rows,
+                                side == build ? build_matched : pairs);
+  return rows;
+}
+
+/// Of left rows alone; where all of them come, they need no marks.
+Result<std::uint64_t> count_marked(compute::ComputeContext& context, MovedSides const& sides,
+                                   compute::ResidentJoinWay const& way, Control const& control) {
+  if (!way.marks.left) return sides.left.rows().rows;
+  GARUDA_TRY_ASSIGN(auto const left, MarkedLeft::create(context, sides, way, control));
+  GARUDA_TRY_ASSIGN(auto const alone, find_alone(context, sides.parts, {{Side::left, left.rows()}}));
+  return rows_of(alone);
+}
+
+Result<std::uint64_t> count_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected,
+                                  compute::ResidentJoinWay const& way) {
   GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way));
-  if (expected == 0 && way.parts == compute::JoinedParts::none && way.method == JoinMethod::partitioned) {
+  if (expected == 0 && way.method == JoinMethod::partitioned) {
     GARUDA_TRY_ASSIGN(auto const matches, estimate(context, joinable));
     expected = static_cast<std::uint64_t>(std::clamp(matches, 1.0, static_cast<double>(compute::kMostJoinedRows)));
   }
   GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, expected, way));
   GARUDA_TRY(join.record(context));
   GARUDA_TRY_ASSIGN(auto const alone, find_alone(context, sides.parts, way.marks, join));
-  GARUDA_TRY_ASSIGN(auto const pairs, sides.parts.pairs ? join.count(context) : Result<std::uint64_t>(0));
-  return rows + pairs + rows_of(alone);
+  GARUDA_TRY_ASSIGN(auto const pairs, join.count(context));
+  return pairs + rows_of(alone);
 }
 
 Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest const& request,
@@ -168,6 +202,7 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
   }
   shape.key_bytes = static_cast<double>(sides.key_words * materialize::kWordBytes);
   shape.ordered = request.spec.ordered && !counts;
+  shape.nulls_equal = sides.nulls_equal;
   if (!sides.by_pairs) {
     shape.parts = sides.parts;
     shape.counts = counts;
@@ -181,6 +216,30 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
     side->payload_bytes = side->payload_columns = 0;
   }
   return shape;
+}
+
+Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRates const& rates,
+                          compute::ComputeTuning const& tuning, compute::ResidentJoinShape& shape) {
+  auto const& keys = request.columns.keys.front();
+  for (auto const side : {Side::right, Side::left}) {
+    if (!compute::may_use_bitmap(shape, side, tuning)) continue;
+    bool const is_left = side == Side::left;
+    auto const& table = *(is_left ? request.left : request.right).resident();
+    auto const column = is_left ? keys.left : keys.right;
+    auto& own = is_left ? shape.left : shape.right;
+    GARUDA_TRY_ASSIGN(auto const range, value_range(table, column, request.options.control));
+    if (!range) continue;
+    own.key_span = static_cast<double>(range->span);
+    auto const other = shape.parts.alone(contract::other_side(side));
+    bool const is_decided = (is_left ? shape.right : shape.left).is_unique && other == Alone::none;
+    if (!shape.parts.pairs || range->span > compute::kMostBitmapSpan || is_decided) continue;
+    own.is_unique = true;
+    GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, rates, tuning));
+    own.is_unique = false;
+    if (ways.front().method != JoinMethod::bitmap) continue;
+    GARUDA_TRY_ASSIGN(own.is_unique, has_unique_values(table, column, request.options.control));
+  }
+  return {};
 }
 
 Result<double> sample_matches(resolve::JoinRequest const& request) {
@@ -206,7 +265,7 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
     } else if (sides.parts.pairs) {
       GARUDA_TRY(join_pairs(context, sides, expected, way, *result));
     } else {
-      GARUDA_TRY(join_marks(context, sides, way, *result));
+      GARUDA_TRY(join_marks(context, sides, way, request.options.control, *result));
     }
   }
   DeviceResultOptions const options{"join", request.options.control, request.options.tuning.upload, plan.lanes,
@@ -223,8 +282,12 @@ Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& r
     GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run.recorder));
     if (sides.by_pairs) {
       GARUDA_TRY_ASSIGN(counted.rows, join_by_pairs(lane->context(), sides, request, way, &run.recorder, nullptr));
+    } else if (sides.parts.pairs && way.method == JoinMethod::bitmap) {
+      GARUDA_TRY_ASSIGN(counted.rows, count_by_bitmap(lane->context(), sides, way, request.options.control));
+    } else if (sides.parts.pairs) {
+      GARUDA_TRY_ASSIGN(counted.rows, count_pairs(lane->context(), sides, request.options.expected_rows, way));
     } else {
-      GARUDA_TRY_ASSIGN(counted.rows, count_rows(lane->context(), sides, request.options.expected_rows, way));
+      GARUDA_TRY_ASSIGN(counted.rows, count_marked(lane->context(), sides, way, request.options.control));
     }
   }
   counted.stats = run.stats(plan);

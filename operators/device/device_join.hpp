@@ -16,6 +16,11 @@ namespace garuda::device {
 /// rows, invalid_input for keys that are not compared.
 Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest const& request, bool counts);
 
+/// Adds to `shape` what is known of the keys, read now where it was not before and may make a bitmap of them the
+/// cheapest way. Errors: those of device memory, device_failure, cancelled.
+Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRates const& rates,
+                          compute::ComputeTuning const& tuning, compute::ResidentJoinShape& shape);
+
 /// See JoinRow::sample_matches. Errors: those of the join.
 Result<double> sample_matches(resolve::JoinRequest const& request);
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "garuda/device_table.hpp"
 #include "garuda/run.hpp"
 #include "garuda/table.hpp"
+#include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/resolve/join_columns.hpp"
@@ -50,6 +52,17 @@ struct DeviceTableState {
     vk::Buffer numbers;
     vk::Buffer entries;
   };
+  /// Of a column's values, which never change.
+  struct Values {
+    Column column;
+    compute::KeyRange range;
+    std::optional<bool> are_unique{};  ///< beside nulls
+  };
+  /// Those that were asked for; several threads may ask.
+  struct KnownValues {
+    std::mutex mutex;
+    std::vector<Values> list;
+  };
 
   Schema schema;
   std::uint64_t rows = 0;
@@ -58,6 +71,7 @@ struct DeviceTableState {
   std::vector<Stored> stored;
   std::vector<Column> columns;
   std::vector<Index> indexes;
+  mutable KnownValues known;
   std::vector<ArrayView> shown;  ///< by column, what a view of the table has: where it is, and no bytes
   BatchView batch;
 };

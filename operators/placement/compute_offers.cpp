@@ -24,6 +24,8 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
   auto const& facts = inquiry.facts();
   GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.vulkan));
   auto const asked = inquiry.options.tuning.method;
+  if (asked == JoinMethod::bitmap)
+    return fail(ErrorCode::usage, "method=bitmap on path compute is of tables that live on a device");
   for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
     if (asked != method && (asked != JoinMethod::automatic || method == JoinMethod::sorted)) continue;
     auto offer = vulkan::device_join_offer(Path::compute, inquiry);

@@ -64,6 +64,7 @@ Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& i
   GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(*inquiry.shape.tables, inquiry.shape.output.empty()));
   shape.matches = inquiry.shape.expected_matches;
   if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;
+  GARUDA_TRY(device::look_at_keys(*inquiry.shape.tables, facts.rates(), tuning, shape));
   GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, facts.rates(), tuning));
   contract::JoinOffers offers;
   for (auto const& way : ways) {

@@ -34,7 +34,9 @@ constexpr std::array kDeviceFields{
     RateField<DeviceRates>{"small_ordered_points", "points/s", &DeviceRates::small_ordered_points_per_s, true},
     RateField<DeviceRates>{"small_random_blends", "points/s", &DeviceRates::small_random_blends_per_s, true},
     RateField<DeviceRates>{"small_ordered_blends", "points/s", &DeviceRates::small_ordered_blends_per_s, true},
-    RateField<DeviceRates>{"small_random_reads", "words/s", &DeviceRates::small_random_reads_per_s, true}};
+    RateField<DeviceRates>{"small_random_reads", "words/s", &DeviceRates::small_random_reads_per_s, true},
+    RateField<DeviceRates>{"cached_reads", "words/s", &DeviceRates::cached_reads_per_s, true},
+    RateField<DeviceRates>{"cached_atomics", "words/s", &DeviceRates::cached_atomics_per_s, true}};
 
 constexpr std::array kHostFields{RateField<HostRates>{"copy", "bytes/s", &HostRates::copy_bytes_per_s},
                                  RateField<HostRates>{"encode", "keys/s", &HostRates::encoded_keys_per_s},
@@ -136,7 +138,9 @@ DeviceRates default_device_rates(vk::DeviceType type) {
               .import_bytes_per_s = 12e9,
               .import_call_ns = 100e3,
               .download_bytes_per_s = 12e9,
-              .lane_ns = 5e6};
+              .lane_ns = 5e6,
+              .cached_reads_per_s = 10e9,
+              .cached_atomics_per_s = 10e9};
     case vk::DeviceType::cpu:
       // Lavapipe (Mesa 22.3.6) on two cores of an x86-64 virtual machine.
       return {.random_points_per_s = 2.4e6,

@@ -48,12 +48,16 @@ struct DeviceRates {
   double small_random_blends_per_s = 0;
   double small_ordered_blends_per_s = 0;
   double small_random_reads_per_s = 0;
+  // Of words at random positions in kCachedWords words, which a large cache holds. Optional likewise.
+  double cached_reads_per_s = 0;
+  double cached_atomics_per_s = 0;
 
   friend bool operator==(DeviceRates const&, DeviceRates const&) = default;
 };
 
 inline constexpr std::uint64_t kSmallDrawPoints = std::uint64_t{1} << 13;
 inline constexpr std::uint32_t kSmallDrawEdge = 128;  ///< of its image
+inline constexpr std::uint64_t kCachedWords = std::uint64_t{1} << 22;
 
 /// The rates for slices of so many rows: the small ones at kSmallDrawPoints, the others from 16 times as many on,
 /// between them interpolated on logarithmic scales.

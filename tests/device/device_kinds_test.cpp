@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "garuda/engine.hpp"
@@ -132,6 +133,78 @@ TEST_F(DeviceKinds, SidesWithoutRowsOrKeys) {
       expect_kinds(*other, some, {"payload=carry", "method=global"}, nulls_equal);
     }
   expect_kinds(keyless, keyless, {"payload=carry"}, true);
+}
+
+/// Keys from `first` on, `distinct` of them in turn, some null, with a column beside them.
+template <class Key>
+Table keys_from(TypeId type, std::int64_t first, std::size_t rows, std::uint64_t distinct, std::size_t null_each) {
+  TestColumn<Key> keys{"k", type_of(type), {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    keys.values.push_back(static_cast<Key>(first + static_cast<std::int64_t>(i * 7 % distinct)));
+    keys.valid.push_back(null_each == 0 || i % null_each != 3);
+  }
+  return TestTable().add(std::move(keys)).add(random_column<std::int64_t>("wide", TypeId::int64, rows, 3, true)).build(90);
+}
+
+TEST_F(DeviceKinds, BitmapsOfKeysMarkRows) {
+  constexpr auto kFar = std::int64_t{1} << 40;
+  auto const narrow = keys_from<std::int32_t>(TypeId::int32, -30, 4'500, 3'000, 11);
+  auto const other = keys_from<std::int32_t>(TypeId::int32, 900, 300, 150, 5);
+  auto const wide = keys_from<std::int64_t>(TypeId::int64, -kFar, 500, 300, 7);
+  auto const wider = keys_from<std::int64_t>(TypeId::int64, 100 - kFar, 400, 400, 0);
+  auto const none = keys_from<std::int32_t>(TypeId::int32, 0, 0, 1, 0);
+  auto const keyless = nullable_table(TypeId::int32, 40, 20, 0, 3, 4);
+  auto const mixed = keys_from<std::int64_t>(TypeId::int64, -500, 900, 900, 9);
+  std::vector<std::pair<Table const*, Table const*>> const pairs{{&narrow, &other},   {&other, &narrow}, {&wide, &wider},
+                                                                 {&wider, &wide},     {&narrow, &none},  {&none, &narrow},
+                                                                 {&narrow, &keyless}, {&keyless, &other}, {&mixed, &other},
+                                                                 {&other, &mixed}};
+  for (auto const& [left, right] : pairs) {
+    auto const left_there = upload(*left);
+    auto const right_there = upload(*right);
+    for (auto const kind : {JoinKind::semi, JoinKind::anti, JoinKind::mark})
+      for (bool const nulls_equal : {false, true}) {
+        auto spec = of_kind(kind, nulls_equal);
+        spec.ordered = nulls_equal;
+        expect_there(*left, *right, left_there, right_there, spec, "method=bitmap");
+      }
+  }
+}
+
+/// Without pairs, where a side has no key twice.
+TEST_F(DeviceKinds, BitmapsOfKeysCount) {
+  auto const unique = keys_from<std::int32_t>(TypeId::int32, 0, 3'000, 3'000, 13);
+  auto const other = keys_from<std::int32_t>(TypeId::int32, 2'500, 2'000, 2'000, 0);
+  auto const repeated = keys_from<std::int32_t>(TypeId::int32, -100, 2'500, 600, 6);
+  std::vector<std::pair<Table const*, Table const*>> const pairs{
+      {&unique, &other}, {&unique, &repeated}, {&repeated, &unique}};
+  for (auto const& [left, right] : pairs) {
+    auto const left_there = upload(*left);
+    auto const right_there = upload(*right);
+    for (auto const kind : {JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full}) {
+      auto const expected = reference::reference_join_table(left->view(), right->view(), of_kind(kind)).rows.size();
+      auto const counted =
+          engine().join_count(left_there.view(), right_there.view(), of_kind(kind), tuned("method=bitmap"));
+      ASSERT_TRUE(counted) << counted.error().describe();
+      EXPECT_EQ(counted->rows, expected) << to_string(kind);
+    }
+  }
+}
+
+TEST_F(DeviceKinds, BitmapsOfWhatHasNoneAreRefused) {
+  auto const repeated = upload(keys_from<std::int32_t>(TypeId::int32, 0, 60, 20, 0));
+  auto const far = upload(nullable_table(TypeId::int64, 50, 40, 0, 1, 1));
+  auto const refused = [](DeviceTable const& left, DeviceTable const& right, JoinSpec const& spec) {
+    auto const counted = engine().join_count(left.view(), right.view(), spec, tuned("method=bitmap"));
+    EXPECT_FALSE(counted);
+    return counted ? ErrorCode::output : counted.error().code();
+  };
+  EXPECT_EQ(refused(repeated, repeated, of_kind(JoinKind::full)), ErrorCode::usage);
+  EXPECT_EQ(refused(repeated, far, of_kind(JoinKind::semi)), ErrorCode::usage);
+  auto tested = of_kind(JoinKind::semi);
+  tested.where = parse_condition("left.wide < right.wide").value();
+  EXPECT_EQ(refused(repeated, repeated, tested), ErrorCode::usage);
+  EXPECT_FALSE(engine().join(repeated.view(), repeated.view(), of_kind(JoinKind::inner), tuned("method=bitmap")));
 }
 
 /// Of a partition with several build and probe chunks, and keys with rows in all of them.

@@ -62,7 +62,7 @@ TEST(ResidentJoinWays, CostsOfGathersGrowWithMatchesThoseOfCarriedPayloadWithCol
 /// Partitions move all rows, a look-up only what matches: where caches hold the build side and few rows match it.
 TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
   auto rates = h200();
-  rates.small_random_reads_per_s = 150e9;  // of tables that caches hold
+  rates.cached_reads_per_s = 150e9;  // of tables that caches hold
   auto shape = shape_of(1 << 26, 2, 4, 0.03);
   auto const method = [&] { return value_of(compute::resident_join_ways(shape, rates, {})).front().method; };
   shape.left.rows = 1 << 20;
@@ -71,6 +71,31 @@ TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
   EXPECT_EQ(method(), JoinMethod::partitioned);
   shape.left.rows = shape.right.rows;
   EXPECT_EQ(method(), JoinMethod::partitioned);
+}
+
+/// Bits over a narrow range for left rows that come alone, and for counts where a side has no key twice.
+TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
+  auto shape = shape_of(1 << 27, 1, 4, 1);
+  shape.parts = contract::parts_of(JoinKind::semi);
+  auto const choose = [](compute::ResidentJoinShape const& shape) {
+    auto rates = h200();
+    rates.cached_reads_per_s = rates.cached_atomics_per_s = 150e9;
+    return value_of(compute::resident_join_ways(shape, rates, {})).front();
+  };
+  EXPECT_NE(choose(shape).method, JoinMethod::bitmap);  // the range is not known
+  shape.right.key_span = 1 << 27;
+  EXPECT_EQ(choose(shape).method, JoinMethod::bitmap);
+  shape.right.key_span = 1e12;
+  EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
+  shape.right.key_span = 1 << 27;
+  shape.parts = contract::parts_of(JoinKind::full);
+  shape.right.is_unique = true;
+  EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
+  shape.counts = true;
+  EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{JoinMethod::bitmap, false, Side::right, compute::JoinedParts::none,
+                                                     {true, true}}));
+  shape.right.is_unique = false;
+  EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
 }
 
 TEST(ResidentJoinWays, TuningsForceTheWay) {

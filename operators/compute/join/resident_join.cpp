@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/pair_filter.hpp"
 #include "operators/compute/primitives/key_width.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
@@ -46,7 +47,7 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
                                           std::uint64_t expected_rows, ResidentJoinWay const& way,
                                           vk::MemoryArena* results) {
   GARUDA_EXPECTS(left.keys.words == right.keys.words && !left.number_rows && !right.number_rows);
-  GARUDA_EXPECTS(way.method != JoinMethod::automatic);
+  GARUDA_EXPECTS(way.method != JoinMethod::automatic && way.method != JoinMethod::bitmap);
   bool const has_payload = !left.payload.empty() || !right.payload.empty();
   GARUDA_EXPECTS(way.parts != JoinedParts::numbers || !has_payload);
   ResidentJoin join;
@@ -248,8 +249,9 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
   for (auto const& shape : {late_gather_shape(), non_null_shape(), key_width_shape()})
     specs.push_back(compute_pipeline(shape, tuning));
   for (auto const& more :
-       {indexed_join_pipelines(tuning), alone_rows_pipelines(tuning), null_keys_pipelines(tuning),
-        pair_filter_pipelines(tuning), scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
+       {indexed_join_pipelines(tuning), alone_rows_pipelines(tuning), key_bitmap_pipelines(tuning),
+        null_keys_pipelines(tuning), pair_filter_pipelines(tuning), scan_pipelines(tuning), radix_pipelines(tuning),
+        chunk_pipelines(tuning)})
     specs.insert(specs.end(), more.begin(), more.end());
   return specs;
 }

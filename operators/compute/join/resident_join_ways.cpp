@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/device_scan.hpp"
 #include "operators/contract/cost_terms.hpp"
@@ -15,9 +16,9 @@ namespace {
 
 constexpr double kRowNumberBytes = 4;
 constexpr double kFlagBytes = 4;
-/// Bytes that the small and the large random reads of a calibration fall on.
-constexpr double kSmallReadBytes = 2.0 * 4 * rates::kSmallDrawPoints;
-constexpr double kLargeReadBytes = 4.0 * (1 << 25);
+/// Bytes that the cached and the other random accesses of a calibration fall on.
+constexpr double kCachedBytes = 4.0 * rates::kCachedWords;
+constexpr double kLargeBytes = 4.0 * (1 << 25);
 /// Submissions that are waited for: of any join, and where the bounds of the keys are read first.
 constexpr double kWaits = 1;
 constexpr double kBoundsWaits = 2;
@@ -40,15 +41,18 @@ Side build_side(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
   return shape.left.rows <= shape.right.rows ? Side::left : Side::right;
 }
 
-/// Random reads in a table of so many bytes, which caches hold or not.
-double read_table_ns(double reads, double table_bytes, rates::DeviceRates const& rates) {
-  auto rate = rates.random_reads_per_s;
-  if (rates.small_random_reads_per_s > 0) {
-    auto const share = std::log(table_bytes / kSmallReadBytes) / std::log(kLargeReadBytes / kSmallReadBytes);
-    rate =
-        rates.small_random_reads_per_s * std::pow(rate / rates.small_random_reads_per_s, std::clamp(share, 0.0, 1.0));
+/// Random accesses to a table of so many bytes, which caches hold or not; `cached_per_s` 0: not known.
+double access_ns(double accesses, double table_bytes, double cached_per_s, double large_per_s) {
+  auto rate = large_per_s;
+  if (cached_per_s > 0) {
+    auto const share = std::log(table_bytes / kCachedBytes) / std::log(kLargeBytes / kCachedBytes);
+    rate = cached_per_s * std::pow(large_per_s / cached_per_s, std::clamp(share, 0.0, 1.0));
   }
-  return reads / rate * contract::kNs;
+  return accesses / rate * contract::kNs;
+}
+
+double read_table_ns(double reads, double table_bytes, rates::DeviceRates const& rates) {
+  return access_ns(reads, table_bytes, rates.cached_reads_per_s, rates.random_reads_per_s);
 }
 
 /// A pass that deals rows out: a histogram reads the keys, the scatter reads and writes all.
@@ -157,6 +161,34 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
           {"submissions", (waits_of(way) + (searches_bounds ? kBoundsWaits : 0)) * rates.submission_ns}};
 }
 
+/// A bit is set for each build row, and read for each probe row; the other way round, too, where build rows that have
+/// no match are counted and probe keys may repeat.
+contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+                                  rates::DeviceRates const& rates) {
+  auto const side = build_side(shape, way);
+  auto const& build = shape.of(side);
+  auto const& probe = shape.of(contract::other_side(side));
+  auto const bytes = static_cast<double>(bitmap_bytes(static_cast<std::uint64_t>(build.key_span.value_or(0))));
+  auto const test_ns = [&](double rows) {
+    return read_table_ns(rows, bytes, rates) + contract::stream_ns(rows * shape.key_bytes, rates);
+  };
+  auto const set_ns = [&](double rows) {
+    return contract::stream_ns(bytes, rates) + test_ns(rows) +
+           access_ns(rows, bytes, rates.cached_atomics_per_s, rates.atomics_per_s);
+  };
+  bool const is_twice = way.marks.of(side) && !probe.is_unique;
+  return {{"set key bits", set_ns(build.rows) + (is_twice ? set_ns(probe.rows) : 0)},
+          {"test key bits", test_ns(probe.rows) + (is_twice ? test_ns(build.rows) : 0)},
+          {"alone rows", alone_ns(shape, way, rates)},
+          {"submissions", (waits_of(way) + (is_twice ? kAloneWaits : 0)) * rates.submission_ns}};
+}
+
+bool can_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning const& tuning) {
+  auto const& side = shape.of(build);
+  return may_use_bitmap(shape, build, tuning) && side.key_span && *side.key_span <= double{kMostBitmapSpan} &&
+         (!shape.parts.pairs || side.is_unique);
+}
+
 /// What the kind of join wants of any way. Rows are marked while they are probed, rather than built from.
 void take_parts(ResidentJoinShape const& shape, ResidentJoinWay& way) {
   auto const& parts = shape.parts;
@@ -170,6 +202,21 @@ void take_parts(ResidentJoinShape const& shape, ResidentJoinWay& way) {
   if (!parts.pairs) way.build = build_side(shape, way);
 }
 
+/// Leaves those whose rows come in order: by an index over the right side, or, of left rows alone, by a bitmap.
+Result<void> keep_ordered(std::vector<ResidentJoinWay>& ways, ResidentJoinShape const& shape,
+                          ComputeTuning const& tuning) {
+  std::erase_if(ways, [](ResidentJoinWay const& way) { return way.method != JoinMethod::bitmap; });
+  if (tuning.join_method == JoinMethod::bitmap) return {};
+  if (tuning.join_method != JoinMethod::automatic && tuning.join_method != JoinMethod::global)
+    return fail(ErrorCode::usage, fmt::format("ordered rows of a join on a device come of method=global: {}",
+                                              to_string(forcing({tuning.join_method}))));
+  ResidentJoinWay way{JoinMethod::global, false, Side::right};
+  take_parts(shape, way);
+  way.build = Side::right;
+  ways.push_back(way);
+  return {};
+}
+
 /// Ways that are weighed against each other.
 std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeTuning const& tuning) {
   std::vector<ResidentJoinWay> ways;
@@ -179,6 +226,8 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
     if (tuning.join_payload != Payload::carry) ways.push_back({JoinMethod::partitioned, true});
   }
   if (method == JoinMethod::sorted) ways.push_back({JoinMethod::sorted});
+  for (auto const side : {Side::right, Side::left})
+    if (can_use_bitmap(shape, side, tuning)) ways.push_back({JoinMethod::bitmap, false, side});
   // A payload that is to be carried or gathered is one of partitions.
   bool const is_free = method == JoinMethod::automatic && tuning.join_payload == Payload::automatic;
   auto const probe_rows = std::max(shape.left.rows, shape.right.rows);
@@ -192,6 +241,13 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
 }
 
 }  // namespace
+
+bool may_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning const& tuning) {
+  bool const is_open = tuning.join_method == JoinMethod::automatic && tuning.join_payload == Payload::automatic;
+  if ((!is_open && tuning.join_method != JoinMethod::bitmap) || shape.tested_reads > 0) return false;
+  if (shape.build && *shape.build != build) return false;
+  return shape.parts.pairs ? shape.counts && !shape.nulls_equal : build == Side::right;
+}
 
 bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
   return way.method == JoinMethod::global && way.build && shape.of(*way.build).has_index;
@@ -208,21 +264,21 @@ ResidentSideShape shape_of(DeviceRows const& rows) noexcept {
 contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   GARUDA_EXPECTS(way.method != JoinMethod::automatic);
+  if (way.method == JoinMethod::bitmap) return bitmap_costs(shape, way, rates);
   return way.method == JoinMethod::partitioned ? partitioned_costs(shape, way, rates, tuning)
                                                : indexed_costs(shape, way, rates, tuning);
 }
 
 Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
                                                         ComputeTuning const& tuning) {
-  if (shape.ordered) {
-    ResidentJoinWay way{JoinMethod::global, false, Side::right};
-    take_parts(shape, way);
-    way.build = Side::right;
-    if (tuning.join_method == JoinMethod::automatic || tuning.join_method == way.method) return std::vector{way};
-    return fail(ErrorCode::usage, fmt::format("ordered rows of a join on a device come of method=global: {}",
-                                              to_string(forcing({tuning.join_method}))));
-  }
   auto ways = candidates(shape, tuning);
+  if (tuning.join_method == JoinMethod::bitmap && ways.empty())
+    return fail(ErrorCode::usage,
+                fmt::format("method=bitmap on a device is of joins semi, anti and mark, built on the right, and of counts, "
+                            "built on a side that has no key twice; without a condition, by keys of up to 64 bits in a "
+                            "range of at most {}",
+                            kMostBitmapSpan));
+  if (shape.ordered) GARUDA_TRY(keep_ordered(ways, shape, tuning));
   std::ranges::stable_sort(ways, {}, [&](ResidentJoinWay const& way) {
     return contract::total_ns(resident_join_costs(shape, way, rates, tuning));
   });

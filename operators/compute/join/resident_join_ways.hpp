@@ -19,6 +19,9 @@ struct ResidentSideShape {
   double payload_columns = 0;
   std::uint32_t key_bits = 0;  ///< in which its keys differ; 0: not known
   bool has_index = false;      ///< kept beside its columns, of its keys
+  /// From the least key to the greatest, and that no two rows have the same one: where they were looked at.
+  std::optional<double> key_span{};
+  bool is_unique = false;
 };
 
 ResidentSideShape shape_of(DeviceRows const& rows) noexcept;
@@ -31,6 +34,7 @@ struct ResidentJoinShape {
   bool ordered = false;  ///< by left row, then right row; rows that come alone by row
   contract::JoinParts parts{};
   bool counts = false;      ///< of the result only its rows' number is wanted
+  bool nulls_equal = false;
   double tested_reads = 0;  ///< of a join whose pairs of row numbers are tested: values that each reads
   std::optional<Side> build = std::nullopt;  ///< asked for
 
@@ -44,11 +48,16 @@ struct ResidentJoinShape {
 contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning);
 
+/// Whether a bitmap over the range of the build side's keys may do the join, whatever they are: of left rows alone,
+/// built on the right; or of counts, built on a side where no key is twice.
+bool may_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning const& tuning);
+
 /// Whether the join looks its rows up in an index that is kept.
 bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way);
 
 /// The ways that `tuning` allows (join_method, join_payload), the cheapest first. Ordered rows come of method global
-/// with the right side built alone; `sorted` only when asked for. Errors: usage for ordered rows by another method.
+/// with the right side built alone; `sorted` only when asked for; `bitmap` where the shape
+/// says of a side what it takes. Errors: usage for ordered rows by another method, and for a bitmap of what has none.
 Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
                                                         ComputeTuning const& tuning);
 

@@ -70,7 +70,7 @@ std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
 constexpr std::array kGroupings{resolve::Choice{"auto", 0}, resolve::Choice{"shared", 1}, resolve::Choice{"table", 2},
                                 resolve::Choice{"partitioned", 3}};
 
-/// Those of joins with keys, which come first.
+/// Those of joins with pairs by keys, which come first.
 constexpr auto kResidentMethods = std::span(resolve::kJoinMethodChoices).first<4>();
 
 std::span<resolve::Knob<ComputeTuning> const> knobs() {

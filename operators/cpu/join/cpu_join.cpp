@@ -13,6 +13,7 @@
 
 #include "core/parallel_blocks.hpp"
 #include "operators/contract/sizing.hpp"
+#include "operators/cpu/join/bitmap_join.hpp"
 #include "operators/cpu/join/join_table.hpp"
 
 namespace garuda::cpu {
@@ -394,6 +395,7 @@ class CpuJoinBackend final : public contract::JoinBackend {
 Result<std::unique_ptr<contract::JoinBackend>> open_cpu_join(contract::BackendOptions const& options) {
   GARUDA_EXPECTS(options.key_bits == 32 || options.key_bits == 64);
   GARUDA_EXPECTS(options.lanes > 0);
+  if (options.tuning.method == JoinMethod::bitmap) return open_bitmap_join(options);
   return or_out_of_memory([&]() -> Result<std::unique_ptr<contract::JoinBackend>> {
     if (options.key_bits == 32) return std::make_unique<CpuJoinBackend<std::uint32_t>>(options);
     return std::make_unique<CpuJoinBackend<std::uint64_t>>(options);

@@ -21,6 +21,8 @@ constexpr double kWideKeyShare = 1.25;
 /// Most slots a row, and slots beside, of a table that keys address directly.
 constexpr double kDirectFill = 4;
 constexpr double kDirectSlack = 1024;
+/// Bits of a bitmap in a slot of such a table.
+constexpr double kBitsOfSlot = 32;
 /// What a probe row found, and bytes that marking a build row is worth.
 constexpr double kFoundBytes = 4;
 constexpr double kBuildMarkBytes = 8;
@@ -106,8 +108,10 @@ Tables tables_of(contract::JoinShape const& shape, CpuJoinWay const& way) {
   tables.build = contract::rows_of(shape, side);
   tables.probe = contract::rows_of(shape) - tables.build;
   tables.rows = tables.build / parts;
-  tables.is_dense = range > 0 && range / parts < kDirectFill * tables.rows + kDirectSlack;
-  if (contract::distinct_of(shape, side) < kUniqueShare * tables.build) {
+  tables.is_dense = way.by_bitmap || (range > 0 && range / parts < kDirectFill * tables.rows + kDirectSlack);
+  if (way.by_bitmap) {
+    tables.rows = std::max(range / kBitsOfSlot, 1.0);
+  } else if (contract::distinct_of(shape, side) < kUniqueShare * tables.build) {
     tables.rows *= kRunsBytes;
     tables.share *= tables.is_dense ? kDenseRunsShare : kRunsShare;
   }
@@ -149,8 +153,9 @@ contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, CpuJoinWay
   auto const& probed = tables.is_dense ? host.probed_dense_rows : host.probed_rows;
   // A partition of many pairs is cut up, one of few costs a slice all the same.
   auto const building = std::min<double>(host.threads, parts);
-  auto const build_ns =
-      tables.build / built.at(tables.rows) * contract::kNs * tables.share * build_shares(tables, parts, host);
+  // All threads set bits of one bitmap.
+  auto const shares = way.by_bitmap ? 1 : build_shares(tables, parts, host);
+  auto const build_ns = tables.build / built.at(tables.rows) * contract::kNs * tables.share * shares;
   auto const found = std::max(tables.probe, contract::pairs_made(shape));
   double moved_ns = 0;
   for (auto const side : {Side::left, Side::right})

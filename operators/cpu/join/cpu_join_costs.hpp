@@ -18,6 +18,7 @@ struct CpuJoinWay {
   std::vector<std::size_t> carried;  ///< positions in JoinShape::output; none when radix_bits is 0
   std::uint64_t chunk_rows = contract::kLargestChunkRows;  ///< most rows of a batch
   BuildSide build = BuildSide::automatic;                  ///< the smaller side of each partition, or always one
+  bool by_bitmap = false;                                  ///< of the right keys, without partitions
 
   bool carries(std::size_t column) const { return std::ranges::find(carried, column) != carried.end(); }
 };

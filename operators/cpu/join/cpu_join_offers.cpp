@@ -1,9 +1,12 @@
 // The ways of the CPU path to join: radix bits, payload strategy, chunk size.
 #include "operators/cpu/join/cpu_join_offers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "operators/cpu/join/bitmap_join.hpp"
 #include "operators/cpu/join/cpu_join_costs.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -118,6 +121,16 @@ std::vector<PricedCpuJoin> cpu_join_ways(contract::JoinShape const& shape, JoinT
   return ways;
 }
 
+/// Whether bits over the range of the right keys say which left rows have a match, in no more memory than the keys.
+bool can_use_bitmap(contract::JoinShape const& shape, JoinTuning const& tuning, std::uint64_t most_host_bytes) {
+  auto const& tested = shape.tested;
+  bool const is_tested = tested.pairs > 0 || tested.left_columns > 0 || tested.right_columns > 0;
+  if (shape.parts.pairs || is_tested || tuning.radix_bits > 0 || tuning.build == BuildSide::left) return false;
+  auto const key_bytes = shape.rows_right * (shape.key_bits / 8);
+  if (most_host_bytes != 0 && shape.encoded_bytes + 2 * key_bytes > most_host_bytes / 2) return false;
+  return shape.key_range_right > 0 && shape.key_range_right <= kBitmapFill * shape.rows_right;
+}
+
 /// "radix_bits=8,payload=carry,chunk_rows=524288".
 std::string to_string(CpuJoinWay const& way) {
   JoinTuning tuning;
@@ -125,6 +138,7 @@ std::string to_string(CpuJoinWay const& way) {
   if (way.radix_bits > 0) tuning.payload = way.carried.empty() ? Payload::gather : Payload::carry;
   tuning.chunk_rows = static_cast<std::uint32_t>(way.chunk_rows);
   tuning.build = way.build;
+  if (way.by_bitmap) tuning.method = JoinMethod::bitmap;
   return garuda::to_string(tuning);
 }
 
@@ -138,6 +152,7 @@ contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, PricedCpuJoin
   contract::set_phases(offer.candidate, std::move(priced.costs));
   offer.tuning = tuning;
   offer.tuning.build = priced.way.build;
+  if (priced.way.by_bitmap) offer.tuning.method = JoinMethod::bitmap;
   offer.key_bits = inquiry.shape.key_bits;
   offer.radix_bits = priced.way.radix_bits;
   offer.lanes = tuning.lanes != 0 ? tuning.lanes : inquiry.shape.threads;
@@ -151,9 +166,22 @@ contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, PricedCpuJoin
 
 Result<contract::JoinOffers> cpu_join_offers(contract::JoinInquiry const& inquiry) {
   auto const& shape = inquiry.shape;
+  auto const& tuning = inquiry.options.tuning;
+  auto const most_host_bytes = contract::most_host_bytes(shape, inquiry.options);
+  bool const is_forced = tuning.method == JoinMethod::bitmap;
   contract::JoinOffers offers;
-  for (auto& priced :
-       cpu_join_ways(shape, inquiry.options.tuning, inquiry.host, contract::most_host_bytes(shape, inquiry.options)))
+  if (can_use_bitmap(shape, tuning, most_host_bytes) && (is_forced || tuning.method == JoinMethod::automatic)) {
+    auto const chunk_rows = tuning.chunk_rows != 0 ? tuning.chunk_rows : cpu_chunk_rows(shape, inquiry.host);
+    CpuJoinWay const way{0, {}, chunk_rows, BuildSide::right, true};
+    offers.list.push_back(offer_of(inquiry, {way, cpu_join_costs(shape, way, inquiry.host)}));
+  }
+  if (is_forced && offers.list.empty())
+    return fail(ErrorCode::usage,
+                fmt::format("method=bitmap on path cpu is of joins semi, anti and mark without a condition, built on the "
+                            "right without partitions, by keys in a range of at most {} values a right row",
+                            kBitmapFill));
+  if (is_forced) return offers;
+  for (auto& priced : cpu_join_ways(shape, tuning, inquiry.host, most_host_bytes))
     offers.list.push_back(offer_of(inquiry, std::move(priced)));
   return offers;
 }

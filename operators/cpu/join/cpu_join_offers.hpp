@@ -6,7 +6,7 @@
 
 namespace garuda::cpu {
 
-/// Never fails, never empty; see JoinRow::offers.
+/// Never empty; see JoinRow::offers. Errors: usage for method=bitmap where no bitmap says what is asked for.
 Result<contract::JoinOffers> cpu_join_offers(contract::JoinInquiry const& inquiry);
 
 }  // namespace garuda::cpu

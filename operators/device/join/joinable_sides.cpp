@@ -43,6 +43,7 @@ Result<JoinableSides> JoinableSides::create(compute::ComputeContext& context, Mo
       if (sides.of(side).key_nulls() && sides.keeps_null_keys(side)) kept.push_back(side);
     }
   }
+  if (way.method == JoinMethod::bitmap) return joinable;
   if (sides.nulls_equal) {
     GARUDA_TRY(joinable.give_null_keys(context, sides, kept));
   } else {

@@ -18,7 +18,7 @@ compute::KeyIndex const* index_of(MovedSides const& sides, Side side);
 
 /// Rows that are joined, and the copies that they view. Null keys that are kept have a value that no other key of
 /// either side has: one for both sides where nulls are equal, else one that the other side has not. The other rows with
-/// null keys are left out.
+/// null keys are left out. By method bitmap all rows stay as they are, but for the width of their keys.
 struct JoinableSides {
   /// Waits where a key has nulls, or is cut. `way`: says whether a kept index is looked up, which has no nulls.
   /// Errors: invalid_input for a key that does not fit 64 bits; limit_exceeded, out_of_memory.

@@ -30,6 +30,7 @@ class MovedSide {
   DeviceTableState::Column const& key() const { return table_.columns[key_]; }
   /// Of the key; nothing without nulls.
   std::optional<compute::NullFlags> const& key_nulls() const noexcept { return key_nulls_; }
+  std::size_t key_column() const noexcept { return key_; }  ///< of the table
   DeviceTableState const& table() const noexcept { return table_; }
   std::size_t num_moved() const noexcept { return moved_.size(); }
   bool is_null_words(std::size_t moved) const { return moved_[moved].is_nulls; }

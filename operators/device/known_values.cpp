@@ -1,0 +1,98 @@
+#include "operators/device/known_values.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "operators/compute/group_by/device_values.hpp"
+#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/device/device_group_columns.hpp"
+
+namespace garuda::device {
+namespace {
+
+using compute::DeviceValueKind;
+
+/// Whose values are compared by their words; nothing else has a range here.
+std::optional<DeviceValueKind> integer_kind(DataType const& type) {
+  auto const kind = device_value_kind(type);
+  if (!kind || compute::is_float(*kind) || !compute::has_order(*kind)) return std::nullopt;
+  return kind;
+}
+
+/// The value of an ordered image, in 64 bits.
+std::uint64_t value_of(DeviceValueKind kind, std::uint64_t image) {
+  constexpr auto kSign = std::uint64_t{1} << 31;
+  if (kind == DeviceValueKind::int32) return image - kSign;
+  return kind == DeviceValueKind::int64 ? image ^ kSign << 32 : image;
+}
+
+Result<std::unique_ptr<compute::ComputeLane>> open_lane_of(DeviceTableState const& table, Control const& control) {
+  auto const& open = table.device.open;
+  return compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr);
+}
+
+Result<compute::KeyRange> read_range(DeviceTableState const& table, compute::DeviceValues const& values,
+                                     Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
+  GARUDA_TRY_ASSIGN(auto scan, compute::ColumnScan::create(lane->context(), {values}, table.rows));
+  GARUDA_TRY_ASSIGN(auto const ranges, scan.run(lane->context()));
+  auto const& range = ranges.front();
+  if (!range.has_values) return compute::KeyRange{};
+  return compute::KeyRange{value_of(values.kind, range.min), range.max - range.min};
+}
+
+compute::DeviceColumn stored_at(DeviceTableState const& table, std::size_t stored) {
+  return {table.stored[stored].buffer.address(), table.stored[stored].words};
+}
+
+/// What is known of a column whose values have a range. Called with the mutex locked.
+Result<DeviceTableState::Values*> known_values(DeviceTableState const& table, std::size_t column, DeviceValueKind kind,
+                                               Control const& control) {
+  auto const& from = table.columns[column];
+  auto& list = table.known.list;
+  auto const known = std::ranges::find(list, from, &DeviceTableState::Values::column);
+  if (known != list.end()) return &*known;
+  compute::DeviceValues values{stored_at(table, from.stored), kind};
+  if (from.nulls) {
+    values.nulls = stored_at(table, *from.nulls).address;
+    values.null_mask = 1U << from.null_bit;
+  }
+  GARUDA_TRY_ASSIGN(auto const range, read_range(table, values, control));
+  return &list.emplace_back(DeviceTableState::Values{from, range});
+}
+
+}  // namespace
+
+Result<std::optional<compute::KeyRange>> value_range(DeviceTableState const& table, std::size_t column,
+                                                     Control const& control) {
+  auto const kind = integer_kind(table.schema[column].type);
+  if (!kind) return std::nullopt;
+  if (table.rows == 0) return compute::KeyRange{};
+  std::lock_guard const lock(table.known.mutex);
+  GARUDA_TRY_ASSIGN(auto const* const known, known_values(table, column, *kind, control));
+  return known->range;
+}
+
+Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column, Control const& control) {
+  auto const kind = integer_kind(table.schema[column].type);
+  GARUDA_EXPECTS(kind);
+  if (table.rows == 0) return true;
+  std::lock_guard const lock(table.known.mutex);
+  GARUDA_TRY_ASSIGN(auto* const known, known_values(table, column, *kind, control));
+  if (known->are_unique) return *known->are_unique;
+  compute::BitmapRows rows{table.rows, stored_at(table, known->column.stored), std::nullopt};
+  if (auto const nulls = known->column.nulls)
+    rows.nulls = compute::NullFlags{stored_at(table, *nulls).address, known->column.null_bit};
+  GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
+  GARUDA_TRY_ASSIGN(auto bitmap, compute::KeyBitmap::create(lane->context(), known->range, false));
+  GARUDA_TRY_ASSIGN(known->are_unique, bitmap.set_unique_keys(lane->context(), rows));
+  return *known->are_unique;
+}
+
+bool is_known_unique(DeviceTableState const& table, std::size_t column) {
+  std::lock_guard const lock(table.known.mutex);
+  auto const known = std::ranges::find(table.known.list, table.columns[column], &DeviceTableState::Values::column);
+  return known != table.known.list.end() && known->are_unique.value_or(false);
+}
+
+}  // namespace garuda::device

@@ -1,0 +1,25 @@
+// What is known of the values of tables that live on a device: read there when it is asked for first, then kept with the
+// table.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "operators/compute/join/key_bitmap.hpp"
+#include "operators/device/device_table.hpp"
+
+namespace garuda::device {
+
+/// The range of a column's values that are not null. nullopt: no integers, nor stored as such, of up to 64 bits.
+/// Without values any range. Blocks; thread-safe. Errors: those of device memory, device_failure, cancelled.
+Result<std::optional<compute::KeyRange>> value_range(DeviceTableState const& table, std::size_t column,
+                                                     Control const& control);
+
+/// Whether no two of them are the same. Requires a range of at most kMostBitmapSpan. As above.
+Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column, Control const& control);
+/// Whether it is known that they are; reads nothing.
+bool is_known_unique(DeviceTableState const& table, std::size_t column);
+
+}  // namespace garuda::device
