@@ -66,6 +66,10 @@ Result<void> shrink(compute::ComputeContext& context, DeviceTableState& result, 
   auto const large = std::exchange(result.stored, {});
   GARUDA_TRY(context.order_all(kShrinkPhase));
   for (auto const& column : large) {
+    if (!column.buffer) {
+      result.stored.push_back({{}, column.words});
+      continue;
+    }
     GARUDA_TRY_ASSIGN(auto stored, take_column(result, result.rows, column.words));
     GARUDA_TRY_ASSIGN(auto* const recorder, context.submissions().record(kShrinkPhase));
     recorder->copy(column.buffer.view(0, stored.buffer.bytes()), stored.buffer.view());

@@ -33,7 +33,7 @@ struct TableDevice {
 /// their sign. Whether values are null is said by bits of a column of one word.
 struct DeviceTableState {
   struct Stored {
-    vk::Buffer buffer;
+    vk::Buffer buffer;  ///< none of a column of a result that no value needs
     std::uint32_t words = 1;
   };
   struct Column {

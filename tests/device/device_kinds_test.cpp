@@ -191,6 +191,20 @@ TEST_F(DeviceKinds, BitmapsOfKeysCount) {
   }
 }
 
+/// Without words that say which side is absent: such a result is a table like others.
+TEST_F(DeviceKinds, RowsThatAllMatchLackNoSide) {
+  auto const left = keys_from<std::int32_t>(TypeId::int32, 10, 90, 30, 0);
+  auto const right = keys_from<std::int32_t>(TypeId::int32, 0, 60, 60, 0);
+  auto const left_there = upload(left);
+  auto const right_there = upload(right);
+  auto const joined = join(left_there, right_there, of_kind(JoinKind::left));
+  auto const on_host = download(joined);
+  for (auto const kind : {JoinKind::left, JoinKind::full}) {
+    expect_there(left, right, left_there, right_there, of_kind(kind), "");
+    expect_there(on_host, right, joined, right_there, of_kind(kind), "");
+  }
+}
+
 TEST_F(DeviceKinds, BitmapsOfWhatHasNoneAreRefused) {
   auto const repeated = upload(keys_from<std::int32_t>(TypeId::int32, 0, 60, 20, 0));
   auto const far = upload(nullable_table(TypeId::int64, 50, 40, 0, 1, 1));

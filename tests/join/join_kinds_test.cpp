@@ -185,6 +185,35 @@ TEST_F(JoinKinds, KeysThatAreWordsInTheirColumn) {
   }
 }
 
+/// Bits over the range of the right keys, in slices on both sides, by several lanes.
+TEST_F(JoinKinds, BitmapsOfRightKeysMarkLeftRows) {
+  std::mt19937_64 random(11);
+  JoinOptions options;
+  options.path = Path::cpu;
+  auto const none = TableOf{}.build(random);
+  for (auto const type : {TypeId::int8, TypeId::int32, TypeId::int64, TypeId::decimal128})
+    for (auto const share : {0U, 5U}) {
+      auto const left = TableOf{type, some_keys(3'000, 110, -60, share, random), 900}.build(random);
+      auto const right = TableOf{type, some_keys(500, 60, -10, share, random), 90}.build(random);
+      for (auto const kind : {JoinKind::semi, JoinKind::anti, JoinKind::mark})
+        for (auto const nulls_equal : {false, true})
+          for (auto const* tuning : {"method=bitmap", "method=bitmap,slice_rows=70,lanes=3,chunk_rows=100"}) {
+            expect_join(left, right, spec_of(kind, nulls_equal), tuned(options, tuning));
+            expect_join(right, left, spec_of(kind, nulls_equal), tuned(options, tuning));
+          }
+    }
+  auto const some = TableOf{TypeId::int64, some_keys(90, 20, 0, 4, random), 40}.build(random);
+  auto const far = TableOf{TypeId::int64, {0, 1'000'000'000}, 0}.build(random);
+  auto const forced = tuned(options, "method=bitmap");
+  expect_join(some, none, spec_of(JoinKind::anti), forced);
+  expect_join(none, some, spec_of(JoinKind::mark), forced);
+  for (auto const& [spec, right] : {std::pair{spec_of(JoinKind::inner), &some}, {spec_of(JoinKind::semi), &far}}) {
+    auto const refused = engine().join(some.view(), right->view(), spec, forced);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::usage);
+  }
+}
+
 TEST_F(JoinKinds, KeysOfTwoTypesShareTheCommonOne) {
   std::mt19937_64 random(3);
   std::vector<std::pair<TypeId, TypeId>> const types{

@@ -128,7 +128,8 @@ bool can_use_bitmap(contract::JoinShape const& shape, JoinTuning const& tuning, 
   if (shape.parts.pairs || is_tested || tuning.radix_bits > 0 || tuning.build == BuildSide::left) return false;
   auto const key_bytes = shape.rows_right * (shape.key_bits / 8);
   if (most_host_bytes != 0 && shape.encoded_bytes + 2 * key_bytes > most_host_bytes / 2) return false;
-  return shape.key_range_right > 0 && shape.key_range_right <= kBitmapFill * shape.rows_right;
+  bool const is_narrow = shape.key_range_right > 0 && shape.key_range_right <= kBitmapFill * shape.rows_right;
+  return is_narrow || shape.rows_right == 0;
 }
 
 /// "radix_bits=8,payload=carry,chunk_rows=524288".

@@ -1,6 +1,7 @@
 #include "operators/device/join/joined_columns.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "operators/compute/primitives/key_width.hpp"
@@ -11,13 +12,27 @@ namespace {
 
 constexpr char const* kFlagsPhase = "absent sides";
 
-/// The columns behind key and payload, without a value but for words that say that no side is absent.
-Result<void> take_added(compute::ComputeContext& context, MovedSides const& sides, DeviceTableState& result) {
+/// The side that a column says is absent; nothing of other columns.
+std::optional<Side> absent_side(AddedColumn const& column) {
+  if (column.kind == AddedColumn::Kind::left_absent) return Side::left;
+  return column.kind == AddedColumn::Kind::right_absent ? std::optional(Side::right) : std::nullopt;
+}
+
+/// The columns behind key and payload, without a value but for words that say that no side is absent. Where no row
+/// lacks a side, there are no such words, and no nulls.
+Result<void> take_added(compute::ComputeContext& context, MovedSides const& sides, std::span<AlonePart const> parts,
+                        DeviceTableState& result) {
   for (auto const& column : sides.added) {
+    auto const absent = absent_side(column);
+    auto const lacks = [&](AlonePart const& part) { return part.side != *absent && part.rows > 0; };
+    if (absent && std::ranges::none_of(parts, lacks)) {
+      for (auto& shown : result.columns)
+        if (shown.nulls == result.stored.size()) shown.nulls.reset();
+      result.stored.push_back({{}, column.words});
+      continue;
+    }
     GARUDA_TRY_ASSIGN(auto stored, take_column(result, result.rows, column.words));
-    bool const is_flag =
-        column.kind == AddedColumn::Kind::left_absent || column.kind == AddedColumn::Kind::right_absent;
-    if (is_flag) GARUDA_TRY(context.fill(kFlagsPhase, stored.buffer, 0));
+    if (absent) GARUDA_TRY(context.fill(kFlagsPhase, stored.buffer, 0));
     result.stored.push_back(std::move(stored));
   }
   return {};
@@ -41,7 +56,7 @@ std::uint64_t rows_of(std::span<AlonePart const> parts) {
 
 Result<void> write_rest(compute::ComputeContext& context, MovedSides const& sides, std::span<AlonePart> parts,
                         std::uint64_t first, DeviceTableState& result) {
-  GARUDA_TRY(take_added(context, sides, result));
+  GARUDA_TRY(take_added(context, sides, parts, result));
   for (auto& part : parts) {
     auto const columns = alone_columns(sides, part.side, part.marked, result.stored);
     if (part.rows > 0) GARUDA_TRY(part.alone.record_rows(context, columns, part.places != 0 ? 0 : first, part.places));
