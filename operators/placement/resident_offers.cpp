@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/resident_join_ways.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/device/device_group_by.hpp"
@@ -34,9 +35,11 @@ void describe(Inquiry const& inquiry, Offer& offer) {
   offer.details.emplace_back("placement", "device: the columns live there, and so does the result until it is read");
 }
 
-std::uint64_t join_bytes(compute::ResidentJoinShape const& shape) {
+std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
   double moved = 0;
   for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
+  if (way.method == JoinMethod::bitmap)
+    moved = static_cast<double>(compute::bitmap_bytes(static_cast<std::uint64_t>(*shape.of(*way.build).key_span)));
   auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
   auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
   return static_cast<std::uint64_t>(kJoinCopies * moved + rows * row_bytes);
@@ -74,7 +77,7 @@ Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& i
     if (compute::uses_index(shape, way))
       offer.details.emplace_back("index", fmt::format("kept with the {} table", to_string(*way.build)));
     offer.key_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
-    offer.device_bytes = join_bytes(shape);
+    offer.device_bytes = join_bytes(shape, way);
     contract::set_phases(offer.candidate, compute::resident_join_costs(shape, way, facts.rates(), tuning));
     offer.start = [way](resolve::JoinRequest const& request, Plan plan) {
       return device::join_device_tables(request, std::move(plan), way);

@@ -356,6 +356,24 @@ TEST(CostModel, PartitionsCostWhatTheySave) {
   EXPECT_GT(costs(wide, 10), costs(large, 10));
 }
 
+/// Left rows alone, by dense keys: a bit a key fits a cache that tables of rows do not.
+TEST(CostModel, BitmapsAreOfNarrowKeysWithoutPairs) {
+  RecordedMachine const recorded_machine("consumer");
+  JoinOptions options;
+  options.path = Path::cpu;
+  auto const is_by_bitmap = [&](contract::JoinShape shape, JoinKind kind) {
+    shape.parts = contract::parts_of(kind);
+    return plan(shape, recorded_machine, options).tuning.method == JoinMethod::bitmap;
+  };
+  auto const dense = dense_join(1 << 24, 1 << 24);
+  EXPECT_TRUE(is_by_bitmap(dense, JoinKind::semi));
+  EXPECT_FALSE(is_by_bitmap(dense, JoinKind::left));
+  EXPECT_FALSE(is_by_bitmap(sparse_join(1 << 24, 1 << 24), JoinKind::semi));
+  auto tested = dense;
+  tested.tested = {.pairs = 1e6, .left_columns = 1, .right_columns = 1};
+  EXPECT_FALSE(is_by_bitmap(tested, JoinKind::semi));
+}
+
 TEST(CostModel, TheCheapestRadixBitsAreChosen) {
   RecordedMachine const recorded_machine("consumer");
   JoinOptions options;
