@@ -11,7 +11,7 @@ Lane::Lane(Device& device, Queue& queue, LaneOptions const& options, Timeline ti
       descriptors_(device) {}
 
 Result<std::unique_ptr<Lane>> Lane::create(Device& device, LaneOptions const& options) {
-  Queue& queue = device.graphics_queue(options.queue % device.graphics_queue_count());
+  Queue& queue = device.graphics_queue();
   GARUDA_TRY_ASSIGN(Timeline timeline, Timeline::create(device, queue, options.name));
   GARUDA_TRY_ASSIGN(PhaseTimer timer, PhaseTimer::create(device, queue));
   auto lane = std::unique_ptr<Lane>(new Lane(device, queue, options, std::move(timeline), std::move(timer)));

@@ -17,7 +17,6 @@
 namespace garuda::vk {
 
 struct LaneOptions {
-  std::size_t queue = 0;  ///< index of the graphics queue, taken modulo their number
   TransferOptions transfer;
   std::uint64_t block_bytes = std::uint64_t{64} << 20;  ///< of the arena
   char const* name = "lane";

@@ -16,7 +16,6 @@ Result<DeviceLanes> DeviceLanes::open(vk::Device& device, DeviceLaneOptions cons
   GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options.upload));
   lane_options.name = options.name;
   for (std::uint32_t lane = 0; lane < options.lanes; ++lane) {
-    lane_options.queue = lane;
     GARUDA_TRY_ASSIGN(auto created, vk::Lane::create(device, lane_options));
     opened.lanes.push_back(std::move(created));
   }

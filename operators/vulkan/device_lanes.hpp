@@ -20,7 +20,7 @@ struct DeviceLaneOptions {
   char const* name = "lane";                    ///< outlives the lanes
 };
 
-/// Lanes, each on a queue of its own while there are enough, and the device memory that each may take.
+/// Lanes, and the device memory that each may take.
 struct DeviceLanes {
   std::vector<std::unique_ptr<vk::Lane>> lanes;
   std::uint64_t lane_budget_bytes = 0;

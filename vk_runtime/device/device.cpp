@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -89,12 +90,13 @@ std::vector<char const*> enabled_extensions(DeviceFeatures const& features) {
   return names;
 }
 
-Result<VkDevice> create_handle(PhysicalDevice const& physical, std::uint32_t graphics_queues) {
-  std::vector<float> const priorities(std::max(graphics_queues, kMostTransferQueues), 1.0F);
+Result<VkDevice> create_handle(PhysicalDevice const& physical) {
+  std::array<float, kMostTransferQueues> priorities{};
+  priorities.fill(1.0F);
   std::vector<VkDeviceQueueCreateInfo> queues;
   queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                     .queueFamilyIndex = main_family(physical.traits)->index,
-                    .queueCount = graphics_queues,
+                    .queueCount = 1,
                     .pQueuePriorities = priorities.data()});
   if (QueueFamily const* transfer = transfer_family(physical.traits)) {
     queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -132,48 +134,43 @@ bool Queue::used() const {
 
 Result<std::unique_ptr<Device>> Device::create(Instance const& instance, PhysicalDevice const& physical,
                                                DeviceOptions const& options) {
-  GARUDA_EXPECTS(options.max_graphics_queues >= 1);
   if (auto reason = unusable_reason(physical.traits)) {
     return fail(ErrorCode::no_device, fmt::format("{} cannot be used: {}", physical.traits.name, *reason));
   }
-  std::uint32_t const queues = std::min(main_family(physical.traits)->count, options.max_graphics_queues);
   auto device = std::unique_ptr<Device>(new Device);
-  GARUDA_TRY_ASSIGN(VkDevice const handle, create_handle(physical, queues));
+  GARUDA_TRY_ASSIGN(VkDevice const handle, create_handle(physical));
   volkLoadDeviceTable(&device->fn_, handle);
   device->handle_ = Unique<VkDevice>({handle, &device->fn_}, handle);
   device->physical_ = physical.handle;
   device->traits_ = physical.traits;
   device->debug_ = instance.debug();
-  device->open_queues(queues);
+  device->open_queues();
   device->memory_ =
       std::make_unique<MemoryPool>(device->owner(), physical.handle, device->traits_, options.memory_limit_bytes);
   device->pinned_ = PinnedRegistry::create(*device);
   return device;
 }
 
-void Device::open_queues(std::uint32_t graphics_queues) {
-  std::uint32_t const main = main_family(traits_)->index;
-  for (std::uint32_t i = 0; i < graphics_queues; ++i) {
+void Device::open_queues() {
+  auto const open = [this](std::uint32_t family, std::uint32_t i) {
     VkQueue queue = VK_NULL_HANDLE;
-    fn_.vkGetDeviceQueue(handle(), main, i, &queue);
-    graphics_queues_.push_back(std::make_unique<Queue>(owner(), queue, main));
-  }
+    fn_.vkGetDeviceQueue(handle(), family, i, &queue);
+    return std::make_unique<Queue>(owner(), queue, family);
+  };
+  std::uint32_t const main = main_family(traits_)->index;
+  graphics_queue_ = open(main, 0);
   buffer_families_.push_back(main);
   if (QueueFamily const* transfer = transfer_family(traits_)) {
-    for (std::uint32_t i = 0; i < std::min(transfer->count, kMostTransferQueues); ++i) {
-      VkQueue queue = VK_NULL_HANDLE;
-      fn_.vkGetDeviceQueue(handle(), transfer->index, i, &queue);
-      transfer_queues_.push_back(std::make_unique<Queue>(owner(), queue, transfer->index));
-    }
+    for (std::uint32_t i = 0; i < std::min(transfer->count, kMostTransferQueues); ++i)
+      transfer_queues_.push_back(open(transfer->index, i));
     buffer_families_.push_back(transfer->index);
   }
 }
 
 Device::~Device() {
   // A device that only compiled has nothing to wait for, and RADV's null device cannot even do that.
-  bool used = false;
+  bool used = graphics_queue_ && graphics_queue_->used();
   for (auto const& queue : transfer_queues_) used = used || queue->used();
-  for (auto const& queue : graphics_queues_) used = used || queue->used();
   // On a lost device this fails, and then there is nothing left to wait for either.
   if (used) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
   if (pinned_) pinned_->close();

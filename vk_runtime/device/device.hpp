@@ -19,8 +19,6 @@
 namespace garuda::vk {
 
 struct DeviceOptions {
-  /// Lanes share them. On an H100 two lanes are no faster by four queues than by one, and each takes 25 ms to open.
-  std::uint32_t max_graphics_queues = 1;
   /// Explicit limit of device memory in bytes, all lanes together; 0: none but the driver's.
   std::uint64_t memory_limit_bytes = 0;
 };
@@ -70,9 +68,9 @@ class Device {
   DeviceTraits const& traits() const noexcept { return traits_; }
   DebugFunctions const& debug() const noexcept { return debug_; }
 
-  /// Queues of the main family (graphics, compute, transfer); at least one.
-  std::size_t graphics_queue_count() const noexcept { return graphics_queues_.size(); }
-  Queue& graphics_queue(std::size_t i = 0) { return *graphics_queues_.at(i); }
+  /// The queue of the main family (graphics, compute, transfer). Lanes share it: on an H100 two lanes are no faster by
+  /// four queues than by one, and each takes 25 ms to open.
+  Queue& graphics_queue() noexcept { return *graphics_queue_; }
   /// Queues of a transfer-only family: none, one, or two, so that copies in both directions run side by side.
   std::size_t transfer_queue_count() const noexcept { return transfer_queues_.size(); }
   /// A queue of a transfer-only family, `i` taken modulo their number, or nullptr.
@@ -101,14 +99,14 @@ class Device {
  private:
   Device() = default;
   void set_object_name(std::uint64_t handle, VkObjectType type, char const* name) const;
-  void open_queues(std::uint32_t graphics_queues);
+  void open_queues();
 
   VolkDeviceTable fn_{};
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   DeviceTraits traits_;
   DebugFunctions debug_;
   Unique<VkDevice> handle_;
-  std::vector<std::unique_ptr<Queue>> graphics_queues_;
+  std::unique_ptr<Queue> graphics_queue_;
   std::vector<std::unique_ptr<Queue>> transfer_queues_;
   std::vector<std::uint32_t> buffer_families_;
   std::unique_ptr<MemoryPool> memory_;
