@@ -107,10 +107,12 @@ Result<void> PhaseTimer::collect_device() {
                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
       "vkGetQueryPoolResults"));
   double const period = device_->traits().limits.timestamp_period_ns;
-  for (std::size_t i = 0; i < phases_.size(); ++i) {
-    std::uint64_t const elapsed = (ticks[2 * i + 1] - ticks[2 * i]) & valid_mask_;
-    add(phases_[i], static_cast<std::int64_t>(static_cast<double>(elapsed) * period));
-  }
+  auto const elapsed_ns = [&](std::size_t begin, std::size_t end) {
+    return static_cast<std::int64_t>(static_cast<double>((ticks[end] - ticks[begin]) & valid_mask_) * period);
+  };
+  for (std::size_t i = 0; i < phases_.size(); ++i) add(phases_[i], elapsed_ns(2 * i, 2 * i + 1));
+  for (auto const& submission : submissions_)
+    submissions_ns_.push_back(elapsed_ns(2 * submission.first_phase, 2 * submission.end_phase - 1));
   return {};
 }
 
@@ -120,7 +122,8 @@ void PhaseTimer::collect_host() {
     for (std::size_t i = submission.first_phase + 1; i < submission.end_phase; ++i) name += "+" + phases_[i];
     auto const started = std::max(submission.submitted, last_completed_.value_or(submission.submitted));
     last_completed_ = submission.completed;
-    add(name, std::chrono::duration_cast<std::chrono::nanoseconds>(submission.completed - started).count());
+    submissions_ns_.push_back(std::chrono::nanoseconds(submission.completed - started).count());
+    add(name, submissions_ns_.back());
   }
 }
 

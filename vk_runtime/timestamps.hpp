@@ -59,7 +59,13 @@ class PhaseTimer {
   Result<void> collect();
   /// Sums by name since the last clear().
   std::vector<PhaseTime> const& times() const noexcept { return times_; }
-  void clear() { times_.clear(); }
+  /// What each completed submission took, in the order in which they were submitted, since the last clear(): with
+  /// ClockSource::device from the begin of its first phase to the end of its last one.
+  std::vector<std::int64_t> const& submissions_ns() const noexcept { return submissions_ns_; }
+  void clear() {
+    times_.clear();
+    submissions_ns_.clear();
+  }
   std::uint64_t dropped_phases() const noexcept { return dropped_; }
 
  private:
@@ -87,6 +93,7 @@ class PhaseTimer {
   std::vector<Submission> submissions_;
   std::optional<std::chrono::steady_clock::time_point> last_completed_;
   std::vector<PhaseTime> times_;
+  std::vector<std::int64_t> submissions_ns_;
   std::uint64_t dropped_ = 0;
   bool open_ = false;   // between begin() and end()
   bool timed_ = false;  // whether the open phase has queries

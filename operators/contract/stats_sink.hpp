@@ -9,6 +9,13 @@
 
 namespace garuda::contract {
 
+/// Counters of paths on devices. Bytes of columns, and of what becomes columns, that host or device copied from one's
+/// memory to the other's, each once, however many steps that took; not what is made or read in place.
+inline constexpr std::string_view kCopiedUp = "copied_up_bytes";
+inline constexpr std::string_view kCopiedDown = "copied_down_bytes";
+/// Microseconds of the longest submission.
+inline constexpr std::string_view kLongestSubmission = "longest_submission_us";
+
 /// What a kernel did, added up by the backend over all its kernels: thread-safe.
 class StatsSink {
  public:

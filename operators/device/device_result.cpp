@@ -69,6 +69,7 @@ Result<std::optional<Batch>> DeviceResult::take_batch() {
   auto& front = arriving_.front();
   GARUDA_TRY(down_->wait(*front.group));
   run_->recorder.add_phase("download", vk::CopyTeam::elapsed_ns(*front.group), front.range.bytes(), front.range.rows());
+  run_->recorder.add_counter(contract::kCopiedDown, vk::CopyTeam::copied_bytes(*front.group));
   GARUDA_TRY_ASSIGN(auto batch, front.range.finish());
   arriving_.pop_front();
   GARUDA_TRY(start_downloads());

@@ -48,12 +48,14 @@ Result<void> copy_up(ColumnUpload const& upload, Upload way, UploadOptions const
                     compute::ComputeLane::open(*open.device, *open.pipelines, "", options.control, nullptr));
   GARUDA_TRY_ASSIGN(auto const team, vulkan::open_copy_team(*open.device, vk::CopyDirection::up,
                                                             {way, options.threads, pinned, options.control.cancelled}));
-  GARUDA_TRY_ASSIGN(auto const tickets, team->wait(*team->start(upload.copies(0, state.rows))));
+  auto const group = team->start(upload.copies(0, state.rows));
+  GARUDA_TRY_ASSIGN(auto const tickets, team->wait(*group));
   for (auto const ticket : tickets) lane->submissions().start_after(ticket);
   GARUDA_TRY(lane->context().order_all(vulkan::phase::kUpload));
   GARUDA_TRY(lane->submissions().finish());
   if (options.stats == nullptr) return {};
   if (pinned) options.stats->add_counter("pinned", 1);
+  options.stats->add_counter(contract::kCopiedUp, vk::CopyTeam::copied_bytes(*group));
   std::uint64_t bytes = 0;
   for (auto const& stored : state.stored) bytes += stored.buffer.bytes();
   auto const elapsed = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin);

@@ -343,6 +343,7 @@ Result<void> StreamedJoin::await_upload(char const* phase, vk::CopyGroup& group,
   GARUDA_TRY_ASSIGN(auto const tickets, up_->wait(group));
   for (auto const ticket : tickets) lane_->submissions().start_after(ticket);
   recorder_.add_phase(phase, vk::CopyTeam::elapsed_ns(group), bytes, 0);
+  recorder_.add_counter(contract::kCopiedUp, vk::CopyTeam::copied_bytes(group));
   return {};
 }
 
@@ -476,6 +477,7 @@ Result<void> StreamedJoin::finish_front() {
   auto& front = arriving_.front();
   GARUDA_TRY(down_->wait(*front.group));
   recorder_.add_phase("download", vk::CopyTeam::elapsed_ns(*front.group), front.bytes, front.rows.rows);
+  recorder_.add_counter(contract::kCopiedDown, vk::CopyTeam::copied_bytes(*front.group));
   --sets_[front.set].batches;
   auto rows = std::move(front.rows);
   arriving_.pop_front();

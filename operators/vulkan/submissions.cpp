@@ -21,7 +21,9 @@ Submissions::Submissions(vk::Lane& lane, Control const* control, contract::Stats
     : lane_(lane),
       control_(control),
       stats_(stats),
-      points_limit_(std::max<std::uint64_t>(lane.device().traits().max_points_per_submission, 1)) {}
+      points_limit_(std::max<std::uint64_t>(lane.device().traits().max_points_per_submission, 1)),
+      uploaded_bytes_(lane.transfer().uploaded_bytes()),
+      downloaded_bytes_(lane.transfer().downloaded_bytes()) {}
 
 vk::WaitOptions Submissions::wait_options() const noexcept {
   vk::WaitOptions options;
@@ -87,12 +89,24 @@ Result<void> Submissions::report() {
     auto const known = std::ranges::find(work_, std::string_view(time.name), &Work::phase);
     if (known != work_.end()) known->ns += static_cast<std::uint64_t>(std::max<std::int64_t>(time.ns, 0));
   }
-  lane_.timer().clear();
   if (stats_ != nullptr) {
     for (auto const& work : work_) stats_->add_phase(work.phase, work.ns, work.bytes, work.items);
+    for (auto const ns : lane_.timer().submissions_ns())
+      stats_->max_counter(contract::kLongestSubmission,
+                          static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)) / 1000);
+    report_copies();
   }
+  lane_.timer().clear();
   work_.clear();
   return {};
+}
+
+void Submissions::report_copies() {
+  auto const& transfer = lane_.transfer();
+  stats_->add_counter(contract::kCopiedUp, transfer.uploaded_bytes() - uploaded_bytes_);
+  stats_->add_counter(contract::kCopiedDown, transfer.downloaded_bytes() - downloaded_bytes_);
+  uploaded_bytes_ = transfer.uploaded_bytes();
+  downloaded_bytes_ = transfer.downloaded_bytes();
 }
 
 Result<void> Submissions::draw(PointPass const& pass) {

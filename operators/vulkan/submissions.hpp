@@ -90,6 +90,11 @@ class Submissions {
 
   /// Adds to what the phase is reported to have moved.
   void count_bytes(std::string_view phase, std::uint64_t bytes) { work_of(phase).bytes += bytes; }
+  /// The same of a copy to the host that a phase does by itself.
+  void count_download(std::string_view phase, std::uint64_t bytes) {
+    count_bytes(phase, bytes);
+    if (stats_ != nullptr) stats_->add_counter(contract::kCopiedDown, bytes);
+  }
   /// Adds to the time of a phase that ran on the host.
   void count_time(std::string_view phase, std::uint64_t ns) { work_of(phase).ns += ns; }
 
@@ -107,6 +112,7 @@ class Submissions {
   Work& work_of(std::string_view phase);
   Result<void> draw_range(PointPass const& pass, bool first, std::uint32_t vertex, std::uint32_t vertices);
   Result<void> report();
+  void report_copies();
 
   vk::Lane& lane_;
   Control const* control_;
@@ -120,6 +126,8 @@ class Submissions {
   std::deque<vk::Ticket> in_flight_;
   vk::Ticket last_;
   std::vector<Work> work_;
+  std::uint64_t uploaded_bytes_ = 0;  // by the lane's transfer, as far as it is reported
+  std::uint64_t downloaded_bytes_ = 0;
 };
 
 /// Bytes of a struct of push constants.

@@ -18,6 +18,7 @@ class CopyGroup {
   std::size_t next = 0;         // first piece that no thread has taken
   std::size_t left = 0;         // not finished
   std::vector<Ticket> tickets;  // the last of every thread
+  std::uint64_t copied_bytes = 0;
   std::optional<Error> error;
   std::exception_ptr exception;
   std::optional<Clock::time_point> begun;
@@ -100,8 +101,17 @@ std::uint64_t CopyTeam::elapsed_ns(CopyGroup const& group) noexcept {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(group.ended - *group.begun).count());
 }
 
-/// Makes the bytes first. They are let go of at once, so a device that reads them in place is waited for.
+std::uint64_t CopyTeam::copied_bytes(CopyGroup const& group) noexcept { return group.copied_bytes; }
+
+/// Makes the bytes where the device reads them, or first. These are let go of at once, so a device that reads them in
+/// place is waited for.
 Result<Ticket> CopyTeam::copy_made(Transfer& transfer, CopyGroup const& group, HostCopy const& piece) {
+  if (auto* const mapped = piece.buffer->mapped(); mapped != nullptr && transfer.mode() == UploadMode::map) {
+    GARUDA_TRY(transfer.wait(group.after, options_.wait));
+    piece.source->write(piece.first, {mapped + piece.offset, piece.bytes});
+    GARUDA_TRY(piece.buffer->flush(piece.offset, piece.bytes));
+    return Ticket{};
+  }
   std::vector<std::byte> made(piece.bytes);
   piece.source->write(piece.first, made);
   GARUDA_TRY_ASSIGN(auto const ticket, transfer.upload(*piece.buffer, piece.offset, made, group.after, options_.wait));
@@ -136,11 +146,13 @@ void CopyTeam::run(std::size_t worker) {
     if (!group->begun) group->begun = Clock::now();
     bool const is_spoilt = group->error || group->exception;
     lock.unlock();
+    auto& transfer = *transfers_[worker];
+    auto const copied_before = transfer.uploaded_bytes() + transfer.downloaded_bytes();
     Result<Ticket> copied = Ticket{};
     std::exception_ptr exception;
     if (!is_spoilt) {
       try {
-        copied = copy(*transfers_[worker], *group, group->pieces[position]);
+        copied = copy(transfer, *group, group->pieces[position]);
       } catch (...) {
         if (auto shortage = current_shortage())
           copied = tl::unexpected(std::move(*shortage).wrap("cannot copy to or from the device"));
@@ -152,6 +164,7 @@ void CopyTeam::run(std::size_t worker) {
     if (!copied && !group->error) group->error = std::move(copied).error();
     if (copied && copied->semaphore != VK_NULL_HANDLE) group->tickets[worker] = *copied;
     if (exception && !group->exception) group->exception = exception;
+    group->copied_bytes += transfer.uploaded_bytes() + transfer.downloaded_bytes() - copied_before;
     if (--group->left == 0) {
       group->ended = Clock::now();
       done_.notify_all();

@@ -91,6 +91,8 @@ class CopyTeam {
 
   /// Nanoseconds from the group's first piece to the end of the host's part. After wait().
   static std::uint64_t elapsed_ns(CopyGroup const& group) noexcept;
+  /// Bytes that were copied; those that were made where the device reads them were not. After wait().
+  static std::uint64_t copied_bytes(CopyGroup const& group) noexcept;
 
  private:
   explicit CopyTeam(CopyTeamOptions const& options) : options_(options) {}

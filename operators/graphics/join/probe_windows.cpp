@@ -215,7 +215,7 @@ Result<void> ProbeWindows::download_pairs(KernelContext& context, std::uint64_t 
   recorder->barrier(pairs_, vk::use::kComputeWrite, vk::use::kTransferRead);
   recorder->copy(pairs_.view(0, bytes), staging_.view(0, bytes));
   recorder->barrier(staging_, vk::use::kTransferWrite, vk::use::kHostRead);
-  submissions.count_bytes(vulkan::phase::kDownload, bytes);
+  submissions.count_download(vulkan::phase::kDownload, bytes);
   GARUDA_TRY(submissions.finish());
   return staging_.invalidate(0, bytes);
 }
@@ -226,7 +226,7 @@ Result<void> ProbeWindows::download(KernelContext& context, VkExtent2D area) {
   GARUDA_TRY_ASSIGN(auto* recorder, submissions.record(vulkan::phase::kDownload));
   recorder->copy(result_fbo_, 0, VkRect2D{{0, 0}, area}, staging_.view(0, bytes));
   recorder->barrier(staging_, vk::use::kTransferWrite, vk::use::kHostRead);
-  submissions.count_bytes(vulkan::phase::kDownload, bytes);
+  submissions.count_download(vulkan::phase::kDownload, bytes);
   GARUDA_TRY(submissions.finish());
   return staging_.invalidate(0, bytes);
 }
