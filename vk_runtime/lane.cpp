@@ -5,6 +5,7 @@ namespace garuda::vk {
 Lane::Lane(Device& device, Queue& queue, LaneOptions const& options, Timeline timeline, PhaseTimer timer)
     : device_(device),
       queue_(queue),
+      reads_in_place_(options.reads_in_place),
       arena_(device, options.block_bytes),
       timeline_(std::move(timeline)),
       timer_(std::move(timer)),

@@ -18,6 +18,8 @@ namespace garuda::vk {
 
 struct LaneOptions {
   TransferOptions transfer;
+  /// Passes read the host's memory where it is, as far as the device can be given it: see PassContext::input().
+  bool reads_in_place = false;
   std::uint64_t block_bytes = std::uint64_t{64} << 20;  ///< of the arena
   char const* name = "lane";
 };
@@ -36,6 +38,7 @@ class Lane {
   MemoryArena& arena() noexcept { return arena_; }
   Transfer& transfer() noexcept { return *transfer_; }
   PhaseTimer& timer() noexcept { return timer_; }
+  bool reads_in_place() const noexcept { return reads_in_place_; }
 
   /// Starts recording; one recorder at a time. A recorder that is dropped instead of submitted is taken back by the
   /// next begin(). Errors: out_of_memory, device_failure.
@@ -68,6 +71,7 @@ class Lane {
 
   Device& device_;
   Queue& queue_;
+  bool reads_in_place_;
   MemoryArena arena_;
   Timeline timeline_;
   PhaseTimer timer_;

@@ -9,6 +9,7 @@ double total_ns(PhaseCosts const& costs) {
 }
 
 vk::UploadMode cheapest_upload(rates::DeviceRates const& rates, vk::DeviceTraits const& traits, double bytes) {
+  if (traits.imports_in_place()) return vk::UploadMode::import_host;
   auto best = vk::UploadMode::stage;
   auto const consider = [&](vk::UploadMode mode, bool has) {
     auto const rate = rates::upload_rate(rates, mode);

@@ -29,7 +29,8 @@ struct DeviceCut {
   vk::UploadMode upload = vk::UploadMode::stage;
 };
 
-/// The way to upload that takes least for slices of `bytes` bytes, of those that the device has.
+/// The way to upload that takes least for slices of `bytes` bytes, of those that the device has: where it reads host
+/// memory in place, that.
 vk::UploadMode cheapest_upload(rates::DeviceRates const& rates, vk::DeviceTraits const& traits, double bytes);
 
 }  // namespace garuda::contract

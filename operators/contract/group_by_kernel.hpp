@@ -161,8 +161,8 @@ class GroupByKernel {
   /// the groups' first rows.
   virtual Result<std::uint64_t> group() = 0;
 
-  /// Writes the first row of each group: ascending. Requires out.size() == number of groups.
-  virtual Result<void> heads(std::span<std::uint32_t> out) = 0;
+  /// The first row of each group: ascending. Good as long as the kernel.
+  virtual Result<std::span<std::uint32_t const>> heads() = 0;
 
   /// Writes the group id of each row. Requires out.size() == num_rows.
   virtual Result<void> group_ids(std::span<std::uint32_t> out) = 0;

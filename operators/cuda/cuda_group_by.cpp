@@ -35,8 +35,10 @@ class CudaGroupKernel final : public contract::GroupByKernel {
     return num_groups_;
   }
 
-  Result<void> heads(std::span<std::uint32_t> out) override {
-    return call(api_.group_heads, groups_, out.size(), out.data());
+  Result<std::span<std::uint32_t const>> heads() override {
+    heads_.resize(num_groups_);
+    GARUDA_TRY(call(api_.group_heads, groups_, heads_.size(), heads_.data()));
+    return heads_;
   }
 
   Result<void> group_ids(std::span<std::uint32_t> out) override {
@@ -49,6 +51,7 @@ class CudaGroupKernel final : public contract::GroupByKernel {
   GarudaCudaApi const& api_;
   GarudaCudaGroups* groups_;
   std::uint64_t num_groups_ = 0;
+  std::vector<std::uint32_t> heads_;
 };
 
 Result<contract::AggregateState> CudaGroupKernel::aggregate(contract::AggregateInput const& input) {

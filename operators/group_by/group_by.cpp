@@ -172,8 +172,7 @@ Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask 
   GARUDA_TRY_ASSIGN(auto const slice, run_->arena.execute([&] { return keys_.slice(task, options_.control); }));
   GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(slice.keys, lane));
   GARUDA_TRY_ASSIGN(auto const num_groups, kernel->group());
-  std::vector<std::uint32_t> heads(num_groups);
-  GARUDA_TRY(kernel->heads(heads));
+  GARUDA_TRY_ASSIGN(auto const heads, kernel->heads());
 
   GroupChunk chunk;
   chunk.partition = task.partition;

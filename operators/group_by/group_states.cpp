@@ -171,7 +171,7 @@ void grow_state(resolve::StateColumn const& column, std::uint64_t num_groups, co
 
 }  // namespace
 
-HeadKeys HeadKeys::of(contract::GroupSlice const& slice, std::vector<std::uint32_t> const& heads) {
+HeadKeys HeadKeys::of(contract::GroupSlice const& slice, std::span<std::uint32_t const> heads) {
   HeadKeys keys;
   auto const pick = [&](auto const& from, auto& to) {
     to.reserve(heads.size());

@@ -38,7 +38,10 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
     JoinTuning chosen;
     chosen.method = method;
     offer.candidate.choices = fmt::format("{},{}", to_string(chosen), vulkan::to_string(cut));
-    contract::set_phases(offer.candidate, compute::compute_join_costs(shape, cut, facts.rates(), inquiry.host, method));
+    auto const build_rows = std::min({shape.rows_left, shape.rows_right, offer.slice_rows});
+    auto const dealt = compute::dealt_bits(build_rows, method, cut.upload == vk::UploadMode::import_host, tuning);
+    contract::set_phases(offer.candidate,
+                         compute::compute_join_costs(shape, cut, facts.rates(), inquiry.host, method, dealt));
     offers.list.push_back(std::move(offer));
   }
   return {};

@@ -13,7 +13,11 @@ Result<DeviceLanes> DeviceLanes::open(vk::Device& device, DeviceLaneOptions cons
   auto const limit = options.device_memory_limit_bytes;
   opened.lane_budget_bytes = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
   vk::LaneOptions lane_options;
-  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(device.traits(), options.upload));
+  auto const& traits = device.traits();
+  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(traits, options.upload));
+  lane_options.reads_in_place = lane_options.transfer.mode == vk::UploadMode::import_host && traits.unified_memory;
+  // What is not read in place is made, or copied, where the device reads it.
+  if (lane_options.reads_in_place && traits.device_memory_mappable()) lane_options.transfer.mode = vk::UploadMode::map;
   lane_options.name = options.name;
   for (std::uint32_t lane = 0; lane < options.lanes; ++lane) {
     GARUDA_TRY_ASSIGN(auto created, vk::Lane::create(device, lane_options));

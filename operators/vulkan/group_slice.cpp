@@ -14,15 +14,17 @@ std::uint64_t most_group_rows(vk::DeviceTraits const& traits, std::uint32_t key_
                                  traits.limits.max_storage_buffer_range / (4 * std::uint64_t{widest}) - 1);
 }
 
-Result<UploadedColumn> upload_column(PassContext& context, contract::AggregateInput const& input) {
+Result<UploadedColumn> upload_column(PassContext& context, contract::AggregateInput const& input, bool by_address) {
+  constexpr std::uint64_t kWordBytes = 4;
+  auto const value_alignment = std::min<std::uint64_t>(contract::value_words(input.kind), 2) * kWordBytes;
   UploadedColumn column;
   if (input.states != contract::kCountState) {
-    GARUDA_TRY_ASSIGN(column.values, context.upload_buffer(input.values.size_bytes(), "values"));
-    GARUDA_TRY(context.upload(column.values, 0, std::as_bytes(input.values)));
+    GARUDA_TRY_ASSIGN(column.values,
+                      context.input(std::as_bytes(input.values), "values", by_address ? value_alignment : 0));
   }
   if (!input.validity.empty()) {
-    GARUDA_TRY_ASSIGN(column.validity, context.upload_buffer(input.validity.size_bytes(), "validity"));
-    GARUDA_TRY(context.upload(column.validity, 0, std::as_bytes(input.validity)));
+    GARUDA_TRY_ASSIGN(column.validity,
+                      context.input(std::as_bytes(input.validity), "validity", by_address ? kWordBytes : 0));
   }
   return column;
 }
@@ -86,21 +88,21 @@ Result<std::uint64_t> GroupSliceKernel::group() {
   return groups_.num_groups;
 }
 
-Result<void> GroupSliceKernel::download(vk::Buffer const& source, std::span<std::uint32_t> out) {
-  // Ids and heads, written by compute, or filled when there are no keys.
+/// Ids and heads, written by compute, or filled when there are no keys.
+Result<void> GroupSliceKernel::order_download() {
   GARUDA_TRY(context_.order(phase::kDownload, vk::use::kComputeWrite, vk::use::kTransferRead));
-  GARUDA_TRY(context_.order(phase::kDownload, vk::use::kTransferWrite, vk::use::kTransferRead));
-  return context_.download(source, std::as_writable_bytes(out));
+  return context_.order(phase::kDownload, vk::use::kTransferWrite, vk::use::kTransferRead);
 }
 
-Result<void> GroupSliceKernel::heads(std::span<std::uint32_t> out) {
-  GARUDA_EXPECTS(out.size() == groups_.num_groups);
-  return download(groups_.head_rows, out);
+Result<std::span<std::uint32_t const>> GroupSliceKernel::heads() {
+  GARUDA_TRY(order_download());
+  return context_.read(groups_.head_rows, 0, groups_.num_groups, heads_);
 }
 
 Result<void> GroupSliceKernel::group_ids(std::span<std::uint32_t> out) {
   GARUDA_EXPECTS(out.size() == groups_.num_rows);
-  return download(groups_.ids, out);
+  GARUDA_TRY(order_download());
+  return context_.download(groups_.ids, std::as_writable_bytes(out));
 }
 
 Result<contract::AggregateState> GroupSliceKernel::aggregate(contract::AggregateInput const& input) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/vulkan/pass_context.hpp"
@@ -40,8 +41,9 @@ struct UploadedColumn {
   vk::Buffer values;
   vk::Buffer validity;
 };
-/// Takes memory and starts the uploads.
-Result<UploadedColumn> upload_column(PassContext& context, contract::AggregateInput const& input);
+/// See PassContext::input(). `by_address`: passes do not bind it.
+Result<UploadedColumn> upload_column(PassContext& context, contract::AggregateInput const& input,
+                                     bool by_address = false);
 
 class GroupSliceKernel final : public contract::GroupByKernel {
  public:
@@ -53,7 +55,7 @@ class GroupSliceKernel final : public contract::GroupByKernel {
   ~GroupSliceKernel() override;
 
   Result<std::uint64_t> group() override;
-  Result<void> heads(std::span<std::uint32_t> out) override;
+  Result<std::span<std::uint32_t const>> heads() override;
   Result<void> group_ids(std::span<std::uint32_t> out) override;
   Result<contract::AggregateState> aggregate(contract::AggregateInput const& input) override;
 
@@ -63,12 +65,13 @@ class GroupSliceKernel final : public contract::GroupByKernel {
 
   Result<void> check_values() const;
   Result<void> start_grouping(contract::GroupSlice const& slice);
-  Result<void> download(vk::Buffer const& source, std::span<std::uint32_t> out);
+  Result<void> order_download();
 
   std::unique_ptr<SliceWork> work_;
   PassContext& context_;
   contract::GroupByBackendOptions const& options_;
   DeviceGroups groups_;
+  std::vector<std::uint32_t> heads_;  // where they come to the host
   bool has_keys_ = false;
   vk::ArenaMark before_grouping_;
 };

@@ -95,6 +95,18 @@ Result<void> PassContext::upload(vk::Buffer const& destination, std::uint64_t of
   return {};
 }
 
+Result<vk::Buffer> PassContext::input(std::span<std::byte const> source, char const* name, std::uint64_t alignment) {
+  if (alignment == 0) alignment = lane_.device().traits().limits.min_storage_buffer_offset_alignment;
+  if (lane_.reads_in_place() && reinterpret_cast<std::uintptr_t>(source.data()) % alignment == 0) {
+    // The device only reads; Vulkan has no import of const memory.
+    auto imported = lane_.arena().import_host({const_cast<std::byte*>(source.data()), source.size()}, 0, name);
+    if (imported) return imported;
+  }
+  GARUDA_TRY_ASSIGN(auto copied, upload_buffer(source.size(), name));
+  GARUDA_TRY(upload(copied, 0, source));
+  return copied;
+}
+
 Result<void> PassContext::dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
                                    std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
                                    std::uint64_t invocations) {
@@ -126,6 +138,17 @@ Result<void> PassContext::read_back(char const* phase, vk::Buffer const& source,
   GARUDA_TRY(staging_.invalidate(0, values.size()));
   std::memcpy(values.data(), staging_.mapped(), values.size());
   return {};
+}
+
+Result<std::byte const*> PassContext::written(vk::Buffer const& source, std::uint64_t offset, std::uint64_t bytes) {
+  GARUDA_EXPECTS(offset <= source.bytes() && bytes <= source.bytes() - offset);
+  if (lane_.transfer().mode() != vk::UploadMode::map || !source.host_cached()) return nullptr;
+  GARUDA_TRY_ASSIGN(auto* recorder, submissions_.record(phase::kDownload));
+  recorder->barrier(source, vk::use::kComputeWrite, vk::use::kHostRead);
+  recorder->barrier(source, vk::use::kTransferWrite, vk::use::kHostRead);
+  GARUDA_TRY(submissions_.finish());
+  GARUDA_TRY(source.invalidate(offset, bytes));
+  return source.mapped() + offset;
 }
 
 Result<void> PassContext::download(vk::Buffer const& source, std::span<std::byte> destination, std::uint64_t offset) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "garuda/error.hpp"
 #include "operators/vulkan/image_shape.hpp"
@@ -39,6 +40,25 @@ class PassContext {
   /// the upload phase's time. In mode import_host `source` stays unchanged until then.
   Result<void> upload(vk::Buffer const& destination, std::uint64_t offset, std::span<std::byte const> source);
 
+  /// What `source` (not empty) holds, for passes to read. On a lane that reads in place it is the host's memory itself,
+  /// unless the driver refuses these pages or they do not lie at a multiple of `alignment` bytes (0: as descriptors
+  /// need it); else a buffer that upload() writes. `source` stays alive and unchanged as long as the buffer, which is
+  /// not dropped before the device is done.
+  Result<vk::Buffer> input(std::span<std::byte const> source, char const* name, std::uint64_t alignment = 0);
+
+  /// Fills a buffer of upload_buffer() with what `write` writes to a span of its words: in place where it is mapped.
+  template <class Write>
+  Result<void> make(vk::Buffer const& destination, Write const& write) {
+    if (destination.mapped() != nullptr) {
+      write(destination.mapped_as<std::uint32_t>());
+      return destination.flush(0, destination.bytes());
+    }
+    std::vector<std::uint32_t> words(destination.bytes() / sizeof(std::uint32_t));
+    write(std::span(words));
+    GARUDA_TRY(upload(destination, 0, std::as_bytes(std::span(words))));
+    return lane_.transfer().drain();
+  }
+
   /// Binds and dispatches a compute pass, one invocation per `invocations`. Its barriers are the caller's.
   Result<void> dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
                         std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
@@ -57,8 +77,23 @@ class PassContext {
   /// Submits what was recorded, waits, and copies the bytes of `buffer` from `offset` on to the host.
   Result<void> download(vk::Buffer const& buffer, std::span<std::byte> destination, std::uint64_t offset = 0);
 
+  /// `count` values that passes have written to `buffer` from byte `offset` on. Submits what was recorded and waits.
+  /// In place where the host reads this memory as its own, else a copy in `room`: good as long as both, until the
+  /// device writes there again.
+  template <class T>
+  Result<std::span<T const>> read(vk::Buffer const& buffer, std::uint64_t offset, std::size_t count,
+                                  std::vector<T>& room) {
+    GARUDA_TRY_ASSIGN(auto const* const bytes, written(buffer, offset, count * sizeof(T)));
+    if (bytes != nullptr) return std::span(reinterpret_cast<T const*>(bytes), count);
+    room.resize(count);
+    GARUDA_TRY(download(buffer, std::as_writable_bytes(std::span(room)), offset));
+    return std::span<T const>(room);
+  }
+
  private:
   Result<void> check_budget(std::uint64_t bytes, char const* name) const;
+  /// The host's view of what passes have written, once they are done; nullptr where it has none as fast as its own.
+  Result<std::byte const*> written(vk::Buffer const& buffer, std::uint64_t offset, std::uint64_t bytes);
 
   vk::Lane& lane_;
   Submissions& submissions_;

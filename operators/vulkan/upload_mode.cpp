@@ -40,7 +40,7 @@ Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload
     case Upload::automatic:
       break;
   }
-  return vk::default_upload_mode(traits);
+  return traits.imports_in_place() ? vk::UploadMode::import_host : vk::default_upload_mode(traits);
 }
 
 }  // namespace garuda::vulkan

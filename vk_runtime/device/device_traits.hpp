@@ -197,6 +197,8 @@ struct DeviceTraits {
   std::uint64_t device_local_bytes() const noexcept;
   /// Memory that is device-local and host-visible covers the whole device-local heap (unified memory, resizable BAR).
   bool device_memory_mappable() const noexcept;
+  /// Whether host memory can be made the device's without a copy: it is the same memory, and may be imported.
+  bool imports_in_place() const noexcept { return unified_memory && features.external_memory_host; }
   /// Largest width or height of an image that garuda renders into: image, framebuffer and viewport limits together.
   std::uint32_t max_render_extent() const noexcept;
   /// "1.3.230".

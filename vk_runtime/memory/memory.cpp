@@ -85,6 +85,7 @@ ArenaOwner& ArenaOwner::operator=(ArenaOwner&& other) noexcept {
 
 void ArenaOwner::release() noexcept {
   if (arena_ == nullptr) return;
+  if (resource_.is_import) return destroy();
   --arena_->live_;
   std::exchange(arena_, nullptr)->bury(std::exchange(resource_, {}));
 }
@@ -102,7 +103,7 @@ void Buffer::destroy() noexcept {
 
 BufferView Buffer::view(std::uint64_t offset, std::uint64_t bytes) const {
   GARUDA_EXPECTS(offset <= bytes_ && bytes <= bytes_ - offset);
-  return {handle(), offset, bytes};
+  return {handle(), view_offset_ + offset, bytes};
 }
 
 VkMappedMemoryRange Buffer::mapped_range(std::uint64_t offset, std::uint64_t bytes) const {
@@ -204,7 +205,8 @@ Result<std::uint32_t> MemoryArena::type_for(std::uint32_t allowed_types, MemoryU
   std::optional<std::uint32_t> type;
   switch (use) {
     case MemoryUse::device:
-      type = pool.find_type(allowed_types, kLocal, device_.traits().unified_memory ? kVisible | kCoherent : 0);
+      type =
+          pool.find_type(allowed_types, kLocal, device_.traits().unified_memory ? kVisible | kCoherent | kCached : 0);
       // A driver may bar a resource from its device-local types.
       if (!type) type = pool.find_type(allowed_types, 0);
       break;
@@ -266,6 +268,7 @@ Result<MemoryArena::Placement> MemoryArena::place_buffer(VkBuffer buffer, Memory
 Result<Buffer> MemoryArena::bind(Unique<VkBuffer> handle, Placement placement, std::uint64_t bytes) {
   make_grave();
   ArenaResource resource;
+  resource.is_import = placement.is_import;
   resource.own_memory = std::move(placement.own_memory);
   resource.buffer = std::move(handle);
   Buffer buffer;
@@ -319,17 +322,21 @@ Result<Buffer> MemoryArena::import_host(std::span<std::byte> memory, VkBufferUsa
   if (!traits.features.external_memory_host) {
     return fail(ErrorCode::no_device, fmt::format("{} cannot import host memory", traits.name));
   }
+  GARUDA_EXPECTS(!memory.empty());
   std::uint64_t const alignment = traits.limits.min_imported_host_pointer_alignment;
-  GARUDA_EXPECTS(!memory.empty() && memory.size() % alignment == 0);
-  GARUDA_EXPECTS(reinterpret_cast<std::uintptr_t>(memory.data()) % alignment == 0);
+  std::uint64_t const before = reinterpret_cast<std::uintptr_t>(memory.data()) % alignment;
+  std::span<std::byte> const units{memory.data() - before, align_up(before + memory.size(), alignment)};
   GARUDA_TRY(device_.memory().count_request(name));
-  GARUDA_TRY_ASSIGN(Unique<VkBuffer> handle, create_buffer(memory.size(), extra_usage, true, name));
-  GARUDA_TRY_ASSIGN(std::uint32_t const type, import_type(memory, handle.get()));
+  GARUDA_TRY_ASSIGN(Unique<VkBuffer> handle, create_buffer(units.size(), extra_usage, true, name));
+  GARUDA_TRY_ASSIGN(std::uint32_t const type, import_type(units, handle.get()));
   Placement placement;
+  placement.is_import = true;
   GARUDA_TRY_ASSIGN(
       placement.own_memory,
-      device_.memory().allocate({.bytes = memory.size(), .type = type, .imported_host_pointer = memory.data()}));
+      device_.memory().allocate({.bytes = units.size(), .type = type, .imported_host_pointer = units.data()}));
   GARUDA_TRY_ASSIGN(Buffer buffer, bind(std::move(handle), std::move(placement), memory.size()));
+  buffer.view_offset_ = before;
+  if (buffer.address_ != 0) buffer.address_ += before;
   buffer.mapped_ = memory.data();
   buffer.host_cached_ = true;
   // The importer's own mapping is coherent with the device; there is nothing for vkFlushMappedMemoryRanges to act on.

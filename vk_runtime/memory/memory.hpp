@@ -51,11 +51,12 @@ struct ArenaResource {
   Unique<VkImage> image;
   Unique<VkImageView> array_view;
   std::vector<Unique<VkImageView>> layer_views;
+  bool is_import = false;  ///< of host memory, which is its owner's again at once
 };
 
 /// Owner of an ArenaResource on behalf of Buffer and Image. Its destruction hands the handles to the arena, which keeps
 /// them until it is reset or rewound: so a function that returns early, with an error, destroys nothing that the device
-/// may still be using.
+/// may still be using. Imports of host memory are destroyed at once: who drops one knows that the device is done.
 class ArenaOwner {
  public:
   ArenaOwner() = default;
@@ -83,8 +84,8 @@ struct BufferView {
 };
 
 /// Owner of a VkBuffer whose memory belongs to an arena (or to itself when dedicated or imported). Move-only. Gone
-/// before its arena is reset or rewound past it; the device may still be using it when it goes. An empty one owns
-/// nothing.
+/// before its arena is reset or rewound past it; the device may still be using it when it goes, unless it is host
+/// memory. An empty one owns nothing.
 class Buffer {
  public:
   Buffer() = default;
@@ -112,7 +113,7 @@ class Buffer {
   Result<void> flush(std::uint64_t offset, std::uint64_t bytes) const;
   Result<void> invalidate(std::uint64_t offset, std::uint64_t bytes) const;
 
-  BufferView view() const noexcept { return {handle(), 0, bytes_}; }
+  BufferView view() const noexcept { return {handle(), view_offset_, bytes_}; }
   /// A part of it. `offset + bytes <= bytes()`; as a storage buffer the offset is a multiple of
   /// min_storage_buffer_offset_alignment.
   BufferView view(std::uint64_t offset, std::uint64_t bytes) const;
@@ -131,6 +132,7 @@ class Buffer {
   std::uint64_t memory_bytes_ = 0;
   std::uint64_t atom_bytes_ = 0;  // nonCoherentAtomSize, or 0 when the memory is coherent
   std::uint64_t bytes_ = 0;
+  std::uint64_t view_offset_ = 0;  // in the VkBuffer, of host memory that begins within a unit of imports
   VkDeviceAddress address_ = 0;
   std::byte* mapped_ = nullptr;
   bool host_cached_ = false;
@@ -198,10 +200,10 @@ class MemoryArena {
   /// Errors: limit_exceeded for an extent or number of layers past the device's limits; out_of_memory.
   Result<Image> image(ImageSpec const& spec);
 
-  /// Makes host memory a buffer of the device, without a copy. `memory` stays alive and in place until
-  /// Buffer::destroy() or the reset after it was dropped; its address and size are multiples of
-  /// min_imported_host_pointer_alignment. The contents are not changed by the import. Errors: no_device where the
-  /// device cannot import host memory; out_of_memory when the driver refuses these pages.
+  /// Makes host memory a buffer of the device, without a copy. `memory` (not empty) stays alive and in place as long as
+  /// the Buffer; the units of min_imported_host_pointer_alignment around it are imported. Its contents are not changed
+  /// by the import. Errors: no_device where the device cannot import host memory; out_of_memory when the driver refuses
+  /// these pages.
   Result<Buffer> import_host(std::span<std::byte> memory, VkBufferUsageFlags extra_usage = 0,
                              char const* name = "imported");
 
@@ -237,6 +239,7 @@ class MemoryArena {
     MemoryBlock const* block = nullptr;
     MemoryBlock own_memory;
     std::uint64_t offset = 0;
+    bool is_import = false;
   };
 
   Result<Placement> place(VkMemoryRequirements const& requirements, std::uint32_t type, bool image);

@@ -18,6 +18,7 @@ namespace {
 
 /// Probe rows in the registers of an invocation, where comparisons are specialised and where a program runs.
 constexpr std::uint32_t kProbeItems = 8;
+constexpr std::uint64_t kQuadBytes = 16;
 constexpr std::uint32_t kProgramItems = 1;
 /// Listed probe rows of a subgroup that writes pairs.
 constexpr std::uint32_t kListedItems = 4;
@@ -46,7 +47,7 @@ struct SideRows {
   std::uint64_t rows = 0;
   std::vector<SideWords> words;
   std::vector<std::vector<std::uint64_t>> taken;  ///< words of them, where they are no column's as it is
-  std::vector<vk::Buffer> buffers;                ///< in the order of `words`
+  std::vector<vk::Buffer> buffers;                ///< in the order of `words`; perhaps the memory above itself
 
   std::uint32_t row(std::uint32_t position) const noexcept { return chosen ? (*chosen)[position] : position; }
   VkDeviceAddress address(SideWords const& wanted) const {
@@ -165,8 +166,7 @@ Result<void> Kernel::upload_column(SideRows& rows, Side side, SideWords const& w
     }
     bytes = std::as_bytes(std::span(taken)).first(rows.rows * (is_wide ? 8 : 4));
   }
-  GARUDA_TRY_ASSIGN(auto buffer, context_.device_buffer(bytes.size(), "compared words", context_.upload_use()));
-  GARUDA_TRY(context_.upload(buffer, 0, bytes));
+  GARUDA_TRY_ASSIGN(auto buffer, context_.input(bytes, "compared words", kQuadBytes));
   rows.buffers.push_back(std::move(buffer));
   return {};
 }

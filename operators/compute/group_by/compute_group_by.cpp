@@ -84,10 +84,14 @@ Result<void> ComputeSlice::start_grouping(contract::GroupSlice const& slice) {
     keys.num_words = static_cast<std::uint32_t>(columns.size());
   }
   auto const bytes = columns.front().size();
-  GARUDA_TRY_ASSIGN(keys_, context_.upload_buffer(bytes * columns.size(), "keys"));
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    GARUDA_EXPECTS(columns[c].size() == bytes);
-    GARUDA_TRY(context_.upload(keys_, c * bytes, columns[c]));
+  if (columns.size() == 1) {
+    GARUDA_TRY_ASSIGN(keys_, context_.input(columns.front(), "keys", bytes / slice.num_rows));
+  } else {
+    GARUDA_TRY_ASSIGN(keys_, context_.upload_buffer(bytes * columns.size(), "keys"));
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      GARUDA_EXPECTS(columns[c].size() == bytes);
+      GARUDA_TRY(context_.upload(keys_, c * bytes, columns[c]));
+    }
   }
   keys.address = keys_.address();
   GARUDA_TRY_ASSIGN(groups_, RowGroups::create(context_, keys, address));

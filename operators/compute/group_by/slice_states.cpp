@@ -138,7 +138,7 @@ class ColumnStates {
 };
 
 Result<void> ColumnStates::upload() {
-  GARUDA_TRY_ASSIGN(column_, vulkan::upload_column(context_, input_));
+  GARUDA_TRY_ASSIGN(column_, vulkan::upload_column(context_, input_, true));
   values_.kind = static_cast<DeviceValueKind>(std::max(static_cast<std::uint32_t>(input_.kind), 1U) - 1);
   if (column_.values) values_.column = {column_.values.address(), contract::value_words(input_.kind)};
   if (column_.validity) values_.nulls = column_.validity.address();
@@ -209,8 +209,8 @@ Result<void> ColumnStates::add_up(AggregatePlan const& plan, std::span<ResidentA
     words += std::size_t{resident_state_words({state})} * groups_.num_groups;
   }
   GARUDA_TRY(context_.order_all(kStatesPhase));
-  std::vector<std::uint32_t> table(words);
-  GARUDA_TRY(context_.download(tables_, std::as_writable_bytes(std::span(table))));
+  std::vector<std::uint32_t> room;
+  GARUDA_TRY_ASSIGN(auto const table, context_.read(tables_, 0, words, room));
   auto const* own = table.data();
   for (auto const& state : states) {
     auto const each = resident_state_words({state});

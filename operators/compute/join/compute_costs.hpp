@@ -7,10 +7,11 @@
 
 namespace garuda::compute {
 
-/// `method`: not automatic.
+/// `method`: not automatic. `dealt_bits`: of partitioned, the bits by which the host deals slices out; 0: the device
+/// does.
 contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contract::DeviceCut const& cut,
                                         rates::DeviceRates const& rates, rates::HostRates const& host,
-                                        JoinMethod method = JoinMethod::partitioned);
+                                        JoinMethod method = JoinMethod::partitioned, std::uint32_t dealt_bits = 0);
 contract::PhaseCosts compute_group_by_costs(contract::GroupByShape const& shape, contract::DeviceCut const& cut,
                                             rates::DeviceRates const& rates, rates::HostRates const& host);
 

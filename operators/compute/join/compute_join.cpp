@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "operators/compute/join/dealt_slice.hpp"
 #include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/join/rows_join.hpp"
@@ -62,8 +63,15 @@ class SliceKernel final : public contract::JoinKernel {
   Result<std::uint64_t> count() override { return join_ ? join_->count(context_) : 0; }
   Result<void> pairs(std::uint64_t first, std::span<contract::RowPair> out) override;
   Result<contract::MarkBitmap> mark(Side side) override;
+  Result<void> add_marks(Side side, contract::RowMarks& marks, std::uint64_t first) override;
 
  private:
+  std::size_t mark_words(Side side) const {
+    return contract::bitmap_words((side == Side::left ? slice_.left : slice_.right).size());
+  }
+  Result<std::optional<vk::Buffer>> record_marks(Side side);
+  Result<void> upload_keys();
+  Result<ResidentJoin> join_of(std::uint64_t expected, ResidentJoinWay const& way);
   Result<DeviceRows> upload(contract::KeySpan const& keys, vk::Buffer& buffer, char const* name);
   Result<void> load_window(std::uint64_t first);
   std::uint64_t most_pairs() const { return std::max(kMostPairsOfRow * larger_side(slice_), kPairsOfAnySlice); }
@@ -78,35 +86,59 @@ class SliceKernel final : public contract::JoinKernel {
   vk::Buffer right_keys_;
   DeviceRows left_rows_;
   DeviceRows right_rows_;
+  std::optional<DealtSlice> dealt_;   // where the host partitions
   std::optional<ResidentJoin> join_;  // none of a slice without rows on both sides
   std::optional<IndexedJoin> index_;  // where rows are marked and the join has none
-  std::uint64_t window_first_ = 0;    // of the pairs that are on the host
-  std::vector<std::uint32_t> window_left_;
-  std::vector<std::uint32_t> window_right_;
+  std::uint64_t window_first_ = 0;    // of the pairs that the host reads
+  std::span<std::uint32_t const> window_left_;
+  std::span<std::uint32_t const> window_right_;
+  std::vector<std::uint32_t> left_room_;  // of windows that come to the host
+  std::vector<std::uint32_t> right_room_;
 };
 
 Result<DeviceRows> SliceKernel::upload(contract::KeySpan const& keys, vk::Buffer& buffer, char const* name) {
   auto const source = std::visit([](auto const& words) { return std::as_bytes(words); }, keys.words);
-  GARUDA_TRY_ASSIGN(buffer, context_.upload_buffer(source.size(), name));
-  GARUDA_TRY(context_.upload(buffer, 0, source));
   DeviceRows rows;
   rows.rows = keys.size();
-  rows.keys = {buffer.address(), static_cast<std::uint32_t>(source.size() / rows.rows / sizeof(std::uint32_t))};
+  auto const key_bytes = source.size() / rows.rows;
+  GARUDA_TRY_ASSIGN(buffer, context_.input(source, name, key_bytes));
+  rows.keys = {buffer.address(), static_cast<std::uint32_t>(key_bytes / sizeof(std::uint32_t))};
   rows.bounds = {keys.min, keys.max};
   return rows;
 }
 
-Result<void> SliceKernel::start() {
-  if (slice_.left.size() == 0 || slice_.right.size() == 0) return {};
+Result<void> SliceKernel::upload_keys() {
   GARUDA_TRY_ASSIGN(left_rows_, upload(slice_.left, left_keys_, "left keys"));
   GARUDA_TRY_ASSIGN(right_rows_, upload(slice_.right, right_keys_, "right keys"));
+  return {};
+}
+
+Result<ResidentJoin> SliceKernel::join_of(std::uint64_t expected, ResidentJoinWay const& way) {
+  auto const build_rows = (build_side_ == Side::left ? slice_.left : slice_.right).size();
+  auto const bits = dealt_bits(build_rows, way.method, lane_.reads_in_place(), context_.tuning());
+  if (bits == 0) {
+    GARUDA_TRY(upload_keys());
+    return ResidentJoin::create(context_, left_rows_, right_rows_, expected, way);
+  }
+  {
+    contract::PhaseTimer const timer(options_.stats, "partition");
+    auto const control = options_.control != nullptr ? *options_.control : Control{};
+    GARUDA_TRY_ASSIGN(dealt_, DealtSlice::create(slice_, bits, control));
+  }
+  GARUDA_TRY_ASSIGN(auto left, dealt_->side(context_, Side::left));
+  GARUDA_TRY_ASSIGN(auto right, dealt_->side(context_, Side::right));
+  return ResidentJoin::create(context_, std::move(left), std::move(right), expected, way);
+}
+
+Result<void> SliceKernel::start() {
+  if (slice_.left.size() == 0 || slice_.right.size() == 0) return {};
   auto const parts = options_.pairs_wanted ? JoinedParts::numbers : JoinedParts::none;
   ResidentJoinWay const way{method_of(options_.tuning.method), false, build_side_, parts};
   // A foreign key finds its primary key; more room is taken where rows multiply more than expected.
   auto const room = static_cast<double>(larger_side(slice_)) * std::max(kSlack * options_.pairs_of_row, 1.0);
   auto const most = static_cast<double>(most_pairs());
   auto const expected = options_.pairs_wanted ? static_cast<std::uint64_t>(std::min(room, most)) : 0;
-  GARUDA_TRY_ASSIGN(join_, ResidentJoin::create(context_, left_rows_, right_rows_, expected, way));
+  GARUDA_TRY_ASSIGN(join_, join_of(expected, way));
   GARUDA_TRY(join_->record(context_));
   return submissions_.submit();
 }
@@ -116,12 +148,11 @@ Result<void> SliceKernel::load_window(std::uint64_t first) {
   GARUDA_TRY_ASSIGN(auto const joined, join_->finish(context_));
   auto const rows = std::min(joined.rows - first, kWindowPairs);
   window_first_ = first;
-  auto const load = [&](vk::Buffer const& column, std::vector<std::uint32_t>& window) {
-    window.resize(rows);
-    return context_.download(column, std::as_writable_bytes(std::span(window)), first * sizeof(std::uint32_t));
+  auto const load = [&](vk::Buffer const& column, std::vector<std::uint32_t>& room) {
+    return context_.read(column, first * sizeof(std::uint32_t), rows, room);
   };
-  GARUDA_TRY(load(*joined.left[0], window_left_));
-  GARUDA_TRY(load(*joined.right[0], window_right_));
+  GARUDA_TRY_ASSIGN(window_left_, load(*joined.left[0], left_room_));
+  GARUDA_TRY_ASSIGN(window_right_, load(*joined.right[0], right_room_));
   if (options_.stats != nullptr) options_.stats->add_counter("windows", 1);
   return {};
 }
@@ -144,12 +175,13 @@ Result<void> SliceKernel::pairs(std::uint64_t first, std::span<contract::RowPair
   return {};
 }
 
-Result<contract::MarkBitmap> SliceKernel::mark(Side side) {
-  contract::MarkBitmap bitmap(contract::bitmap_words((side == Side::left ? slice_.left : slice_.right).size()));
+/// Marks of a side's rows, mark_words() × u64, once what is recorded has run; nothing where no row has a match.
+Result<std::optional<vk::Buffer>> SliceKernel::record_marks(Side side) {
   GARUDA_TRY_ASSIGN(auto const total, count());
-  if (total == 0) return bitmap;
+  if (total == 0) return std::nullopt;
   auto* index = join_->indexed();
   if (index == nullptr && !index_) {
+    if (!left_keys_) GARUDA_TRY(upload_keys());
     bool const left_is_build = build_side_ == Side::left;
     auto const& build = left_is_build ? left_rows_ : right_rows_;
     auto const& probe = left_is_build ? right_rows_ : left_rows_;
@@ -157,12 +189,27 @@ Result<contract::MarkBitmap> SliceKernel::mark(Side side) {
     GARUDA_TRY(index_->record_matches(context_));
   }
   if (index == nullptr) index = &*index_;
-  GARUDA_TRY_ASSIGN(auto const marks, context_.device_buffer(bitmap.size() * 8, "marks"));
+  GARUDA_TRY_ASSIGN(auto marks, context_.device_buffer(mark_words(side) * sizeof(std::uint64_t), "marks"));
   GARUDA_TRY(context_.fill(vulkan::phase::kMark, marks, 0));
   GARUDA_TRY(index->record_marks(context_, side == build_side_, marks));
   GARUDA_TRY(context_.order_all(vulkan::phase::kMark));
-  GARUDA_TRY(context_.download(marks, std::as_writable_bytes(std::span(bitmap))));
+  return std::optional(std::move(marks));
+}
+
+Result<contract::MarkBitmap> SliceKernel::mark(Side side) {
+  contract::MarkBitmap bitmap(mark_words(side));
+  GARUDA_TRY_ASSIGN(auto const marks, record_marks(side));
+  if (marks) GARUDA_TRY(context_.download(*marks, std::as_writable_bytes(std::span(bitmap))));
   return bitmap;
+}
+
+Result<void> SliceKernel::add_marks(Side side, contract::RowMarks& marks, std::uint64_t first) {
+  GARUDA_TRY_ASSIGN(auto const marked, record_marks(side));
+  if (!marked) return {};
+  std::vector<std::uint64_t> room;
+  GARUDA_TRY_ASSIGN(auto const words, context_.read(*marked, 0, mark_words(side), room));
+  marks.add(words, first);
+  return {};
 }
 
 class ComputeBackend final : public contract::JoinBackend {
@@ -200,6 +247,12 @@ Result<std::unique_ptr<contract::JoinKernel>> start_slice(SliceResources const& 
   auto kernel = std::make_unique<SliceKernel>(resources, slice);
   GARUDA_TRY(kernel->start());
   return std::unique_ptr<contract::JoinKernel>(std::move(kernel));
+}
+
+std::uint32_t dealt_bits(std::uint64_t build_rows, JoinMethod method, bool reads_in_place,
+                         ComputeTuning const& tuning) noexcept {
+  bool const deals = reads_in_place && tuning.deals_on_host && method_of(method) == JoinMethod::partitioned;
+  return deals ? std::min(join_radix_bits(build_rows, tuning), partition::kMaxRadixBits) : 0;
 }
 
 std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,

@@ -79,6 +79,25 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
   return join;
 }
 
+Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, PartitionedSide left, PartitionedSide right,
+                                          std::uint64_t expected_rows, ResidentJoinWay const& way) {
+  GARUDA_EXPECTS(way.method == JoinMethod::partitioned && !way.gathers && !way.marks.any());
+  GARUDA_EXPECTS(way.parts == JoinedParts::numbers || way.parts == JoinedParts::none);
+  GARUDA_EXPECTS(left.bits() == right.bits() && left.key_words() == right.key_words());
+  ResidentJoin join;
+  join.parts_ = way.parts;
+  join.key_words_ = left.key_words();
+  join.build_words_ = join.probe_words_ = {1};
+  join.build_is_left_ = way.build ? *way.build == Side::left : left.rows() <= right.rows();
+  auto& build = join.build_.emplace(std::move(join.build_is_left_ ? left : right));
+  auto& probe = join.probe_.emplace(std::move(join.build_is_left_ ? right : left));
+  GARUDA_TRY_ASSIGN(join.join_, RowsJoin::create(context, build.bits(), build.rows(), probe.rows(), 2));
+  join.expected_ = way.parts == JoinedParts::numbers ? 0 : expected_rows;
+  auto const most = join.writes() ? kMostJoinedRows : 1;
+  GARUDA_TRY(join.take_columns(context, std::clamp<std::uint64_t>(expected_rows, 1, most)));
+  return join;
+}
+
 Result<void> ResidentJoin::take_marks(ComputeContext& context, Side side) {
   auto const rows = (side == Side::left ? left_ : right_).rows;
   auto& marks = side == Side::left ? left_marks_ : right_marks_;

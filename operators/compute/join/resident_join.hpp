@@ -76,6 +76,11 @@ class ResidentJoin {
                                      std::uint64_t expected_rows, ResidentJoinWay const& way,
                                      vk::MemoryArena* results = nullptr);
 
+  /// The same of sides that are partitioned already, both in as many partitions: their rows' numbers, or how many rows
+  /// there are. Requires: way.method is partitioned, without gathers and marks.
+  static Result<ResidentJoin> create(ComputeContext& context, PartitionedSide left, PartitionedSide right,
+                                     std::uint64_t expected_rows, ResidentJoinWay const& way);
+
   /// Records the whole join. Its result is good when finish() says so.
   Result<void> record(ComputeContext& context);
   /// Waits; returns how many rows the join has, whether they fit or not.

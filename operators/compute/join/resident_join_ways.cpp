@@ -115,6 +115,7 @@ contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJ
     written += writes(way) ? moved : 0;
     if (gathers_side && writes(way)) gathers += gather_ns(*side, shape.matches, rates);
   }
+  if (shape.is_dealt) partition = 0;
   return {{"device partition", kPartitionShare * partition},
           {"join", kPartitionShare * contract::stream_ns(read + shape.matches * written, rates)},
           {"gather", gathers},

@@ -35,6 +35,7 @@ struct ResidentJoinShape {
   contract::JoinParts parts{};
   bool counts = false;      ///< of the result only its rows' number is wanted
   bool nulls_equal = false;
+  bool is_dealt = false;    ///< both sides are partitioned already
   double tested_reads = 0;  ///< of a join whose pairs of row numbers are tested: values that each reads
   std::optional<Side> build = std::nullopt;  ///< asked for
 

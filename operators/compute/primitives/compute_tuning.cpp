@@ -173,6 +173,7 @@ std::uint64_t scatter_words(ComputeTuning const& tuning, std::uint32_t bits, Sca
 
 // Shared memory is memory like any other there, barriers are expensive, and what is unrolled takes long to compile.
 void adapt_to_software(ComputeTuning& tuning) {
+  tuning.deals_on_host = true;
   tuning.scan_spins = kSpinsOnSoftware;
   tuning.join_tasks = kJoinTasksOnSoftware;
   tuning.group_by_window_rows = kGroupByWindowRowsOnSoftware;

@@ -56,6 +56,9 @@ struct ComputeTuning {
   /// Of partitioned joins of resident tables: moves payload with the keys, or row numbers, to fetch payload once the
   /// rows are known.
   Payload join_payload = Payload::automatic;
+  /// Slices of a join whose memory the device reads in place are dealt out by the host: its passes run on the host's
+  /// cores and cannot be faster.
+  bool deals_on_host = false;
   bool stable_join = false;  ///< sides are partitioned by the stable passes, else by the faster ones
 
   std::uint32_t group_by_size = 1024;  ///< workgroup of passes that group rows in tables

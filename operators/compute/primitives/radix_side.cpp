@@ -308,6 +308,11 @@ Result<void> MovedSide::take(ComputeContext& context, DeviceRows rows, std::span
   return {};
 }
 
+void MovedSide::take_moved(DeviceRows rows, Copy moved) {
+  rows_ = std::move(rows);
+  copies_[0] = std::move(moved);
+}
+
 RadixRows MovedSide::moved_by(std::size_t pass) const {
   bool const first = pass == 0;
   auto const& source = copies_[(pass + 1) % 2];
@@ -323,6 +328,17 @@ RadixRows MovedSide::moved_by(std::size_t pass) const {
         {first ? original : source.payload[i].address(), target.payload[i].address(), payload_words(i)});
   }
   return moved;
+}
+
+PartitionedSide::PartitionedSide(DealtRows dealt)
+    : most_rows_(dealt.rows), bits_(dealt.bits), dealt_starts_(std::move(dealt.starts)) {
+  DeviceRows rows;
+  rows.rows = dealt.rows;
+  rows.keys = {dealt.keys.address(), dealt.key_words};
+  rows.number_rows = true;
+  Copy moved{std::move(dealt.keys), {}};
+  moved.payload.push_back(std::move(dealt.numbers));
+  take_moved(std::move(rows), std::move(moved));
 }
 
 Result<PartitionedSide> PartitionedSide::create(ComputeContext& context, DeviceRows rows, std::uint32_t bits) {

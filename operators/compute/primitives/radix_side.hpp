@@ -186,22 +186,39 @@ class MovedSide {
   Result<void> take(ComputeContext& context, DeviceRows rows, std::span<RadixDigit const> digits, bool segmented);
   RadixRows moved_by(std::size_t pass) const;
 
-  DeviceRows rows_;
-  std::vector<RadixPass> passes_;
-
- private:
   struct Copy {
     vk::Buffer keys;
     std::vector<vk::Buffer> payload;
   };
+  /// Takes rows that lie as passes would leave them.
+  void take_moved(DeviceRows rows, Copy moved);
 
+  DeviceRows rows_;
+  std::vector<RadixPass> passes_;
+
+ private:
   std::array<Copy, 2> copies_;  // passes write them in turn
   std::size_t last_ = 0;
+};
+
+/// What the host has dealt out, by a digit of its own: keys of one or two words, their rows' numbers in the side
+/// (rows × u32), and where partitions begin ((2^bits + 1) × u32).
+struct DealtRows {
+  std::uint64_t rows = 0;  ///< at least 1
+  std::uint32_t key_words = 1;
+  std::uint32_t bits = 0;
+  vk::Buffer keys;
+  vk::Buffer numbers;
+  vk::Buffer starts;
 };
 
 /// Partition p holds the rows whose hash starts with the bits of p, in any order.
 class PartitionedSide : public MovedSide {
  public:
+  /// A side that is partitioned already: recording it records nothing. Joined with one dealt out by the same digit.
+  explicit PartitionedSide(DealtRows dealt);
+  PartitionedSide() = default;
+
   /// For 1 ≤ rows ≤ 2^31 and 1 ≤ bits ≤ 24. The columns of `rows` stay in place until record() has run on the device.
   /// Errors: limit_exceeded, out_of_memory.
   static Result<PartitionedSide> create(ComputeContext& context, DeviceRows rows, std::uint32_t bits);
@@ -214,13 +231,15 @@ class PartitionedSide : public MovedSide {
 
   std::uint32_t num_partitions() const noexcept { return 1U << bits_; }
   /// (num_partitions() + 1) × u32.
-  vk::Buffer const& starts() const noexcept { return passes_.back().starts(); }
+  vk::Buffer const& starts() const noexcept { return passes_.empty() ? dealt_starts_ : passes_.back().starts(); }
+  std::uint32_t bits() const noexcept { return bits_; }
 
  private:
   RadixJob job_of(std::size_t pass);
 
   std::uint64_t most_rows_ = 0;
   std::uint32_t bits_ = 0;
+  vk::Buffer dealt_starts_;
 };
 
 /// Rows sorted by their keys, those that are equal in the bits sorted by in the order of their rows. By stable passes

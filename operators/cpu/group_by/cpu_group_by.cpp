@@ -20,11 +20,7 @@ class CpuGroupByKernel final : public contract::GroupByKernel {
     return groups_.heads.size();
   }
 
-  Result<void> heads(std::span<std::uint32_t> out) override {
-    GARUDA_EXPECTS(out.size() == groups_.heads.size());
-    std::copy(groups_.heads.begin(), groups_.heads.end(), out.begin());
-    return {};
-  }
+  Result<std::span<std::uint32_t const>> heads() override { return groups_.heads; }
 
   Result<void> group_ids(std::span<std::uint32_t> out) override {
     GARUDA_EXPECTS(out.size() == groups_.ids.size());

@@ -55,9 +55,11 @@ Result<contract::AggregateState> GroupBySlice::aggregate(vulkan::DeviceGroups& g
   if (counts_rows || needs_lanes) GARUDA_TRY(count_rows(groups));
   auto& arena = context_.lane().arena();
   auto const mark = arena.mark();
-  auto state = blend(groups, input);
+  SliceColumn column;
+  auto state = blend(groups, input, column);
   // The memory of a failed call is taken back, too, once the device is done with it.
   GARUDA_TRY(submissions_.finish());
+  column = {};
   arena.rewind(mark);
   return state;
 }
@@ -75,10 +77,10 @@ Result<void> GroupBySlice::count_rows(vulkan::DeviceGroups& groups) {
 }
 
 Result<contract::AggregateState> GroupBySlice::blend(vulkan::DeviceGroups const& groups,
-                                                     contract::AggregateInput const& input) {
+                                                     contract::AggregateInput const& input, SliceColumn& column) {
   contract::AggregateState state;
   GARUDA_TRY_ASSIGN(auto uploaded, vulkan::upload_column(context_, input));
-  SliceColumn const column{std::move(uploaded), input.kind};
+  column = SliceColumn{std::move(uploaded), input.kind};
   if ((input.states & contract::kCountState) != 0) GARUDA_TRY(fill_counts(groups, column, state));
   if ((input.states & contract::kSumState) != 0) {
     GroupSums sums(groups, column);

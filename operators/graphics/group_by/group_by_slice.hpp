@@ -32,7 +32,8 @@ class GroupBySlice final : public vulkan::SliceWork {
 
  private:
   Result<void> count_rows(vulkan::DeviceGroups& groups);
-  Result<contract::AggregateState> blend(vulkan::DeviceGroups const& groups, contract::AggregateInput const& input);
+  Result<contract::AggregateState> blend(vulkan::DeviceGroups const& groups, contract::AggregateInput const& input,
+                                         SliceColumn& column);
   Result<void> fill_counts(vulkan::DeviceGroups const& groups, SliceColumn const& column,
                            contract::AggregateState& state);
 

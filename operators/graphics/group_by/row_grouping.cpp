@@ -40,8 +40,8 @@ Result<void> RowGrouping::start_packed(GroupContext& context, contract::KeySpan 
             : kind_.key_words == 2 ? VK_FORMAT_R32G32B32A32_UINT
                                    : VK_FORMAT_R32G32_UINT;
   texel_bytes_ = address_.direct ? 4 : 8 * kind_.key_words;
-  GARUDA_TRY_ASSIGN(keys_, context.upload_buffer(source.size(), "keys"));
-  return context.upload(keys_, 0, source);
+  GARUDA_TRY_ASSIGN(keys_, context.input(source, "keys"));
+  return {};
 }
 
 Result<void> RowGrouping::start_words(GroupContext& context, contract::KeyWords const& keys) {

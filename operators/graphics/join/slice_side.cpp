@@ -14,8 +14,8 @@ std::span<std::byte const> bytes_of(contract::KeySpan const& keys) {
 
 Result<void> SliceSide::upload(KernelContext& context) {
   auto const source = bytes_of(*keys_);
-  GARUDA_TRY_ASSIGN(buffer_, context.upload_buffer(source.size(), side_ == Side::left ? "left keys" : "right keys"));
-  return context.upload(buffer_, 0, source);
+  GARUDA_TRY_ASSIGN(buffer_, context.input(source, side_ == Side::left ? "left keys" : "right keys"));
+  return {};
 }
 
 Result<void> SliceSide::draw_clashes(KernelContext& context) {
