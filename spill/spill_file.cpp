@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "spill/own_views.hpp"
+
 namespace garuda::spill {
 namespace {
 
@@ -29,9 +31,19 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::Record
 }  // namespace
 
 Result<RowVolume> volume_of(arrow::RecordBatch const& batch) {
-  GARUDA_ARROW_TRY_ASSIGN(auto const bytes, arrow::util::ReferencedBufferSize(batch), ErrorCode::invalid_input,
-                          "cannot tell the size of a batch");
-  return RowVolume{static_cast<std::uint64_t>(batch.num_rows()), static_cast<std::uint64_t>(bytes)};
+  constexpr auto kSentence = "cannot tell the size of a batch";
+  std::int64_t of_views = 0;
+  std::vector<int> others;
+  for (int c = 0; c < batch.num_columns(); ++c) {
+    if (auto const bytes = view_bytes(*batch.column(c)))
+      of_views += *bytes;
+    else
+      others.push_back(c);
+  }
+  GARUDA_ARROW_TRY_ASSIGN(auto const rest, batch.SelectColumns(others), ErrorCode::invalid_input, kSentence);
+  GARUDA_ARROW_TRY_ASSIGN(auto const bytes, arrow::util::ReferencedBufferSize(*rest), ErrorCode::invalid_input,
+                          kSentence);
+  return RowVolume{static_cast<std::uint64_t>(batch.num_rows()), static_cast<std::uint64_t>(of_views + bytes)};
 }
 
 std::shared_ptr<arrow::RecordBatch> storable(arrow::RecordBatch const& batch) {
@@ -95,7 +107,11 @@ Result<void> SpillFile::write(arrow::RecordBatch const& batch) {
     GARUDA_EXPECTS(descriptor_.number() < 0);  // not finished
     GARUDA_TRY(open());
   }
-  auto const status = writer_->rows->WriteRecordBatch(batch);
+  auto const write_own = [&]() -> arrow::Status {
+    ARROW_ASSIGN_OR_RAISE(auto const own, with_own_views(batch.Slice(0)));
+    return writer_->rows->WriteRecordBatch(*own);
+  };
+  auto const status = write_own();
   if (!status.ok()) return tl::unexpected(spill_error(status, *folder_));
   volume_ += volume;
   return {};

@@ -106,6 +106,24 @@ def test_peak_memory(garuda, spill_folder, kind):
     assert left.nbytes + right.nbytes > 50_000_000 and peak < base + (16 + 4 << 20)
 
 
+@pytest.mark.parametrize("ordered", [[], ["--ordered"]], ids=["unordered", "ordered"])
+def test_views_are_spilled_with_the_values_of_their_rows(garuda, spill_folder, ordered):
+    """Not with those of all rows that lay in the same buffer."""
+    words = [None if i % 7 == 0 else f"{i}" if i % 3 else f"more than a view holds itself: {i}" for i in range(60_000)]
+    keys = [i * 7_919 % 60_000 for i in range(60_000)]
+    tables.write(garuda.folder / "r.arrow", pa.table({"k": keys, "b": range(60_000)}), batch_rows=5_000)
+    spilled = []
+    for kind in (pa.string(), pa.string_view()):
+        chunks = [pa.array(words[i : i + 5_000], kind) for i in range(0, 60_000, 5_000)]
+        tables.write(garuda.folder / "l.arrow", pa.table({"k": range(60_000), "w": pa.chunked_array(chunks)}), batch_rows=5_000)
+        join = ["l.arrow", "r.arrow", "--on", "k", "--temp-folder", spill_folder, "--stats=json", *ordered]
+        done = garuda.join(*join, "-o", "out.arrow", "--memory-limit", "1MiB")
+        spilled.append(counters(done)["spilled_bytes"])
+        rows = sorted(tables.rows_of(tables.read(garuda.folder / "out.arrow")))
+        assert [row[1] for row in rows] == words
+    assert spilled[1] < 1.5 * spilled[0]
+
+
 def test_csv_spills(garuda, spill_folder):
     kept = ["row", "k", "flag", "number", "real", "day", "word"]
     left = sparse_keys("int64", 20_000, 5).select(kept)
