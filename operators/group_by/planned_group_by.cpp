@@ -162,7 +162,7 @@ void describe_aggregates(resolve::ResolvedGroupBy const& columns, Plan& plan) {
     if (aggregate.row->making == resolve::Making::column && aggregate.row->finalise == nullptr)
       compared += (compared.empty() ? "" : ", ") + aggregate.name;
   if (!compared.empty())
-    plan.details.emplace_back("aggregates", fmt::format("{}: on the host, by the order of the values", compared));
+    plan.details.emplace_back("compared", fmt::format("{}: on the host, by the order of the values", compared));
   auto const products = std::ranges::count(columns.states, resolve::ValueForm::product, &resolve::StateColumn::form);
   name_all(resolve::Making::moments,
            fmt::format("of exact sums; the host cuts products into {} columns of integers", products));

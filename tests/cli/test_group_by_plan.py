@@ -129,6 +129,7 @@ def test_explain(on_each, rows):
     assert details["diversity"] == f"non-empty bins of 65536 in {NUM_ROWS} rows: flag 3, i8 211"
     assert details["hashing"] == "the whole packed key; most diverse: i8"
     assert details["key form"].startswith("all attributes packed into one word")
+    assert details["compared"] == "max_word: on the host, by the order of the values"
     assert all(candidate["phases"] for candidate in plan["candidates"])
     if on_each.path == "graphics":
         assert "attachment" in details["hash images"] and "pixels" in details["hash images"]
