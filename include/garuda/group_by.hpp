@@ -46,9 +46,9 @@ std::string_view to_string(AggregateFunction function) noexcept;
 /// One aggregate of a group-by. Nulls are skipped; a group without values gives null, and 0 for count.
 ///   count  of rows, or of the column's values that are not null: int64
 ///   sum    of signed integers int64, of unsigned uint64, of decimals decimal128(38, scale), of floats float64;
-///          exact, floats rounded once (nearest even); a zero sum is +0.0
+///          exact, floats rounded once (nearest even), a zero sum +0.0; of decimals of 256 bits decimal256(76, scale)
 ///   min    the column's type; integers, floats (NaN is largest), decimals, dates, times, timestamps, durations,
-///   max    booleans, strings and binary (by bytes), dictionaries of these
+///   max    booleans, strings and binary (by bytes), dictionaries of strings and binary
 ///   mean   of integers, decimals, floats: the exact sum rounded to float64, divided by the count: float64
 ///   var, covar          of numbers: (nΣxy − ΣxΣy) / (n(n − 1)), of exact sums, rounded once: float64; `_pop`: / n².
 ///                       Null of fewer than 2 values (`_pop`: 1), NaN where one is infinite or NaN. Pairs with a null
@@ -56,7 +56,7 @@ std::string_view to_string(AggregateFunction function) noexcept;
 ///   std                 the square root of var
 ///   corr                of the same exact sums; null where a column does not vary
 ///   count_distinct      of what min takes; NaNs are one value, zeros another: int64
-///   first, last, any    of any type: of the values that are not null, by row; any: the first
+///   first, last, any    of any type but unions and run-ends: of values that are not null, by row; any: the first
 ///   bool_and, bool_or   of booleans
 ///   arg_min, arg_max    `column` where `second` is least, greatest, of rows where neither is null; ties: the first row
 ///   median, quantile    of numbers float64, between two values by linear interpolation; of dates, times, timestamps
