@@ -225,7 +225,7 @@ std::vector<Column> value_column_list(Rows const& rows, RowIds const& ids) {
       booleans(rows, ids, 36, [&](std::uint64_t id) { return number(36)(id) % 16 == 0; }),
       dictionaries(rows, ids, 37, number(37)),
       fixed<std::uint16_t>(typed(TypeId::float16), rows, ids, 38, number(38)),
-      wide_decimals(decimal(TypeId::decimal256, 76, 10), rows, ids, 39),
+      wide_decimals(typed(TypeId::decimal256, 76, 10), rows, ids, 39),
   };
 }
 
