@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/arrow_headers.hpp"
-#include "io/memory_pool.hpp"
-
 namespace garuda::spill {
 namespace {
 
