@@ -116,10 +116,10 @@ TEST_F(UnifiedMemory, JoinsCopyNothing) {
 TEST_F(UnifiedMemory, GroupBysCopyNothing) {
   GroupBySpec spec;
   spec.keys = {"k"};
-  spec.aggregates = {{AggregateFunction::count},
-                     {AggregateFunction::sum, "v"},
-                     {AggregateFunction::min, "v"},
-                     {AggregateFunction::max, "v"}};
+  spec.aggregates = {{AggregateFunction::count, std::nullopt, std::nullopt},
+                     {AggregateFunction::sum, "v", std::nullopt},
+                     {AggregateFunction::min, "v", std::nullopt},
+                     {AggregateFunction::max, "v", std::nullopt}};
   for (auto const* tuning : {"", "radix_bits=2", "address=hash,slice_rows=1024"})
     expect_no_copies(group_by(int32_table(5'000, 600, 6), spec, tuning));
   expect_no_copies(group_by(int32_table(2'000, 50, 7, 300), spec, ""));

@@ -96,18 +96,18 @@ TYPED_TEST_SUITE(KeyEncodingOf, AllIntegers);
 
 TYPED_TEST(KeyEncodingOf, EdgesNullsAndSlices) {
   using T = TypeParam;
-  using Values = std::vector<std::optional<T>>;
+  using OfType = std::vector<std::optional<T>>;
   T const min = std::numeric_limits<T>::min();
   T const max = std::numeric_limits<T>::max();
   auto const whole_range = sizeof(T) == 8 ? 64U : 32U;
   for (std::int64_t const offset : {0, 1, 9}) {
-    round_trip<T, T>(Values{min, T{0}, max}, Values{T{1}, max}, whole_range, offset);
-    round_trip<T, T>(Values{std::nullopt, min, std::nullopt, max}, Values{T{5}, std::nullopt}, whole_range, offset);
-    round_trip<T, T>(Values{max}, Values{max}, 32, offset);
-    round_trip<T, T>(Values{min}, Values{min}, 32, offset);
-    round_trip<T, T>(Values{T{3}, T{4}}, Values{}, 32, offset);
-    round_trip<T, T>(Values{}, Values{}, 32, offset);
-    round_trip<T, T>(Values{std::nullopt, std::nullopt}, Values{std::nullopt}, 32, offset);
+    round_trip<T, T>(OfType{min, T{0}, max}, OfType{T{1}, max}, whole_range, offset);
+    round_trip<T, T>(OfType{std::nullopt, min, std::nullopt, max}, OfType{T{5}, std::nullopt}, whole_range, offset);
+    round_trip<T, T>(OfType{max}, OfType{max}, 32, offset);
+    round_trip<T, T>(OfType{min}, OfType{min}, 32, offset);
+    round_trip<T, T>(OfType{T{3}, T{4}}, OfType{}, 32, offset);
+    round_trip<T, T>(OfType{}, OfType{}, 32, offset);
+    round_trip<T, T>(OfType{std::nullopt, std::nullopt}, OfType{std::nullopt}, 32, offset);
   }
 }
 

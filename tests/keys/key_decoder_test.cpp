@@ -78,10 +78,10 @@ TEST(KeyDecoder, IntegersOfEveryWidth) {
 }
 
 TEST(KeyDecoder, OneKeyOfTheWholeRange) {
-  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
-  expect_round_trip({typed_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, -1})});
-  expect_round_trip({typed_column<std::int64_t>(typed(TypeId::int64), {kMin, kMax, 0, -1}),
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kGreatest = std::numeric_limits<std::int64_t>::max();
+  expect_round_trip({typed_column<std::int64_t>(typed(TypeId::int64), {kLeast, kGreatest, 0, -1})});
+  expect_round_trip({typed_column<std::int64_t>(typed(TypeId::int64), {kLeast, kGreatest, 0, -1}),
                      typed_column<std::int32_t>(typed(TypeId::int32), {4, 4, 4, 4})});
   expect_round_trip({typed_column<std::int32_t>(typed(TypeId::int32), {4, 4, 4, 4}),
                      typed_column<std::uint64_t>(typed(TypeId::uint64), {0, ~std::uint64_t{0}, 1, 2})});

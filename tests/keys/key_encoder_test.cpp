@@ -171,15 +171,15 @@ void check(std::array<Table const*, 2> const& tables, std::array<std::vector<Key
 }
 
 TEST(KeyEncoder, WordsOfTwoTablesAreEqualWhereKeysAre) {
-  auto constexpr kMin = std::numeric_limits<std::int64_t>::min();
-  auto constexpr kMax = std::numeric_limits<std::int64_t>::max();
+  auto constexpr kLeast = std::numeric_limits<std::int64_t>::min();
+  auto constexpr kGreatest = std::numeric_limits<std::int64_t>::max();
   std::vector<Case> const cases{
       {{TypeId::int8}, {TypeId::int64}, -128, 127},
-      {{TypeId::int64}, {TypeId::int64}, kMin, kMax},
+      {{TypeId::int64}, {TypeId::int64}, kLeast, kGreatest},
       {{TypeId::uint16, TypeId::int8}, {TypeId::int32, TypeId::int32}, 0, 127},
       {{TypeId::int32, TypeId::int64, TypeId::uint16}, {TypeId::int64, TypeId::int32, TypeId::uint16}, 0, 65'535},
       {{TypeId::decimal32, TypeId::int32}, {TypeId::decimal128, TypeId::int64}, -2'000'000'000, 2'000'000'000},
-      {{TypeId::int64, TypeId::int64}, {TypeId::int64, TypeId::int64}, kMin / 4, kMax / 4},
+      {{TypeId::int64, TypeId::int64}, {TypeId::int64, TypeId::int64}, kLeast / 4, kGreatest / 4},
   };
   std::uint64_t const seed = 20'261'122;
   std::mt19937_64 random(seed);

@@ -77,10 +77,10 @@ TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
 TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
   auto shape = shape_of(1 << 27, 1, 4, 1);
   shape.parts = contract::parts_of(JoinKind::semi);
-  auto const choose = [](compute::ResidentJoinShape const& shape) {
+  auto const choose = [](compute::ResidentJoinShape const& join) {
     auto rates = h200();
     rates.cached_reads_per_s = rates.cached_atomics_per_s = 150e9;
-    return value_of(compute::resident_join_ways(shape, rates, {})).front();
+    return value_of(compute::resident_join_ways(join, rates, {})).front();
   };
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);  // the range is not known
   shape.right.key_span = 1 << 27;

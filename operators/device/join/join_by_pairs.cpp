@@ -186,8 +186,8 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
   for (auto const side : {Side::left, Side::right}) {
     if (tested.pairs == 0) break;
     auto& pairs = side == Side::left ? tested.left_pairs : tested.right_pairs;
-    auto const& keys = side == Side::left ? joinable.left : joinable.right;
-    GARUDA_TRY(pairs.record_rows(context, columns_of(sides, side, keys, *result), 0, places.of_pairs.address()));
+    auto const& of_side = side == Side::left ? joinable.left : joinable.right;
+    GARUDA_TRY(pairs.record_rows(context, columns_of(sides, side, of_side, *result), 0, places.of_pairs.address()));
   }
   GARUDA_TRY(write_rest(context, sides, tested.alone, tested.pairs, *result));
   return rows;
