@@ -152,8 +152,8 @@ Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSid
   }
   auto rows = pairs;
   for (auto const side : {Side::left, Side::right})
-    rows += contract::num_alone(sides.parts.alone(side), sides.of(side).rows().rows,
-                                side == build ? build_matched : pairs);
+    rows +=
+        contract::num_alone(sides.parts.alone(side), sides.of(side).rows().rows, side == build ? build_matched : pairs);
   return rows;
 }
 

@@ -1,5 +1,5 @@
-// What is known of the values of tables that live on a device: read there when it is asked for first, then kept with the
-// table.
+// What is known of the values of tables that live on a device: read there when it is asked for first, then kept with
+// the table.
 #pragma once
 
 #include <cstddef>

@@ -143,7 +143,10 @@ Table keys_from(TypeId type, std::int64_t first, std::size_t rows, std::uint64_t
     keys.values.push_back(static_cast<Key>(first + static_cast<std::int64_t>(i * 7 % distinct)));
     keys.valid.push_back(null_each == 0 || i % null_each != 3);
   }
-  return TestTable().add(std::move(keys)).add(random_column<std::int64_t>("wide", TypeId::int64, rows, 3, true)).build(90);
+  return TestTable()
+      .add(std::move(keys))
+      .add(random_column<std::int64_t>("wide", TypeId::int64, rows, 3, true))
+      .build(90);
 }
 
 TEST_F(DeviceKinds, BitmapsOfKeysMarkRows) {
@@ -155,10 +158,9 @@ TEST_F(DeviceKinds, BitmapsOfKeysMarkRows) {
   auto const none = keys_from<std::int32_t>(TypeId::int32, 0, 0, 1, 0);
   auto const keyless = nullable_table(TypeId::int32, 40, 20, 0, 3, 4);
   auto const mixed = keys_from<std::int64_t>(TypeId::int64, -500, 900, 900, 9);
-  std::vector<std::pair<Table const*, Table const*>> const pairs{{&narrow, &other},   {&other, &narrow}, {&wide, &wider},
-                                                                 {&wider, &wide},     {&narrow, &none},  {&none, &narrow},
-                                                                 {&narrow, &keyless}, {&keyless, &other}, {&mixed, &other},
-                                                                 {&other, &mixed}};
+  std::vector<std::pair<Table const*, Table const*>> const pairs{
+      {&narrow, &other}, {&other, &narrow},   {&wide, &wider},    {&wider, &wide},  {&narrow, &none},
+      {&none, &narrow},  {&narrow, &keyless}, {&keyless, &other}, {&mixed, &other}, {&other, &mixed}};
   for (auto const& [left, right] : pairs) {
     auto const left_there = upload(*left);
     auto const right_there = upload(*right);

@@ -92,8 +92,8 @@ TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
   shape.right.is_unique = true;
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
   shape.counts = true;
-  EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{JoinMethod::bitmap, false, Side::right, compute::JoinedParts::none,
-                                                     {true, true}}));
+  EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{
+                               JoinMethod::bitmap, false, Side::right, compute::JoinedParts::none, {true, true}}));
   shape.right.is_unique = false;
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
 }

@@ -22,11 +22,8 @@ PassShape set_bits_shape(std::uint32_t key_words, bool wants_repeats) {
 }
 
 PassShape test_bits_shape(std::uint32_t key_words) {
-  return {"compute/key_bitmap.comp:TEST",
-          0,
-          kRowsEach,
-          sizeof(shaders::KeyBitmapPush),
-          {{shaders::kSpecWords, key_words}}};
+  return {
+      "compute/key_bitmap.comp:TEST", 0, kRowsEach, sizeof(shaders::KeyBitmapPush), {{shaders::kSpecWords, key_words}}};
 }
 
 std::uint64_t bitmap_blocks(ComputeContext const& context, std::uint64_t rows) {
@@ -77,20 +74,23 @@ Result<void> KeyBitmap::record_keys(ComputeContext& context, BitmapRows const& r
   auto push = bitmap_push(rows, range_, null_is_key_);
   push.bitmap = bitmap_.address();
   push.repeats = repeats;
-  return context.dispatch(kSetBitsPhase, set_bits_shape(rows.keys.words, repeats != 0), push, bitmap_blocks(context, rows.rows), rows.rows);
+  return context.dispatch(kSetBitsPhase, set_bits_shape(rows.keys.words, repeats != 0), push,
+                          bitmap_blocks(context, rows.rows), rows.rows);
 }
 
 Result<void> KeyBitmap::record_marks(ComputeContext& context, BitmapRows const& rows, vk::Buffer const& marks) const {
   auto push = bitmap_push(rows, range_, null_is_key_);
   push.bitmap = bitmap_.address();
   push.marks = marks.address();
-  return context.dispatch(kTestBitsPhase, test_bits_shape(rows.keys.words), push, bitmap_blocks(context, rows.rows), rows.rows);
+  return context.dispatch(kTestBitsPhase, test_bits_shape(rows.keys.words), push, bitmap_blocks(context, rows.rows),
+                          rows.rows);
 }
 
 std::vector<vk::ComputePipelineSpec> key_bitmap_pipelines(ComputeTuning const& tuning) {
   std::vector<vk::ComputePipelineSpec> specs;
   for (std::uint32_t const key_words : {1U, 2U})
-    for (auto const& shape : {set_bits_shape(key_words, false), set_bits_shape(key_words, true), test_bits_shape(key_words)})
+    for (auto const& shape :
+         {set_bits_shape(key_words, false), set_bits_shape(key_words, true), test_bits_shape(key_words)})
       specs.push_back(compute_pipeline(shape, tuning));
   return specs;
 }

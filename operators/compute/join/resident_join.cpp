@@ -267,10 +267,9 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
   auto specs = rows_join_pipelines(tuning);
   for (auto const& shape : {late_gather_shape(), non_null_shape(), key_width_shape()})
     specs.push_back(compute_pipeline(shape, tuning));
-  for (auto const& more :
-       {indexed_join_pipelines(tuning), alone_rows_pipelines(tuning), key_bitmap_pipelines(tuning),
-        null_keys_pipelines(tuning), pair_filter_pipelines(tuning), scan_pipelines(tuning), radix_pipelines(tuning),
-        chunk_pipelines(tuning)})
+  for (auto const& more : {indexed_join_pipelines(tuning), alone_rows_pipelines(tuning), key_bitmap_pipelines(tuning),
+                           null_keys_pipelines(tuning), pair_filter_pipelines(tuning), scan_pipelines(tuning),
+                           radix_pipelines(tuning), chunk_pipelines(tuning)})
     specs.insert(specs.end(), more.begin(), more.end());
   return specs;
 }

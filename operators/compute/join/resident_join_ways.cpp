@@ -274,11 +274,12 @@ Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const&
                                                         ComputeTuning const& tuning) {
   auto ways = candidates(shape, tuning);
   if (tuning.join_method == JoinMethod::bitmap && ways.empty())
-    return fail(ErrorCode::usage,
-                fmt::format("method=bitmap on a device is of joins semi, anti and mark, built on the right, and of counts, "
-                            "built on a side that has no key twice; without a condition, by keys of up to 64 bits in a "
-                            "range of at most {}",
-                            kMostBitmapSpan));
+    return fail(
+        ErrorCode::usage,
+        fmt::format("method=bitmap on a device is of joins semi, anti and mark, built on the right, and of counts, "
+                    "built on a side that has no key twice; without a condition, by keys of up to 64 bits in a "
+                    "range of at most {}",
+                    kMostBitmapSpan));
   if (shape.ordered) GARUDA_TRY(keep_ordered(ways, shape, tuning));
   std::ranges::stable_sort(ways, {}, [&](ResidentJoinWay const& way) {
     return contract::total_ns(resident_join_costs(shape, way, rates, tuning));

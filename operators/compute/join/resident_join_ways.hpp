@@ -33,7 +33,7 @@ struct ResidentJoinShape {
   double matches = 0;    ///< rows of the result, about
   bool ordered = false;  ///< by left row, then right row; rows that come alone by row
   contract::JoinParts parts{};
-  bool counts = false;      ///< of the result only its rows' number is wanted
+  bool counts = false;  ///< of the result only its rows' number is wanted
   bool nulls_equal = false;
   bool is_dealt = false;    ///< both sides are partitioned already
   double tested_reads = 0;  ///< of a join whose pairs of row numbers are tested: values that each reads

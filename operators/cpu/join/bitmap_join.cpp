@@ -26,10 +26,11 @@ class KeyBits {
       : min_(min), span_(static_cast<Word>(max - min)), bits_(contract::bitmap_words(span_ + 1)) {}
 
   void set(std::span<Word const> keys) noexcept {
-    for_each_ahead<Word>(keys.data(), keys.size(), [keys = keys.data(), bits = bits_.data(), min = min_](std::size_t i) {
-      auto const slot = static_cast<Word>(keys[i] - min);
-      bits[slot / kWordBits] |= std::uint64_t{1} << slot % kWordBits;
-    });
+    for_each_ahead<Word>(keys.data(), keys.size(),
+                         [keys = keys.data(), bits = bits_.data(), min = min_](std::size_t i) {
+                           auto const slot = static_cast<Word>(keys[i] - min);
+                           bits[slot / kWordBits] |= std::uint64_t{1} << slot % kWordBits;
+                         });
   }
   void add_words(KeyBits const& other, std::size_t begin, std::size_t end) noexcept {
     for (auto w = begin; w < end; ++w) bits_[w] |= other.bits_[w];
@@ -60,7 +61,9 @@ class BitmapKernel final : public contract::JoinKernel {
       : right_(std::move(right)), left_(left), control_(control), stats_(stats) {}
 
   Result<std::uint64_t> count() override { throw LogicError("a bitmap has no pairs"); }
-  Result<void> pairs(std::uint64_t, std::span<contract::RowPair>) override { throw LogicError("a bitmap has no pairs"); }
+  Result<void> pairs(std::uint64_t, std::span<contract::RowPair>) override {
+    throw LogicError("a bitmap has no pairs");
+  }
 
   Result<contract::MarkBitmap> mark(Side side) override {
     GARUDA_EXPECTS(side == Side::left);

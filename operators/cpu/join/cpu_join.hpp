@@ -9,11 +9,11 @@
 
 namespace garuda::cpu {
 
-/// Opens the CPU path; with `tuning.method` bitmap as bitmap_join has it. Else its kernels build on the side that the slice or `tuning.build` names, else on the smaller one
-/// (the right one of two equal ones); the other knobs do not apply. Each key is looked up once: what `count` finds is
-/// kept for `pairs` when these are wanted, four bytes a probe row. Every call of a kernel runs on the threads of the
-/// calling task arena. Pairs come in the order of probe rows, those of one probe row in ascending order of build rows.
-/// Phases reported: build, count, probe (pairs), mark.
+/// Opens the CPU path; with `tuning.method` bitmap as bitmap_join has it. Else its kernels build on the side that the
+/// slice or `tuning.build` names, else on the smaller one (the right one of two equal ones); the other knobs do not
+/// apply. Each key is looked up once: what `count` finds is kept for `pairs` when these are wanted, four bytes a probe
+/// row. Every call of a kernel runs on the threads of the calling task arena. Pairs come in the order of probe rows,
+/// those of one probe row in ascending order of build rows. Phases reported: build, count, probe (pairs), mark.
 /// Requires: options.key_bits is 32 or 64, at least one lane. `options.control` and `options.stats` may be null.
 Result<std::unique_ptr<contract::JoinBackend>> open_cpu_join(contract::BackendOptions const& options);
 

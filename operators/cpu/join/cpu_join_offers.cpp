@@ -177,10 +177,11 @@ Result<contract::JoinOffers> cpu_join_offers(contract::JoinInquiry const& inquir
     offers.list.push_back(offer_of(inquiry, {way, cpu_join_costs(shape, way, inquiry.host)}));
   }
   if (is_forced && offers.list.empty())
-    return fail(ErrorCode::usage,
-                fmt::format("method=bitmap on path cpu is of joins semi, anti and mark without a condition, built on the "
-                            "right without partitions, by keys in a range of at most {} values a right row",
-                            kBitmapFill));
+    return fail(
+        ErrorCode::usage,
+        fmt::format("method=bitmap on path cpu is of joins semi, anti and mark without a condition, built on the "
+                    "right without partitions, by keys in a range of at most {} values a right row",
+                    kBitmapFill));
   if (is_forced) return offers;
   for (auto& priced : cpu_join_ways(shape, tuning, inquiry.host, most_host_bytes))
     offers.list.push_back(offer_of(inquiry, std::move(priced)));
