@@ -73,20 +73,35 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> sample_of(arrow::ChunkedArra
   return arrow::ChunkedArray::Make(std::move(chunks), column.type());
 }
 
-/// Whether values come so often again that a dictionary makes the column shorter: from a sample, of which the number of
-/// values that are in it again says how many different ones there are.
+/// Decimals of up to 18 digits as the integers that they are: Arrow has no functions of them.
+arrow::Result<std::shared_ptr<arrow::ChunkedArray>> as_integers(arrow::ChunkedArray const& column) {
+  auto const id = column.type()->id();
+  if (id != arrow::Type::DECIMAL32 && id != arrow::Type::DECIMAL64)
+    return std::make_shared<arrow::ChunkedArray>(column.chunks(), column.type());
+  return column.View(id == arrow::Type::DECIMAL32 ? arrow::int32() : arrow::int64());
+}
+
+/// Whether values come so often again that a dictionary makes the column shorter, and this is not given up because it
+/// grows too large: from a sample, of which the number of values that are in it again says how many different ones
+/// there are.
 bool repeats_values(arrow::ChunkedArray const& column) {
   constexpr std::int64_t kSampleRows = 1 << 12;
   constexpr std::int64_t kLeastRepeats = 8;
   auto const step = column.length() / kSampleRows;
   if (step < 2 || column.type()->id() == arrow::Type::DICTIONARY || arrow::is_nested(*column.type())) return true;
   auto context = single_threaded();
-  auto const sample = sample_of(column, step);
+  auto const integers = as_integers(column);
+  if (!integers.ok()) return true;
+  auto const sample = sample_of(**integers, step);
   if (!sample.ok()) return true;
   auto const values = arrow::compute::Unique(*sample, &context);
   if (!values.ok()) return true;  // a type that has no such function
   auto const repeated = (*sample)->length() - (*values)->length();
-  return repeated > 0 && column.length() / (kSampleRows * kSampleRows / 2 / repeated + 1) >= kLeastRepeats;
+  if (repeated == 0) return false;
+  auto const different = kSampleRows * kSampleRows / 2 / repeated + 1;
+  auto const value_bytes = arrow::util::ReferencedBufferSize(**values).ValueOr(0) / (*values)->length();
+  return column.length() / different >= kLeastRepeats &&
+         different * value_bytes <= parquet::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
 }
 
 }  // namespace
