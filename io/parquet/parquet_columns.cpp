@@ -12,6 +12,7 @@
 
 #include "io/parquet/parquet_decimals.hpp"
 
+#include "io/parquet/flat_columns.hpp"
 namespace garuda::io {
 namespace {
 
@@ -72,13 +73,20 @@ using Column = arrow::Result<std::shared_ptr<arrow::Table>>;
 Column read_column(LeafColumn const& column, Stretch const& stretch) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   try {
-    if (column.decimal == nullptr) return column.reader->ReadRowGroups(stretch, column.leaves);
     auto& file = *column.reader->parquet_reader();
     ARROW_ASSIGN_OR_RAISE(auto values, read_decimals(file, stretch, column.leaves.front(), column.decimal));
-    auto const& name = file.metadata()->schema()->GetColumnRoot(column.leaves.front())->name();
-    return arrow::Table::Make(arrow::schema({arrow::field(name, column.decimal)}), {std::move(values)});
+    return table_of(std::move(values));
   } catch (std::bad_alloc const&) {
     return arrow::Status::OutOfMemory("no memory to decode a column");
+    auto const table_of = [&](auto values) {
+      auto const field = column.field->WithType(values->type());
+      return arrow::Table::Make(arrow::schema({field}), {std::move(values)});
+    };
+    if (column.flat != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(auto values, read_flat(file, stretch, column.leaves.front(), column.flat));
+      if (values != nullptr) return table_of(std::move(values));
+    }
+    if (column.decimal == nullptr) return column.reader->ReadRowGroups(stretch, column.leaves);
   }
   END_PARQUET_CATCH_EXCEPTIONS
 }

@@ -16,10 +16,12 @@ bool has_codes(parquet::FileMetaData const& footer, int leaf);
 struct LeafColumn {
   std::vector<int> leaves;
   bool as_stored = false;
-  std::shared_ptr<arrow::DataType> decimal = nullptr;  ///< read_decimals' type, if that is how it is read
+  std::shared_ptr<arrow::DataType> flat = nullptr;     ///< read_flat's type, if that is how it is read
+  std::shared_ptr<arrow::DataType> decimal = nullptr;  ///< read_decimals' type, if that is how it is read else
   parquet::arrow::FileReader* reader = nullptr;        ///< which must not buffer ahead; may be shared
 };
 
+  std::shared_ptr<arrow::Field> field;  ///< of the file
 /// Reads `columns` of all row groups on `options.threads` threads. Neighbouring small row groups make one batch. Fails
 /// with what the file is wrong in, OutOfMemory and Cancelled.
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "io/file_reader.hpp"
+#include "io/parquet/flat_columns.hpp"
 #include "io/parquet/parquet_columns.hpp"
 #include "io/parquet/parquet_decimals.hpp"
 
@@ -44,6 +45,22 @@ arrow::Result<RowGroupReader> make_streaming_reader(std::shared_ptr<arrow::io::R
   arrow_properties.set_pre_buffer(false);
   return parquet::arrow::FileReader::Make(memory_pool(), std::move(low_level), arrow_properties);
   END_PARQUET_CATCH_EXCEPTIONS
+}
+
+/// As what Arrow reads dictionaries of strings and binary, whatever their layout; nullptr: of another type.
+std::shared_ptr<arrow::DataType> dictionary_type(arrow::DataType const& type) {
+  switch (type.id()) {
+    case arrow::Type::STRING:
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::STRING_VIEW:
+      return arrow::dictionary(arrow::int32(), arrow::utf8());
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::BINARY_VIEW:
+      return arrow::dictionary(arrow::int32(), arrow::binary());
+    default:
+      return nullptr;
+  }
 }
 
 /// Adds the positions of the leaf columns of `field`: one, unless it is nested.
@@ -176,7 +193,7 @@ class ParquetReader final : public FileReader {
 
   LeafColumn leaf_column(int column, ReadOptions const& options) const {
     auto const& field = *schema_->field(column);
-    LeafColumn result{leaves_of({column}), is_stored(field, options)};
+    LeafColumn result{schema_->field(column), leaves_of({column}), is_stored(field, options)};
     if (result.as_stored && result.leaves.size() == 1) {
       auto const& leaf = *reader_->parquet_reader()->metadata()->schema()->Column(result.leaves.front());
       result.decimal = stored_decimal(leaf, *field.type());
@@ -191,9 +208,16 @@ class ParquetReader final : public FileReader {
     // It would be done by each of the threads, to the reader that they share.
     properties.set_pre_buffer(false);
     ARROW_ASSIGN_OR_RAISE(auto const plain, make_reader(input_.file, footer, properties));
-    for (auto const& column : columns)
-      if (column.as_stored && column.leaves.size() == 1 && has_codes(*footer, column.leaves.front()))
-        properties.set_read_dictionary(column.leaves.front(), true);
+    for (auto& column : columns) {
+      if (column.leaves.size() != 1) continue;
+      auto const leaf = column.leaves.front();
+      auto type = column.decimal != nullptr ? column.decimal : column.field->type();
+      if (column.as_stored && has_codes(*footer, leaf)) {
+        properties.set_read_dictionary(leaf, true);
+        if (auto coded = dictionary_type(*type)) type = std::move(coded);
+      }
+      if (may_be_flat(*footer, leaf, *type)) column.flat = std::move(type);
+    }
     ARROW_ASSIGN_OR_RAISE(auto const stored, make_reader(input_.file, footer, properties));
     for (auto& column : columns) column.reader = column.as_stored ? stored.get() : plain.get();
     return read_columns(*footer, columns, options);
