@@ -15,6 +15,7 @@
 #include "cli/terminal/terminal.hpp"
 #include "garuda/engine.hpp"
 #include "spill/file_join.hpp"
+#include "spill/group_by/block_groups.hpp"
 #include "spill/group_by/file_group_by.hpp"
 
 namespace garuda::cli {
@@ -65,21 +66,28 @@ Result<void> explain(JoinArguments const& arguments, Form form) {
   return print(plan, form);
 }
 
-Result<void> explain_within_limit(GroupByRequest const& request, Form form) {
-  GARUDA_TRY_ASSIGN(auto const limited, limited_group_by(request));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
-  GARUDA_TRY_ASSIGN(auto const plan, spill::explain_group_by_of_file(engine, limited));
-  return print(plan, form);
+Result<Plan> plan_of(GroupByRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto const of_file, group_by_of_file(request));
+  auto const engine_options = EngineOptions{.vulkan = request.options.path != Path::cpu};
+  if (request.options.memory_limit_bytes != 0) {
+    GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
+    return spill::explain_group_by_of_file(engine, of_file);
+  }
+  GARUDA_TRY_ASSIGN(auto blocks, spill::BlockedGroupBy::open(of_file));
+  if (blocks) {
+    GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
+    return (*std::move(blocks)).explain(engine);
+  }
+  GARUDA_TRY_ASSIGN(auto const table, read_input(request));
+  GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
+  return engine.explain_group_by(table.view(), request.spec, request.options);
 }
 
 Result<void> explain(GroupByArguments const& arguments, Form form) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
   request.options.control.cancelled = &interrupted();
   GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
-  if (request.options.memory_limit_bytes != 0) return explain_within_limit(request, form);
-  GARUDA_TRY_ASSIGN(auto const table, read_input(request));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
-  GARUDA_TRY_ASSIGN(auto const plan, engine.explain_group_by(table.view(), request.spec, request.options));
+  GARUDA_TRY_ASSIGN(auto const plan, plan_of(request));
   return print(plan, form);
 }
 

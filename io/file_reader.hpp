@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,22 @@ class BatchCursor {
   virtual void rest() {}
 };
 
+/// The parts of a file that can be read by themselves: row groups of Parquet.
+class RowGroups {
+ public:
+  virtual ~RowGroups() = default;
+
+  /// Rows of each.
+  virtual std::vector<std::int64_t> rows() const = 0;
+
+  /// How many values of the column at this position differ, about, in any of them; nullopt: the file does not say.
+  virtual std::optional<std::uint64_t> estimated_values(int column) const = 0;
+
+  /// FileReader::read of row groups [first, end).
+  virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options, int first,
+                                    int end) = 0;
+};
+
 /// One input file, opened, its schema read.
 class FileReader {
  public:
@@ -46,6 +63,9 @@ class FileReader {
 
   /// Bytes of the file that hold the columns at these positions; of a format that has no such places, all.
   virtual std::uint64_t bytes_of(std::vector<int> const& columns) const = 0;
+
+  /// The file's, which live as long as the reader; nullptr: the format has none.
+  virtual RowGroups* row_groups() noexcept { return nullptr; }
 
   /// The same rows in the same order, of which no more are held than a batch and what decoding it takes.
   /// `batch_rows`: most rows of a batch, at least 1; a CSV file's blocks may have more. A CSV file is read once

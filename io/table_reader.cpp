@@ -8,7 +8,6 @@
 
 #include "io/columns/file_columns.hpp"
 #include "io/columns/file_rows.hpp"
-#include "io/columns/stored_types.hpp"
 #include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
@@ -16,48 +15,11 @@
 namespace garuda::io {
 namespace {
 
-struct FileRows {
-  std::shared_ptr<arrow::Schema> schema;  ///< with the types that stored columns stand for
-  ArrowBatches batches;
-};
-
-/// Names the types of `schema` where columns come as they are stored.
-std::shared_ptr<arrow::RecordBatch> with_types(arrow::RecordBatch const& batch, arrow::Schema const& schema) {
-  auto fields = batch.schema()->fields();
-  for (int i = 0; i < batch.num_columns(); ++i) {
-    auto& field = fields[static_cast<std::size_t>(i)];
-    auto const& type = schema.field(i)->type();
-    auto const id = field->type()->id();
-    bool const may_be_stored =
-        id == arrow::Type::DICTIONARY || id == arrow::Type::DECIMAL32 || id == arrow::Type::DECIMAL64;
-    if (may_be_stored && !field->type()->Equals(type)) field = stored_field(*field, type);
-  }
-  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(), batch.columns());
-}
-
-/// Everything in the batches has been validated; dictionaries are the file's, without nulls.
 Result<FileRows> read_file(std::filesystem::path const& path, ReadOptions const& options) {
-  auto const sentence = "cannot read " + path.string();
-  GARUDA_TRY_ASSIGN(auto const reader, open_reader(path));
-  auto columns = chosen_columns(*reader->schema(), options);
-  // The file can be read; what is asked of it is not there.
-  if (!columns) return tl::unexpected(std::move(columns).error().wrap(path.string()));
-  FileRows rows{select(*reader->schema(), *columns), {}};
-  GARUDA_TRY(check_types(*rows.schema, sentence));
-  GARUDA_TRY_ASSIGN(auto batches, reader->read(*columns, options));
-  if (options.bytes_read != nullptr) *options.bytes_read += reader->bytes_of(*columns);
-  for (auto& batch : batches) batch = plain_batch(*batch);
-  FileDictionaries dictionaries;
-  // The files come from anywhere, and what follows trusts offsets and indices.
-  GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,
-                   sentence);
-  GARUDA_ARROW_TRY_ASSIGN(rows.batches, dictionaries.without_null_values(std::move(batches)), ErrorCode::invalid_input,
-                          sentence);
-  if (options.as_stored)
-    for (auto& batch : rows.batches) batch = with_types(*batch, *rows.schema);
-  // The types of a CSV file are known only now.
-  if (!rows.batches.empty()) rows.schema = decoded_schema(*rows.batches.front()->schema());
-  return rows;
+  GARUDA_TRY_ASSIGN(auto const file, choose_columns(path, options));
+  GARUDA_TRY_ASSIGN(auto batches, file.reader->read(file.columns, options));
+  if (options.bytes_read != nullptr) *options.bytes_read += file.reader->bytes_of(file.columns);
+  return checked_rows(file, std::move(batches), options);
 }
 
 /// A column that some files store otherwise than others is what it stands for in all.

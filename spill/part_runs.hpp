@@ -33,6 +33,7 @@ class PartRuns {
   void ended(RunStats const& stats, bool is_only = false);
   void add_rows_out(std::uint64_t rows) noexcept { rows_out_ += rows; }
 
+  bool has_started() const noexcept { return plan_.has_value(); }
   /// The plan of the first part.
   Plan plan() const { return plan_.value_or(Plan{}); }
   /// "N partitions WHAT, B bytes in temporary files", of what was spilled so far.

@@ -111,7 +111,7 @@ Result<Table> read_input(GroupByRequest const& request) {
   return io::read_table(request.table, options);
 }
 
-Result<spill::FileGroupBy> limited_group_by(GroupByRequest const& request) {
+Result<spill::FileGroupBy> group_by_of_file(GroupByRequest const& request) {
   GARUDA_TRY_ASSIGN(auto options, read_options(request));
   return spill::FileGroupBy{{request.table, std::move(options)}, request.spec, request.options, request.temp_folder};
 }

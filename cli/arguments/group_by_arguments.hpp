@@ -36,8 +36,8 @@ Result<GroupByRequest> to_request(GroupByArguments const& arguments);
 /// Reads of the file the columns that `request` uses, and no others. Errors: as io::read_table.
 Result<Table> read_input(GroupByRequest const& request);
 
-/// The group-by of the file under the memory limit of `request`, which holds for the table too: of the columns that it
-/// uses, and no others. Errors: those of io::read_fields.
-Result<spill::FileGroupBy> limited_group_by(GroupByRequest const& request);
+/// The group-by of the file, of the columns that `request` uses and no others: a memory limit holds for the table, too.
+/// Errors: those of io::read_fields.
+Result<spill::FileGroupBy> group_by_of_file(GroupByRequest const& request);
 
 }  // namespace garuda::cli

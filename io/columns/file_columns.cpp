@@ -10,6 +10,8 @@
 #include <set>
 #include <utility>
 
+#include "io/columns/stored_types.hpp"
+#include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/system_message.hpp"
 
@@ -126,6 +128,52 @@ Result<void> check_types(arrow::Schema const& schema, std::string const& sentenc
     if (!known) return tl::unexpected(std::move(known).error().wrap(sentence));
   }
   return {};
+}
+
+Result<ChosenColumns> choose_columns(std::filesystem::path const& path, ReadOptions const& options) {
+  ChosenColumns chosen{"cannot read " + path.string(), {}, {}, {}};
+  GARUDA_TRY_ASSIGN(chosen.reader, open_reader(path));
+  auto columns = chosen_columns(*chosen.reader->schema(), options);
+  // The file can be read; what is asked of it is not there.
+  if (!columns) return tl::unexpected(std::move(columns).error().wrap(path.string()));
+  chosen.columns = *std::move(columns);
+  chosen.schema = select(*chosen.reader->schema(), chosen.columns);
+  GARUDA_TRY(check_types(*chosen.schema, chosen.sentence));
+  return chosen;
+}
+
+namespace {
+
+/// Names the types of `schema` where columns come as they are stored.
+std::shared_ptr<arrow::RecordBatch> with_types(arrow::RecordBatch const& batch, arrow::Schema const& schema) {
+  auto fields = batch.schema()->fields();
+  for (int i = 0; i < batch.num_columns(); ++i) {
+    auto& field = fields[static_cast<std::size_t>(i)];
+    auto const& type = schema.field(i)->type();
+    auto const id = field->type()->id();
+    bool const may_be_stored =
+        id == arrow::Type::DICTIONARY || id == arrow::Type::DECIMAL32 || id == arrow::Type::DECIMAL64;
+    if (may_be_stored && !field->type()->Equals(type)) field = stored_field(*field, type);
+  }
+  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(), batch.columns());
+}
+
+}  // namespace
+
+Result<FileRows> checked_rows(ChosenColumns const& file, ArrowBatches batches, ReadOptions const& options) {
+  FileRows rows{file.schema, {}};
+  for (auto& batch : batches) batch = plain_batch(*batch);
+  FileDictionaries dictionaries;
+  // The files come from anywhere, and what follows trusts offsets and indices.
+  GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,
+                   file.sentence);
+  GARUDA_ARROW_TRY_ASSIGN(rows.batches, dictionaries.without_null_values(std::move(batches)), ErrorCode::invalid_input,
+                          file.sentence);
+  if (options.as_stored)
+    for (auto& batch : rows.batches) batch = with_types(*batch, *rows.schema);
+  // The types of a CSV file are known only now.
+  if (!rows.batches.empty()) rows.schema = decoded_schema(*rows.batches.front()->schema());
+  return rows;
 }
 
 }  // namespace garuda::io

@@ -30,4 +30,24 @@ std::shared_ptr<arrow::Schema> select(arrow::Schema const& schema, std::vector<i
 /// Fails on the first column whose type garuda does not have; columns of type null are let pass.
 Result<void> check_types(arrow::Schema const& schema, std::string const& sentence);
 
+/// A file and the columns that are wanted of it.
+struct ChosenColumns {
+  std::string sentence;
+  std::unique_ptr<FileReader> reader;
+  std::vector<int> columns;
+  std::shared_ptr<arrow::Schema> schema;  ///< of the columns
+};
+
+/// Opens a file and picks the columns that `options` name. Errors: those of open_reader, chosen_columns, check_types.
+Result<ChosenColumns> choose_columns(std::filesystem::path const& path, ReadOptions const& options);
+
+struct FileRows {
+  std::shared_ptr<arrow::Schema> schema;  ///< with the types that stored columns stand for
+  ArrowBatches batches;
+};
+
+/// Makes batches of the file what read_table promises: everything in them has been validated, dictionaries are without
+/// nulls. Errors: invalid_input, cancelled, out_of_memory.
+Result<FileRows> checked_rows(ChosenColumns const& file, ArrowBatches batches, ReadOptions const& options);
+
 }  // namespace garuda::io

@@ -1,18 +1,20 @@
 #include "io/parquet/parquet_columns.hpp"
 
+#include <parquet/statistics.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <new>
 #include <span>
 #include <utility>
 
+#include "io/parquet/flat_columns.hpp"
 #include "io/parquet/parquet_decimals.hpp"
 
-#include "io/parquet/flat_columns.hpp"
 namespace garuda::io {
 namespace {
 
@@ -25,13 +27,16 @@ constexpr std::int64_t kTasksOfAThread = 8;
 /// Row groups that lie side by side, in their order.
 using Stretch = std::vector<int>;
 
-std::vector<Stretch> stretches_of(parquet::FileMetaData const& footer, std::size_t num_columns, int threads) {
+std::vector<Stretch> stretches_of(parquet::FileMetaData const& footer, RowGroupRange row_groups,
+                                  std::size_t num_columns, int threads) {
+  std::int64_t all_rows = 0;
+  for (int i = row_groups.first; i < row_groups.end; ++i) all_rows += footer.RowGroup(i)->num_rows();
   auto const rows_of_task =
-      footer.num_rows() * static_cast<std::int64_t>(num_columns) / (kTasksOfAThread * std::int64_t{threads});
+      all_rows * static_cast<std::int64_t>(num_columns) / (kTasksOfAThread * std::int64_t{threads});
   auto const wanted = std::clamp(rows_of_task, kFewestRows, kMostRows);
   std::vector<Stretch> stretches;
   std::int64_t rows = 0;
-  for (int i = 0; i < footer.num_row_groups(); ++i) {
+  for (int i = row_groups.first; i < row_groups.end; ++i) {
     auto const more = footer.RowGroup(i)->num_rows();
     if (stretches.empty() || rows + more > wanted) {
       stretches.emplace_back();
@@ -74,10 +79,6 @@ Column read_column(LeafColumn const& column, Stretch const& stretch) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   try {
     auto& file = *column.reader->parquet_reader();
-    ARROW_ASSIGN_OR_RAISE(auto values, read_decimals(file, stretch, column.leaves.front(), column.decimal));
-    return table_of(std::move(values));
-  } catch (std::bad_alloc const&) {
-    return arrow::Status::OutOfMemory("no memory to decode a column");
     auto const table_of = [&](auto values) {
       auto const field = column.field->WithType(values->type());
       return arrow::Table::Make(arrow::schema({field}), {std::move(values)});
@@ -87,6 +88,10 @@ Column read_column(LeafColumn const& column, Stretch const& stretch) {
       if (values != nullptr) return table_of(std::move(values));
     }
     if (column.decimal == nullptr) return column.reader->ReadRowGroups(stretch, column.leaves);
+    ARROW_ASSIGN_OR_RAISE(auto values, read_decimals(file, stretch, column.leaves.front(), column.decimal));
+    return table_of(std::move(values));
+  } catch (std::bad_alloc const&) {
+    return arrow::Status::OutOfMemory("no memory to decode a column");
   }
   END_PARQUET_CATCH_EXCEPTIONS
 }
@@ -133,11 +138,44 @@ bool has_codes(parquet::FileMetaData const& footer, int leaf) {
   return bytes > 0 && dictionary_bytes >= 0 && dictionary_bytes <= bytes / kLeastShare;
 }
 
+std::optional<std::uint64_t> estimated_values(parquet::FileMetaData const& footer, int leaf) {
+  /// Of a value in a dictionary.
+  constexpr std::int64_t kLeastBytes = 4;
+  std::int64_t values = 0;
+  auto least = std::numeric_limits<std::int64_t>::max();
+  auto greatest = std::numeric_limits<std::int64_t>::min();
+  bool const is_of_codes = has_codes(footer, leaf);
+  for (int i = 0; i < footer.num_row_groups(); ++i) {
+    auto const chunk = footer.RowGroup(i)->ColumnChunk(leaf);
+    if (is_of_codes) {
+      auto const bytes = chunk->num_values() == 0 ? 0 : chunk->data_page_offset() - chunk->dictionary_page_offset();
+      values = std::max(values, bytes / kLeastBytes + 1);
+      continue;
+    }
+    auto const statistics = chunk->statistics();
+    if (statistics == nullptr || !statistics->HasMinMax()) return std::nullopt;
+    auto const widen = [&](auto const& typed) {
+      least = std::min(least, std::int64_t{typed.min()});
+      greatest = std::max(greatest, std::int64_t{typed.max()});
+    };
+    if (chunk->type() == parquet::Type::INT32)
+      widen(static_cast<parquet::Int32Statistics const&>(*statistics));
+    else if (chunk->type() == parquet::Type::INT64)
+      widen(static_cast<parquet::Int64Statistics const&>(*statistics));
+    else
+      return std::nullopt;
+  }
+  if (is_of_codes) return static_cast<std::uint64_t>(values);
+  if (least > greatest) return std::nullopt;
+  auto const distance = static_cast<std::uint64_t>(greatest) - static_cast<std::uint64_t>(least);
+  return std::max(distance, distance + 1);
+}
+
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
-                                         ReadOptions const& options) {
+                                         RowGroupRange row_groups, ReadOptions const& options) {
   tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
   auto const threads = arena.max_concurrency();
-  auto const stretches = stretches_of(footer, columns.size(), threads);
+  auto const stretches = stretches_of(footer, row_groups, columns.size(), threads);
   auto const tasks = tasks_of(footer, stretches, columns);
   std::vector<Column> parts(tasks.size());
   std::atomic<std::size_t> next{0};

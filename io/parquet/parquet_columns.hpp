@@ -1,6 +1,8 @@
 // Parquet decoded by all threads: row groups and columns side by side.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "io/arrow_bridge.hpp"
@@ -12,8 +14,13 @@ namespace garuda::io {
 /// codes are less than values.
 bool has_codes(parquet::FileMetaData const& footer, int leaf);
 
+/// How many values of leaf `leaf` differ, about, in any row group: by the bytes of its dictionaries, else by its least
+/// and greatest integer; nullopt: the file does not say.
+std::optional<std::uint64_t> estimated_values(parquet::FileMetaData const& footer, int leaf);
+
 /// A top-level column.
 struct LeafColumn {
+  std::shared_ptr<arrow::Field> field;  ///< of the file
   std::vector<int> leaves;
   bool as_stored = false;
   std::shared_ptr<arrow::DataType> flat = nullptr;     ///< read_flat's type, if that is how it is read
@@ -21,10 +28,15 @@ struct LeafColumn {
   parquet::arrow::FileReader* reader = nullptr;        ///< which must not buffer ahead; may be shared
 };
 
-  std::shared_ptr<arrow::Field> field;  ///< of the file
-/// Reads `columns` of all row groups on `options.threads` threads. Neighbouring small row groups make one batch. Fails
+/// Row groups [first, end).
+struct RowGroupRange {
+  int first = 0;
+  int end = 0;
+};
+
+/// Reads `columns` of `row_groups` on `options.threads` threads. Neighbouring small row groups make one batch. Fails
 /// with what the file is wrong in, OutOfMemory and Cancelled.
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
-                                         ReadOptions const& options);
+                                         RowGroupRange row_groups, ReadOptions const& options);
 
 }  // namespace garuda::io

@@ -144,7 +144,7 @@ class ParquetCursor final : public BatchCursor {
   std::unique_ptr<arrow::RecordBatchReader> batches_;
 };
 
-class ParquetReader final : public FileReader {
+class ParquetReader final : public FileReader, private RowGroups {
  public:
   ParquetReader(InputFile input, RowGroupReader reader, std::shared_ptr<arrow::Schema> schema)
       : input_(std::move(input)), reader_(std::move(reader)), schema_(std::move(schema)) {}
@@ -152,12 +152,10 @@ class ParquetReader final : public FileReader {
   std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
-    std::vector<LeafColumn> leaves;
-    for (int const column : columns) leaves.push_back(leaf_column(column, options));
-    GARUDA_ARROW_TRY_ASSIGN(auto batches, read_as(std::move(leaves), options), ErrorCode::invalid_input,
-                            input_.sentence());
-    return batches;
+    return read(columns, options, 0, reader_->num_row_groups());
   }
+
+  RowGroups* row_groups() noexcept override { return this; }
 
   std::uint64_t bytes_of(std::vector<int> const& columns) const override {
     auto const footer = reader_->parquet_reader()->metadata();
@@ -201,7 +199,29 @@ class ParquetReader final : public FileReader {
     return result;
   }
 
-  arrow::Result<ArrowBatches> read_as(std::vector<LeafColumn> columns, ReadOptions const& options) const {
+  std::vector<std::int64_t> rows() const override {
+    auto const footer = reader_->parquet_reader()->metadata();
+    std::vector<std::int64_t> rows;
+    for (int i = 0; i < footer->num_row_groups(); ++i) rows.push_back(footer->RowGroup(i)->num_rows());
+    return rows;
+  }
+
+  std::optional<std::uint64_t> estimated_values(int column) const override {
+    auto const leaves = leaves_of({column});
+    if (leaves.size() != 1) return std::nullopt;
+    return io::estimated_values(*reader_->parquet_reader()->metadata(), leaves.front());
+  }
+
+  Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options, int first, int end) override {
+    std::vector<LeafColumn> leaves;
+    for (int const column : columns) leaves.push_back(leaf_column(column, options));
+    GARUDA_ARROW_TRY_ASSIGN(auto batches, read_as(std::move(leaves), {first, end}, options), ErrorCode::invalid_input,
+                            input_.sentence());
+    return batches;
+  }
+
+  arrow::Result<ArrowBatches> read_as(std::vector<LeafColumn> columns, RowGroupRange row_groups,
+                                      ReadOptions const& options) const {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     auto const footer = reader_->parquet_reader()->metadata();
     parquet::ArrowReaderProperties properties(false);
@@ -220,7 +240,7 @@ class ParquetReader final : public FileReader {
     }
     ARROW_ASSIGN_OR_RAISE(auto const stored, make_reader(input_.file, footer, properties));
     for (auto& column : columns) column.reader = column.as_stored ? stored.get() : plain.get();
-    return read_columns(*footer, columns, options);
+    return read_columns(*footer, columns, row_groups, options);
     END_PARQUET_CATCH_EXCEPTIONS
   }
 

@@ -1,0 +1,50 @@
+// Reads a Parquet file block by block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "io/arrow_bridge.hpp"
+#include "io/columns/file_columns.hpp"
+#include "io/table_files.hpp"
+#include "io/table_reader.hpp"
+
+namespace garuda::io {
+
+/// A Parquet file, some of its row groups at a time, so that what works on one block after the other does so in memory
+/// that the one before has left. Move-only.
+class TableBlocks {
+ public:
+  /// `block_rows`: least rows of a block but the last, at least 1. nullopt: not one Parquet file.
+  /// Errors: those of read_table.
+  static Result<std::optional<TableBlocks>> open(TableFiles const& files, ReadOptions const& options,
+                                                 std::int64_t block_rows);
+
+  std::uint64_t num_rows() const noexcept { return num_rows_; }
+  std::size_t num_blocks() const noexcept { return ends_.size(); }
+  /// The columns that are read, as what they stand for.
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept { return file_.schema; }
+
+  /// How many values of a column differ, about, in any row group; nullopt: the file does not say.
+  std::optional<std::uint64_t> estimated_values(std::string const& column) const;
+
+  /// The rows of the next block, in batches of one schema, as checked as those of read_table, each batch with
+  /// dictionaries of its own; none after the last block. Errors: those of read_table.
+  Result<ArrowBatches> next();
+
+ private:
+  TableBlocks(ChosenColumns file, ReadOptions options) : file_(std::move(file)), options_(std::move(options)) {}
+
+  ChosenColumns file_;
+  ReadOptions options_;
+  std::vector<int> ends_;  ///< of the blocks, row groups
+  std::size_t next_ = 0;
+  std::uint64_t num_rows_ = 0;
+};
+
+}  // namespace garuda::io
