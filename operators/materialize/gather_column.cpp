@@ -149,9 +149,11 @@ void fill_block(GatherColumn const& column, RowSelection<RowId> const& rows, std
                 GatherOutput& output) {
   if (column.type.id == TypeId::nested) return;
   if (output.validity.size_bytes() > 0) {
-    auto const valid = fill_bits(rows, begin, end, output.validity, [&](std::uint32_t batch, std::int64_t row) {
-      return !column.parts[batch].is_null(row);
-    });
+    auto const valid =
+        column.may_have_nulls
+            ? fill_bits(rows, begin, end, output.validity,
+                        [&](std::uint32_t batch, std::int64_t row) { return !column.parts[batch].is_null(row); })
+            : rows.write_present(begin, end, output.validity.as<std::uint64_t>());
     output.num_nulls.fetch_add(end - begin - valid, std::memory_order_relaxed);
   }
   if (column.type.id == TypeId::boolean) {

@@ -158,6 +158,33 @@ class RowSelection {
     }
   }
 
+  /// Calls on_row(i, batch, row within the batch, whether it is a row of nulls) likewise, without a branch on that: a
+  /// row of nulls has the batch and row of some other one. Requires: the table has rows.
+  template <class OnRow>
+  void visit_all(std::int64_t begin, std::int64_t end, OnRow on_row) const {
+    auto const* const batches = batches_.as<std::uint32_t>();
+    auto const only = begin < end ? block_at(begin).batch : std::nullopt;
+    for (auto i = begin; i < end; ++i) {
+      auto const batch = only ? *only : batches[i];
+      auto const row = id(i);
+      on_row(i, batch, std::max(row, first_rows_[batch]) - first_rows_[batch], row < 0);
+    }
+  }
+
+  /// Writes bits [begin, end) of whole words, where begin is a multiple of 64: 0 for null rows. Returns the number of
+  /// ones.
+  std::int64_t write_present(std::int64_t begin, std::int64_t end, std::uint64_t* words) const {
+    std::int64_t ones = 0;
+    for (auto first = begin; first < end; first += 64) {
+      std::uint64_t word = 0;
+      for (auto i = first; i < std::min(first + 64, end); ++i)
+        word |= std::uint64_t{id(i) >= 0 ? 1U : 0U} << (i - first);
+      words[first / 64] = word;
+      ones += std::popcount(word);
+    }
+    return ones;
+  }
+
   /// The same for loops that look up what is scattered over memory: calls ask(i, batch, row) some rows before
   /// on_row(i, batch, row).
   template <class Ask, class OnRow, class OnNull>

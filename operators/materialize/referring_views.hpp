@@ -1,6 +1,8 @@
 // Strings and binary of a table, and views that refer to their bytes.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -16,14 +18,20 @@ namespace garuda {
 struct GatherColumn;
 struct GatherOutput;
 
+/// Bytes that a short value is copied with, whatever its length, where that much may be read and written.
+inline constexpr std::int64_t kWideCopy = 16;
+
 /// The strings of one batch, from its row 0 on.
 struct StringPart {
   void const* entries = nullptr;         ///< offsets or views
   std::byte const* values = nullptr;     ///< what offsets count from
   void const* const* buffers = nullptr;  ///< what views refer to
   std::int64_t num_bytes = 0;            ///< of `values`, to the end of the last value
-  std::int64_t last_wide = 0;            ///< last offset from which 16 bytes may be read
-  std::int32_t first_buffer = 0;         ///< of ReferredBytes: the first that is this part's
+  std::int64_t last_wide = 0;            ///< last offset from which kWideCopy bytes may be read
+  /// The bytes behind it, from which as many may be read, too; `values` from `tail_begin` on.
+  std::array<std::byte, 2 * kWideCopy> tail{};
+  std::int64_t tail_begin = 0;
+  std::int32_t first_buffer = 0;  ///< of ReferredBytes: the first that is this part's
 
   StringPart(ArrayView const& array, ValueLayout layout);
 };

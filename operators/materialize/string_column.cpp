@@ -246,15 +246,21 @@ StringPart::StringPart(ArrayView const& array, ValueLayout layout) {
     buffers = static_cast<ViewBuffers const*>(array.offsets)->buffers;
     return;
   }
+  std::int64_t last_begin = 0;
   auto const end_of = [&](auto const* first) {
     entries = at(first);
+    last_begin = array.length == 0 ? 0 : static_cast<std::int64_t>(first[array.offset + array.length - 1]);
     return static_cast<std::int64_t>(first[array.offset + array.length]);
   };
   auto const end = layout == ValueLayout::offsets32 ? end_of(static_cast<std::int32_t const*>(array.offsets))
                                                     : end_of(static_cast<std::int64_t const*>(array.offsets));
   values = array.values == nullptr ? kNoBytes.data() : static_cast<std::byte const*>(array.values);
-  last_wide = array.values == nullptr ? 0 : end - kWideCopy;
   num_bytes = end;
+  if (array.values == nullptr) return;
+  last_wide = end - kWideCopy;
+  if (last_begin <= last_wide) return;  // no value begins behind it
+  tail_begin = std::max<std::int64_t>(last_wide, 0);
+  std::copy(values + tail_begin, values + end, tail.begin());
 }
 
 template <class RowId>

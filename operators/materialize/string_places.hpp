@@ -13,8 +13,6 @@
 
 namespace garuda {
 
-/// Bytes that a short value is copied with, whatever its length, where that much may be read and written.
-inline constexpr std::int64_t kWideCopy = 16;
 /// Stands for values without bytes.
 inline constexpr std::array<std::byte, kWideCopy> kNoBytes{};
 /// How many values ahead bytes are asked for.
@@ -56,8 +54,9 @@ Place place_of(StringPart const& part, std::int64_t row) {
             part.first_buffer, false};
   } else {
     auto const begin = static_cast<std::int64_t>(entries[row]);
-    return {part.values + begin, static_cast<std::int64_t>(entries[row + 1]) - begin, begin, part.first_buffer,
-            begin <= part.last_wide};
+    auto const* const bytes =
+        begin <= part.last_wide ? part.values + begin : part.tail.data() + (begin - part.tail_begin);
+    return {bytes, static_cast<std::int64_t>(entries[row + 1]) - begin, begin, part.first_buffer};
   }
 }
 
@@ -66,6 +65,12 @@ template <ValueLayout kLayout, class RowId, class Store>
 void locate(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
             Store store) {
   auto const* const parts = column.strings.data();
+  if (rows.has_null_rows() && !column.may_have_nulls && rows.is_dense_at(begin))
+    return rows.visit_all(begin, end, [=](std::int64_t i, std::uint32_t batch, std::int64_t row, bool is_null) {
+      auto place = place_of<kLayout>(parts[batch], row);
+      place.length = is_null ? 0 : place.length;
+      store(i, place);
+    });
   rows.visit_ahead(
       begin, end,
       [=](std::int64_t, std::uint32_t batch, std::int64_t row) {
