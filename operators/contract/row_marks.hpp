@@ -1,6 +1,7 @@
 // Rows of a side that have a match, gathered from many slices.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -49,6 +50,15 @@ class RowMarks {
     for (std::size_t i = 0; i < marks.size(); ++i) {
       add_word(word + i, marks[i] << shift);
       if (shift != 0) add_word(word + i + 1, marks[i] >> (64 - shift));
+    }
+  }
+
+  /// Sets the bits of the rows [first, end).
+  void set_all(std::uint64_t first, std::uint64_t end) noexcept {
+    while (first < end) {
+      auto const bits = std::min(end - first, 64 - first % 64);
+      add_word(first / 64, ~std::uint64_t{0} >> (64 - bits) << first % 64);
+      first += bits;
     }
   }
 

@@ -18,13 +18,20 @@ class BatchSink final : public MatchSink {
       : context_(context), task_(task), emit_(emit), builder_(sources), window_(kAppendedPairs) {}
 
   Result<void> take(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t* rows) override {
-    GARUDA_TRY_ASSIGN(auto const count, kernel.count());
-    auto const probe = slice.build == Side::left ? Side::right : Side::left;
-    auto const sole = kernel.sole_matches();
+    GARUDA_TRY_ASSIGN(auto count, kernel.count());
+    auto const probe = probe_of(slice);
+    GARUDA_TRY_ASSIGN(bool const gives_all, this->gives_all(probe, kernel, slice));
+    auto sole = kernel.sole_matches();
+    if (gives_all)
+      count = sole.size();
+    else if (count != sole.size())
+      sole = {};
     for (std::uint64_t first = 0; first < count && !stopped_;) {
       if (context_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
-      if (builder_.size() > 0 && builder_.room() == 0) GARUDA_TRY(hand_over());
-      if (builder_.size() == 0) GARUDA_TRY(builder_.start(capacity(count, first, slice)));
+      auto const position = sole.empty() ? std::nullopt : std::optional(positions_of(probe, slice).begin + first);
+      bool const is_elsewhere = builder_.next_shared() && builder_.next_shared() != position;
+      if (builder_.size() > 0 && (builder_.room() == 0 || is_elsewhere)) GARUDA_TRY(hand_over());
+      if (builder_.size() == 0) GARUDA_TRY(start(capacity(count, first, slice), probe, position));
       auto const taken = std::min({kAppendedPairs, count - first, builder_.room()});
       PositionBases const bases{slice.left.begin, slice.right.begin};
       if (sole.empty()) {
@@ -41,6 +48,17 @@ class BatchSink final : public MatchSink {
       rows_ += taken;
     }
     return {};
+  }
+
+  /// Where each row has one match at most, in all of the other side's rows that may match it.
+  Result<bool> gives_all(Side side, contract::JoinKernel& kernel, run::SliceTask const& slice) override {
+    if (!builder_.sources().places_alone(side) || probe_of(slice) != side) return false;
+    auto const other = contract::other_side(side);
+    auto const& offsets = (other == Side::left ? context_.left : context_.right).offsets;
+    if (positions_of(other, slice) != run::RowRange{offsets[slice.partition], offsets[slice.partition + 1]})
+      return false;
+    GARUDA_TRY(kernel.count());
+    return !kernel.sole_matches().empty();
   }
 
   Result<void> finish() override {
@@ -65,6 +83,16 @@ class BatchSink final : public MatchSink {
     Duration& sum_;
     std::chrono::steady_clock::time_point start_;
   };
+
+  static Side probe_of(run::SliceTask const& slice) { return slice.build == Side::left ? Side::right : Side::left; }
+  static run::RowRange positions_of(Side side, run::SliceTask const& slice) {
+    return side == Side::left ? slice.left : slice.right;
+  }
+
+  /// `position`: of rows of the probe side that follow each other.
+  Result<void> start(std::uint64_t rows, Side probe, std::optional<std::uint64_t> position) {
+    return position ? builder_.start_sharing(rows, probe, *position) : builder_.start(rows);
+  }
 
   /// Rows of a new batch: as many as the rest of the task has, if it matches as this slice does.
   std::uint64_t capacity(std::uint64_t count, std::uint64_t first, run::SliceTask const& slice) const {

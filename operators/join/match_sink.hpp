@@ -12,7 +12,7 @@
 #include "operators/contract/join_kernel.hpp"
 #include "operators/contract/row_marks.hpp"
 #include "operators/contract/stats_sink.hpp"
-#include "operators/join/batch_builder.hpp"
+#include "operators/join/batches/batch_builder.hpp"
 #include "operators/run/join_slices.hpp"
 #include "operators/run/lane_scheduler.hpp"
 #include "partition/radix_partition.hpp"
@@ -27,6 +27,10 @@ class MatchSink {
   /// Takes what it wants out of the kernel of a slice: its count, its pairs in windows, or its marks. Adds to `*rows`
   /// what leaves the lane before it does: while that is 0, the slice may be halved and taken anew.
   virtual Result<void> take(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t* rows) = 0;
+
+  /// Whether `take` gives all rows of `side` that the slice has, those without a match with nulls beside them, so that
+  /// none of them is left to come alone. Called before it.
+  virtual Result<bool> gives_all(Side, contract::JoinKernel&, run::SliceTask const&) { return false; }
 
   /// After the last slice of the task.
   virtual Result<void> finish() { return {}; }
@@ -53,8 +57,9 @@ struct SideMarks {
 /// The number of pairs; enumerates none.
 std::unique_ptr<MatchSink> count_sink();
 
-/// The rows that have a match, added to `marks`, which all lanes share; enumerates no pair. `pairs`: what then takes
-/// the pairs, or their number, where these are wanted too; else nullptr. Where no side is marked, that is all.
+/// The rows that have a match, or that `pairs` gives all of, added to `marks`, which all lanes share; enumerates no
+/// pair. `pairs`: what then takes the pairs, or their number, where these are wanted too; else nullptr. Where no side
+/// is marked, that is all.
 std::unique_ptr<MatchSink> mark_sink(SideMarks& marks, std::unique_ptr<MatchSink> pairs);
 
 /// The pairs, as row ids.

@@ -8,7 +8,7 @@
 #include "garuda/join.hpp"
 #include "operators/condition/condition_words.hpp"
 #include "operators/join/alone_rows.hpp"
-#include "operators/join/batch_builder.hpp"
+#include "operators/join/batches/batch_builder.hpp"
 #include "operators/join/condition/condition_kernel.hpp"
 #include "operators/join/planned_join.hpp"
 #include "operators/resolve/join_columns.hpp"

@@ -214,6 +214,64 @@ TEST_F(JoinKinds, BitmapsOfRightKeysMarkLeftRows) {
   }
 }
 
+/// Rows that have one match at most come where they are, those without a match too, and their columns are the table's.
+TEST_F(JoinKinds, RowsOfOneMatchAtMostShareTheirColumns) {
+  std::mt19937_64 random(12);
+  JoinOptions options;
+  options.path = Path::cpu;
+  Values unique;
+  for (std::int64_t key = 0; key < 300; ++key) unique.emplace_back(key * 3);
+  std::shuffle(unique.begin(), unique.end(), random);
+  auto some_null = unique;
+  some_null[17] = std::nullopt;
+  auto twice = unique;
+  twice[5] = twice[250];
+  std::vector<ColumnRef> columns;
+  for (auto const* name : {"p", "k", "h", "t", "f"}) columns.push_back({Side::left, name});
+  for (auto const* name : {"h", "t", "p", "f"}) columns.push_back({Side::right, name});
+  Values all_match;
+  for (std::size_t i = 0; i < 1'000; ++i) all_match.push_back(unique[random() % unique.size()]);
+  for (auto const& left_keys :
+       {all_match, some_keys(1'000, 1'200, 0, 0, random), some_keys(1'000, 1'200, 0, 9, random)})
+    for (auto const& right_keys : {unique, some_null, twice})
+      for (auto const batch_rows : {0U, 230U}) {
+        auto const left = TableOf{TypeId::int32, left_keys, batch_rows}.build(random);
+        auto const right = TableOf{TypeId::int32, right_keys, batch_rows / 2}.build(random);
+        for (auto const* tuning :
+             {"", "chunk_rows=17", "build=left", "build=right,lanes=1", "radix_bits=2", "slice_rows=50"})
+          for (auto const kind : {JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full}) {
+            auto spec = spec_of(kind);
+            expect_join(left, right, spec, tuned(options, tuning));
+            spec.columns = columns;
+            expect_join(left, right, spec, tuned(options, tuning));
+            if (HasFailure()) return;
+          }
+      }
+}
+
+TEST_F(JoinKinds, SharedColumnsKeepTheirTableAlive) {
+  std::mt19937_64 random(13);
+  JoinOptions options;
+  options.path = Path::cpu;
+  auto const right = TableOf{TypeId::int32, {4, 1, 3}, 0}.build(random);
+  auto spec = spec_of(JoinKind::left);
+  spec.columns = {{Side::left, "t"}, {Side::left, "p"}, {Side::right, "p"}};
+  std::optional<Table> left(TableOf{TypeId::int32, some_keys(500, 6, 0, 0, random), 200}.build(random));
+  auto const expected = reference::reference_join_table(left->view(), right.view(), spec);
+  auto result = engine().join(left->view(), right.view(), spec, options);
+  ASSERT_TRUE(result) << result.error().describe();
+  auto const joined = collect(**result);
+  ASSERT_TRUE(joined) << joined.error().describe();
+  ASSERT_EQ(joined->batches().size(), 3U);
+  for (std::size_t b = 0; b < 3; ++b) {
+    EXPECT_EQ(joined->batches()[b].columns[0].values, left->batches()[b].columns[3].values);
+    EXPECT_EQ(joined->batches()[b].columns[1].values, left->batches()[b].columns[1].values);
+  }
+  result->reset();
+  left.reset();
+  EXPECT_EQ(reference::read_table(joined->view()).rows, expected.rows);
+}
+
 TEST_F(JoinKinds, KeysOfTwoTypesShareTheCommonOne) {
   std::mt19937_64 random(3);
   std::vector<std::pair<TypeId, TypeId>> const types{

@@ -36,6 +36,10 @@ class BatchSources {
   static Result<std::unique_ptr<BatchSources>> create(PartitionedTable left, PartitionedTable right,
                                                       resolve::ResolvedJoin const& columns);
 
+  /// Whether rows of `side` without a match can be given among the others: the kind of join has them, and no column of
+  /// the result takes its value from either side.
+  bool places_alone(Side side) const noexcept { return of(contract::other_side(side)).may_be_null; }
+
  private:
   friend class BatchBuilder;
 
@@ -51,10 +55,15 @@ class BatchSources {
     std::uint32_t width = 4;
     std::byte const* values = nullptr;  ///< in_order, by_row
     std::size_t gathered = 0;           ///< position among its side's gathered columns
+    std::size_t column = 0;             ///< of its side's table
+    bool has_both_keys = false;         ///< never null for want of a match
   };
   struct Source {
     PartitionedTable side;
     bool wants_rows = false;
+    bool may_be_null = false;  ///< rows of the other side come without one of this side
+    /// Of each batch, then the number of rows, where results can refer to the table's columns; else empty.
+    std::vector<std::uint64_t> first_rows;
     std::vector<std::size_t> gathered_columns;
     std::optional<Gatherer> gatherer;
   };
@@ -62,6 +71,7 @@ class BatchSources {
   BatchSources() = default;
   Result<void> add_side(PartitionedTable side, resolve::ResolvedJoin const& columns, Side which);
   Column column_of(Source& source, Side which, std::size_t column);
+  bool can_share(Source const& source, Side which, resolve::ResolvedJoin const& columns) const;
 
   Source const& of(Side side) const noexcept { return side == Side::left ? left_ : right_; }
 
@@ -87,7 +97,13 @@ class BatchBuilder {
   explicit BatchBuilder(BatchSources const& sources);
 
   /// Begins a batch of at most `rows` rows. Errors: out_of_memory.
-  Result<void> start(std::uint64_t rows);
+  Result<void> start(std::uint64_t rows) { return start(rows, std::nullopt); }
+  /// The same of a batch that takes rows of `side` one after the other, from position `first` on, where the result can
+  /// refer to the columns of that side's table. Then it has no more rows than a batch of the table has left.
+  Result<void> start_sharing(std::uint64_t rows, Side side, std::uint64_t first);
+  /// The position that a batch so begun takes next; nullopt: it takes any.
+  std::optional<std::uint64_t> next_shared() const noexcept;
+  BatchSources const& sources() const noexcept { return sources_; }
   std::uint64_t size() const noexcept { return size_; }
   /// Rows that the batch can still take.
   std::uint64_t room() const noexcept { return capacity_ - size_; }
@@ -97,7 +113,7 @@ class BatchBuilder {
   /// Requires: there is room.
   void append(std::span<contract::RowPair const> pairs, PositionBases bases, Side probe);
   /// The same of consecutive probe rows from `first_probe` on, as JoinKernel::sole_matches has them: the probe side's
-  /// columns are copied as a whole.
+  /// columns are copied as a whole, or shared. Requires: each has a match, or the probe side's rows are placed alone.
   void append_sole(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe, PositionBases bases,
                    Side probe);
 
@@ -114,20 +130,39 @@ class BatchBuilder {
     std::vector<std::uint64_t> wide;       ///< of tables beyond 2^32 rows
     std::vector<std::uint32_t> batch_narrow;
     std::vector<std::int64_t> batch_wide;
+    std::vector<std::uint8_t> present;  ///< of the batch, where rows may be null: 1, or 0 for a row of nulls
+    bool has_nulls = false;             ///< some of these are 0
+  };
+  struct Values;
+  struct BatchMemory;
+  /// Rows of a batch of a side's table, which the result refers to.
+  struct Shared {
+    Side side = Side::left;
+    std::size_t batch = 0;
+    std::uint64_t first = 0;        ///< of the table's batch
+    std::uint64_t table_first = 0;  ///< of the table
   };
 
+  Result<void> start(std::uint64_t rows, std::optional<Shared> shared);
+  bool is_shared(Side side) const noexcept { return shared_ && shared_->side == side; }
+  bool has_wide_ids(Side side) const;
+  void expect_present(std::size_t count);
+  void place_alone(std::span<std::uint32_t const> build_rows, SideRows& built) const;
   void resolve(Side side, std::size_t count, std::uint64_t base);
   void append_positions(std::size_t count, PositionBases bases, Side probe);
   void append_column(std::size_t column, std::size_t count, std::uint64_t base);
   void append_keys(std::size_t column, std::size_t count, std::uint64_t base, Side probe);
   Result<GatherResult> gather(Side side, std::uint64_t first, std::uint64_t rows) const;
+  Result<std::shared_ptr<Values const>> take_values();
+  ArrayView view_of(std::size_t column, std::uint64_t first, std::int64_t rows, Values const& values) const;
   SideRows& rows_of(Side side) noexcept { return side == Side::left ? left_ : right_; }
   SideRows const& rows_of(Side side) const noexcept { return side == Side::left ? left_ : right_; }
 
   BatchSources const& sources_;
-  std::vector<AlignedBuffer> values_;  ///< a column of the result; empty for gathered ones
+  std::vector<AlignedBuffer> values_;  ///< a column of the result; empty for gathered and shared ones
   SideRows left_;
   SideRows right_;
+  std::optional<Shared> shared_;
   std::uint64_t size_ = 0;
   std::uint64_t capacity_ = 0;
 };

@@ -1,32 +1,15 @@
-#include "operators/join/batch_builder.hpp"
+#include "operators/join/batches/batch_builder.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
-#include "operators/materialize/plain_column.hpp"
-
 namespace garuda::join {
 namespace {
 
 bool is_wide(PartitionedTable const& side) {
   return static_cast<std::uint64_t>(side.table.num_rows()) > (std::uint64_t{1} << 32);
-}
-
-/// Position i of the partitioned keys is row i of the table.
-bool is_in_table_order(PartitionedTable const& side) {
-  return side.keys->row_ids == nullptr && side.keys->num_rows() == static_cast<std::uint64_t>(side.table.num_rows());
-}
-
-bool is_one_part(PartitionedTable const& side) {
-  std::size_t parts = 0;
-  for (std::size_t b = 0; b < side.table.num_batches(); ++b) parts += side.table.batch(b).num_rows > 0 ? 1 : 0;
-  return parts <= 1;
-}
-
-bool is_carried(PartitionedTable const& side, std::size_t column) {
-  return std::ranges::find(side.carried, column) != side.carried.end();
 }
 
 template <class Visitor>
@@ -88,88 +71,57 @@ void copy_keys(Word const* words, std::uint64_t base, std::uint32_t width, Posit
   });
 }
 
+/// Flags, a byte a row, as a bitmap.
+Result<AlignedBuffer> packed(std::vector<std::uint8_t>& flags) {
+  flags.resize(64 * contract::bitmap_words(flags.size()));
+  GARUDA_TRY_ASSIGN(auto bits, AlignedBuffer::allocate(static_cast<std::int64_t>(flags.size() / 8)));
+  contract::pack_flags(flags, bits.as<std::uint64_t>());
+  return bits;
+}
+
+}  // namespace
+
+/// What a batch is made of beside gathered columns; several views of it where it is cut.
+struct BatchBuilder::Values {
+  std::vector<AlignedBuffer> columns;
+  AlignedBuffer left_validity;
+  AlignedBuffer right_validity;
+  std::shared_ptr<void const> shared;  ///< the owner of the table's columns that it refers to
+};
+
 /// Keeps what the views of one batch refer to.
-struct BatchMemory {
-  std::shared_ptr<std::vector<AlignedBuffer> const> values;
+struct BatchBuilder::BatchMemory {
+  std::shared_ptr<Values const> values;
   Batch left;
   Batch right;
 };
 
-}  // namespace
-
-bool needs_row_ids(PartitionedTable const& side, resolve::ResolvedJoin const& columns, Side which) {
-  return std::ranges::any_of(columns.output, [&](resolve::OutputColumn const& output) {
-    return output.side == which && output.column != side.key_column && !is_carried(side, output.column);
-  });
-}
-
-Result<std::unique_ptr<BatchSources>> BatchSources::create(PartitionedTable left, PartitionedTable right,
-                                                           resolve::ResolvedJoin const& columns) {
-  std::unique_ptr<BatchSources> sources(new BatchSources);
-  sources->columns_.resize(columns.output.size());
-  GARUDA_TRY(sources->add_side(std::move(left), columns, Side::left));
-  GARUDA_TRY(sources->add_side(std::move(right), columns, Side::right));
-  return sources;
-}
-
-Result<void> BatchSources::add_side(PartitionedTable side, resolve::ResolvedJoin const& columns, Side which) {
-  auto& source = which == Side::left ? left_ : right_;
-  source.side = std::move(side);
-  auto const& table = source.side.table;
-  for (std::size_t i = 0; i < columns.output.size(); ++i)
-    if (auto const& output = columns.output[i]; output.side == which) {
-      columns_[i] = column_of(source, which, output.column);
-      if (auto const key = columns.shared_key(output); key && columns_[i].kind == Kind::key)
-        columns_[i].width = static_cast<std::uint32_t>(byte_width(columns.keys[*key].type));
-    }
-  if (source.gathered_columns.empty()) return {};
-  GARUDA_TRY_ASSIGN(source.gatherer, Gatherer::create(table, source.gathered_columns, columns.strings));
-  return {};
-}
-
-BatchSources::Column BatchSources::column_of(Source& source, Side which, std::size_t column) {
-  auto const& side = source.side;
-  Column result;
-  result.side = which;
-  if (column == side.key_column) {
-    result.kind = Kind::key;
-    result.width = static_cast<std::uint32_t>(byte_width(side.table.schema()[column].type));
-    return result;
-  }
-  if (auto const carried = std::ranges::find(side.carried, column); carried != side.carried.end()) {
-    result.width = static_cast<std::uint32_t>(byte_width(side.table.schema()[column].type));
-    result.values = side.keys->payload[static_cast<std::size_t>(carried - side.carried.begin())].data();
-    return result;
-  }
-  bool const one_part = is_one_part(side);
-  if (!one_part || !materialize::is_plain(side.table, column)) {
-    result.kind = Kind::gathered;
-    result.gathered = source.gathered_columns.size();
-    source.gathered_columns.push_back(column);
-    source.wants_rows = true;
-    return result;
-  }
-  auto const payload = materialize::payload_column(side.table, column);
-  result.width = payload.width;
-  if (payload.parts.empty()) return result;  // a table without rows
-  result.values = payload.parts.front().values;
-  if (is_in_table_order(side)) return result;
-  result.kind = Kind::by_row;
-  source.wants_rows = true;
-  return result;
-}
-
 BatchBuilder::BatchBuilder(BatchSources const& sources) : sources_(sources), values_(sources.columns_.size()) {}
 
-Result<void> BatchBuilder::start(std::uint64_t rows) {
+Result<void> BatchBuilder::start_sharing(std::uint64_t rows, Side side, std::uint64_t first) {
+  auto const& firsts = sources_.of(side).first_rows;
+  if (firsts.empty()) return start(rows, std::nullopt);
+  auto const next = std::ranges::upper_bound(firsts, first);
+  auto const batch = static_cast<std::size_t>(next - firsts.begin()) - 1;
+  return start(std::min(rows, *next - first), Shared{side, batch, first - firsts[batch], first});
+}
+
+std::optional<std::uint64_t> BatchBuilder::next_shared() const noexcept {
+  return shared_ ? std::optional(shared_->table_first + size_) : std::nullopt;
+}
+
+Result<void> BatchBuilder::start(std::uint64_t rows, std::optional<Shared> shared) {
+  shared_ = shared;
   for (std::size_t c = 0; c < values_.size(); ++c) {
     auto const& column = sources_.columns_[c];
-    if (column.kind == BatchSources::Kind::gathered) continue;
+    if (column.kind == BatchSources::Kind::gathered || is_shared(column.side)) continue;
     GARUDA_TRY_ASSIGN(values_[c], AlignedBuffer::allocate(static_cast<std::int64_t>(rows * column.width)));
   }
   for (auto const side : {Side::left, Side::right}) {
     rows_of(side).batch_narrow.clear();
     rows_of(side).batch_wide.clear();
+    rows_of(side).present.clear();
+    rows_of(side).has_nulls = false;
   }
   size_ = 0;
   capacity_ = rows;
@@ -186,6 +138,7 @@ void BatchBuilder::append(std::span<contract::RowPair const> pairs, PositionBase
     left_.positions[i] = pairs[i].left;
     right_.positions[i] = pairs[i].right;
   }
+  expect_present(pairs.size());
   append_positions(pairs.size(), bases, probe);
 }
 
@@ -197,16 +150,40 @@ void BatchBuilder::append_sole(std::span<std::uint32_t const> build_rows, std::u
   auto& built = probe == Side::left ? right_ : left_;
   probed.first = first_probe;
   built.first.reset();
-  for (std::size_t i = 0; i < build_rows.size(); ++i) built.positions[i] = build_rows[i] - 1;
-  if (sources_.of(probe).wants_rows)
+  expect_present(build_rows.size());
+  if (sources_.places_alone(probe))
+    place_alone(build_rows, built);
+  else
+    for (std::size_t i = 0; i < build_rows.size(); ++i) built.positions[i] = build_rows[i] - 1;
+  if (sources_.of(probe).wants_rows && !is_shared(probe))
     std::iota(probed.positions.begin(), probed.positions.end(), static_cast<std::uint32_t>(first_probe));
   append_positions(build_rows.size(), bases, probe);
+}
+
+/// Until it is said otherwise, rows that are to be appended have both sides.
+void BatchBuilder::expect_present(std::size_t count) {
+  for (auto const side : {Side::left, Side::right})
+    if (sources_.of(side).may_be_null) rows_of(side).present.resize(size_ + count, 1);
+}
+
+/// Positions of build rows, + 1, some of which are not there: those have the values of any row, which are null.
+void BatchBuilder::place_alone(std::span<std::uint32_t const> build_rows, SideRows& built) const {
+  auto* const present = built.present.data() + size_;
+  bool all = true;
+  for (std::size_t i = 0; i < build_rows.size(); ++i) {
+    bool const is_there = build_rows[i] != 0;
+    present[i] = is_there ? 1 : 0;
+    built.positions[i] = build_rows[i] - present[i];
+    all &= is_there;
+  }
+  built.has_nulls = built.has_nulls || !all;
 }
 
 void BatchBuilder::append_positions(std::size_t count, PositionBases bases, Side probe) {
   for (auto const side : {Side::left, Side::right}) resolve(side, count, bases.of(side));
   for (std::size_t c = 0; c < values_.size(); ++c) {
     auto const& column = sources_.columns_[c];
+    if (is_shared(column.side)) continue;
     if (column.kind == BatchSources::Kind::key)
       append_keys(c, count, bases.of(probe), probe);
     else if (column.kind != BatchSources::Kind::gathered)
@@ -215,14 +192,20 @@ void BatchBuilder::append_positions(std::size_t count, PositionBases bases, Side
   size_ += count;
 }
 
+/// Rows of nulls have an id that narrow ones lack.
+bool BatchBuilder::has_wide_ids(Side side) const {
+  auto const& source = sources_.of(side);
+  return source.may_be_null || is_wide(source.side);
+}
+
 /// Finds the row ids of a side's positions when some column is found by them.
 void BatchBuilder::resolve(Side side, std::size_t count, std::uint64_t base) {
   auto const& source = sources_.of(side);
-  if (!source.wants_rows) return;
+  if (!source.wants_rows || is_shared(side)) return;
   auto& rows = rows_of(side);
   auto const& keys = *source.side.keys;
   bool const keep = source.gatherer.has_value();
-  if (!is_wide(source.side)) {
+  if (!has_wide_ids(side)) {
     rows.narrow.resize(kAppendedPairs + kAhead);
     auto const* const ids = static_cast<std::uint32_t const*>(keys.row_ids);
     for (std::size_t i = 0; i < count; ++i)
@@ -234,10 +217,18 @@ void BatchBuilder::resolve(Side side, std::size_t count, std::uint64_t base) {
     return;
   }
   rows.wide.resize(kAppendedPairs + kAhead);
-  for (std::size_t i = 0; i < count; ++i) rows.wide[i] = keys.row_id(base + rows.positions[i]);
-  if (keep)
-    rows.batch_wide.insert(rows.batch_wide.end(), rows.wide.begin(),
-                           rows.wide.begin() + static_cast<std::ptrdiff_t>(count));
+  if (keys.row_ids == nullptr)
+    for (std::size_t i = 0; i < count; ++i) rows.wide[i] = base + rows.positions[i];
+  else
+    for (std::size_t i = 0; i < count; ++i) rows.wide[i] = keys.row_id(base + rows.positions[i]);
+  if (!keep) return;
+  rows.batch_wide.insert(rows.batch_wide.end(), rows.wide.begin(),
+                         rows.wide.begin() + static_cast<std::ptrdiff_t>(count));
+  if (!rows.has_nulls) return;
+  // Of a row of nulls -1.
+  auto* const ids = rows.batch_wide.data() + size_;
+  auto const* const present = rows.present.data() + size_;
+  for (std::size_t i = 0; i < count; ++i) ids[i] |= std::int64_t{present[i]} - 1;
 }
 
 void BatchBuilder::append_keys(std::size_t c, std::size_t count, std::uint64_t base, Side probe) {
@@ -258,7 +249,6 @@ void BatchBuilder::append_keys(std::size_t c, std::size_t count, std::uint64_t b
 
 void BatchBuilder::append_column(std::size_t c, std::size_t count, std::uint64_t base) {
   auto const& column = sources_.columns_[c];
-  auto const& source = sources_.of(column.side);
   auto const& rows = rows_of(column.side);
   auto* const out = values_[c].data() + size_ * column.width;
   if (column.kind == BatchSources::Kind::in_order && rows.first) {
@@ -267,48 +257,75 @@ void BatchBuilder::append_column(std::size_t c, std::size_t count, std::uint64_t
   }
   if (column.kind == BatchSources::Kind::in_order)
     return copy_elements(column.values + base * column.width, column.width, rows.positions.data(), count, out);
-  return is_wide(source.side) ? fetch_elements(column.values, column.width, rows.wide.data(), count, out)
-                              : fetch_elements(column.values, column.width, rows.narrow.data(), count, out);
+  return has_wide_ids(column.side) ? fetch_elements(column.values, column.width, rows.wide.data(), count, out)
+                                   : fetch_elements(column.values, column.width, rows.narrow.data(), count, out);
 }
 
 Result<GatherResult> BatchBuilder::gather(Side side, std::uint64_t first, std::uint64_t rows) const {
   auto const& source = sources_.of(side);
-  if (!source.gatherer) return GatherResult{Batch{}, static_cast<std::int64_t>(rows)};
+  if (!source.gatherer || is_shared(side)) return GatherResult{Batch{}, static_cast<std::int64_t>(rows)};
   auto const& ids = rows_of(side);
-  if (is_wide(source.side)) return source.gatherer->gather(std::span(ids.batch_wide).subspan(first, rows));
+  if (has_wide_ids(side)) return source.gatherer->gather(std::span(ids.batch_wide).subspan(first, rows));
   return source.gatherer->gather(std::span(ids.batch_narrow).subspan(first, rows));
+}
+
+/// The columns made so far, and what they refer to.
+Result<std::shared_ptr<BatchBuilder::Values const>> BatchBuilder::take_values() {
+  auto values = std::make_shared<Values>();
+  values->columns = std::exchange(values_, std::vector<AlignedBuffer>(sources_.columns_.size()));
+  for (std::size_t c = 0; c < values->columns.size(); ++c)
+    if (auto& column = values->columns[c]; column.size_bytes() > 0)
+      column.truncate(static_cast<std::int64_t>(size_ * sources_.columns_[c].width));
+  if (left_.has_nulls) {
+    GARUDA_TRY_ASSIGN(values->left_validity, packed(left_.present));
+  }
+  if (right_.has_nulls) {
+    GARUDA_TRY_ASSIGN(values->right_validity, packed(right_.present));
+  }
+  if (shared_) values->shared = sources_.of(shared_->side).side.table.batch(shared_->batch).owner;
+  return values;
+}
+
+/// Rows from `first` on of a column that is not gathered.
+ArrayView BatchBuilder::view_of(std::size_t c, std::uint64_t first, std::int64_t rows, Values const& values) const {
+  auto const& column = sources_.columns_[c];
+  if (is_shared(column.side))
+    return slice(sources_.of(column.side).side.table.batch(shared_->batch).columns[column.column],
+                 static_cast<std::int64_t>(shared_->first + first), rows);
+  ArrayView view;
+  view.length = rows;
+  view.offset = static_cast<std::int64_t>(first);
+  view.null_count = 0;
+  view.values = values.columns[c].data();
+  auto const& validity = column.side == Side::left ? values.left_validity : values.right_validity;
+  if (validity.size_bytes() > 0 && !column.has_both_keys) {
+    view.null_count = -1;
+    view.validity = validity.as<std::uint8_t>();
+  }
+  return view;
 }
 
 Result<std::vector<Batch>> BatchBuilder::finish() {
   std::vector<Batch> batches;
-  for (auto& values : values_) {
-    auto const& column = sources_.columns_[static_cast<std::size_t>(&values - values_.data())];
-    if (values.size_bytes() > 0) values.truncate(static_cast<std::int64_t>(size_ * column.width));
-  }
-  auto const owned = std::make_shared<std::vector<AlignedBuffer>>(std::exchange(values_, {}));
-  values_.resize(sources_.columns_.size());
+  if (size_ == 0) return batches;
+  GARUDA_TRY_ASSIGN(auto const values, take_values());
   for (std::uint64_t first = 0; first < size_;) {
     auto memory = std::make_shared<BatchMemory>();
     GARUDA_TRY_ASSIGN(auto left, gather(Side::left, first, size_ - first));
     GARUDA_TRY_ASSIGN(auto right, gather(Side::right, first, static_cast<std::uint64_t>(left.rows_taken)));
-    memory->values = owned;
+    memory->values = values;
     memory->left = std::move(left.batch);
     memory->right = std::move(right.batch);
     Batch batch;
     batch.num_rows = std::min(left.rows_taken, right.rows_taken);
     for (std::size_t c = 0; c < sources_.columns_.size(); ++c) {
       auto const& column = sources_.columns_[c];
-      if (column.kind == BatchSources::Kind::gathered) {
-        auto const& gathered = column.side == Side::left ? memory->left : memory->right;
-        batch.columns.push_back(slice(gathered.columns[column.gathered], 0, batch.num_rows));
+      if (column.kind != BatchSources::Kind::gathered || is_shared(column.side)) {
+        batch.columns.push_back(view_of(c, first, batch.num_rows, *values));
         continue;
       }
-      ArrayView view;
-      view.length = batch.num_rows;
-      view.offset = static_cast<std::int64_t>(first);
-      view.null_count = 0;
-      view.values = (*owned)[c].data();
-      batch.columns.push_back(view);
+      auto const& gathered = column.side == Side::left ? memory->left : memory->right;
+      batch.columns.push_back(slice(gathered.columns[column.gathered], 0, batch.num_rows));
     }
     batch.owner = std::move(memory);
     first += static_cast<std::uint64_t>(batch.num_rows);
@@ -316,6 +333,7 @@ Result<std::vector<Batch>> BatchBuilder::finish() {
   }
   size_ = 0;
   capacity_ = 0;
+  shared_.reset();
   return batches;
 }
 
