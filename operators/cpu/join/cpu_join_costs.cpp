@@ -18,9 +18,12 @@ constexpr double kRunsShare = 2.2;
 constexpr double kDenseRunsShare = 1.1;
 /// What keys of 64 bits cost in a table, in keys of 32.
 constexpr double kWideKeyShare = 1.25;
-/// Most slots a row, and slots beside, of a table that keys address directly.
+/// Most slots a row, and slots beside, of a table that keys address directly; the same of one in a second-level cache,
+/// and its slots.
 constexpr double kDirectFill = 4;
 constexpr double kDirectSlack = 1024;
+constexpr double kCachedFill = 32;
+constexpr double kCachedSlots = 1 << 18;
 /// Bits of a bitmap in a slot of such a table.
 constexpr double kBitsOfSlot = 32;
 /// What a probe row found, and bytes that marking a build row is worth.
@@ -108,7 +111,9 @@ Tables tables_of(contract::JoinShape const& shape, CpuJoinWay const& way) {
   tables.build = contract::rows_of(shape, side);
   tables.probe = contract::rows_of(shape) - tables.build;
   tables.rows = tables.build / parts;
-  tables.is_dense = way.by_bitmap || (range > 0 && range / parts < kDirectFill * tables.rows + kDirectSlack);
+  auto const most_direct =
+      std::max(kDirectFill * tables.rows + kDirectSlack, std::min(kCachedFill * tables.rows, kCachedSlots));
+  tables.is_dense = way.by_bitmap || (range > 0 && range / parts < most_direct);
   if (way.by_bitmap) {
     tables.rows = std::max(range / kBitsOfSlot, 1.0);
   } else if (contract::distinct_of(shape, side) < kUniqueShare * tables.build) {

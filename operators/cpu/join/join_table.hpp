@@ -34,7 +34,7 @@ class JoinTable {
     keys_ = keys;
     shift_ = shared_low_bits;
     unique_ = true;
-    auto const most = kDirectFill * keys.size() + kDirectSlack;
+    auto const most = most_direct(keys.size());
     auto const [least, range] =
         keys.empty() ? KeyRange{min, 0} : narrow_range(KeyRange{min, last_slot(min, max)}, most);
     min_ = least;
@@ -53,7 +53,7 @@ class JoinTable {
 
   /// Upper bound of the bytes that a table of `num_rows` rows takes.
   static std::uint64_t peak_bytes(std::uint64_t num_rows) noexcept {
-    auto const slots = std::max(kDirectFill * num_rows + kDirectSlack + 1, 2 * kHashSlots * num_rows);
+    auto const slots = std::max(most_direct(num_rows) + 1, 2 * kHashSlots * num_rows);
     return 4 * (2 * slots + 1 + 2 * num_rows) + 4 * static_cast<std::uint64_t>(kBufferAlignment);
   }
 
@@ -86,9 +86,15 @@ class JoinTable {
   }
 
  private:
-  /// A direct table has at most kDirectFill × rows + kDirectSlack slots.
+  /// A direct table has at most kDirectFill × rows + kDirectSlack slots, or, while they lie in a second-level cache,
+  /// kCachedFill × rows: clearing these takes as long as hashing the rows, and no search goes on.
   static constexpr std::uint64_t kDirectFill = 4;
   static constexpr std::uint64_t kDirectSlack = 1'024;
+  static constexpr std::uint64_t kCachedFill = 32;
+  static constexpr std::uint64_t kCachedSlots = std::uint64_t{1} << 18;
+  static constexpr std::uint64_t most_direct(std::uint64_t rows) noexcept {
+    return std::max(kDirectFill * rows + kDirectSlack, std::min(kCachedFill * rows, kCachedSlots));
+  }
   /// Slots of a hash table: at least so many a row, less than twice as many.
   static constexpr std::uint64_t kHashSlots = 3;
   static constexpr std::uint32_t kRowBits = 24;
