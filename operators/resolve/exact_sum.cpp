@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "core/numbers/exact_rounding.hpp"
 
@@ -17,11 +16,19 @@ double round_to_double(std::span<std::uint64_t const> words, std::int32_t expone
 
 double round_to_double(Int128 value, std::int32_t exponent) noexcept {
   constexpr std::int32_t kLowestNormal = -1022;
-  auto const magnitude = value < 0 ? -static_cast<UInt128>(value) : static_cast<UInt128>(value);
-  // Beyond the subnormals, where the conversion rounds to as many bits as the result has, scaling rounds no more.
+  constexpr std::int32_t kBias = 1023;
   if (value == 0) return 0.0;
-  if (exponent >= kLowestNormal) {
-    auto const rounded = std::ldexp(static_cast<double>(magnitude), exponent);
+  auto const magnitude = value < 0 ? -static_cast<UInt128>(value) : static_cast<UInt128>(value);
+  auto const high = static_cast<std::uint64_t>(magnitude >> 64);
+  auto const zeros = high != 0 ? std::countl_zero(high) : 64 + std::countl_zero(static_cast<std::uint64_t>(magnitude));
+  // The 63 highest bits, the last one telling whether any is below: the conversion rounds as it would round all of
+  // them, and beyond the subnormals scaling rounds no more.
+  auto const shifted = magnitude << zeros;
+  auto const top = static_cast<std::int64_t>(shifted >> 65) | (shifted << 63 != 0 ? 1 : 0);
+  auto const scale = exponent + 65 - zeros;
+  if (exponent >= kLowestNormal && scale >= kLowestNormal && scale <= kBias) {
+    auto const power = std::bit_cast<double>(static_cast<std::uint64_t>(scale + kBias) << 52);
+    auto const rounded = static_cast<double>(top) * power;
     return value < 0 ? -rounded : rounded;
   }
   auto const bits = static_cast<UInt128>(value);
