@@ -8,6 +8,12 @@
 
 namespace garuda::keys {
 
+/// Words of consecutive rows.
+struct WordPart {
+  std::uint64_t first_row = 0;  ///< of the table
+  void const* words = nullptr;  ///< from that row on
+};
+
 /// Words of one table. Owned, or borrowed from a column that already has the layout.
 struct EncodedKeys {
   std::uint32_t key_bits = 32;

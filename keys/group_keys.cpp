@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
@@ -44,14 +46,15 @@ void describe(SampledGroupKeys const& keys, KeyLayout const& layout, EncodedGrou
   }
 }
 
-Result<EncodedGroupKeys> encode(SampledGroupKeys const& keys, KeyForm form, Control const& control) {
+Result<EncodedGroupKeys> encode(SampledGroupKeys const& keys, KeyForm form, Control const& control, bool in_parts) {
   KeyEncoder encoder({&keys.open, 1}, NullKeys::kept, control);
   GARUDA_TRY(encoder.scan());
-  GARUDA_TRY(encoder.choose_layout(form, false));
+  GARUDA_TRY(encoder.choose_layout(form, false, in_parts));
   EncodedGroupKeys out;
   describe(keys, encoder.layout(), out);
   GARUDA_TRY_ASSIGN(auto table, encoder.encode(0));
   if (out.is_packed) out.packed = std::move(table.packed);
+  out.parts = std::move(table.parts);
   out.words = std::move(table.words);
   return out;
 }
@@ -61,7 +64,8 @@ Result<EncodedGroupKeys> encode(SampledGroupKeys const& keys, KeyForm form, Cont
 std::uint64_t EncodedGroupKeys::bytes() const noexcept {
   auto bytes = static_cast<std::uint64_t>(packed.owned_words.size_bytes());
   for (auto const& buffer : words) bytes += static_cast<std::uint64_t>(buffer.size_bytes());
-  return bytes;
+  // Those that lie in parts may have to be gathered.
+  return parts.empty() ? bytes : num_rows * (packed.key_bits / 8);
 }
 
 GroupKeyOutline outline_of(EncodedGroupKeys const& keys) {
@@ -122,9 +126,9 @@ Result<SampledGroupKeys> sample_group_keys(TableView table, std::span<std::size_
   }
 }
 
-Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, Control const& control) {
+Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, Control const& control, bool in_parts) {
   try {
-    return encode(keys, form, control);
+    return encode(keys, form, control, in_parts);
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory for the blocks of the key columns");
   }
@@ -134,6 +138,27 @@ Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_
                                            Control const& control) {
   GARUDA_TRY_ASSIGN(auto keys, sample_group_keys(table, columns, control));
   return encode_group_keys(std::move(keys), form, control);
+}
+
+Result<void> gather_words(EncodedGroupKeys& keys, Control const& control) {
+  if (keys.parts.empty()) return {};
+  auto const parts = std::exchange(keys.parts, {});
+  auto const word_bytes = keys.packed.key_bits / 8;
+  GARUDA_TRY_ASSIGN(auto words, AlignedBuffer::allocate(static_cast<std::int64_t>(keys.num_rows * word_bytes)));
+  GARUDA_TRY(for_each_block((keys.num_rows + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
+    auto const end = std::min<std::uint64_t>((block + 1) * kBlockRows, keys.num_rows);
+    auto part = std::ranges::upper_bound(parts, block * kBlockRows, {}, &WordPart::first_row) - 1;
+    for (std::uint64_t first = block * kBlockRows; first < end; ++part) {
+      auto const part_end = part + 1 == parts.end() ? end : std::min(end, (part + 1)->first_row);
+      std::memcpy(words.data() + first * word_bytes,
+                  static_cast<std::byte const*>(part->words) + (first - part->first_row) * word_bytes,
+                  (part_end - first) * word_bytes);
+      first = part_end;
+    }
+  }));
+  keys.packed.owned_words = std::move(words);
+  keys.packed.words = keys.packed.owned_words.data();
+  return {};
 }
 
 EncodedKeys partition_words(EncodedGroupKeys const& keys) {

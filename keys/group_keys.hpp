@@ -45,6 +45,7 @@ struct EncodedGroupKeys {
   std::uint64_t num_rows = 0;
   bool is_packed = true;
   EncodedKeys packed;                ///< packed form; without row ids
+  std::vector<WordPart> parts;       ///< where packed words lie in the table's batches: `packed` refers to none then
   std::vector<AlignedBuffer> words;  ///< words form: rows × u64 each
   std::vector<GroupAttribute> attributes;
   GivenColumns given;
@@ -98,8 +99,14 @@ Result<SampledGroupKeys> sample_group_keys(TableView table, std::span<std::size_
 /// together fit 64 bits, unless `form` asks for words (or row ids, which compare words too). Integers, dates, decimals,
 /// floats (canonical) and booleans are taken relative to their smallest value; other types as open_keys does.
 /// Packed words are borrowed from the only column when it has their layout already; then the table must outlive them.
+/// `in_parts`: also from several batches, until gather_words is called.
 /// Errors: usage when `form` is packed and the keys do not fit; out_of_memory; cancelled.
-Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, Control const& control);
+Result<EncodedGroupKeys> encode_group_keys(SampledGroupKeys keys, KeyForm form, Control const& control,
+                                           bool in_parts = false);
+
+/// Copies packed words that lie in parts, if they do, in parallel on the threads of the calling task arena.
+/// Errors: out_of_memory, cancelled.
+Result<void> gather_words(EncodedGroupKeys& keys, Control const& control);
 
 /// Samples `columns` first. Errors: those of both.
 Result<EncodedGroupKeys> encode_group_keys(TableView table, std::span<std::size_t const> columns, KeyForm form,

@@ -102,8 +102,11 @@ class TableWriter {
     out_.packed.table_rows = static_cast<std::uint64_t>(keys.table.num_rows());
   }
 
-  Result<EncodedTable> borrow(void const* words) {
-    out_.packed.words = words;
+  Result<EncodedTable> borrow(std::vector<WordPart> parts) {
+    if (parts.size() == 1)
+      out_.packed.words = parts.front().words;
+    else
+      out_.parts = std::move(parts);
     set_range(range_of_words(scan_.ranges[0], layout_.positions(0)), out_.packed);
     return std::move(out_);
   }
@@ -346,20 +349,26 @@ Result<void> KeyEncoder::scan() {
   return {};
 }
 
-/// The array that holds all keys of a table as words of the layout, nullptr when there is none.
-void const* KeyEncoder::words_in_place(std::size_t table) const {
+/// The arrays that hold all keys of a table as words of the layout, if there are such.
+std::vector<WordPart> KeyEncoder::words_in_place(std::size_t table) const {
   auto const& keys = tables_[table];
   auto const& scan = scans_[table];
   if (keys.readers.size() != 1 || !keys.readers[0].zero_in_place() || !keys.readers[0].has_integers_of_table())
-    return nullptr;
-  if (scan.num_keys() == 0 || scan.ranges[0].has_nulls) return nullptr;
-  if (scan.num_keys() != static_cast<std::uint64_t>(keys.table.num_rows())) return nullptr;
+    return {};
+  if (scan.num_keys() == 0 || scan.ranges[0].has_nulls) return {};
+  if (scan.num_keys() != static_cast<std::uint64_t>(keys.table.num_rows())) return {};
   auto const word_bytes = static_cast<std::int32_t>(layout_.key_bits() / 8);
-  if (byte_width(keys.readers[0].field().type) != word_bytes) return nullptr;
-  if (keys.blocks.front().batch != keys.blocks.back().batch) return nullptr;
-  auto const& array = keys.table.batch(keys.blocks.front().batch).columns[keys.columns[0]];
-  auto const* const values = static_cast<std::byte const*>(array.values) + array.offset * word_bytes;
-  return reinterpret_cast<std::uintptr_t>(values) % static_cast<std::uintptr_t>(word_bytes) == 0 ? values : nullptr;
+  if (byte_width(keys.readers[0].field().type) != word_bytes) return {};
+  if (!in_parts_ && keys.blocks.front().batch != keys.blocks.back().batch) return {};
+  std::vector<WordPart> parts;
+  for (auto const& block : keys.blocks) {
+    if (block.begin != 0) continue;
+    auto const& array = keys.table.batch(block.batch).columns[keys.columns[0]];
+    auto const* const values = static_cast<std::byte const*>(array.values) + array.offset * word_bytes;
+    if (reinterpret_cast<std::uintptr_t>(values) % static_cast<std::uintptr_t>(word_bytes) != 0) return {};
+    parts.push_back({block.first_row, values});
+  }
+  return parts;
 }
 
 /// What a word 0 stands for when a table's words are in place.
@@ -374,12 +383,13 @@ std::optional<std::uint64_t> KeyEncoder::zero_in_place(bool signs_in_place) cons
                                                   : range.min >= *zero && range.max - *zero <= kMaxWord32;
   if (!are_words) return std::nullopt;
   for (std::size_t t = 0; t < tables_.size(); ++t)
-    if (words_in_place(t) != nullptr) return zero;
+    if (!words_in_place(t).empty()) return zero;
   return std::nullopt;
 }
 
-Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place) {
+Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place, bool in_parts) {
   layout_ = {};
+  in_parts_ = in_parts;
   layout_.ranges.resize(tables_[0].readers.size());
   for (auto const& scan : scans_)
     for (std::size_t a = 0; a < scan.ranges.size(); ++a) layout_.ranges[a].add(scan.ranges[a]);
@@ -395,8 +405,8 @@ Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place) {
 
 Result<EncodedTable> KeyEncoder::encode(std::size_t table, WordOrder order) const {
   TableWriter writer(tables_[table], scans_[table], layout_, order);
-  if (auto const* const words = layout_.zero_in_place ? words_in_place(table) : nullptr) return writer.borrow(words);
-  return writer.write(control_);
+  auto parts = layout_.zero_in_place ? words_in_place(table) : std::vector<WordPart>{};
+  return parts.empty() ? writer.write(control_) : writer.borrow(std::move(parts));
 }
 
 }  // namespace garuda::keys

@@ -57,6 +57,7 @@ enum class WordOrder : std::uint8_t {
 /// The keys of one table, in the form that the layout says.
 struct EncodedTable {
   EncodedKeys packed;                ///< words form: what it says of rows alone
+  std::vector<WordPart> parts;       ///< where packed words lie in several batches: `packed` refers to none then
   std::vector<AlignedBuffer> words;  ///< words form: u64, packed.num_rows of each word of the layout's RowPlaces
 };
 
@@ -85,15 +86,15 @@ class KeyEncoder {
   /// Chooses the layout: attributes are packed when their ranges together fit 64 bits, unless `form` asks for words (or
   /// row ids, which compare words too). A table whose only attribute has the layout already is borrowed, then it must
   /// outlive the words; `signs_in_place`: also when keys of 64 bits have both signs, so that only bounds of the words
-  /// are known. Errors: usage when `form` is packed and the keys do not fit.
-  Result<void> choose_layout(KeyForm form, bool signs_in_place);
+  /// are known; `in_parts`: also from several batches. Errors: usage when `form` is packed and the keys do not fit.
+  Result<void> choose_layout(KeyForm form, bool signs_in_place, bool in_parts = false);
   KeyLayout const& layout() const noexcept { return layout_; }
 
   /// Writes the words of a table; `order`: of keys that are not packed. Errors: out_of_memory, cancelled.
   Result<EncodedTable> encode(std::size_t table, WordOrder order = WordOrder::columns) const;
 
  private:
-  void const* words_in_place(std::size_t table) const;
+  std::vector<WordPart> words_in_place(std::size_t table) const;
   std::optional<std::uint64_t> zero_in_place(bool signs_in_place) const;
 
   std::span<OpenKeys const> tables_;
@@ -101,6 +102,7 @@ class KeyEncoder {
   Control const& control_;
   std::vector<KeyScan> scans_;
   KeyLayout layout_;
+  bool in_parts_ = false;
 };
 
 }  // namespace garuda::keys

@@ -15,6 +15,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "keys/column_order.hpp"
+#include "keys/encoded_keys.hpp"
 #include "operators/contract/key_span.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "partition/radix_partition.hpp"
@@ -242,6 +243,8 @@ struct WholeTable {
   /// Of keys of several words: those behind the first one, which is KeySpan's, in the order of rows, too. Rows are
   /// equal when all words are; the first one tells nearly all others apart.
   std::vector<std::span<std::uint64_t const>> more_words;
+  std::vector<keys::WordPart>
+      key_parts;                      ///< not empty: where the words of KeySpan lie, a batch each; for `direct` alone
   std::uint32_t common_low_bits = 0;  ///< lowest bits that are equal in all keys
   std::uint64_t estimated_groups = 1;
   std::vector<TableBlock> blocks;       ///< all rows, each range within one batch

@@ -127,7 +127,7 @@ void write_powers(DataType const& type, std::byte const* values, std::size_t cou
   auto const mask = (UInt128{1} << bits) - 1;
   with_type(type, [&]<class T>(T*) {
     with_kind(kind, [&]<class Out>(Out*) {
-      // What most sums of squares take: no sign, and 128 bits hold the square, of integers where it begins.
+      // What most sums take: 128 bits hold a square, which has no sign, of integers where it begins.
       constexpr bool kIsNarrow = sizeof(T) <= sizeof(std::uint64_t);
       auto const write = [&](auto const& part) {
         for (std::size_t i = 0; i < count; ++i)
@@ -143,6 +143,13 @@ void write_powers(DataType const& type, std::byte const* values, std::size_t cou
         return write([=](T value) {
           auto const number = number_of(value);
           return shifted(square(number), first - 2 * number.exponent) & mask;
+        });
+      if (kIsNarrow)
+        return write([=](T value) {
+          auto const number = number_of(value);
+          auto const part =
+              static_cast<Int128>(shifted(number.magnitude, std::int64_t{first} - number.exponent) & mask);
+          return number.is_negative ? -part : part;
         });
       write([=](T value) {
         auto const number = number_of(value);

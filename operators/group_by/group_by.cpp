@@ -74,6 +74,7 @@ Result<void> PartitionedGroupBy::open_whole() {
 
 Result<void> PartitionedGroupBy::open_slices(partition::RadixDigit digit) {
   decoder_.reset();
+  GARUDA_TRY(run_->arena.execute([&] { return keys::gather_words(encoded_, options_.control); }));
   GARUDA_TRY(partition_keys(digit));
   tasks_ = cut_group_tasks(keys_.offsets(), plan_.plan.slice_rows);
   num_tasks_ = tasks_.size();

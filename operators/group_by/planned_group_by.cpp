@@ -256,7 +256,7 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
   if (sampled->keys) {
     run::PhaseTimer const timer(run.recorder, "encode");
     GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
-      return keys::encode_group_keys(std::move(*sampled->keys), options.tuning.keys, control);
+      return keys::encode_group_keys(std::move(*sampled->keys), options.tuning.keys, control, true);
     }));
     outline = keys::outline_of(planned.keys);
   }
@@ -264,6 +264,10 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
   shape.is_encoded = outline.has_value();
   GARUDA_TRY_ASSIGN(planned.plan, plan(request, shape));
   if (planned.plan.start) return planned;
+  if (planned.plan.grouping != Grouping::direct) {
+    run::PhaseTimer const timer(run.recorder, "encode");
+    GARUDA_TRY(run.arena.execute([&] { return keys::gather_words(planned.keys, control); }));
+  }
   auto& printable = planned.plan.plan;
   describe_keys(request, planned.keys, printable);
   describe_aggregates(request.columns, printable);
@@ -288,6 +292,8 @@ contract::WholeTable whole_table(TableView table, std::vector<resolve::StateColu
     if (!keys.is_packed) {
       words = keys.word(0);
       for (std::size_t w = 1; w < keys.words.size(); ++w) whole.more_words[w - 1] = keys.word(w);
+    } else if (!keys.parts.empty()) {
+      whole.key_parts = keys.parts;
     } else if (keys.packed.key_bits == 64) {
       words = keys.packed.words64();
     } else {

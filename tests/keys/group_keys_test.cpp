@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -188,6 +189,34 @@ TEST(GroupKeys, OneColumnOfWordsIsBorrowed) {
   auto const negative = table_of({make_column<std::int32_t>(typed(TypeId::int32), {-64, 64})});
   EXPECT_EQ(encode(negative).packed.max, 128U);
   EXPECT_EQ(encode(negative).packed.common_low_bits, 7U);
+}
+
+TEST(GroupKeys, WordsOfSeveralBatchesStayThereUntilTheyAreGathered) {
+  auto const type = typed(TypeId::int32);
+  Schema const schema{{"k", type, false}};
+  std::vector<Batch> batches;
+  std::vector<std::int32_t> all;
+  for (int rows : {3, 0, 70'000, 1}) {
+    std::vector<std::int32_t> values;
+    for (int i = 0; i < rows; ++i) values.push_back(static_cast<std::int32_t>(all.size() + values.size()) % 977 + 4);
+    all.insert(all.end(), values.begin(), values.end());
+    batches.push_back(reference::make_batch({make_column<std::int32_t>(type, {values.begin(), values.end()}, 1)}));
+  }
+  Table const table(schema, std::move(batches));
+  std::size_t const columns[] = {0};
+  auto sampled = sample_group_keys(table.view(), columns, {});
+  ASSERT_TRUE(sampled);
+  auto keys = encode_group_keys(std::move(*sampled), KeyForm::automatic, {}, true);
+  ASSERT_TRUE(keys);
+  ASSERT_EQ(keys->parts.size(), 3U) << "of batches that have rows";
+  EXPECT_EQ(keys->parts[1].first_row, 3U);
+  EXPECT_EQ(keys->parts[2].words, table.batches()[3].columns[0].data<std::int32_t>());
+  EXPECT_EQ(keys->bytes(), 4 * all.size()) << "what gathering takes";
+  EXPECT_EQ(keys->packed.min, 4U);
+  EXPECT_EQ(keys->packed.max, 980U);
+  ASSERT_TRUE(gather_words(*keys, {}));
+  EXPECT_TRUE(keys->parts.empty());
+  EXPECT_TRUE(std::ranges::equal(keys->packed.words32(), all, {}, {}, [](auto value) { return std::uint32_t(value); }));
 }
 
 TEST(GroupKeys, TheMostDiverseAttributeIsChosen) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -23,7 +24,7 @@ constexpr std::uint32_t kMantissaBits = sizeof(Float) == 4 ? 23 : 52;
 
 /// A finite float as an integer over the bit at `position`: split_float's parts, found without a branch.
 template <class Float>
-Int128 fixed_point_value(Float value, std::uint32_t position) noexcept {
+UInt128 fixed_point_value(Float value, std::uint32_t position) noexcept {
   using Bits = BitsOf<Float>;
   auto const bits = std::bit_cast<Bits>(value);
   auto const magnitude = static_cast<Bits>(bits << 1) >> 1;
@@ -32,10 +33,40 @@ Int128 fixed_point_value(Float value, std::uint32_t position) noexcept {
   auto const mantissa = (magnitude & ((Bits{1} << kMantissaBits<Float>)-1)) | is_normal << kMantissaBits<Float>;
   // Only zeros lie below the lowest bit: however far they are shifted.
   auto const shift = (exponent - static_cast<std::uint32_t>(is_normal) - position) % 128;
-  auto const shifted = UInt128{mantissa} << shift;
   auto const sign = UInt128{0} - (bits >> (8 * sizeof(Bits) - 1));
-  return static_cast<Int128>((shifted ^ sign) - sign);
+  return ((UInt128{mantissa} << shift) ^ sign) - sign;
 }
+
+/// The same in a few instructions of the processor's floats, where bits lie close together: an upper and a lower
+/// integer, of at most kPartBits bits each, whose conversions are exact.
+class NearFloats {
+ public:
+  /// nullopt: they lie too far apart, or among the subnormals, which a processor may have been told to take for zeros.
+  static std::optional<NearFloats> at(FixedPoint point, std::uint32_t mantissa_bits, std::int32_t unit) {
+    auto const bits = point.most_shift + mantissa_bits + 1;
+    auto const low_bits = bits / 2;
+    auto const down = -(static_cast<std::int32_t>(point.position + low_bits) + unit);
+    if (point.position == 0 || bits > 2 * kPartBits || down > 1023 || down < -1022) return std::nullopt;
+    return NearFloats(std::ldexp(1.0, down), std::ldexp(1.0, static_cast<int>(low_bits)), std::int64_t{1} << low_bits);
+  }
+
+  /// Requires: the float is where the point has it, or zero.
+  UInt128 value(double value) const noexcept {
+    auto const scaled = value * down_;
+    auto const high = static_cast<std::int64_t>(scaled);
+    auto const low = static_cast<std::int64_t>((scaled - static_cast<double>(high)) * up_);
+    return static_cast<UInt128>(Int128{high} * weight_ + low);
+  }
+
+ private:
+  static constexpr std::uint32_t kPartBits = 58;
+
+  NearFloats(double down, double up, std::int64_t weight) : down_(down), up_(up), weight_(weight) {}
+
+  double down_;  ///< makes the lower part what is behind the point
+  double up_;
+  std::int64_t weight_;  ///< of the upper part
+};
 
 template <class Sum>
 bool is_negative([[maybe_unused]] Sum value) {
@@ -131,9 +162,17 @@ void ColumnAccumulator::add_values(contract::AggregateInput const& input, std::u
   using Sum = SumOf<T>;
   auto* const totals = sums<Sum>().data();
   if constexpr (std::is_floating_point_v<T>) {
-    auto const position = fixed_.position;
-    for_values<T>(input, first, groups,
-                  [=](std::uint32_t group, T value) { totals[group] += fixed_point_value(value, position); });
+    if (fixed_.is_guess) seen_.add(input, first, groups.size());
+    if (!fits()) return;
+    auto const add = [&](auto const& value_of) {
+      for_values<T>(input, first, groups, [=](std::uint32_t group, T value) {
+        totals[group] = static_cast<Int128>(static_cast<UInt128>(totals[group]) + value_of(value));
+      });
+    };
+    if (auto const near = NearFloats::at(fixed_, kMantissaBits<T>, contract::unit_exponent(request_.kind)))
+      add([near = *near](T value) { return near.value(value); });
+    else
+      add([position = fixed_.position](T value) { return fixed_point_value(value, position); });
   } else if constexpr (sizeof(T) == 4) {
     // 2^32 rows of 32 bits fit 64 bits.
     for_values<T>(input, first, groups, [=](std::uint32_t group, T value) { totals[group] += value; });
@@ -209,6 +248,7 @@ void ColumnAccumulator::merge(ColumnAccumulator const& from, std::span<std::uint
   };
   auto const min = [order = request_.order](auto a, auto b) { return is_less(order, b, a) ? b : a; };
   auto const max = [order = request_.order](auto a, auto b) { return is_less(order, a, b) ? b : a; };
+  seen_.add(from.seen_);
   combine(counts_, from.counts_, [](auto a, auto b) { return a + b; });
   combine(minima_, from.minima_, min);
   combine(maxima_, from.maxima_, max);
@@ -263,7 +303,7 @@ contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t co
 }
 
 template <class Float>
-void FloatRange::add_values(contract::AggregateInput const& input) {
+void FloatRange::add_values(contract::AggregateInput const& input, std::uint64_t first_row, std::uint64_t count) {
   using Bits = BitsOf<Float>;
   // Exponents lie in the upper half of 64 bits, which compilers compare four at a time.
   constexpr auto kMagnitudes = std::int32_t{0x7FFF'FFFF};
@@ -281,26 +321,25 @@ void FloatRange::add_values(contract::AggregateInput const& input) {
     largest = upper > largest ? upper : largest;
     if constexpr (sizeof(Bits) == 8) subnormal |= nothing ? static_cast<std::uint32_t>(bits) : 0;
   };
-  auto const count = input.values.size() / contract::value_words(input.kind);
-  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data());
+  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + first_row * sizeof(Bits);
   if (input.validity.empty())
     for_ranges_ahead(values, sizeof(Bits), count, [&](std::size_t begin, std::size_t end) {
       for (auto row = begin; row < end; ++row) see(load<Bits>(values, static_cast<std::int64_t>(row)));
     });
   else
     for (std::uint64_t row = 0; row < count; ++row)
-      if (is_valid(input, row)) see(load<Bits>(values, static_cast<std::int64_t>(row)));
+      if (is_valid(input, first_row + row)) see(load<Bits>(values, static_cast<std::int64_t>(row)));
   if (subnormal != 0) least = 0;
   if (largest == 0 && subnormal == 0) return;
   least_ = std::min(least_, static_cast<std::uint32_t>(least >> kExponentShift));
   largest_ = std::max(largest_, static_cast<std::uint32_t>(largest >> kExponentShift));
 }
 
-void FloatRange::add(contract::AggregateInput const& input) {
+void FloatRange::add(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count) {
   if (input.kind == contract::ValueKind::float32)
-    add_values<float>(input);
+    add_values<float>(input, first, count);
   else
-    add_values<double>(input);
+    add_values<double>(input, first, count);
 }
 
 void FloatRange::add(FloatRange const& other) noexcept {
@@ -310,13 +349,40 @@ void FloatRange::add(FloatRange const& other) noexcept {
   mantissa_bits_ = std::max(mantissa_bits_, other.mantissa_bits_);
 }
 
-std::optional<FixedPoint> FloatRange::fixed_point(std::uint64_t num_rows) const noexcept {
-  if (least_ > largest_) return FixedPoint{};  // zeros alone, or nothing
-  if (largest_ == exponent_limit_) return std::nullopt;
+FixedPoint FloatRange::extent() const noexcept {
   auto const lowest = std::max(least_, 1U) - 1;
-  auto const value_bits = std::max(largest_, 1U) - 1 - lowest + mantissa_bits_ + 1;
-  if (value_bits + static_cast<std::uint32_t>(std::bit_width(num_rows)) > 127) return std::nullopt;
-  return FixedPoint{lowest};
+  return {lowest, std::max(largest_, 1U) - 1 - lowest};
+}
+
+/// Such that the sum of `num_rows` mantissas that are shifted so far has 127 bits.
+std::uint32_t FloatRange::most_shift(std::uint64_t num_rows) const noexcept {
+  return 126 - mantissa_bits_ - static_cast<std::uint32_t>(std::bit_width(num_rows));
+}
+
+bool FloatRange::fits(FixedPoint point) const noexcept {
+  if (least_ > largest_) return true;  // zeros alone, or nothing
+  auto const here = extent();
+  return largest_ != exponent_limit_ && here.position >= point.position &&
+         here.position - point.position + here.most_shift <= point.most_shift;
+}
+
+std::optional<FixedPoint> FloatRange::fixed_point(std::uint64_t num_rows) const noexcept {
+  if (least_ > largest_) return FixedPoint{};
+  auto const here = extent();
+  if (largest_ == exponent_limit_ || here.most_shift > most_shift(num_rows)) return std::nullopt;
+  return here;
+}
+
+std::optional<FixedPoint> FloatRange::guess(std::uint64_t num_rows) const noexcept {
+  constexpr std::uint32_t kGuessedShift = 60;
+  auto point = fixed_point(num_rows);
+  if (!point || least_ > largest_) return std::nullopt;
+  // No more than what is near each other.
+  auto const most = std::max(point->most_shift, std::min(most_shift(num_rows), kGuessedShift));
+  point->position -= std::min(point->position, (most - point->most_shift) / 2);
+  point->most_shift = most;
+  point->is_guess = true;
+  return point;
 }
 
 }  // namespace garuda::cpu

@@ -13,10 +13,40 @@
 
 namespace garuda::cpu {
 
-/// Position of the lowest bit that any of a column's floats has, counted from the kind's unit (unit_exponent), such
-/// that all of them, and every sum of them, are integers of 127 bits and a sign over it.
+/// A bit that no bit of a column's floats lies below, counted from the kind's unit (unit_exponent), such that all of
+/// them, and every sum of them, are integers of 127 bits and a sign over it.
 struct FixedPoint {
   std::uint32_t position = 0;
+  std::uint32_t most_shift = 0;  ///< the lowest bit of no float's mantissa lies so much higher, except for zeros
+  bool is_guess = false;         ///< floats that are added are looked at: some may be elsewhere
+};
+
+/// Looks for a FixedPoint of the floats of a column; values may be added from several threads through `add` of their
+/// own FloatRange.
+class FloatRange {
+ public:
+  /// Of rows [first, first + count) of `input`.
+  void add(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count);
+  void add(FloatRange const& other) noexcept;
+
+  /// nullopt when sums of `num_rows` values would not fit, or when there are infinities or NaNs.
+  std::optional<FixedPoint> fixed_point(std::uint64_t num_rows) const noexcept;
+  /// The same with room on both sides for `num_rows` values of which these are a sample.
+  std::optional<FixedPoint> guess(std::uint64_t num_rows) const noexcept;
+  /// Whether all values are where `point` has them.
+  bool fits(FixedPoint point) const noexcept;
+
+ private:
+  template <class Float>
+  void add_values(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count);
+  /// Position of the lowest mantissa's lowest bit, and how much higher that of the highest is.
+  FixedPoint extent() const noexcept;
+  std::uint32_t most_shift(std::uint64_t num_rows) const noexcept;
+
+  std::uint32_t least_ = 0xFFFF'FFFF;  ///< exponent field of the values but zero
+  std::uint32_t largest_ = 0;
+  std::uint32_t exponent_limit_ = 0;  ///< exponent field of infinities and NaNs
+  std::uint32_t mantissa_bits_ = 0;
 };
 
 /// States of one column, a group each. Sums of integers take one word, and a second one from the first group on whose
@@ -40,6 +70,12 @@ class ColumnAccumulator {
   void merge(ColumnAccumulator const& from, std::span<std::uint32_t const> from_groups,
              std::span<std::uint32_t const> to_groups);
 
+  /// False: floats that were added lie elsewhere than was guessed, and their sums mean nothing.
+  bool fits() const noexcept { return !fixed_.is_guess || seen_.fits(fixed_); }
+
+  /// Values of each group that are not null. Requires: they are counted.
+  StateArray<std::uint64_t> const& counts() const noexcept { return counts_; }
+
   /// The states of `groups`, in their order; of lists without a bound: of all groups.
   contract::AggregateState states_of(std::span<std::uint32_t const> groups) const;
 
@@ -60,6 +96,7 @@ class ColumnAccumulator {
 
   contract::StateRequest request_;
   FixedPoint fixed_;
+  FloatRange seen_;  ///< of floats, where their place was guessed
   std::uint64_t num_groups_ = 0;
   StateArray<std::uint64_t> counts_;
   StateArray<std::int64_t> signed_sums_;
@@ -69,26 +106,6 @@ class ColumnAccumulator {
   StateArray<std::uint64_t> minima_, maxima_;
   StateArray<UInt128> wide_minima_, wide_maxima_;
   std::variant<std::monostate, ListStates<std::uint64_t>, ListStates<UInt128>> lists_;
-};
-
-/// Looks for a FixedPoint of the floats of a column; values may be added from several threads through `add` of their
-/// own FloatRange.
-class FloatRange {
- public:
-  void add(contract::AggregateInput const& input);
-  void add(FloatRange const& other) noexcept;
-
-  /// nullopt when sums of `num_rows` values would not fit, or when there are infinities or NaNs.
-  std::optional<FixedPoint> fixed_point(std::uint64_t num_rows) const noexcept;
-
- private:
-  template <class Float>
-  void add_values(contract::AggregateInput const& input);
-
-  std::uint32_t least_ = 0xFFFF'FFFF;  ///< exponent field of the values but zero
-  std::uint32_t largest_ = 0;
-  std::uint32_t exponent_limit_ = 0;  ///< exponent field of infinities and NaNs
-  std::uint32_t mantissa_bits_ = 0;
 };
 
 }  // namespace garuda::cpu

@@ -35,10 +35,11 @@ class DirectGroups final : public contract::WholeGroupBy {
     FirstError errors;
     GARUDA_TRY(for_each_block(tables_.size(), options.control, [&](std::size_t t) {
       // Cleared by the thread that uses it, when there is anything to add.
-      for (auto b = next++; b < blocks.size() && !errors.failed(); b = next++) {
+      for (auto b = next++; b < blocks.size() && !errors.failed() && fits_; b = next++) {
         if (is_cancelled(options.control)) return;
         if (!tables_[t]) tables_[t].emplace(addressing_, states_);
         errors.keep(rows.add(blocks[b], *tables_[t]));
+        if (!tables_[t]->fits()) fits_ = false;
       }
     }));
     std::erase_if(tables_, [](auto const& table) { return !table; });
@@ -47,6 +48,9 @@ class DirectGroups final : public contract::WholeGroupBy {
       part_slots_ = std::clamp(std::bit_ceil(addressing_.slots / tables_.size()), kFewestPartSlots, kMostPartSlots);
     return errors.result();
   }
+
+  /// False: floats lie elsewhere than was guessed.
+  bool fits() const noexcept { return fits_; }
 
   std::size_t num_parts() const noexcept override {
     return tables_.empty() ? 0 : static_cast<std::size_t>((addressing_.slots + part_slots_ - 1) / part_slots_);
@@ -78,6 +82,7 @@ class DirectGroups final : public contract::WholeGroupBy {
   Addressing addressing_;
   GroupStates states_;
   bool has_keys_;
+  std::atomic<bool> fits_{true};
   std::uint64_t part_slots_ = kMostPartSlots;
   std::vector<std::optional<GroupTable<Word>>> tables_;  ///< a thread each
 };
@@ -92,6 +97,7 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_direct_groups(TableRows<Wor
   contract::PhaseTimer const clock(options.stats, "group", num_rows * sizeof(Word), num_rows);
   auto groups = std::make_unique<DirectGroups<Word>>(addressing_of(rows.table()), states, rows.has_keys());
   GARUDA_TRY(groups->add_rows(rows, options));
+  if (!groups->fits()) return nullptr;
   return groups;
 }
 

@@ -49,9 +49,9 @@ class MultiKeys {
 
 /// Finds the group of a row by its key. Slots hold group ids; keys are compared through the groups' heads.
 template <class Keys>
-class GroupTable {
+class HeadTable {
  public:
-  GroupTable(Keys keys, RowGroups& groups) : keys_(keys), groups_(groups), slots_(1024, kNone) {}
+  HeadTable(Keys keys, RowGroups& groups) : keys_(keys), groups_(groups), slots_(1024, kNone) {}
 
   std::uint32_t add(std::uint32_t row) {
     auto slot = keys_.hash(row) & (slots_.size() - 1);
@@ -120,7 +120,7 @@ Result<void> group_words(std::span<Word const> keys, contract::KeySpan const& sp
   auto const last = (span.max - span.min) >> shift;
   if (last < std::max(kDirectEntries, keys.size() * kDirectEntriesPerRow))
     return add_rows(DirectTable<Word>(keys, span.min, shift, last + 1, groups), groups, control);
-  return add_rows(GroupTable(WordKeys<Word>(keys), groups), groups, control);
+  return add_rows(HeadTable(WordKeys<Word>(keys), groups), groups, control);
 }
 
 Result<RowGroups> group(contract::GroupSlice const& slice, Control const* control) {
@@ -131,7 +131,7 @@ Result<RowGroups> group(contract::GroupSlice const& slice, Control const* contro
     GARUDA_TRY(std::visit([&](auto keys) { return group_words(keys, *span, slice.shared_low_bits, groups, control); },
                           span->words));
   } else if (auto const* words = std::get_if<contract::KeyWords>(&slice.keys)) {
-    GARUDA_TRY(add_rows(GroupTable(MultiKeys(words->words), groups), groups, control));
+    GARUDA_TRY(add_rows(HeadTable(MultiKeys(words->words), groups), groups, control));
   } else {
     groups.heads.push_back(0);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -32,11 +33,13 @@ struct GroupStates {
   std::size_t num_more_words = 0;  ///< of a key, behind the first one
 };
 
+/// Whether the counts of a column are those of rows.
+inline bool counts_rows(contract::StateRequest const& request) noexcept {
+  return (request.states & contract::kCountState) != 0 && !request.may_have_nulls;
+}
+
 /// The first column whose counts are those of column `c`: all rows, where nothing is null.
 inline std::size_t counting_column(std::span<contract::StateRequest const> requests, std::size_t c) noexcept {
-  auto const counts_rows = [](contract::StateRequest const& request) {
-    return (request.states & contract::kCountState) != 0 && !request.may_have_nulls;
-  };
   if (!counts_rows(requests[c])) return c;
   return static_cast<std::size_t>(std::ranges::find_if(requests, counts_rows) - requests.begin());
 }
@@ -197,11 +200,17 @@ class GroupTable {
     }
     if (!addressing.is_direct) return;
     for (auto& column : columns_) column.resize(addressing.slots);
+    auto const counter = std::ranges::find_if(states.requests, counts_rows);
     if (keeps_rows_)
       first_rows_.resize(addressing.slots, kNoRow);
+    else if (counter != states.requests.end())
+      row_counter_ = counter - states.requests.begin();
     else
       present_.resize(addressing.slots);
   }
+
+  /// False: floats lie elsewhere than was guessed.
+  bool fits() const noexcept { return std::ranges::all_of(columns_, &ColumnAccumulator::fits); }
 
   /// Adds rows, a few thousand at a time, so that their slots stay in the first-level cache.
   void add(GroupedRows<Word> const& rows) {
@@ -291,7 +300,7 @@ class GroupTable {
   void find_slots(Word const* keys, MoreWords const& more_words, std::uint64_t first, std::span<std::uint32_t> slots) {
     if (keys == nullptr) {
       std::fill(slots.begin(), slots.end(), 0U);
-      if (!keeps_rows_) present_[0] = 1;
+      if (!present_.empty()) present_[0] = 1;
       return;
     }
     if (addressing_.is_direct) {
@@ -301,7 +310,7 @@ class GroupTable {
         for (auto i = begin; i < end; ++i)
           slots[i] = static_cast<std::uint32_t>(static_cast<Word>(keys[i] - min) >> shift);
       });
-      if (keeps_rows_) return;
+      if (present_.empty()) return;
       auto* const present = present_.data();
       for (auto const slot : slots) present[slot] = 1;
       return;
@@ -328,6 +337,7 @@ class GroupTable {
 
   bool is_occupied(std::uint64_t slot) const noexcept {
     if (!addressing_.is_direct) return true;
+    if (row_counter_ >= 0) return columns_[static_cast<std::size_t>(row_counter_)].counts()[slot] != 0;
     return keeps_rows_ ? first_rows_[slot] != kNoRow : present_[slot] != 0;
   }
 
@@ -337,7 +347,8 @@ class GroupTable {
   std::vector<ColumnAccumulator> columns_;
   std::vector<std::size_t> counted_by_;   ///< of each column: that whose counts are its own, too
   StateArray<std::uint64_t> first_rows_;  ///< least row of each slot
-  StateArray<std::uint8_t> present_;      ///< direct, without first rows: 1 where a slot has a group
+  std::ptrdiff_t row_counter_ = -1;       ///< direct: a column that counts all rows of each slot
+  StateArray<std::uint8_t> present_;      ///< direct, without the two: 1 where a slot has a group
 };
 
 }  // namespace garuda::cpu

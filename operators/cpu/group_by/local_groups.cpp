@@ -6,6 +6,7 @@
 #include <new>
 #include <numeric>
 
+#include "operators/cpu/group_by/float_ranges.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 
 namespace garuda::cpu {
@@ -56,6 +57,8 @@ class LocalTables {
   /// The first block that no table has.
   std::size_t first_left() const { return std::min(next_.load(), rows_.table().blocks.size()); }
   std::vector<GroupTable<Word>> take() { return std::move(tables_); }
+  /// False: floats lie elsewhere than was guessed, and tables mean nothing.
+  bool fits() const { return fits_; }
 
  private:
   Addressing addressing() const { return {false, 0, 0, std::min<std::uint64_t>(most_groups_, kFirstGroups)}; }
@@ -71,6 +74,7 @@ class LocalTables {
       if (block >= blocks.size()) break;
       if (!table) table.emplace(addressing(), states_);
       GARUDA_TRY(rows_.add(blocks[block], *table));
+      if (!table->fits()) return misfit();
       num_rows += blocks[block].count;
       if (table->num_slots() <= most_groups_) continue;
       if (num_rows < kFewestRowsPerGroup * table->num_slots()) gave_up_ = true;
@@ -78,6 +82,12 @@ class LocalTables {
       num_rows = 0;
     }
     if (table) put_aside(std::move(*table));
+    return {};
+  }
+
+  Result<void> misfit() {
+    fits_ = false;
+    gave_up_ = true;
     return {};
   }
 
@@ -93,6 +103,7 @@ class LocalTables {
   std::uint64_t most_groups_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> gave_up_{false};
+  std::atomic<bool> fits_{true};
   std::mutex mutex_;
   std::vector<GroupTable<Word>> tables_;
 };
@@ -110,9 +121,12 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(TableRows<Word
     contract::PhaseTimer const clock(options.stats, "group", table.num_rows * sizeof(Word), table.num_rows);
     LocalTables<Word> local(rows, states, most_groups);
     GARUDA_TRY(local.add_rows(options.control));
+    if (!local.fits()) return nullptr;
     before.first_block = local.first_left();
     before.tables = local.take();
   }
+  GARUDA_TRY_ASSIGN(bool const fits, rest_fits(table, states.fixed_points, before.first_block, options));
+  if (!fits) return nullptr;
   if (options.stats != nullptr)
     options.stats->add_counter("rows_preaggregated", before.first_block == table.blocks.size()
                                                          ? table.num_rows

@@ -1,6 +1,7 @@
 // The rows of a whole table, block by block, with their values.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +43,7 @@ class FirstError {
 /// Calls body(range), which returns Result<void>, for every one of `ranges`, on the threads of the calling task arena.
 /// Errors: cancelled, the first of body's.
 template <class Body>
-Result<void> for_each_range(std::vector<contract::TableBlock> const& ranges, Control const* control, Body const& body) {
+Result<void> for_each_range(std::span<contract::TableBlock const> ranges, Control const* control, Body const& body) {
   FirstError errors;
   GARUDA_TRY(for_each_block(ranges.size(), control, [&](std::size_t i) {
     if (!errors.failed()) errors.keep(body(ranges[i]));
@@ -64,6 +65,9 @@ class TableRows {
   explicit TableRows(contract::WholeTable const& table) : table_(table) {
     if (auto const* keys = std::get_if<contract::KeySpan>(&table.keys))
       keys_ = std::get<std::span<Word const>>(keys->words);
+    for (std::size_t c = 0; c < table_.requests.size(); ++c)
+      makes_values_ =
+          makes_values_ || (contract::value_words(table_.requests[c].kind) > 0 && table_.values->in_place(c).empty());
   }
 
   contract::WholeTable const& table() const noexcept { return table_; }
@@ -79,6 +83,17 @@ class TableRows {
 
   /// Adds the rows of one block to `groups`. Errors: those of TableValues::read.
   Result<void> add(contract::TableBlock const& block, GroupTable<Word>& groups) const {
+    auto const step = makes_values_ ? kMadeRows : block.count;
+    for (std::uint64_t first = 0; first < block.count; first += step)
+      GARUDA_TRY(add_part({block.first + first, std::min(step, block.count - first)}, groups));
+    return {};
+  }
+
+ private:
+  /// Rows whose values are made at once: they stay in a core's second-level cache, all columns of them.
+  static constexpr std::uint64_t kMadeRows = std::uint64_t{1} << 13;
+
+  Result<void> add_part(contract::TableBlock const& block, GroupTable<Word>& groups) const {
     std::vector<contract::SliceValues> values(table_.requests.size());
     std::vector<contract::AggregateInput> inputs(values.size());
     for (std::size_t c = 0; c < values.size(); ++c) {
@@ -86,7 +101,7 @@ class TableRows {
       inputs[c] = values[c].input;
     }
     GroupedRows<Word> rows;
-    if (has_keys()) rows.keys = keys_.subspan(block.first, block.count);
+    if (has_keys()) rows.keys = keys_of(block);
     rows.more_words = more_words(block.first);
     rows.values = inputs;
     rows.count = block.count;
@@ -95,9 +110,16 @@ class TableRows {
     return {};
   }
 
- private:
+  /// Those of rows within one batch.
+  std::span<Word const> keys_of(contract::TableBlock const& rows) const {
+    if (table_.key_parts.empty()) return keys_.subspan(rows.first, rows.count);
+    auto const part = std::ranges::upper_bound(table_.key_parts, rows.first, {}, &keys::WordPart::first_row) - 1;
+    return {static_cast<Word const*>(part->words) + (rows.first - part->first_row), rows.count};
+  }
+
   contract::WholeTable table_;
   std::span<Word const> keys_;
+  bool makes_values_ = false;  ///< some values do not lie in the table as they are added
 };
 
 }  // namespace garuda::cpu

@@ -3,11 +3,11 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "operators/cpu/group_by/direct_groups.hpp"
+#include "operators/cpu/group_by/float_ranges.hpp"
 #include "operators/cpu/group_by/local_groups.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 #include "operators/cpu/group_by/table_rows.hpp"
@@ -24,32 +24,7 @@ std::uint64_t partitioned_row_bytes(contract::WholeTable const& table, contract:
   return bytes + kept_row_bytes(table.requests);
 }
 
-/// A FixedPoint for every request; nullopt when a column of floats has none.
-Result<std::optional<std::vector<FixedPoint>>> find_fixed_points(contract::WholeTable const& table,
-                                                                 contract::WholeGroupByOptions const& options) {
-  std::vector<FixedPoint> points(table.requests.size());
-  for (std::size_t c = 0; c < points.size(); ++c) {
-    auto const& request = table.requests[c];
-    if (!contract::is_float(request.kind) || (request.states & contract::kSumState) == 0) continue;
-    contract::PhaseTimer const clock(options.stats, "range", 4 * table.num_rows * contract::value_words(request.kind),
-                                     table.num_rows);
-    FloatRange range;
-    std::mutex mutex;
-    GARUDA_TRY(for_each_range(table.blocks, options.control, [&](contract::TableBlock const& rows) -> Result<void> {
-      GARUDA_TRY_ASSIGN(auto const values, table.values->read(c, {rows.first, rows.count, nullptr}));
-      FloatRange part;
-      part.add(values.input);
-      std::lock_guard const lock(mutex);
-      range.add(part);
-      return {};
-    }));
-    auto const point = range.fixed_point(table.num_rows);
-    if (!point) return std::nullopt;
-    points[c] = *point;
-  }
-  return points;
-}
-
+/// nullptr: a guess of `states` was wrong.
 template <class Word>
 Result<std::unique_ptr<contract::WholeGroupBy>> open(contract::WholeTable const& table, GroupStates const& states,
                                                      contract::WholeGroupByOptions const& options) {
@@ -84,12 +59,23 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract
   GARUDA_EXPECTS(options.grouping == Grouping::partitioned || !std::ranges::any_of(table.requests, keeps_all_values));
   GARUDA_EXPECTS(options.grouping == Grouping::direct || std::holds_alternative<contract::KeySpan>(table.keys));
   try {
-    GARUDA_TRY_ASSIGN(auto fixed_points, find_fixed_points(table, options));
-    if (!fixed_points) return nullptr;
-    GroupStates const states{table.requests, std::move(*fixed_points), table.wants_first_rows, table.more_words.size()};
-    auto const* const keys = std::get_if<contract::KeySpan>(&table.keys);
-    auto const is_narrow = keys == nullptr || std::holds_alternative<std::span<std::uint32_t const>>(keys->words);
-    return is_narrow ? open<std::uint32_t>(table, states, options) : open<std::uint64_t>(table, states, options);
+    auto const open_with = [&](std::vector<FixedPoint> points) {
+      GroupStates const states{table.requests, std::move(points), table.wants_first_rows, table.more_words.size()};
+      auto const* const keys = std::get_if<contract::KeySpan>(&table.keys);
+      auto const is_narrow = keys == nullptr || std::holds_alternative<std::span<std::uint32_t const>>(keys->words);
+      return is_narrow ? open<std::uint32_t>(table, states, options) : open<std::uint64_t>(table, states, options);
+    };
+    // Where rows are added as they are read, floats are looked at only then: a sample says where they should lie.
+    if (options.grouping != Grouping::partitioned) {
+      GARUDA_TRY_ASSIGN(auto guessed, guess_fixed_points(table));
+      if (guessed) {
+        GARUDA_TRY_ASSIGN(auto groups, open_with(std::move(*guessed)));
+        if (groups != nullptr) return groups;
+      }
+    }
+    GARUDA_TRY_ASSIGN(auto found, find_fixed_points(table, options));
+    if (!found) return nullptr;
+    return open_with(std::move(*found));
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory for the groups of a table");
   }
