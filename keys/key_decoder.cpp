@@ -1,6 +1,7 @@
 #include "keys/key_decoder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -42,6 +43,7 @@ std::optional<KeyDecoder> KeyDecoder::create(EncodedGroupKeys const& keys, std::
     attribute.type = std::move(types[a]);
     attribute.inverse = source.inverse;
     attribute.bytes = source.bytes;
+    if (source.bytes != nullptr) attribute.writer.emplace(*source.bytes);
     if (attribute.bytes != nullptr && !has_large_offsets(attribute.type))
       decoder.most_rows_ =
           std::min<std::uint64_t>(decoder.most_rows_, std::numeric_limits<std::int32_t>::max() /
@@ -114,6 +116,28 @@ Result<std::int64_t> KeyDecoder::decode_validity(Attribute const& attribute, std
   return nulls.load();
 }
 
+/// Values of one length, none null: where each is to be is known.
+template <class Offset>
+Result<void> KeyDecoder::decode_even_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
+                                           Control const& control, Column& column) {
+  auto const size = attribute.bytes->longest();
+  GARUDA_TRY_ASSIGN(column.values, AlignedBuffer::allocate(static_cast<std::int64_t>(words.size() * size)));
+  auto* const offsets = column.offsets.as<Offset>();
+  offsets[words.size()] = static_cast<Offset>(words.size() * size);
+  return for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
+    auto* const values = column.values.as<char>() + begin * size;
+    auto const bytes = part.size() * size;
+    std::array<char, kMostCodedBytes> last;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      offsets[begin + i] = static_cast<Offset>((begin + i) * size);
+      // What is written behind a value is overwritten by the next one; another part's are not touched.
+      bool const reaches_out = i * size + attribute.writer->reach() > bytes;
+      attribute.writer->write(*attribute.code(part[i]), reaches_out ? last.data() : values + i * size);
+      if (reaches_out) std::memcpy(values + i * size, last.data(), size);
+    }
+  });
+}
+
 /// Part by part into memory of its own, then all parts one after the other.
 template <class Offset>
 Result<void> KeyDecoder::decode_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
@@ -122,6 +146,8 @@ Result<void> KeyDecoder::decode_bytes(Attribute const& attribute, std::span<std:
   bool const has_offsets = attribute.type.id != TypeId::fixed_size_binary;
   GARUDA_TRY_ASSIGN(column.offsets,
                     AlignedBuffer::allocate(static_cast<std::int64_t>((words.size() + 1) * sizeof(Offset))));
+  if (coding.has_one_length() && !attribute.has_nulls)
+    return decode_even_bytes<Offset>(attribute, words, control, column);
   auto* const offsets = column.offsets.as<Offset>();
   std::vector<std::vector<char>> parts((words.size() + kDecodeRows - 1) / kDecodeRows);
   GARUDA_TRY(for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
@@ -131,7 +157,7 @@ Result<void> KeyDecoder::decode_bytes(Attribute const& attribute, std::span<std:
     for (std::size_t i = 0; i < part.size(); ++i) {
       offsets[begin + i] = static_cast<Offset>(size);
       if (auto const code = attribute.code(part[i]))
-        size += coding.write(*code, bytes.data() + size);
+        size += attribute.writer->write(*code, bytes.data() + size);
       else if (!has_offsets)
         size += static_cast<std::size_t>(attribute.type.fixed_byte_width);
     }

@@ -12,6 +12,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "keys/codes/byte_writer.hpp"
 #include "keys/group_keys.hpp"
 
 namespace garuda::keys {
@@ -57,6 +58,7 @@ class KeyDecoder {
     DataType type;
     CodeInverse inverse = CodeInverse::none;
     std::shared_ptr<ByteCoding const> bytes;
+    std::optional<ByteWriter> writer{};  ///< of these
     std::uint32_t word = 0;
     std::optional<ExactDivisor> divisor{
         1};  ///< what a step of this attribute counts in a word; nullopt: it has one value
@@ -81,6 +83,9 @@ class KeyDecoder {
   template <class Offset>
   static Result<void> decode_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
                                    Control const& control, Column& column);
+  template <class Offset>
+  static Result<void> decode_even_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
+                                        Control const& control, Column& column);
   static Result<std::int64_t> decode_validity(Attribute const& attribute, std::span<std::uint64_t const> words,
                                               Control const& control, Column& column);
   template <class T, class ValueOf>

@@ -277,21 +277,6 @@ void ByteCoding::read_padded(ArrayView const& array, DataType const& type, std::
   }
 }
 
-std::size_t ByteCoding::write(std::uint64_t code, char* value) const noexcept {
-  std::memcpy(value, constant_.data(), longest_);
-  auto size = longest_;
-  for (auto digit = digits_.rbegin(); digit != digits_.rend(); ++digit) {
-    auto const rest = digit->radix.quotient(code);
-    auto const figure = static_cast<std::uint32_t>(code - rest * digit->radix.value());
-    code = rest;
-    if (digit->may_end && figure == 0)
-      size = digit->position;
-    else
-      value[digit->position] = static_cast<char>(digit->least + figure - (digit->may_end ? 1 : 0));
-  }
-  return size;
-}
-
 Result<std::shared_ptr<ByteCoding const>> find_byte_coding(std::span<KeyColumn const> columns, Control const& control) {
   struct Rows {
     std::size_t column;

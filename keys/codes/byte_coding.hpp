@@ -45,15 +45,16 @@ class ByteCoding {
   /// No code is greater.
   std::uint64_t last_code() const noexcept { return last_code_; }
   std::size_t longest() const noexcept { return longest_; }
+  /// Whether all values have as many bytes.
+  bool has_one_length() const noexcept { return shortest_ == longest_; }
 
   /// Writes the codes of rows [begin, begin + length) of `array`, not those of nulls. Requires: values of the shape.
   void read(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
             std::uint64_t* codes) const;
 
-  /// Writes the value that has `code`, and anything behind it, `longest` bytes together. Returns its length.
-  std::size_t write(std::uint64_t code, char* value) const noexcept;
-
  private:
+  friend class ByteWriter;
+
   /// A position at which values differ.
   struct Digit {
     std::uint64_t weight = 1;
