@@ -31,6 +31,7 @@ contract::PathRow const kComputePath{
                    auto const& own = vulkan::vulkan_of(*device);
                    return compute::open_compute_join(*own.device, *own.pipelines, options);
                  },
+             .feeding = {.forks = true},  // slices that the host deals out
              .sample_matches = device::sample_matches},
     .condition_join = {.offers = compute::compute_condition_offers,
                        .open =
