@@ -129,7 +129,7 @@ TEST_F(ComputeGroupBy, ReportsWhatItDid) {
   EXPECT_EQ(stats.value("direct_slices"), 1U);
   EXPECT_EQ(stats.value("groups_of_a_slice"), problem.heads().size());
   EXPECT_EQ(stats.value("points"), 0U);
-  for (auto const* name : {"upload", "hash", "map", "prefix", "ranges", "aggregate"}) {
+  for (auto const* name : {"hash", "map", "prefix", "ranges", "aggregate"}) {
     EXPECT_TRUE(stats.phases().contains(name)) << name;
   }
 }

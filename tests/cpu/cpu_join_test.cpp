@@ -423,7 +423,9 @@ TEST(CpuJoin, SoleMatchesAreThePairsOfUniqueKeys) {
       if (sole[i] != 0)
         found.push_back(left.size() < right.size() ? contract::RowPair{sole[i] - 1, i}
                                                    : contract::RowPair{i, sole[i] - 1});
-    if (known) ASSERT_EQ(found, pairs);
+    if (known) {
+      ASSERT_EQ(found, pairs);
+    }
   };
   expect_sole(true, unique, probe);
   expect_sole(true, probe, unique);

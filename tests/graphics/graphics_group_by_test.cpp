@@ -181,7 +181,7 @@ TEST_F(GraphicsGroupBy, ReportsWhatItDid) {
   EXPECT_EQ(stats.value("passes"), 7U);
   EXPECT_EQ(stats.value("points"), 257U * 8);
   EXPECT_GT(stats.value("accumulator_pixels"), 0U);
-  for (auto const* name : {"upload", "hash", "map", "prefix", "windows", "sum", "extremes", "fold", "count"}) {
+  for (auto const* name : {"hash", "map", "prefix", "windows", "sum", "extremes", "fold", "count"}) {
     EXPECT_TRUE(stats.phases().contains(name)) << name;
   }
 }

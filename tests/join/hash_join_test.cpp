@@ -235,6 +235,11 @@ TEST_F(HashJoin, CountingIgnoresHowPairsAndRowsAreMade) {
   // Equal keys clash, so that their storage matters: runs, unless a probe that instances layers were asked for.
   auto const left = random_table("k", 200, 1, 0, 1, 1, false).build();
   auto const right = random_table("k", 600, 1, 0, 1, 2, false).build();
+  auto const counters = [](Engine::Counted const& result) {
+    auto all = result.stats.counters;
+    all.erase("longest_submission_us");
+    return all;
+  };
   for (auto options : all_paths()) {
     options.tuning = {};
     auto const usual = engine().join_count(left.view(), right.view(), on_keys(false), options);
@@ -250,7 +255,7 @@ TEST_F(HashJoin, CountingIgnoresHowPairsAndRowsAreMade) {
       if (options.tuning.storage == Storage::automatic) {
         EXPECT_EQ(counted->plan.tuning, usual->plan.tuning);
       }
-      EXPECT_EQ(counted->stats.counters, usual->stats.counters);
+      EXPECT_EQ(counters(*counted), counters(*usual));
     }
   }
 }

@@ -37,6 +37,8 @@ UInt128 fixed_point_value(Float value, std::uint32_t position) noexcept {
   return ((UInt128{mantissa} << shift) ^ sign) - sign;
 }
 
+}  // namespace
+
 /// The same in a few instructions of the processor's floats, where bits lie close together: an upper and a lower
 /// integer, of at most kPartBits bits each, whose conversions are exact.
 class NearFloats {
@@ -67,6 +69,8 @@ class NearFloats {
   double up_;
   std::int64_t weight_;  ///< of the upper part
 };
+
+namespace {
 
 template <class Sum>
 bool is_negative([[maybe_unused]] Sum value) {

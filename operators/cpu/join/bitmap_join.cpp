@@ -119,7 +119,7 @@ class BitmapBackend final : public contract::JoinBackend {
     std::vector<Bits> parts(std::min<std::uint64_t>(threads_, most),
                             Bits(static_cast<Word>(right.min), static_cast<Word>(right.max)));
     oneapi::tbb::task_arena arena(static_cast<int>(parts.size()));
-    GARUDA_TRY(arena.execute([&]() -> Result<void> {
+    auto const set_bits = [&]() -> Result<void> {
       GARUDA_TRY(for_each_block(parts.size(), control_, [&](std::size_t part) {
         auto const end = (part + 1) * keys.size() / parts.size();
         for (auto row = part * keys.size() / parts.size(); row < end && !is_cancelled(control_); row += kBlockRows)
@@ -130,7 +130,8 @@ class BitmapBackend final : public contract::JoinBackend {
         for (std::size_t part = 1; part < parts.size(); ++part)
           parts[0].add_words(parts[part], block * kBlockRows, end);
       });
-    }));
+    };
+    GARUDA_TRY(arena.execute(set_bits));
     keys_ = keys;
     bits_ = std::make_shared<Bits const>(std::move(parts[0]));
     return bits_;
