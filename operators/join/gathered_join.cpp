@@ -33,6 +33,7 @@ class GatheredJoin final : public JoinResult {
 
  private:
   Result<std::optional<Batch>> next_batch() {
+    if (control_.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");  // batches may be ready
     if (has_matches_) {
       GARUDA_TRY_ASSIGN(auto batch, next_matches());
       if (batch) return batch;

@@ -65,7 +65,8 @@ template <ValueLayout kLayout, class RowId, class Store>
 void locate(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin, std::int64_t end,
             Store store) {
   auto const* const parts = column.strings.data();
-  if (rows.has_null_rows() && !column.may_have_nulls && rows.is_dense_at(begin))
+  // Null rows read a row's place, too, where the table has one.
+  if (rows.has_null_rows() && !column.parts.empty() && !column.may_have_nulls && rows.is_dense_at(begin))
     return rows.visit_all(begin, end, [=](std::int64_t i, std::uint32_t batch, std::int64_t row, bool is_null) {
       auto place = place_of<kLayout>(parts[batch], row);
       place.length = is_null ? 0 : place.length;
