@@ -19,7 +19,15 @@ VkSemaphoreSubmitInfo submit_info(Ticket ticket) {
 
 }  // namespace
 
+Timeline::~Timeline() {
+  if (timeline_.semaphore) device_->keep_timeline(std::move(timeline_));
+}
+
 Result<Timeline> Timeline::create(Device& device, Queue& queue, char const* name) {
+  if (auto kept = device.take_timeline()) {
+    device.set_name(kept->semaphore.get(), VK_OBJECT_TYPE_SEMAPHORE, name);
+    return Timeline(device, queue, std::move(*kept));
+  }
   VkSemaphoreTypeCreateInfo const type{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                        .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
                                        .initialValue = 0};
@@ -27,7 +35,7 @@ Result<Timeline> Timeline::create(Device& device, Queue& queue, char const* name
   VkSemaphore semaphore = VK_NULL_HANDLE;
   GARUDA_TRY(check(device.fn().vkCreateSemaphore(device.handle(), &info, nullptr, &semaphore), "vkCreateSemaphore"));
   device.set_name(semaphore, VK_OBJECT_TYPE_SEMAPHORE, name);
-  return Timeline(device, queue, Unique<VkSemaphore>(device.owner(), semaphore));
+  return Timeline(device, queue, {Unique<VkSemaphore>(device.owner(), semaphore)});
 }
 
 Result<Ticket> Timeline::submit(std::span<VkCommandBuffer const> commands, std::span<Ticket const> waits) {
@@ -39,7 +47,7 @@ Result<Ticket> Timeline::submit(std::span<VkCommandBuffer const> commands, std::
   for (Ticket ticket : waits) {
     if (ticket.semaphore != VK_NULL_HANDLE) wait_infos.push_back(submit_info(ticket));
   }
-  Ticket const done{semaphore_.get(), value_ + 1};
+  Ticket const done{timeline_.semaphore.get(), timeline_.value + 1};
   VkSemaphoreSubmitInfo const signal = submit_info(done);
   VkSubmitInfo2 const info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
                            .waitSemaphoreInfoCount = static_cast<std::uint32_t>(wait_infos.size()),
@@ -49,7 +57,7 @@ Result<Ticket> Timeline::submit(std::span<VkCommandBuffer const> commands, std::
                            .signalSemaphoreInfoCount = 1,
                            .pSignalSemaphoreInfos = &signal};
   GARUDA_TRY(queue_->submit(info));
-  value_ = done.value;
+  timeline_.value = done.value;
   return done;
 }
 

@@ -31,10 +31,13 @@ struct WaitOptions {
   std::optional<std::chrono::nanoseconds> timeout;
 };
 
-/// A timeline semaphore with the queue it counts the submissions of. One per lane: not thread-safe; movable until a
-/// ticket was handed out.
+/// A timeline semaphore, lent by its device, with the queue it counts the submissions of. One per lane: not
+/// thread-safe; movable until a ticket was handed out. Its submissions are complete when it goes.
 class Timeline {
  public:
+  Timeline(Timeline&&) = default;
+  ~Timeline();
+
   /// `queue` outlives the timeline; other timelines may share it.
   static Result<Timeline> create(Device& device, Queue& queue, char const* name = "timeline");
 
@@ -51,16 +54,15 @@ class Timeline {
   Result<bool> reached(Ticket ticket) const;
 
   /// The ticket of the latest submission.
-  Ticket last() const noexcept { return {semaphore_.get(), value_}; }
+  Ticket last() const noexcept { return {timeline_.semaphore.get(), timeline_.value}; }
 
  private:
-  Timeline(Device& device, Queue& queue, Unique<VkSemaphore> semaphore)
-      : device_(&device), queue_(&queue), semaphore_(std::move(semaphore)) {}
+  Timeline(Device& device, Queue& queue, TimelineSemaphore timeline)
+      : device_(&device), queue_(&queue), timeline_(std::move(timeline)) {}
 
   Device* device_;
   Queue* queue_;
-  Unique<VkSemaphore> semaphore_;
-  std::uint64_t value_ = 0;
+  TimelineSemaphore timeline_;
 };
 
 }  // namespace garuda::vk

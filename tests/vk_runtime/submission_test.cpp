@@ -43,7 +43,7 @@ TEST_F(SubmissionTest, TicketsAreReachedInOrder) {
 
 TEST_F(SubmissionTest, WaitsEndWhenCancelledOrTooLong) {
   Timeline const timeline = value_of(Timeline::create(*device_, lane_->queue()));
-  Ticket const never{timeline.last().semaphore, 1};
+  Ticket const never{timeline.last().semaphore, timeline.last().value + 1};
   EXPECT_FALSE(value_of(timeline.reached(never)));
   std::atomic<bool> cancelled{true};
   auto const stopped = timeline.wait(never, {.cancelled = &cancelled, .timeout = {}});
@@ -52,6 +52,24 @@ TEST_F(SubmissionTest, WaitsEndWhenCancelledOrTooLong) {
   auto const late = timeline.wait(never, {.cancelled = nullptr, .timeout = 30ms});
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code(), ErrorCode::device_failure);
+}
+
+/// A semaphore outlives whoever counted by it: a driver's thread may still touch it. Whoever comes next counts on.
+TEST_F(SubmissionTest, TimelinesAreLentAgain) {
+  Ticket done;
+  {
+    Timeline timeline = value_of(Timeline::create(*device_, lane_->queue()));
+    done = value_of(timeline.submit({}));
+    ASSERT_TRUE(timeline.wait(done));
+  }
+  Timeline next = value_of(Timeline::create(*device_, lane_->queue()));
+  EXPECT_EQ(next.last().semaphore, done.semaphore);
+  EXPECT_TRUE(value_of(next.reached(next.last())));
+  Ticket const later = value_of(next.submit({}, {&done, 1}));
+  EXPECT_EQ(later.value, done.value + 1);
+  ASSERT_TRUE(next.wait(later));
+  Timeline const other = value_of(Timeline::create(*device_, lane_->queue()));
+  EXPECT_NE(other.last().semaphore, done.semaphore);
 }
 
 TEST_F(SubmissionTest, DroppedRecordersAreTakenBack) {

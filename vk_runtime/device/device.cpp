@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -175,6 +176,21 @@ Device::~Device() {
   if (used) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
   if (pinned_) pinned_->close();
   if (devices_are_left()) leave(std::move(handle_));
+}
+
+void Device::keep_timeline(TimelineSemaphore timeline) noexcept try {
+  std::lock_guard const lock(timelines_mutex_);
+  timelines_.push_back(std::move(timeline));
+} catch (std::bad_alloc const&) {
+  // Destroyed, which any other driver's threads leave in peace.
+}
+
+std::optional<TimelineSemaphore> Device::take_timeline() {
+  std::lock_guard const lock(timelines_mutex_);
+  if (timelines_.empty()) return std::nullopt;
+  auto timeline = std::move(timelines_.back());
+  timelines_.pop_back();
+  return timeline;
 }
 
 Result<void> Device::wait_idle() { return check(fn_.vkDeviceWaitIdle(handle()), "vkDeviceWaitIdle"); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,6 +46,12 @@ class Queue {
   std::uint32_t family_;
   mutable std::mutex mutex_;
   bool used_ = false;
+};
+
+/// A timeline semaphore and the greatest value that any submission signals it with.
+struct TimelineSemaphore {
+  Unique<VkSemaphore> semaphore;
+  std::uint64_t value = 0;
 };
 
 /// Owner of a VkDevice. Does not move; outlives everything made from it. Thread-safe.
@@ -87,6 +94,12 @@ class Device {
   /// Accounting of all device memory of this device; thread-safe.
   MemoryPool& memory() noexcept { return *memory_; }
 
+  /// Keeps a semaphore whose submissions are complete for later timelines, until the device is idle for ever: Mesa's
+  /// submission threads (22.3.6) still touch what a submission waited for once its own signal can be seen. Thread-safe.
+  void keep_timeline(TimelineSemaphore timeline) noexcept;
+  /// One that is kept, or nothing. Thread-safe.
+  std::optional<TimelineSemaphore> take_timeline();
+
   /// Gives a handle its name in captures and messages; nothing without debug_utils. `name` is a C string.
   template <class Handle>
   void set_name(Handle handle, VkObjectType type, char const* name) const {
@@ -111,6 +124,8 @@ class Device {
   std::vector<std::uint32_t> buffer_families_;
   std::unique_ptr<MemoryPool> memory_;
   std::shared_ptr<PinnedRegistry> pinned_;  // outlived by what it gave out
+  std::mutex timelines_mutex_;
+  std::vector<TimelineSemaphore> timelines_;  // that no Timeline has
 };
 
 }  // namespace garuda::vk
