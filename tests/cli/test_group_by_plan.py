@@ -91,8 +91,11 @@ def test_hash_images_until_no_row_is_left(on_graphics, rows):
 
 
 def test_bytes_to_the_device_and_back(on_graphics, rows):
-    counted = phases(stats_of(on_graphics, *KEYS, "--agg", "count"))
-    summed = phases(stats_of(on_graphics, *KEYS, "--agg", "count,sum:i64"))
+    def copied(aggregates):
+        return phases(stats_of(on_graphics, *KEYS, "--agg", aggregates, "--tuning", "upload=stage"))
+
+    counted = copied("count")
+    summed = copied("count,sum:i64")
     assert counted["upload"]["bytes"] == 4 * NUM_ROWS  # a packed key
     assert summed["upload"]["bytes"] >= counted["upload"]["bytes"] + 8 * NUM_ROWS
     found = num_groups(rows)
