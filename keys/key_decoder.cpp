@@ -133,7 +133,7 @@ Result<void> KeyDecoder::decode_even_bytes(Attribute const& attribute, std::span
       // What is written behind a value is overwritten by the next one; another part's are not touched.
       bool const reaches_out = i * size + attribute.writer->reach() > bytes;
       attribute.writer->write(*attribute.code(part[i]), reaches_out ? last.data() : values + i * size);
-      if (reaches_out) std::memcpy(values + i * size, last.data(), size);
+      if (reaches_out) std::copy_n(last.data(), size, values + i * size);
     }
   });
 }
