@@ -75,8 +75,9 @@ TEST(StateColumns, SayWhatIsWrong) {
             ErrorCode::usage);
   EXPECT_EQ(code(values_of_states(States({1}, TypeId::int64).view(), kRows, {sum_of_x()})), ErrorCode::usage);
   std::atomic<bool> const stop{true};
-  EXPECT_EQ(code(merge_states(states.view(), std::vector<std::uint64_t>{0, 0}, 1, {.cancelled = &stop, .on_progress = {}})),
-            ErrorCode::cancelled);
+  EXPECT_EQ(
+      code(merge_states(states.view(), std::vector<std::uint64_t>{0, 0}, 1, {.cancelled = &stop, .on_progress = {}})),
+      ErrorCode::cancelled);
   states.bytes()[0] = std::byte{99};
   EXPECT_EQ(code(merge_states(states.view(), std::vector<std::uint64_t>{0, 0}, 1)), ErrorCode::invalid_input);
 }

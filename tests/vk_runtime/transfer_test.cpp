@@ -91,8 +91,7 @@ TEST_P(TransferTest, UploadsFeedThePassesThatWaitForThem) {
 
 TEST_P(TransferTest, LanesWorkSideBySide) {
   auto const run = [&](std::uint32_t seed) {
-    auto lane =
-        value_of(Lane::create(*device_, {.transfer = transfer_options(), .block_bytes = 1 << 20}));
+    auto lane = value_of(Lane::create(*device_, {.transfer = transfer_options(), .block_bytes = 1 << 20}));
     for (std::uint32_t round = 0; round < 10; ++round) {
       std::vector<std::byte> const data = pattern(20'001, seed * 100 + round);
       Buffer const buffer = value_of(lane->arena().buffer({.bytes = data.size(), .use = use()}));
