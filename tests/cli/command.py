@@ -6,6 +6,7 @@ import dataclasses
 import os
 import pathlib
 import platform
+import signal
 import subprocess
 import time
 
@@ -51,15 +52,20 @@ class Garuda:
         )
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.arguments(*arguments),
-            cwd=self.folder,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        # A hang-up that whoever runs the tests ignores (nohup) would be ignored by the command, too.
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        try:
+            return subprocess.Popen(
+                self.arguments(*arguments),
+                cwd=self.folder,
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        finally:
+            signal.signal(signal.SIGHUP, before)
 
     def peak(self, *arguments: object) -> int:
         """Most bytes of anonymous memory that a run, which must succeed, has at a time."""
