@@ -143,11 +143,11 @@ Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSid
                                       compute::ResidentJoinWay const& way, Control const& control) {
   auto const build = *way.build;
   auto const probe = contract::other_side(build);
-  GARUDA_TRY_ASSIGN(auto const marked, MarkedByBitmap::create(context, sides, build, build, control));
+  GARUDA_TRY_ASSIGN(auto const marked, MarkedByBitmap::create(context, sides, build, way, control));
   GARUDA_TRY_ASSIGN(auto const pairs, marked.count(context));
   auto build_matched = pairs;
   if (way.marks.of(build) && !is_known_unique(sides.of(probe).table(), sides.of(probe).key_column())) {
-    GARUDA_TRY_ASSIGN(auto const back, MarkedByBitmap::create(context, sides, probe, build, control));
+    GARUDA_TRY_ASSIGN(auto const back, MarkedByBitmap::create(context, sides, probe, way, control));
     GARUDA_TRY_ASSIGN(build_matched, back.count(context));
   }
   auto rows = pairs;
@@ -203,6 +203,7 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
     auto& own = side == Side::left ? shape.left : shape.right;
     own = compute::shape_of(sides.of(side).rows());
     own.has_index = index_of(sides, side) != nullptr;
+    own.may_have_null_keys = sides.of(side).key_nulls().has_value();
   }
   shape.key_bytes = static_cast<double>(sides.key_words * materialize::kWordBytes);
   shape.ordered = request.spec.ordered && !counts;
@@ -237,9 +238,9 @@ Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRate
     auto const other = shape.parts.alone(contract::other_side(side));
     bool const is_decided = (is_left ? shape.right : shape.left).is_unique && other == Alone::none;
     if (!shape.parts.pairs || range->span > compute::kMostBitmapSpan || is_decided) continue;
-    own.is_unique = true;
-    GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, rates, tuning));
-    own.is_unique = false;
+    auto hoped = shape;  // where neither side has a key twice, nothing is looked up both ways
+    hoped.left.is_unique = hoped.right.is_unique = true;
+    GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(hoped, rates, tuning));
     if (ways.front().method != JoinMethod::bitmap) continue;
     GARUDA_TRY_ASSIGN(own.is_unique, has_unique_values(table, column, request.options.control));
   }

@@ -38,8 +38,11 @@ void describe(Inquiry const& inquiry, Offer& offer) {
 std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
   double moved = 0;
   for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
-  if (way.method == JoinMethod::bitmap)
-    moved = static_cast<double>(compute::bitmap_bytes(static_cast<std::uint64_t>(*shape.of(*way.build).key_span)));
+  if (way.method == JoinMethod::bitmap) {
+    auto const& build = shape.of(*way.build);
+    moved = static_cast<double>(compute::bitmap_bytes(static_cast<std::uint64_t>(*build.key_span)));
+    if (way.dealt_by != 0) moved += build.rows * shape.key_bytes / kJoinCopies;
+  }
   auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
   auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
   return static_cast<std::uint64_t>(kJoinCopies * moved + rows * row_bytes);
@@ -64,6 +67,7 @@ Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& i
   GARUDA_TRY_ASSIGN(auto tuning, compute::compute_tuning(*facts.vulkan));
   tuning.join_method = asked.method;
   tuning.join_payload = asked.payload;
+  tuning.bitmap_bits = asked.radix_bits;
   GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(*inquiry.shape.tables, inquiry.shape.output.empty()));
   shape.matches = inquiry.shape.expected_matches;
   if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;

@@ -1,10 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Whether keys are among those of another table, by a bitmap over the range of these. SET: the bits of a table's keys.
-// TEST: which rows of the other one find their bit set.
+// PIECES: the same of keys that were dealt out by their leading bits, a chunk of a piece's keys a workgroup, which
+// gathers the piece in shared memory. TEST: which rows of the other table find their bit set.
 //
-// Buffers: KeyBitmapPush, by address. Invocation: kItems rows of a block, kGroup apart. Writes: bitmap (SET, by
-// atomics) and repeats, marks (TEST, all words of them).
+// Buffers: KeyBitmapPush, by address. Invocation: kItems rows of a block, kGroup apart. Writes: bitmap (SET and PIECES,
+// by atomics) and repeats (SET), marks (TEST, all words of them).
 
 #include "key_bitmap_layout.h"
 #include "../primitives/words.glsl"
@@ -25,7 +26,7 @@ uint slot_of(uint row) {
   uint borrow;
   uint slot = usubBorrow(key.x, push.least_low, borrow);
   uint above = kWords == 1u ? 0u : key.y - push.least_high - borrow;
-  return above == 0u && slot <= push.span ? slot : kNoSlot;
+  return above == 0u && slot <= push.span ? slot + push.base & push.mask : kNoSlot;
 }
 
 bool is_set(uint slot) { return slot != kNoSlot && (Words(push.bitmap).at[slot / 32u] >> slot % 32u & 1u) != 0u; }
@@ -34,6 +35,35 @@ bool is_set(uint slot) { return slot != kNoSlot && (Words(push.bitmap).at[slot /
 shared uint block_marks[kBlockWords];
 #endif
 
+#ifdef PIECES
+layout(constant_id = 12) const uint kPieceWords = 4096u;
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly restrict buffer Chunks { PartitionChunk at[]; };
+
+shared uint piece[kPieceWords];
+
+void main() {
+  if (group_index() >= push.num_chunks) return;
+  PartitionChunk chunk = Chunks(push.chunks).at[group_index()];
+  if (chunk.begin >= chunk.end) return;
+  for (uint word = thread_index(); word < kPieceWords; word += kGroup) piece[word] = 0u;
+  barrier();
+  for (uint first = chunk.begin; first < chunk.end; first += kBlockRows) {
+    uint slots[kItems];
+    [[unroll]] for (uint i = 0u; i < kItems; ++i) {
+      uint row = first + i * kGroup + thread_index();
+      slots[i] = row < chunk.end ? slot_of(row) : kNoSlot;
+    }
+    [[unroll]] for (uint i = 0u; i < kItems; ++i)
+      if (slots[i] != kNoSlot) atomicOr(piece[slots[i] / 32u % kPieceWords], 1u << slots[i] % 32u);
+  }
+  barrier();
+  // Keys outside of the range, too, are dealt out by these bits.
+  uint key = kWords == 1u ? InputWords(push.keys).at[chunk.begin] : Pairs(push.keys).at[chunk.begin].x;
+  uint begin = (key & push.mask) / 32u / kPieceWords * kPieceWords;
+  for (uint word = thread_index(); word < kPieceWords; word += kGroup)
+    if (piece[word] != 0u) atomicOr(Words(push.bitmap).at[begin + word], piece[word]);
+}
+#else
 void main() {
   uint begin = group_index() * kBlockRows;
   if (begin >= push.num_rows) return;
@@ -67,3 +97,4 @@ void main() {
     Words(push.marks).at[begin / 32u + word] = block_marks[word];
 #endif
 }
+#endif

@@ -173,22 +173,48 @@ TEST_F(DeviceKinds, BitmapsOfKeysMarkRows) {
   }
 }
 
+/// Of keys that are dealt out by their leading bits first, each piece in shared memory.
+TEST_F(DeviceKinds, BitmapsInPieces) {
+  constexpr auto kFar = (std::int64_t{3} << 40) - 700;
+  constexpr std::int64_t kEdge = std::numeric_limits<std::int32_t>::max() - 1'000;
+  auto const around_zero = keys_from<std::int32_t>(TypeId::int32, -900, 2'500, 2'000, 0);
+  auto const above = keys_from<std::int32_t>(TypeId::int32, 300, 1'500, 3'000, 7);
+  auto const at_edge = keys_from<std::int32_t>(TypeId::int32, kEdge, 1'000, 1'000, 0);
+  auto const far = keys_from<std::int64_t>(TypeId::int64, kFar, 3'000, 1'500, 0);
+  auto const farther = keys_from<std::int64_t>(TypeId::int64, kFar + 400, 2'000, 2'000, 0);
+  std::vector<std::pair<Table const*, Table const*>> const pairs{
+      {&above, &around_zero}, {&at_edge, &at_edge}, {&around_zero, &at_edge}, {&far, &farther}, {&farther, &far}};
+  for (auto const& [left, right] : pairs) {
+    auto const left_there = upload(*left);
+    auto const right_there = upload(*right);
+    for (auto const* const tuning :
+         {"method=bitmap,radix_bits=0", "method=bitmap,radix_bits=1", "method=bitmap,radix_bits=16"})
+      for (auto const kind : {JoinKind::semi, JoinKind::anti, JoinKind::mark})
+        expect_there(*left, *right, left_there, right_there, of_kind(kind, kind == JoinKind::mark), tuning);
+  }
+  // Several chunks a piece.
+  auto const skewed = keys_from<std::int32_t>(TypeId::int32, 5, 280'000, 70, 0);
+  expect_there(above, skewed, upload(above), upload(skewed), of_kind(JoinKind::semi), "method=bitmap,radix_bits=1");
+}
+
 /// Without pairs, where a side has no key twice.
 TEST_F(DeviceKinds, BitmapsOfKeysCount) {
   auto const unique = keys_from<std::int32_t>(TypeId::int32, 0, 3'000, 3'000, 13);
   auto const other = keys_from<std::int32_t>(TypeId::int32, 2'500, 2'000, 2'000, 0);
   auto const repeated = keys_from<std::int32_t>(TypeId::int32, -100, 2'500, 600, 6);
+  auto const whole = keys_from<std::int32_t>(TypeId::int32, -50, 400, 400, 0);
   std::vector<std::pair<Table const*, Table const*>> const pairs{
-      {&unique, &other}, {&unique, &repeated}, {&repeated, &unique}};
+      {&unique, &other}, {&unique, &repeated}, {&repeated, &unique}, {&repeated, &whole}, {&whole, &other}};
   for (auto const& [left, right] : pairs) {
     auto const left_there = upload(*left);
     auto const right_there = upload(*right);
     for (auto const kind : {JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full}) {
       auto const expected = reference::reference_join_table(left->view(), right->view(), of_kind(kind)).rows.size();
-      auto const counted =
-          engine().join_count(left_there.view(), right_there.view(), of_kind(kind), tuned("method=bitmap"));
-      ASSERT_TRUE(counted) << counted.error().describe();
-      EXPECT_EQ(counted->rows, expected) << to_string(kind);
+      for (auto const* const tuning : {"method=bitmap", "method=bitmap,radix_bits=0", "method=bitmap,radix_bits=3"}) {
+        auto const counted = engine().join_count(left_there.view(), right_there.view(), of_kind(kind), tuned(tuning));
+        ASSERT_TRUE(counted) << counted.error().describe();
+        EXPECT_EQ(counted->rows, expected) << to_string(kind) << " " << tuning;
+      }
     }
   }
 }

@@ -92,8 +92,17 @@ TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
   shape.right.is_unique = true;
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
   shape.counts = true;
-  EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{
-                               JoinMethod::bitmap, false, Side::right, compute::JoinedParts::none, {true, true}}));
+  // Of so many keys in pieces, where none is null; of few directly.
+  compute::ResidentJoinWay way{JoinMethod::bitmap, false, Side::right, compute::JoinedParts::none, {true, true}, 10};
+  EXPECT_EQ(choose(shape), way);
+  way.dealt_by = 0;
+  shape.right.may_have_null_keys = true;
+  EXPECT_EQ(choose(shape), way);
+  shape.right.may_have_null_keys = false;
+  auto few = shape;
+  few.left.rows = few.right.rows = 1 << 10;
+  few.right.key_span = 1 << 10;
+  EXPECT_EQ(choose(few).dealt_by, 0U);
   shape.right.is_unique = false;
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
 }

@@ -1,5 +1,7 @@
 #include "operators/compute/join/key_bitmap.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <span>
 #include <string_view>
 
@@ -10,7 +12,13 @@ namespace {
 
 constexpr char const* kSetBitsPhase = "set key bits";
 constexpr char const* kTestBitsPhase = "test key bits";
+constexpr RadixPhases kDealPhases{"key bits histogram", "key bits scan", "key bits scatter"};
 constexpr std::uint32_t kRowsEach = 8;
+/// Bits of a piece in shared memory: as many workgroups as a multiprocessor can hold have one each.
+constexpr std::uint32_t kPieceBits = 17;
+constexpr std::uint32_t kFewestPieceBits = 5;  // whole words
+/// Keys of a piece that a workgroup takes: more than a piece has bits, so that keys that occur once make one chunk.
+constexpr std::uint32_t kPieceRows = 1U << 18;
 static_assert(kMostBitmapSpan < shaders::kNoSlot - 1);
 
 PassShape set_bits_shape(std::uint32_t key_words, bool wants_repeats) {
@@ -26,37 +34,70 @@ PassShape test_bits_shape(std::uint32_t key_words) {
       "compute/key_bitmap.comp:TEST", 0, kRowsEach, sizeof(shaders::KeyBitmapPush), {{shaders::kSpecWords, key_words}}};
 }
 
+PassShape pieces_shape(ComputeTuning const& tuning, std::uint32_t key_words, std::uint32_t bits_of_piece) {
+  return {"compute/key_bitmap.comp:PIECES",
+          tuning.group_by_size,
+          kRowsEach,
+          sizeof(shaders::KeyBitmapPush),
+          {{shaders::kSpecWords, key_words}, {shaders::kSpecScratch, (1U << bits_of_piece) / 32}}};
+}
+
 std::uint64_t bitmap_blocks(ComputeContext const& context, std::uint64_t rows) {
   return groups_for(rows, std::uint64_t{context.tuning().group_size} * kRowsEach);
 }
 
-shaders::KeyBitmapPush bitmap_push(BitmapRows const& rows, KeyRange const& range, bool null_is_key) {
+}  // namespace
+
+std::uint32_t piece_bits(std::uint64_t span, std::int32_t asked, ComputeTuning const& tuning) noexcept {
+  auto const bits = static_cast<std::uint32_t>(std::bit_width(span));
+  auto const most_in_piece = static_cast<std::uint32_t>(std::bit_width(std::uint64_t{tuning.shared_bytes} * 8)) - 1;
+  if (asked == 0 || bits <= kFewestPieceBits || bits > most_in_piece + tuning.partition_bits || bits > 31) return 0;
+  auto const least = bits > most_in_piece ? bits - most_in_piece : 1;
+  auto const most = std::min(bits - kFewestPieceBits, tuning.partition_bits);
+  auto const wanted = asked > 0 ? static_cast<std::uint32_t>(asked) : std::max(bits, kPieceBits + 1) - kPieceBits;
+  return std::clamp(wanted, std::min(least, most), most);
+}
+
+std::uint64_t KeyBitmap::num_slots() const noexcept {
+  return dealt_by_ == 0 ? range_.span + 1 : std::uint64_t{1} << std::bit_width(range_.span);
+}
+
+std::uint32_t KeyBitmap::bits_of_piece() const noexcept {
+  return static_cast<std::uint32_t>(std::bit_width(range_.span)) - dealt_by_;
+}
+
+shaders::KeyBitmapPush KeyBitmap::push_for(BitmapRows const& rows) const {
   GARUDA_EXPECTS(rows.rows <= std::uint64_t{1} << 31 && (rows.keys.words == 1 || rows.keys.words == 2));
   shaders::KeyBitmapPush push{};
   push.keys = rows.keys.address;
   push.nulls = rows.nulls ? rows.nulls->words : 0;
   push.null_mask = rows.nulls ? 1U << rows.nulls->bit : 0;
-  push.null_slot = null_is_key ? static_cast<std::uint32_t>(range.span) + 1 : shaders::kNoSlot;
-  push.least_low = static_cast<std::uint32_t>(range.least);
-  push.least_high = static_cast<std::uint32_t>(range.least >> 32);
-  push.span = static_cast<std::uint32_t>(range.span);
+  push.null_slot = null_is_key_ ? static_cast<std::uint32_t>(num_slots()) : shaders::kNoSlot;
+  push.least_low = static_cast<std::uint32_t>(range_.least);
+  push.least_high = static_cast<std::uint32_t>(range_.least >> 32);
+  push.span = static_cast<std::uint32_t>(range_.span);
   push.num_rows = static_cast<std::uint32_t>(rows.rows);
+  // Pieces are of keys that agree in their leading bits, whatever the least one is.
+  push.base = dealt_by_ == 0 ? 0 : push.least_low;
+  push.mask = dealt_by_ == 0 ? ~0U : static_cast<std::uint32_t>(num_slots() - 1);
+  push.bitmap = bitmap_.address();
   return push;
 }
 
-}  // namespace
-
-Result<KeyBitmap> KeyBitmap::create(ComputeContext& context, KeyRange const& range, bool null_is_key) {
+Result<KeyBitmap> KeyBitmap::create(ComputeContext& context, KeyRange const& range, bool null_is_key,
+                                    std::uint32_t dealt_by) {
   GARUDA_EXPECTS(range.span <= kMostBitmapSpan);
   KeyBitmap made;
   made.range_ = range;
   made.null_is_key_ = null_is_key;
-  GARUDA_TRY_ASSIGN(made.bitmap_, context.device_buffer(bitmap_bytes(range.span), "bitmap of keys"));
+  made.dealt_by_ = dealt_by;
+  GARUDA_TRY_ASSIGN(made.bitmap_, context.device_buffer(bitmap_bytes(made.num_slots() - 1), "bitmap of keys"));
   return made;
 }
 
 Result<void> KeyBitmap::record_keys(ComputeContext& context, BitmapRows const& rows) {
-  return record_keys(context, rows, 0);
+  bool const deals = dealt_by_ != 0 && rows.rows > 0 && !rows.nulls;
+  return deals ? record_pieces(context, rows) : record_keys(context, rows, 0);
 }
 
 Result<bool> KeyBitmap::set_unique_keys(ComputeContext& context, BitmapRows const& rows) {
@@ -71,16 +112,37 @@ Result<bool> KeyBitmap::set_unique_keys(ComputeContext& context, BitmapRows cons
 
 Result<void> KeyBitmap::record_keys(ComputeContext& context, BitmapRows const& rows, VkDeviceAddress repeats) {
   GARUDA_TRY(context.fill(kSetBitsPhase, bitmap_, 0));
-  auto push = bitmap_push(rows, range_, null_is_key_);
-  push.bitmap = bitmap_.address();
+  auto push = push_for(rows);
   push.repeats = repeats;
   return context.dispatch(kSetBitsPhase, set_bits_shape(rows.keys.words, repeats != 0), push,
                           bitmap_blocks(context, rows.rows), rows.rows);
 }
 
+Result<void> KeyBitmap::record_pieces(ComputeContext& context, BitmapRows const& rows) {
+  auto const words = rows.keys.words;
+  auto& dealt = dealt_.emplace();
+  RadixDigit const digit{dealt_by_, bits_of_piece(), false, false, words > 1};
+  GARUDA_TRY_ASSIGN(dealt.pass, RadixPass::create(context, rows.rows, 1, digit, 0));
+  GARUDA_TRY_ASSIGN(dealt.keys, context.device_buffer(rows.rows * words * 4, "dealt keys"));
+  GARUDA_TRY_ASSIGN(dealt.chunks, ChunkTable::create(context, rows.rows, dealt.pass.num_starts(), kPieceRows));
+  RadixRows moved;
+  moved.rows = rows.rows;
+  moved.keys = {rows.keys.address, dealt.keys.address(), words};
+  GARUDA_TRY(dealt.pass.record(context, kDealPhases, moved));
+  auto const starts = dealt.pass.starts().address();
+  GARUDA_TRY(dealt.chunks.record_firsts(context, kSetBitsPhase, starts, false));
+  GARUDA_TRY(context.fill(kSetBitsPhase, bitmap_, 0, true));
+  GARUDA_TRY(dealt.chunks.record_chunks(context, kSetBitsPhase, starts, false));
+  auto push = push_for(rows);
+  push.keys = dealt.keys.address();
+  push.chunks = dealt.chunks.chunks().address();
+  push.num_chunks = static_cast<std::uint32_t>(dealt.chunks.max_chunks());
+  return context.dispatch(kSetBitsPhase, pieces_shape(context.tuning(), words, bits_of_piece()), push,
+                          dealt.chunks.max_chunks(), rows.rows);
+}
+
 Result<void> KeyBitmap::record_marks(ComputeContext& context, BitmapRows const& rows, vk::Buffer const& marks) const {
-  auto push = bitmap_push(rows, range_, null_is_key_);
-  push.bitmap = bitmap_.address();
+  auto push = push_for(rows);
   push.marks = marks.address();
   return context.dispatch(kTestBitsPhase, test_bits_shape(rows.keys.words), push, bitmap_blocks(context, rows.rows),
                           rows.rows);
@@ -92,6 +154,8 @@ std::vector<vk::ComputePipelineSpec> key_bitmap_pipelines(ComputeTuning const& t
     for (auto const& shape :
          {set_bits_shape(key_words, false), set_bits_shape(key_words, true), test_bits_shape(key_words)})
       specs.push_back(compute_pipeline(shape, tuning));
+  for (std::uint32_t const key_words : {1U, 2U})
+    specs.push_back(compute_pipeline(pieces_shape(tuning, key_words, kPieceBits), tuning));
   return specs;
 }
 

@@ -5,10 +5,15 @@
 #include <optional>
 #include <vector>
 
+#include "operators/compute/primitives/chunk_table.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
+
+namespace garuda::shaders {
+struct KeyBitmapPush;
+}
 
 namespace garuda::compute {
 
@@ -26,6 +31,11 @@ inline constexpr std::uint64_t kMostBitmapSpan = 0xffffff00;
 
 constexpr std::uint64_t bitmap_bytes(std::uint64_t span) noexcept { return (span + 2 + 31) / 32 * 4; }
 
+/// Leading bits by which the keys of a bitmap are dealt out before their bits are set, so that a piece of it lies in
+/// shared memory: about as many as asked for, or, of a tuning that asks for none, as the passes are fastest with.
+/// 0: the bitmap is too small or too large for that.
+std::uint32_t piece_bits(std::uint64_t span, std::int32_t asked, ComputeTuning const& tuning) noexcept;
+
 /// Keys of one or two words, and which of them are null.
 struct BitmapRows {
   std::uint64_t rows = 0;  ///< at most 2^31
@@ -35,9 +45,11 @@ struct BitmapRows {
 
 class KeyBitmap {
  public:
-  /// For keys within `range`, its span at most kMostBitmapSpan. `null_is_key`: null matches null, else nothing. Errors:
+  /// For keys within `range`, its span at most kMostBitmapSpan. `null_is_key`: null matches null, else nothing.
+  /// `dealt_by`: what piece_bits() says, by which keys are dealt out first where no rows are null; 0: by none. Errors:
   /// limit_exceeded, out_of_memory.
-  static Result<KeyBitmap> create(ComputeContext& context, KeyRange const& range, bool null_is_key);
+  static Result<KeyBitmap> create(ComputeContext& context, KeyRange const& range, bool null_is_key,
+                                  std::uint32_t dealt_by = 0);
 
   /// Records that the bitmap has the keys of `rows` and no others, those beyond its range left out.
   Result<void> record_keys(ComputeContext& context, BitmapRows const& rows);
@@ -47,11 +59,26 @@ class KeyBitmap {
   Result<void> record_marks(ComputeContext& context, BitmapRows const& rows, vk::Buffer const& marks) const;
 
  private:
+  /// Keys that were dealt out, and what that takes.
+  struct DealtKeys {
+    RadixPass pass;
+    vk::Buffer keys;
+    ChunkTable chunks;
+  };
+
+  shaders::KeyBitmapPush push_for(BitmapRows const& rows) const;
   Result<void> record_keys(ComputeContext& context, BitmapRows const& rows, VkDeviceAddress repeats);
+  Result<void> record_pieces(ComputeContext& context, BitmapRows const& rows);
+  /// Values that have a bit.
+  std::uint64_t num_slots() const noexcept;
+  /// Bits of a value within its piece.
+  std::uint32_t bits_of_piece() const noexcept;
 
   KeyRange range_;
   bool null_is_key_ = false;
+  std::uint32_t dealt_by_ = 0;
   vk::Buffer bitmap_;
+  std::optional<DealtKeys> dealt_;  // until the passes have run
 };
 
 /// Every pipeline of these passes with this tuning.

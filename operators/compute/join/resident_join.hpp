@@ -57,6 +57,7 @@ struct ResidentJoinWay {
   std::optional<Side> build = std::nullopt;     ///< nullopt: the smaller side
   JoinedParts parts = JoinedParts::columns;     ///< numbers: of sides without payload
   MarkedSides marks{};
+  std::uint32_t dealt_by = 0;  ///< of bitmap: leading bits by which keys are dealt out first, see piece_bits()
 
   friend bool operator==(ResidentJoinWay const&, ResidentJoinWay const&) = default;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "operators/compute/join/key_bitmap.hpp"
@@ -34,6 +35,9 @@ constexpr double kMarkReads = 3;
 /// What passes over partitions take beside their bytes: of joins of 2^24 and 2^26 rows a side on an H200, 1.2 to 1.5
 /// with one to four columns of 4 and 8 bytes (2026-11-21).
 constexpr double kPartitionShare = 1.3;
+/// Passes that deal keys out and set bits piece by piece, beside the one that sets them directly, and what one takes.
+constexpr double kPiecePasses = 6;
+constexpr double kPassNs = 5e3;
 
 Side build_side(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
   if (way.build) return *way.build;
@@ -162,8 +166,9 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
           {"submissions", (waits_of(way) + (searches_bounds ? kBoundsWaits : 0)) * rates.submission_ns}};
 }
 
-/// A bit is set for each build row, and read for each probe row; the other way round, too, where build rows that have
-/// no match are counted and probe keys may repeat.
+/// A bit is set for each build row, in a table of the bitmap's size, or in pieces by keys that were dealt out first,
+/// and read for each probe row; the other way round, too, where build rows that have no match are counted and probe
+/// keys may repeat.
 contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                   rates::DeviceRates const& rates) {
   auto const side = build_side(shape, way);
@@ -174,6 +179,9 @@ contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinWa
     return read_table_ns(rows, bytes, rates) + contract::stream_ns(rows * shape.key_bytes, rates);
   };
   auto const set_ns = [&](double rows) {
+    if (way.dealt_by != 0)
+      return kPartitionShare * contract::stream_ns(rows * (pass_bytes(shape.key_bytes, 0) + shape.key_bytes), rates) +
+             contract::stream_ns(2 * bytes, rates) + kPiecePasses * kPassNs;
     return contract::stream_ns(bytes, rates) + test_ns(rows) +
            access_ns(rows, bytes, rates.cached_atomics_per_s, rates.atomics_per_s);
   };
@@ -227,8 +235,14 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
     if (tuning.join_payload != Payload::carry) ways.push_back({JoinMethod::partitioned, true});
   }
   if (method == JoinMethod::sorted) ways.push_back({JoinMethod::sorted});
-  for (auto const side : {Side::right, Side::left})
-    if (can_use_bitmap(shape, side, tuning)) ways.push_back({JoinMethod::bitmap, false, side});
+  for (auto const side : {Side::right, Side::left}) {
+    if (!can_use_bitmap(shape, side, tuning)) continue;
+    ResidentJoinWay way{JoinMethod::bitmap, false, side};
+    if (!shape.of(side).may_have_null_keys)
+      way.dealt_by = piece_bits(static_cast<std::uint64_t>(*shape.of(side).key_span), tuning.bitmap_bits, tuning);
+    if (way.dealt_by != 0) ways.push_back(std::exchange(way, {JoinMethod::bitmap, false, side}));
+    if (ways.empty() || ways.back().dealt_by == 0 || tuning.bitmap_bits < 0) ways.push_back(way);
+  }
   // A payload that is to be carried or gathered is one of partitions.
   bool const is_free = method == JoinMethod::automatic && tuning.join_payload == Payload::automatic;
   auto const probe_rows = std::max(shape.left.rows, shape.right.rows);
@@ -289,6 +303,7 @@ Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const&
 
 JoinTuning forcing(ResidentJoinWay const& way, JoinTuning tuning) {
   tuning.method = way.method;
+  if (way.method == JoinMethod::bitmap) tuning.radix_bits = static_cast<std::int32_t>(way.dealt_by);
   if (way.build && tuning.build == BuildSide::automatic)
     tuning.build = *way.build == Side::left ? BuildSide::left : BuildSide::right;
   if (way.method == JoinMethod::partitioned) tuning.payload = way.gathers ? Payload::gather : Payload::carry;

@@ -22,6 +22,7 @@ struct ResidentSideShape {
   /// From the least key to the greatest, and that no two rows have the same one: where they were looked at.
   std::optional<double> key_span{};
   bool is_unique = false;
+  bool may_have_null_keys = false;
 };
 
 ResidentSideShape shape_of(DeviceRows const& rows) noexcept;

@@ -56,6 +56,8 @@ struct ComputeTuning {
   /// Of partitioned joins of resident tables: moves payload with the keys, or row numbers, to fetch payload once the
   /// rows are known.
   Payload join_payload = Payload::automatic;
+  /// Of bitmaps of keys: leading bits by which keys are dealt out first, about; 0: none, -1: whichever takes less.
+  std::int32_t bitmap_bits = -1;
   /// Slices of a join whose memory the device reads in place are dealt out by the host: its passes run on the host's
   /// cores and cannot be faster.
   bool deals_on_host = false;

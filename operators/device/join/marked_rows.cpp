@@ -5,19 +5,19 @@
 namespace garuda::device {
 
 Result<MarkedByBitmap> MarkedByBitmap::create(compute::ComputeContext& context, MovedSides const& sides, Side build,
-                                              Side range, Control const& control) {
-  auto const& ranged = sides.of(range);
+                                              compute::ResidentJoinWay const& way, Control const& control) {
+  auto const& ranged = sides.of(*way.build);
   GARUDA_TRY_ASSIGN(auto const values, value_range(ranged.table(), ranged.key_column(), control));
   GARUDA_EXPECTS(values);
   MarkedByBitmap marked;
-  GARUDA_TRY_ASSIGN(marked.joinable_, JoinableSides::create(context, sides, {JoinMethod::bitmap}));
+  GARUDA_TRY_ASSIGN(marked.joinable_, JoinableSides::create(context, sides, way));
   auto const rows_of = [&](Side side) {
     auto const& rows = side == Side::left ? marked.joinable_.left : marked.joinable_.right;
     return compute::BitmapRows{rows.rows, rows.keys, sides.of(side).key_nulls()};
   };
   auto const probe = contract::other_side(build);
   auto const& probed = probe == Side::left ? marked.joinable_.left : marked.joinable_.right;
-  GARUDA_TRY_ASSIGN(marked.bitmap_, compute::KeyBitmap::create(context, *values, sides.nulls_equal));
+  GARUDA_TRY_ASSIGN(marked.bitmap_, compute::KeyBitmap::create(context, *values, sides.nulls_equal, way.dealt_by));
   GARUDA_TRY_ASSIGN(marked.marks_, context.device_buffer((probed.rows + 31) / 32 * 4, "marks"));
   GARUDA_TRY(marked.bitmap_->record_keys(context, rows_of(build)));
   GARUDA_TRY(marked.bitmap_->record_marks(context, rows_of(probe), marked.marks_));
@@ -35,7 +35,7 @@ Result<MarkedLeft> MarkedLeft::create(compute::ComputeContext& context, MovedSid
                                       compute::ResidentJoinWay const& way, Control const& control) {
   MarkedLeft left;
   if (way.method == JoinMethod::bitmap) {
-    GARUDA_TRY_ASSIGN(left.by_bitmap_, MarkedByBitmap::create(context, sides, Side::right, Side::right, control));
+    GARUDA_TRY_ASSIGN(left.by_bitmap_, MarkedByBitmap::create(context, sides, Side::right, way, control));
     left.rows_ = left.by_bitmap_->rows();
     return left;
   }

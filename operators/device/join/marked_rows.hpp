@@ -16,10 +16,11 @@ namespace garuda::device {
 /// Marked by a bitmap of the other side's keys. Owns the marks, and what the passes that make them read.
 class MarkedByBitmap {
  public:
-  /// Records the marks of rows of the other side than `build`. `range`: the side whose keys' range the bitmap has, to
-  /// which all matches belong. Errors: limit_exceeded, out_of_memory, invalid_input for keys that are not compared.
+  /// Records the marks of rows of the other side than `build`, as `way` says. The bitmap has the range of the keys of
+  /// the side that `way` builds on, to which all matches belong. Errors: limit_exceeded, out_of_memory, invalid_input
+  /// for keys that are not compared.
   static Result<MarkedByBitmap> create(compute::ComputeContext& context, MovedSides const& sides, Side build,
-                                       Side range, Control const& control);
+                                       compute::ResidentJoinWay const& way, Control const& control);
 
   compute::MarkedRows const& rows() const noexcept { return rows_; }
   /// Waits for their number. Errors: device_failure, cancelled.
