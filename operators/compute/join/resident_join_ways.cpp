@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "operators/compute/join/key_bitmap.hpp"
@@ -240,8 +239,10 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
     ResidentJoinWay way{JoinMethod::bitmap, false, side};
     if (!shape.of(side).may_have_null_keys)
       way.dealt_by = piece_bits(static_cast<std::uint64_t>(*shape.of(side).key_span), tuning.bitmap_bits, tuning);
-    if (way.dealt_by != 0) ways.push_back(std::exchange(way, {JoinMethod::bitmap, false, side}));
-    if (ways.empty() || ways.back().dealt_by == 0 || tuning.bitmap_bits < 0) ways.push_back(way);
+    ways.push_back(way);
+    if (way.dealt_by == 0 || tuning.bitmap_bits >= 0) continue;
+    way.dealt_by = 0;
+    ways.push_back(way);
   }
   // A payload that is to be carried or gathered is one of partitions.
   bool const is_free = method == JoinMethod::automatic && tuning.join_payload == Payload::automatic;
