@@ -6,10 +6,14 @@
 
 namespace garuda::spill {
 
-void PartRuns::settle(RunOptions& options, std::uint64_t limit_bytes, std::uint64_t data_bytes) const {
-  options.memory_limit_bytes = limit_bytes - std::min(limit_bytes - 1, data_bytes);
+void PartRuns::follow_first(RunOptions& options) const {
   if (plan_) options.path = plan_->path;
   options.control.on_progress = nullptr;
+}
+
+void PartRuns::settle(RunOptions& options, std::uint64_t limit_bytes, std::uint64_t data_bytes) const {
+  follow_first(options);
+  options.memory_limit_bytes = limit_bytes - std::min(limit_bytes - 1, data_bytes);
 }
 
 void PartRuns::started(Plan const& plan) {

@@ -23,8 +23,9 @@ class PartRuns {
   run::RunRecorder& recorder() noexcept { return recorder_; }
   run::RunRecorder const& recorder() const noexcept { return recorder_; }
 
-  /// Makes `options` those of a part: what its tables take of the limit is no longer free, all parts go the way of the
-  /// first, and progress is told here.
+  /// Makes `options` those of a part: all parts go the way of the first, and progress is told here.
+  void follow_first(RunOptions& options) const;
+  /// The same; and what its tables take of the limit is no longer free.
   void settle(RunOptions& options, std::uint64_t limit_bytes, std::uint64_t data_bytes) const;
 
   /// Takes the plan of the first part, or of a table without rows where there is none: it says what ran where.
@@ -33,7 +34,6 @@ class PartRuns {
   void ended(RunStats const& stats, bool is_only = false);
   void add_rows_out(std::uint64_t rows) noexcept { rows_out_ += rows; }
 
-  bool has_started() const noexcept { return plan_.has_value(); }
   /// The plan of the first part.
   Plan plan() const { return plan_.value_or(Plan{}); }
   /// "N partitions WHAT, B bytes in temporary files", of what was spilled so far.

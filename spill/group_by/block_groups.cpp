@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "io/parquet/table_blocks.hpp"
@@ -83,23 +85,14 @@ class GroupedBlocks final : public GroupByResult {
 
   Result<void> group() {
     GARUDA_TRY_ASSIGN(auto const table, partial_->table_of(std::exchange(rows_, {})));
-    GARUDA_TRY_ASSIGN(auto const result, engine_.group_by(table.view(), partial_->spec(), options()));
-    runs_.started(result->plan());
-    while (true) {
-      GARUDA_TRY_ASSIGN(auto batch, result->next());
-      if (!batch) break;
-      GARUDA_TRY_ASSIGN(auto groups, partial_->groups_of(result->schema(), *std::move(batch)));
-      groups_.push_back(std::move(groups));
-    }
-    runs_.ended(result->stats());
+    GARUDA_TRY_ASSIGN(auto groups, partial_->group(engine_, table, options(), runs_));
+    std::ranges::move(groups, std::back_inserter(groups_));
     return {};
   }
 
-  /// All blocks go the way of the first; progress is told here.
   GroupByOptions options() const {
     auto options = request_.options;
-    if (runs_.has_started()) options.path = runs_.plan().path;
-    options.control.on_progress = nullptr;
+    runs_.follow_first(options);
     return options;
   }
 

@@ -257,17 +257,7 @@ Result<io::ArrowBatches> GroupParts::group_block(io::ArrowBatches const& rows, b
   auto const grouped = [&]() -> Result<io::ArrowBatches> {
     GARUDA_TRY_ASSIGN(auto const table, rows_of(rows, is_spilled));
     auto const options = options_beside(std::min(volume.bytes, share_.limit_bytes / kBlockShare));
-    GARUDA_TRY_ASSIGN(auto const result, engine_.group_by(table.view(), partial_->spec(), options));
-    runs_.started(result->plan());
-    io::ArrowBatches groups;
-    while (true) {
-      GARUDA_TRY_ASSIGN(auto batch, result->next());
-      if (!batch) break;
-      GARUDA_TRY_ASSIGN(auto next, partial_->groups_of(result->schema(), *std::move(batch)));
-      groups.push_back(std::move(next));
-    }
-    runs_.ended(result->stats());
-    return groups;
+    return partial_->group(engine_, table, options, runs_);
   };
   auto groups = grouped();
   if (groups || !contract::is_shortage(groups.error()) || volume.rows < 2) {

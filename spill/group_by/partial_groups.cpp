@@ -205,6 +205,21 @@ Result<std::uint64_t> PartialGroups::merge_bytes(arrow::Schema const& groups) co
   return group_row_bytes(table.view(), merged_);
 }
 
+Result<io::ArrowBatches> PartialGroups::group(Engine& engine, Table const& rows, GroupByOptions const& options,
+                                              PartRuns& runs) const {
+  GARUDA_TRY_ASSIGN(auto const result, engine.group_by(rows.view(), partial_, options));
+  runs.started(result->plan());
+  io::ArrowBatches groups;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, result->next());
+    if (!batch) break;
+    GARUDA_TRY_ASSIGN(auto next, groups_of(result->schema(), *std::move(batch)));
+    groups.push_back(std::move(next));
+  }
+  runs.ended(result->stats());
+  return groups;
+}
+
 Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches const& groups,
                                               GroupByOptions const& options,
                                               std::function<void(RunStats const&)> const& on_run) const {

@@ -15,6 +15,7 @@
 #include "garuda/group_by.hpp"
 #include "io/arrow_bridge.hpp"
 #include "operators/resolve/exact_state.hpp"
+#include "spill/part_runs.hpp"
 
 namespace garuda::spill {
 
@@ -35,8 +36,10 @@ class PartialGroups {
   /// Makes a table of rows of `rows`, with the columns that `spec()` wants beside them. Errors: those of io::to_table.
   Result<Table> table_of(io::ArrowBatches rows) const;
 
-  /// Takes a batch of what grouping rows by `spec()` gave, whose schema is `schema`.
-  Result<std::shared_ptr<arrow::RecordBatch>> groups_of(Schema const& schema, Batch batch) const;
+  /// Groups a block of rows, a table of `table_of`, by `spec()`; `runs` takes plan and statistics. Errors: those of
+  /// Engine::group_by.
+  Result<io::ArrowBatches> group(Engine& engine, Table const& rows, GroupByOptions const& options,
+                                 PartRuns& runs) const;
 
   /// Host memory that merging takes for a group, beside the groups themselves, bytes. Errors: those of io::to_table.
   Result<std::uint64_t> merge_bytes(arrow::Schema const& groups) const;
@@ -68,6 +71,7 @@ class PartialGroups {
       : rows_(std::move(rows)), spec_(std::move(spec)) {}
 
   Result<void> resolve();
+  Result<std::shared_ptr<arrow::RecordBatch>> groups_of(Schema const& schema, Batch batch) const;
   void take_apart(std::size_t aggregate);
   std::string free_name(std::string name);
   void add_state(std::string const& name, Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
