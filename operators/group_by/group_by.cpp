@@ -10,15 +10,6 @@
 #include "operators/plan/paths.hpp"
 
 namespace garuda::group_by {
-namespace {
-
-std::vector<DataType> key_types(resolve::GroupByRequest const& request) {
-  std::vector<DataType> types;
-  for (auto const key : request.columns.keys) types.push_back(request.table.schema()[key].type);
-  return types;
-}
-
-}  // namespace
 
 PartitionedGroupBy::PartitionedGroupBy(resolve::GroupByRequest const& request, std::unique_ptr<run::QueryRun> run)
     : run_(std::move(run)),
@@ -44,7 +35,7 @@ Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(resolve:
     groups->columns_.states[c].order = groups->values_[c].order();
   groups->encoded_ = std::move(planned.keys);
   if (groups->plan_.grouping != Grouping::slices) {
-    groups->decoder_ = keys::KeyDecoder::create(groups->encoded_, key_types(request));
+    groups->decoder_ = key_decoder(request, groups->encoded_);
     GARUDA_TRY(groups->open_whole());
   }
   if (groups->whole_ == nullptr) GARUDA_TRY(groups->open_slices(planned.digit));
@@ -144,9 +135,7 @@ Result<void> PartitionedGroupBy::emit_part(std::size_t part, Emit const& emit) {
   for (auto& words : chunk.key_words) columns.push_back(words.data());
   keys::fold_words(columns, chunk.key_words[0].size());
   chunk.states = std::move(groups.states);
-  report_progress(chunk.size());
-  emit(std::move(chunk));
-  return {};
+  return hand_over(std::move(chunk), true, emit);
 }
 
 /// A slice that turns out not to fit the device is halved until it does; the halves' groups are merged.
@@ -155,9 +144,7 @@ Result<void> PartitionedGroupBy::group_slice(std::uint32_t lane, GroupTask const
   auto chunk = run_kernel(lane, task);
   if (chunk) {
     run_->recorder.add_counter("slices", 1);
-    report_progress(chunk->size());
-    emit(std::move(*chunk));
-    return {};
+    return hand_over(std::move(*chunk), task.is_whole, emit);
   }
   if (!contract::is_shortage(chunk.error()) || task.size() < contract::kSmallestSplitRows)
     return propagate(std::move(chunk));
@@ -201,6 +188,23 @@ Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask 
   return chunk;
 }
 
+/// Groups that nothing will be merged with are written by the lane that has them, where that is wanted.
+Result<void> PartitionedGroupBy::hand_over(GroupChunk groups, bool is_complete, Emit const& emit) {
+  report_progress(groups.size());
+  if (!is_complete || !write_) {
+    emit({std::move(groups), std::nullopt});
+    return {};
+  }
+  for (std::uint64_t first = 0; first < groups.size();) {
+    GARUDA_TRY_ASSIGN(auto batch, write_(groups, first));
+    first += static_cast<std::uint64_t>(batch.num_rows);
+    GroupedPiece piece{{}, std::move(batch)};
+    piece.groups.partition = groups.partition;
+    if (!emit(std::move(piece))) break;
+  }
+  return {};
+}
+
 void PartitionedGroupBy::report_progress(std::uint64_t groups) {
   std::lock_guard const lock(progress_mutex_);
   ++tasks_done_;
@@ -209,36 +213,27 @@ void PartitionedGroupBy::report_progress(std::uint64_t groups) {
     options_.control.on_progress({"group", std::min(tasks_done_, num_tasks_), num_tasks_, groups_found_});
 }
 
-GroupChunk PartitionedGroupBy::empty_table() const {
-  GroupChunk chunk;
-  chunk.head_rows.push_back(0);
-  for (auto column : columns_.states) {
-    column.states |= contract::kCountState;  // 0 of them: the group has no values
-    chunk.states.push_back(empty_state(column, 1));
-  }
-  return chunk;
-}
-
-Result<std::optional<GroupChunk>> PartitionedGroupBy::next_partition() {
+Result<std::optional<GroupedPiece>> PartitionedGroupBy::next_partition() {
   if (num_tasks_ == 0) {
     if (!columns_.keys.empty() || std::exchange(empty_returned_, true)) return std::nullopt;
-    return empty_table();
+    return GroupedPiece{no_rows_group(columns_.states), std::nullopt};
   }
   if (scheduler_ == nullptr) start_lanes();
-  auto groups = std::exchange(pending_, std::nullopt);
-  while (true) {
+  auto piece = std::exchange(pending_, std::nullopt);
+  while (!piece || !piece->batch) {
     GARUDA_TRY_ASSIGN(auto next, scheduler_->next());
-    if (!next || (groups && next->partition != groups->partition)) {
+    if (!next || (piece && next->groups.partition != piece->groups.partition)) {
       pending_ = std::move(next);
-      return groups;
+      break;
     }
-    if (!groups) {
-      groups = std::move(next);
+    if (!piece) {
+      piece = std::move(next);
       continue;
     }
     run::PhaseTimer const timer(run_->recorder, "merge", 0, next->size());
-    GARUDA_TRY(merge_groups(columns_.states, *next, options_.control, *groups));
+    GARUDA_TRY(merge_groups(columns_.states, next->groups, options_.control, piece->groups));
   }
+  return piece;
 }
 
 RunStats PartitionedGroupBy::stats(std::uint64_t rows_out) const {

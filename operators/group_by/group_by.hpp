@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +29,14 @@
 
 namespace garuda::group_by {
 
+/// What lanes hand over: groups, or rows of the result that were made of them.
+struct GroupedPiece {
+  GroupChunk groups;
+  std::optional<Batch> batch;  ///< then `groups` has the number of its partition alone
+
+  std::size_t size() const noexcept { return batch ? static_cast<std::size_t>(batch->num_rows) : groups.size(); }
+};
+
 /// A group-by whose input is partitioned, or grouped already, and whose path is open: gives its groups, once.
 class PartitionedGroupBy final : private contract::TableValues {
  public:
@@ -42,9 +51,14 @@ class PartitionedGroupBy final : private contract::TableValues {
   /// Cancels what still runs.
   ~PartitionedGroupBy() override;
 
-  /// Returns the groups of the next partition that has rows, nullopt after the last; the lanes start with the first
-  /// call. Without keys there is one group, even of no rows. Blocks.
-  Result<std::optional<GroupChunk>> next_partition();
+  /// Makes a batch of groups of a partition, from `first` on; its num_rows says of how many. Called by several threads.
+  using Write = std::function<Result<Batch>(GroupChunk const& groups, std::uint64_t first)>;
+  /// Lets the lanes write what they have all groups of. Before the first next_partition().
+  void write_in_lanes(Write write) { write_ = std::move(write); }
+
+  /// Returns the groups of the next partition that has rows, or the next batch of one that a lane has written; nullopt
+  /// after the last. The lanes start with the first call. Without keys there is one group, even of no rows. Blocks.
+  Result<std::optional<GroupedPiece>> next_partition();
 
   Plan plan() const { return run_->recorder.with_notes(plan_.plan); }
   RunStats stats(std::uint64_t rows_out) const;
@@ -58,7 +72,7 @@ class PartitionedGroupBy final : private contract::TableValues {
   std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
 
  private:
-  using GroupScheduler = run::BasicLaneScheduler<GroupChunk>;
+  using GroupScheduler = run::BasicLaneScheduler<GroupedPiece>;
   using Emit = GroupScheduler::Emit;
 
   PartitionedGroupBy(resolve::GroupByRequest const& request, std::unique_ptr<run::QueryRun> run);
@@ -75,9 +89,9 @@ class PartitionedGroupBy final : private contract::TableValues {
   void start_lanes();
   Result<void> emit_part(std::size_t part, Emit const& emit);
   Result<void> group_slice(std::uint32_t lane, GroupTask const& task, Emit const& emit);
+  Result<void> hand_over(GroupChunk groups, bool is_complete, Emit const& emit);
   Result<GroupChunk> run_kernel(std::uint32_t lane, GroupTask const& task);
   void report_progress(std::uint64_t groups);
-  GroupChunk empty_table() const;
 
   std::unique_ptr<run::QueryRun> run_;
   TableView table_;
@@ -98,7 +112,8 @@ class PartitionedGroupBy final : private contract::TableValues {
   std::mutex progress_mutex_;
   std::size_t tasks_done_ = 0;
   std::uint64_t groups_found_ = 0;
-  std::optional<GroupChunk> pending_;  // read from the lanes, of a partition not returned yet
+  Write write_;
+  std::optional<GroupedPiece> pending_;  // read from the lanes, of a partition not returned yet
   bool empty_returned_ = false;
   std::unique_ptr<GroupScheduler> scheduler_;  // last: its lanes use everything above
 };

@@ -225,10 +225,14 @@ Result<contract::AggregateState> states_on_host(contract::GroupByKernel& kernel,
   return cpu::aggregate_rows(input, ids, num_groups, &control);
 }
 
-contract::AggregateState empty_state(resolve::StateColumn const& column, std::uint64_t num_groups) {
-  contract::AggregateState state;
-  grow_state(column, num_groups, state);
-  return state;
+GroupChunk no_rows_group(std::vector<resolve::StateColumn> const& columns) {
+  GroupChunk group;
+  group.head_rows.push_back(0);
+  for (auto column : columns) {
+    column.states |= contract::kCountState;  // 0 of them: the group has no values
+    grow_state(column, 1, group.states.emplace_back());
+  }
+  return group;
 }
 
 void merge_state(resolve::StateColumn const& column, contract::AggregateState const& from,

@@ -46,8 +46,8 @@ Result<contract::AggregateState> states_on_host(contract::GroupByKernel& kernel,
                                                 std::uint64_t num_rows, std::uint64_t num_groups,
                                                 run::RunRecorder& recorder, Control const& control);
 
-/// A state without any value for each of `num_groups` groups.
-contract::AggregateState empty_state(resolve::StateColumn const& column, std::uint64_t num_groups);
+/// The one group of a table without rows that is grouped by no key.
+GroupChunk no_rows_group(std::vector<resolve::StateColumn> const& columns);
 
 /// Adds the values behind `from` to `into`; group g of `from` is group ids[g] of `into`, which has room for it.
 void merge_state(resolve::StateColumn const& column, contract::AggregateState const& from,

@@ -51,7 +51,9 @@ class GroupedResult final : public GroupByResult {
         run_(std::move(run)),
         plan_(run_->plan()),
         ordered_(ordered),
-        kept_limit_(kept_limit) {}
+        kept_limit_(kept_limit) {
+    if (!ordered_) run_->write_in_lanes([this](GroupChunk const& groups, auto first) { return write(groups, first); });
+  }
 
   Schema const& schema() const noexcept override { return writer_.schema(); }
   Plan const& plan() const noexcept override { return plan_; }
@@ -71,34 +73,37 @@ class GroupedResult final : public GroupByResult {
  private:
   Result<std::optional<Batch>> next_batch() {
     while (!groups_ || position_ == groups_->size()) {
-      GARUDA_TRY_ASSIGN(auto const found, load());
-      if (!found) return std::nullopt;
+      if (ordered_ && groups_) return std::nullopt;
+      groups_.reset();
+      position_ = 0;
+      GARUDA_TRY_ASSIGN(auto piece, run_->next_partition());
+      if (!piece) return std::nullopt;
+      if (piece->batch) return counted(std::move(*piece->batch));
+      groups_ = std::move(piece->groups);
+      if (ordered_) GARUDA_TRY(load_all());
     }
-    auto const rows = std::min<std::uint64_t>(groups_->size() - position_, run_->chunk_rows());
-    resolve::GroupRange const range{position_, rows, order_.empty() ? nullptr : order_.data()};
-    run::PhaseTimer const timer(run_->recorder(), "gather", 0, rows);
-    GARUDA_TRY_ASSIGN(auto batch, run_->arena().execute(
-                                      [&] { return writer_.write(*groups_, range, run_->values(), run_->control()); }));
+    GARUDA_TRY_ASSIGN(auto batch, write(*groups_, position_));
     position_ += static_cast<std::uint64_t>(batch.num_rows);
+    return counted(std::move(batch));
+  }
+
+  Batch counted(Batch batch) {
     rows_out_ += static_cast<std::uint64_t>(batch.num_rows);
     return batch;
   }
 
-  /// Loads the next groups to write: a partition's, or all of them in order. False: there are none.
-  Result<bool> load() {
-    if (ordered_ && groups_) return false;
-    position_ = 0;
-    GARUDA_TRY_ASSIGN(groups_, run_->next_partition());
-    if (!groups_) return false;
-    if (ordered_) GARUDA_TRY(load_all());
-    return true;
+  Result<Batch> write(GroupChunk const& groups, std::uint64_t first) const {
+    auto const rows = std::min<std::uint64_t>(groups.size() - first, run_->chunk_rows());
+    resolve::GroupRange const range{first, rows, order_.empty() ? nullptr : order_.data()};
+    run::PhaseTimer const timer(run_->recorder(), "gather", 0, rows);
+    return run_->arena().execute([&] { return writer_.write(groups, range, run_->values(), run_->control()); });
   }
 
   Result<void> load_all() {
     while (true) {
       GARUDA_TRY_ASSIGN(auto next, run_->next_partition());
       if (!next) break;
-      append_groups(run_->columns().states, std::move(*next), *groups_);
+      append_groups(run_->columns().states, std::move(next->groups), *groups_);
       if (kept_limit_ != 0 && groups_->bytes() > kept_limit_)
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("groups in the order of their first rows do not fit the memory limit: {} groups so far",

@@ -282,6 +282,13 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
   return planned;
 }
 
+std::optional<keys::KeyDecoder> key_decoder(resolve::GroupByRequest const& request,
+                                            keys::EncodedGroupKeys const& keys) {
+  std::vector<DataType> types;
+  for (auto const key : request.columns.keys) types.push_back(request.table.schema()[key].type);
+  return keys::KeyDecoder::create(keys, std::move(types));
+}
+
 contract::WholeTable whole_table(TableView table, std::vector<resolve::StateColumn> const& states,
                                  std::vector<ValueReader> const& values, keys::EncodedGroupKeys const& keys) {
   std::optional<keys::GroupKeyOutline> outline;

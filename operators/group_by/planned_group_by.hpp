@@ -1,10 +1,12 @@
 // What is found out and decided about a group-by before its rows are brought together.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "garuda/error.hpp"
 #include "keys/group_keys.hpp"
+#include "keys/key_decoder.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/group_by/value_reader.hpp"
 #include "operators/plan/group_by_planner.hpp"
@@ -28,6 +30,9 @@ struct PlannedGroupBy {
 /// chooses how rows are brought together: for slices, the radix digit. Blocks; uses the run's threads. Errors: those of
 /// sample_group_keys, encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
 Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run::QueryRun& run);
+
+/// What makes the request's keys of the words of `keys`; nullopt: nothing does, they are gathered by rows.
+std::optional<keys::KeyDecoder> key_decoder(resolve::GroupByRequest const& request, keys::EncodedGroupKeys const& keys);
 
 /// The table as a path takes it whole; refers to `keys`.
 contract::WholeTable whole_table(TableView table, std::vector<resolve::StateColumn> const& states,

@@ -439,6 +439,18 @@ TEST(CostModel, GroupingFollowsKeyRangeAndGroups) {
   EXPECT_EQ(grouping_of(words, recorded_machine), Grouping::slices);
 }
 
+// Medians beside deviations of 10^8 rows in 10^4 groups: one thread would merge 16 slices' lists.
+TEST(CostModel, LongListsAreNotMergedSliceBySlice) {
+  RecordedMachine const recorded_machine("h200", "h200_host");
+  auto shape = summed_groups(100'000'000, 10'000);
+  shape.threads = 16;
+  contract::StateRequest const list{contract::ValueKind::float64, contract::kListState, false};
+  contract::StateRequest const wide{contract::ValueKind::int128, contract::kSumState, false};
+  shape.requests = {list, wide, wide, wide};
+  shape.whole->row_bytes = 4 + 4 + 8 + 12 + 3 * 16;
+  EXPECT_EQ(grouping_of(shape, recorded_machine), Grouping::partitioned);
+}
+
 TEST(CostModel, GroupingsThatTheKeysDoNotAllowAreRefused) {
   RecordedMachine const recorded_machine("consumer");
   GroupByOptions options;

@@ -50,17 +50,19 @@ contract::PhaseCosts sliced_costs(contract::GroupByShape const& shape, SliceCut 
   auto const fetched = slices.radix_bits == 0
                            ? 0
                            : rows * static_cast<double>(shape.requests.size()) / host.gathered_values.at(rows * 8);
-  // Each value of a list is put where its group's are, in memory, and once more where groups of slices are merged.
+  // Each value of a list is put where its group's are, in memory. Where groups of slices are merged, one thread does so
+  // again with all that it has, slice by slice.
   auto const lists = std::ranges::count_if(shape.requests, [](contract::StateRequest const& request) {
     return (request.states & contract::kListState) != 0;
   });
-  auto const listed = rows * static_cast<double>(lists) * (a_part > 1 ? 2 : 1) / host.gathered_values.at(rows * 8);
+  auto const listed = rows * static_cast<double>(lists) / host.gathered_values.at(rows * 8);
+  auto const merged_lists = listed * (a_part - 1) * (a_part + 2) / (2 * a_part) * host.threads;
   // Each slice of a partition has its groups, which are merged.
   auto const merged = contract::groups_of(shape) * a_part;
   return {{"partition", contract::group_partition_ns(shape, slices.radix_bits, host)},
           {"group", rows / host.local_rows.at(groups) * contract::kNs + parts * a_part / host.threads * host.slice_ns},
           {"values", (fetched + listed) * contract::kNs},
-          {"merge", kMergedGroupShare * merged / host.local_groups.at(groups) * contract::kNs}};
+          {"merge", (kMergedGroupShare * merged / host.local_groups.at(groups) + merged_lists) * contract::kNs}};
 }
 
 }  // namespace
