@@ -42,15 +42,17 @@ class ShapeScan {
     shortest_ = std::min(shortest_, size);
     longest_ = std::max(longest_, size);
     // Loads reach into the values behind, of which `shape` knows nothing.
-    std::size_t i = 0;
-    for (; i * size + kBytes <= count * size; ++i)
-      for (std::size_t s = 0; s < kSteps; ++s) {
-        PaddedBytes here;
-        std::memcpy(&here, values + i * size + s * kStepBytes, kStepBytes);
-        least_[s] = here < least_[s] ? here : least_[s];
-        greatest_[s] = here > greatest_[s] ? here : greatest_[s];
-      }
-    for (; i < count; ++i) add({reinterpret_cast<char const*>(values + i * size), size}, nullptr);
+    auto const loaded = count * size < kBytes ? 0 : size == 0 ? count : (count * size - kBytes) / size + 1;
+    for_ranges_ahead(values, std::max<std::size_t>(size, 1), loaded, [&](std::size_t begin, std::size_t end) {
+      for (auto i = begin; i < end; ++i)
+        for (std::size_t s = 0; s < kSteps; ++s) {
+          PaddedBytes here;
+          std::memcpy(&here, values + i * size + s * kStepBytes, kStepBytes);
+          least_[s] = here < least_[s] ? here : least_[s];
+          greatest_[s] = here > greatest_[s] ? here : greatest_[s];
+        }
+    });
+    for (auto i = loaded; i < count; ++i) add({reinterpret_cast<char const*>(values + i * size), size}, nullptr);
   }
 
   std::size_t longest() const noexcept { return longest_; }

@@ -4,6 +4,7 @@
 
 #include "core/bitmap.hpp"
 #include "core/load.hpp"
+#include "core/look_ahead.hpp"
 #include "core/numbers/integer_types.hpp"
 
 namespace garuda::keys {
@@ -14,21 +15,23 @@ constexpr std::int64_t kCodesAtOnce = 2'048;
 /// The range of native integers of which the first that is not null is `first`. Three reductions over plain loads, so
 /// that compilers vectorise them. `value_of(i)`: the value of row i, `first` for nulls.
 template <class T, class ValueOf>
-CodeRange native_range(T first, std::int64_t length, std::uint64_t zero, ValueOf const& value_of) {
+CodeRange native_range(T first, NativeIntegers const& native, std::int64_t length, ValueOf const& value_of) {
   using Unsigned = std::make_unsigned_t<T>;
   T min = first;
   T max = first;
   Unsigned varying = 0;
-  for (std::int64_t i = 0; i < length; ++i) {
-    auto const value = value_of(i);
-    min = value < min ? value : min;
-    max = value > max ? value : max;
-    varying = static_cast<Unsigned>(varying | (static_cast<Unsigned>(value) ^ static_cast<Unsigned>(first)));
-  }
+  for_ranges_ahead(native.values, sizeof(T), static_cast<std::size_t>(length), [&](std::size_t begin, std::size_t end) {
+    for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i) {
+      auto const value = value_of(i);
+      min = value < min ? value : min;
+      max = value > max ? value : max;
+      varying = static_cast<Unsigned>(varying | (static_cast<Unsigned>(value) ^ static_cast<Unsigned>(first)));
+    }
+  });
   CodeRange range;
-  range.add(static_cast<std::uint64_t>(min) + zero);
-  range.add(static_cast<std::uint64_t>(max) + zero);
-  range.sample = static_cast<std::uint64_t>(first) + zero;
+  range.add(static_cast<std::uint64_t>(min) + native.zero);
+  range.add(static_cast<std::uint64_t>(max) + native.zero);
+  range.sample = static_cast<std::uint64_t>(first) + native.zero;
   // The bits above a narrow signed type's differ where its sign bits do.
   range.varying = static_cast<std::uint64_t>(static_cast<T>(varying));
   return range;
@@ -37,7 +40,7 @@ CodeRange native_range(T first, std::int64_t length, std::uint64_t zero, ValueOf
 CodeRange range_of_native(NativeIntegers const& native, std::int64_t length) {
   return visit_integers(native.width, native.is_signed, [&]<class T>(T*) {
     if (native.validity == nullptr)
-      return native_range(load<T>(native.values, 0), length, native.zero,
+      return native_range(load<T>(native.values, 0), native, length,
                           [&](std::int64_t i) { return load<T>(native.values, i); });
     auto const is_valid = [&](std::int64_t i) { return get_bit(native.validity, native.first_bit + i); };
     std::int64_t first = 0;
@@ -45,7 +48,7 @@ CodeRange range_of_native(NativeIntegers const& native, std::int64_t length) {
     CodeRange range;
     if (first < length) {
       auto const sample = load<T>(native.values, first);
-      range = native_range(sample, length, native.zero,
+      range = native_range(sample, native, length,
                            [&](std::int64_t i) { return is_valid(i) ? load<T>(native.values, i) : sample; });
     }
     range.has_nulls = true;
