@@ -19,8 +19,6 @@ using SumOf = std::conditional_t<std::is_floating_point_v<T> || std::is_same_v<T
 
 template <class Float>
 using BitsOf = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
-template <class Float>
-constexpr std::uint32_t kMantissaBits = sizeof(Float) == 4 ? 23 : 52;
 
 /// A finite float as an integer over the bit at `position`: split_float's parts, found without a branch.
 template <class Float>
@@ -36,41 +34,6 @@ UInt128 fixed_point_value(Float value, std::uint32_t position) noexcept {
   auto const sign = UInt128{0} - (bits >> (8 * sizeof(Bits) - 1));
   return ((UInt128{mantissa} << shift) ^ sign) - sign;
 }
-
-}  // namespace
-
-/// The same in a few instructions of the processor's floats, where bits lie close together: an upper and a lower
-/// integer, of at most kPartBits bits each, whose conversions are exact.
-class NearFloats {
- public:
-  /// nullopt: they lie too far apart, or among the subnormals, which a processor may have been told to take for zeros.
-  static std::optional<NearFloats> at(FixedPoint point, std::uint32_t mantissa_bits, std::int32_t unit) {
-    auto const bits = point.most_shift + mantissa_bits + 1;
-    auto const low_bits = bits / 2;
-    auto const down = -(static_cast<std::int32_t>(point.position + low_bits) + unit);
-    if (point.position == 0 || bits > 2 * kPartBits || down > 1023 || down < -1022) return std::nullopt;
-    return NearFloats(std::ldexp(1.0, down), std::ldexp(1.0, static_cast<int>(low_bits)), std::int64_t{1} << low_bits);
-  }
-
-  /// Requires: the float is where the point has it, or zero.
-  UInt128 value(double value) const noexcept {
-    auto const scaled = value * down_;
-    auto const high = static_cast<std::int64_t>(scaled);
-    auto const low = static_cast<std::int64_t>((scaled - static_cast<double>(high)) * up_);
-    return static_cast<UInt128>(Int128{high} * weight_ + low);
-  }
-
- private:
-  static constexpr std::uint32_t kPartBits = 58;
-
-  NearFloats(double down, double up, std::int64_t weight) : down_(down), up_(up), weight_(weight) {}
-
-  double down_;  ///< makes the lower part what is behind the point
-  double up_;
-  std::int64_t weight_;  ///< of the upper part
-};
-
-namespace {
 
 template <class Sum>
 bool is_negative([[maybe_unused]] Sum value) {
@@ -161,22 +124,44 @@ void ColumnAccumulator::carry(std::uint32_t group, std::int64_t high) {
 }
 
 template <class T>
+void ColumnAccumulator::add_floats(contract::AggregateInput const& input, std::uint64_t first,
+                                   std::span<std::uint32_t const> groups) {
+  if (fixed_.is_guess) seen_.add(input, first, groups.size());
+  if (!fits()) return;
+  auto* const totals = wide_sums_.data();
+  auto const add = [=](std::uint32_t group, UInt128 addend) {
+    totals[group] = static_cast<Int128>(static_cast<UInt128>(totals[group]) + addend);
+  };
+  auto const split = float_split(fixed_, kMantissaBits<T>, contract::unit_exponent(request_.kind));
+  if (!split) {
+    for_values<T>(input, first, groups, [=, position = fixed_.position](std::uint32_t group, T value) {
+      add(group, fixed_point_value(value, position));
+    });
+    return;
+  }
+  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + first * sizeof(T);
+  auto const& kernels = float_kernels();
+  auto* const split_values = sizeof(T) == 4 ? kernels.split_32 : kernels.split_64;
+  constexpr std::size_t kAtOnce = 256;
+  std::uint64_t low[kAtOnce];
+  std::uint64_t high[kAtOnce];
+  for (std::size_t begin = 0; begin < groups.size(); begin += kAtOnce) {
+    auto const count = std::min(kAtOnce, groups.size() - begin);
+    split_values(values + begin * sizeof(T), count, *split, low, high);
+    for_valid_rows(input, first + begin, groups.subspan(begin, count), [&](std::uint64_t row, std::uint32_t group) {
+      auto const i = row - first - begin;
+      add(group, UInt128{high[i]} << 64 | low[i]);
+    });
+  }
+}
+
+template <class T>
 void ColumnAccumulator::add_values(contract::AggregateInput const& input, std::uint64_t first,
                                    std::span<std::uint32_t const> groups) {
   using Sum = SumOf<T>;
-  auto* const totals = sums<Sum>().data();
+  [[maybe_unused]] auto* const totals = sums<Sum>().data();
   if constexpr (std::is_floating_point_v<T>) {
-    if (fixed_.is_guess) seen_.add(input, first, groups.size());
-    if (!fits()) return;
-    auto const add = [&](auto const& value_of) {
-      for_values<T>(input, first, groups, [=](std::uint32_t group, T value) {
-        totals[group] = static_cast<Int128>(static_cast<UInt128>(totals[group]) + value_of(value));
-      });
-    };
-    if (auto const near = NearFloats::at(fixed_, kMantissaBits<T>, contract::unit_exponent(request_.kind)))
-      add([near = *near](T value) { return near.value(value); });
-    else
-      add([position = fixed_.position](T value) { return fixed_point_value(value, position); });
+    add_floats<T>(input, first, groups);
   } else if constexpr (sizeof(T) == 4) {
     // 2^32 rows of 32 bits fit 64 bits.
     for_values<T>(input, first, groups, [=](std::uint32_t group, T value) { totals[group] += value; });
@@ -283,12 +268,12 @@ void ColumnAccumulator::write_sums(std::span<std::uint32_t const> groups, contra
 
 contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t const> groups) const {
   contract::AggregateState state;
-  auto const pick = [&](StateArray<std::uint64_t> const& from, std::vector<std::uint64_t>& to) {
+  auto const pick = [&](StateArray<std::uint64_t> const& from, contract::Words& to) {
     if (from.empty()) return;
     to.resize(groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i) to[i] = from[groups[i]];
   };
-  auto const pick_wide = [&](StateArray<UInt128> const& from, std::vector<std::uint64_t>& to) {
+  auto const pick_wide = [&](StateArray<UInt128> const& from, contract::Words& to) {
     if (from.empty()) return;
     to.resize(2 * groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i) append_words(from[groups[i]], 2, &to[2 * i]);
@@ -304,89 +289,6 @@ contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t co
   if (contract::is_float(request_.kind))
     state.sum_exponent = static_cast<std::int32_t>(fixed_.position) + contract::unit_exponent(request_.kind);
   return state;
-}
-
-template <class Float>
-void FloatRange::add_values(contract::AggregateInput const& input, std::uint64_t first_row, std::uint64_t count) {
-  using Bits = BitsOf<Float>;
-  // Exponents lie in the upper half of 64 bits, which compilers compare four at a time.
-  constexpr auto kMagnitudes = std::int32_t{0x7FFF'FFFF};
-  constexpr auto kExponentShift = kMantissaBits<Float> % 32;
-  mantissa_bits_ = kMantissaBits<Float>;
-  exponent_limit_ = static_cast<std::uint32_t>(kMagnitudes >> kExponentShift);
-  auto least = kMagnitudes;
-  auto largest = std::int32_t{0};
-  std::uint32_t subnormal = 0;  // not 0: something is not, whose upper half is
-  auto const see = [&](Bits bits) {
-    auto const upper = static_cast<std::int32_t>(bits >> (8 * sizeof(Bits) - 32)) & kMagnitudes;
-    auto const nothing = upper == 0;
-    auto const bounded = nothing ? kMagnitudes : upper;
-    least = bounded < least ? bounded : least;
-    largest = upper > largest ? upper : largest;
-    if constexpr (sizeof(Bits) == 8) subnormal |= nothing ? static_cast<std::uint32_t>(bits) : 0;
-  };
-  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + first_row * sizeof(Bits);
-  if (input.validity.empty())
-    for_ranges_ahead(values, sizeof(Bits), count, [&](std::size_t begin, std::size_t end) {
-      for (auto row = begin; row < end; ++row) see(load<Bits>(values, static_cast<std::int64_t>(row)));
-    });
-  else
-    for (std::uint64_t row = 0; row < count; ++row)
-      if (is_valid(input, first_row + row)) see(load<Bits>(values, static_cast<std::int64_t>(row)));
-  if (subnormal != 0) least = 0;
-  if (largest == 0 && subnormal == 0) return;
-  least_ = std::min(least_, static_cast<std::uint32_t>(least >> kExponentShift));
-  largest_ = std::max(largest_, static_cast<std::uint32_t>(largest >> kExponentShift));
-}
-
-void FloatRange::add(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count) {
-  if (input.kind == contract::ValueKind::float32)
-    add_values<float>(input, first, count);
-  else
-    add_values<double>(input, first, count);
-}
-
-void FloatRange::add(FloatRange const& other) noexcept {
-  least_ = std::min(least_, other.least_);
-  largest_ = std::max(largest_, other.largest_);
-  exponent_limit_ = std::max(exponent_limit_, other.exponent_limit_);
-  mantissa_bits_ = std::max(mantissa_bits_, other.mantissa_bits_);
-}
-
-FixedPoint FloatRange::extent() const noexcept {
-  auto const lowest = std::max(least_, 1U) - 1;
-  return {lowest, std::max(largest_, 1U) - 1 - lowest};
-}
-
-/// Such that the sum of `num_rows` mantissas that are shifted so far has 127 bits.
-std::uint32_t FloatRange::most_shift(std::uint64_t num_rows) const noexcept {
-  return 126 - mantissa_bits_ - static_cast<std::uint32_t>(std::bit_width(num_rows));
-}
-
-bool FloatRange::fits(FixedPoint point) const noexcept {
-  if (least_ > largest_) return true;  // zeros alone, or nothing
-  auto const here = extent();
-  return largest_ != exponent_limit_ && here.position >= point.position &&
-         here.position - point.position + here.most_shift <= point.most_shift;
-}
-
-std::optional<FixedPoint> FloatRange::fixed_point(std::uint64_t num_rows) const noexcept {
-  if (least_ > largest_) return FixedPoint{};
-  auto const here = extent();
-  if (largest_ == exponent_limit_ || here.most_shift > most_shift(num_rows)) return std::nullopt;
-  return here;
-}
-
-std::optional<FixedPoint> FloatRange::guess(std::uint64_t num_rows) const noexcept {
-  constexpr std::uint32_t kGuessedShift = 60;
-  auto point = fixed_point(num_rows);
-  if (!point || least_ > largest_) return std::nullopt;
-  // No more than what is near each other.
-  auto const most = std::max(point->most_shift, std::min(most_shift(num_rows), kGuessedShift));
-  point->position -= std::min(point->position, (most - point->most_shift) / 2);
-  point->most_shift = most;
-  point->is_guess = true;
-  return point;
 }
 
 }  // namespace garuda::cpu

@@ -2,52 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <variant>
 
 #include "core/numbers/wide_integer.hpp"
 #include "operators/contract/group_by_kernel.hpp"
+#include "operators/cpu/group_by/floats/float_range.hpp"
 #include "operators/cpu/group_by/list_states.hpp"
 #include "operators/cpu/group_by/state_array.hpp"
 
 namespace garuda::cpu {
-
-/// A bit that no bit of a column's floats lies below, counted from the kind's unit (unit_exponent), such that all of
-/// them, and every sum of them, are integers of 127 bits and a sign over it.
-struct FixedPoint {
-  std::uint32_t position = 0;
-  std::uint32_t most_shift = 0;  ///< the lowest bit of no float's mantissa lies so much higher, except for zeros
-  bool is_guess = false;         ///< floats that are added are looked at: some may be elsewhere
-};
-
-/// Looks for a FixedPoint of the floats of a column; values may be added from several threads through `add` of their
-/// own FloatRange.
-class FloatRange {
- public:
-  /// Of rows [first, first + count) of `input`.
-  void add(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count);
-  void add(FloatRange const& other) noexcept;
-
-  /// nullopt when sums of `num_rows` values would not fit, or when there are infinities or NaNs.
-  std::optional<FixedPoint> fixed_point(std::uint64_t num_rows) const noexcept;
-  /// The same with room on both sides for `num_rows` values of which these are a sample.
-  std::optional<FixedPoint> guess(std::uint64_t num_rows) const noexcept;
-  /// Whether all values are where `point` has them.
-  bool fits(FixedPoint point) const noexcept;
-
- private:
-  template <class Float>
-  void add_values(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count);
-  /// Position of the lowest mantissa's lowest bit, and how much higher that of the highest is.
-  FixedPoint extent() const noexcept;
-  std::uint32_t most_shift(std::uint64_t num_rows) const noexcept;
-
-  std::uint32_t least_ = 0xFFFF'FFFF;  ///< exponent field of the values but zero
-  std::uint32_t largest_ = 0;
-  std::uint32_t exponent_limit_ = 0;  ///< exponent field of infinities and NaNs
-  std::uint32_t mantissa_bits_ = 0;
-};
 
 /// States of one column, a group each. Sums of integers take one word, and a second one from the first group on whose
 /// sum leaves it; so a sum that comes back is right, and one that does not is known. Sums of floats are integers over
@@ -82,6 +46,8 @@ class ColumnAccumulator {
  private:
   template <class T>
   void add_values(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
+  template <class T>
+  void add_floats(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
   template <class T>
   void add_extremes(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
   template <class Sum>

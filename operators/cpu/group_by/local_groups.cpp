@@ -6,7 +6,7 @@
 #include <new>
 #include <numeric>
 
-#include "operators/cpu/group_by/float_ranges.hpp"
+#include "operators/cpu/group_by/floats/float_ranges.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 
 namespace garuda::cpu {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "operators/cpu/group_by/direct_groups.hpp"
-#include "operators/cpu/group_by/float_ranges.hpp"
+#include "operators/cpu/group_by/floats/float_ranges.hpp"
 #include "operators/cpu/group_by/local_groups.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 #include "operators/cpu/group_by/table_rows.hpp"

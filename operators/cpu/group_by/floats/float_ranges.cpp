@@ -1,4 +1,4 @@
-#include "operators/cpu/group_by/float_ranges.hpp"
+#include "operators/cpu/group_by/floats/float_ranges.hpp"
 
 #include <algorithm>
 #include <mutex>

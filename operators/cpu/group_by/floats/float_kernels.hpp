@@ -1,0 +1,42 @@
+// Loops over floats: how large they are, and they as integers of 128 bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace garuda::cpu {
+
+/// Of the bits of floats without their signs: the least that is not 0, less one, and the greatest.
+struct Magnitudes {
+  std::uint64_t least_less_one = ~std::uint64_t{0} >> 1;
+  std::uint64_t largest = 0;
+};
+
+/// How floats whose bits lie close together become integers over a lowest bit, by the processor's floats: an upper and
+/// a lower part, of at most 51 bits each, so that adding 1.5 * 2^52 leaves them in a mantissa.
+struct FloatSplit {
+  double down = 1;             ///< makes the lower part what is behind the point
+  double up = 1;               ///< 2^low_bits
+  std::uint32_t low_bits = 0;  ///< of the lower part; at least 13
+};
+
+/// Kernels of one instruction set; they differ in speed only. Values need not be aligned.
+struct FloatKernels {
+  void (*magnitudes_32)(void const* floats, std::size_t count, Magnitudes* seen);
+  void (*magnitudes_64)(void const* floats, std::size_t count, Magnitudes* seen);
+  /// The two's complement words of each float's integer. Requires: it is what `split` is for, or zero; others give
+  /// other words.
+  void (*split_32)(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high);
+  void (*split_64)(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high);
+};
+
+/// Those of the fastest instruction set of this machine.
+FloatKernels const& float_kernels() noexcept;
+
+FloatKernels const& float_kernels_baseline() noexcept;
+#ifdef GARUDA_X86_KERNELS
+FloatKernels const& float_kernels_avx2() noexcept;
+FloatKernels const& float_kernels_avx512() noexcept;
+#endif
+
+}  // namespace garuda::cpu

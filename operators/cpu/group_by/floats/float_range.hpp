@@ -1,0 +1,56 @@
+// Where the floats of a column lie, such that their sums are integers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/cpu/group_by/floats/float_kernels.hpp"
+
+namespace garuda::cpu {
+
+/// A bit that no bit of a column's floats lies below, counted from the kind's unit (unit_exponent), such that all of
+/// them, and every sum of them, are integers of 127 bits and a sign over it.
+struct FixedPoint {
+  std::uint32_t position = 0;
+  std::uint32_t most_shift = 0;  ///< the lowest bit of no float's mantissa lies so much higher, except for zeros
+  bool is_guess = false;         ///< floats that are added are looked at: some may be elsewhere
+};
+
+/// Looks for a FixedPoint of the floats of a column; values may be added from several threads through `add` of their
+/// own FloatRange.
+class FloatRange {
+ public:
+  /// Of rows [first, first + count) of `input`.
+  void add(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count);
+  void add(FloatRange const& other) noexcept;
+
+  /// nullopt when sums of `num_rows` values would not fit, or when there are infinities or NaNs.
+  std::optional<FixedPoint> fixed_point(std::uint64_t num_rows) const noexcept;
+  /// The same with room on both sides for `num_rows` values of which these are a sample.
+  std::optional<FixedPoint> guess(std::uint64_t num_rows) const noexcept;
+  /// Whether all values are where `point` has them.
+  bool fits(FixedPoint point) const noexcept;
+
+ private:
+  template <class Float>
+  void add_values(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count);
+  /// Position of the lowest mantissa's lowest bit, and how much higher that of the highest is.
+  FixedPoint extent() const noexcept;
+  std::uint32_t most_shift(std::uint64_t num_rows) const noexcept;
+
+  std::uint32_t least_ = 0xFFFF'FFFF;  ///< exponent field of the values but zero
+  std::uint32_t largest_ = 0;
+  std::uint32_t exponent_limit_ = 0;  ///< exponent field of infinities and NaNs
+  std::uint32_t mantissa_bits_ = 0;
+};
+
+/// The bits of a float of type Float behind its exponent's.
+template <class Float>
+inline constexpr std::uint32_t kMantissaBits = sizeof(Float) == 4 ? 23 : 52;
+
+/// Of floats where `point` has them, of `unit` (unit_exponent) and so many bits behind the exponent's; nullopt: they
+/// lie too far apart, or among the subnormals, which a processor may have been told to take for zeros.
+std::optional<FloatSplit> float_split(FixedPoint point, std::uint32_t mantissa_bits, std::int32_t unit);
+
+}  // namespace garuda::cpu
