@@ -50,15 +50,15 @@ inline std::uint64_t max_test_rows() {
 inline bool is_bounded() { return max_test_rows() != std::numeric_limits<std::uint64_t>::max(); }
 
 /// Whether this run takes case `index` of a cross product: every one with full_tests(), and where the cases cost little
-/// (no software driver); otherwise lavapipe takes one half, SwiftShader, which takes three to five times as long, an
-/// eighth of the other, and a run under a sanitizer a tenth.
+/// (no software driver); otherwise lavapipe takes a third, SwiftShader, which takes three to five times as long, an
+/// eighth of another one, and a run under a sanitizer a fifteenth.
 inline bool takes_case(std::uint64_t index) {
   if (full_tests()) return true;
   // Mixed, so that the turns keep no step with the lengths of the axes.
   auto const turn = keys::mix(index) >> 32;
-  if (is_bounded()) return turn % 10 == 0;
-  if (is_driver("lavapipe")) return turn % 2 == 0;
-  if (is_driver("swiftshader")) return turn % 16 == 1;
+  if (is_bounded()) return turn % 15 == 0;
+  if (is_driver("lavapipe")) return turn % 3 == 0;
+  if (is_driver("swiftshader")) return turn % 24 == 1;
   return true;
 }
 
@@ -69,11 +69,12 @@ inline bool takes_large_case() { return full_tests() || (!is_bounded() && !is_dr
 /// every third one.
 inline bool takes_compiled_case(std::uint64_t index) { return takes_large_case() || index % 3 == 0; }
 
-/// How many random cases a path takes: the CPU path `on_host`, another one `on_device`, SwiftShader a third of these;
-/// in full runs ten times as many.
+/// How many random cases a path takes: the CPU path `on_host`, another one `on_device`, SwiftShader a third of these,
+/// a run under a sanitizer a third of either; in full runs ten times as many.
 inline std::uint64_t random_cases(Path path, std::uint64_t on_host, std::uint64_t on_device) {
   if (full_tests()) return 10 * (path == Path::cpu ? on_host : on_device);
-  return path == Path::cpu ? on_host : is_driver("swiftshader") ? on_device / 3 : on_device;
+  auto const cases = path == Path::cpu ? on_host : is_driver("swiftshader") ? on_device / 3 : on_device;
+  return is_bounded() ? cases / 3 : cases;
 }
 
 /// The first seed of random cases, each a function of its own: GARUDA_TEST_SEED; else the usual tests take `usual`, the
