@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
+#include <utility>
 
 // Sanitizers watch the bounds of what comes from the heap, not of mappings.
 #if defined(__has_feature)
@@ -115,6 +117,33 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
 void AlignedBuffer::truncate(std::int64_t size_bytes) {
   GARUDA_EXPECTS(size_bytes >= 0 && size_bytes <= size_bytes_);
   size_bytes_ = size_bytes;
+}
+
+namespace {
+
+/// Less comes from the heap.
+constexpr auto kLeastKeptBytes = std::size_t{64} << 10;
+/// In front of what a container sees, with its buffer in it.
+constexpr std::size_t kHeaderBytes = 64;
+static_assert(sizeof(AlignedBuffer) <= kHeaderBytes);
+
+}  // namespace
+
+void* allocate_kept(std::size_t bytes) {
+  if (bytes < kLeastKeptBytes) return ::operator new(bytes);
+  if (bytes > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) - kHeaderBytes) throw std::bad_alloc();
+  auto buffer = AlignedBuffer::allocate(static_cast<std::int64_t>(bytes + kHeaderBytes));
+  if (!buffer) throw std::bad_alloc();
+  auto* const memory = buffer->data();
+  new (memory) AlignedBuffer(std::move(*buffer));
+  return memory + kHeaderBytes;
+}
+
+void free_kept(void* memory, std::size_t bytes) noexcept {
+  if (bytes < kLeastKeptBytes) return ::operator delete(memory);
+  auto* const header = reinterpret_cast<AlignedBuffer*>(static_cast<std::byte*>(memory) - kHeaderBytes);
+  AlignedBuffer const buffer(std::move(*header));
+  header->~AlignedBuffer();
 }
 
 }  // namespace garuda

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <new>
 #include <span>
+#include <vector>
 
 #include "garuda/error.hpp"
 
@@ -62,5 +65,32 @@ class AlignedBuffer {
   std::int64_t size_bytes_ = 0;
   std::int64_t capacity_bytes_ = 0;
 };
+
+/// Memory for containers, where it is large as buffers have it. Not initialised. Throws std::bad_alloc.
+void* allocate_kept(std::size_t bytes);
+/// Of allocate_kept(bytes).
+void free_kept(void* memory, std::size_t bytes) noexcept;
+
+/// Gives containers memory that is kept for later ones when they free it (core/kept_memory).
+template <class T>
+struct KeptAllocator {
+  using value_type = T;
+
+  KeptAllocator() = default;
+  template <class Other>
+  KeptAllocator(KeptAllocator<Other> const&) noexcept {}
+
+  T* allocate(std::size_t count) {
+    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(allocate_kept(count * sizeof(T)));
+  }
+  void deallocate(T* values, std::size_t count) noexcept { free_kept(values, count * sizeof(T)); }
+
+  friend bool operator==(KeptAllocator const&, KeptAllocator const&) = default;
+};
+
+/// For large vectors that come and go: the heap gives such memory back to the operating system, page by page.
+template <class T>
+using KeptVector = std::vector<T, KeptAllocator<T>>;
 
 }  // namespace garuda

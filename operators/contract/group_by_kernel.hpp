@@ -115,6 +115,9 @@ struct AggregateInput {
   keys::ColumnOrder const* order = nullptr;  ///< of bytes
 };
 
+/// Of groups: many where there are many.
+using Words = KeptVector<std::uint64_t>;
+
 /// Exact sums of floats. The finite values of group g add up to
 ///   Σ_w windows[2·(offsets[g] + w) … +1] · 2^(64·(first_window[g] + w) + unit_exponent(kind))
 /// over the offsets[g + 1] - offsets[g] windows w of the group, consecutive, at most max_windows(kind), possibly none.
@@ -122,28 +125,28 @@ struct AggregateInput {
 struct FloatSums {
   std::vector<std::uint8_t> flags;         ///< a group: which special values it has (core/numbers/float_parts.hpp)
   std::vector<std::uint8_t> first_window;  ///< a group
-  std::vector<std::uint64_t> offsets;      ///< groups + 1, in windows
-  std::vector<std::uint64_t> windows;      ///< two words a window
+  Words offsets;                           ///< groups + 1, in windows
+  Words windows;                           ///< two words a window
 };
 
 /// The values of groups: those of group g at [offsets[g], offsets[g + 1]), in no order, extreme_words(kind) words each,
 /// as in AggregateState::minima.
 struct ValueLists {
-  std::vector<std::uint64_t> offsets;  ///< groups + 1, in values
-  std::vector<std::uint64_t> words;
+  Words offsets;  ///< groups + 1, in values
+  Words words;
 };
 
 /// Partial states of one column, a group each in the order of group ids. Vectors of states not asked for are empty.
 struct AggregateState {
-  std::vector<std::uint64_t> counts;  ///< values that are not null
-  std::vector<std::uint64_t> sums;    ///< integers: words_per_sum a group, two's complement, low word first
-  FloatSums float_sums;               ///< floats
+  Words counts;          ///< values that are not null
+  Words sums;            ///< integers: words_per_sum a group, two's complement, low word first
+  FloatSums float_sums;  ///< floats
   /// extreme_words(kind) a group, low word first; unspecified when the group has no value. Order-preserving unsigned
   /// maps of the values (core/numbers/ordered_value.hpp): signed integers with the sign bit flipped; floats with -0.0
   /// as +0.0, every NaN as the canonical one, negatives inverted, others with the sign bit set. 32-bit kinds use the
   /// low 32 bits. Of bytes: entries of the column's order.
-  std::vector<std::uint64_t> minima;
-  std::vector<std::uint64_t> maxima;
+  Words minima;
+  Words maxima;
   ValueLists lists;
   /// 0: sum_words(kind). One word a sum is signed as the values are, several are signed.
   std::uint32_t words_per_sum = 0;
@@ -255,10 +258,10 @@ struct WholeTable {
 
 /// Groups that have all their rows. Their order is the same in every run.
 struct GroupPart {
-  std::vector<std::uint64_t> first_rows;               ///< empty unless wanted
-  std::vector<std::uint64_t> keys;                     ///< the first word of each; empty without keys
-  std::vector<std::vector<std::uint64_t>> more_words;  ///< the others, word by word
-  std::vector<AggregateState> states;                  ///< a state column each
+  Words first_rows;                    ///< empty unless wanted
+  Words keys;                          ///< the first word of each; empty without keys
+  std::vector<Words> more_words;       ///< the others, word by word
+  std::vector<AggregateState> states;  ///< a state column each
 
   std::size_t size() const noexcept { return keys.empty() ? first_rows.size() : keys.size(); }
 };

@@ -65,7 +65,7 @@ Result<contract::AggregateState> CudaGroupKernel::aggregate(contract::AggregateI
   contract::AggregateState state;
   GarudaCudaStates targets{};
   auto const has = [&](contract::StateSet bit) { return (input.states & bit) != 0; };
-  auto const take = [](std::vector<std::uint64_t>& words, std::uint64_t count) {
+  auto const take = [](contract::Words& words, std::uint64_t count) {
     words.resize(count);
     return words.data();
   };

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "keys/word_folding.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/paths.hpp"
 
 namespace garuda::group_by {
-
 PartitionedGroupBy::PartitionedGroupBy(resolve::GroupByRequest const& request, std::unique_ptr<run::QueryRun> run)
     : run_(std::move(run)),
       table_(request.table),
@@ -111,31 +109,32 @@ Result<void> PartitionedGroupBy::open_path() {
 }
 
 void PartitionedGroupBy::start_lanes() {
+  if (whole_ != nullptr && write_ && std::ranges::none_of(columns_.states, &resolve::StateColumn::has_lists)) {
+    auto const groups = std::max<std::uint64_t>(encoded_.estimated_groups / num_tasks_, 1);
+    parts_at_once_ = std::clamp<std::size_t>(kBatchGroups / groups, 1, num_tasks_ / (4 * plan_.plan.lanes) + 1);
+    num_tasks_ = (num_tasks_ + parts_at_once_ - 1) / parts_at_once_;
+  }
   auto work = [this](std::uint32_t lane, std::size_t task, Emit const& emit) {
-    return whole_ != nullptr ? emit_part(task, emit) : group_slice(lane, tasks_[task], emit);
+    return whole_ != nullptr ? emit_parts(task, emit) : group_slice(lane, tasks_[task], emit);
   };
   scheduler_ = std::make_unique<GroupScheduler>(num_tasks_, plan_.plan.lanes, 2 * plan_.plan.chunk_rows,
                                                 static_cast<std::uint64_t>(table_.num_rows()), std::move(work));
 }
 
-Result<void> PartitionedGroupBy::emit_part(std::size_t part, Emit const& emit) {
-  if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
-  std::optional<contract::GroupPart> found;
-  {
+/// The groups of several parts, so that batches are long enough to be worth their memory.
+Result<void> PartitionedGroupBy::emit_parts(std::size_t task, Emit const& emit) {
+  GroupChunk groups;
+  for (auto part = task * parts_at_once_; part < std::min((task + 1) * parts_at_once_, whole_->num_parts()); ++part) {
+    if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
     run::PhaseTimer const timer(run_->recorder, "group");
-    GARUDA_TRY_ASSIGN(found, whole_->part(part));
+    GARUDA_TRY_ASSIGN(auto found, whole_->part(part));
+    auto next = chunk_of(std::move(found), static_cast<std::uint32_t>(part));
+    if (groups.size() == 0)
+      groups = std::move(next);
+    else
+      append_groups(columns_.states, std::move(next), groups);
   }
-  auto& groups = *found;
-  GroupChunk chunk;
-  chunk.partition = static_cast<std::uint32_t>(part);
-  chunk.head_rows = std::move(groups.first_rows);
-  chunk.key_words.push_back(std::move(groups.keys));
-  for (auto& words : groups.more_words) chunk.key_words.push_back(std::move(words));
-  std::vector<std::uint64_t*> columns;
-  for (auto& words : chunk.key_words) columns.push_back(words.data());
-  keys::fold_words(columns, chunk.key_words[0].size());
-  chunk.states = std::move(groups.states);
-  return hand_over(std::move(chunk), true, emit);
+  return hand_over(std::move(groups), true, emit);
 }
 
 /// A slice that turns out not to fit the device is halved until it does; the halves' groups are merged.

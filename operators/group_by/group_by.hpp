@@ -29,6 +29,9 @@
 
 namespace garuda::group_by {
 
+/// Groups of several small parts that become one batch: a column of it is as large as memory that is kept.
+inline constexpr std::uint64_t kBatchGroups = std::uint64_t{1} << 16;
+
 /// What lanes hand over: groups, or rows of the result that were made of them.
 struct GroupedPiece {
   GroupChunk groups;
@@ -87,7 +90,7 @@ class PartitionedGroupBy final : private contract::TableValues {
   Result<void> partition_keys(partition::RadixDigit digit);
   Result<void> open_path();
   void start_lanes();
-  Result<void> emit_part(std::size_t part, Emit const& emit);
+  Result<void> emit_parts(std::size_t task, Emit const& emit);
   Result<void> group_slice(std::uint32_t lane, GroupTask const& task, Emit const& emit);
   Result<void> hand_over(GroupChunk groups, bool is_complete, Emit const& emit);
   Result<GroupChunk> run_kernel(std::uint32_t lane, GroupTask const& task);
@@ -108,6 +111,7 @@ class PartitionedGroupBy final : private contract::TableValues {
   PartitionedGroupKeys keys_;
   std::vector<GroupTask> tasks_;
   std::size_t num_tasks_ = 0;
+  std::size_t parts_at_once_ = 1;  // of `whole_`, a task
   std::unique_ptr<contract::GroupByBackend> backend_;
   std::mutex progress_mutex_;
   std::size_t tasks_done_ = 0;

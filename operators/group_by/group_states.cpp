@@ -11,20 +11,21 @@
 #include <utility>
 
 #include "core/numbers/wide_integer.hpp"
+#include "keys/word_folding.hpp"
 #include "operators/cpu/group_by/cpu_aggregates.hpp"
 #include "operators/cpu/group_by/group_rows.hpp"
 
 namespace garuda::group_by {
 namespace {
 
-template <class T>
-void append(std::vector<T>& into, std::vector<T> const& from) {
+template <class Vector>
+void append(Vector& into, Vector const& from) {
   into.insert(into.end(), from.begin(), from.end());
 }
 
-template <class T>
-std::uint64_t bytes_of(std::vector<T> const& values) {
-  return values.capacity() * sizeof(T);
+template <class Vector>
+std::uint64_t bytes_of(Vector const& values) {
+  return values.capacity() * sizeof(typename Vector::value_type);
 }
 
 /// into += from, two's complement integers of `words` words.
@@ -117,7 +118,7 @@ void merge_lists(contract::ValueLists const& from, std::vector<std::uint32_t> co
 }
 
 /// Appends offsets that begin at 0 to others.
-void append_offsets(std::vector<std::uint64_t> const& from, std::vector<std::uint64_t>& into) {
+void append_offsets(contract::Words const& from, contract::Words& into) {
   if (from.empty()) return;
   if (into.empty()) into.push_back(0);
   auto const base = into.back();
@@ -130,7 +131,7 @@ void widen_sums(contract::ValueKind kind, std::uint32_t words, contract::Aggrega
   if (before >= words) return;
   auto const is_unsigned = kind == contract::ValueKind::uint32 || kind == contract::ValueKind::uint64;
   auto const groups = before == 0 ? 0 : state.sums.size() / before;
-  std::vector<std::uint64_t> wide(groups * words);
+  contract::Words wide(groups * words);
   for (std::size_t g = 0; g < groups; ++g) {
     auto const* const from = &state.sums[g * before];
     auto const sign = !is_unsigned && (from[before - 1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
@@ -151,7 +152,7 @@ bool has_integer_sum(resolve::StateColumn const& column) {
 
 /// Makes room for more groups, all without values.
 void grow_state(resolve::StateColumn const& column, std::uint64_t num_groups, contract::AggregateState& state) {
-  auto const grow_offsets = [&](std::vector<std::uint64_t>& offsets) {
+  auto const grow_offsets = [&](contract::Words& offsets) {
     if (offsets.empty()) offsets.push_back(0);
     offsets.resize(num_groups + 1, offsets.back());
   };
@@ -163,7 +164,7 @@ void grow_state(resolve::StateColumn const& column, std::uint64_t num_groups, co
     sums.first_window.resize(num_groups, 0);
     grow_offsets(sums.offsets);
   }
-  if ((column.states & contract::kListState) != 0) grow_offsets(state.lists.offsets);
+  if (column.has_lists()) grow_offsets(state.lists.offsets);
   auto const words = num_groups * contract::extreme_words(column.kind);
   if ((column.states & contract::kMinState) != 0) state.minima.resize(words, std::numeric_limits<std::uint64_t>::max());
   if ((column.states & contract::kMaxState) != 0) state.maxima.resize(words, 0);
@@ -225,6 +226,19 @@ Result<contract::AggregateState> states_on_host(contract::GroupByKernel& kernel,
   return cpu::aggregate_rows(input, ids, num_groups, &control);
 }
 
+GroupChunk chunk_of(contract::GroupPart part, std::uint32_t partition) {
+  GroupChunk chunk;
+  chunk.partition = partition;
+  chunk.head_rows = std::move(part.first_rows);
+  chunk.key_words.push_back(std::move(part.keys));
+  for (auto& words : part.more_words) chunk.key_words.push_back(std::move(words));
+  std::vector<std::uint64_t*> columns;
+  for (auto& words : chunk.key_words) columns.push_back(words.data());
+  keys::fold_words(columns, chunk.key_words[0].size());
+  chunk.states = std::move(part.states);
+  return chunk;
+}
+
 GroupChunk no_rows_group(std::vector<resolve::StateColumn> const& columns) {
   GroupChunk group;
   group.head_rows.push_back(0);
@@ -257,7 +271,7 @@ void merge_state(resolve::StateColumn const& column, contract::AggregateState co
     take(from.maxima, into.maxima, false);
   }
   if (has_float_sum(column)) merge_float_sums(from.float_sums, ids, into.float_sums);
-  if ((column.states & contract::kListState) != 0) merge_lists(from.lists, ids, words, into.lists);
+  if (column.has_lists()) merge_lists(from.lists, ids, words, into.lists);
 }
 
 Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk const& next,

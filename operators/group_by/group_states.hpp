@@ -28,10 +28,10 @@ struct HeadKeys {
 /// Groups: of slices in the order of their first rows. Either `head_rows` or `key_words` may be empty, not both.
 struct GroupChunk {
   std::uint32_t partition = 0;
-  std::vector<std::uint64_t> head_rows;               ///< of the table
-  std::vector<std::vector<std::uint64_t>> key_words;  ///< word by word, a group each; none: keys are those of rows
-  HeadKeys keys;                                      ///< only where groups have to be merged
-  std::vector<contract::AggregateState> states;       ///< a state column each
+  contract::Words head_rows;                     ///< of the table
+  std::vector<contract::Words> key_words;        ///< word by word, a group each; none: keys are those of rows
+  HeadKeys keys;                                 ///< only where groups have to be merged
+  std::vector<contract::AggregateState> states;  ///< a state column each
 
   std::size_t size() const noexcept {
     return head_rows.empty() && !key_words.empty() ? key_words[0].size() : head_rows.size();
@@ -39,6 +39,9 @@ struct GroupChunk {
   /// Host memory held, in bytes.
   std::uint64_t bytes() const noexcept;
 };
+
+/// The groups of part `partition` of a whole table's.
+GroupChunk chunk_of(contract::GroupPart part, std::uint32_t partition);
 
 /// The states of bytes and lists, which kernels do not see, of the rows that `kernel` has grouped. Errors: those of the
 /// kernel.

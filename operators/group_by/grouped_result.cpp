@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,13 +21,13 @@ constexpr std::uint64_t kSortedRows = std::uint64_t{1} << 15;
 
 /// The positions of `rows`, which are distinct, in ascending order of the rows: dealt out by their leading bits, then
 /// sorted part by part, in parallel on the calling task arena. Errors: out_of_memory, cancelled.
-Result<std::vector<std::uint64_t>> order_by_rows(std::vector<std::uint64_t> const& rows, Control const& control) {
+Result<std::vector<std::uint64_t>> order_by_rows(std::span<std::uint64_t const> rows, Control const& control) {
   keys::EncodedKeys keys;
   keys.key_bits = 64;
   keys.num_rows = rows.size();
   keys.table_rows = rows.size();
   keys.words = rows.data();
-  auto const last = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
+  auto const last = rows.empty() ? 0 : *std::ranges::max_element(rows);
   auto const width = static_cast<std::uint32_t>(std::bit_width(last));
   auto const bits = std::min(contract::radix_bits_for(rows.size(), kSortedRows), width);
   partition::RadixDigit const digit{bits, bits == 0 ? 0 : width - bits, false};

@@ -112,7 +112,7 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
     shape.value_words += words + (state.column ? 1 : 0);  // and a bit of validity, rounded up
     shape.widest_value = std::max(shape.widest_value, words);
     shape.state_bytes += state_bytes(state);
-    if ((state.states & contract::kListState) != 0)
+    if (state.has_lists())
       shape.encoded_bytes += shape.rows * contract::extreme_words(state.kind) * sizeof(std::uint64_t);
   }
   auto const has_rows = shape.rows > 0 || !keys;

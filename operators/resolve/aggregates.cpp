@@ -122,8 +122,8 @@ MaybeGroup finalise_integer_mean(FinaliseInput const& input, GroupRange const& g
   return std::nullopt;
 }
 
-MaybeGroup write_extremes(std::vector<std::uint64_t> const& extremes, FinaliseInput const& input,
-                          GroupRange const& groups, FinaliseOutput const& out) {
+MaybeGroup write_extremes(contract::Words const& extremes, FinaliseInput const& input, GroupRange const& groups,
+                          FinaliseOutput const& out) {
   auto const words = contract::extreme_words(input.kind);
   auto const width = std::max<std::size_t>(static_cast<std::size_t>(byte_width(input.result)), 1);
   for (std::uint64_t i = 0; i < groups.count; ++i) {

@@ -20,9 +20,9 @@ constexpr std::size_t kHeaderBytes = 3 + kStateSums + sizeof(std::uint64_t) + 2 
 constexpr std::int32_t kMostExponent = 4096;
 
 /// Two's complement of as many words as `most` at least, and one for the sign.
-std::vector<std::uint64_t> signed_words(BigInteger const& value, std::size_t least) {
+contract::Words signed_words(BigInteger const& value, std::size_t least) {
   auto const magnitude = value.magnitude();
-  std::vector<std::uint64_t> words(std::max(magnitude.size() + 1, least), 0);
+  contract::Words words(std::max(magnitude.size() + 1, least), 0);
   std::ranges::copy(magnitude, words.begin());
   if (!value.is_negative()) return words;
   std::uint64_t carry = 1;

@@ -51,6 +51,8 @@ struct StateColumn {
 
   /// Whether the values lie in the table as kernels take them.
   bool is_of_table() const noexcept { return form == ValueForm::plain || form == ValueForm::listed; }
+  /// Whether groups keep values.
+  bool has_lists() const noexcept { return (states & contract::kListState) != 0; }
 };
 
 /// Exact sums of products: Σ over the parts p of part_bits · p, times 2^exponent.

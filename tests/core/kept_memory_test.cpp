@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -123,6 +127,22 @@ TEST_F(KeptMemoryTest, ServesSeveralThreads) {
   for (auto& thread : threads) thread.join();
   kept_.give_back_all();
   EXPECT_EQ(kept_.kept_bytes(), 0U);
+}
+
+TEST_F(KeptMemoryTest, ServesVectors) {
+  for (auto const count : {std::size_t{1}, std::size_t{8'191}, std::size_t{8'192}, std::size_t{1} << 19}) {
+    KeptVector<std::uint64_t> values;
+    for (std::size_t i = 0; i < count; ++i) values.push_back(i);
+    auto const copy = values;
+    auto const moved = std::move(values);
+    EXPECT_EQ(copy, moved);
+    EXPECT_EQ(moved.back(), count - 1);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(moved.data()) % alignof(std::max_align_t), 0U);
+  }
+  EXPECT_GT(kept_.kept_bytes(), std::size_t{8} << 19) << "of the largest";
+  KeptVector<std::uint64_t> const zeros(std::size_t{1} << 19);
+  EXPECT_EQ(std::ranges::count(zeros, 0U), std::ptrdiff_t{1} << 19) << "memory that was used before";
+  EXPECT_THROW(KeptVector<std::uint64_t>(std::size_t{1} << 59), std::bad_alloc);
 }
 
 }  // namespace

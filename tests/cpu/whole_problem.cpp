@@ -89,7 +89,7 @@ std::vector<std::uint64_t> expected_sum(Expected const& group) {
           static_cast<std::uint64_t>(high >> 64), sign};
 }
 
-UInt128 extreme_of(std::vector<std::uint64_t> const& extremes, contract::ValueKind kind, std::size_t group) {
+UInt128 extreme_of(contract::Words const& extremes, contract::ValueKind kind, std::size_t group) {
   auto const words = contract::extreme_words(kind);
   auto const* const first = &extremes[group * words];
   return words == 1 ? UInt128{first[0]} : (UInt128{first[1]} << 64) | first[0];
@@ -97,7 +97,7 @@ UInt128 extreme_of(std::vector<std::uint64_t> const& extremes, contract::ValueKi
 
 std::uint64_t first_word(std::uint64_t key, std::uint32_t bits) { return key & ((std::uint64_t{1} << bits) - 1); }
 
-std::vector<std::uint64_t> const& keys_of(contract::GroupPart const& part) {
+contract::Words const& keys_of(contract::GroupPart const& part) {
   return part.more_words.empty() ? part.keys : part.more_words[0];
 }
 

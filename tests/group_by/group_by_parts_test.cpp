@@ -123,7 +123,7 @@ TEST(GroupByPlanner, RefusesPathsItDoesNotHave) {
   EXPECT_EQ(refused.error().code(), ErrorCode::no_device);
 }
 
-using Words = std::vector<std::uint64_t>;
+using Words = contract::Words;
 
 /// Of integers.
 contract::AggregateState state_of(Words counts, Words sums = {}, Words minima = {}, Words maxima = {}) {
@@ -136,7 +136,7 @@ contract::AggregateState state_of(Words counts, Words sums = {}, Words minima = 
 }
 
 /// One chunk of groups with 32-bit keys, of a column of int64 with all states.
-GroupChunk chunk_of(std::vector<std::uint32_t> keys, std::vector<std::uint64_t> rows, contract::AggregateState state) {
+GroupChunk chunk_of(std::vector<std::uint32_t> keys, contract::Words rows, contract::AggregateState state) {
   GroupChunk chunk;
   chunk.head_rows = std::move(rows);
   chunk.keys.packed32 = std::move(keys);
@@ -153,12 +153,12 @@ TEST(MergeGroups, AddsStatesOfEqualKeysInTheOrderOfFirstRows) {
   auto groups = chunk_of({7, 3}, {0, 1}, state_of({0, 2}, {0, 0, kAll, 0}, {123, 10}, {99, 20}));
   auto const next = chunk_of({3, 5, 7}, {10, 11, 12}, state_of({1, 0, 3}, {1, 0, 0, 0, 4, kAll}, {5, 1, 8}, {5, 1, 9}));
   ASSERT_TRUE(merge_groups({column}, next, {}, groups));
-  EXPECT_EQ(groups.head_rows, (std::vector<std::uint64_t>{0, 1, 11}));
+  EXPECT_EQ(groups.head_rows, (Words{0, 1, 11}));
   EXPECT_EQ(groups.keys.packed32, (std::vector<std::uint32_t>{7, 3, 5}));
   auto const& state = groups.states[0];
-  EXPECT_EQ(state.counts, (std::vector<std::uint64_t>{3, 3, 0}));
+  EXPECT_EQ(state.counts, (Words{3, 3, 0}));
   // 2^64 - 1 and 1 carry into the second word; -2^64 + 4 stays negative.
-  EXPECT_EQ(state.sums, (std::vector<std::uint64_t>{4, kAll, 0, 1, 0, 0}));
+  EXPECT_EQ(state.sums, (Words{4, kAll, 0, 1, 0, 0}));
   EXPECT_EQ(state.minima[1], 5U);
   EXPECT_EQ(state.maxima[1], 20U);
 }
@@ -174,16 +174,16 @@ TEST(MergeGroups, FloatWindowsAreUnited) {
   auto const& sums = groups.states[0].float_sums;
   EXPECT_EQ(sums.flags, (std::vector<std::uint8_t>{kNotANumber | kPositiveInfinity, 0}));
   EXPECT_EQ(sums.first_window[0], 3);
-  EXPECT_EQ(sums.offsets, (std::vector<std::uint64_t>{0, 4, 4}));
-  EXPECT_EQ(sums.windows, (std::vector<std::uint64_t>{5, 0, 0, 0, 1, 0, 2, 0}));
+  EXPECT_EQ(sums.offsets, (Words{0, 4, 4}));
+  EXPECT_EQ(sums.windows, (Words{5, 0, 0, 0, 1, 0, 2, 0}));
 }
 
 TEST(MergeGroups, WithoutKeysThereIsOneGroup) {
   resolve::StateColumn const column{std::nullopt, contract::ValueKind::none, contract::kCountState};
   auto groups = chunk_of({}, {0}, state_of({5}));
   ASSERT_TRUE(merge_groups({column}, chunk_of({}, {9}, state_of({6})), {}, groups));
-  EXPECT_EQ(groups.head_rows, (std::vector<std::uint64_t>{0}));
-  EXPECT_EQ(groups.states[0].counts, (std::vector<std::uint64_t>{11}));
+  EXPECT_EQ(groups.head_rows, (Words{0}));
+  EXPECT_EQ(groups.states[0].counts, (Words{11}));
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ Groups groups_of(std::vector<std::uint64_t> const& labels) {
 
 template <class T>
 struct Plain {
-  std::vector<std::uint64_t> counts;
+  contract::Words counts;
   std::vector<std::optional<T>> min;
   std::vector<std::optional<T>> max;
 };
@@ -154,7 +154,7 @@ Plain<T> plain_states(CaseData const& data, Groups const& groups) {
 }
 
 template <class T>
-void expect_extremes(std::vector<std::uint64_t> const& actual, std::vector<std::optional<T>> const& expected,
+void expect_extremes(contract::Words const& actual, std::vector<std::optional<T>> const& expected,
                      char const* what) {
   constexpr std::size_t kWords = sizeof(T) == 16 ? 2 : 1;
   ASSERT_EQ(actual.size(), expected.size() * kWords) << what;
@@ -219,7 +219,7 @@ void check_values(contract::GroupByKernel& kernel, CaseData const& data, Groups 
     auto const state = kernel.aggregate(data.input(static_cast<contract::StateSet>(states)));
     ASSERT_TRUE(state) << state.error().describe();
     auto const has = [&](contract::StateSet bit) { return (states & bit) != 0; };
-    EXPECT_EQ(state->counts, has(contract::kCountState) ? plain.counts : std::vector<std::uint64_t>{});
+    EXPECT_EQ(state->counts, has(contract::kCountState) ? plain.counts : contract::Words{});
     if (has(contract::kSumState)) expect_sums<T>(data, groups, *state, kind);
     if (has(contract::kMinState)) expect_extremes(state->minima, plain.min, "minimum");
     if (has(contract::kMaxState)) expect_extremes(state->maxima, plain.max, "maximum");
@@ -235,7 +235,7 @@ void check_kind(contract::GroupByKernel& kernel, CaseData const& data, Groups co
     case ValueKind::none: {
       auto const state = kernel.aggregate(data.input(contract::kCountState));
       ASSERT_TRUE(state) << state.error().describe();
-      std::vector<std::uint64_t> counts(groups.heads.size());
+      contract::Words counts(groups.heads.size());
       for (std::size_t row = 0; row < groups.ids.size(); ++row) counts[groups.ids[row]] += data.is_valid(row) ? 1 : 0;
       EXPECT_EQ(state->counts, counts);
       return;

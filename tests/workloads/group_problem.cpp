@@ -267,7 +267,7 @@ AggregateInput ValueColumn::input(StateSet states) const {
 
 void ValueColumn::expect_states(AggregateState const& state, StateSet states, GroupProblem const& problem) const {
   if ((states & contract::kCountState) != 0) {
-    std::vector<std::uint64_t> counts(problem.heads().size());
+    contract::Words counts(problem.heads().size());
     for (std::size_t row = 0; row < problem.ids().size(); ++row) counts[problem.ids()[row]] += is_valid(row) ? 1 : 0;
     ASSERT_TRUE(state.counts == counts);
   } else {

@@ -113,7 +113,7 @@ Result<void> find_extremes(contract::AggregateInput const& input, Ids ids, Contr
                            contract::AggregateState& state) {
   using Ordered = OrderedOf<T>;
   auto const words = sizeof(Ordered) / 8;
-  auto const find = [&](std::vector<std::uint64_t>& extremes, Ordered start, auto better) -> Result<void> {
+  auto const find = [&](contract::Words& extremes, Ordered start, auto better) -> Result<void> {
     std::vector<Ordered> best(extremes.size() / words, start);
     GARUDA_TRY(for_all_values(input, ids, control, [&](std::uint64_t row, std::uint32_t group) {
       auto const value = ordered(value_at<T>(input, row));

@@ -288,8 +288,8 @@ class GroupTable {
   static constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
 
   /// Of the keys in `slots`, the words behind the first, word by word.
-  std::vector<std::vector<std::uint64_t>> more_words_of(std::span<std::uint32_t const> slots) const {
-    std::vector<std::vector<std::uint64_t>> columns(hash_.num_more_words());
+  std::vector<contract::Words> more_words_of(std::span<std::uint32_t const> slots) const {
+    std::vector<contract::Words> columns(hash_.num_more_words());
     for (std::size_t w = 0; w < columns.size(); ++w) {
       columns[w].reserve(slots.size());
       for (auto const slot : slots) columns[w].push_back(hash_.more_words_of(slot)[w]);

@@ -45,7 +45,7 @@ class GroupSums {
 
   std::vector<std::uint32_t> first_pixel_of_;  // a group, and the total
   contract::FloatSums floats_;                 // all but the windows
-  std::vector<std::uint64_t> windows_;         // two words a window
+  contract::Words windows_;                    // two words a window
   std::uint32_t next_group_ = 0;               // the first whose pixels are not all added up
 };
 
