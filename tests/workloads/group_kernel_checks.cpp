@@ -154,8 +154,7 @@ Plain<T> plain_states(CaseData const& data, Groups const& groups) {
 }
 
 template <class T>
-void expect_extremes(contract::Words const& actual, std::vector<std::optional<T>> const& expected,
-                     char const* what) {
+void expect_extremes(contract::Words const& actual, std::vector<std::optional<T>> const& expected, char const* what) {
   constexpr std::size_t kWords = sizeof(T) == 16 ? 2 : 1;
   ASSERT_EQ(actual.size(), expected.size() * kWords) << what;
   for (std::size_t g = 0; g < expected.size(); ++g) {
