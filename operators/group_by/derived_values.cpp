@@ -112,7 +112,9 @@ void DerivedValues::make(std::span<DerivedRow const> rows, std::byte* out) const
 
 void DerivedValues::make(FactorValues const& values, std::size_t count, std::byte* out) const {
   auto const& part = state_.part;
-  auto const type_of = [&](std::size_t f) { return table_.schema()[f == 0 ? *state_.column : *state_.second].type; };
+  auto const type_of = [&](std::size_t f) -> DataType const& {
+    return table_.schema()[f == 0 ? *state_.column : *state_.second].type;
+  };
   // Of integers only what takes more than 64 bits is cut.
   auto const is_integer = [&](std::size_t f) {
     return part.powers[f] == 0 || type_row(type_of(f).id).family == TypeFamily::integer;

@@ -163,21 +163,26 @@ void write_integer_products(DataType const& a_type, std::byte const* a, DataType
                             std::size_t count, contract::ValueKind kind, std::byte* out) {
   constexpr std::size_t kStep = 256;
   with_kind(kind, [&]<class Out>(Out*) {
+    // Rows from `first` on as Out: where they are of its width, as they lie.
     auto const read = [](DataType const& type, std::byte const* values, std::size_t first, std::size_t rows,
-                         std::array<Out, kStep>& into) {
+                         std::array<Out, kStep>& room) {
+      if (static_cast<std::size_t>(byte_width(type)) == sizeof(Out)) return values + first * sizeof(Out);
       visit_integers(byte_width(type), type_row(type.id).is_signed, [&]<class T>(T*) {
         for (std::size_t i = 0; i < rows; ++i)
-          into[i] = static_cast<Out>(load<T>(values, static_cast<std::int64_t>(first + i)));
+          room[i] = static_cast<Out>(load<T>(values, static_cast<std::int64_t>(first + i)));
       });
+      return reinterpret_cast<std::byte const*>(room.data());
     };
-    std::array<Out, kStep> x;
-    std::array<Out, kStep> y;
+    std::array<Out, kStep> x_room;
+    std::array<Out, kStep> y_room;
     for (std::size_t first = 0; first < count; first += kStep) {
       auto const rows = std::min(kStep, count - first);
-      read(a_type, a, first, rows, x);
-      if (b != nullptr) read(b_type, b, first, rows, y);
-      auto const& other = b != nullptr ? y : x;
-      for (std::size_t i = 0; i < rows; ++i) store(out, first + i, static_cast<Out>(x[i] * other[i]));
+      auto const* const x = read(a_type, a, first, rows, x_room);
+      auto const* const y = b != nullptr ? read(b_type, b, first, rows, y_room) : x;
+      for (std::size_t i = 0; i < rows; ++i) {
+        auto const row = static_cast<std::int64_t>(i);
+        store(out, first + i, static_cast<Out>(load<Out>(x, row) * load<Out>(y, row)));
+      }
     }
   });
 }

@@ -72,6 +72,8 @@ Result<ValueReader> ValueReader::create(TableView table, resolve::StateColumn co
       return fail(ErrorCode::invalid_input, fmt::format("column is in device memory, not in the host's: '{}'",
                                                         table.schema()[*state.column].name));
     if (array.length == 0) continue;
+    auto const* const second = state.second ? &table.batch(b).columns[*state.second] : nullptr;
+    if (array.validity != nullptr || (second != nullptr && second->validity != nullptr)) reader.is_null_free_ = false;
     reader.parts_.push_back(b);
     reader.first_rows_.push_back(reader.first_rows_.back() + array.length);
   }
@@ -102,17 +104,9 @@ bool ValueReader::is_null(std::size_t part, std::int64_t row) const noexcept {
   return array(part).is_null(row) || (state_.second && table_.batch(parts_[part]).columns[*state_.second].is_null(row));
 }
 
-bool ValueReader::is_null_free() const noexcept {
-  for (std::size_t p = 0; p < parts_.size(); ++p)
-    if (array(p).validity != nullptr ||
-        (state_.second && table_.batch(parts_[p]).columns[*state_.second].validity != nullptr))
-      return false;
-  return true;
-}
-
 bool ValueReader::may_have_nulls() const noexcept {
   // Counts are added wherever there are nulls.
-  return state_.column && (state_.states & contract::kCountState) != 0 && !is_null_free();
+  return state_.column && (state_.states & contract::kCountState) != 0 && !is_null_free_;
 }
 
 /// Calls visit(i, part, row of its arrays) for the positions [begin, end) of the slice.
@@ -167,7 +161,7 @@ std::vector<partition::PayloadColumn::Part> ValueReader::in_place() const {
 
 bool ValueReader::reads_row_ids() const noexcept {
   auto const factors = this->factors();
-  if ((!factors[0] && !factors[1]) || may_have_nulls() || !is_null_free()) return true;
+  if ((!factors[0] && !factors[1]) || may_have_nulls() || !is_null_free_) return true;
   return (factors[0] && !payload_[0]) || (factors[1] && !payload_[1]);
 }
 
@@ -222,7 +216,7 @@ std::optional<FactorValues> ValueReader::factor_values(contract::SliceRows const
                 static_cast<std::uint64_t>(array.offset + row - first_rows_[part]) * width;
   }
   // A null of a column that is no factor leaves its row out, too.
-  return is_null_free() ? std::optional(values) : std::nullopt;
+  return is_null_free_ ? std::optional(values) : std::nullopt;
 }
 
 void ValueReader::make_values(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end,

@@ -58,7 +58,6 @@ class ValueReader {
   ArrayView const& array(std::size_t part) const noexcept;
   std::size_t part_of(std::int64_t row) const noexcept;
   bool is_null(std::size_t part, std::int64_t row) const noexcept;
-  bool is_null_free() const noexcept;
   std::uint32_t const* borrowed(contract::SliceRows const& rows) const noexcept;
   template <class Visit>
   void visit(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const;
@@ -72,6 +71,7 @@ class ValueReader {
   TableView table_;
   resolve::StateColumn state_;
   std::vector<std::size_t> parts_;        ///< batches with rows
+  bool is_null_free_ = true;              ///< no value, nor one of the second column's, may be null
   std::vector<std::int64_t> first_rows_;  ///< of the parts, then the number of rows
   std::unique_ptr<keys::ColumnOrder const> order_;
   std::optional<DerivedValues> derived_;  ///< of values that do not lie in the table
