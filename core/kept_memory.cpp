@@ -1,6 +1,5 @@
 #include "core/kept_memory.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <new>
 
@@ -31,18 +30,20 @@ KeptMemory::Tenancy::Tenancy() {
   auto& kept = instance();
   std::lock_guard const lock(kept.mutex_);
   ++kept.tenants_;
+  kept.note_limit();
 }
 
 KeptMemory::Tenancy::~Tenancy() {
   auto& kept = instance();
   std::lock_guard const lock(kept.mutex_);
   --kept.tenants_;
+  kept.note_limit();
   kept.shrink_to(kept.limit());
 }
 
 KeptMemory::Span KeptMemory::take(std::size_t bytes) {
   std::lock_guard const lock(mutex_);
-  auto const best = by_size_.lower_bound(bytes);
+  auto const best = by_size_.lower_bound({bytes, nullptr});
   if (best == by_size_.end()) return {};
   auto const span = spans_.find(best->second);
   auto const address = span->first;
@@ -86,12 +87,8 @@ void KeptMemory::keep(Span span) noexcept {
 void KeptMemory::set_limit(std::size_t bytes) noexcept {
   std::lock_guard const lock(mutex_);
   limit_ = bytes;
+  note_limit();
   shrink_to(limit());
-}
-
-bool KeptMemory::is_keeping() const noexcept {
-  std::lock_guard const lock(mutex_);
-  return limit() > 0;
 }
 
 void KeptMemory::give_back_all() noexcept {
@@ -105,8 +102,7 @@ std::size_t KeptMemory::kept_bytes() const noexcept {
 }
 
 void KeptMemory::erase(std::map<std::byte*, Kept>::iterator span) noexcept {
-  auto const [first, last] = by_size_.equal_range(span->second.bytes);
-  by_size_.erase(std::find_if(first, last, [&](auto const& entry) { return entry.second == span->first; }));
+  by_size_.erase({span->second.bytes, span->first});
   by_age_.erase(span->second.since);
   bytes_ -= span->second.bytes;
   spans_.erase(span);
@@ -116,7 +112,7 @@ void KeptMemory::erase(std::map<std::byte*, Kept>::iterator span) noexcept {
 void KeptMemory::insert(std::byte* address, Kept kept) {
   auto const span = spans_.emplace(address, kept).first;
   try {
-    auto const sized = by_size_.emplace(kept.bytes, address);
+    auto const sized = by_size_.emplace(kept.bytes, address).first;
     try {
       by_age_.emplace(kept.since, address);
     } catch (...) {

@@ -1,10 +1,13 @@
 // Large host memory that freed buffers leave behind, for later buffers.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 namespace garuda {
 
@@ -41,7 +44,7 @@ class KeptMemory {
   /// Keeps at most `bytes` bytes from now on, at once of what is kept already; 0: nothing.
   void set_limit(std::size_t bytes) noexcept;
   /// True when memory freed now would be kept.
-  bool is_keeping() const noexcept;
+  bool is_keeping() const noexcept { return is_keeping_; }
   /// Gives back everything that is kept now.
   void give_back_all() noexcept;
   std::size_t kept_bytes() const noexcept;
@@ -56,10 +59,12 @@ class KeptMemory {
   void insert(std::byte* address, Kept kept);
   void shrink_to(std::size_t bytes) noexcept;
   std::size_t limit() const noexcept { return tenants_ == 0 ? 0 : limit_; }
+  void note_limit() noexcept { is_keeping_ = limit() > 0; }
 
   mutable std::mutex mutex_;
+  std::atomic<bool> is_keeping_{false};
   std::map<std::byte*, Kept> spans_;
-  std::multimap<std::size_t, std::byte*> by_size_;
+  std::set<std::pair<std::size_t, std::byte*>> by_size_;
   std::map<std::uint64_t, std::byte*> by_age_;
   std::size_t bytes_ = 0;
   std::size_t limit_ = 0;

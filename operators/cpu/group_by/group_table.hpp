@@ -95,6 +95,8 @@ class HashSlots {
  public:
   HashSlots(std::uint64_t expected, std::size_t num_more_words) : num_more_(num_more_words) {
     allot(std::bit_ceil(std::max<std::uint64_t>(2 * expected, 64)));
+    keys_.reserve(expected);
+    more_words_.reserve(expected * num_more_words);
   }
 
   /// Of rows [first, first + count) of `more_words`, whose first words are `keys`.
@@ -198,8 +200,13 @@ class GroupTable {
       if (counted_by_[c] != c) request.states &= static_cast<contract::StateSet>(~contract::kCountState);
       columns_.emplace_back(request, states.fixed_points[c]);
     }
-    if (!addressing.is_direct) return;
     for (auto& column : columns_) column.resize(addressing.slots);
+    if (!addressing.is_direct) {
+      // Room for what is expected: growing step by step asks for memory again and again, from all threads.
+      for (auto& column : columns_) column.clear();
+      if (keeps_rows_) first_rows_.reserve(addressing.slots);
+      return;
+    }
     auto const counter = std::ranges::find_if(states.requests, counts_rows);
     if (keeps_rows_)
       first_rows_.resize(addressing.slots, kNoRow);

@@ -24,15 +24,25 @@ class StateArray {
   T& operator[](std::uint64_t i) noexcept { return data()[i]; }
   T const& operator[](std::uint64_t i) const noexcept { return data()[i]; }
 
+  /// Makes room for `size` values.
+  void reserve(std::uint64_t size) {
+    if (size <= capacity_) return;
+    auto larger = AlignedBuffer::allocate(static_cast<std::int64_t>(size * sizeof(T)));
+    if (!larger) throw std::bad_alloc();
+    if (size_ > 0) std::memcpy(larger->data(), buffer_.data(), size_ * sizeof(T));
+    buffer_ = std::move(*larger);
+    capacity_ = size;
+  }
+
   /// Sets the size; what is new becomes `value`.
   void resize(std::uint64_t size, T value = T{}) {
-    reserve(size);
+    if (size > capacity_) grow(size);
     if (size > size_) std::fill(data() + size_, data() + size, value);
     size_ = size;
   }
 
   void push_back(T value) {
-    if (size_ == capacity_) reserve(size_ + 1);
+    if (size_ == capacity_) grow(size_ + 1);
     data()[size_++] = value;
   }
 
@@ -40,15 +50,7 @@ class StateArray {
   void clear() noexcept { size_ = 0; }
 
  private:
-  void reserve(std::uint64_t size) {
-    if (size <= capacity_) return;
-    auto const capacity = std::max(size, capacity_ + capacity_ / 2);
-    auto larger = AlignedBuffer::allocate(static_cast<std::int64_t>(capacity * sizeof(T)));
-    if (!larger) throw std::bad_alloc();
-    if (size_ > 0) std::memcpy(larger->data(), buffer_.data(), size_ * sizeof(T));
-    buffer_ = std::move(*larger);
-    capacity_ = capacity;
-  }
+  void grow(std::uint64_t size) { reserve(std::max(size, capacity_ + capacity_ / 2)); }
 
   AlignedBuffer buffer_;
   std::uint64_t size_ = 0;
