@@ -62,6 +62,12 @@ inline bool takes_case(std::uint64_t index) {
   return true;
 }
 
+/// Whether this run takes case `index` of those that no device runs: under a sanitizer, which takes thirty times as
+/// long, every fourth.
+inline bool takes_host_case(std::uint64_t index) {
+  return full_tests() || !is_bounded() || (keys::mix(index) >> 32) % 4 == 0;
+}
+
 /// Whether this run takes a case that costs much wherever it runs: SwiftShader and sanitizers do in full runs only.
 inline bool takes_large_case() { return full_tests() || (!is_bounded() && !is_driver("swiftshader")); }
 
