@@ -3,6 +3,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <new>
 #include <span>
@@ -10,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/buffer.hpp"
+#include "core/buffer.hpp"
 #include "core/look_ahead.hpp"
 #include "core/parallel_blocks.hpp"
 
@@ -35,9 +38,20 @@ class KeyBits {
   void add_words(KeyBits const& other, std::size_t begin, std::size_t end) noexcept {
     for (auto w = begin; w < end; ++w) bits_[w] |= other.bits_[w];
   }
+  /// When all bits are set: looks whether every value of the range is there, as primary keys often are.
+  void find_gaps() noexcept {
+    std::uint64_t set = 0;
+    for (auto const word : bits_) set += static_cast<std::uint64_t>(std::popcount(word));
+    has_gaps_ = set <= span_;
+  }
   /// Bit i: keys[i] is there, of at most 64.
   std::uint64_t test(std::span<Word const> keys) const noexcept {
     std::uint64_t found = 0;
+    if (!has_gaps_) {  // no bit has to be read
+      for (std::size_t i = 0; i < keys.size(); ++i)
+        found |= std::uint64_t{static_cast<Word>(keys[i] - min_) <= span_ ? 1U : 0U} << i;
+      return found;
+    }
     for (std::size_t i = 0; i < keys.size(); ++i) {
       auto const slot = std::uint64_t{static_cast<Word>(keys[i] - min_)};
       auto const is_inside = slot <= span_;
@@ -50,6 +64,7 @@ class KeyBits {
  private:
   Word min_;
   std::uint64_t span_;
+  bool has_gaps_ = true;  ///< some value of the range may be missing
   std::vector<std::uint64_t> bits_;
 };
 
@@ -132,6 +147,7 @@ class BitmapBackend final : public contract::JoinBackend {
       });
     };
     GARUDA_TRY(arena.execute(set_bits));
+    parts[0].find_gaps();
     keys_ = keys;
     bits_ = std::make_shared<Bits const>(std::move(parts[0]));
     return bits_;
