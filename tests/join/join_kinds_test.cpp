@@ -194,9 +194,13 @@ TEST_F(JoinKinds, BitmapsOfRightKeysMarkLeftRows) {
   options.path = Path::cpu;
   auto const none = TableOf{}.build(random);
   for (auto const type : {TypeId::int8, TypeId::int32, TypeId::int64, TypeId::decimal128})
-    for (auto const share : {0U, 5U}) {
+    for (auto const& [share, stride] : {std::pair{0U, 1}, {5U, 1}, {0U, 2}, {5U, 2}}) {
       auto const left = TableOf{type, some_keys(3'000, 110, -60, share, random), 900}.build(random);
-      auto const right = TableOf{type, some_keys(500, 60, -10, share, random), 90}.build(random);
+      // Every value of their range, or every other one.
+      auto right_keys = some_keys(500, 60, -10, share, random);
+      for (auto& key : right_keys)
+        if (key) *key *= stride;
+      auto const right = TableOf{type, right_keys, 90}.build(random);
       for (auto const kind : {JoinKind::semi, JoinKind::anti, JoinKind::mark})
         for (auto const nulls_equal : {false, true})
           for (auto const* tuning : {"method=bitmap", "method=bitmap,slice_rows=70,lanes=3,chunk_rows=100"}) {

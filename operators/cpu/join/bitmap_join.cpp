@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/buffer.hpp"
 #include "core/look_ahead.hpp"
 #include "core/parallel_blocks.hpp"
 
