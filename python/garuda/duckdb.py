@@ -22,6 +22,7 @@ garuda: group-by b, whatever it costs
 from __future__ import annotations
 
 import re
+import time
 from typing import Any, NamedTuple, Optional, Sequence, Union
 
 import duckdb
@@ -104,6 +105,24 @@ _JOIN_ROWS = 2_000_000
 _GROUP_ROWS = 1_000_000
 _SAMPLES = (5_000, 200_000)  # rows, of which so many have to be groups:
 _DISTINCT = 0.6
+# What looking at statements may take, that DuckDB runs in the end, of the time that these run; and seconds of it that are
+# there at first, and kept at most.
+_LOOKING = 0.03
+_LOOKING_AT_FIRST = 0.03
+
+
+class _Allowance:
+    """Seconds for looking at statements, so that connections of many small ones do not become slower: while nothing is
+    left, statements go to DuckDB as they are, which earns some."""
+
+    def __init__(self) -> None:
+        self.seconds = _LOOKING_AT_FIRST
+
+    def earn(self, seconds: float) -> None:
+        self.seconds = min(self.seconds + _LOOKING * seconds, _LOOKING_AT_FIRST)
+
+    def spend(self, seconds: float) -> None:
+        self.seconds -= seconds
 
 
 class Connection:
@@ -116,7 +135,9 @@ class Connection:
 
     That goes for `execute`; a relation of `sql` runs when it is read, by DuckDB. `decision` says who ran the last
     statement, and why; EXPLAIN has it as a row; `connection` is the one of DuckDB. Sums of floats are exact; order is
-    what ORDER BY says. Raises UsageError when `strict` and garuda cannot run a SELECT statement that joins or groups.
+    what ORDER BY says. With prices, looking at statements takes a thirtieth of the time that they run, at most: where
+    many are small, some are not looked at. Raises UsageError when `strict` and garuda cannot run a SELECT statement that
+    joins or groups.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, engine: Engine, prices: bool, strict: bool) -> None:
@@ -126,6 +147,7 @@ class Connection:
         self._strict = strict
         self._registered: list[str] = []
         self._numbered = 0
+        self._allowance = _Allowance()
         self.decision = Decision("duckdb", "no statement yet")
 
     def __getattr__(self, name: str) -> Any:
@@ -141,9 +163,12 @@ class Connection:
         """As DuckDB's, through garuda where that pays."""
         self.decision = Decision("duckdb", "a statement with parameters")
         left = self._through(query) if parameters is None and isinstance(query, str) else None
-        if left is None:
-            return self.connection.execute(query, parameters, **options)
-        return self.connection.execute(left)
+        if left is not None:
+            return self.connection.execute(left)
+        start = time.perf_counter()
+        result = self.connection.execute(query, parameters, **options)
+        self._allowance.earn(time.perf_counter() - start)
+        return result
 
     def sql(self, query: Any, **options: Any) -> Any:
         """As DuckDB's, by DuckDB: what a relation reads has to be there for as long as it lives."""
@@ -158,6 +183,16 @@ class Connection:
         explained = _EXPLAIN.match(query)
         if _SELECT.match(query, explained.end() if explained else 0) is None:
             return None
+        if self._prices and explained is None and self._allowance.seconds <= 0:
+            self.decision = Decision("duckdb", "not looked at, which has taken its share of the time")
+            return None
+        start = time.perf_counter()
+        left = self._looked_at(query, explained)
+        if self.decision.engine == "duckdb":
+            self._allowance.spend(time.perf_counter() - start)
+        return left
+
+    def _looked_at(self, query: str, explained: Optional[re.Match[str]]) -> Optional[str]:
         for name in self._registered:
             self.connection.unregister(name)
         self._registered = []
@@ -221,27 +256,30 @@ class Connection:
 
     def _require_rows(self, query: str) -> None:
         """Raises Unsupported where DuckDB knows a table to be small, before the statement is taken apart."""
-        names = [name.lower() for name in self.connection.get_table_names(query)]
-        known = "select min(estimated_size) from duckdb_tables() where lower(table_name) in (select unnest(?))"
-        (rows,) = self.connection.execute(known, [names]).fetchone() or (None,)
-        if rows is not None and rows < _GROUP_ROWS:
+        names = {name.lower() for name in self.connection.get_table_names(query)}
+        sizes = self.connection.execute("select table_name, estimated_size from duckdb_tables()").fetchall()
+        rows = min((size for name, size in sizes if name.lower() in names), default=_GROUP_ROWS)
+        if rows < _GROUP_ROWS:
             raise Unsupported(f"{rows:,} rows, with which DuckDB is done before they are handed over")
 
     def _priced(self, work: _Work) -> str:
         """Why it pays; raises Unsupported when it does not."""
-        least = _JOIN_ROWS if work.statement.keys else _GROUP_ROWS
-        for queries in (work.whole_tables, work.inputs):  # rows of tables are known without reading them
-            counts = [self._count(f"select count(*) from ({query})") for query in queries]
-            shown = " and ".join(f"{count:,}" for count in counts)
-            if min(counts) < least:
-                raise Unsupported(f"{shown} rows, with which DuckDB is done before they are handed over")
+        self._require_many(work, work.whole_tables)  # known without reading them
         if not work.statement.keys:
             keys = ", ".join(work.key_names)
             for sample in _SAMPLES:  # the first rows: sampling all would read all
                 some = f"select {keys} from ({work.inputs[0]}) limit {sample}"
                 if self._count(f"select count(*) from (select distinct {keys} from ({some}))") < sample * _DISTINCT:
                     raise Unsupported("few groups, into which DuckDB brings rows as it reads them")
-        return f"{shown} rows, with which DuckDB is slower"
+        return f"{self._require_many(work, work.inputs)} rows, with which DuckDB is slower"
+
+    def _require_many(self, work: _Work, queries: list[str]) -> str:
+        """How many rows the queries have; raises Unsupported where they are too few."""
+        counts = [self._count(f"select count(*) from ({query})") for query in queries]
+        shown = " and ".join(f"{count:,}" for count in counts)
+        if min(counts) < (_JOIN_ROWS if work.statement.keys else _GROUP_ROWS):
+            raise Unsupported(f"{shown} rows, with which DuckDB is done before they are handed over")
+        return shown
 
     def _count(self, query: str) -> int:
         (count,) = self.connection.execute(query).fetchone() or (0,)
