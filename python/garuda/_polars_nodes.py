@@ -121,6 +121,10 @@ class Wanted(NamedTuple):
     zero_for_null: bool
     needs: str  #: of the column: nothing, "no NaN" or "no null"
 
+    @property
+    def function(self) -> str:
+        return str(self.spec if isinstance(self.spec, str) else self.spec[1])
+
 
 class Groups(NamedTuple):
     """A group-by that garuda does as Polars does it."""
@@ -166,7 +170,7 @@ class Groups(NamedTuple):
             if column is None or column not in rows.columns:
                 continue
             if wanted.needs == "no NaN" and rows[column].is_nan().any():
-                raise Unsupported(f"NaN in {column}, which min and max of Polars leave out")
+                raise Unsupported(f"NaN in {column}, which {wanted.function} of Polars {'orders otherwise' if wanted.function == 'median' else 'leaves out'}")
             if wanted.needs == "no null" and rows[column].null_count():
                 raise Unsupported(f"null in {column}, which first and last of Polars may give")
         read = [name for name in dict.fromkeys(w.column for w in self.wanted) if name in rows.columns]
@@ -224,11 +228,13 @@ def _spec(aggregate: Aggregate, values: Any, source: str) -> tuple[Any, str]:
         return (source, function + ("_pop" if function in ("var", "std") and aggregate.options == 0 else "")), ""
     if function in ("min", "max") and isinstance(values, _ORDERED) and not aggregate.options:
         return (source, function), "no NaN" if is_float else ""
+    if function == "median" and is_number:
+        return (source, function), "no NaN" if is_float else ""
     if function in ("first", "last"):
         return (source, function), "no null"
     if function == "n_unique" and not is_float:
         return (source, "count_distinct"), ""
-    raise Unsupported(f"{function} of {values}" if function != "median" else "medians, at which Polars is faster")
+    raise Unsupported(f"{function} of {values}")
 
 
 def groups_of(plan: Plan, node: int, viewed: Any) -> Groups:

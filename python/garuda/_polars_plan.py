@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import operator
 from typing import Any, Callable, Optional
 
@@ -63,6 +65,9 @@ _FUSED: dict[str, Callable[[Expr, Expr, Expr], Expr]] = {
 }
 _SCAN_DEFAULTS = ("n_rows", "row_index", "include_file_paths", "deletion_files", "column_mapping", "default_values",
                   "hive_options", "table_statistics")  # fmt: skip
+
+
+_VALUES = (type(None), bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)
 
 
 class Aggregate:
@@ -201,6 +206,8 @@ class Plan:
             viewed = self.view(node)
             if type(viewed).__name__ == "Cache":
                 return self._shared_rows(viewed)
+            if type(viewed).__name__ == "DataFrameScan" and viewed.selection is None:
+                return polars.DataFrame._from_pydf(viewed.df).select(list(self.schema(node)))  # collected it were a copy
             try:
                 rows = self._checked_frame(node).collect(engine="streaming")
             except polars.exceptions.PolarsError as error:  # which Polars then has to say itself
@@ -337,6 +344,8 @@ class Plan:
 
 
 def _literal(value: Any, dtype: Any) -> Expr:
+    if not isinstance(value, _VALUES):
+        raise Unsupported("a series among the expressions")
     if isinstance(dtype, (polars.List, polars.Struct, polars.Array, polars.Object)):
         raise Unsupported(f"a value of type {dtype}")
     return polars.lit(value) if dtype == polars.Null else polars.lit(value, dtype=dtype)

@@ -1,9 +1,9 @@
-"""Which of a plan's joins and group-bys are worth handing over: the planner's price beside what Polars would take.
+"""Which of a plan's joins and group-bys are worth handing over: what either engine was measured to take on such rows.
 
-Measured on two cores (Polars 2.1 streaming, rows in memory, one to three columns a side, least of five): nanoseconds that
-Polars takes a row of the larger side, by rows of the smaller one or by groups. The rates are those of the cheapest cases
-(one column, few matches, integer keys), garuda's side is the dearest, and it has to win by a quarter, so that what is
-handed over by mistake costs less than it gains elsewhere. Both engines are taken to use all cores.
+Nanoseconds a row on two cores (Polars 2.1 streaming, rows in memory; half of the processors' time, least of three), by
+the base-2 logarithm of groups, or of the rows of a join's smaller side. A price of the planner would have to encode all
+keys first, which is most of what grouping strings takes, so it is asked for only where a path was named. What is handed
+over has to win by a quarter, beyond what handing over takes.
 """
 
 from __future__ import annotations
@@ -19,19 +19,30 @@ from .engine import Engine
 #: Of a node whose rows are not known.
 MANY = 2**62
 
+_Points = tuple[tuple[int, float], ...]
+_Rates = tuple[_Points, _Points]  # of Polars, of garuda
+
 _FEW = 250_000  # rows, below which looking at them twice and starting takes longer than Polars does
-_LOOKUP_NS = ((13, 10.0), (16, 16.0), (17, 25.0), (20, 70.0))  # of joins, by log2 of the smaller side's rows
-_GROUP_NS = ((10, 8.0), (14, 12.0), (17, 28.0), (20, 70.0))  # of group-bys, by log2 of groups
-_FURTHER_NS = 10.0  # a further aggregate, of many groups
-_STRING_LOOKUPS = 2.5  # times as long, where strings are looked up in a table beyond the cache
 _CORES = 2  # that these were measured on
-_PRICED = 2.5  # what garuda took over its price, uncalibrated, at most; of strings _PRICED_STRINGS
-_PRICED_STRINGS = 4.0
-_HANDED_NS = 10.0  # a row: making it an Arrow table, and pricing
-_STRING_NS = 40.0  # more for each key of strings, whose values pricing samples
+_HANDING_NS = 2e6  # a node: making the rest of the plan again
 _MARGIN = 1.25
-_WORTH_PRICING = 3.0  # times the handing over; below that pricing itself shows
+_PRICED = 2.5  # what garuda took over a price of the planner, uncalibrated, at most
 _SAMPLE = 2**14
+
+# Of group-bys: their keys, and more for each key of strings, whose values garuda makes integers first.
+_GROUP: _Rates = (((10, 2.1), (14, 3.4), (17, 9.0)), ((10, 1.2), (14, 1.3), (17, 2.0), (20, 3.0), (21, 3.5)))
+_GROUP_STRING: _Rates = (((10, 1.9), (14, 5.8), (17, 8.0), (20, 40.0)), ((10, 3.5), (17, 4.2), (20, 6.1)))
+# And of an aggregate: sums, means, counts, extremes; others by name.
+_AGGREGATE: _Rates = (((10, 0.4), (14, 0.9), (17, 5.7)), ((14, 0.2), (17, 0.9), (20, 1.2), (21, 2.2)))
+_DEVIATION: _Rates = (((10, 0.8), (14, 1.7), (17, 4.8), (20, 10.0)), ((10, 6.4), (14, 7.2), (17, 7.8), (20, 11.3)))
+_MEDIAN: _Rates = (((10, 8.0), (14, 11.0), (17, 33.0), (20, 130.0)), ((10, 8.3), (17, 9.5), (20, 12.3)))
+_DISTINCT: _Rates = (((4, 23.0), (10, 30.0), (14, 42.0)), ((4, 31.0), (10, 25.0), (14, 18.0), (17, 12.0), (20, 9.0)))
+_AGGREGATES = {"var": _DEVIATION, "var_pop": _DEVIATION, "std": _DEVIATION, "std_pop": _DEVIATION, "median": _MEDIAN,
+               "count_distinct": _DISTINCT}  # fmt: skip
+# Of joins, a row of both sides: with two columns, for a further one, and for each key of strings.
+_JOIN: _Rates = (((13, 4.4), (16, 6.4), (18, 9.2), (20, 12.8)), ((16, 1.6), (18, 2.0), (20, 3.1)))
+_JOIN_COLUMN: _Rates = (((13, 0.5), (16, 0.75), (18, 1.1), (20, 1.45)), ((10, 0.1), (13, 0.2), (16, 0.4), (18, 1.2)))
+_JOIN_STRING: _Rates = (((10, 2.0), (13, 3.4), (16, 16.0), (18, 39.0), (20, 51.0)), ((10, 3.3), (16, 4.0), (20, 4.7)))
 
 
 def too_few(bounds: list[int]) -> Optional[str]:
@@ -43,35 +54,34 @@ def too_few(bounds: list[int]) -> Optional[str]:
 
 def compare(node: Union[Join, Groups], rows: list[polars.DataFrame], engine: Engine) -> tuple[bool, str]:
     """Whether garuda is to run the node on these rows, and why."""
-    heights = [frame.height for frame in rows]
-    if sum(heights) < _FEW:
-        return False, f"{sum(heights):,} rows, too few to be worth handing over"
+    count = sum(frame.height for frame in rows)
+    if count < _FEW:
+        return False, f"{count:,} rows, too few to be worth handing over"
+    by_polars, by_garuda = (count * sum(_rate(rates[of], at) for rates, at in _parts(node, rows)) for of in (0, 1))
+    scale = _CORES / polars.thread_pool_size()
+    by_polars, by_garuda = by_polars * scale, by_garuda * scale
+    if engine._options["path"] not in ("auto", "cpu"):
+        by_garuda = _PRICED * node.priced(engine, rows).to_dict()["estimated_ns"]
+    by_garuda += _HANDING_NS
+    reason = f"Polars takes about {by_polars / 1e6:.1f} ms, garuda {by_garuda / 1e6:.1f}"
+    return by_polars > by_garuda * _MARGIN, reason
+
+
+def _parts(node: Union[Join, Groups], rows: list[polars.DataFrame]) -> list[tuple[_Rates, float]]:
+    """The rates that a node's rows add up, and where to read them."""
     strings = sum(dtype in (polars.String, polars.Binary) for dtype in node.key_types(rows))
     if isinstance(node, Join):
-        table = min(heights)
-        polars_ns = max(heights) * _rate(_LOOKUP_NS, table)
-        if strings and table > 2**16:
-            polars_ns *= _STRING_LOOKUPS
-    elif any(wanted.spec[1:] == ("count_distinct",) for wanted in node.wanted):
-        return False, "counts of distinct values, at which Polars is faster"
+        at = math.log2(max(min(frame.height for frame in rows), 1))
+        rates = [_JOIN] + [_JOIN_STRING] * strings + [_JOIN_COLUMN] * max(len(node.schema) - 2, 0)
     else:
-        groups = _estimated_groups(rows[0], [name for name, _ in node.keys])
-        polars_ns = heights[0] * _rate(_GROUP_NS, groups)
-        if groups > 2**16:
-            polars_ns += heights[0] * _FURTHER_NS * (len(node.wanted) - 1)
-    polars_ns *= _CORES / polars.thread_pool_size()
-    handed_ns = sum(heights) * (_HANDED_NS + strings * _STRING_NS)
-    if polars_ns < handed_ns * _WORTH_PRICING:
-        return False, f"Polars takes about {polars_ns / 1e6:.1f} ms, handing its rows over {handed_ns / 1e6:.1f}"
-    price = node.priced(engine, rows).to_dict()["estimated_ns"]
-    garuda_ns = price * (_PRICED_STRINGS if strings else _PRICED) + handed_ns
-    reason = f"Polars takes about {polars_ns / 1e6:.1f} ms, garuda at most {garuda_ns / 1e6:.1f}"
-    return polars_ns > garuda_ns * _MARGIN, reason
+        at = math.log2(max(_estimated_groups(rows[0], [name for name, _ in node.keys]), 1))
+        rates = [_GROUP] + [_GROUP_STRING] * strings
+        rates += [_AGGREGATES.get(wanted.function, _AGGREGATE) for wanted in node.wanted]
+    return [(each, at) for each in rates]
 
 
-def _rate(points: tuple[tuple[int, float], ...], count: int) -> float:
-    """Between measured points, on a scale of logarithms."""
-    at = math.log2(max(count, 1))
+def _rate(points: _Points, at: float) -> float:
+    """Between measured points."""
     for (below, low), (above, high) in zip(points, points[1:]):
         if at < above:
             return low + (high - low) * max(at - below, 0) / (above - below)

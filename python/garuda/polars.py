@@ -84,34 +84,36 @@ class Engine(polars.StreamingEngine):
             return super().collect(
                 lf, optimizations=optimizations, background=background, post_opt_callback=post_opt_callback
             )
-        rows = self._collected(lf, _Run(self), optimizations._pyoptflags)
+        rows = self._collected(lf, optimizations._pyoptflags)
         return super().collect(lf, optimizations=optimizations) if rows is None else rows
 
     def explain(self, lf: LazyFrame, *, optimizations: Any = None) -> str:
         """A line for each join and group-by of the plan: who runs it, and why, or that prices decide on the rows that
         come. Runs nothing."""
-        run = _Run(self, runs=False)
-        self._collected(lf, run, (optimizations or polars.QueryOptFlags())._pyoptflags)
-        return "\n".join(map(str, run.decisions)) or "neither joins nor group-bys"
+        decisions = self.decisions
+        self._collected(lf, (optimizations or polars.QueryOptFlags())._pyoptflags, runs=False)
+        explained, self.decisions = self.decisions, decisions
+        return "\n".join(map(str, explained)) or "neither joins nor group-bys"
 
-    def _collected(self, lf: LazyFrame, run: _Run, flags: Any) -> Optional[polars.DataFrame]:
+    def _collected(self, lf: LazyFrame, flags: Any, *, runs: bool = True) -> Optional[polars.DataFrame]:
         """None when the run stopped without rows: while something looks at a plan, Polars runs it in an engine that is
         two to three times slower, so garuda's part and the rest are run from there, or nothing is."""
+        optimized = lf._ldf.with_optimizations(flags)
+        run = _Run(self, optimized, runs=runs)
         try:
-            return polars.DataFrame._from_pydf(lf._ldf.with_optimizations(flags).collect(self.name, run))
+            return polars.DataFrame._from_pydf(optimized.collect(self.name, run))
         except polars.exceptions.ComputeError:
             if run.failure is None:
                 raise
         finally:
-            if run.runs:
-                self.decisions = run.decisions
+            self.decisions = run.decisions
         if isinstance(run.failure, _Stopped):
             return None
         raise run.failure
 
     def _sink(self, call: str, lf: LazyFrame, target: Any, options: dict[str, Any]) -> None:
         """Polars writes: what garuda took part in when that is there, else the plan as it is."""
-        rows = self._collected(lf, _Run(self), options["optimizations"]._pyoptflags)
+        rows = self._collected(lf, options["optimizations"]._pyoptflags)
         getattr(polars.StreamingEngine(), call)(lf if rows is None else rows.lazy(), target, **options)
 
     def sink_parquet(self, lf: LazyFrame, path: Any, **options: Any) -> None:
@@ -157,9 +159,10 @@ class _Stopped(Exception):
 class _Run:
     """What Polars calls with a plan that it has optimised and is about to run."""
 
-    def __init__(self, engine: Engine, *, runs: bool = True) -> None:
+    def __init__(self, engine: Engine, frame: Any, *, runs: bool = True) -> None:
         self.engine = engine
         self.runs = runs
+        self._frame = frame
         self.decisions: list[Decision] = []
         self.failure: Optional[BaseException] = None
         self._seen: set[int] = set()
@@ -182,7 +185,9 @@ class _Run:
 
     def _finish(self, root: int) -> None:
         """What is left to do is done here, too, unless Polars does not take it back."""
-        if self._rest is None:
+        if root in self.plan.ready:
+            self.plan.replace(root, self.plan.ready[root])
+        elif self._rest is None:
             self.plan.replace(root, self.plan.whole(root).collect(engine="streaming"))
         else:
             self._replace(root)
@@ -195,6 +200,12 @@ class _Run:
         except Unsupported as reason:
             return str(reason)
         return None
+
+    @functools.cached_property
+    def _checks_joins(self) -> bool:
+        """Whether Polars checks how often keys of a join occur. Its plan does not say so, but as it runs that, such a
+        join is one of its in-memory engine."""
+        return "in-memory-join" in self._frame.to_dot_streaming_phys(True)
 
     def _visit(self, node: int) -> None:
         """Lower nodes first."""
@@ -217,6 +228,8 @@ class _Run:
             if reason is not None:
                 return self._stays(title, reason)
             described = join_of(self.plan, node, viewed) if kind == "Join" else groups_of(self.plan, node, viewed)
+            if self._checks_joins:
+                raise Unsupported("the plan has a join by validate=, which is not shown and would be lost")
             self._decide(node, title, described)
         except (Unsupported, InvalidInputError) as error:
             self._stays(title, str(error))

@@ -6,6 +6,7 @@ import functools
 import pathlib
 import subprocess
 import sys
+from typing import Any
 
 import garuda
 import pytest
@@ -140,9 +141,11 @@ right = polars.LazyFrame({"a": [2, 3], "y": ["p", "q"]})
         (left.join(right, on="a", maintain_order="right"), "maintain_order='right'"),
         (left.group_by("a").agg(col("x").max()), "NaN in x"),
         (left.group_by("a").agg(col("x")), "implode"),
-        (left.group_by("a").agg(col("x").median()), "medians"),
+        (left.group_by("a").agg(col("x").median()), "NaN in x"),
         (left.group_by("x").agg(col("a").sum()), "float keys"),
         (left.group_by(col("a") // 2).agg(col("x").sum()), ""),
+        (left.join(right, on="a", validate="m:1").group_by("y").agg(col("x").sum()), "validate="),
+        (left.group_by("a").agg((col("x") * polars.Series([2.0])).sum()), "a series among the expressions"),
         (polars.LazyFrame({"a": [2**62] * 3, "k": [1] * 3}).group_by("k").agg(col("a").sum()), "beyond int64"),
     ],
 )
@@ -162,6 +165,13 @@ def test_prices_leave_small_tables_alone() -> None:
     assert "at most 5 rows" in engine.explain(plan)
     assert "inner join on a: garuda" in ALWAYS.explain(plan)
     assert engine.explain(left) == "neither joins nor group-bys"
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "full"])
+def test_keys_are_still_validated(how: Any) -> None:
+    """What `validate` asks for is not in the plan that others are shown."""
+    with pytest.raises(polars.exceptions.ComputeError, match="1:1 validation"):
+        left.join(right, on="a", how=how, validate="1:1").group_by("y").agg(col("x").sum()).collect(engine=ALWAYS)
 
 
 def test_affinity_and_sinks(tmp_path: pathlib.Path) -> None:
