@@ -1,0 +1,103 @@
+"""garuda inside Polars and DuckDB, beside each of them alone: lazy plans with garuda.polars.Engine, statements of
+garuda.duckdb.connect().
+
+Called by `./dev bench inside`. db-benchmark's questions, TPC-H's 22 queries and small statements, over tables in memory
+(--files: Parquet files, of TPC-H). Answers are compared before anything is timed; both run in turns, short ones more
+often. A ratio is the time alone over the time with garuda: below 0.95 the promise is broken that nothing gets slower by
+more than 5 %. Exit status 1 when answers differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gc
+import pathlib
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from engines import session
+from inside import duckdb_statements, polars_plans
+
+SUBJECTS = {
+    "polars-tpch": polars_plans.tpch,
+    "polars-db-benchmark": polars_plans.db_benchmark,
+    "duckdb-db-benchmark": duckdb_statements.db_benchmark,
+    "duckdb-small": duckdb_statements.small,
+}
+LEAST_SECONDS = 1.0  # that a pair is sampled for
+MOST_SAMPLES = 400
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./dev bench inside", description=__doc__)
+    parser.add_argument("--subjects", default=",".join(SUBJECTS), help="by comma (%(default)s)")
+    parser.add_argument("--names", help="of queries, by comma (all)")
+    parser.add_argument("--rows", type=lambda text: int(float(text)), default=10**7, help="of db-benchmark's x (%(default)s)")
+    parser.add_argument("--scale", default="1", help="of TPC-H (%(default)s)")
+    parser.add_argument("--files", action="store_true", help="TPC-H from Parquet files")
+    parser.add_argument("--always", action="store_true", help="all that garuda can run, whatever it costs")
+    parser.add_argument("--repeat", type=int, default=5, help="samples, at least (%(default)s)")
+    parser.add_argument("--data", type=pathlib.Path, default=session.ROOT / "build/bench-data", help="folder (%(default)s)")
+    arguments = parser.parse_args()
+    arguments.subjects = session.chosen_names(parser, arguments.subjects, list(SUBJECTS), "subject")
+    arguments.data.mkdir(parents=True, exist_ok=True)
+    return arguments
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """The same query alone and with garuda; `decided` says what garuda ran of it the last time."""
+
+    name: str
+    alone: Callable[[], object]
+    inside: Callable[[], object]
+    difference: Callable[[object, object], str | None]
+    decided: Callable[[], str]
+
+
+def seconds(run: Callable[[], object]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    result = run()
+    taken = time.perf_counter() - start
+    del result
+    return taken
+
+
+def line(pair: Pair, repeat: int) -> str:
+    samples: tuple[list[float], list[float]] = ([], [])
+    once = seconds(pair.alone)
+    for _ in range(max(repeat, min(MOST_SAMPLES, int(LEAST_SECONDS / once)))):
+        for run, taken in zip((pair.alone, pair.inside), samples):
+            taken.append(1e3 * seconds(run))
+    shown = "  ".join(f"{statistics.median(taken):9.2f} ({min(taken):9.2f})" for taken in samples)
+    ratios = [of(samples[0]) / of(samples[1]) for of in (statistics.median, min)]
+    return f"{pair.name:<22} {shown}   {ratios[0]:5.2f} {ratios[1]:5.2f}  {len(samples[0]):3}  {pair.decided()}"
+
+
+def pairs(arguments: argparse.Namespace) -> Iterator[Pair]:
+    for subject in arguments.subjects:
+        print(f"\n{subject}", flush=True)
+        for pair in SUBJECTS[subject](arguments, Pair):
+            if not arguments.names or pair.name in arguments.names.split(","):
+                yield pair
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    print(f"{session.processor()}; ms, median (least), alone and with garuda;")
+    print("ratios of medians and of least; samples of each; what garuda ran")
+    for pair in pairs(arguments):
+        wrong = pair.difference(pair.alone(), pair.inside())
+        if wrong is not None:
+            print(f"error: {pair.name}: {wrong}", file=sys.stderr)
+            return 1
+        print(line(pair, arguments.repeat), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
