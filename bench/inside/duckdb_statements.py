@@ -41,21 +41,24 @@ def sorted_rows(rows: pyarrow.Table) -> pyarrow.Table:
     return rows.sort_by([(name, "ascending") for name in rows.column_names])
 
 
-def difference(expected: pyarrow.Table, rows: pyarrow.Table) -> str | None:
+def difference(expected_columns: dict[str, Any], columns: dict[str, Any]) -> str | None:
+    expected, rows = pyarrow.table(expected_columns), pyarrow.table(columns)
     if expected.schema != rows.schema or len(expected) != len(rows):
         return f"{len(rows)} rows of {rows.schema}, not {len(expected)} of {expected.schema}"
     query = " and ".join(
         f"(a.{n} is not distinct from b.{n} or abs(a.{n} - b.{n}) <= 1e-9 * abs(a.{n}))" if pyarrow.types.is_floating(kind) else
         f"a.{n} is not distinct from b.{n}" for n, kind in ((duckdb_rival.quoted(f.name), f.type) for f in rows.schema)
     )  # fmt: skip
-    a, b = sorted_rows(expected), sorted_rows(rows)  # noqa: F841  (DuckDB finds them by name)
-    (equal,) = duckdb.sql(f"select count(*) from a positional join b where {query}").fetchone() or (0,)
+    with duckdb.connect() as database:
+        database.register("a", sorted_rows(expected))
+        database.register("b", sorted_rows(rows))
+        [(equal,)] = database.execute(f"select count(*) from a positional join b where {query}").fetchall()
     return None if equal == len(rows) else f"{len(rows) - equal} other rows"
 
 
 def pair_of(make: Callable[..., Any], database: garuda.duckdb.Connection, name: str, query: str) -> Any:
     def run(connection: Any) -> Callable[[], Any]:
-        return lambda: connection.execute(query).to_arrow_table()
+        return lambda: connection.execute(query).fetchnumpy()
 
     return make(name, run(database.connection), run(database), difference, lambda: str(database.decision))
 

@@ -144,3 +144,15 @@ def test_prices_and_strictness(small: garuda.duckdb.Connection) -> None:
     check(priced, largest)
     priced.execute(largest)
     assert str(priced.decision) == "garuda: group-by k, 1,200,000 rows, with which DuckDB is slower"
+
+
+def test_many_small_statements_are_not_all_looked_at() -> None:
+    with connection(prices=True) as tried:
+        tried.execute("create table t as select range as a, range % 3 as b from range(6)")
+        query = "select b, sum(a) from t group by b order by b"
+        reasons = set()
+        for _ in range(2_000):
+            assert tried.execute(query).fetchall() == [(0, 3), (1, 5), (2, 7)]
+            reasons.add(tried.decision.reason)
+        assert len(reasons) == 2 and any("not looked at" in reason for reason in reasons), reasons
+        assert "6 rows" in dict(tried.execute(f"explain {query}").fetchall())["garuda"]
