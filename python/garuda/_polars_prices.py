@@ -27,11 +27,11 @@ _CORES = 2  # that these were measured on
 _HANDING_NS = 2e6  # a node: making the rest of the plan again
 _MARGIN = 1.25
 _PRICED = 2.5  # what garuda took over a price of the planner, uncalibrated, at most
-_SAMPLE = 2**14
+_SAMPLES = (2**10, 2**14)  # rows; of many alike the first is enough
 
 # Of group-bys: their keys, and more for each key of strings, whose values garuda makes integers first.
-_GROUP: _Rates = (((10, 2.1), (14, 3.4), (17, 9.0)), ((10, 1.2), (14, 1.3), (17, 2.0), (20, 3.0), (21, 3.5)))
-_GROUP_STRING: _Rates = (((10, 1.9), (14, 5.8), (17, 8.0), (20, 40.0)), ((10, 3.5), (17, 4.2), (20, 6.1)))
+_GROUP: _Rates = (((10, 2.1), (14, 3.4), (17, 9.0)), ((10, 2.2), (14, 2.4), (17, 3.0), (21, 4.0)))
+_GROUP_STRING: _Rates = (((10, 1.0), (14, 1.5), (17, 6.0), (20, 30.0)), ((10, 4.5), (17, 9.0)))
 # And of an aggregate: sums, means, counts, extremes; others by name.
 _AGGREGATE: _Rates = (((10, 0.4), (14, 0.9), (17, 5.7)), ((14, 0.2), (17, 0.9), (20, 1.2), (21, 2.2)))
 _DEVIATION: _Rates = (((10, 0.8), (14, 1.7), (17, 4.8), (20, 10.0)), ((10, 6.4), (14, 7.2), (17, 7.8), (20, 11.3)))
@@ -43,6 +43,7 @@ _AGGREGATES = {"var": _DEVIATION, "var_pop": _DEVIATION, "std": _DEVIATION, "std
 _JOIN: _Rates = (((13, 4.4), (16, 6.4), (18, 9.2), (20, 12.8)), ((16, 1.6), (18, 2.0), (20, 3.1)))
 _JOIN_COLUMN: _Rates = (((13, 0.5), (16, 0.75), (18, 1.1), (20, 1.45)), ((10, 0.1), (13, 0.2), (16, 0.4), (18, 1.2)))
 _JOIN_STRING: _Rates = (((10, 2.0), (13, 3.4), (16, 16.0), (18, 39.0), (20, 51.0)), ((10, 3.3), (16, 4.0), (20, 4.7)))
+_JOINED_STRING: _Rates = (((13, 0.4), (20, 9.0)), ((13, 4.0), (20, 5.0)))  # a column of strings of the result
 
 
 def too_few(bounds: list[int]) -> Optional[str]:
@@ -73,6 +74,7 @@ def _parts(node: Union[Join, Groups], rows: list[polars.DataFrame]) -> list[tupl
     if isinstance(node, Join):
         at = math.log2(max(min(frame.height for frame in rows), 1))
         rates = [_JOIN] + [_JOIN_STRING] * strings + [_JOIN_COLUMN] * max(len(node.schema) - 2, 0)
+        rates += [_JOINED_STRING] * sum(dtype in (polars.String, polars.Binary) for dtype in node.schema.values())
     else:
         at = math.log2(max(_estimated_groups(rows[0], [name for name, _ in node.keys]), 1))
         rates = [_GROUP] + [_GROUP_STRING] * strings
@@ -90,9 +92,13 @@ def _rate(points: _Points, at: float) -> float:
 
 def _estimated_groups(rows: polars.DataFrame, keys: list[str]) -> int:
     """Of the groups of a sample: the number of groups of one size in which so many would be found."""
-    step = max(rows.height // _SAMPLE, 1)
-    sample = rows.select(keys).gather_every(step)
-    found = sample.n_unique()
+    sample, found = rows, 0
+    for size in _SAMPLES:
+        parts = range(0, rows.height, max(rows.height // 64, 1))
+        sample = polars.concat([rows.select(keys).slice(first, size // 64) for first in parts])
+        found = sample.n_unique()
+        if found < size // 4:
+            break
     low, high = found, rows.height
     while high - low > max(low // 16, 1):
         middle = (low + high) // 2
