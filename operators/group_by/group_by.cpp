@@ -114,27 +114,36 @@ void PartitionedGroupBy::start_lanes() {
     parts_at_once_ = std::clamp<std::size_t>(kBatchGroups / groups, 1, num_tasks_ / (4 * plan_.plan.lanes) + 1);
     num_tasks_ = (num_tasks_ + parts_at_once_ - 1) / parts_at_once_;
   }
+  auto const lanes = plan_.plan.lanes;
+  // In an arena of all threads lanes would wait for places that its workers hold.
+  auto const working = static_cast<std::uint32_t>(std::clamp<std::size_t>(num_tasks_, 1, lanes));
+  for (std::uint32_t lane = 0; lane < lanes; ++lane)
+    lane_arenas_.push_back(
+        std::make_unique<oneapi::tbb::task_arena>(static_cast<int>(std::max(run_->threads() / working, 1U))));
   auto work = [this](std::uint32_t lane, std::size_t task, Emit const& emit) {
-    return whole_ != nullptr ? emit_parts(task, emit) : group_slice(lane, tasks_[task], emit);
+    return whole_ != nullptr ? emit_parts(lane, task, emit) : group_slice(lane, tasks_[task], emit);
   };
-  scheduler_ = std::make_unique<GroupScheduler>(num_tasks_, plan_.plan.lanes, 2 * plan_.plan.chunk_rows,
+  scheduler_ = std::make_unique<GroupScheduler>(num_tasks_, lanes, 2 * plan_.plan.chunk_rows,
                                                 static_cast<std::uint64_t>(table_.num_rows()), std::move(work));
 }
 
 /// The groups of several parts, so that batches are long enough to be worth their memory.
-Result<void> PartitionedGroupBy::emit_parts(std::size_t task, Emit const& emit) {
+Result<void> PartitionedGroupBy::emit_parts(std::uint32_t lane, std::size_t task, Emit const& emit) {
   GroupChunk groups;
   for (auto part = task * parts_at_once_; part < std::min((task + 1) * parts_at_once_, whole_->num_parts()); ++part) {
     if (options_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the group-by was cancelled");
     run::PhaseTimer const timer(run_->recorder, "group");
-    GARUDA_TRY_ASSIGN(auto found, whole_->part(part));
+    GARUDA_TRY_ASSIGN(auto found, lane_arenas_[lane]->execute([&] { return whole_->part(part); }));
     auto next = chunk_of(std::move(found), static_cast<std::uint32_t>(part));
-    if (groups.size() == 0)
+    if (groups.size() == 0) {
       groups = std::move(next);
-    else
+      // Parts are about equally large; a few more, so that columns seldom grow.
+      if (parts_at_once_ > 1) reserve_groups(groups.size() * (parts_at_once_ + 1), groups);
+    } else {
       append_groups(columns_.states, std::move(next), groups);
+    }
   }
-  return hand_over(std::move(groups), true, emit);
+  return hand_over(lane, std::move(groups), true, emit);
 }
 
 /// A slice that turns out not to fit the device is halved until it does; the halves' groups are merged.
@@ -143,7 +152,7 @@ Result<void> PartitionedGroupBy::group_slice(std::uint32_t lane, GroupTask const
   auto chunk = run_kernel(lane, task);
   if (chunk) {
     run_->recorder.add_counter("slices", 1);
-    return hand_over(std::move(*chunk), task.is_whole, emit);
+    return hand_over(lane, std::move(*chunk), task.is_whole, emit);
   }
   if (!contract::is_shortage(chunk.error()) || task.size() < contract::kSmallestSplitRows)
     return propagate(std::move(chunk));
@@ -188,14 +197,14 @@ Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask 
 }
 
 /// Groups that nothing will be merged with are written by the lane that has them, where that is wanted.
-Result<void> PartitionedGroupBy::hand_over(GroupChunk groups, bool is_complete, Emit const& emit) {
+Result<void> PartitionedGroupBy::hand_over(std::uint32_t lane, GroupChunk groups, bool is_complete, Emit const& emit) {
   report_progress(groups.size());
   if (!is_complete || !write_) {
     emit({std::move(groups), std::nullopt});
     return {};
   }
   for (std::uint64_t first = 0; first < groups.size();) {
-    GARUDA_TRY_ASSIGN(auto batch, write_(groups, first));
+    GARUDA_TRY_ASSIGN(auto batch, lane_arenas_[lane]->execute([&] { return write_(groups, first); }));
     first += static_cast<std::uint64_t>(batch.num_rows);
     GroupedPiece piece{{}, std::move(batch)};
     piece.groups.partition = groups.partition;

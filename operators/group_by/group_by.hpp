@@ -54,7 +54,8 @@ class PartitionedGroupBy final : private contract::TableValues {
   /// Cancels what still runs.
   ~PartitionedGroupBy() override;
 
-  /// Makes a batch of groups of a partition, from `first` on; its num_rows says of how many. Called by several threads.
+  /// Makes a batch of groups of a partition, from `first` on; its num_rows says of how many. Called by several threads,
+  /// in the arena of the calling one.
   using Write = std::function<Result<Batch>(GroupChunk const& groups, std::uint64_t first)>;
   /// Lets the lanes write what they have all groups of. Before the first next_partition().
   void write_in_lanes(Write write) { write_ = std::move(write); }
@@ -90,9 +91,9 @@ class PartitionedGroupBy final : private contract::TableValues {
   Result<void> partition_keys(partition::RadixDigit digit);
   Result<void> open_path();
   void start_lanes();
-  Result<void> emit_parts(std::size_t task, Emit const& emit);
+  Result<void> emit_parts(std::uint32_t lane, std::size_t task, Emit const& emit);
   Result<void> group_slice(std::uint32_t lane, GroupTask const& task, Emit const& emit);
-  Result<void> hand_over(GroupChunk groups, bool is_complete, Emit const& emit);
+  Result<void> hand_over(std::uint32_t lane, GroupChunk groups, bool is_complete, Emit const& emit);
   Result<GroupChunk> run_kernel(std::uint32_t lane, GroupTask const& task);
   void report_progress(std::uint64_t groups);
 
@@ -119,7 +120,8 @@ class PartitionedGroupBy final : private contract::TableValues {
   Write write_;
   std::optional<GroupedPiece> pending_;  // read from the lanes, of a partition not returned yet
   bool empty_returned_ = false;
-  std::unique_ptr<GroupScheduler> scheduler_;  // last: its lanes use everything above
+  std::vector<std::unique_ptr<oneapi::tbb::task_arena>> lane_arenas_;  // of lanes while they make and write groups
+  std::unique_ptr<GroupScheduler> scheduler_;                          // last: its lanes use everything above
 };
 
 /// Starts the group-by; see Engine::group_by.

@@ -321,4 +321,13 @@ void append_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk&
   }
 }
 
+void reserve_groups(std::uint64_t count, GroupChunk& groups) {
+  auto const size = std::max<std::uint64_t>(groups.size(), 1);
+  auto const reserve = [=](auto& words) { words.reserve(words.size() / size * count); };
+  reserve(groups.head_rows);
+  for (auto& words : groups.key_words) reserve(words);
+  for (auto& state : groups.states)
+    for (auto* words : {&state.counts, &state.sums, &state.minima, &state.maxima}) reserve(*words);
+}
+
 }  // namespace garuda::group_by

@@ -61,6 +61,9 @@ void merge_state(resolve::StateColumn const& column, contract::AggregateState co
 Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk const& next,
                           Control const& control, GroupChunk& groups);
 
+/// Makes room for `count` groups in all, of what each group has equally much.
+void reserve_groups(std::uint64_t count, GroupChunk& groups);
+
 /// Appends the groups of `next`, none of which has the key of one of `groups`, and frees their states one by one.
 void append_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk&& next, GroupChunk& groups);
 

@@ -83,7 +83,7 @@ class GroupedResult final : public GroupByResult {
       groups_ = std::move(piece->groups);
       if (ordered_) GARUDA_TRY(load_all());
     }
-    GARUDA_TRY_ASSIGN(auto batch, write(*groups_, position_));
+    GARUDA_TRY_ASSIGN(auto batch, run_->arena().execute([&] { return write(*groups_, position_); }));
     position_ += static_cast<std::uint64_t>(batch.num_rows);
     return counted(std::move(batch));
   }
@@ -97,7 +97,7 @@ class GroupedResult final : public GroupByResult {
     auto const rows = std::min<std::uint64_t>(groups.size() - first, run_->chunk_rows());
     resolve::GroupRange const range{first, rows, order_.empty() ? nullptr : order_.data()};
     run::PhaseTimer const timer(run_->recorder(), "gather", 0, rows);
-    return run_->arena().execute([&] { return writer_.write(groups, range, run_->values(), run_->control()); });
+    return writer_.write(groups, range, run_->values(), run_->control());
   }
 
   Result<void> load_all() {
