@@ -63,4 +63,10 @@ constexpr std::uint64_t chunk_rows_for(std::uint64_t free_bytes, std::uint64_t r
   return std::clamp(free_bytes / 4 / row_bytes, std::min(kSmallestChunkRows, most), most);
 }
 
+/// Batches that wait for their turn while lanes work on: a lane that took long holds up nobody, where memory is not
+/// limited.
+inline std::uint64_t waiting_chunks(std::uint64_t memory_limit_bytes, std::uint32_t lanes) noexcept {
+  return memory_limit_bytes != 0 ? 2 : std::max<std::uint64_t>(lanes, 2);
+}
+
 }  // namespace garuda::contract

@@ -185,7 +185,8 @@ std::unique_ptr<Scheduler> PartitionedJoin::start_lanes(SinkOf sink_of) {
   constexpr std::uint64_t kMany = std::uint64_t{1} << 31;  // products of no more stay within 64 bits
   auto const left_rows = std::min(table_rows(Side::left), kMany);
   auto const right_rows = std::min(table_rows(Side::right), kMany);
-  return std::make_unique<Scheduler>(sliced_.num_tasks(), lanes, 2 * plan_.plan.chunk_rows,
+  auto const waiting = contract::waiting_chunks(options_.memory_limit_bytes, lanes) * plan_.plan.chunk_rows;
+  return std::make_unique<Scheduler>(sliced_.num_tasks(), lanes, waiting,
                                      left_rows * right_rows + left_rows + right_rows, std::move(work));
 }
 

@@ -57,10 +57,10 @@ Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions cons
   free_bytes -= std::min(tables, free_bytes);
   auto const row_bytes = static_cast<std::uint64_t>(output_row_bytes(shape)) + 1;
   // Per row of a chunk: gathered columns, once more while they are written; pairs waiting, being made and being read.
-  // Lanes that make batches have columns, not pairs: each a chunk, with row ids, beside two that wait and one being
+  // Lanes that make batches have columns, not pairs: each a chunk, with row ids, beside those that wait and one being
   // read.
-  auto const per_row = feeding.makes_batches ? (row_bytes + 12) * (std::uint64_t{plan.lanes} + 3)
-                                             : 3 * row_bytes + 24 * (std::uint64_t{plan.lanes} + 3);
+  auto const chunks = plan.lanes + contract::waiting_chunks(options.memory_limit_bytes, plan.lanes) + 1;
+  auto const per_row = feeding.makes_batches ? (row_bytes + 12) * chunks : 3 * row_bytes + 24 * chunks;
   plan.chunk_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows
                                                    : contract::chunk_rows_for(free_bytes, per_row, offer.chunk_rows);
   plan.host_bytes = keys + tables + plan.chunk_rows * per_row;
