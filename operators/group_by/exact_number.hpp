@@ -33,8 +33,9 @@ struct Half {
   std::uint16_t bits = 0;
 };
 
+/// Inlined: loops over rows take little else.
 template <class T>
-ExactNumber number_of(T value) noexcept {
+[[gnu::always_inline]] inline ExactNumber number_of(T value) noexcept {
   if constexpr (std::is_same_v<T, Half>) {
     return number_of(half_value(value.bits));
   } else if constexpr (std::is_floating_point_v<T>) {

@@ -39,8 +39,11 @@ Words256 multiply(UInt128 a, UInt128 b) noexcept {
 
 /// The bits from `first` on, which may be negative.
 inline UInt128 shifted(UInt128 value, std::int64_t first) noexcept {
-  if (first <= -128 || first >= 128) return 0;
-  return first < 0 ? value << -first : value >> first;
+  // Without a branch: where a part begins among a float's bits differs row by row.
+  auto const left = value << (-first & 127);
+  auto const right = value >> (first & 127);
+  auto const bits = first < 0 ? left : right;
+  return first > -128 && first < 128 ? bits : 0;
 }
 
 /// The bits [first, first + bits) of a product, with its sign.

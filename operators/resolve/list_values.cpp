@@ -4,10 +4,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "operators/resolve/exact_state.hpp"
 #include "operators/resolve/group_by_columns.hpp"
+#include "operators/resolve/nth_values.hpp"
 
 namespace garuda::resolve {
 namespace {
@@ -82,17 +85,23 @@ double interpolate(double low, double high, double share) {
 template <class Write>
 void for_quantiles(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out,
                    Write const& write) {
+  auto const& lists = input.state.lists;
+  std::vector<std::uint64_t> room;
   with_word(input.kind, [&]<class Word>(Word*) {
     for (std::uint64_t i = 0; i < groups.count; ++i) {
-      auto values = values_of<Word>(input, groups[i]);
-      if (out.is_null(i) || values.empty()) continue;
-      auto const place = input.aggregate->quantile * static_cast<double>(values.size() - 1);
+      auto const first = lists.offsets[groups[i]];
+      auto const size = lists.offsets[groups[i] + 1] - first;
+      if (out.is_null(i) || size == 0) continue;
+      auto const place = input.aggregate->quantile * static_cast<double>(size - 1);
       auto const below = std::floor(place);
-      auto const low = values.begin() + static_cast<std::ptrdiff_t>(below);
-      auto const is_less = less_of<Word>(input);
-      std::nth_element(values.begin(), low, values.end(), is_less);
-      auto const high = low + 1 == values.end() ? low : std::min_element(low + 1, values.end(), is_less);
-      write(i, bits_of(*low, input.kind), bits_of(*high, input.kind), place - below);
+      auto const at = static_cast<std::size_t>(below);
+      auto const found = [&] {
+        if constexpr (std::is_same_v<Word, std::uint64_t>)
+          if (input.order == nullptr) return nth_words(std::span(lists.words.data() + first, size), at, room);
+        auto values = values_of<Word>(input, groups[i]);
+        return nth_values(std::span(values), at, less_of<Word>(input));
+      }();
+      write(i, bits_of(found.value, input.kind), bits_of(found.next, input.kind), place - below);
     }
   });
 }

@@ -104,6 +104,10 @@ void ColumnAccumulator::resize(std::uint64_t num_groups) {
   }
 }
 
+void ColumnAccumulator::reserve_rows(std::uint64_t rows) {
+  with_lists(lists_, [=](auto& lists) { lists.reserve_rows(rows); });
+}
+
 void ColumnAccumulator::clear() {
   num_groups_ = 0;
   counts_.clear();

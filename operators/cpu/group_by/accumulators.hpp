@@ -23,6 +23,8 @@ class ColumnAccumulator {
 
   /// Makes room for `num_groups` groups; new ones have no values.
   void resize(std::uint64_t num_groups);
+  /// Makes room for the values of `rows` rows, where all values are kept.
+  void reserve_rows(std::uint64_t rows);
   /// Forgets all groups.
   void clear();
 

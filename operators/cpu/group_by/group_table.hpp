@@ -231,6 +231,11 @@ class GroupTable {
     }
   }
 
+  /// Makes room for the values of `rows` rows, of columns whose values are all kept.
+  void reserve_rows(std::uint64_t rows) {
+    for (auto& column : columns_) column.reserve_rows(rows);
+  }
+
   /// Adds the groups of `from` that are in the slots `from_slots`.
   void merge(GroupTable const& from, std::span<std::uint32_t const> from_slots) {
     // No keys would be taken for rows without keys, which are the group of slot 0.

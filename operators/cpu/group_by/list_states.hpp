@@ -28,6 +28,13 @@ class ListStates {
     words_.resize(num_groups * bound_.most);
   }
 
+  /// Makes room for `rows` rows in all, where all values are kept.
+  void reserve_rows(std::uint64_t rows) {
+    if (bound_.most != 0) return;
+    words_.reserve(rows);
+    groups_.reserve(rows);
+  }
+
   void clear() {
     num_groups_ = 0;
     counts_.clear();
@@ -38,12 +45,17 @@ class ListStates {
   /// Adds the values of rows, as ColumnAccumulator::add does. T: of values whose extremes are words of type Word.
   template <class T>
   void add(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups) {
-    if (bound_.most == 0)
-      for_values<T>(input, first, groups, [this](std::uint32_t group, T value) {
-        groups_.push_back(group);
-        words_.push_back(ordered(value));
+    if (bound_.most == 0) {
+      auto* const its_groups = groups_.room_for(groups.size());
+      auto* const words = words_.room_for(groups.size());
+      std::uint64_t added = 0;
+      for_values<T>(input, first, groups, [=, &added](std::uint32_t group, T value) {
+        its_groups[added] = group;
+        words[added++] = ordered(value);
       });
-    else
+      groups_.append(added);
+      words_.append(added);
+    } else
       with_better([&](auto const& is_better) {
         for_values<T>(input, first, groups,
                       [&](std::uint32_t group, T value) { keep(group, ordered(value), is_better); });

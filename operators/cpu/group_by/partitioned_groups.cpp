@@ -81,6 +81,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
       GARUDA_TRY(check_cancelled(control_));
       if (!tables_.empty()) return finish(index, std::exchange(tables_[index], std::nullopt));
       std::optional<GroupTable<Word>> table(std::in_place, addressing_of(index), states_);
+      table->reserve_rows(chunk_.order.offsets[index + 1] - chunk_.order.offsets[index]);
       GARUDA_TRY(add_partition(index, *table));
       return finish(index, std::move(table));
     } catch (std::bad_alloc const&) {
@@ -153,7 +154,13 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     GARUDA_TRY(for_each_block(num_parts(), control_, [&](std::size_t p) {
       auto const& order = chunk_.order;
       if (errors.failed() || order.offsets[p] == order.offsets[p + 1]) return;
-      if (!tables_[p]) tables_[p].emplace(whole_range(static_cast<Word const*>(order.keys)[order.offsets[p]]), states_);
+      if (!tables_[p]) {
+        tables_[p].emplace(whole_range(static_cast<Word const*>(order.keys)[order.offsets[p]]), states_);
+        // As many as all chunks bring that are as this one: arrays that grow step by step are copied again and again.
+        auto const chunks = static_cast<double>(num_rows()) / static_cast<double>(order.num_rows());
+        tables_[p]->reserve_rows(
+            static_cast<std::uint64_t>(static_cast<double>(order.offsets[p + 1] - order.offsets[p]) * chunks));
+      }
       errors.keep(add_partition(p, *tables_[p]));
     }));
     return errors.result();

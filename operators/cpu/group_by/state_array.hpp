@@ -46,6 +46,13 @@ class StateArray {
     data()[size_++] = value;
   }
 
+  /// Room for `count` values behind the last one, of which `append` takes some.
+  T* room_for(std::uint64_t count) {
+    if (size_ + count > capacity_) grow(size_ + count);
+    return data() + size_;
+  }
+  void append(std::uint64_t count) noexcept { size_ += count; }
+
   /// Forgets the values, keeps the memory.
   void clear() noexcept { size_ = 0; }
 
