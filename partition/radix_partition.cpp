@@ -458,7 +458,7 @@ Result<PartitionedKeys> radix_partition(keys::EncodedKeys keys, RadixDigit digit
   GARUDA_EXPECTS(digit.shift < 64 && digit.shift + digit.bits <= (digit.mixed ? 64 : keys.key_bits));
   for (auto const& column : options.payload)
     GARUDA_EXPECTS(std::has_single_bit(column.width) && column.width <= 16 &&
-                   (keys.table_rows == 0 || !column.parts.empty()));
+                   (keys.table_rows == 0 || !column.parts.empty() || column.make));
   try {
     if (digit.bits == 0) return single_partition(std::move(keys));
     return Partitioning(std::move(keys), digit, control, std::move(options)).run();

@@ -1,7 +1,9 @@
 // Radix partitioning of keys with row ids and payload on the CPU: histogram, prefix sum, scatter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -75,6 +77,9 @@ struct PayloadColumn {
   };
   std::uint32_t width = 4;  ///< bytes of a value: 1, 2, 4, 8 or 16
   std::vector<Part> parts;  ///< ascending, each with rows, together all rows of the table
+  /// Where values do not lie there as they move: writes those of `count` rows from `first` on, side by side. Called by
+  /// several threads.
+  std::function<void(std::uint64_t first, std::size_t count, std::byte* to)> make = {};
 };
 
 /// What radix_partition moves, and how. Payload and row ids are semantics, the others change speed only.

@@ -55,6 +55,17 @@ void copy_values(PayloadColumn const& column, Row const* rows, std::size_t count
   }
 }
 
+/// Makes the values of ascending rows, those that follow each other at once.
+template <class Row>
+void make_runs(PayloadColumn const& column, Row const* rows, std::size_t count, std::uint32_t width, std::byte* to) {
+  for (std::size_t i = 0; i < count;) {
+    auto end = i + 1;
+    while (end < count && rows[end] == rows[i] + (end - i)) ++end;
+    column.make(rows[i], end - i, to + i * width);
+    i = end;
+  }
+}
+
 }  // namespace
 
 StreamSource StreamSource::array(void const* elements) {
@@ -88,6 +99,10 @@ void const* StreamSource::read(std::uint64_t first, std::size_t count, std::uint
 
 void const* StreamSource::read_column(std::uint64_t first, std::size_t count, std::uint32_t width,
                                       std::byte* staging) const {
+  if (column_->make) {
+    make_values(first, count, width, staging);
+    return staging;
+  }
   if (rows_ != nullptr) {
     if (wide_rows_)
       copy_values(*column_, static_cast<std::uint64_t const*>(rows_) + first, count, width, staging);
@@ -106,6 +121,15 @@ void const* StreamSource::read_column(std::uint64_t first, std::size_t count, st
     ++part;
   }
   return staging;
+}
+
+void StreamSource::make_values(std::uint64_t first, std::size_t count, std::uint32_t width, std::byte* staging) const {
+  if (rows_ == nullptr)
+    column_->make(first, count, staging);
+  else if (wide_rows_)
+    make_runs(*column_, static_cast<std::uint64_t const*>(rows_) + first, count, width, staging);
+  else
+    make_runs(*column_, static_cast<std::uint32_t const*>(rows_) + first, count, width, staging);
 }
 
 Result<ScatterScratch::Space> ScatterScratch::take() {

@@ -42,6 +42,7 @@ class StreamSource {
 
  private:
   void const* read_column(std::uint64_t first, std::size_t count, std::uint32_t width, std::byte* staging) const;
+  void make_values(std::uint64_t first, std::size_t count, std::uint32_t width, std::byte* staging) const;
 
   std::byte const* array_ = nullptr;
   PayloadColumn const* column_ = nullptr;

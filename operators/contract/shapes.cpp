@@ -19,7 +19,8 @@ std::uint64_t partitioned_bytes(JoinShape const& shape, std::uint32_t radix_bits
   double carried_bytes = 0;
   for (auto const c : carried) {
     auto const& column = shape.output[c];
-    carried_bytes += column.bytes * static_cast<double>(column.side == Side::left ? shape.rows_left : shape.rows_right);
+    carried_bytes +=
+        column.carried_bytes() * static_cast<double>(column.side == Side::left ? shape.rows_left : shape.rows_right);
   }
   if (radix_bits <= partition::kOnePassBits) return keys + static_cast<std::uint64_t>(carried_bytes);
   // A second pass reads what the first has written.

@@ -25,7 +25,11 @@ struct OutputShape {
   std::size_t column = 0;  ///< of its table
   double bytes = 4;        ///< of a value, on average
   bool is_key = false;     ///< made of the keys' words
-  bool is_plain = true;    ///< may be carried through the partitioning
+  bool is_plain = true;    ///< may be carried through the partitioning as it is
+  double cell_bytes = 0;   ///< of what is not plain: of a cell that partitioning may carry; 0: it may not
+
+  /// What carrying a value takes; 0: it cannot be carried.
+  double carried_bytes() const noexcept { return is_plain ? bytes : cell_bytes; }
 };
 
 /// What a condition takes: the columns that it compares are encoded, and looked at for every pair of equal keys.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "operators/join/condition/tested_words.hpp"
-#include "operators/materialize/plain_column.hpp"
+#include "operators/materialize/carried_column.hpp"
 
 namespace garuda::join {
 namespace {
@@ -80,7 +80,8 @@ Result<void> PlacedSides::partition_side(keys::EncodedKeys keys, partition::Digi
                     (marks_rows && placed.in_place.words == nullptr) ||
                     (tables.output == JoinOutput::rows && needs_row_ids(side, tables.columns, which));
   std::vector<partition::PayloadColumn> payload;
-  for (auto const column : side.carried) payload.push_back(materialize::payload_column(side.table, column));
+  for (auto const& [column, bytes] : side.carried)
+    payload.push_back(materialize::carried_column(side.table, column, bytes));
   if (placed.words_moved)
     for (auto& column : words_as_payload(tested)) payload.push_back(std::move(column));
   options.payload = payload;

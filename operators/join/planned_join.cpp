@@ -12,6 +12,7 @@
 #include "operators/contract/join_terms.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/keyless/pair_sample.hpp"
+#include "operators/materialize/carried_column.hpp"
 #include "operators/materialize/plain_column.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/plan/key_statistics.hpp"
@@ -33,9 +34,12 @@ std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& requ
     auto const& table = is_left ? request.left : request.right;
     auto const is_key = words_tell && request.columns.key_of(column);
     auto const makes_rows = output == JoinOutput::rows;
+    auto const is_plain = makes_rows && materialize::is_plain(table, column.column);
+    // Views refer to the table's strings.
+    bool const may_be_cells = makes_rows && !is_plain && request.columns.strings != StringForm::view;
     shapes.push_back({column.side, column.column,
                       static_cast<double>(materialize::column_row_bytes(table, column.column)), makes_rows && is_key,
-                      makes_rows && materialize::is_plain(table, column.column)});
+                      is_plain, may_be_cells ? materialize::expected_carried_bytes(table, column.column) : 0.0});
   }
   return shapes;
 }
@@ -261,9 +265,15 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   plan.details.emplace(std::next(plan.details.begin()), "keys",
                        describe_keys(planned.keys, request.columns.keys.size()));
   if (planned.plan.start) return planned;
-  for (auto const c : planned.plan.carried)
-    (shape.output[c].side == Side::left ? planned.left_carried : planned.right_carried)
-        .push_back(shape.output[c].column);
+  for (auto const c : planned.plan.carried) {
+    auto const& moved = shape.output[c];
+    auto const is_left = moved.side == Side::left;
+    GARUDA_TRY_ASSIGN(auto const bytes, run.arena.execute([&] {
+      return materialize::carried_bytes(is_left ? request.left : request.right, moved.column, control);
+    }));
+    // The sample saw no value that is too long: the column is gathered.
+    if (bytes > 0) (is_left ? planned.left_carried : planned.right_carried).push_back({moved.column, bytes});
+  }
   GARUDA_TRY_ASSIGN(planned.digit, run.arena.execute([&] {
     return partition::choose_digit(planned.keys.left, planned.keys.right, plan.radix_bits, control);
   }));

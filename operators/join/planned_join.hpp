@@ -10,6 +10,7 @@
 #include "keys/join_keys.hpp"
 #include "operators/contract/condition.hpp"
 #include "operators/contract/shapes.hpp"
+#include "operators/materialize/carried_column.hpp"
 #include "operators/plan/join_planner.hpp"
 #include "operators/resolve/join_request.hpp"
 #include "operators/run/query_run.hpp"
@@ -33,8 +34,8 @@ struct PlannedJoin {
   std::shared_ptr<contract::Condition const> condition;  ///< of a join without keys, whose rows stay in place
   plan::JoinPlan plan;
   partition::DigitChoice digit;
-  std::vector<std::size_t> left_carried;  ///< columns that are moved along with the keys
-  std::vector<std::size_t> right_carried;
+  std::vector<materialize::CarriedColumn> left_carried;  ///< columns that are moved along with the keys
+  std::vector<materialize::CarriedColumn> right_carried;
   double expected_matches = 0;  ///< pairs that the path makes
 };
 

@@ -28,6 +28,9 @@ constexpr double kCachedSlots = 1 << 18;
 constexpr double kBitsOfSlot = 32;
 /// What a probe row found, and bytes that marking a build row is worth.
 constexpr double kFoundBytes = 4;
+/// A build row of a table that one thread makes for all lanes, for each other thread: its lines come out of their
+/// caches, and they wait (16 threads of an Intel Xeon, tables of 390 K rows, 2026-11-25: 13 ns a row).
+constexpr double kSharedRowNs = 0.8;
 constexpr double kBuildMarkBytes = 8;
 
 Side build_side(contract::JoinShape const& shape, CpuJoinWay const& way) {
@@ -66,6 +69,10 @@ double cpu_gather_ns(contract::JoinShape const& shape, CpuJoinWay const& way, ra
     auto const part_rows = is_probe ? 0 : contract::rows_of(shape, column.side) / parts;
     if (column.is_key || (is_probe && column.is_plain && way.radix_bits == 0))
       ns += contract::taken_ns(contract::matches(shape), column.bytes, 0, host);
+    else if (way.carries(c) && !column.is_plain)
+      // The cell, and then the value in its order.
+      ns += contract::taken_ns(contract::matches(shape), column.cell_bytes, part_rows * column.cell_bytes, host) +
+            contract::taken_ns(contract::matches(shape), column.bytes, 0, host);
     else if (way.carries(c) || (column.is_plain && way.radix_bits == 0))
       ns += contract::taken_ns(contract::matches(shape), column.bytes, part_rows * column.bytes, host);
     else
@@ -87,7 +94,7 @@ double moved_bytes(contract::JoinShape const& shape, CpuJoinWay const& way, Side
     auto const& column = shape.output[c];
     if (column.side != side || column.is_key) continue;
     if (way.carries(c))
-      bytes += column.bytes;
+      bytes += column.carried_bytes();
     else
       wants_ids = wants_ids || shape.parts.pairs;
   }
@@ -122,6 +129,11 @@ Tables tables_of(contract::JoinShape const& shape, CpuJoinWay const& way) {
   }
   if (shape.key_bits == 64) tables.share *= kWideKeyShare;
   return tables;
+}
+
+/// Whether all lanes look up in one table, which one of them makes.
+bool is_shared(Tables const& tables, CpuJoinWay const& way, double parts) {
+  return !way.by_bitmap && tables.build / parts > static_cast<double>(contract::kLaneTableRows);
 }
 
 /// What building takes, in builds of all tables by all threads at once: one thread builds a table. Lanes wait for
@@ -160,7 +172,8 @@ contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, CpuJoinWay
   auto const building = std::min<double>(host.threads, parts);
   // All threads set bits of one bitmap.
   auto const shares = way.by_bitmap ? 1 : build_shares(tables, parts, host);
-  auto const build_ns = tables.build / built.at(tables.rows) * contract::kNs * tables.share * shares;
+  auto const shared_ns = is_shared(tables, way, parts) ? tables.build * kSharedRowNs * (host.threads - 1.0) : 0;
+  auto const build_ns = tables.build / built.at(tables.rows) * contract::kNs * tables.share * shares + shared_ns;
   auto const found = std::max(tables.probe, contract::pairs_made(shape));
   double moved_ns = 0;
   for (auto const side : {Side::left, Side::right})

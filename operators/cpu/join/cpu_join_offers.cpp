@@ -35,7 +35,7 @@ double price(contract::JoinShape const& shape, CpuJoinWay const& way, rates::Hos
 std::vector<std::size_t> with_side(contract::JoinShape const& shape, std::vector<std::size_t> carried, Side side) {
   for (std::size_t c = 0; c < shape.output.size(); ++c) {
     auto const& column = shape.output[c];
-    if (column.side != side || column.is_key || !column.is_plain) continue;
+    if (column.side != side || column.is_key || column.carried_bytes() == 0) continue;
     auto const is_same = [&](std::size_t other) {
       return shape.output[other].side == side && shape.output[other].column == column.column;
     };

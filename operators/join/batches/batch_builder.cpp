@@ -53,6 +53,7 @@ void fetch_elements(std::byte const* from, std::uint32_t width, Index const* at,
 /// Consecutive positions from 0 on.
 struct InOrder {
   std::size_t operator[](std::size_t i) const noexcept { return i; }
+  std::size_t operator()(std::size_t i) const noexcept { return i; }
 };
 
 /// Keys as their column holds them: the lowest bytes of word + base, the sign above 64 bits.
@@ -84,6 +85,7 @@ Result<AlignedBuffer> packed(std::vector<std::uint8_t>& flags) {
 /// What a batch is made of beside gathered columns; several views of it where it is cut.
 struct BatchBuilder::Values {
   std::vector<AlignedBuffer> columns;
+  std::vector<CellStrings> strings;
   AlignedBuffer left_validity;
   AlignedBuffer right_validity;
   std::shared_ptr<void const> shared;  ///< the owner of the table's columns that it refers to
@@ -96,7 +98,8 @@ struct BatchBuilder::BatchMemory {
   Batch right;
 };
 
-BatchBuilder::BatchBuilder(BatchSources const& sources) : sources_(sources), values_(sources.columns_.size()) {}
+BatchBuilder::BatchBuilder(BatchSources const& sources)
+    : sources_(sources), values_(sources.columns_.size()), strings_(sources.columns_.size()) {}
 
 Result<void> BatchBuilder::start_sharing(std::uint64_t rows, Side side, std::uint64_t first) {
   auto const& firsts = sources_.of(side).first_rows;
@@ -112,9 +115,14 @@ std::optional<std::uint64_t> BatchBuilder::next_shared() const noexcept {
 
 Result<void> BatchBuilder::start(std::uint64_t rows, std::optional<Shared> shared) {
   shared_ = shared;
+  if (sources_.has_cells_) rows = std::min(rows, CellStrings::kMostRows);
   for (std::size_t c = 0; c < values_.size(); ++c) {
     auto const& column = sources_.columns_[c];
     if (column.kind == BatchSources::Kind::gathered || is_shared(column.side)) continue;
+    if (column.kind == BatchSources::Kind::cells) {
+      GARUDA_TRY(strings_[c].start(rows, column.mean_bytes, column.has_large_offsets));
+      continue;
+    }
     GARUDA_TRY_ASSIGN(values_[c], AlignedBuffer::allocate(static_cast<std::int64_t>(rows * column.width)));
   }
   for (auto const side : {Side::left, Side::right}) {
@@ -186,6 +194,8 @@ void BatchBuilder::append_positions(std::size_t count, PositionBases bases, Side
     if (is_shared(column.side)) continue;
     if (column.kind == BatchSources::Kind::key)
       append_keys(c, count, bases.of(probe), probe);
+    else if (column.kind == BatchSources::Kind::cells)
+      append_cells(c, count, bases.of(column.side));
     else if (column.kind != BatchSources::Kind::gathered)
       append_column(c, count, bases.of(column.side));
   }
@@ -261,6 +271,18 @@ void BatchBuilder::append_column(std::size_t c, std::size_t count, std::uint64_t
                                    : fetch_elements(column.values, column.width, rows.narrow.data(), count, out);
 }
 
+void BatchBuilder::append_cells(std::size_t c, std::size_t count, std::uint64_t base) {
+  auto const& column = sources_.columns_[c];
+  auto const& rows = rows_of(column.side);
+  auto const* const present = rows.has_nulls && !column.has_both_keys ? rows.present.data() + size_ : nullptr;
+  if (rows.first)
+    return strings_[c].append(column.values + (base + *rows.first) * column.width, column.width, InOrder{}, count,
+                              present);
+  strings_[c].append(
+      column.values + base * column.width, column.width,
+      [at = rows.positions.data()](std::size_t i) { return std::size_t{at[i]}; }, count, present);
+}
+
 Result<GatherResult> BatchBuilder::gather(Side side, std::uint64_t first, std::uint64_t rows) const {
   auto const& source = sources_.of(side);
   if (!source.gatherer || is_shared(side)) return GatherResult{Batch{}, static_cast<std::int64_t>(rows)};
@@ -276,6 +298,8 @@ Result<std::shared_ptr<BatchBuilder::Values const>> BatchBuilder::take_values() 
   for (std::size_t c = 0; c < values->columns.size(); ++c)
     if (auto& column = values->columns[c]; column.size_bytes() > 0)
       column.truncate(static_cast<std::int64_t>(size_ * sources_.columns_[c].width));
+  values->strings = std::exchange(strings_, std::vector<CellStrings>(sources_.columns_.size()));
+  for (auto& column : values->strings) column.finish();
   if (left_.has_nulls) {
     GARUDA_TRY_ASSIGN(values->left_validity, packed(left_.present));
   }
@@ -293,10 +317,14 @@ ArrayView BatchBuilder::view_of(std::size_t c, std::uint64_t first, std::int64_t
     return slice(sources_.of(column.side).side.table.batch(shared_->batch).columns[column.column],
                  static_cast<std::int64_t>(shared_->first + first), rows);
   ArrayView view;
-  view.length = rows;
-  view.offset = static_cast<std::int64_t>(first);
-  view.null_count = 0;
-  view.values = values.columns[c].data();
+  if (column.kind == BatchSources::Kind::cells) {
+    view = values.strings[c].view(first, rows);
+  } else {
+    view.length = rows;
+    view.offset = static_cast<std::int64_t>(first);
+    view.null_count = 0;
+    view.values = values.columns[c].data();
+  }
   auto const& validity = column.side == Side::left ? values.left_validity : values.right_validity;
   if (validity.size_bytes() > 0 && !column.has_both_keys) {
     view.null_count = -1;

@@ -11,6 +11,8 @@
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "operators/contract/join_kernel.hpp"
+#include "operators/join/batches/cell_strings.hpp"
+#include "operators/materialize/carried_column.hpp"
 #include "operators/materialize/gather.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "partition/radix_partition.hpp"
@@ -23,7 +25,7 @@ struct PartitionedTable {
   std::optional<std::size_t> key_column;  ///< that words tell the values of: key = word + base
   std::uint64_t key_base = 0;
   partition::PartitionedKeys const* keys = nullptr;
-  std::vector<std::size_t> carried;  ///< columns whose values are keys->payload, in that order
+  std::vector<materialize::CarriedColumn> carried;  ///< columns whose values are keys->payload, in that order
 };
 
 /// True when the builder finds some column of this side by row id.
@@ -46,6 +48,7 @@ class BatchSources {
   enum class Kind : std::uint8_t {
     key,       ///< from the partitioned keys
     in_order,  ///< element i belongs to position i
+    cells,     ///< the same of strings, a cell each
     by_row,    ///< a plain column of a table of one batch, by row id
     gathered,  ///< any other column, by row id, a whole batch at once
   };
@@ -53,7 +56,9 @@ class BatchSources {
     Side side = Side::left;
     Kind kind = Kind::in_order;
     std::uint32_t width = 4;
-    std::byte const* values = nullptr;  ///< in_order, by_row
+    std::byte const* values = nullptr;  ///< in_order, cells, by_row
+    double mean_bytes = 0;              ///< cells: of a value
+    bool has_large_offsets = false;     ///< cells
     std::size_t gathered = 0;           ///< position among its side's gathered columns
     std::size_t column = 0;             ///< of its side's table
     bool has_both_keys = false;         ///< never null for want of a match
@@ -78,6 +83,7 @@ class BatchSources {
   Source left_;
   Source right_;
   std::vector<Column> columns_;  ///< in the order of the result
+  bool has_cells_ = false;       ///< some of them
 };
 
 /// Most pairs of one append: their columns stay in the caches from one to the next.
@@ -151,6 +157,7 @@ class BatchBuilder {
   void resolve(Side side, std::size_t count, std::uint64_t base);
   void append_positions(std::size_t count, PositionBases bases, Side probe);
   void append_column(std::size_t column, std::size_t count, std::uint64_t base);
+  void append_cells(std::size_t column, std::size_t count, std::uint64_t base);
   void append_keys(std::size_t column, std::size_t count, std::uint64_t base, Side probe);
   Result<GatherResult> gather(Side side, std::uint64_t first, std::uint64_t rows) const;
   Result<std::shared_ptr<Values const>> take_values();
@@ -159,7 +166,8 @@ class BatchBuilder {
   SideRows const& rows_of(Side side) const noexcept { return side == Side::left ? left_ : right_; }
 
   BatchSources const& sources_;
-  std::vector<AlignedBuffer> values_;  ///< a column of the result; empty for gathered and shared ones
+  std::vector<AlignedBuffer> values_;  ///< a column of the result; empty for gathered and shared ones, and strings
+  std::vector<CellStrings> strings_;   ///< a column of the result, those of cells
   SideRows left_;
   SideRows right_;
   std::optional<Shared> shared_;

@@ -3,6 +3,7 @@
 
 #include "operators/join/batches/batch_builder.hpp"
 #include "operators/materialize/plain_column.hpp"
+#include "operators/materialize/row_bytes.hpp"
 
 namespace garuda::join {
 namespace {
@@ -19,7 +20,7 @@ bool is_one_part(PartitionedTable const& side) {
 }
 
 bool is_carried(PartitionedTable const& side, std::size_t column) {
-  return std::ranges::find(side.carried, column) != side.carried.end();
+  return std::ranges::find(side.carried, column, &materialize::CarriedColumn::column) != side.carried.end();
 }
 
 /// Of each batch, then the number of all rows.
@@ -94,8 +95,16 @@ BatchSources::Column BatchSources::column_of(Source& source, Side which, std::si
     result.width = static_cast<std::uint32_t>(byte_width(side.table.schema()[column].type));
     return result;
   }
-  if (auto const carried = std::ranges::find(side.carried, column); carried != side.carried.end()) {
-    result.width = static_cast<std::uint32_t>(byte_width(side.table.schema()[column].type));
+  auto const carried = std::ranges::find(side.carried, column, &materialize::CarriedColumn::column);
+  if (carried != side.carried.end()) {
+    auto const& type = side.table.schema()[column].type;
+    result.width = carried->bytes;
+    if (is_variable_width(type)) {
+      result.kind = Kind::cells;
+      result.mean_bytes = materialize::mean_value_bytes(side.table, column);
+      result.has_large_offsets = has_large_offsets(type);
+      has_cells_ = true;
+    }
     result.values = side.keys->payload[static_cast<std::size_t>(carried - side.carried.begin())].data();
     return result;
   }

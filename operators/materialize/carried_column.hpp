@@ -1,0 +1,43 @@
+// Columns whose values can be carried through a partitioning: plain ones as they are, short strings as cells.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "partition/radix_partition.hpp"
+
+namespace garuda::materialize {
+
+/// A short string as partitioning carries it: its bytes, zeros, and in the last byte its length.
+inline constexpr std::uint32_t kLargestCellBytes = 16;
+inline constexpr std::int64_t kLongestCellValue = kLargestCellBytes - 1;
+
+/// A column that is carried, and the bytes that a value of it takes then.
+struct CarriedColumn {
+  std::size_t column = 0;
+  std::uint32_t bytes = 0;
+};
+
+/// Length of the value in the cell of `width` bytes at `cell`.
+inline std::int64_t cell_length(std::byte const* cell, std::uint32_t width) noexcept {
+  return static_cast<std::int64_t>(cell[width - 1]);
+}
+
+/// Bytes of the cells of values of at most `longest` bytes: 8 or 16; 0: there are none so large.
+std::uint32_t cell_width(std::int64_t longest) noexcept;
+
+/// The bytes that carrying a value of `column` takes, about: a plain column's width, a cell's by a sample of a string
+/// column's lengths; 0: it cannot be carried, as columns with nulls cannot.
+std::uint32_t expected_carried_bytes(TableView table, std::size_t column);
+
+/// The same, exactly: looks at all lengths of a string column, in parallel on the calling task arena. Errors:
+/// cancelled.
+Result<std::uint32_t> carried_bytes(TableView table, std::size_t column, Control const& control);
+
+/// The values of a column that carrying takes `width` bytes of, by row; cells are made as they move. Borrows the table.
+partition::PayloadColumn carried_column(TableView table, std::size_t column, std::uint32_t width);
+
+}  // namespace garuda::materialize
