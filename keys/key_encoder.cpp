@@ -111,6 +111,13 @@ class TableWriter {
     return std::move(out_);
   }
 
+  /// `indices`: of a dictionary column, the numbers of its values.
+  Result<EncodedTable> borrow(std::uint32_t const* indices, Control const& control) {
+    out_.packed.words = indices;
+    GARUDA_TRY(measure_words(out_.packed, control));
+    return std::move(out_);
+  }
+
   Result<EncodedTable> write(Control const& control) {
     GARUDA_TRY(allocate());
     PackedRange total;
@@ -403,8 +410,18 @@ Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place, bool i
   return {};
 }
 
+/// The indices of a table's dictionary column, if they are words of the layout; else nullptr.
+std::uint32_t const* KeyEncoder::indices_in_place(std::size_t table) const {
+  if (!layout_.is_packed || layout_.ranges.size() != 1 || layout_.key_bits() != 32) return nullptr;
+  auto const& range = layout_.ranges[0];
+  if (!range.has_values || range.has_nulls || range.min != 0 || scans_[table].num_keys() == 0) return nullptr;
+  auto const* const numbers = tables_[table].readers[0].plain_numbers();
+  return numbers != nullptr && numbers->memory == nullptr ? numbers->codes : nullptr;
+}
+
 Result<EncodedTable> KeyEncoder::encode(std::size_t table, WordOrder order) const {
   TableWriter writer(tables_[table], scans_[table], layout_, order);
+  if (auto const* const indices = indices_in_place(table)) return writer.borrow(indices, control_);
   auto parts = layout_.zero_in_place ? words_in_place(table) : std::vector<WordPart>{};
   return parts.empty() ? writer.write(control_) : writer.borrow(std::move(parts));
 }

@@ -95,6 +95,7 @@ class KeyEncoder {
 
  private:
   std::vector<WordPart> words_in_place(std::size_t table) const;
+  std::uint32_t const* indices_in_place(std::size_t table) const;
   std::optional<std::uint64_t> zero_in_place(bool signs_in_place) const;
 
   std::span<OpenKeys const> tables_;

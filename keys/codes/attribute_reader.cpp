@@ -133,9 +133,14 @@ std::optional<std::uint64_t> AttributeReader::zero_in_place() const noexcept {
 }
 
 std::optional<NativeIntegers> AttributeReader::native_integers(RowBlock const& block) const noexcept {
+  NativeIntegers native;
+  if (auto const* const numbers = plain_numbers()) {
+    native.values = reinterpret_cast<std::byte const*>(numbers->codes + block.first_row);
+    native.width = sizeof(std::uint32_t);
+    return native;
+  }
   if (!zero_in_place()) return std::nullopt;
   auto const& column = array(block);
-  NativeIntegers native;
   native.width = byte_width(column_.type);
   native.values = static_cast<std::byte const*>(column.values) + (column.offset + block.begin) * native.width;
   native.is_signed = coding_of(column_.type) == Coding::signed_integer;
@@ -153,6 +158,7 @@ std::optional<std::uint64_t> AttributeReader::last_code() const noexcept {
 }
 
 std::int64_t AttributeReader::num_nulls(RowBlock const& block) const noexcept {
+  if (plain_numbers() != nullptr) return 0;
   if (auto const* const numbered = std::get_if<ColumnCodes>(&given_)) {
     auto const* const codes = numbered->codes + block.first_row;
     return std::count(codes, codes + block.length, kNullCode);
@@ -163,6 +169,7 @@ std::int64_t AttributeReader::num_nulls(RowBlock const& block) const noexcept {
 }
 
 bool AttributeReader::mark_nulls(RowBlock const& block, std::uint8_t* keep) const noexcept {
+  if (plain_numbers() != nullptr) return false;
   if (auto const* const numbered = std::get_if<ColumnCodes>(&given_)) {
     auto const* const codes = numbered->codes + block.first_row;
     for (std::int64_t i = 0; i < block.length; ++i)
@@ -197,6 +204,10 @@ void AttributeReader::read(RowBlock const& block, AttributeCodes& out) const {
   out.low.resize(rows);
   out.high.resize(wide_ ? rows : 0);
   out.valid.assign(rows, 1);
+  if (auto const* const numbers = plain_numbers()) {
+    std::copy_n(numbers->codes + block.first_row, rows, out.low.begin());
+    return;
+  }
   if (auto const* const numbered = std::get_if<ColumnCodes>(&given_)) {
     auto const* const codes = numbered->codes + block.first_row;
     for (std::size_t i = 0; i < rows; ++i) {

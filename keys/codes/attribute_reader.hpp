@@ -48,7 +48,7 @@ struct AttributeCodes {
   }
 };
 
-/// Integers of `width` bytes as they lie in the column; not necessarily aligned.
+/// Integers of `width` bytes as they lie in the column, or among the numbers of its values; not necessarily aligned.
 struct NativeIntegers {
   std::byte const* values = nullptr;
   std::int32_t width = 0;
@@ -92,6 +92,11 @@ class AttributeReader {
   /// True when codes take more than 64 bits.
   bool is_wide() const noexcept { return wide_; }
   bool is_dictionary() const noexcept { return std::holds_alternative<ColumnCodes>(given_); }
+  /// The numbers of all rows of the table, if its rows are numbered and none is null; else nullptr.
+  ColumnCodes const* plain_numbers() const noexcept {
+    auto const* const numbered = std::get_if<ColumnCodes>(&given_);
+    return numbered == nullptr || numbered->has_nulls ? nullptr : numbered;
+  }
   /// nullptr: codes are not those of bytes.
   std::shared_ptr<ByteCoding const> byte_coding() const noexcept {
     auto const* const coding = std::get_if<std::shared_ptr<ByteCoding const>>(&given_);
@@ -102,7 +107,8 @@ class AttributeReader {
   /// are equal.
   void read(RowBlock const& block, AttributeCodes& out) const;
 
-  /// The values of a block as they lie in the column; nullopt when their codes are no integers of at most 64 bits.
+  /// The values of a block as they lie in the column, or their numbers where none is null; nullopt when their codes are
+  /// no integers of at most 64 bits.
   std::optional<NativeIntegers> native_integers(RowBlock const& block) const noexcept;
 
   /// Of given codes: none is greater. nullopt: codes are the type's.

@@ -96,9 +96,9 @@ CodeRange range_of_given(AttributeReader const& reader, std::uint64_t last_code,
 }  // namespace
 
 CodeRange range_of_read(AttributeReader const& reader, RowBlock const& block, AttributeCodes const& codes) {
+  if (auto const last = reader.last_code()) return range_of_given(reader, *last, block);
   if (auto const native = reader.native_integers(block); native && block.length > 0)
     return range_of_native(*native, block.length);
-  if (auto const last = reader.last_code()) return range_of_given(reader, *last, block);
   return codes_range(codes, reader.is_wide());
 }
 

@@ -44,6 +44,23 @@ Result<AlignedBuffer> look_up(KeyColumn const& column, std::span<std::uint64_t c
   return buffer;
 }
 
+bool has_nulls(KeyColumn const& column) {
+  return std::ranges::any_of(column.arrays, [](ArrayView const& array) {
+    return count_nulls(array) > 0 || (array.dictionary != nullptr && count_nulls(*array.dictionary) > 0);
+  });
+}
+
+/// The indices of a dictionary column without nulls, where they tell its values apart as codes of 32 bits do: one
+/// array, whose dictionary has as many values as differ. nullptr: they do not.
+std::uint32_t const* indices_as_codes(KeyColumn const& column, std::uint64_t num_values) {
+  if (column.arrays.size() != 1 || type_row(column.type.index).width != 4) return nullptr;
+  auto const& array = column.arrays.front();
+  auto const* const indices = array.data<std::uint32_t>();
+  bool const is_aligned = reinterpret_cast<std::uintptr_t>(indices) % alignof(std::uint32_t) == 0;
+  bool const is_injective = static_cast<std::uint64_t>(array.dictionary->length) == num_values;
+  return array.length > 0 && is_aligned && is_injective ? indices : nullptr;
+}
+
 DataType const& type_of_values(KeyColumn const& column) {
   return column.type.id == TypeId::dictionary ? *column.type.value : column.type;
 }
@@ -71,7 +88,14 @@ Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Cont
     of_column.num_codes = static_cast<std::uint32_t>(list.num_codes);
     of_column.memory = shared;
     of_column.codes = shared->as<std::uint32_t>() + first[c];
+    of_column.has_nulls = has_nulls(columns[c]);
     if (columns[c].type.id != TypeId::dictionary) continue;
+    bool const may_be_indices = columns.size() == 1 && order == CodeOrder::any && !of_column.has_nulls;
+    if (auto const* const indices = may_be_indices ? indices_as_codes(columns[c], list.num_codes) : nullptr) {
+      of_column.memory = nullptr;
+      of_column.codes = indices;
+      continue;
+    }
     GARUDA_TRY_ASSIGN(auto of_rows, look_up(columns[c], of_dictionaries[c], shared->as<std::uint32_t>(), control));
     of_column.memory = std::make_shared<AlignedBuffer const>(std::move(of_rows));
     of_column.codes = of_column.memory->as<std::uint32_t>();

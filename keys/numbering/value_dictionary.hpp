@@ -18,9 +18,11 @@ namespace garuda::keys {
 inline constexpr std::uint32_t kNullCode = std::numeric_limits<std::uint32_t>::max();
 
 struct ColumnCodes {
-  std::shared_ptr<AlignedBuffer const> memory;  ///< that of `codes`; columns numbered together share one
-  std::uint32_t const* codes = nullptr;         ///< one a row, kNullCode in null slots
-  std::uint32_t num_codes = 0;                  ///< codes are below it
+  /// That of `codes`; columns numbered together share one. nullptr: codes are the column's own indices.
+  std::shared_ptr<AlignedBuffer const> memory;
+  std::uint32_t const* codes = nullptr;  ///< one a row, kNullCode in null slots
+  std::uint32_t num_codes = 0;           ///< codes are below it
+  bool has_nulls = true;                 ///< false: no row has kNullCode
 };
 
 /// What codes tell of their values.
@@ -31,7 +33,8 @@ enum class CodeOrder : std::uint8_t {
 
 /// Numbers the distinct values of all columns together, each over all its batches: equal values, and only they, get
 /// equal codes. Values are compared byte by byte, those of a dictionary column through its dictionaries, floats in
-/// canonical form. In parallel on the threads of the calling task arena. `hash_bits`: as number_values takes them.
+/// canonical form. Indices of a dictionary that has each value once may be the codes: then they borrow the column. In
+/// parallel on the threads of the calling task arena. `hash_bits`: as number_values takes them.
 /// Requires: columns that the host can read, of types whose equal values have equal bytes; ascending codes: of types
 /// that ValueOrder knows.
 /// Errors: limit_exceeded (2^32 - 1 distinct values or more, naming the column), out_of_memory, cancelled.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -192,10 +193,29 @@ class Sampler {
   std::vector<CodeRange> ranges_;
 };
 
+/// What numbered columns tell without a look at their rows, where there can be few groups only.
+std::optional<KeySample> sample_of_numbers(std::vector<AttributeReader> const& readers,
+                                           std::vector<RowBlock> const& blocks) {
+  constexpr std::uint64_t kFewGroups = std::uint64_t{1} << 14;
+  KeySample sample;
+  sample.estimated_groups = 1;
+  for (auto const& reader : readers) {
+    auto const* const numbers = reader.plain_numbers();
+    if (numbers == nullptr || numbers->num_codes > kFewGroups) return std::nullopt;
+    sample.estimated_groups *= numbers->num_codes;
+    if (sample.estimated_groups > kFewGroups) return std::nullopt;
+    sample.nonempty_bins.push_back(numbers->num_codes);
+    sample.ranges.push_back(range_of_read(reader, blocks.front(), {}));
+  }
+  return sample;
+}
+
 }  // namespace
 
 Result<KeySample> sample_keys(std::vector<AttributeReader> const& readers, std::vector<RowBlock> const& blocks,
                               std::uint64_t num_rows, Control const& control) {
+  if (num_rows > kSampledRows)
+    if (auto sample = sample_of_numbers(readers, blocks)) return *std::move(sample);
   return Sampler(readers, sampled_blocks(blocks, num_rows), control).run(num_rows);
 }
 

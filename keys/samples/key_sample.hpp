@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kAttributeBins = std::uint32_t{1} << 16;
 inline constexpr std::uint64_t kSampledRows = std::uint64_t{1} << 17;
 
 struct KeySample {
-  std::uint64_t rows = 0;                    ///< in the sample
+  std::uint64_t rows = 0;                    ///< in the sample; 0: none was needed
   std::vector<std::uint32_t> nonempty_bins;  ///< an attribute: of kAttributeBins
   std::vector<CodeRange> ranges;             ///< an attribute: of the sampled rows
   std::uint64_t estimated_groups = 0;        ///< of the whole table: exact when all rows are in the sample
@@ -26,8 +26,9 @@ struct KeySample {
 
 /// Samples short runs of rows, evenly spread, or all rows when there are at most kSampledRows. On the threads
 /// of the calling task arena.
-/// Groups beyond those in the sample are estimated from how many groups were seen once and how many twice, never more
-/// than the rows (Frequencies::drawn_from).
+/// Of more rows none where all columns are numbered, without nulls, and there are few combinations of their numbers:
+/// these are as many groups as there can be. Groups beyond those in the sample are estimated from how many groups were
+/// seen once and how many twice, never more than the rows (Frequencies::drawn_from).
 /// Errors: out_of_memory, cancelled.
 Result<KeySample> sample_keys(std::vector<AttributeReader> const& readers, std::vector<RowBlock> const& blocks,
                               std::uint64_t num_rows, Control const& control);

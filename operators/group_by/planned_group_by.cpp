@@ -140,8 +140,10 @@ void describe_keys(resolve::GroupByRequest const& request, keys::EncodedGroupKey
   for (std::size_t a = 0; a < keys.attributes.size(); ++a)
     bins += fmt::format("{}{} {}{}", a == 0 ? "" : ", ", request.table.schema()[request.columns.keys[a]].name,
                         keys.attributes[a].nonempty_bins, keys.attributes[a].is_dictionary ? " (dictionary)" : "");
-  plan.details.emplace_back(
-      "diversity", fmt::format("non-empty bins of {} in {} rows: {}", keys::kAttributeBins, keys.sampled_rows, bins));
+  plan.details.emplace_back("diversity", keys.sampled_rows == 0 && keys.num_rows > 0
+                                             ? fmt::format("values of dictionaries: {}", bins)
+                                             : fmt::format("non-empty bins of {} in {} rows: {}", keys::kAttributeBins,
+                                                           keys.sampled_rows, bins));
   plan.details.emplace_back("hashing",
                             fmt::format("{}; most diverse: {}", keys.is_packed ? "the whole packed key" : "all words",
                                         request.table.schema()[request.columns.keys[keys.most_diverse]].name));

@@ -12,6 +12,7 @@
 
 #include "keys/numbering/mix.hpp"
 #include "keys/numbering/value_dictionary.hpp"
+#include "keys/samples/key_sample.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/column_reader.hpp"
 #include "tests/reference/data_types.hpp"
@@ -246,6 +247,51 @@ TEST(GroupKeys, EmptyAndAllNullColumns) {
   EXPECT_EQ(encode(empty).num_rows, 0U);
   auto const nulls = table_of({make_column<std::int32_t>(typed(TypeId::int32), {std::nullopt, std::nullopt})});
   expect_injective_in_every_form(nulls, {0, 0});
+}
+
+TEST(GroupKeys, IndicesThatTellValuesApartAreTheWords) {
+  auto const words = reference::make_strings({"c", "a", "never", "b"});
+  auto const column = reference::make_dictionary({3, 0, 0, 1, 3}, words);
+  auto const table = table_of({column});
+  auto const keys = encode(table);
+  EXPECT_EQ(keys.packed.words, table.view().batch(0).columns[0].data<std::int32_t>());
+  EXPECT_EQ(keys.packed.owned_words.size_bytes(), 0);
+  EXPECT_EQ(keys.packed.min, 0U);
+  EXPECT_EQ(keys.packed.max, 3U);
+  EXPECT_EQ(keys.packed.common_low_bits, 0U);
+  expect_injective_in_every_form(table, {0, 1, 1, 2, 0});
+  // Beside another key, and of several batches with dictionaries of their own.
+  auto const number = make_column<std::int16_t>(typed(TypeId::int16), {7, 7, 8, 7, 7});
+  expect_injective_in_every_form(table_of({number, column}), {0, 1, 2, 3, 0});
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch({column}));
+  batches.push_back(
+      reference::make_batch({reference::make_dictionary({0, 1, 2}, reference::make_strings({"b", "x", "c"}))}));
+  Table const two(Schema{{"k0", column.type, true}}, std::move(batches));
+  expect_injective_in_every_form(two, {0, 1, 1, 2, 0, 0, 3, 1});
+}
+
+TEST(GroupKeys, IndicesOfValuesThatRepeatAreNumbered) {
+  auto const twice = reference::make_strings({"a", "b", "a"});
+  auto const table = table_of({reference::make_dictionary({0, 2, 1, 2}, twice)});
+  EXPECT_NE(encode(table).packed.owned_words.size_bytes(), 0);
+  expect_injective_in_every_form(table, {0, 0, 1, 0});
+  auto const nulls = reference::make_strings({"a", std::nullopt, "b"});
+  expect_injective_in_every_form(table_of({reference::make_dictionary({0, 1, 2, std::nullopt, 0}, nulls)}),
+                                 {0, 1, 2, 1, 0});
+}
+
+TEST(GroupKeys, FewNumbersNeedNoSample) {
+  std::vector<std::optional<std::int32_t>> indices(kSampledRows + 1, 1);
+  auto const few = reference::make_dictionary(indices, reference::make_strings({"a", "b", "c"}));
+  auto const table = table_of({few, few});
+  auto const keys = encode(table);
+  EXPECT_EQ(keys.sampled_rows, 0U);
+  EXPECT_EQ(keys.estimated_groups, 9U);
+  EXPECT_EQ(keys.attributes[0].nonempty_bins, 3U);
+  indices[0].reset();
+  EXPECT_GT(encode(table_of({reference::make_dictionary(indices, reference::make_strings({"a", "b"}))})).sampled_rows,
+            0U);
 }
 
 TEST(ValueDictionary, CodesAreDenseOverManySections) {
