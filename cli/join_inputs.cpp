@@ -1,9 +1,13 @@
 #include "cli/join_inputs.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <system_error>
 #include <utility>
 
 #include "cli/interrupt.hpp"
+#include "core/numbers/integer_types.hpp"
 #include "io/file_format.hpp"
 #include "io/table_reader.hpp"
 #include "operators/contract/join_kind.hpp"
@@ -125,6 +129,56 @@ Result<JoinFiles> files_of(JoinRequest const& request) {
   return files;
 }
 
+std::uintmax_t bytes_of(io::TableFiles const& table) {
+  std::uintmax_t bytes = 0;
+  for (auto const& file : table.files) {
+    std::error_code unknown;
+    auto const more = std::filesystem::file_size(file.path, unknown);
+    if (!unknown) bytes += more;  // whoever reads it says what is wrong
+  }
+  return bytes;
+}
+
+/// The least and the greatest value of a column, as what is wanted of another one; nullopt: it has no such numbers.
+std::optional<io::WantedValues> range_of(TableView table, std::string const& column) {
+  auto const position = find_column(table.schema(), column);
+  if (!position) return std::nullopt;
+  auto const& type = table.schema()[*position].type;
+  bool const is_integer = type.id == TypeId::int8 || type.id == TypeId::int16 || type.id == TypeId::int32 ||
+                          type.id == TypeId::int64 || type.id == TypeId::date32;
+  if (!is_integer) return std::nullopt;
+  io::WantedValues range{"", std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[*position];
+    visit_integers(byte_width(type), true, [&]<class T>(T*) {
+      auto const add = [&](std::int64_t i) {
+        range.least = std::min<std::int64_t>(range.least, array.data<T>()[i]);
+        range.greatest = std::max<std::int64_t>(range.greatest, array.data<T>()[i]);
+      };
+      if (array.validity == nullptr)
+        for (std::int64_t i = 0; i < array.length; ++i) add(i);
+      else
+        for (std::int64_t i = 0; i < array.length; ++i)
+          if (!array.is_null(i)) add(i);
+    });
+  }
+  return range;
+}
+
+/// What the keys of a table leave of the other one, of side `side`, where rows without a match do not come.
+std::optional<io::WantedValues> wanted_values(JoinRequest const& request, TableView other, Side side) {
+  auto const alone = contract::parts_of(request.spec.kind).alone(side);
+  if (alone == contract::Alone::unmatched || alone == contract::Alone::all) return std::nullopt;
+  for (auto const& [left, right] : request.spec.on) {
+    auto range = range_of(other, side == Side::left ? right : left);
+    if (!range) continue;
+    range->column = side == Side::left ? left : right;
+    range->or_null = request.spec.nulls_equal;
+    return range;
+  }
+  return std::nullopt;
+}
+
 /// Errors as when the columns are read.
 Result<void> check_columns(JoinRequest const& request, Side side) {
   auto const& table = side == Side::left ? request.left : request.right;
@@ -159,10 +213,18 @@ Result<spill::FileJoin> limited_join(JoinRequest const& request) {
 }
 
 Result<JoinInputs> read_inputs(JoinRequest const& request) {
-  GARUDA_TRY_ASSIGN(auto const files, files_of(request));
-  GARUDA_TRY_ASSIGN(auto left, io::read_table(request.left, files.left));
-  GARUDA_TRY_ASSIGN(auto right, io::read_table(request.right, files.right));
-  return JoinInputs{std::move(left), std::move(right)};
+  GARUDA_TRY_ASSIGN(auto files, files_of(request));
+  JoinInputs inputs;
+  if (bytes_of(request.left) <= bytes_of(request.right)) {
+    GARUDA_TRY_ASSIGN(inputs.left, io::read_table(request.left, files.left));
+    files.right.wanted = wanted_values(request, inputs.left.view(), Side::right);
+    GARUDA_TRY_ASSIGN(inputs.right, io::read_table(request.right, files.right));
+  } else {
+    GARUDA_TRY_ASSIGN(inputs.right, io::read_table(request.right, files.right));
+    files.left.wanted = wanted_values(request, inputs.right.view(), Side::left);
+    GARUDA_TRY_ASSIGN(inputs.left, io::read_table(request.left, files.left));
+  }
+  return inputs;
 }
 
 }  // namespace garuda::cli

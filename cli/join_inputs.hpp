@@ -22,7 +22,8 @@ Result<void> settle_counted_columns(JoinRequest& request);
 /// uses, and no others. Errors: those of io::read_fields.
 Result<spill::FileJoin> limited_join(JoinRequest const& request);
 
-/// Reads of both files the columns that `request` uses, and no others.
+/// Reads of both files the columns that `request` uses, and no others; of the larger ones, where they are Parquet, only
+/// row groups that may have a key of the smaller ones, unless rows without a match come, too.
 /// Errors: as io::read_table.
 Result<JoinInputs> read_inputs(JoinRequest const& request);
 

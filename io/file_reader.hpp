@@ -61,8 +61,9 @@ class FileReader {
   /// Errors: invalid_input, out_of_memory, cancelled; the sentence names the file.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) = 0;
 
-  /// Bytes of the file that hold the columns at these positions; of a format that has no such places, all.
-  virtual std::uint64_t bytes_of(std::vector<int> const& columns) const = 0;
+  /// Bytes of the file that hold the columns at these positions, where `options` want them; of a format that has no
+  /// such places, all.
+  virtual std::uint64_t bytes_of(std::vector<int> const& columns, ReadOptions const& options) const = 0;
 
   /// The file's, which live as long as the reader; nullptr: the format has none.
   virtual RowGroups* row_groups() noexcept { return nullptr; }

@@ -8,6 +8,7 @@
 
 #include "io/columns/file_columns.hpp"
 #include "io/columns/file_rows.hpp"
+#include "io/columns/stored_types.hpp"
 #include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
@@ -18,7 +19,7 @@ namespace {
 Result<FileRows> read_file(std::filesystem::path const& path, ReadOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const file, choose_columns(path, options));
   GARUDA_TRY_ASSIGN(auto batches, file.reader->read(file.columns, options));
-  if (options.bytes_read != nullptr) *options.bytes_read += file.reader->bytes_of(file.columns);
+  if (options.bytes_read != nullptr) *options.bytes_read += file.reader->bytes_of(file.columns, options);
   return checked_rows(file, std::move(batches), options);
 }
 

@@ -14,6 +14,14 @@
 
 namespace garuda::io {
 
+/// The rows of a table that are wanted: those whose value of `column` lies in [least, greatest], or is null.
+struct WantedValues {
+  std::string column;
+  std::int64_t least = 0;
+  std::int64_t greatest = 0;  ///< below `least`: no value
+  bool or_null = false;
+};
+
 struct ReadOptions {
   /// Names of the columns to read; nullopt: all. Others are not decoded, so their types need not be supported.
   std::optional<std::vector<std::string>> columns;
@@ -23,6 +31,8 @@ struct ReadOptions {
   /// and binary whose pages refer to dictionaries throughout as such, decimals of at most 18 digits in 32 or 64 bits.
   bool as_stored = false;
   std::vector<std::string> plain_columns;
+  /// Parquet files: row groups are left out of which statistics of integers or dates say that they have no such row.
+  std::optional<WantedValues> wanted;
   std::uint32_t threads = 0;                         ///< 0: all
   std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< of files, added up: of Parquet those of the columns alone
   std::atomic<bool> const* cancelled = nullptr;      ///< looked at between row groups, batches or blocks

@@ -23,7 +23,7 @@ class TableStream::FileStream {
     // Before anything is decoded.
     GARUDA_TRY(check_types(*select(file_schema, *columns), stream->sentence_));
     GARUDA_TRY_ASSIGN(stream->cursor_, stream->reader_->stream(*columns, options, batch_rows));
-    if (options.bytes_read != nullptr) *options.bytes_read += stream->reader_->bytes_of(*columns);
+    if (options.bytes_read != nullptr) *options.bytes_read += stream->reader_->bytes_of(*columns, options);
     std::vector<int> all(columns->size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
     stream->schema_ = select(*stream->cursor_->schema(), all);

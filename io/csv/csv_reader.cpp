@@ -174,7 +174,7 @@ class CsvReader final : public FileReader {
     return *std::move(batches);
   }
 
-  std::uint64_t bytes_of(std::vector<int> const& /*columns*/) const override {
+  std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const override {
     return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
   }
 

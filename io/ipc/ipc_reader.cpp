@@ -172,7 +172,7 @@ class IpcReader final : public FileReader {
     return batches;
   }
 
-  std::uint64_t bytes_of(std::vector<int> const& /*columns*/) const override {
+  std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const override {
     return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
   }
 

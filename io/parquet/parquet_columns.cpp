@@ -24,19 +24,19 @@ constexpr std::int64_t kFewestRows = 1 << 16;
 constexpr std::int64_t kMostRows = 1 << 20;
 constexpr std::int64_t kTasksOfAThread = 8;
 
-/// Row groups that lie side by side, in their order.
+/// Row groups that are read together, in their order.
 using Stretch = std::vector<int>;
 
-std::vector<Stretch> stretches_of(parquet::FileMetaData const& footer, RowGroupRange row_groups,
+std::vector<Stretch> stretches_of(parquet::FileMetaData const& footer, std::vector<int> const& row_groups,
                                   std::size_t num_columns, int threads) {
   std::int64_t all_rows = 0;
-  for (int i = row_groups.first; i < row_groups.end; ++i) all_rows += footer.RowGroup(i)->num_rows();
+  for (int const i : row_groups) all_rows += footer.RowGroup(i)->num_rows();
   auto const rows_of_task =
       all_rows * static_cast<std::int64_t>(num_columns) / (kTasksOfAThread * std::int64_t{threads});
   auto const wanted = std::clamp(rows_of_task, kFewestRows, kMostRows);
   std::vector<Stretch> stretches;
   std::int64_t rows = 0;
-  for (int i = row_groups.first; i < row_groups.end; ++i) {
+  for (int const i : row_groups) {
     auto const more = footer.RowGroup(i)->num_rows();
     if (stretches.empty() || rows + more > wanted) {
       stretches.emplace_back();
@@ -172,7 +172,7 @@ std::optional<std::uint64_t> estimated_values(parquet::FileMetaData const& foote
 }
 
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
-                                         RowGroupRange row_groups, ReadOptions const& options) {
+                                         std::vector<int> const& row_groups, ReadOptions const& options) {
   tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
   auto const threads = arena.max_concurrency();
   auto const stretches = stretches_of(footer, row_groups, columns.size(), threads);

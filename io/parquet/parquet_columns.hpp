@@ -28,15 +28,9 @@ struct LeafColumn {
   parquet::arrow::FileReader* reader = nullptr;        ///< which must not buffer ahead; may be shared
 };
 
-/// Row groups [first, end).
-struct RowGroupRange {
-  int first = 0;
-  int end = 0;
-};
-
-/// Reads `columns` of `row_groups` on `options.threads` threads. Neighbouring small row groups make one batch. Fails
-/// with what the file is wrong in, OutOfMemory and Cancelled.
+/// Reads `columns` of `row_groups`, in their order, on `options.threads` threads. Neighbouring small row groups make
+/// one batch. Fails with what the file is wrong in, OutOfMemory and Cancelled.
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
-                                         RowGroupRange row_groups, ReadOptions const& options);
+                                         std::vector<int> const& row_groups, ReadOptions const& options);
 
 }  // namespace garuda::io

@@ -1,11 +1,13 @@
 // Parquet files: whole by parquet_columns, or piece by piece.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "io/file_reader.hpp"
 #include "io/parquet/flat_columns.hpp"
 #include "io/parquet/parquet_columns.hpp"
 #include "io/parquet/parquet_decimals.hpp"
+#include "io/parquet/wanted_row_groups.hpp"
 
 namespace garuda::io {
 namespace {
@@ -73,10 +75,12 @@ void append_leaves(parquet::arrow::SchemaField const& field, std::vector<int>& l
 /// that memory does not grow with the row groups.
 class ParquetCursor final : public BatchCursor {
  public:
-  ParquetCursor(std::string sentence, RowGroupReader reader, std::vector<int> leaves, ReadOptions const& options)
+  ParquetCursor(std::string sentence, RowGroupReader reader, std::vector<int> leaves, std::vector<int> row_groups,
+                ReadOptions const& options)
       : sentence_(std::move(sentence)),
         reader_(std::move(reader)),
         leaves_(std::move(leaves)),
+        row_groups_(std::move(row_groups)),
         cancelled_(options.cancelled) {}
 
   Result<void> open() {
@@ -111,10 +115,10 @@ class ParquetCursor final : public BatchCursor {
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
-    for (; row_group_ < reader_->num_row_groups(); ++row_group_) {
+    for (; next_group_ < row_groups_.size(); ++next_group_) {
       std::int64_t read_before = 0;
       if (batches_ == nullptr) {
-        ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({row_group_}, leaves_));
+        ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({row_groups_[next_group_]}, leaves_));
         read_before = std::exchange(rows_of_group_, 0);
       }
       while (true) {
@@ -136,9 +140,10 @@ class ParquetCursor final : public BatchCursor {
   std::string sentence_;
   RowGroupReader reader_;
   std::vector<int> leaves_;
+  std::vector<int> row_groups_;
   std::atomic<bool> const* cancelled_;
   std::shared_ptr<arrow::Schema> schema_;
-  int row_group_ = 0;
+  std::size_t next_group_ = 0;
   std::int64_t rows_of_group_ = 0;  ///< that are read
   std::int64_t rows_read_ = 0;
   std::unique_ptr<arrow::RecordBatchReader> batches_;
@@ -152,15 +157,17 @@ class ParquetReader final : public FileReader, private RowGroups {
   std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
-    return read(columns, options, 0, reader_->num_row_groups());
+    GARUDA_ARROW_TRY_ASSIGN(auto const row_groups, wanted_row_groups(options), ErrorCode::invalid_input,
+                            input_.sentence());
+    return read(columns, options, row_groups);
   }
 
   RowGroups* row_groups() noexcept override { return this; }
 
-  std::uint64_t bytes_of(std::vector<int> const& columns) const override {
+  std::uint64_t bytes_of(std::vector<int> const& columns, ReadOptions const& options) const override {
     auto const footer = reader_->parquet_reader()->metadata();
     std::int64_t bytes = 0;
-    for (int i = 0; i < footer->num_row_groups(); ++i)
+    for (int const i : wanted_row_groups(options).ValueOr({}))
       for (int const leaf : leaves_of(columns))
         bytes += footer->RowGroup(i)->ColumnChunk(leaf)->total_compressed_size();
     return static_cast<std::uint64_t>(bytes);
@@ -172,12 +179,29 @@ class ParquetReader final : public FileReader, private RowGroups {
         auto reader,
         make_streaming_reader(input_.file, reader_->parquet_reader()->metadata(), options.threads != 1, batch_rows),
         ErrorCode::invalid_input, input_.sentence());
-    auto cursor = std::make_unique<ParquetCursor>(input_.sentence(), std::move(reader), leaves_of(columns), options);
+    GARUDA_ARROW_TRY_ASSIGN(auto row_groups, wanted_row_groups(options), ErrorCode::invalid_input, input_.sentence());
+    auto cursor = std::make_unique<ParquetCursor>(input_.sentence(), std::move(reader), leaves_of(columns),
+                                                  std::move(row_groups), options);
     GARUDA_TRY(cursor->open());
     return cursor;
   }
 
  private:
+  /// Those that may have rows that are wanted.
+  arrow::Result<std::vector<int>> wanted_row_groups(ReadOptions const& options) const {
+    BEGIN_PARQUET_CATCH_EXCEPTIONS
+    auto const footer = reader_->parquet_reader()->metadata();
+    auto const column = options.wanted ? schema_->GetFieldIndex(options.wanted->column) : -1;
+    bool const tells = column >= 0 && has_integer_statistics(*schema_->field(column)->type());
+    auto const leaves = tells ? leaves_of({column}) : std::vector<int>();
+    std::vector<int> row_groups;
+    for (int i = 0; i < footer->num_row_groups(); ++i)
+      if (leaves.size() != 1 || may_have(*footer->RowGroup(i), leaves.front(), *options.wanted))
+        row_groups.push_back(i);
+    return row_groups;
+    END_PARQUET_CATCH_EXCEPTIONS
+  }
+
   std::vector<int> leaves_of(std::vector<int> const& columns) const {
     std::vector<int> leaves;
     for (int const column : columns)
@@ -213,14 +237,21 @@ class ParquetReader final : public FileReader, private RowGroups {
   }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options, int first, int end) override {
+    std::vector<int> row_groups(static_cast<std::size_t>(end - first));
+    std::iota(row_groups.begin(), row_groups.end(), first);
+    return read(columns, options, row_groups);
+  }
+
+  Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options,
+                            std::vector<int> const& row_groups) const {
     std::vector<LeafColumn> leaves;
     for (int const column : columns) leaves.push_back(leaf_column(column, options));
-    GARUDA_ARROW_TRY_ASSIGN(auto batches, read_as(std::move(leaves), {first, end}, options), ErrorCode::invalid_input,
+    GARUDA_ARROW_TRY_ASSIGN(auto batches, read_as(std::move(leaves), row_groups, options), ErrorCode::invalid_input,
                             input_.sentence());
     return batches;
   }
 
-  arrow::Result<ArrowBatches> read_as(std::vector<LeafColumn> columns, RowGroupRange row_groups,
+  arrow::Result<ArrowBatches> read_as(std::vector<LeafColumn> columns, std::vector<int> const& row_groups,
                                       ReadOptions const& options) const {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     auto const footer = reader_->parquet_reader()->metadata();

@@ -37,7 +37,7 @@ Result<ArrowBatches> TableBlocks::next() {
   auto const first = next_ == 0 ? 0 : ends_[next_ - 1];
   GARUDA_TRY_ASSIGN(auto batches, file_.reader->row_groups()->read(file_.columns, options_, first, ends_[next_]));
   if (++next_ == ends_.size() && options_.bytes_read != nullptr)
-    *options_.bytes_read += file_.reader->bytes_of(file_.columns);
+    *options_.bytes_read += file_.reader->bytes_of(file_.columns, options_);
   GARUDA_TRY_ASSIGN(auto rows, checked_rows(file_, std::move(batches), options_));
   return std::move(rows.batches);
 }
