@@ -31,13 +31,13 @@ struct TableWriter::State {
 
 Result<TableWriter> TableWriter::open(std::filesystem::path const& path, Schema const& schema,
                                       WriteOptions const& options) {
-  GARUDA_TRY(format_of(path));
+  GARUDA_TRY(output_format_of(path));
   GARUDA_TRY_ASSIGN(auto file, OutputFile::create(path));
   return open(std::move(file), schema, options);
 }
 
 Result<TableWriter> TableWriter::open(OutputFile file, Schema const& schema, WriteOptions const& options) {
-  GARUDA_TRY_ASSIGN(auto const format, format_of(file.path()));
+  GARUDA_TRY_ASSIGN(auto const format, output_format_of(file.path()));
   GARUDA_TRY_ASSIGN(auto const compression, compression_for(format, options.compression));
   GARUDA_TRY_ASSIGN(auto const arrow_schema, to_arrow_schema(schema));
   auto state = std::make_unique<State>(schema, std::move(file));

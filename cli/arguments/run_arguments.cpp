@@ -29,7 +29,7 @@ Result<void> set_output_options(RunArguments const& arguments, RunRequest& reque
   bool const is_given = !arguments.compression.empty() || arguments.row_group_rows != 0;
   if (!is_given) return {};
   if (!request.output) return fail(ErrorCode::usage, "--compression and --row-group-rows say nothing without --output");
-  GARUDA_TRY_ASSIGN(auto const format, io::format_of(*request.output));
+  GARUDA_TRY_ASSIGN(auto const format, io::output_format_of(*request.output));
   if (!arguments.compression.empty()) {
     GARUDA_TRY_ASSIGN(request.compression, io::parse_compression(arguments.compression));
     GARUDA_TRY(io::compression_for(format, request.compression));
@@ -123,7 +123,7 @@ Result<RunRequest> to_run_request(RunArguments const& arguments) {
     request.strings = *form;
   }
   if (!arguments.output.empty()) {
-    GARUDA_TRY(io::format_of(arguments.output));
+    GARUDA_TRY(io::output_format_of(arguments.output));
     request.output = arguments.output;
   }
   GARUDA_TRY(set_output_options(arguments, request));

@@ -17,7 +17,7 @@ namespace garuda::cli {
 
 /// What an argument that names a table may be.
 inline constexpr auto kTableHelp =
-    "a .parquet, .arrow, .feather or .csv file, a folder or a pattern of them, or a list, by commas";
+    "a .parquet, .arrow, .arrows, .feather or .csv file, a folder or a pattern of them, or a list, by commas";
 
 /// As typed.
 struct RunArguments {

@@ -1,18 +1,12 @@
 // Arrow IPC files (Feather version 2). Whole ones are mapped: buffers that are not compressed stay where they are.
 #include <utility>
 
-#include "io/file_dictionaries.hpp"
 #include "io/file_reader.hpp"
 #include "io/ipc/file_mapping.hpp"
+#include "io/ipc/ipc_batches.hpp"
 
 namespace garuda::io {
 namespace {
-
-/// A batch of fewer rows costs more to handle, from the file to the result, than to copy: some ten KB and microseconds
-/// each (2-core AMD EPYC, 2026-11-22). Joined to so many rows, of so many batches.
-constexpr std::int64_t kSmallRows = 1 << 10;
-constexpr std::int64_t kJoinedRows = 1 << 16;
-constexpr std::size_t kMostJoined = 1 << 12;
 
 /// Of a batch, below which waking a thread a column costs more than its decoding.
 constexpr std::int64_t kThreadedBytes = 1 << 16;
@@ -23,12 +17,7 @@ using Source = std::shared_ptr<arrow::io::RandomAccessFile>;
 
 arrow::Result<BatchFileReader> make_reader(Source const& file, std::vector<int> columns, bool use_threads,
                                            arrow::MemoryPool* pool = memory_pool()) {
-  auto options = arrow::ipc::IpcReadOptions::Defaults();
-  options.memory_pool = pool;
-  options.included_fields = std::move(columns);
-  options.use_threads = may_use_threads(use_threads);
-  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
-  return arrow::ipc::RecordBatchFileReader::Open(file, options);
+  return arrow::ipc::RecordBatchFileReader::Open(file, ipc_options(std::move(columns), use_threads, pool));
 }
 
 /// Refuses what no file of `file_bytes` can hold, however it is compressed: a run of Zstandard, the densest there is,
@@ -141,17 +130,7 @@ class IpcReader final : public FileReader {
     GARUDA_ARROW_TRY_ASSIGN(auto const reader,
                             make_reader(mapped, in_place ? std::vector<int>() : columns, use_threads),
                             ErrorCode::invalid_input, input_.sentence());
-    ArrowBatches batches;
-    ArrowBatches small;
-    std::int64_t small_rows = 0;
-    FileDictionaries dictionaries;
-    auto const join_small = [&]() -> arrow::Status {
-      ARROW_ASSIGN_OR_RAISE(small, dictionaries.as_one(std::move(small), options.threads));
-      batches.insert(batches.end(), small.begin(), small.end());
-      small.clear();
-      small_rows = 0;
-      return arrow::Status::OK();
-    };
+    IpcBatches batches(options.threads);
     for (int i = 0; i < reader->num_record_batches(); ++i) {
       GARUDA_TRY(check_cancelled(options.cancelled));
       GARUDA_ARROW_TRY_ASSIGN(auto batch, read_batch(*reader, mapped, columns, i), ErrorCode::invalid_input,
@@ -159,17 +138,10 @@ class IpcReader final : public FileReader {
       if (in_place) {
         GARUDA_ARROW_TRY_ASSIGN(batch, batch->SelectColumns(columns), ErrorCode::invalid_input, input_.sentence());
       }
-      // The file says how long its buffers are and how many rows it has; nothing may be read before they agree.
-      GARUDA_ARROW_TRY(batch->Validate(), ErrorCode::invalid_input, input_.sentence());
-      bool const is_small = batch->num_rows() < kSmallRows;
-      if (is_small) small_rows += batch->num_rows();
-      if (is_small) small.push_back(batch);
-      if (!is_small || small_rows >= kJoinedRows || small.size() == kMostJoined)
-        GARUDA_ARROW_TRY(join_small(), ErrorCode::invalid_input, input_.sentence());
-      if (!is_small) batches.push_back(std::move(batch));
+      GARUDA_ARROW_TRY(batches.add(std::move(batch)), ErrorCode::invalid_input, input_.sentence());
     }
-    GARUDA_ARROW_TRY(join_small(), ErrorCode::invalid_input, input_.sentence());
-    return batches;
+    GARUDA_ARROW_TRY_ASSIGN(auto all, batches.take(), ErrorCode::invalid_input, input_.sentence());
+    return all;
   }
 
   std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const override {
@@ -192,6 +164,8 @@ class IpcReader final : public FileReader {
 }  // namespace
 
 Result<std::unique_ptr<FileReader>> open_ipc(InputFile input) {
+  GARUDA_ARROW_TRY_ASSIGN(bool const is_stream, is_ipc_stream(*input.file), ErrorCode::invalid_input, input.sentence());
+  if (is_stream) return open_ipc_stream(std::move(input));
   GARUDA_ARROW_TRY_ASSIGN(auto const reader, make_reader(input.file, {}, false), ErrorCode::invalid_input,
                           input.sentence());
   GARUDA_ARROW_TRY_ASSIGN(auto const bytes, input.file->GetSize(), ErrorCode::invalid_input, input.sentence());

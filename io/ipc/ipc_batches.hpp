@@ -1,0 +1,44 @@
+// What readers of Arrow IPC files and streams share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "io/file_dictionaries.hpp"
+#include "io/file_reader.hpp"
+
+namespace garuda::io {
+
+/// Of a reader of the columns at these positions, ascending; none: all.
+arrow::ipc::IpcReadOptions ipc_options(std::vector<int> columns, bool use_threads, arrow::MemoryPool* pool);
+
+/// Whether a file is a stream: messages from its first byte on, in place of the name of the format.
+arrow::Result<bool> is_ipc_stream(arrow::io::ReadableFile& file);
+
+/// A file that is a stream.
+Result<std::unique_ptr<FileReader>> open_ipc_stream(InputFile input);
+
+/// The batches of a file, of which small ones are joined.
+class IpcBatches {
+ public:
+  explicit IpcBatches(std::uint32_t threads) : threads_(threads) {}
+
+  /// The batch's lengths, offsets and buffers are checked against each other: the file says how long its buffers are
+  /// and how many rows it has, and nothing may be read before they agree.
+  arrow::Status add(std::shared_ptr<arrow::RecordBatch> batch);
+
+  /// All of them, once.
+  arrow::Result<ArrowBatches> take();
+
+ private:
+  arrow::Status join_small();
+
+  std::uint32_t threads_;
+  ArrowBatches batches_;
+  ArrowBatches small_;
+  std::int64_t small_rows_ = 0;
+  FileDictionaries dictionaries_;
+};
+
+}  // namespace garuda::io

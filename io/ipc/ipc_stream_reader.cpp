@@ -1,0 +1,110 @@
+// Arrow IPC streams in files: batches one after the other, and no list of them. Mapped like files of the other form.
+#include <arrow/ipc/reader.h>
+
+#include <utility>
+
+#include "io/ipc/file_mapping.hpp"
+#include "io/ipc/ipc_batches.hpp"
+
+namespace garuda::io {
+namespace {
+
+using Source = std::shared_ptr<arrow::io::RandomAccessFile>;
+using StreamReader = std::shared_ptr<arrow::ipc::RecordBatchStreamReader>;
+
+arrow::Result<StreamReader> make_stream_reader(Source const& mapped, std::vector<int> columns, bool use_threads) {
+  return arrow::ipc::RecordBatchStreamReader::Open(mapped, ipc_options(std::move(columns), use_threads, memory_pool()));
+}
+
+class StreamCursor final : public BatchCursor {
+ public:
+  StreamCursor(std::string sentence, Source mapped, StreamReader reader, ReadOptions const& options,
+               std::int64_t batch_rows)
+      : sentence_(std::move(sentence)),
+        mapped_(std::move(mapped)),
+        reader_(std::move(reader)),
+        schema_(reader_->schema()),
+        cancelled_(options.cancelled),
+        batch_rows_(batch_rows) {}
+
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> next() override {
+    GARUDA_TRY(check_cancelled(cancelled_));
+    while (batch_ == nullptr || taken_ == batch_->num_rows()) {
+      GARUDA_ARROW_TRY(reader_->ReadNext(&batch_), ErrorCode::invalid_input, sentence_);
+      if (batch_ == nullptr) return nullptr;
+      GARUDA_ARROW_TRY(batch_->Validate(), ErrorCode::invalid_input, sentence_);
+      taken_ = 0;
+    }
+    auto piece = batch_->Slice(taken_, batch_rows_);
+    taken_ += piece->num_rows();
+    return piece;
+  }
+
+  double fraction_read() const noexcept override {
+    auto const bytes = mapped_->GetSize().ValueOr(0);
+    return bytes == 0 ? 1.0 : static_cast<double>(mapped_->Tell().ValueOr(bytes)) / static_cast<double>(bytes);
+  }
+
+ private:
+  std::string sentence_;
+  Source mapped_;
+  StreamReader reader_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::atomic<bool> const* cancelled_;
+  std::int64_t batch_rows_;
+  std::shared_ptr<arrow::RecordBatch> batch_;
+  std::int64_t taken_ = 0;
+};
+
+class IpcStreamReader final : public FileReader {
+ public:
+  IpcStreamReader(InputFile input, std::shared_ptr<arrow::Schema> schema)
+      : input_(std::move(input)), schema_(std::move(schema)) {}
+
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
+
+  Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
+    GARUDA_ARROW_TRY_ASSIGN(auto const mapped, map_file(*input_.file), ErrorCode::invalid_input, input_.sentence());
+    GARUDA_ARROW_TRY_ASSIGN(auto const reader, make_stream_reader(mapped, columns, options.threads != 1),
+                            ErrorCode::invalid_input, input_.sentence());
+    IpcBatches batches(options.threads);
+    while (true) {
+      GARUDA_TRY(check_cancelled(options.cancelled));
+      std::shared_ptr<arrow::RecordBatch> batch;
+      GARUDA_ARROW_TRY(reader->ReadNext(&batch), ErrorCode::invalid_input, input_.sentence());
+      if (batch == nullptr) break;
+      GARUDA_ARROW_TRY(batches.add(std::move(batch)), ErrorCode::invalid_input, input_.sentence());
+    }
+    GARUDA_ARROW_TRY_ASSIGN(auto all, batches.take(), ErrorCode::invalid_input, input_.sentence());
+    return all;
+  }
+
+  std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const override {
+    return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
+  }
+
+  Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
+                                              std::int64_t batch_rows) override {
+    GARUDA_ARROW_TRY_ASSIGN(auto mapped, map_file(*input_.file), ErrorCode::invalid_input, input_.sentence());
+    GARUDA_ARROW_TRY_ASSIGN(auto reader, make_stream_reader(mapped, columns, options.threads != 1),
+                            ErrorCode::invalid_input, input_.sentence());
+    return std::make_unique<StreamCursor>(input_.sentence(), std::move(mapped), std::move(reader), options, batch_rows);
+  }
+
+ private:
+  InputFile input_;
+  std::shared_ptr<arrow::Schema> schema_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FileReader>> open_ipc_stream(InputFile input) {
+  GARUDA_ARROW_TRY_ASSIGN(auto const mapped, map_file(*input.file), ErrorCode::invalid_input, input.sentence());
+  GARUDA_ARROW_TRY_ASSIGN(auto const reader, make_stream_reader(mapped, {}, false), ErrorCode::invalid_input,
+                          input.sentence());
+  return std::make_unique<IpcStreamReader>(std::move(input), reader->schema());
+}
+
+}  // namespace garuda::io
