@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <future>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "io/parquet/table_blocks.hpp"
@@ -15,7 +17,7 @@ namespace garuda::spill {
 namespace {
 
 /// Fewer are not worth a query of their own; more leave the caches.
-constexpr std::int64_t kBlockRows = 1 << 20;
+constexpr std::int64_t kBlockRows = 1 << 19;
 /// Rows for each group of a block: merging a group costs as much as reading some tens of rows.
 constexpr double kLeastRowsOfGroup = 64;
 
@@ -38,8 +40,10 @@ class GroupedBlocks final : public GroupByResult {
     GARUDA_TRY(read());
     GARUDA_TRY(prepare());
     while (!rows_.empty()) {
+      auto ahead = read_ahead();
       GARUDA_TRY(group());
-      GARUDA_TRY(read());
+      run::PhaseTimer const timer(runs_.recorder(), "read");
+      GARUDA_TRY_ASSIGN(rows_, ahead.get());
     }
     run::PhaseTimer const timer(runs_.recorder(), "merge states");
     GARUDA_TRY_ASSIGN(auto const merged, partial_->merge(engine_, groups_, options(), [](RunStats const&) {}));
@@ -71,6 +75,17 @@ class GroupedBlocks final : public GroupByResult {
     run::PhaseTimer const timer(runs_.recorder(), "read");
     GARUDA_TRY_ASSIGN(rows_, blocks_.next());
     return {};
+  }
+
+  /// The next block, read while the one before is grouped; where no thread can be had, when it is asked for. The future
+  /// waits for it in any case.
+  std::future<Result<io::ArrowBatches>> read_ahead() {
+    auto const next = [this] { return blocks_.next(); };
+    try {
+      return std::async(std::launch::async, next);
+    } catch (std::system_error const&) {
+      return std::async(std::launch::deferred, next);
+    }
   }
 
   /// What is wrong with the request shows, and the result has a schema, before rows are grouped.
