@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -273,3 +274,20 @@ def test_an_existing_output_survives_a_failed_run(files):
     join = ["customers.parquet", "orders.parquet", "--on", "id", "-o", "out.parquet", "--memory-limit", "1"]
     refused_join(files, NO_ROOM, *join)
     assert (files.folder / "out.parquet").read_text() == "precious"
+
+
+def test_a_mapped_file_that_becomes_shorter(garuda):
+    """What is read of it then is no memory: a sentence, and no output."""
+    equal_keys = pa.table({"k": pa.array([7] * 40_000, pa.int32()), "a": range(40_000)})
+    tables.write(garuda.folder / "equal.arrow", equal_keys, batch_rows=40_000)
+    with garuda.start("join", "equal.arrow", "equal.arrow", "--on", "k", "-o", "out.parquet") as process:
+        for _ in range(600):
+            if any(path.stat().st_size > 0 for path in garuda.folder.glob(".out*")):
+                break
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        os.truncate(garuda.folder / "equal.arrow", 0)
+        _, messages = process.communicate(timeout=60)
+    assert process.returncode == BAD_INPUT, messages
+    assert messages.endswith("garuda: an input file became shorter while it was read\n")
+    assert [path.name for path in garuda.folder.iterdir()] == ["equal.arrow"]
