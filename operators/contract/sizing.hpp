@@ -19,6 +19,9 @@ inline constexpr std::uint64_t kSmallestDeviceSliceRows = 4096;
 /// Unless a planner prices others.
 inline constexpr std::uint64_t kLargestChunkRows = std::uint64_t{1} << 19;
 inline constexpr std::uint64_t kSmallestChunkRows = 1024;
+/// Of a batch that a lane of the host makes, where its rows are wide: as many wait for the consumer, and memory that
+/// nobody has used yet costs more than filling it.
+inline constexpr std::uint64_t kLargestBatchBytes = std::uint64_t{16} << 20;
 /// Tasks of the CPU path: several a lane, so that lanes end together, but not so small that batches get tiny.
 inline constexpr std::uint64_t kTasksPerLane = 8;
 inline constexpr std::uint64_t kSmallestTaskRows = std::uint64_t{1} << 15;

@@ -61,8 +61,13 @@ Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions cons
   // read.
   auto const chunks = plan.lanes + contract::waiting_chunks(options.memory_limit_bytes, plan.lanes) + 1;
   auto const per_row = feeding.makes_batches ? (row_bytes + 12) * chunks : 3 * row_bytes + 24 * chunks;
+  // Batches wait for those of the lanes before them: the more lanes, the more of them at a time.
+  auto const most_bytes = contract::kLargestBatchBytes * std::max<std::uint64_t>(plan.lanes / 2, 1);
+  auto const most_rows = feeding.makes_batches
+                             ? std::min(offer.chunk_rows, std::max(most_bytes / row_bytes, contract::kSmallestTaskRows))
+                             : offer.chunk_rows;
   plan.chunk_rows = options.tuning.chunk_rows != 0 ? options.tuning.chunk_rows
-                                                   : contract::chunk_rows_for(free_bytes, per_row, offer.chunk_rows);
+                                                   : contract::chunk_rows_for(free_bytes, per_row, most_rows);
   plan.host_bytes = keys + tables + plan.chunk_rows * per_row;
   return {};
 }
