@@ -50,7 +50,7 @@ struct JoinSpec {
   /// have left columns only; mark joins get `mark` behind them.
   std::optional<std::vector<ColumnRef>> columns;
   /// Rows sorted by (left row, right row): left rows without a match in their place, right ones last. Otherwise their
-  /// order is unspecified, but for semi, anti and mark joins, which always come in the order of left rows.
+  /// order is unspecified, but for semi, anti and mark joins of host tables, which come in the order of left rows.
   bool ordered = false;
   /// A join that says neither keys nor a condition is every left row with every right one; it is an error unless this
   /// is set.

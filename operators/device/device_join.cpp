@@ -255,8 +255,8 @@ Result<double> sample_matches(resolve::JoinRequest const& request) {
 }
 
 Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest const& request, Plan plan,
-                                                       compute::ResidentJoinWay const& way) {
-  auto run = std::make_unique<run::QueryRun>(request.options);
+                                                       compute::ResidentJoinWay const& way,
+                                                       std::unique_ptr<run::QueryRun> run) {
   GARUDA_TRY_ASSIGN(auto sides, moved_sides(request, false));
   auto result = std::make_unique<DeviceTableState>();
   result->device = request.left.resident()->device;
@@ -279,8 +279,7 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
 }
 
 Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& request, Plan const& plan,
-                                                   compute::ResidentJoinWay const& way) {
-  run::QueryRun run(request.options);
+                                                   compute::ResidentJoinWay const& way, run::QueryRun& run) {
   GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
   contract::CountedWhole counted;
   {

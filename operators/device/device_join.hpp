@@ -8,6 +8,7 @@
 #include "operators/compute/join/resident_join_ways.hpp"
 #include "operators/contract/offer.hpp"
 #include "operators/resolve/join_request.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::device {
 
@@ -26,10 +27,11 @@ Result<double> sample_matches(resolve::JoinRequest const& request);
 
 /// Joins. Blocks; the result's rows are on the device until they are read. Errors: those of Engine::join.
 Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest const& request, Plan plan,
-                                                       compute::ResidentJoinWay const& way);
+                                                       compute::ResidentJoinWay const& way,
+                                                       std::unique_ptr<run::QueryRun> run);
 
 /// The number of rows; no pair is enumerated. Errors: as above.
 Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& request, Plan const& plan,
-                                                   compute::ResidentJoinWay const& way);
+                                                   compute::ResidentJoinWay const& way, run::QueryRun& run);
 
 }  // namespace garuda::device

@@ -24,16 +24,15 @@ namespace {
 constexpr std::uint64_t kLeastBlockBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockBytes = std::uint64_t{64} << 20;
 
-/// Takes device memory for `columns`.
+/// Takes device memory for `columns`, which `state` has an outline of.
 Result<void> take_columns(std::span<UploadColumn const> columns, vk::MemoryUse use, DeviceTableState& state) {
   state.arena = column_arena(*state.device.open.device, state.rows * row_bytes(columns));
-  for (auto const& column : columns) {
+  for (auto& stored : state.stored) {
     vk::BufferSpec spec;
-    spec.bytes = std::max<std::uint64_t>(state.rows * column.words * materialize::kWordBytes, materialize::kWordBytes);
+    spec.bytes = std::max<std::uint64_t>(state.rows * stored.words * materialize::kWordBytes, materialize::kWordBytes);
     spec.use = use;
     spec.name = "table column";
-    GARUDA_TRY_ASSIGN(auto buffer, state.arena->buffer(spec));
-    state.stored.push_back({std::move(buffer), column.words});
+    GARUDA_TRY_ASSIGN(stored.buffer, state.arena->buffer(spec));
   }
   return {};
 }
@@ -97,12 +96,11 @@ std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t 
   return std::make_unique<vk::MemoryArena>(device, std::clamp(bytes, kLeastBlockBytes, kMostBlockBytes));
 }
 
-Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
-                                 UploadOptions const& options) {
-  auto state = std::make_unique<DeviceTableState>();
+Result<TableOutline> outline_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device) {
+  TableOutline outline{std::make_unique<DeviceTableState>(), {}};
+  auto& [state, columns] = outline;
   state->rows = static_cast<std::uint64_t>(table.num_rows());
   state->device = device;
-  std::vector<UploadColumn> columns;
   std::vector<std::size_t> nullable;
   for (auto const column : wanted) {
     auto const& field = state->schema.emplace_back(table.schema()[column]);
@@ -120,6 +118,14 @@ Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> w
       state->columns[c].nulls = bits.position;
       state->columns[c].null_bit = bits.bit;
     }
+  for (auto const& column : columns) state->stored.push_back({{}, column.words});
+  return outline;
+}
+
+Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
+                                 UploadOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto outline, outline_table(table, wanted, device));
+  auto& [state, columns] = outline;
   GARUDA_TRY_ASSIGN(auto const way, vulkan::upload_on(*device.open.device, options.upload));
   bool const is_mapped = vulkan::mode_of(way) == vk::UploadMode::map;
   GARUDA_TRY(take_columns(columns, is_mapped ? vk::MemoryUse::device_mapped : vk::MemoryUse::device, *state));

@@ -16,6 +16,7 @@
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/stats_sink.hpp"
+#include "operators/device/column_upload.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
@@ -101,6 +102,15 @@ struct UploadOptions {
   Control control;
   contract::StatsSink* stats = nullptr;
 };
+
+/// A table of a device before it has memory there, and what goes up of the host's.
+struct TableOutline {
+  std::unique_ptr<DeviceTableState> state;
+  std::vector<UploadColumn> columns;  ///< as stored
+};
+
+/// What upload_table would make. Reads null counts. Errors: invalid_input, as there.
+Result<TableOutline> outline_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device);
 
 /// Copies columns of `table`, in the order of `wanted`, to the device; blocks. Errors: invalid_input for a column of
 /// variable width or a dictionary, naming it; those of device memory; cancelled.

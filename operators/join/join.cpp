@@ -27,50 +27,52 @@ JoinTuning counting_tuning(JoinTuning tuning, bool writes_pairs) {
   return tuning;
 }
 
-/// Of tables that live on a device.
-Result<Engine::Counted> count_there(resolve::JoinRequest const& request) {
-  run::QueryRun run(request.options);
-  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::count, run));
-  GARUDA_TRY_ASSIGN(auto counted, planned.plan.count(request, planned.plan.plan));
-  return Engine::Counted{counted.rows, std::move(planned.plan.plan), std::move(counted.stats)};
+/// Whether tables that turned out not to fit the device whole are joined in slices: the request is, then.
+bool take_slices(resolve::JoinRequest& request, Error const& error) {
+  auto& placement = request.options.tuning.placement;
+  if (request.left.resident() != nullptr || placement == Placement::device || !contract::is_shortage(error))
+    return false;
+  placement = Placement::slices;
+  request.notes.push_back(fmt::format("placement=slices: {}", error.message()));
+  return true;
 }
 
 }  // namespace
 
-/// Tables that turn out not to fit the device whole are joined in slices.
 Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
-  GARUDA_TRY_ASSIGN(auto copies, bring_down(request, true));
+  GARUDA_TRY_ASSIGN(auto copies, bring_down(request));
   if (copies) {
     GARUDA_TRY_ASSIGN(auto joined, hash_join(std::move(request)));
     return device::result_of_copies(std::move(*copies), std::move(joined));
   }
-  bool const is_resident = request.left.resident() != nullptr;
-  // Rows that come alone are in the order of their table at any rate.
-  if (request.spec.ordered && request.columns.parts.pairs && !is_resident) return ordered_join(std::move(request));
+  if (is_ordered_by_ranges(request)) return ordered_join(std::move(request));
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::rows, *run));
   auto const& start = planned.plan.start;
   if (!start) return gathered_join(request, std::move(planned), std::move(run));
   auto joined = start(request, planned.plan.plan);
-  auto& placement = request.options.tuning.placement;
-  if (joined || is_resident || placement == Placement::device || !contract::is_shortage(joined.error())) return joined;
-  placement = Placement::slices;
-  request.notes.push_back(fmt::format("placement=slices: {}", joined.error().message()));
-  return hash_join(std::move(request));
+  return !joined && take_slices(request, joined.error()) ? hash_join(std::move(request)) : std::move(joined);
 }
 
 Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
-  GARUDA_TRY_ASSIGN(auto const copies, bring_down(request, false));
-  if (request.left.resident() != nullptr) return count_there(request);
+  GARUDA_TRY_ASSIGN(auto const copies, bring_down(request));
   request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
-  GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, JoinOutput::count));
+  auto run = std::make_unique<run::QueryRun>(request.options);
+  GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::count, *run));
+  if (auto const& count = planned.plan.count) {
+    auto counted = count(request, planned.plan.plan);
+    if (!counted && take_slices(request, counted.error())) return hash_join_count(std::move(request));
+    if (!counted) return propagate(std::move(counted));
+    return Engine::Counted{counted->rows, std::move(planned.plan.plan), std::move(counted->stats)};
+  }
+  GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, std::move(planned), std::move(run)));
   GARUDA_TRY_ASSIGN(auto const rows, join->count());
   auto const stats = join->stats(rows);
   return Engine::Counted{rows, join->plan(), copies ? copies->with_copies(stats) : stats};
 }
 
 Result<Plan> explain_hash_join(resolve::JoinRequest request, bool counts) {
-  GARUDA_TRY_ASSIGN(auto const copies, bring_down(request, !counts));
+  GARUDA_TRY_ASSIGN(auto const copies, bring_down(request));
   if (counts) request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   run::QueryRun run(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, counts ? JoinOutput::count : JoinOutput::rows, run));

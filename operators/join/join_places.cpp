@@ -28,37 +28,9 @@ Result<void> check_joined_there(resolve::JoinRequest const& request) {
   return check_keys_there(request);
 }
 
-/// Whether tables that are brought to a device whole are joined there. Errors: as above.
-Result<void> check_joined_whole(resolve::JoinRequest const& request, bool gives_rows) {
-  constexpr auto kGives = "tables brought to a device whole have";
-  auto const& spec = request.spec;
-  if (spec.kind != JoinKind::inner || spec.nulls_equal)
-    return fail(ErrorCode::usage, fmt::format("{} inner joins without equal nulls: {}{}", kGives, to_string(spec.kind),
-                                              spec.nulls_equal ? ", nulls equal" : ""));
-  if (!gives_rows) return fail(ErrorCode::usage, fmt::format("{} joins that give rows; others only count", kGives));
-  if (spec.where)
-    return fail(ErrorCode::usage, fmt::format("{} joins without a condition, which is tested on the host: {}", kGives,
-                                              to_string(*spec.where)));
-  return check_keys_there(request);
-}
-
-/// The columns of a side that the join reads.
-Result<std::vector<std::size_t>> columns_read(resolve::JoinRequest const& request, Side side) {
-  auto const& schema = side == Side::left ? request.left.schema() : request.right.schema();
-  auto columns = request.columns.key_columns(side);
-  for (auto const& output : request.columns.output)
-    if (output.side == side) columns.push_back(output.column);
-  if (!request.spec.where) return columns;
-  for (auto const& name : columns_of(*request.spec.where, side)) {
-    GARUDA_TRY_ASSIGN(auto const column, find_column(schema, name));
-    columns.push_back(column);
-  }
-  return columns;
-}
-
 }  // namespace
 
-Result<std::optional<device::HostCopies>> bring_down(resolve::JoinRequest& request, bool gives_rows) {
+Result<std::optional<device::HostCopies>> bring_down(resolve::JoinRequest& request) {
   auto const left = device::device_of(request.left);
   auto const right = device::device_of(request.right);
   auto const name = [](auto const& device) { return device ? fmt::format("device {}", *device) : std::string("host"); };
@@ -66,15 +38,14 @@ Result<std::optional<device::HostCopies>> bring_down(resolve::JoinRequest& reque
     return fail(ErrorCode::usage, fmt::format("the tables are in different places: {}, {}", name(left), name(right)));
   bool const is_forced = request.options.tuning.placement == Placement::device;
   if (!left && !is_forced) return std::nullopt;
-  if (!left && request.spec.ordered) return fail(ErrorCode::usage, "placement=device gives rows in any order: ordered");
-  auto const joined_there = left ? check_joined_there(request) : check_joined_whole(request, gives_rows);
+  auto const joined_there = check_joined_there(request);
   if (joined_there) return std::nullopt;
   if (is_forced)
     return fail(joined_there.error().code(), fmt::format("placement=device: {}", joined_there.error().message()));
   device::HostCopies copies;
   for (auto const side : {Side::left, Side::right}) {
     auto& table = side == Side::left ? request.left : request.right;
-    GARUDA_TRY_ASSIGN(auto columns, columns_read(request, side));
+    GARUDA_TRY_ASSIGN(auto columns, resolve::columns_read(request, side));
     GARUDA_TRY_ASSIGN(table, copies.add(table, std::move(columns), request.options.control));
   }
   GARUDA_TRY_ASSIGN(request.columns,

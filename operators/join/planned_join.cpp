@@ -44,15 +44,9 @@ std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& requ
   return shapes;
 }
 
-/// Whether a path may join the tables whole, but for a condition: these give inner joins alone.
-bool is_inner_of_rows(resolve::JoinRequest const& request, JoinOutput output) {
-  auto const& spec = request.spec;
-  return output == JoinOutput::rows && spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered &&
-         !request.columns.keys.empty();
-}
-/// Pairs are tested on the host, where their rows are known.
+/// Whether a path may join the tables whole.
 bool may_be_whole(resolve::JoinRequest const& request, JoinOutput output) {
-  return is_inner_of_rows(request, output) && !request.spec.where;
+  return output != JoinOutput::pairs && !request.columns.keys.empty() && !is_ordered_by_ranges(request);
 }
 
 contract::TestedShape tested_shape(resolve::JoinRequest const& request, double pairs) {
@@ -82,7 +76,10 @@ contract::JoinShape unseen_shape(resolve::JoinRequest const& request, JoinOutput
   shape.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
   shape.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
   shape.key_range_left = shape.key_range_right = std::max(shape.rows_left, shape.rows_right);
-  shape.expected_matches = static_cast<double>(shape.key_range_left);
+  auto const pairs = static_cast<double>(shape.key_range_left);
+  shape.tested = tested_shape(request, pairs);
+  if (shape.parts.pairs && output != JoinOutput::count) shape.expected_matches = pairs;
+  contract::estimate_matched(shape, pairs);
   shape.is_unseen = true;
   return shape;
 }
@@ -153,13 +150,10 @@ Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& re
 }
 
 /// "inner, nulls equal", the condition, and what was decided before.
-void describe(resolve::JoinRequest const& request, JoinOutput output, Plan& plan) {
+void describe(resolve::JoinRequest const& request, Plan& plan) {
   auto const kind = fmt::format("{}{}", to_string(request.spec.kind), request.spec.nulls_equal ? ", nulls equal" : "");
   if (request.spec.where) plan.details.emplace(plan.details.begin(), "where", to_string(*request.spec.where));
   plan.details.emplace(plan.details.begin(), "kind", kind);
-  if (request.spec.where && is_inner_of_rows(request, output) && request.left.resident() == nullptr &&
-      plan::may_take_tables(request.options, request.options.tuning.placement, request.devices->devices()))
-    plan.notes.emplace_back("placement=slices: a condition is tested on the host, pair by pair");
   plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
 }
 
@@ -176,11 +170,12 @@ Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutpu
   };
   PlannedJoin planned;
   auto const described = [&] {
-    describe(request, output, planned.plan.plan);
+    describe(request, planned.plan.plan);
     return std::move(planned);
   };
   auto const expected = static_cast<double>(request.options.expected_rows);
-  GARUDA_TRY_ASSIGN(planned.plan, plan(expected > 0 ? expected : shape.expected_matches));
+  auto const most = static_cast<double>(shape.key_range_left);
+  GARUDA_TRY_ASSIGN(planned.plan, plan(expected > 0 ? expected : most));
   if (expected > 0) return described();
   GARUDA_TRY_ASSIGN(auto const of_none, plan(0));
   if (of_none.tuning == planned.plan.tuning) return described();
@@ -225,11 +220,16 @@ Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput
   planned.expected_matches = shape.expected_matches;
   GARUDA_TRY_ASSIGN(planned.plan,
                     plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
-  describe(request, output, planned.plan.plan);
+  describe(request, planned.plan.plan);
   return planned;
 }
 
 }  // namespace
+
+bool is_ordered_by_ranges(resolve::JoinRequest const& request) {
+  return request.spec.ordered && request.columns.parts.pairs && request.left.resident() == nullptr &&
+         request.options.tuning.placement != Placement::device;
+}
 
 Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
   GARUDA_TRY(plan::check_path(request.options, request.options.tuning.placement, device::device_of(request.left)));
@@ -241,7 +241,7 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   GARUDA_TRY_ASSIGN(auto unseen, plan_unseen(request, output, run.threads()));
   if (unseen) {
     planned.plan = std::move(*unseen);
-    describe(request, output, planned.plan.plan);
+    describe(request, planned.plan.plan);
     return planned;
   }
   {
@@ -261,7 +261,7 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   GARUDA_TRY_ASSIGN(planned.plan,
                     plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
   auto& plan = planned.plan.plan;
-  describe(request, output, plan);
+  describe(request, plan);
   plan.details.emplace(std::next(plan.details.begin()), "keys",
                        describe_keys(planned.keys, request.columns.keys.size()));
   if (planned.plan.start) return planned;

@@ -39,6 +39,11 @@ struct PlannedJoin {
   double expected_matches = 0;  ///< pairs that the path makes
 };
 
+/// Whether the rows are sorted range by range of left rows (ordered_join). Rows that come alone are in the order of
+/// their table at any rate, and a device sorts the rows of tables that live there, or are brought there by
+/// placement=device.
+bool is_ordered_by_ranges(resolve::JoinRequest const& request);
+
 /// Plans, without a look at the keys where these cannot change what is chosen: the other offers are priced as of keys
 /// that suit them best, dense and different; of tables on a device a sample is looked at. Else encodes the keys first,
 /// and chooses the radix digit. Blocks; uses the run's threads. Errors: those of plan_join, encode_join_keys and

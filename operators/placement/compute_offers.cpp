@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "operators/compute/group_by/compute_group_by.hpp"
 #include "operators/compute/join/compute_costs.hpp"
@@ -11,7 +14,9 @@
 #include "operators/placement/resident_offers.hpp"
 #include "operators/placement/streamed_group_plan.hpp"
 #include "operators/placement/streamed_plan.hpp"
+#include "operators/placement/uploaded_join.hpp"
 #include "operators/placement/whole_offer.hpp"
+#include "operators/resolve/join_request.hpp"
 #include "operators/vulkan/device_offers.hpp"
 #include "operators/vulkan/group_slice.hpp"
 
@@ -63,12 +68,28 @@ Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contra
   return {};
 }
 
+/// Rows of pairs in any order come down while others go up.
+bool is_streamed(contract::JoinInquiry const& inquiry) {
+  auto const& spec = inquiry.shape.tables->spec;
+  return spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered && !spec.where &&
+         !inquiry.shape.output.empty();
+}
+
+template <class Offer>
+Result<std::vector<Offer>> alone(Result<Offer> offer) {
+  if (!offer) return propagate(std::move(offer));
+  std::vector<Offer> offers;
+  offers.push_back(std::move(*offer));
+  return offers;
+}
+
 }  // namespace
 
 Result<contract::JoinOffers> compute_join_offers(contract::JoinInquiry const& inquiry) {
   if (inquiry.shape.resident_on) return resident_join_offers(inquiry);
-  std::optional<Result<contract::JoinOffer>> whole;
-  if (inquiry.shape.tables != nullptr && may_take_whole(inquiry)) whole = offer_streamed_join(inquiry);
+  std::optional<Result<std::vector<contract::JoinOffer>>> whole;
+  if (inquiry.shape.tables != nullptr && may_take_whole(inquiry))
+    whole = is_streamed(inquiry) ? alone(offer_streamed_join(inquiry)) : offer_uploaded_join(inquiry);
   return beside_slices(inquiry, std::move(whole),
                        [&](contract::JoinOffers& offers) { return add_join_slices(inquiry, offers); });
 }
@@ -84,8 +105,9 @@ Result<contract::GroupByOffers> compute_group_by_offers(contract::GroupByInquiry
                 "placement=device takes no slices: address, keys, grouping, counting, spread, radix_bits and "
                 "slice_rows are of others");
   if (inquiry.shape.resident_on) return resident_group_by_offers(inquiry);
-  std::optional<Result<contract::GroupByOffer>> whole;
-  if (inquiry.shape.table != nullptr && is_open && may_take_whole(inquiry)) whole = offer_streamed_group_by(inquiry);
+  std::optional<Result<std::vector<contract::GroupByOffer>>> whole;
+  if (inquiry.shape.table != nullptr && is_open && may_take_whole(inquiry))
+    whole = alone(offer_streamed_group_by(inquiry));
   return beside_slices(inquiry, std::move(whole),
                        [&](contract::GroupByOffers& offers) { return add_group_by_slices(inquiry, offers); });
 }

@@ -23,6 +23,7 @@ namespace {
 constexpr std::uint64_t kResidentBatchRows = std::uint64_t{1} << 22;
 /// Of joined rows on the device: partitions are moved from one copy to another.
 constexpr std::uint64_t kJoinCopies = 2;
+constexpr char const* kThere = "device: the columns live there, and so does the result until it is read";
 
 /// What the offers of both operators have in common.
 template <class Inquiry, class Offer>
@@ -32,7 +33,6 @@ void describe(Inquiry const& inquiry, Offer& offer) {
   offer.candidate.choices = to_string(offer.tuning);
   offer.chunk_rows = asked != 0 ? asked : kResidentBatchRows;
   offer.lanes = copy_threads(inquiry);
-  offer.details.emplace_back("placement", "device: the columns live there, and so does the result until it is read");
 }
 
 std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
@@ -61,21 +61,23 @@ Result<std::unique_ptr<GroupByResult>> start_group_by(resolve::GroupByRequest co
 
 }  // namespace
 
-Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& inquiry) {
+Result<std::vector<OfferedWay>> offer_join_ways(contract::JoinInquiry const& inquiry,
+                                                resolve::JoinRequest const& request, double matches,
+                                                bool looks_at_keys) {
   auto const& asked = inquiry.options.tuning;
   auto const& facts = inquiry.facts();
   GARUDA_TRY_ASSIGN(auto tuning, compute::compute_tuning(*facts.vulkan));
   tuning.join_method = asked.method;
   tuning.join_payload = asked.payload;
   tuning.bitmap_bits = asked.radix_bits;
-  GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(*inquiry.shape.tables, inquiry.shape.output.empty()));
-  shape.matches = inquiry.shape.expected_matches;
+  GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(request, inquiry.shape.output.empty()));
+  shape.matches = matches;
   if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;
-  GARUDA_TRY(device::look_at_keys(*inquiry.shape.tables, facts.rates(), tuning, shape));
+  if (looks_at_keys) GARUDA_TRY(device::look_at_keys(request, facts.rates(), tuning, shape));
   GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, facts.rates(), tuning));
-  contract::JoinOffers offers;
+  std::vector<OfferedWay> offered;
   for (auto const& way : ways) {
-    auto& offer = offers.list.emplace_back(vulkan::device_join_offer(Path::compute, inquiry));
+    auto& offer = offered.emplace_back(OfferedWay{vulkan::device_join_offer(Path::compute, inquiry), way}).offer;
     offer.tuning = compute::forcing(way, asked);
     describe(inquiry, offer);
     if (compute::uses_index(shape, way))
@@ -83,12 +85,25 @@ Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& i
     offer.key_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
     offer.device_bytes = join_bytes(shape, way);
     contract::set_phases(offer.candidate, compute::resident_join_costs(shape, way, facts.rates(), tuning));
+  }
+  return offered;
+}
+
+Result<contract::JoinOffers> resident_join_offers(contract::JoinInquiry const& inquiry) {
+  GARUDA_TRY_ASSIGN(auto offered,
+                    offer_join_ways(inquiry, *inquiry.shape.tables, inquiry.shape.expected_matches, true));
+  contract::JoinOffers offers;
+  for (auto& [offer, way] : offered) {
+    offer.details.emplace_back("placement", kThere);
     offer.start = [way](resolve::JoinRequest const& request, Plan plan) {
-      return device::join_device_tables(request, std::move(plan), way);
+      return device::join_device_tables(request, std::move(plan), way,
+                                        std::make_unique<run::QueryRun>(request.options));
     };
     offer.count = [way](resolve::JoinRequest const& request, Plan const& plan) {
-      return device::count_device_tables(request, plan, way);
+      run::QueryRun run(request.options);
+      return device::count_device_tables(request, plan, way, run);
     };
+    offers.list.push_back(std::move(offer));
   }
   return offers;
 }
@@ -104,6 +119,7 @@ Result<contract::GroupByOffers> resident_group_by_offers(contract::GroupByInquir
   auto& offer = offers.list.emplace_back();
   offer = vulkan::device_offer<contract::GroupByOffer>(Path::compute, inquiry);
   describe(inquiry, offer);
+  offer.details.emplace_back("placement", kThere);
   offer.key_bits = 0;
   offer.slice_rows = sizes.rows;
   offer.device_bytes = working_bytes(sizes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "operators/contract/group_by_terms.hpp"
 #include "operators/contract/join_terms.hpp"
@@ -12,13 +13,13 @@ namespace {
 /// Passes that partition a side of such a join.
 constexpr double kStreamedPasses = 2;
 /// Readings and writings of a table's columns that grouping it on a device takes, at most of the ways, and accesses to
-/// a group; lanes that are opened; and what taking memory, waiting for sizes and ending threads take besides. The last
-/// three of an H200, 2^27 rows into 2^16 and 2^24 groups (2026-11-21).
+/// a group; lanes that tables carried there open; and what taking memory, waiting for sizes and ending threads take
+/// besides. The last three of group-bys on an H200, 2^27 rows into 2^16 and 2^24 groups (2026-11-21).
 constexpr double kStreamedGroupPasses = 5;
 constexpr double kStreamedGroupAccesses = 20;
-constexpr double kStreamedGroupLanes = 3;
-constexpr double kStreamedGroupNs = 5.3e6;
-/// Batches of groups go to memory that is new to the process, at half the pace of copies to memory that is not.
+constexpr double kWholeLanes = 3;
+constexpr double kWholeNs = 5.3e6;
+/// Batches of rows go to memory that is new to the process, at half the pace of copies to memory that is not.
 constexpr double kNewMemoryShare = 0.5;
 
 double group_ns(StreamedGroupShape const& shape, rates::DeviceRates const& rates) {
@@ -69,22 +70,31 @@ contract::PhaseCosts resident_group_by_costs(StreamedGroupShape const& shape, ra
           {"submissions", contract::kGroupBySubmissions * rates.submission_ns}};
 }
 
-contract::PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
-                                             rates::HostRates const& host) {
+contract::PhaseCosts carried_costs(CarriedShape const& shape, contract::PhaseCosts there,
+                                   rates::DeviceRates const& rates, rates::HostRates const& host) {
   auto const up_per_s =
       contract::team_bytes_per_s(rates.stage_bytes_per_s, rates.team_upload_bytes_per_s, shape.copy_threads, host);
   auto const down_per_s =
       contract::team_bytes_per_s(rates.download_bytes_per_s, rates.team_download_bytes_per_s, shape.copy_threads, host);
-  auto const bytes = shape.rows * shape.row_bytes;
-  return {{"start", host.query_ns},
-          {"encode", shape.encodes_first ? contract::encode_ns(shape.rows, host) : 0},
-          {"open",
-           kStreamedGroupLanes * rates.lane_ns + 2 * shape.copy_threads * contract::kCopyThreadNs + kStreamedGroupNs},
-          {"convert", contract::encode_ns(shape.rows * shape.converted, host) * host.threads},
-          {"upload", bytes / up_per_s * contract::kNs},
-          {"group", group_ns(shape, rates)},
-          {"download", shape.groups * shape.result_row_bytes / (kNewMemoryShare * down_per_s) * contract::kNs},
-          {"submissions", contract::kGroupBySubmissions * rates.submission_ns + 4 * rates.stage_call_ns}};
+  contract::PhaseCosts costs{
+      {"start", host.query_ns},
+      {"open", kWholeLanes * rates.lane_ns + 2 * shape.copy_threads * contract::kCopyThreadNs + kWholeNs},
+      {"convert", contract::encode_ns(shape.converted, host) * host.threads},
+      {"upload", shape.up_bytes / up_per_s * contract::kNs}};
+  std::ranges::move(there, std::back_inserter(costs));
+  costs.emplace_back("download", shape.down_bytes / (kNewMemoryShare * down_per_s) * contract::kNs);
+  costs.emplace_back("submissions", 4 * rates.stage_call_ns);
+  return costs;
+}
+
+contract::PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
+                                             rates::HostRates const& host) {
+  return carried_costs({shape.rows * shape.row_bytes, shape.groups * shape.result_row_bytes,
+                        shape.rows * shape.converted, shape.copy_threads},
+                       {{"encode", shape.encodes_first ? contract::encode_ns(shape.rows, host) : 0},
+                        {"group", group_ns(shape, rates)},
+                        {"submissions", contract::kGroupBySubmissions * rates.submission_ns}},
+                       rates, host);
 }
 
 }  // namespace garuda::placement

@@ -30,6 +30,17 @@ struct StreamedShape {
 contract::PhaseCosts streamed_join_costs(StreamedShape const& shape, rates::DeviceRates const& rates,
                                          rates::HostRates const& host);
 
+/// What goes to a device whole before a query of tables there, and what comes down of its result.
+struct CarriedShape {
+  double up_bytes = 0;
+  double down_bytes = 0;
+  double converted = 0;  ///< values that the host converts; priced as of one thread
+  std::uint32_t copy_threads = 1;
+};
+/// `there`: the query's own.
+contract::PhaseCosts carried_costs(CarriedShape const& shape, contract::PhaseCosts there,
+                                   rates::DeviceRates const& rates, rates::HostRates const& host);
+
 /// A group-by whose table goes to the device whole.
 struct StreamedGroupShape {
   double rows = 0;

@@ -1,14 +1,13 @@
 #include "operators/placement/streamed_group_by.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "operators/device/device_group_by.hpp"
 #include "operators/device/device_group_columns.hpp"
 #include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/placement/whole_offer.hpp"
 #include "operators/run/query_run.hpp"
-#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::placement {
 
@@ -16,19 +15,13 @@ Result<std::unique_ptr<GroupByResult>> streamed_group_by(resolve::GroupByRequest
                                                          StreamedGroupPlan plan) {
   auto run = std::make_unique<run::QueryRun>(request.options);
   auto options = request.options;
-  device::TableDevice device;
-  {
-    run::PhaseTimer const timer(run->recorder, "open device");
-    GARUDA_TRY_ASSIGN(device.open, vulkan::open_vulkan(*request.devices, plan.device));
-  }
-  device.info = &request.devices->devices()[plan.device];
+  GARUDA_TRY_ASSIGN(auto const device, open_device(*request.devices, plan.device, run->recorder));
   auto const columns = device::group_by_columns_used(request.columns);
   GARUDA_TRY_ASSIGN(auto const table,
                     device::upload_table(request.table, columns, device,
                                          {plan.tuning.upload, plan.copy_threads, options.control, &run->recorder}));
   GARUDA_TRY_ASSIGN(auto const resolved, resolve::resolve_group_by(table.view(), request.spec));
-  if (auto& limit = options.device_memory_limit_bytes; limit != 0)
-    limit = std::max<std::uint64_t>(limit - std::min(limit, table.device_bytes()), 1);
+  options.device_memory_limit_bytes = limit_beside(options, table.device_bytes());
   GARUDA_TRY_ASSIGN(auto groups,
                     device::group_device_table(table.state(), resolved, request.spec.ordered, options, run->recorder));
   RunStats inputs;

@@ -19,8 +19,6 @@
 namespace garuda::placement {
 namespace {
 
-/// Decimal digits of which 64 bits hold any number.
-constexpr std::int32_t kDigits64 = 18;
 constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
 /// Ranges of the probe side: so many that copies both ways overlap for most of the time, but not so few rows that the
 /// tables of the build side, which every range builds, cost more than the copies.
@@ -32,11 +30,7 @@ constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
 /// The type in which keys are compared. Errors: usage for tables that do not go whole.
 Result<DataType> check_shape(resolve::JoinRequest const& request) {
-  GARUDA_TRY_ASSIGN(auto key_type,
-                    device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
-  // Slices take values beyond 64 bits, so these are risked only where they are not wanted.
-  if (key_type.precision > kDigits64 && request.options.tuning.placement != Placement::device)
-    return fail(ErrorCode::usage, fmt::format("keys that go to a device whole take 64 bits: {}", to_string(key_type)));
+  GARUDA_TRY_ASSIGN(auto key_type, whole_key_type(request));
   auto const& pair = request.columns.keys.front();
   for (auto const& [table, key] : {std::pair{request.left, pair.left}, {request.right, pair.right}}) {
     auto const rows = static_cast<std::uint64_t>(table.num_rows());

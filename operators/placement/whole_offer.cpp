@@ -2,8 +2,15 @@
 
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/run/host_memory.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::placement {
+namespace {
+
+/// Decimal digits of which 64 bits hold any number.
+constexpr std::int32_t kDigits64 = 18;
+
+}  // namespace
 
 std::optional<std::uint64_t> batch_budget(RunOptions const& options) {
   auto const limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : run::free_host_bytes() / 4 * 3;
@@ -37,6 +44,27 @@ Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::u
       return fail(ErrorCode::limit_exceeded,
                   fmt::format("a column of {} bytes is larger than the device's buffers: {}", bytes, most));
   return {};
+}
+
+Result<DataType> whole_key_type(resolve::JoinRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto key_type,
+                    device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
+  if (key_type.precision > kDigits64 && request.options.tuning.placement != Placement::device)
+    return fail(ErrorCode::usage, fmt::format("keys that go to a device whole take 64 bits: {}", to_string(key_type)));
+  return key_type;
+}
+
+Result<device::TableDevice> open_device(contract::DeviceSet& devices, std::size_t index, run::RunRecorder& recorder) {
+  run::PhaseTimer const timer(recorder, "open device");
+  device::TableDevice device;
+  GARUDA_TRY_ASSIGN(device.open, vulkan::open_vulkan(devices, index));
+  device.info = &devices.devices()[index];
+  return device;
+}
+
+std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexcept {
+  auto const limit = options.device_memory_limit_bytes;
+  return limit == 0 ? 0 : std::max<std::uint64_t>(limit - std::min(limit, bytes), 1);
 }
 
 }  // namespace garuda::placement

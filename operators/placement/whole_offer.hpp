@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,9 @@
 #include "garuda/run.hpp"
 #include "operators/contract/offer.hpp"
 #include "operators/device/column_upload.hpp"
+#include "operators/device/device_table.hpp"
+#include "operators/resolve/join_request.hpp"
+#include "operators/run/run_recorder.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
 
 namespace garuda::placement {
@@ -30,6 +35,16 @@ Result<void> check_budgets(RunOptions const& options, contract::DeviceFacts cons
 Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::uint64_t rows,
                            contract::DeviceFacts const& facts);
 
+/// The type in which keys of tables that go whole are compared. Errors: those of device_key_type; usage for keys that
+/// may take more than 64 bits, unless placement=device risks them: slices take these.
+Result<DataType> whole_key_type(resolve::JoinRequest const& request);
+
+/// Opens a device for tables, timed. Errors: those of open_vulkan.
+Result<device::TableDevice> open_device(contract::DeviceSet& devices, std::size_t index, run::RunRecorder& recorder);
+
+/// The query's limit of device memory (0: none) where tables of so many bytes lie there already.
+std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexcept;
+
 /// Threads that copy each way: as many as lanes are asked for, or of the query's those that still help.
 template <class Inquiry>
 std::uint32_t copy_threads(Inquiry const& inquiry) {
@@ -46,12 +61,12 @@ bool may_take_whole(Inquiry const& inquiry) {
          (!inquiry.requested || inquiry.requested == inquiry.device);
 }
 
-/// The whole offer, or why there is none, beside the slices, which add_slices(offers) adds; nullopt: it was not asked
-/// for. Where the path was asked for by name there are no slices beside it: they would move every row up as well, after
-/// the host has encoded and partitioned it. Errors: those of both, when placement=device, or a path that the device
-/// does not have, is asked for.
+/// The whole offers, or why there are none, beside the slices, which add_slices(offers) adds; nullopt: they were not
+/// asked for. Where the path was asked for by name there are no slices beside them: they would move every row up as
+/// well, after the host has encoded and partitioned it. Errors: those of both, when placement=device, or a path that
+/// the device does not have, is asked for.
 template <class Offer, class Inquiry, class AddSlices>
-Result<contract::Offers<Offer>> beside_slices(Inquiry const& inquiry, std::optional<Result<Offer>> whole,
+Result<contract::Offers<Offer>> beside_slices(Inquiry const& inquiry, std::optional<Result<std::vector<Offer>>> whole,
                                               AddSlices const& add_slices) {
   bool const is_named = inquiry.options.path == Path::compute;
   bool const is_offered = whole && *whole;
@@ -65,7 +80,7 @@ Result<contract::Offers<Offer>> beside_slices(Inquiry const& inquiry, std::optio
     if (!is_refused && is_named) return propagate(std::move(*whole));
   }
   if (!is_offered || !is_named) GARUDA_TRY(add_slices(offers));
-  if (is_offered) offers.list.push_back(std::move(**whole));
+  if (is_offered) std::ranges::move(**whole, std::back_inserter(offers.list));
   return offers;
 }
 

@@ -1,9 +1,11 @@
 // A join as the drivers take it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "garuda/table.hpp"
 #include "operators/contract/device_set.hpp"
@@ -22,5 +24,9 @@ struct JoinRequest {
   contract::DeviceSet* devices = nullptr;
   std::vector<std::string> notes{};  ///< for the plan: what was decided before
 };
+
+/// The columns of a side that the join reads, each once, ascending: resolved against them alone, it is the same join.
+/// Errors: invalid_input, for names of the condition.
+Result<std::vector<std::size_t>> columns_read(JoinRequest const& request, Side side);
 
 }  // namespace garuda::resolve

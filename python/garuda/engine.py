@@ -328,7 +328,7 @@ class Engine:
                 "left.a < right.b and not right.c = 'x'".
             columns: of the result, in order: "left.NAME" or "right.NAME"; None: left ones, then right ones without keys.
             nulls_equal: whether null keys match null keys; else they match nothing.
-            ordered: rows sorted by (left row, right row); else in any order, but for semi, anti and mark joins.
+            ordered: rows sorted by (left row, right row); else in any order, but for semi, anti and mark joins of host tables.
             allow_cross: every left row with every right one, where there are neither keys nor `where`.
             progress: True for a bar, or a function of a `garuda.Progress`, which stops the run by returning False.
             options: those of `garuda.Engine` for this call, and `expected_rows`, about, for tables on a device.

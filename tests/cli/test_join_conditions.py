@@ -208,8 +208,19 @@ def test_wrong_conditions(garuda, status, where, said):
     assert said in garuda.refused(status, "explain", "join", "t.parquet", "t.parquet", "--on", "k", "--where", where)
 
 
-def test_placement_on_a_device_has_no_conditions(garuda, on_lavapipe):
-    tables.write(garuda.folder / "t.parquet", rows(20, 13))
-    arguments = ["t.parquet", "t.parquet", "--on", "k", "--where", "left.row < 3", "--tuning", "placement=device"]
+def test_placement_on_a_device_tests_conditions_there(garuda, on_lavapipe):
+    tables.write(garuda.folder / "t.parquet", rows(60, 13))
     compute = Garuda(garuda.folder, on_lavapipe.icd, "compute")
-    assert "without a condition" in compute.refused(USAGE, "join", *arguments)
+    join = ["t.parquet", "t.parquet", "--on", "k", "--where", "left.tiny < right.number and left.row > 3"]
+    there = ["--tuning", "placement=device"]
+    for kind in KINDS:
+        columns = "left.row,left.k" if kind in LEFT_ONLY else "left.row,left.k,right.row"
+        chosen = [*join, "--how", kind, "--columns", columns, "--ordered", "-o"]
+        compute.join(*chosen, "there.arrow", *there)
+        garuda.join(*chosen, "here.arrow")
+        assert tables.read(garuda.folder / "there.arrow").equals(tables.read(garuda.folder / "here.arrow"))
+        counted = compute.join(*join, "--how", kind, "--count", *there, "--stats=json")
+        assert counted.stdout == garuda.join(*join, "--how", kind, "--count").stdout
+        assert json.loads(counted.stderr.splitlines()[-1])["counters"]["copied_up_bytes"] > 0
+    refused = compute.refused(BAD_INPUT, "join", *join, *there)
+    assert "column 'word' of type" in refused and "cannot be kept on a device" in refused

@@ -401,6 +401,60 @@ TEST_F(DeviceKinds, ConditionsAreTestedThere) {
   expect_tested(JoinKind::inner, "left.tiny < 1000000", "");
 }
 
+/// Of tables of the host: what the join reads goes up, and the rows come down.
+TEST_F(DeviceKinds, TablesOfTheHostAreBroughtThere) {
+  auto const left = compared_table(150, 1).build(40);
+  auto const right = compared_table(90, 2).build();
+  auto const nullable = nullable_table(TypeId::int64, 120, 60, 30, 7, 1);
+  auto const nulls = nullable_table(TypeId::int64, 80, 60, 0, 1, 4);
+  auto const none = nullable_table(TypeId::int64, 0, 1, 0, 1, 0);
+  auto const expect_brought = [](Table const& one, Table const& other, JoinSpec const& spec,
+                                 std::string const& tuning) {
+    SCOPED_TRACE(std::string(to_string(spec.kind)) + (spec.nulls_equal ? ", nulls equal" : "") +
+                 (spec.ordered ? ", ordered" : "") + (spec.where ? ", where " + to_string(*spec.where) : "") + " " +
+                 tuning);
+    auto const expected = reference::reference_join_table(one.view(), other.view(), spec);
+    auto options = tuned("placement=device" + (tuning.empty() ? "" : "," + tuning));
+    options.path = Path::compute;
+    options.device = "0";
+    auto const joined = engine().join(one.view(), other.view(), spec, options);
+    ASSERT_TRUE(joined) << joined.error().describe();
+    auto const rows = collect(**joined);
+    ASSERT_TRUE(rows) << rows.error().describe();
+    bool const has_left_only =
+        spec.kind == JoinKind::semi || spec.kind == JoinKind::anti || spec.kind == JoinKind::mark;
+    if (spec.ordered || has_left_only) {
+      EXPECT_EQ(reference::read_table(rows->view()), expected);
+    } else {
+      expect_same(*rows, expected);
+    }
+    auto const stats = (*joined)->stats();
+    EXPECT_EQ(stats.rows_out, expected.rows.size());
+    EXPECT_TRUE(std::ranges::any_of(stats.phases, [](auto const& phase) { return phase.name == "upload"; }) ||
+                one.num_rows() + other.num_rows() == 0);
+    auto const counted = engine().join_count(one.view(), other.view(), spec, options);
+    ASSERT_TRUE(counted) << counted.error().describe();
+    EXPECT_EQ(counted->rows, expected.rows.size());
+    auto const plan = engine().explain_join(one.view(), other.view(), spec, options);
+    ASSERT_TRUE(plan) << plan.error().describe();
+    EXPECT_NE(to_string(*plan).find("both tables go there whole"), std::string::npos) << to_string(*plan);
+  };
+  for (auto const kind : kKinds)
+    for (auto const nulls_equal : {false, true}) {
+      auto spec = of_kind(kind, nulls_equal);
+      spec.where = parse_condition("left.tiny < right.wide and not left.real > right.real").value();
+      if (is_taken()) expect_brought(left, right, spec, "");
+      spec.where.reset();
+      spec.ordered = true;
+      if (is_taken()) expect_brought(nullable, nulls, spec, "");
+      spec.ordered = false;
+      if (kind == JoinKind::inner && !nulls_equal) continue;  // these stream
+      if (is_taken()) expect_brought(nulls, nullable, spec, "method=global,chunk_rows=50");
+      expect_brought(none, nullable, spec, "");
+      expect_brought(nullable, none, spec, "");
+    }
+}
+
 /// Rows that lack a side are joined again: its columns are null, the keys' values are there.
 TEST_F(DeviceKinds, AResultIsATableToJoinAgain) {
   auto spec = of_kind(JoinKind::full);

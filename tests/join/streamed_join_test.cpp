@@ -346,13 +346,13 @@ TEST_F(StreamedJoin, SaysWhyItCannot) {
   auto const forced = options_with("");
   EXPECT_EQ(code_of(good, empty, on_keys(), forced), ErrorCode::usage);
   EXPECT_EQ(code_of(texts, texts, on_keys(), forced), ErrorCode::invalid_input);
-  auto ordered = on_keys();
-  ordered.ordered = true;
-  EXPECT_EQ(code_of(good, good, ordered, forced), ErrorCode::usage);
-  EXPECT_EQ(engine().join_count(good.view(), good.view(), on_keys(), forced).error().code(), ErrorCode::usage);
+  auto left = on_keys();
+  left.kind = JoinKind::left;
+  EXPECT_EQ(code_of(mixed, mixed, left, forced), ErrorCode::invalid_input) << "columns without a width";
   auto limited = forced;
   limited.device_memory_limit_bytes = 1'000;
   EXPECT_EQ(code_of(good, good, on_keys(), limited), ErrorCode::limit_exceeded);
+  EXPECT_EQ(code_of(good, good, left, limited), ErrorCode::limit_exceeded);
   EXPECT_EQ(code_of(mixed, mixed, on_keys(), limited), ErrorCode::limit_exceeded);
   // Left to choose, the join takes slices and its plan says why.
   auto open = forced;
