@@ -56,7 +56,7 @@ std::string_view to_string(AggregateFunction function) noexcept;
 ///   std                 the square root of var
 ///   corr                of the same exact sums; null where a column does not vary
 ///   count_distinct      of what min takes; NaNs are one value, zeros another: int64
-///   first, last, any    of any type but unions and run-ends: of values that are not null, by row; any: the first
+///   first, last, any    of any type but unions, run-ends and null: of values that are not null, by row; any: the first
 ///   bool_and, bool_or   of booleans
 ///   arg_min, arg_max    `column` where `second` is least, greatest, of rows where neither is null; ties: the first row
 ///   median, quantile    of numbers float64, between two values by linear interpolation; of dates, times, timestamps

@@ -132,7 +132,8 @@ Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spe
     GARUDA_TRY_ASSIGN(auto const key, find_column(table.schema(), name));
     if (auto const& type = table.schema()[key].type; type.id == TypeId::nested)
       return fail(ErrorCode::invalid_input,
-                  fmt::format("column '{}' of a nested type cannot be a key: {}", name, to_string(type)));
+                  fmt::format("column '{}' cannot be a key, which has any type but nested ones and null: {}", name,
+                              to_string(type)));
     resolved.keys.push_back(key);
   }
   for (auto const& aggregate : spec.aggregates) {

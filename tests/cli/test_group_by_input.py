@@ -25,6 +25,7 @@ def sales(garuda: Garuda) -> Garuda:
             "day": pa.array([1, 2, 3], pa.int32()).cast(pa.date32()),
             "wide": pa.array([None, None, None], pa.decimal256(50, 2)),
             "nested": pa.array([[1], [], None], pa.list_(pa.int32())),
+            "nothing": pa.nulls(3),
         }
     )
     tables.write(garuda.folder / "sales.parquet", rows)
@@ -73,7 +74,9 @@ def test_functions_that_a_type_has_not(sales, arguments, named):
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_nested_types_are_named_when_used(sales, suffix):
     named = {
-        "--keys nested": "column 'nested' of a nested type cannot be a key: list<",
+        "--keys nested": "column 'nested' cannot be a key, which has any type but nested ones and null: list<",
+        "--keys nothing": "column 'nothing' cannot be a key, which has any type but nested ones and null: null",
+        "--agg count:nothing": "count is not defined for column 'nothing' of type null",
         "--agg min:nested": "min is not defined for column 'nested' of type list<",
         "--agg sum:nested": "sum is not defined for column 'nested' of type list<",
         "--agg product:wide": "product is not defined for column 'wide' of type decimal256(50, 2)",
