@@ -86,10 +86,7 @@ std::vector<ColumnRef> random_output(JoinKind kind, Random& random) {
 }
 
 /// Whether its values are compared by aggregates: others are counted, and taken by row.
-bool is_ordered(DataType const& type) {
-  if (type.id == TypeId::dictionary) return type.value->id == TypeId::utf8;
-  return type.id != TypeId::float16 && type.id != TypeId::decimal256;
-}
+bool is_ordered(DataType const& type) { return type.id != TypeId::dictionary || type.value->id == TypeId::utf8; }
 bool is_number(DataType const& type) {
   return is_ordered(type) && (is_integer(type.id) || reference::is_float(type.id) || reference::is_decimal(type.id));
 }
@@ -103,6 +100,7 @@ Aggregate random_aggregate(Field const& field, Field const& other, Random& rando
   if (is_ordered(field.type)) add(F::min, F::max, F::min_n, F::max_n, F::count_distinct);
   if (is_ordered(other.type)) add(F::arg_min, F::arg_max);
   if (field.type.id == TypeId::boolean) add(F::bool_and, F::bool_or);
+  if (is_integer(field.type.id)) add(F::product);
   if (is_number(field.type)) add(F::sum, F::mean, F::var, F::var_pop, F::std_dev, F::std_dev_pop);
   if (is_number(field.type) || is_temporal(field.type.id)) add(F::median, F::quantile);
   if (is_number(field.type) && is_number(other.type)) add(F::covar, F::covar_pop, F::corr);
