@@ -11,6 +11,7 @@
 #include "operators/compute/group_by/slice_states.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
+#include "operators/compute/strings/string_gather.hpp"
 #include "tests/compute/compute_device.hpp"
 #include "tests/workloads/workloads.hpp"
 
@@ -36,9 +37,10 @@ TEST_P(PipelinesOfSubgroups, AllCompile) {
   auto const& tuning = *of_size;
   std::set<vk::Pipeline const*> pipelines;
   std::size_t described = 0;
-  for (auto const& specs : {join_compute_pipelines(tuning), primitive_pipelines(tuning), RowGroups::pipelines(tuning),
-                            slice_states_pipelines(tuning), resident_group_by_pipelines(tuning),
-                            column_group_by_pipelines(tuning), condition_join_pipelines(tuning)}) {
+  for (auto const& specs :
+       {join_compute_pipelines(tuning), primitive_pipelines(tuning), RowGroups::pipelines(tuning),
+        slice_states_pipelines(tuning), resident_group_by_pipelines(tuning), column_group_by_pipelines(tuning),
+        condition_join_pipelines(tuning), string_pipelines(tuning)}) {
     for (auto const& spec : specs) {
       auto const pipeline = store().compile(spec);
       ASSERT_TRUE(pipeline) << pipeline.error().describe();

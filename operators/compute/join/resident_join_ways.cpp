@@ -280,9 +280,12 @@ ResidentSideShape shape_of(DeviceRows const& rows) noexcept {
 contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   GARUDA_EXPECTS(way.method != JoinMethod::automatic);
-  if (way.method == JoinMethod::bitmap) return bitmap_costs(shape, way, rates);
-  return way.method == JoinMethod::partitioned ? partitioned_costs(shape, way, rates, tuning)
-                                               : indexed_costs(shape, way, rates, tuning);
+  auto costs = string_number_costs(shape.strings, rates);
+  auto const joined = way.method == JoinMethod::bitmap        ? bitmap_costs(shape, way, rates)
+                      : way.method == JoinMethod::partitioned ? partitioned_costs(shape, way, rates, tuning)
+                                                              : indexed_costs(shape, way, rates, tuning);
+  costs.insert(costs.end(), joined.begin(), joined.end());
+  return costs;
 }
 
 Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,

@@ -7,6 +7,7 @@
 #include "garuda/join.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/compute/strings/string_costs.hpp"
 #include "operators/contract/cost_model.hpp"
 #include "operators/contract/join_kind.hpp"
 
@@ -36,8 +37,9 @@ struct ResidentJoinShape {
   contract::JoinParts parts{};
   bool counts = false;  ///< of the result only its rows' number is wanted
   bool nulls_equal = false;
-  bool is_dealt = false;    ///< both sides are partitioned already
-  double tested_reads = 0;  ///< of a join whose pairs of row numbers are tested: values that each reads
+  bool is_dealt = false;      ///< both sides are partitioned already
+  double tested_reads = 0;    ///< of a join whose pairs of row numbers are tested: values that each reads
+  NumberedStrings strings{};  ///< of keys of strings, which are joined by their numbers
   std::optional<Side> build = std::nullopt;  ///< asked for
 
   ResidentSideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }

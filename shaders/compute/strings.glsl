@@ -1,0 +1,64 @@
+// Strings in device memory: where one lies, its words, equality. Included behind strings_layout.h and words.glsl.
+
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Pieces { StringPiece at[]; };
+
+struct Text {
+  uvec2 words;  // address of the words that hold it
+  uint begin;   // its first byte among theirs
+  uint size;    // in bytes
+};
+
+// The piece that a string's number falls in.
+uint piece_of(StringsView strings, uint number) {
+  uint low = 0u;
+  uint high = strings.num_pieces;
+  while (high - low > 1u) {
+    uint middle = (low + high) / 2u;
+    if (Pieces(strings.pieces).at[middle].first <= number) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+Text text_of(StringsView strings, uint number) {
+  if (number >= strings.num_strings) return Text(uvec2(0u), 0u, 0u);
+  StringPiece piece = Pieces(strings.pieces).at[piece_of(strings, number)];
+  uint at = number - piece.first;
+  uint begin = InputWords(piece.offsets).at[at];
+  return Text(piece.bytes, begin, InputWords(piece.offsets).at[at + 1u] - begin);
+}
+
+// Whether a string is one that rows have: a null of a dictionary is not.
+bool is_value(StringsView strings, uint number) {
+  StringPiece piece = Pieces(strings.pieces).at[piece_of(strings, number)];
+  uint at = number - piece.first;
+  return piece.valid == uvec2(0u) || (InputWords(piece.valid).at[at / 32u] >> at % 32u & 1u) != 0u;
+}
+
+// Four bytes of a text from `first` on; what lies behind its end is not cleared.
+uint four_bytes(Text text, uint first) {
+  uint byte = text.begin + first;
+  uint shift = byte % 4u * 8u;
+  uint low = InputWords(text.words).at[byte / 4u];
+  if (shift == 0u) return low;
+  return low >> shift | InputWords(text.words).at[byte / 4u + 1u] << (32u - shift);
+}
+
+// The first `count` bytes of a word, 1 to 4.
+uint leading_bytes(uint word, uint count) { return word & 0xffffffffu >> (32u - 8u * count); }
+
+// The same, zeros behind the end of the text.
+uint word_of(Text text, uint first) {
+  return leading_bytes(four_bytes(text, first), min(text.size - first, 4u));
+}
+
+bool are_equal(Text a, Text b) {
+  if (a.size != b.size) return false;
+  for (uint first = 0u; first < a.size; first += 4u) {
+    if (word_of(a, first) != word_of(b, first)) return false;
+  }
+  return true;
+}
