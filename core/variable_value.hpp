@@ -40,6 +40,17 @@ inline ValueView make_view(std::string_view bytes, std::int32_t offset) noexcept
   return view;
 }
 
+/// The one buffer of bytes that views refer to. Does not move: `list` refers to what is beside it.
+struct ViewedBytes {
+  ViewedBytes(void const* first, std::int64_t num_bytes) : data(first), bytes(num_bytes) {}
+  ViewedBytes(ViewedBytes const&) = delete;
+  ViewedBytes& operator=(ViewedBytes const&) = delete;
+
+  void const* data;
+  std::int64_t bytes;
+  ViewBuffers list{1, &data, &bytes};
+};
+
 enum class ValueLayout : std::uint8_t { offsets32, offsets64, views };
 
 /// Requires: a type of variable width, or views.

@@ -23,8 +23,9 @@ struct DeviceTableOptions {
   Control control;
 };
 
-/// Columns in the memory of one device, owned. Made by Engine::upload and QueryResult::take_device_table; destroyed
-/// before its engine. Move-only. Joining, grouping and downloading read it, from several threads at once if wanted.
+/// Columns in the memory of one device, owned, of fixed width or of strings and binary; results share the strings of
+/// the tables that they came from. Made by Engine::upload and QueryResult::take_device_table; destroyed before its
+/// engine. Move-only. Joining, grouping and downloading read it, from several threads at once if wanted.
 class DeviceTable {
  public:
   DeviceTable(DeviceTable&&) noexcept;
@@ -43,14 +44,15 @@ class DeviceTable {
   /// nulls), out_of_memory, device_failure, cancelled.
   Result<void> build_index(std::string const& column, Control const& control = {});
 
-  /// Device memory that its columns and indexes take.
+  /// Device memory that its columns and indexes take, strings that it shares included.
   std::uint64_t device_bytes() const noexcept;
 
   /// Its columns as Engine::join and Engine::group_by take them, for tables of the same device. Valid while it lives,
   /// moved or not. Nothing else reads what is on a device.
   TableView view() const noexcept;
 
-  /// Copies it to the host, into one batch. Blocks. Errors: out_of_memory, device_failure, cancelled.
+  /// Copies it to the host, into one batch, or as many as strings of 2^31 bytes a column fill. Blocks. Errors:
+  /// out_of_memory, device_failure, cancelled.
   Result<Table> download(Control const& control = {}) const;
 
   /// The library's own.

@@ -72,9 +72,9 @@ class Engine {
   Result<Plan> explain_join_count(TableView left, TableView right, JoinSpec const& spec,
                                   JoinOptions const& options = {});
 
-  /// Copies a table into the memory of a device, to be joined there as often as wanted. Columns of fixed width, nulls
-  /// included; all of them are copied. Blocks; `table` is free afterwards.
-  /// Errors: no_device for one without the compute path; invalid_input for a column of variable width or a dictionary;
+  /// Copies a table into the memory of a device, to be joined there as often as wanted. Columns of fixed width, or of
+  /// strings, binary and dictionaries of them, nulls included; all of them are copied. Blocks; `table` is free
+  /// afterwards. Errors: no_device for one without the compute path; invalid_input for a column of another type;
   /// out_of_memory, limit_exceeded, device_failure, cancelled.
   Result<DeviceTable> upload(TableView table, DeviceTableOptions const& options = {});
 

@@ -74,6 +74,7 @@ class MadeColumn final : public vk::HostSource {
 
 UploadColumn value_column(TableView table, std::size_t column) {
   auto const& type = table.schema()[column].type;
+  if (is_stored_as_strings(type)) return {{column}, 1, false, true};
   return {{column}, device_words(type).value(), false, materialize::is_whole_words(type)};
 }
 

@@ -26,7 +26,8 @@ struct UploadColumn {
   friend bool operator==(UploadColumn const&, UploadColumn const&) = default;
 };
 
-/// The values of a column in as many words as it takes on a device. Requires: its type can go there.
+/// The values of a column in as many words as it takes on a device, of strings there their numbers. Requires: its type
+/// can go there.
 UploadColumn value_column(TableView table, std::size_t column);
 
 /// Where the null bits of a column of the table are.

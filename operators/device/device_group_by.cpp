@@ -1,4 +1,4 @@
-// Columns of fixed width; the groups stay on the device.
+// Columns of fixed width, and keys of strings; the groups stay on the device.
 #include "operators/device/device_group_by.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "operators/compute/group_by/column_group_by.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/device_group_columns.hpp"
+#include "operators/device/strings/string_numbers.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/resolve/sum_overflow.hpp"
 
@@ -19,17 +20,32 @@ namespace {
 
 constexpr char const* kKeepPhase = "keep";
 
+/// Keys of strings as words.
+using StringKeyColumns = std::vector<StringKeyColumn>;
+
 /// Requires: the schema was checked.
 compute::DeviceValues values_of(DeviceTableState const& table, std::size_t column) {
-  auto const kind = device_value_kind(table.schema[column].type);
-  GARUDA_EXPECTS(kind.has_value());
   auto const& from = table.columns[column];
   auto const& stored = table.stored[from.stored];
-  compute::DeviceValues values{{stored.buffer.address(), stored.words}, *kind, 0, 0};
+  compute::DeviceValues values{{stored.buffer.address(), stored.words}, compute::DeviceValueKind::uint32, 0, 0};
+  if (from.strings == nullptr) values.kind = device_value_kind(table.schema[column].type).value();
   if (from.nulls) {
     values.nulls = table.stored[*from.nulls].buffer.address();
     values.null_mask = std::uint32_t{1} << from.null_bit;
   }
+  return values;
+}
+
+/// Of a key of strings the numbers; `made` keeps them.
+Result<compute::DeviceValues> key_values(compute::ComputeContext& context, DeviceTableState const& table,
+                                         std::size_t column, Control const& control, StringKeyColumns& made) {
+  auto values = values_of(table, column);
+  auto const& from = table.columns[column];
+  if (from.strings == nullptr || table.rows == 0) return values;
+  GARUDA_TRY_ASSIGN(auto numbers, string_numbers(table, *from.strings, compute::kStringHashBits, control));
+  GARUDA_TRY_ASSIGN(auto keys, string_keys(context, table, from, *from.strings, std::move(numbers)));
+  values.column.address = keys.keys.address();
+  made.push_back(std::move(keys));
   return values;
 }
 
@@ -72,7 +88,6 @@ compute::ColumnGroupBySpec spec_of(DeviceTableState const& table, resolve::Resol
   spec.order = ordered                                        ? compute::GroupOrder::first_row
                : options.tuning.method == GroupMethod::sorted ? compute::GroupOrder::key
                                                               : compute::GroupOrder::any;
-  for (auto const key : columns.keys) spec.keys.push_back(values_of(table, key));
   // Counts last: columns whose values are read know their nulls, too.
   std::vector<std::size_t> places;
   spec.aggregates.resize(columns.aggregates.size());
@@ -86,16 +101,25 @@ compute::ColumnGroupBySpec spec_of(DeviceTableState const& table, resolve::Resol
   return spec;
 }
 
-/// Names, types and places of the result's columns; which of them have nulls is known with their values.
+/// Names and types of the result's columns; which of them have nulls is known with their values.
 void describe(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns, DeviceTableState& result) {
   for (auto const key : columns.keys) result.schema.push_back(table.schema[key]);
   for (auto const& aggregate : columns.aggregates)
     result.schema.push_back({aggregate.name, aggregate.result, aggregate.row->is_nullable()});
 }
 
-/// Copies the groups [first, first + count) to columns of `result`.
+/// The strings of which the keys of the groups are numbers, by key.
+using KeyStrings = std::vector<std::shared_ptr<Strings const>>;
+
+KeyStrings strings_of_keys(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns) {
+  KeyStrings strings;
+  for (auto const key : columns.keys) strings.push_back(table.columns[key].strings);
+  return strings;
+}
+
+/// Copies the groups [first, first + count) to columns of `result`, keys first.
 Result<void> keep(compute::ComputeContext& context, std::span<compute::GroupedColumn const> columns,
-                  std::uint64_t first, std::uint64_t count, DeviceTableState& result) {
+                  KeyStrings const& strings, std::uint64_t first, std::uint64_t count, DeviceTableState& result) {
   std::uint64_t bytes = 0;
   for (auto const& column : columns)
     bytes += count * (column.words + (column.nulls != nullptr ? 1 : 0)) * materialize::kWordBytes;
@@ -120,7 +144,8 @@ Result<void> keep(compute::ComputeContext& context, std::span<compute::GroupedCo
     if (column.nulls != nullptr) {
       GARUDA_TRY_ASSIGN(placed.nulls, copy(*column.nulls, 1));
     }
-    result.columns.push_back(placed);
+    if (result.columns.size() < strings.size()) placed.strings = strings[result.columns.size()];
+    result.columns.push_back(std::move(placed));
   }
   GARUDA_TRY(context.order_all(kKeepPhase));
   return context.submissions().finish();
@@ -128,7 +153,7 @@ Result<void> keep(compute::ComputeContext& context, std::span<compute::GroupedCo
 
 /// The groups of no rows: none, or without keys one, whose values are null and whose counts are 0.
 Result<void> keep_empty(compute::ComputeContext& context, resolve::ResolvedGroupBy const& columns,
-                        DeviceTableState& result) {
+                        KeyStrings const& strings, DeviceTableState& result) {
   GARUDA_TRY_ASSIGN(auto const zeros,
                     context.device_buffer(materialize::kWordBytes * materialize::kWordBytes, "values of no rows"));
   GARUDA_TRY_ASSIGN(auto const ones, context.device_buffer(materialize::kWordBytes, "nulls of no rows"));
@@ -139,19 +164,19 @@ Result<void> keep_empty(compute::ComputeContext& context, resolve::ResolvedGroup
     bool const is_null = c >= columns.keys.size() && columns.aggregates[c - columns.keys.size()].row->is_nullable();
     none.push_back({&zeros, device_words(result.schema[c].type).value_or(1), is_null ? &ones : nullptr});
   }
-  return keep(context, none, 0, columns.keys.empty() ? 1 : 0, result);
+  return keep(context, none, strings, 0, columns.keys.empty() ? 1 : 0, result);
 }
 
 /// The error for a sum that leaves its type, naming its group.
 Result<void> fail_overflow(compute::ComputeContext& context, compute::ColumnGroupBy const& groups,
                            compute::DeviceSumOverflow const& overflow, resolve::ResolvedAggregate const& aggregate,
-                           DeviceTableState const& described) {
+                           KeyStrings const& strings, DeviceTableState const& described) {
   auto one = std::make_unique<DeviceTableState>();
   one->device = described.device;
   auto const keys = groups.keys();
   one->schema.assign(described.schema.begin(), described.schema.begin() + static_cast<std::ptrdiff_t>(keys.size()));
   if (keys.empty()) return tl::unexpected<Error>(resolve::sum_overflow(aggregate, std::nullopt));
-  GARUDA_TRY(keep(context, keys, overflow.group, 1, *one));
+  GARUDA_TRY(keep(context, keys, strings, overflow.group, 1, *one));
   DeviceTable const table(std::move(one));
   GARUDA_TRY_ASSIGN(auto const row, table.download());
   return tl::unexpected<Error>(resolve::sum_overflow(aggregate, row.view()));
@@ -189,22 +214,28 @@ Result<DeviceTable> group_device_table(DeviceTableState const& table, resolve::R
   auto result = std::make_unique<DeviceTableState>();
   result->device = table.device;
   describe(table, columns, *result);
+  auto const strings = strings_of_keys(table, columns);
   GARUDA_TRY_ASSIGN(auto const lane,
                     compute::ComputeLane::open(*open.device, *open.pipelines, forced_grouping(options.tuning.method),
                                                options.control, &stats, options.device_memory_limit_bytes));
   auto& context = lane->context();
   if (table.rows == 0) {
-    GARUDA_TRY(keep_empty(context, columns, *result));
+    GARUDA_TRY(keep_empty(context, columns, strings, *result));
     return DeviceTable(std::move(result));
+  }
+  StringKeyColumns made;
+  for (auto const key : columns.keys) {
+    GARUDA_TRY_ASSIGN(auto values, key_values(context, table, key, options.control, made));
+    spec.keys.push_back(values);
   }
   GARUDA_TRY_ASSIGN(auto group_by, compute::ColumnGroupBy::create(context, std::move(spec)));
   GARUDA_TRY(group_by.run(context));
   if (auto const over = group_by.overflow())
-    GARUDA_TRY(fail_overflow(context, group_by, *over, columns.aggregates[over->aggregate], *result));
+    GARUDA_TRY(fail_overflow(context, group_by, *over, columns.aggregates[over->aggregate], strings, *result));
   auto all = group_by.keys();
   auto const aggregates = group_by.aggregates();
   all.insert(all.end(), aggregates.begin(), aggregates.end());
-  GARUDA_TRY(keep(context, all, 0, group_by.num_groups(), *result));
+  GARUDA_TRY(keep(context, all, strings, 0, group_by.num_groups(), *result));
   return DeviceTable(std::move(result));
 }
 

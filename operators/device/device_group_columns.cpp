@@ -46,10 +46,11 @@ Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupB
       return fail(ErrorCode::invalid_input,
                   fmt::format("not computed of tables that are whole on a device: {}", aggregate.name));
   for (auto const column : group_by_columns_used(columns))
-    if (!device_words(schema[column].type))
+    if (!stored_words(schema[column].type))
       return refuse(column, "a column cannot be kept on a device: its values have no fixed width there");
   for (auto const key : columns.keys)
-    if (!device_value_kind(schema[key].type)) return refuse(key, "keys on a device are not compared as this type is");
+    if (!is_stored_as_strings(schema[key].type) && !device_value_kind(schema[key].type))
+      return refuse(key, "keys on a device are not compared as this type is");
   for (auto const& resolved : columns.aggregates) {
     auto const column = columns.states[resolved.state].column;
     if (!column || resolved.row->function == AggregateFunction::count) continue;

@@ -19,6 +19,7 @@
 #include "operators/device/join/marked_rows.hpp"
 #include "operators/device/join/moved_sides.hpp"
 #include "operators/device/known_values.hpp"
+#include "operators/device/strings/string_numbers.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/run/query_run.hpp"
 
@@ -97,8 +98,8 @@ void keep(compute::OwnedResult owned, MovedSides const& sides, DeviceTableState&
 
 /// Rows of pairs, then those that come alone; the result's columns become `result`'s.
 Result<void> join_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected_rows,
-                        compute::ResidentJoinWay const& way, DeviceTableState& result) {
-  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way));
+                        compute::ResidentJoinWay const& way, Control const& control, DeviceTableState& result) {
+  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way, control));
   auto const row_bytes = sides.result_row_bytes();
   auto const room = first_room(context, joinable, expected_rows, row_bytes);
   result.arena = column_arena(*result.device.open.device, room * row_bytes);
@@ -167,8 +168,8 @@ Result<std::uint64_t> count_marked(compute::ComputeContext& context, MovedSides 
 }
 
 Result<std::uint64_t> count_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected,
-                                  compute::ResidentJoinWay const& way) {
-  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way));
+                                  compute::ResidentJoinWay const& way, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way, control));
   if (expected == 0 && way.method == JoinMethod::partitioned) {
     GARUDA_TRY_ASSIGN(auto const matches, estimate(context, joinable));
     expected = static_cast<std::uint64_t>(std::clamp(matches, 1.0, static_cast<double>(compute::kMostJoinedRows)));
@@ -208,6 +209,9 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
   shape.key_bytes = static_cast<double>(sides.key_words * materialize::kWordBytes);
   shape.ordered = request.spec.ordered && !counts;
   shape.nulls_equal = sides.nulls_equal;
+  if (sides.key_strings != nullptr)
+    shape.strings = numbered_strings(sides.left.table(), *sides.key_strings, sides.hash_bits,
+                                     sides.left.rows().rows + sides.right.rows().rows);
   if (!sides.by_pairs) {
     shape.parts = sides.parts;
     shape.counts = counts;
@@ -225,24 +229,25 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
 
 Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRates const& rates,
                           compute::ComputeTuning const& tuning, compute::ResidentJoinShape& shape) {
-  auto const& keys = request.columns.keys.front();
+  GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
   for (auto const side : {Side::right, Side::left}) {
     if (!compute::may_use_bitmap(shape, side, tuning)) continue;
     bool const is_left = side == Side::left;
-    auto const& table = *(is_left ? request.left : request.right).resident();
-    auto const column = is_left ? keys.left : keys.right;
     auto& own = is_left ? shape.left : shape.right;
-    GARUDA_TRY_ASSIGN(auto const range, value_range(table, column, request.options.control));
+    GARUDA_TRY_ASSIGN(auto const range, key_range(sides, side, request.options.control));
     if (!range) continue;
     own.key_span = static_cast<double>(range->span);
     auto const other = shape.parts.alone(contract::other_side(side));
     bool const is_decided = (is_left ? shape.right : shape.left).is_unique && other == Alone::none;
-    if (!shape.parts.pairs || range->span > compute::kMostBitmapSpan || is_decided) continue;
+    // Whether strings are unique is not looked at.
+    bool const is_open = shape.parts.pairs && range->span <= compute::kMostBitmapSpan && sides.key_strings == nullptr;
+    if (!is_open || is_decided) continue;
     auto hoped = shape;  // where neither side has a key twice, nothing is looked up both ways
     hoped.left.is_unique = hoped.right.is_unique = true;
     GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(hoped, rates, tuning));
     if (ways.front().method != JoinMethod::bitmap) continue;
-    GARUDA_TRY_ASSIGN(own.is_unique, has_unique_values(table, column, request.options.control));
+    GARUDA_TRY_ASSIGN(own.is_unique,
+                      has_unique_values(sides.of(side).table(), sides.of(side).key_column(), request.options.control));
   }
   return {};
 }
@@ -250,7 +255,7 @@ Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRate
 Result<double> sample_matches(resolve::JoinRequest const& request) {
   GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
   GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, nullptr));
-  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(lane->context(), sides, {}));
+  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(lane->context(), sides, {}, request.options.control));
   return estimate(lane->context(), joinable);
 }
 
@@ -264,13 +269,14 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
   {
     GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run->recorder));
     auto& context = lane->context();
+    auto const& control = request.options.control;
     auto const expected = request.options.expected_rows;
     if (sides.by_pairs) {
       GARUDA_TRY(join_by_pairs(context, sides, request, way, &run->recorder, result.get()));
     } else if (sides.parts.pairs) {
-      GARUDA_TRY(join_pairs(context, sides, expected, way, *result));
+      GARUDA_TRY(join_pairs(context, sides, expected, way, control, *result));
     } else {
-      GARUDA_TRY(join_marks(context, sides, way, request.options.control, *result));
+      GARUDA_TRY(join_marks(context, sides, way, control, *result));
     }
   }
   DeviceResultOptions const options{"join", request.options.control, request.options.tuning.upload, plan.lanes,
@@ -289,7 +295,8 @@ Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& r
     } else if (sides.parts.pairs && way.method == JoinMethod::bitmap) {
       GARUDA_TRY_ASSIGN(counted.rows, count_by_bitmap(lane->context(), sides, way, request.options.control));
     } else if (sides.parts.pairs) {
-      GARUDA_TRY_ASSIGN(counted.rows, count_pairs(lane->context(), sides, request.options.expected_rows, way));
+      GARUDA_TRY_ASSIGN(counted.rows, count_pairs(lane->context(), sides, request.options.expected_rows, way,
+                                                  request.options.control));
     } else {
       GARUDA_TRY_ASSIGN(counted.rows, count_marked(lane->context(), sides, way, request.options.control));
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operators/device/strings/string_upload.hpp"
 #include "operators/vulkan/column_copies.hpp"
 
 namespace garuda::device {
@@ -30,10 +31,16 @@ Result<void> DeviceResult::open_team() {
   GARUDA_TRY_ASSIGN(lane_, compute::ComputeLane::open(*open.device, *open.pipelines, "", options_.control, nullptr));
   GARUDA_TRY(lane_->context().order_all(vulkan::phase::kDownload));
   GARUDA_TRY(lane_->submissions().submit());
+  GARUDA_TRY_ASSIGN(strings_, StringDownload::create(lane_->context(), table_->state(), all_columns(table_->state()),
+                                                     std::min(batch_rows(), table_->state().rows)));
   GARUDA_TRY_ASSIGN(
       down_, vulkan::open_copy_team(*open.device, vk::CopyDirection::down,
                                     {options_.upload, options_.copy_threads, false, options_.control.cancelled}));
   return {};
+}
+
+std::uint64_t DeviceResult::batch_rows() const noexcept {
+  return std::clamp<std::uint64_t>(plan_.chunk_rows, 1, compute::kMaxScanElements);
 }
 
 /// Ranges ahead of the rows that are read.
@@ -41,9 +48,11 @@ Result<void> DeviceResult::start_downloads() {
   auto const& state = table_->state();
   if (down_ == nullptr && state.rows > 0) GARUDA_TRY(open_team());
   while (started_ < state.rows && arriving_.size() < kBatchesAhead) {
-    auto const rows = std::min(std::max<std::uint64_t>(plan_.chunk_rows, 1), state.rows - started_);
+    auto rows = std::min(batch_rows(), state.rows - started_);
+    GARUDA_TRY_ASSIGN(auto gathered, strings_->gather(started_, rows, kMostStringBytes));
     auto& arriving = arriving_.emplace_back();
-    GARUDA_TRY_ASSIGN(arriving.range, RangeDownload::create(state, all_columns(state), started_, rows));
+    GARUDA_TRY_ASSIGN(arriving.range,
+                      RangeDownload::create(state, all_columns(state), started_, rows, std::move(gathered)));
     arriving.group = down_->start(arriving.range.copies(), lane_->submissions().last());
     started_ += rows;
   }
@@ -93,6 +102,7 @@ Result<DeviceTable> DeviceResult::take_device_table() {
     return fail(ErrorCode::usage, fmt::format("rows of the {} were read, or taken, before", options_.operation));
   down_.reset();
   arriving_.clear();
+  strings_.reset();
   lane_.reset();
   rows_out_ = table_->num_rows();
   auto table = std::move(*table_);

@@ -10,6 +10,8 @@
 #include "garuda/run.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/range_download.hpp"
+#include "operators/device/strings/string_download.hpp"
 #include "operators/run/query_run.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
 
@@ -45,6 +47,8 @@ class DeviceResult final : public QueryResult {
   };
 
   Result<void> open_team();
+  /// Rows of a batch, at most.
+  std::uint64_t batch_rows() const noexcept;
   Result<std::optional<Batch>> take_batch();
 
   std::optional<DeviceTable> table_;  // none: taken, or failed
@@ -53,6 +57,7 @@ class DeviceResult final : public QueryResult {
   DeviceResultOptions options_;
   std::unique_ptr<run::QueryRun> run_;
   std::unique_ptr<compute::ComputeLane> lane_;
+  std::optional<StringDownload> strings_;
   std::uint64_t started_ = 0;  // rows on their way or here
   std::uint64_t rows_out_ = 0;
   std::deque<Arriving> arriving_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -12,8 +14,13 @@
 #include "garuda/run.hpp"
 #include "keys/codes/key_types.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/strings/string_numbers.hpp"
 #include "operators/device/column_upload.hpp"
 #include "operators/device/device_index.hpp"
+#include "operators/device/range_download.hpp"
+#include "operators/device/strings/string_download.hpp"
+#include "operators/device/strings/string_numbers.hpp"
+#include "operators/device/strings/string_upload.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/vulkan/column_copies.hpp"
 #include "operators/vulkan/upload_mode.hpp"
@@ -24,32 +31,80 @@ namespace {
 constexpr std::uint64_t kLeastBlockBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBlockBytes = std::uint64_t{64} << 20;
 
+/// A column of strings on its way.
+struct UploadedStrings {
+  std::size_t column = 0;  ///< of the table there
+  std::unique_ptr<StringUpload> upload;
+};
+
+/// Device memory for a column of so many words a row.
+Result<vk::Buffer> take_stored(std::uint32_t words, vk::MemoryUse use, DeviceTableState& state) {
+  vk::BufferSpec spec;
+  spec.bytes = std::max<std::uint64_t>(state.rows * words * materialize::kWordBytes, materialize::kWordBytes);
+  spec.use = use;
+  spec.name = "table column";
+  return state.arena->buffer(spec);
+}
+
 /// Takes device memory for `columns`, which `state` has an outline of.
 Result<void> take_columns(std::span<UploadColumn const> columns, vk::MemoryUse use, DeviceTableState& state) {
   state.arena = column_arena(*state.device.open.device, state.rows * row_bytes(columns));
   for (auto& stored : state.stored) {
-    vk::BufferSpec spec;
-    spec.bytes = std::max<std::uint64_t>(state.rows * stored.words * materialize::kWordBytes, materialize::kWordBytes);
-    spec.use = use;
-    spec.name = "table column";
-    GARUDA_TRY_ASSIGN(stored.buffer, state.arena->buffer(spec));
+    GARUDA_TRY_ASSIGN(stored.buffer, take_stored(stored.words, use, state));
+  }
+  return {};
+}
+
+/// Measures strings, takes device memory for them, and for their numbers.
+Result<std::vector<UploadedStrings>> take_strings(TableView table, std::span<std::size_t const> wanted,
+                                                  vk::MemoryUse use, std::uint64_t most_bytes,
+                                                  DeviceTableState& state) {
+  std::vector<UploadedStrings> taken;
+  for (std::size_t c = 0; c < wanted.size(); ++c) {
+    if (!is_stored_as_strings(state.schema[c].type)) continue;
+    GARUDA_TRY_ASSIGN(auto upload, StringUpload::create(table, wanted[c], *state.device.open.device, use, most_bytes));
+    state.schema[c].type = upload->type();
+    state.columns[c].stored = state.stored.size();
+    state.columns[c].strings = upload->strings();
+    GARUDA_TRY_ASSIGN(auto numbers, take_stored(1, use, state));
+    state.stored.push_back({std::move(numbers), 1});
+    taken.push_back({c, std::move(upload)});
+  }
+  return taken;
+}
+
+/// Numbers of strings that no codes refer to are those of their rows.
+Result<void> record_row_numbers(compute::ComputeContext& context, std::span<UploadedStrings const> strings,
+                                DeviceTableState const& state) {
+  for (auto const& [c, upload] : strings) {
+    if (upload->has_codes()) continue;
+    auto const& column = state.columns[c];
+    GARUDA_TRY_ASSIGN(auto const view, view_of(context, *column.strings, *column.strings));
+    GARUDA_TRY(
+        compute::record_string_keys(context, view, {state.rows, 0, 0}, state.stored[column.stored].buffer.address()));
   }
   return {};
 }
 
 /// Copies the rows; what the device does next sees them.
-Result<void> copy_up(ColumnUpload const& upload, Upload way, UploadOptions const& options,
-                     DeviceTableState const& state) {
+Result<void> copy_up(ColumnUpload const& upload, std::span<UploadedStrings const> strings, Upload way,
+                     UploadOptions const& options, DeviceTableState const& state) {
   auto const& open = state.device.open;
   auto const begin = std::chrono::steady_clock::now();
-  bool const pinned = upload.is_pinned(*open.device);
+  bool const pinned = strings.empty() && upload.is_pinned(*open.device);
   GARUDA_TRY_ASSIGN(auto const lane,
                     compute::ComputeLane::open(*open.device, *open.pipelines, "", options.control, nullptr));
   GARUDA_TRY_ASSIGN(auto const team, vulkan::open_copy_team(*open.device, vk::CopyDirection::up,
                                                             {way, options.threads, pinned, options.control.cancelled}));
-  auto const group = team->start(upload.copies(0, state.rows));
+  std::vector<vk::HostCopy> copies;
+  if (state.rows > 0) copies = upload.copies(0, state.rows);
+  for (auto const& [c, own] : strings)
+    std::ranges::move(own->copies(state.stored[state.columns[c].stored].buffer), std::back_inserter(copies));
+  auto const group = team->start(std::move(copies));
   GARUDA_TRY_ASSIGN(auto const tickets, team->wait(*group));
   for (auto const ticket : tickets) lane->submissions().start_after(ticket);
+  GARUDA_TRY(lane->context().order_all(vulkan::phase::kUpload));
+  GARUDA_TRY(record_row_numbers(lane->context(), strings, state));
   GARUDA_TRY(lane->context().order_all(vulkan::phase::kUpload));
   GARUDA_TRY(lane->submissions().finish());
   if (options.stats == nullptr) return {};
@@ -57,6 +112,8 @@ Result<void> copy_up(ColumnUpload const& upload, Upload way, UploadOptions const
   options.stats->add_counter(contract::kCopiedUp, vk::CopyTeam::copied_bytes(*group));
   std::uint64_t bytes = 0;
   for (auto const& stored : state.stored) bytes += stored.buffer.bytes();
+  for (auto const& [c, own] : strings)
+    for (auto const& piece : own->strings()->pieces) bytes += piece->device_bytes();
   auto const elapsed = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin);
   options.stats->add_phase("upload", static_cast<std::uint64_t>(elapsed.count()), bytes, state.rows);
   return {};
@@ -72,24 +129,31 @@ std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
                                     materialize::kWordBytes);
 }
 
+std::optional<std::uint32_t> stored_words(DataType const& type) noexcept {
+  return is_stored_as_strings(type) ? std::optional(1U) : device_words(type);
+}
+
 std::uint32_t device_key_words(DataType const& common) noexcept {
   // Decimals of more words have to fit two.
   return std::min(device_words(common).value_or(1), 2U);
 }
 
-Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
+Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns,
+                                 bool stored) {
   auto const& pair = columns.keys.front();
   auto const& type = pair.type;
-  if (columns.keys.size() == 1 && keys::extends_to(left[pair.left].type, type) &&
-      keys::extends_to(right[pair.right].type, type))
-    return type;
-  constexpr auto kTaken =
-      "tables whole on a device are joined by one key column of integers, dates, times or decimals "
-      "of one scale and unit";
-  if (columns.keys.size() > 1)
-    return fail(ErrorCode::usage, fmt::format("{}: {} columns", kTaken, columns.keys.size()));
+  auto const& left_type = left[pair.left].type;
+  auto const& right_type = right[pair.right].type;
+  bool const is_alone = columns.keys.size() == 1;
+  if (is_alone && stored && is_stored_as_strings(left_type) && is_stored_as_strings(right_type)) return type;
+  if (is_alone && keys::extends_to(left_type, type) && keys::extends_to(right_type, type)) return type;
+  auto const taken = fmt::format(
+      "tables {} are joined by one key column of integers, dates, times or decimals of one "
+      "scale and unit{}",
+      stored ? "that live on a device" : "brought to a device whole", stored ? ", or of strings or binary" : "");
+  if (!is_alone) return fail(ErrorCode::usage, fmt::format("{}: {} columns", taken, columns.keys.size()));
   return fail(ErrorCode::invalid_input,
-              fmt::format("{}: {} and {}", kTaken, to_string(left[pair.left].type), to_string(right[pair.right].type)));
+              fmt::format("{}: {} and {}", taken, to_string(left_type), to_string(right_type)));
 }
 
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes) {
@@ -104,12 +168,13 @@ Result<TableOutline> outline_table(TableView table, std::span<std::size_t const>
   std::vector<std::size_t> nullable;
   for (auto const column : wanted) {
     auto const& field = state->schema.emplace_back(table.schema()[column]);
-    if (!device_words(field.type))
+    bool const is_string = is_stored_as_strings(field.type);
+    if (!stored_words(field.type))
       return fail(ErrorCode::invalid_input,
                   fmt::format("column '{}' of type {} cannot be kept on a device: its values have no fixed width there",
                               field.name, to_string(field.type)));
     state->columns.push_back({columns.size(), std::nullopt, 0});
-    columns.push_back(value_column(table, column));
+    if (!is_string) columns.push_back(value_column(table, column));
     if (materialize::has_nulls(table, column)) nullable.push_back(column);
   }
   for (auto const& bits : add_null_words(nullable, columns))
@@ -128,11 +193,13 @@ Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> w
   auto& [state, columns] = outline;
   GARUDA_TRY_ASSIGN(auto const way, vulkan::upload_on(*device.open.device, options.upload));
   bool const is_mapped = vulkan::mode_of(way) == vk::UploadMode::map;
-  GARUDA_TRY(take_columns(columns, is_mapped ? vk::MemoryUse::device_mapped : vk::MemoryUse::device, *state));
+  auto const use = is_mapped ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
+  GARUDA_TRY(take_columns(columns, use, *state));
+  GARUDA_TRY_ASSIGN(auto const strings, take_strings(table, wanted, use, options.most_string_bytes, *state));
   std::vector<vk::Buffer const*> targets;
-  for (auto const& stored : state->stored) targets.push_back(&stored.buffer);
+  for (std::size_t i = 0; i < columns.size(); ++i) targets.push_back(&state->stored[i].buffer);
   ColumnUpload const upload(table, columns, std::move(targets));
-  if (state->rows > 0) GARUDA_TRY(copy_up(upload, way, options, *state));
+  if (state->rows > 0 || !strings.empty()) GARUDA_TRY(copy_up(upload, strings, way, options, *state));
   return DeviceTable(std::move(state));
 }
 
@@ -142,73 +209,31 @@ std::vector<std::size_t> all_columns(DeviceTableState const& table) {
   return all;
 }
 
-Result<Table> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
-                               Control const& control) {
+Result<DownloadedColumns> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
+                                           Control const& control) {
   auto const& open = table.device.open;
   GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr));
-  GARUDA_TRY_ASSIGN(auto range, RangeDownload::create(table, {columns.begin(), columns.end()}, 0, table.rows));
-  for (auto const& copy : range.copies())
-    GARUDA_TRY(lane->context().download(*copy.buffer, {copy.host, static_cast<std::size_t>(copy.bytes)}));
+  bool const has_strings = std::ranges::any_of(columns, [&](auto c) { return table.columns[c].strings != nullptr; });
+  auto const most_rows = has_strings ? std::min(table.rows, compute::kMaxScanElements) : table.rows;
+  GARUDA_TRY_ASSIGN(auto strings, StringDownload::create(lane->context(), table, columns, most_rows));
   Schema schema;
   for (auto const column : columns) schema.push_back(table.schema[column]);
   std::vector<Batch> batches;
-  GARUDA_TRY_ASSIGN(auto batch, range.finish());
-  if (table.rows > 0) batches.push_back(std::move(batch));
-  return Table(std::move(schema), std::move(batches));
-}
-
-Result<RangeDownload> RangeDownload::create(DeviceTableState const& table, std::vector<std::size_t> columns,
-                                            std::uint64_t first, std::uint64_t rows) {
-  RangeDownload download;
-  download.table_ = &table;
-  download.columns_ = std::move(columns);
-  download.first_ = first;
-  download.rows_ = rows;
-  download.words_.resize(table.stored.size());
-  auto const take = [&](std::size_t stored) -> Result<void> {
-    if (download.words_[stored].data() != nullptr) return {};
-    auto const bytes = rows * table.stored[stored].words * materialize::kWordBytes;
-    GARUDA_TRY_ASSIGN(download.words_[stored], AlignedBuffer::allocate(static_cast<std::int64_t>(bytes)));
-    download.bytes_ += bytes;
-    return {};
-  };
-  for (auto const column : download.columns_) {
-    auto const& from = table.columns[column];
-    GARUDA_TRY(take(from.stored));
-    if (from.nulls) GARUDA_TRY(take(*from.nulls));
+  std::uint64_t bytes = 0;
+  for (std::uint64_t first = 0; first < table.rows;) {
+    auto rows = std::min(most_rows, table.rows - first);
+    GARUDA_TRY_ASSIGN(auto gathered, strings.gather(first, rows, kMostStringBytes));
+    GARUDA_TRY_ASSIGN(auto range,
+                      RangeDownload::create(table, {columns.begin(), columns.end()}, first, rows, std::move(gathered)));
+    for (auto const& copy : range.copies())
+      GARUDA_TRY(
+          lane->context().download(*copy.buffer, {copy.host, static_cast<std::size_t>(copy.bytes)}, copy.offset));
+    GARUDA_TRY_ASSIGN(auto batch, range.finish());
+    batches.push_back(std::move(batch));
+    bytes += range.bytes();
+    first += rows;
   }
-  return download;
-}
-
-std::vector<vk::HostCopy> RangeDownload::copies() {
-  std::vector<vk::HostCopy> copies;
-  for (std::size_t s = 0; s < words_.size(); ++s) {
-    auto const width = table_->stored[s].words * materialize::kWordBytes;
-    if (rows_ > 0 && words_[s].data() != nullptr)
-      copies.push_back({&table_->stored[s].buffer, first_ * width, words_[s].data(), rows_ * width});
-  }
-  return copies;
-}
-
-Result<Batch> RangeDownload::finish() {
-  Batch batch;
-  batch.num_rows = static_cast<std::int64_t>(rows_);
-  for (auto const c : columns_) {
-    GARUDA_TRY_ASSIGN(auto const array, column(c));
-    batch.columns.push_back(array);
-  }
-  for (auto& words : words_) converted_.push_back(std::move(words));
-  // Arrays of the batch are exported and outlive each other in any order.
-  batch.owner = std::make_shared<std::vector<AlignedBuffer>>(std::move(converted_));
-  return batch;
-}
-
-Result<ArrayView> RangeDownload::column(std::size_t c) {
-  auto const& from = table_->columns[c];
-  auto const at = [&](std::size_t stored) { return words_[stored].as<std::uint32_t>(); };
-  return materialize::array_of_words(
-      {at(from.stored), table_->stored[from.stored].words, from.nulls ? at(*from.nulls) : nullptr, from.null_bit},
-      rows_, table_->schema[c].type, converted_);
+  return DownloadedColumns{Table(std::move(schema), std::move(batches)), bytes};
 }
 
 }  // namespace garuda::device
@@ -237,6 +262,17 @@ Result<DeviceTable> QueryResult::take_device_table() {
 std::uint64_t DeviceTable::device_bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (auto const& stored : state_->stored) bytes += stored.buffer.bytes();
+  std::vector<std::shared_ptr<device::StringBytes const>> pieces;
+  for (auto const& column : state_->columns) {
+    if (column.strings == nullptr) continue;
+    for (auto const& piece : column.strings->pieces)
+      if (std::ranges::find(pieces, piece) == pieces.end()) pieces.push_back(piece);
+  }
+  for (auto const& piece : pieces) bytes += piece->device_bytes();
+  {
+    std::lock_guard const lock(state_->known.mutex);
+    for (auto const& kept : state_->known.strings) bytes += kept->numbers.bytes();
+  }
   for (auto const& index : state_->indexes)
     for (auto const* const buffer : {&index.keys, &index.numbers, &index.entries}) bytes += buffer->bytes();
   return bytes;
@@ -249,7 +285,8 @@ Result<void> DeviceTable::build_index(std::string const& column, Control const& 
 TableView DeviceTable::view() const noexcept { return {state_->schema, {&state_->batch, 1}, state_.get()}; }
 
 Result<Table> DeviceTable::download(Control const& control) const {
-  return device::download_columns(*state_, device::all_columns(*state_), control);
+  GARUDA_TRY_ASSIGN(auto columns, device::download_columns(*state_, device::all_columns(*state_), control));
+  return std::move(columns.table);
 }
 
 }  // namespace garuda

@@ -17,12 +17,15 @@
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/device/column_upload.hpp"
+#include "operators/device/strings/stored_strings.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::device {
+
+struct StringNumbers;
 
 /// A device that holds tables.
 struct TableDevice {
@@ -31,7 +34,7 @@ struct TableDevice {
 };
 
 /// Columns as the passes take them: `words` u32 words a value, narrow values in a word of their own, signed ones with
-/// their sign. Whether values are null is said by bits of a column of one word.
+/// their sign, of strings and binary their numbers. Whether values are null is said by bits of a column of one word.
 struct DeviceTableState {
   struct Stored {
     vk::Buffer buffer;  ///< none of a column of a result that no value needs
@@ -41,6 +44,7 @@ struct DeviceTableState {
     std::size_t stored = 0;            ///< several columns may be the same values
     std::optional<std::size_t> nulls;  ///< among `stored`
     std::uint32_t null_bit = 0;
+    std::shared_ptr<Strings const> strings{};  ///< of which the values are numbers; nullptr: values are themselves
 
     friend bool operator==(Column const&, Column const&) = default;
   };
@@ -63,6 +67,7 @@ struct DeviceTableState {
   struct KnownValues {
     std::mutex mutex;
     std::vector<Values> list;
+    std::vector<std::shared_ptr<StringNumbers const>> strings;
   };
 
   Schema schema;
@@ -82,15 +87,20 @@ inline std::optional<std::size_t> device_of(TableView table) {
   return table.resident() != nullptr ? std::optional<std::size_t>(table.resident()->device.info->index) : std::nullopt;
 }
 
-/// u32 words that a value takes on a device; nothing for a type that cannot go there.
+/// u32 words that a value takes on a device; nothing for a type of no fixed width there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
+
+/// The same of tables that live there, which hold strings by number.
+std::optional<std::uint32_t> stored_words(DataType const& type) noexcept;
 
 /// u32 words, 1 or 2, in which a join on a device compares keys of a type that device_key_type() gave.
 std::uint32_t device_key_words(DataType const& common) noexcept;
 
 /// The type in which a join on a device compares its keys: of one column a side, of integers or what is stored as such.
-/// Errors, which say which keys a device takes: usage (several columns), invalid_input (their types).
-Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
+/// Errors, which say which keys a device takes: usage (several columns), invalid_input (their types). `stored`: of
+/// tables that live there, which are also joined by a column of strings or binary.
+Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns,
+                                 bool stored);
 
 /// An arena for columns of so many bytes in all.
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);
@@ -101,6 +111,7 @@ struct UploadOptions {
   std::uint32_t threads = vk::kMostStreamingThreads;
   Control control;
   contract::StatsSink* stats = nullptr;
+  std::uint64_t most_string_bytes = kMostStringBytes;  ///< of strings that lie together; lower values serve tests
 };
 
 /// A table of a device before it has memory there, and what goes up of the host's.
@@ -113,45 +124,21 @@ struct TableOutline {
 Result<TableOutline> outline_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device);
 
 /// Copies columns of `table`, in the order of `wanted`, to the device; blocks. Errors: invalid_input for a column of
-/// variable width or a dictionary, naming it; those of device memory; cancelled.
+/// another type than a device keeps, naming it; those of device memory; cancelled.
 Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
                                  UploadOptions const& options);
 
-/// Copies columns of a table, in the order of `columns`, to the host, into one batch; blocks. Errors: out_of_memory,
-/// device_failure, cancelled.
-Result<Table> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
-                               Control const& control);
+struct DownloadedColumns {
+  Table table;
+  std::uint64_t bytes = 0;  ///< that were brought down
+};
+
+/// Copies columns of a table, in the order of `columns`, to the host, into one batch, or as many as strings of 2^31
+/// bytes a column fill; blocks. Errors: out_of_memory, device_failure, cancelled.
+Result<DownloadedColumns> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
+                                           Control const& control);
 
 /// Every column of the table, in order.
 std::vector<std::size_t> all_columns(DeviceTableState const& table);
-
-/// Rows of a device table on their way to the host. Refers to the table.
-class RangeDownload {
- public:
-  RangeDownload() = default;
-  /// Takes host memory for the rows [first, first + rows) of `columns`, by which the batch will have them. Errors:
-  /// out_of_memory.
-  static Result<RangeDownload> create(DeviceTableState const& table, std::vector<std::size_t> columns,
-                                      std::uint64_t first, std::uint64_t rows);
-
-  /// What is to be copied; the memory stays in place when this moves.
-  std::vector<vk::HostCopy> copies();
-  /// The rows, once copied; called once. Errors: out_of_memory.
-  Result<Batch> finish();
-
-  std::uint64_t rows() const noexcept { return rows_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
-
- private:
-  Result<ArrayView> column(std::size_t column);
-
-  DeviceTableState const* table_ = nullptr;
-  std::vector<std::size_t> columns_;
-  std::uint64_t first_ = 0;
-  std::uint64_t rows_ = 0;
-  std::uint64_t bytes_ = 0;
-  std::vector<AlignedBuffer> words_;  ///< by stored column; empty for those that no column is
-  std::vector<AlignedBuffer> converted_;
-};
 
 }  // namespace garuda::device

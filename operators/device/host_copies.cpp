@@ -36,9 +36,8 @@ Result<TableView> HostCopies::add(TableView table, std::vector<std::size_t> colu
   Stopwatch const copying;
   GARUDA_TRY_ASSIGN(auto copy, download_columns(*table.resident(), columns, control));
   elapsed_ns_ += copying.elapsed_ns();
-  for (auto const column : columns)
-    bytes_ += table.resident()->rows * 4 * device_words(table.schema()[column].type).value_or(0);
-  tables_.push_back(std::make_unique<Table>(std::move(copy)));
+  bytes_ += copy.bytes;
+  tables_.push_back(std::make_unique<Table>(std::move(copy.table)));
   return tables_.back()->view();
 }
 

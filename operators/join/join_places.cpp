@@ -13,19 +13,19 @@
 namespace garuda::join {
 namespace {
 
-/// Whether a device joins tables by such keys.
-Result<void> check_keys_there(resolve::JoinRequest const& request) {
+/// Whether a device joins tables by such keys; `stored`: that live there.
+Result<void> check_keys_there(resolve::JoinRequest const& request, bool stored) {
   if (request.columns.keys.empty())
     return fail(ErrorCode::usage, "tables whole on a device have joins on keys, not by a condition alone");
-  GARUDA_TRY(device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
+  GARUDA_TRY(device::device_key_type(request.left.schema(), request.right.schema(), request.columns, stored));
   return {};
 }
 
-/// Whether a device joins its tables. Errors: usage or invalid_input, with what it joins.
-Result<void> check_joined_there(resolve::JoinRequest const& request) {
+/// Whether a device joins such tables; `stored`: that live there. Errors: usage or invalid_input, with what it joins.
+Result<void> check_joined_there(resolve::JoinRequest const& request, bool stored) {
   if (auto const& condition = request.columns.condition)
     GARUDA_TRY(device::check_device_condition(request.left.schema(), request.right.schema(), *condition));
-  return check_keys_there(request);
+  return check_keys_there(request, stored);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ Result<std::optional<device::HostCopies>> bring_down(resolve::JoinRequest& reque
     return fail(ErrorCode::usage, fmt::format("the tables are in different places: {}, {}", name(left), name(right)));
   bool const is_forced = request.options.tuning.placement == Placement::device;
   if (!left && !is_forced) return std::nullopt;
-  auto const joined_there = check_joined_there(request);
+  auto const joined_there = check_joined_there(request, left.has_value());
   if (joined_there) return std::nullopt;
   if (is_forced)
     return fail(joined_there.error().code(), fmt::format("placement=device: {}", joined_there.error().message()));

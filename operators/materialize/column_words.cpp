@@ -152,17 +152,23 @@ Result<ArrayView> array_of_words(ColumnWords const& column, std::uint64_t rows, 
                                  std::vector<AlignedBuffer>& made) {
   ArrayView array;
   array.length = static_cast<std::int64_t>(rows);
-  array.null_count = 0;
   array.values = column.values;
   if (!is_whole_words(type) || static_cast<std::uint64_t>(byte_width(type)) != column.words * kWordBytes) {
     GARUDA_TRY_ASSIGN(auto values, values_of_words(column.values, rows, column.words, type));
     array.values = made.emplace_back(std::move(values)).data();
   }
-  if (column.nulls == nullptr || rows == 0) return array;
+  GARUDA_TRY(set_nulls(column, rows, array, made));
+  return array;
+}
+
+Result<void> set_nulls(ColumnWords const& column, std::uint64_t rows, ArrayView& array,
+                       std::vector<AlignedBuffer>& made) {
+  array.null_count = 0;
+  if (column.nulls == nullptr || rows == 0) return {};
   GARUDA_TRY_ASSIGN(auto validity, validity_of(column.nulls, rows, column.null_bit));
   array.validity = made.emplace_back(std::move(validity)).as<std::uint8_t>();
   array.null_count = array.length - count_ones(array.validity, 0, array.length);
-  return array;
+  return {};
 }
 
 }  // namespace garuda::materialize

@@ -58,4 +58,8 @@ struct ColumnWords {
 Result<ArrayView> array_of_words(ColumnWords const& column, std::uint64_t rows, DataType const& type,
                                  std::vector<AlignedBuffer>& made);
 
+/// The nulls of an array of `rows` rows alone, as above: its validity, and their number.
+Result<void> set_nulls(ColumnWords const& column, std::uint64_t rows, ArrayView& array,
+                       std::vector<AlignedBuffer>& made);
+
 }  // namespace garuda::materialize

@@ -16,15 +16,6 @@
 namespace garuda {
 namespace {
 
-/// The one buffer of bytes that a result's views refer to.
-struct ViewedBytes {
-  explicit ViewedBytes(AlignedBuffer const& buffer) : data(buffer.data()), bytes(buffer.size_bytes()) {}
-
-  void const* data;
-  std::int64_t bytes;
-  ViewBuffers list{1, &data, &bytes};
-};
-
 constexpr ViewBuffers kNoViewBuffers;
 
 /// What a result keeps alive.
@@ -40,7 +31,8 @@ struct GatheredMemory {
 ViewBuffers const* view_buffers(GatherOutput& output, GatheredMemory& memory) {
   if (output.referred) return &memory.referred.emplace_back(std::move(output.referred))->list;
   if (output.viewed.size_bytes() == 0) return &kNoViewBuffers;
-  return &memory.viewed.emplace_back(memory.buffers.emplace_back(std::move(output.viewed))).list;
+  auto const& bytes = memory.buffers.emplace_back(std::move(output.viewed));
+  return &memory.viewed.emplace_back(bytes.data(), bytes.size_bytes()).list;
 }
 
 /// Moves the buffers of a filled column into `memory` and returns the view of them.

@@ -7,7 +7,7 @@
 namespace garuda::materialize {
 namespace {
 
-/// A view, and about as much of what it may refer to; of nested types nothing is known.
+/// A view, and about as much of what it may refer to; of nested types, and of strings on a device, nothing is known.
 constexpr std::uint64_t kViewRowBytes = 32;
 
 }  // namespace
@@ -30,6 +30,7 @@ double mean_value_bytes(TableView table, std::size_t column) {
 std::uint64_t column_row_bytes(TableView table, std::size_t column) {
   auto const& type = table.schema()[column].type;
   if (is_view(type) || type.id == TypeId::nested) return kViewRowBytes;
+  if (is_variable_width(type) && table.resident() != nullptr) return kViewRowBytes;
   if (!is_variable_width(type)) return static_cast<std::uint64_t>(std::max(byte_width(type), 1));
   auto const large = has_large_offsets(type);
   return static_cast<std::uint64_t>(mean_value_bytes(table, column)) + 1 + (large ? 8 : 4);

@@ -8,10 +8,13 @@
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/resident_join_ways.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/compute/strings/string_costs.hpp"
+#include "operators/compute/strings/string_numbers.hpp"
 #include "operators/device/device_group_by.hpp"
 #include "operators/device/device_group_columns.hpp"
 #include "operators/device/device_join.hpp"
 #include "operators/device/device_result.hpp"
+#include "operators/device/strings/string_numbers.hpp"
 #include "operators/placement/streamed_costs.hpp"
 #include "operators/placement/streamed_group_plan.hpp"
 #include "operators/placement/whole_offer.hpp"
@@ -35,6 +38,14 @@ void describe(Inquiry const& inquiry, Offer& offer) {
   offer.lanes = copy_threads(inquiry);
 }
 
+/// How keys of strings are compared.
+template <class Offer>
+void describe(compute::NumberedStrings const& strings, Offer& offer) {
+  offer.details.emplace_back("string keys", fmt::format("{} strings{}", static_cast<std::uint64_t>(strings.strings),
+                                                        strings.are_kept ? ", by numbers kept with the table"
+                                                                         : " are hashed and compared on the device"));
+}
+
 std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
   double moved = 0;
   for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
@@ -45,7 +56,10 @@ std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::Resid
   }
   auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
   auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
-  return static_cast<std::uint64_t>(kJoinCopies * moved + rows * row_bytes);
+  auto const numbered = shape.strings.are_kept
+                            ? 0
+                            : compute::string_numbers_scratch_bytes(static_cast<std::uint64_t>(shape.strings.strings));
+  return numbered + static_cast<std::uint64_t>(kJoinCopies * moved + rows * row_bytes);
 }
 
 Result<std::unique_ptr<GroupByResult>> start_group_by(resolve::GroupByRequest const& request, Plan plan) {
@@ -80,6 +94,7 @@ Result<std::vector<OfferedWay>> offer_join_ways(contract::JoinInquiry const& inq
     auto& offer = offered.emplace_back(OfferedWay{vulkan::device_join_offer(Path::compute, inquiry), way}).offer;
     offer.tuning = compute::forcing(way, asked);
     describe(inquiry, offer);
+    if (shape.strings.strings > 0) describe(shape.strings, offer);
     if (compute::uses_index(shape, way))
       offer.details.emplace_back("index", fmt::format("kept with the {} table", to_string(*way.build)));
     offer.key_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
@@ -123,8 +138,14 @@ Result<contract::GroupByOffers> resident_group_by_offers(contract::GroupByInquir
   offer.key_bits = 0;
   offer.slice_rows = sizes.rows;
   offer.device_bytes = working_bytes(sizes);
-  contract::set_phases(offer.candidate,
-                       resident_group_by_costs(shape_of(inquiry, sizes), inquiry.facts().rates(), inquiry.host));
+  auto shape = shape_of(inquiry, sizes);
+  for (auto const key : request.columns.keys) {
+    auto const strings = device::numbered_strings(*request.table.resident(), key);
+    if (strings.strings == 0) continue;
+    describe(strings, offer);
+    shape.strings.push_back(strings);
+  }
+  contract::set_phases(offer.candidate, resident_group_by_costs(shape, inquiry.facts().rates(), inquiry.host));
   offer.start = start_group_by;
   return offers;
 }

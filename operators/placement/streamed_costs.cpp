@@ -64,10 +64,14 @@ contract::PhaseCosts streamed_join_costs(StreamedShape const& shape, rates::Devi
 
 contract::PhaseCosts resident_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
                                              rates::HostRates const& host) {
-  return {{"start", host.query_ns},
-          {"open", rates.lane_ns},
-          {"group", group_ns(shape, rates)},
-          {"submissions", contract::kGroupBySubmissions * rates.submission_ns}};
+  contract::PhaseCosts costs{{"start", host.query_ns}, {"open", rates.lane_ns}};
+  for (auto const& strings : shape.strings) {
+    auto const numbered = compute::string_number_costs(strings, rates);
+    costs.insert(costs.end(), numbered.begin(), numbered.end());
+  }
+  costs.emplace_back("group", group_ns(shape, rates));
+  costs.emplace_back("submissions", contract::kGroupBySubmissions * rates.submission_ns);
+  return costs;
 }
 
 contract::PhaseCosts carried_costs(CarriedShape const& shape, contract::PhaseCosts there,

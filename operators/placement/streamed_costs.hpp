@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/compute/strings/string_costs.hpp"
 #include "operators/contract/cost_model.hpp"
 
 namespace garuda::placement {
@@ -49,7 +50,8 @@ struct StreamedGroupShape {
   double result_row_bytes = 0;
   std::uint32_t converted = 0;  ///< values of a row that the host converts; priced as of one thread
   std::uint32_t copy_threads = 1;
-  bool encodes_first = false;  ///< keys are encoded on the host before the way is chosen
+  bool encodes_first = false;                       ///< keys are encoded on the host before the way is chosen
+  std::vector<compute::NumberedStrings> strings{};  ///< of keys of strings, a column each
 };
 /// Of one that is there.
 contract::PhaseCosts resident_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,

@@ -30,8 +30,15 @@ Result<void> check_shape(resolve::GroupByRequest const& request) {
   if (rows == 0) return fail(ErrorCode::usage, "the table is empty");
   if (rows > device::kMostGroupedRows)
     return fail(ErrorCode::usage, fmt::format("the table has more rows than a device groups, 2^30: {}", rows));
-  auto const checked = device::check_device_group_by(request.table.schema(), request.columns);
-  return checked ? Result<void>() : fail(ErrorCode::usage, checked.error().message());
+  auto const& schema = request.table.schema();
+  auto const checked = device::check_device_group_by(schema, request.columns);
+  if (!checked) return fail(ErrorCode::usage, checked.error().message());
+  for (auto const column : device::group_by_columns_used(request.columns))
+    if (!device::device_words(schema[column].type))
+      return fail(ErrorCode::usage, fmt::format("tables grouped on a device whole have columns of fixed width: '{}' of "
+                                                "type {}",
+                                                schema[column].name, to_string(schema[column].type)));
+  return {};
 }
 
 /// Finds the sizes. Errors: limit_exceeded.
@@ -82,7 +89,7 @@ void measure(resolve::GroupByRequest const& request, StreamedGroupPlan& plan) {
     plan.converted += column.is_direct ? 0 : static_cast<std::uint32_t>(column.sources.size());
   for (auto const key : request.columns.keys)
     plan.result_row_bytes +=
-        (device::device_words(schema[key].type).value_or(0) + (nullable.empty() ? 0 : 1)) * materialize::kWordBytes;
+        (device::stored_words(schema[key].type).value_or(0) + (nullable.empty() ? 0 : 1)) * materialize::kWordBytes;
   for (auto const& aggregate : request.columns.aggregates)
     plan.result_row_bytes +=
         (device::device_words(aggregate.result).value_or(0) + (nullable.empty() ? 0 : 1)) * materialize::kWordBytes;

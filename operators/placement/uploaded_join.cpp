@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "operators/contract/join_terms.hpp"
@@ -51,6 +52,16 @@ struct UploadSize {
   std::uint64_t converted = 0;  ///< values that the host converts
 };
 
+/// Errors: invalid_input, naming the column.
+Result<void> check_fixed_width(Schema const& schema, std::span<std::size_t const> columns) {
+  for (auto const column : columns)
+    if (!device::device_words(schema[column].type))
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("tables brought to a device whole have columns of fixed width: '{}' is {}",
+                              schema[column].name, to_string(schema[column].type)));
+  return {};
+}
+
 /// Outlines of both tables. Errors: invalid_input, limit_exceeded for columns that the device does not hold.
 Result<TablesThere> outline(contract::JoinInquiry const& inquiry, UploadSize& size) {
   auto const& request = *inquiry.shape.tables;
@@ -60,6 +71,7 @@ Result<TablesThere> outline(contract::JoinInquiry const& inquiry, UploadSize& si
   for (auto const side : {Side::left, Side::right}) {
     auto const& table = side == Side::left ? request.left : request.right;
     GARUDA_TRY_ASSIGN(auto const columns, resolve::columns_read(request, side));
+    GARUDA_TRY(check_fixed_width(table.schema(), columns));
     GARUDA_TRY_ASSIGN(auto one, device::outline_table(table, columns, device));
     GARUDA_TRY(check_buffers(one.columns, one.state->rows, inquiry.facts()));
     size.bytes += one.state->rows * device::row_bytes(one.columns);

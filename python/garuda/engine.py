@@ -269,10 +269,11 @@ class Engine:
         return [Device(**described) for described in self._open().devices()]
 
     def upload(self, data: Data, *, device: Union[str, int, None] = None, progress: ProgressOption = None) -> Table:
-        """Copies a table of columns of fixed width into the memory of a device, to be joined and grouped there.
+        """Copies a table into the memory of a device, to be joined and grouped there.
 
-        Results of such tables stay on the device; `Table.download`, or handing them to a library, brings them here.
-        Raises NoDeviceError, InvalidInputError (a column of variable width), OutOfMemoryError.
+        Columns are of fixed width, or strings or binary in any layout, dictionaries of them included. Results of such
+        tables stay on the device; `Table.download`, or handing them to a library, brings them here.
+        Raises NoDeviceError, InvalidInputError (a column of another type), OutOfMemoryError.
         """
         device = self._options["device"] if device is None else device
         with reporting(progress) as report:

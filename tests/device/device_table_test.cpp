@@ -11,6 +11,7 @@
 #include "garuda/engine.hpp"
 #include "tests/device/device_tables.hpp"
 #include "tests/engine/engine_test.hpp"
+#include "tests/reference/column_builder.hpp"
 #include "tests/reference/reference_group_by.hpp"
 #include "tests/reference/reference_join.hpp"
 #include "tests/workloads/mixed_keys.hpp"
@@ -318,16 +319,10 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
   DeviceTableOptions nowhere;
   nowhere.device = "no such GPU";
   EXPECT_EQ(engine().upload(ints.view(), nowhere).error().code(), ErrorCode::no_device);
-  DataType text = type_of(TypeId::utf8);
-  std::vector<std::int32_t> offsets{0, 1};
-  ArrayView strings;
-  strings.length = 1;
-  strings.offsets = offsets.data();
-  strings.values = "x";
-  std::vector<Batch> batches;
-  batches.push_back({1, {strings}, nullptr});
-  Table const texts({{"name", text, true}}, std::move(batches));
-  auto const refused = engine().upload(texts.view());
+  auto const numbers = reference::make_column<std::int64_t>(type_of(TypeId::int64), std::vector<std::int64_t>{7});
+  std::vector<std::optional<std::int32_t>> const codes{0};
+  auto const coded = reference::make_table("name", {reference::make_dictionary(codes, numbers)});
+  auto const refused = engine().upload(coded.view());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().describe().find("'name'"), std::string::npos);
 }

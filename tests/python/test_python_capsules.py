@@ -222,8 +222,15 @@ def test_resident_tables() -> None:
     assert joined.download().device is None and joined.download().stats["rows_out"] == 3
     with pytest.raises(garuda.UsageError, match="download"):
         joined.head()
+    texts = engine.upload({"s": ["text", None, "", "a longer text than a view holds", "text"], "n": [1, 2, 3, 4, 5]})
+    assert texts.download().to_pydict()["s"] == ["text", None, "", "a longer text than a view holds", "text"]
+    assert sorted(rows(engine.group_by(texts, "s").agg(total=("n", "sum"))), key=str) == sorted(
+        [("text", 6), (None, 2), ("", 3), ("a longer text than a view holds", 4)], key=str
+    )
+    matched = engine.join(texts, engine.upload({"s": ["", "text", "none"]}), "s")
+    assert matched.device == 0 and sorted(matched.to_pydict()["n"]) == [1, 3, 5]
     with pytest.raises(garuda.InvalidInputError):
-        engine.upload({"s": ["text"]})
+        engine.upload({"s": [["text"]]})
     engine.release_memory()
     del engine, left, right
     assert len(joined.download()) == 3

@@ -155,7 +155,7 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
   way.parts = compute::JoinedParts::numbers;
   way.marks = {};
   way.gathers = false;
-  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way));
+  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way, request.options.control));
   auto left = joinable.left;
   auto right = joinable.right;
   left.payload.clear();

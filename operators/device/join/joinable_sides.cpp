@@ -28,10 +28,11 @@ compute::KeyIndex const* index_of(MovedSides const& sides, Side side) {
 }
 
 Result<JoinableSides> JoinableSides::create(compute::ComputeContext& context, MovedSides const& sides,
-                                            compute::ResidentJoinWay const& way) {
+                                            compute::ResidentJoinWay const& way, Control const& control) {
   JoinableSides joinable;
   joinable.left = sides.left.rows();
   joinable.right = sides.right.rows();
+  if (sides.key_strings != nullptr) GARUDA_TRY(joinable.number_keys(context, sides, control));
   std::vector<Side> kept;
   for (auto const side : {Side::left, Side::right}) {
     auto& rows = joinable.of(side);
@@ -53,6 +54,19 @@ Result<JoinableSides> JoinableSides::create(compute::ComputeContext& context, Mo
     if (!joinable.of(side).index && sides.of(side).key_nulls() && !sides.keeps_null_keys(side))
       GARUDA_TRY(joinable.drop_null_keys(context, sides, side));
   return joinable;
+}
+
+Result<void> JoinableSides::number_keys(compute::ComputeContext& context, MovedSides const& sides,
+                                        Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const numbers,
+                    string_numbers(sides.left.table(), *sides.key_strings, sides.hash_bits, control));
+  for (auto const side : {Side::left, Side::right}) {
+    auto const& own = sides.of(side);
+    auto& made = numbered_[at(side)];
+    GARUDA_TRY_ASSIGN(made, string_keys(context, own.table(), own.key(), *sides.key_strings, numbers));
+    of(side).keys.address = made->keys.address();
+  }
+  return {};
 }
 
 Result<void> JoinableSides::resize_keys(compute::ComputeContext& context, MovedSide const& side,

@@ -1,16 +1,22 @@
 #include "operators/device/join/marked_rows.hpp"
 
+#include <algorithm>
+
 #include "operators/device/known_values.hpp"
 
 namespace garuda::device {
 
+Result<std::optional<compute::KeyRange>> key_range(MovedSides const& sides, Side side, Control const& control) {
+  if (sides.key_strings == nullptr) return value_range(sides.of(side).table(), sides.of(side).key_column(), control);
+  return compute::KeyRange{0, std::max<std::uint64_t>(sides.key_strings->count(), 1) - 1};
+}
+
 Result<MarkedByBitmap> MarkedByBitmap::create(compute::ComputeContext& context, MovedSides const& sides, Side build,
                                               compute::ResidentJoinWay const& way, Control const& control) {
-  auto const& ranged = sides.of(*way.build);
-  GARUDA_TRY_ASSIGN(auto const values, value_range(ranged.table(), ranged.key_column(), control));
+  GARUDA_TRY_ASSIGN(auto const values, key_range(sides, *way.build, control));
   GARUDA_EXPECTS(values);
   MarkedByBitmap marked;
-  GARUDA_TRY_ASSIGN(marked.joinable_, JoinableSides::create(context, sides, way));
+  GARUDA_TRY_ASSIGN(marked.joinable_, JoinableSides::create(context, sides, way, control));
   auto const rows_of = [&](Side side) {
     auto const& rows = side == Side::left ? marked.joinable_.left : marked.joinable_.right;
     return compute::BitmapRows{rows.rows, rows.keys, sides.of(side).key_nulls()};
@@ -39,7 +45,7 @@ Result<MarkedLeft> MarkedLeft::create(compute::ComputeContext& context, MovedSid
     left.rows_ = left.by_bitmap_->rows();
     return left;
   }
-  GARUDA_TRY_ASSIGN(left.joinable_, JoinableSides::create(context, sides, way));
+  GARUDA_TRY_ASSIGN(left.joinable_, JoinableSides::create(context, sides, way, control));
   auto const& joinable = left.joinable_;
   GARUDA_TRY_ASSIGN(left.join_, compute::ResidentJoin::create(context, joinable.left, joinable.right, 1, way));
   GARUDA_TRY(left.join_->record(context));

@@ -60,7 +60,8 @@ compute::DeviceColumn MovedSide::at(std::size_t stored) const {
 void MovedSide::add(std::size_t column, bool keeps_key_nulls) {
   auto const& from = table_.columns[column];
   // Null keys come out of the join with a value, which another column of the same values does not have.
-  bool const is_key_values = from.stored == key_stored_ && (is_key(column) || !keeps_key_nulls);
+  bool const is_key_values = from.stored == key_stored_ && (is_key(column) || !keeps_key_nulls) &&
+                             table_.schema[column].type.id != TypeId::dictionary;
   if (!is_key_values) add_stored(from.stored, false);
   if (from.nulls && (!is_key(column) || keeps_key_nulls)) add_stored(*from.nulls, true);
 }
@@ -120,9 +121,13 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts)
     if (side->rows > kMostSideRows)
       return fail(ErrorCode::limit_exceeded,
                   fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
-  GARUDA_TRY_ASSIGN(auto const key_type, device_key_type(left.schema, right.schema, columns));
+  GARUDA_TRY_ASSIGN(auto const key_type, device_key_type(left.schema, right.schema, columns, true));
   auto const& pair = columns.keys.front();
   MovedSides sides{{left, pair.left}, {right, pair.right}, columns.parts, device_key_words(key_type)};
+  if (auto const& strings = left.columns[pair.left].strings) {
+    GARUDA_TRY_ASSIGN(sides.key_strings, strings_of_both(strings, right.columns[pair.right].strings));
+    sides.hash_bits = request.options.tuning.hash_bits;
+  }
   sides.nulls_equal = request.spec.nulls_equal && sides.left.key_nulls() && sides.right.key_nulls();
   bool const mixes_left = columns.parts.pairs && columns.parts.left != contract::Alone::none;
   sides.by_pairs = columns.condition.has_value() || (!counts && request.spec.ordered && mixes_left);
@@ -132,7 +137,7 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts)
     // The nulls of a key of both sides go by themselves.
     bool const is_shared = columns.shared_key(output).has_value();
     shows_shared_key = shows_shared_key || is_shared;
-    sides.of(output.side).add(output.column, !is_shared && sides.keeps_null_keys(output.side));
+    if (!is_shared) sides.of(output.side).add(output.column, sides.keeps_null_keys(output.side));
   }
   for (auto const side : {Side::left, Side::right})
     if (shows_shared_key && sides.keeps_null_keys(side) && sides.of(side).key_nulls()) sides.of(side).add_key_nulls();
@@ -151,10 +156,12 @@ void place_columns(MovedSides& sides, resolve::JoinRequest const& request, Devic
     auto const moved = side.position(placed.stored);
     if (auto const key = columns.shared_key(output)) {
       field.type = columns.shared_key_type(*key);
-      placed.stored = sides.key_position(device_words(field.type).value_or(1));
+      placed.stored = sides.key_position(stored_words(field.type).value_or(1));
+      placed.strings = sides.key_strings;
       place_key_nulls(sides, placed);
     } else {
       placed.stored = moved ? sides.first_of(output.side) + *moved : sides.key_position(side.rows().keys.words);
+      if (!moved) placed.strings = sides.key_strings;
       place_nulls(sides, output, placed);
     }
     result.schema.push_back(std::move(field));

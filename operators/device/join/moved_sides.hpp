@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -20,7 +21,7 @@ class MovedSide {
  public:
   MovedSide(DeviceTableState const& table, std::size_t key);
 
-  /// `keeps_key_nulls`: rows whose key is null may be in the result.
+  /// `keeps_key_nulls`: rows whose key is null may be in the result. Codes of a dictionary are not known from the key.
   void add(std::size_t column, bool keeps_key_nulls);
   /// The key's null words once more, for a key column of both sides. Requires key_nulls().
   void add_key_nulls();
@@ -81,6 +82,9 @@ struct MovedSides {
   contract::JoinParts parts;
   std::uint32_t key_words = 1;  ///< in which keys are compared, and come out of the join
   bool nulls_equal = false;     ///< and both sides have null keys
+  /// Of keys of strings: those of both sides, by whose numbers keys are compared and come out of the join.
+  std::shared_ptr<Strings const> key_strings{};
+  std::uint32_t hash_bits = 0;  ///< of these strings' hashes that are kept
   bool by_pairs = false;        ///< pairs of row numbers, those of the tables, come first: a condition is tested on
                                 ///< them, or left rows that come alone find their places among them
   std::vector<AddedColumn> added{};
