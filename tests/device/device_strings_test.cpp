@@ -242,7 +242,7 @@ TEST_F(DeviceStrings, KeysOfEveryShapeAndLayout) {
         return layout == StringLayout::binary || layout == StringLayout::large_binary ||
                layout == StringLayout::binary_view;
       };
-      if (is_binary(left_layout) != is_binary(right_layout) || !testing::takes_case(cases++)) continue;
+      if (is_binary(left_layout) != is_binary(right_layout) || !testing::takes_compiled_case(cases++)) continue;
       SCOPED_TRACE(std::to_string(static_cast<int>(left_layout)) + ", " +
                    std::to_string(static_cast<int>(right_layout)));
       auto const left = shapes_table(150, left_layout, 11);

@@ -7,6 +7,7 @@ namespace garuda::compute {
 namespace {
 
 constexpr char const* kStringNumbersPhase = "number strings";
+constexpr char const* kStringKeysPhase = "string keys";
 
 PassShape hash_strings_shape() { return {"compute/hash_strings.comp", 0, 1, sizeof(shaders::HashStringsPush), {}}; }
 PassShape number_strings_shape() {
@@ -57,7 +58,7 @@ Result<void> record_string_keys(ComputeContext& context, DeviceStrings const& st
   push.numbers = rows.numbers;
   push.keys = keys;
   push.num_rows = static_cast<std::uint32_t>(rows.num_rows);
-  return context.dispatch(kStringNumbersPhase, string_keys_shape(), push,
+  return context.dispatch(kStringKeysPhase, string_keys_shape(), push,
                           groups_for(rows.num_rows, context.tuning().group_size), rows.num_rows);
 }
 
