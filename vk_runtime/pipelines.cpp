@@ -141,7 +141,8 @@ VkPipelineShaderStageCreateInfo stage_info(VkShaderStageFlagBits stage, VkShader
 }
 
 Result<VkPipeline> create_graphics(Device const& device, VkPipelineCache cache, GraphicsPipelineSpec const& spec,
-                                   VkPipelineLayout layout, VkShaderModule vertex, VkShaderModule fragment) {
+                                   VkPipelineCreateFlags flags, VkPipelineLayout layout, VkShaderModule vertex,
+                                   VkShaderModule fragment) {
   Specialization const constants(spec.constants);
   std::vector<VkPipelineShaderStageCreateInfo> stages{stage_info(VK_SHADER_STAGE_VERTEX_BIT, vertex, constants)};
   if (fragment != VK_NULL_HANDLE) stages.push_back(stage_info(VK_SHADER_STAGE_FRAGMENT_BIT, fragment, constants));
@@ -180,6 +181,7 @@ Result<VkPipeline> create_graphics(Device const& device, VkPipelineCache cache, 
                                                 .pColorAttachmentFormats = formats.data()};
   VkGraphicsPipelineCreateInfo const info{.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
                                           .pNext = &rendering,
+                                          .flags = flags,
                                           .stageCount = static_cast<std::uint32_t>(stages.size()),
                                           .pStages = stages.data(),
                                           .pVertexInputState = &input,
@@ -197,7 +199,7 @@ Result<VkPipeline> create_graphics(Device const& device, VkPipelineCache cache, 
 }
 
 Result<VkPipeline> create_compute(Device const& device, VkPipelineCache cache, ComputePipelineSpec const& spec,
-                                  VkPipelineLayout layout, VkShaderModule module) {
+                                  VkPipelineCreateFlags flags, VkPipelineLayout layout, VkShaderModule module) {
   Specialization const constants(spec.constants);
   VkPipelineShaderStageRequiredSubgroupSizeCreateInfo const subgroup{
       .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
@@ -206,7 +208,7 @@ Result<VkPipeline> create_compute(Device const& device, VkPipelineCache cache, C
   if (spec.required_subgroup_size != 0) stage.pNext = &subgroup;
   if (spec.full_subgroups) stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   VkComputePipelineCreateInfo const info{
-      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .stage = stage, .layout = layout};
+      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .flags = flags, .stage = stage, .layout = layout};
   VkPipeline pipeline = VK_NULL_HANDLE;
   GARUDA_TRY(check(device.fn().vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline),
                    "vkCreateComputePipelines"));
@@ -260,6 +262,11 @@ Result<std::unique_ptr<PipelineStore>> PipelineStore::create(Device& device,
 
 PipelineStore::~PipelineStore() {
   if (unsaved_ > 0) static_cast<void>(save());
+}
+
+void PipelineStore::keep_statistics() {
+  GARUDA_EXPECTS(device_.traits().features.pipeline_executable_properties);
+  flags_ = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
 }
 
 Pipeline const* PipelineStore::find(std::string const& key) const {
@@ -359,10 +366,10 @@ Result<Pipeline const*> PipelineStore::compile(GraphicsPipelineSpec const& spec)
   if (spec.fragment) {
     GARUDA_TRY_ASSIGN(fragment, in_pipeline(make_module(*spec.fragment), name));
   }
-  GARUDA_TRY_ASSIGN(
-      VkPipeline const handle,
-      in_pipeline(create_graphics(device_, cache_.get(), spec, pipeline->layout(), vertex.get(), fragment.get()),
-                  name));
+  GARUDA_TRY_ASSIGN(VkPipeline const handle,
+                    in_pipeline(create_graphics(device_, cache_.get(), spec, flags_, pipeline->layout(), vertex.get(),
+                                                fragment.get()),
+                                name));
   pipeline->pipeline_ = Unique<VkPipeline>(device_.owner(), handle);
   pipeline->bind_point_ = VK_PIPELINE_BIND_POINT_GRAPHICS;
   device_.set_name(handle, VK_OBJECT_TYPE_PIPELINE, name.c_str());
@@ -380,8 +387,9 @@ Result<Pipeline const*> PipelineStore::compile(ComputePipelineSpec const& spec) 
   GARUDA_TRY_ASSIGN(auto pipeline,
                     in_pipeline(make_layout(name, spec.bindings, spec.push_bytes, VK_SHADER_STAGE_COMPUTE_BIT), name));
   GARUDA_TRY_ASSIGN(auto const module, in_pipeline(make_module(spec.compute), name));
-  GARUDA_TRY_ASSIGN(VkPipeline const handle,
-                    in_pipeline(create_compute(device_, cache_.get(), spec, pipeline->layout(), module.get()), name));
+  GARUDA_TRY_ASSIGN(
+      VkPipeline const handle,
+      in_pipeline(create_compute(device_, cache_.get(), spec, flags_, pipeline->layout(), module.get()), name));
   pipeline->pipeline_ = Unique<VkPipeline>(device_.owner(), handle);
   device_.set_name(handle, VK_OBJECT_TYPE_PIPELINE, name.c_str());
   return keep(std::move(key), std::move(pipeline));

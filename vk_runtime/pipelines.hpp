@@ -146,6 +146,10 @@ class PipelineStore {
   Result<Pipeline const*> compile(GraphicsPipelineSpec const& spec);
   Result<Pipeline const*> compile(ComputePipelineSpec const& spec);
 
+  /// Has the driver keep the statistics of pipelines compiled from now on (vk::executables), which may take it longer.
+  /// Before threads share the store. Precondition: the device has pipeline_executable_properties.
+  void keep_statistics();
+
   /// Writes the cache file, through a temporary name, so that readers never see half of one. Returns whether the file
   /// is up to date now; a folder that cannot be written is no error.
   bool save();
@@ -171,6 +175,7 @@ class PipelineStore {
   std::optional<std::filesystem::path> cache_file_;
   std::size_t loaded_bytes_ = 0;
   Unique<VkPipelineCache> cache_;
+  VkPipelineCreateFlags flags_ = 0;
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Pipeline>> pipelines_;
   std::size_t unsaved_ = 0;

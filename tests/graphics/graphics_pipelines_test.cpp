@@ -1,27 +1,38 @@
-// Every pipeline that the graphics join can create compiles on the driver of this process; nothing is submitted, so it
-// runs on RADV's null device, too.
+// Every pipeline of the graphics path compiles on the driver of this process, without spills where the driver says so;
+// nothing is submitted, so it runs on RADV's null devices, too.
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
 
+#include "operators/graphics/group_by/group_by_pipelines.hpp"
 #include "operators/graphics/join/join_pipelines.hpp"
 #include "tests/graphics/graphics_device.hpp"
+#include "tests/graphics/pipeline_figures.hpp"
 
 namespace garuda::graphics {
 namespace {
 
-using GraphicsPipelines = testing::GraphicsDeviceTest;
+class GraphicsPipelines : public testing::GraphicsDeviceTest {
+ protected:
+  static void expect_compiled(char const* family, std::vector<PipelineSpec> const& specs) {
+    testing::PipelineFigures figures(device(), store());
+    std::set<vk::Pipeline const*> pipelines;
+    for (auto const& spec : specs) pipelines.insert(figures.compile(family, spec));
+    EXPECT_EQ(pipelines.size(), specs.size());
+  }
+};
 
-TEST_F(GraphicsPipelines, AllCompile) {
+TEST_F(GraphicsPipelines, OfJoinsCompile) {
   auto const specs = graphics_join_pipelines();
   EXPECT_GE(specs.size(), kJoinPasses);
-  std::set<vk::Pipeline const*> pipelines;
-  for (auto const& spec : specs) {
-    auto const pipeline = std::visit([&](auto const& concrete) { return store().compile(concrete); }, spec);
-    ASSERT_TRUE(pipeline) << pipeline.error().describe();
-    pipelines.insert(*pipeline);
-  }
-  EXPECT_EQ(pipelines.size(), specs.size());
+  expect_compiled("graphics join", specs);
+}
+
+TEST_F(GraphicsPipelines, OfGroupBysCompile) {
+  auto const specs = graphics_group_by_pipelines(device().traits().limits.max_color_attachments);
+  EXPECT_GT(specs.size(), kGroupPasses);
+  expect_compiled("graphics group-by", specs);
 }
 
 }  // namespace

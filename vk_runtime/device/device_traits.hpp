@@ -87,7 +87,7 @@ struct DeviceLimits {
   std::uint64_t min_imported_host_pointer_alignment = 0;  ///< 0 without VK_EXT_external_memory_host
   std::array<std::uint32_t, 3> max_workgroup_count{};
   std::array<std::uint32_t, 3> max_workgroup_size{};
-  std::uint32_t max_workgroup_invocations = 0;
+  std::uint32_t max_workgroup_invocations = 0;  ///< of a group along x, as all of garuda's are
   std::uint32_t max_compute_shared_memory_bytes = 0;
   std::uint32_t max_push_constants_bytes = 0;
   std::uint32_t max_bound_descriptor_sets = 0;

@@ -74,7 +74,8 @@ void read_core_limits(VkPhysicalDeviceLimits const& from, DeviceLimits& to) {
   to.optimal_buffer_copy_offset_alignment = from.optimalBufferCopyOffsetAlignment;
   std::copy_n(from.maxComputeWorkGroupCount, 3, to.max_workgroup_count.begin());
   std::copy_n(from.maxComputeWorkGroupSize, 3, to.max_workgroup_size.begin());
-  to.max_workgroup_invocations = from.maxComputeWorkGroupInvocations;
+  // Adreno's driver (512.502) lets groups have 1024 invocations, but 512 along an axis.
+  to.max_workgroup_invocations = std::min(from.maxComputeWorkGroupInvocations, from.maxComputeWorkGroupSize[0]);
   to.max_compute_shared_memory_bytes = from.maxComputeSharedMemorySize;
   to.max_push_constants_bytes = from.maxPushConstantsSize;
   to.max_bound_descriptor_sets = from.maxBoundDescriptorSets;

@@ -26,6 +26,9 @@ constexpr std::uint32_t kWideGroupSize = 512;
 // counts of a bin summed by several invocations (768 x 16: 0.90, 512 x 22 in one round 0.94).
 constexpr ScatterTile kLargeStableTile{1024, 12, 2, 5};
 constexpr ScatterTile kSmallStableTile{512, 8, 1, 0};
+// Of subgroups of 64, at most: of such groups of 1024 an invocation has 64 registers on AMD's GFX9, of which RADV (Mesa
+// 22.3.6) spills up to 1855 words in a group-by's pass and 250 in a scatter; of 512 it has 128 (2026-11).
+constexpr std::uint32_t kGroupSizeOfWideSubgroups = 512;
 // Invocations of a subgroup that a word of shared memory has a bit for.
 constexpr std::uint32_t kMaskLanes = 32;
 // Bins of a pass: counters of so many fit the least shared memory there is.
@@ -246,11 +249,14 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
       subgroup.min_size != subgroup.max_size && traits.features.subgroup_size_control && subgroup.selectable_in_compute;
   tuning.full_subgroups = traits.features.compute_full_subgroups;
   tuning.shared_bytes = traits.limits.max_compute_shared_memory_bytes;
-  tuning.group_size = std::min(kGroupSize, traits.limits.max_workgroup_invocations);
-  tuning.partition_group_size = std::min(kPartitionGroupSize, traits.limits.max_workgroup_invocations);
-  tuning.wide_group_size = std::min(kWideGroupSize, traits.limits.max_workgroup_invocations);
+  auto const most = tuning.subgroup_size > kMaskLanes
+                        ? std::min(kGroupSizeOfWideSubgroups, traits.limits.max_workgroup_invocations)
+                        : traits.limits.max_workgroup_invocations;
+  tuning.group_size = std::min(kGroupSize, most);
+  tuning.partition_group_size = std::min(kPartitionGroupSize, most);
+  tuning.wide_group_size = std::min(kWideGroupSize, most);
   tuning.count_group_size = tuning.partition_group_size;
-  tuning.group_by_size = std::min(kGroupBySize, traits.limits.max_workgroup_invocations);
+  tuning.group_by_size = std::min(kGroupBySize, most);
   tuning.group_by_shared_bytes =
       std::min<std::uint64_t>(kGroupBySharedBytes, traits.limits.max_compute_shared_memory_bytes);
   if (traits.type == vk::DeviceType::cpu) adapt_to_software(tuning);
