@@ -2,9 +2,11 @@
 #
 # What a test sees in its environment:
 #   VK_ICD_FILENAMES, VK_DRIVER_FILES  the driver of this entry, and no other
-#   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, lavapipe-16, radv-vega10, radv-navi10,
-#                                      radv-navi21, cuda (no Vulkan driver, but the CUDA plug-in)
-#   GARUDA_TEST_FULL                   "1" when `./dev test --full` runs: every case, not the chosen ones
+#   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, lavapipe-16, radv-FAMILY,
+#                                      radv-FAMILY-wave32, profile-NAME, cuda (no Vulkan driver, but the CUDA plug-in)
+#   GARUDA_TEST_PROFILE                of profile-NAME the profile: tests/device_profiles/NAME.json
+#   GARUDA_TEST_FULL                   "1" when `./dev test --full` runs: every case, not the chosen ones; never with a
+#                                      profile
 #   GARUDA_CUDA_PLUGIN                 a file that is not there, but for tests with the label `cuda` and the driver cuda
 #   XDG_CACHE_HOME                     build/test_cache: no calibration of the user's; pipelines and Mesa's shaders
 #   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
@@ -30,7 +32,13 @@ set(garuda_icd_folder /usr/share/vulkan/icd.d)
 garuda_find_icd(lavapipe ${garuda_icd_folder}/lvp_icd.${CMAKE_SYSTEM_PROCESSOR}.json ${garuda_icd_folder}/lvp_icd.json)
 garuda_find_icd(radv ${garuda_icd_folder}/radeon_icd.${CMAKE_SYSTEM_PROCESSOR}.json
                 ${garuda_icd_folder}/radeon_icd.json)
+# A newer Mesa, which knows GFX12; `./dev test --full` unpacks it.
+garuda_find_icd(radv_new ${PROJECT_SOURCE_DIR}/.deps/mesa-new/radeon_icd.json)
+set(garuda_radv_new_libraries ${PROJECT_SOURCE_DIR}/.deps/mesa-new/lib)
 garuda_find_icd(swiftshader ${PROJECT_SOURCE_DIR}/.deps/swiftshader/vk_swiftshader_icd.json)
+
+# Where the layer that shows profiles, tests/device_profiles, and its manifest lie.
+set(garuda_profile_layer ${PROJECT_BINARY_DIR}/tests/profile_layer)
 
 # Every test on Vulkan runs under the validation layer, so without it there is nothing to test.
 find_file(GARUDA_VALIDATION_LAYER VkLayer_khronos_validation.json
@@ -61,10 +69,26 @@ function(garuda_driver_environment driver)
     set(icd ${GARUDA_ICD_lavapipe})
     math(EXPR bits "32 * ${CMAKE_MATCH_1}")
     list(APPEND environment LP_NATIVE_VECTOR_WIDTH=${bits})
-  elseif(driver MATCHES "^radv-(.+)$")
-    set(icd ${GARUDA_ICD_radv})
+  elseif(driver MATCHES "^profile-(.+)$")
+    set(icd ${GARUDA_ICD_lavapipe})
+    # The loader stacks layers in the order in which it finds them, the first uppermost: the validation layer has to be
+    # above, so that it sees the profile.
+    get_filename_component(validation ${GARUDA_VALIDATION_LAYER} DIRECTORY)
+    list(APPEND environment GARUDA_TEST_PROFILE=${PROJECT_SOURCE_DIR}/tests/device_profiles/${CMAKE_MATCH_1}.json
+         VK_LAYER_PATH=${validation}:${garuda_profile_layer} GARUDA_TEST_FULL=0
+         VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation:VK_LAYER_GARUDA_profile)
+  elseif(driver MATCHES "^radv-([a-z0-9]+)(-wave32)?$")
     string(TOUPPER ${CMAKE_MATCH_1} family)
+    set(wave ${CMAKE_MATCH_2})
+    set(icd ${GARUDA_ICD_radv})
+    if(family MATCHES "^GFX12")
+      set(icd ${GARUDA_ICD_radv_new})
+      list(APPEND environment LD_LIBRARY_PATH=${garuda_radv_new_libraries})
+    endif()
     list(APPEND environment RADV_FORCE_FAMILY=${family})
+    if(wave)
+      list(APPEND environment RADV_PERFTEST=gewave32,pswave32,cswave32)
+    endif()
   else()
     set(icd ${GARUDA_ICD_${driver}})
   endif()
@@ -73,13 +97,16 @@ function(garuda_driver_environment driver)
   set(garuda_environment ${environment} PARENT_SCOPE)
 endfunction()
 
-# garuda_add_test(NAME name SOURCES files... [LIBS targets...] [VULKAN] [DRIVERS names...] [ARGS args...]
+# garuda_add_test(NAME name SOURCES files... [LIBS targets...] [VULKAN] [DRIVERS names...] [FULL_DRIVERS names...]
+#                 [ARGS args...]
 #                 [ENVIRONMENT var=value...] [LABELS labels...] [TIMEOUT seconds] [SMOKE tests...])
 #
 # Builds bin/name with GoogleTest's main and the target's sources. Without VULKAN and DRIVERS there is one ctest entry,
 # `name`; otherwise one per driver, `name.lavapipe`, …: VULKAN stands for lavapipe and swiftshader, DRIVERS adds others
-# (nodevice; lavapipe-16, with subgroups of 16; radv-vega10, radv-navi10, radv-navi21: RADV's null devices, which compile
-# pipelines but must not be submitted to; cuda, which is skipped, with the reason, where there is no plug-in or no device).
+# (nodevice; lavapipe-16, with subgroups of 16; radv-FAMILY[-wave32]: RADV's null device of that family, which compiles
+# pipelines, of graphics for subgroups of 64 or 32, but must not be submitted to; cuda, which is skipped, with the reason,
+# where there is no plug-in or no device; profile-NAME: lavapipe with the limits of tests/device_profiles/NAME.json).
+# FULL_DRIVERS are left to `./dev test --full`, by the label `full`.
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
 # under AddressSanitizer and UBSan: of VULKAN's drivers lavapipe's; the other gets `asan-full`, for `./dev test --full`.
 # LABELS asan-full keeps a suite for those runs altogether, where others under AddressSanitizer run the same code.
@@ -88,7 +115,7 @@ endfunction()
 # `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and no driver's, which are not
 # instrumented. ARGS go to the executable (--gtest_filter=…).
 function(garuda_add_test)
-  cmake_parse_arguments(arg "VULKAN" "NAME;TIMEOUT" "SOURCES;LIBS;DRIVERS;ARGS;ENVIRONMENT;LABELS;SMOKE" ${ARGN})
+  cmake_parse_arguments(arg "VULKAN" "NAME;TIMEOUT" "SOURCES;LIBS;DRIVERS;FULL_DRIVERS;ARGS;ENVIRONMENT;LABELS;SMOKE" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "garuda_add_test(${arg_NAME}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -132,6 +159,7 @@ function(garuda_add_test)
          GARUDA_TEST_MAX_ROWS=257 GARUDA_TEST_VALIDATION=0
          "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
   endif()
+  list(APPEND arg_DRIVERS ${arg_FULL_DRIVERS})
   if(NOT arg_DRIVERS)
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_ARGS})
     set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS};check"
@@ -157,6 +185,12 @@ function(garuda_add_test)
     set(labels ${arg_LABELS})
     if(arg_VULKAN AND NOT driver STREQUAL lavapipe)
       list(TRANSFORM labels REPLACE "^asan$" asan-full)
+    endif()
+    if(driver MATCHES "^profile-")
+      list(FILTER labels EXCLUDE REGEX "^(asan|asan-full|tsan)$")
+    endif()
+    if(driver IN_LIST arg_FULL_DRIVERS)
+      list(APPEND labels full)
     endif()
     if(driver STREQUAL cuda)
       set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} LABELS cuda

@@ -24,6 +24,12 @@ inline bool variable_is(char const* variable, std::string_view value) {
 /// Whether this is the entry of `name`: lavapipe, swiftshader, cuda, nodevice, …
 inline bool is_driver(std::string_view name) { return variable_is("GARUDA_TEST_DRIVER", name); }
 
+/// Whether this entry shows another device's limits on lavapipe (tests/device_profiles).
+inline bool is_profile() { return std::getenv("GARUDA_TEST_PROFILE") != nullptr; }
+
+/// Whether lavapipe's entry of the suite takes more than this one: SwiftShader's, and those of profiles.
+inline bool is_further_driver() { return is_driver("swiftshader") || is_profile(); }
+
 /// Whether GARUDA_TEST_FULL asks for every case.
 inline bool full_tests() { return variable_is("GARUDA_TEST_FULL", "1"); }
 
@@ -31,9 +37,9 @@ inline bool full_tests() { return variable_is("GARUDA_TEST_FULL", "1"); }
 /// the same calls.
 inline bool with_validation() { return full_tests() || !variable_is("GARUDA_TEST_VALIDATION", "0"); }
 
-/// Whether lavapipe's entry of the suite has run what needs no device, so that SwiftShader's need not; not in full
+/// Whether lavapipe's entry of the suite has run what needs no device, so that further drivers' need not; not in full
 /// runs.
-inline bool host_runs_elsewhere() { return is_driver("swiftshader") && !full_tests(); }
+inline bool host_runs_elsewhere() { return is_further_driver() && !full_tests(); }
 
 /// Most rows a side that cases may have in this run: GARUDA_TEST_MAX_ROWS, or no bound. Throws std::runtime_error when
 /// the variable is not a number.
@@ -50,15 +56,15 @@ inline std::uint64_t max_test_rows() {
 inline bool is_bounded() { return max_test_rows() != std::numeric_limits<std::uint64_t>::max(); }
 
 /// Whether this run takes case `index` of a cross product: every one with full_tests(), and where the cases cost little
-/// (no software driver); otherwise lavapipe takes a third, SwiftShader, which takes three to five times as long, an
-/// eighth of another one, and a run under a sanitizer a fifteenth.
+/// (no software driver); otherwise lavapipe takes a third, SwiftShader, which takes three to five times as long, and
+/// profiles an eighth of another one, and a run under a sanitizer a fifteenth.
 inline bool takes_case(std::uint64_t index) {
   if (full_tests()) return true;
   // Mixed, so that the turns keep no step with the lengths of the axes.
   auto const turn = keys::mix(index) >> 32;
   if (is_bounded()) return turn % 15 == 0;
   if (is_driver("lavapipe")) return turn % 3 == 0;
-  if (is_driver("swiftshader")) return turn % 24 == 1;
+  if (is_further_driver()) return turn % 24 == 1;
   return true;
 }
 
@@ -68,18 +74,18 @@ inline bool takes_host_case(std::uint64_t index) {
   return full_tests() || !is_bounded() || (keys::mix(index) >> 32) % 4 == 0;
 }
 
-/// Whether this run takes a case that costs much wherever it runs: SwiftShader and sanitizers do in full runs only.
-inline bool takes_large_case() { return full_tests() || (!is_bounded() && !is_driver("swiftshader")); }
+/// Whether this run takes a case that costs much wherever it runs: further drivers and sanitizers do in full runs only.
+inline bool takes_large_case() { return full_tests() || (!is_bounded() && !is_further_driver()); }
 
-/// Whether this run takes case `index` of those that each compile pipelines of their own: SwiftShader and sanitizers
-/// every third one.
+/// Whether this run takes case `index` of those that each compile pipelines of their own: further drivers and
+/// sanitizers every third one.
 inline bool takes_compiled_case(std::uint64_t index) { return takes_large_case() || index % 3 == 0; }
 
-/// How many random cases a path takes: the CPU path `on_host`, another one `on_device`, SwiftShader a third of these,
-/// a run under a sanitizer a third of either; in full runs ten times as many.
+/// How many random cases a path takes: the CPU path `on_host`, another one `on_device`, a further driver a third of
+/// these, a run under a sanitizer a third of either; in full runs ten times as many.
 inline std::uint64_t random_cases(Path path, std::uint64_t on_host, std::uint64_t on_device) {
   if (full_tests()) return 10 * (path == Path::cpu ? on_host : on_device);
-  auto const cases = path == Path::cpu ? on_host : is_driver("swiftshader") ? on_device / 3 : on_device;
+  auto const cases = path == Path::cpu ? on_host : is_further_driver() ? on_device / 3 : on_device;
   return is_bounded() ? cases / 3 : cases;
 }
 

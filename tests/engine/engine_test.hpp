@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,9 +14,12 @@
 
 namespace garuda::testing {
 
-/// The paths that a device has.
+/// The paths that a device has. Of the optional features only buffer addresses are missing on devices that tests stand
+/// for.
 inline std::vector<Path> paths_of(DeviceInfo const& device) {
   if (device.api == DeviceApi::cuda) return {Path::cuda};
+  if (std::ranges::find(device.missing_optional, "bufferDeviceAddress") != device.missing_optional.end())
+    return {Path::graphics};
   return {Path::graphics, Path::compute};
 }
 
