@@ -92,10 +92,11 @@ def _rate(points: _Points, at: float) -> float:
 
 def _estimated_groups(rows: polars.DataFrame, keys: list[str]) -> int:
     """Of the groups of a sample: the number of groups of one size in which so many would be found."""
-    sample, found = rows, 0
+    picked = rows.select(keys)
+    sample, found = picked, 0
     for size in _SAMPLES:
         parts = range(0, rows.height, max(rows.height // 64, 1))
-        sample = polars.concat([rows.select(keys).slice(first, size // 64) for first in parts])
+        sample = polars.concat([picked.slice(first, size // 64) for first in parts])
         found = sample.n_unique()
         if found < size // 4:
             break
