@@ -83,7 +83,7 @@ class Bench:
 
     def engines(self, figure: figures.Figure) -> list[engine.Engine]:
         """garuda's first; a path that this machine does not have is left out with its reason."""
-        wanted = [("graphics", name, tuning) for name, tuning in figure.tunings]
+        wanted = [(figure.path, name, tuning) for name, tuning in figure.tunings]
         wanted = wanted or [(path, path, "") for path in self.arguments.paths]
         made = []
         for path, name, tuning in wanted:
@@ -144,9 +144,9 @@ class Bench:
             stored["runs"], stored["notes"] = self.histogram()
         else:
             engines = self.engines(figure)
-            is_graphics = any(runner.ways == ("graphics",) for runner in engines)
-            if (figure.tunings or figure.kind == "phases") and not is_graphics:
-                stored["notes"].append("Left out: it is of the graphics path, which cannot run here.")
+            has_path = any(runner.ways == (figure.path,) for runner in engines)
+            if (figure.tunings or figure.kind == "phases") and not has_path:
+                stored["notes"].append(f"Left out: it is of the {figure.path} path, which cannot run here.")
             else:
                 stored["runs"] = [self.run(figure, run, engines) for run in figure.runs]
         return stored

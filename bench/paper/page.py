@@ -148,7 +148,10 @@ def section(figure: dict, charts: list[dict]) -> str:
 def caption_of(figure: dict) -> str:
     if figure["kind"] == "phases":
         return "Time by part, ms"
-    return "Time, ms" if figure["kind"] == "lines" else "Time over that of the graphics path"
+    if figure["kind"] == "lines":
+        return "Time, ms"
+    names = engines_of(figure)
+    return f"Time over that of {'the graphics path' if OURS in names else names[0]}"
 
 
 def page(stored: dict) -> str:
