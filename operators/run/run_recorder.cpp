@@ -17,13 +17,13 @@ void RunRecorder::add_phase(std::string_view name, std::uint64_t ns, std::uint64
 
 void RunRecorder::add_counter(std::string_view name, std::uint64_t value) {
   std::lock_guard const lock(mutex_);
-  counters_.try_emplace(std::string(name)).first->second += value;
+  counters_.try_emplace(std::string(name)).first->second.value += value;
 }
 
 void RunRecorder::max_counter(std::string_view name, std::uint64_t value) {
   std::lock_guard const lock(mutex_);
   auto& kept = counters_.try_emplace(std::string(name)).first->second;
-  kept = std::max(kept, value);
+  kept = {std::max(kept.value, value), true};
 }
 
 void RunRecorder::note(std::string text) {
@@ -33,7 +33,12 @@ void RunRecorder::note(std::string text) {
 
 void RunRecorder::absorb(RunRecorder const& other) {
   for (auto const& phase : other.phases()) add_phase(phase.name, phase.ns, phase.bytes, phase.items);
-  for (auto const& [name, value] : other.counters()) add_counter(name, value);
+  auto const counters = [&] {
+    std::lock_guard const lock(other.mutex_);
+    return other.counters_;
+  }();
+  for (auto const& [name, counter] : counters)
+    counter.is_greatest ? max_counter(name, counter.value) : add_counter(name, counter.value);
   for (auto& text : other.notes()) note(std::move(text));
 }
 
@@ -44,7 +49,9 @@ std::vector<PhaseStats> RunRecorder::phases() const {
 
 std::vector<std::pair<std::string, std::uint64_t>> RunRecorder::counters() const {
   std::lock_guard const lock(mutex_);
-  return {counters_.begin(), counters_.end()};
+  std::vector<std::pair<std::string, std::uint64_t>> listed;
+  for (auto const& [name, counter] : counters_) listed.emplace_back(name, counter.value);
+  return listed;
 }
 
 std::vector<std::string> RunRecorder::notes() const {

@@ -22,7 +22,7 @@ class RunRecorder final : public contract::StatsSink {
   void max_counter(std::string_view name, std::uint64_t value) override;
   void note(std::string text) override;
 
-  /// Adds what `other` collected; counters are summed.
+  /// Adds what `other` collected.
   void absorb(RunRecorder const& other);
 
   std::vector<PhaseStats> phases() const;
@@ -36,9 +36,14 @@ class RunRecorder final : public contract::StatsSink {
   RunStats stats_since(std::chrono::steady_clock::time_point start) const;
 
  private:
+  struct Counter {
+    std::uint64_t value = 0;
+    bool is_greatest = false;  // of what was said, not the sum
+  };
+
   mutable std::mutex mutex_;
   std::vector<PhaseStats> phases_;
-  std::map<std::string, std::uint64_t, std::less<>> counters_;
+  std::map<std::string, Counter, std::less<>> counters_;
   std::vector<std::string> notes_;
 };
 
