@@ -52,17 +52,17 @@ struct UploadSize {
   std::uint64_t converted = 0;  ///< values that the host converts
 };
 
-/// Errors: invalid_input, naming the column.
+/// Errors: usage, naming the column.
 Result<void> check_fixed_width(Schema const& schema, std::span<std::size_t const> columns) {
   for (auto const column : columns)
     if (!device::device_words(schema[column].type))
-      return fail(ErrorCode::invalid_input,
+      return fail(ErrorCode::usage,
                   fmt::format("tables brought to a device whole have columns of fixed width: '{}' is {}",
                               schema[column].name, to_string(schema[column].type)));
   return {};
 }
 
-/// Outlines of both tables. Errors: invalid_input, limit_exceeded for columns that the device does not hold.
+/// Outlines of both tables. Errors: usage, limit_exceeded for columns that the device does not hold.
 Result<TablesThere> outline(contract::JoinInquiry const& inquiry, UploadSize& size) {
   auto const& request = *inquiry.shape.tables;
   device::TableDevice device;
