@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -57,74 +54,6 @@ bool is_mapped(std::size_t capacity) {
   return capacity >= kLeastSpanBytes && KeptMemory::instance().is_keeping();
 }
 
-/// Spans that this thread has freed last and takes again first: they lie in its core's caches, where those that it
-/// would get of all threads' lie in other cores', from which every line comes one by one.
-class ThreadSpans {
- public:
-  /// nullptr: at the thread's end.
-  static ThreadSpans* of_thread() noexcept {
-    static thread_local ThreadSpans spans;
-    return has_ended_ ? nullptr : &spans;
-  }
-
-  ThreadSpans() = default;
-  ThreadSpans(ThreadSpans const&) = delete;
-  ThreadSpans& operator=(ThreadSpans const&) = delete;
-  ~ThreadSpans() {
-    has_ended_ = true;
-    for (std::size_t i = 0; i < count_; ++i) KeptMemory::instance().keep(spans_[i]);
-  }
-
-  /// One of `bytes` bytes, that was freed last; nullptr: there is none.
-  std::byte* take(std::size_t bytes) noexcept {
-    for (auto i = count_; i-- > 0;)
-      if (spans_[i].bytes == bytes) return remove(i).address;
-    return nullptr;
-  }
-
-  /// Keeps a span in place of those that were freed first, which all threads may take then.
-  void keep(KeptMemory::Span span) noexcept {
-    while (count_ == kMost || (count_ > 0 && bytes_ + span.bytes > kMostBytes)) KeptMemory::instance().keep(remove(0));
-    spans_[count_++] = span;
-    bytes_ += span.bytes;
-  }
-
- private:
-  static constexpr std::size_t kMost = 48;
-  /// About a core's share of caches.
-  static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
-
-  KeptMemory::Span remove(std::size_t i) noexcept {
-    auto const span = spans_[i];
-    std::copy(spans_.begin() + static_cast<std::ptrdiff_t>(i) + 1, spans_.begin() + static_cast<std::ptrdiff_t>(count_),
-              spans_.begin() + static_cast<std::ptrdiff_t>(i));
-    --count_;
-    bytes_ -= span.bytes;
-    return span;
-  }
-
-  static thread_local bool has_ended_;
-
-  std::array<KeptMemory::Span, kMost> spans_;
-  std::size_t count_ = 0;
-  std::size_t bytes_ = 0;
-};
-
-thread_local bool ThreadSpans::has_ended_ = false;
-
-/// Whether a thread keeps spans of so many bytes for itself.
-bool is_thread_sized(std::size_t capacity) {
-  return capacity >= kLeastSpanBytes && capacity < static_cast<std::size_t>(kHugePageBytes) &&
-         KeptMemory::instance().is_keeping();
-}
-
-/// Few sizes, so that a span serves buffers of about its own.
-std::size_t rounded(std::size_t capacity) {
-  constexpr std::size_t kSizesPerOctave = 16;
-  auto const step = std::max(std::bit_floor(capacity) / kSizesPerOctave, static_cast<std::size_t>(kBufferAlignment));
-  return (capacity + step - 1) / step * step;
-}
-
 struct Mapped {
   std::byte* address = nullptr;
   bool is_zero = false;
@@ -132,9 +61,6 @@ struct Mapped {
 
 /// `capacity` bytes of kept memory, else fresh ones.
 Mapped map_buffer(std::size_t capacity) {
-  if (is_thread_sized(capacity))
-    if (auto* const spans = ThreadSpans::of_thread())
-      if (auto* const address = spans->take(capacity)) return {address, false};
   auto& kept = KeptMemory::instance();
   if (auto const span = kept.take(capacity); span.address != nullptr) return {span.address, false};
   auto const bytes = capacity < static_cast<std::size_t>(kHugePageBytes) ? kChunkBytes : capacity;
@@ -153,8 +79,6 @@ Mapped map_buffer(std::size_t capacity) {
 void AlignedBuffer::Free::operator()(std::byte* bytes) const noexcept {
 #ifdef GARUDA_MAPS_BUFFERS
   if (mapped_bytes != 0) {
-    if (is_thread_sized(mapped_bytes))
-      if (auto* const spans = ThreadSpans::of_thread()) return spans->keep({bytes, mapped_bytes});
     KeptMemory::instance().keep({bytes, mapped_bytes});
     return;
   }
@@ -169,12 +93,8 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
   bool fresh = false;
   if (size_bytes <= std::numeric_limits<std::int64_t>::max() - kBufferAlignment) {
     buffer.capacity_bytes_ = (size_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-    auto capacity = static_cast<std::size_t>(buffer.capacity_bytes_);
+    auto const capacity = static_cast<std::size_t>(buffer.capacity_bytes_);
 #ifdef GARUDA_MAPS_BUFFERS
-    if (is_thread_sized(capacity)) {
-      capacity = rounded(capacity);
-      buffer.capacity_bytes_ = static_cast<std::int64_t>(capacity);
-    }
     if (is_mapped(capacity)) {
       auto const mapped = map_buffer(capacity);
       buffer.bytes_ = {mapped.address, Free{capacity}};

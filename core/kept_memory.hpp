@@ -15,8 +15,7 @@ namespace garuda {
 /// operating system, and under a hypervisor may have to be found first, which can take longer than filling it. Spans
 /// of pages that lie side by side are one span; a span may serve a smaller buffer and keeps the rest. One a process,
 /// because buffers outlive engines and each other in any order: but only engines make it keep anything (Tenancy), and
-/// with the last of them everything goes back, but for the few MiB of small buffers that a thread keeps for itself
-/// until it ends (buffer.cpp). Thread-safe.
+/// with the last of them everything goes back. Thread-safe.
 class KeptMemory {
  public:
   /// The process's; never destroyed.
