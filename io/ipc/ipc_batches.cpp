@@ -33,6 +33,32 @@ arrow::Result<bool> is_ipc_stream(arrow::io::ReadableFile& file) {
   return bytes == static_cast<std::int64_t>(first.size()) && first == kContinuation;
 }
 
+SlicedCursor::SlicedCursor(std::string sentence, std::shared_ptr<arrow::Schema> schema, ReadOptions const& options,
+                           std::int64_t batch_rows)
+    : sentence_(std::move(sentence)),
+      schema_(std::move(schema)),
+      cancelled_(options.cancelled),
+      batch_rows_(batch_rows) {}
+
+Result<std::shared_ptr<arrow::RecordBatch>> SlicedCursor::next() {
+  GARUDA_TRY(check_cancelled(cancelled_));
+  while (batch_ == nullptr || taken_ == batch_->num_rows()) {
+    GARUDA_ARROW_TRY_ASSIGN(auto batch, next_batch(), ErrorCode::invalid_input, sentence_);
+    if (batch == nullptr) return nullptr;
+    GARUDA_ARROW_TRY(batch->Validate(), ErrorCode::invalid_input, sentence_);
+    batch_ = std::move(batch);
+    taken_ = 0;
+  }
+  auto piece = batch_->Slice(taken_, batch_rows_);
+  taken_ += piece->num_rows();
+  return piece;
+}
+
+double SlicedCursor::fraction_given() const noexcept {
+  if (batch_ == nullptr || batch_->num_rows() == 0) return 1.0;
+  return static_cast<double>(taken_) / static_cast<double>(batch_->num_rows());
+}
+
 arrow::Status IpcBatches::add(std::shared_ptr<arrow::RecordBatch> batch) {
   ARROW_RETURN_NOT_OK(batch->Validate());
   bool const is_small = batch->num_rows() < kSmallRows;

@@ -1,8 +1,10 @@
 // What readers of Arrow IPC files and streams share.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "io/file_dictionaries.hpp"
@@ -18,6 +20,30 @@ arrow::Result<bool> is_ipc_stream(arrow::io::ReadableFile& file);
 
 /// A file that is a stream.
 Result<std::unique_ptr<FileReader>> open_ipc_stream(InputFile input);
+
+/// Gives the batches of a file in pieces of at most `batch_rows` rows, each checked before.
+class SlicedCursor : public BatchCursor {
+ public:
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
+  Result<std::shared_ptr<arrow::RecordBatch>> next() override;
+
+ protected:
+  SlicedCursor(std::string sentence, std::shared_ptr<arrow::Schema> schema, ReadOptions const& options,
+               std::int64_t batch_rows);
+
+  /// The file's next batch; nullptr: there is none.
+  virtual arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() = 0;
+  /// How much of the present batch was given, in [0, 1]; 1 before the first one.
+  double fraction_given() const noexcept;
+
+ private:
+  std::string sentence_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::atomic<bool> const* cancelled_;
+  std::int64_t batch_rows_;
+  std::shared_ptr<arrow::RecordBatch> batch_;
+  std::int64_t taken_ = 0;
+};
 
 /// The batches of a file, of which small ones are joined.
 class IpcBatches {

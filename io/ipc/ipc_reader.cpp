@@ -65,52 +65,30 @@ arrow::Result<bool> lies_in_place(Source const& mapped, std::vector<int> const& 
   return true;
 }
 
-class IpcCursor final : public BatchCursor {
+class IpcCursor final : public SlicedCursor {
  public:
   IpcCursor(InputFile input, std::vector<int> columns, BatchFileReader reader, ReadOptions const& options,
             std::int64_t batch_rows)
-      : input_(std::move(input)),
+      : SlicedCursor(input.sentence(), reader->schema(), options, batch_rows),
+        input_(std::move(input)),
         columns_(std::move(columns)),
-        reader_(std::move(reader)),
-        schema_(reader_->schema()),
-        cancelled_(options.cancelled),
-        batch_rows_(batch_rows) {}
-
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
-
-  Result<std::shared_ptr<arrow::RecordBatch>> next() override {
-    GARUDA_TRY(check_cancelled(cancelled_));
-    while (batch_ == nullptr || taken_ == batch_->num_rows()) {
-      if (next_batch_ == reader_->num_record_batches()) return nullptr;
-      GARUDA_ARROW_TRY_ASSIGN(batch_, read_batch(*reader_, input_.file, columns_, next_batch_++),
-                              ErrorCode::invalid_input, input_.sentence());
-      GARUDA_ARROW_TRY(batch_->Validate(), ErrorCode::invalid_input, input_.sentence());
-      taken_ = 0;
-    }
-    auto piece = batch_->Slice(taken_, batch_rows_);
-    taken_ += piece->num_rows();
-    return piece;
-  }
+        reader_(std::move(reader)) {}
 
   double fraction_read() const noexcept override {
     auto const batches = reader_->num_record_batches();
-    if (batches == 0) return 1.0;
-    auto const present = batch_ == nullptr || batch_->num_rows() == 0
-                             ? 0.0
-                             : static_cast<double>(taken_) / static_cast<double>(batch_->num_rows()) - 1.0;
-    return (next_batch_ + present) / batches;
+    return batches == 0 ? 1.0 : (next_batch_ + fraction_given() - 1.0) / batches;
   }
 
  private:
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() override {
+    if (next_batch_ == reader_->num_record_batches()) return nullptr;
+    return read_batch(*reader_, input_.file, columns_, next_batch_++);
+  }
+
   InputFile input_;
   std::vector<int> columns_;
   BatchFileReader reader_;
-  std::shared_ptr<arrow::Schema> schema_;
-  std::atomic<bool> const* cancelled_;
-  std::int64_t batch_rows_;
   int next_batch_ = 0;
-  std::shared_ptr<arrow::RecordBatch> batch_;
-  std::int64_t taken_ = 0;
 };
 
 class IpcReader final : public FileReader {

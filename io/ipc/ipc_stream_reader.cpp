@@ -16,31 +16,13 @@ arrow::Result<StreamReader> make_stream_reader(Source const& mapped, std::vector
   return arrow::ipc::RecordBatchStreamReader::Open(mapped, ipc_options(std::move(columns), use_threads, memory_pool()));
 }
 
-class StreamCursor final : public BatchCursor {
+class StreamCursor final : public SlicedCursor {
  public:
   StreamCursor(std::string sentence, Source mapped, StreamReader reader, ReadOptions const& options,
                std::int64_t batch_rows)
-      : sentence_(std::move(sentence)),
+      : SlicedCursor(std::move(sentence), reader->schema(), options, batch_rows),
         mapped_(std::move(mapped)),
-        reader_(std::move(reader)),
-        schema_(reader_->schema()),
-        cancelled_(options.cancelled),
-        batch_rows_(batch_rows) {}
-
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
-
-  Result<std::shared_ptr<arrow::RecordBatch>> next() override {
-    GARUDA_TRY(check_cancelled(cancelled_));
-    while (batch_ == nullptr || taken_ == batch_->num_rows()) {
-      GARUDA_ARROW_TRY(reader_->ReadNext(&batch_), ErrorCode::invalid_input, sentence_);
-      if (batch_ == nullptr) return nullptr;
-      GARUDA_ARROW_TRY(batch_->Validate(), ErrorCode::invalid_input, sentence_);
-      taken_ = 0;
-    }
-    auto piece = batch_->Slice(taken_, batch_rows_);
-    taken_ += piece->num_rows();
-    return piece;
-  }
+        reader_(std::move(reader)) {}
 
   double fraction_read() const noexcept override {
     auto const bytes = mapped_->GetSize().ValueOr(0);
@@ -48,14 +30,14 @@ class StreamCursor final : public BatchCursor {
   }
 
  private:
-  std::string sentence_;
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() override {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    ARROW_RETURN_NOT_OK(reader_->ReadNext(&batch));
+    return batch;
+  }
+
   Source mapped_;
   StreamReader reader_;
-  std::shared_ptr<arrow::Schema> schema_;
-  std::atomic<bool> const* cancelled_;
-  std::int64_t batch_rows_;
-  std::shared_ptr<arrow::RecordBatch> batch_;
-  std::int64_t taken_ = 0;
 };
 
 class IpcStreamReader final : public FileReader {
