@@ -39,12 +39,6 @@ class DeviceKinds : public testing::DeviceTables {
     return spec;
   }
 
-  static bool is_there(Plan const& plan) {
-    return std::ranges::none_of(plan.notes, [](std::string const& note) {
-      return note.find("brought down from the device") != std::string::npos;
-    });
-  }
-
   /// Rows and their number, both without leaving the device.
   static void expect_there(Table const& left, Table const& right, DeviceTable const& left_there,
                            DeviceTable const& right_there, JoinSpec const& spec, std::string_view tuning) {

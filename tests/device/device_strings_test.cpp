@@ -46,12 +46,6 @@ class DeviceStrings : public testing::DeviceTables {
     return spec;
   }
 
-  static bool is_there(Plan const& plan) {
-    return std::ranges::none_of(plan.notes, [](std::string const& note) {
-      return note.find("brought down from the device") != std::string::npos;
-    });
-  }
-
   /// A table of which so many bytes of strings lie together.
   static DeviceTable upload_in_pieces(Table const& table, std::uint64_t most_bytes) {
     static auto const& there =

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -55,6 +56,13 @@ class DeviceTables : public EngineTest {
     auto downloaded = table.download();
     if (!downloaded) throw std::runtime_error(downloaded.error().describe());
     return std::move(*downloaded);
+  }
+
+  /// Whether a plan runs where the tables live.
+  static bool is_there(Plan const& plan) {
+    return std::ranges::none_of(plan.notes, [](std::string const& note) {
+      return note.find("brought down from the device") != std::string::npos;
+    });
   }
 
   static void expect_same(Table const& actual_table, reference::TextTable const& expected) {
