@@ -433,8 +433,8 @@ TEST_F(JoinKinds, RefusesWhatAKindDoesNotHave) {
   whole.tuning.placement = Placement::device;
   whole.path = Path::compute;
   // Text has no width that a device keeps.
-  EXPECT_EQ(code_of(spec_of(JoinKind::semi), whole), ErrorCode::invalid_input);
-  EXPECT_EQ(code_of(spec_of(JoinKind::inner, true), whole), ErrorCode::invalid_input);
+  EXPECT_EQ(code_of(spec_of(JoinKind::semi), whole), ErrorCode::usage);
+  EXPECT_EQ(code_of(spec_of(JoinKind::inner, true), whole), ErrorCode::usage);
   EXPECT_EQ(parse_join_kind("outer").error().code(), ErrorCode::usage);
   for (auto const kind : kJoinKinds) EXPECT_EQ(parse_join_kind(to_string(kind)), kind);
 }

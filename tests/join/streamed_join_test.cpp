@@ -357,7 +357,7 @@ TEST_F(StreamedJoin, SaysWhyItCannot) {
   EXPECT_EQ(code_of(texts, texts, on_keys(), forced), ErrorCode::invalid_input);
   auto left = on_keys();
   left.kind = JoinKind::left;
-  EXPECT_EQ(code_of(mixed, mixed, left, forced), ErrorCode::invalid_input) << "columns without a width";
+  EXPECT_EQ(code_of(mixed, mixed, left, forced), ErrorCode::usage) << "columns without a width";
   auto limited = forced;
   limited.device_memory_limit_bytes = 1'000;
   EXPECT_EQ(code_of(good, good, on_keys(), limited), ErrorCode::limit_exceeded);
