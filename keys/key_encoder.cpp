@@ -31,6 +31,15 @@ struct PackedRange {
     max = std::max(max, word);
     varying |= word ^ sample;
   }
+  /// Only which bits vary: half of what reading the words costs where no instruction compares unsigned ones.
+  template <class Word>
+  void add_varying(Word const* words, std::size_t count) noexcept {
+    if (count == 0) return;
+    Word differing = 0;
+    for (std::size_t i = 0; i < count; ++i) differing |= words[i] ^ words[0];
+    add(std::uint64_t{words[0]});
+    varying |= differing;
+  }
   /// Three reductions over plain loads, so that compilers vectorise them.
   template <class Word>
   void add(Word const* words, std::size_t count) noexcept {
@@ -53,9 +62,9 @@ struct PackedRange {
   }
 };
 
-/// The same of the words of one attribute without nulls. Subtracting what position 0 stands for keeps the lowest
-/// differing bit where it is.
-PackedRange range_of_words(CodeRange const& codes, CodeRange const& layout) {
+/// The same of the words of one attribute without nulls, from its codes. Subtracting what position 0 stands for keeps
+/// the lowest differing bit where it is.
+PackedRange range_of_codes(CodeRange const& codes, CodeRange const& layout) {
   if (!codes.has_values) return {};
   PackedRange range{layout.position(static_cast<std::uint64_t>(codes.min), true),
                     layout.position(static_cast<std::uint64_t>(codes.max), true), 0, codes.varying, true};
@@ -66,6 +75,23 @@ PackedRange range_of_words(CodeRange const& codes, CodeRange const& layout) {
     range.max |= ~shared;
   }
   return range;
+}
+
+/// Bounds of the words of several attributes: each at its least and at its largest position, ending as all words do.
+void bound_by_positions(std::span<CodeRange const> codes, KeyLayout const& layout, PackedRange& words) {
+  if (!words.has_words) return;
+  words.min = words.max = 0;
+  for (std::size_t a = 0; a < codes.size(); ++a) {
+    auto const& positions = layout.positions(a);
+    auto const cardinality = static_cast<std::uint64_t>(positions.cardinality());
+    auto const position = [&](UInt128 code) { return positions.position(static_cast<std::uint64_t>(code), true); };
+    bool const has_null = codes[a].has_nulls || !codes[a].has_values;
+    words.min = words.min * cardinality + (has_null ? 0 : position(codes[a].min));
+    words.max = words.max * cardinality + (codes[a].has_values ? position(codes[a].max) : 0);
+  }
+  auto const shared = words.varying == 0 ? ~std::uint64_t{0} : (words.varying & -words.varying) - 1;
+  words.min = (words.min & ~shared) | (words.sample & shared);
+  words.max = (words.max & ~shared) | (words.sample & shared);
 }
 
 void set_range(PackedRange const& range, EncodedKeys& keys) {
@@ -107,7 +133,7 @@ class TableWriter {
       out_.packed.words = parts.front().words;
     else
       out_.parts = std::move(parts);
-    set_range(range_of_words(scan_.ranges[0], layout_.positions(0)), out_.packed);
+    set_range(range_of_codes(scan_.ranges[0], layout_.positions(0)), out_.packed);
     return std::move(out_);
   }
 
@@ -122,20 +148,21 @@ class TableWriter {
     GARUDA_TRY(allocate());
     PackedRange total;
     std::mutex mutex;
-    auto const is_known = layout_.is_packed && layout_.ranges.size() == 1 && !layout_.ranges[0].has_nulls &&
-                          !keys_.readers[0].last_code();
+    auto const finding = range_finding();
     GARUDA_TRY(for_each_block(keys_.blocks.size(), &control, [&](std::size_t b) {
       Scratch scratch;
       auto const rows = kept_rows(b, scratch);
       write_row_ids(b, rows);
       if (!layout_.is_packed) return write_words(b, rows, scratch);
-      auto const range = out_.packed.key_bits == 32 ? pack_block<std::uint32_t>(b, rows, !is_known, scratch)
-                                                    : pack_block<std::uint64_t>(b, rows, !is_known, scratch);
+      auto const range = out_.packed.key_bits == 32 ? pack_block<std::uint32_t>(b, rows, finding, scratch)
+                                                    : pack_block<std::uint64_t>(b, rows, finding, scratch);
       std::lock_guard const lock(mutex);
       total.add(range);
     }));
-    if (layout_.is_packed)
-      set_range(is_known ? range_of_words(scan_.ranges[0], layout_.positions(0)) : total, out_.packed);
+    if (!layout_.is_packed) return std::move(out_);
+    if (finding == RangeFinding::from_codes) total = range_of_codes(scan_.ranges[0], layout_.positions(0));
+    if (finding == RangeFinding::by_positions) bound_by_positions(scan_.ranges, layout_, total);
+    set_range(total, out_.packed);
     return std::move(out_);
   }
 
@@ -197,13 +224,28 @@ class TableWriter {
     for (std::uint64_t i = 0; i < count; ++i) row_ids[i] = static_cast<Row>(first + (rows ? (*rows)[i] : i));
   }
 
+  /// How bounds of packed words are found.
+  enum class RangeFinding : std::uint8_t {
+    from_codes,    ///< the range of the only attribute's codes is known
+    by_positions,  ///< follow from the ranges of several; which bits vary is seen in the words
+    from_words,    ///< given codes are not all there, and nulls of one attribute are words: read once more
+  };
+
+  RangeFinding range_finding() const {
+    if (std::ranges::any_of(keys_.readers, [](auto const& reader) { return reader.last_code().has_value(); }))
+      return RangeFinding::from_words;
+    if (layout_.ranges.size() > 1) return RangeFinding::by_positions;
+    return layout_.ranges[0].has_nulls ? RangeFinding::from_words : RangeFinding::from_codes;
+  }
+
   template <class Word>
-  PackedRange pack_block(std::size_t b, RowsOfBlock const& rows, bool wants_range, Scratch& scratch) {
+  PackedRange pack_block(std::size_t b, RowsOfBlock const& rows, RangeFinding finding, Scratch& scratch) {
     auto* const words = out_.packed.owned_words.as<Word>() + scan_.first_keys[b];
     for (std::size_t a = 0; a < keys_.readers.size(); ++a)
       pack_attribute(keys_.readers[a], layout_.positions(a), keys_.blocks[b], rows, a == 0, scratch.codes, words);
     PackedRange range;
-    if (wants_range) range.add(words, num_keys(b));
+    if (finding == RangeFinding::from_words) range.add(words, num_keys(b));
+    if (finding == RangeFinding::by_positions) range.add_varying(words, num_keys(b));
     return range;
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "keys/encoded_keys.hpp"
 
@@ -19,8 +20,8 @@ inline std::uint64_t row_at(EncodedKeys const& keys, std::uint64_t i) {
   return keys.row_ids.size_bytes() == 0 ? i : keys.row_ids.as<std::uint32_t>()[i];
 }
 
-/// What `min`, `max` and `common_low_bits` say has to hold for the words.
-inline void expect_statistics(EncodedKeys const& keys) {
+/// What `min`, `max` and `common_low_bits` say has to hold for the words of keys of some columns.
+inline void expect_statistics(EncodedKeys const& keys, std::size_t num_columns = 1) {
   if (keys.num_rows == 0) return;
   auto min = word_at(keys, 0);
   auto max = min;
@@ -30,17 +31,21 @@ inline void expect_statistics(EncodedKeys const& keys) {
     max = std::max(max, word_at(keys, i));
     varying |= word_at(keys, i) ^ word_at(keys, 0);
   }
+  std::uint32_t common = 0;
+  while (common < keys.key_bits && ((varying >> common) & 1) == 0) ++common;
+  EXPECT_EQ(keys.common_low_bits, common);
   bool const both_signs = (min >> 63) == 0 && (max >> 63) == 1;
-  if (keys.key_bits == 64 && both_signs) {
-    EXPECT_LE(keys.min, min);  // bounds only
+  if (num_columns > 1 || (keys.key_bits == 64 && both_signs)) {  // bounds only
+    EXPECT_LE(keys.min, min);
     EXPECT_GE(keys.max, max);
+    if (keys.key_bits == 32) EXPECT_LE(keys.max, std::numeric_limits<std::uint32_t>::max());
+    auto const ends = varying == 0 ? ~std::uint64_t{0} : (varying & -varying) - 1;
+    EXPECT_EQ((keys.min ^ min) & ends, 0U);
+    EXPECT_EQ((keys.max ^ max) & ends, 0U);
   } else {
     EXPECT_EQ(keys.min, min);
     EXPECT_EQ(keys.max, max);
   }
-  std::uint32_t common = 0;
-  while (common < keys.key_bits && ((varying >> common) & 1) == 0) ++common;
-  EXPECT_EQ(keys.common_low_bits, common);
 }
 
 }  // namespace garuda::keys

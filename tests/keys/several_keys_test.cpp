@@ -89,8 +89,8 @@ void expect_exact(std::vector<Column> const& left, std::vector<Column> const& ri
   auto const encoded =
       encode_join_keys({left_table.view(), positions}, {right_table.view(), positions}, {}, nulls, hash_bits);
   ASSERT_TRUE(encoded) << encoded.error().describe();
-  expect_statistics(encoded->left);
-  expect_statistics(encoded->right);
+  expect_statistics(encoded->left, left.size());
+  expect_statistics(encoded->right, right.size());
   std::map<std::vector<int>, std::uint64_t> word_of;
   std::map<std::uint64_t, std::vector<int>> key_of;
   for (auto const& [words, rows] : {std::pair{&encoded->left, &keys}, std::pair{&encoded->right, &other_keys}}) {
