@@ -16,6 +16,7 @@ const uint kColumnI128 = 4u;
 const uint kColumnF32 = 5u;
 const uint kColumnF64 = 6u;
 const uint kColumnBits = 7u;  // of any width; equal where the bits are
+const uint kColumnF16 = 8u;   // in a word
 
 const uint kSpecColumnKind = 20u;
 const uint kSpecNullableColumn = 21u;  // there are nulls (1)
@@ -68,16 +69,36 @@ struct PackKeysPush {
   uint num_rows;
 };
 
-/// words[(first + w) × num_rows + row] = word w of a column's canonical value, 0 where it is null.
+/// words[(first + w) × stride + row] = word w of a column's canonical value, 0 where it is null.
 struct KeyWordsPush {
   device_address values;
   device_address nulls;  // 0: there are none
   device_address words;
   uint null_mask;
+  uint source_words;  // of a value; in num_words, if these are more, continued by its sign or zeros
   uint num_words;
+  uint is_signed;
   uint first_word;
   uint null_word;  // that says where there are nulls, its bit null_bit
   uint null_bit;
+  uint stride;  // rows of a word
+  uint num_rows;
+};
+
+const uint kAnyNullBit = 31u;
+
+/// The nulls of a key column, and the bit that says so of the key.
+struct KeyNulls {
+  device_address nulls;  // num_rows × u32
+  uint null_mask;
+  uint bit;
+};
+
+/// words[row] = the bits of the columns that are null, and kAnyNullBit where one is.
+struct KeyNullsPush {
+  device_address columns;  // num_columns × KeyNulls
+  device_address words;
+  uint num_columns;
   uint num_rows;
 };
 

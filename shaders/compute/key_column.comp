@@ -47,6 +47,7 @@ void write_gathered(uint group) {
   for (uint w = 0u; w < push.num_words; ++w) {
     uint word = InputWords(column.values).at[row * push.num_words + w];
     if (column.kind == kColumnF32) word = canonical32(word);
+    if (column.kind == kColumnF16) word = canonical16(word);
     if (column.kind == kColumnF64) {
       uvec2 value = canonical64(Pairs(column.values).at[row]);
       word = w == 0u ? value.x : value.y;

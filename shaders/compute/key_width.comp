@@ -24,9 +24,23 @@ uvec4 key_at(uint row) {
   return uvec4(key, uvec3(continued(key)));
 }
 
+// Of more than four words, to which keys are continued.
+void write_long(uint row) {
+  uint first = row * push.source_words;
+  uint rest = continued(InputWords(push.source).at[first + push.source_words - 1u]);
+  for (uint w = 0u; w < push.target_words; ++w) {
+    uint word = w < push.source_words ? InputWords(push.source).at[first + w] : rest;
+    Words(push.target).at[row * push.target_words + w] = word;
+  }
+}
+
 void main() {
   uint row = group_index() * kGroup + thread_index();
   if (row >= push.num_rows) return;
+  if (push.target_words > 4u) {
+    write_long(row);
+    return;
+  }
   uvec4 key = key_at(row);
   uvec4 kept = key;
   if (push.target_words == 4u) {

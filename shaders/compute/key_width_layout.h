@@ -6,7 +6,7 @@
 
 GARUDA_SHADER_BEGIN
 
-/// Writes keys in another number of words, 1, 2 or 4: cut, or continued by their sign or zeros.
+/// Writes keys in another number of words, 1, 2 or 4: cut, or continued by their sign or zeros; or in 8, continued.
 struct KeyWidthPush {
   device_address source;    // num_rows × source_words
   device_address target;    // num_rows × target_words

@@ -12,18 +12,22 @@
 layout(constant_id = 20) const uint kKind = 0u;
 layout(push_constant) uniform Push { KeyWordsPush push; };
 
+bool is_float() { return kKind == kColumnF16 || kKind == kColumnF32 || kKind == kColumnF64; }
+
 void main() {
   uint row = group_index() * kGroup + thread_index();
   if (row >= push.num_rows) return;
   bool is_null = push.nulls != uvec2(0u) && (InputWords(push.nulls).at[row] & push.null_mask) != 0u;
+  uint first = row * push.source_words;
+  uint top = InputWords(push.values).at[first + push.source_words - 1u];
+  uint rest = push.is_signed != 0u && top >> 31 != 0u ? 0xffffffffu : 0u;
   for (uint w = 0u; w < push.num_words; ++w) {
-    uint word = InputWords(push.values).at[row * push.num_words + w];
-    if (kKind == kColumnF32) word = canonical32(word);
-    if (kKind == kColumnF64) {
-      uvec2 value = Pairs(push.values).at[row];
-      word = w == 0u ? canonical64(value).x : canonical64(value).y;
+    uint word = w < push.source_words ? InputWords(push.values).at[first + w] : rest;
+    if (is_float()) {
+      uvec2 value = kKind == kColumnF64 ? Pairs(push.values).at[row] : uvec2(word, 0u);
+      word = canonical_word(kKind, value, w);
     }
-    Words(push.words).at[(push.first_word + w) * push.num_rows + row] = is_null ? 0u : word;
+    Words(push.words).at[(push.first_word + w) * push.stride + row] = is_null ? 0u : word;
   }
-  if (is_null) Words(push.words).at[push.null_word * push.num_rows + row] |= 1u << push.null_bit;
+  if (is_null) Words(push.words).at[push.null_word * push.stride + row] |= 1u << push.null_bit;
 }

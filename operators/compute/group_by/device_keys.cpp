@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
 #include <utility>
 
 #include "shaders/compute/column_values_layout.h"
@@ -17,37 +16,16 @@ constexpr char const* kDecodePhase = "keys";
 
 std::uint64_t low_bits(std::uint32_t bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
 
-PassShape pack_shape(std::uint32_t key_words) {
-  return {"compute/pack_keys.comp", 0, 1, sizeof(shaders::PackKeysPush), {{shaders::kSpecWords, key_words}}};
-}
-
-PassShape words_shape(DeviceValueKind kind) {
-  auto const canonical = is_float(kind) ? kind : DeviceValueKind::bits;
-  return {"compute/key_words.comp",
-          0,
-          1,
-          sizeof(shaders::KeyWordsPush),
-          {{shaders::kSpecColumnKind, static_cast<std::uint32_t>(canonical)}}};
-}
-
 PassShape column_shape(std::uint32_t key_words) {
   return {"compute/key_column.comp", 0, 1, sizeof(shaders::KeyColumnPush), {{shaders::kSpecWords, key_words}}};
-}
-
-shaders::PackedColumn column_of(DeviceValues const& values) {
-  shaders::PackedColumn column{};
-  column.values = values.column.address;
-  column.nulls = values.nulls;
-  column.null_mask = values.null_mask;
-  column.kind = static_cast<std::uint32_t>(values.kind);
-  column.wide = values.column.words == 2 ? 1 : 0;
-  return column;
 }
 
 }  // namespace
 
 bool DeviceKeys::may_be_plain(std::vector<DeviceValues> const& columns) noexcept {
-  return columns.size() == 1 && !columns[0].has_nulls() && !is_float(columns[0].kind) && has_order(columns[0].kind);
+  if (columns.size() != 1 || columns[0].has_nulls()) return false;
+  auto const kind = columns[0].kind;
+  return has_order(kind) && !is_float(kind) && kind != DeviceValueKind::float16;
 }
 
 bool DeviceKeys::may_be_packed(std::vector<DeviceValues> const& columns) noexcept {
@@ -64,37 +42,21 @@ Result<DeviceKeys> DeviceKeys::create(ComputeContext& context, std::vector<Devic
   if (!ranges) {
     keys.form_ = may_be_plain(keys.columns_) ? DeviceKeyForm::plain : DeviceKeyForm::numbered;
   } else {
-    std::uint32_t bits = 0;
     for (std::size_t c = 0; c < keys.columns_.size(); ++c) {
       auto const& range = (*ranges)[c];
-      bool const has_nulls = keys.columns_[c].has_nulls();
-      // Nulls have the code 0, values the following ones.
       auto const span = range.has_values ? range.max - range.min : 0;
-      auto const own = span == ~std::uint64_t{0} && has_nulls
-                           ? 65U
-                           : static_cast<std::uint32_t>(std::bit_width(span + (has_nulls ? 1 : 0)));
-      keys.places_.push_back({0, own, range.min});
-      bits += own;
+      keys.places_.push_back({0, code_bits(span, keys.columns_[c].has_nulls()), range.min});
     }
+    auto const bits = place_side_by_side(keys.places_);
     keys.form_ = bits <= 2 * kWordBits ? DeviceKeyForm::packed : DeviceKeyForm::numbered;
     keys.key_bits_ = bits;
   }
   if (keys.form_ == DeviceKeyForm::plain) keys.key_bits_ = keys.columns_[0].column.words * kWordBits;
-  if (keys.form_ == DeviceKeyForm::packed) GARUDA_TRY(keys.take_packed(context));
+  if (keys.form_ == DeviceKeyForm::packed) {
+    GARUDA_TRY_ASSIGN(keys.packed_, context.device_buffer(rows * keys.words().words * 4, "packed keys"));
+  }
   if (keys.form_ == DeviceKeyForm::numbered) GARUDA_TRY(keys.take_numbered(context));
   return keys;
-}
-
-Result<void> DeviceKeys::take_packed(ComputeContext& context) {
-  auto shift = key_bits_;
-  for (auto& place : places_) {
-    shift -= place.bits;
-    // Columns without any bit are shifted by less than a word has.
-    place.shift = std::min(shift, 2 * kWordBits - 1);
-  }
-  GARUDA_TRY_ASSIGN(table_, context.device_buffer(columns_.size() * sizeof(shaders::PackedColumn), "key columns"));
-  GARUDA_TRY_ASSIGN(packed_, context.device_buffer(rows_ * words().words * 4, "packed keys"));
-  return {};
 }
 
 Result<void> DeviceKeys::take_numbered(ComputeContext& context) {
@@ -126,28 +88,16 @@ DeviceColumn DeviceKeys::words() const noexcept {
 }
 
 Result<void> DeviceKeys::record_words(ComputeContext& context) {
-  std::uint32_t first_word = 0;
-  std::uint32_t null_bit = 0;
+  std::vector<KeyWordColumn> columns;
   std::uint32_t value_words = 0;
-  for (auto const& column : columns_) value_words += column.column.words;
-  auto const groups = groups_for(rows_, context.tuning().group_size);
-  if (num_words_ > value_words) GARUDA_TRY(context.fill(kEncodePhase, key_words_, 0));
-  for (auto const& column : columns_) {
-    shaders::KeyWordsPush push{};
-    push.values = column.column.address;
-    push.nulls = column.nulls;
-    push.words = key_words_.address();
-    push.null_mask = column.null_mask;
-    push.num_words = column.column.words;
-    push.first_word = first_word;
-    push.null_word = value_words + null_bit / kWordBits;
-    push.null_bit = null_bit % kWordBits;
-    push.num_rows = static_cast<std::uint32_t>(rows_);
-    GARUDA_TRY(context.dispatch(kEncodePhase, words_shape(column.kind), push, groups, rows_));
-    first_word += column.column.words;
-    null_bit += column.has_nulls() ? 1 : 0;
+  std::uint32_t null_bits = 0;
+  for (auto const& values : columns_) {
+    columns.push_back({values, values.column.words, false, null_bits});
+    value_words += values.column.words;
+    null_bits += values.has_nulls() ? 1 : 0;
   }
-  return {};
+  if (num_words_ > value_words) GARUDA_TRY(context.fill(kEncodePhase, key_words_, 0));
+  return record_key_words(context, columns, {rows_, key_words_.address(), rows_});
 }
 
 Result<void> DeviceKeys::run(ComputeContext& context) {
@@ -158,21 +108,9 @@ Result<void> DeviceKeys::run(ComputeContext& context) {
     return {};
   }
   if (form_ != DeviceKeyForm::packed) return {};
-  std::vector<shaders::PackedColumn> columns;
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    columns.push_back(column_of(columns_[c]));
-    columns.back().shift = places_[c].shift;
-    columns.back().min_low = static_cast<std::uint32_t>(places_[c].min);
-    columns.back().min_high = static_cast<std::uint32_t>(places_[c].min >> 32);
-  }
-  GARUDA_TRY(context.update(kEncodePhase, table_, std::as_bytes(std::span(columns))));
-  shaders::PackKeysPush push{};
-  push.columns = table_.address();
-  push.keys = packed_.address();
-  push.num_columns = static_cast<std::uint32_t>(columns.size());
-  push.num_rows = static_cast<std::uint32_t>(rows_);
-  return context.dispatch(kEncodePhase, pack_shape(words().words), push, groups_for(rows_, context.tuning().group_size),
-                          rows_);
+  GARUDA_TRY_ASSIGN(table_,
+                    record_packed_keys(context, {columns_, places_, rows_, {packed_.address(), words().words}}));
+  return {};
 }
 
 Result<void> DeviceKeys::take_columns(ComputeContext& context, std::uint64_t groups) {
@@ -196,7 +134,7 @@ Result<void> DeviceKeys::record_columns(ComputeContext& context, vk::Buffer cons
   GARUDA_TRY(take_columns(context, groups));
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     shaders::KeyColumnPush push{};
-    push.column = column_of(columns_[c]);
+    push.column = packed_column(columns_[c]);
     if (form_ == DeviceKeyForm::packed) {
       auto const mask = low_bits(places_[c].bits);
       push.column.shift = places_[c].shift;
@@ -220,12 +158,8 @@ Result<void> DeviceKeys::record_columns(ComputeContext& context, vk::Buffer cons
 
 std::vector<vk::ComputePipelineSpec> DeviceKeys::pipelines(ComputeTuning const& tuning) {
   std::vector<vk::ComputePipelineSpec> specs;
-  for (std::uint32_t const key_words : {1U, 2U}) {
-    specs.push_back(compute_pipeline(pack_shape(key_words), tuning));
-    specs.push_back(compute_pipeline(column_shape(key_words), tuning));
-  }
-  for (auto const kind : {DeviceValueKind::bits, DeviceValueKind::float32, DeviceValueKind::float64})
-    specs.push_back(compute_pipeline(words_shape(kind), tuning));
+  for (std::uint32_t const key_words : {1U, 2U}) specs.push_back(compute_pipeline(column_shape(key_words), tuning));
+  for (auto& spec : key_column_pipelines(tuning)) specs.push_back(std::move(spec));
   return specs;
 }
 

@@ -7,6 +7,7 @@
 
 #include "operators/compute/group_by/device_values.hpp"
 #include "operators/compute/group_by/row_groups.hpp"
+#include "operators/compute/primitives/key_columns.hpp"
 
 namespace garuda::compute {
 
@@ -59,19 +60,12 @@ class DeviceKeys {
   static std::vector<vk::ComputePipelineSpec> pipelines(ComputeTuning const& tuning);
 
  private:
-  Result<void> take_packed(ComputeContext& context);
   Result<void> take_numbered(ComputeContext& context);
   Result<void> record_words(ComputeContext& context);
   Result<void> take_columns(ComputeContext& context, std::uint64_t groups);
 
-  struct Place {
-    std::uint32_t shift = 0;
-    std::uint32_t bits = 0;
-    std::uint64_t min = 0;
-  };
-
   std::vector<DeviceValues> columns_;
-  std::vector<Place> places_;  // of packed columns
+  std::vector<KeyPlace> places_;  // of packed columns
   std::uint64_t rows_ = 0;
   DeviceKeyForm form_ = DeviceKeyForm::none;
   std::uint32_t key_bits_ = 0;

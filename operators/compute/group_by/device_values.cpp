@@ -18,6 +18,7 @@ static_assert(static_cast<std::uint32_t>(DeviceValueKind::uint64) == shaders::kC
 static_assert(static_cast<std::uint32_t>(DeviceValueKind::int128) == shaders::kColumnI128);
 static_assert(static_cast<std::uint32_t>(DeviceValueKind::float64) == shaders::kColumnF64);
 static_assert(static_cast<std::uint32_t>(DeviceValueKind::bits) == shaders::kColumnBits);
+static_assert(static_cast<std::uint32_t>(DeviceValueKind::float16) == shaders::kColumnF16);
 
 PassShape range_shape(DeviceValueKind kind, bool has_nulls) {
   return {"compute/column_range.comp",
@@ -94,8 +95,9 @@ Result<std::vector<ValueRange>> ColumnScan::run(ComputeContext& context) {
 
 std::vector<vk::ComputePipelineSpec> ColumnScan::pipelines(ComputeTuning const& tuning) {
   std::vector<vk::ComputePipelineSpec> specs;
-  for (auto const kind : {DeviceValueKind::int32, DeviceValueKind::uint32, DeviceValueKind::int64,
-                          DeviceValueKind::uint64, DeviceValueKind::float32, DeviceValueKind::float64})
+  for (auto const kind :
+       {DeviceValueKind::int32, DeviceValueKind::uint32, DeviceValueKind::int64, DeviceValueKind::uint64,
+        DeviceValueKind::float32, DeviceValueKind::float64, DeviceValueKind::float16})
     for (bool const has_nulls : {false, true}) specs.push_back(compute_pipeline(range_shape(kind, has_nulls), tuning));
   return specs;
 }

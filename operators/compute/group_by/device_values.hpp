@@ -20,7 +20,8 @@ enum class DeviceValueKind : std::uint8_t {
   int128,
   float32,
   float64,
-  bits,  ///< of three words or more: equal where all bits are
+  bits,     ///< of three words or more: equal where all bits are
+  float16,  ///< of keys alone
 };
 
 constexpr bool is_float(DeviceValueKind kind) noexcept {

@@ -117,6 +117,7 @@ class Planner {
       case DeviceValueKind::float64:
         return is_min ? Function::min_f64 : Function::max_f64;
       case DeviceValueKind::bits:
+      case DeviceValueKind::float16:
         break;
     }
     GARUDA_EXPECTS(false && "values without an order have no extremes");

@@ -9,7 +9,7 @@
 
 namespace garuda::compute {
 
-/// Columns of 1, 2 or 4 words.
+/// Columns of 1, 2 or 4 words; the target may have 8.
 struct KeyResize {
   DeviceColumn source;
   DeviceColumn target;
