@@ -92,8 +92,8 @@ class Engine {
   /// Starts a group-by. `table` and what it views must outlive the result. Blocks until keys are encoded and
   /// partitioned; groups are computed in the background and by GroupByResult::next.
   /// The table of a device (DeviceTable::view) is grouped there before this returns, with the same bits: up to 2^30
-  /// rows, with keys beyond 64 bits 2^28; no keys of float16, least or greatest of fixed_size_binary, means of decimals
-  /// of a negative scale (invalid_input). Source: Wu et al. 2025, §5.
+  /// rows, with keys beyond 64 bits 2^28; no least or greatest of fixed_size_binary, means of decimals of a negative
+  /// scale (invalid_input). Source: Wu et al. 2025, §5.
   /// Errors: those of `join`; invalid_input also for a sum beyond its type, naming the group.
   Result<std::unique_ptr<GroupByResult>> group_by(TableView table, GroupBySpec const& spec,
                                                   GroupByOptions const& options = {});

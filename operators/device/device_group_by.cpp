@@ -23,12 +23,12 @@ constexpr char const* kKeepPhase = "keep";
 /// Keys of strings as words.
 using StringKeyColumns = std::vector<StringKeyColumn>;
 
-/// Requires: the schema was checked.
+/// Requires: the schema was checked. Halves are keys, or counted.
 compute::DeviceValues values_of(DeviceTableState const& table, std::size_t column) {
   auto const& from = table.columns[column];
   auto const& stored = table.stored[from.stored];
   compute::DeviceValues values{{stored.buffer.address(), stored.words}, compute::DeviceValueKind::uint32, 0, 0};
-  if (from.strings == nullptr) values.kind = device_value_kind(table.schema[column].type).value();
+  if (from.strings == nullptr) values.kind = device_key_kind(table.schema[column].type).value();
   if (from.nulls) {
     values.nulls = table.stored[*from.nulls].buffer.address();
     values.null_mask = std::uint32_t{1} << from.null_bit;

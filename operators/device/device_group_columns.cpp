@@ -36,6 +36,10 @@ std::optional<compute::DeviceValueKind> device_value_kind(DataType const& type) 
                        : compute::DeviceValueKind::bits;
 }
 
+std::optional<compute::DeviceValueKind> device_key_kind(DataType const& type) {
+  return type.id == TypeId::float16 ? compute::DeviceValueKind::float16 : device_value_kind(type);
+}
+
 Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupBy const& columns) {
   auto const refuse = [&](std::size_t column, std::string_view what) {
     return fail(ErrorCode::invalid_input,
@@ -49,7 +53,7 @@ Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupB
     if (!stored_words(schema[column].type))
       return refuse(column, "a column cannot be kept on a device: its values have no fixed width there");
   for (auto const key : columns.keys)
-    if (!is_stored_as_strings(schema[key].type) && !device_value_kind(schema[key].type))
+    if (!is_stored_as_strings(schema[key].type) && !device_key_kind(schema[key].type))
       return refuse(key, "keys on a device are not compared as this type is");
   for (auto const& resolved : columns.aggregates) {
     auto const column = columns.states[resolved.state].column;

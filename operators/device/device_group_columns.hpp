@@ -14,6 +14,9 @@ namespace garuda::device {
 /// How values of a type are read; nothing for types that are equal in other ways than their bits say.
 std::optional<compute::DeviceValueKind> device_value_kind(DataType const& type);
 
+/// The same of keys.
+std::optional<compute::DeviceValueKind> device_key_kind(DataType const& type);
+
 /// Whether tables of this schema that live on a device can be grouped so there. Errors: invalid_input, with the reason.
 Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupBy const& columns);
 

@@ -147,7 +147,8 @@ Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSid
   GARUDA_TRY_ASSIGN(auto const marked, MarkedByBitmap::create(context, sides, build, way, control));
   GARUDA_TRY_ASSIGN(auto const pairs, marked.count(context));
   auto build_matched = pairs;
-  if (way.marks.of(build) && !is_known_unique(sides.of(probe).table(), sides.of(probe).key_column())) {
+  bool const is_unique = !sides.composed && is_known_unique(sides.of(probe).table(), sides.of(probe).key_column());
+  if (way.marks.of(build) && !is_unique) {
     GARUDA_TRY_ASSIGN(auto const back, MarkedByBitmap::create(context, sides, probe, way, control));
     GARUDA_TRY_ASSIGN(build_matched, back.count(context));
   }
@@ -204,14 +205,21 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
     auto& own = side == Side::left ? shape.left : shape.right;
     own = compute::shape_of(sides.of(side).rows());
     own.has_index = index_of(sides, side) != nullptr;
-    own.may_have_null_keys = sides.of(side).key_nulls().has_value();
+    own.may_have_null_keys = sides.has_null_keys(side);
   }
   shape.key_bytes = static_cast<double>(sides.key_words * materialize::kWordBytes);
   shape.ordered = request.spec.ordered && !counts;
   shape.nulls_equal = sides.nulls_equal;
-  if (sides.key_strings != nullptr)
-    shape.strings = numbered_strings(sides.left.table(), *sides.key_strings, sides.hash_bits,
-                                     sides.left.rows().rows + sides.right.rows().rows);
+  auto const number = [&](Strings const& strings) {
+    auto const rows = sides.left.rows().rows + sides.right.rows().rows;
+    shape.strings.push_back(numbered_strings(sides.left.table(), strings, request.options.tuning.hash_bits, rows));
+  };
+  if (sides.key_strings != nullptr) number(*sides.key_strings);
+  if (sides.composed) {
+    shape.composed = shape_of(*sides.composed);
+    for (auto const& part : sides.composed->parts)
+      if (part.strings != nullptr) number(*part.strings);
+  }
   if (!sides.by_pairs) {
     shape.parts = sides.parts;
     shape.counts = counts;
@@ -227,6 +235,11 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
   return shape;
 }
 
+Result<void> check_joined_keys(resolve::JoinRequest const& request) {
+  GARUDA_TRY(moved_sides(request, true));
+  return {};
+}
+
 Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRates const& rates,
                           compute::ComputeTuning const& tuning, compute::ResidentJoinShape& shape) {
   GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
@@ -239,8 +252,9 @@ Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRate
     own.key_span = static_cast<double>(range->span);
     auto const other = shape.parts.alone(contract::other_side(side));
     bool const is_decided = (is_left ? shape.right : shape.left).is_unique && other == Alone::none;
-    // Whether strings are unique is not looked at.
-    bool const is_open = shape.parts.pairs && range->span <= compute::kMostBitmapSpan && sides.key_strings == nullptr;
+    // Whether strings, or composed keys, are unique is not looked at.
+    bool const is_open =
+        shape.parts.pairs && range->span <= compute::kMostBitmapSpan && sides.key_strings == nullptr && !sides.composed;
     if (!is_open || is_decided) continue;
     auto hoped = shape;  // where neither side has a key twice, nothing is looked up both ways
     hoped.left.is_unique = hoped.right.is_unique = true;

@@ -14,8 +14,11 @@ namespace garuda::device {
 
 /// What the ways to join are priced by, but for the rows of the result. `counts`: only their number is wanted.
 /// Requires, as all here: both tables of `request` live on one device. Errors: limit_exceeded for a side beyond 2^31
-/// rows, invalid_input for keys that are not compared.
+/// rows, those of compose_keys().
 Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest const& request, bool counts);
+
+/// Whether a device joins its tables by such keys; looks at the values of some, once. Errors: those of moved_sides.
+Result<void> check_joined_keys(resolve::JoinRequest const& request);
 
 /// Adds to `shape` what is known of the keys, read now where it was not before and may make a bitmap of them the
 /// cheapest way. Errors: those of device memory, device_failure, cancelled.

@@ -138,22 +138,26 @@ std::uint32_t device_key_words(DataType const& common) noexcept {
   return std::min(device_words(common).value_or(1), 2U);
 }
 
-Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns,
-                                 bool stored) {
+Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
+  if (auto const type = stored_key_type(left, right, columns); type && !is_stored_as_strings(*type)) return *type;
+  constexpr auto kTaken =
+      "tables brought to a device whole are joined by one key column of integers, dates, times or decimals of one "
+      "scale and unit";
+  if (columns.keys.size() != 1)
+    return fail(ErrorCode::usage, fmt::format("{}: {} columns", kTaken, columns.keys.size()));
   auto const& pair = columns.keys.front();
-  auto const& type = pair.type;
+  return fail(ErrorCode::invalid_input,
+              fmt::format("{}: {} and {}", kTaken, to_string(left[pair.left].type), to_string(right[pair.right].type)));
+}
+
+std::optional<DataType> stored_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
+  if (columns.keys.size() != 1) return std::nullopt;
+  auto const& pair = columns.keys.front();
   auto const& left_type = left[pair.left].type;
   auto const& right_type = right[pair.right].type;
-  bool const is_alone = columns.keys.size() == 1;
-  if (is_alone && stored && is_stored_as_strings(left_type) && is_stored_as_strings(right_type)) return type;
-  if (is_alone && keys::extends_to(left_type, type) && keys::extends_to(right_type, type)) return type;
-  auto const taken = fmt::format(
-      "tables {} are joined by one key column of integers, dates, times or decimals of one "
-      "scale and unit{}",
-      stored ? "that live on a device" : "brought to a device whole", stored ? ", or of strings or binary" : "");
-  if (!is_alone) return fail(ErrorCode::usage, fmt::format("{}: {} columns", taken, columns.keys.size()));
-  return fail(ErrorCode::invalid_input,
-              fmt::format("{}: {} and {}", taken, to_string(left_type), to_string(right_type)));
+  if (is_stored_as_strings(left_type) && is_stored_as_strings(right_type)) return pair.type;
+  if (keys::extends_to(left_type, pair.type) && keys::extends_to(right_type, pair.type)) return pair.type;
+  return std::nullopt;
 }
 
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes) {

@@ -13,7 +13,7 @@
 #include "garuda/device_table.hpp"
 #include "garuda/run.hpp"
 #include "garuda/table.hpp"
-#include "operators/compute/join/key_bitmap.hpp"
+#include "operators/compute/group_by/device_values.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/device/column_upload.hpp"
@@ -60,8 +60,9 @@ struct DeviceTableState {
   /// Of a column's values, which never change.
   struct Values {
     Column column;
-    compute::KeyRange range;
+    compute::ValueRange range;         ///< of values of up to 64 bits
     std::optional<bool> are_unique{};  ///< beside nulls
+    std::optional<bool> are_wide{};    ///< of decimals of 128 bits: some takes more than 64
   };
   /// Those that were asked for; several threads may ask.
   struct KnownValues {
@@ -96,11 +97,14 @@ std::optional<std::uint32_t> stored_words(DataType const& type) noexcept;
 /// u32 words, 1 or 2, in which a join on a device compares keys of a type that device_key_type() gave.
 std::uint32_t device_key_words(DataType const& common) noexcept;
 
-/// The type in which a join on a device compares its keys: of one column a side, of integers or what is stored as such.
-/// Errors, which say which keys a device takes: usage (several columns), invalid_input (their types). `stored`: of
-/// tables that live there, which are also joined by a column of strings or binary.
-Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns,
-                                 bool stored);
+/// The type in which a join of tables that go to a device whole compares its keys: of one column a side, of integers or
+/// what is stored as such. Errors, which say which keys those are: usage (several columns), invalid_input (their
+/// types).
+Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
+
+/// The same of tables that live there, where the words of one column a side are compared as they are, or numbers of
+/// strings or binary; nothing of other keys.
+std::optional<DataType> stored_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
 
 /// An arena for columns of so many bytes in all.
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);

@@ -4,7 +4,9 @@
 #include <mutex>
 
 #include "operators/compute/group_by/device_values.hpp"
+#include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/primitives/key_width.hpp"
 #include "operators/device/device_group_columns.hpp"
 
 namespace garuda::device {
@@ -19,6 +21,11 @@ std::optional<DeviceValueKind> integer_kind(DataType const& type) {
   return kind;
 }
 
+std::optional<DeviceValueKind> ordered_kind(DataType const& type) {
+  auto const kind = device_key_kind(type);
+  return kind && compute::has_order(*kind) ? kind : std::nullopt;
+}
+
 /// The value of an ordered image, in 64 bits.
 std::uint64_t value_of(DeviceValueKind kind, std::uint64_t image) {
   constexpr auto kSign = std::uint64_t{1} << 31;
@@ -31,14 +38,17 @@ Result<std::unique_ptr<compute::ComputeLane>> open_lane_of(DeviceTableState cons
   return compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr);
 }
 
-Result<compute::KeyRange> read_range(DeviceTableState const& table, compute::DeviceValues const& values,
-                                     Control const& control) {
+Result<compute::ValueRange> read_range(DeviceTableState const& table, compute::DeviceValues const& values,
+                                       Control const& control) {
   GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
   GARUDA_TRY_ASSIGN(auto scan, compute::ColumnScan::create(lane->context(), {values}, table.rows));
   GARUDA_TRY_ASSIGN(auto const ranges, scan.run(lane->context()));
-  auto const& range = ranges.front();
+  return ranges.front();
+}
+
+compute::KeyRange key_range_of(DeviceValueKind kind, compute::ValueRange const& range) {
   if (!range.has_values) return compute::KeyRange{};
-  return compute::KeyRange{value_of(values.kind, range.min), range.max - range.min};
+  return compute::KeyRange{value_of(kind, range.min), range.max - range.min};
 }
 
 compute::DeviceColumn stored_at(DeviceTableState const& table, std::size_t stored) {
@@ -63,6 +73,16 @@ Result<DeviceTableState::Values*> known_values(DeviceTableState const& table, st
 
 }  // namespace
 
+Result<std::optional<compute::ValueRange>> image_range(DeviceTableState const& table, std::size_t column,
+                                                       Control const& control) {
+  auto const kind = ordered_kind(table.schema[column].type);
+  if (!kind) return std::nullopt;
+  if (table.rows == 0) return compute::ValueRange{};
+  std::lock_guard const lock(table.known.mutex);
+  GARUDA_TRY_ASSIGN(auto const* const known, known_values(table, column, *kind, control));
+  return known->range;
+}
+
 Result<std::optional<compute::KeyRange>> value_range(DeviceTableState const& table, std::size_t column,
                                                      Control const& control) {
   auto const kind = integer_kind(table.schema[column].type);
@@ -70,7 +90,7 @@ Result<std::optional<compute::KeyRange>> value_range(DeviceTableState const& tab
   if (table.rows == 0) return compute::KeyRange{};
   std::lock_guard const lock(table.known.mutex);
   GARUDA_TRY_ASSIGN(auto const* const known, known_values(table, column, *kind, control));
-  return known->range;
+  return key_range_of(*kind, known->range);
 }
 
 Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column, Control const& control) {
@@ -84,9 +104,29 @@ Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column
   if (auto const nulls = known->column.nulls)
     rows.nulls = compute::NullFlags{stored_at(table, *nulls).address, known->column.null_bit};
   GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
-  GARUDA_TRY_ASSIGN(auto bitmap, compute::KeyBitmap::create(lane->context(), known->range, false));
+  GARUDA_TRY_ASSIGN(auto bitmap, compute::KeyBitmap::create(lane->context(), key_range_of(*kind, known->range), false));
   GARUDA_TRY_ASSIGN(known->are_unique, bitmap.set_unique_keys(lane->context(), rows));
   return *known->are_unique;
+}
+
+Result<bool> has_wide_values(DeviceTableState const& table, std::size_t column, Control const& control) {
+  auto const& from = table.columns[column];
+  auto const values = stored_at(table, from.stored);
+  GARUDA_EXPECTS(values.words == 4);
+  if (table.rows == 0) return false;
+  std::lock_guard const lock(table.known.mutex);
+  auto& list = table.known.list;
+  auto const known = std::ranges::find(list, from, &DeviceTableState::Values::column);
+  if (known != list.end()) return known->are_wide.value();
+  GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
+  GARUDA_TRY_ASSIGN(auto const cut,
+                    lane->context().device_buffer(table.rows * 2 * sizeof(std::uint32_t), "cut values"));
+  std::optional<compute::NullFlags> nulls;
+  if (from.nulls) nulls = compute::NullFlags{stored_at(table, *from.nulls).address, from.null_bit};
+  compute::KeyResize const resize{values, {cut.address(), 2}, table.rows};
+  GARUDA_TRY_ASSIGN(auto const wide_row, compute::cut_keys(lane->context(), resize, nulls));
+  list.push_back({from, {}, std::nullopt, wide_row.has_value()});
+  return wide_row.has_value();
 }
 
 bool is_known_unique(DeviceTableState const& table, std::size_t column) {

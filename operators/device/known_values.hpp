@@ -12,14 +12,21 @@
 
 namespace garuda::device {
 
+/// The least and greatest ordered image of a column's values that are not null, of kind device_key_kind(). nullopt: no
+/// such values of up to 64 bits. Blocks; thread-safe. Errors: those of device memory, device_failure, cancelled.
+Result<std::optional<compute::ValueRange>> image_range(DeviceTableState const& table, std::size_t column,
+                                                       Control const& control);
+
 /// The range of a column's values that are not null. nullopt: no integers, nor stored as such, of up to 64 bits.
-/// Without values any range. Blocks; thread-safe. Errors: those of device memory, device_failure, cancelled.
+/// Without values any range. As above.
 Result<std::optional<compute::KeyRange>> value_range(DeviceTableState const& table, std::size_t column,
                                                      Control const& control);
 
 /// Whether no two of them are the same. Requires a range of at most kMostBitmapSpan. As above.
 Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column, Control const& control);
-/// Whether it is known that they are; reads nothing.
+/// Whether some value of a column of decimals of 128 bits takes more than 64. As above.
+Result<bool> has_wide_values(DeviceTableState const& table, std::size_t column, Control const& control);
+/// Whether it is known that they are unique; reads nothing.
 bool is_known_unique(DeviceTableState const& table, std::size_t column);
 
 }  // namespace garuda::device

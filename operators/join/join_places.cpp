@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "garuda/condition.hpp"
+#include "operators/device/device_join.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/join/device_condition.hpp"
 
@@ -17,7 +18,8 @@ namespace {
 Result<void> check_keys_there(resolve::JoinRequest const& request, bool stored) {
   if (request.columns.keys.empty())
     return fail(ErrorCode::usage, "tables whole on a device have joins on keys, not by a condition alone");
-  GARUDA_TRY(device::device_key_type(request.left.schema(), request.right.schema(), request.columns, stored));
+  if (stored) return device::check_joined_keys(request);
+  GARUDA_TRY(device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
   return {};
 }
 

@@ -46,6 +46,13 @@ void describe(compute::NumberedStrings const& strings, Offer& offer) {
                                                                          : " are hashed and compared on the device"));
 }
 
+/// How keys of several columns are compared.
+std::string how(compute::ComposedKeyShape const& keys) {
+  auto const columns = fmt::format("{} column{}", keys.columns, keys.columns == 1 ? "" : "s");
+  if (keys.numbered_words == 0) return fmt::format("{} packed in {} bits on the device", columns, keys.bits);
+  return fmt::format("{}, {} words, numbered on the device", columns, keys.numbered_words);
+}
+
 std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
   double moved = 0;
   for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
@@ -56,9 +63,10 @@ std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::Resid
   }
   auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
   auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
-  auto const numbered = shape.strings.are_kept
-                            ? 0
-                            : compute::string_numbers_scratch_bytes(static_cast<std::uint64_t>(shape.strings.strings));
+  auto numbered = static_cast<std::uint64_t>(compute::composed_key_bytes(shape.composed));
+  for (auto const& strings : shape.strings)
+    if (!strings.are_kept)
+      numbered += compute::string_numbers_scratch_bytes(static_cast<std::uint64_t>(strings.strings));
   return numbered + static_cast<std::uint64_t>(kJoinCopies * moved + rows * row_bytes);
 }
 
@@ -94,7 +102,9 @@ Result<std::vector<OfferedWay>> offer_join_ways(contract::JoinInquiry const& inq
     auto& offer = offered.emplace_back(OfferedWay{vulkan::device_join_offer(Path::compute, inquiry), way}).offer;
     offer.tuning = compute::forcing(way, asked);
     describe(inquiry, offer);
-    if (shape.strings.strings > 0) describe(shape.strings, offer);
+    for (auto const& strings : shape.strings)
+      if (strings.strings > 0) describe(strings, offer);
+    if (shape.composed.columns > 0) offer.details.emplace_back("composed keys", how(shape.composed));
     if (compute::uses_index(shape, way))
       offer.details.emplace_back("index", fmt::format("kept with the {} table", to_string(*way.build)));
     offer.key_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);

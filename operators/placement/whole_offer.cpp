@@ -48,7 +48,7 @@ Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::u
 
 Result<DataType> whole_key_type(resolve::JoinRequest const& request) {
   GARUDA_TRY_ASSIGN(auto key_type,
-                    device::device_key_type(request.left.schema(), request.right.schema(), request.columns, false));
+                    device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
   if (key_type.precision > kDigits64 && request.options.tuning.placement != Placement::device)
     return fail(ErrorCode::usage, fmt::format("keys that go to a device whole take 64 bits: {}", to_string(key_type)));
   return key_type;

@@ -39,18 +39,14 @@ TEST_F(DeviceTables, OtherJoinsAreThoseOfCopies) {
     EXPECT_EQ(stats.phases.front().name, "download");
     EXPECT_GT(stats.phases.front().bytes, 0U);
   };
-  auto several = on_keys();
-  several.on = {{"k", "k"}, {"tiny", "tiny"}};
-  several.columns = {{Side::right, "small"}, {Side::left, "wide"}};
-  expect_copies(several);
-  several.kind = JoinKind::mark;
-  several.columns.reset();
-  several.nulls_equal = true;
-  expect_copies(several);
-  several.kind = JoinKind::left;
-  several.ordered = true;
-  several.where = parse_condition("left.word < right.wide").value();
-  expect_copies(several);
+  // By a condition alone.
+  JoinSpec banded;
+  banded.where = parse_condition("left.k < right.k and left.tiny > right.tiny").value();
+  banded.columns = {{Side::right, "small"}, {Side::left, "wide"}};
+  expect_copies(banded);
+  banded.kind = JoinKind::mark;
+  banded.columns.reset();
+  expect_copies(banded);
 }
 
 TEST_F(DeviceTables, OtherGroupBysAreThoseOfCopies) {

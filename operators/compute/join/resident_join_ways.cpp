@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "operators/compute/group_by/row_groups.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/device_scan.hpp"
@@ -16,6 +17,11 @@ namespace {
 
 constexpr double kRowNumberBytes = 4;
 constexpr double kFlagBytes = 4;
+constexpr double kWordBytes = 4;
+/// Of a row whose key is numbered: words written and read in order, its slot, whether it is the first of its key, the
+/// sum of these and its number among them; reads of its slot, twice, and of that sum.
+constexpr double kNumberingWords = 8;
+constexpr double kNumberingReads = 3;
 /// Bytes that the cached and the other random accesses of a calibration fall on.
 constexpr double kCachedBytes = 4.0 * rates::kCachedWords;
 constexpr double kLargeBytes = 4.0 * (1 << 25);
@@ -191,6 +197,21 @@ contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinWa
           {"submissions", (waits_of(way) + (is_twice ? kAloneWaits : 0)) * rates.submission_ns}};
 }
 
+/// Key columns are read and written as keys; numbered ones word by word, entered in a table by compare-and-swap, and
+/// compared there with the first row that has the same.
+contract::PhaseCosts composed_key_costs(ComposedKeyShape const& keys, rates::DeviceRates const& rates) {
+  if (keys.rows == 0) return {};
+  auto const written = keys.numbered_words > 0 ? keys.numbered_words : keys.key_words;
+  auto const encoded = contract::stream_ns(keys.rows * (keys.column_bytes + kWordBytes * written), rates);
+  if (keys.numbered_words == 0) return {{"encode", encoded}};
+  auto const slots = static_cast<double>(hash_table_slots(static_cast<std::uint64_t>(keys.rows)));
+  auto const streamed = kWordBytes * (slots + keys.rows * (keys.numbered_words + kNumberingWords));
+  return {{"encode", encoded},
+          {"number keys", contract::stream_ns(streamed, rates) + contract::atomic_ns(keys.rows, rates) +
+                              contract::read_ns(keys.rows * (keys.numbered_words + kNumberingReads), rates) +
+                              kBoundsWaits * rates.submission_ns}};
+}
+
 bool can_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning const& tuning) {
   auto const& side = shape.of(build);
   return may_use_bitmap(shape, build, tuning) && side.key_span && *side.key_span <= double{kMostBitmapSpan} &&
@@ -269,6 +290,12 @@ bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
   return way.method == JoinMethod::global && way.build && shape.of(*way.build).has_index;
 }
 
+double composed_key_bytes(ComposedKeyShape const& keys) noexcept {
+  if (keys.numbered_words == 0) return kWordBytes * keys.rows * keys.key_words;
+  auto const slots = static_cast<double>(hash_table_slots(static_cast<std::uint64_t>(keys.rows)));
+  return kWordBytes * (slots + keys.rows * (keys.numbered_words + kNumberingWords));
+}
+
 ResidentSideShape shape_of(DeviceRows const& rows) noexcept {
   ResidentSideShape shape;
   shape.rows = static_cast<double>(rows.rows);
@@ -280,7 +307,11 @@ ResidentSideShape shape_of(DeviceRows const& rows) noexcept {
 contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   GARUDA_EXPECTS(way.method != JoinMethod::automatic);
-  auto costs = string_number_costs(shape.strings, rates);
+  auto costs = composed_key_costs(shape.composed, rates);
+  for (auto const& strings : shape.strings) {
+    auto const numbered = string_number_costs(strings, rates);
+    costs.insert(costs.end(), numbered.begin(), numbered.end());
+  }
   auto const joined = way.method == JoinMethod::bitmap        ? bitmap_costs(shape, way, rates)
                       : way.method == JoinMethod::partitioned ? partitioned_costs(shape, way, rates, tuning)
                                                               : indexed_costs(shape, way, rates, tuning);

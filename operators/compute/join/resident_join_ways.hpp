@@ -28,6 +28,19 @@ struct ResidentSideShape {
 
 ResidentSideShape shape_of(DeviceRows const& rows) noexcept;
 
+/// Keys of several columns, which become one word before they are joined.
+struct ComposedKeyShape {
+  double rows = 0;          ///< of both sides; 0: keys are words of the tables
+  double column_bytes = 0;  ///< of a row's key columns
+  double key_words = 1;     ///< of its key
+  std::uint32_t columns = 0;
+  std::uint32_t bits = 0;     ///< of packed keys
+  double numbered_words = 0;  ///< that are compared where keys are numbered; 0: they are packed
+};
+
+/// Device bytes that such keys take.
+double composed_key_bytes(ComposedKeyShape const& keys) noexcept;
+
 struct ResidentJoinShape {
   ResidentSideShape left;
   ResidentSideShape right;
@@ -37,9 +50,10 @@ struct ResidentJoinShape {
   contract::JoinParts parts{};
   bool counts = false;  ///< of the result only its rows' number is wanted
   bool nulls_equal = false;
-  bool is_dealt = false;      ///< both sides are partitioned already
-  double tested_reads = 0;    ///< of a join whose pairs of row numbers are tested: values that each reads
-  NumberedStrings strings{};  ///< of keys of strings, which are joined by their numbers
+  bool is_dealt = false;                   ///< both sides are partitioned already
+  double tested_reads = 0;                 ///< of a join whose pairs of row numbers are tested: values that each reads
+  std::vector<NumberedStrings> strings{};  ///< of keys of strings, which are joined by their numbers
+  ComposedKeyShape composed{};
   std::optional<Side> build = std::nullopt;  ///< asked for
 
   ResidentSideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }

@@ -84,9 +84,8 @@ Result<void> test(compute::ComputeContext& context, MovedSides const& sides, Joi
   GARUDA_TRY(tested.right_pairs.record_count(context));
   for (auto const side : {Side::left, Side::right}) {
     if (sides.parts.alone(side) == Alone::none) continue;
-    auto const& rows = sides.of(side).rows();
-    auto const& keys = (side == Side::left ? joinable.left : joinable.right).keys;
-    MarkedRows marked{rows.rows, keys, rows.payload, 0, tested.of(side).address()};
+    auto const& rows = joinable.of(side);
+    MarkedRows marked{rows.rows, rows.keys, rows.payload, 0, tested.of(side).address()};
     GARUDA_TRY_ASSIGN(auto alone, AloneRows::create(context, marked, sides.parts.alone(side)));
     GARUDA_TRY(alone.record_count(context));
     tested.alone.push_back({side, std::move(marked), std::move(alone)});
@@ -109,7 +108,7 @@ std::vector<shaders::AloneColumn> columns_of(MovedSides const& sides, Side side,
   };
   // Both sides' keys are the same.
   if (side == Side::left) add(0, joinable.keys.address);
-  auto const& payload = sides.of(side).rows().payload;
+  auto const& payload = joinable.payload;
   for (std::size_t i = 0; i < payload.size(); ++i) add(sides.first_of(side) + i, payload[i].address);
   return columns;
 }
@@ -186,8 +185,8 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
   for (auto const side : {Side::left, Side::right}) {
     if (tested.pairs == 0) break;
     auto& pairs = side == Side::left ? tested.left_pairs : tested.right_pairs;
-    auto const& of_side = side == Side::left ? joinable.left : joinable.right;
-    GARUDA_TRY(pairs.record_rows(context, columns_of(sides, side, of_side, *result), 0, places.of_pairs.address()));
+    auto const columns = columns_of(sides, side, joinable.of(side), *result);
+    GARUDA_TRY(pairs.record_rows(context, columns, 0, places.of_pairs.address()));
   }
   GARUDA_TRY(write_rest(context, sides, tested.alone, tested.pairs, *result));
   return rows;

@@ -17,8 +17,6 @@ namespace {
 /// Values tried for null keys: of 2^31 rows a side at most half have a key of 32 bits, and those of 64 hardly ever.
 constexpr std::uint64_t kMostTries = 256;
 
-std::size_t at(Side side) { return side == Side::left ? 0 : 1; }
-
 }  // namespace
 
 compute::KeyIndex const* index_of(MovedSides const& sides, Side side) {
@@ -32,16 +30,18 @@ Result<JoinableSides> JoinableSides::create(compute::ComputeContext& context, Mo
   JoinableSides joinable;
   joinable.left = sides.left.rows();
   joinable.right = sides.right.rows();
+  for (auto const side : {Side::left, Side::right}) joinable.nulls_[side_index(side)] = sides.of(side).key_nulls();
   if (sides.key_strings != nullptr) GARUDA_TRY(joinable.number_keys(context, sides, control));
+  if (sides.composed) GARUDA_TRY(joinable.compose_keys(context, sides, control));
   std::vector<Side> kept;
   for (auto const side : {Side::left, Side::right}) {
-    auto& rows = joinable.of(side);
+    auto& rows = joinable.own(side);
     auto const* const index = way.method == JoinMethod::global && way.build == side ? index_of(sides, side) : nullptr;
     if (index != nullptr) {
       rows.index = *index;
     } else {
-      GARUDA_TRY(joinable.resize_keys(context, sides.of(side), sides.key_words, at(side)));
-      if (sides.of(side).key_nulls() && sides.keeps_null_keys(side)) kept.push_back(side);
+      GARUDA_TRY(joinable.resize_keys(context, sides.of(side), sides.key_words, side_index(side)));
+      if (joinable.key_nulls(side) && sides.keeps_null_keys(side)) kept.push_back(side);
     }
   }
   if (way.method == JoinMethod::bitmap) return joinable;
@@ -51,8 +51,8 @@ Result<JoinableSides> JoinableSides::create(compute::ComputeContext& context, Mo
     for (auto const side : kept) GARUDA_TRY(joinable.give_null_keys(context, sides, std::span(&side, 1)));
   }
   for (auto const side : {Side::left, Side::right})
-    if (!joinable.of(side).index && sides.of(side).key_nulls() && !sides.keeps_null_keys(side))
-      GARUDA_TRY(joinable.drop_null_keys(context, sides, side));
+    if (!joinable.own(side).index && joinable.key_nulls(side) && !sides.keeps_null_keys(side))
+      GARUDA_TRY(joinable.drop_null_keys(context, side));
   return joinable;
 }
 
@@ -61,10 +61,31 @@ Result<void> JoinableSides::number_keys(compute::ComputeContext& context, MovedS
   GARUDA_TRY_ASSIGN(auto const numbers,
                     string_numbers(sides.left.table(), *sides.key_strings, sides.hash_bits, control));
   for (auto const side : {Side::left, Side::right}) {
-    auto const& own = sides.of(side);
-    auto& made = numbered_[at(side)];
-    GARUDA_TRY_ASSIGN(made, string_keys(context, own.table(), own.key(), *sides.key_strings, numbers));
-    of(side).keys.address = made->keys.address();
+    auto const& moved = sides.of(side);
+    auto& made = numbered_[side_index(side)];
+    GARUDA_TRY_ASSIGN(made, string_keys(context, moved.table(), moved.key(), *sides.key_strings, numbers));
+    own(side).keys.address = made->keys.address();
+  }
+  return {};
+}
+
+Result<void> JoinableSides::compose_keys(compute::ComputeContext& context, MovedSides const& sides,
+                                         Control const& control) {
+  GARUDA_TRY_ASSIGN(composed_,
+                    ComposedKeys::create(context, *sides.composed, sides.left.table(), sides.right.table(), control));
+  for (auto const side : {Side::left, Side::right}) {
+    auto const& moved = sides.of(side);
+    auto& rows = own(side);
+    rows.keys = composed_->keys(side);
+    nulls_[side_index(side)] = composed_->flags(side);
+    for (std::size_t i = 0; i < moved.num_moved(); ++i) {
+      auto& column = rows.payload[i];
+      if (auto const key = moved.key_of(i)) {
+        GARUDA_TRY_ASSIGN(column.address, composed_->values(context, side, *key, column.words));
+      } else if (moved.is_key_nulls(i)) {
+        GARUDA_TRY_ASSIGN(column.address, composed_->null_words(context, side));
+      }
+    }
   }
   return {};
 }
@@ -95,8 +116,8 @@ Result<void> JoinableSides::resize_keys(compute::ComputeContext& context, MovedS
 Result<void> JoinableSides::give_null_keys(compute::ComputeContext& context, MovedSides const& sides,
                                            std::span<Side const> which) {
   for (auto const side : which) {
-    auto const bytes = of(side).rows * sides.key_words * materialize::kWordBytes;
-    GARUDA_TRY_ASSIGN(given_[at(side)], context.device_buffer(bytes, "keys with nulls"));
+    auto const bytes = own(side).rows * sides.key_words * materialize::kWordBytes;
+    GARUDA_TRY_ASSIGN(given_[side_index(side)], context.device_buffer(bytes, "keys with nulls"));
   }
   auto const mask = sides.key_words == 1 ? std::uint64_t{0xffffffff} : ~std::uint64_t{0};
   for (std::uint64_t i = 0; i < kMostTries; ++i) {
@@ -105,13 +126,13 @@ Result<void> JoinableSides::give_null_keys(compute::ComputeContext& context, Mov
     bool is_free = true;
     for (auto const side : {Side::left, Side::right}) {
       bool const gives = std::ranges::find(which, side) != which.end();
-      auto const target = gives ? given_[at(side)].address() : VkDeviceAddress{0};
+      auto const target = gives ? given_[side_index(side)].address() : VkDeviceAddress{0};
       GARUDA_TRY_ASSIGN(auto const is_free_here,
-                        compute::replace_null_keys(context, of(side), sides.of(side).key_nulls(), value, target));
+                        compute::replace_null_keys(context, own(side), key_nulls(side), value, target));
       is_free = is_free && is_free_here;
     }
     if (!is_free) continue;
-    for (auto const side : which) of(side).keys.address = given_[at(side)].address();
+    for (auto const side : which) own(side).keys.address = given_[side_index(side)].address();
     taken_ = value;
     return {};
   }
@@ -121,12 +142,12 @@ Result<void> JoinableSides::give_null_keys(compute::ComputeContext& context, Mov
                   32 * sides.key_words, kMostTries));
 }
 
-Result<void> JoinableSides::drop_null_keys(compute::ComputeContext& context, MovedSides const& sides, Side side) {
-  auto& rows = of(side);
+Result<void> JoinableSides::drop_null_keys(compute::ComputeContext& context, Side side) {
+  auto& rows = own(side);
   if (rows.rows == 0) return {};
-  auto& copies = dropped_[at(side)];
+  auto& copies = dropped_[side_index(side)];
   GARUDA_TRY_ASSIGN(copies, compute::NonNullRows::create(context, rows));
-  GARUDA_TRY_ASSIGN(rows, copies->copy(context, rows, *sides.of(side).key_nulls()));
+  GARUDA_TRY_ASSIGN(rows, copies->copy(context, rows, *key_nulls(side)));
   return {};
 }
 

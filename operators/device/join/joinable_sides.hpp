@@ -18,28 +18,36 @@ namespace garuda::device {
 /// The index kept of a side's keys, where a join may look rows up in it; nullptr: none.
 compute::KeyIndex const* index_of(MovedSides const& sides, Side side);
 
-/// Rows that are joined, and the copies that they view. Keys of strings are their numbers. Null keys that are kept have
-/// a value that no other key of either side has: one for both sides where nulls are equal, else one that the other side
-/// has not. The other rows with null keys are left out. By method bitmap all rows stay as they are, but for the width
-/// of their keys.
+/// Rows that are joined, and the copies that they view. Keys of strings are their numbers, several columns composed.
+/// Null keys that are kept have a value that no other key of either side has: one for both sides where nulls are equal,
+/// else one that the other side has not. The other rows with null keys are left out. By method bitmap all rows stay as
+/// they are, but for their keys.
 struct JoinableSides {
-  /// Waits where a key has nulls, or is cut, and where strings are numbered. `way`: says whether a kept index is looked
-  /// up, which has no nulls. Errors: invalid_input for a key that does not fit 64 bits; limit_exceeded, out_of_memory.
+  /// Waits where a key has nulls, or is cut, and where keys or their strings are numbered. `sides` outlives it. `way`:
+  /// says whether a kept index is looked up, which has no nulls. Errors: invalid_input for a key that does not fit 64
+  /// bits; limit_exceeded, out_of_memory.
   static Result<JoinableSides> create(compute::ComputeContext& context, MovedSides const& sides,
                                       compute::ResidentJoinWay const& way, Control const& control);
+
+  compute::DeviceRows const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+  /// Of rows as the tables have them.
+  std::optional<compute::NullFlags> const& key_nulls(Side side) const noexcept { return nulls_[side_index(side)]; }
 
   compute::DeviceRows left;
   compute::DeviceRows right;
 
  private:
-  compute::DeviceRows& of(Side side) noexcept { return side == Side::left ? left : right; }
+  compute::DeviceRows& own(Side side) noexcept { return side == Side::left ? left : right; }
+  Result<void> compose_keys(compute::ComputeContext& context, MovedSides const& sides, Control const& control);
   Result<void> resize_keys(compute::ComputeContext& context, MovedSide const& side, std::uint32_t key_words,
                            std::size_t copy);
   Result<void> number_keys(compute::ComputeContext& context, MovedSides const& sides, Control const& control);
   Result<void> give_null_keys(compute::ComputeContext& context, MovedSides const& sides, std::span<Side const> which);
-  Result<void> drop_null_keys(compute::ComputeContext& context, MovedSides const& sides, Side side);
+  Result<void> drop_null_keys(compute::ComputeContext& context, Side side);
 
-  std::array<std::optional<StringKeyColumn>, 2> numbered_;  // by side
+  std::optional<ComposedKeys> composed_;
+  std::array<std::optional<compute::NullFlags>, 2> nulls_;  // by side
+  std::array<std::optional<StringKeyColumn>, 2> numbered_;
   std::array<vk::Buffer, 2> resized_;
   std::array<vk::Buffer, 2> given_;
   std::array<std::optional<compute::NonNullRows>, 2> dropped_;

@@ -7,6 +7,7 @@
 namespace garuda::device {
 
 Result<std::optional<compute::KeyRange>> key_range(MovedSides const& sides, Side side, Control const& control) {
+  if (sides.composed) return sides.composed->range();
   if (sides.key_strings == nullptr) return value_range(sides.of(side).table(), sides.of(side).key_column(), control);
   return compute::KeyRange{0, std::max<std::uint64_t>(sides.key_strings->count(), 1) - 1};
 }
@@ -18,8 +19,8 @@ Result<MarkedByBitmap> MarkedByBitmap::create(compute::ComputeContext& context, 
   MarkedByBitmap marked;
   GARUDA_TRY_ASSIGN(marked.joinable_, JoinableSides::create(context, sides, way, control));
   auto const rows_of = [&](Side side) {
-    auto const& rows = side == Side::left ? marked.joinable_.left : marked.joinable_.right;
-    return compute::BitmapRows{rows.rows, rows.keys, sides.of(side).key_nulls()};
+    auto const& rows = marked.joinable_.of(side);
+    return compute::BitmapRows{rows.rows, rows.keys, marked.joinable_.key_nulls(side)};
   };
   auto const probe = contract::other_side(build);
   auto const& probed = probe == Side::left ? marked.joinable_.left : marked.joinable_.right;

@@ -13,7 +13,8 @@
 
 namespace garuda::device {
 
-/// The range of a side's keys; of strings that of all numbers, for which nothing is read. Else as value_range().
+/// The range of a side's keys; of strings, and of composed keys, that of all numbers, for which nothing is read. Else
+/// as value_range().
 Result<std::optional<compute::KeyRange>> key_range(MovedSides const& sides, Side side, Control const& control);
 
 /// Marked by a bitmap of the other side's keys. Owns the marks, and what the passes that make them read.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "operators/device/device_index.hpp"
+#include "operators/device/known_values.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
@@ -31,9 +32,16 @@ void place_nulls(MovedSides& sides, resolve::OutputColumn const& output, DeviceT
 }
 
 /// The same of a key of both sides: the left one's, or the right one's alone.
-void place_key_nulls(MovedSides const& sides, DeviceTableState::Column& placed) {
+void place_key_nulls(MovedSides const& sides, std::size_t key, DeviceTableState::Column& placed) {
   placed.nulls.reset();
   placed.null_bit = 0;
+  if (sides.composed) {
+    auto const nulls = sides.left.key_nulls_position();
+    if (!nulls) return;
+    placed.nulls = sides.first_of(Side::left) + *nulls;
+    placed.null_bit = static_cast<std::uint32_t>(key);
+    return;
+  }
   for (auto const side : {Side::right, Side::left}) {
     auto const& own = sides.of(side);
     if (!own.key_nulls_position()) continue;
@@ -42,14 +50,32 @@ void place_key_nulls(MovedSides const& sides, DeviceTableState::Column& placed) 
   }
 }
 
+/// Whether keys take more than the 64 bits that words of one column are compared in. Of outlines that is not known.
+Result<bool> has_wide_keys(DeviceTableState const& table, std::size_t key, Control const& control) {
+  bool const may_be_wide = table.arena != nullptr && table.stored[table.columns[key].stored].words > 2;
+  return may_be_wide ? has_wide_values(table, key, control) : Result<bool>(false);
+}
+
+/// Sends key columns of both sides along, with their nulls; the right side's only where its rows come alone.
+void add_shared(MovedSides& sides, resolve::ResolvedJoin const& columns, std::vector<std::size_t> const& shared) {
+  if (shared.empty()) return;
+  bool const has_nulls = sides.composed->has_nulls(Side::left) || sides.composed->has_nulls(Side::right);
+  for (auto const side : {Side::left, Side::right}) {
+    if (side == Side::right && columns.parts.right == contract::Alone::none) continue;
+    for (auto const key : shared)
+      sides.of(side).add_key_values(key, stored_words(columns.shared_key_type(key)).value_or(1));
+    if (has_nulls) sides.of(side).add_key_nulls();
+  }
+}
+
 }  // namespace
 
-MovedSide::MovedSide(DeviceTableState const& table, std::size_t key) : table_(table), key_(key) {
-  auto const& column = table.columns[key];
-  key_stored_ = column.stored;
-  if (column.nulls) key_nulls_ = compute::NullFlags{at(*column.nulls).address, column.null_bit};
+MovedSide::MovedSide(DeviceTableState const& table, std::vector<std::size_t> keys, bool are_composed)
+    : table_(table), keys_(std::move(keys)), are_composed_(are_composed) {
   rows_.rows = table.rows;
-  rows_.keys = at(key_stored_);
+  if (are_composed) return;
+  if (key().nulls) key_nulls_ = compute::NullFlags{at(*key().nulls).address, key().null_bit};
+  rows_.keys = at(key().stored);
 }
 
 compute::DeviceColumn MovedSide::at(std::size_t stored) const {
@@ -60,7 +86,7 @@ compute::DeviceColumn MovedSide::at(std::size_t stored) const {
 void MovedSide::add(std::size_t column, bool keeps_key_nulls) {
   auto const& from = table_.columns[column];
   // Null keys come out of the join with a value, which another column of the same values does not have.
-  bool const is_key_values = from.stored == key_stored_ && (is_key(column) || !keeps_key_nulls) &&
+  bool const is_key_values = !are_composed_ && from.stored == key().stored && (is_key(column) || !keeps_key_nulls) &&
                              table_.schema[column].type.id != TypeId::dictionary;
   if (!is_key_values) add_stored(from.stored, false);
   if (from.nulls && (!is_key(column) || keeps_key_nulls)) add_stored(*from.nulls, true);
@@ -74,7 +100,18 @@ void MovedSide::add_stored(std::size_t stored, bool is_nulls) {
 
 void MovedSide::add_key_nulls() {
   moved_.push_back({std::nullopt, true});
-  rows_.payload.push_back({key_nulls_->words, 1});
+  rows_.payload.push_back({are_composed_ ? 0 : key_nulls_->words, 1});
+}
+
+void MovedSide::add_key_values(std::size_t key, std::uint32_t words) {
+  moved_.push_back({std::nullopt, false, key});
+  rows_.payload.push_back({0, words});
+}
+
+std::optional<std::size_t> MovedSide::find(Moved const& moved) const {
+  auto const found = std::ranges::find(moved_, moved);
+  if (found == moved_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - moved_.begin());
 }
 
 std::optional<std::size_t> MovedSide::position(std::size_t stored) const {
@@ -83,13 +120,18 @@ std::optional<std::size_t> MovedSide::position(std::size_t stored) const {
   return static_cast<std::size_t>(found - moved_.begin());
 }
 
-std::optional<std::size_t> MovedSide::key_nulls_position() const {
-  auto const found = std::ranges::find(moved_, std::optional<std::size_t>(), &Moved::stored);
-  if (found == moved_.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - moved_.begin());
+std::optional<std::size_t> MovedSide::key_nulls_position() const { return find({std::nullopt, true}); }
+
+std::optional<std::size_t> MovedSide::key_values_position(std::size_t key) const {
+  return find({std::nullopt, false, key});
+}
+
+bool MovedSide::is_key(std::size_t column) const {
+  return std::ranges::any_of(keys_, [&](std::size_t key) { return table_.columns[key] == table_.columns[column]; });
 }
 
 compute::KeyIndex const* MovedSide::index(std::uint32_t key_words) const {
+  if (are_composed_) return nullptr;
   auto const* const kept = find_index(table_, key());
   return kept != nullptr && rows_.keys.words == key_words ? &kept->view : nullptr;
 }
@@ -121,26 +163,44 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts)
     if (side->rows > kMostSideRows)
       return fail(ErrorCode::limit_exceeded,
                   fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
-  GARUDA_TRY_ASSIGN(auto const key_type, device_key_type(left.schema, right.schema, columns, true));
-  auto const& pair = columns.keys.front();
-  MovedSides sides{{left, pair.left}, {right, pair.right}, columns.parts, device_key_words(key_type)};
-  if (auto const& strings = left.columns[pair.left].strings) {
-    GARUDA_TRY_ASSIGN(sides.key_strings, strings_of_both(strings, right.columns[pair.right].strings));
-    sides.hash_bits = request.options.tuning.hash_bits;
+  auto const key_type = stored_key_type(left.schema, right.schema, columns);
+  bool is_composed = !key_type;
+  for (auto const side : {Side::left, Side::right})
+    if (!is_composed) {
+      GARUDA_TRY_ASSIGN(is_composed, has_wide_keys(side == Side::left ? left : right, columns.keys.front().of(side),
+                                                   request.options.control));
+    }
+  MovedSides sides{{left, columns.key_columns(Side::left), is_composed},
+                   {right, columns.key_columns(Side::right), is_composed},
+                   columns.parts};
+  if (is_composed) {
+    GARUDA_TRY_ASSIGN(sides.composed, compose_keys(request));
+    sides.key_words = sides.composed->words();
+    for (auto const side : {Side::left, Side::right}) sides.of(side).compare_in(sides.key_words);
+  } else {
+    sides.key_words = device_key_words(*key_type);
+    if (auto const& strings = sides.left.key().strings) {
+      GARUDA_TRY_ASSIGN(sides.key_strings, strings_of_both(strings, sides.right.key().strings));
+      sides.hash_bits = request.options.tuning.hash_bits;
+    }
+    sides.nulls_equal = request.spec.nulls_equal && sides.left.key_nulls() && sides.right.key_nulls();
   }
-  sides.nulls_equal = request.spec.nulls_equal && sides.left.key_nulls() && sides.right.key_nulls();
   bool const mixes_left = columns.parts.pairs && columns.parts.left != contract::Alone::none;
   sides.by_pairs = columns.condition.has_value() || (!counts && request.spec.ordered && mixes_left);
   if (counts) return sides;
-  bool shows_shared_key = false;
+  std::vector<std::size_t> shared;
   for (auto const& output : columns.output) {
     // The nulls of a key of both sides go by themselves.
-    bool const is_shared = columns.shared_key(output).has_value();
-    shows_shared_key = shows_shared_key || is_shared;
-    if (!is_shared) sides.of(output.side).add(output.column, sides.keeps_null_keys(output.side));
+    auto const key = columns.shared_key(output);
+    if (key) shared.push_back(*key);
+    if (!key) sides.of(output.side).add(output.column, sides.keeps_null_keys(output.side));
+  }
+  if (is_composed) {
+    add_shared(sides, columns, shared);
+    return sides;
   }
   for (auto const side : {Side::left, Side::right})
-    if (shows_shared_key && sides.keeps_null_keys(side) && sides.of(side).key_nulls()) sides.of(side).add_key_nulls();
+    if (!shared.empty() && sides.keeps_null_keys(side) && sides.of(side).key_nulls()) sides.of(side).add_key_nulls();
   return sides;
 }
 
@@ -156,9 +216,11 @@ void place_columns(MovedSides& sides, resolve::JoinRequest const& request, Devic
     auto const moved = side.position(placed.stored);
     if (auto const key = columns.shared_key(output)) {
       field.type = columns.shared_key_type(*key);
-      placed.stored = sides.key_position(stored_words(field.type).value_or(1));
-      placed.strings = sides.key_strings;
-      place_key_nulls(sides, placed);
+      auto const own = sides.left.key_values_position(*key);
+      placed.stored =
+          own ? sides.first_of(Side::left) + *own : sides.key_position(stored_words(field.type).value_or(1));
+      placed.strings = sides.composed ? sides.composed->parts[*key].strings : sides.key_strings;
+      place_key_nulls(sides, *key, placed);
     } else {
       placed.stored = moved ? sides.first_of(output.side) + *moved : sides.key_position(side.rows().keys.words);
       if (!moved) placed.strings = sides.key_strings;
@@ -192,9 +254,14 @@ std::vector<shaders::AloneColumn> alone_columns(MovedSides const& sides, Side si
   copy(0, rows.keys.address, false);
   for (std::size_t i = 0; i < own.num_moved(); ++i) copy(sides.first_of(side) + i, rows.payload[i].address, by_number);
   for (std::size_t i = 0; i < other.num_moved(); ++i) {
-    if (i != other.key_nulls_position()) {
+    auto const key = other.key_of(i);
+    if (auto const values = key ? own.key_values_position(*key) : std::nullopt) {
+      copy(first_of_other + i, rows.payload[*values].address, by_number);
+    } else if (!other.is_key_nulls(i)) {
       add(first_of_other + i, shaders::kAloneFill).value = other.is_null_words(i) ? kAllNull : 0;
-    } else if (auto const nulls = own.key_nulls_position()) {
+    } else if (auto const nulls = own.key_nulls_position(); nulls && sides.composed) {
+      copy(first_of_other + i, rows.payload[*nulls].address, by_number);
+    } else if (nulls) {
       // A key of both sides says by the other side's bit that this side's is null.
       auto& bit = copy(first_of_other + i, rows.payload[*nulls].address, by_number);
       bit.operation = shaders::kAloneBit;

@@ -12,6 +12,7 @@
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/join/composed_keys.hpp"
 #include "operators/resolve/join_request.hpp"
 
 namespace garuda::device {
@@ -19,42 +20,57 @@ namespace garuda::device {
 /// What one side sends along: each of its stored columns that the result needs, once.
 class MovedSide {
  public:
-  MovedSide(DeviceTableState const& table, std::size_t key);
+  /// Keys are the values of the column `keys` names, or of several are composed, when they are joined.
+  MovedSide(DeviceTableState const& table, std::vector<std::size_t> keys, bool are_composed);
 
   /// `keeps_key_nulls`: rows whose key is null may be in the result. Codes of a dictionary are not known from the key.
   void add(std::size_t column, bool keeps_key_nulls);
-  /// The key's null words once more, for a key column of both sides. Requires key_nulls().
+  /// The key's null words once more, for a key column of both sides, of composed keys a bit each. Requires of others
+  /// key_nulls().
   void add_key_nulls();
+  /// The values of one of composed keys, for a key column of both sides.
+  void add_key_values(std::size_t key, std::uint32_t words);
+
+  /// Of composed keys, before they are there.
+  void compare_in(std::uint32_t key_words) noexcept { rows_.keys.words = key_words; }
 
   compute::DeviceRows const& rows() const noexcept { return rows_; }
-  Field const& key_field() const { return table_.schema[key_]; }
-  DeviceTableState::Column const& key() const { return table_.columns[key_]; }
-  /// Of the key; nothing without nulls.
+  Field const& key_field() const { return table_.schema[key_column()]; }
+  DeviceTableState::Column const& key() const { return table_.columns[key_column()]; }
+  /// Of the key; nothing without nulls, or of composed keys.
   std::optional<compute::NullFlags> const& key_nulls() const noexcept { return key_nulls_; }
-  std::size_t key_column() const noexcept { return key_; }  ///< of the table
+  std::size_t key_column() const noexcept { return keys_.front(); }  ///< of the table
   DeviceTableState const& table() const noexcept { return table_; }
   std::size_t num_moved() const noexcept { return moved_.size(); }
   bool is_null_words(std::size_t moved) const { return moved_[moved].is_nulls; }
   /// Position among the payload; nothing for what comes with the key.
   std::optional<std::size_t> position(std::size_t stored) const;
   std::optional<std::size_t> key_nulls_position() const;
-  bool is_key(std::size_t column) const { return table_.columns[column] == key(); }
+  std::optional<std::size_t> key_values_position(std::size_t key) const;
+  bool is_key(std::size_t column) const;
+  /// What add_key_values() and add_key_nulls() added, which composed keys give where they are joined.
+  std::optional<std::size_t> key_of(std::size_t moved) const { return moved_[moved].key; }
+  bool is_key_nulls(std::size_t moved) const { return moved == key_nulls_position(); }
   /// Of the keys, where one of so many words a key is kept.
   compute::KeyIndex const* index(std::uint32_t key_words) const;
   std::uint64_t payload_words() const noexcept;
 
  private:
   struct Moved {
-    std::optional<std::size_t> stored;  ///< none: the key's null words, once more
+    std::optional<std::size_t> stored;  ///< none: the key's null words, once more, or
     bool is_nulls = false;
+    std::optional<std::size_t> key{};  ///< the values of this one of composed keys
+
+    friend bool operator==(Moved const&, Moved const&) = default;
   };
 
   compute::DeviceColumn at(std::size_t stored) const;
   void add_stored(std::size_t stored, bool is_nulls);
+  std::optional<std::size_t> find(Moved const& moved) const;
 
   DeviceTableState const& table_;
-  std::size_t key_;
-  std::size_t key_stored_ = 0;
+  std::vector<std::size_t> keys_;
+  bool are_composed_ = false;
   std::optional<compute::NullFlags> key_nulls_;
   compute::DeviceRows rows_;
   std::vector<Moved> moved_;
@@ -81,12 +97,13 @@ struct MovedSides {
   MovedSide right;
   contract::JoinParts parts;
   std::uint32_t key_words = 1;  ///< in which keys are compared, and come out of the join
-  bool nulls_equal = false;     ///< and both sides have null keys
+  bool nulls_equal = false;     ///< and both sides have null keys, which are not composed
   /// Of keys of strings: those of both sides, by whose numbers keys are compared and come out of the join.
   std::shared_ptr<Strings const> key_strings{};
-  std::uint32_t hash_bits = 0;  ///< of these strings' hashes that are kept
-  bool by_pairs = false;        ///< pairs of row numbers, those of the tables, come first: a condition is tested on
-                                ///< them, or left rows that come alone find their places among them
+  std::uint32_t hash_bits = 0;               ///< of these strings' hashes that are kept
+  std::optional<KeyComposition> composed{};  ///< of keys that are not words of one column
+  bool by_pairs = false;  ///< pairs of row numbers, those of the tables, come first: a condition is tested on
+                          ///< them, or left rows that come alone find their places among them
   std::vector<AddedColumn> added{};
 
   MovedSide& of(Side side) noexcept { return side == Side::left ? left : right; }
@@ -98,7 +115,12 @@ struct MovedSides {
   /// Whether rows of the result may have a null key of this side.
   bool keeps_null_keys(Side side) const noexcept {
     auto const alone = parts.alone(side);
-    return nulls_equal || by_pairs || alone == contract::Alone::unmatched || alone == contract::Alone::all;
+    return nulls_equal || (composed && composed->nulls_are_keys) || by_pairs || alone == contract::Alone::unmatched ||
+           alone == contract::Alone::all;
+  }
+  /// Whether rows may have a key that is null, and so matches nothing, but where nulls are equal.
+  bool has_null_keys(Side side) const noexcept {
+    return composed ? composed->has_flags(side) : of(side).key_nulls().has_value();
   }
   std::size_t first_added() const noexcept { return 1 + left.num_moved() + right.num_moved(); }
   std::size_t first_of(Side side) const noexcept { return side == Side::left ? 1 : 1 + left.num_moved(); }
@@ -110,8 +132,8 @@ struct MovedSides {
   std::uint64_t result_row_bytes() const noexcept;
 };
 
-/// What the result needs of both tables; of a count nothing but keys. Errors: limit_exceeded for a side beyond 2^31
-/// rows, invalid_input for keys that are not compared.
+/// What the result needs of both tables; of a count nothing but keys. Looks at the values of keys that are composed,
+/// see compose_keys(). Errors: limit_exceeded for a side beyond 2^31 rows, those of compose_keys().
 Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts);
 
 /// Names, types and places of the result's columns.

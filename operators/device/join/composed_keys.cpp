@@ -1,0 +1,321 @@
+#include "operators/device/join/composed_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/type_rows.hpp"
+#include "keys/codes/key_types.hpp"
+#include "operators/compute/primitives/key_width.hpp"
+#include "operators/device/device_group_columns.hpp"
+#include "operators/device/known_values.hpp"
+#include "operators/materialize/column_words.hpp"
+#include "shaders/compute/column_values_layout.h"
+
+namespace garuda::device {
+namespace {
+
+using compute::DeviceValueKind;
+
+constexpr std::array kSides{Side::left, Side::right};
+constexpr std::array kBoth{side_index(Side::left), side_index(Side::right)};
+
+bool is_signed(DeviceValueKind kind) { return kind == DeviceValueKind::int32 || kind == DeviceValueKind::int64; }
+
+/// What an ordered image has above its value.
+std::uint64_t image_offset(DeviceValueKind kind) {
+  if (!is_signed(kind)) return 0;
+  return std::uint64_t{1} << (kind == DeviceValueKind::int32 ? 31 : 63);
+}
+
+/// Whether values of `from`, continued to the width of `to`, are the same values there, or both are one type.
+bool is_compared_as(DataType const& from, DataType const& to) {
+  auto const is_decimal = [](DataType const& type) { return type_row(type.id).family == TypeFamily::decimal; };
+  if (is_decimal(from) && is_decimal(to)) return from.scale == to.scale && byte_width(from) <= byte_width(to);
+  return from == to || keys::extends_to(from, to);
+}
+
+Result<KeyPart> part_of(DeviceTableState const& left, DeviceTableState const& right, resolve::KeyPair const& pair) {
+  KeyPart part;
+  part.columns = {pair.left, pair.right};
+  std::array<DeviceTableState::Column const*, 2> const columns{&left.columns[pair.left], &right.columns[pair.right]};
+  std::array<DataType const*, 2> const types{&left.schema[pair.left].type, &right.schema[pair.right].type};
+  for (auto const side : kBoth) part.has_nulls[side] = columns[side]->nulls.has_value();
+  if (columns[0]->strings != nullptr && columns[1]->strings != nullptr) {
+    GARUDA_TRY_ASSIGN(part.strings, strings_of_both(columns[0]->strings, columns[1]->strings));
+    part.kinds = {DeviceValueKind::uint32, DeviceValueKind::uint32};
+    return part;
+  }
+  for (auto const side : kBoth) {
+    auto const kind = device_key_kind(*types[side]);
+    if (!kind || !is_compared_as(*types[side], pair.type))
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("keys of tables that live on a device are compared by columns of one type, or of "
+                              "integers, decimals of one scale, times of one unit, strings or binary: {} and {}",
+                              to_string(*types[0]), to_string(*types[1])));
+    part.kinds[side] = *kind;
+  }
+  part.words = device_words(pair.type).value();
+  return part;
+}
+
+/// The range of a part's values on a side, as images in the order of both sides.
+Result<std::optional<compute::ValueRange>> range_of(DeviceTableState const& table, KeyPart const& part, Side side,
+                                                    Control const& control) {
+  if (part.strings != nullptr) {
+    compute::ValueRange numbers;
+    numbers.has_values = part.strings->count() > 0;
+    numbers.max = std::max<std::uint64_t>(part.strings->count(), 1) - 1;
+    return numbers;
+  }
+  GARUDA_TRY_ASSIGN(auto range, image_range(table, part.columns[side_index(side)], control));
+  if (!range || !range->has_values) return range;
+  bool const has_sign = is_signed(part.kinds[0]) || is_signed(part.kinds[1]);
+  auto const moved = (has_sign ? image_offset(DeviceValueKind::int64) : 0) - image_offset(part.kinds[side_index(side)]);
+  range->min += moved;
+  range->max += moved;
+  return range;
+}
+
+/// Gives the part its bits and the images that have the code 0; false: its values have no range.
+Result<bool> place(DeviceTableState const& left, DeviceTableState const& right, bool nulls_are_keys, KeyPart& part,
+                   Control const& control) {
+  compute::ValueRange both;
+  for (auto const side : kSides) {
+    GARUDA_TRY_ASSIGN(auto const range, range_of(side == Side::left ? left : right, part, side, control));
+    if (!range) return false;
+    if (!range->has_values) continue;
+    both.min = both.has_values ? std::min(both.min, range->min) : range->min;
+    both.max = both.has_values ? std::max(both.max, range->max) : range->max;
+    both.has_values = true;
+  }
+  bool const has_null_code = nulls_are_keys && (part.has_nulls[0] || part.has_nulls[1]);
+  auto const bits = compute::code_bits(both.max - both.min, has_null_code);
+  bool const has_sign = is_signed(part.kinds[0]) || is_signed(part.kinds[1]);
+  for (auto const side : kBoth) {
+    auto const moved = image_offset(part.kinds[side]) - (has_sign ? image_offset(DeviceValueKind::int64) : 0);
+    // Columns with nulls have them as the code 0 of their own accord.
+    auto const skipped = has_null_code && !part.has_nulls[side] ? 1 : 0;
+    part.places[side] = {0, bits, both.min + moved - skipped};
+  }
+  return true;
+}
+
+/// Packed if they fit; reads the ranges.
+Result<bool> place_all(DeviceTableState const& left, DeviceTableState const& right, KeyComposition& composition,
+                       Control const& control) {
+  std::vector<compute::KeyPlace> places;
+  for (auto& part : composition.parts) {
+    GARUDA_TRY_ASSIGN(bool const has_range, place(left, right, composition.nulls_are_keys, part, control));
+    if (!has_range) return false;
+    places.push_back(part.places[0]);
+  }
+  auto const bits = compute::place_side_by_side(places);
+  if (bits > 2 * compute::kWordBits) return false;
+  for (std::size_t p = 0; p < places.size(); ++p)
+    for (auto& own : composition.parts[p].places) own.shift = places[p].shift;
+  composition.bits = bits;
+  return true;
+}
+
+Result<void> take_words(KeyComposition& composition) {
+  std::uint32_t null_bits = 0;
+  for (auto const& part : composition.parts) {
+    composition.num_words += part.words;
+    if (composition.nulls_are_keys && (part.has_nulls[0] || part.has_nulls[1])) ++null_bits;
+  }
+  composition.num_words += (null_bits + compute::kWordBits - 1) / compute::kWordBits;
+  auto const rows = composition.rows;
+  if (rows <= compute::kMaxScanElements && rows * composition.num_words < std::uint64_t{1} << 32) return {};
+  return fail(ErrorCode::limit_exceeded,
+              fmt::format("keys on a device that do not fit 64 bits, but take {} words, are of fewer rows: {}",
+                          composition.num_words, rows));
+}
+
+}  // namespace
+
+bool KeyComposition::has_nulls(Side side) const noexcept {
+  return std::ranges::any_of(parts, [&](KeyPart const& part) { return part.has_nulls[side_index(side)]; });
+}
+
+bool KeyComposition::has_flags(Side side) const noexcept { return !nulls_are_keys && has_nulls(side); }
+
+compute::KeyRange KeyComposition::range() const noexcept {
+  if (!is_packed()) return {0, std::max<std::uint64_t>(rows, 1) - 1};
+  return {0, bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1};
+}
+
+Result<KeyComposition> compose_keys(resolve::JoinRequest const& request) {
+  auto const& left = *request.left.resident();
+  auto const& right = *request.right.resident();
+  KeyComposition composition;
+  composition.rows = left.rows + right.rows;
+  composition.nulls_are_keys = request.spec.nulls_equal;
+  composition.hash_bits = request.options.tuning.hash_bits;
+  for (auto const& pair : request.columns.keys) {
+    GARUDA_TRY_ASSIGN(auto part, part_of(left, right, pair));
+    composition.parts.push_back(std::move(part));
+  }
+  GARUDA_TRY_ASSIGN(bool const are_packed, place_all(left, right, composition, request.options.control));
+  if (!are_packed) GARUDA_TRY(take_words(composition));
+  return composition;
+}
+
+compute::ComposedKeyShape shape_of(KeyComposition const& composition) {
+  compute::ComposedKeyShape shape;
+  shape.rows = static_cast<double>(composition.rows);
+  for (auto const& part : composition.parts) shape.column_bytes += 4.0 * part.words;
+  for (auto const& part : composition.parts)
+    if (part.has_nulls[0] || part.has_nulls[1]) shape.column_bytes += 4;
+  shape.key_words = composition.words();
+  shape.columns = static_cast<std::uint32_t>(composition.parts.size());
+  shape.bits = composition.bits;
+  shape.numbered_words = composition.num_words;
+  return shape;
+}
+
+Result<ComposedKeys> ComposedKeys::create(compute::ComputeContext& context, KeyComposition const& composition,
+                                          DeviceTableState const& left, DeviceTableState const& right,
+                                          Control const& control) {
+  ComposedKeys keys;
+  keys.composition_ = &composition;
+  keys.tables_ = {&left, &right};
+  for (auto& key : keys.keys_) key.words = composition.words();
+  GARUDA_TRY(keys.number_strings(context, control));
+  if (composition.is_packed()) {
+    for (auto const side : kSides) GARUDA_TRY(keys.pack(context, side));
+  } else {
+    GARUDA_TRY(keys.number(context));
+  }
+  for (auto const side : kSides)
+    if (composition.has_flags(side)) GARUDA_TRY(keys.null_words(context, side));
+  return keys;
+}
+
+/// Every string key's numbers among those of both sides.
+Result<void> ComposedKeys::number_strings(compute::ComputeContext& context, Control const& control) {
+  for (auto& of_side : strings_) of_side.resize(composition_->parts.size());
+  for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
+    auto const& part = composition_->parts[p];
+    if (part.strings == nullptr) continue;
+    GARUDA_TRY_ASSIGN(auto const numbers,
+                      string_numbers(table(Side::left), *part.strings, composition_->hash_bits, control));
+    for (auto const side : kSides) {
+      auto const& column = table(side).columns[part.columns[side_index(side)]];
+      auto& made = strings_[side_index(side)][p];
+      if (table(side).rows == 0) continue;
+      GARUDA_TRY_ASSIGN(made, string_keys(context, table(side), column, *part.strings, numbers));
+    }
+  }
+  return {};
+}
+
+/// Its nulls are told of where they are keys.
+compute::DeviceValues ComposedKeys::column(Side side, std::size_t part) const {
+  auto const& of = composition_->parts[part];
+  auto const& from = table(side).columns[of.columns[side_index(side)]];
+  auto const& stored = table(side).stored[from.stored];
+  compute::DeviceValues values{{stored.buffer.address(), stored.words}, of.kinds[side_index(side)]};
+  if (auto const& numbers = strings_[side_index(side)][part]) values.column = {numbers->keys.address(), 1};
+  if (composition_->nulls_are_keys && from.nulls) {
+    values.nulls = table(side).stored[*from.nulls].buffer.address();
+    values.null_mask = std::uint32_t{1} << from.null_bit;
+  }
+  return values;
+}
+
+Result<void> ComposedKeys::pack(compute::ComputeContext& context, Side side) {
+  auto const rows = table(side).rows;
+  auto& keys = keys_[side_index(side)];
+  if (rows == 0) return {};
+  std::vector<compute::DeviceValues> columns;
+  std::vector<compute::KeyPlace> places;
+  for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
+    columns.push_back(column(side, p));
+    places.push_back(composition_->parts[p].places[side_index(side)]);
+  }
+  GARUDA_TRY_ASSIGN(auto packed, context.device_buffer(rows * keys.words * materialize::kWordBytes, "packed keys"));
+  keys.address = packed.address();
+  GARUDA_TRY_ASSIGN(auto read, compute::record_packed_keys(context, {columns, places, rows, keys}));
+  buffers_.push_back(std::move(packed));
+  buffers_.push_back(std::move(read));
+  return {};
+}
+
+/// Rows of the right side come behind those of the left one.
+Result<void> ComposedKeys::number(compute::ComputeContext& context) {
+  auto const rows = composition_->rows;
+  if (rows == 0) return {};
+  auto const num_words = composition_->num_words;
+  GARUDA_TRY_ASSIGN(auto const words,
+                    context.device_buffer(rows * num_words * materialize::kWordBytes, "words of keys"));
+  GARUDA_TRY_ASSIGN(auto const heads, context.device_buffer(rows * materialize::kWordBytes, "first rows of keys"));
+  GARUDA_TRY_ASSIGN(auto numbers, context.device_buffer(rows * materialize::kWordBytes, "numbers of keys"));
+  if (composition_->nulls_are_keys) GARUDA_TRY(context.fill("encode", words, 0));
+  std::uint64_t first = 0;
+  for (auto const side : kSides) {
+    std::vector<compute::KeyWordColumn> columns;
+    std::uint32_t null_bit = 0;
+    for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
+      auto const& part = composition_->parts[p];
+      bool const continues = materialize::is_signed(table(side).schema[part.columns[side_index(side)]].type.id);
+      columns.push_back({column(side, p), part.words, continues, null_bit});
+      if (part.has_nulls[0] || part.has_nulls[1]) ++null_bit;
+    }
+    auto const own = table(side).rows;
+    if (own > 0)
+      GARUDA_TRY(
+          compute::record_key_words(context, columns, {own, words.address() + first * materialize::kWordBytes, rows}));
+    keys_[side_index(side)].address = numbers.address() + first * materialize::kWordBytes;
+    first += own;
+  }
+  compute::TableAddress address;
+  address.slots = compute::hash_table_slots(rows);
+  compute::RowKeys const keys{words.address(), static_cast<std::uint32_t>(rows), 0, num_words};
+  GARUDA_TRY_ASSIGN(auto groups, compute::RowGroups::create(context, keys, address));
+  GARUDA_TRY(groups.run(context, numbers.address(), heads.address()));
+  buffers_.push_back(std::move(numbers));
+  return {};
+}
+
+std::optional<compute::NullFlags> ComposedKeys::flags(Side side) const {
+  if (!composition_->has_flags(side)) return std::nullopt;
+  return compute::NullFlags{null_words_[side_index(side)].address(), shaders::kAnyNullBit};
+}
+
+Result<VkDeviceAddress> ComposedKeys::null_words(compute::ComputeContext& context, Side side) {
+  auto& words = null_words_[side_index(side)];
+  if (words) return words.address();
+  auto const rows = table(side).rows;
+  GARUDA_TRY_ASSIGN(words, context.device_buffer(rows * materialize::kWordBytes, "nulls of keys"));
+  std::vector<compute::NullableKey> columns;
+  for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
+    auto const& from = table(side).columns[composition_->parts[p].columns[side_index(side)]];
+    if (from.nulls)
+      columns.push_back({table(side).stored[*from.nulls].buffer.address(), std::uint32_t{1} << from.null_bit,
+                         static_cast<std::uint32_t>(p)});
+  }
+  if (columns.empty() || rows == 0) {
+    GARUDA_TRY(context.fill("encode", words, 0));
+    return words.address();
+  }
+  GARUDA_TRY_ASSIGN(auto read, compute::record_key_nulls(context, columns, rows, words.address()));
+  buffers_.push_back(std::move(read));
+  return words.address();
+}
+
+Result<VkDeviceAddress> ComposedKeys::values(compute::ComputeContext& context, Side side, std::size_t part,
+                                             std::uint32_t words) {
+  auto const own = column(side, part).column;
+  auto const rows = table(side).rows;
+  if (own.words == words || rows == 0) return own.address;
+  GARUDA_TRY_ASSIGN(auto made, context.device_buffer(rows * words * materialize::kWordBytes, "keys of both sides"));
+  auto const address = made.address();
+  auto const& type = table(side).schema[composition_->parts[part].columns[side_index(side)]].type;
+  GARUDA_TRY(compute::record_key_width(context, {own, {address, words}, rows, materialize::is_signed(type.id)}));
+  buffers_.push_back(std::move(made));
+  return address;
+}
+
+}  // namespace garuda::device

@@ -1,0 +1,375 @@
+// Joins of tables on a device by several key columns, and by all types of one, and group-bys by these, where the tables
+// live: results equal the oracle's. A random case is a function of its seed, which a failure names.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "garuda/engine.hpp"
+#include "keys/codes/key_types.hpp"
+#include "tests/device/device_tables.hpp"
+#include "tests/reference/reference_group_by.hpp"
+#include "tests/reference/reference_join.hpp"
+#include "tests/test_run.hpp"
+#include "tests/workloads/mixed_tables.hpp"
+#include "tests/workloads/tables.hpp"
+
+namespace garuda {
+namespace {
+
+using testing::MixedTable;
+using testing::TestColumn;
+using testing::TestTable;
+using testing::type_of;
+using Random = std::mt19937_64;
+using KeyNames = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::array kKinds{JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full,
+                            JoinKind::semi,  JoinKind::anti, JoinKind::mark};
+constexpr std::array kWays{"", "", "payload=gather", "method=global", "payload=carry,build=left", "method=sorted"};
+
+class DeviceKeys : public testing::DeviceTables {
+ protected:
+  static JoinSpec on(KeyNames keys, JoinKind kind, bool nulls_equal = false) {
+    JoinSpec spec;
+    spec.on = std::move(keys);
+    spec.kind = kind;
+    spec.nulls_equal = nulls_equal;
+    return spec;
+  }
+
+  /// Rows and their number. `there`: both without leaving the device.
+  static void expect_rows(Table const& left, Table const& right, DeviceTable const& left_there,
+                          DeviceTable const& right_there, JoinSpec const& spec, std::string_view tuning,
+                          bool there = true) {
+    std::string keys;
+    for (auto const& [of_left, of_right] : spec.on) keys += " " + of_left + "=" + of_right;
+    SCOPED_TRACE(std::string(to_string(spec.kind)) + " on" + keys + (spec.nulls_equal ? ", nulls equal" : "") +
+                 (spec.ordered ? ", ordered" : "") + (spec.where ? ", where " + to_string(*spec.where) : "") + ", " +
+                 std::string(tuning));
+    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
+    auto const joined = engine().join(left_there.view(), right_there.view(), spec, tuned(tuning));
+    ASSERT_TRUE(joined) << joined.error().describe();
+    if (there) EXPECT_TRUE(is_there((*joined)->plan())) << to_string((*joined)->plan());
+    auto const rows = collect(**joined);
+    ASSERT_TRUE(rows) << rows.error().describe();
+    auto const actual = reference::read_table(rows->view());
+    EXPECT_EQ(actual.names, expected.names);
+    if (spec.ordered) {
+      EXPECT_EQ(actual.rows, expected.rows);
+    } else {
+      EXPECT_EQ(reference::sorted(actual), reference::sorted(expected));
+    }
+    auto const counted = engine().join_count(left_there.view(), right_there.view(), spec, tuned(tuning));
+    ASSERT_TRUE(counted) << counted.error().describe();
+    if (there) EXPECT_TRUE(is_there(counted->plan));
+    EXPECT_EQ(counted->rows, expected.rows.size());
+  }
+
+  static void expect_groups(Table const& table, DeviceTable const& there, std::vector<std::string> keys,
+                            std::string_view aggregates, bool ordered) {
+    GroupBySpec spec;
+    spec.keys = std::move(keys);
+    if (!aggregates.empty()) spec.aggregates = parse_aggregates(aggregates).value();
+    spec.ordered = ordered;
+    auto const grouped = engine().group_by(there.view(), spec);
+    ASSERT_TRUE(grouped) << grouped.error().describe();
+    EXPECT_TRUE(is_there((*grouped)->plan())) << to_string((*grouped)->plan());
+    auto const rows = collect(**grouped);
+    ASSERT_TRUE(rows) << rows.error().describe();
+    auto const actual = reference::read_table(rows->view());
+    auto const expected = reference::reference_group_by(table.view(), spec);
+    EXPECT_EQ(ordered ? actual : reference::sorted(actual), ordered ? expected : reference::sorted(expected));
+  }
+
+  static std::string detail(Plan const& plan, std::string_view name) {
+    auto const found = std::ranges::find(plan.details, name, [](auto const& row) { return row.first; });
+    return found == plan.details.end() ? std::string() : found->second;
+  }
+};
+
+std::uint64_t num_cases() {
+  if (testing::is_bounded()) return 12;  // under a sanitizer
+  return testing::random_cases(Path::compute, 0, 90);
+}
+
+/// Those of a mixed table that can live on a device.
+std::vector<std::string> columns_there() {
+  auto names = testing::mixed_columns();
+  std::erase(names, "coded");
+  names.emplace_back("k");
+  return names;
+}
+
+/// Of a mixed table the columns `names`, each once.
+Table pick(Table const& table, std::vector<std::string> names) {
+  std::ranges::sort(names);
+  auto const twice = std::ranges::unique(names);
+  names.erase(twice.begin(), twice.end());
+  Schema schema;
+  std::vector<Batch> batches;
+  for (auto const& batch : table.batches()) {
+    Batch& picked = batches.emplace_back();
+    picked.num_rows = batch.num_rows;
+    picked.owner = batch.owner;
+  }
+  for (std::size_t c = 0; c < table.schema().size(); ++c) {
+    if (std::ranges::find(names, table.schema()[c].name) == names.end()) continue;
+    schema.push_back(table.schema()[c]);
+    for (std::size_t b = 0; b < batches.size(); ++b) batches[b].columns.push_back(table.batches()[b].columns[c]);
+  }
+  return Table(std::move(schema), std::move(batches));
+}
+
+Table random_table(Random& random) {
+  MixedTable shape;
+  shape.rows = random() % 10 == 0 ? random() % 2 : random() % 60;
+  if (random() % 2 == 0) shape.batch_rows = 1 + random() % 40;
+  shape.keys = 1 + random() % 12;
+  shape.nulls_in_8 = random() % 10 == 0 ? 8 : random() % 3;
+  return shape.build(random());
+}
+
+Field const& field_named(Schema const& schema, std::string const& name) {
+  return *std::ranges::find_if(schema, [&](Field const& field) { return field.name == name; });
+}
+
+/// Pairs of columns that have a common type, most of them of one.
+KeyNames random_keys(Schema const& schema, Random& random) {
+  auto names = columns_there();
+  std::ranges::shuffle(names, random);
+  names.resize(1 + random() % 4);
+  KeyNames keys;
+  std::vector<std::string> taken;
+  for (auto const& left : names) {
+    auto right = left;
+    if (random() % 4 == 0) {
+      auto partners = columns_there();
+      std::erase_if(partners, [&](std::string const& name) {
+        return !keys::common_key_type(field_named(schema, left), field_named(schema, name));
+      });
+      right = partners[random() % partners.size()];
+    }
+    if (std::ranges::find(taken, right) != taken.end()) continue;
+    taken.push_back(right);
+    keys.emplace_back(left, right);
+  }
+  return keys;
+}
+
+TEST_F(DeviceKeys, RandomKeysOfEveryKind) {
+  auto const first = testing::first_seed(11'000);
+  for (auto seed = first; seed < first + num_cases() && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    auto left = random_table(random);
+    auto right = random_table(random);
+    auto spec = on(random_keys(left.schema(), random), kKinds[random() % kKinds.size()], random() % 2 == 0);
+    auto const others = columns_there();
+    std::array<std::vector<std::string>, 2> picked{{{"n", others[random() % others.size()]}, {"n"}}};
+    bool of_one_type = true;
+    for (auto const& [of_left, of_right] : spec.on) {
+      picked[0].push_back(of_left);
+      picked[1].push_back(of_right);
+      of_one_type = of_one_type && of_left == of_right;
+    }
+    left = pick(left, picked[0]);
+    right = pick(right, picked[1]);
+    spec.ordered = random() % 3 == 0;
+    if (random() % 4 == 0) spec.where = parse_condition("left.n < right.n or left.n = 3").value();
+    bool const has_right = spec.kind <= JoinKind::full;
+    bool const chooses = random() % 3 == 0 && has_right;
+    // The oracle shows keys of two types as their tables have them.
+    if (chooses || (!of_one_type && has_right))
+      spec.columns = {{Side::right, picked[1].back()}, {Side::left, "n"}, {Side::left, picked[0].back()}};
+    auto const* const way = spec.ordered ? "" : kWays[random() % kWays.size()];
+    expect_rows(left, right, upload(left), upload(right), spec, way, of_one_type);
+  }
+}
+
+TEST_F(DeviceKeys, RandomKeysOfGroupBys) {
+  auto const first = testing::first_seed(12'000);
+  for (auto seed = first; seed < first + num_cases() / 2 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    auto table = random_table(random);
+    auto keys = columns_there();
+    std::ranges::shuffle(keys, random);
+    keys.resize(1 + random() % 4);
+    auto columns = keys;
+    columns.emplace_back("n");
+    table = pick(table, columns);
+    expect_groups(table, upload(table), keys, "count,sum:n=total,max:n=last", random() % 2 == 0);
+  }
+}
+
+/// Two columns whose values lie `step` apart, some of them null, and one beside them.
+Table pairs_of(TypeId type, std::size_t rows, std::int64_t first, std::int64_t step, std::uint64_t seed,
+               std::uint64_t null_each) {
+  Random random(seed);
+  TestColumn<std::int32_t> narrow{"a", type_of(TypeId::int32), {}, {}};
+  TestColumn<std::int64_t> wide{"b", type_of(TypeId::int64), {}, {}};
+  TestColumn<std::int32_t> word{"b", type_of(TypeId::int32), {}, {}};
+  TestColumn<std::int32_t> number{"n", type_of(TypeId::int32), {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    narrow.values.push_back(static_cast<std::int32_t>(random() % 7) - 3);
+    narrow.valid.push_back(null_each == 0 || random() % null_each != 0);
+    wide.values.push_back((first + static_cast<std::int64_t>(random() % 9)) * step);
+    wide.valid.push_back(null_each == 0 || random() % null_each != 0);
+    word.values.push_back(static_cast<std::int32_t>(wide.values.back()));
+    number.values.push_back(static_cast<std::int32_t>(i));
+  }
+  word.valid = wide.valid;
+  TestTable table;
+  table.add(std::move(number)).add(std::move(narrow));
+  if (type == TypeId::int64) {
+    table.add(std::move(wide));
+  } else {
+    table.add(std::move(word));
+  }
+  return table.build(80);
+}
+
+/// Packed in 32 and in 64 bits, of two widths, and numbered where the ranges do not fit.
+TEST_F(DeviceKeys, EqualTheOracleByEveryMethod) {
+  struct Case {
+    TypeId left;
+    TypeId right;
+    std::int64_t step;
+    char const* how;
+  };
+  constexpr auto kFar = std::int64_t{1} << 50;
+  constexpr auto kFarther = std::int64_t{1} << 60;
+  std::uint64_t cases = 0;
+  std::uint64_t turn = 0;
+  for (auto const& [left_type, right_type, step, how] :
+       {Case{TypeId::int32, TypeId::int32, 1, "2 columns packed in 7 bits on the device"},
+        Case{TypeId::int32, TypeId::int64, 1'000, "2 columns packed in 17 bits on the device"},
+        Case{TypeId::int64, TypeId::int64, kFar, "2 columns packed in 57 bits on the device"},
+        Case{TypeId::int64, TypeId::int64, kFarther, "2 columns, 3 words, numbered on the device"}}) {
+    SCOPED_TRACE(how);
+    auto const left = pairs_of(left_type, 240, -4, step, 1, 5);
+    auto const right = pairs_of(right_type, 190, 0, step, 2, 7);
+    auto const left_there = upload(left);
+    auto const right_there = upload(right);
+    auto const keys = KeyNames{{"a", "a"}, {"b", "b"}};
+    auto const plan = engine().explain_join(left_there.view(), right_there.view(), on(keys, JoinKind::inner)).value();
+    EXPECT_EQ(detail(plan, "composed keys"), how);
+    constexpr std::array kMethods{"payload=carry", "payload=gather,build=left", "method=global", "method=sorted"};
+    for (bool const nulls_equal : {false, true})
+      for (auto const kind : kKinds) {
+        // All of packed keys of 32 bits, of others in turn.
+        for (std::size_t m = 0; m < kMethods.size(); ++m) {
+          ++cases;
+          if ((step != 1 && turn % kMethods.size() != m) || !testing::takes_compiled_case(cases)) continue;
+          expect_rows(left, right, left_there, right_there, on(keys, kind, nulls_equal), kMethods[m]);
+        }
+        bool const is_marked = kind == JoinKind::semi || kind == JoinKind::anti || kind == JoinKind::mark;
+        if (is_marked && step != kFar)
+          expect_rows(left, right, left_there, right_there, on(keys, kind, nulls_equal), "method=bitmap");
+        auto ordered = on(keys, kind, nulls_equal);
+        ordered.ordered = true;
+        if (++turn % 3 == 0 && testing::takes_compiled_case(cases))
+          expect_rows(left, right, left_there, right_there, ordered, "");
+      }
+    expect_groups(left, left_there, {"a", "b"}, "count,sum:n", true);
+  }
+}
+
+TEST_F(DeviceKeys, SidesWithoutRowsOrKeys) {
+  auto const some = pairs_of(TypeId::int64, 40, 0, 1, 1, 6);
+  auto const none = pairs_of(TypeId::int32, 0, 0, 1, 2, 6);
+  auto const keyless = pairs_of(TypeId::int64, 30, 0, 1, 3, 1);
+  auto const far = pairs_of(TypeId::int64, 30, -4, std::int64_t{1} << 60, 4, 4);
+  auto const keys = KeyNames{{"a", "a"}, {"b", "b"}};
+  std::vector<DeviceTable> there;
+  std::array<Table const*, 4> const tables{&some, &none, &keyless, &far};
+  for (auto const* const table : tables) there.push_back(upload(*table));
+  std::uint64_t cases = 0;
+  for (std::size_t l = 0; l < tables.size(); ++l)
+    for (std::size_t r = 0; r < tables.size(); ++r)
+      for (bool const nulls_equal : {false, true})
+        for (auto const kind : kKinds)
+          if (testing::takes_compiled_case(cases++))
+            expect_rows(*tables[l], *tables[r], there[l], there[r], on(keys, kind, nulls_equal), "");
+}
+
+/// Zeros of both signs are one key, and so are all NaN, in the bits that their tables have.
+TEST_F(DeviceKeys, FloatsAreComparedAsNumbers) {
+  using Limits = std::numeric_limits<double>;
+  auto const table_of = [](std::vector<double> values, std::vector<bool> valid) {
+    TestColumn<float> single{"s", type_of(TypeId::float32), {}, {}};
+    for (auto const value : values) single.values.push_back(static_cast<float>(value));
+    TestColumn<std::int32_t> number{"n", type_of(TypeId::int32), {}, {}};
+    for (std::size_t i = 0; i < values.size(); ++i) number.values.push_back(static_cast<std::int32_t>(i));
+    return TestTable()
+        .add(std::move(number))
+        .add(std::move(single))
+        .add(TestColumn<double>{"d", type_of(TypeId::float64), std::move(values), std::move(valid)})
+        .build();
+  };
+  auto const left = table_of({0.0, -0.0, Limits::quiet_NaN(), 1.5, Limits::infinity(), 7, -2.25},
+                             {true, true, true, true, true, false, true});
+  auto const right = table_of({-0.0, -Limits::quiet_NaN(), -1.5, Limits::infinity(), 1.5, 7, Limits::denorm_min()},
+                              {true, true, true, true, true, false, true});
+  auto const left_there = upload(left);
+  auto const right_there = upload(right);
+  for (auto const kind : kKinds)
+    for (bool const nulls_equal : {false, true}) {
+      expect_rows(left, right, left_there, right_there, on({{"d", "d"}}, kind, nulls_equal), "");
+      expect_rows(left, right, left_there, right_there, on({{"s", "s"}}, kind, nulls_equal), "");
+      expect_rows(left, right, left_there, right_there, on({{"s", "s"}, {"d", "d"}}, kind, nulls_equal), "");
+    }
+}
+
+TEST_F(DeviceKeys, AsManyAsAJoinTakes) {
+  Random random(5);
+  TestTable left;
+  TestTable right;
+  KeyNames keys;
+  for (int c = 0; c < 16; ++c) {
+    auto const name = "c" + std::to_string(c);
+    TestColumn<std::int32_t> one{name, type_of(TypeId::int32), {}, {}};
+    TestColumn<std::int32_t> other = one;
+    for (int i = 0; i < 60; ++i) {
+      one.values.push_back(c < 14 ? 7 : static_cast<std::int32_t>(random() % 4) << (c == 14 ? 29 : 0));
+      other.values.push_back(c < 14 ? 7 : static_cast<std::int32_t>(random() % 4) << (c == 14 ? 29 : 0));
+      other.valid.push_back(random() % 20 != 0);
+    }
+    left.add(std::move(one));
+    right.add(std::move(other));
+    keys.emplace_back(name, name);
+  }
+  auto const left_table = left.build();
+  auto const right_table = right.build();
+  auto const left_there = upload(left_table);
+  auto const right_there = upload(right_table);
+  for (auto const kind : {JoinKind::inner, JoinKind::full, JoinKind::anti})
+    for (bool const nulls_equal : {false, true})
+      expect_rows(left_table, right_table, left_there, right_there, on(keys, kind, nulls_equal), "");
+}
+
+/// A key of both sides in a result is a column like any other, in the type of both.
+TEST_F(DeviceKeys, AResultIsATableToJoinAgain) {
+  auto const left = pairs_of(TypeId::int32, 90, -4, 3, 1, 6);
+  auto const right = pairs_of(TypeId::int64, 70, 0, 3, 2, 6);
+  auto const keys = KeyNames{{"a", "a"}, {"b", "b"}};
+  auto const first = join(upload(left), upload(right), on(keys, JoinKind::full));
+  EXPECT_EQ(first.schema()[2].type.id, TypeId::int64);
+  auto const on_host = download(first);
+  auto const third = pairs_of(TypeId::int64, 80, -2, 3, 3, 6);
+  auto const third_there = upload(third);
+  for (auto const kind : {JoinKind::inner, JoinKind::full, JoinKind::mark})
+    expect_rows(on_host, third, first, third_there, on(keys, kind, true), "");
+  expect_groups(on_host, first, {"b", "a"}, "count", true);
+}
+
+}  // namespace
+}  // namespace garuda
