@@ -85,6 +85,17 @@ struct KeyWordsPush {
   uint num_rows;
 };
 
+/// target[row] = a key's value in another kind, as_kind: kColumnF32, kColumnF64, or its 64 bits times a factor.
+struct ConvertKeysPush {
+  device_address source;
+  device_address target;
+  uint kind;
+  uint as_kind;
+  uint factor_low;
+  uint factor_high;
+  uint num_rows;
+};
+
 const uint kAnyNullBit = 31u;
 
 /// The nulls of a key column, and the bit that says so of the key.

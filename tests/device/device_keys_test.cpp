@@ -164,6 +164,13 @@ KeyNames random_keys(Schema const& schema, Random& random) {
   return keys;
 }
 
+/// Whether a device compares columns of these names: of others some values leave 64 bits in the unit or scale of both.
+bool are_compared(std::string const& left, std::string const& right) {
+  constexpr std::array kOthers{"i64", "u64", "d38", "d76", "bytes", "fixed"};
+  auto const is_other = [&](std::string const& name) { return std::ranges::find(kOthers, name) != kOthers.end(); };
+  return left == right || (!is_other(left) && !is_other(right));
+}
+
 TEST_F(DeviceKeys, RandomKeysOfEveryKind) {
   auto const first = testing::first_seed(11'000);
   for (auto seed = first; seed < first + num_cases() && !HasFailure(); ++seed) {
@@ -175,10 +182,12 @@ TEST_F(DeviceKeys, RandomKeysOfEveryKind) {
     auto const others = columns_there();
     std::array<std::vector<std::string>, 2> picked{{{"n", others[random() % others.size()]}, {"n"}}};
     bool of_one_type = true;
+    bool there = true;
     for (auto const& [of_left, of_right] : spec.on) {
       picked[0].push_back(of_left);
       picked[1].push_back(of_right);
       of_one_type = of_one_type && of_left == of_right;
+      there = there && are_compared(of_left, of_right);
     }
     left = pick(left, picked[0]);
     right = pick(right, picked[1]);
@@ -190,7 +199,7 @@ TEST_F(DeviceKeys, RandomKeysOfEveryKind) {
     if (chooses || (!of_one_type && has_right))
       spec.columns = {{Side::right, picked[1].back()}, {Side::left, "n"}, {Side::left, picked[0].back()}};
     auto const* const way = spec.ordered ? "" : kWays[random() % kWays.size()];
-    expect_rows(left, right, upload(left), upload(right), spec, way, of_one_type);
+    expect_rows(left, right, upload(left), upload(right), spec, way, there);
   }
 }
 
@@ -327,6 +336,59 @@ TEST_F(DeviceKeys, FloatsAreComparedAsNumbers) {
       expect_rows(left, right, left_there, right_there, on({{"s", "s"}}, kind, nulls_equal), "");
       expect_rows(left, right, left_there, right_there, on({{"s", "s"}, {"d", "d"}}, kind, nulls_equal), "");
     }
+}
+
+/// Of two types that differ in more than their width; keys of both sides are in the type of both.
+TEST_F(DeviceKeys, ConvertedKeysEqualThoseOfTheHost) {
+  KeyNames const pairs{{"second", "micro"}, {"zoned", "utc"}, {"day", "day64"}, {"time64", "time32"}, {"f16", "f32"},
+                       {"f64", "f16"},      {"f32", "f64"},   {"i8", "f16"},    {"f32", "u8"},        {"i16", "f32"},
+                       {"i32", "f64"},      {"f64", "u32"},   {"d18", "d9"},    {"i8", "d9"},         {"d18", "u32"},
+                       {"i32", "d38"},      {"d76", "d9"},    {"u8", "d76"},    {"i16", "d18"},       {"d38", "d76"}};
+  auto const left = MixedTable{90, 50, 8, 1}.build(3);
+  auto const right = MixedTable{80, 0, 8, 1}.build(4);
+  JoinOptions on_host;
+  on_host.path = Path::cpu;
+  std::uint64_t cases = 0;
+  for (auto const& pair : pairs) {
+    bool const is_last = pair == pairs.back();
+    auto const one = pick(left, {pair.first, "n", "k"});
+    auto const other = pick(right, {pair.second, "n", "k"});
+    auto const one_there = upload(one);
+    auto const other_there = upload(other);
+    for (auto const kind : {JoinKind::full, JoinKind::right, JoinKind::semi})
+      for (bool const nulls_equal : {false, true}) {
+        if (!testing::takes_compiled_case(cases++)) continue;
+        auto spec = on({pair}, kind, nulls_equal);
+        if (nulls_equal) spec.on.emplace_back("k", "k");
+        SCOPED_TRACE(pair.first + " = " + pair.second + ", " + std::string(to_string(kind)));
+        auto const joined = engine().join(one_there.view(), other_there.view(), spec);
+        ASSERT_TRUE(joined) << joined.error().describe();
+        EXPECT_EQ(is_there((*joined)->plan()), !is_last) << to_string((*joined)->plan());
+        auto const rows = collect(**joined).value();
+        auto const expected = collect(*engine().join(one.view(), other.view(), spec, on_host).value()).value();
+        EXPECT_EQ(rows.schema(), expected.schema());
+        EXPECT_EQ(reference::sorted(reference::read_table(rows.view())),
+                  reference::sorted(reference::read_table(expected.view())));
+      }
+  }
+}
+
+/// Seconds that no int64 counts in nanoseconds, which the host compares.
+TEST_F(DeviceKeys, ValuesBeyondTheUnitOfBothAreThoseOfCopies) {
+  auto nano = type_of(TypeId::timestamp);
+  nano.unit = TimeUnit::nanosecond;
+  auto const seconds = type_of(TypeId::timestamp);
+  auto const left = TestTable().add(TestColumn<std::int64_t>{"t", seconds, {1, std::int64_t{1} << 40, -2}, {}}).build();
+  auto const right = TestTable().add(TestColumn<std::int64_t>{"t", nano, {1'000'000'000, 5, 7}, {}}).build();
+  auto spec = on({{"t", "t"}}, JoinKind::inner);
+  spec.columns = {{Side::left, "t"}, {Side::right, "t"}};
+  auto const left_there = upload(left);
+  auto const right_there = upload(right);
+  expect_rows(left, right, left_there, right_there, spec, "", false);
+  auto const refused = engine().join(left_there.view(), right_there.view(), spec, tuned("placement=device"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::invalid_input);
+  EXPECT_NE(refused.error().message().find("64 bits"), std::string::npos) << refused.error().describe();
 }
 
 TEST_F(DeviceKeys, AsManyAsAJoinTakes) {

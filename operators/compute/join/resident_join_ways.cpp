@@ -11,6 +11,7 @@
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/device_scan.hpp"
 #include "operators/contract/cost_terms.hpp"
+#include "operators/vulkan/submissions.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -207,9 +208,9 @@ contract::PhaseCosts composed_key_costs(ComposedKeyShape const& keys, rates::Dev
   auto const slots = static_cast<double>(hash_table_slots(static_cast<std::uint64_t>(keys.rows)));
   auto const streamed = kWordBytes * (slots + keys.rows * (keys.numbered_words + kNumberingWords));
   return {{"encode", encoded},
-          {"number keys", contract::stream_ns(streamed, rates) + contract::atomic_ns(keys.rows, rates) +
-                              contract::read_ns(keys.rows * (keys.numbered_words + kNumberingReads), rates) +
-                              kBoundsWaits * rates.submission_ns}};
+          {vulkan::phase::kHash, contract::stream_ns(streamed, rates) + contract::atomic_ns(keys.rows, rates) +
+                                     contract::read_ns(keys.rows * (keys.numbered_words + kNumberingReads), rates) +
+                                     kBoundsWaits * rates.submission_ns}};
 }
 
 bool can_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning const& tuning) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "operators/compute/primitives/key_conversion.hpp"
 #include "shaders/compute/column_values_layout.h"
 
 namespace garuda::compute {
@@ -128,7 +129,7 @@ std::vector<vk::ComputePipelineSpec> key_column_pipelines(ComputeTuning const& t
   for (auto const kind :
        {DeviceValueKind::bits, DeviceValueKind::float16, DeviceValueKind::float32, DeviceValueKind::float64})
     specs.push_back(compute_pipeline(words_shape(kind), tuning));
-  specs.push_back(compute_pipeline(nulls_shape(), tuning));
+  for (auto const& shape : {nulls_shape(), convert_keys_shape()}) specs.push_back(compute_pipeline(shape, tuning));
   return specs;
 }
 

@@ -36,7 +36,8 @@ bool is_compared_as(DataType const& from, DataType const& to) {
   return from == to || keys::extends_to(from, to);
 }
 
-Result<KeyPart> part_of(DeviceTableState const& left, DeviceTableState const& right, resolve::KeyPair const& pair) {
+Result<KeyPart> part_of(DeviceTableState const& left, DeviceTableState const& right, resolve::KeyPair const& pair,
+                        Control const& control) {
   KeyPart part;
   part.columns = {pair.left, pair.right};
   std::array<DeviceTableState::Column const*, 2> const columns{&left.columns[pair.left], &right.columns[pair.right]};
@@ -47,16 +48,32 @@ Result<KeyPart> part_of(DeviceTableState const& left, DeviceTableState const& ri
     part.kinds = {DeviceValueKind::uint32, DeviceValueKind::uint32};
     return part;
   }
+  auto const refuse = [&](char const* why) {
+    return fail(ErrorCode::invalid_input,
+                fmt::format("{}: {} and {}", why, to_string(*types[0]), to_string(*types[1])));
+  };
+  constexpr auto kCompared =
+      "keys of tables that live on a device are compared by columns of one type, or of integers, floats, decimals, "
+      "times, strings or binary";
+  part.words = device_words(pair.type).value_or(0);
+  if (part.words == 0) return refuse(kCompared);
   for (auto const side : kBoth) {
     auto const kind = device_key_kind(*types[side]);
-    if (!kind || !is_compared_as(*types[side], pair.type))
-      return fail(ErrorCode::invalid_input,
-                  fmt::format("keys of tables that live on a device are compared by columns of one type, or of "
-                              "integers, decimals of one scale, times of one unit, strings or binary: {} and {}",
-                              to_string(*types[0]), to_string(*types[1])));
+    if (!kind) return refuse(kCompared);
     part.kinds[side] = *kind;
+    if (is_compared_as(*types[side], pair.type)) continue;
+    auto& conversion = part.conversions[side];
+    conversion = key_conversion(*types[side], pair.type);
+    if (!conversion) return refuse(kCompared);
+    auto const& table = side == 0 ? left : right;
+    GARUDA_TRY_ASSIGN(auto const range, image_range(table, part.columns[side], control));
+    if (!converted_range(*range, *kind, *conversion))
+      return refuse(
+          "keys of tables that live on a device are compared in 64 bits, which their values exceed in the unit "
+          "or scale of both");
+    part.kinds[side] = conversion->as;
+    part.words = std::max(part.words, conversion->words());
   }
-  part.words = device_words(pair.type).value();
   return part;
 }
 
@@ -71,6 +88,10 @@ Result<std::optional<compute::ValueRange>> range_of(DeviceTableState const& tabl
   }
   GARUDA_TRY_ASSIGN(auto range, image_range(table, part.columns[side_index(side)], control));
   if (!range || !range->has_values) return range;
+  if (auto const& conversion = part.conversions[side_index(side)]) {
+    auto const kind = device_key_kind(table.schema[part.columns[side_index(side)]].type);
+    range = converted_range(*range, *kind, *conversion);
+  }
   bool const has_sign = is_signed(part.kinds[0]) || is_signed(part.kinds[1]);
   auto const moved = (has_sign ? image_offset(DeviceValueKind::int64) : 0) - image_offset(part.kinds[side_index(side)]);
   range->min += moved;
@@ -154,7 +175,7 @@ Result<KeyComposition> compose_keys(resolve::JoinRequest const& request) {
   composition.nulls_are_keys = request.spec.nulls_equal;
   composition.hash_bits = request.options.tuning.hash_bits;
   for (auto const& pair : request.columns.keys) {
-    GARUDA_TRY_ASSIGN(auto part, part_of(left, right, pair));
+    GARUDA_TRY_ASSIGN(auto part, part_of(left, right, pair, request.options.control));
     composition.parts.push_back(std::move(part));
   }
   GARUDA_TRY_ASSIGN(bool const are_packed, place_all(left, right, composition, request.options.control));
@@ -183,6 +204,7 @@ Result<ComposedKeys> ComposedKeys::create(compute::ComputeContext& context, KeyC
   keys.tables_ = {&left, &right};
   for (auto& key : keys.keys_) key.words = composition.words();
   GARUDA_TRY(keys.number_strings(context, control));
+  for (auto const side : kSides) GARUDA_TRY(keys.convert(context, side));
   if (composition.is_packed()) {
     for (auto const side : kSides) GARUDA_TRY(keys.pack(context, side));
   } else {
@@ -211,6 +233,31 @@ Result<void> ComposedKeys::number_strings(compute::ComputeContext& context, Cont
   return {};
 }
 
+/// Values of other types in the kind in which both sides are compared.
+Result<void> ComposedKeys::convert(compute::ComputeContext& context, Side side) {
+  auto& converted = converted_[side_index(side)];
+  converted.resize(composition_->parts.size());
+  auto const rows = table(side).rows;
+  for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
+    auto const& part = composition_->parts[p];
+    auto const& conversion = part.conversions[side_index(side)];
+    if (!conversion || rows == 0) continue;
+    auto values = column(side, p);
+    values.kind = device_key_kind(table(side).schema[part.columns[side_index(side)]].type).value();
+    auto const bytes = rows * conversion->words() * materialize::kWordBytes;
+    GARUDA_TRY_ASSIGN(auto made, context.device_buffer(bytes, "converted keys"));
+    GARUDA_TRY(compute::record_key_conversion(context, values, rows, *conversion, made.address()));
+    converted[p] = std::move(made);
+  }
+  return {};
+}
+
+bool ComposedKeys::continues_by_sign(Side side, std::size_t part) const {
+  auto const& of = composition_->parts[part];
+  if (auto const& conversion = of.conversions[side_index(side)]) return conversion->as == DeviceValueKind::int64;
+  return materialize::is_signed(table(side).schema[of.columns[side_index(side)]].type.id);
+}
+
 /// Its nulls are told of where they are keys.
 compute::DeviceValues ComposedKeys::column(Side side, std::size_t part) const {
   auto const& of = composition_->parts[part];
@@ -218,6 +265,8 @@ compute::DeviceValues ComposedKeys::column(Side side, std::size_t part) const {
   auto const& stored = table(side).stored[from.stored];
   compute::DeviceValues values{{stored.buffer.address(), stored.words}, of.kinds[side_index(side)]};
   if (auto const& numbers = strings_[side_index(side)][part]) values.column = {numbers->keys.address(), 1};
+  if (auto const& conversion = of.conversions[side_index(side)]; conversion && converted_[side_index(side)][part])
+    values.column = {converted_[side_index(side)][part].address(), conversion->words()};
   if (composition_->nulls_are_keys && from.nulls) {
     values.nulls = table(side).stored[*from.nulls].buffer.address();
     values.null_mask = std::uint32_t{1} << from.null_bit;
@@ -259,8 +308,7 @@ Result<void> ComposedKeys::number(compute::ComputeContext& context) {
     std::uint32_t null_bit = 0;
     for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
       auto const& part = composition_->parts[p];
-      bool const continues = materialize::is_signed(table(side).schema[part.columns[side_index(side)]].type.id);
-      columns.push_back({column(side, p), part.words, continues, null_bit});
+      columns.push_back({column(side, p), part.words, continues_by_sign(side, p), null_bit});
       if (part.has_nulls[0] || part.has_nulls[1]) ++null_bit;
     }
     auto const own = table(side).rows;
@@ -312,8 +360,7 @@ Result<VkDeviceAddress> ComposedKeys::values(compute::ComputeContext& context, S
   if (own.words == words || rows == 0) return own.address;
   GARUDA_TRY_ASSIGN(auto made, context.device_buffer(rows * words * materialize::kWordBytes, "keys of both sides"));
   auto const address = made.address();
-  auto const& type = table(side).schema[composition_->parts[part].columns[side_index(side)]].type;
-  GARUDA_TRY(compute::record_key_width(context, {own, {address, words}, rows, materialize::is_signed(type.id)}));
+  GARUDA_TRY(compute::record_key_width(context, {own, {address, words}, rows, continues_by_sign(side, part)}));
   buffers_.push_back(std::move(made));
   return address;
 }

@@ -17,6 +17,7 @@
 #include "operators/compute/primitives/key_columns.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/join/key_conversions.hpp"
 #include "operators/device/strings/string_numbers.hpp"
 #include "operators/resolve/join_request.hpp"
 
@@ -26,12 +27,13 @@ constexpr std::size_t side_index(Side side) noexcept { return side == Side::left
 
 /// A pair of key columns as they are compared: as images in one order where both have one, else by their words.
 struct KeyPart {
-  std::array<std::size_t, 2> columns{};             ///< by side
-  std::array<compute::DeviceValueKind, 2> kinds{};  ///< likewise
-  std::array<bool, 2> has_nulls{};                  ///< likewise
-  std::uint32_t words = 1;                          ///< in which values of both sides are
-  std::shared_ptr<Strings const> strings{};         ///< of both sides: values are numbers among these
-  std::array<compute::KeyPlace, 2> places{};        ///< of packed keys
+  std::array<std::size_t, 2> columns{};                                ///< by side
+  std::array<std::optional<compute::KeyConversion>, 2> conversions{};  ///< of values of another type; likewise
+  std::array<compute::DeviceValueKind, 2> kinds{};                     ///< likewise
+  std::array<bool, 2> has_nulls{};                                     ///< likewise
+  std::uint32_t words = 1;                                             ///< in which values of both sides are
+  std::shared_ptr<Strings const> strings{};   ///< of both sides: values are numbers among these
+  std::array<compute::KeyPlace, 2> places{};  ///< of packed keys
 };
 
 /// How keys become words: packed side by side where the ranges of both sides' values fit 64 bits, else numbered, all
@@ -82,6 +84,8 @@ class ComposedKeys {
  private:
   DeviceTableState const& table(Side side) const noexcept { return *tables_[side_index(side)]; }
   compute::DeviceValues column(Side side, std::size_t part) const;
+  bool continues_by_sign(Side side, std::size_t part) const;
+  Result<void> convert(compute::ComputeContext& context, Side side);
   Result<void> number_strings(compute::ComputeContext& context, Control const& control);
   Result<void> pack(compute::ComputeContext& context, Side side);
   Result<void> number(compute::ComputeContext& context);
@@ -90,6 +94,7 @@ class ComposedKeys {
   std::array<DeviceTableState const*, 2> tables_{};
   std::array<compute::DeviceColumn, 2> keys_{};
   std::array<std::vector<std::optional<StringKeyColumn>>, 2> strings_;  // by part
+  std::array<std::vector<vk::Buffer>, 2> converted_;                    // by part
   std::array<vk::Buffer, 2> null_words_;
   std::vector<vk::Buffer> buffers_;  // of keys, of values in other widths, and what passes read
 };
