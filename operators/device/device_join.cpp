@@ -13,6 +13,7 @@
 #include "operators/compute/primitives/compute_lane.hpp"
 #include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/join/compared_columns.hpp"
 #include "operators/device/join/join_by_pairs.hpp"
 #include "operators/device/join/joinable_sides.hpp"
 #include "operators/device/join/joined_columns.hpp"
@@ -225,6 +226,12 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
     shape.counts = counts;
     return shape;
   }
+  if (request.columns.condition)
+    for (auto const side : {Side::left, Side::right})
+      for (auto const& made : made_for_condition(request, side)) {
+        if (made.strings != nullptr) number(*made.strings);
+        shape.converted_bytes += made.bytes;
+      }
   // Pairs of row numbers, whose values are read where they lie.
   if (auto const& condition = request.columns.condition)
     shape.tested_reads = static_cast<double>(condition->left.size() + condition->right.size());

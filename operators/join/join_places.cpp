@@ -25,8 +25,12 @@ Result<void> check_keys_there(resolve::JoinRequest const& request, bool stored) 
 
 /// Whether a device joins such tables; `stored`: that live there. Errors: usage or invalid_input, with what it joins.
 Result<void> check_joined_there(resolve::JoinRequest const& request, bool stored) {
-  if (auto const& condition = request.columns.condition)
-    GARUDA_TRY(device::check_device_condition(request.left.schema(), request.right.schema(), *condition));
+  if (auto const& condition = request.columns.condition) {
+    auto const compared =
+        stored ? device::check_stored_condition(request)
+               : device::check_device_condition(request.left.schema(), request.right.schema(), *condition);
+    if (!compared) return compared;
+  }
   return check_keys_there(request, stored);
 }
 

@@ -368,7 +368,7 @@ TEST_F(DeviceStrings, PlansSayHowKeysAreCompared) {
   EXPECT_EQ(how(engine().explain_join(a.view(), b.view(), on("n")).value()), "");
 }
 
-/// Conditions on strings and their extremes are the host's.
+/// The order of strings in conditions and their extremes are the host's.
 TEST_F(DeviceStrings, OtherUsesAreThoseOfCopies) {
   auto const left = few_table(80, StringLayout::utf8, 0, 1);
   auto const right = few_table(70, StringLayout::dictionary, 10, 2);

@@ -309,6 +309,7 @@ contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, Residen
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   GARUDA_EXPECTS(way.method != JoinMethod::automatic);
   auto costs = composed_key_costs(shape.composed, rates);
+  if (shape.converted_bytes > 0) costs.emplace_back("encode", contract::stream_ns(shape.converted_bytes, rates));
   for (auto const& strings : shape.strings) {
     auto const numbered = string_number_costs(strings, rates);
     costs.insert(costs.end(), numbered.begin(), numbered.end());

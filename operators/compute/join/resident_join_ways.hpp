@@ -52,6 +52,7 @@ struct ResidentJoinShape {
   bool nulls_equal = false;
   bool is_dealt = false;                   ///< both sides are partitioned already
   double tested_reads = 0;                 ///< of a join whose pairs of row numbers are tested: values that each reads
+  double converted_bytes = 0;              ///< of values that are made for these tests
   std::vector<NumberedStrings> strings{};  ///< of keys of strings, which are joined by their numbers
   ComposedKeyShape composed{};
   std::optional<Side> build = std::nullopt;  ///< asked for

@@ -5,18 +5,33 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "operators/device/device_table.hpp"
-#include "operators/resolve/condition/condition_columns.hpp"
+#include "operators/device/join/compared_columns.hpp"
+#include "operators/resolve/join_request.hpp"
 
 namespace garuda::device {
 
-/// Whether a device compares these columns as they are kept there. Errors: invalid_input, with what it compares.
+/// Whether a device compares the columns of tables that are brought there whole, as they are kept there. Errors:
+/// invalid_input, with what it compares.
 Result<void> check_device_condition(Schema const& left, Schema const& right,
                                     resolve::ResolvedCondition const& condition);
 
-/// Steps of shaders::kStepWords words (filter_pairs_layout.h), which view the columns of both tables. Requires:
-/// check_device_condition().
-std::vector<std::uint32_t> condition_steps(DeviceTableState const& left, DeviceTableState const& right,
-                                           resolve::ResolvedCondition const& condition);
+/// The same of tables that live there, of whose values it reads what has to be known. Errors: those of
+/// compared_columns().
+Result<void> check_stored_condition(resolve::JoinRequest const& request);
+
+/// The condition of a request whose tables are on a device.
+class DeviceCondition {
+ public:
+  /// Records what makes the values that are compared; see MadeColumns. Errors: those of compared_columns(), and
+  /// limit_exceeded, out_of_memory.
+  static Result<DeviceCondition> create(compute::ComputeContext& context, resolve::JoinRequest const& request);
+
+  /// Steps of shaders::kStepWords words (filter_pairs_layout.h), which view the columns of both tables.
+  std::vector<std::uint32_t> const& steps() const noexcept { return steps_; }
+
+ private:
+  MadeColumns made_;
+  std::vector<std::uint32_t> steps_;
+};
 
 }  // namespace garuda::device

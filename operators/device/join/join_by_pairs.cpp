@@ -44,10 +44,10 @@ struct Tested {
 };
 
 /// A program without steps lets all pairs pass.
-Result<vk::Buffer> upload_program(compute::ComputeContext& context, MovedSides const& sides,
-                                  std::optional<resolve::ResolvedCondition> const& condition, std::uint64_t& steps) {
+Result<vk::Buffer> upload_program(compute::ComputeContext& context, std::optional<DeviceCondition> const& condition,
+                                  std::uint64_t& steps) {
   std::vector<std::uint32_t> words(shaders::kStepWords);
-  if (condition) words = condition_steps(sides.left.table(), sides.right.table(), *condition);
+  if (condition) words = condition->steps();
   steps = condition ? words.size() / shaders::kStepWords : 0;
   auto const bytes = std::as_bytes(std::span(words));
   GARUDA_TRY_ASSIGN(auto program, context.upload_buffer(bytes.size(), "condition"));
@@ -57,7 +57,7 @@ Result<vk::Buffer> upload_program(compute::ComputeContext& context, MovedSides c
 
 /// Tests the pairs, and counts what passes, and the rows that come alone.
 Result<void> test(compute::ComputeContext& context, MovedSides const& sides, JoinableSides const& joinable,
-                  std::optional<resolve::ResolvedCondition> const& condition, compute::ResidentResult const& joined,
+                  std::optional<DeviceCondition> const& condition, compute::ResidentResult const& joined,
                   Tested& tested) {
   GARUDA_TRY_ASSIGN(tested.pair_marks, take_marks(context, joined.rows));
   compute::TestedPairs pairs;
@@ -71,7 +71,7 @@ Result<void> test(compute::ComputeContext& context, MovedSides const& sides, Joi
     (side == Side::left ? pairs.left_marks : pairs.right_marks) = tested.of(side).address();
   }
   std::uint64_t steps = 0;
-  GARUDA_TRY_ASSIGN(auto const program, upload_program(context, sides, condition, steps));
+  GARUDA_TRY_ASSIGN(auto const program, upload_program(context, condition, steps));
   GARUDA_TRY(compute::record_pair_filter(context, pairs, program, steps));
   MarkedRows passing;
   passing.rows = joined.rows;
@@ -164,8 +164,12 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
   GARUDA_TRY(join.record(context));
   GARUDA_TRY_ASSIGN(auto const joined, join.finish(context));
   if (stats != nullptr && condition) stats->add_counter("pairs_tested", joined.rows);
+  std::optional<DeviceCondition> device_condition;
+  if (condition) {
+    GARUDA_TRY_ASSIGN(device_condition, DeviceCondition::create(context, request));
+  }
   Tested tested;
-  GARUDA_TRY(test(context, sides, joinable, condition, joined, tested));
+  GARUDA_TRY(test(context, sides, joinable, device_condition, joined, tested));
   auto const rows = tested.pairs + rows_of(tested.alone);
   if (result == nullptr) return rows;
   result->rows = rows;

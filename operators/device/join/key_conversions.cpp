@@ -50,6 +50,22 @@ double number_of(DeviceValueKind kind, std::uint64_t image) {
   return static_cast<double>(integer_of(kind, image).value());
 }
 
+std::uint64_t image_of(DeviceValueKind kind, std::uint64_t word) {
+  auto const low = static_cast<std::uint32_t>(word);
+  switch (kind) {
+    case DeviceValueKind::int32:
+      return ordered_signed(low);
+    case DeviceValueKind::int64:
+      return ordered_signed(word);
+    case DeviceValueKind::float16:
+      return ordered_from_bits(canonical_half(static_cast<std::uint16_t>(word)));
+    case DeviceValueKind::float32:
+      return ordered_from_bits(canonical_bits(std::bit_cast<float>(low)));
+    default:
+      return word;
+  }
+}
+
 std::optional<std::uint64_t> converted_image(std::uint64_t image, DeviceValueKind from,
                                              KeyConversion const& conversion) {
   if (conversion.as == DeviceValueKind::float32)
@@ -75,12 +91,20 @@ std::optional<KeyConversion> key_conversion(DataType const& from, DataType const
     if (!is_number || common.id == TypeId::float16) return std::nullopt;
     return KeyConversion{common.id == TypeId::float32 ? DeviceValueKind::float32 : DeviceValueKind::float64};
   }
-  bool const is_scaled =
-      (target == TypeFamily::decimal && (family == TypeFamily::integer || family == TypeFamily::decimal)) ||
-      (target == TypeFamily::temporal && family == TypeFamily::temporal);
+  // Times of different units are compared in conditions as decimals of seconds.
+  bool const is_scaled = target == TypeFamily::decimal
+                             ? family == TypeFamily::integer || family == target || family == TypeFamily::temporal
+                             : target == TypeFamily::temporal && family == target;
   if (!is_scaled) return std::nullopt;
   auto const factor = factor_between(from, common);
   return factor ? std::optional(KeyConversion{DeviceValueKind::int64, *factor}) : std::nullopt;
+}
+
+std::optional<std::uint64_t> converted_word(std::uint64_t word, DeviceValueKind from, KeyConversion const& conversion) {
+  auto const image = converted_image(image_of(from, word), from, conversion);
+  if (!image) return std::nullopt;
+  if (conversion.as == DeviceValueKind::float32) return bits_from_ordered(static_cast<std::uint32_t>(*image));
+  return conversion.as == DeviceValueKind::float64 ? bits_from_ordered(*image) : ordered_signed(*image);
 }
 
 std::optional<compute::ValueRange> converted_range(compute::ValueRange const& range, DeviceValueKind from,

@@ -17,4 +17,8 @@ std::optional<compute::KeyConversion> key_conversion(DataType const& from, DataT
 std::optional<compute::ValueRange> converted_range(compute::ValueRange const& range, compute::DeviceValueKind from,
                                                    compute::KeyConversion const& conversion);
 
+/// One value, in its own words, as words of the kind that it becomes. nullopt: it does not fit.
+std::optional<std::uint64_t> converted_word(std::uint64_t word, compute::DeviceValueKind from,
+                                            compute::KeyConversion const& conversion);
+
 }  // namespace garuda::device
