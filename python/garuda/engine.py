@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, NamedTuple, Optional, Sequence, SupportsIndex, Tuple, Union
 
 from . import _core
 from ._progress import ProgressOption, reporting
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
         path: str
         device: Union[str, int, None]
-        tuning: Union[str, Mapping[str, Any]]
+        tuning: Union[str, Mapping[str, Any], None]
         memory_limit: Union[str, int, None]
         device_memory_limit: Union[str, int, None]
         threads: Optional[int]
@@ -36,6 +36,14 @@ Aggregate = Union[str, Tuple[str, str], Tuple[str, str, Union[str, int, float]]]
 _WITH_PARAMETER = {"covar", "covar_pop", "corr", "arg_min", "arg_max", "quantile", "min_n", "max_n"}
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+# What options may be, and in words.
+_TEXT: tuple[Any, str] = (str, "a str")
+_SIZE: tuple[Any, str] = ((str, SupportsIndex, type(None)), "a str, an int or None")
+_KINDS: dict[str, tuple[Any, str]] = {
+    "path": _TEXT, "device": _SIZE, "tuning": ((str, Mapping, type(None)), "a mapping, 'key=value,…' or None"),
+    "memory_limit": _SIZE, "device_memory_limit": _SIZE, "threads": ((SupportsIndex, type(None)), "an int or None"),
+    "allow_cuda": (bool, "a bool"), "expected_rows": (SupportsIndex, "an int"), "strings": _TEXT}  # fmt: skip
 
 
 class Device(NamedTuple):
@@ -72,8 +80,10 @@ def _bytes(size: Union[str, int, None], name: str) -> int:
     return size
 
 
-def _tuning(tuning: Union[str, Mapping[str, Any]]) -> str:
-    return tuning if isinstance(tuning, str) else ",".join(f"{key}={value}" for key, value in tuning.items())
+def _tuning(tuning: Union[str, Mapping[str, Any], None]) -> str:
+    if tuning is None or isinstance(tuning, str):
+        return tuning or ""
+    return ",".join(f"{key}={value}" for key, value in tuning.items())
 
 
 def _pairs(on: On, left_on: On, right_on: On) -> list[tuple[str, str]]:
@@ -197,7 +207,7 @@ class Engine:
         threads: None: all.
         allow_cuda: whether "auto" may take CUDA where Vulkan has a GPU.
         device_memory_limit: None: what the device offers.
-        tuning: {"key": value} or "key=value,…", as `garuda help tuning` lists them.
+        tuning: {"key": value} or "key=value,…", as `garuda help tuning` lists them; None: nothing is tuned.
         strings: form of a result's columns of strings and binary: "utf8", or "view", which refers to the bytes of
             the inputs and keeps them: nothing is copied.
         validation: Vulkan's validation layer, for `validation_messages()`.
@@ -217,7 +227,7 @@ class Engine:
         threads: Optional[int] = None,
         allow_cuda: bool = False,
         device_memory_limit: Union[str, int, None] = None,
-        tuning: Union[str, Mapping[str, Any]] = "",
+        tuning: Union[str, Mapping[str, Any], None] = None,
         strings: str = "utf8",
         validation: bool = False,
     ) -> None:
@@ -229,6 +239,11 @@ class Engine:
         self._opened: Optional[_core.Engine] = None
         self._lock = threading.Lock()
         self._own = self._settings({})
+
+    @property
+    def path(self) -> str:
+        """Of calls that name none."""
+        return str(self._options["path"])
 
     def _open(self) -> _core.Engine:
         if self._opened is None:
@@ -243,6 +258,10 @@ class Engine:
         if unknown:
             raise TypeError(f"unknown option {sorted(unknown)[0]!r}; options are {', '.join(self._options)}")
         all_ = {**self._options, **options}
+        for name, value in (options or self._options).items():
+            kinds, words = _KINDS[name]
+            if not isinstance(value, kinds):
+                raise UsageError(f"{name} must be {words}: {value!r}")
         threads = all_["threads"] or 0
         if threads < 0:
             raise UsageError(f"threads must be positive: {threads}")

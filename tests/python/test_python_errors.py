@@ -24,6 +24,9 @@ BIG = 2**63 - 1
         (lambda: garuda.join(T, T, on="a", how="outer"), garuda.UsageError, ValueError, "full"),
         (lambda: garuda.join(T, T, on="a", path="gpu"), garuda.UsageError, ValueError, "graphics"),
         (lambda: garuda.join(T, T, on="a", tuning={"speed": "high"}), garuda.UsageError, ValueError, "speed"),
+        (lambda: garuda.join(T, T, on="a", tuning=3), garuda.UsageError, ValueError, "tuning must be .* 3"),
+        (lambda: garuda.join(T, T, on="a", path=None), garuda.UsageError, ValueError, "path must be a str: None"),
+        (lambda: garuda.Engine(threads=1.5), garuda.UsageError, ValueError, "threads must be an int or None: 1.5"),
         (lambda: garuda.join(T, T, on="a", left_on="a"), garuda.UsageError, ValueError, "left_on"),
         (lambda: garuda.join(T, T, left_on=["a", "s"], right_on="a"), garuda.UsageError, ValueError, "as many"),
         (lambda: garuda.join(T, T, on="a", columns=["a"]), garuda.UsageError, ValueError, "left."),
@@ -55,6 +58,14 @@ def test_a_limit_that_cannot_be_kept() -> None:
 def test_options_that_are_unknown() -> None:
     with pytest.raises(TypeError, match="ordred"):
         garuda.group_by(T, "a", ordred=True)
+
+
+def test_options_that_are_none() -> None:
+    """None stands for the default wherever an option has none of its own."""
+    engine = garuda.Engine(None, tuning=None, memory_limit=None, threads=None, device_memory_limit=None)
+    assert engine.join(T, T, on="a", tuning=None, device=None, memory_limit=None, threads=None).to_pydict()["a"] == [1, 2]
+    assert garuda.group_by(T, "a", tuning=None).agg("count").to_pydict()["count"] == [1, 1]
+    assert engine.path == "auto" and garuda.Engine(path="cpu").path == "cpu" and "tuning" not in repr(engine)
 
 
 @pytest.mark.parametrize("kind", sorted(errors._CLASSES))
