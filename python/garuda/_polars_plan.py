@@ -207,7 +207,7 @@ class Plan:
             if type(viewed).__name__ == "Cache":
                 return self._shared_rows(viewed)
             if type(viewed).__name__ == "DataFrameScan" and viewed.selection is None:
-                return polars.DataFrame._from_pydf(viewed.df).select(list(self.schema(node)))  # collected it were a copy
+                return polars.DataFrame._from_pydf(viewed.df)[list(self.schema(node))]  # collected it were a copy
             try:
                 rows = self._checked_frame(node).collect(engine="streaming")
             except polars.exceptions.PolarsError as error:  # which Polars then has to say itself
