@@ -25,14 +25,14 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 # Functions of each row alone, by what the traverser calls them: arguments and options to an expression.
 _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "abs": lambda a: a.abs(),
-    "negate": operator.neg,
+    "negate": lambda a: -a,
     "floor": lambda a: a.floor(),
     "ceil": lambda a: a.ceil(),
     "round": lambda a, decimals, mode: a.round(decimals, mode=mode),
     "fill_null": lambda a, b: a.fill_null(b),
     "coalesce": lambda *a: polars.coalesce(*a),
     "dynamic_pred": lambda *_: polars.lit(True),  # leaves out rows early that a sort's slice above leaves out
-    "BooleanFunction.Not": operator.invert,
+    "BooleanFunction.Not": lambda a: ~a,
     "BooleanFunction.IsNull": lambda a: a.is_null(),
     "BooleanFunction.IsNotNull": lambda a: a.is_not_null(),
     "BooleanFunction.IsNan": lambda a: a.is_nan(),

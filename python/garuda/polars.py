@@ -293,10 +293,11 @@ class _Run:
         """Lets Polars read what is there, from the top down."""
         if node in self.plan.ready:
             return self.plan.replace(node, self.plan.ready[node])
+        viewed: Any = None
         try:
             viewed = self.plan.view(node)
         except Unsupported:
-            viewed = None
+            pass
         if type(viewed).__name__ == "Cache" and viewed.id_ in self.plan.cached:
             return self.plan.replace(node, self.plan.cached[viewed.id_])
         for below in self.plan.inputs(node):

@@ -30,9 +30,10 @@ def _engine(options: tuple[tuple[str, Any], ...]) -> Engine:
 @ray.remote
 def _divided(rows: pyarrow.Table, keys: list[str], parts: int) -> Any:
     """Rows whose keys are equal come to one part, whatever block they are of."""
-    import pandas
+    import pandas.util
 
-    hashed = pandas.util.hash_pandas_object(rows.select(keys).to_pandas(types_mapper=pandas.ArrowDtype), index=False)
+    hash_rows: Any = pandas.util.hash_pandas_object  # of which type checkers see an object
+    hashed = hash_rows(rows.select(keys).to_pandas(types_mapper=pandas.ArrowDtype), index=False)
     part = hashed.to_numpy() % numpy.uint64(parts)
     divided = [rows.filter(pyarrow.array(part == i)) for i in range(parts)]
     return divided if parts > 1 else divided[0]
@@ -93,9 +94,8 @@ def join(
     sides = [_parts(side, [pair[i] for pair in pairs], wanted) for i, side in enumerate(blocks)]
     given = tuple(sorted((options or {}).items()))
     arguments = {"on": pairs, "how": how, "nulls_equal": nulls_equal}
-    return ray.data.from_arrow_refs(
-        [_joined.remote(given, arguments, len(lefts), *lefts, *rights) for lefts, rights in zip(*sides)]
-    )
+    joined: list[Any] = [_joined.remote(given, arguments, len(lefts), *lefts, *rights) for lefts, rights in zip(*sides)]
+    return ray.data.from_arrow_refs(joined)
 
 
 class GroupBy:
@@ -115,11 +115,13 @@ class GroupBy:
         except UsageError:
             refuse_order(named, "Ray datasets")
             divided = _parts(blocks, self._keys, parts)
-            return ray.data.from_arrow_refs([_grouped.remote(self._options, self._keys, named, *part) for part in divided])
+            made: list[Any] = [_grouped.remote(self._options, self._keys, named, *part) for part in divided]
+            return ray.data.from_arrow_refs(made)
         schema = _schema.remote(blocks[0])
         groups = [_partial.remote(self._options, both, block) for block in blocks]
         divided = _parts(groups, self._keys, parts) if parts > 1 else [groups]
-        return ray.data.from_arrow_refs([_finished.remote(self._options, both, schema, *part) for part in divided])
+        made = [_finished.remote(self._options, both, schema, *part) for part in divided]
+        return ray.data.from_arrow_refs(made)
 
 
 def group_by(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, Optional, TypeVar, Union
 
 from . import _core, _values
 from ._progress import ProgressOption, reporting
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 _SHOWN_ROWS = 10
 _SHOWN_COLUMNS = 12
+_Held = TypeVar("_Held", _core.Table, _core.Stream)
 
 
-class _Columns:
+class _Columns(Generic[_Held]):
     """What tables and streams say of their columns."""
 
     __slots__ = ("_held",)
 
-    _held: Union[_core.Table, _core.Stream]
+    _held: _Held
 
     @property
     def column_names(self) -> list[str]:
@@ -36,7 +37,7 @@ class _Columns:
         return {name: type_name for name, type_name, _ in self._held.fields()}
 
 
-class Table(_Columns):
+class Table(_Columns[_core.Table]):
     """Rows of named, typed columns in Arrow layout.
 
     Made by `garuda.table`, by joins and group-bys, and by `Engine.upload`. Any library with the Arrow PyCapsule
@@ -56,8 +57,6 @@ class Table(_Columns):
     """
 
     __slots__ = ()
-
-    _held: _core.Table
 
     def __init__(self, held: _core.Table) -> None:
         if not isinstance(held, _core.Table):
@@ -218,7 +217,7 @@ class Table(_Columns):
         return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table><p>{rest}</p>"
 
 
-class Stream(_Columns):
+class Stream(_Columns[_core.Stream]):
     """The batches of a join or group-by while they are made: iterate it, or hand it to a library that reads Arrow
     streams. Either goes through the rows once. What is not read is not kept, so a result may be larger than memory.
 
@@ -229,8 +228,6 @@ class Stream(_Columns):
     """
 
     __slots__ = ()
-
-    _held: _core.Stream
 
     def __init__(self, held: _core.Stream) -> None:
         self._held = held

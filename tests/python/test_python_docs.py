@@ -34,11 +34,15 @@ def run_examples(text: str, name: str, names: dict[str, object]) -> None:
     assert runner.failures == 0, name
 
 
-def run_blocks(page: str, text: str, least: int) -> None:
+def blocks_of(text: str) -> list[tuple[str, str]]:
+    """The blocks of a page that Python runs: python or pycon, and what they hold."""
+    return re.findall(r"^```(python|pycon)\n(.*?)^```$", text, re.M | re.S)
+
+
+def run_blocks(page: str, text: str, least: int, names: dict[str, object]) -> None:
     """Every block of a page, one after the other in one namespace."""
-    blocks = re.findall(r"^```(python|pycon)\n(.*?)^```$", text, re.M | re.S)
+    blocks = blocks_of(text)
     assert len(blocks) >= least
-    names: dict[str, object] = {}
     for number, (language, block) in enumerate(blocks):
         if language == "pycon":
             run_examples(block, f"{page}, block {number}", names)
@@ -49,7 +53,13 @@ def run_blocks(page: str, text: str, least: int) -> None:
 @pytest.mark.parametrize(("page", "least"), [("python.md", 11), ("where.md", 1)])
 def test_documents(page: str, least: int, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run_blocks(page, (ROOT / "docs" / page).read_text("utf-8"), least)
+    run_blocks(page, (ROOT / "docs" / page).read_text("utf-8"), least, {})
+
+
+def test_the_readme() -> None:
+    orders = {"customer": [7, 8], "price": [1.5, 2.0]}
+    customers = {"number": [7, 8], "name": ["Ada", "Bo"]}
+    run_blocks("README.md", (ROOT / "README.md").read_text("utf-8"), 1, {"orders": orders, "customers": customers})
 
 
 def test_the_site(tmp_path: pathlib.Path) -> None:
@@ -60,7 +70,7 @@ def test_the_site(tmp_path: pathlib.Path) -> None:
 
     pages = build_site.pages()
     guides = {"index.md", *build_site.GUIDES}
-    run_blocks("plans.md", pages["plans.md"], 6)
+    run_blocks("plans.md", pages["plans.md"], 6, {})
     for name in build_site.sections((ROOT / "docs/python.md").read_text("utf-8")):
         heading = re.compile(rf"^##? {re.escape(name)}$", re.M)
         assert not name or sum(len(heading.findall(text)) for page, text in pages.items() if page in guides) == 1, name
@@ -71,15 +81,18 @@ def test_the_site(tmp_path: pathlib.Path) -> None:
     assert "group_by" in (tmp_path / "api/garuda.html").read_text("utf-8")
 
 
+def cells_of_notebook() -> list[str]:
+    notebook = json.loads((ROOT / "examples/first_look.ipynb").read_text("utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] for cell in cells), "the notebook is kept without outputs"
+    return ["".join(cell["source"]) for cell in cells]
+
+
 def test_the_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its cells in their order; what they end with is shown as a notebook shows it."""
-    notebook = json.loads((ROOT / "examples/first_look.ipynb").read_text("utf-8"))
     names: dict[str, object] = {}
-    for number, cell in enumerate(notebook["cells"]):
-        if cell["cell_type"] != "code":
-            continue
-        assert not cell["outputs"], "the notebook is kept without outputs"
-        tree = ast.parse("".join(cell["source"]))
+    for number, cell in enumerate(cells_of_notebook()):
+        tree = ast.parse(cell)
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, f"cell {number}", "exec"), names)
         if last is not None:
@@ -94,11 +107,26 @@ def test_the_demo() -> None:
     assert "the same rows to the last bit" in done.stdout
 
 
-def test_types() -> None:
+def source_of(page: str) -> str:
+    """Of all blocks of a page, as one module."""
+    parser = doctest.DocTestParser()
+    parts = [block if language == "python" else "".join(example.source for example in parser.get_examples(block))
+             for language, block in blocks_of((ROOT / "docs" / page).read_text("utf-8"))]  # fmt: skip
+    return "\n".join(parts)
+
+
+def test_types(tmp_path: pathlib.Path) -> None:
+    """Of the package, and of what its documents and its notebook do with it."""
     pytest.importorskip("mypy")
-    done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", str(ROOT / "build/mypy"), "python/garuda"], cwd=ROOT,
-                          capture_output=True, text=True, timeout=300, check=False)  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    examples = {"page": source_of("python.md"), "where": source_of("where.md"), "notebook": "\n".join(cells_of_notebook())}
+    for name, source in examples.items():
+        (tmp_path / f"{name}.py").write_text(source, "utf-8")
+    mypy = [sys.executable, "-m", "mypy", "--cache-dir", str(ROOT / "build/mypy")]
+    loose = ["--allow-untyped-defs", "--allow-untyped-calls", *(str(tmp_path / f"{name}.py") for name in examples)]
+    for checked in (["python/garuda"], loose):
+        done = subprocess.run([*mypy, *checked], cwd=ROOT, env={**environment(), "MYPYPATH": "python"}, capture_output=True,
+                              text=True, timeout=300, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stdout
 
 
 def test_the_stub_has_what_the_extension_has() -> None:
