@@ -224,7 +224,8 @@ Result<ArrayView> GroupWriter::write_values(std::size_t aggregate, GroupChunk co
   std::atomic<std::int64_t> nulls{0};
   auto const task_rows = finalised_at_once(state, groups.size());
   std::vector<std::uint64_t> overflows((range.count + task_rows - 1) / task_rows, kNone);
-  auto const input = input_of(aggregate, groups, readers);
+  auto input = input_of(aggregate, groups, readers);
+  input.control = &control;
   GARUDA_TRY(for_each_block(overflows.size(), &control, [&](std::size_t block) {
     auto const begin = block * task_rows;
     auto const part = part_of(range, begin, std::min(task_rows, range.count - begin));

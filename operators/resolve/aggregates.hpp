@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/numbers/wide_integer.hpp"
+#include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/types.hpp"
@@ -74,6 +75,7 @@ struct FinaliseInput {
   std::span<contract::AggregateState const> states{};  ///< of all state columns
   ResolvedAggregate const* aggregate = nullptr;
   keys::ColumnOrder const* order = nullptr;  ///< of bytes
+  Control const* control = nullptr;          ///< when cancelled, what is written is of no use
 };
 
 /// Where values go: fixed-width values of the result's type, booleans a byte each.

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "garuda/control.hpp"
 #include "operators/resolve/exact_state.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/nth_values.hpp"
@@ -34,10 +35,38 @@ auto with_word(contract::ValueKind kind, Body const& body) {
                                             : body(static_cast<std::uint64_t*>(nullptr));
 }
 
-/// Compares the words of values.
+/// Thrown out of a sort whose run was cancelled: one group may have most values of a table.
+struct SortCancelled {};
+
+/// Comparisons between two looks at the cancellation flag: milliseconds, of strings some tens.
+constexpr std::uint32_t kComparisons = std::uint32_t{1} << 18;
+
+/// Compares the words of values, and throws SortCancelled.
 template <class Word>
-auto less_of(FinaliseInput const& input) {
-  return [order = input.order](Word a, Word b) { return order != nullptr ? order->is_less(a, b) : a < b; };
+class Less {
+ public:
+  Less(FinaliseInput const& input, std::uint32_t& comparisons)
+      : order_(input.order), control_(input.control), comparisons_(&comparisons) {}
+
+  bool operator()(Word a, Word b) const {
+    if (++*comparisons_ % kComparisons == 0 && control_ != nullptr && control_->is_cancelled()) throw SortCancelled();
+    return order_ != nullptr ? order_->is_less(a, b) : a < b;
+  }
+
+ private:
+  keys::ColumnOrder const* order_;
+  Control const* control_;
+  std::uint32_t* comparisons_;  ///< algorithms copy what compares
+};
+
+/// Calls `body`, which a cancelled sort ends: then nothing that it writes is of use.
+template <class Body>
+void unless_cancelled(Body const& body) {
+  try {
+    body();
+  } catch (SortCancelled const&) {
+    return;
+  }
 }
 
 template <class Word>
@@ -87,6 +116,7 @@ void for_quantiles(FinaliseInput const& input, GroupRange const& groups, Finalis
                    Write const& write) {
   auto const& lists = input.state.lists;
   std::vector<std::uint64_t> room;
+  std::uint32_t comparisons = 0;
   with_word(input.kind, [&]<class Word>(Word*) {
     for (std::uint64_t i = 0; i < groups.count; ++i) {
       auto const first = lists.offsets[groups[i]];
@@ -99,7 +129,7 @@ void for_quantiles(FinaliseInput const& input, GroupRange const& groups, Finalis
         if constexpr (std::is_same_v<Word, std::uint64_t>)
           if (input.order == nullptr) return nth_words(std::span(lists.words.data() + first, size), at, room);
         auto values = values_of<Word>(input, groups[i]);
-        return nth_values(std::span(values), at, less_of<Word>(input));
+        return nth_values(std::span(values), at, Less<Word>(input, comparisons));
       }();
       write(i, bits_of(found.value, input.kind), bits_of(found.next, input.kind), place - below);
     }
@@ -114,30 +144,37 @@ UInt128 most_of_product(contract::ValueKind kind) noexcept {
 }  // namespace
 
 MaybeGroup finalise_quantile(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
-  for_quantiles(input, groups, out, [&](std::uint64_t i, UInt128 low, UInt128 high, double share) {
-    out.put(i, canonical(interpolate(number_of(low, input), number_of(high, input), share)));
+  unless_cancelled([&] {
+    for_quantiles(input, groups, out, [&](std::uint64_t i, UInt128 low, UInt128 high, double share) {
+      out.put(i, canonical(interpolate(number_of(low, input), number_of(high, input), share)));
+    });
   });
   return std::nullopt;
 }
 
 MaybeGroup finalise_quantile_value(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   auto const width = static_cast<std::size_t>(byte_width(input.result));
-  for_quantiles(input, groups, out, [&](std::uint64_t i, UInt128 low, UInt128, double) {
-    std::memcpy(out.values + i * width, &low, width);  // little endian: the lowest bytes
+  unless_cancelled([&] {
+    for_quantiles(input, groups, out, [&](std::uint64_t i, UInt128 low, UInt128, double) {
+      std::memcpy(out.values + i * width, &low, width);  // little endian: the lowest bytes
+    });
   });
   return std::nullopt;
 }
 
 MaybeGroup finalise_distinct(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   with_word(input.kind, [&]<class Word>(Word*) {
-    auto const is_less = less_of<Word>(input);
-    for (std::uint64_t i = 0; i < groups.count; ++i) {
-      auto values = values_of<Word>(input, groups[i]);
-      std::ranges::sort(values, is_less);
-      std::int64_t distinct = values.empty() ? 0 : 1;
-      for (std::size_t v = 1; v < values.size(); ++v) distinct += is_less(values[v - 1], values[v]) ? 1 : 0;
-      out.put(i, distinct);
-    }
+    std::uint32_t comparisons = 0;
+    Less<Word> const is_less(input, comparisons);
+    unless_cancelled([&] {
+      for (std::uint64_t i = 0; i < groups.count; ++i) {
+        auto values = values_of<Word>(input, groups[i]);
+        std::ranges::sort(values, is_less);
+        std::int64_t distinct = values.empty() ? 0 : 1;
+        for (std::size_t v = 1; v < values.size(); ++v) distinct += is_less(values[v - 1], values[v]) ? 1 : 0;
+        out.put(i, distinct);
+      }
+    });
   });
   return std::nullopt;
 }

@@ -319,7 +319,7 @@ void expect_table(std::vector<Word> const& keys, std::uint32_t shared_low_bits, 
 template <class Word>
 void check_tables() {
   std::mt19937_64 random(8 * sizeof(Word));
-  for (std::size_t const rows : {0, 1, 2, 1'023, 1'025, 40'000}) {
+  for (std::size_t const rows : {0, 1, 2, 1'023, 1'025, 70'000}) {
     std::vector<Word> dense(rows);
     std::vector<Word> strided(rows);
     std::vector<Word> sparse(rows);
@@ -344,6 +344,23 @@ void check_tables() {
 
 TEST(JoinTable, FindsAllRowsOfEveryKey32) { check_tables<std::uint32_t>(); }
 TEST(JoinTable, FindsAllRowsOfEveryKey64) { check_tables<std::uint64_t>(); }
+
+/// Of keys of each form; the table can be used again.
+TEST(JoinTable, StopsBuildingWhenCancelled) {
+  std::atomic<bool> cancelled{true};
+  Control control;
+  control.cancelled = &cancelled;
+  JoinTable<std::uint64_t> table;
+  for (std::vector<std::uint64_t> const& keys : {std::vector<std::uint64_t>{1, 2, 2}, {1, std::uint64_t{1} << 60}}) {
+    cancelled = true;
+    EXPECT_EQ(table.build(keys, keys.front(), keys.back(), 0, &control).error().code(), ErrorCode::cancelled);
+    cancelled = false;
+    ASSERT_TRUE(table.build(keys, keys.front(), keys.back(), 0, &control));
+    std::uint32_t found = 0;
+    table.find(&keys[1], 1, &found);
+    EXPECT_NE(found, 0U);
+  }
+}
 
 TEST(JoinTable, HoldsTheEdgesOfTheKeySpace) {
   expect_table<std::uint32_t>({0, 0xFFFF'FFFF}, 0, false, true);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import threading
 
 import garuda
@@ -99,15 +101,26 @@ def test_progress_and_its_end() -> None:
 
 
 def test_progress_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By tqdm and rich where they are installed, else a line in a terminal and nothing elsewhere."""
     from garuda import _progress
 
-    big = garuda.table({"a": range(100_000)})
-    assert len(garuda.join(big, big, on="a", progress=True)) == 100_000  # tqdm, where it is installed
-    monkeypatch.setattr(_progress, "_tqdm", lambda: None)
-    assert len(garuda.join(big, big, on="a", progress=True)) == 100_000
-    monkeypatch.setattr(_progress, "_rich", lambda: None)
-    assert len(garuda.group_by(big, "a").agg("count", progress=True)) == 100_000
-    assert "Traceback" not in capsys.readouterr().err
+    big = garuda.table({"a": range(1_000_000)})
+
+    def drawn() -> str:
+        assert len(garuda.join(big, big, on="a", progress=True, path="cpu")) == 1_000_000
+        return capsys.readouterr().err
+
+    if importlib.util.find_spec("tqdm"):
+        assert " rows" in drawn()
+        monkeypatch.setattr(_progress, "_tqdm", lambda: None)
+    if importlib.util.find_spec("rich"):
+        assert "join" in drawn()
+        monkeypatch.setattr(_progress, "_rich", lambda: None)
+    assert drawn() == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    line = drawn()
+    assert line.startswith("\r\033[Kgaruda: ") and " rows" in line and line.endswith("\r\033[K")
+    assert len(garuda.group_by(big, "a").agg("count", progress=True)) == 1_000_000
 
 
 @pytest.mark.skipif(LAVAPIPE is None, reason="lavapipe is not installed")

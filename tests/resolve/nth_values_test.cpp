@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <vector>
+
+#include "garuda/control.hpp"
+#include "operators/resolve/aggregates.hpp"
 
 namespace garuda::resolve {
 namespace {
@@ -47,6 +52,28 @@ TEST(NthValues, AreThoseOfSortedValues) {
         EXPECT_EQ(found.next, sorted[std::min(place + 1, size - 1)]) << size << ' ' << place;
         EXPECT_EQ(values, before);
       }
+    }
+}
+
+/// The values of one group, as many as one sort takes some hundred milliseconds for.
+TEST(ValuesOfGroups, AreSortedUntilTheRunIsCancelled) {
+  std::mt19937_64 random(2);
+  contract::AggregateState state;
+  state.lists.offsets = {0, std::uint64_t{1} << 20};
+  for (std::uint64_t i = 0; i < state.lists.offsets[1]; ++i) state.lists.words.push_back(random() % 1'000);
+  DataType const type{TypeId::int64};
+  std::atomic<bool> cancelled{false};
+  Control control;
+  control.cancelled = &cancelled;
+  FinaliseInput input{.state = state, .kind = contract::ValueKind::uint64, .input = type, .result = type};
+  for (auto const* given : {static_cast<Control const*>(nullptr), static_cast<Control const*>(&control)})
+    for (bool const is_cancelled : {false, true}) {
+      input.control = given;
+      cancelled = is_cancelled;
+      std::int64_t distinct = -1;
+      FinaliseOutput const out{reinterpret_cast<std::byte*>(&distinct), nullptr};
+      EXPECT_FALSE(finalise_distinct(input, {0, 1, nullptr}, out));
+      EXPECT_EQ(distinct, given != nullptr && is_cancelled ? -1 : 1'000);
     }
 }
 

@@ -270,7 +270,8 @@ void ColumnAccumulator::write_sums(std::span<std::uint32_t const> groups, contra
   }
 }
 
-contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t const> groups) const {
+contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t const> groups,
+                                                      Control const* control) const {
   contract::AggregateState state;
   auto const pick = [&](StateArray<std::uint64_t> const& from, contract::Words& to) {
     if (from.empty()) return;
@@ -287,7 +288,7 @@ contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t co
   pick(maxima_, state.maxima);
   pick_wide(wide_minima_, state.minima);
   pick_wide(wide_maxima_, state.maxima);
-  with_lists(lists_, [&](auto const& lists) { state.lists = lists.lists_of(groups); });
+  with_lists(lists_, [&](auto const& lists) { state.lists = lists.lists_of(groups, control); });
   if ((request_.states & contract::kSumState) == 0) return state;
   visit_kind(request_.kind, [&]<class T>(T*) { write_sums<SumOf<T>>(groups, state); });
   if (contract::is_float(request_.kind))

@@ -43,7 +43,7 @@ class ColumnAccumulator {
   StateArray<std::uint64_t> const& counts() const noexcept { return counts_; }
 
   /// The states of `groups`, in their order; of lists without a bound: of all groups.
-  contract::AggregateState states_of(std::span<std::uint32_t const> groups) const;
+  contract::AggregateState states_of(std::span<std::uint32_t const> groups, Control const* control) const;
 
  private:
   template <class T>

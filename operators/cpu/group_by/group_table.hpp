@@ -262,8 +262,8 @@ class GroupTable {
     return slots;
   }
 
-  /// The groups in `slots`, in this order.
-  contract::GroupPart part(std::span<std::uint32_t const> slots) const {
+  /// The groups in `slots`, in this order. Of no use once `control`, where there is one, is cancelled.
+  contract::GroupPart part(std::span<std::uint32_t const> slots, Control const* control = nullptr) const {
     contract::GroupPart part;
     part.keys.reserve(slots.size());
     for (auto const slot : slots) part.keys.push_back(key_of(slot));
@@ -273,7 +273,7 @@ class GroupTable {
       for (auto const slot : slots) part.first_rows.push_back(first_rows_[slot]);
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      part.states.push_back(columns_[c].states_of(slots));
+      part.states.push_back(columns_[c].states_of(slots, control));
       if (counted_by_[c] != c) part.states[c].counts = part.states[counted_by_[c]].counts;
     }
     return part;

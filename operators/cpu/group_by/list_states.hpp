@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/parallel_blocks.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
 #include "operators/cpu/group_by/state_array.hpp"
@@ -73,11 +74,12 @@ class ListStates {
     });
   }
 
-  /// The lists of `groups`, in their order. Requires: all groups with values where all values are kept.
-  contract::ValueLists lists_of(std::span<std::uint32_t const> groups) const {
+  /// The lists of `groups`, in their order; cut short when `control` is cancelled. Requires: all groups with values
+  /// where all values are kept.
+  contract::ValueLists lists_of(std::span<std::uint32_t const> groups, Control const* control) const {
     std::vector<std::uint64_t> sizes;  // of each group of the table
     if (bound_.most == 0) sizes.resize(num_groups_);
-    for (auto const group : groups_.values()) ++sizes[group];
+    for_blocks(groups_.size(), control, [&](std::uint64_t i) { ++sizes[groups_[i]]; });
     contract::ValueLists lists;
     lists.offsets.reserve(groups.size() + 1);
     lists.offsets.push_back(0);
@@ -91,12 +93,19 @@ class ListStates {
     }
     auto& places = sizes;  // of each group's next value
     for (std::size_t i = 0; i < groups.size(); ++i) places[groups[i]] = lists.offsets[i];
-    for (std::uint64_t i = 0; i < words_.size(); ++i) put(&words_[i], 1, places[groups_[i]]++, lists);
+    for_blocks(words_.size(), control, [&](std::uint64_t i) { put(&words_[i], 1, places[groups_[i]]++, lists); });
     return lists;
   }
 
  private:
   static constexpr auto kWords = sizeof(Word) / sizeof(std::uint64_t);
+
+  /// Calls body(i) for every i below `count`, unless `control` is cancelled.
+  template <class Body>
+  static void for_blocks(std::uint64_t count, Control const* control, Body const& body) {
+    for (std::uint64_t first = 0; first < count && !is_cancelled(control); first += kBlockRows)
+      for (auto i = first; i < std::min(first + kBlockRows, count); ++i) body(i);
+  }
 
   static void put(Word const* words, std::size_t count, std::uint64_t place, contract::ValueLists& lists) {
     if (count > 0) std::memcpy(lists.words.data() + place * kWords, words, count * sizeof(Word));

@@ -176,8 +176,10 @@ class PartitionedGroups final : public contract::WholeGroupBy {
   Result<void> add_partition(std::size_t index, GroupTable<Word>& table) const {
     auto const end = chunk_.order.offsets[index + 1];
     auto const step = gathers_ ? kMadeRows : kBlockRows;
-    for (auto first = chunk_.order.offsets[index]; first < end; first += step)
+    for (auto first = chunk_.order.offsets[index]; first < end; first += step) {
+      GARUDA_TRY(check_cancelled(control_));  // one group may have most rows of the table
       GARUDA_TRY(add(first, std::min(step, end - first), table));
+    }
     return {};
   }
 
@@ -190,7 +192,9 @@ class PartitionedGroups final : public contract::WholeGroupBy {
       table->merge(before_.tables[t], slots);
     }
     if (!table) table.emplace(Addressing{false, 0, 0, 1}, states_);
-    return table->part(table->occupied(0, table->num_slots()));
+    auto part = table->part(table->occupied(0, table->num_slots()), control_);
+    GARUDA_TRY(check_cancelled(control_));
+    return part;
   }
 
   /// The columns that move along with their keys, from row `first_row` on; the others are gathered later.

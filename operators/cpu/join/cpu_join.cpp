@@ -373,10 +373,9 @@ class CpuJoinBackend final : public contract::JoinBackend {
   }
 
   Result<void> fill(Table& table, contract::KeySpan const& build, std::uint32_t shared_low_bits) const {
-    GARUDA_TRY(check_cancelled(control_));
     auto const keys = words_of(build);
     contract::PhaseTimer const phase(stats_, "build", keys.size_bytes() + keys.size() * 4, keys.size());
-    return table.build(keys, static_cast<Word>(build.min), static_cast<Word>(build.max), shared_low_bits);
+    return table.build(keys, static_cast<Word>(build.min), static_cast<Word>(build.max), shared_low_bits, control_);
   }
 
   BuildSide build_;

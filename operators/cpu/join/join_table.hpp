@@ -9,6 +9,7 @@
 
 #include "core/buffer.hpp"
 #include "core/look_ahead.hpp"
+#include "core/parallel_blocks.hpp"
 #include "garuda/error.hpp"
 #include "operators/contract/key_span.hpp"
 
@@ -28,8 +29,9 @@ class JoinTable {
  public:
   /// Takes the place of what the table held; its memory is used again. `keys`: at most kMaxPassRows, all in [min, max]
   /// and equal in their `shared_low_bits` lowest bits, as every key is that will be looked up.
-  /// Errors: out_of_memory.
-  Result<void> build(std::span<Word const> keys, Word min, Word max, std::uint32_t shared_low_bits) {
+  /// Errors: cancelled, by `control` where there is one; out_of_memory.
+  Result<void> build(std::span<Word const> keys, Word min, Word max, std::uint32_t shared_low_bits,
+                     Control const* control = nullptr) {
     GARUDA_EXPECTS(keys.size() <= contract::kMaxPassRows && shared_low_bits < 8 * sizeof(Word));
     keys_ = keys;
     shift_ = shared_low_bits;
@@ -43,12 +45,13 @@ class JoinTable {
     GARUDA_TRY(reserve(slots_, num_slots_));
     search_ = {slots(), keys.data(), num_slots_ - 1, shared_low_bits,
                static_cast<std::uint32_t>(65 - std::bit_width(num_slots_))};
-    std::fill_n(slots(), num_slots_, 0);
-    if (direct_)
-      fill_direct();
-    else
-      fill_hash();
-    return unique_ ? Result<void>{} : build_runs();
+    GARUDA_TRY(clear(slots(), num_slots_, control));
+    if (direct_) {
+      GARUDA_TRY(fill_direct(control));
+    } else {
+      GARUDA_TRY(fill_hash(control));
+    }
+    return unique_ ? Result<void>{} : build_runs(control);
   }
 
   /// Upper bound of the bytes that a table of `num_rows` rows takes.
@@ -178,32 +181,52 @@ class JoinTable {
     }
   };
 
-  void fill_direct() noexcept {
-    auto* const slots = this->slots();
-    bool unique = true;
-    for_each_ahead<Word>(keys_.data(), keys_.size(), [&, direct = direct(), keys = keys_.data()](std::size_t row) {
-      auto& slot = slots[direct.slot_of(keys[row])];
-      unique &= slot == 0;
-      slot = static_cast<std::uint32_t>(row) + 1;
-    });
-    unique_ = unique;
+  /// Calls body(first, last) for all blocks of [0, count). Errors: cancelled.
+  template <class Body>
+  static Result<void> for_blocks(std::uint64_t count, Control const* control, Body const& body) {
+    for (std::uint64_t first = 0; first < count; first += kBlockRows) {
+      GARUDA_TRY(check_cancelled(control));
+      body(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(std::min(first + kBlockRows, count)));
+    }
+    return {};
   }
 
-  void fill_hash() noexcept {
-    auto const search = search_;
+  static Result<void> clear(std::uint32_t* words, std::uint64_t count, Control const* control) {
+    return for_blocks(count, control,
+                      [=](std::uint32_t first, std::uint32_t last) { std::fill(words + first, words + last, 0); });
+  }
+
+  Result<void> fill_direct(Control const* control) {
+    return for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
+      auto* const slots = this->slots();
+      bool unique = true;
+      for_each_ahead<Word>(keys_.data() + first, last - first,
+                           [&, direct = direct(), keys = keys_.data() + first, next = first + 1](std::size_t i) {
+                             auto& slot = slots[direct.slot_of(keys[i])];
+                             unique &= slot == 0;
+                             slot = static_cast<std::uint32_t>(i) + next;
+                           });
+      unique_ &= unique;
+    });
+  }
+
+  Result<void> fill_hash(Control const* control) {
     auto const rows = static_cast<std::uint32_t>(keys_.size());
-    bool unique = true;
-    for (std::uint32_t row = 0; row < rows; ++row) {
-      if (row + kAhead < rows) search.look_ahead(search.keys[row + kAhead]);
-      auto const key = search.keys[row];
-      auto const hash = search.hash_of(key);
-      auto& slot = search.slots[search.slot_of(hash, key)];
-      if (slot == 0)
-        slot = search.tag_of(hash) | row;
-      else
-        unique = false;
-    }
-    unique_ = unique;
+    return for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
+      auto const search = search_;
+      bool unique = true;
+      for (auto row = first; row < last; ++row) {
+        if (row + kAhead < rows) search.look_ahead(search.keys[row + kAhead]);
+        auto const key = search.keys[row];
+        auto const hash = search.hash_of(key);
+        auto& slot = search.slots[search.slot_of(hash, key)];
+        if (slot == 0)
+          slot = search.tag_of(hash) | row;
+        else
+          unique = false;
+      }
+      unique_ &= unique;
+    });
   }
 
   std::uint64_t slot_of_key(Word key) const noexcept {
@@ -211,22 +234,26 @@ class JoinTable {
   }
 
   /// Sorts the rows by slot, in order.
-  Result<void> build_runs() {
+  Result<void> build_runs(Control const* control) {
     auto const rows = keys_.size();
     GARUDA_TRY(reserve(run_begins_, num_slots_ + 1));
     GARUDA_TRY(reserve(rows_, rows));
     GARUDA_TRY(reserve(slot_of_row_, rows));
     auto* const begins = run_begins_.template as<std::uint32_t>();
     auto* const slot_of_row = slot_of_row_.template as<std::uint32_t>();
-    std::fill_n(begins, num_slots_ + 1, 0);
-    for (std::size_t row = 0; row < rows; ++row) {
-      auto const slot = static_cast<std::uint32_t>(slot_of_key(keys_[row]));
-      slot_of_row[row] = slot;
-      ++begins[slot];
-    }
+    GARUDA_TRY(clear(begins, num_slots_ + 1, control));
+    GARUDA_TRY(for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
+      for (auto row = first; row < last; ++row) {
+        auto const slot = static_cast<std::uint32_t>(slot_of_key(keys_[row]));
+        slot_of_row[row] = slot;
+        ++begins[slot];
+      }
+    }));
     std::exclusive_scan(begins, begins + num_slots_ + 1, begins, std::uint32_t{0});
     auto* const sorted = rows_.template as<std::uint32_t>();
-    for (std::size_t row = 0; row < rows; ++row) sorted[begins[slot_of_row[row]]++] = static_cast<std::uint32_t>(row);
+    GARUDA_TRY(for_blocks(rows, control, [=](std::uint32_t first, std::uint32_t last) {
+      for (auto row = first; row < last; ++row) sorted[begins[slot_of_row[row]]++] = row;
+    }));
     // Each begin has moved to the next one's place.
     std::copy_backward(begins, begins + num_slots_, begins + num_slots_ + 1);
     begins[0] = 0;
