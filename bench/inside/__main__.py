@@ -58,24 +58,29 @@ class Pair:
     decided: Callable[[], str]
 
 
-def seconds(run: Callable[[], object]) -> float:
+def milliseconds(run: Callable[[], object]) -> tuple[float, float]:
+    """By the clock, and of processors."""
     gc.collect()
-    start = time.perf_counter()
+    start = time.perf_counter(), time.process_time()
     result = run()
-    taken = time.perf_counter() - start
+    taken = time.perf_counter() - start[0], time.process_time() - start[1]
     del result
-    return taken
+    return 1e3 * taken[0], 1e3 * taken[1]
 
 
 def line(pair: Pair, repeat: int) -> str:
-    samples: tuple[list[float], list[float]] = ([], [])
-    once = seconds(pair.alone)
-    for _ in range(max(repeat, min(MOST_SAMPLES, int(LEAST_SECONDS / once)))):
+    """Medians by the clock and the least of them; ratios of these and of the processors' medians, which other work on
+    the machine reaches less."""
+    samples: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
+    once = milliseconds(pair.alone)[0]
+    for _ in range(max(repeat, min(MOST_SAMPLES, int(1e3 * LEAST_SECONDS / once)))):
         for run, taken in zip((pair.alone, pair.inside), samples):
-            taken.append(1e3 * seconds(run))
-    shown = "  ".join(f"{statistics.median(taken):9.2f} ({min(taken):9.2f})" for taken in samples)
-    ratios = [of(samples[0]) / of(samples[1]) for of in (statistics.median, min)]
-    return f"{pair.name:<22} {shown}   {ratios[0]:5.2f} {ratios[1]:5.2f}  {len(samples[0]):3}  {pair.decided()}"
+            taken.append(milliseconds(run))
+    (alone, alone_cpu), (inside, inside_cpu) = (tuple(zip(*taken)) for taken in samples)
+    shown = "  ".join(f"{statistics.median(taken):9.2f} ({min(taken):9.2f})" for taken in (alone, inside))
+    ratios = [statistics.median(alone) / statistics.median(inside), min(alone) / min(inside),
+              statistics.median(alone_cpu) / statistics.median(inside_cpu)]  # fmt: skip
+    return f"{pair.name:<22} {shown}   {'  '.join(f'{r:4.2f}' for r in ratios)}  {len(alone):3}  {pair.decided()}"
 
 
 def pairs(arguments: argparse.Namespace) -> Iterator[Pair]:
@@ -89,7 +94,7 @@ def pairs(arguments: argparse.Namespace) -> Iterator[Pair]:
 def main() -> int:
     arguments = parse_arguments()
     print(f"{session.processor()}; ms, median (least), alone and with garuda;")
-    print("ratios of medians and of least; samples of each; what garuda ran")
+    print("ratios of medians, of least and of processor time; samples of each; what garuda ran")
     for pair in pairs(arguments):
         wrong = pair.difference(pair.alone(), pair.inside())
         if wrong is not None:

@@ -96,7 +96,8 @@ def _rate(points: _Points, at: float) -> float:
 
 
 def _estimated_groups(rows: polars.DataFrame, keys: list[str]) -> int:
-    """Of the groups of a sample: the number of groups of one size in which so many would be found."""
+    """Of the groups of a sample, in pieces of neighbouring rows: the number of groups of one size in which so many would
+    be found. Where equal keys are neighbours these are too few, and cost as few do: either engine has them in a cache."""
     picked = rows[keys]
     step = max(rows.height // _PIECES, 1)
     found = taken = 0
