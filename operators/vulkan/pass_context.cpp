@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "operators/vulkan/settled.hpp"
+
 namespace garuda::vulkan {
 namespace {
 
@@ -43,15 +45,16 @@ Result<vk::Buffer> PassContext::buffer(std::uint64_t bytes, char const* name, vk
   auto const& limits = lane_.device().traits().limits;
   bool const for_shaders = use == vk::MemoryUse::device || use == vk::MemoryUse::device_mapped;
   if (for_shaders && bytes > limits.max_storage_buffer_range) {
-    return fail(ErrorCode::limit_exceeded, fmt::format("{} of {} bytes is larger than the device's storage buffers: {}",
-                                                       name, bytes, limits.max_storage_buffer_range));
+    return settled<vk::Buffer>(lane_, fail(ErrorCode::limit_exceeded,
+                                           fmt::format("{} of {} bytes is larger than the device's storage buffers: {}",
+                                                       name, bytes, limits.max_storage_buffer_range)));
   }
-  GARUDA_TRY(check_budget(bytes, name));
+  GARUDA_TRY(settled(lane_, check_budget(bytes, name)));
   vk::BufferSpec spec;
   spec.bytes = std::max<std::uint64_t>((bytes + 3) / 4 * 4, 4);
   spec.use = use;
   spec.name = name;
-  return lane_.arena().buffer(spec);
+  return settled(lane_, lane_.arena().buffer(spec));
 }
 
 Result<vk::Buffer> PassContext::zeroed_buffer(std::uint64_t bytes, char const* name, char const* phase) {
@@ -63,14 +66,14 @@ Result<vk::Buffer> PassContext::zeroed_buffer(std::uint64_t bytes, char const* n
 }
 
 Result<vk::Image> PassContext::image(VkFormat format, ImageShape const& shape, std::uint32_t layers, char const* name) {
-  GARUDA_TRY(check_budget(shape.pixels() * texel_bytes(format) * layers, name));
+  GARUDA_TRY(settled(lane_, check_budget(shape.pixels() * texel_bytes(format) * layers, name)));
   vk::ImageSpec spec;
   spec.format = format;
   spec.width = shape.width();
   spec.height = shape.height;
   spec.layers = layers;
   spec.name = name;
-  return lane_.arena().image(spec);
+  return settled(lane_, lane_.arena().image(spec));
 }
 
 vk::MemoryUse PassContext::upload_use() const noexcept {
@@ -86,8 +89,8 @@ Result<vk::Buffer> PassContext::upload_buffer(std::uint64_t bytes, char const* n
 Result<void> PassContext::upload(vk::Buffer const& destination, std::uint64_t offset,
                                  std::span<std::byte const> source) {
   auto const start = std::chrono::steady_clock::now();
-  GARUDA_TRY_ASSIGN(auto const ticket,
-                    lane_.transfer().upload(destination, offset, source, {}, submissions_.wait_options()));
+  GARUDA_TRY_ASSIGN(auto const ticket, settled(lane_, lane_.transfer().upload(destination, offset, source, {},
+                                                                              submissions_.wait_options())));
   submissions_.start_after(ticket);
   auto const elapsed = std::chrono::steady_clock::now() - start;
   submissions_.count_time(phase::kUpload, static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()));
@@ -154,7 +157,8 @@ Result<std::byte const*> PassContext::written(vk::Buffer const& source, std::uin
 Result<void> PassContext::download(vk::Buffer const& source, std::span<std::byte> destination, std::uint64_t offset) {
   GARUDA_TRY(submissions_.finish());
   auto const start = std::chrono::steady_clock::now();
-  GARUDA_TRY(lane_.transfer().download(source, offset, destination, submissions_.last(), submissions_.wait_options()));
+  GARUDA_TRY(settled(
+      lane_, lane_.transfer().download(source, offset, destination, submissions_.last(), submissions_.wait_options())));
   auto const elapsed = std::chrono::steady_clock::now() - start;
   submissions_.count_time(phase::kDownload, static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()));
   submissions_.count_bytes(phase::kDownload, destination.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operators/vulkan/settled.hpp"
 #include "shaders/shared/pass_layout.h"
 
 namespace garuda::vulkan {
@@ -58,16 +59,17 @@ Result<vk::CommandRecorder*> Submissions::record(char const* phase, std::uint64_
 
 Result<void> Submissions::submit() {
   if (!recorder_) return {};
-  if (control_ != nullptr && control_->is_cancelled()) return fail(ErrorCode::cancelled, "the query was cancelled");
+  if (control_ != nullptr && control_->is_cancelled())
+    return settled<void>(lane_, fail(ErrorCode::cancelled, "the query was cancelled"));
   if (phase_ != nullptr) recorder_->end_phase();
   phase_ = nullptr;
   points_ = 0;
   auto recorder = *std::exchange(recorder_, std::nullopt);
-  GARUDA_TRY_ASSIGN(last_, lane_.submit(std::move(recorder), waits_));
+  GARUDA_TRY_ASSIGN(last_, settled(lane_, lane_.submit(std::move(recorder), waits_)));
   waits_.clear();
   in_flight_.push_back(last_);
   if (in_flight_.size() > kInFlight) {
-    GARUDA_TRY(lane_.wait(in_flight_.front(), wait_options()));
+    GARUDA_TRY(settled(lane_, lane_.wait(in_flight_.front(), wait_options())));
     in_flight_.pop_front();
   }
   if (phases_begun_ >= kPhasesPerReading) return finish();
@@ -76,9 +78,8 @@ Result<void> Submissions::submit() {
 
 Result<void> Submissions::finish() {
   GARUDA_TRY(submit());
-  for (; !in_flight_.empty(); in_flight_.pop_front()) {
-    GARUDA_TRY(lane_.wait(in_flight_.front(), wait_options()));
-  }
+  for (; !in_flight_.empty(); in_flight_.pop_front())
+    GARUDA_TRY(settled(lane_, lane_.wait(in_flight_.front(), wait_options())));
   return report();
 }
 
