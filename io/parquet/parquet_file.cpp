@@ -2,7 +2,6 @@
 
 #include <arrow/builder.h>
 #include <arrow/compute/api_vector.h>
-#include <arrow/io/memory.h>
 #include <parquet/file_writer.h>
 #include <parquet/metadata.h>
 #include <parquet/statistics.h>
@@ -17,9 +16,6 @@ namespace garuda::io {
 namespace {
 
 constexpr std::string_view kMagic = "PAR1";
-/// Of a file in memory, which doubles as it grows.
-constexpr std::int64_t kFirstBytes = 1 << 18;
-
 /// A file in memory. Arrow's destructor writes the pages that are left, and crashes on what a lack of memory left half
 /// made, which is let go of instead.
 class FileInMemory {
@@ -32,15 +28,14 @@ class FileInMemory {
                                      std::shared_ptr<arrow::Table> const& rows, ParquetProperties const& properties) {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     try {
-      ARROW_ASSIGN_OR_RAISE(auto const sink, arrow::io::BufferOutputStream::Create(kFirstBytes, memory_pool()));
+      auto sink = std::make_shared<BytesInMemory>();
       ARROW_ASSIGN_OR_RAISE(
           writer_, parquet::arrow::FileWriter::Open(*schema, memory_pool(), sink, properties.file, properties.arrow));
       is_half_made_ = true;  // stays so when memory is missed by an exception
       auto const status = fill(rows);
       is_half_made_ = status.IsOutOfMemory();
       ARROW_RETURN_NOT_OK(status);
-      ARROW_ASSIGN_OR_RAISE(auto bytes, sink->Finish());
-      return EncodedColumn{std::move(bytes), writer_->metadata()};
+      return EncodedColumn{std::move(sink), writer_->metadata()};
     } catch (std::bad_alloc const&) {
       return arrow::Status::OutOfMemory("no memory to encode a column");
     }
@@ -155,14 +150,14 @@ arrow::Status ParquetFile::append(std::int64_t num_rows, std::vector<EncodedColu
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
-arrow::Status ParquetFile::append_chunk(parquet::ColumnChunkMetaData const& chunk, arrow::Buffer const& file,
+arrow::Status ParquetFile::append_chunk(parquet::ColumnChunkMetaData const& chunk, BytesInMemory const& file,
                                         parquet::ColumnChunkMetaDataBuilder& entry) {
   bool const has_dictionary = chunk.has_dictionary_page();
   auto const first =
       has_dictionary ? std::min(chunk.dictionary_page_offset(), chunk.data_page_offset()) : chunk.data_page_offset();
   auto const bytes = chunk.total_compressed_size();
   auto const moved = position_ - first;
-  ARROW_RETURN_NOT_OK(sink_->Write(file.data() + first, bytes));
+  ARROW_RETURN_NOT_OK(file.copy(first, bytes, *sink_));
   position_ += bytes;
 
   std::map<parquet::Encoding::type, std::int32_t> dictionary_pages;

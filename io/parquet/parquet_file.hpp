@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "io/arrow_bridge.hpp"
+#include "io/parquet/bytes_in_memory.hpp"
 
 namespace garuda::io {
 
 /// One top-level column of one row group, as a Parquet file of its own in memory.
 struct EncodedColumn {
-  std::shared_ptr<arrow::Buffer> file;
+  std::shared_ptr<BytesInMemory> file;
   std::shared_ptr<parquet::FileMetaData> footer;
 };
 
@@ -43,7 +44,7 @@ class ParquetFile {
  private:
   ParquetFile(std::shared_ptr<arrow::io::OutputStream> sink, std::shared_ptr<parquet::FileMetaData> empty,
               ParquetProperties const& properties);
-  arrow::Status append_chunk(parquet::ColumnChunkMetaData const& chunk, arrow::Buffer const& file,
+  arrow::Status append_chunk(parquet::ColumnChunkMetaData const& chunk, BytesInMemory const& file,
                              parquet::ColumnChunkMetaDataBuilder& entry);
 
   std::shared_ptr<arrow::io::OutputStream> sink_;
