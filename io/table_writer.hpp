@@ -15,7 +15,7 @@
 namespace garuda::io {
 
 struct WriteOptions {
-  std::int64_t row_group_rows = 1 << 20;     ///< Parquet: most rows of a row group, at least 1
+  std::int64_t row_group_rows = 1 << 19;     ///< Parquet: most rows of a row group, at least 1
   std::int64_t row_group_bytes = 32 << 20;   ///< Parquet: most bytes, as in memory, gathered for a row group
   bool writes_behind = true;                 ///< rows may wait in memory while others are encoded
   std::uint32_t threads = 0;                 ///< that encode; 0: all
