@@ -1,6 +1,7 @@
 #include "keys/samples/key_sample.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,9 @@ constexpr std::int64_t kRunRows = 32;
 constexpr std::uint64_t kTaskRows = std::uint64_t{1} << 13;
 /// Most tasks that count hashes, each the hashes with some upper bits.
 constexpr std::uint32_t kMostPartsLog2 = 4;
+/// Most combinations of values that are counted by their place rather than by hash: counters that stay in a core's
+/// caches.
+constexpr std::uint64_t kFewKeys = std::uint64_t{1} << 14;
 /// Hashes that are asked for ahead of the one that is counted.
 constexpr std::size_t kHashesAhead = 16;
 
@@ -95,7 +99,19 @@ std::vector<RowBlock> sampled_blocks(std::vector<RowBlock> const& blocks, std::u
   return runs;
 }
 
-/// Hashes the sampled rows, several tasks at once, then counts the hashes, several tasks at once.
+/// How many combinations of values there can be; nullopt: more than `most`, at most kFewKeys.
+std::optional<std::uint64_t> few_keys(std::vector<CodeRange> const& ranges, std::uint64_t most) {
+  std::uint64_t keys = 1;
+  for (auto const& range : ranges) {
+    if (range.exceeds_64_bits() || range.cardinality() > most) return std::nullopt;
+    keys *= static_cast<std::uint64_t>(range.cardinality());
+    if (keys > most) return std::nullopt;
+  }
+  return keys;
+}
+
+/// Hashes the sampled rows, several tasks at once, then counts the hashes, several tasks at once. Where there can be
+/// few keys only they are counted without hashes.
 class Sampler {
  public:
   Sampler(std::vector<AttributeReader> const& readers, std::vector<RowBlock> runs, Control const& control)
@@ -107,6 +123,8 @@ class Sampler {
   }
 
   Result<KeySample> run(std::uint64_t num_rows) {
+    GARUDA_TRY_ASSIGN(auto const few, find_ranges());
+    if (few) return count_few(*few, num_rows);
     GARUDA_TRY_ASSIGN(hashes_, AlignedBuffer::allocate(static_cast<std::int64_t>(rows_ * sizeof(std::uint64_t))));
     GARUDA_TRY(for_each_block(tasks_.size(), &control_, [&](std::size_t task) { hash(task); }));
     GARUDA_TRY_ASSIGN(auto const frequencies, count());
@@ -124,18 +142,88 @@ class Sampler {
     std::uint64_t first_hash = 0;
   };
 
+  std::span<RowBlock const> runs_of(std::size_t task) const {
+    auto const end = task + 1 < tasks_.size() ? tasks_[task + 1].first_run : runs_.size();
+    return std::span(runs_).subspan(tasks_[task].first_run, end - tasks_[task].first_run);
+  }
+
+  /// Finds the ranges of the attributes, and how many keys there can be in them; nullopt, without ranges: more than
+  /// are worth a counter each.
+  Result<std::optional<std::uint64_t>> find_ranges() {
+    auto const most = std::min(kFewKeys, rows_);
+    std::atomic<bool> are_few{true};
+    GARUDA_TRY(for_each_block(tasks_.size(), &control_, [&](std::size_t task) {
+      std::vector<CodeRange> ranges(readers_.size());
+      AttributeCodes codes;
+      for (auto const& run : runs_of(task)) {
+        for (std::size_t a = 0; a < readers_.size(); ++a) ranges[a].add(scan_range(readers_[a], run, codes));
+        if (!are_few.load(std::memory_order_relaxed)) return;
+        if (!few_keys(ranges, most)) are_few.store(false, std::memory_order_relaxed);
+      }
+      add_ranges(ranges);
+    }));
+    auto const few = are_few.load() ? few_keys(ranges_, most) : std::nullopt;
+    if (!few) std::ranges::fill(ranges_, CodeRange{});
+    return few;
+  }
+
+  void add_ranges(std::vector<CodeRange> const& ranges) {
+    std::lock_guard const lock(mutex_);
+    for (std::size_t a = 0; a < ranges.size(); ++a) ranges_[a].add(ranges[a]);
+  }
+
+  /// Counts the rows of each of `keys` combinations of values.
+  Result<KeySample> count_few(std::uint64_t keys, std::uint64_t num_rows) {
+    std::vector<std::uint32_t> counts(keys);
+    GARUDA_TRY(for_each_block(tasks_.size(), &control_, [&](std::size_t task) {
+      std::vector<std::uint32_t> found(keys);
+      std::vector<std::uint32_t> words;
+      AttributeCodes codes;
+      for (auto const& run : runs_of(task)) {
+        words.resize(static_cast<std::size_t>(run.length));
+        for (std::size_t a = 0; a < readers_.size(); ++a)
+          pack_attribute(readers_[a], ranges_[a], run, {}, a == 0, codes, words.data());
+        for (auto const word : words) ++found[word];
+      }
+      std::lock_guard const lock(mutex_);
+      for (std::size_t key = 0; key < keys; ++key) counts[key] += found[key];
+    }));
+    KeySample sample;
+    sample.rows = rows_;
+    sample.nonempty_bins = values_of(counts);
+    sample.ranges = std::move(ranges_);
+    Frequencies frequencies;
+    for (auto const count : counts) frequencies.see(count);
+    sample.estimated_groups = estimate_groups(frequencies, rows_, num_rows);
+    return sample;
+  }
+
+  /// How many values of each attribute come in the keys that were counted.
+  std::vector<std::uint32_t> values_of(std::vector<std::uint32_t> const& counts) const {
+    std::vector<std::vector<bool>> seen;
+    for (auto const& range : ranges_) seen.emplace_back(static_cast<std::size_t>(range.cardinality()));
+    for (std::size_t key = 0; key < counts.size(); ++key) {
+      if (counts[key] == 0) continue;
+      auto rest = key;
+      for (auto a = seen.size(); a-- > 0; rest /= seen[a].size()) seen[a][rest % seen[a].size()] = true;
+    }
+    std::vector<std::uint32_t> values;
+    for (auto const& attribute : seen)
+      values.push_back(static_cast<std::uint32_t>(std::ranges::count(attribute, true)));
+    return values;
+  }
+
   void hash(std::size_t task) {
     std::vector<Bins> bins(readers_.size());
     std::vector<CodeRange> ranges(readers_.size());
     AttributeCodes codes;
     auto* hashes = hashes_.as<std::uint64_t>() + tasks_[task].first_hash;
-    auto const end = task + 1 < tasks_.size() ? tasks_[task + 1].first_run : runs_.size();
-    for (auto r = tasks_[task].first_run; r < end; ++r) {
-      auto const rows = static_cast<std::size_t>(runs_[r].length);
+    for (auto const& run : runs_of(task)) {
+      auto const rows = static_cast<std::size_t>(run.length);
       std::fill_n(hashes, rows, 0);
       for (std::size_t a = 0; a < readers_.size(); ++a) {
-        readers_[a].read(runs_[r], codes);
-        ranges[a].add(range_of_read(readers_[a], runs_[r], codes));
+        readers_[a].read(run, codes);
+        ranges[a].add(range_of_read(readers_[a], run, codes));
         for (std::size_t i = 0; i < rows; ++i) {
           auto const hash = codes.hash(i);
           bins[a].hit(hash);
@@ -144,11 +232,9 @@ class Sampler {
       }
       hashes += rows;
     }
+    add_ranges(ranges);
     std::lock_guard const lock(mutex_);
-    for (std::size_t a = 0; a < readers_.size(); ++a) {
-      bins_[a].add(bins[a]);
-      ranges_[a].add(ranges[a]);
-    }
+    for (std::size_t a = 0; a < readers_.size(); ++a) bins_[a].add(bins[a]);
   }
 
   Result<Frequencies> count() {
@@ -196,14 +282,13 @@ class Sampler {
 /// What numbered columns tell without a look at their rows, where there can be few groups only.
 std::optional<KeySample> sample_of_numbers(std::vector<AttributeReader> const& readers,
                                            std::vector<RowBlock> const& blocks) {
-  constexpr std::uint64_t kFewGroups = std::uint64_t{1} << 14;
   KeySample sample;
   sample.estimated_groups = 1;
   for (auto const& reader : readers) {
     auto const* const numbers = reader.plain_numbers();
-    if (numbers == nullptr || numbers->num_codes > kFewGroups) return std::nullopt;
+    if (numbers == nullptr || numbers->num_codes > kFewKeys) return std::nullopt;
     sample.estimated_groups *= numbers->num_codes;
-    if (sample.estimated_groups > kFewGroups) return std::nullopt;
+    if (sample.estimated_groups > kFewKeys) return std::nullopt;
     sample.nonempty_bins.push_back(numbers->num_codes);
     sample.ranges.push_back(range_of_read(reader, blocks.front(), {}));
   }

@@ -5,8 +5,11 @@
 #include <optional>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "keys/codes/code_range.hpp"
 #include "keys/numbering/mix.hpp"
@@ -33,14 +36,20 @@ Table table_of(std::vector<std::int64_t> const& keys, std::size_t batch_rows) {
   return Table({{"k", typed(TypeId::int64), true}}, std::move(batches));
 }
 
-KeySample sample(std::vector<std::int64_t> const& keys, std::size_t batch_rows) {
-  auto const table = table_of(keys, batch_rows);
+KeySample sample(Table const& table) {
   std::vector<AttributeReader> readers;
-  auto const& type = table.schema()[0].type;
-  readers.emplace_back(std::move(*open_key_column(table.view(), 0, type, {})), type);
-  auto found = sample_keys(readers, cut_row_blocks(table.view()), keys.size(), {});
+  for (std::size_t c = 0; c < table.schema().size(); ++c) {
+    auto const& type = table.schema()[c].type;
+    readers.emplace_back(std::move(*open_key_column(table.view(), c, type, {})), type);
+  }
+  auto const rows = static_cast<std::uint64_t>(table.view().num_rows());
+  auto found = sample_keys(readers, cut_row_blocks(table.view()), rows, {});
   EXPECT_TRUE(found);
   return found ? *found : KeySample{};
+}
+
+KeySample sample(std::vector<std::int64_t> const& keys, std::size_t batch_rows) {
+  return sample(table_of(keys, batch_rows));
 }
 
 std::vector<std::int64_t> keys_drawn_from(std::uint64_t groups) {
@@ -74,6 +83,44 @@ TEST(KeySample, NeverExceedsTheRowsAndIsExactWhenAllAreSeen) {
   EXPECT_EQ(all.rows, 1000U);
   EXPECT_EQ(all.estimated_groups, 1000U);
   EXPECT_NEAR(all.nonempty_bins.at(0), 1000, 30);
+}
+
+TEST(KeySample, CountsFewKeysOfSeveralColumnsWithNulls) {
+  // Small ranges are counted by place, with holes, nulls and columns of one value; the last has a range too large.
+  using Values = std::vector<std::optional<std::int64_t>>;
+  for (auto const stride : {std::int64_t{1}, std::int64_t{11}, std::int64_t{1} << 40}) {
+    Values first, second;
+    Values const third(kSampledRows, std::int64_t{-7});
+    std::set<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> groups;
+    std::array<std::set<std::optional<std::int64_t>>, 2> values;
+    for (std::uint64_t row = 0; row < kSampledRows; ++row) {
+      auto const random = mix(row);
+      auto const a = static_cast<std::int64_t>(random % 13);
+      auto const b = static_cast<std::int64_t>(random / 13 % 17);
+      first.push_back(a == 5 ? std::nullopt : std::optional(a * stride - 40));
+      second.push_back(b % 3 == a % 3 ? std::optional(b) : std::nullopt);
+      groups.emplace(first.back(), second.back());
+      values[0].insert(first.back());
+      values[1].insert(second.back());
+    }
+    std::vector<Batch> batches;
+    batches.push_back(reference::make_batch({make_column<std::int64_t>(typed(TypeId::int64), first),
+                                             make_column<std::int64_t>(typed(TypeId::int64), second),
+                                             make_column<std::int64_t>(typed(TypeId::int64), third)}));
+    Schema schema;
+    for (auto const* name : {"a", "b", "c"}) schema.push_back({name, typed(TypeId::int64), true});
+    auto const found = sample(Table(std::move(schema), std::move(batches)));
+    EXPECT_EQ(found.rows, kSampledRows);
+    EXPECT_EQ(found.estimated_groups, groups.size());
+    EXPECT_EQ(found.nonempty_bins, (std::vector<std::uint32_t>{13, 18, 1}));
+    EXPECT_EQ(values[0].size(), 13U);
+    EXPECT_EQ(values[1].size(), 18U);
+    for (std::size_t c = 0; c < 2; ++c) {
+      EXPECT_TRUE(found.ranges[c].has_nulls);
+      EXPECT_EQ(static_cast<std::int64_t>(static_cast<std::uint64_t>(found.ranges[c].span())) - 1,
+                c == 0 ? 12 * stride : 16);
+    }
+  }
 }
 
 /// Native scans and packing against the codes, value by value.
