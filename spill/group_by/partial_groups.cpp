@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "core/parallel_blocks.hpp"
 #include "io/file_dictionaries.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/sum_overflow.hpp"
@@ -58,22 +59,49 @@ std::span<std::byte const> bytes_at(arrow::LargeBinaryArray const& array, std::i
   return {reinterpret_cast<std::byte const*>(view.data()), view.size()};
 }
 
-/// The states of the groups that each list names, merged.
-Result<std::shared_ptr<arrow::Array>> merge_listed(arrow::LargeBinaryArray const& states,
-                                                   arrow::ListArray const& lists) {
-  auto const& numbers = static_cast<arrow::Int64Array const&>(*lists.values());
-  arrow::LargeBinaryBuilder builder(io::memory_pool());
-  std::vector<std::span<std::byte const>> listed;
+/// Merged states of some groups that follow one another.
+struct MergedStates {
   std::vector<std::byte> bytes;
-  for (std::int64_t g = 0; g < lists.length(); ++g) {
+  std::vector<std::size_t> ends;
+};
+
+/// Those of the groups from `first` to `end`, of the states that the list of each names.
+Result<MergedStates> merge_listed(arrow::LargeBinaryArray const& states, arrow::ListArray const& lists,
+                                  std::int64_t first, std::int64_t end) {
+  auto const& numbers = static_cast<arrow::Int64Array const&>(*lists.values());
+  MergedStates merged;
+  std::vector<std::span<std::byte const>> listed;
+  for (auto g = first; g < end; ++g) {
     listed.clear();
     for (auto i = lists.value_offset(g); i < lists.value_offset(g + 1); ++i)
       listed.push_back(bytes_at(states, numbers.Value(i)));
-    bytes.clear();
-    GARUDA_TRY(resolve::append_merged(listed, bytes));
-    GARUDA_ARROW_TRY(
-        builder.Append(reinterpret_cast<std::uint8_t const*>(bytes.data()), static_cast<std::int64_t>(bytes.size())),
-        ErrorCode::out_of_memory, kSentence);
+    GARUDA_TRY(resolve::append_merged(listed, merged.bytes));
+    merged.ends.push_back(merged.bytes.size());
+  }
+  return merged;
+}
+
+/// The states of the groups that each list names, merged; by all threads.
+Result<std::shared_ptr<arrow::Array>> merge_listed(arrow::LargeBinaryArray const& states, arrow::ListArray const& lists,
+                                                   Control const& control) {
+  constexpr std::int64_t kGroupsAtOnce = 1 << 9;
+  std::vector<Result<MergedStates>> parts(
+      static_cast<std::size_t>((lists.length() + kGroupsAtOnce - 1) / kGroupsAtOnce));
+  GARUDA_TRY(for_each_block(parts.size(), &control, [&](std::size_t part) {
+    auto const first = static_cast<std::int64_t>(part) * kGroupsAtOnce;
+    parts[part] = merge_listed(states, lists, first, std::min(first + kGroupsAtOnce, lists.length()));
+  }));
+  arrow::LargeBinaryBuilder builder(io::memory_pool());
+  for (auto& part : parts) {
+    if (!part) return propagate(std::move(part));
+    auto const* const bytes = reinterpret_cast<std::uint8_t const*>(part->bytes.data());
+    std::size_t begin = 0;
+    for (auto const end : part->ends) {
+      GARUDA_ARROW_TRY(builder.Append(bytes + begin, static_cast<std::int64_t>(end - begin)), ErrorCode::out_of_memory,
+                       kSentence);
+      begin = end;
+    }
+    part = MergedStates{};
   }
   GARUDA_ARROW_TRY_ASSIGN(auto merged, builder.Finish(), ErrorCode::out_of_memory, kSentence);
   return merged;
@@ -233,7 +261,7 @@ Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches c
     GARUDA_TRY_ASSIGN(auto batch, result->next());
     if (!batch) break;
     GARUDA_TRY_ASSIGN(auto const next, io::to_arrow_batch(result->schema(), *std::move(batch)));
-    GARUDA_TRY_ASSIGN(auto rebuilt, rebuild(*next, *all));
+    GARUDA_TRY_ASSIGN(auto rebuilt, rebuild(*next, *all, options.control));
     merged.push_back(std::move(rebuilt));
   }
   on_run(result->stats());
@@ -241,7 +269,8 @@ Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches c
 }
 
 /// Merged groups in the columns of `groups`, which they were merged of.
-Result<BatchPtr> PartialGroups::rebuild(arrow::RecordBatch const& merged, arrow::RecordBatch const& groups) const {
+Result<BatchPtr> PartialGroups::rebuild(arrow::RecordBatch const& merged, arrow::RecordBatch const& groups,
+                                        Control const& control) const {
   auto const keys = static_cast<int>(spec_.keys.size());
   auto columns = merged.columns();
   columns.resize(static_cast<std::size_t>(keys));
@@ -253,7 +282,7 @@ Result<BatchPtr> PartialGroups::rebuild(arrow::RecordBatch const& merged, arrow:
     }
     auto const& states = static_cast<arrow::LargeBinaryArray const&>(*groups.column(keys + static_cast<int>(s)));
     auto const& lists = static_cast<arrow::ListArray const&>(*merged.column(merged.num_columns() - 1));
-    GARUDA_TRY_ASSIGN(auto column, merge_listed(states, lists));
+    GARUDA_TRY_ASSIGN(auto column, merge_listed(states, lists, control));
     columns.push_back(std::move(column));
   }
   arrow::FieldVector fields;

@@ -77,7 +77,7 @@ class PartialGroups {
   void add_state(std::string const& name, Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
   std::string mask(std::string const& column, std::string const& by);
   Result<std::shared_ptr<arrow::RecordBatch>> rebuild(arrow::RecordBatch const& merged,
-                                                      arrow::RecordBatch const& groups) const;
+                                                      arrow::RecordBatch const& groups, Control const& control) const;
   Result<std::shared_ptr<arrow::Array>> values_of(arrow::RecordBatch const& groups, int column,
                                                   std::size_t aggregate) const;
 
