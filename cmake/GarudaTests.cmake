@@ -12,6 +12,8 @@
 #   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
 #   GARUDA_TEST_VALIDATION             "0" in sanitizer builds: no validation layer but in full runs; the same calls are
 #                                      validated in the release build
+#   GARUDA_TEST_SUBMISSIONS            of suites on Vulkan: where they write how long their longest submissions were, for
+#                                      tests/longest_submissions.py
 
 set(GARUDA_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the time limit of every test")
 
@@ -52,6 +54,8 @@ if(GARUDA_SANITIZE)
   add_library(garuda_keep_libraries_loaded OBJECT ${PROJECT_SOURCE_DIR}/tests/keep_libraries_loaded.cpp)
   target_link_libraries(garuda_keep_libraries_loaded PRIVATE garuda_options)
 endif()
+
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/submissions)
 
 add_custom_target(garuda_tests)
 add_custom_target(garuda_asan_tests)
@@ -124,6 +128,9 @@ function(garuda_add_test)
     target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main garuda_options
                           garuda_test_options)
+    if(arg_VULKAN)
+      target_sources(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/longest_submission.cpp)
+    endif()
     target_precompile_headers(${arg_NAME} REUSE_FROM garuda_precompiled_tests)
     garuda_compile_together(${arg_NAME})
     if(GARUDA_SANITIZE)
@@ -206,7 +213,8 @@ function(garuda_add_test)
     if(driver STREQUAL swiftshader)
       math(EXPR cost "2 * ${cost}")
     endif()
+    set(submissions GARUDA_TEST_SUBMISSIONS=${PROJECT_BINARY_DIR}/submissions/${entry})
     set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} COST ${cost} LABELS "${labels};vulkan;${driver}"
-                         ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT};${no_cuda}")
+                         ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT};${no_cuda};${submissions}")
   endforeach()
 endfunction()

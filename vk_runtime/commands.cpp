@@ -236,6 +236,7 @@ Result<void> CommandRecorder::write_descriptors(Pipeline const& pipeline, std::s
 Result<void> CommandRecorder::bind(Pipeline const& pipeline, std::span<BoundResource const> resources,
                                    std::span<std::byte const> push) {
   VolkDeviceTable const& fn = device_->fn();
+  if (pipeline.is_new() && device_->traits().compiles_when_run()) timer_->compiles();
   fn.vkCmdBindPipeline(commands_, pipeline.bind_point(), pipeline.handle());
   if (!pipeline.bindings().empty()) {
     GARUDA_TRY_ASSIGN(VkDescriptorSet const set, descriptors_->allocate(pipeline.set_layout()));
@@ -295,11 +296,22 @@ void CommandRecorder::draw_indirect(Buffer const& buffer, std::uint64_t offset) 
   device_->fn().vkCmdDrawIndirect(commands_, buffer.handle(), offset, 1, sizeof(VkDrawIndirectCommand));
 }
 
-void CommandRecorder::dispatch(std::uint64_t groups) {
+void CommandRecorder::dispatch_part(std::uint64_t groups, std::uint32_t part, std::uint32_t parts) {
+  GARUDA_EXPECTS(part < parts);
   if (groups == 0) return;
   auto const& limit = device_->traits().limits.max_workgroup_count;
   GroupCounts const counts = split_groups(groups, limit[0], limit[1]);
-  device_->fn().vkCmdDispatch(commands_, counts.x, counts.y, 1);
+  if (parts == 1) return device_->fn().vkCmdDispatch(commands_, counts.x, counts.y, 1);
+  // Whole rows where there are several, so that gl_NumWorkGroups.x is that of all.
+  bool const has_rows = counts.y > 1;
+  std::uint64_t const all = has_rows ? counts.y : counts.x;
+  auto const begin = static_cast<std::uint32_t>(all * part / parts);
+  auto const count = static_cast<std::uint32_t>(all * (part + 1) / parts) - begin;
+  if (count == 0) return;
+  if (has_rows)
+    device_->fn().vkCmdDispatchBase(commands_, 0, begin, 0, counts.x, count, 1);
+  else
+    device_->fn().vkCmdDispatchBase(commands_, begin, 0, 0, count, 1, 1);
 }
 
 void CommandRecorder::dispatch_indirect(Buffer const& buffer, std::uint64_t offset) {

@@ -131,7 +131,10 @@ class CommandRecorder {
   /// Runs at least `groups` workgroups (0: none), laid out in x and y so that no axis exceeds its limit. The shader's
   /// linear workgroup is gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; it ignores those past the count it
   /// knows (fewer than gl_NumWorkGroups.y are surplus). `groups` is at most the product of the limits of x and y.
-  void dispatch(std::uint64_t groups);
+  void dispatch(std::uint64_t groups) { dispatch_part(groups, 0, 1); }
+  /// The same in `parts` that may go into different submissions, the workgroups of part 0 first; shaders do not see a
+  /// difference unless they use gl_NumWorkGroups for more than their number. Parts may be empty.
+  void dispatch_part(std::uint64_t groups, std::uint32_t part, std::uint32_t parts);
   /// One VkDispatchIndirectCommand.
   void dispatch_indirect(Buffer const& buffer, std::uint64_t offset);
 

@@ -207,8 +207,10 @@ Result<VkPipeline> create_compute(Device const& device, VkPipelineCache cache, C
   VkPipelineShaderStageCreateInfo stage = stage_info(VK_SHADER_STAGE_COMPUTE_BIT, module, constants);
   if (spec.required_subgroup_size != 0) stage.pNext = &subgroup;
   if (spec.full_subgroups) stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
-  VkComputePipelineCreateInfo const info{
-      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .flags = flags, .stage = stage, .layout = layout};
+  VkComputePipelineCreateInfo const info{.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+                                         .flags = flags | VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
+                                         .stage = stage,
+                                         .layout = layout};
   VkPipeline pipeline = VK_NULL_HANDLE;
   GARUDA_TRY(check(device.fn().vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline),
                    "vkCreateComputePipelines"));
@@ -391,6 +393,7 @@ Result<Pipeline const*> PipelineStore::compile(ComputePipelineSpec const& spec) 
       VkPipeline const handle,
       in_pipeline(create_compute(device_, cache_.get(), spec, flags_, pipeline->layout(), module.get()), name));
   pipeline->pipeline_ = Unique<VkPipeline>(device_.owner(), handle);
+  pipeline->strides_ = strides_over_groups(spec.compute);
   device_.set_name(handle, VK_OBJECT_TYPE_PIPELINE, name.c_str());
   return keep(std::move(key), std::move(pipeline));
 }

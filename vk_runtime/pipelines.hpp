@@ -3,6 +3,7 @@
 
 #include <volk.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -97,7 +98,7 @@ struct ComputePipelineSpec {
   bool full_subgroups = false;
 };
 
-/// A compiled pipeline with its layout. Lives as long as its store; immutable, shared by threads.
+/// A compiled pipeline with its layout. Lives as long as its store; immutable but for is_new(), shared by threads.
 class Pipeline {
  public:
   VkPipeline handle() const noexcept { return pipeline_.get(); }
@@ -107,6 +108,10 @@ class Pipeline {
   VkShaderStageFlags stages() const noexcept { return stages_; }
   std::vector<BindingSpec> const& bindings() const noexcept { return bindings_; }
   std::uint32_t push_bytes() const noexcept { return push_bytes_; }
+  /// Whether it cannot be dispatched in parts: strides_over_groups().
+  bool strides() const noexcept { return strides_; }
+  /// Whether this is the first time that it is recorded, which is when software drivers compile it.
+  bool is_new() const noexcept { return !recorded_.exchange(true, std::memory_order_relaxed); }
   /// "join/build.vert+join/build.frag", for messages and labels.
   std::string const& name() const noexcept { return name_; }
 
@@ -120,6 +125,8 @@ class Pipeline {
   VkShaderStageFlags stages_ = 0;
   std::vector<BindingSpec> bindings_;
   std::uint32_t push_bytes_ = 0;
+  bool strides_ = false;
+  mutable std::atomic<bool> recorded_ = false;
 };
 
 /// Folder of the pipeline cache: $XDG_CACHE_HOME/garuda or ~/.cache/garuda; nothing where neither variable is set.

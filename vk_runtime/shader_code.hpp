@@ -14,4 +14,9 @@ struct ShaderCode {
   std::span<std::uint32_t const> words;
 };
 
+/// Whether the module uses gl_NumWorkGroups for anything but the number of its workgroup, gl_WorkGroupID.y *
+/// gl_NumWorkGroups.x + gl_WorkGroupID.x: then it cannot be dispatched in parts, of which each has a gl_NumWorkGroups
+/// of its own. Read off the code, so that no pass can forget to say it; when in doubt it does.
+bool strides_over_groups(ShaderCode const& code);
+
 }  // namespace garuda::vk

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace garuda::vk {
@@ -43,7 +44,7 @@ void PhaseTimer::begin(VkCommandBuffer commands, std::string_view name) {
     return;
   }
   auto const query = static_cast<std::uint32_t>(2 * phases_.size());
-  phases_.emplace_back(name);
+  phases_.push_back({std::string(name)});
   if (source_ == ClockSource::host) return;
   device_->fn().vkCmdResetQueryPool(commands, pool_.get(), query, 2);
   device_->fn().vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool_.get(), query);
@@ -57,6 +58,10 @@ void PhaseTimer::end(VkCommandBuffer commands) {
   device_->fn().vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool_.get(), query);
 }
 
+void PhaseTimer::compiles() {
+  if (open_ && timed_) phases_.back().compiles = true;
+}
+
 void PhaseTimer::submitted(Ticket ticket) {
   GARUDA_EXPECTS(!open_);
   if (phases_.size() == submitted_phases_) return;
@@ -67,6 +72,12 @@ void PhaseTimer::submitted(Ticket ticket) {
                           .completed = {},
                           .done = false});
   submitted_phases_ = phases_.size();
+  auto& submission = submissions_.back();
+  auto& pace = device_->pace();
+  submission.own_compiles = has_compiling_phase(submission);
+  submission.compiles = submission.own_compiles || (source_ == ClockSource::host && pace.is_compiling());
+  if (submission.own_compiles) pace.compiling_began();
+  submission.compilations = pace.compilations();
 }
 
 void PhaseTimer::discard() {
@@ -81,6 +92,9 @@ void PhaseTimer::completed(Ticket ticket) {
     if (submission.ticket.value > ticket.value) continue;
     submission.done = true;
     submission.completed = now;
+    auto& pace = device_->pace();
+    if (submission.own_compiles) pace.compiling_ended();
+    if (source_ == ClockSource::host && pace.compilations() != submission.compilations) submission.compiles = true;
   }
 }
 
@@ -110,29 +124,38 @@ Result<void> PhaseTimer::collect_device() {
   auto const elapsed_ns = [&](std::size_t begin, std::size_t end) {
     return static_cast<std::int64_t>(static_cast<double>((ticks[end] - ticks[begin]) & valid_mask_) * period);
   };
-  for (std::size_t i = 0; i < phases_.size(); ++i) add(phases_[i], elapsed_ns(2 * i, 2 * i + 1));
+  for (std::size_t i = 0; i < phases_.size(); ++i)
+    add(phases_[i].name, elapsed_ns(2 * i, 2 * i + 1), phases_[i].compiles);
   for (auto const& submission : submissions_)
-    submissions_ns_.push_back(elapsed_ns(2 * submission.first_phase, 2 * submission.end_phase - 1));
+    submission_times_.push_back(
+        {elapsed_ns(2 * submission.first_phase, 2 * submission.end_phase - 1), submission.compiles});
   return {};
 }
 
 void PhaseTimer::collect_host() {
   for (Submission const& submission : submissions_) {
-    std::string name = phases_[submission.first_phase];
-    for (std::size_t i = submission.first_phase + 1; i < submission.end_phase; ++i) name += "+" + phases_[i];
+    std::string name = phases_[submission.first_phase].name;
+    for (std::size_t i = submission.first_phase + 1; i < submission.end_phase; ++i) name += "+" + phases_[i].name;
     auto const started = std::max(submission.submitted, last_completed_.value_or(submission.submitted));
     last_completed_ = submission.completed;
-    submissions_ns_.push_back(std::chrono::nanoseconds(submission.completed - started).count());
-    add(name, submissions_ns_.back());
+    auto const ns = std::chrono::nanoseconds(submission.completed - started).count();
+    submission_times_.push_back({ns, submission.compiles});
+    add(name, ns, submission.compiles);
   }
 }
 
-void PhaseTimer::add(std::string const& name, std::int64_t ns) {
+bool PhaseTimer::has_compiling_phase(Submission const& submission) const {
+  auto const phases = std::span(phases_).subspan(submission.first_phase, submission.end_phase - submission.first_phase);
+  return std::ranges::any_of(phases, &Phase::compiles);
+}
+
+void PhaseTimer::add(std::string const& name, std::int64_t ns, bool compiles) {
   auto const found = std::ranges::find(times_, name, &PhaseTime::name);
   if (found != times_.end()) {
     found->ns += ns;
+    found->compiles = found->compiles || compiles;
   } else {
-    times_.push_back({name, ns});
+    times_.push_back({name, ns, compiles});
   }
 }
 

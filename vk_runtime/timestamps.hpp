@@ -21,7 +21,14 @@ namespace garuda::vk {
 struct PhaseTime {
   std::string name;
   std::int64_t ns = 0;
+  bool compiles = false;  ///< some of it, see PhaseTimer::compiles()
   bool operator==(PhaseTime const&) const = default;
+};
+
+/// What a submission took.
+struct SubmissionTime {
+  std::int64_t ns = 0;
+  bool compiles = false;
 };
 
 /// Where phase times come from.
@@ -48,6 +55,9 @@ class PhaseTimer {
   void begin(VkCommandBuffer commands, std::string_view name);
   void end(VkCommandBuffer commands);
 
+  /// The open phase is to be compiled by the driver while it runs: its time is no measure of its work.
+  void compiles();
+
   /// Tells that the phases recorded since the last call were submitted as `ticket`, will never be submitted, or that
   /// `ticket` and all before it were waited for.
   void submitted(Ticket ticket);
@@ -61,14 +71,18 @@ class PhaseTimer {
   std::vector<PhaseTime> const& times() const noexcept { return times_; }
   /// What each completed submission took, in the order in which they were submitted, since the last clear(): with
   /// ClockSource::device from the begin of its first phase to the end of its last one.
-  std::vector<std::int64_t> const& submissions_ns() const noexcept { return submissions_ns_; }
+  std::vector<SubmissionTime> const& submission_times() const noexcept { return submission_times_; }
   void clear() {
     times_.clear();
-    submissions_ns_.clear();
+    submission_times_.clear();
   }
   std::uint64_t dropped_phases() const noexcept { return dropped_; }
 
  private:
+  struct Phase {
+    std::string name;
+    bool compiles = false;
+  };
   struct Submission {
     Ticket ticket;
     std::size_t first_phase = 0;
@@ -76,10 +90,14 @@ class PhaseTimer {
     std::chrono::steady_clock::time_point submitted;
     std::chrono::steady_clock::time_point completed;
     bool done = false;
+    bool own_compiles = false;
+    bool compiles = false;           ///< it, or by the host's clock one that it waited for in the queue
+    std::uint64_t compilations = 0;  ///< of the device when it was submitted
   };
 
   PhaseTimer(Device& device, ClockSource source) : device_(&device), source_(source) {}
-  void add(std::string const& name, std::int64_t ns);
+  void add(std::string const& name, std::int64_t ns, bool compiles);
+  bool has_compiling_phase(Submission const& submission) const;
   Result<void> collect_device();
   void collect_host();
 
@@ -88,12 +106,12 @@ class PhaseTimer {
   Unique<VkQueryPool> pool_;
   std::uint32_t capacity_ = 0;
   std::uint64_t valid_mask_ = 0;
-  std::vector<std::string> phases_;  // phase i has the queries 2 i and 2 i + 1
+  std::vector<Phase> phases_;  // phase i has the queries 2 i and 2 i + 1
   std::size_t submitted_phases_ = 0;
   std::vector<Submission> submissions_;
   std::optional<std::chrono::steady_clock::time_point> last_completed_;
   std::vector<PhaseTime> times_;
-  std::vector<std::int64_t> submissions_ns_;
+  std::vector<SubmissionTime> submission_times_;
   std::uint64_t dropped_ = 0;
   bool open_ = false;   // between begin() and end()
   bool timed_ = false;  // whether the open phase has queries

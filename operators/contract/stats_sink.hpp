@@ -13,8 +13,12 @@ namespace garuda::contract {
 /// memory to the other's, each once, however many steps that took; not what is made or read in place.
 inline constexpr std::string_view kCopiedUp = "copied_up_bytes";
 inline constexpr std::string_view kCopiedDown = "copied_down_bytes";
-/// Microseconds of the longest submission.
+/// Bytes of device memory that lie in another heap than the best one, which had no room.
+inline constexpr std::string_view kElsewhere = "elsewhere_bytes";
+/// Microseconds of the longest submission, and of the longest in which a software driver compiled a pipeline that ran
+/// for the first time: its time is not one that submissions can be cut by, so it stands apart.
 inline constexpr std::string_view kLongestSubmission = "longest_submission_us";
+inline constexpr std::string_view kLongestCompiling = "longest_compiling_submission_us";
 
 /// What a kernel did, added up by the backend over all its kernels: thread-safe.
 class StatsSink {

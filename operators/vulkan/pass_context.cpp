@@ -30,8 +30,11 @@ std::uint64_t texel_bytes(VkFormat format) {
 }  // namespace
 
 std::uint64_t PassContext::bytes_left() const noexcept {
-  auto const used = lane_.arena().used_bytes();
-  return used < budget_bytes_ ? budget_bytes_ - used : 0;
+  auto const& arena = lane_.arena();
+  auto const used = arena.used_bytes();
+  auto const left = used < budget_bytes_ ? budget_bytes_ - used : 0;
+  auto const room = lane_.device().memory().room_after_refusal();
+  return room ? std::min(left, *room + arena.reserved_bytes() - used) : left;
 }
 
 Result<void> PassContext::check_budget(std::uint64_t bytes, char const* name) const {

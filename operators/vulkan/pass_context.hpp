@@ -36,6 +36,18 @@ class PassContext {
   /// An image to draw into and to read.
   Result<vk::Image> image(VkFormat format, ImageShape const& shape, std::uint32_t layers, char const* name);
 
+  /// What `make(size)` gives, with `size` halved, not below `least`, as long as the device has no memory for it: heaps
+  /// may hold less than they say. What is left out is done by the caller in further passes. Counted as "images_halved".
+  template <class Make>
+  auto halved_until_it_fits(std::uint64_t& size, std::uint64_t least, Make const& make) -> decltype(make(size)) {
+    while (true) {
+      auto made = make(size);
+      if (made || made.error().code() != ErrorCode::out_of_memory || size / 2 < least) return made;
+      size /= 2;
+      submissions_.add_counter("images_halved", 1);
+    }
+  }
+
   /// Starts the copy of `source` to `destination` at `offset`; what is submitted next waits for it. The host's time is
   /// the upload phase's time. In mode import_host `source` stays unchanged until then.
   Result<void> upload(vk::Buffer const& destination, std::uint64_t offset, std::span<std::byte const> source);

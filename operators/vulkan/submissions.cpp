@@ -1,6 +1,7 @@
 #include "operators/vulkan/submissions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "operators/vulkan/settled.hpp"
@@ -22,7 +23,7 @@ Submissions::Submissions(vk::Lane& lane, Control const* control, contract::Stats
     : lane_(lane),
       control_(control),
       stats_(stats),
-      points_limit_(std::max<std::uint64_t>(lane.device().traits().max_points_per_submission, 1)),
+      pace_(lane.device().pace()),
       uploaded_bytes_(lane.transfer().uploaded_bytes()),
       downloaded_bytes_(lane.transfer().downloaded_bytes()) {}
 
@@ -41,7 +42,8 @@ Submissions::Work& Submissions::work_of(std::string_view phase) {
 Result<vk::CommandRecorder*> Submissions::record(char const* phase, std::uint64_t points) {
   bool const other_phase = recorder_ && phase_ != phase;
   if (other_phase && lane_.timer().source() == vk::ClockSource::host) GARUDA_TRY(finish());
-  if (recorder_ && points_ > 0 && points_ + points > points_limit_) GARUDA_TRY(submit());
+  auto const ns = pace_.expected_ns(phase, points);
+  if (recorder_ && expected_ns_ > 0 && expected_ns_ + ns > pace_.aim_ns()) GARUDA_TRY(submit());
   if (!recorder_) {
     GARUDA_TRY_ASSIGN(recorder_, lane_.begin());
     phase_ = nullptr;
@@ -50,10 +52,10 @@ Result<vk::CommandRecorder*> Submissions::record(char const* phase, std::uint64_
     if (phase_ != nullptr) recorder_->end_phase();
     recorder_->begin_phase(phase);
     phase_ = phase;
-    work_of(phase);
     ++phases_begun_;
   }
-  points_ += points;
+  expected_ns_ += ns;
+  work_of(phase).points += points;
   return &*recorder_;
 }
 
@@ -63,7 +65,7 @@ Result<void> Submissions::submit() {
     return settled<void>(lane_, fail(ErrorCode::cancelled, "the query was cancelled"));
   if (phase_ != nullptr) recorder_->end_phase();
   phase_ = nullptr;
-  points_ = 0;
+  expected_ns_ = 0;
   auto recorder = *std::exchange(recorder_, std::nullopt);
   GARUDA_TRY_ASSIGN(last_, settled(lane_, lane_.submit(std::move(recorder), waits_)));
   waits_.clear();
@@ -88,14 +90,24 @@ Result<void> Submissions::report() {
   phases_begun_ = 0;
   for (auto const& time : lane_.timer().times()) {
     auto const known = std::ranges::find(work_, std::string_view(time.name), &Work::phase);
-    if (known != work_.end()) known->ns += static_cast<std::uint64_t>(std::max<std::int64_t>(time.ns, 0));
+    if (known == work_.end()) continue;
+    auto const ns = static_cast<std::uint64_t>(std::max<std::int64_t>(time.ns, 0));
+    if (!time.compiles) pace_.took(time.name, known->points, ns);
+    known->ns += ns;
+  }
+  for (auto const& time : lane_.timer().submission_times()) {
+    auto const ns = static_cast<std::uint64_t>(std::max<std::int64_t>(time.ns, 0));
+    pace_.submission_took(ns, time.compiles);
+    if (stats_ != nullptr)
+      stats_->max_counter(time.compiles ? contract::kLongestCompiling : contract::kLongestSubmission, ns / 1000);
   }
   if (stats_ != nullptr) {
     for (auto const& work : work_) stats_->add_phase(work.phase, work.ns, work.bytes, work.items);
-    for (auto const ns : lane_.timer().submissions_ns())
-      stats_->max_counter(contract::kLongestSubmission,
-                          static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)) / 1000);
     report_copies();
+    if (auto const bytes = lane_.arena().take_bytes_elsewhere(); bytes != 0) {
+      stats_->add_counter(contract::kElsewhere, bytes);
+      stats_->note("the device refused memory of its best kind; elsewhere_bytes lie in another heap");
+    }
   }
   lane_.timer().clear();
   work_.clear();
@@ -112,7 +124,8 @@ void Submissions::report_copies() {
 
 Result<void> Submissions::draw(PointPass const& pass) {
   GARUDA_EXPECTS(pass.instances > 0 && pass.vertices > 0);
-  auto const most = std::max<std::uint64_t>(points_limit_ / pass.instances, 1);
+  auto const ns_a_vertex = pace_.expected_ns(pass.phase, pass.instances);
+  auto const most = std::max(static_cast<std::uint64_t>(pace_.aim_ns() / ns_a_vertex), std::uint64_t{1});
   for (std::uint64_t done = 0; done < pass.vertices;) {
     auto const vertices = static_cast<std::uint32_t>(std::min<std::uint64_t>(pass.vertices - done, most));
     GARUDA_TRY(draw_range(pass, done == 0, pass.first_vertex + static_cast<std::uint32_t>(done), vertices));
@@ -156,12 +169,23 @@ Result<void> Submissions::draw_range(PointPass const& pass, bool first, std::uin
 Result<void> Submissions::dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
                                    std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
                                    std::uint64_t groups) {
-  GARUDA_TRY_ASSIGN(auto* recorder, record(phase, groups * shaders::kGroupSize / kInvocationsPerPoint));
-  recorder->begin_label(label);
-  GARUDA_TRY(recorder->bind(pipeline, resources, push));
-  recorder->dispatch(groups);
-  recorder->end_label();
+  GARUDA_EXPECTS(!pipeline.strides());
+  auto const points = groups * shaders::kGroupSize / kInvocationsPerPoint;
+  auto const parts = parts_of(phase, points);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    GARUDA_TRY_ASSIGN(auto* recorder, record(phase, points / parts));
+    recorder->begin_label(label);
+    GARUDA_TRY(recorder->bind(pipeline, resources, push));
+    recorder->dispatch_part(groups, part, parts);
+    recorder->end_label();
+  }
   return {};
+}
+
+std::uint32_t Submissions::parts_of(char const* phase, std::uint64_t points) const {
+  constexpr double kMostParts = 1024;
+  return static_cast<std::uint32_t>(
+      std::clamp(std::ceil(pace_.expected_ns(phase, points) / pace_.aim_ns()), 1.0, kMostParts));
 }
 
 }  // namespace garuda::vulkan

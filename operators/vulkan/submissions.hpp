@@ -1,4 +1,4 @@
-// Records the passes of one kernel and cuts them into submissions that none is expected to exceed about 100 ms.
+// Records the passes of one kernel and cuts them into submissions by the device's pace.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include "operators/contract/stats_sink.hpp"
 #include "vk_runtime/commands.hpp"
 #include "vk_runtime/lane.hpp"
+#include "vk_runtime/pace.hpp"
 
 namespace garuda::vulkan {
 
@@ -56,7 +57,9 @@ struct PointPass {
 };
 
 /// Submissions of one kernel on its lane. Work is recorded in order and each pass's barriers are its recorder's duty.
-/// Between submissions the caller's cancellation flag is looked at; two submissions at most are in flight.
+/// A submission ends before the pass that would take it past the device's Pace::aim_ns(); longer passes are cut.
+/// Between submissions the caller's cancellation flag is looked at, and the device takes other programs' work; two
+/// submissions at most are in flight.
 ///
 /// Where phases are timed by host clocks (see vk::PhaseTimer), a change of phase submits and waits.
 class Submissions {
@@ -71,7 +74,10 @@ class Submissions {
   /// Draws `pass`, as often submitting as its points need; primitives keep their order.
   Result<void> draw(PointPass const& pass);
 
-  /// Binds and dispatches `groups` workgroups.
+  /// In how many parts, each in a submission, work of `points` is to be done; 1 where one submission holds it.
+  std::uint32_t parts_of(char const* phase, std::uint64_t points) const;
+
+  /// Binds and dispatches `groups` workgroups, in parts where the pace asks for it.
   Result<void> dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
                         std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
                         std::uint64_t groups);
@@ -88,6 +94,9 @@ class Submissions {
   /// Completion of the latest submission.
   vk::Ticket last() const noexcept { return last_; }
 
+  void add_counter(std::string_view name, std::uint64_t value) {
+    if (stats_ != nullptr) stats_->add_counter(name, value);
+  }
   /// Adds to what the phase is reported to have moved.
   void count_bytes(std::string_view phase, std::uint64_t bytes) { work_of(phase).bytes += bytes; }
   /// The same of a copy to the host that a phase does by itself.
@@ -107,6 +116,7 @@ class Submissions {
     std::uint64_t ns = 0;
     std::uint64_t bytes = 0;
     std::uint64_t items = 0;
+    std::uint64_t points = 0;  // expected cost of what is recorded
   };
 
   Work& work_of(std::string_view phase);
@@ -117,10 +127,10 @@ class Submissions {
   vk::Lane& lane_;
   Control const* control_;
   contract::StatsSink* stats_;
-  std::uint64_t points_limit_;
+  vk::Pace& pace_;
   std::optional<vk::CommandRecorder> recorder_;
   char const* phase_ = nullptr;     // open in recorder_
-  std::uint64_t points_ = 0;        // recorded since the last submission
+  double expected_ns_ = 0;          // of what was recorded since the last submission
   std::uint32_t phases_begun_ = 0;  // since the timer was last read
   std::vector<vk::Ticket> waits_;
   std::deque<vk::Ticket> in_flight_;

@@ -3,7 +3,7 @@
 // Adds rows to a state of their groups, which are numbered.
 //
 // Buffers: NumberedRowsPush, by address; keys: the rows' groups; table: a slot a group. Invocation: rows, all invocations
-// apart. Writes: table; of few groups (kSlots is not 0) a workgroup adds up its rows in shared memory first. Overflow:
+// of num_windows workgroups apart. Writes: table; of few groups (kSlots is not 0) a workgroup adds up its rows in shared memory first. Overflow:
 // none.
 
 #include "group_states_layout.h"
@@ -22,11 +22,12 @@ layout(push_constant) uniform Push {
 const bool kShared = kSlots != 0u;
 
 void main() {
+  if (group_index() >= push.num_windows) return;
   if (kShared) {
     clear_states();
     barrier();
   }
-  uint step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * kGroup;
+  uint step = push.num_windows * kGroup;
   for (uint row = group_index() * kGroup + thread_index(); row < push.num_rows; row += step) {
     uint slot = load_key(row).x;
     if (is_null(0u, row)) continue;

@@ -83,7 +83,7 @@ struct GroupRowsPush {
   uint capacity;  // groups that the targets hold
 };
 
-/// Rows with the numbers of their groups as keys, for one aggregate.
+/// Rows with the numbers of their groups as keys, for one aggregate. rows.num_windows: workgroups that share the rows.
 struct NumberedRowsPush {
   GroupRowsPush rows;
   AggregateColumn column;

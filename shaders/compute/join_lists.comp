@@ -206,7 +206,10 @@ void join(JoinTask task) {
 
 void main() {
   uint num_tasks = Words(push.dispatch).at[3];
-  for (uint number = group_index(); number < num_tasks; number += gl_NumWorkGroups.x * gl_NumWorkGroups.y) {
+  uint tasks_each = (num_tasks + push.parts - 1u) / push.parts;
+  uint first = push.part * tasks_each;
+  uint end = min(first + tasks_each, num_tasks);
+  for (uint number = first + group_index(); number < end; number += gl_NumWorkGroups.x * gl_NumWorkGroups.y) {
     barrier();
     join(Tasks(push.tasks).at[number]);
   }

@@ -254,10 +254,13 @@ void write_singles(JoinTask task, uint first, uint matches[kItems], uint positio
 
 void main() {
   uint num_tasks = Words(push.dispatch).at[3];
+  uint tasks_each = (num_tasks + push.parts - 1u) / push.parts;
+  uint end_task = min((push.part + 1u) * tasks_each, num_tasks);
+  uint first_task = push.part * tasks_each + group_index();
   uint thread = thread_index();
   uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y;
-  if (group_index() >= num_tasks) return;
-  JoinTask task = Tasks(push.tasks).at[group_index()];
+  if (first_task >= end_task) return;
+  JoinTask task = Tasks(push.tasks).at[first_task];
   uvec2 build_keys[kItems];
   uvec2 build_values[kItems];
   uvec2 keys[kItems];
@@ -266,8 +269,8 @@ void main() {
   load_values(push.build.source, kBuildWords, task.build_begin, task.build_rows, build_values);
   load_values(push.probe_keys, kWords, task.probe_begin, task.probe_rows, keys);
   load_values(push.probe.source, kProbeWords, task.probe_begin, task.probe_rows, probe_values);
-  for (uint number = group_index(); number < num_tasks; number += groups) {
-    bool has_next = number + groups < num_tasks;
+  for (uint number = first_task; number < end_task; number += groups) {
+    bool has_next = number + groups < end_task;
     JoinTask next = Tasks(push.tasks).at[has_next ? number + groups : number];
     take_keys(build_keys);
     share_values(kBuildValues, kBuildWords, build_values);

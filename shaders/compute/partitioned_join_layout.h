@@ -83,6 +83,8 @@ struct JoinRowsPush {
   uint num_columns;
   uint capacity;       // rows that the columns hold
   uint max_task_rows;  // more in one task are not placed, so that the cursor cannot wrap
+  uint part;           // of the tasks, which several dispatches share
+  uint parts;
 };
 
 /// Fetches one side's columns for the rows of a result that holds the numbers of that side's rows.

@@ -1,10 +1,15 @@
 // How compute passes are cut to devices, from their traits alone.
 #include "operators/compute/primitives/compute_tuning.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
 
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
+#include "shaders/embedded.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -22,6 +27,13 @@ vk::DeviceTraits traits_with(std::uint32_t subgroup, std::uint32_t shared_bytes,
   traits.limits.max_compute_shared_memory_bytes = shared_bytes;
   traits.limits.max_workgroup_invocations = invocations;
   return traits;
+}
+
+TEST(ComputeTuning, OnlyPassesThatAreDispatchedIndirectlyStrideOverWorkgroups) {
+  std::vector<std::string_view> strided;
+  for (auto const& shader : shaders::all())
+    if (vk::strides_over_groups(shader)) strided.push_back(shader.name);
+  EXPECT_THAT(strided, ::testing::UnorderedElementsAre("compute/join_rows.comp", "compute/join_lists.comp"));
 }
 
 TEST(ComputeTuning, FitsEveryDeviceThatMustWork) {

@@ -225,7 +225,16 @@ TEST_F(PassesTest, DispatchesMoreGroupsThanAnAxisHolds) {
                            .constants = {{3, 5}},
                            .bindings = {{0, BindingKind::storage_buffer}},
                            .push_bytes = 4};
-  for (std::uint32_t groups : {1U, 65'535U, 65'536U, 70'001U}) {
+  for (auto const& [groups, parts] : {std::pair{1U, 1U},
+                                      {65'535U, 1U},
+                                      {65'536U, 1U},
+                                      {70'001U, 1U},
+                                      {1U, 3U},
+                                      {1'000U, 3U},
+                                      {65'535U, 7U},
+                                      {65'536U, 2U},
+                                      {200'001U, 3U},
+                                      {70'001U, 9U}}) {
     Pipeline const& pipeline = *value_of(store_->compile(spec));
     Buffer const ids = value_of(lane_->arena().buffer({.bytes = 4 * (groups + 1)}));
     CommandRecorder recorder = value_of(lane_->begin());
@@ -233,7 +242,7 @@ TEST_F(PassesTest, DispatchesMoreGroupsThanAnAxisHolds) {
     recorder.barrier(ids, use::kTransferWrite, use::kComputeWrite);
     recorder.begin_phase("ids");
     succeed(recorder.bind(pipeline, {{BoundResource::of(0, ids)}}, groups));
-    recorder.dispatch(groups);
+    for (std::uint32_t part = 0; part < parts; ++part) recorder.dispatch_part(groups, part, parts);
     recorder.dispatch(0);
     recorder.end_phase();
     auto const values = words(ids, value_of(lane_->submit(std::move(recorder))));

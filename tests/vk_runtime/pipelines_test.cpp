@@ -43,6 +43,19 @@ TEST_F(PipelinesTest, OneDescriptionIsCompiledOnce) {
   EXPECT_FALSE(store->save());
 }
 
+TEST_F(PipelinesTest, ShadersThatStrideOverTheirWorkgroupsAreKnown) {
+  for (auto const* const shader : {"strides.comp", "strides.comp:ALONG_X"})
+    EXPECT_TRUE(strides_over_groups(test_shaders::get(shader))) << shader;
+  for (auto const* const shader : {"group_ids.comp", "group_ids.comp:DOUBLED", "fetch.comp", "points.vert"})
+    EXPECT_FALSE(strides_over_groups(test_shaders::get(shader))) << shader;
+  auto store = value_of(PipelineStore::create(*device_, std::nullopt));
+  auto spec = ids_spec(1);
+  EXPECT_FALSE(value_of(store->compile(spec))->strides());
+  spec.compute = test_shaders::get("strides.comp");
+  spec.constants.clear();
+  EXPECT_TRUE(value_of(store->compile(spec))->strides());
+}
+
 TEST_F(PipelinesTest, ThreadsShareAStore) {
   auto store = value_of(PipelineStore::create(*device_, std::nullopt));
   std::array<std::array<Pipeline const*, 4>, 3> found{};

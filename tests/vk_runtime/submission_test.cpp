@@ -108,6 +108,31 @@ TEST_F(SubmissionTest, LanesAreReusedPartitionAfterPartition) {
   }
 }
 
+TEST_F(SubmissionTest, TimesWithWhatASoftwareDriverCompilesAreTold) {
+  auto store = value_of(PipelineStore::create(*device_, std::nullopt));
+  Pipeline const& pipeline =
+      *value_of(store->compile(ComputePipelineSpec{.compute = test_shaders::get("group_ids.comp"),
+                                                   .bindings = {{0, BindingKind::storage_buffer}},
+                                                   .push_bytes = 4}));
+  Buffer const ids = value_of(lane_->arena().buffer({.bytes = 4'000}));
+  for (int run = 0; run < 2; ++run) {
+    CommandRecorder recorder = value_of(lane_->begin());
+    recorder.begin_phase(run == 0 ? "first" : "second");
+    succeed(recorder.bind(pipeline, {{BoundResource::of(0, ids)}}, 10U));
+    recorder.dispatch(10);
+    recorder.end_phase();
+    succeed(lane_->submit_and_wait(std::move(recorder)));
+  }
+  ASSERT_TRUE(lane_->recycle());
+  bool const is_software = device_->traits().type == DeviceType::cpu;
+  ASSERT_EQ(lane_->timer().times().size(), 2U);
+  ASSERT_EQ(lane_->timer().submission_times().size(), 2U);
+  EXPECT_EQ(lane_->timer().times()[0].compiles, is_software);
+  EXPECT_EQ(lane_->timer().submission_times()[0].compiles, is_software);
+  EXPECT_FALSE(lane_->timer().times()[1].compiles);
+  EXPECT_FALSE(lane_->timer().submission_times()[1].compiles);
+}
+
 TEST_F(SubmissionTest, PhasesAreTimedByName) {
   Buffer const buffer = value_of(lane_->arena().buffer({.bytes = 8 << 20}));
   for (std::uint32_t i = 0; i < 3; ++i) {

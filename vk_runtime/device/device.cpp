@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -67,22 +69,18 @@ struct EnabledFeatures {
   EnabledFeatures& operator=(EnabledFeatures const&) = delete;
 };
 
-/// Whether the device shares memory by file descriptors (exported_buffer.hpp). An extension alone, no feature.
-Result<bool> exports_memory(VkPhysicalDevice physical) {
-  std::uint32_t count = 0;
-  GARUDA_TRY(check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr),
-                   "vkEnumerateDeviceExtensionProperties"));
-  std::vector<VkExtensionProperties> extensions(count);
-  GARUDA_TRY(check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()),
-                   "vkEnumerateDeviceExtensionProperties"));
-  extensions.resize(count);
-  return std::ranges::any_of(extensions, [](VkExtensionProperties const& extension) {
-    return std::string_view(extension.extensionName) == VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
-  });
+/// By what queues are given a low priority: whatever else the GPU does, the desktop first, goes before a query.
+char const* priority_extension(std::span<std::string const> offered) {
+  for (char const* const name : {VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME, VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME})
+    if (std::ranges::find(offered, name) != offered.end()) return name;
+  return nullptr;
 }
 
-std::vector<char const*> enabled_extensions(DeviceFeatures const& features) {
+std::vector<char const*> enabled_extensions(DeviceFeatures const& features, std::span<std::string const> offered) {
   std::vector<char const*> names;
+  // For memory that other APIs open (exported_buffer.hpp). An extension alone, no feature.
+  if (std::ranges::find(offered, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME) != offered.end())
+    names.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
   if (features.external_memory_host) names.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   if (features.memory_budget) names.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (features.pipeline_executable_properties) {
@@ -91,24 +89,30 @@ std::vector<char const*> enabled_extensions(DeviceFeatures const& features) {
   return names;
 }
 
-Result<VkDevice> create_handle(PhysicalDevice const& physical) {
+Result<VkDevice> create_handle(PhysicalDevice const& physical, std::span<std::string const> offered,
+                               char const* low_priority_by) {
+  VkDeviceQueueGlobalPriorityCreateInfoKHR const low{
+      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
+      .globalPriority = VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR};
+  void const* const priority = low_priority_by != nullptr ? &low : nullptr;
   std::array<float, kMostTransferQueues> priorities{};
   priorities.fill(1.0F);
   std::vector<VkDeviceQueueCreateInfo> queues;
   queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                    .pNext = priority,
                     .queueFamilyIndex = main_family(physical.traits)->index,
                     .queueCount = 1,
                     .pQueuePriorities = priorities.data()});
   if (QueueFamily const* transfer = transfer_family(physical.traits)) {
     queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                      .pNext = priority,
                       .queueFamilyIndex = transfer->index,
                       .queueCount = std::min(transfer->count, kMostTransferQueues),
                       .pQueuePriorities = priorities.data()});
   }
   EnabledFeatures const features(physical.traits.features);
-  std::vector<char const*> extensions = enabled_extensions(physical.traits.features);
-  GARUDA_TRY_ASSIGN(bool const exports, exports_memory(physical.handle));
-  if (exports) extensions.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  std::vector<char const*> extensions = enabled_extensions(physical.traits.features, offered);
+  if (low_priority_by != nullptr) extensions.push_back(low_priority_by);
   VkDeviceCreateInfo const info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                 .pNext = &features.core,
                                 .queueCreateInfoCount = static_cast<std::uint32_t>(queues.size()),
@@ -139,7 +143,12 @@ Result<std::unique_ptr<Device>> Device::create(Instance const& instance, Physica
     return fail(ErrorCode::no_device, fmt::format("{} cannot be used: {}", physical.traits.name, *reason));
   }
   auto device = std::unique_ptr<Device>(new Device);
-  GARUDA_TRY_ASSIGN(VkDevice const handle, create_handle(physical));
+  auto const offered = extension_names(physical.handle);
+  auto const* const low_priority_by = priority_extension(offered);
+  auto made = create_handle(physical, offered, low_priority_by);
+  // A family may offer other priorities alone, and a system forbid them all.
+  if (!made && low_priority_by != nullptr) made = create_handle(physical, offered, nullptr);
+  GARUDA_TRY_ASSIGN(VkDevice const handle, std::move(made));
   volkLoadDeviceTable(&device->fn_, handle);
   device->handle_ = Unique<VkDevice>({handle, &device->fn_}, handle);
   device->physical_ = physical.handle;
@@ -148,6 +157,7 @@ Result<std::unique_ptr<Device>> Device::create(Instance const& instance, Physica
   device->open_queues();
   device->memory_ =
       std::make_unique<MemoryPool>(device->owner(), physical.handle, device->traits_, options.memory_limit_bytes);
+  device->pace_ = std::make_unique<Pace>(device->traits_);
   device->pinned_ = PinnedRegistry::create(*device);
   return device;
 }

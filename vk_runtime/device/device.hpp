@@ -14,6 +14,7 @@
 #include "vk_runtime/device/device_traits.hpp"
 #include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/memory/memory_pool.hpp"
+#include "vk_runtime/pace.hpp"
 #include "vk_runtime/result.hpp"
 #include "vk_runtime/unique.hpp"
 
@@ -94,6 +95,9 @@ class Device {
   /// Accounting of all device memory of this device; thread-safe.
   MemoryPool& memory() noexcept { return *memory_; }
 
+  /// What its passes were seen to take; thread-safe.
+  Pace& pace() noexcept { return *pace_; }
+
   /// Keeps a semaphore whose submissions are complete for later timelines, until the device is idle for ever: Mesa's
   /// submission threads (22.3.6) still touch what a submission waited for once its own signal can be seen. Thread-safe.
   void keep_timeline(TimelineSemaphore timeline) noexcept;
@@ -123,6 +127,7 @@ class Device {
   std::vector<std::unique_ptr<Queue>> transfer_queues_;
   std::vector<std::uint32_t> buffer_families_;
   std::unique_ptr<MemoryPool> memory_;
+  std::unique_ptr<Pace> pace_;
   std::shared_ptr<PinnedRegistry> pinned_;  // outlived by what it gave out
   std::mutex timelines_mutex_;
   std::vector<TimelineSemaphore> timelines_;  // that no Timeline has

@@ -28,6 +28,7 @@ constexpr OptionalFeature kOptionalFeatures[] = {
     {&DeviceFeatures::pipeline_executable_properties, "VK_KHR_pipeline_executable_properties"},
     {&DeviceFeatures::external_memory_host, "VK_EXT_external_memory_host"},
     {&DeviceFeatures::memory_budget, "VK_EXT_memory_budget"},
+    {&DeviceFeatures::global_priority, "VK_KHR_global_priority"},
 };
 
 bool is_float(PixelFormat format) { return format >= PixelFormat::r32_sfloat; }

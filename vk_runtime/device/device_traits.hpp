@@ -126,6 +126,7 @@ struct DeviceFeatures {
   bool pipeline_executable_properties = false;
   bool external_memory_host = false;  ///< VK_EXT_external_memory_host
   bool memory_budget = false;         ///< VK_EXT_memory_budget
+  bool global_priority = false;       ///< VK_KHR_global_priority or the EXT: queues of low priority
   bool operator==(DeviceFeatures const&) const = default;
 };
 
@@ -188,8 +189,8 @@ struct DeviceTraits {
   std::vector<DriverQuirk> quirks;
   /// False when GPU timestamps cannot be trusted (see quirks) or do not exist; phases then take host time.
   bool timestamps_reliable = false;
-  /// Points that one submission may draw so that none is expected to exceed about 100 ms. Until a calibration replaces
-  /// it, a default by device type (default_max_points_per_submission).
+  /// Points that one submission may draw so that none is expected to exceed about 100 ms, until its passes were seen
+  /// (Pace): a default by device type (default_max_points_per_submission).
   std::uint64_t max_points_per_submission = 0;
 
   FormatSupport const& format(PixelFormat f) const noexcept { return formats[static_cast<std::size_t>(f)]; }
@@ -199,6 +200,11 @@ struct DeviceTraits {
   bool device_memory_mappable() const noexcept;
   /// Whether host memory can be made the device's without a copy: it is the same memory, and may be imported.
   bool imports_in_place() const noexcept { return unified_memory && features.external_memory_host; }
+  /// Whether the processor's memory is the device's, whatever its heaps are called: an integrated GPU's small heap of
+  /// its own is cut from it.
+  bool shares_memory() const noexcept { return unified_memory || type == DeviceType::integrated; }
+  /// Whether pipelines are compiled when they first run, as those of software drivers are (lavapipe, SwiftShader).
+  bool compiles_when_run() const noexcept { return type == DeviceType::cpu; }
   /// Largest width or height of an image that garuda renders into: image, framebuffer and viewport limits together.
   std::uint32_t max_render_extent() const noexcept;
   /// "1.3.230".
@@ -207,9 +213,9 @@ struct DeviceTraits {
   bool operator==(DeviceTraits const&) const = default;
 };
 
-/// Points per submission before calibration: 2^25 for discrete GPUs (0.6 G points/s measured on an H200, a data-centre
-/// part that rasterises slowly for its class), 2^22 for integrated and virtual ones (assumed 50 M points/s at worst),
-/// 2^18 for software rasterisers (2.3–3.4 M points/s measured on lavapipe, 1.2–1.6 on SwiftShader).
+/// Points per submission before anything was seen: 2^25 for discrete GPUs (0.6 G points/s measured on an H200, a
+/// data-centre part that rasterises slowly for its class), 2^22 for integrated and virtual ones (assumed 50 M points/s
+/// at worst), 2^18 for software rasterisers (2.3–3.4 M points/s measured on lavapipe, 1.2–1.6 on SwiftShader).
 std::uint64_t default_max_points_per_submission(DeviceType type) noexcept;
 
 /// Fills the derived members (missing_optional, quirks, timestamps_reliable, max_points_per_submission, unified_memory)

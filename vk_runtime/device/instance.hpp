@@ -80,4 +80,7 @@ class Instance {
 /// Reads the traits of one device, derived members included.
 DeviceTraits query_traits(VkPhysicalDevice device);
 
+/// Extensions that a device offers; none where it cannot say.
+std::vector<std::string> extension_names(VkPhysicalDevice device);
+
 }  // namespace garuda::vk

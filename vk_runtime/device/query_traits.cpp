@@ -30,16 +30,6 @@ void chain(Head& head, Next& next) {
   head.pNext = &next;
 }
 
-std::vector<std::string> extension_names(VkPhysicalDevice device) {
-  std::uint32_t count = 0;
-  if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) return {};
-  std::vector<VkExtensionProperties> properties(count);
-  if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, properties.data()) < 0) return {};
-  std::vector<std::string> names;
-  for (VkExtensionProperties const& property : properties) names.emplace_back(property.extensionName);
-  return names;
-}
-
 bool contains(std::vector<std::string> const& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -164,6 +154,8 @@ void read_features(VkPhysicalDevice device, std::vector<std::string> const& exte
   to.pipeline_executable_properties = executables.pipelineExecutableInfo == VK_TRUE;
   to.external_memory_host = contains(extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   to.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  to.global_priority = contains(extensions, VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME) ||
+                       contains(extensions, VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME);
 }
 
 void read_formats(VkPhysicalDevice device, DeviceTraits& traits) {
@@ -222,6 +214,16 @@ void read_memory(VkPhysicalDevice device, DeviceTraits& traits) {
 }
 
 }  // namespace
+
+std::vector<std::string> extension_names(VkPhysicalDevice device) {
+  std::uint32_t count = 0;
+  if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) return {};
+  std::vector<VkExtensionProperties> properties(count);
+  if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, properties.data()) < 0) return {};
+  std::vector<std::string> names;
+  for (VkExtensionProperties const& property : properties) names.emplace_back(property.extensionName);
+  return names;
+}
 
 DeviceTraits query_traits(VkPhysicalDevice device) {
   DeviceTraits traits;

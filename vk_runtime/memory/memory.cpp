@@ -164,6 +164,36 @@ std::optional<MemoryArena::Placement> MemoryArena::place_in(Block& block, VkMemo
   return placement;
 }
 
+template <class TryType>
+Result<MemoryArena::Placement> MemoryArena::first_with_room(std::uint64_t bytes, std::span<std::uint32_t const> types,
+                                                            TryType const& try_type) {
+  auto placement = try_type(types.front());
+  for (auto const type : types.subspan(1)) {
+    if (placement || placement.error().code() != ErrorCode::out_of_memory) break;
+    // What is told of a device without any room is what its best memory said.
+    auto elsewhere = try_type(type);
+    if (!elsewhere) continue;
+    bytes_elsewhere_ += bytes;
+    return elsewhere;
+  }
+  return placement;
+}
+
+Result<MemoryArena::Placement> MemoryArena::place(VkMemoryRequirements const& requirements,
+                                                  std::span<std::uint32_t const> types, bool image) {
+  return first_with_room(requirements.size, types,
+                         [&](std::uint32_t type) { return place(requirements, type, image); });
+}
+
+Result<MemoryArena::Placement> MemoryArena::place_alone(BlockRequest request, std::span<std::uint32_t const> types) {
+  return first_with_room(request.bytes, types, [&](std::uint32_t type) -> Result<Placement> {
+    request.type = type;
+    Placement placement;
+    GARUDA_TRY_ASSIGN(placement.own_memory, device_.memory().allocate(request));
+    return placement;
+  });
+}
+
 Result<MemoryArena::Placement> MemoryArena::place(VkMemoryRequirements const& requirements, std::uint32_t type,
                                                   bool image) {
   for (Block& block : blocks_) {
@@ -196,35 +226,40 @@ Result<void> MemoryArena::grow(std::uint64_t bytes, std::uint32_t type) {
   return {};
 }
 
-Result<std::uint32_t> MemoryArena::type_for(std::uint32_t allowed_types, MemoryUse use) const {
+Result<std::vector<std::uint32_t>> MemoryArena::types_for(std::uint32_t allowed_types, MemoryUse use) const {
   MemoryPool const& pool = device_.memory();
   constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   constexpr VkMemoryPropertyFlags kVisible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
   constexpr VkMemoryPropertyFlags kCoherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-  std::optional<std::uint32_t> type;
+  bool const is_shared = device_.traits().shares_memory();
+  std::vector<std::uint32_t> types;
+  auto const add = [&](VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred) {
+    for (auto const type : pool.find_types(allowed_types, required, preferred))
+      if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+  };
   switch (use) {
     case MemoryUse::device:
-      type =
-          pool.find_type(allowed_types, kLocal, device_.traits().unified_memory ? kVisible | kCoherent | kCached : 0);
+      add(kLocal, device_.traits().unified_memory ? kVisible | kCoherent | kCached : 0);
       // A driver may bar a resource from its device-local types.
-      if (!type) type = pool.find_type(allowed_types, 0);
+      if (types.empty() || is_shared) add(0, kLocal);
       break;
     case MemoryUse::upload:
-      type = pool.find_type(allowed_types, kVisible, kCoherent);
+      add(kVisible, kCoherent);
       break;
     case MemoryUse::download:
-      type = pool.find_type(allowed_types, kVisible, kCoherent | kCached);
+      add(kVisible, kCoherent | kCached);
       break;
     case MemoryUse::device_mapped:
-      type = pool.find_type(allowed_types, kLocal | kVisible, kCoherent);
+      add(kLocal | kVisible, kCoherent);
+      if (is_shared) add(kVisible, kCoherent);
       break;
   }
-  if (!type) {
+  if (types.empty()) {
     return fail(ErrorCode::out_of_memory,
                 fmt::format("{} has no memory type for this use: {}", device_.traits().name, static_cast<int>(use)));
   }
-  return *type;
+  return types;
 }
 
 // ---- buffers ----
@@ -256,13 +291,9 @@ Result<Unique<VkBuffer>> MemoryArena::create_buffer(std::uint64_t bytes, VkBuffe
 
 Result<MemoryArena::Placement> MemoryArena::place_buffer(VkBuffer buffer, MemoryUse use) {
   Requirements const requirements = requirements_of(device_, buffer);
-  GARUDA_TRY_ASSIGN(std::uint32_t const type, type_for(requirements.memory.memoryTypeBits, use));
-  if (!requirements.dedicated) return place(requirements.memory, type, false);
-  Placement placement;
-  GARUDA_TRY_ASSIGN(
-      placement.own_memory,
-      device_.memory().allocate({.bytes = requirements.memory.size, .type = type, .dedicated_buffer = buffer}));
-  return placement;
+  GARUDA_TRY_ASSIGN(auto const types, types_for(requirements.memory.memoryTypeBits, use));
+  if (!requirements.dedicated) return place(requirements.memory, types, false);
+  return place_alone({.bytes = requirements.memory.size, .dedicated_buffer = buffer}, types);
 }
 
 Result<Buffer> MemoryArena::bind(Unique<VkBuffer> handle, Placement placement, std::uint64_t bytes) {
@@ -366,13 +397,9 @@ Result<Unique<VkImage>> MemoryArena::create_image(ImageSpec const& spec) const {
 
 Result<MemoryArena::Placement> MemoryArena::place_image(VkImage image) {
   Requirements const requirements = requirements_of(device_, image);
-  GARUDA_TRY_ASSIGN(std::uint32_t const type, type_for(requirements.memory.memoryTypeBits, MemoryUse::device));
-  if (!requirements.dedicated) return place(requirements.memory, type, true);
-  Placement placement;
-  GARUDA_TRY_ASSIGN(
-      placement.own_memory,
-      device_.memory().allocate({.bytes = requirements.memory.size, .type = type, .dedicated_image = image}));
-  return placement;
+  GARUDA_TRY_ASSIGN(auto const types, types_for(requirements.memory.memoryTypeBits, MemoryUse::device));
+  if (!requirements.dedicated) return place(requirements.memory, types, true);
+  return place_alone({.bytes = requirements.memory.size, .dedicated_image = image}, types);
 }
 
 Result<Unique<VkImageView>> MemoryArena::create_view(VkImage image, ImageSpec const& spec, VkImageViewType type,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "garuda/error.hpp"
@@ -217,6 +218,9 @@ class MemoryArena {
   /// Gives unused blocks back to the pool.
   void trim();
 
+  /// Bytes that were placed in another type of memory than the best one since the last call, because that had no room.
+  std::uint64_t take_bytes_elsewhere() noexcept { return std::exchange(bytes_elsewhere_, 0); }
+
   /// Buffers and images alive.
   std::size_t live() const noexcept { return live_; }
   /// Bytes of the blocks held.
@@ -242,12 +246,21 @@ class MemoryArena {
     bool is_import = false;
   };
 
+  /// In the first of `types` that has room.
+  Result<Placement> place(VkMemoryRequirements const& requirements, std::span<std::uint32_t const> types, bool image);
   Result<Placement> place(VkMemoryRequirements const& requirements, std::uint32_t type, bool image);
+  /// Memory of its own in the first of `types` that has room; `request` says whose.
+  Result<Placement> place_alone(BlockRequest request, std::span<std::uint32_t const> types);
+  /// Calls `try_type` with one type after the other until one has room.
+  template <class TryType>
+  Result<Placement> first_with_room(std::uint64_t bytes, std::span<std::uint32_t const> types, TryType const& try_type);
   std::optional<Placement> place_in(Block& block, VkMemoryRequirements const& requirements, bool image) const;
   /// Of the next block: all of a type that are in host memory double what the arena has.
   std::uint64_t ordinary_bytes(std::uint32_t type) const;
   Result<void> grow(std::uint64_t bytes, std::uint32_t type);
-  Result<std::uint32_t> type_for(std::uint32_t allowed_types, MemoryUse use) const;
+  /// The best first. Where the processor's memory is the GPU's, any type of it will do, however small the heap is that
+  /// is called the device's own.
+  Result<std::vector<std::uint32_t>> types_for(std::uint32_t allowed_types, MemoryUse use) const;
   Result<Unique<VkBuffer>> create_buffer(std::uint64_t bytes, VkBufferUsageFlags extra_usage, bool imported,
                                          char const* name) const;
   Result<Placement> place_buffer(VkBuffer buffer, MemoryUse use);
@@ -266,6 +279,7 @@ class MemoryArena {
   std::uint64_t block_bytes_;
   std::vector<Block> blocks_;
   std::uint64_t next_block_id_ = 0;
+  std::uint64_t bytes_elsewhere_ = 0;
   std::size_t live_ = 0;
   std::vector<ArenaResource> buried_;  // dropped, kept until the device is known to be done
 };

@@ -20,6 +20,12 @@ VkMemoryPropertyFlags flags_of(MemoryType const& type) noexcept {
   return flags;
 }
 
+/// How long what a driver refused counts as not there.
+constexpr std::chrono::seconds kRemembered{10};
+
+std::mutex given_mutex;
+std::optional<GivenMemory> given_memory;  // of tests
+
 /// Share of the largest device-local heap, 1 / kKeptShare, that blocks kept for reuse may take.
 constexpr std::uint64_t kKeptShare = 8;
 
@@ -62,6 +68,11 @@ Result<VkDeviceMemory> allocate_memory(DeviceHandle device, bool addresses, Bloc
 }
 
 }  // namespace
+
+void inject_given_memory(std::optional<GivenMemory> given) {
+  std::lock_guard const lock(given_mutex);
+  given_memory = std::move(given);
+}
 
 MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
     : pool_(std::exchange(other.pool_, nullptr)),
@@ -113,16 +124,20 @@ Result<MemoryBlock> MemoryPool::allocate_new(BlockRequest const& request) {
   block.bytes_ = request.bytes;
   block.type_ = request.type;
   block.imported_ = request.imported_host_pointer != nullptr;
-  GARUDA_TRY_ASSIGN(VkDeviceMemory const memory,
-                    allocate_memory(device_, traits_.features.buffer_device_address, request));
+  auto allocated = allocate_memory(device_, traits_.features.buffer_device_address, request);
+  if (!allocated && allocated.error().code() == ErrorCode::out_of_memory) remember_refusal(request);
+  GARUDA_TRY_ASSIGN(VkDeviceMemory const memory, std::move(allocated));
   block.memory_ = Unique<VkDeviceMemory>(device_, memory);
   if (traits_.memory_types[request.type].host_visible && !block.imported_) {
     void* mapped = nullptr;
     GARUDA_TRY(check(device_.fn->vkMapMemory(device_.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
     block.mapped_ = static_cast<std::byte*>(mapped);
   }
+  std::lock_guard const lock(mutex_);
+  auto const heap = traits_.memory_types[request.type].heap;
+  // What was refused was too large a block, then, for a heap that has more.
+  if (refusals_[heap] && held_[heap] > refusals_[heap]->room) refusals_[heap].reset();
   if (is_reusable(request)) {
-    std::lock_guard const lock(mutex_);
     kept_.reserve(reusable_blocks_ + 1);
     ++reusable_blocks_;
     block.reusable_ = true;
@@ -162,6 +177,7 @@ void MemoryPool::give_back(MemoryBlock& block) noexcept {
     return;
   }
   if (freed.reusable_) --reusable_blocks_;
+  forget_bytes(freed);
   --blocks_;
 }
 
@@ -170,6 +186,7 @@ std::vector<MemoryBlock> MemoryPool::forget_kept() noexcept {
   blocks_ -= count;
   reusable_blocks_ -= count;
   kept_bytes_ = 0;
+  for (auto const& block : kept_) forget_bytes(block);
   return std::exchange(kept_, {});
 }
 
@@ -191,7 +208,11 @@ Result<void> MemoryPool::reserve(BlockRequest const& request) {
     fits = check_fits(request);
   }
   GARUDA_TRY(std::move(fits));
-  if (request.imported_host_pointer == nullptr && charged(request.type)) used_bytes_ += request.bytes;
+  GARUDA_TRY(injected_refusal(request));
+  if (request.imported_host_pointer == nullptr) {
+    if (charged(request.type)) used_bytes_ += request.bytes;
+    held_[traits_.memory_types[request.type].heap] += request.bytes;
+  }
   ++blocks_;
   return {};
 }
@@ -211,7 +232,7 @@ Result<void> MemoryPool::check_fits(BlockRequest const& request) const {
                 fmt::format("device memory limit of {} bytes, {} of them in use, is too small for another: {}",
                             limit_bytes_, used_bytes_, request.bytes));
   }
-  std::uint64_t const left = heap_bytes_left(traits_.memory_types[request.type].heap);
+  std::uint64_t const left = said_bytes_left(traits_.memory_types[request.type].heap);
   if (request.bytes > left) {
     return fail(ErrorCode::out_of_memory,
                 fmt::format("device memory has {} bytes left, too few for another: {}", left, request.bytes));
@@ -233,11 +254,61 @@ std::uint64_t MemoryPool::charged_bytes() const noexcept {
   return bytes;
 }
 
+void MemoryPool::forget_bytes(MemoryBlock const& block) noexcept {
+  if (!block.imported_) held_[traits_.memory_types[block.type_].heap] -= block.bytes_;
+}
+
+Result<void> MemoryPool::injected_refusal(BlockRequest const& request) {
+  std::lock_guard const given_lock(given_mutex);
+  if (!given_memory || request.imported_host_pointer != nullptr) return {};
+  auto const heap = traits_.memory_types[request.type].heap;
+  auto const& rooms = given_memory->heap_bytes;
+  bool const fits = heap >= rooms.size() || held_[heap] + request.bytes <= rooms[heap];
+  if (fits && request.bytes <= given_memory->largest_block) return {};
+  remember_room(heap, held_[heap] + request.bytes - 1);
+  return fail(ErrorCode::out_of_memory, fmt::format("refused by a test, of heap {}, bytes: {}", heap, request.bytes));
+}
+
+void MemoryPool::remember_refusal(BlockRequest const& request) {
+  if (request.imported_host_pointer != nullptr) return;
+  auto const heap = traits_.memory_types[request.type].heap;
+  std::lock_guard const lock(mutex_);
+  remember_room(heap, held_[heap] - 1);  // of the request, too
+}
+
+void MemoryPool::remember_room(std::uint32_t heap, std::uint64_t room) {
+  auto const now = std::chrono::steady_clock::now();
+  auto& refusal = refusals_[heap];
+  // A block that was far too large says nothing new.
+  if (!refusal || now >= refusal->until || room < refusal->room) refusal = {room, now + kRemembered};
+}
+
 std::uint64_t MemoryPool::heap_bytes_left(std::uint32_t heap) const {
+  auto const said = said_bytes_left(heap);
+  auto const room = refused_bytes_left(heap);
+  return room ? std::min(said, *room) : said;
+}
+
+std::optional<std::uint64_t> MemoryPool::refused_bytes_left(std::uint32_t heap) const {
+  auto const& refusal = refusals_[heap];
+  if (!refusal || std::chrono::steady_clock::now() >= refusal->until) return std::nullopt;
+  return refusal->room - std::min(refusal->room, held_[heap]);
+}
+
+std::optional<std::uint64_t> MemoryPool::room_after_refusal() const {
+  std::lock_guard const lock(mutex_);
+  std::optional<std::uint64_t> least;
+  for (std::uint32_t heap = 0; heap < traits_.heaps.size(); ++heap) {
+    if (!traits_.heaps[heap].device_local && !traits_.shares_memory()) continue;
+    if (auto const room = refused_bytes_left(heap))
+      least = std::min(least.value_or(~std::uint64_t{0}), *room + kept_bytes_in(heap));
+  }
+  return least;
+}
+
+std::uint64_t MemoryPool::said_bytes_left(std::uint32_t heap) const {
   if (!traits_.features.memory_budget) {
-    bool const device_local = traits_.heaps[heap].device_local;
-    auto const taken = device_local ? charged_bytes() : 0;
-    return traits_.heaps[heap].bytes - std::min(traits_.heaps[heap].bytes, taken);
+    return traits_.heaps[heap].bytes - std::min(traits_.heaps[heap].bytes, held_[heap]);
   }
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
@@ -247,21 +318,24 @@ std::uint64_t MemoryPool::heap_bytes_left(std::uint32_t heap) const {
   return budget.heapBudget[heap] - std::min(budget.heapBudget[heap], budget.heapUsage[heap]);
 }
 
-std::optional<std::uint32_t> MemoryPool::find_type(std::uint32_t allowed_types, VkMemoryPropertyFlags required,
-                                                   VkMemoryPropertyFlags preferred) const noexcept {
-  std::optional<std::uint32_t> best;
-  int best_score = -1;
+std::vector<std::uint32_t> MemoryPool::find_types(std::uint32_t allowed_types, VkMemoryPropertyFlags required,
+                                                  VkMemoryPropertyFlags preferred) const {
+  std::vector<std::uint32_t> types;
   for (std::uint32_t i = 0; i < traits_.memory_types.size(); ++i) {
     MemoryType const& type = traits_.memory_types[i];
-    VkMemoryPropertyFlags const flags = flags_of(type);
-    if (((allowed_types >> i) & 1U) == 0 || type.special || (flags & required) != required) continue;
-    int const score = std::popcount(flags & preferred);
-    if (score > best_score) {
-      best = i;
-      best_score = score;
-    }
+    if (((allowed_types >> i) & 1U) != 0 && !type.special && (flags_of(type) & required) == required)
+      types.push_back(i);
   }
-  return best;
+  std::ranges::stable_sort(types, std::ranges::greater{}, [&](std::uint32_t type) {
+    return std::popcount(flags_of(traits_.memory_types[type]) & preferred);
+  });
+  return types;
+}
+
+std::optional<std::uint32_t> MemoryPool::find_type(std::uint32_t allowed_types, VkMemoryPropertyFlags required,
+                                                   VkMemoryPropertyFlags preferred) const {
+  auto const types = find_types(allowed_types, required, preferred);
+  return types.empty() ? std::nullopt : std::optional(types.front());
 }
 
 std::uint64_t MemoryPool::used_bytes() const {
@@ -288,7 +362,8 @@ std::uint64_t MemoryPool::available_bytes() const {
   std::lock_guard const lock(mutex_);
   std::uint64_t left = 0;
   for (std::uint32_t heap = 0; heap < traits_.heaps.size(); ++heap) {
-    if (traits_.heaps[heap].device_local) left = std::max(left, heap_bytes_left(heap) + kept_bytes_in(heap));
+    if (traits_.heaps[heap].device_local || traits_.shares_memory())
+      left = std::max(left, heap_bytes_left(heap) + kept_bytes_in(heap));
   }
   return limit_bytes_ == 0 ? left : std::min(left, limit_bytes_ - std::min(limit_bytes_, used_bytes_));
 }

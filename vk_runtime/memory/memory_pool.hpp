@@ -3,8 +3,11 @@
 
 #include <volk.h>
 
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -17,6 +20,14 @@
 namespace garuda::vk {
 
 class MemoryPool;
+
+/// For tests: what drivers of this process give, whatever their heaps and budgets say. The rest they refuse.
+struct GivenMemory {
+  std::uint64_t largest_block = std::numeric_limits<std::uint64_t>::max();
+  std::vector<std::uint64_t> heap_bytes;  ///< by heap; those past the list hold what they say
+};
+/// Holds for every pool from the next request on; nothing: drivers are asked. Thread-safe.
+void inject_given_memory(std::optional<GivenMemory> given);
 
 /// One VkDeviceMemory, given back to its pool on destruction: kept there for the next request of its type when nothing
 /// ties it to one resource, else freed. Mapped for its whole life when host-visible.
@@ -75,10 +86,13 @@ class MemoryPool {
   /// maxMemoryAllocationCount or the heap's budget (VK_EXT_memory_budget), or from the driver.
   Result<MemoryBlock> allocate(BlockRequest const& request);
 
-  /// Memory type for a buffer or image: the first of `allowed_types` (bit mask of VkMemoryRequirements) that has all
-  /// `required` flags and as many of `preferred` as any. Nothing when no type has the required flags.
+  /// Memory types for a buffer or image: those of `allowed_types` (bit mask of VkMemoryRequirements) that have all
+  /// `required` flags, in the order of how many of `preferred` they have.
+  std::vector<std::uint32_t> find_types(std::uint32_t allowed_types, VkMemoryPropertyFlags required,
+                                        VkMemoryPropertyFlags preferred = 0) const;
+  /// The first of them. Nothing when no type has the required flags.
   std::optional<std::uint32_t> find_type(std::uint32_t allowed_types, VkMemoryPropertyFlags required,
-                                         VkMemoryPropertyFlags preferred = 0) const noexcept;
+                                         VkMemoryPropertyFlags preferred = 0) const;
 
   /// Frees the blocks that are kept for reuse.
   void trim();
@@ -91,8 +105,13 @@ class MemoryPool {
   void set_limit_bytes(std::uint64_t limit_bytes);
 
   /// Device memory that can still be had: the explicit limit and the largest device-local heap's budget (its whole size
-  /// without VK_EXT_memory_budget), less what is in use. Blocks kept for reuse can be had.
+  /// without VK_EXT_memory_budget), less what is in use. Blocks kept for reuse can be had. Heaps and budgets are asked
+  /// anew each time, and not believed: what a driver refused counts as not there for ten seconds, since other programs'
+  /// memory comes and goes.
   std::uint64_t available_bytes() const;
+
+  /// What the device can still give where it refused something lately; nothing where it did not. Asks no driver.
+  std::optional<std::uint64_t> room_after_refusal() const;
 
   /// For tests: lets the `countdown`-th request from now fail with out_of_memory (1: the next one). Requests are block
   /// allocations and every Buffer and Image taken from an arena. Nothing: no failure is injected.
@@ -118,11 +137,28 @@ class MemoryPool {
   Result<void> reserve(BlockRequest const& request);
   Result<void> check_fits(BlockRequest const& request) const;
   std::uint64_t heap_bytes_left(std::uint32_t heap) const;
+  /// Of what it was found to hold.
+  std::optional<std::uint64_t> refused_bytes_left(std::uint32_t heap) const;
+  /// As the device and VK_EXT_memory_budget say.
+  std::uint64_t said_bytes_left(std::uint32_t heap) const;
+  /// What the driver would say, as tests have it; the lock is held.
+  Result<void> injected_refusal(BlockRequest const& request);
+  void remember_refusal(BlockRequest const& request);
+  /// The heap holds no more than `room` bytes; the lock is held.
+  void remember_room(std::uint32_t heap, std::uint64_t room);
+  /// Of a block that goes back to the driver.
+  void forget_bytes(MemoryBlock const& block) noexcept;
   std::uint64_t kept_bytes_in(std::uint32_t heap) const noexcept;
   /// Device-local memory in use or kept.
   std::uint64_t charged_bytes() const noexcept;
   /// Takes kept blocks off the accounts for the caller to free outside the lock.
   std::vector<MemoryBlock> forget_kept() noexcept;
+
+  /// What a heap was found to hold at most, less than it says.
+  struct Refusal {
+    std::uint64_t room = 0;
+    std::chrono::steady_clock::time_point until;
+  };
 
   DeviceHandle device_;
   VkPhysicalDevice physical_;
@@ -134,6 +170,8 @@ class MemoryPool {
   std::vector<MemoryBlock> kept_;  // capacity for every reusable block, so that giving back never allocates
   std::uint64_t kept_bytes_ = 0;
   std::uint32_t reusable_blocks_ = 0;
+  std::array<std::uint64_t, VK_MAX_MEMORY_HEAPS> held_{};  // by heap: bytes of all blocks but imported ones
+  std::array<std::optional<Refusal>, VK_MAX_MEMORY_HEAPS> refusals_;
   std::optional<std::uint64_t> failure_countdown_;
 };
 

@@ -11,6 +11,8 @@
 namespace garuda::vk {
 namespace {
 
+constexpr std::uint64_t kLeastSegmentBytes = 4'096;
+
 /// Part of `bytes` between the first and the last multiple of `alignment`; empty when it holds no whole unit.
 std::span<std::byte const> aligned_middle(std::span<std::byte const> bytes, std::uint64_t alignment) {
   auto const address = reinterpret_cast<std::uintptr_t>(bytes.data());
@@ -107,8 +109,13 @@ Result<VkCommandBuffer> Transfer::take_commands() {
 Result<void> Transfer::add_segment(Ring& ring, MemoryUse use) {
   // Whole before it joins the ring, so that a failure leaves no half segment.
   Segment segment;
-  GARUDA_TRY_ASSIGN(segment.buffer,
-                    arena_.buffer({.bytes = options_.segment_bytes, .use = use, .name = "staging segment"}));
+  // Smaller where heaps hold less than they say: copies go in more pieces.
+  for (auto bytes = options_.segment_bytes;; bytes /= 4) {
+    auto made = arena_.buffer({.bytes = bytes, .use = use, .name = "staging segment"});
+    if (!made && made.error().code() == ErrorCode::out_of_memory && bytes / 4 >= kLeastSegmentBytes) continue;
+    GARUDA_TRY_ASSIGN(segment.buffer, std::move(made));
+    break;
+  }
   GARUDA_TRY_ASSIGN(segment.commands, take_commands());
   ring.segments.reserve(options_.segments);  // segments are pointed to
   ring.segments.push_back(std::move(segment));
@@ -207,8 +214,8 @@ Result<Ticket> Transfer::stage(Buffer const& destination, std::uint64_t offset, 
                                Ticket after, WaitOptions const& wait) {
   Ticket last;
   while (!source.empty()) {
-    auto const piece = source.first(std::min<std::uint64_t>(source.size(), options_.segment_bytes));
     GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(upload_ring_, MemoryUse::upload, wait));
+    auto const piece = source.first(std::min<std::uint64_t>(source.size(), segment->buffer.bytes()));
     std::memcpy(segment->buffer.mapped(), piece.data(), piece.size());
     GARUDA_TRY(segment->buffer.flush(0, piece.size()));
     GARUDA_TRY_ASSIGN(last, submit_copy(segment->commands, segment->buffer.view(0, piece.size()),
@@ -324,8 +331,8 @@ Result<void> Transfer::download_staged(Buffer const& source, std::uint64_t offse
       pending.pop_front();
       continue;
     }
-    auto const piece = destination.first(std::min<std::uint64_t>(destination.size(), options_.segment_bytes));
     GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(download_ring_, MemoryUse::download, wait));
+    auto const piece = destination.first(std::min<std::uint64_t>(destination.size(), segment->buffer.bytes()));
     GARUDA_TRY_ASSIGN(segment->busy, submit_copy(segment->commands, source.view(offset, piece.size()),
                                                  segment->buffer.view(0, piece.size()), after, true));
     pending.push_back({segment, piece});

@@ -203,9 +203,10 @@ Result<void> ColumnStates::add_up(AggregatePlan const& plan, std::span<ResidentA
     bool const pays = spread == 0 ? groups_.num_rows >= kLeastSharedRows : spread > 1;
     bool const is_shared = pays && groups_.num_groups <= slots;
     auto const rows_each = is_shared ? kSharedRowsEach : 1;
+    push.rows.num_windows =
+        static_cast<std::uint32_t>(groups_for(groups_.num_rows, rows_each * context_.tuning().group_size));
     GARUDA_TRY(context_.dispatch(kStatesPhase, state_shape(state.function, is_shared ? slots : 0), push,
-                                 groups_for(groups_.num_rows, rows_each * context_.tuning().group_size),
-                                 groups_.num_rows, words != 0));
+                                 push.rows.num_windows, groups_.num_rows, words != 0));
     words += std::size_t{resident_state_words({state})} * groups_.num_groups;
   }
   GARUDA_TRY(context_.order_all(kStatesPhase));

@@ -171,7 +171,14 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   push.capacity = static_cast<std::uint32_t>(rows_.capacity);
   push.max_task_rows = max_task_rows_;
   auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed, rows_.keys != 0, marks);
-  return context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, build_->rows() + probe_->rows());
+  auto const items = build_->rows() + probe_->rows() + rows_.expected;
+  // Each part dispatches all workgroups. To a GPU one that finds no task is nothing; a software driver sets up its
+  // shared memory all the same, which made a join of 5 M rows on lavapipe several times as long.
+  bool const is_software = context.lane().device().traits().type == vk::DeviceType::cpu;
+  push.parts = is_software ? 1 : context.parts_of(kJoinPhase, items);
+  for (push.part = 0; push.part < push.parts; ++push.part)
+    GARUDA_TRY(context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, items / push.parts, push.part > 0));
+  return {};
 }
 
 Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {

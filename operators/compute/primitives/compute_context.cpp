@@ -78,34 +78,47 @@ Result<void> ComputeContext::update(char const* phase, vk::Buffer const& buffer,
   return {};
 }
 
-Result<vk::CommandRecorder*> ComputeContext::bind(char const* phase, PassShape const& shape,
-                                                  std::span<std::byte const> push, std::uint64_t items,
-                                                  bool independent) {
-  GARUDA_EXPECTS(push.size() == shape.push_bytes);
+Result<vk::Pipeline const*> ComputeContext::compile(PassShape const& shape) {
   auto const compiled = pipelines_.size();
   Stopwatch const compiling;
   GARUDA_TRY_ASSIGN(auto const* pipeline, pipelines_.compile(compute_pipeline(shape, tuning_)));
   if (pipelines_.size() != compiled) submissions().count_time("pipelines", compiling.elapsed_ns());
-  if (!independent) GARUDA_TRY(order_all(phase, items));
-  GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase));
-  GARUDA_TRY(recorder->bind(*pipeline, {}, push));
+  return pipeline;
+}
+
+Result<vk::CommandRecorder*> ComputeContext::bind(char const* phase, vk::Pipeline const& pipeline,
+                                                  std::span<std::byte const> push, std::uint64_t items,
+                                                  bool independent) {
+  if (!independent) GARUDA_TRY(order_all(phase));
+  GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase, items / kItemsPerPoint));
+  GARUDA_TRY(recorder->bind(pipeline, {}, push));
   return recorder;
 }
 
 Result<void> ComputeContext::dispatch_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
                                             std::uint64_t groups, std::uint64_t items, bool independent) {
   if (groups == 0) return {};
-  GARUDA_TRY_ASSIGN(auto* recorder, bind(phase, shape, push, items, independent));
-  recorder->begin_label(std::string(shape.entry).c_str());
-  recorder->dispatch(groups);
-  recorder->end_label();
+  GARUDA_TRY_ASSIGN(auto const* pipeline, compile(shape));
+  GARUDA_EXPECTS(!pipeline->strides());
+  auto const parts = parts_of(phase, items);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    GARUDA_TRY_ASSIGN(auto* recorder, bind(phase, *pipeline, push, items / parts, independent || part > 0));
+    recorder->begin_label(std::string(shape.entry).c_str());
+    recorder->dispatch_part(groups, part, parts);
+    recorder->end_label();
+  }
   return {};
+}
+
+std::uint32_t ComputeContext::parts_of(char const* phase, std::uint64_t items) {
+  return submissions().parts_of(phase, items / kItemsPerPoint);
 }
 
 Result<void> ComputeContext::dispatch_indirect_bytes(char const* phase, PassShape const& shape,
                                                      std::span<std::byte const> push, vk::Buffer const& counts,
-                                                     std::uint64_t offset, std::uint64_t items) {
-  GARUDA_TRY_ASSIGN(auto* recorder, bind(phase, shape, push, items, false));
+                                                     std::uint64_t offset, std::uint64_t items, bool independent) {
+  GARUDA_TRY_ASSIGN(auto const* pipeline, compile(shape));
+  GARUDA_TRY_ASSIGN(auto* recorder, bind(phase, *pipeline, push, items, independent));
   recorder->begin_label(std::string(shape.entry).c_str());
   recorder->dispatch_indirect(counts, offset);
   recorder->end_label();

@@ -47,30 +47,36 @@ class ComputeContext : public vulkan::PassContext {
   Result<void> update(char const* phase, vk::Buffer const& buffer, std::span<std::byte const> bytes,
                       bool independent = false);
 
-  /// Binds and dispatches `groups` workgroups; `items`: elements the pass works on, which price it.
+  /// Binds and dispatches `groups` workgroups, in parts where the pace asks for it; `items`: elements the pass works
+  /// on, which price it. The shader does not stride over its workgroups (vk::strides_over_groups).
   template <class Push>
   Result<void> dispatch(char const* phase, PassShape const& shape, Push const& push, std::uint64_t groups,
                         std::uint64_t items, bool independent = false) {
     return dispatch_bytes(phase, shape, std::as_bytes(std::span<Push const, 1>(&push, 1)), groups, items, independent);
   }
-  /// Dispatches what the three words at `offset` of `counts` say, a buffer made with the usage for it.
+  /// Parts that a pass over `items` elements is to be dispatched in by its caller, where only that knows how.
+  std::uint32_t parts_of(char const* phase, std::uint64_t items);
+  /// Dispatches what the three words at `offset` of `counts` say, a buffer made with the usage for it. `independent`:
+  /// as of dispatch().
   template <class Push>
   Result<void> dispatch_indirect(char const* phase, PassShape const& shape, Push const& push, vk::Buffer const& counts,
-                                 std::uint64_t offset, std::uint64_t items) {
+                                 std::uint64_t offset, std::uint64_t items, bool independent = false) {
     return dispatch_indirect_bytes(phase, shape, std::as_bytes(std::span<Push const, 1>(&push, 1)), counts, offset,
-                                   items);
+                                   items, independent);
   }
 
   /// Orders everything recorded so far before everything that follows.
   Result<void> order_all(char const* phase, std::uint64_t items = 0);
 
  private:
-  Result<vk::CommandRecorder*> bind(char const* phase, PassShape const& shape, std::span<std::byte const> push,
+  Result<vk::Pipeline const*> compile(PassShape const& shape);
+  Result<vk::CommandRecorder*> bind(char const* phase, vk::Pipeline const& pipeline, std::span<std::byte const> push,
                                     std::uint64_t items, bool independent);
   Result<void> dispatch_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
                               std::uint64_t groups, std::uint64_t items, bool independent);
   Result<void> dispatch_indirect_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
-                                       vk::Buffer const& counts, std::uint64_t offset, std::uint64_t items);
+                                       vk::Buffer const& counts, std::uint64_t offset, std::uint64_t items,
+                                       bool independent);
 
   vk::PipelineStore& pipelines_;
   ComputeTuning const& tuning_;

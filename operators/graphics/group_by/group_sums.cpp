@@ -51,10 +51,14 @@ Result<void> GroupSums::run(GroupContext& context, contract::AggregateState& sta
   GARUDA_TRY(allot_pixels(context));
   GARUDA_TRY(read_layout(context));
   if (num_pixels_ > 0) {
-    auto const at_once = context.pixels_at_once(num_pixels_, kLimbBytes + std::uint64_t{2 * kSumBytes}, kSumBytes);
-    auto const shape = vulkan::image_for(at_once, context.limits().accumulator_extent);
-    GARUDA_TRY_ASSIGN(sums_, context.buffer(at_once * kSumBytes, "sums"));
-    GARUDA_TRY_ASSIGN(limbs_, context.image(VK_FORMAT_R32G32B32A32_SFLOAT, shape, 2, "accumulators"));
+    auto at_once = context.pixels_at_once(num_pixels_, kLimbBytes + std::uint64_t{2 * kSumBytes}, kSumBytes);
+    vulkan::ImageShape shape;
+    GARUDA_TRY(context.halved_until_it_fits(at_once, 1, [&](std::uint64_t n) -> Result<void> {
+      shape = vulkan::image_for(n, context.limits().accumulator_extent);
+      GARUDA_TRY_ASSIGN(sums_, context.buffer(n * kSumBytes, "sums"));
+      GARUDA_TRY_ASSIGN(limbs_, context.image(VK_FORMAT_R32G32B32A32_SFLOAT, shape, 2, "accumulators"));
+      return {};
+    }));
     context.max_counter("accumulator_pixels", num_pixels_);
     for (std::uint64_t first = 0; first < num_pixels_; first += at_once) {
       auto const size = std::min(at_once, num_pixels_ - first);

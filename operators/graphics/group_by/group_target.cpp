@@ -15,10 +15,12 @@ Result<GroupTarget> GroupTarget::create(GroupContext& context, std::uint32_t num
   auto const pixels = std::uint64_t{num_groups} * target.lanes_;
   auto const at_once = context.pixels_at_once(pixels, (group_bytes + folded_bytes) / target.lanes_ + 1,
                                               std::max<std::uint64_t>(folded_bytes, 1));
-  target.groups_at_once_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(at_once / target.lanes_, 1));
-  target.shape_ =
-      vulkan::image_for(std::uint64_t{target.groups_at_once_} * target.lanes_, context.limits().accumulator_extent);
-  GARUDA_TRY_ASSIGN(target.image_, context.image(format, target.shape_, layers, "accumulators"));
+  auto groups = std::max<std::uint64_t>(at_once / target.lanes_, 1);
+  GARUDA_TRY_ASSIGN(target.image_, context.halved_until_it_fits(groups, 1, [&](std::uint64_t n) {
+    target.shape_ = vulkan::image_for(n * target.lanes_, context.limits().accumulator_extent);
+    return context.image(format, target.shape_, layers, "accumulators");
+  }));
+  target.groups_at_once_ = static_cast<std::uint32_t>(groups);
   context.max_counter("accumulator_pixels", pixels);
   return target;
 }

@@ -8,6 +8,11 @@
 #include "shaders/shared/hash.h"
 
 namespace garuda::graphics {
+namespace {
+
+constexpr std::uint64_t kLeastPixels = 4;
+
+}  // namespace
 
 Result<std::unique_ptr<RowGrouping>> RowGrouping::start(GroupContext& context, contract::GroupSlice const& slice) {
   auto grouping = std::make_unique<RowGrouping>();
@@ -85,7 +90,14 @@ Result<void> RowGrouping::take_memory(GroupContext& context) {
     if (rows < num_rows_) image_bytes_ -= first_bytes;
     address_.image = group_image(rows, texel_bytes_, first_bytes, context.limits());
   }
-  GARUDA_TRY_ASSIGN(image_, context.image(format_, address_.image, attachments_, "hash image"));
+  // An address that is the key has a pixel a key, and is left to smaller slices.
+  auto pixels = address_.image.pixels();
+  GARUDA_TRY_ASSIGN(image_,
+                    context.halved_until_it_fits(pixels, kind_.direct ? pixels : kLeastPixels, [&](std::uint64_t n) {
+                      if (!kind_.direct)
+                        address_.image = group_image(num_rows_, texel_bytes_, n * texel_bytes_, context.limits());
+                      return context.image(format_, address_.image, attachments_, "hash image");
+                    }));
   context.max_counter("image_pixels", address_.image.pixels());
   context.add_counter(kind_.direct ? "direct_slices" : "hash_slices", 1);
   return {};
@@ -121,16 +133,24 @@ vk::BoundResource RowGrouping::rows() const {
 }
 
 Result<void> RowGrouping::run(GroupContext& context, vulkan::DeviceGroups& groups) {
-  auto room = address_.image.pixels();
+  auto largest = address_.image;
   for (auto count = num_rows_; count > 0; ++iteration_) {
-    auto const shape = kind_.direct || iteration_ == 0
-                           ? address_.image
-                           : group_image(count, texel_bytes_, image_bytes_, context.limits());
-    if (shape.pixels() > room) {
+    auto shape = kind_.direct || iteration_ == 0 ? address_.image
+                                                 : group_image(count, texel_bytes_, image_bytes_, context.limits());
+    if (shape.pixels() > largest.pixels()) {
       // Rows left only become fewer, so this image has room for all that follow.
-      GARUDA_TRY_ASSIGN(image_, context.image(format_, shape, attachments_, "larger hash image"));
-      room = shape.pixels();
-      context.max_counter("image_pixels", room);
+      auto larger = context.image(format_, shape, attachments_, "larger hash image");
+      if (larger) {
+        image_ = std::move(*larger);
+        largest = shape;
+        context.max_counter("image_pixels", shape.pixels());
+      } else {
+        // The heaps hold less than they say: more passes over the image that there is.
+        if (larger.error().code() != ErrorCode::out_of_memory) return propagate(std::move(larger));
+        context.add_counter("images_halved", 1);
+        shape = largest;
+        image_bytes_ = shape.pixels() * texel_bytes_;
+      }
     }
     auto const push = push_of(count, shape);
     GARUDA_TRY(draw_image(context, push, shape));

@@ -15,9 +15,12 @@ Result<HashStack> HashStack::create(KernelContext& context, SliceSide const& bui
   auto const left = context.bytes_left();
   auto const budget = left > reserve_bytes ? left - reserve_bytes : 0;
   auto const& image = build.address()->image;
-  stack.layers_ = layers_per_slice(image, context.key_bits(), num_images, budget, context.limits());
   auto const format = context.key_words() == 2 ? VK_FORMAT_R32G32B32A32_UINT : VK_FORMAT_R32G32_UINT;
-  GARUDA_TRY_ASSIGN(stack.images_, context.image(format, image, stack.layers_, "hash images"));
+  std::uint64_t layers = layers_per_slice(image, context.key_bits(), num_images, budget, context.limits());
+  GARUDA_TRY_ASSIGN(stack.images_, context.halved_until_it_fits(layers, 1, [&](std::uint64_t n) {
+    return context.image(format, image, static_cast<std::uint32_t>(n), "hash images");
+  }));
+  stack.layers_ = static_cast<std::uint32_t>(layers);
   return stack;
 }
 

@@ -32,15 +32,18 @@ Result<ProbeWindows> ProbeWindows::create(KernelContext& context, Probe probe, s
   windows.probe_ = probe;
   auto const spare = probe == Probe::atomic ? shaders::kMaxLayers : 0;
   auto const extent = context.limits().result_extent;
-  auto const texels = std::min(most_positions + spare, std::uint64_t{extent} * extent);
-  windows.shape_ = vulkan::image_for(texels, extent);
-  auto const bytes = windows.shape_.pixels() * sizeof(MatchedRows);
-  if (context.limits().computes_matches) {
-    GARUDA_TRY_ASSIGN(windows.pairs_, context.buffer(bytes, "result pairs"));
-  } else {
-    GARUDA_TRY_ASSIGN(windows.result_fbo_, context.image(VK_FORMAT_R32G32_UINT, windows.shape_, 1, "result FBO"));
-  }
-  GARUDA_TRY_ASSIGN(windows.staging_, context.buffer(bytes, "result copy", vk::MemoryUse::download));
+  auto texels = std::min(most_positions + spare, std::uint64_t{extent} * extent);
+  GARUDA_TRY(context.halved_until_it_fits(texels, 2 * spare + 1, [&](std::uint64_t n) -> Result<void> {
+    windows.shape_ = vulkan::image_for(n, extent);
+    auto const bytes = windows.shape_.pixels() * sizeof(MatchedRows);
+    if (context.limits().computes_matches) {
+      GARUDA_TRY_ASSIGN(windows.pairs_, context.buffer(bytes, "result pairs"));
+    } else {
+      GARUDA_TRY_ASSIGN(windows.result_fbo_, context.image(VK_FORMAT_R32G32_UINT, windows.shape_, 1, "result FBO"));
+    }
+    GARUDA_TRY_ASSIGN(windows.staging_, context.buffer(bytes, "result copy", vk::MemoryUse::download));
+    return {};
+  }));
   return windows;
 }
 

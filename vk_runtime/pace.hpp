@@ -1,0 +1,70 @@
+// What the passes of a device were seen to take, so that submissions are cut by time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vk_runtime/device/device_traits.hpp"
+
+namespace garuda::vk {
+
+/// No submission is to take longer: watchdogs reset a GPU after two seconds, and while a submission runs nothing else
+/// is drawn. A software device draws no desktop and has no watchdog; its submissions share the host's cores with
+/// whatever else runs, and decide only how soon a cancelled query ends.
+constexpr std::int64_t longest_submission_ns(DeviceType type) noexcept {
+  return type == DeviceType::cpu ? 400'000'000 : 100'000'000;
+}
+
+/// What the longest submissions of this process took that any Pace was told of; suites say it at their end.
+struct LongestSubmissions {
+  std::uint64_t ns = 0;
+  std::uint64_t compiling_ns = 0;  ///< of those in which the driver compiled, SubmissionTime::compiles
+};
+LongestSubmissions longest_submissions() noexcept;
+
+/// Nanoseconds a point by phase, as submissions took them. One a device, thread-safe.
+class Pace {
+ public:
+  /// Until a phase was seen: as max_points_per_submission of `traits` expects.
+  explicit Pace(DeviceTraits const& traits) noexcept;
+
+  /// What submissions are filled up to: a half of the longest, on a software device a quarter, because other passes of
+  /// the phase, or other work on the machine, may make the next one slower than the last.
+  double aim_ns() const noexcept { return aim_ns_; }
+  /// What `points` points of `phase` are expected to take.
+  double expected_ns(std::string_view phase, std::uint64_t points) const;
+  /// Of one of its submissions.
+  static void submission_took(std::uint64_t ns, bool compiles) noexcept;
+  /// A submission in which the driver compiles is under way from the one call to the other. Others wait for it.
+  void compiling_began() noexcept {
+    ++compiling_;
+    ++compilations_;
+  }
+  void compiling_ended() noexcept { --compiling_; }
+  bool is_compiling() const noexcept { return compiling_ > 0; }
+  /// Begun so far.
+  std::uint64_t compilations() const noexcept { return compilations_; }
+  /// `points` points of `phase` took `ns`, without compiling. A slower pace holds once it was seen twice, since other
+  /// work may have been in the way; a faster one by and by. What takes less than a millisecond says nothing.
+  void took(std::string_view phase, std::uint64_t points, std::uint64_t ns);
+
+ private:
+  struct Known {
+    std::string phase;
+    double ns_a_point = 0;
+    double last = 0;  // seen
+  };
+
+  double aim_ns_;
+  double assumed_ns_;  // a point
+  std::atomic<std::uint64_t> compiling_{0};
+  std::atomic<std::uint64_t> compilations_{0};
+  mutable std::mutex mutex_;
+  std::vector<Known> known_;
+};
+
+}  // namespace garuda::vk
