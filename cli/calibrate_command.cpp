@@ -1,8 +1,10 @@
 // `garuda calibrate`: measures devices and host, for better plans.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/arguments/threads.hpp"
 #include "cli/commands.hpp"
@@ -18,6 +20,7 @@ namespace {
 struct CalibrateArguments {
   std::string device;
   std::uint32_t threads = 0;
+  bool missing = false;
   bool show = false;
   bool json = false;
   bool quiet = false;
@@ -29,15 +32,27 @@ Result<std::vector<CalibrationInfo>> measure(Engine& engine, CalibrateArguments 
   options.threads = arguments.threads;
   options.control.cancelled = &interrupted();
   if (!arguments.quiet)
-    options.control.on_progress = [](Progress const& progress) {
-      write_error(fmt::format("garuda: measuring {}\n", progress.phase));
+    options.control.on_progress = [last = std::string()](Progress const& progress) mutable {
+      if (std::exchange(last, progress.phase) != progress.phase)
+        write_error(fmt::format("garuda: measuring {}\n", progress.phase));
     };
   return engine.calibrate(options);
+}
+
+/// As other commands leave it behind: nobody waits for it, so it makes way for what people do.
+Result<void> calibrate_missing(Engine& engine) {
+  constexpr int kNice = 10;
+  // Without it the rates are the same on an idle machine.
+  (void)::setpriority(PRIO_PROCESS, 0, kNice);
+  Control control;
+  control.cancelled = &interrupted();
+  return engine.calibrate_missing(control);
 }
 
 Result<void> calibrate(CalibrateArguments const& arguments) {
   GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(arguments.threads));
   GARUDA_TRY_ASSIGN(auto engine, Engine::create());
+  if (arguments.missing) return calibrate_missing(engine);
   auto infos =
       arguments.show ? Result<std::vector<CalibrationInfo>>(engine.calibrations()) : measure(engine, arguments);
   if (!infos) return propagate(std::move(infos));
@@ -69,6 +84,8 @@ void add_calibrate_command(CLI::App& app, Context& context) {
   command.add_option("--threads", arguments->threads, "threads that the host is measured with (default: all)")
       ->check(CLI::Range(1U, kMostThreads))
       ->type_name("N");
+  command.add_flag("--missing", arguments->missing,
+                   "measure GPUs, and the host beside them, that have no calibration, as `--path auto` does by itself");
   command.add_flag("--show", arguments->show, "show what is known; measure nothing");
   command.add_flag("--json", arguments->json, "a JSON array");
   command.add_flag("--quiet", arguments->quiet, "no progress");

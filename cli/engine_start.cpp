@@ -16,7 +16,7 @@ EngineStart::EngineStart(RunOptions const& options) {
   // Shared with the thread, which may still be at it when this has gone.
   auto const make = std::make_shared<std::packaged_task<Made()>>([has_devices] {
     Stopwatch const watch;
-    auto engine = Engine::create({.vulkan = has_devices});
+    auto engine = Engine::create({.vulkan = has_devices, .calibrate_in_background = false});
     return Made{std::move(engine), watch.elapsed_ns()};
   });
   made_ = make->get_future();

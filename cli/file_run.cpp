@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/arguments/threads.hpp"
+#include "cli/later_calibration.hpp"
 #include "cli/terminal/preview.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/terminal.hpp"
@@ -67,6 +68,7 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
   }
   engine_.emplace(options_);
   auto done = body();
+  if (done && lacks_calibration_) calibrate_later();
   if (done || done.error().code() != ErrorCode::limit_exceeded || !limit_halved_) return done;
   return tl::unexpected(std::move(done).error().wrap("half of --memory-limit is kept for writing the result"));
 }
@@ -75,6 +77,7 @@ Result<Engine> FileRun::engine() {
   auto engine = engine_->take();
   times_.engine_ns = engine_->times().made_ns;
   times_.engine_wait_ns = engine_->times().waited_ns;
+  lacks_calibration_ = engine && options_.path == Path::automatic && engine->lacks_calibration();
   return engine;
 }
 

@@ -68,6 +68,7 @@ class FileRun {
   bool limit_halved_ = false;  ///< a limit that cannot be kept is half of the one that was given
   FileTimes times_;
   std::optional<EngineStart> engine_;
+  bool lacks_calibration_ = false;
   std::atomic<std::uint64_t> bytes_read_{0};
   std::optional<TemporaryFileGuard> guard_;  // goes after the file
   std::optional<io::OutputFile> file_;

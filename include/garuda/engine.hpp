@@ -28,6 +28,10 @@ struct EngineOptions {
   /// Folder of calibrations. nullopt: calibration/ in $XDG_CACHE_HOME/garuda or ~/.cache/garuda; empty: none is read or
   /// written.
   std::optional<std::string> calibration_folder = std::nullopt;
+  /// The first call whose path is open (Path::automatic) has GPUs, and the host beside them, measured where no
+  /// calibration is found: on a thread of its own, while no query runs, in at most ten seconds each; kept in the
+  /// folder, so that it happens once. Not where nothing can be kept, or GARUDA_CALIBRATION=off is in the environment.
+  bool calibrate_in_background = true;
 };
 
 /// Joins and groups tables. Safe to use from several threads. Devices are opened on first use.
@@ -115,6 +119,12 @@ class Engine {
   /// Errors: no_device, usage for a name of several devices, output when a file cannot be written, cancelled,
   /// out_of_memory, device_failure.
   Result<std::vector<CalibrationInfo>> calibrate(CalibrateOptions const& options = {});
+
+  /// Measures, now, what calibrate_in_background would measure; whether that is anything. Nothing is measured while
+  /// another process measures, or for a day after it failed. Blocks. Errors: those of calibrate(); limit_exceeded where
+  /// it takes too long.
+  Result<void> calibrate_missing(Control const& control = {});
+  bool lacks_calibration() const;
 
   /// The rates that plans are made with: of the host, then of every Vulkan device.
   std::vector<CalibrationInfo> calibrations() const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
@@ -10,9 +11,10 @@
 
 namespace garuda::calibrate {
 
-/// Groups a table of an int32 key and an int64 value on `threads` threads (0: all) once and then run.samples times;
-/// returns the nanoseconds from call to last batch of the fastest of these. Blocks. Errors: cancelled, out_of_memory.
-Result<std::uint64_t> time_cpu_group_by(TimedGroups const& run, std::uint32_t threads, contract::DeviceSet& devices,
-                                        Control const& control);
+/// Groups a table of an int32 key and an int64 value on `threads` threads (0: all), by each of run.ways once and then
+/// run.samples times; returns the nanoseconds from call to last batch of each way's fastest. Blocks. Errors: cancelled,
+/// out_of_memory.
+Result<std::vector<std::uint64_t>> time_cpu_group_by(TimedGroups const& run, std::uint32_t threads,
+                                                     contract::DeviceSet& devices, Control const& control);
 
 }  // namespace garuda::calibrate

@@ -50,7 +50,13 @@ constexpr int kFewRowQueries = 64;
 constexpr std::uint64_t kSmallSliceRows = 16;
 constexpr std::uint64_t kSmallSlices = 2048;
 
+/// Shares of the time that there is at most: up to the joins, to the group-bys and to their last round.
+constexpr double kFirstShare = 0.2;
+constexpr double kJoinShare = 0.4;
+constexpr double kGroupShare = 0.6;
+
 using Words = std::vector<std::uint32_t>;
+using PairsOfLanes = std::vector<std::vector<contract::RowPair>>;
 
 /// A permutation of the words below 2^bits that leaves no order to a cache or to a multiplicative hash (the finaliser
 /// of MurmurHash3, each step of which is one).
@@ -64,19 +70,26 @@ std::uint32_t permuted(std::uint32_t word, std::uint32_t bits) {
   return word ^ (word >> half);
 }
 
+/// `value_of(i)` for i below `rows`, by the threads of the calling task arena.
+template <class Value, class ValueOf>
+std::vector<Value> made_of(std::uint64_t rows, ValueOf const& value_of) {
+  std::vector<Value> values(rows);
+  oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<std::uint64_t>(0, rows, kBlockRows), [&](auto const& range) {
+    for (auto i = range.begin(); i != range.end(); ++i) values[i] = value_of(i);
+  });
+  return values;
+}
+
 /// Different words of 32 bits in no order.
 Words scattered_words(std::uint64_t rows) {
-  Words words(rows);
-  for (std::uint64_t i = 0; i < rows; ++i) words[i] = permuted(static_cast<std::uint32_t>(i), 32);
-  return words;
+  return made_of<std::uint32_t>(rows, [](std::uint64_t i) { return permuted(static_cast<std::uint32_t>(i), 32); });
 }
 
 /// Slices of `slice_rows` rows, a power of two, that have the words 0 … slice_rows - 1 in no order each.
 Words dense_words(std::uint64_t rows, std::uint64_t slice_rows) {
   auto const bits = static_cast<std::uint32_t>(std::countr_zero(slice_rows));
-  Words words(rows);
-  for (std::uint64_t i = 0; i < rows; ++i) words[i] = permuted(static_cast<std::uint32_t>(i & (slice_rows - 1)), bits);
-  return words;
+  return made_of<std::uint32_t>(
+      rows, [&](std::uint64_t i) { return permuted(static_cast<std::uint32_t>(i & (slice_rows - 1)), bits); });
 }
 
 double ns_of(Stopwatch const& watch) { return static_cast<double>(watch.elapsed_ns()); }
@@ -89,7 +102,8 @@ struct JoinNs {
 
 class HostMeasurement {
  public:
-  HostMeasurement(Control const& control, RunGroupBy const& group_by) : control_(control), group_by_(group_by) {}
+  HostMeasurement(Control const& control, RunGroupBy const& group_by, std::optional<std::chrono::nanoseconds> most)
+      : control_(control), group_by_(group_by), most_(most) {}
 
   Result<rates::HostRates> run() {
     rates_.threads = static_cast<std::uint32_t>(oneapi::tbb::this_task_arena::max_concurrency());
@@ -99,21 +113,32 @@ class HostMeasurement {
     GARUDA_TRY(encode());
     GARUDA_TRY(partition());
     GARUDA_TRY(gather());
+    share_ = kJoinShare;
     GARUDA_TRY(join());
     GARUDA_TRY(small_slices());
+    share_ = kGroupShare;
     GARUDA_TRY(group());
     return rates_;
   }
 
  private:
-  void report(std::string_view what) const {
+  void report(std::string_view what) {
+    spent_ns_ += watch_.elapsed_ns();
     if (control_.on_progress) control_.on_progress({what, 0, 0, 0});
+    watch_ = Stopwatch();
   }
+
+  /// Whether what was measured so far took longer than its share of the time that there is.
+  bool is_late() const {
+    return most_ && static_cast<double>(spent_ns_ + watch_.elapsed_ns()) > share_ * static_cast<double>(most_->count());
+  }
+  int repetitions() const { return is_late() ? 1 : kRepetitions; }
 
   /// Items a second: the median of a few runs of `body`, a Result of nanoseconds, for `items`.
   template <class Body>
   Result<double> rate(std::uint64_t items, Body const& body) {
-    return measure_rate(items, items, control_, [&](std::uint64_t) { return body(); });
+    return measure_rate(
+        items, items, control_, [&](std::uint64_t) { return body(); }, repetitions());
   }
 
   Result<void> encode() {
@@ -159,8 +184,8 @@ class HostMeasurement {
       auto const num_values = bytes / sizeof(std::uint32_t);
       std::vector<std::uint32_t> const column(num_values, 1);
       std::vector<std::uint32_t> out(rows_);
-      std::vector<std::int64_t> rows(rows_);
-      for (std::uint64_t i = 0; i < rows_; ++i) rows[i] = static_cast<std::int64_t>(keys::mix(i) % num_values);
+      auto const rows = made_of<std::int64_t>(
+          rows_, [&](std::uint64_t i) { return static_cast<std::int64_t>(keys::mix(i) % num_values); });
       GARUDA_TRY_ASSIGN(auto const per_s, rate(rows_, [&]() -> Result<std::uint64_t> {
                           Stopwatch const watch;
                           oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<std::uint64_t>(0, rows_, kBlockRows),
@@ -178,7 +203,7 @@ class HostMeasurement {
   /// Joins `words`, none above `max`, with itself in slices of `slice_rows` rows, as lanes do: one after the other on
   /// every thread, or, when there are fewer slices than threads, one after the other with all threads in the probe.
   /// Nanoseconds are those of all threads together, divided by their number.
-  Result<JoinNs> join_slices(Words const& words, std::uint64_t slice_rows, std::uint32_t max) {
+  Result<JoinNs> join_slices(Words const& words, std::uint64_t slice_rows, std::uint32_t max, PairsOfLanes& pairs) {
     contract::BackendOptions options;
     options.control = &control_;
     options.lanes = rates_.threads;
@@ -189,7 +214,7 @@ class HostMeasurement {
     std::vector<JoinNs> spent(lanes);
     std::vector<Result<void>> done(lanes);
     // Room for pairs, made before the clock runs: fresh memory has its price.
-    std::vector<std::vector<contract::RowPair>> pairs(lanes, std::vector<contract::RowPair>(slice_rows));
+    if (pairs.size() != lanes) pairs.assign(lanes, std::vector<contract::RowPair>(slice_rows));
     Stopwatch const watch;
     // A lane takes one slice after the other: the backend keeps what it needs for one.
     GARUDA_TRY(for_each_block(lanes, &control_, [&](std::size_t lane) {
@@ -223,8 +248,8 @@ class HostMeasurement {
   }
 
   Result<void> join() {
-    report("join tables");
     for (auto const table_rows : kTableRows) {
+      report("join tables");
       auto const rows = std::max(rows_, table_rows);
       GARUDA_TRY(join_tables(scattered_words(rows), table_rows, 0xffff'ffffU, rates_.built_rows, rates_.probed_rows));
       GARUDA_TRY(join_tables(dense_words(rows, table_rows), table_rows, static_cast<std::uint32_t>(table_rows - 1),
@@ -237,8 +262,9 @@ class HostMeasurement {
                            rates::RateCurve& probed) {
     std::vector<double> build_ns;
     std::vector<double> probe_ns;
-    for (int i = 0; i < kRepetitions; ++i) {
-      GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, table_rows, max));
+    PairsOfLanes pairs;
+    for (int i = 0; i < repetitions(); ++i) {
+      GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, table_rows, max, pairs));
       build_ns.push_back(ns.build);
       probe_ns.push_back(ns.probe);
     }
@@ -251,53 +277,58 @@ class HostMeasurement {
   Result<void> small_slices() {
     auto const words = scattered_words(kSmallSlices * kSmallSliceRows);
     std::vector<double> samples_ns;
+    PairsOfLanes pairs;
     for (int i = 0; i < kRepetitions; ++i) {
-      GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, kSmallSliceRows, 0xffff'ffffU));
+      GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, kSmallSliceRows, 0xffff'ffffU, pairs));
       samples_ns.push_back((ns.build + ns.probe) / kSmallSlices * rates_.threads);
     }
     rates_.slice_ns = fastest(samples_ns);
     return {};
   }
 
-  Result<double> group_ns(TimedGroups const& run) {
-    GARUDA_TRY_ASSIGN(auto const ns, group_by_(run));
-    return std::max(static_cast<double>(ns), 1.0);
-  }
-
   Result<void> group() {
     report("grouping");
     // Many of a few rows: their threads wake up, or do not, within what they take.
-    GARUDA_TRY_ASSIGN(rates_.query_ns, group_ns({kFewRows, kFewRows, Grouping::direct, true, kFewRowQueries}));
-    GroupTimes direct{Grouping::direct};
-    GroupTimes local{Grouping::local};
-    GroupTimes partitioned{Grouping::partitioned};
-    GroupTimes keys{Grouping::direct, false};
-    for (int round = 0; round < kGroupRounds; ++round)
-      for (std::size_t s = 0; s < kGroups.size(); ++s)
-        for (auto* const way : {&direct, &local, &partitioned, &keys}) GARUDA_TRY(time_groups(*way, s));
-    add_rates(direct, rates_.direct_rows, rates_.direct_groups);
-    add_rates(local, rates_.local_rows, rates_.local_groups);
-    add_rates(partitioned, rates_.partitioned_rows_grouped, rates_.partitioned_groups);
-    add_sum_rates(direct, keys);
+    GroupWay const few_rows{Grouping::direct, true};
+    GARUDA_TRY_ASSIGN(auto const query_ns, group_by_({kFewRows, kFewRows, std::span(&few_rows, 1), kFewRowQueries}));
+    rates_.query_ns = std::max(static_cast<double>(query_ns.front()), 1.0);
+    // Distinct keys alone last: they have no time of a row a group.
+    constexpr std::array<GroupWay, 4> kWays{
+        {{Grouping::direct, true}, {Grouping::local, true}, {Grouping::partitioned, true}, {Grouping::direct, false}}};
+    std::array<GroupTimes, kWays.size()> times;
+    for (int round = 0; round == 0 || (round < kGroupRounds && !is_late()); ++round)
+      for (std::size_t s = 0; s < kGroups.size(); ++s) {
+        if (s > 0) report("grouping");
+        GARUDA_TRY(time_groups(
+            kGroups[s], rows_, kWays, times, [s](auto& way) -> auto& { return way.many[s]; }));
+        if (kGroups[s] < kLeastGroups) continue;
+        GARUDA_TRY(time_groups(
+            kGroups[s], kGroups[s], std::span(kWays).first(kWays.size() - 1),
+            times, [s](auto& way) -> auto& { return way.few[s]; }));
+      }
+    add_rates(times[0], rates_.direct_rows, rates_.direct_groups);
+    add_rates(times[1], rates_.local_rows, rates_.local_groups);
+    add_rates(times[2], rates_.partitioned_rows_grouped, rates_.partitioned_groups);
+    add_sum_rates(times[0], times[3]);
     return {};
   }
 
   /// The fastest runs of one way so far, nanoseconds, by size: of many rows a group and, with a sum, of a row a group.
   struct GroupTimes {
-    Grouping grouping;
-    bool sum = true;  ///< false: distinct keys alone
     std::array<std::optional<double>, kGroups.size()> many = {};
     std::array<std::optional<double>, kGroups.size()> few = {};
   };
 
-  Result<void> time_groups(GroupTimes& way, std::size_t size) {
-    auto const keep = [&](std::optional<double>& fastest, std::uint64_t rows) -> Result<void> {
-      GARUDA_TRY_ASSIGN(auto const ns, group_ns({rows, kGroups[size], way.grouping, way.sum, kSamplesOfARound}));
-      fastest = std::min(fastest.value_or(ns), ns);
-      return {};
-    };
-    GARUDA_TRY(keep(way.many[size], rows_));
-    return !way.sum || kGroups[size] < kLeastGroups ? Result<void>{} : keep(way.few[size], kGroups[size]);
+  /// Times each of `ways` and keeps what is faster in `kept(times[i])`.
+  template <class Kept>
+  Result<void> time_groups(std::uint64_t groups, std::uint64_t rows, std::span<GroupWay const> ways,
+                           std::span<GroupTimes> times, Kept const& kept) {
+    GARUDA_TRY_ASSIGN(auto const ns, group_by_({rows, groups, ways, is_late() ? 1 : kSamplesOfARound}));
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      auto const seen = std::max(static_cast<double>(ns[i]), 1.0);
+      kept(times[i]) = std::min(kept(times[i]).value_or(seen), seen);
+    }
+    return {};
   }
 
   /// What rows cost and what groups cost: from as many rows as groups, and from many more. A few groups cost nothing
@@ -331,14 +362,19 @@ class HostMeasurement {
 
   Control const& control_;
   RunGroupBy const& group_by_;
+  std::optional<std::chrono::nanoseconds> most_;
+  Stopwatch watch_;             // since the last report
+  std::uint64_t spent_ns_ = 0;  // before it
+  double share_ = kFirstShare;  // of most_, for what is measured now and all before
   rates::HostRates rates_;
   std::uint64_t rows_ = kRows;
 };
 
 }  // namespace
 
-Result<rates::HostRates> measure_host(Control const& control, RunGroupBy const& group_by) {
-  GARUDA_TRY_ASSIGN(auto rates, HostMeasurement(control, group_by).run());
+Result<rates::HostRates> measure_host(Control const& control, RunGroupBy const& group_by,
+                                      std::optional<std::chrono::nanoseconds> most) {
+  GARUDA_TRY_ASSIGN(auto rates, HostMeasurement(control, group_by, most).run());
   if (!rates::are_sane(rates)) return fail(ErrorCode::device_failure, "the host's clock gave times that cannot be");
   return rates;
 }

@@ -1,8 +1,12 @@
 // Measures what the host can do a second.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
@@ -11,21 +15,27 @@
 
 namespace garuda::calibrate {
 
-/// A group-by to be timed on the CPU path, from table to result.
+/// A way to group a table on the CPU path.
+struct GroupWay {
+  Grouping grouping = Grouping::automatic;
+  bool sum = false;  ///< of one int64 column; else distinct keys alone
+};
+/// Group-bys to be timed, from table to result, of one table.
 struct TimedGroups {
   std::uint64_t rows = 0;
   std::uint64_t groups = 1;  ///< that rows draw from, evenly
-  Grouping grouping = Grouping::automatic;
-  bool sum = false;  ///< of one int64 column; else distinct keys alone
-  int samples = 1;   ///< timed runs, of which the fastest counts
+  std::span<GroupWay const> ways;
+  int samples = 1;  ///< timed runs a way, of which the fastest counts
 };
-/// Runs it on one table, once before the samples, and returns the nanoseconds of the fastest. The operator is above
+/// Runs each way once before its samples, and returns the nanoseconds of the fastest of each. The operator is above
 /// this library: its engine lends it.
-using RunGroupBy = std::function<Result<std::uint64_t>(TimedGroups const& run)>;
+using RunGroupBy = std::function<Result<std::vector<std::uint64_t>>(TimedGroups const& run)>;
 
 /// Measures every rate with the code that queries run: the partitioner, the CPU path's kernels, whole group-bys. On the
-/// threads of the calling task arena; takes a few seconds and at most 256 MiB. Blocks. Progress is reported by rate.
-/// Errors: cancelled, out_of_memory, those of `group_by`.
-Result<rates::HostRates> measure_host(Control const& control, RunGroupBy const& group_by);
+/// threads of the calling task arena; takes a few seconds and at most 256 MiB. Blocks. Progress is reported before
+/// every rate, and the time that this takes does not count. `most`: where measuring turns out to take longer than its
+/// share of this, what is left is measured in one run each. Errors: cancelled, out_of_memory, those of `group_by`.
+Result<rates::HostRates> measure_host(Control const& control, RunGroupBy const& group_by,
+                                      std::optional<std::chrono::nanoseconds> most = std::nullopt);
 
 }  // namespace garuda::calibrate

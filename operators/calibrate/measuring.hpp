@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -31,19 +32,20 @@ inline double fastest(std::vector<double> const& samples_ns) {
 }
 
 /// Items a second of `run(items)`, a Result of the nanoseconds that it took: called with ever more items, from `least`
-/// up to `most`, fourfold each time, until it takes kTrustedNs; the fastest of kRepetitions runs at that size.
+/// up to `most`, fourfold each time, until it takes kTrustedNs; the fastest of `repetitions` runs at that size.
 /// Errors: cancelled, those of `run`.
 template <class Run>
-Result<double> measure_rate(std::uint64_t least, std::uint64_t most, Control const& control, Run const& run) {
+Result<double> measure_rate(std::uint64_t least, std::uint64_t most, Control const& control, Run const& run,
+                            int repetitions = kRepetitions) {
   for (auto items = least;; items = std::min(items * 4, most)) {
     std::vector<double> samples_ns;
-    for (int i = 0; i < kRepetitions; ++i) {
+    for (int i = 0; i < repetitions; ++i) {
       if (control.is_cancelled()) return fail(ErrorCode::cancelled, "the calibration was cancelled");
       GARUDA_TRY_ASSIGN(auto const ns, run(items));
       samples_ns.push_back(static_cast<double>(ns));
       if (items < most && samples_ns.back() < kTrustedNs) break;
     }
-    if (items >= most || samples_ns.size() == kRepetitions)
+    if (items >= most || std::ssize(samples_ns) == repetitions)
       return static_cast<double>(items) / fastest(samples_ns) * 1e9;
   }
 }

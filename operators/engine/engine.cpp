@@ -5,12 +5,15 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "core/kept_memory.hpp"
+#include "operators/calibrate/background_calibration.hpp"
 #include "operators/calibrate/device_rates.hpp"
 #include "operators/calibrate/group_by_timing.hpp"
 #include "operators/calibrate/host_rates.hpp"
@@ -27,6 +30,7 @@
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/run/host_memory.hpp"
+#include "operators/run/query_run.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda {
@@ -156,14 +160,16 @@ struct Engine::Impl final : contract::DeviceSet {
     return chosen;
   }
 
-  Result<CalibrationInfo> calibrate_host(CalibrateOptions const& options) {
+  /// `most`: of measure_host.
+  Result<CalibrationInfo> calibrate_host(CalibrateOptions const& options,
+                                         std::optional<std::chrono::nanoseconds> most = std::nullopt) {
     KeptMemory::instance().set_limit(kept_memory_limit);  // as of the queries that the rates are for
     oneapi::tbb::task_arena arena(contract::arena_threads(options.threads));
     auto const group_by = [&](calibrate::TimedGroups const& run) {
       return calibrate::time_cpu_group_by(run, options.threads, *this, options.control);
     };
     GARUDA_TRY_ASSIGN(auto const rates,
-                      arena.execute([&] { return calibrate::measure_host(options.control, group_by); }));
+                      arena.execute([&] { return calibrate::measure_host(options.control, group_by, most); }));
     GARUDA_TRY(calibration_store->keep(rates));
     return calibration_store->host_info();
   }
@@ -173,6 +179,50 @@ struct Engine::Impl final : contract::DeviceSet {
     GARUDA_TRY_ASSIGN(auto const rates, calibrate::measure_device(*device.device, *device.pipelines, options.control));
     GARUDA_TRY(calibration_store->keep(index, rates));
     return calibration_store->device_info(index);
+  }
+
+  /// What an open choice between the host and GPUs is made by: both, where either was not measured.
+  std::vector<calibrate::Measurement> missing() {
+    std::vector<calibrate::Measurement> missing;
+    for (std::size_t i = 0; i < num_calibrated; ++i) {
+      auto const info = calibration_store->device_info(i);
+      if (!infos[i].usable || infos[i].kind == DeviceKind::cpu || info.measured) continue;
+      missing.push_back({calibration_store->device_file(i), [this, i](Control const& control) -> Result<void> {
+                           CalibrateOptions options;
+                           options.control = control;
+                           GARUDA_TRY(calibrate_device(i, options));
+                           return {};
+                         }});
+    }
+    bool const has_gpu = std::ranges::any_of(std::span(infos).first(num_calibrated), [](DeviceInfo const& info) {
+      return info.usable && info.kind != DeviceKind::cpu;
+    });
+    if (has_gpu && !calibration_store->host_info().measured)
+      missing.push_back({calibration_store->host_file(), [this](Control const& control) -> Result<void> {
+                           CalibrateOptions options;
+                           options.control = control;
+                           GARUDA_TRY(calibrate_host(options, calibrate::kMostBackground));
+                           return {};
+                         }});
+    return missing;
+  }
+
+  bool may_calibrate() const {
+    auto const* const asked = std::getenv("GARUDA_CALIBRATION");
+    return calibration_store->folder() && (asked == nullptr || std::string_view(asked) != "off");
+  }
+
+  void calibrate_in_background(RunOptions const& run) {
+    if (run.path != Path::automatic || !created_with.calibrate_in_background) return;
+    std::call_once(background_once, [this] {
+      if (!may_calibrate()) return;
+      auto work = missing();
+      if (work.empty()) return;
+      calibration_store->set_being_measured(true);
+      background = std::make_unique<calibrate::BackgroundCalibration>(
+          *calibration_store->folder(), std::move(work), [] { return run::QueryRun::alive() > 0; },
+          [store = calibration_store.get()] { store->set_being_measured(false); });
+    });
   }
 
   Result<resolve::JoinRequest> resolve(TableView left, TableView right, JoinSpec const& spec,
@@ -216,6 +266,8 @@ struct Engine::Impl final : contract::DeviceSet {
   mutable std::mutex mutex;
   std::unique_ptr<rates::CalibrationStore> calibration_store;
   std::vector<Api> apis;
+  std::once_flag background_once;
+  std::unique_ptr<calibrate::BackgroundCalibration> background;  // after what it measures: stopped first
 };
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -239,6 +291,7 @@ Result<void> Engine::find_cuda_devices() { return impl_->find_devices(true); }
 
 Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right, JoinSpec const& spec,
                                                  JoinOptions const& options) {
+  impl_->calibrate_in_background(options);
   GARUDA_TRY_ASSIGN(auto request, impl_->resolve(left, right, spec, options));
   GARUDA_TRY_ASSIGN(auto result, join::hash_join(std::move(request)));
   return spec.strings == StringForm::view ? materialize::viewed_result(std::move(result)) : std::move(result);
@@ -246,6 +299,7 @@ Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right
 
 Result<Engine::Counted> Engine::join_count(TableView left, TableView right, JoinSpec const& spec,
                                            JoinOptions const& options) {
+  impl_->calibrate_in_background(options);
   GARUDA_TRY_ASSIGN(auto request, impl_->resolve(left, right, spec, options));
   return join::hash_join_count(std::move(request));
 }
@@ -278,6 +332,7 @@ Result<Table> Engine::pin(TableView table, DeviceTableOptions const& options) {
 
 Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBySpec const& spec,
                                                         GroupByOptions const& options) {
+  impl_->calibrate_in_background(options);
   GARUDA_TRY_ASSIGN(auto const request, impl_->resolve(table, spec, options));
   GARUDA_TRY_ASSIGN(auto result, group_by::group_by(request));
   return spec.strings == StringForm::view ? materialize::viewed_result(std::move(result)) : std::move(result);
@@ -310,6 +365,15 @@ Result<std::vector<CalibrationInfo>> Engine::calibrate(CalibrateOptions const& o
   }
   return infos;
 }
+
+Result<void> Engine::calibrate_missing(Control const& control) {
+  if (!lacks_calibration()) return {};
+  return calibrate::measure_missing(*impl_->calibration_store->folder(), impl_->missing(), control.cancelled, [&] {
+    if (control.on_progress) control.on_progress({"what was not measured yet", 0, 0, 0});
+  });
+}
+
+bool Engine::lacks_calibration() const { return impl_->may_calibrate() && !impl_->missing().empty(); }
 
 std::vector<CalibrationInfo> Engine::calibrations() const {
   std::vector<CalibrationInfo> infos{impl_->calibration_store->host_info()};

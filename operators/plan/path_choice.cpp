@@ -53,6 +53,7 @@ contract::Machine machine_of(contract::DeviceSet& devices, std::uint32_t threads
     machine.devices.push_back(std::move(facts));
   }
   if (auto host = known.host(threads); host.measured) machine.measured_host = std::move(host.rates);
+  machine.is_being_measured = known.is_being_measured();
   machine.notes = known.notes();
   return machine;
 }
@@ -137,8 +138,9 @@ Plan plan_of(contract::Offer const& chosen, std::span<contract::Offer const* con
     return std::pair(candidate.estimated_ns == 0, candidate.estimated_ns);
   });
   plan.details.emplace_back(
-      "rates", fmt::format("of the host {}{}", machine.measured_host ? "measured" : "assumed, not calibrated",
-                           facts != nullptr ? "; of the device: " + contract::source_of(*facts) : ""));
+      "rates", fmt::format("of the host {}{}{}", machine.measured_host ? "measured" : "assumed, not calibrated",
+                           facts != nullptr ? "; of the device: " + contract::source_of(*facts) : "",
+                           machine.is_being_measured ? "; what is assumed is being measured in the background" : ""));
   plan.notes = machine.notes;
   if (facts != nullptr && facts->is_software())
     plan.notes.emplace_back("the device is a software rasteriser: results are right, speed says nothing about a GPU");

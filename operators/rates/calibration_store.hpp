@@ -1,6 +1,7 @@
 // The calibrations of one engine: what its files held, and what it measured since.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -42,6 +43,16 @@ class CalibrationStore {
   Result<void> keep(std::size_t device, DeviceRates const& rates);
   Result<void> keep(HostRates const& rates);
 
+  /// nullopt: nothing is read or kept.
+  std::optional<std::filesystem::path> const& folder() const noexcept { return folder_; }
+  /// Names of the files that rates are kept in, without folder.
+  std::string device_file(std::size_t index) const { return file_name(devices_.at(index).subject); }
+  std::string host_file() const { return file_name(host_.subject); }
+
+  /// Whether what is not measured is about to be, for plans to say so.
+  void set_being_measured(bool is) noexcept { being_measured_ = is; }
+  bool is_being_measured() const noexcept { return being_measured_; }
+
   /// The host, for listings.
   CalibrationInfo host_info() const;
   CalibrationInfo device_info(std::size_t index) const;
@@ -57,6 +68,7 @@ class CalibrationStore {
 
   std::optional<std::filesystem::path> folder_;
   std::vector<vk::DeviceType> types_;
+  std::atomic<bool> being_measured_{false};
   mutable std::mutex mutex_;
   Entry<HostRates> host_;
   std::vector<Entry<DeviceRates>> devices_;

@@ -17,9 +17,15 @@ namespace garuda::run {
 /// Its threads and what it reports. Does not move: lanes and paths refer to it.
 struct QueryRun {
   explicit QueryRun(RunOptions const& options)
-      : start(std::chrono::steady_clock::now()), arena(contract::arena_threads(options.threads)) {}
+      : start(std::chrono::steady_clock::now()), arena(contract::arena_threads(options.threads)) {
+    ++num_alive;
+  }
   QueryRun(QueryRun const&) = delete;
   QueryRun& operator=(QueryRun const&) = delete;
+  ~QueryRun() { --num_alive; }
+
+  /// Queries of this process that run, or whose result is not destroyed.
+  static std::uint64_t alive() noexcept { return num_alive; }
 
   std::uint32_t threads() const { return static_cast<std::uint32_t>(arena.max_concurrency()); }
   /// What was done so far of `plan`, by path and device; rows are the caller's to fill.
@@ -35,6 +41,9 @@ struct QueryRun {
   std::chrono::steady_clock::time_point start;
   oneapi::tbb::task_arena arena;
   RunRecorder recorder;
+
+ private:
+  static inline std::atomic<std::uint64_t> num_alive{0};
 };
 
 }  // namespace garuda::run

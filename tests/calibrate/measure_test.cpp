@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <vector>
 
 #include "garuda/engine.hpp"
+#include "operators/calibrate/host_rates.hpp"
 #include "tests/test_run.hpp"
 #include "tests/vk_runtime/scratch_folder.hpp"
 
@@ -81,6 +85,25 @@ TEST(CalibrateHost, IsMeasuredWithoutADeviceAndUsedWithoutAFolder) {
   EXPECT_FALSE(infos->front().device);
   EXPECT_EQ(infos->front().file, "");
   EXPECT_TRUE(engine.calibrations().at(0).measured);
+}
+
+TEST(CalibrateHost, WhatIsLateIsMeasuredInOneRunEach) {
+  if (testing::host_runs_elsewhere()) GTEST_SKIP() << "in lavapipe's entry";
+  for (bool const is_late : {true, false}) {
+    int tables = 0;
+    int samples = 0;
+    auto const group_by = [&](calibrate::TimedGroups const& run) -> Result<std::vector<std::uint64_t>> {
+      ++tables;
+      samples = run.samples;
+      return std::vector<std::uint64_t>(run.ways.size(), 10 * run.rows);
+    };
+    auto const most = is_late ? std::optional(std::chrono::nanoseconds(1)) : std::nullopt;
+    auto const rates = calibrate::measure_host({}, group_by, most);
+    ASSERT_TRUE(rates) << rates.error().describe();
+    // A few rows; then, a round, of six numbers of groups many rows, of four as many rows as groups.
+    EXPECT_EQ(tables, is_late ? 1 + 10 : 1 + 3 * 10);
+    EXPECT_EQ(samples, is_late ? 1 : 2);
+  }
 }
 
 }  // namespace

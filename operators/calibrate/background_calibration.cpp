@@ -1,0 +1,119 @@
+#include "operators/calibrate/background_calibration.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "core/stopwatch.hpp"
+
+namespace garuda::calibrate {
+namespace {
+
+constexpr std::chrono::milliseconds kLook{50};
+constexpr std::chrono::milliseconds kQuiet{500};
+
+/// Stops what still measures when the process ends, before libraries that it uses do.
+class Running {
+ public:
+  static Running& instance() {
+    static Running running;
+    return running;
+  }
+  void add(BackgroundCalibration* one, std::function<void()> stop) {
+    std::lock_guard const lock(mutex_);
+    stops_.emplace_back(one, std::move(stop));
+  }
+  void remove(BackgroundCalibration const* one) {
+    std::lock_guard const lock(mutex_);
+    std::erase_if(stops_, [one](auto const& entry) { return entry.first == one; });
+  }
+  Running(Running const&) = delete;
+  Running& operator=(Running const&) = delete;
+  ~Running() {
+    std::lock_guard const lock(mutex_);
+    for (auto const& [one, stop] : stops_) stop();
+  }
+
+ private:
+  Running() = default;
+  std::mutex mutex_;
+  std::vector<std::pair<BackgroundCalibration*, std::function<void()>>> stops_;
+};
+
+}  // namespace
+
+Result<void> measure_missing(std::filesystem::path const& folder, std::vector<Measurement> const& measurements,
+                             std::atomic<bool> const* cancelled, std::function<void()> const& before_rate) {
+  auto const lock = rates::MeasuringLock::take(folder);
+  if (!lock) return {};
+  for (auto const& measurement : measurements) {
+    if (lock->failed_lately(measurement.file)) continue;
+    std::atomic<bool> is_late{false};
+    std::uint64_t waited_ns = 0;
+    Stopwatch const watch;
+    Control control;
+    control.cancelled = cancelled;
+    control.abandoned = &is_late;
+    control.on_progress = [&](Progress const&) {
+      Stopwatch const waiting;
+      before_rate();
+      waited_ns += waiting.elapsed_ns();
+      is_late = watch.elapsed_ns() - waited_ns >
+                static_cast<std::uint64_t>(std::chrono::nanoseconds(kMostBackground).count());
+    };
+    control.on_progress({});
+    if (cancelled != nullptr && *cancelled) return fail(ErrorCode::cancelled, "measuring was stopped");
+    auto const measured = measurement.run(control);
+    if (control.cancelled != nullptr && *control.cancelled) return fail(ErrorCode::cancelled, "measuring was stopped");
+    if (measured) continue;
+    lock->remember_failure(measurement.file);
+    if (is_late)
+      return fail(ErrorCode::limit_exceeded, fmt::format("measuring was given up after {} s", kMostBackground.count()));
+    return measured;
+  }
+  return {};
+}
+
+BackgroundCalibration::BackgroundCalibration(std::filesystem::path folder, std::vector<Measurement> measurements,
+                                             std::function<bool()> is_busy, std::function<void()> at_end)
+    : is_busy_(std::move(is_busy)), process_(::getpid()) {
+  Running::instance().add(this, [this] { stop(); });
+  thread_ = std::thread(
+      [this, folder = std::move(folder), measurements = std::move(measurements), at_end = std::move(at_end)] {
+        // Nobody waits for an answer: plans say what rates they have.
+        (void)measure_missing(folder, measurements, &stopped_, [this] { wait_until_idle(); });
+        at_end();
+      });
+}
+
+BackgroundCalibration::~BackgroundCalibration() {
+  Running::instance().remove(this);
+  stop();
+}
+
+void BackgroundCalibration::stop() noexcept {
+  if (!thread_.joinable()) return;
+  if (::getpid() != process_) return thread_.detach();
+  {
+    std::lock_guard const lock(mutex_);
+    stopped_ = true;
+  }
+  wakes_.notify_all();
+  thread_.join();
+}
+
+void BackgroundCalibration::wait_until_idle() {
+  auto quiet_since = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    auto const now = std::chrono::steady_clock::now();
+    if (is_busy_()) quiet_since = now;
+    if (now - quiet_since >= kQuiet) return;
+    wakes_.wait_for(lock, kLook);
+  }
+}
+
+}  // namespace garuda::calibrate

@@ -1,0 +1,61 @@
+// Rates that nobody measured yet, measured on a thread of its own while no query runs.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "operators/rates/measuring_lock.hpp"
+
+namespace garuda::calibrate {
+
+/// Most that one measurement may take; what takes longer is given up, and not tried again for a day.
+inline constexpr std::chrono::seconds kMostBackground{10};
+
+/// A host or a device to be measured.
+struct Measurement {
+  std::string file;  ///< that its rates are kept in, without folder
+  /// Measures and keeps. Reports progress before every rate, and looks at its control while it measures one.
+  std::function<Result<void>(Control const&)> run;
+};
+
+/// Measures one after the other under the folder's lock; leaves it to the process that has that. `before_rate` is
+/// called before every rate, and its time does not count against kMostBackground. Blocks. Errors: the first;
+/// limit_exceeded for one that took too long; cancelled.
+Result<void> measure_missing(std::filesystem::path const& folder, std::vector<Measurement> const& measurements,
+                             std::atomic<bool> const* cancelled, std::function<void()> const& before_rate);
+
+/// The thread. Before every rate it waits until no query has run for half a second, so that neither disturbs the other
+/// for longer than a rate takes.
+class BackgroundCalibration {
+ public:
+  /// `is_busy`: whether a query runs; `at_end`: called once there is no more to be done. Both are called from the
+  /// thread.
+  BackgroundCalibration(std::filesystem::path folder, std::vector<Measurement> measurements,
+                        std::function<bool()> is_busy, std::function<void()> at_end);
+  BackgroundCalibration(BackgroundCalibration const&) = delete;
+  BackgroundCalibration& operator=(BackgroundCalibration const&) = delete;
+  /// Stops: waits for the passes that run, tenths of a second at most, not for the rest.
+  ~BackgroundCalibration();
+
+ private:
+  void wait_until_idle();
+  void stop() noexcept;
+
+  std::function<bool()> is_busy_;
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  int process_;  // that has the thread: one that was forked off has not
+  std::thread thread_;
+};
+
+}  // namespace garuda::calibrate

@@ -1,0 +1,34 @@
+// One process at a time measures without being asked, and none again soon where it did not work.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace garuda::rates {
+
+/// Held from take() to its end; lost with the process. Movable.
+class MeasuringLock {
+ public:
+  /// The lock of `folder`, which is made where it is missing; nothing while another process has it, or where nothing
+  /// can be written. Does not wait.
+  static std::optional<MeasuringLock> take(std::filesystem::path const& folder);
+  MeasuringLock(MeasuringLock&& other) noexcept;
+  MeasuringLock& operator=(MeasuringLock&& other) noexcept;
+  ~MeasuringLock();
+
+  /// Whether `file` of the folder, which measuring would write, could not be measured by this version of garuda within
+  /// the last day.
+  bool failed_lately(std::string const& file) const;
+  /// Says that it could not be measured now.
+  void remember_failure(std::string const& file) const;
+
+ private:
+  MeasuringLock(std::filesystem::path folder, int descriptor) : folder_(std::move(folder)), descriptor_(descriptor) {}
+
+  std::filesystem::path folder_;
+  int descriptor_;
+};
+
+}  // namespace garuda::rates

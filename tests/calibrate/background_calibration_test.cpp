@@ -1,0 +1,143 @@
+// What measures without being asked: once, in one process at a time, beside no query, not for long.
+#include "operators/calibrate/background_calibration.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "operators/rates/measuring_lock.hpp"
+#include "tests/vk_runtime/scratch_folder.hpp"
+
+namespace garuda::calibrate {
+namespace {
+
+using namespace std::chrono_literals;
+using rates::MeasuringLock;
+
+class BackgroundCalibrationTest : public ::testing::Test {
+ protected:
+  Result<void> measure(std::vector<Measurement> const& measurements) {
+    return measure_missing(folder_.path(), measurements, nullptr, [] {});
+  }
+
+  /// Succeeds at once.
+  Measurement counted(std::string file) {
+    return {std::move(file), [this](Control const&) -> Result<void> {
+              ++measured_;
+              return {};
+            }};
+  }
+
+  vk::ScratchFolder folder_;
+  std::atomic<int> measured_{0};
+};
+
+TEST_F(BackgroundCalibrationTest, MeasuresAll) {
+  ASSERT_TRUE(measure({counted("a"), counted("b")}));
+  EXPECT_EQ(measured_, 2);
+}
+
+TEST_F(BackgroundCalibrationTest, LeavesItToTheProcessThatMeasures) {
+  // Another descriptor of the file is as another process's.
+  auto const other = MeasuringLock::take(folder_.path());
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(MeasuringLock::take(folder_.path()));
+  ASSERT_TRUE(measure({counted("a")}));
+  EXPECT_EQ(measured_, 0);
+}
+
+TEST_F(BackgroundCalibrationTest, ALockEndsWithItsProcess) {
+  auto const child = ::fork();
+  if (child == 0) {
+    auto const lock = MeasuringLock::take(folder_.path());
+    ::_exit(lock ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_TRUE(MeasuringLock::take(folder_.path()));
+}
+
+TEST_F(BackgroundCalibrationTest, NothingWhereNothingCanBeKept) {
+  // Where a file is there is no folder; that holds for root, too.
+  auto const file = folder_.path() / "file";
+  ASSERT_TRUE(MeasuringLock::take(folder_.path()));
+  std::filesystem::copy_file(folder_.path() / "measuring.lock", file);
+  ASSERT_TRUE(measure_missing(file, {counted("a")}, nullptr, [] {}));
+  EXPECT_EQ(measured_, 0);
+}
+
+TEST_F(BackgroundCalibrationTest, AFailureIsNotTriedAgainForADay) {
+  Measurement const failing{"a", [this](Control const&) -> Result<void> {
+                              ++measured_;
+                              return fail(ErrorCode::device_failure, "it broke");
+                            }};
+  auto const first = measure({failing});
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().message(), "it broke");
+  ASSERT_TRUE(measure({failing, counted("b")}));
+  EXPECT_EQ(measured_, 2) << "b alone";
+  auto const mark = folder_.path() / "a.failed";
+  std::filesystem::last_write_time(mark, std::filesystem::last_write_time(mark) - 25h);
+  EXPECT_FALSE(measure({failing}));
+}
+
+TEST_F(BackgroundCalibrationTest, WhatTakesTooLongIsGivenUp) {
+  bool gave_up = false;
+  Measurement const slow{"a", [&](Control const& control) -> Result<void> {
+                           auto const end = std::chrono::steady_clock::now() + 3 * kMostBackground;
+                           while (!control.is_cancelled() && std::chrono::steady_clock::now() < end) {
+                             std::this_thread::sleep_for(20ms);
+                             control.on_progress({});
+                           }
+                           gave_up = control.is_cancelled();
+                           return fail(ErrorCode::cancelled, "the calibration was cancelled");
+                         }};
+  auto const start = std::chrono::steady_clock::now();
+  auto const result = measure({slow});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), ErrorCode::limit_exceeded);
+  EXPECT_TRUE(gave_up);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 2 * kMostBackground);
+}
+
+TEST_F(BackgroundCalibrationTest, WaitsForQueriesAndEndsWithItsOwner) {
+  std::atomic<bool> busy{true};
+  std::atomic<bool> ended{false};
+  {
+    BackgroundCalibration const background(
+        folder_.path(), {counted("a")}, [&] { return busy.load(); }, [&] { ended = true; });
+    std::this_thread::sleep_for(700ms);
+    EXPECT_EQ(measured_, 0);
+  }
+  EXPECT_EQ(measured_, 0);
+  EXPECT_TRUE(ended);
+  busy = false;
+  BackgroundCalibration const background(
+      folder_.path(), {counted("a")}, [&] { return busy.load(); }, [] {});
+  for (int i = 0; i < 200 && measured_ == 0; ++i) std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(measured_, 1);
+}
+
+TEST_F(BackgroundCalibrationTest, AForkedProcessEndsWithoutTheThread) {
+  auto background = std::make_unique<BackgroundCalibration>(
+      folder_.path(), std::vector{counted("a")}, [] { return true; }, [] {});
+  auto const child = ::fork();
+  if (child == 0) {
+    background.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace garuda::calibrate
