@@ -10,6 +10,7 @@
 #include "cli/terminal/calibration_text.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "garuda/engine.hpp"
+#include "report/report.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -38,22 +39,7 @@ std::string to_text(DeviceInfo const& device, CalibrationInfo const* calibration
 }
 
 nlohmann::ordered_json to_json(DeviceInfo const& device, CalibrationInfo const* calibration) {
-  auto traits = nlohmann::ordered_json::object();
-  for (auto const& [name, value] : device.traits) traits[name] = value;
-  nlohmann::ordered_json json{{"index", device.index},
-                              {"api", to_string(device.api)},
-                              {"name", device.name},
-                              {"driver", device.driver},
-                              {"api_version", device.api_version},
-                              {"kind", to_string(device.kind)},
-                              {"memory_bytes", device.memory_bytes},
-                              {"unified_memory", device.unified_memory},
-                              {"subgroup_size", device.subgroup_size},
-                              {"usable", device.usable},
-                              {"reason", device.reason},
-                              {"missing_optional", device.missing_optional},
-                              {"traits", std::move(traits)}};
-  if (device.same_gpu) json["same_gpu"] = *device.same_gpu;
+  auto json = report::device_json(device);
   if (calibration != nullptr) json["calibration"] = calibration_json(*calibration);
   return json;
 }

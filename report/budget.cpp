@@ -9,8 +9,8 @@ namespace {
 
 /// Part of the time that is left which one cell may take: what comes is known within a factor of about three.
 constexpr double kShare = 0.25;
-/// Runs of a target: three that are timed, the one that is verified, and as much for comparing and digesting it.
-constexpr double kLeastRuns = 5;
+/// Runs of a target: three samples of two, the run that is verified, and as much for comparing and digesting it.
+constexpr double kLeastRuns = 8;
 /// What rows of other data may take of the time of those that the prediction is from.
 constexpr double kOtherData = 2;
 

@@ -13,8 +13,8 @@
 
 namespace garuda::report {
 
-/// Times a cell is run where its share of the time allows; three times it is in any case.
-inline constexpr std::uint32_t kMostRepeats = 9;
+/// Samples of a cell where its share of the time allows; three it has in any case.
+inline constexpr std::uint32_t kMostRepeats = 7;
 
 /// Seconds, and what they were spent on.
 class Budget {

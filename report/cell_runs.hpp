@@ -32,11 +32,13 @@ struct Measured {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   bench::RowDigest digest;
+  std::uint64_t longest_submission_us = 0;  ///< of all timed runs; 0 where nothing was submitted
 };
 
-/// Runs the workload on each target once, comparing the whole result with the reference, then `sampling.repeat` times,
-/// all in turns: from the call to the last batch, or in mode resident to the result on the device. One result a target,
-/// in their order; a target that fails leaves the others. Blocks. Errors: cancelled.
+/// Runs the workload on each target once, comparing the whole result with the reference, then takes `sampling.repeat`
+/// samples, all in turns: from the call to the last batch, or in mode resident to the result on the device, the faster
+/// of two runs that begin with memory of their own. One result a target, in their order; a target that fails leaves the
+/// others. Blocks. Errors: cancelled.
 Result<std::vector<Result<Measured>>> measure_cell(Engine& engine, bench::Workload const& workload,
                                                    std::vector<Target> const& targets, bench::Sampling const& sampling);
 

@@ -35,7 +35,8 @@ void read_all(Json const& report) {
     if (column.device) (void)report.at("devices").at(*column.device).at("name").get<std::string>();
     if (!cells.contains(result.at("cell").get<std::string>())) throw std::out_of_range("a result of an unknown cell");
     if (median_of(result) == 0) throw std::out_of_range("a result without a time");
-    (void)result.at("mad_ns").get<std::uint64_t>();
+    for (auto const* const name : {"mad_ns", "min_ns", "max_ns"}) (void)result.at(name).get<std::uint64_t>();
+    if (result.at("samples").get<std::uint64_t>() == 0) throw std::out_of_range("a result without samples");
     (void)result.at("rows_per_s").get<double>();
     (void)result.at("digest").get<std::string>();
     if (!result.at("share").is_null())
@@ -82,9 +83,12 @@ std::vector<Side> sides_of(std::vector<NamedReport> const& reports) {
       sides.push_back({reports[i].name, i, std::nullopt, true});
       continue;
     }
-    for (auto const device : devices)
-      sides.push_back({fmt::format("{}: {}", reports[i].name, results.device_name({"", "", device})), i, device,
-                       device == *devices.begin()});
+    for (auto const device : devices) {
+      bool const is_cuda = reports[i].report.at("devices").at(device).value("api", "") == "cuda";
+      sides.push_back(
+          {fmt::format("{}: {}{}", reports[i].name, results.device_name({"", "", device}), is_cuda ? " by CUDA" : ""),
+           i, device, device == *devices.begin()});
+    }
   }
   return sides;
 }
@@ -157,6 +161,26 @@ void each_entry(Comparison const& comparison, Visit const& visit) {
       if (row.entries[s].result != nullptr) visit(row, comparison.sides[s], row.entries[s]);
 }
 
+/// Nanoseconds of a result's samples.
+struct Times {
+  explicit Times(Json const& result) : median(static_cast<double>(median_of(result))) {
+    // Of a normal distribution: its deviation by the median of absolute ones, the error of a median by that of a mean.
+    constexpr double kDeviation = 1.4826;
+    constexpr double kErrorOfMedian = 1.2533;
+    error =
+        kErrorOfMedian * kDeviation * result.at("mad_ns").get<double>() / std::sqrt(result.at("samples").get<double>());
+    least = result.at("min_ns").get<double>();
+    most = result.at("max_ns").get<double>();
+    // Of a report that somebody wrote by hand: the median alone.
+    if (median < least || median > most) least = most = median;
+  }
+
+  double median;
+  double error = 0;  ///< of the median
+  double least = 0;
+  double most = 0;
+};
+
 std::string percent_text(double times) { return fmt::format("{:+.0f} %", (times - 1) * 100); }
 
 }  // namespace
@@ -182,15 +206,23 @@ std::size_t Comparison::count_different_bits() const {
 }
 
 Change change_of(Json const& before, Json const& after) {
-  constexpr double kDeviations = 5;
+  constexpr double kErrors = 4;
   constexpr double kLeastShare = 0.1;
   constexpr double kLeastNs = 1e5;
-  auto const old_ns = static_cast<double>(median_of(before));
-  auto const new_ns = static_cast<double>(median_of(after));
-  auto const spread = before.at("mad_ns").get<double>() + after.at("mad_ns").get<double>();
-  auto const noise = std::max({kDeviations * spread, kLeastShare * std::min(old_ns, new_ns), kLeastNs});
-  if (std::abs(new_ns - old_ns) <= noise) return Change::none;
-  return new_ns > old_ns ? Change::slower : Change::faster;
+  constexpr double kLeastOfLeast = 0.05;
+  Times const old_times(before);
+  Times const new_times(after);
+  auto const noise = std::max({kErrors * std::hypot(old_times.error, new_times.error),
+                               kLeastShare * std::min(old_times.median, new_times.median), kLeastNs});
+  if (std::abs(new_times.median - old_times.median) <= noise) return Change::none;
+  bool const is_slower = new_times.median > old_times.median;
+  auto const& less = is_slower ? old_times : new_times;
+  auto const& more = is_slower ? new_times : old_times;
+  // The rest of a machine makes runs slower, never faster: what is slower by itself is so at its best, too.
+  if (more.least - less.least <= kLeastOfLeast * less.least) return Change::none;
+  // Times of two kinds, by where memory lies, have a small deviation as long as most samples are of one kind.
+  if (less.most >= more.median || more.least <= less.median) return Change::none;
+  return is_slower ? Change::slower : Change::faster;
 }
 
 Result<Comparison> compare(std::vector<NamedReport> const& reports) {

@@ -56,7 +56,8 @@ struct Comparison {
   std::size_t count_different_bits() const;
 };
 
-/// Whether two medians differ by more than five times their deviations together, a tenth, and 0.1 ms.
+/// Whether two medians differ by more than four times the error of their difference, a tenth, and 0.1 ms, the least
+/// times by a twentieth, and neither median lies among the samples of the other.
 Change change_of(Json const& before, Json const& after);
 
 /// Requires reports of read_report(), which the comparison borrows. Errors: invalid_input for fewer than two, of

@@ -104,20 +104,7 @@ class Report {
     auto const profiles = vulkan_profiles();
     devices_ = Json::array();
     for (auto const& info : engine_.devices()) {
-      Json device{{"index", info.index},
-                  {"api", to_string(info.api)},
-                  {"same_gpu", or_null(info.same_gpu)},
-                  {"name", info.name},
-                  {"driver", info.driver},
-                  {"api_version", info.api_version},
-                  {"kind", to_string(info.kind)},
-                  {"memory_bytes", info.memory_bytes},
-                  {"unified_memory", info.unified_memory},
-                  {"usable", info.usable},
-                  {"reason", info.reason},
-                  {"missing", info.missing_optional},
-                  {"traits", Json::object()}};
-      for (auto const& [name, value] : info.traits) device["traits"][name] = value;
+      auto device = device_json(info);
       if (info.api == DeviceApi::vulkan && profiles && info.index < profiles->size())
         device.update((*profiles)[info.index]);
       devices_.push_back(std::move(device));
@@ -249,6 +236,7 @@ class Report {
                 {"bytes", record.bytes},
                 {"ceiling", ceiling.ns > 0 ? Json(ceiling.name) : Json(nullptr)},
                 {"share", ceiling.ns > 0 ? Json(std::round(ceiling.ns / median * 1e4) / 1e4) : Json(nullptr)},
+                {"longest_submission_us", measured->longest_submission_us},
                 {"digest", digest_text(measured->digest)},
                 {"phases", Json::object()}};
     for (auto const& phase : record.phases) result["phases"][phase.name] = phase.ns;
@@ -343,6 +331,25 @@ class Report {
 };
 
 }  // namespace
+
+Json device_json(DeviceInfo const& info) {
+  Json device{{"index", info.index},
+              {"api", to_string(info.api)},
+              {"same_gpu", or_null(info.same_gpu)},
+              {"name", info.name},
+              {"driver", info.driver},
+              {"api_version", info.api_version},
+              {"kind", to_string(info.kind)},
+              {"memory_bytes", info.memory_bytes},
+              {"unified_memory", info.unified_memory},
+              {"subgroup_size", info.subgroup_size},
+              {"usable", info.usable},
+              {"reason", info.reason},
+              {"missing_optional", info.missing_optional},
+              {"traits", Json::object()}};
+  for (auto const& [name, value] : info.traits) device["traits"][name] = value;
+  return device;
+}
 
 double seconds_of(Thoroughness thoroughness) noexcept {
   constexpr std::array<double, 3> kSeconds{55, 280, 1800};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "garuda/control.hpp"
+#include "garuda/device_info.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
 #include "report/suite.hpp"
@@ -34,6 +35,9 @@ double seconds_of(Thoroughness thoroughness) noexcept;
 /// names the machine, its user or its files. Blocks. Errors: no_device, usage for a device that is not there, or where
 /// no path can be measured; cancelled. A wrong result is no error: see wrong_results().
 Result<Json> make_report(ReportRequest const& request);
+
+/// A device, as reports and `garuda devices --json` list it.
+Json device_json(DeviceInfo const& info);
 
 /// Cells whose results differ from the reference or between paths, and runs that failed on a device: one sentence each.
 std::vector<std::string> wrong_results(Json const& report);

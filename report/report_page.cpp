@@ -247,7 +247,9 @@ class ReportPage {
             {{"subgroups"},
              {fmt::format("{} ({} to {})", text_of(device.at("subgroups").at("size")),
                           text_of(device.at("subgroups").at("least")), text_of(device.at("subgroups").at("most")))}});
-      for (auto const& missing : device.at("missing")) table.rows.push_back({{"missing"}, {text_of(missing)}});
+      if (auto const us = longest_submission_us(device.at("index").get<std::size_t>()); us > 0)
+        table.rows.push_back({{"longest submission"}, {bench::format_ns(us * 1000)}});
+      for (auto const& missing : device.at("missing_optional")) table.rows.push_back({{"missing"}, {text_of(missing)}});
       page_.table(table);
       PageTable details{{"limit or feature", ""}, {}};
       for (auto const& [name, value] : device.at("traits").items()) details.rows.push_back({{name}, {text_of(value)}});
@@ -260,6 +262,14 @@ class ReportPage {
       }
       page_.folded("Limits and features", details);
     }
+  }
+
+  std::uint64_t longest_submission_us(std::size_t device) const {
+    std::uint64_t longest = 0;
+    for (auto const& result : report_.at("results"))
+      if (column_of(result).device == device)
+        longest = std::max(longest, result.at("longest_submission_us").get<std::uint64_t>());
+    return longest;
   }
 
   /// What concerns all cells is shown, the rest when asked for.

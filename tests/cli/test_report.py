@@ -126,7 +126,7 @@ def test_wrong_arguments(garuda, status, arguments):
 def a_report(**changes: object) -> dict:
     """A report as small as can be compared, of two cells."""
     result = dict(
-        cell="join-20", path="compute", mode="end-to-end", device=0, median_ns=8_000_000, mad_ns=20_000, rows_per_s=2.6e8,
+        cell="join-20", path="compute", mode="end-to-end", device=0, median_ns=8_000_000, mad_ns=20_000, min_ns=7_900_000, max_ns=8_300_000, samples=5, rows_per_s=2.6e8,
         share=0.5, ceiling="bus", digest="5:" + "0" * 32,
     )
     cell = dict(id="join-20", title="join 2^20 ⋈ 2^20", series="growth", op="join", rows=2 << 20)
@@ -151,7 +151,7 @@ def compared(garuda):
 
 def test_compare_finds_a_slower_cell_and_other_bits(compared, garuda):
     other = a_report()
-    other["results"][0]["median_ns"] = 9_600_000
+    other["results"][0].update(median_ns=9_600_000, min_ns=9_500_000, max_ns=9_900_000)
     other["results"][1]["digest"] = "5:" + "1" * 32
     done = compared(a_report(), other, arguments=("-o", "both.html"))
     assert done.returncode == 0, done.stderr
@@ -165,9 +165,22 @@ def test_compare_finds_a_slower_cell_and_other_bits(compared, garuda):
     assert compared(a_report(), other, arguments=("--regression", "25")).returncode == 0
 
 
+@pytest.mark.parametrize("name", ["h100", "h200"])
+def test_compare_finds_what_became_slower_in_a_kept_report(compared, name):
+    report = json.loads((ROOT / f"docs/reports/{name}.json").read_text())
+    slower = copy.deepcopy(report)
+    long_ones = [result for result in slower["results"] if result["median_ns"] > 1_000_000]
+    steady = min(long_ones, key=lambda result: result["mad_ns"] / result["median_ns"])
+    for field in ("median_ns", "mad_ns", "min_ns", "max_ns"):
+        steady[field] = int(1.2 * steady[field])
+    assert "0 faster and 1 slower" in compared(report, slower).stdout
+    assert "0 faster and 0 slower" in compared(report, report).stdout
+
+
 def test_noise_is_no_change(compared):
     other = a_report()
-    other["results"][0].update(median_ns=9_600_000, mad_ns=400_000)
+    other["results"][0].update(median_ns=9_600_000, mad_ns=800_000)
+    other["results"][1].update(median_ns=9_600_000, max_ns=9_900_000)
     done = compared(a_report(), other, a_report(), arguments=("--regression", "0"))
     assert done.returncode == 0 and "0 faster and 0 slower" in done.stdout
 
