@@ -62,6 +62,9 @@ struct PackedRange {
   }
 };
 
+/// The lowest bits, in which no two words differ.
+std::uint64_t shared_ends(std::uint64_t varying) { return varying == 0 ? ~std::uint64_t{0} : (varying & -varying) - 1; }
+
 /// The same of the words of one attribute without nulls, from its codes. Subtracting what position 0 stands for keeps
 /// the lowest differing bit where it is.
 PackedRange range_of_codes(CodeRange const& codes, CodeRange const& layout) {
@@ -70,7 +73,7 @@ PackedRange range_of_codes(CodeRange const& codes, CodeRange const& layout) {
                     layout.position(static_cast<std::uint64_t>(codes.max), true), 0, codes.varying, true};
   // Where keys are words as they are, negative ones are the largest: the least and the largest word that end as all do.
   if (range.min > range.max) {
-    auto const shared = (range.varying & -range.varying) - 1;
+    auto const shared = shared_ends(range.varying);
     range.min &= shared;
     range.max |= ~shared;
   }
@@ -89,7 +92,7 @@ void bound_by_positions(std::span<CodeRange const> codes, KeyLayout const& layou
     words.min = words.min * cardinality + (has_null ? 0 : position(codes[a].min));
     words.max = words.max * cardinality + (codes[a].has_values ? position(codes[a].max) : 0);
   }
-  auto const shared = words.varying == 0 ? ~std::uint64_t{0} : (words.varying & -words.varying) - 1;
+  auto const shared = shared_ends(words.varying);
   words.min = (words.min & ~shared) | (words.sample & shared);
   words.max = (words.max & ~shared) | (words.sample & shared);
 }

@@ -24,7 +24,6 @@ namespace {
 using compute::DeviceValueKind;
 using Kind = ColumnReading::Kind;
 
-constexpr std::array kTwoSides{Side::left, Side::right};
 constexpr auto kCompared =
     "a device compares numbers, booleans, dates, times and decimals whose values fit 64 bits in the unit or scale of "
     "all that they are compared with, and whether strings, or binary of up to 8 bytes, are equal";
@@ -54,7 +53,7 @@ class Reader {
 
   Result<ComparedColumns> run() {
     for (std::size_t e = 0; e < condition_.encodings.size(); ++e) compared_.encodings.push_back(as_of(e));
-    for (auto const side : kTwoSides)
+    for (auto const side : kSides)
       for (auto const& column : condition_.columns(side)) {
         GARUDA_TRY_ASSIGN(auto const reading, reading_of(side, column));
         compared_.columns[side_index(side)].push_back(reading);
@@ -73,7 +72,7 @@ class Reader {
 
   /// Whether the columns of an encoding are strings.
   bool has_strings(std::size_t encoding) const {
-    return std::ranges::any_of(kTwoSides, [&](Side side) {
+    return std::ranges::any_of(kSides, [&](Side side) {
       return std::ranges::any_of(condition_.columns(side), [&](resolve::ConditionColumn const& column) {
         return column.encoding == encoding && table(side).columns[column.column].strings != nullptr;
       });
@@ -83,7 +82,7 @@ class Reader {
   /// Whether all of its columns are compared by their words.
   bool is_native(std::size_t encoding) const {
     auto const& of = condition_.encodings[encoding];
-    return std::ranges::all_of(kTwoSides, [&](Side side) {
+    return std::ranges::all_of(kSides, [&](Side side) {
       return std::ranges::all_of(condition_.columns(side), [&](resolve::ConditionColumn const& column) {
         auto const& type = table(side).schema[column.column].type;
         return column.encoding != encoding || is_compared_by_words(type, of.as, of.compares_order);
@@ -238,14 +237,14 @@ Result<MadeColumns> MadeColumns::create(compute::ComputeContext& context, resolv
   made.request_ = &request;
   made.constants_ = compared.constants;
   auto const& condition = *request.columns.condition;
-  for (auto const side : kTwoSides) {
+  for (auto const side : kSides) {
     auto const& columns = condition.columns(side);
     made.columns_[side_index(side)].resize(columns.size());
     for (std::size_t i = 0; i < columns.size(); ++i)
       GARUDA_TRY(made.make(context, side, i, compared.columns[side_index(side)][i]));
   }
   for (std::size_t e = 0; e < condition.encodings.size(); ++e)
-    for (auto const side : kTwoSides) {
+    for (auto const side : kSides) {
       auto const& columns = condition.columns(side);
       auto const found = std::ranges::find(columns, e, &resolve::ConditionColumn::encoding);
       if (found == columns.end()) continue;
@@ -287,7 +286,7 @@ Result<void> MadeColumns::number(compute::ComputeContext& context, std::size_t e
     if (constant.encoding == encoding)
       strings.emplace_back(reinterpret_cast<char const*>(constant.bytes.data()), constant.bytes.size());
   auto among = std::make_shared<Strings const>();
-  for (auto const side : kTwoSides)
+  for (auto const side : kSides)
     for (auto const& column : condition.columns(side))
       if (column.encoding == encoding) {
         GARUDA_TRY_ASSIGN(among, strings_of_both(among, table(side).columns[column.column].strings));
@@ -310,7 +309,7 @@ Result<void> MadeColumns::number(compute::ComputeContext& context, std::size_t e
     numbered_.push_back(std::move(keys));
     return numbered_.back().keys.address();
   };
-  for (auto const side : kTwoSides) {
+  for (auto const side : kSides) {
     auto const& columns = condition.columns(side);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].encoding != encoding) continue;

@@ -18,7 +18,6 @@ namespace {
 
 using compute::DeviceValueKind;
 
-constexpr std::array kSides{Side::left, Side::right};
 constexpr std::array kBoth{side_index(Side::left), side_index(Side::right)};
 
 bool is_signed(DeviceValueKind kind) { return kind == DeviceValueKind::int32 || kind == DeviceValueKind::int64; }

@@ -23,6 +23,8 @@
 
 namespace garuda::device {
 
+inline constexpr std::array kSides{Side::left, Side::right};
+/// Where it comes among kSides.
 constexpr std::size_t side_index(Side side) noexcept { return side == Side::left ? 0 : 1; }
 
 /// A pair of key columns as they are compared: as images in one order where both have one, else by their words.
