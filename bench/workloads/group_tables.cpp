@@ -21,9 +21,9 @@ namespace {
 constexpr std::array kValueTypes{Word<ValueType>{"i32", ValueType::i32}, Word<ValueType>{"i64", ValueType::i64},
                                  Word<ValueType>{"f64", ValueType::f64}};
 
-enum class Purpose : std::uint8_t { group, rank_order, value };
+enum class GroupPurpose : std::uint8_t { group, rank_order, value };
 
-std::uint64_t seed_for(std::uint64_t seed, Purpose purpose) noexcept {
+std::uint64_t seed_for(std::uint64_t seed, GroupPurpose purpose) noexcept {
   return derive_seed(seed, 100 + static_cast<std::uint64_t>(purpose));
 }
 
@@ -46,7 +46,7 @@ std::int64_t value_bits(ValueType type, std::uint64_t seed, std::uint64_t row) n
 }
 
 Result<void> add_values(TableBuilder& builder, GroupWorkload const& workload) {
-  auto const seed = seed_for(workload.seed, Purpose::value);
+  auto const seed = seed_for(workload.seed, GroupPurpose::value);
   auto const type = workload.value_type;
   auto const bits = [=](std::uint64_t row) { return value_bits(type, seed, row); };
   if (type == ValueType::i32)
@@ -78,8 +78,8 @@ Result<Table> generate_group_table(GroupWorkload const& workload) {
   GARUDA_TRY(check(workload));
   auto const is_zipf = workload.distribution.kind == KeyDistribution::Kind::zipf;
   ZipfSampler const zipf(workload.groups, is_zipf ? workload.distribution.exponent : 0);
-  Permutation const rank_order(workload.groups, seed_for(workload.seed, Purpose::rank_order));
-  auto const seed = seed_for(workload.seed, Purpose::group);
+  Permutation const rank_order(workload.groups, seed_for(workload.seed, GroupPurpose::rank_order));
+  auto const seed = seed_for(workload.seed, GroupPurpose::group);
   auto const group = [&](std::uint64_t row) {
     RowRandom random(seed, row);
     return is_zipf ? rank_order(zipf(random)) : random.next_below(workload.groups);

@@ -18,8 +18,8 @@ struct Progress {
 /// Looked at between device submissions and per CPU partition. `cancelled` must outlive the call and its result.
 struct Control {
   std::atomic<bool> const* cancelled = nullptr;
-  std::atomic<bool> const* abandoned = nullptr;      ///< the library's own: the result was destroyed before its end
-  std::function<void(Progress const&)> on_progress;  ///< called from one thread at a time; must not throw
+  std::atomic<bool> const* abandoned = nullptr;  ///< the library's own: the result was destroyed before its end
+  std::function<void(Progress const&)> on_progress = {};  ///< called from one thread at a time; must not throw
 
   bool is_cancelled() const noexcept {
     for (auto const* flag : {cancelled, abandoned})

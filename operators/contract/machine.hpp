@@ -27,7 +27,7 @@ struct Machine {
   std::vector<DeviceFacts> devices;
   std::optional<rates::HostRates> measured_host;  ///< nullopt: rates are assumed
   bool is_being_measured = false;                 ///< in the background: later plans will know
-  std::vector<std::string> notes;                 ///< why calibrations were ignored
+  std::vector<std::string> notes = {};            ///< why calibrations were ignored
 
   rates::HostRates host(std::uint32_t threads) const {
     return measured_host ? *measured_host : rates::default_host_rates(threads);

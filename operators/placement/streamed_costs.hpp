@@ -10,6 +10,9 @@
 
 namespace garuda::placement {
 
+/// Of a plan: small buffers, and what alignment takes.
+inline constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
+
 /// A join whose tables go to the device whole.
 struct StreamedShape {
   double build_rows = 0;

@@ -22,8 +22,6 @@ constexpr std::uint64_t kGroupBatchRows = std::uint64_t{1} << 22;
 /// Passes keep the rows in so many copies, with packed keys and numbers of rows besides.
 constexpr std::uint64_t kGroupCopies = 4;
 constexpr std::uint64_t kBesidesBytes = 40;
-/// Small buffers, and what alignment takes.
-constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
 Result<void> check_shape(resolve::GroupByRequest const& request) {
   auto const rows = static_cast<std::uint64_t>(request.table.num_rows());

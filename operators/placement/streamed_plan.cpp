@@ -25,8 +25,6 @@ constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
 constexpr std::uint64_t kRanges = 8;
 constexpr std::uint64_t kLeastRangeRows = std::uint64_t{1} << 20;
 constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 23;
-/// Small buffers, and what alignment takes.
-constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
 /// The type in which keys are compared. Errors: usage for tables that do not go whole.
 Result<DataType> check_shape(resolve::JoinRequest const& request) {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/nested/nested_type.hpp"
+#include "core/numbers/decimal_digits.hpp"
 #include "core/numbers/half_float.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
@@ -17,15 +18,6 @@ namespace garuda::resolve {
 namespace {
 
 using MaybeGroup = std::optional<std::uint64_t>;
-
-constexpr std::int32_t kDecimalDigits = 38;
-constexpr std::int32_t kWideDigits = 76;
-
-constexpr UInt128 power_of_ten(std::int32_t exponent) {
-  UInt128 power = 1;
-  for (std::int32_t i = 0; i < exponent; ++i) power *= 10;
-  return power;
-}
 
 /// 10^i, each correctly rounded.
 constexpr std::array<double, 77> kPowersOfTen{
@@ -88,7 +80,7 @@ MaybeGroup finalise_integer_sum(FinaliseInput const& input, GroupRange const& gr
 }
 
 MaybeGroup finalise_decimal_sum(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
-  constexpr auto kLimit = static_cast<Int128>(power_of_ten(kDecimalDigits));
+  constexpr auto kLimit = static_cast<Int128>(power_of_ten(kDecimal128Digits));
   IntegerSums const sums(input);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     auto const total = sums.narrow(groups[i]);
@@ -146,10 +138,10 @@ DataType int64_type(DataType const&) { return {TypeId::int64}; }
 DataType uint64_type(DataType const&) { return {TypeId::uint64}; }
 DataType float64_type(DataType const&) { return {TypeId::float64}; }
 DataType decimal_sum_type(DataType const& input) {
-  return {.id = TypeId::decimal128, .precision = kDecimalDigits, .scale = input.scale};
+  return {.id = TypeId::decimal128, .precision = kDecimal128Digits, .scale = input.scale};
 }
 DataType wide_sum_type(DataType const& input) {
-  return {.id = TypeId::decimal256, .precision = kWideDigits, .scale = input.scale};
+  return {.id = TypeId::decimal256, .precision = kDecimal256Digits, .scale = input.scale};
 }
 
 using F = AggregateFunction;

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/numbers/big_integer.hpp"
+#include "core/numbers/decimal_digits.hpp"
 #include "operators/resolve/exact_state.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
@@ -18,18 +19,12 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// The largest power of ten of 64 bits.
 constexpr std::int32_t kWordDigits = 19;
 
-/// Digits of a decimal of 256 bits: four such powers.
-constexpr std::int32_t kWideDigits = 4 * kWordDigits;
-
-constexpr std::uint64_t power_of_ten(std::int32_t exponent) {
-  std::uint64_t power = 1;
-  for (std::int32_t i = 0; i < exponent; ++i) power *= 10;
-  return power;
-}
+/// 10^digits, at most 10^19.
+constexpr std::uint64_t word_of_ten(std::int32_t digits) { return static_cast<std::uint64_t>(power_of_ten(digits)); }
 
 BigInteger power_of_ten_of(std::int32_t digits) {
   BigInteger power(1);
-  for (; digits > 0; digits -= kWordDigits) power = power * BigInteger(power_of_ten(std::min(digits, kWordDigits)));
+  for (; digits > 0; digits -= kWordDigits) power = power * BigInteger(word_of_ten(std::min(digits, kWordDigits)));
   return power;
 }
 
@@ -79,7 +74,7 @@ double quotient(BigInteger numerator, std::int32_t exponent, std::int32_t scale,
   bool goes_on = false;
   for (auto const divisor : divisors) goes_on = numerator.divide(divisor) || goes_on;
   for (; scale > 0; scale -= kWordDigits)
-    goes_on = numerator.divide(power_of_ten(std::min(scale, kWordDigits))) || goes_on;
+    goes_on = numerator.divide(word_of_ten(std::min(scale, kWordDigits))) || goes_on;
   return numerator.round(exponent - static_cast<std::int32_t>(shift), goes_on);
 }
 
@@ -171,7 +166,7 @@ double correlation(Scaled const& xy, Scaled xx, Scaled const& yy) {
 
 std::optional<std::uint64_t> finalise_wide_sum(FinaliseInput const& input, GroupRange const& groups,
                                                FinaliseOutput const& out) {
-  auto const limit = power_of_ten_of(kWideDigits);
+  auto const limit = power_of_ten_of(kDecimal256Digits);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     if (out.is_null(i)) continue;
     auto const sum = sum_of(input, input.aggregate->moments.x, groups[i]);

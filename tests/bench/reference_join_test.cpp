@@ -40,7 +40,7 @@ Table table_of(std::vector<std::string> const& names, Columns values) {
   return Table(schema_of(names), std::move(batches));
 }
 
-class ReferenceJoinTest : public testing::Test {
+class ReferenceJoinTest : public ::testing::Test {
  protected:
   Table left_ = table_of({"key", "l0"}, {{3, 1, 3, 9}, {30, 10, 31, 90}});
   Table right_ = table_of({"key", "r0"}, {{3, 7, 1}, {300, 700, 100}});

@@ -79,7 +79,9 @@ class MixedDeviceTables : public DeviceTables {
     auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
     auto const joined = engine().join(left_there.view(), right_there.view(), spec, tuned(tuning));
     ASSERT_TRUE(joined) << joined.error().describe();
-    if (there) EXPECT_TRUE(is_there((*joined)->plan())) << to_string((*joined)->plan());
+    if (there) {
+      EXPECT_TRUE(is_there((*joined)->plan())) << to_string((*joined)->plan());
+    }
     auto const rows = collect(**joined);
     ASSERT_TRUE(rows) << rows.error().describe();
     auto const actual = reference::read_table(rows->view());
@@ -91,7 +93,9 @@ class MixedDeviceTables : public DeviceTables {
     }
     auto const counted = engine().join_count(left_there.view(), right_there.view(), spec, tuned(tuning));
     ASSERT_TRUE(counted) << counted.error().describe();
-    if (there) EXPECT_TRUE(is_there(counted->plan));
+    if (there) {
+      EXPECT_TRUE(is_there(counted->plan));
+    }
     EXPECT_EQ(counted->rows, expected.rows.size());
   }
 };

@@ -8,8 +8,18 @@
 #include <limits>
 
 #include "keys/encoded_keys.hpp"
+#include "keys/join_keys.hpp"
+#include "tests/reference/column_builder.hpp"
 
 namespace garuda::keys {
+
+/// Of two tables, keyed by their first columns; of two columns.
+inline Result<EncodedJoinKeys> encode_first(Table const& left, Table const& right) {
+  return encode_join_keys({left.view(), {0}}, {right.view(), {0}}, {});
+}
+inline Result<EncodedJoinKeys> encode_first(reference::Column const& left, reference::Column const& right) {
+  return encode_first(reference::make_table("l", {left}), reference::make_table("r", {right}));
+}
 
 inline std::uint64_t word_at(EncodedKeys const& keys, std::uint64_t i) {
   return keys.key_bits == 32 ? keys.words32()[i] : keys.words64()[i];
@@ -38,7 +48,9 @@ inline void expect_statistics(EncodedKeys const& keys, std::size_t num_columns =
   if (num_columns > 1 || (keys.key_bits == 64 && both_signs)) {  // bounds only
     EXPECT_LE(keys.min, min);
     EXPECT_GE(keys.max, max);
-    if (keys.key_bits == 32) EXPECT_LE(keys.max, std::numeric_limits<std::uint32_t>::max());
+    if (keys.key_bits == 32) {
+      EXPECT_LE(keys.max, std::numeric_limits<std::uint32_t>::max());
+    }
     auto const ends = varying == 0 ? ~std::uint64_t{0} : (varying & -varying) - 1;
     EXPECT_EQ((keys.min ^ min) & ends, 0U);
     EXPECT_EQ((keys.max ^ max) & ends, 0U);

@@ -63,20 +63,12 @@ std::map<std::uint64_t, std::uint64_t> expected(std::vector<std::optional<T>> co
   return rows;
 }
 
-Result<EncodedJoinKeys> encode(Table const& left, Table const& right) {
-  return encode_join_keys({left.view(), {0}}, {right.view(), {0}}, {});
-}
-
-Result<EncodedJoinKeys> encode(Column const& left, Column const& right) {
-  return encode(make_table("l", {left}), make_table("r", {right}));
-}
-
 template <class L, class R>
 void round_trip(std::vector<std::optional<L>> const& left, std::vector<std::optional<R>> const& right,
                 std::uint32_t key_bits, std::int64_t offset = 0) {
   auto const left_table = make_table("l", {column_of(left, offset)});
   auto const right_table = make_table("r", {column_of(right, offset)});
-  auto const keys = encode(left_table, right_table);
+  auto const keys = encode_first(left_table, right_table);
   ASSERT_TRUE(keys) << keys.error().describe();
   EXPECT_EQ(keys->left.key_bits, key_bits);
   EXPECT_EQ(keys->right.key_bits, key_bits);
@@ -144,7 +136,7 @@ TEST(KeyEncoding, ManyBlocksAndBatches) {
     // More threads than this machine may have cores.
     oneapi::tbb::global_control const limit(oneapi::tbb::global_control::max_allowed_parallelism, 4);
     oneapi::tbb::task_arena arena(threads);
-    auto const keys = arena.execute([&] { return encode(left, right); });
+    auto const keys = arena.execute([&] { return encode_first(left, right); });
     ASSERT_TRUE(keys) << keys.error().describe();
     EXPECT_EQ(decoded(keys->left, keys->base.value()), expected(all));
     expect_statistics(keys->left);
@@ -154,7 +146,7 @@ TEST(KeyEncoding, ManyBlocksAndBatches) {
 TEST(KeyEncoding, BatchesWithoutNullsNeedNoRowIds) {
   auto const left = make_table("l", {column_of<std::int32_t>({1, 2}), column_of<std::int32_t>({3})});
   auto const right = make_table("r", {column_of<std::int32_t>({2, 3})});
-  auto const keys = encode(left, right);
+  auto const keys = encode_first(left, right);
   ASSERT_TRUE(keys);
   EXPECT_EQ(keys->left.row_ids.size_bytes(), 0);
   EXPECT_THAT(keys->left.words32(), ElementsAre(1, 2, 3));
@@ -164,7 +156,7 @@ TEST(KeyEncoding, BatchesWithoutNullsNeedNoRowIds) {
 bool borrows(Column const& left, Column const& right) {
   auto const left_table = make_table("l", {left});
   auto const right_table = make_table("r", {right});
-  auto const keys = encode(left_table, right_table);
+  auto const keys = encode_first(left_table, right_table);
   EXPECT_TRUE(keys) << keys.error().describe();
   auto const* const values =
       static_cast<std::byte const*>(left.array.values) + left.array.offset * byte_width(left.type);
@@ -206,10 +198,10 @@ TEST(KeyEncoding, SeveralBatchesAreBorrowedOnlyWhenOneHasRows) {
   auto const right = make_table("r", {column_of<std::int32_t>({1})});
   auto const empty = column_of<std::int32_t>({});
   auto const some = column_of<std::int32_t>({1, 2});
-  auto const one = encode(make_table("l", {empty, some, empty}), right);
+  auto const one = encode_first(make_table("l", {empty, some, empty}), right);
   ASSERT_TRUE(one);
   EXPECT_EQ(one->left.words, some.array.values);
-  auto const two = encode(make_table("l", {some, some}), right);
+  auto const two = encode_first(make_table("l", {some, some}), right);
   ASSERT_TRUE(two);
   EXPECT_THAT(two->left.words32(), ElementsAre(1, 2, 1, 2));
 }
@@ -217,7 +209,7 @@ TEST(KeyEncoding, SeveralBatchesAreBorrowedOnlyWhenOneHasRows) {
 TEST(KeyEncoding, TemporalAndDecimalColumns) {
   for (auto const id : {TypeId::date64, TypeId::timestamp, TypeId::decimal64}) {
     auto const column = make_column<std::int64_t>(typed(id), std::vector<std::int64_t>{-3, 1'700'000'000'000});
-    auto const keys = encode(column, column);
+    auto const keys = encode_first(column, column);
     ASSERT_TRUE(keys) << keys.error().describe();
     EXPECT_EQ(decoded(keys->left, keys->base.value()), expected<std::int64_t>({-3, 1'700'000'000'000}));
   }
@@ -226,7 +218,7 @@ TEST(KeyEncoding, TemporalAndDecimalColumns) {
                                 std::vector<std::optional<Decimal128>>{Decimal128{static_cast<std::uint64_t>(-7), -1},
                                                                        std::nullopt, Decimal128{1'000'000, 0}},
                                 2);
-  auto const keys = encode(narrow, wide);
+  auto const keys = encode_first(narrow, wide);
   ASSERT_TRUE(keys) << keys.error().describe();
   EXPECT_EQ(decoded(keys->left, keys->base.value()), expected<std::int64_t>({-7, 8}));
   EXPECT_EQ(decoded(keys->right, keys->base.value()), expected<std::int64_t>({-7, std::nullopt, 1'000'000}));
@@ -236,16 +228,16 @@ TEST(KeyEncoding, DecimalsBeyond64Bits) {
   constexpr auto kLargest = std::uint64_t{1} << 63;
   auto const type = typed(TypeId::decimal128, 38, 0);
   std::vector<std::optional<Decimal128>> const values{Decimal128{kLargest - 1, 0}, Decimal128{kLargest, -1}};
-  EXPECT_TRUE(encode(make_column(type, values), make_column(type, values))->base);
+  EXPECT_TRUE(encode_first(make_column(type, values), make_column(type, values))->base);
   // Near each other: packed, but words tell no values. Far from each other: numbered.
   std::vector<std::optional<Decimal128>> const near{Decimal128{0, 5}, Decimal128{7, 5}};
-  auto keys = encode(make_column(type, near), make_column(type, near));
+  auto keys = encode_first(make_column(type, near), make_column(type, near));
   ASSERT_TRUE(keys) << keys.error().describe();
   EXPECT_FALSE(keys->base);
   EXPECT_FALSE(keys->is_numbered);
   EXPECT_THAT(keys->left.words32(), ElementsAre(0, 7));
   std::vector<std::optional<Decimal128>> const far{Decimal128{0, 5}, Decimal128{0, -5}, Decimal128{0, 5}};
-  keys = encode(make_column(type, far), make_column(type, near));
+  keys = encode_first(make_column(type, far), make_column(type, near));
   ASSERT_TRUE(keys) << keys.error().describe();
   EXPECT_TRUE(keys->is_numbered);
   EXPECT_THAT(keys->left.words32(), ElementsAre(0, 1, 0));
@@ -257,7 +249,7 @@ TEST(KeyEncoding, DecimalsBeyond64Bits) {
 TEST(KeyEncoding, DeviceMemoryIsRefused) {
   auto column = column_of<std::int32_t>({1});
   column.array.location.kind = Location::Kind::device;
-  auto const keys = encode(column_of<std::int32_t>({1}), column);
+  auto const keys = encode_first(column_of<std::int32_t>({1}), column);
   ASSERT_FALSE(keys);
   EXPECT_EQ(keys.error().code(), ErrorCode::invalid_input);
   EXPECT_THAT(keys.error().message(), HasSubstr("'r'"));

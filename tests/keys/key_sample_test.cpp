@@ -87,10 +87,10 @@ TEST(KeySample, NeverExceedsTheRowsAndIsExactWhenAllAreSeen) {
 
 TEST(KeySample, CountsFewKeysOfSeveralColumnsWithNulls) {
   // Small ranges are counted by place, with holes, nulls and columns of one value; the last has a range too large.
-  using Values = std::vector<std::optional<std::int64_t>>;
+  using Integers = std::vector<std::optional<std::int64_t>>;
   for (auto const stride : {std::int64_t{1}, std::int64_t{11}, std::int64_t{1} << 40}) {
-    Values first, second;
-    Values const third(kSampledRows, std::int64_t{-7});
+    Integers first, second;
+    Integers const third(kSampledRows, std::int64_t{-7});
     std::set<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> groups;
     std::array<std::set<std::optional<std::int64_t>>, 2> values;
     for (std::uint64_t row = 0; row < kSampledRows; ++row) {

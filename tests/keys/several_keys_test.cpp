@@ -25,12 +25,6 @@ using reference::typed;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Result<EncodedJoinKeys> encode(Column const& left, Column const& right) {
-  auto const left_table = make_table("l", {left});
-  auto const right_table = make_table("r", {right});
-  return encode_join_keys({left_table.view(), {0}}, {right_table.view(), {0}}, {});
-}
-
 /// Columns of one kind of value in many types: which values are equal is known by their numbers.
 struct SameValues {
   std::vector<Column> columns;
@@ -184,7 +178,7 @@ TEST(SeveralKeys, ValuesBeyondTheFinerUnitStillCompare) {
       make_column<std::int64_t>(timed(TypeId::timestamp, TimeUnit::second), std::vector<std::int64_t>{most, 5, -most});
   auto const nanoseconds = make_column<std::int64_t>(timed(TypeId::timestamp, TimeUnit::nanosecond),
                                                      std::vector<std::int64_t>{5'000'000'000, most, -1});
-  auto const keys = encode(seconds, nanoseconds);
+  auto const keys = encode_first(seconds, nanoseconds);
   ASSERT_TRUE(keys) << keys.error().describe();
   EXPECT_FALSE(keys->base);
   auto const left = keys->left.words32();
@@ -197,7 +191,7 @@ TEST(SeveralKeys, DecimalsBeyondTheirPrecisionAreRefused) {
   auto const wrong = make_column(typed(TypeId::decimal128, 20, 0),
                                  std::vector<std::optional<Decimal128>>{Decimal128{1, 0}, Decimal128{0, 1LL << 62}});
   auto const other = make_column<std::int64_t>(typed(TypeId::decimal64, 12, 2), std::vector<std::int64_t>{100});
-  auto const keys = encode(wrong, other);
+  auto const keys = encode_first(wrong, other);
   ASSERT_FALSE(keys);
   EXPECT_EQ(keys.error().code(), ErrorCode::invalid_input);
   EXPECT_THAT(keys.error().describe(), AllOf(HasSubstr("'l'"), HasSubstr("row 1")));

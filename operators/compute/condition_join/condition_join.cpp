@@ -28,8 +28,6 @@ constexpr std::uint64_t kChunkRows = std::uint64_t{1} << 13;
 constexpr std::uint64_t kDispatchedPairs = std::uint64_t{1} << 33;
 /// Comparisons that cost as much as an element of another pass.
 constexpr std::uint64_t kPairsOfItem = 64;
-/// Pairs of rows that are written and brought to the host at a time.
-constexpr std::uint64_t kWindowPairs = std::uint64_t{1} << 22;
 
 PassShape count_shape(std::vector<vk::SpecConstant> constants, bool is_simple) {
   return {"compute/nested_count.comp", 0, is_simple ? kProbeItems : kProgramItems, sizeof(shaders::NestedCountPush),

@@ -27,10 +27,6 @@ constexpr std::uint64_t kPairsOfAnySlice = contract::kMaxPassRows;
 /// Room for more pairs than are expected: the estimate comes from a sample.
 constexpr double kSlack = 1.25;
 
-/// Pairs that a download brings to the host: two segments of a staging ring a side, so that one is emptied while the
-/// other is filled.
-constexpr std::uint64_t kWindowPairs = std::uint64_t{1} << 22;
-
 /// Row numbers of a pair on the device, a column a side.
 constexpr std::uint64_t kPairBytes = 2 * sizeof(std::uint32_t);
 

@@ -14,6 +14,10 @@
 
 namespace garuda::compute {
 
+/// Pairs that a download brings to the host: two segments of a staging ring a side, so that one is emptied while the
+/// other is filled.
+inline constexpr std::uint64_t kWindowPairs = std::uint64_t{1} << 22;
+
 /// Workgroups and invocations of a compute pass, and what it is specialised by beside them.
 struct PassShape {
   std::string_view entry;        ///< of the shader

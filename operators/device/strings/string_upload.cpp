@@ -24,15 +24,6 @@ constexpr std::uint64_t kWord = sizeof(std::uint32_t);
 constexpr std::uint64_t kWordBits = 32;
 constexpr std::uint64_t kOffsetsAtOnce = std::uint64_t{1} << 16;
 
-/// Strings of one array that follow each other in a piece.
-struct Run {
-  ArrayView const* array = nullptr;
-  std::int64_t begin = 0;  ///< in the array's buffers
-  std::uint64_t count = 0;
-  std::uint64_t first = 0;       ///< in the piece
-  std::uint64_t first_byte = 0;  ///< likewise
-};
-
 std::uint64_t words_of(std::uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
 
 }  // namespace
@@ -125,6 +116,15 @@ class StringUpload::PieceBytes final : public vk::HostSource {
   AlignedBuffer& offsets() noexcept { return offsets_; }
 
  private:
+  /// Strings of one array that follow each other in a piece.
+  struct Run {
+    ArrayView const* array = nullptr;
+    std::int64_t begin = 0;  ///< in the array's buffers
+    std::uint64_t count = 0;
+    std::uint64_t first = 0;       ///< in the piece
+    std::uint64_t first_byte = 0;  ///< likewise
+  };
+
   std::int64_t offset(ArrayView const& array, std::int64_t at) const {
     return layout_ == ValueLayout::offsets32 ? static_cast<std::int32_t const*>(array.offsets)[at]
                                              : static_cast<std::int64_t const*>(array.offsets)[at];

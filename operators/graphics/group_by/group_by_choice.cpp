@@ -6,14 +6,13 @@
 
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/graphics/group_by/group_by_pipelines.hpp"
+#include "operators/vulkan/image_shape.hpp"
 #include "shaders/shared/group_by_layout.h"
 
 namespace garuda::graphics {
 namespace {
 
-constexpr std::uint32_t kDefaultImageExtent = 4096;  // GARUDA §5
 constexpr std::uint32_t kSmallestAccumulatorExtent = 64;
-constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
 // Pixels that the rows of few groups are spread over, so that no blend waits long for the one before it.
 constexpr std::uint64_t kSpreadPixels = 4096;
 constexpr std::uint64_t kMostSpreadPixels = std::uint64_t{1} << 20;
@@ -44,8 +43,8 @@ Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, GroupByTun
   // Compute passes then have to run.
   if (!limits.blend) GARUDA_TRY(compute::compute_tuning(traits));
   auto const extent = traits.max_render_extent();
-  limits.images.hash_extent = std::min(tuning.image == 0 ? kDefaultImageExtent : tuning.image, extent);
-  limits.images.max_pixels = kMostPixels;
+  limits.images.hash_extent = std::min(tuning.image == 0 ? vulkan::kDefaultImageExtent : tuning.image, extent);
+  limits.images.max_pixels = vulkan::kMostPixels;
   limits.accumulator_extent = std::min(std::max(limits.images.hash_extent, kSmallestAccumulatorExtent), extent);
   limits.max_attachments = std::min(traits.limits.max_color_attachments, kMaxKeyAttachments);
   limits.max_buffer_bytes = traits.limits.max_storage_buffer_range;

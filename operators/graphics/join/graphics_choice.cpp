@@ -8,14 +8,10 @@
 namespace garuda::graphics {
 namespace {
 
-constexpr std::uint32_t kDefaultImageExtent = 4096;  // GARUDA §5
 constexpr std::uint32_t kDefaultResultExtent = 2048;
 constexpr std::uint32_t kDefaultStackLimit = 8;  // GARUDA §5
 // The atomic probe keeps kMaxLayers texels of the result FBO free behind a window.
 constexpr std::uint32_t kSmallestResultExtent = 8;
-// A hash is shifted right by 32 - log2(pixels), so an image has at least 4 pixels; direct addresses and prefix sums of
-// pixels stay within 32 bits.
-constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
 // maxResourceSize that every device offers.
 constexpr std::uint64_t kMostImageBytes = std::uint64_t{1} << 31;
 // Direct images of at most this many pixels are taken however few rows they hold.
@@ -95,11 +91,11 @@ Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTunin
                 fmt::format("probe=atomic needs vertexPipelineStoresAndAtomics: {}", traits.name));
   }
   auto const extent = traits.max_render_extent();
-  limits.hash_extent = std::min(tuning.image == 0 ? kDefaultImageExtent : tuning.image, extent);
+  limits.hash_extent = std::min(tuning.image == 0 ? vulkan::kDefaultImageExtent : tuning.image, extent);
   limits.rows_extent = extent;
   auto const result = std::max(tuning.result == 0 ? kDefaultResultExtent : tuning.result, kSmallestResultExtent);
   limits.result_extent = std::min(result, extent);
-  limits.max_pixels = std::min(traits.limits.max_storage_buffer_range / 4, kMostPixels);
+  limits.max_pixels = std::min(traits.limits.max_storage_buffer_range / 4, vulkan::kMostPixels);
   limits.max_layers = std::clamp(tuning.sh_limit == 0 ? kDefaultStackLimit : tuning.sh_limit, 1U,
                                  std::min(shaders::kMaxLayers, traits.limits.max_image_array_layers));
   limits.max_image_bytes = std::min(traits.limits.max_memory_allocation_size, kMostImageBytes);
