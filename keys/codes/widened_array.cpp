@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -12,68 +10,12 @@
 #include "core/dictionary.hpp"
 #include "core/load.hpp"
 #include "core/numbers/half_float.hpp"
-#include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
 #include "core/variable_value.hpp"
-#include "keys/codes/key_types.hpp"
+#include "keys/codes/scaled_number.hpp"
 
 namespace garuda::keys {
 namespace {
-
-/// A two's complement number, low word first.
-using Words256 = std::array<std::uint64_t, 4>;
-
-/// The value at `values`, of `width` bytes, with its sign.
-Words256 load_number(std::byte const* values, std::size_t width, bool is_signed) {
-  Words256 number{};
-  std::memcpy(number.data(), values, width);
-  bool const is_negative = is_signed && (std::to_integer<unsigned>(values[width - 1]) & 0x80U) != 0;
-  if (is_negative) std::memset(reinterpret_cast<std::byte*>(number.data()) + width, 0xFF, sizeof(number) - width);
-  return number;
-}
-
-bool is_negative(Words256 const& number) { return (number[3] >> 63) != 0; }
-
-Words256 negated(Words256 number) {
-  std::uint64_t carry = 1;
-  for (auto& word : number) {
-    word = ~word + carry;
-    carry = carry != 0 && word == 0 ? 1 : 0;
-  }
-  return number;
-}
-
-/// False: the product takes more than 255 bits beside its sign.
-bool multiply(Words256& number, std::uint64_t factor) {
-  bool const negative = is_negative(number);
-  auto magnitude = negative ? negated(number) : number;
-  UInt128 carry = 0;
-  for (auto& word : magnitude) {
-    carry += UInt128{word} * factor;
-    word = static_cast<std::uint64_t>(carry);
-    carry >>= 64;
-  }
-  number = negative ? negated(magnitude) : magnitude;
-  return carry == 0 && !is_negative(magnitude);
-}
-
-/// Whether a number is that of its lowest `width` bytes.
-bool fits(Words256 const& number, std::size_t width) {
-  return width >= sizeof(number) ||
-         load_number(reinterpret_cast<std::byte const*>(number.data()), width, true) == number;
-}
-
-/// Factors that turn values of one type into those of another, each of at most 64 bits.
-std::vector<std::uint64_t> factors_of(DataType const& from, DataType const& to) {
-  auto const source = value_scale(from);
-  auto const target = value_scale(to);
-  std::vector<std::uint64_t> factors{source.multiple / target.multiple};
-  for (auto digits = target.scale - source.scale; digits > 0; --digits) {
-    if (factors.back() > std::numeric_limits<std::uint64_t>::max() / 10) factors.push_back(1);
-    factors.back() *= 10;
-  }
-  return factors;
-}
 
 /// Writes one array.
 class Widening {
@@ -132,10 +74,7 @@ class Widening {
     auto* target = out_.values.data();
     for (std::int64_t i = 0; i < array_.length; ++i, source += width, target += wide) {
       auto number = array_.is_null(i) ? Words256{} : load_number(source, width, is_signed);
-      bool is_exact = true;
-      for (auto const factor : factors)
-        if (factor != 1) is_exact = multiply(number, factor) && is_exact;
-      if (!is_exact || (type_row(to_.id).is_signed && !fits(number, wide)))
+      if (!scale(number, factors, to_))
         return fail(ErrorCode::invalid_input, fmt::format("the {} in row {} is beyond {}", to_string(from_),
                                                           first_row_ + static_cast<std::uint64_t>(i), to_string(to_)));
       std::memcpy(target, number.data(), wide);

@@ -226,15 +226,12 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
     shape.counts = counts;
     return shape;
   }
-  if (request.columns.condition)
-    for (auto const side : {Side::left, Side::right})
-      for (auto const& made : made_for_condition(request, side)) {
-        if (made.strings != nullptr) number(*made.strings);
-        shape.converted_bytes += made.bytes;
-      }
   // Pairs of row numbers, whose values are read where they lie.
-  if (auto const& condition = request.columns.condition)
-    shape.tested_reads = static_cast<double>(condition->left.size() + condition->right.size());
+  if (request.columns.condition) {
+    auto const reads = condition_reads(request);
+    shape.tested_reads = reads.values;
+    shape.converted_bytes = reads.made_bytes;
+  }
   for (auto* const side : {&shape.left, &shape.right}) {
     shape.tested_reads += side->payload_columns;
     side->payload_bytes = side->payload_columns = 0;

@@ -60,9 +60,9 @@ struct DeviceTableState {
   /// Of a column's values, which never change.
   struct Values {
     Column column;
-    compute::ValueRange range;         ///< of values of up to 64 bits
-    std::optional<bool> are_unique{};  ///< beside nulls
-    std::optional<bool> are_wide{};    ///< of decimals of 128 bits: some takes more than 64
+    compute::ValueRange range;                 ///< of values of up to 64 bits
+    std::optional<bool> are_unique{};          ///< beside nulls
+    std::optional<compute::WideRange> wide{};  ///< of decimals of more
   };
   /// Those that were asked for; several threads may ask.
   struct KnownValues {

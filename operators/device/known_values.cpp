@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/type_rows.hpp"
+#include "keys/codes/scaled_number.hpp"
 #include "operators/compute/group_by/device_values.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
-#include "operators/compute/primitives/key_width.hpp"
 #include "operators/device/device_group_columns.hpp"
 
 namespace garuda::device {
@@ -109,24 +110,36 @@ Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column
   return *known->are_unique;
 }
 
-Result<bool> has_wide_values(DeviceTableState const& table, std::size_t column, Control const& control) {
+Result<compute::WideRange> number_range(DeviceTableState const& table, std::size_t column, Control const& control) {
   auto const& from = table.columns[column];
-  auto const values = stored_at(table, from.stored);
-  GARUDA_EXPECTS(values.words == 4);
-  if (table.rows == 0) return false;
+  compute::DeviceValues values{stored_at(table, from.stored), DeviceValueKind::bits};
+  if (table.rows == 0) return compute::WideRange{};
+  if (values.column.words <= 2) {
+    GARUDA_TRY_ASSIGN(auto const range, value_range(table, column, control));
+    bool const is_signed = type_row(table.schema[column].type.id).is_signed;
+    auto const number_of = [&](std::uint64_t value) {
+      return keys::load_number(reinterpret_cast<std::byte const*>(&value), sizeof(value), is_signed);
+    };
+    if (!range) return compute::WideRange{};
+    return compute::WideRange{true, number_of(range->least), number_of(range->least + range->span)};
+  }
   std::lock_guard const lock(table.known.mutex);
   auto& list = table.known.list;
   auto const known = std::ranges::find(list, from, &DeviceTableState::Values::column);
-  if (known != list.end()) return known->are_wide.value();
+  if (known != list.end()) return known->wide.value();
+  if (from.nulls) {
+    values.nulls = stored_at(table, *from.nulls).address;
+    values.null_mask = 1U << from.null_bit;
+  }
   GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
-  GARUDA_TRY_ASSIGN(auto const cut,
-                    lane->context().device_buffer(table.rows * 2 * sizeof(std::uint32_t), "cut values"));
-  std::optional<compute::NullFlags> nulls;
-  if (from.nulls) nulls = compute::NullFlags{stored_at(table, *from.nulls).address, from.null_bit};
-  compute::KeyResize const resize{values, {cut.address(), 2}, table.rows};
-  GARUDA_TRY_ASSIGN(auto const wide_row, compute::cut_keys(lane->context(), resize, nulls));
-  list.push_back({from, {}, std::nullopt, wide_row.has_value()});
-  return wide_row.has_value();
+  GARUDA_TRY_ASSIGN(auto const range, compute::find_wide_range(lane->context(), values, table.rows));
+  list.push_back({from, {}, std::nullopt, range});
+  return range;
+}
+
+Result<bool> has_wide_values(DeviceTableState const& table, std::size_t column, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const range, number_range(table, column, control));
+  return !keys::fits(range.min, sizeof(std::uint64_t)) || !keys::fits(range.max, sizeof(std::uint64_t));
 }
 
 bool is_known_unique(DeviceTableState const& table, std::size_t column) {

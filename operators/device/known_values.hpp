@@ -24,7 +24,10 @@ Result<std::optional<compute::KeyRange>> value_range(DeviceTableState const& tab
 
 /// Whether no two of them are the same. Requires a range of at most kMostBitmapSpan. As above.
 Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column, Control const& control);
-/// Whether some value of a column of decimals of 128 bits takes more than 64. As above.
+/// The least and greatest of a column's values that are not null, as numbers of 256 bits: of integers, decimals, dates
+/// and times. Of others it has no values. As above.
+Result<compute::WideRange> number_range(DeviceTableState const& table, std::size_t column, Control const& control);
+/// Whether some of them takes more than 64 bits. As above.
 Result<bool> has_wide_values(DeviceTableState const& table, std::size_t column, Control const& control);
 /// Whether it is known that they are unique; reads nothing.
 bool is_known_unique(DeviceTableState const& table, std::size_t column);

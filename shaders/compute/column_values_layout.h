@@ -37,6 +37,27 @@ struct ColumnRange {
   uint padding;
 };
 
+/// Most words of an integer.
+const uint kNumberWords = 8u;
+
+/// Least and greatest of a column's integers of more than 64 bits, as far as a subgroup has seen them.
+struct WideRange {
+  uint least[kNumberWords];  // in two's complement, low word first
+  uint greatest[kNumberWords];
+  uint values;  // 1: there are some
+};
+
+/// Finds it.
+struct WideRangePush {
+  device_address values;  // num_words × u32 a row
+  device_address nulls;   // 0: there are none
+  device_address ranges;  // WideRange, one a subgroup
+  uint null_mask;
+  uint num_words;  // at most kNumberWords
+  uint num_rows;
+  uint rows_each;  // of a workgroup
+};
+
 /// Finds the range of a column.
 struct ColumnRangePush {
   device_address values;

@@ -1,6 +1,7 @@
 // Whether a pair of rows leaves the program of a condition true: comparisons of words whose order is that of the values.
-// With READ_VALUES operands are columns and constants as a device keeps them, whose words are made as they are read.
-// Includers declare `condition` as a macro for what has `program` and `num_steps`.
+// With READ_VALUES operands are columns and constants as a device keeps them, whose words are made as they are read, or
+// that are compared by more than two of them (compared_values.glsl).
+// Includers declare kManyWords, whether there are any, and `condition` as a macro for what has `program` and `num_steps`.
 
 uvec2 load_word(uvec2 address, uint words, uint row) {
   return words == 1u ? uvec2(InputWords(address).at[row], 0u) : Pairs(address).at[row];
@@ -63,6 +64,15 @@ bool program_holds(uint probe_row, uint build_row) {
       uvec2 a = operand(index + 3u, words, probe_row, build_row);
       uvec2 b = operand(index + 6u, words, probe_row, build_row);
       results = results << 1 | (compare(step_word(index + 1u), words, a, b) ? 1u : 0u);
+#ifdef READ_VALUES
+    } else if (kManyWords != 0u && (kind == kStepCompareNumbers || kind == kStepCompareTexts)) {
+      uvec2 a = uvec2(step_word(index + 4u), step_word(index + 5u));
+      uvec2 b = uvec2(step_word(index + 7u), step_word(index + 8u));
+      uint row_a = step_word(index + 3u) == kProbeOperand ? probe_row : build_row;
+      uint row_b = step_word(index + 6u) == kProbeOperand ? probe_row : build_row;
+      bool holds = compare_values(kind, step_word(index + 1u), a, row_a, b, row_b);
+      results = results << 1 | (holds ? 1u : 0u);
+#endif
     } else {
       uint last = results & 1u;
       results >>= 1;

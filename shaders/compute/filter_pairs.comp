@@ -9,7 +9,11 @@
 #include "../primitives/words.glsl"
 #include "../primitives/block.glsl"
 #include "column_values.glsl"
+#include "strings.glsl"
+#include "wide_numbers.glsl"
+#include "compared_values.glsl"
 
+layout(constant_id = 31) const uint kManyWords = 1u;
 layout(push_constant) uniform Push { FilterPairsPush push; };
 #define condition push
 #define READ_VALUES

@@ -15,6 +15,16 @@ uvec2 advanced(uvec2 address, uint words) {
   return uvec2(low, address.y + (words >> 30) + carry);
 }
 
+// The address of an element of `words` words, where indices of words leave 32 bits.
+uvec2 element_at(uvec2 address, uint words, uint index) {
+  uint high;
+  uint low;
+  umulExtended(index, words << 2, high, low);
+  uint carry;
+  low = uaddCarry(address.x, low, carry);
+  return uvec2(low, address.y + high + carry);
+}
+
 // Whether a row is null: by a word a row, any bit of `mask` of it set; of mask 0 by a bitmap of the rows that are not.
 bool is_null_row(uvec2 nulls, uint mask, uint row) {
   if (mask != 0u) return (InputWords(nulls).at[row] & mask) != 0u;

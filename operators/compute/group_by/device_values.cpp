@@ -1,6 +1,7 @@
 #include "operators/compute/group_by/device_values.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -29,6 +30,18 @@ PassShape range_shape(DeviceValueKind kind, bool has_nulls) {
            {shaders::kSpecNullableColumn, has_nulls ? 1U : 0U}}};
 }
 
+PassShape wide_range_shape() { return {"compute/wide_range.comp", 0, 1, sizeof(shaders::WideRangePush), {}}; }
+
+/// Workgroups for so many rows.
+std::uint64_t scan_groups(std::uint64_t rows) {
+  return std::clamp<std::uint64_t>(rows / kLeastGroupRows, 1, kMostGroups);
+}
+
+/// Parts of a range that they write.
+std::uint64_t scan_parts(ComputeContext const& context, std::uint64_t groups) {
+  return groups * (context.tuning().group_size / context.tuning().subgroup_size);
+}
+
 std::uint64_t joined(std::uint32_t low, std::uint32_t high) { return low | std::uint64_t{high} << 32; }
 
 ValueRange reduce(std::span<shaders::ColumnRange const> parts) {
@@ -52,6 +65,19 @@ ValueRange reduce(std::span<shaders::ColumnRange const> parts) {
   return range;
 }
 
+WideRange::Number number_of(shaders::uint const (&words)[shaders::kNumberWords]) {
+  WideRange::Number number{};
+  static_assert(sizeof(words) == sizeof(number));
+  std::memcpy(number.data(), words, sizeof(number));
+  return number;
+}
+
+bool is_less(WideRange::Number const& a, WideRange::Number const& b) {
+  auto const top = [](WideRange::Number const& number) { return static_cast<std::int64_t>(number.back()); };
+  if (top(a) != top(b)) return top(a) < top(b);
+  return std::lexicographical_compare(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+}
+
 }  // namespace
 
 Result<ColumnScan> ColumnScan::create(ComputeContext& context, std::vector<DeviceValues> columns, std::uint64_t rows) {
@@ -59,8 +85,8 @@ Result<ColumnScan> ColumnScan::create(ComputeContext& context, std::vector<Devic
   ColumnScan scan;
   scan.columns_ = std::move(columns);
   scan.rows_ = rows;
-  scan.groups_ = std::clamp<std::uint64_t>(rows / kLeastGroupRows, 1, kMostGroups);
-  auto const parts = scan.groups_ * (context.tuning().group_size / context.tuning().subgroup_size);
+  scan.groups_ = scan_groups(rows);
+  auto const parts = scan_parts(context, scan.groups_);
   for (auto const& column : scan.columns_) {
     GARUDA_EXPECTS(has_order(column.kind));
     GARUDA_TRY_ASSIGN(auto buffer, context.device_buffer(parts * sizeof(shaders::ColumnRange), "ranges of columns"));
@@ -84,8 +110,7 @@ Result<std::vector<ValueRange>> ColumnScan::run(ComputeContext& context) {
   }
   GARUDA_TRY(context.order_all(kRangesPhase));
   std::vector<ValueRange> ranges;
-  auto const parts = groups_ * (context.tuning().group_size / context.tuning().subgroup_size);
-  std::vector<shaders::ColumnRange> found(parts);
+  std::vector<shaders::ColumnRange> found(scan_parts(context, groups_));
   for (auto const& buffer : ranges_) {
     GARUDA_TRY(context.download(buffer, std::as_writable_bytes(std::span(found))));
     ranges.push_back(reduce(found));
@@ -99,7 +124,36 @@ std::vector<vk::ComputePipelineSpec> ColumnScan::pipelines(ComputeTuning const& 
        {DeviceValueKind::int32, DeviceValueKind::uint32, DeviceValueKind::int64, DeviceValueKind::uint64,
         DeviceValueKind::float32, DeviceValueKind::float64, DeviceValueKind::float16})
     for (bool const has_nulls : {false, true}) specs.push_back(compute_pipeline(range_shape(kind, has_nulls), tuning));
+  specs.push_back(compute_pipeline(wide_range_shape(), tuning));
   return specs;
+}
+
+Result<WideRange> find_wide_range(ComputeContext& context, DeviceValues const& values, std::uint64_t rows) {
+  auto const groups = scan_groups(rows);
+  std::vector<shaders::WideRange> found(scan_parts(context, groups));
+  GARUDA_TRY_ASSIGN(auto const ranges,
+                    context.device_buffer(found.size() * sizeof(shaders::WideRange), "ranges of wide values"));
+  shaders::WideRangePush push{};
+  push.values = values.column.address;
+  push.nulls = values.nulls;
+  push.ranges = ranges.address();
+  push.null_mask = values.null_mask;
+  push.num_words = values.column.words;
+  push.num_rows = static_cast<std::uint32_t>(rows);
+  push.rows_each = static_cast<std::uint32_t>(groups_for(rows, groups));
+  GARUDA_TRY(context.dispatch(kRangesPhase, wide_range_shape(), push, groups, rows));
+  GARUDA_TRY(context.order_all(kRangesPhase));
+  GARUDA_TRY(context.download(ranges, std::as_writable_bytes(std::span(found))));
+  WideRange range;
+  for (auto const& part : found) {
+    if (part.values == 0) continue;
+    auto const min = number_of(part.least);
+    auto const max = number_of(part.greatest);
+    if (!range.has_values || is_less(min, range.min)) range.min = min;
+    if (!range.has_values || is_less(range.max, max)) range.max = max;
+    range.has_values = true;
+  }
+  return range;
 }
 
 }  // namespace garuda::compute

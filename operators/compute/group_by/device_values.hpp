@@ -1,6 +1,7 @@
 // Columns on a device as values: how their words are read, where they are null, and the range of what they hold.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -72,5 +73,18 @@ class ColumnScan {
   std::uint64_t groups_ = 0;  // workgroups
   std::vector<vk::Buffer> ranges_;
 };
+
+/// What a column of integers of more than 64 bits holds beside its nulls: in two's complement, low word first.
+struct WideRange {
+  using Number = std::array<std::uint64_t, 4>;
+
+  bool has_values = false;
+  Number min{};
+  Number max{};
+};
+
+/// One reading of such a column, of 4 or 8 words and at least one row. Waits. Errors: limit_exceeded, out_of_memory,
+/// device_failure, cancelled.
+Result<WideRange> find_wide_range(ComputeContext& context, DeviceValues const& values, std::uint64_t rows);
 
 }  // namespace garuda::compute

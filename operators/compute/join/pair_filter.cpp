@@ -7,7 +7,13 @@ namespace {
 
 constexpr char const* kTestPhase = "test pairs";
 
-PassShape filter_shape() { return {"compute/filter_pairs.comp", 0, 1, sizeof(shaders::FilterPairsPush), {}}; }
+PassShape filter_shape(bool many_words) {
+  return {"compute/filter_pairs.comp",
+          0,
+          1,
+          sizeof(shaders::FilterPairsPush),
+          {{shaders::kSpecManyWords, many_words ? 1U : 0U}}};
+}
 
 }  // namespace
 
@@ -23,12 +29,12 @@ Result<void> record_pair_filter(ComputeContext& context, TestedPairs const& test
   push.right_marks = tested.right_marks;
   push.num_steps = static_cast<std::uint32_t>(steps);
   push.num_pairs = static_cast<std::uint32_t>(tested.pairs);
-  return context.dispatch(kTestPhase, filter_shape(), push, groups_for(tested.pairs, context.tuning().group_size),
-                          tested.pairs);
+  return context.dispatch(kTestPhase, filter_shape(tested.many_words), push,
+                          groups_for(tested.pairs, context.tuning().group_size), tested.pairs);
 }
 
 std::vector<vk::ComputePipelineSpec> pair_filter_pipelines(ComputeTuning const& tuning) {
-  return {compute_pipeline(filter_shape(), tuning)};
+  return {compute_pipeline(filter_shape(false), tuning), compute_pipeline(filter_shape(true), tuning)};
 }
 
 }  // namespace garuda::compute

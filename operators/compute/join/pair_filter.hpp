@@ -18,6 +18,7 @@ struct TestedPairs {
   VkDeviceAddress marks = 0;
   VkDeviceAddress left_marks = 0;  ///< 0: not wanted
   VkDeviceAddress right_marks = 0;
+  bool many_words = false;  ///< the condition compares values of more than two words
 };
 
 /// Records the test. `program`: on the device, of `steps` steps as filter_pairs_layout.h has them.

@@ -18,8 +18,6 @@ namespace {
 
 using compute::DeviceValueKind;
 
-constexpr std::array kBoth{side_index(Side::left), side_index(Side::right)};
-
 bool is_signed(DeviceValueKind kind) { return kind == DeviceValueKind::int32 || kind == DeviceValueKind::int64; }
 
 /// What an ordered image has above its value.
@@ -35,49 +33,79 @@ bool is_compared_as(DataType const& from, DataType const& to) {
   return from == to || keys::extends_to(from, to);
 }
 
-Result<KeyPart> part_of(DeviceTableState const& left, DeviceTableState const& right, resolve::KeyPair const& pair,
-                        Control const& control) {
+/// How values of one side's type are read to be compared as `common`.
+struct KeyReading {
+  DeviceValueKind kind = DeviceValueKind::bits;
+  std::optional<compute::KeyConversion> conversion{};
+};
+
+/// nullopt: in no way that a device has.
+std::optional<KeyReading> reading_of(DataType const& type, DataType const& common) {
+  auto const kind = device_key_kind(type);
+  if (!kind || !device_words(common)) return std::nullopt;
+  KeyReading reading{*kind};
+  if (is_compared_as(type, common)) return reading;
+  reading.conversion = key_conversion(type, common);
+  return reading.conversion ? std::optional(reading) : std::nullopt;
+}
+
+/// All images of a kind that has an order.
+compute::ValueRange whole_range(DeviceValueKind kind) {
+  compute::ValueRange range;
+  range.has_values = true;
+  range.max = kind == DeviceValueKind::float16 ? 0xffff : 0xffffffff;
+  if (kind == DeviceValueKind::int64 || kind == DeviceValueKind::uint64 || kind == DeviceValueKind::float64)
+    range.max = ~std::uint64_t{0};
+  return range;
+}
+
+/// The images of a column's values, all of its type's where they cannot be looked at; nullopt: they have no order.
+Result<std::optional<compute::ValueRange>> images_of(JoinedTables const& tables, Side side, std::size_t column,
+                                                     Control const& control) {
+  if (tables.are_there()) return image_range(tables.of(side), column, control);
+  auto const kind = device_key_kind(tables.field(side, column).type);
+  return kind && compute::has_order(*kind) ? std::optional(whole_range(*kind)) : std::nullopt;
+}
+
+Result<KeyPart> part_of(JoinedTables const& tables, resolve::KeyPair const& pair, Control const& control) {
   KeyPart part;
   part.columns = {pair.left, pair.right};
-  std::array<DeviceTableState::Column const*, 2> const columns{&left.columns[pair.left], &right.columns[pair.right]};
-  std::array<DataType const*, 2> const types{&left.schema[pair.left].type, &right.schema[pair.right].type};
-  for (auto const side : kBoth) part.has_nulls[side] = columns[side]->nulls.has_value();
-  if (columns[0]->strings != nullptr && columns[1]->strings != nullptr) {
-    GARUDA_TRY_ASSIGN(part.strings, strings_of_both(columns[0]->strings, columns[1]->strings));
+  auto const& left = tables.column(Side::left, pair.left);
+  auto const& right = tables.column(Side::right, pair.right);
+  part.has_nulls = {left.nulls.has_value(), right.nulls.has_value()};
+  if (left.strings != nullptr && right.strings != nullptr) {
+    GARUDA_TRY_ASSIGN(part.strings, strings_of_both(left.strings, right.strings));
     part.kinds = {DeviceValueKind::uint32, DeviceValueKind::uint32};
     return part;
   }
   auto const refuse = [&](char const* why) {
     return fail(ErrorCode::invalid_input,
-                fmt::format("{}: {} and {}", why, to_string(*types[0]), to_string(*types[1])));
+                fmt::format("{}: {} and {}", why, to_string(tables.field(Side::left, pair.left).type),
+                            to_string(tables.field(Side::right, pair.right).type)));
   };
   constexpr auto kCompared =
       "keys of tables that live on a device are compared by columns of one type, or of integers, floats, decimals, "
       "times, strings or binary";
   part.words = device_words(pair.type).value_or(0);
-  if (part.words == 0) return refuse(kCompared);
-  for (auto const side : kBoth) {
-    auto const kind = device_key_kind(*types[side]);
-    if (!kind) return refuse(kCompared);
-    part.kinds[side] = *kind;
-    if (is_compared_as(*types[side], pair.type)) continue;
-    auto& conversion = part.conversions[side];
-    conversion = key_conversion(*types[side], pair.type);
-    if (!conversion) return refuse(kCompared);
-    auto const& table = side == 0 ? left : right;
-    GARUDA_TRY_ASSIGN(auto const range, image_range(table, part.columns[side], control));
-    if (!converted_range(*range, *kind, *conversion))
+  for (auto const side : kSides) {
+    auto const reading = reading_of(tables.field(side, pair.of(side)).type, pair.type);
+    if (!reading) return refuse(kCompared);
+    part.kinds[side_index(side)] = reading->kind;
+    auto const& conversion = part.conversions[side_index(side)] = reading->conversion;
+    if (!conversion) continue;
+    GARUDA_TRY_ASSIGN(auto const range, images_of(tables, side, pair.of(side), control));
+    if (!converted_range(*range, reading->kind, *conversion))
       return refuse(
           "keys of tables that live on a device are compared in 64 bits, which their values exceed in the unit "
           "or scale of both");
-    part.kinds[side] = conversion->as;
+    part.kinds[side_index(side)] = conversion->as;
     part.words = std::max(part.words, conversion->words());
   }
   return part;
 }
 
 /// The range of a part's values on a side, as images in the order of both sides.
-Result<std::optional<compute::ValueRange>> range_of(DeviceTableState const& table, KeyPart const& part, Side side,
+Result<std::optional<compute::ValueRange>> range_of(JoinedTables const& tables, KeyPart const& part, Side side,
                                                     Control const& control) {
   if (part.strings != nullptr) {
     compute::ValueRange numbers;
@@ -85,10 +113,11 @@ Result<std::optional<compute::ValueRange>> range_of(DeviceTableState const& tabl
     numbers.max = std::max<std::uint64_t>(part.strings->count(), 1) - 1;
     return numbers;
   }
-  GARUDA_TRY_ASSIGN(auto range, image_range(table, part.columns[side_index(side)], control));
+  auto const column = part.columns[side_index(side)];
+  GARUDA_TRY_ASSIGN(auto range, images_of(tables, side, column, control));
   if (!range || !range->has_values) return range;
   if (auto const& conversion = part.conversions[side_index(side)]) {
-    auto const kind = device_key_kind(table.schema[part.columns[side_index(side)]].type);
+    auto const kind = device_key_kind(tables.field(side, column).type);
     range = converted_range(*range, *kind, *conversion);
   }
   bool const has_sign = is_signed(part.kinds[0]) || is_signed(part.kinds[1]);
@@ -99,11 +128,10 @@ Result<std::optional<compute::ValueRange>> range_of(DeviceTableState const& tabl
 }
 
 /// Gives the part its bits and the images that have the code 0; false: its values have no range.
-Result<bool> place(DeviceTableState const& left, DeviceTableState const& right, bool nulls_are_keys, KeyPart& part,
-                   Control const& control) {
+Result<bool> place(JoinedTables const& tables, bool nulls_are_keys, KeyPart& part, Control const& control) {
   compute::ValueRange both;
   for (auto const side : kSides) {
-    GARUDA_TRY_ASSIGN(auto const range, range_of(side == Side::left ? left : right, part, side, control));
+    GARUDA_TRY_ASSIGN(auto const range, range_of(tables, part, side, control));
     if (!range) return false;
     if (!range->has_values) continue;
     both.min = both.has_values ? std::min(both.min, range->min) : range->min;
@@ -113,7 +141,7 @@ Result<bool> place(DeviceTableState const& left, DeviceTableState const& right, 
   bool const has_null_code = nulls_are_keys && (part.has_nulls[0] || part.has_nulls[1]);
   auto const bits = compute::code_bits(both.max - both.min, has_null_code);
   bool const has_sign = is_signed(part.kinds[0]) || is_signed(part.kinds[1]);
-  for (auto const side : kBoth) {
+  for (std::size_t side = 0; side < kSides.size(); ++side) {
     auto const moved = image_offset(part.kinds[side]) - (has_sign ? image_offset(DeviceValueKind::int64) : 0);
     // Columns with nulls have them as the code 0 of their own accord.
     auto const skipped = has_null_code && !part.has_nulls[side] ? 1 : 0;
@@ -122,20 +150,20 @@ Result<bool> place(DeviceTableState const& left, DeviceTableState const& right, 
   return true;
 }
 
-/// Packed if they fit; reads the ranges.
-Result<bool> place_all(DeviceTableState const& left, DeviceTableState const& right, KeyComposition& composition,
-                       Control const& control) {
+/// Packed if they fit; reads the ranges. Of outlines nothing says that they do not.
+Result<bool> place_all(JoinedTables const& tables, KeyComposition& composition, Control const& control) {
   std::vector<compute::KeyPlace> places;
   for (auto& part : composition.parts) {
-    GARUDA_TRY_ASSIGN(bool const has_range, place(left, right, composition.nulls_are_keys, part, control));
+    GARUDA_TRY_ASSIGN(bool const has_range, place(tables, composition.nulls_are_keys, part, control));
     if (!has_range) return false;
     places.push_back(part.places[0]);
   }
   auto const bits = compute::place_side_by_side(places);
-  if (bits > 2 * compute::kWordBits) return false;
+  constexpr auto kMostBits = 2 * compute::kWordBits;
+  if (bits > kMostBits && tables.are_there()) return false;
   for (std::size_t p = 0; p < places.size(); ++p)
     for (auto& own : composition.parts[p].places) own.shift = places[p].shift;
-  composition.bits = bits;
+  composition.bits = std::min(bits, kMostBits);
   return true;
 }
 
@@ -166,18 +194,33 @@ compute::KeyRange KeyComposition::range() const noexcept {
   return {0, bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1};
 }
 
+Result<void> check_whole_keys(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
+  for (auto const& pair : columns.keys)
+    for (auto const side : kSides) {
+      auto const& type = (side == Side::left ? left : right)[pair.of(side)].type;
+      auto const reading = is_stored_as_strings(type) ? std::nullopt : reading_of(type, pair.type);
+      if (reading &&
+          (!reading->conversion || converted_range(whole_range(reading->kind), reading->kind, *reading->conversion)))
+        continue;
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("tables brought to a device whole are joined by key columns of fixed width that have one "
+                              "type, or two whose values all fit 64 bits in the unit or scale of both: {} and {}",
+                              to_string(left[pair.left].type), to_string(right[pair.right].type)));
+    }
+  return {};
+}
+
 Result<KeyComposition> compose_keys(resolve::JoinRequest const& request) {
-  auto const& left = *request.left.resident();
-  auto const& right = *request.right.resident();
+  JoinedTables const tables(request);
   KeyComposition composition;
-  composition.rows = left.rows + right.rows;
+  for (auto const side : kSides) composition.rows += tables.of(side).rows;
   composition.nulls_are_keys = request.spec.nulls_equal;
   composition.hash_bits = request.options.tuning.hash_bits;
   for (auto const& pair : request.columns.keys) {
-    GARUDA_TRY_ASSIGN(auto part, part_of(left, right, pair, request.options.control));
+    GARUDA_TRY_ASSIGN(auto part, part_of(tables, pair, request.options.control));
     composition.parts.push_back(std::move(part));
   }
-  GARUDA_TRY_ASSIGN(bool const are_packed, place_all(left, right, composition, request.options.control));
+  GARUDA_TRY_ASSIGN(bool const are_packed, place_all(tables, composition, request.options.control));
   if (!are_packed) GARUDA_TRY(take_words(composition));
   return composition;
 }
@@ -196,11 +239,8 @@ compute::ComposedKeyShape shape_of(KeyComposition const& composition) {
 }
 
 Result<ComposedKeys> ComposedKeys::create(compute::ComputeContext& context, KeyComposition const& composition,
-                                          DeviceTableState const& left, DeviceTableState const& right,
-                                          Control const& control) {
-  ComposedKeys keys;
-  keys.composition_ = &composition;
-  keys.tables_ = {&left, &right};
+                                          JoinedTables const& tables, Control const& control) {
+  ComposedKeys keys(composition, tables);
   for (auto& key : keys.keys_) key.words = composition.words();
   GARUDA_TRY(keys.number_strings(context, control));
   for (auto const side : kSides) GARUDA_TRY(keys.convert(context, side));
@@ -221,12 +261,13 @@ Result<void> ComposedKeys::number_strings(compute::ComputeContext& context, Cont
     auto const& part = composition_->parts[p];
     if (part.strings == nullptr) continue;
     GARUDA_TRY_ASSIGN(auto const numbers,
-                      string_numbers(table(Side::left), *part.strings, composition_->hash_bits, control));
+                      string_numbers(tables_.of(Side::left), *part.strings, composition_->hash_bits, control));
     for (auto const side : kSides) {
-      auto const& column = table(side).columns[part.columns[side_index(side)]];
+      auto const& table = tables_.of(side);
+      if (table.rows == 0) continue;
       auto& made = strings_[side_index(side)][p];
-      if (table(side).rows == 0) continue;
-      GARUDA_TRY_ASSIGN(made, string_keys(context, table(side), column, *part.strings, numbers));
+      auto const& column = tables_.column(side, part.columns[side_index(side)]);
+      GARUDA_TRY_ASSIGN(made, string_keys(context, table, column, *part.strings, numbers));
     }
   }
   return {};
@@ -236,13 +277,13 @@ Result<void> ComposedKeys::number_strings(compute::ComputeContext& context, Cont
 Result<void> ComposedKeys::convert(compute::ComputeContext& context, Side side) {
   auto& converted = converted_[side_index(side)];
   converted.resize(composition_->parts.size());
-  auto const rows = table(side).rows;
+  auto const rows = tables_.of(side).rows;
   for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
     auto const& part = composition_->parts[p];
     auto const& conversion = part.conversions[side_index(side)];
     if (!conversion || rows == 0) continue;
     auto values = column(side, p);
-    values.kind = device_key_kind(table(side).schema[part.columns[side_index(side)]].type).value();
+    values.kind = device_key_kind(tables_.field(side, part.columns[side_index(side)]).type).value();
     auto const bytes = rows * conversion->words() * materialize::kWordBytes;
     GARUDA_TRY_ASSIGN(auto made, context.device_buffer(bytes, "converted keys"));
     GARUDA_TRY(compute::record_key_conversion(context, values, rows, *conversion, made.address()));
@@ -254,27 +295,26 @@ Result<void> ComposedKeys::convert(compute::ComputeContext& context, Side side) 
 bool ComposedKeys::continues_by_sign(Side side, std::size_t part) const {
   auto const& of = composition_->parts[part];
   if (auto const& conversion = of.conversions[side_index(side)]) return conversion->as == DeviceValueKind::int64;
-  return materialize::is_signed(table(side).schema[of.columns[side_index(side)]].type.id);
+  return materialize::is_signed(tables_.field(side, of.columns[side_index(side)]).type.id);
 }
 
 /// Its nulls are told of where they are keys.
 compute::DeviceValues ComposedKeys::column(Side side, std::size_t part) const {
   auto const& of = composition_->parts[part];
-  auto const& from = table(side).columns[of.columns[side_index(side)]];
-  auto const& stored = table(side).stored[from.stored];
-  compute::DeviceValues values{{stored.buffer.address(), stored.words}, of.kinds[side_index(side)]};
+  auto const own = of.columns[side_index(side)];
+  compute::DeviceValues values{tables_.words(side, own), of.kinds[side_index(side)]};
   if (auto const& numbers = strings_[side_index(side)][part]) values.column = {numbers->keys.address(), 1};
   if (auto const& conversion = of.conversions[side_index(side)]; conversion && converted_[side_index(side)][part])
     values.column = {converted_[side_index(side)][part].address(), conversion->words()};
-  if (composition_->nulls_are_keys && from.nulls) {
-    values.nulls = table(side).stored[*from.nulls].buffer.address();
-    values.null_mask = std::uint32_t{1} << from.null_bit;
+  if (auto const nulls = tables_.nulls(side, own); nulls && composition_->nulls_are_keys) {
+    values.nulls = nulls->words;
+    values.null_mask = std::uint32_t{1} << nulls->bit;
   }
   return values;
 }
 
 Result<void> ComposedKeys::pack(compute::ComputeContext& context, Side side) {
-  auto const rows = table(side).rows;
+  auto const rows = tables_.of(side).rows;
   auto& keys = keys_[side_index(side)];
   if (rows == 0) return {};
   std::vector<compute::DeviceValues> columns;
@@ -310,7 +350,7 @@ Result<void> ComposedKeys::number(compute::ComputeContext& context) {
       columns.push_back({column(side, p), part.words, continues_by_sign(side, p), null_bit});
       if (part.has_nulls[0] || part.has_nulls[1]) ++null_bit;
     }
-    auto const own = table(side).rows;
+    auto const own = tables_.of(side).rows;
     if (own > 0)
       GARUDA_TRY(
           compute::record_key_words(context, columns, {own, words.address() + first * materialize::kWordBytes, rows}));
@@ -334,15 +374,12 @@ std::optional<compute::NullFlags> ComposedKeys::flags(Side side) const {
 Result<VkDeviceAddress> ComposedKeys::null_words(compute::ComputeContext& context, Side side) {
   auto& words = null_words_[side_index(side)];
   if (words) return words.address();
-  auto const rows = table(side).rows;
+  auto const rows = tables_.of(side).rows;
   GARUDA_TRY_ASSIGN(words, context.device_buffer(rows * materialize::kWordBytes, "nulls of keys"));
   std::vector<compute::NullableKey> columns;
-  for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
-    auto const& from = table(side).columns[composition_->parts[p].columns[side_index(side)]];
-    if (from.nulls)
-      columns.push_back({table(side).stored[*from.nulls].buffer.address(), std::uint32_t{1} << from.null_bit,
-                         static_cast<std::uint32_t>(p)});
-  }
+  for (std::size_t p = 0; p < composition_->parts.size(); ++p)
+    if (auto const nulls = tables_.nulls(side, composition_->parts[p].columns[side_index(side)]))
+      columns.push_back({nulls->words, std::uint32_t{1} << nulls->bit, static_cast<std::uint32_t>(p)});
   if (columns.empty() || rows == 0) {
     GARUDA_TRY(context.fill("encode", words, 0));
     return words.address();
@@ -355,7 +392,7 @@ Result<VkDeviceAddress> ComposedKeys::null_words(compute::ComputeContext& contex
 Result<VkDeviceAddress> ComposedKeys::values(compute::ComputeContext& context, Side side, std::size_t part,
                                              std::uint32_t words) {
   auto const own = column(side, part).column;
-  auto const rows = table(side).rows;
+  auto const rows = tables_.of(side).rows;
   if (own.words == words || rows == 0) return own.address;
   GARUDA_TRY_ASSIGN(auto made, context.device_buffer(rows * words * materialize::kWordBytes, "keys of both sides"));
   auto const address = made.address();

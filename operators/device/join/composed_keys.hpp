@@ -17,15 +17,12 @@
 #include "operators/compute/primitives/key_columns.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/join/joined_tables.hpp"
 #include "operators/device/join/key_conversions.hpp"
 #include "operators/device/strings/string_numbers.hpp"
 #include "operators/resolve/join_request.hpp"
 
 namespace garuda::device {
-
-inline constexpr std::array kSides{Side::left, Side::right};
-/// Where it comes among kSides.
-constexpr std::size_t side_index(Side side) noexcept { return side == Side::left ? 0 : 1; }
 
 /// A pair of key columns as they are compared: as images in one order where both have one, else by their words.
 struct KeyPart {
@@ -57,7 +54,12 @@ struct KeyComposition {
   compute::KeyRange range() const noexcept;
 };
 
-/// Reads the ranges of the key columns, where they are not known. Requires: both tables live on one device. Errors:
+/// Whether a device joins tables that are brought there whole by their keys: by the types alone. Errors: invalid_input,
+/// with what it compares.
+Result<void> check_whole_keys(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
+
+/// Reads the ranges of the key columns, where they are not known; outlines are taken to fit 64 bits. Requires: both
+/// tables live on one device, or are outlines of which check_whole_keys() holds. Errors:
 /// invalid_input for types that are not compared there, limit_exceeded for too many rows of keys that are numbered;
 /// those of device memory, device_failure, cancelled.
 Result<KeyComposition> compose_keys(resolve::JoinRequest const& request);
@@ -71,8 +73,7 @@ class ComposedKeys {
   /// Records the passes; waits where keys are numbered. Errors: limit_exceeded, out_of_memory, device_failure,
   /// cancelled.
   static Result<ComposedKeys> create(compute::ComputeContext& context, KeyComposition const& composition,
-                                     DeviceTableState const& left, DeviceTableState const& right,
-                                     Control const& control);
+                                     JoinedTables const& tables, Control const& control);
 
   compute::DeviceColumn keys(Side side) const noexcept { return keys_[side_index(side)]; }
   /// Of rows that have a null key, where composition.has_flags().
@@ -84,7 +85,9 @@ class ComposedKeys {
   Result<VkDeviceAddress> values(compute::ComputeContext& context, Side side, std::size_t part, std::uint32_t words);
 
  private:
-  DeviceTableState const& table(Side side) const noexcept { return *tables_[side_index(side)]; }
+  ComposedKeys(KeyComposition const& composition, JoinedTables const& tables)
+      : composition_(&composition), tables_(tables) {}
+
   compute::DeviceValues column(Side side, std::size_t part) const;
   bool continues_by_sign(Side side, std::size_t part) const;
   Result<void> convert(compute::ComputeContext& context, Side side);
@@ -92,8 +95,8 @@ class ComposedKeys {
   Result<void> pack(compute::ComputeContext& context, Side side);
   Result<void> number(compute::ComputeContext& context);
 
-  KeyComposition const* composition_ = nullptr;
-  std::array<DeviceTableState const*, 2> tables_{};
+  KeyComposition const* composition_;
+  JoinedTables tables_;
   std::array<compute::DeviceColumn, 2> keys_{};
   std::array<std::vector<std::optional<StringKeyColumn>>, 2> strings_;  // by part
   std::array<std::vector<vk::Buffer>, 2> converted_;                    // by part

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "core/type_rows.hpp"
+#include "operators/device/join/compared_columns.hpp"
+#include "operators/device/join/joined_tables.hpp"
 #include "shaders/compute/column_values_layout.h"
 #include "shaders/compute/filter_pairs_layout.h"
 
@@ -28,18 +32,13 @@ Result<void> check_depth(resolve::ResolvedCondition const& condition) {
 
 class Steps {
  public:
-  Steps(resolve::JoinRequest const& request, ComparedColumns const& compared, MadeColumns const& made)
-      : left_(*request.left.resident()),
-        right_(*request.right.resident()),
-        condition_(*request.columns.condition),
-        compared_(compared),
-        made_(made) {
+  Steps(resolve::JoinRequest const& request, ComparedColumns const& compared, ComparedValues const& values)
+      : tables_(request), condition_(*request.columns.condition), compared_(compared), values_(values) {
     for (auto const& step : condition_.steps) {
       if (step.kind == ConditionStep::Kind::comparison) {
         add(condition_.comparisons[step.comparison]);
       } else {
-        add_step(step.kind == ConditionStep::Kind::all ? shaders::kStepAll : shaders::kStepAny, 0, 0);
-        words_.insert(words_.end(), shaders::kStepWords - 3, 0);
+        add_combination(step.kind == ConditionStep::Kind::all ? shaders::kStepAll : shaders::kStepAny);
       }
     }
   }
@@ -50,15 +49,17 @@ class Steps {
   static Side side_of(resolve::ResolvedOperand const& operand) {
     return operand.source == Source::left ? Side::left : Side::right;
   }
+  static bool is_constant(resolve::ResolvedOperand const& operand) { return operand.source == Source::constant; }
   resolve::ConditionColumn const& column_of(resolve::ResolvedOperand const& operand) const {
     return condition_.columns(side_of(operand))[operand.index];
-  }
-  DeviceTableState const& table_of(resolve::ResolvedOperand const& operand) const {
-    return operand.source == Source::left ? left_ : right_;
   }
 
   void add_step(std::uint32_t kind, std::uint32_t comparator, std::uint32_t compared) {
     words_.insert(words_.end(), {kind, comparator, compared});
+  }
+  void add_combination(std::uint32_t kind) {
+    add_step(kind, 0, 0);
+    words_.insert(words_.end(), shaders::kStepWords - 3, 0);
   }
   void add_operand(std::uint32_t source, std::uint32_t form, std::uint64_t value) {
     words_.insert(words_.end(), {source | form << shaders::kOperandFormShift, static_cast<std::uint32_t>(value),
@@ -67,49 +68,61 @@ class Steps {
 
   void add(resolve::ResolvedComparison const& comparison) {
     auto const& as = compared_.encodings[column_of(comparison.first).encoding];
-    add_step(shaders::kStepCompare, static_cast<std::uint32_t>(comparison.comparator), as.words);
-    add_value(comparison.first, as);
+    auto const comparator = static_cast<std::uint32_t>(comparison.comparator);
     if (!comparison.second) {
-      add_operand(shaders::kConstantOperand, shaders::kColumnU32, 0);
-    } else if (comparison.second->source == Source::constant) {
-      add_operand(shaders::kConstantOperand, as.kind, made_.constant(comparison.second->index));
+      // Of the least word with itself: what is decided holds for all values, or for none.
+      add_step(shaders::kStepCompare, comparator, 1);
+      for (int i = 0; i < 2; ++i) add_operand(shaders::kConstantOperand, shaders::kColumnU32, 0);
+    } else if (as.form == ComparedAs::Form::words) {
+      add_step(shaders::kStepCompare, comparator, as.words);
+      add_words(comparison.first, as);
+      add_words(*comparison.second, as);
     } else {
-      add_value(*comparison.second, as);
+      bool const are_numbers = as.form == ComparedAs::Form::numbers;
+      add_step(are_numbers ? shaders::kStepCompareNumbers : shaders::kStepCompareTexts, comparator, 0);
+      add_value(comparison.first);
+      add_value(*comparison.second);
     }
     add_validity(comparison.first);
-    if (comparison.second && comparison.second->source != Source::constant) add_validity(*comparison.second);
+    if (comparison.second && !is_constant(*comparison.second)) add_validity(*comparison.second);
   }
 
   static std::uint32_t source_of(resolve::ResolvedOperand const& operand) {
+    if (is_constant(operand)) return shaders::kConstantOperand;
     return operand.source == Source::left ? shaders::kProbeOperand : shaders::kBuildOperand;
   }
 
-  void add_value(resolve::ResolvedOperand const& operand, ComparedAs const& as) {
-    auto const column = made_.column(side_of(operand), operand.index);
+  void add_words(resolve::ResolvedOperand const& operand, ComparedAs const& as) {
+    if (is_constant(operand)) return add_operand(source_of(operand), as.kind, values_.constant(operand.index));
+    auto const side = side_of(operand);
+    auto const column = values_.column(side, operand.index);
     auto form = as.kind;
     if (column.words == 2) form |= shaders::kOperandWide;
-    if (is_signed_type(table_of(operand).schema[column_of(operand).column].type)) form |= shaders::kOperandSigned;
+    if (type_row(tables_.field(side, column_of(operand).column).type.id).is_signed) form |= shaders::kOperandSigned;
     add_operand(source_of(operand), form, column.address);
+  }
+
+  /// What is not compared by words alone.
+  void add_value(resolve::ResolvedOperand const& operand) {
+    add_operand(source_of(operand), 0,
+                is_constant(operand) ? values_.constant_operand(operand.index)
+                                     : values_.operand(side_of(operand), operand.index));
   }
 
   /// A comparison with null is false.
   void add_validity(resolve::ResolvedOperand const& operand) {
-    auto const& table = table_of(operand);
-    auto const& column = table.columns[column_of(operand).column];
-    if (!column.nulls) return;
+    auto const nulls = tables_.nulls(side_of(operand), column_of(operand).column);
+    if (!nulls) return;
     add_step(shaders::kStepCompare, shaders::kEqual, 1);
-    add_operand(source_of(operand), shaders::kOperandNulls | column.null_bit << shaders::kOperandBitShift,
-                table.stored[*column.nulls].buffer.address());
+    add_operand(source_of(operand), shaders::kOperandNulls | nulls->bit << shaders::kOperandBitShift, nulls->words);
     add_operand(shaders::kConstantOperand, shaders::kColumnU32, 1);
-    add_step(shaders::kStepAll, 0, 0);
-    words_.insert(words_.end(), shaders::kStepWords - 3, 0);
+    add_combination(shaders::kStepAll);
   }
 
-  DeviceTableState const& left_;
-  DeviceTableState const& right_;
+  JoinedTables tables_;
   resolve::ResolvedCondition const& condition_;
   ComparedColumns const& compared_;
-  MadeColumns const& made_;
+  ComparedValues const& values_;
   std::vector<std::uint32_t> words_;
 };
 
@@ -117,21 +130,7 @@ class Steps {
 
 Result<void> check_device_condition(Schema const& left, Schema const& right,
                                     resolve::ResolvedCondition const& condition) {
-  constexpr auto kCompared =
-      "of tables brought there whole a device compares integers, floats, booleans, dates, times and decimals of up to "
-      "64 bits, of one scale and unit";
-  auto const check = [&](std::string const& what, DataType const& type, std::size_t encoding) -> Result<void> {
-    auto const& of = condition.encodings[encoding];
-    if (is_compared_by_words(type, of.as, of.compares_order)) return {};
-    return fail(ErrorCode::invalid_input,
-                fmt::format("{}: {} of type {} as {}", kCompared, what, to_string(type), to_string(of.as)));
-  };
-  for (auto const side : {Side::left, Side::right})
-    for (auto const& column : condition.columns(side)) {
-      auto const& field = (side == Side::left ? left : right)[column.column];
-      GARUDA_TRY(check(fmt::format("'{}'", field.name), field.type, column.encoding));
-    }
-  for (auto const& constant : condition.constants) GARUDA_TRY(check("a constant", constant.type, constant.encoding));
+  GARUDA_TRY(check_compared_types(left, right, condition));
   return check_depth(condition);
 }
 
@@ -143,8 +142,10 @@ Result<void> check_stored_condition(resolve::JoinRequest const& request) {
 Result<DeviceCondition> DeviceCondition::create(compute::ComputeContext& context, resolve::JoinRequest const& request) {
   GARUDA_TRY_ASSIGN(auto const compared, compared_columns(request));
   DeviceCondition condition;
-  GARUDA_TRY_ASSIGN(condition.made_, MadeColumns::create(context, request, compared));
-  condition.steps_ = Steps(request, compared, condition.made_).take();
+  GARUDA_TRY_ASSIGN(condition.values_, ComparedValues::create(context, request, compared));
+  condition.steps_ = Steps(request, compared, condition.values_).take();
+  condition.has_many_words_ =
+      std::ranges::any_of(compared.encodings, [](ComparedAs const& as) { return as.form != ComparedAs::Form::words; });
   return condition;
 }
 

@@ -65,6 +65,7 @@ Result<void> test(compute::ComputeContext& context, MovedSides const& sides, Joi
   pairs.left_rows = joined.left[0]->address();
   pairs.right_rows = joined.right[0]->address();
   pairs.marks = tested.pair_marks.address();
+  pairs.many_words = condition && condition->has_many_words();
   for (auto const side : {Side::left, Side::right}) {
     if (sides.parts.alone(side) == Alone::none) continue;
     GARUDA_TRY_ASSIGN(tested.of(side), take_marks(context, sides.of(side).rows().rows));

@@ -72,7 +72,7 @@ Result<void> JoinableSides::number_keys(compute::ComputeContext& context, MovedS
 Result<void> JoinableSides::compose_keys(compute::ComputeContext& context, MovedSides const& sides,
                                          Control const& control) {
   GARUDA_TRY_ASSIGN(composed_,
-                    ComposedKeys::create(context, *sides.composed, sides.left.table(), sides.right.table(), control));
+                    ComposedKeys::create(context, *sides.composed, {sides.left.table(), sides.right.table()}, control));
   for (auto const side : {Side::left, Side::right}) {
     auto const& moved = sides.of(side);
     auto& rows = own(side);

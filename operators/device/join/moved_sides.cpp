@@ -51,9 +51,9 @@ void place_key_nulls(MovedSides const& sides, std::size_t key, DeviceTableState:
 }
 
 /// Whether keys take more than the 64 bits that words of one column are compared in. Of outlines that is not known.
-Result<bool> has_wide_keys(DeviceTableState const& table, std::size_t key, Control const& control) {
-  bool const may_be_wide = table.arena != nullptr && table.stored[table.columns[key].stored].words > 2;
-  return may_be_wide ? has_wide_values(table, key, control) : Result<bool>(false);
+Result<bool> has_wide_keys(JoinedTables const& tables, Side side, std::size_t key, Control const& control) {
+  bool const may_be_wide = tables.are_there() && tables.words(side, key).words > 2;
+  return may_be_wide ? has_wide_values(tables.of(side), key, control) : Result<bool>(false);
 }
 
 /// Sends key columns of both sides along, with their nulls; the right side's only where its rows come alone.
@@ -157,18 +157,18 @@ std::uint64_t MovedSides::result_row_bytes() const noexcept {
 
 Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts) {
   auto const& columns = request.columns;
-  auto const& left = *request.left.resident();
-  auto const& right = *request.right.resident();
-  for (auto const* side : {&left, &right})
-    if (side->rows > kMostSideRows)
-      return fail(ErrorCode::limit_exceeded,
-                  fmt::format("a table joined on a device has at most 2^31 rows: {}", side->rows));
+  JoinedTables const tables(request);
+  auto const& left = tables.of(Side::left);
+  auto const& right = tables.of(Side::right);
+  for (auto const side : kSides)
+    if (auto const rows = tables.of(side).rows; rows > kMostSideRows)
+      return fail(ErrorCode::limit_exceeded, fmt::format("a table joined on a device has at most 2^31 rows: {}", rows));
   auto const key_type = stored_key_type(left.schema, right.schema, columns);
   bool is_composed = !key_type;
-  for (auto const side : {Side::left, Side::right})
+  for (auto const side : kSides)
     if (!is_composed) {
-      GARUDA_TRY_ASSIGN(is_composed, has_wide_keys(side == Side::left ? left : right, columns.keys.front().of(side),
-                                                   request.options.control));
+      GARUDA_TRY_ASSIGN(is_composed,
+                        has_wide_keys(tables, side, columns.keys.front().of(side), request.options.control));
     }
   MovedSides sides{{left, columns.key_columns(Side::left), is_composed},
                    {right, columns.key_columns(Side::right), is_composed},
