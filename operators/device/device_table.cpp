@@ -138,18 +138,6 @@ std::uint32_t device_key_words(DataType const& common) noexcept {
   return std::min(device_words(common).value_or(1), 2U);
 }
 
-Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
-  if (auto const type = stored_key_type(left, right, columns); type && !is_stored_as_strings(*type)) return *type;
-  constexpr auto kTaken =
-      "tables brought to a device whole are joined by one key column of integers, dates, times or decimals of one "
-      "scale and unit";
-  if (columns.keys.size() != 1)
-    return fail(ErrorCode::usage, fmt::format("{}: {} columns", kTaken, columns.keys.size()));
-  auto const& pair = columns.keys.front();
-  return fail(ErrorCode::invalid_input,
-              fmt::format("{}: {} and {}", kTaken, to_string(left[pair.left].type), to_string(right[pair.right].type)));
-}
-
 std::optional<DataType> stored_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
   if (columns.keys.size() != 1) return std::nullopt;
   auto const& pair = columns.keys.front();

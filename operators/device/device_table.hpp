@@ -94,16 +94,11 @@ std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
 /// The same of tables that live there, which hold strings by number.
 std::optional<std::uint32_t> stored_words(DataType const& type) noexcept;
 
-/// u32 words, 1 or 2, in which a join on a device compares keys of a type that device_key_type() gave.
+/// u32 words, 1 or 2, in which a join on a device compares keys of a type that stored_key_type() gave.
 std::uint32_t device_key_words(DataType const& common) noexcept;
 
-/// The type in which a join of tables that go to a device whole compares its keys: of one column a side, of integers or
-/// what is stored as such. Errors, which say which keys those are: usage (several columns), invalid_input (their
-/// types).
-Result<DataType> device_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
-
-/// The same of tables that live there, where the words of one column a side are compared as they are, or numbers of
-/// strings or binary; nothing of other keys.
+/// The type in which a join compares its keys where they are one column a side, whose words are compared as they are:
+/// of integers or what is stored as such, or numbers of strings or binary; nothing of other keys.
 std::optional<DataType> stored_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
 
 /// An arena for columns of so many bytes in all.

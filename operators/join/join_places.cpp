@@ -9,6 +9,7 @@
 #include "garuda/condition.hpp"
 #include "operators/device/device_join.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/join/composed_keys.hpp"
 #include "operators/device/join/device_condition.hpp"
 
 namespace garuda::join {
@@ -19,8 +20,7 @@ Result<void> check_keys_there(resolve::JoinRequest const& request, bool stored) 
   if (request.columns.keys.empty())
     return fail(ErrorCode::usage, "tables whole on a device have joins on keys, not by a condition alone");
   if (stored) return device::check_joined_keys(request);
-  GARUDA_TRY(device::device_key_type(request.left.schema(), request.right.schema(), request.columns));
-  return {};
+  return device::check_whole_keys(request.left.schema(), request.right.schema(), request.columns);
 }
 
 /// Whether a device joins such tables; `stored`: that live there. Errors: usage or invalid_input, with what it joins.

@@ -68,11 +68,11 @@ Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contra
   return {};
 }
 
-/// Rows of pairs in any order come down while others go up.
+/// Rows of pairs in any order come down while others go up, where keys are words of the tables.
 bool is_streamed(contract::JoinInquiry const& inquiry) {
   auto const& spec = inquiry.shape.tables->spec;
   return spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered && !spec.where &&
-         !inquiry.shape.output.empty();
+         !inquiry.shape.output.empty() && streamed_key_type(*inquiry.shape.tables).has_value();
 }
 
 template <class Offer>

@@ -26,9 +26,8 @@ constexpr std::uint64_t kRanges = 8;
 constexpr std::uint64_t kLeastRangeRows = std::uint64_t{1} << 20;
 constexpr std::uint64_t kBatchRows = std::uint64_t{1} << 23;
 
-/// The type in which keys are compared. Errors: usage for tables that do not go whole.
-Result<DataType> check_shape(resolve::JoinRequest const& request) {
-  GARUDA_TRY_ASSIGN(auto key_type, whole_key_type(request));
+/// Errors: usage for tables that do not go whole.
+Result<void> check_shape(resolve::JoinRequest const& request) {
   auto const& pair = request.columns.keys.front();
   for (auto const& [table, key] : {std::pair{request.left, pair.left}, {request.right, pair.right}}) {
     auto const rows = static_cast<std::uint64_t>(table.num_rows());
@@ -40,7 +39,7 @@ Result<DataType> check_shape(resolve::JoinRequest const& request) {
                   fmt::format("the key '{}' has nulls in more rows than are sorted out on a device: {}",
                               table.schema()[key].name, rows));
   }
-  return key_type;
+  return {};
 }
 
 /// The table's columns with nulls among those that stay words, the key first.
@@ -254,11 +253,13 @@ contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, StreamedPlan 
 Result<contract::JoinOffer> offer_streamed_join(contract::JoinInquiry const& inquiry) {
   auto const& request = *inquiry.shape.tables;
   auto const& facts = inquiry.facts();
-  GARUDA_TRY_ASSIGN(auto const key_type, check_shape(request));
+  auto const key_type = streamed_key_type(request);
+  GARUDA_EXPECTS(key_type);
+  GARUDA_TRY(check_shape(request));
   GARUDA_TRY(check_placement(facts, inquiry.options.tuning.placement));
   GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.vulkan));
   StreamedPlan plan;
-  place(request, key_type, plan);
+  place(request, *key_type, plan);
   for (auto const* side : {&plan.build, &plan.probe}) GARUDA_TRY(check_buffers(side->columns, side->rows, facts));
   GARUDA_TRY(size(request, facts, tuning, plan));
   plan.tuning = inquiry.options.tuning;

@@ -76,8 +76,8 @@ struct StreamedPlan {
 inline constexpr std::uint32_t kResultSets = 3;
 
 /// Offers to join shape.tables whole on the inquiry's device. While no key was looked at, it is priced for a result of
-/// as many rows as the probe side. Reads null counts, nothing else of the tables. Errors: usage, limit_exceeded with
-/// the reason why not; no_device for a device without the compute path.
+/// as many rows as the probe side. Reads null counts, nothing else of the tables. Requires: streamed_key_type().
+/// Errors: usage, limit_exceeded with the reason why not; no_device for a device without the compute path.
 Result<contract::JoinOffer> offer_streamed_join(contract::JoinInquiry const& inquiry);
 
 }  // namespace garuda::placement

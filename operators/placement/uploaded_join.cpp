@@ -10,6 +10,7 @@
 #include "operators/contract/join_terms.hpp"
 #include "operators/device/device_join.hpp"
 #include "operators/device/device_table.hpp"
+#include "operators/device/join/composed_keys.hpp"
 #include "operators/device/join/device_condition.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/placement/resident_offers.hpp"
@@ -105,8 +106,7 @@ Result<void> check_uploaded(resolve::JoinRequest const& request) {
   if (request.columns.condition)
     GARUDA_TRY(
         device::check_device_condition(request.left.schema(), request.right.schema(), *request.columns.condition));
-  GARUDA_TRY(whole_key_type(request));
-  return {};
+  return device::check_whole_keys(request.left.schema(), request.right.schema(), request.columns);
 }
 
 /// Of a row of the result that comes down.

@@ -35,9 +35,9 @@ Result<void> check_budgets(RunOptions const& options, contract::DeviceFacts cons
 Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::uint64_t rows,
                            contract::DeviceFacts const& facts);
 
-/// The type in which keys of tables that go whole are compared. Errors: those of device_key_type; usage for keys that
-/// may take more than 64 bits, unless placement=device risks them: slices take these.
-Result<DataType> whole_key_type(resolve::JoinRequest const& request);
+/// The type in which keys of tables that stream are compared: of one column a side, of integers or what is stored as
+/// such. Nothing of other keys, and of those that may take more than 64 bits, unless placement=device risks them.
+std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request);
 
 /// Opens a device for tables, timed. Errors: those of open_vulkan.
 Result<device::TableDevice> open_device(contract::DeviceSet& devices, std::size_t index, run::RunRecorder& recorder);

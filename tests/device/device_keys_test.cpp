@@ -14,6 +14,7 @@
 
 #include "garuda/engine.hpp"
 #include "keys/codes/key_types.hpp"
+#include "operators/device/device_table.hpp"
 #include "tests/device/mixed_device_tables.hpp"
 #include "tests/reference/reference_group_by.hpp"
 #include "tests/reference/reference_join.hpp"
@@ -137,6 +138,73 @@ TEST_F(DeviceKeys, RandomKeysOfEveryKind) {
       spec.columns = {{Side::right, picked[1].back()}, {Side::left, "n"}, {Side::left, picked[0].back()}};
     auto const* const way = spec.ordered ? "" : kWays[random() % kWays.size()];
     expect_rows(left, right, upload(left), upload(right), spec, way, there);
+  }
+}
+
+/// Without strings, and by columns of two types where no value of theirs leaves 64 bits.
+TEST_F(DeviceKeys, HostTablesGoWholeByKeysOfEveryKind) {
+  auto const names_of = [](Schema const& schema) {
+    auto names = columns_there();
+    std::erase_if(names,
+                  [&](std::string const& name) { return !device::device_words(field_named(schema, name).type); });
+    return names;
+  };
+  auto whole = tuned("placement=device");
+  whole.path = Path::compute;
+  whole.device = "0";
+  auto const first = testing::first_seed(14'000);
+  for (auto seed = first; seed < first + num_cases() && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    auto left = random_mixed_table(random);
+    auto right = random_mixed_table(random);
+    auto const names = names_of(left.schema());
+    auto keys = random_keys(left.schema(), random);
+    std::erase_if(keys, [&](auto const& pair) {
+      return std::ranges::find(names, pair.first) == names.end() ||
+             std::ranges::find(names, pair.second) == names.end();
+    });
+    // One plain key streams.
+    auto const is_k = [](auto const& pair) { return pair.first == "k" || pair.second == "k"; };
+    if (std::ranges::none_of(keys, is_k)) keys.emplace_back("k", "k");
+    if (keys.size() == 1) keys = {{"k", "k"}, {"i8", "i8"}};
+    auto spec = on(keys, kKinds[random() % kKinds.size()], random() % 2 == 0);
+    std::array<std::vector<std::string>, 2> picked{{{"n", names[random() % names.size()]}, {"n"}}};
+    bool of_one_type = true;
+    for (auto const& [of_left, of_right] : keys) {
+      picked[0].push_back(of_left);
+      picked[1].push_back(of_right);
+      of_one_type = of_one_type && of_left == of_right;
+    }
+    left = pick(left, picked[0]);
+    right = pick(right, picked[1]);
+    spec.ordered = random() % 3 == 0;
+    if (random() % 4 == 0) spec.where = parse_condition("left.n < right.n or left.n = 3").value();
+    // The oracle shows keys of two types as their tables have them.
+    if (!of_one_type && spec.kind <= JoinKind::full)
+      spec.columns = {{Side::right, picked[1].back()}, {Side::left, "n"}, {Side::left, picked[0].back()}};
+    auto const joined = engine().join(left.view(), right.view(), spec, whole);
+    if (!joined && !of_one_type) {
+      EXPECT_EQ(joined.error().code(), ErrorCode::invalid_input);
+      EXPECT_NE(joined.error().message().find("tables brought to a device whole"), std::string::npos)
+          << joined.error().describe();
+      continue;
+    }
+    ASSERT_TRUE(joined) << joined.error().describe();
+    auto const expected = reference::reference_join_table(left.view(), right.view(), spec);
+    auto const rows = collect(**joined);
+    ASSERT_TRUE(rows) << rows.error().describe();
+    if (spec.ordered) {
+      EXPECT_EQ(reference::read_table(rows->view()).rows, expected.rows);
+    } else {
+      expect_same(*rows, expected);
+    }
+    auto const counted = engine().join_count(left.view(), right.view(), spec, whole);
+    ASSERT_TRUE(counted) << counted.error().describe();
+    EXPECT_EQ(counted->rows, expected.rows.size());
+    auto const plan = engine().explain_join(left.view(), right.view(), spec, whole);
+    ASSERT_TRUE(plan) << plan.error().describe();
+    EXPECT_NE(detail(*plan, "composed keys").find("on the device"), std::string::npos) << to_string(*plan);
   }
 }
 
