@@ -55,7 +55,7 @@ Result<void> take_columns(std::span<UploadColumn const> columns, vk::MemoryUse u
   return {};
 }
 
-/// Measures strings, takes device memory for them, and for their numbers.
+/// Measures strings, and takes device memory for them.
 Result<std::vector<UploadedStrings>> take_strings(TableView table, std::span<std::size_t const> wanted,
                                                   vk::MemoryUse use, std::uint64_t most_bytes,
                                                   DeviceTableState& state) {
@@ -64,10 +64,7 @@ Result<std::vector<UploadedStrings>> take_strings(TableView table, std::span<std
     if (!is_stored_as_strings(state.schema[c].type)) continue;
     GARUDA_TRY_ASSIGN(auto upload, StringUpload::create(table, wanted[c], *state.device.open.device, use, most_bytes));
     state.schema[c].type = upload->type();
-    state.columns[c].stored = state.stored.size();
     state.columns[c].strings = upload->strings();
-    GARUDA_TRY_ASSIGN(auto numbers, take_stored(1, use, state));
-    state.stored.push_back({std::move(numbers), 1});
     taken.push_back({c, std::move(upload)});
   }
   return taken;
@@ -176,6 +173,12 @@ Result<TableOutline> outline_table(TableView table, std::span<std::size_t const>
       state->columns[c].null_bit = bits.bit;
     }
   for (auto const& column : columns) state->stored.push_back({{}, column.words});
+  for (std::size_t c = 0; c < wanted.size(); ++c) {
+    if (!is_stored_as_strings(state->schema[c].type)) continue;
+    state->columns[c].stored = state->stored.size();
+    state->columns[c].strings = outline_strings(table, wanted[c]);
+    state->stored.push_back({});
+  }
   return outline;
 }
 

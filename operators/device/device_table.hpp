@@ -116,7 +116,7 @@ struct UploadOptions {
 /// A table of a device before it has memory there, and what goes up of the host's.
 struct TableOutline {
   std::unique_ptr<DeviceTableState> state;
-  std::vector<UploadColumn> columns;  ///< as stored
+  std::vector<UploadColumn> columns;  ///< as stored; behind them stand the numbers of strings
 };
 
 /// What upload_table would make. Reads null counts. Errors: invalid_input, as there.

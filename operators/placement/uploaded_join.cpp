@@ -53,14 +53,30 @@ struct UploadSize {
   std::uint64_t converted = 0;  ///< values that the host converts
 };
 
-/// Errors: usage, naming the column.
-Result<void> check_fixed_width(Schema const& schema, std::span<std::size_t const> columns) {
-  for (auto const column : columns)
-    if (!device::device_words(schema[column].type))
-      return fail(ErrorCode::usage,
-                  fmt::format("tables brought to a device whole have columns of fixed width: '{}' is {}",
-                              schema[column].name, to_string(schema[column].type)));
+/// Strings that are not compared stay where they are. Errors: usage, naming the column.
+Result<void> check_columns(resolve::JoinRequest const& request, Side side, std::span<std::size_t const> columns) {
+  auto const& schema = (side == Side::left ? request.left : request.right).schema();
+  auto compared = request.columns.key_columns(side);
+  if (request.columns.condition)
+    for (auto const& column : request.columns.condition->columns(side)) compared.push_back(column.column);
+  for (auto const column : columns) {
+    auto const& type = schema[column].type;
+    bool const is_compared = std::ranges::find(compared, column) != compared.end();
+    if (is_compared ? device::stored_words(type) : device::device_words(type)) continue;
+    return fail(ErrorCode::usage, fmt::format("beside keys and what is compared, tables brought to a device whole have "
+                                              "columns of fixed width: '{}' is {}",
+                                              schema[column].name, to_string(type)));
+  }
   return {};
+}
+
+/// Adds what goes up of a column of strings: offsets, bytes, and codes.
+void add_strings(device::DeviceTableState const& table, device::Strings const& strings, UploadSize& size) {
+  for (auto const& piece : strings.pieces) {
+    size.bytes += piece->count * materialize::kWordBytes + piece->num_bytes;
+    size.converted += piece->count;
+  }
+  size.bytes += table.rows * materialize::kWordBytes;
 }
 
 /// Outlines of both tables. Errors: usage, limit_exceeded for columns that the device does not hold.
@@ -72,12 +88,14 @@ Result<TablesThere> outline(contract::JoinInquiry const& inquiry, UploadSize& si
   for (auto const side : {Side::left, Side::right}) {
     auto const& table = side == Side::left ? request.left : request.right;
     GARUDA_TRY_ASSIGN(auto const columns, resolve::columns_read(request, side));
-    GARUDA_TRY(check_fixed_width(table.schema(), columns));
+    GARUDA_TRY(check_columns(request, side, columns));
     GARUDA_TRY_ASSIGN(auto one, device::outline_table(table, columns, device));
     GARUDA_TRY(check_buffers(one.columns, one.state->rows, inquiry.facts()));
     size.bytes += one.state->rows * device::row_bytes(one.columns);
     for (auto const& column : one.columns)
       if (!column.is_direct) size.converted += one.state->rows * column.sources.size();
+    for (auto const& column : one.state->columns)
+      if (column.strings != nullptr) add_strings(*one.state, *column.strings, size);
     tables.emplace_back(std::move(one.state));
   }
   return request_there(request, std::move(tables));
@@ -114,8 +132,12 @@ double down_row_bytes(TablesThere const& there) {
   double bytes = 0;
   for (auto const& output : there.request.columns.output) {
     auto const& table = output.side == Side::left ? there.request.left : there.request.right;
-    auto const words = device::device_words(table.schema()[output.column].type).value_or(1);
-    bytes += static_cast<double>(materialize::kWordBytes * words);
+    auto const& strings = table.resident()->columns[output.column].strings;
+    bytes += static_cast<double>(materialize::kWordBytes *
+                                 device::stored_words(table.schema()[output.column].type).value_or(1));
+    if (strings == nullptr || strings->count() == 0) continue;
+    auto const& piece = *strings->pieces.front();
+    bytes += static_cast<double>(piece.num_bytes) / static_cast<double>(piece.count);
   }
   return bytes;
 }

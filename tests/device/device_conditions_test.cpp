@@ -293,7 +293,7 @@ TEST_F(DeviceConditions, ValuesBeyondTheTypeOfBothAreTheHostsError) {
   EXPECT_EQ(forced.error().code(), ErrorCode::invalid_input);
 }
 
-/// Host tables that go to the device whole are compared there likewise, but for strings.
+/// Host tables that go to the device whole are compared there likewise.
 TEST_F(DeviceConditions, HostTablesThatGoWholeAreComparedThere) {
   auto const left = decimals_of(reference::typed(TypeId::decimal128, 38, 2), 70, 70, 38);
   auto const right = decimals_of(reference::typed(TypeId::decimal256, 70, 9), 60, 71, 70);

@@ -22,7 +22,6 @@ namespace {
 using Form = ComparedAs::Form;
 
 constexpr auto kBeyond = "a device compares values that the type holds in which all are compared";
-constexpr auto kTexts = "of tables brought there whole a device compares columns of fixed width";
 /// Of a string: its number, where it lies, its bytes.
 constexpr double kTextReads = 3;
 
@@ -70,10 +69,7 @@ class Reader {
     for (auto const side : kSides)
       for (auto const& column : condition_.columns(side)) {
         auto const& field = (*schemas_[side_index(side)])[column.column];
-        auto const refused = [&](char const* why = kBeyond) {
-          return refuse(why, fmt::format("'{}'", field.name), field.type, column.encoding);
-        };
-        if (is_stored_as_strings(field.type) && tables == nullptr) return refused(kTexts);
+        auto const refused = [&] { return refuse(fmt::format("'{}'", field.name), field.type, column.encoding); };
         auto reading = reading_of(field.type, column.encoding);
         auto const& as = condition_.encodings[column.encoding].as;
         if (!always_fits(field.type, reading.factors, as)) {
@@ -89,7 +85,7 @@ class Reader {
       if (compared.encodings[constant.encoding].form == Form::numbers) {
         auto value = keys::load_number(constant.bytes.data(), constant.bytes.size(), is_signed(constant.type));
         if (!keys::scale(value, reading.factors, condition_.encodings[constant.encoding].as))
-          return refuse(kBeyond, "a constant", constant.type, constant.encoding);
+          return refuse("a constant", constant.type, constant.encoding);
       }
       compared.constants.push_back(std::move(reading));
     }
@@ -126,9 +122,8 @@ class Reader {
     });
   }
 
-  tl::unexpected<Error> refuse(char const* why, std::string const& what, DataType const& type,
-                               std::size_t encoding) const {
-    return fail(ErrorCode::invalid_input, fmt::format("{}: {} of type {} as {}", why, what, to_string(type),
+  tl::unexpected<Error> refuse(std::string const& what, DataType const& type, std::size_t encoding) const {
+    return fail(ErrorCode::invalid_input, fmt::format("{}: {} of type {} as {}", kBeyond, what, to_string(type),
                                                       to_string(condition_.encodings[encoding].as)));
   }
 

@@ -39,8 +39,8 @@ struct ComparedColumns {
   std::vector<ColumnReading> constants;
 };
 
-/// Whether a device compares the columns of tables that are brought there whole, which hold no strings: by their types
-/// alone. Errors: invalid_input, with what it does not compare.
+/// Whether a device compares the columns of tables that are brought there whole: by their types alone. Errors:
+/// invalid_input, with what it does not compare.
 Result<void> check_compared_types(Schema const& left, Schema const& right, resolve::ResolvedCondition const& condition);
 
 /// Reads what has to be known of the columns' values, where it is not. Requires: both tables live on one device, the

@@ -195,18 +195,20 @@ compute::KeyRange KeyComposition::range() const noexcept {
 }
 
 Result<void> check_whole_keys(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
-  for (auto const& pair : columns.keys)
+  for (auto const& pair : columns.keys) {
+    if (is_stored_as_strings(left[pair.left].type) && is_stored_as_strings(right[pair.right].type)) continue;
     for (auto const side : kSides) {
-      auto const& type = (side == Side::left ? left : right)[pair.of(side)].type;
-      auto const reading = is_stored_as_strings(type) ? std::nullopt : reading_of(type, pair.type);
+      auto const reading = reading_of((side == Side::left ? left : right)[pair.of(side)].type, pair.type);
       if (reading &&
           (!reading->conversion || converted_range(whole_range(reading->kind), reading->kind, *reading->conversion)))
         continue;
       return fail(ErrorCode::invalid_input,
-                  fmt::format("tables brought to a device whole are joined by key columns of fixed width that have one "
-                              "type, or two whose values all fit 64 bits in the unit or scale of both: {} and {}",
+                  fmt::format("tables brought to a device whole are joined by key columns of one type, of strings or "
+                              "binary, or of two types whose values all fit 64 bits in the unit or scale of both: {} "
+                              "and {}",
                               to_string(left[pair.left].type), to_string(right[pair.right].type)));
     }
+  }
   return {};
 }
 

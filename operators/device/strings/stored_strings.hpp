@@ -22,6 +22,7 @@ struct StringBytes {
   vk::Buffer bytes;                        ///< and a word more
   vk::Buffer valid;                        ///< a bit a string, of a dictionary with nulls
   std::uint64_t count = 0;
+  std::uint64_t num_bytes = 0;  ///< of the strings; of outlines, which have no buffers, about
 
   std::uint64_t device_bytes() const noexcept { return offsets.bytes() + bytes.bytes() + (valid ? valid.bytes() : 0); }
 };

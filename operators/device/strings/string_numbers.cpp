@@ -67,7 +67,7 @@ compute::NumberedStrings numbered_strings(DeviceTableState const& table, Strings
                                           std::uint32_t hash_bits, std::uint64_t rows) {
   compute::NumberedStrings numbered;
   numbered.strings = static_cast<double>(strings.count());
-  for (auto const& piece : strings.pieces) numbered.bytes += static_cast<double>(piece->bytes.bytes());
+  for (auto const& piece : strings.pieces) numbered.bytes += static_cast<double>(piece->num_bytes);
   numbered.rows = static_cast<double>(rows);
   std::lock_guard const lock(table.known.mutex);
   numbered.are_kept = find_numbers(table, strings, std::min(hash_bits, compute::kStringHashBits)) != nullptr;

@@ -16,6 +16,7 @@
 
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/column_words.hpp"
+#include "operators/materialize/row_bytes.hpp"
 
 namespace garuda::device {
 namespace {
@@ -211,6 +212,7 @@ Result<std::unique_ptr<StringUpload>> StringUpload::create(TableView table, std:
     auto const offset_bytes = (piece->count() + 1) * kWord;
     bytes->arena = column_arena(device, room + offset_bytes);
     bytes->count = piece->count();
+    bytes->num_bytes = piece->bytes();
     GARUDA_TRY_ASSIGN(bytes->offsets, bytes->arena->buffer({offset_bytes, use, 0, "offsets of strings"}));
     GARUDA_TRY_ASSIGN(bytes->bytes, bytes->arena->buffer({room, use, 0, "bytes of strings"}));
     if (auto const valid = static_cast<std::uint64_t>(piece->valid().size_bytes()); valid > 0) {
@@ -267,6 +269,26 @@ std::vector<vk::HostCopy> StringUpload::copies(vk::Buffer const& numbers) const 
   }
   if (has_codes() && rows_ > 0) copies.push_back({&numbers, 0, nullptr, rows_ * kWord, codes_.get(), 0});
   return copies;
+}
+
+std::shared_ptr<Strings const> outline_strings(TableView table, std::size_t column) {
+  /// Of a view, or a value of a dictionary.
+  constexpr double kGuessedBytes = 16;
+  auto const& type = table.schema()[column].type;
+  auto piece = std::make_shared<StringBytes>();
+  piece->count = static_cast<std::uint64_t>(table.num_rows());
+  if (type.id == TypeId::dictionary) {
+    // Of all batches together at least the largest.
+    piece->count = 0;
+    for (std::size_t b = 0; b < table.num_batches(); ++b)
+      if (auto const* const values = table.batch(b).columns[column].dictionary)
+        piece->count = std::max(piece->count, static_cast<std::uint64_t>(values->length));
+  }
+  auto const each = is_variable_width(type) ? materialize::mean_value_bytes(table, column) : kGuessedBytes;
+  piece->num_bytes = static_cast<std::uint64_t>(each * static_cast<double>(piece->count));
+  auto strings = std::make_shared<Strings>();
+  strings->pieces.push_back(std::move(piece));
+  return strings;
 }
 
 }  // namespace garuda::device

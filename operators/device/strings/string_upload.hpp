@@ -51,4 +51,7 @@ class StringUpload {
   std::unique_ptr<Codes> codes_;
 };
 
+/// What StringUpload would make of a column, without buffers. Lengths are those of rows, or guessed.
+std::shared_ptr<Strings const> outline_strings(TableView table, std::size_t column);
+
 }  // namespace garuda::device
