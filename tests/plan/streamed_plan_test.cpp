@@ -34,10 +34,11 @@ class PlacedJoin {
   }
   PlacedJoin(PlacedJoin const&) = delete;
 
-  resolve::JoinRequest request(contract::DeviceSet& devices, JoinOptions const& options) const {
+  resolve::JoinRequest request(contract::DeviceSet& devices, JoinOptions const& options,
+                               std::vector<std::string> const& keys = {"key"}) const {
     TableView const table(schema_, std::span(&batch_, 1));
     JoinSpec spec;
-    spec.on = {{"key", "key"}};
+    for (auto const& key : keys) spec.on.emplace_back(key, key);
     auto columns = resolve::resolve_join(schema_, schema_, spec);
     EXPECT_TRUE(columns) << columns.error().describe();
     return resolve::JoinRequest{table, table, spec, std::move(*columns), options, &devices};
@@ -98,6 +99,26 @@ TEST(StreamedPlan, IsNotTakenWhereItMayNotBe) {
     return whole ? whole->candidate.estimated_ns : 0;
   };
   EXPECT_GT(offered_ns(1e8), offered_ns(1e6)) << "rows that multiply come down";
+}
+
+/// Of several key columns each way to join them there is listed with its price; path compute takes the cheapest.
+TEST(StreamedPlan, KeysOfSeveralColumnsGoThereWhole) {
+  OneDevice gpu(vk::DeviceType::discrete);
+  PlacedJoin const join(std::uint64_t{1} << 21);
+  for (auto const& keys : {std::vector<std::string>{"key", "a"}, {"a", "b", "key"}}) {
+    auto options = two_threads<JoinOptions>();
+    auto const open = join::explain_hash_join(join.request(gpu, options, keys), false);
+    ASSERT_TRUE(open) << open.error().describe();
+    EXPECT_GE(std::ranges::count_if(open->candidates, is_placed), 2) << to_string(*open);
+    EXPECT_GT(open->candidates.size(), 5U) << "beside the others";
+    options.path = Path::compute;
+    auto const whole = join::explain_hash_join(join.request(gpu, options, keys), false);
+    ASSERT_TRUE(whole) << whole.error().describe();
+    EXPECT_TRUE(is_placed(whole->estimated)) << to_string(*whole);
+    auto const detail = std::ranges::find(whole->details, "composed keys", &std::pair<std::string, std::string>::first);
+    ASSERT_NE(detail, whole->details.end()) << to_string(*whole);
+    EXPECT_EQ(detail->second, std::to_string(keys.size()) + " columns packed in 64 bits on the device");
+  }
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ def tables(draw: st.DrawFn, types: list[pyarrow.DataType], prefix: str, payload:
     """Key columns k0, k1, …, then PREFIX0, … of `payload`, in one or two batches."""
     rows = draw(st.one_of(st.integers(0, 3), st.integers(0, 40)))
     named = [(f"k{i}", t, st.sampled_from(KEYS[t])) for i, t in enumerate(types)]
-    named += [(f"{prefix}{i}", t, NUMBERS[t]) for i, t in enumerate(payload)]
+    named += [(f"{prefix}{i}", t, NUMBERS[t] if t in NUMBERS else st.sampled_from(KEYS[t])) for i, t in enumerate(payload)]
     table = pyarrow.table({name: pyarrow.array(draw(columns(values, rows)), t) for name, t, values in named})
     cut = draw(st.integers(0, rows))
     return pyarrow.concat_tables([table.slice(0, cut), table.slice(cut)]) if cut else table

@@ -9,7 +9,8 @@ import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_tables import examples, key_types, number_types, sorted_rows, tables
+from package import LAVAPIPE
+from random_tables import KEYS, examples, key_types, number_types, sorted_rows, tables
 
 connection = duckdb.connect()
 HOW = ["inner", "left", "right", "full", "semi", "anti", "mark"]
@@ -60,6 +61,32 @@ def test_random_joins(run_on, data, how: str, nulls_equal: bool, ordered: bool, 
     if where is None and how != "mark":
         assert rows == sorted_rows(by_polars(left, right, keys, how, nulls_equal))
     assert garuda.join_count(left, right, on=keys, how=how, where=where, nulls_equal=nulls_equal, **run_on) == len(rows)
+
+
+@st.composite
+def compared_joins(draw: st.DrawFn) -> tuple[pyarrow.Table, pyarrow.Table, int]:
+    """The first column of either side beside the keys is of one type, whichever."""
+    types = draw(key_types)
+    compared = draw(st.sampled_from(list(KEYS)))
+    return draw(tables(types, "x", [compared])), draw(tables(types, "y", [compared])), len(types)
+
+
+@pytest.mark.skipif(LAVAPIPE is None, reason="lavapipe is not installed")
+@pytest.mark.parametrize("place", ["uploaded", "brought"])
+@examples(60)
+@given(data=compared_joins(), how=st.sampled_from(HOW), nulls_equal=st.booleans(), operator=st.sampled_from(["=", "<>", "<", ">="]))
+def test_random_conditions_on_a_device(place: str, data, how: str, nulls_equal: bool, operator: str) -> None:
+    """Tables that live there, and those that are brought there whole."""
+    left, right, num_keys = data
+    keys = [f"k{i}" for i in range(num_keys)]
+    expected = by_duckdb(left, right, keys, how, nulls_equal, f"l.x0 {operator} r.y0")
+    where = f"left.x0 {operator} right.y0"
+    options: dict[str, object] = {"path": "compute", "device": 0, "tuning": "placement=device"}
+    if place == "uploaded":
+        left, right = garuda.upload(left, device=0), garuda.upload(right, device=0)
+    rows = sorted_rows(garuda.join(left, right, keys, how=how, where=where, nulls_equal=nulls_equal, **options).to_arrow())
+    assert rows == sorted_rows(expected)
+    assert garuda.join_count(left, right, keys, how=how, where=where, nulls_equal=nulls_equal, **options) == len(rows)
 
 
 ORDERS = {"id": [1, 2, 3, 4], "customer": [7, 8, 7, None]}
