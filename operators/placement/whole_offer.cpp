@@ -49,8 +49,7 @@ Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::u
 std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request) {
   auto type = device::stored_key_type(request.left.schema(), request.right.schema(), request.columns);
   if (!type || device::is_stored_as_strings(*type)) return std::nullopt;
-  bool const may_be_wide = type->precision > kDigits64 && request.options.tuning.placement != Placement::device;
-  return may_be_wide ? std::nullopt : type;
+  return type->precision > kDigits64 ? std::nullopt : type;
 }
 
 Result<device::TableDevice> open_device(contract::DeviceSet& devices, std::size_t index, run::RunRecorder& recorder) {

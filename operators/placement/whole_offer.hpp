@@ -36,7 +36,7 @@ Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::u
                            contract::DeviceFacts const& facts);
 
 /// The type in which keys of tables that stream are compared: of one column a side, of integers or what is stored as
-/// such. Nothing of other keys, and of those that may take more than 64 bits, unless placement=device risks them.
+/// such. Nothing of other keys, and of decimals whose digits 64 bits do not hold: these are joined as resident tables.
 std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request);
 
 /// Opens a device for tables, timed. Errors: those of open_vulkan.

@@ -304,9 +304,12 @@ TEST_F(StreamedJoin, TakesKeysOfTwoTypes) {
     SCOPED_TRACE(pair.name);
     expect_join(pair.left, pair.right, spec, options_with("build=right,slice_rows=128"));
   }
-  // A value that a device does not hold, in a range of its own: an error that names the row. The host joins it.
-  auto const wide = testing::with_key_beyond_64_bits(100, 77);
-  auto const good = testing::with_key_beyond_64_bits(100, 100);
+  // Decimals of more than 18 digits do not stream.
+  expect_join(testing::with_key_beyond_64_bits(100, 100), testing::with_key_beyond_64_bits(100, 77), on_keys(),
+              options_with(""));
+  // A value of more digits than its type has, in a range of its own: an error that names the row. The host joins it.
+  auto const wide = testing::with_key_beyond_64_bits(100, 77, 18);
+  auto const good = testing::with_key_beyond_64_bits(100, 100, 18);
   expect_join(good, good, on_keys(), options_with(""));
   JoinOptions on_host;
   on_host.path = Path::cpu;

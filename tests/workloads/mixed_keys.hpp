@@ -78,9 +78,9 @@ inline std::vector<MixedKeys> mixed_keys(bool nulls) {
   return pairs;
 }
 
-/// A table whose key has 128 bits in row `row` alone.
-inline Table with_key_beyond_64_bits(std::size_t rows, std::size_t row) {
-  TestColumn<reference::Decimal128> keys{"k", decimal_of(TypeId::decimal128, 38), {}, {}};
+/// A table whose key, a decimal of so many digits, has 128 bits in row `row` alone.
+inline Table with_key_beyond_64_bits(std::size_t rows, std::size_t row, std::int32_t digits = 38) {
+  TestColumn<reference::Decimal128> keys{"k", decimal_of(TypeId::decimal128, digits), {}, {}};
   for (std::size_t i = 0; i < rows; ++i)
     keys.values.push_back(i == row ? reference::Decimal128{std::uint64_t{1} << 63, 0}
                                    : mixed_key<reference::Decimal128>(static_cast<std::int64_t>(i)));
