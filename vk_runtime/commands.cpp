@@ -300,7 +300,7 @@ void CommandRecorder::dispatch_part(std::uint64_t groups, std::uint32_t part, st
   GARUDA_EXPECTS(part < parts);
   if (groups == 0) return;
   auto const& limit = device_->traits().limits.max_workgroup_count;
-  GroupCounts const counts = split_groups(groups, limit[0], limit[1]);
+  GroupCounts const counts = split_groups(groups, limit[0], limit[1], parts);
   if (parts == 1) return device_->fn().vkCmdDispatch(commands_, counts.x, counts.y, 1);
   // Whole rows where there are several, so that gl_NumWorkGroups.x is that of all.
   bool const has_rows = counts.y > 1;
@@ -318,10 +318,11 @@ void CommandRecorder::dispatch_indirect(Buffer const& buffer, std::uint64_t offs
   device_->fn().vkCmdDispatchIndirect(commands_, buffer.handle(), offset);
 }
 
-GroupCounts split_groups(std::uint64_t groups, std::uint32_t max_x, std::uint32_t max_y) {
+GroupCounts split_groups(std::uint64_t groups, std::uint32_t max_x, std::uint32_t max_y, std::uint32_t parts) {
   if (groups == 0) return {};
-  std::uint64_t const y = (groups + max_x - 1) / max_x;
+  std::uint64_t y = (groups + max_x - 1) / max_x;
   GARUDA_EXPECTS(y <= max_y);
+  if (y > 1) y = std::clamp<std::uint64_t>(parts, y, max_y);
   std::uint64_t const x = (groups + y - 1) / y;
   return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y)};
 }

@@ -149,11 +149,12 @@ class CommandRecorder {
 };
 
 /// Workgroups in x and y for `groups` in all: x * y >= groups, both within the limits, as little surplus as possible.
+/// Where they fill several rows, as many as there are `parts`, if the limit allows: parts are whole rows.
 struct GroupCounts {
   std::uint32_t x = 0;
   std::uint32_t y = 0;
   bool operator==(GroupCounts const&) const = default;
 };
-GroupCounts split_groups(std::uint64_t groups, std::uint32_t max_x, std::uint32_t max_y);
+GroupCounts split_groups(std::uint64_t groups, std::uint32_t max_x, std::uint32_t max_y, std::uint32_t parts = 1);
 
 }  // namespace garuda::vk

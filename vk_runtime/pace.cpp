@@ -1,7 +1,8 @@
 #include "vk_runtime/pace.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
+#include <mutex>
 #include <utility>
 
 namespace garuda::vk {
@@ -10,20 +11,37 @@ namespace {
 constexpr std::uint64_t kLeastNs = 1'000'000;
 /// Part of the way that a pace goes towards a faster one each time.
 constexpr double kTrust = 0.25;
+/// Of a phase that was not seen yet: SwiftShader takes two to five times as long as lavapipe, whose pace is assumed of
+/// every software device.
+constexpr double kUnseenTimes = 4;
 /// A pace stays within so many times what is assumed, either way: a phase of few points and much else says little.
 constexpr double kMostTimes = 32;
 
-std::atomic<std::uint64_t> longest_ns{0};
-std::atomic<std::uint64_t> longest_compiling_ns{0};
+/// One of LongestSubmissions. Has no destructor: threads may still measure while the process ends.
+struct Kept {
+  std::int64_t ns = 0;
+  std::array<char, 128> phases = {};  // what of them fits
+
+  SubmissionTime time(bool compiles) const { return {phases.data(), ns, compiles}; }
+};
+
+constinit std::mutex longest_mutex;
+constinit Kept longest_usual;
+constinit Kept longest_compiling;
 
 }  // namespace
 
-LongestSubmissions longest_submissions() noexcept { return {longest_ns, longest_compiling_ns}; }
+LongestSubmissions longest_submissions() {
+  std::lock_guard const lock(longest_mutex);
+  return {longest_usual.time(false), longest_compiling.time(true)};
+}
 
-void Pace::submission_took(std::uint64_t ns, bool compiles) noexcept {
-  auto& kept = compiles ? longest_compiling_ns : longest_ns;
-  for (auto longest = kept.load(); longest < ns && !kept.compare_exchange_weak(longest, ns);) {
-  }
+void Pace::submission_took(SubmissionTime const& time) {
+  std::lock_guard const lock(longest_mutex);
+  auto& kept = time.compiles ? longest_compiling : longest_usual;
+  if (time.ns <= kept.ns) return;
+  kept = {time.ns, {}};
+  time.phases.copy(kept.phases.data(), kept.phases.size() - 1);
 }
 
 Pace::Pace(DeviceTraits const& traits) noexcept
@@ -33,7 +51,7 @@ Pace::Pace(DeviceTraits const& traits) noexcept
 double Pace::expected_ns(std::string_view phase, std::uint64_t points) const {
   std::lock_guard const lock(mutex_);
   auto const found = std::ranges::find(known_, phase, &Known::phase);
-  return static_cast<double>(points) * (found == known_.end() ? assumed_ns_ : found->ns_a_point);
+  return static_cast<double>(points) * (found == known_.end() ? kUnseenTimes * assumed_ns_ : found->ns_a_point);
 }
 
 void Pace::took(std::string_view phase, std::uint64_t points, std::uint64_t ns) {
@@ -42,7 +60,10 @@ void Pace::took(std::string_view phase, std::uint64_t points, std::uint64_t ns) 
                                assumed_ns_ * kMostTimes);
   std::lock_guard const lock(mutex_);
   auto found = std::ranges::find(known_, phase, &Known::phase);
-  if (found == known_.end()) found = known_.insert(known_.end(), {std::string(phase), assumed_ns_, assumed_ns_});
+  if (found == known_.end()) {
+    known_.push_back({std::string(phase), std::clamp(seen, assumed_ns_, kUnseenTimes * assumed_ns_), seen});
+    return;
+  }
   auto const sure = std::min(seen, std::exchange(found->last, seen));
   found->ns_a_point = std::max(sure, found->ns_a_point + kTrust * (sure - found->ns_a_point));
 }

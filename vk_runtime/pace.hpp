@@ -19,17 +19,25 @@ constexpr std::int64_t longest_submission_ns(DeviceType type) noexcept {
   return type == DeviceType::cpu ? 400'000'000 : 100'000'000;
 }
 
-/// What the longest submissions of this process took that any Pace was told of; suites say it at their end.
-struct LongestSubmissions {
-  std::uint64_t ns = 0;
-  std::uint64_t compiling_ns = 0;  ///< of those in which the driver compiled, SubmissionTime::compiles
+/// What a submission took.
+struct SubmissionTime {
+  std::string phases;  ///< their names, joined by "+"
+  std::int64_t ns = 0;
+  bool compiles = false;  ///< the driver compiled meanwhile, PhaseTimer::compiles()
 };
-LongestSubmissions longest_submissions() noexcept;
+
+/// The longest submissions of this process that any Pace was told of; suites say them at their end.
+struct LongestSubmissions {
+  SubmissionTime usual;
+  SubmissionTime compiling;  ///< of those in which the driver compiled
+};
+LongestSubmissions longest_submissions();
 
 /// Nanoseconds a point by phase, as submissions took them. One a device, thread-safe.
 class Pace {
  public:
-  /// Until a phase was seen: as max_points_per_submission of `traits` expects.
+  /// Until a phase was seen it is taken for four times as slow as max_points_per_submission of `traits` expects: so its
+  /// first submissions are short, whatever the driver.
   explicit Pace(DeviceTraits const& traits) noexcept;
 
   /// What submissions are filled up to: a half of the longest, on a software device a quarter, because other passes of
@@ -38,7 +46,7 @@ class Pace {
   /// What `points` points of `phase` are expected to take.
   double expected_ns(std::string_view phase, std::uint64_t points) const;
   /// Of one of its submissions.
-  static void submission_took(std::uint64_t ns, bool compiles) noexcept;
+  static void submission_took(SubmissionTime const& time);
   /// A submission in which the driver compiles is under way from the one call to the other. Others wait for it.
   void compiling_began() noexcept {
     ++compiling_;
@@ -48,8 +56,9 @@ class Pace {
   bool is_compiling() const noexcept { return compiling_ > 0; }
   /// Begun so far.
   std::uint64_t compilations() const noexcept { return compilations_; }
-  /// `points` points of `phase` took `ns`, without compiling. A slower pace holds once it was seen twice, since other
-  /// work may have been in the way; a faster one by and by. What takes less than a millisecond says nothing.
+  /// `points` points of `phase` took `ns`, without compiling. The first time says how far what is assumed until then
+  /// was too careful. After it a slower pace holds once it was seen twice, since other work may have been in the way; a
+  /// faster one by and by. What takes less than a millisecond says nothing.
   void took(std::string_view phase, std::uint64_t points, std::uint64_t ns);
 
  private:

@@ -74,7 +74,7 @@ void PhaseTimer::submitted(Ticket ticket) {
   submitted_phases_ = phases_.size();
   auto& submission = submissions_.back();
   auto& pace = device_->pace();
-  submission.own_compiles = has_compiling_phase(submission);
+  submission.own_compiles = std::ranges::any_of(phases_of(submission), &Phase::compiles);
   submission.compiles = submission.own_compiles || (source_ == ClockSource::host && pace.is_compiling());
   if (submission.own_compiles) pace.compiling_began();
   submission.compilations = pace.compilations();
@@ -127,26 +127,31 @@ Result<void> PhaseTimer::collect_device() {
   for (std::size_t i = 0; i < phases_.size(); ++i)
     add(phases_[i].name, elapsed_ns(2 * i, 2 * i + 1), phases_[i].compiles);
   for (auto const& submission : submissions_)
-    submission_times_.push_back(
-        {elapsed_ns(2 * submission.first_phase, 2 * submission.end_phase - 1), submission.compiles});
+    submission_times_.push_back({names_of(submission),
+                                 elapsed_ns(2 * submission.first_phase, 2 * submission.end_phase - 1),
+                                 submission.compiles});
   return {};
 }
 
 void PhaseTimer::collect_host() {
   for (Submission const& submission : submissions_) {
-    std::string name = phases_[submission.first_phase].name;
-    for (std::size_t i = submission.first_phase + 1; i < submission.end_phase; ++i) name += "+" + phases_[i].name;
+    auto name = names_of(submission);
     auto const started = std::max(submission.submitted, last_completed_.value_or(submission.submitted));
     last_completed_ = submission.completed;
     auto const ns = std::chrono::nanoseconds(submission.completed - started).count();
-    submission_times_.push_back({ns, submission.compiles});
     add(name, ns, submission.compiles);
+    submission_times_.push_back({std::move(name), ns, submission.compiles});
   }
 }
 
-bool PhaseTimer::has_compiling_phase(Submission const& submission) const {
-  auto const phases = std::span(phases_).subspan(submission.first_phase, submission.end_phase - submission.first_phase);
-  return std::ranges::any_of(phases, &Phase::compiles);
+std::span<PhaseTimer::Phase const> PhaseTimer::phases_of(Submission const& submission) const {
+  return std::span(phases_).subspan(submission.first_phase, submission.end_phase - submission.first_phase);
+}
+
+std::string PhaseTimer::names_of(Submission const& submission) const {
+  std::string names;
+  for (auto const& phase : phases_of(submission)) names += (names.empty() ? "" : "+") + phase.name;
+  return names;
 }
 
 void PhaseTimer::add(std::string const& name, std::int64_t ns, bool compiles) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,12 +24,6 @@ struct PhaseTime {
   std::int64_t ns = 0;
   bool compiles = false;  ///< some of it, see PhaseTimer::compiles()
   bool operator==(PhaseTime const&) const = default;
-};
-
-/// What a submission took.
-struct SubmissionTime {
-  std::int64_t ns = 0;
-  bool compiles = false;
 };
 
 /// Where phase times come from.
@@ -97,7 +92,8 @@ class PhaseTimer {
 
   PhaseTimer(Device& device, ClockSource source) : device_(&device), source_(source) {}
   void add(std::string const& name, std::int64_t ns, bool compiles);
-  bool has_compiling_phase(Submission const& submission) const;
+  std::span<Phase const> phases_of(Submission const& submission) const;
+  std::string names_of(Submission const& submission) const;
   Result<void> collect_device();
   void collect_host();
 

@@ -15,6 +15,8 @@ inline constexpr std::string_view kCopiedUp = "copied_up_bytes";
 inline constexpr std::string_view kCopiedDown = "copied_down_bytes";
 /// Bytes of device memory that lie in another heap than the best one, which had no room.
 inline constexpr std::string_view kElsewhere = "elsewhere_bytes";
+/// Submissions to the device that were timed.
+inline constexpr std::string_view kSubmissions = "submissions";
 /// Microseconds of the longest submission, and of the longest in which a software driver compiled a pipeline that ran
 /// for the first time: its time is not one that submissions can be cut by, so it stands apart.
 inline constexpr std::string_view kLongestSubmission = "longest_submission_us";

@@ -97,11 +97,13 @@ Result<void> Submissions::report() {
   }
   for (auto const& time : lane_.timer().submission_times()) {
     auto const ns = static_cast<std::uint64_t>(std::max<std::int64_t>(time.ns, 0));
-    pace_.submission_took(ns, time.compiles);
+    vk::Pace::submission_took(time);
     if (stats_ != nullptr)
       stats_->max_counter(time.compiles ? contract::kLongestCompiling : contract::kLongestSubmission, ns / 1000);
   }
   if (stats_ != nullptr) {
+    if (auto const count = lane_.timer().submission_times().size(); count != 0)
+      stats_->add_counter(contract::kSubmissions, count);
     for (auto const& work : work_) stats_->add_phase(work.phase, work.ns, work.bytes, work.items);
     report_copies();
     if (auto const bytes = lane_.arena().take_bytes_elsewhere(); bytes != 0) {

@@ -70,12 +70,19 @@ TEST(SplitGroups, CoversEveryCountWithinTheLimits) {
   EXPECT_EQ(split_groups(65'536, 65'535, 65'535), (GroupCounts{32'768, 2}));
   EXPECT_EQ(split_groups(std::uint64_t{65'535} * 65'535, 65'535, 65'535), (GroupCounts{65'535, 65'535}));
   EXPECT_THROW(split_groups(std::uint64_t{65'535} * 65'535 + 1, 65'535, 65'535), LogicError);
+  // Parts of several rows have a row each, as far as the limit goes.
+  EXPECT_EQ(split_groups(65'535, 65'535, 65'535, 10), (GroupCounts{65'535, 1}));
+  EXPECT_EQ(split_groups(65'536, 65'535, 65'535, 10), (GroupCounts{6'554, 10}));
   for (std::uint64_t groups = 1; groups < 500; ++groups) {
-    GroupCounts const counts = split_groups(groups, 7, 100);
-    std::uint64_t const covered = std::uint64_t{counts.x} * counts.y;
-    EXPECT_LE(counts.x, 7U);
-    EXPECT_GE(covered, groups);
-    EXPECT_LT(covered - groups, counts.y);
+    for (std::uint32_t const parts : {1U, 9U, 200U}) {
+      GroupCounts const counts = split_groups(groups, 7, 100, parts);
+      std::uint64_t const covered = std::uint64_t{counts.x} * counts.y;
+      EXPECT_LE(counts.x, 7U);
+      EXPECT_LE(counts.y, 100U);
+      if (groups > 7) EXPECT_GE(counts.y, std::min(parts, 100U));
+      EXPECT_GE(covered, groups);
+      EXPECT_LT(covered - groups, counts.y);
+    }
   }
 }
 

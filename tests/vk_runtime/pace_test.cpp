@@ -10,22 +10,36 @@ namespace {
 
 constexpr std::uint64_t kPoints = 1'000'000;
 
-TEST(Pace, BeginsWithWhatIsAssumedOfTheType) {
+TEST(Pace, BeginsWithAQuarterOfWhatIsAssumedOfTheType) {
   auto const traits = usable_traits("gpu", DeviceType::discrete);
   Pace const pace(traits);
-  EXPECT_DOUBLE_EQ(pace.expected_ns("build", traits.max_points_per_submission), pace.aim_ns());
+  EXPECT_DOUBLE_EQ(pace.expected_ns("build", traits.max_points_per_submission / 4), pace.aim_ns());
   EXPECT_DOUBLE_EQ(pace.aim_ns(), 50e6);
   EXPECT_GT(Pace(usable_traits("cpu", DeviceType::cpu)).aim_ns(), pace.aim_ns());
 }
 
+TEST(Pace, TheFirstTimeSaysHowFarThatWasTooCareful) {
+  auto const traits = usable_traits("gpu", DeviceType::integrated);
+  auto const assumed = 50e6 / static_cast<double>(traits.max_points_per_submission) * kPoints;
+  Pace pace(traits);
+  auto const unseen = pace.expected_ns("build", kPoints);
+  EXPECT_DOUBLE_EQ(unseen, 4 * assumed);
+  pace.took("slower", kPoints, static_cast<std::uint64_t>(2 * unseen));
+  EXPECT_DOUBLE_EQ(pace.expected_ns("slower", kPoints), unseen) << "compiled, maybe";
+  pace.took("slow", kPoints, 20'000'000);
+  EXPECT_DOUBLE_EQ(pace.expected_ns("slow", kPoints), 20e6);
+  pace.took("fast", kPoints, 2'000'000);
+  EXPECT_DOUBLE_EQ(pace.expected_ns("fast", kPoints), assumed);
+  EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), unseen);
+}
+
 TEST(Pace, ASlowerPhaseHoldsOnceSeenTwiceAFasterOneByAndBy) {
   Pace pace(usable_traits("gpu", DeviceType::integrated));
-  auto const other = pace.expected_ns("probe", kPoints);
+  pace.took("build", kPoints, 20'000'000);
   pace.took("build", kPoints, 60'000'000);
-  EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), other) << "compiled, maybe";
+  EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), 20e6) << "something else was in the way, maybe";
   pace.took("build", kPoints, 40'000'000);
   EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), 40e6);
-  EXPECT_DOUBLE_EQ(pace.expected_ns("probe", kPoints), other);
   pace.took("build", kPoints, 8'000'000);
   EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), 32e6);
   for (int i = 0; i < 50; ++i) pace.took("build", kPoints, 8'000'000);
@@ -34,12 +48,22 @@ TEST(Pace, ASlowerPhaseHoldsOnceSeenTwiceAFasterOneByAndBy) {
 
 TEST(Pace, WhatSaysLittleIsNotBelieved) {
   Pace pace(usable_traits("gpu", DeviceType::integrated));
-  auto const assumed = pace.expected_ns("build", kPoints);
+  auto const unseen = pace.expected_ns("build", kPoints);
   pace.took("build", 1, 999'999);
   pace.took("build", 0, 50'000'000);
-  EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), assumed);
-  for (int i = 0; i < 2; ++i) pace.took("build", 1, 2'000'000);  // few points and much else
-  EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), 32 * assumed);
+  EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), unseen);
+  for (int i = 0; i < 3; ++i) pace.took("build", 1, 2'000'000);  // few points and much else
+  EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), 8 * unseen);
+}
+
+TEST(Pace, TheLongestSubmissionIsKeptWithItsPhases) {
+  constexpr std::int64_t kLong = std::int64_t{1} << 50;  // longer than any that this process ran
+  Pace::submission_took({"build+count", kLong, false});
+  Pace::submission_took({"probe", kLong - 1, false});
+  Pace::submission_took({std::string(1000, 'x'), kLong + 1, true});
+  EXPECT_EQ(longest_submissions().usual.phases, "build+count");
+  EXPECT_EQ(longest_submissions().usual.ns, kLong);
+  EXPECT_EQ(longest_submissions().compiling.phases, std::string(127, 'x'));
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ TEST_F(SubmissionTest, TimesWithWhatASoftwareDriverCompilesAreTold) {
   ASSERT_EQ(lane_->timer().submission_times().size(), 2U);
   EXPECT_EQ(lane_->timer().times()[0].compiles, is_software);
   EXPECT_EQ(lane_->timer().submission_times()[0].compiles, is_software);
+  EXPECT_EQ(lane_->timer().submission_times()[0].phases, "first");
   EXPECT_FALSE(lane_->timer().times()[1].compiles);
   EXPECT_FALSE(lane_->timer().submission_times()[1].compiles);
 }
