@@ -18,8 +18,9 @@ void main() {
   uvec2 total = Pairs(push.num_tasks).at[0];
   uint num_tasks = total.y != 0u ? push.max_tasks : min(total.x, push.max_tasks);
   if (task == 0u) {
-    uint each = clamp(num_tasks / push.many_groups, 1u, push.tasks_each);
-    uint groups = (num_tasks + each - 1u) / each;
+    uint tasks = (num_tasks + push.parts - 1u) / push.parts;
+    uint each = clamp(tasks / push.many_groups, 1u, push.tasks_each);
+    uint groups = (tasks + each - 1u) / each;
     uint y = max((groups + push.max_groups_x - 1u) / push.max_groups_x, 1u);
     Words(push.dispatch).at[0] = (groups + y - 1u) / y;
     Words(push.dispatch).at[1] = y;

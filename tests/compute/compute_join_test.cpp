@@ -15,6 +15,7 @@
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "tests/compute/compute_device.hpp"
+#include "tests/engine/counters.hpp"
 #include "tests/graphics/graphics_problem.hpp"
 
 namespace garuda::compute {
@@ -148,6 +149,30 @@ TEST_F(ComputeJoin, SortedPairsAscendByKey) {
       EXPECT_TRUE(std::ranges::is_sorted(
           pairs, {}, [&](contract::RowPair const& pair) { return std::tuple(key(pair), pair.right, pair.left); }));
     }
+  }
+}
+
+/// As many submissions as a slow pace asks for share the tasks, and none of these is lost or done twice.
+TEST_F(ComputeJoin, TasksAreSharedAmongSubmissions) {
+  if (testing::max_test_rows() < 150'000) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
+  auto const submissions_of = [](Problem const& problem) {
+    testing::Counters counters;
+    contract::BackendOptions options;
+    options.tuning.method = JoinMethod::partitioned;
+    options.stats = &counters;
+    {
+      auto const backend = value_of(open_compute_join(device(), store(), options));
+      auto const kernel = value_of(backend->begin(problem.slice(), 0));
+      problem.expect_solved_by(*kernel, 1'000'003);
+    }
+    return counters.value("submissions");
+  };
+  for (auto const pattern : {KeyPattern::random_unique, KeyPattern::zipf_both}) {
+    Problem const problem(JoinCase{32, 100'000, 150'000, pattern, Nulls::none, 1});
+    auto const usual = submissions_of(problem);
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    for (int i = 0; i < 3; ++i) device().pace().took("join", 1, kSecond);
+    EXPECT_GT(submissions_of(problem), usual + 1);
   }
 }
 

@@ -36,7 +36,8 @@ constexpr std::uint32_t kMostRadixBits = 24;
 constexpr std::uint64_t kCopyWords = 4096;
 // Rows that partitioning is not worth its passes for.
 constexpr std::uint64_t kFewRows = std::uint64_t{1} << 18;
-// Fewer rows take no time anywhere, but the shader of tables in shared memory takes a driver a second to compile (2026-11).
+// Fewer rows take no time anywhere, but the shader of tables in shared memory takes a driver a second to compile
+// (2026-11).
 constexpr std::uint64_t kLeastRowsShared = std::uint64_t{1} << 13;
 constexpr std::uint64_t kLeastTableSlots = std::uint64_t{1} << 14;
 constexpr std::uint32_t kCollectItems = 8;
@@ -328,10 +329,11 @@ Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
   auto const groups = grouping_.way == ResidentWay::table
                           ? groups_for(rows_.rows, std::uint64_t{grouping_.group_size} * grouping_.items)
                           : std::uint64_t{pushed.num_windows} + pushed.num_partitions;
-  GARUDA_TRY(context.dispatch(kAggregatePhase, shape, pushed, groups, rows_.rows));
+  auto const columns = 1 + aggregates_.size();  // and the keys
+  GARUDA_TRY(context.dispatch(kAggregatePhase, shape, pushed, groups, rows_.rows * columns));
   auto const slots = grouping_.table_slots + 1;
   return context.dispatch(kCollectPhase, collect_shape(aggregates_, rows_.keys.words), pushed,
-                          groups_for(slots, std::uint64_t{tuning.group_size} * kCollectItems), slots);
+                          groups_for(slots, std::uint64_t{tuning.group_size} * kCollectItems), slots * columns);
 }
 
 Result<void> ResidentGroupBy::record(ComputeContext& context) {

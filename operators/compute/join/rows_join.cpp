@@ -117,6 +117,7 @@ Result<void> RowsJoin::record_tasks(ComputeContext& context, bool listed) {
   push.max_groups_x = context.lane().device().traits().limits.max_workgroup_count[0];
   push.tasks_each = tuning.join_tasks;
   push.many_groups = tuning.join_groups;
+  push.parts = parts_;
   auto const items = listed ? max_tasks_ : partitions_;
   return context.dispatch(kTasksPhase, task_shape(listed), push, groups_for(items, tuning.group_size), items);
 }
@@ -129,6 +130,8 @@ Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& bu
   rows_ = std::move(rows);
   max_task_rows_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostJoinedRows / max_tasks_, 1));
   GARUDA_EXPECTS(build.num_partitions() == partitions_ && probe.num_partitions() == partitions_);
+  items_ = build.rows() + probe.rows() + rows_.expected * (1 + rows_.build.size() + rows_.probe.size());
+  parts_ = context.parts_of(kJoinPhase, items_);
   GARUDA_TRY(record_tasks(context, false));
   GARUDA_TRY(scan_.record(context, kTasksPhase, {task_counts_.address(), task_starts_.address(), partitions_}));
   GARUDA_TRY(record_tasks(context, true));
@@ -171,13 +174,9 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   push.capacity = static_cast<std::uint32_t>(rows_.capacity);
   push.max_task_rows = max_task_rows_;
   auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed, rows_.keys != 0, marks);
-  auto const items = build_->rows() + probe_->rows() + rows_.expected;
-  // Each part dispatches all workgroups. To a GPU one that finds no task is nothing; a software driver sets up its
-  // shared memory all the same, which made a join of 5 M rows on lavapipe several times as long.
-  bool const is_software = context.lane().device().traits().type == vk::DeviceType::cpu;
-  push.parts = is_software ? 1 : context.parts_of(kJoinPhase, items);
+  push.parts = parts_;
   for (push.part = 0; push.part < push.parts; ++push.part)
-    GARUDA_TRY(context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, items / push.parts, push.part > 0));
+    GARUDA_TRY(context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, items_ / push.parts, push.part > 0));
   return {};
 }
 
@@ -196,6 +195,8 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
     if (tasks > max_tasks_) {
       // More tasks than one side's skew makes: all of them are needed to count the rows.
       GARUDA_TRY(take_tasks(context, tasks));
+      items_ = std::max(items_, tasks * join_chunk_rows(context.tuning()));
+      parts_ = context.parts_of(kJoinPhase, items_);
       GARUDA_TRY(record_tasks(context, true));
       GARUDA_TRY(record_rows(context));
       continue;

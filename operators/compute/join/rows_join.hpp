@@ -76,7 +76,7 @@ class RowsJoin {
   vk::Buffer task_counts_;  ///< of each partition
   vk::Buffer task_starts_;
   vk::Buffer tasks_;     ///< max_tasks_ × JoinTask
-  vk::Buffer dispatch_;  ///< what vkCmdDispatchIndirect takes for them, and their number
+  vk::Buffer dispatch_;  ///< what vkCmdDispatchIndirect takes for a part of them, and their number
   DeviceScan scan_;      ///< its total: how many there are, listed or not
   vk::Buffer state_;
   vk::Buffer columns_;
@@ -84,6 +84,8 @@ class RowsJoin {
   PartitionedSide const* build_ = nullptr;
   PartitionedSide const* probe_ = nullptr;
   JoinedRows rows_;
+  std::uint64_t items_ = 0;  ///< elements that the pass over the tasks works on, about
+  std::uint32_t parts_ = 1;  ///< dispatches that the listed tasks are shared among
 };
 
 /// Rows that partitions move, and the bytes of each.

@@ -47,7 +47,8 @@ Result<void> LateGather::record(ComputeContext& context, vk::Buffer const& state
   push.state = state.address();
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   auto const tile = std::uint64_t{context.tuning().group_size} * kItems;
-  return context.dispatch(kGatherPhase, late_gather_shape(), push, (capacity + tile - 1) / tile, capacity);
+  return context.dispatch(kGatherPhase, late_gather_shape(), push, groups_for(capacity, tile),
+                          capacity * columns.size());
 }
 
 }  // namespace garuda::compute
