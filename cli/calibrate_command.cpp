@@ -90,8 +90,9 @@ void add_calibrate_command(CLI::App& app, Context& context) {
   command.add_flag("--json", arguments->json, "a JSON array");
   command.add_flag("--quiet", arguments->quiet, "no progress");
   command.footer(
-      "Takes some seconds a device; nothing else should run meanwhile. The rates are kept in\n"
-      "$XDG_CACHE_HOME/garuda/calibration or ~/.cache/garuda/calibration, by device, driver and version of garuda.\n"
+      "Takes ten seconds at most for the host and each device; nothing else should run meanwhile. The rates are\n"
+      "kept in $XDG_CACHE_HOME/garuda/calibration or ~/.cache/garuda/calibration, by device, driver and version of "
+      "garuda.\n"
       "Examples:\n  garuda calibrate\n  garuda calibrate --device 0\n  garuda calibrate --show --json");
   command.callback([arguments, &context] { context.run = [arguments] { return report(calibrate(*arguments)); }; });
 }

@@ -114,8 +114,9 @@ class Engine {
   /// gone, or from a call with a memory limit on until one without. Safe while calls run, and results live.
   void release_host_memory();
 
-  /// Measures the host and the devices that `options` name, some seconds each, keeps the rates in the calibration
-  /// folder and plans with them from now on. Blocks. Returns what was measured.
+  /// Measures the host and the devices that `options` name, keeps the rates in the calibration folder and plans with
+  /// them from now on. What is late for ten seconds each is measured in one run a rate. Blocks. Returns what was
+  /// measured.
   /// Errors: no_device, usage for a name of several devices, output when a file cannot be written, cancelled,
   /// out_of_memory, device_failure.
   Result<std::vector<CalibrationInfo>> calibrate(CalibrateOptions const& options = {});

@@ -1,13 +1,10 @@
 #include "operators/calibrate/background_calibration.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <set>
 #include <utility>
-
-#include "core/stopwatch.hpp"
 
 namespace garuda::calibrate {
 namespace {
@@ -46,32 +43,22 @@ class Running {
 }  // namespace
 
 Result<void> measure_missing(std::filesystem::path const& folder, std::vector<Measurement> const& measurements,
-                             std::atomic<bool> const* cancelled, std::function<void()> const& before_rate) {
+                             std::atomic<bool> const* cancelled, std::function<void()> const& before_rate,
+                             std::chrono::nanoseconds most) {
   auto const lock = rates::MeasuringLock::take(folder);
   if (!lock) return {};
+  Control control;
+  control.cancelled = cancelled;
+  control.on_progress = [&](Progress const&) { before_rate(); };
   for (auto const& measurement : measurements) {
     if (lock->failed_lately(measurement.file)) continue;
-    std::atomic<bool> is_late{false};
-    std::uint64_t waited_ns = 0;
-    Stopwatch const watch;
-    Control control;
-    control.cancelled = cancelled;
-    control.abandoned = &is_late;
-    control.on_progress = [&](Progress const&) {
-      Stopwatch const waiting;
-      before_rate();
-      waited_ns += waiting.elapsed_ns();
-      is_late = watch.elapsed_ns() - waited_ns >
-                static_cast<std::uint64_t>(std::chrono::nanoseconds(kMostBackground).count());
-    };
-    control.on_progress({});
-    if (cancelled != nullptr && *cancelled) return fail(ErrorCode::cancelled, "measuring was stopped");
-    auto const measured = measurement.run(control);
-    if (control.cancelled != nullptr && *control.cancelled) return fail(ErrorCode::cancelled, "measuring was stopped");
+    before_rate();
+    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "measuring was stopped");
+    MeasuringTime time(control, most, true);
+    auto measured = measurement.run(time);
+    if (control.is_cancelled()) return fail(ErrorCode::cancelled, "measuring was stopped");
     if (measured) continue;
     lock->remember_failure(measurement.file);
-    if (is_late)
-      return fail(ErrorCode::limit_exceeded, fmt::format("measuring was given up after {} s", kMostBackground.count()));
     return measured;
   }
   return {};

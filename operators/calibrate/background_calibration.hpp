@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
@@ -11,27 +12,25 @@
 #include <thread>
 #include <vector>
 
-#include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "operators/calibrate/measuring.hpp"
 #include "operators/rates/measuring_lock.hpp"
 
 namespace garuda::calibrate {
 
-/// Most that one measurement may take; what takes longer is given up, and not tried again for a day.
-inline constexpr std::chrono::seconds kMostBackground{10};
-
 /// A host or a device to be measured.
 struct Measurement {
   std::string file;  ///< that its rates are kept in, without folder
-  /// Measures and keeps. Reports progress before every rate, and looks at its control while it measures one.
-  std::function<Result<void>(Control const&)> run;
+  /// Measures and keeps. Reports before every rate, and checks the time before every run.
+  std::function<Result<void>(MeasuringTime&)> run;
 };
 
 /// Measures one after the other under the folder's lock; leaves it to the process that has that. `before_rate` is
-/// called before every rate, and its time does not count against kMostBackground. Blocks. Errors: the first;
-/// limit_exceeded for one that took too long; cancelled.
+/// called before every rate, and its time does not count. What takes longer than `most` is given up, and like all that
+/// fails not tried again for a day. Blocks. Errors: the first; limit_exceeded for one that took too long; cancelled.
 Result<void> measure_missing(std::filesystem::path const& folder, std::vector<Measurement> const& measurements,
-                             std::atomic<bool> const* cancelled, std::function<void()> const& before_rate);
+                             std::atomic<bool> const* cancelled, std::function<void()> const& before_rate,
+                             std::chrono::nanoseconds most = kMostMeasuring);
 
 /// The thread. Before every rate it waits until no query has run for half a second, so that neither disturbs the other
 /// for longer than a rate takes.

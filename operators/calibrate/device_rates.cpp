@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "core/stopwatch.hpp"
 #include "keys/numbering/mix.hpp"
 #include "operators/calibrate/copy_rates.hpp"
-#include "operators/calibrate/measuring.hpp"
 #include "operators/calibrate/pair_comparisons.hpp"
 #include "operators/calibrate/point_draws.hpp"
 #include "operators/calibrate/word_passes.hpp"
@@ -33,6 +31,8 @@ constexpr std::int64_t kLargeCopyBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kTeamCopyBytes = std::int64_t{128} << 20;
 constexpr std::int64_t kSoftwareCopyBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kSmallCopyBytes = std::int64_t{64} << 10;
+/// Share of the time after which what is left, some tenths of a second, is measured in one run a rate.
+constexpr double kShare = 0.5;
 
 enum class PixelOrder : std::uint8_t { random, ordered, clipped };
 
@@ -48,8 +48,8 @@ std::vector<std::uint32_t> make_pixels(std::uint64_t points, PixelOrder order, P
 
 class DeviceMeasurement {
  public:
-  DeviceMeasurement(vk::Device& device, vk::PipelineStore& pipelines, Control const& control)
-      : device_(device), pipelines_(pipelines), control_(control) {}
+  DeviceMeasurement(vk::Device& device, vk::PipelineStore& pipelines, MeasuringTime& time)
+      : device_(device), pipelines_(pipelines), time_(time) {}
 
   Result<rates::DeviceRates> run() {
     vk::LaneOptions options;
@@ -72,23 +72,25 @@ class DeviceMeasurement {
                     std::bit_floor(device_.traits().max_render_extent()));
   }
 
-  void report(std::string_view what) const {
-    if (control_.on_progress) control_.on_progress({what, 0, 0, 0});
+  template <class Run>
+  Result<double> rate(std::uint64_t least, std::uint64_t most, Run const& run) const {
+    return measure_rate(least, most, time_, kShare, run);
   }
+  int repetitions() const { return time_.repetitions(kShare); }
 
   Result<double> point_rate(PointTarget target, PixelOrder order) {
     PointImage const image{image_edge(), image_edge(), target};
-    auto rate = measure_rate(kLeastItems, kMostPoints, control_, [&](std::uint64_t points) -> Result<std::uint64_t> {
+    auto per_s = rate(kLeastItems, kMostPoints, [&](std::uint64_t points) -> Result<std::uint64_t> {
       GARUDA_TRY_ASSIGN(auto draw, PointDraw::create(*lane_, pipelines_, image, make_pixels(points, order, image)));
       auto ns = draw.run();
       return ns;
     });
     GARUDA_TRY(lane_->reset());
-    return rate;
+    return per_s;
   }
 
   Result<void> points() {
-    report("points");
+    time_.report("points");
     GARUDA_TRY_ASSIGN(rates_.random_points_per_s, point_rate(PointTarget::overwrite_2, PixelOrder::random));
     GARUDA_TRY_ASSIGN(rates_.ordered_points_per_s, point_rate(PointTarget::overwrite_2, PixelOrder::ordered));
     GARUDA_TRY_ASSIGN(rates_.clipped_points_per_s, point_rate(PointTarget::overwrite_2, PixelOrder::clipped));
@@ -99,20 +101,19 @@ class DeviceMeasurement {
   }
 
   Result<double> small_rate(PointTarget target, PixelOrder order) {
-    Result<double> rate = 0.0;
+    Result<double> per_s = 0.0;
     {
       PointImage const image{rates::kSmallDrawEdge, rates::kSmallDrawEdge, target};
       GARUDA_TRY_ASSIGN(
           auto draw, PointDraw::create(*lane_, pipelines_, image, make_pixels(rates::kSmallDrawPoints, order, image)));
-      rate = measure_rate(rates::kSmallDrawPoints, rates::kSmallDrawPoints, control_,
-                          [&](std::uint64_t) { return draw.run(); });
+      per_s = rate(rates::kSmallDrawPoints, rates::kSmallDrawPoints, [&](std::uint64_t) { return draw.run(); });
     }
     GARUDA_TRY(lane_->reset());
-    return rate;
+    return per_s;
   }
 
   Result<void> small_draws() {
-    report("small draws");
+    time_.report("small draws");
     GARUDA_TRY_ASSIGN(rates_.small_random_points_per_s, small_rate(PointTarget::overwrite_2, PixelOrder::random));
     GARUDA_TRY_ASSIGN(rates_.small_ordered_points_per_s, small_rate(PointTarget::overwrite_2, PixelOrder::ordered));
     GARUDA_TRY_ASSIGN(rates_.small_random_reads_per_s, access_rate(WordAccess::random, 2 * rates::kSmallDrawPoints));
@@ -123,7 +124,7 @@ class DeviceMeasurement {
   }
 
   Result<void> clears() {
-    report("clears");
+    time_.report("clears");
     {
       GARUDA_TRY_ASSIGN(auto const image, lane_->arena().image({.format = VK_FORMAT_R32G32_UINT,
                                                                 .width = image_edge(),
@@ -131,9 +132,9 @@ class DeviceMeasurement {
                                                                 .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
                                                                 .name = "cleared"}));
       auto const pixels = std::uint64_t{image_edge()} * image_edge();
-      GARUDA_TRY_ASSIGN(rates_.cleared_pixels_per_s,
-                        measure_rate(pixels, kMostAccesses, control_,
-                                     [&](std::uint64_t count) { return clear_pixels(*lane_, image, count); }));
+      GARUDA_TRY_ASSIGN(rates_.cleared_pixels_per_s, rate(pixels, kMostAccesses, [&](std::uint64_t count) {
+                          return clear_pixels(*lane_, image, count);
+                        }));
     }
     return lane_->reset();
   }
@@ -145,17 +146,17 @@ class DeviceMeasurement {
 
   Result<double> access_rate(WordAccess access, std::uint64_t num_words) {
     auto const words = static_cast<std::uint32_t>(num_words);
-    Result<double> rate = 0.0;
+    Result<double> per_s = 0.0;
     {
       GARUDA_TRY_ASSIGN(auto pass, WordPass::create(*lane_, pipelines_, access, words));
-      rate = measure_rate(words, kMostAccesses, control_, [&](std::uint64_t count) { return pass.run(count); });
+      per_s = rate(words, kMostAccesses, [&](std::uint64_t count) { return pass.run(count); });
     }
     GARUDA_TRY(lane_->reset());
-    return rate;
+    return per_s;
   }
 
   Result<void> words() {
-    report("compute passes");
+    time_.report("compute passes");
     GARUDA_TRY_ASSIGN(auto const streamed, access_rate(WordAccess::stream, most_words()));
     rates_.streamed_bytes_per_s = streamed * 2 * sizeof(std::uint32_t);
     GARUDA_TRY_ASSIGN(rates_.random_reads_per_s, access_rate(WordAccess::random, most_words()));
@@ -168,17 +169,17 @@ class DeviceMeasurement {
 
   /// Items are pairs of rows, so rows double. Where the compute path does not run there is no such rate.
   Result<void> comparisons() {
-    report("comparisons");
-    auto rate = measure_rate(kLeastPairs, kMostPairs, control_, [&](std::uint64_t pairs) {
-      return compare_pairs(device_, pipelines_, control_, std::uint64_t{1} << std::bit_width(pairs) / 2);
+    time_.report("comparisons");
+    auto per_s = rate(kLeastPairs, kMostPairs, [&](std::uint64_t pairs) {
+      return compare_pairs(device_, pipelines_, time_.control(), std::uint64_t{1} << std::bit_width(pairs) / 2);
     });
-    if (!rate && rate.error().code() == ErrorCode::no_device) return {};
-    GARUDA_TRY_ASSIGN(rates_.comparisons_per_s, std::move(rate));
+    if (!per_s && per_s.error().code() == ErrorCode::no_device) return {};
+    GARUDA_TRY_ASSIGN(rates_.comparisons_per_s, std::move(per_s));
     return {};
   }
 
   Result<void> submissions() {
-    report("submissions");
+    time_.report("submissions");
     std::vector<double> samples_ns;
     for (int i = 0; i < 21; ++i) {
       GARUDA_TRY_ASSIGN(auto const ns, submit_nothing(*lane_));
@@ -192,7 +193,8 @@ class DeviceMeasurement {
   /// What every query pays before its first pass: a lane with one block of memory and one submission.
   Result<void> lanes() {
     std::vector<double> samples_ns;
-    for (int i = 0; i < kRepetitions; ++i) {
+    for (int i = 0; i < repetitions(); ++i) {
+      GARUDA_TRY(time_.check());
       Stopwatch const watch;
       {
         vk::LaneOptions options;
@@ -209,8 +211,9 @@ class DeviceMeasurement {
   /// A large copy gives the rate, a small one what every call costs beside it.
   Result<rates::UploadRate> upload(vk::UploadMode mode) {
     auto const bytes = is_software() ? kSoftwareCopyBytes : kLargeCopyBytes;
-    GARUDA_TRY_ASSIGN(auto const small, measure_device_copy(device_, mode, kSmallCopyBytes));
-    GARUDA_TRY_ASSIGN(auto const large, measure_device_copy(device_, mode, bytes));
+    GARUDA_TRY(time_.check());
+    GARUDA_TRY_ASSIGN(auto const small, measure_device_copy(device_, mode, kSmallCopyBytes, repetitions()));
+    GARUDA_TRY_ASSIGN(auto const large, measure_device_copy(device_, mode, bytes, repetitions()));
     if (mode == vk::UploadMode::stage)
       rates_.download_bytes_per_s = static_cast<double>(bytes) / large.download_ns * 1e9;
     auto const rate = static_cast<double>(bytes - kSmallCopyBytes) / std::max(large.upload_ns - small.upload_ns, 1.0);
@@ -218,7 +221,7 @@ class DeviceMeasurement {
   }
 
   Result<void> copies() {
-    report("copies");
+    time_.report("copies");
     auto const& traits = device_.traits();
     GARUDA_TRY_ASSIGN(auto const staged, upload(vk::UploadMode::stage));
     rates_.stage_bytes_per_s = staged.bytes_per_s;
@@ -240,24 +243,25 @@ class DeviceMeasurement {
   Result<void> team_copies() {
     auto const bytes = is_software() ? kSoftwareCopyBytes : kTeamCopyBytes;
     auto const threads = std::clamp(std::thread::hardware_concurrency(), 1U, vk::kMostStreamingThreads);
+    GARUDA_TRY(time_.check());
     GARUDA_TRY_ASSIGN(rates_.team_upload_bytes_per_s,
-                      measure_team_copy(device_, vk::CopyDirection::up, threads, bytes));
+                      measure_team_copy(device_, vk::CopyDirection::up, threads, bytes, repetitions()));
     GARUDA_TRY_ASSIGN(rates_.team_download_bytes_per_s,
-                      measure_team_copy(device_, vk::CopyDirection::down, threads, bytes));
+                      measure_team_copy(device_, vk::CopyDirection::down, threads, bytes, repetitions()));
     return {};
   }
 
   vk::Device& device_;
   vk::PipelineStore& pipelines_;
-  Control const& control_;
+  MeasuringTime& time_;
   std::unique_ptr<vk::Lane> lane_;
   rates::DeviceRates rates_;
 };
 
 }  // namespace
 
-Result<rates::DeviceRates> measure_device(vk::Device& device, vk::PipelineStore& pipelines, Control const& control) {
-  GARUDA_TRY_ASSIGN(auto rates, DeviceMeasurement(device, pipelines, control).run());
+Result<rates::DeviceRates> measure_device(vk::Device& device, vk::PipelineStore& pipelines, MeasuringTime& time) {
+  GARUDA_TRY_ASSIGN(auto rates, DeviceMeasurement(device, pipelines, time).run());
   if (!rates::are_sane(rates))
     return fail(ErrorCode::device_failure, "the device gave times that cannot be: " + device.traits().name);
   return rates;

@@ -16,7 +16,6 @@
 #include "keys/join_keys.hpp"
 #include "keys/numbering/mix.hpp"
 #include "operators/calibrate/copy_rates.hpp"
-#include "operators/calibrate/measuring.hpp"
 #include "operators/cpu/join/cpu_join.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -102,14 +101,13 @@ struct JoinNs {
 
 class HostMeasurement {
  public:
-  HostMeasurement(Control const& control, RunGroupBy const& group_by, std::optional<std::chrono::nanoseconds> most)
-      : control_(control), group_by_(group_by), most_(most) {}
+  HostMeasurement(MeasuringTime& time, RunGroupBy const& group_by) : time_(time), group_by_(group_by) {}
 
   Result<rates::HostRates> run() {
     rates_.threads = static_cast<std::uint32_t>(oneapi::tbb::this_task_arena::max_concurrency());
     rows_ = std::min(kRows * std::bit_floor(std::max(rates_.threads / 2, 1U)), kMostRows);
-    report("host copies");
-    GARUDA_TRY_ASSIGN(rates_.copy_bytes_per_s, measure_host_copy(kCopyBytes));
+    time_.report("host copies");
+    GARUDA_TRY_ASSIGN(rates_.copy_bytes_per_s, measure_host_copy(kCopyBytes, repetitions()));
     GARUDA_TRY(encode());
     GARUDA_TRY(partition());
     GARUDA_TRY(gather());
@@ -122,27 +120,17 @@ class HostMeasurement {
   }
 
  private:
-  void report(std::string_view what) {
-    spent_ns_ += watch_.elapsed_ns();
-    if (control_.on_progress) control_.on_progress({what, 0, 0, 0});
-    watch_ = Stopwatch();
-  }
+  Control const& control() const noexcept { return time_.control(); }
+  int repetitions() const { return time_.repetitions(share_); }
 
-  /// Whether what was measured so far took longer than its share of the time that there is.
-  bool is_late() const {
-    return most_ && static_cast<double>(spent_ns_ + watch_.elapsed_ns()) > share_ * static_cast<double>(most_->count());
-  }
-  int repetitions() const { return is_late() ? 1 : kRepetitions; }
-
-  /// Items a second: the median of a few runs of `body`, a Result of nanoseconds, for `items`.
+  /// Items a second: the fastest of a few runs of `body`, a Result of nanoseconds, for `items`.
   template <class Body>
   Result<double> rate(std::uint64_t items, Body const& body) {
-    return measure_rate(
-        items, items, control_, [&](std::uint64_t) { return body(); }, repetitions());
+    return measure_rate(items, items, time_, share_, [&](std::uint64_t) { return body(); });
   }
 
   Result<void> encode() {
-    report("key encoding");
+    time_.report("key encoding");
     std::vector<std::int64_t> keys(kRows);
     for (std::uint64_t i = 0; i < kRows; ++i) keys[i] = static_cast<std::int64_t>(keys::mix(i) >> 40);
     Schema const schema{Field{"key", DataType{TypeId::int64}, false}};
@@ -154,14 +142,14 @@ class HostMeasurement {
     TableView const table(schema, std::span(&batch, 1));
     GARUDA_TRY_ASSIGN(rates_.encoded_keys_per_s, rate(2 * kRows, [&]() -> Result<std::uint64_t> {
                         Stopwatch const watch;
-                        GARUDA_TRY(keys::encode_join_keys({table, {0}}, {table, {0}}, control_));
+                        GARUDA_TRY(keys::encode_join_keys({table, {0}}, {table, {0}}, control()));
                         return watch.elapsed_ns();
                       }));
     return {};
   }
 
   Result<void> partition() {
-    report("partitioning");
+    time_.report("partitioning");
     auto const words = scattered_words(2 * rows_);
     for (auto const bits : kPartitionBits) {
       GARUDA_TRY_ASSIGN(auto const per_s, rate(2 * rows_, [&]() -> Result<std::uint64_t> {
@@ -170,7 +158,7 @@ class HostMeasurement {
                           keys.words = words.data();
                           keys.max = 0xffff'ffffU;
                           Stopwatch const watch;
-                          GARUDA_TRY(partition::radix_partition(std::move(keys), {bits, 0, false}, control_));
+                          GARUDA_TRY(partition::radix_partition(std::move(keys), {bits, 0, false}, control()));
                           return watch.elapsed_ns();
                         }));
       rates_.partitioned_rows.points.push_back({static_cast<double>(std::uint64_t{1} << bits), per_s});
@@ -179,7 +167,7 @@ class HostMeasurement {
   }
 
   Result<void> gather() {
-    report("gathers");
+    time_.report("gathers");
     for (auto const bytes : kColumnBytes) {
       auto const num_values = bytes / sizeof(std::uint32_t);
       std::vector<std::uint32_t> const column(num_values, 1);
@@ -205,7 +193,7 @@ class HostMeasurement {
   /// Nanoseconds are those of all threads together, divided by their number.
   Result<JoinNs> join_slices(Words const& words, std::uint64_t slice_rows, std::uint32_t max, PairsOfLanes& pairs) {
     contract::BackendOptions options;
-    options.control = &control_;
+    options.control = &control();
     options.lanes = rates_.threads;
     options.max_left_rows = options.max_right_rows = slice_rows;
     GARUDA_TRY_ASSIGN(auto const backend, cpu::open_cpu_join(options));
@@ -217,7 +205,7 @@ class HostMeasurement {
     if (pairs.size() != lanes) pairs.assign(lanes, std::vector<contract::RowPair>(slice_rows));
     Stopwatch const watch;
     // A lane takes one slice after the other: the backend keeps what it needs for one.
-    GARUDA_TRY(for_each_block(lanes, &control_, [&](std::size_t lane) {
+    GARUDA_TRY(for_each_block(lanes, &control(), [&](std::size_t lane) {
       for (auto s = lane; s < slices && done[lane]; s += lanes)
         done[lane] = join_slice(*backend, static_cast<std::uint32_t>(lane),
                                 KeySpan{std::span(words).subspan(s * slice_rows, slice_rows), 0, max, {}}, pairs[lane],
@@ -249,7 +237,7 @@ class HostMeasurement {
 
   Result<void> join() {
     for (auto const table_rows : kTableRows) {
-      report("join tables");
+      time_.report("join tables");
       auto const rows = std::max(rows_, table_rows);
       GARUDA_TRY(join_tables(scattered_words(rows), table_rows, 0xffff'ffffU, rates_.built_rows, rates_.probed_rows));
       GARUDA_TRY(join_tables(dense_words(rows, table_rows), table_rows, static_cast<std::uint32_t>(table_rows - 1),
@@ -264,6 +252,7 @@ class HostMeasurement {
     std::vector<double> probe_ns;
     PairsOfLanes pairs;
     for (int i = 0; i < repetitions(); ++i) {
+      GARUDA_TRY(time_.check());
       GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, table_rows, max, pairs));
       build_ns.push_back(ns.build);
       probe_ns.push_back(ns.probe);
@@ -278,7 +267,8 @@ class HostMeasurement {
     auto const words = scattered_words(kSmallSlices * kSmallSliceRows);
     std::vector<double> samples_ns;
     PairsOfLanes pairs;
-    for (int i = 0; i < kRepetitions; ++i) {
+    for (int i = 0; i < repetitions(); ++i) {
+      GARUDA_TRY(time_.check());
       GARUDA_TRY_ASSIGN(auto const ns, join_slices(words, kSmallSliceRows, 0xffff'ffffU, pairs));
       samples_ns.push_back((ns.build + ns.probe) / kSmallSlices * rates_.threads);
     }
@@ -287,7 +277,7 @@ class HostMeasurement {
   }
 
   Result<void> group() {
-    report("grouping");
+    time_.report("grouping");
     // Many of a few rows: their threads wake up, or do not, within what they take.
     GroupWay const few_rows{Grouping::direct, true};
     GARUDA_TRY_ASSIGN(auto const query_ns, group_by_({kFewRows, kFewRows, std::span(&few_rows, 1), kFewRowQueries}));
@@ -296,9 +286,9 @@ class HostMeasurement {
     constexpr std::array<GroupWay, 4> kWays{
         {{Grouping::direct, true}, {Grouping::local, true}, {Grouping::partitioned, true}, {Grouping::direct, false}}};
     std::array<GroupTimes, kWays.size()> times;
-    for (int round = 0; round == 0 || (round < kGroupRounds && !is_late()); ++round)
+    for (int round = 0; round == 0 || (round < kGroupRounds && !time_.is_late(share_)); ++round)
       for (std::size_t s = 0; s < kGroups.size(); ++s) {
-        if (s > 0) report("grouping");
+        if (s > 0) time_.report("grouping");
         GARUDA_TRY(time_groups(
             kGroups[s], rows_, kWays, times, [s](auto& way) -> auto& { return way.many[s]; }));
         if (kGroups[s] < kLeastGroups) continue;
@@ -323,7 +313,8 @@ class HostMeasurement {
   template <class Kept>
   Result<void> time_groups(std::uint64_t groups, std::uint64_t rows, std::span<GroupWay const> ways,
                            std::span<GroupTimes> times, Kept const& kept) {
-    GARUDA_TRY_ASSIGN(auto const ns, group_by_({rows, groups, ways, is_late() ? 1 : kSamplesOfARound}));
+    GARUDA_TRY(time_.check());
+    GARUDA_TRY_ASSIGN(auto const ns, group_by_({rows, groups, ways, time_.is_late(share_) ? 1 : kSamplesOfARound}));
     for (std::size_t i = 0; i < ways.size(); ++i) {
       auto const seen = std::max(static_cast<double>(ns[i]), 1.0);
       kept(times[i]) = std::min(kept(times[i]).value_or(seen), seen);
@@ -360,21 +351,17 @@ class HostMeasurement {
     }
   }
 
-  Control const& control_;
+  MeasuringTime& time_;
   RunGroupBy const& group_by_;
-  std::optional<std::chrono::nanoseconds> most_;
-  Stopwatch watch_;             // since the last report
-  std::uint64_t spent_ns_ = 0;  // before it
-  double share_ = kFirstShare;  // of most_, for what is measured now and all before
+  double share_ = kFirstShare;  // of the time, for what is measured now and all before
   rates::HostRates rates_;
   std::uint64_t rows_ = kRows;
 };
 
 }  // namespace
 
-Result<rates::HostRates> measure_host(Control const& control, RunGroupBy const& group_by,
-                                      std::optional<std::chrono::nanoseconds> most) {
-  GARUDA_TRY_ASSIGN(auto rates, HostMeasurement(control, group_by, most).run());
+Result<rates::HostRates> measure_host(MeasuringTime& time, RunGroupBy const& group_by) {
+  GARUDA_TRY_ASSIGN(auto rates, HostMeasurement(time, group_by).run());
   if (!rates::are_sane(rates)) return fail(ErrorCode::device_failure, "the host's clock gave times that cannot be");
   return rates;
 }

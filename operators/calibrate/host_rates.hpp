@@ -1,16 +1,14 @@
 // Measures what the host can do a second.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
+#include "operators/calibrate/measuring.hpp"
 #include "operators/rates/rates.hpp"
 
 namespace garuda::calibrate {
@@ -33,9 +31,8 @@ using RunGroupBy = std::function<Result<std::vector<std::uint64_t>>(TimedGroups 
 
 /// Measures every rate with the code that queries run: the partitioner, the CPU path's kernels, whole group-bys. On the
 /// threads of the calling task arena; takes a few seconds and at most 256 MiB. Blocks. Progress is reported before
-/// every rate, and the time that this takes does not count. `most`: where measuring turns out to take longer than its
-/// share of this, what is left is measured in one run each. Errors: cancelled, out_of_memory, those of `group_by`.
-Result<rates::HostRates> measure_host(Control const& control, RunGroupBy const& group_by,
-                                      std::optional<std::chrono::nanoseconds> most = std::nullopt);
+/// every rate. Where measuring turns out to take longer than its share of `time`, what is left is measured in one run
+/// each. Errors: cancelled, limit_exceeded, out_of_memory, those of `group_by`.
+Result<rates::HostRates> measure_host(MeasuringTime& time, RunGroupBy const& group_by);
 
 }  // namespace garuda::calibrate

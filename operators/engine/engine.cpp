@@ -17,6 +17,7 @@
 #include "operators/calibrate/device_rates.hpp"
 #include "operators/calibrate/group_by_timing.hpp"
 #include "operators/calibrate/host_rates.hpp"
+#include "operators/calibrate/measuring.hpp"
 #include "operators/contract/path_row.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/device/device_table.hpp"
@@ -160,23 +161,21 @@ struct Engine::Impl final : contract::DeviceSet {
     return chosen;
   }
 
-  /// `most`: of measure_host.
-  Result<CalibrationInfo> calibrate_host(CalibrateOptions const& options,
-                                         std::optional<std::chrono::nanoseconds> most = std::nullopt) {
+  /// `threads`: as CalibrateOptions has them.
+  Result<CalibrationInfo> calibrate_host(std::uint32_t threads, calibrate::MeasuringTime& time) {
     KeptMemory::instance().set_limit(kept_memory_limit);  // as of the queries that the rates are for
-    oneapi::tbb::task_arena arena(contract::arena_threads(options.threads));
+    oneapi::tbb::task_arena arena(contract::arena_threads(threads));
     auto const group_by = [&](calibrate::TimedGroups const& run) {
-      return calibrate::time_cpu_group_by(run, options.threads, *this, options.control);
+      return calibrate::time_cpu_group_by(run, threads, *this, time.control());
     };
-    GARUDA_TRY_ASSIGN(auto const rates,
-                      arena.execute([&] { return calibrate::measure_host(options.control, group_by, most); }));
+    GARUDA_TRY_ASSIGN(auto const rates, arena.execute([&] { return calibrate::measure_host(time, group_by); }));
     GARUDA_TRY(calibration_store->keep(rates));
     return calibration_store->host_info();
   }
 
-  Result<CalibrationInfo> calibrate_device(std::size_t index, CalibrateOptions const& options) {
+  Result<CalibrationInfo> calibrate_device(std::size_t index, calibrate::MeasuringTime& time) {
     GARUDA_TRY_ASSIGN(auto const device, vulkan::open_vulkan(*this, index));
-    GARUDA_TRY_ASSIGN(auto const rates, calibrate::measure_device(*device.device, *device.pipelines, options.control));
+    GARUDA_TRY_ASSIGN(auto const rates, calibrate::measure_device(*device.device, *device.pipelines, time));
     GARUDA_TRY(calibration_store->keep(index, rates));
     return calibration_store->device_info(index);
   }
@@ -187,10 +186,8 @@ struct Engine::Impl final : contract::DeviceSet {
     for (std::size_t i = 0; i < num_calibrated; ++i) {
       auto const info = calibration_store->device_info(i);
       if (!infos[i].usable || infos[i].kind == DeviceKind::cpu || info.measured) continue;
-      missing.push_back({calibration_store->device_file(i), [this, i](Control const& control) -> Result<void> {
-                           CalibrateOptions options;
-                           options.control = control;
-                           GARUDA_TRY(calibrate_device(i, options));
+      missing.push_back({calibration_store->device_file(i), [this, i](calibrate::MeasuringTime& time) -> Result<void> {
+                           GARUDA_TRY(calibrate_device(i, time));
                            return {};
                          }});
     }
@@ -198,10 +195,8 @@ struct Engine::Impl final : contract::DeviceSet {
       return info.usable && info.kind != DeviceKind::cpu;
     });
     if (has_gpu && !calibration_store->host_info().measured)
-      missing.push_back({calibration_store->host_file(), [this](Control const& control) -> Result<void> {
-                           CalibrateOptions options;
-                           options.control = control;
-                           GARUDA_TRY(calibrate_host(options, calibrate::kMostBackground));
+      missing.push_back({calibration_store->host_file(), [this](calibrate::MeasuringTime& time) -> Result<void> {
+                           GARUDA_TRY(calibrate_host(0, time));
                            return {};
                          }});
     return missing;
@@ -355,12 +350,16 @@ void Engine::release_host_memory() { KeptMemory::instance().give_back_all(); }
 Result<std::vector<CalibrationInfo>> Engine::calibrate(CalibrateOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const devices, impl_->devices_to_calibrate(options.device));
   std::vector<CalibrationInfo> infos;
+  // Who asks for it gets all rates, however long they take.
+  constexpr bool kGivesUp = false;
   if (!options.device || options.device == kHost) {
-    GARUDA_TRY_ASSIGN(auto info, impl_->calibrate_host(options));
+    calibrate::MeasuringTime time(options.control, calibrate::kMostMeasuring, kGivesUp);
+    GARUDA_TRY_ASSIGN(auto info, impl_->calibrate_host(options.threads, time));
     infos.push_back(std::move(info));
   }
   for (auto const index : devices) {
-    GARUDA_TRY_ASSIGN(auto info, impl_->calibrate_device(index, options));
+    calibrate::MeasuringTime time(options.control, calibrate::kMostMeasuring, kGivesUp);
+    GARUDA_TRY_ASSIGN(auto info, impl_->calibrate_device(index, time));
     infos.push_back(std::move(info));
   }
   return infos;

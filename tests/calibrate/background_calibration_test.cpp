@@ -29,7 +29,7 @@ class BackgroundCalibrationTest : public ::testing::Test {
 
   /// Succeeds at once.
   Measurement counted(std::string file) {
-    return {std::move(file), [this](Control const&) -> Result<void> {
+    return {std::move(file), [this](MeasuringTime&) -> Result<void> {
               ++measured_;
               return {};
             }};
@@ -75,7 +75,7 @@ TEST_F(BackgroundCalibrationTest, NothingWhereNothingCanBeKept) {
 }
 
 TEST_F(BackgroundCalibrationTest, AFailureIsNotTriedAgainForADay) {
-  Measurement const failing{"a", [this](Control const&) -> Result<void> {
+  Measurement const failing{"a", [this](MeasuringTime&) -> Result<void> {
                               ++measured_;
                               return fail(ErrorCode::device_failure, "it broke");
                             }};
@@ -89,23 +89,27 @@ TEST_F(BackgroundCalibrationTest, AFailureIsNotTriedAgainForADay) {
   EXPECT_FALSE(measure({failing}));
 }
 
-TEST_F(BackgroundCalibrationTest, WhatTakesTooLongIsGivenUp) {
-  bool gave_up = false;
-  Measurement const slow{"a", [&](Control const& control) -> Result<void> {
-                           auto const end = std::chrono::steady_clock::now() + 3 * kMostBackground;
-                           while (!control.is_cancelled() && std::chrono::steady_clock::now() < end) {
-                             std::this_thread::sleep_for(20ms);
-                             control.on_progress({});
-                           }
-                           gave_up = control.is_cancelled();
-                           return fail(ErrorCode::cancelled, "the calibration was cancelled");
-                         }};
-  auto const start = std::chrono::steady_clock::now();
-  auto const result = measure({slow});
+TEST_F(BackgroundCalibrationTest, WhatTakesTooLongIsGivenUpWithinARate) {
+  int runs = 0;
+  Measurement const slow{
+      "a", [&](MeasuringTime& time) -> Result<void> {
+        time.report("one rate");
+        GARUDA_TRY(measure_rate(1, std::uint64_t{1} << 40, time, 0.5, [&](std::uint64_t) -> Result<std::uint64_t> {
+          ++runs;
+          std::this_thread::sleep_for(20ms);
+          return 1;  // never enough to be trusted
+        }));
+        return {};
+      }};
+  // What comes before a rate takes as long as all rates may, and does not count.
+  auto const result = measure_missing(
+      folder_.path(), {slow}, nullptr, [] { std::this_thread::sleep_for(200ms); }, 200ms);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), ErrorCode::limit_exceeded);
-  EXPECT_TRUE(gave_up);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 2 * kMostBackground);
+  EXPECT_EQ(result.error().message(), "measuring was given up after 0.2 s");
+  EXPECT_GE(runs, 1);
+  EXPECT_LE(runs, 11);
+  EXPECT_TRUE(measure({slow})) << "not tried again for a day";
 }
 
 TEST_F(BackgroundCalibrationTest, WaitsForQueriesAndEndsWithItsOwner) {

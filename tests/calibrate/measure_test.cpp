@@ -5,15 +5,21 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <vector>
 
 #include "garuda/engine.hpp"
+#include "operators/calibrate/device_rates.hpp"
 #include "operators/calibrate/host_rates.hpp"
+#include "operators/calibrate/measuring.hpp"
 #include "tests/test_run.hpp"
 #include "tests/vk_runtime/scratch_folder.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/device/instance.hpp"
+#include "vk_runtime/pipelines.hpp"
 
 namespace garuda {
 namespace {
@@ -76,6 +82,37 @@ TEST_F(Calibrate, UnknownDevicesAreErrors) {
   EXPECT_EQ(infos.error().code(), ErrorCode::no_device);
 }
 
+TEST(MeasuringTimes, ALateRateIsMeasuredInOneRun) {
+  Control const control;
+  for (bool const is_late : {true, false}) {
+    calibrate::MeasuringTime const time(control, is_late ? std::chrono::nanoseconds(1) : std::chrono::hours(1), false);
+    std::vector<std::uint64_t> runs;
+    auto const rate = calibrate::measure_rate(1, 1 << 20, time, 0.5, [&](std::uint64_t items) -> Result<std::uint64_t> {
+      runs.push_back(items);
+      return items * 1'000'000;
+    });
+    EXPECT_DOUBLE_EQ(rate.value(), 1000);
+    EXPECT_EQ(runs, is_late ? (std::vector<std::uint64_t>{1, 4, 16, 64})
+                            : (std::vector<std::uint64_t>{1, 4, 16, 64, 64, 64, 64, 64}));
+  }
+}
+
+/// Late from the start, a device is measured all the same, in few runs; where that is to be given up, in none.
+TEST_F(Calibrate, ADeviceHasABoundInTime) {
+  auto const instance = vk::Instance::create({.validation = true}).value();
+  auto const device = vk::Device::create(*instance, instance->physical_devices().value().front()).value();
+  auto const pipelines = vk::PipelineStore::create(*device, std::nullopt).value();
+  Control const control;
+  calibrate::MeasuringTime late(control, std::chrono::nanoseconds(1), false);
+  auto const rates = calibrate::measure_device(*device, *pipelines, late);
+  ASSERT_TRUE(rates) << rates.error().describe();
+  EXPECT_TRUE(rates::are_sane(*rates));
+  calibrate::MeasuringTime over(control, std::chrono::nanoseconds(1), true);
+  auto const given_up = calibrate::measure_device(*device, *pipelines, over);
+  ASSERT_FALSE(given_up);
+  EXPECT_EQ(given_up.error().code(), ErrorCode::limit_exceeded);
+}
+
 TEST(CalibrateHost, IsMeasuredWithoutADeviceAndUsedWithoutAFolder) {
   if (testing::host_runs_elsewhere()) GTEST_SKIP() << "in lavapipe's entry";
   auto engine = Engine::create({.vulkan = false, .calibration_folder = ""}).value();
@@ -97,8 +134,9 @@ TEST(CalibrateHost, WhatIsLateIsMeasuredInOneRunEach) {
       samples = run.samples;
       return std::vector<std::uint64_t>(run.ways.size(), 10 * run.rows);
     };
-    auto const most = is_late ? std::optional(std::chrono::nanoseconds(1)) : std::nullopt;
-    auto const rates = calibrate::measure_host({}, group_by, most);
+    Control const control;
+    calibrate::MeasuringTime time(control, is_late ? std::chrono::nanoseconds(1) : std::chrono::hours(1), false);
+    auto const rates = calibrate::measure_host(time, group_by);
     ASSERT_TRUE(rates) << rates.error().describe();
     // A few rows; then, a round, of six numbers of groups many rows, of four as many rows as groups.
     EXPECT_EQ(tables, is_late ? 1 + 10 : 1 + 3 * 10);
