@@ -97,8 +97,11 @@ Result<void> make(ReportArguments const& arguments) {
   GARUDA_TRY(write_and_commit(data, made.dump(1, ' ', false, report::Json::error_handler_t::replace) + '\n'));
   GARUDA_TRY(write_and_commit(page, report::to_page(made)));
   GARUDA_TRY(write_output(report::to_markdown(made) + '\n'));
-  if (!arguments.quiet)
+  if (!arguments.quiet) {
+    for (auto const& reason : report::left_out_everywhere(made))
+      write_error(fmt::format("garuda: left out: {}\n", reason));
     write_error(fmt::format("garuda: written: {}, {}; nothing was sent\n", html.string(), json.string()));
+  }
   if (auto const wrong = report::wrong_results(made); !wrong.empty())
     return fail(ErrorCode::device_failure, fmt::format("{} wrong results, the first: {}", wrong.size(), wrong.front()));
   return {};

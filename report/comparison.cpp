@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "bench/record.hpp"
@@ -101,6 +104,10 @@ class Comparer {
   }
 
   Comparison finish() {
+    // Reports measure the paths of a cell in the order of what they will take; here all have one order.
+    std::ranges::stable_sort(comparison_.rows, {}, [&](ComparedRow const& row) {
+      return std::tuple(cells_.at(row.cell), place_of(row.path), row.mode == "resident");
+    });
     for (auto& row : comparison_.rows) judge(row);
     return std::move(comparison_);
   }
@@ -123,10 +130,16 @@ class Comparer {
   }
 
   ComparedRow& row_of(std::string const& cell, std::string const& title, Column const& column) {
+    cells_.try_emplace(cell, cells_.size());
     for (auto& row : comparison_.rows)
       if (row.cell == cell && row.path == column.path && row.mode == column.mode) return row;
     ComparedRow row{cell, title, column.path, column.mode, std::vector<Entry>(comparison_.sides.size())};
     return comparison_.rows.emplace_back(std::move(row));
+  }
+
+  static std::size_t place_of(std::string_view path) {
+    constexpr std::array<std::string_view, 4> kPaths{"cpu", "graphics", "compute", "cuda"};
+    return static_cast<std::size_t>(std::ranges::find(kPaths, path) - kPaths.begin());
   }
 
   void judge(ComparedRow& row) {
@@ -146,6 +159,7 @@ class Comparer {
 
   std::vector<NamedReport> const& reports_;
   Comparison comparison_;
+  std::map<std::string, std::size_t> cells_;    ///< their order
   std::map<std::string, std::string> digests_;  ///< by cell: the first
 };
 

@@ -14,6 +14,9 @@ namespace {
 
 std::string path_of(ComparedRow const& row) { return row.path + (row.mode == "resident" ? ", resident" : ""); }
 
+/// Before a sign that stays on the line of its number.
+constexpr std::string_view kNoBreak = "\u00a0";
+
 Field field_of(Entry const& entry, bool is_first) {
   if (entry.result == nullptr) return {"–", "", "number"};
   Field field{bench::format_ns(median_of(*entry.result)), rate_text(*entry.result) + "rows/s", "number"};
@@ -21,9 +24,9 @@ Field field_of(Entry const& entry, bool is_first) {
     field.share = entry.result->at("share").get<double>();
     field.below += fmt::format(", {:.0f} % of {}", 100 * field.share, entry.result->at("ceiling").get<std::string>());
   }
-  if (!is_first) field.text += fmt::format(" ({:.2f} ×)", entry.times);
-  if (entry.change == Change::faster) field.text += " ▲", field.style += " good";
-  if (entry.change == Change::slower) field.text += " ▼", field.style += " bad";
+  if (!is_first) field.text += fmt::format(" ({:.2f}{}×)", entry.times, kNoBreak);
+  if (entry.change == Change::faster) field.text += fmt::format("{}▲", kNoBreak), field.style += " good";
+  if (entry.change == Change::slower) field.text += fmt::format("{}▼", kNoBreak), field.style += " bad";
   if (entry.differs) {
     field.text += " OTHER BITS";
     field.style = "number bad";

@@ -40,6 +40,10 @@ std::string today() {
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
 }
 
+bool wants_devices(ReportRequest const& request) {
+  return request.paths.empty() || std::ranges::any_of(request.paths, [](Path path) { return path != Path::cpu; });
+}
+
 /// What a result is held against: the least time in which its bytes could be moved.
 struct Ceiling {
   std::string name;
@@ -95,7 +99,8 @@ class Report {
         if (path == Path::compute) targets_.push_back({path, Mode::resident, info.index});
       }
     }
-    if (infos.empty()) leave_out("no Vulkan device was found: everything but the CPU path needs one");
+    if (infos.empty() && wants_devices(request_))
+      leave_out("no Vulkan device was found: everything but the CPU path needs one");
     if (targets_.empty()) return fail(ErrorCode::no_device, "no path that was asked for can run on this machine");
     return {};
   }
@@ -358,8 +363,7 @@ double seconds_of(Thoroughness thoroughness) noexcept {
 
 Result<Json> make_report(ReportRequest const& request) {
   EngineOptions options;
-  options.vulkan =
-      request.paths.empty() || std::ranges::any_of(request.paths, [](Path path) { return path != Path::cpu; });
+  options.vulkan = wants_devices(request);
   options.cuda = options.vulkan;
   options.calibration_folder = "";  // a report measures its own rates, and leaves nothing behind but its files
   GARUDA_TRY_ASSIGN(auto engine, Engine::create(options));

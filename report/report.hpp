@@ -42,6 +42,9 @@ Json device_json(DeviceInfo const& info);
 /// Cells whose results differ from the reference or between paths, and runs that failed on a device: one sentence each.
 std::vector<std::string> wrong_results(Json const& report);
 
+/// Why paths, devices or ceilings are nowhere in the report: one sentence each.
+std::vector<std::string> left_out_everywhere(Json const& report);
+
 /// One line of Markdown: the machine, and its fastest join and group-by.
 std::string to_markdown(Json const& report);
 

@@ -25,6 +25,13 @@ std::vector<std::string> wrong_results(Json const& report) {
   return wrong;
 }
 
+std::vector<std::string> left_out_everywhere(Json const& report) {
+  std::vector<std::string> reasons;
+  for (auto const& one : report.at("left_out"))
+    if (one.at("cell").is_null() && one.at("target").is_null()) reasons.push_back(one.at("reason").get<std::string>());
+  return reasons;
+}
+
 std::string to_markdown(Json const& report) {
   Results const results(report);
   std::string line =
