@@ -61,7 +61,8 @@ struct PointPass {
 /// Between submissions the caller's cancellation flag is looked at, and the device takes other programs' work; two
 /// submissions at most are in flight.
 ///
-/// Where phases are timed by host clocks (see vk::PhaseTimer), a change of phase submits and waits.
+/// Where phases are timed by host clocks (see vk::PhaseTimer), each submission is waited for, and a change of phase
+/// submits.
 class Submissions {
  public:
   /// All outlive this. `stats` and `control` may be null.

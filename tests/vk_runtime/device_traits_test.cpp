@@ -85,6 +85,10 @@ TEST(DeviceTraits, PointsPerSubmissionFollowTheDeviceType) {
             default_max_points_per_submission(DeviceType::integrated));
   EXPECT_GT(default_max_points_per_submission(DeviceType::integrated),
             default_max_points_per_submission(DeviceType::cpu));
+  auto traits = usable_traits("SwiftShader", DeviceType::cpu);
+  traits.driver_id = VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+  derive_traits(traits);
+  EXPECT_EQ(traits.max_points_per_submission, default_max_points_per_submission(DeviceType::cpu) / 4);
 }
 
 }  // namespace
