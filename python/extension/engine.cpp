@@ -13,9 +13,10 @@ namespace garuda::python {
 namespace {
 
 HeldEngine make_engine(bool vulkan, bool cuda, bool validation) {
-  Watch watch{nb::none()};
+  auto const watch = watching();
   mark_used();
-  return {share(watch.run([&] { return Engine::create({.vulkan = vulkan, .cuda = cuda, .validation = validation}); }))};
+  return {
+      share(run(*watch, [=] { return Engine::create({.vulkan = vulkan, .cuda = cuda, .validation = validation}); }))};
 }
 
 nb::dict describe(DeviceInfo const& info) {
@@ -47,18 +48,18 @@ nb::list devices_of(HeldEngine const& held) {
 }
 
 void find_cuda_devices(HeldEngine const& held) {
-  Watch watch{nb::none()};
-  watch.run([&]() -> Result<int> {
-    GARUDA_TRY(held.engine->find_cuda_devices());
+  auto const watch = watching();
+  run(*watch, [engine = held.engine]() -> Result<int> {
+    GARUDA_TRY(engine->find_cuda_devices());
     return 0;
   });
 }
 
 HeldTable upload(HeldEngine const& held, HeldTable const& table, std::optional<std::string> device,
                  nb::object on_progress) {
-  Watch watch(std::move(on_progress));
-  auto uploaded = watch.run([&] {
-    return held.engine->upload(table.rows->view(), {.device = std::move(device), .control = watch.control()});
+  auto const watch = watching(std::move(on_progress));
+  auto uploaded = run(*watch, [watch, engine = held.engine, rows = table.rows, device = std::move(device)] {
+    return engine->upload(rows->view(), {.device = device, .control = watch->control()});
   });
   return {share(Rows{held.engine, std::move(uploaded)})};
 }

@@ -38,11 +38,13 @@ void raise(Error error) {
 
 void raise(std::string kind, Error error) { throw Failure{std::move(kind), std::move(error)}; }
 
-void raise_current() {
-  if (auto shortage = current_shortage()) raise(*std::move(shortage));
+void raise_thrown(std::exception_ptr const& thrown) {
   try {
+    std::rethrow_exception(thrown);
+  } catch (Failure const&) {
     throw;
   } catch (std::exception const& exception) {
+    if (auto shortage = current_shortage()) raise(*std::move(shortage));
     raise("internal", Error(ErrorCode::usage, exception.what()));
   }
 }

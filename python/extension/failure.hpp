@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -28,8 +29,8 @@ inline void unwrap(Result<void>&& result) {
   if (!result) raise(std::move(result).error());
 }
 
-/// Rethrows the exception being handled as a Failure: lack of memory or threads as such, the rest as `internal`.
-[[noreturn]] void raise_current();
+/// Throws a Failure as it is, other exceptions as one: lack of memory or threads as such, the rest as `internal`.
+[[noreturn]] void raise_thrown(std::exception_ptr const& thrown);
 
 /// Ends a call in a process that was forked after garuda had been used: neither threads nor devices came along.
 void require_not_forked();

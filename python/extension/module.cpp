@@ -5,11 +5,14 @@
 #include "python/extension/failure.hpp"
 #include "python/extension/queries.hpp"
 #include "python/extension/tables.hpp"
+#include "python/extension/watch.hpp"
 
 NB_MODULE(_core, module) {
   garuda::python::register_failures();
   module.attr("version") = GARUDA_VERSION;
   module.attr("small_rows") = garuda::python::kSmallRows;
+  module.def("wait_for_left_calls", garuda::python::wait_for_left_calls);
+  nanobind::module_::import_("atexit").attr("register")(module.attr("wait_for_left_calls"));
   garuda::python::bind_tables(module);
   garuda::python::bind_engine(module);
   garuda::python::bind_queries(module);

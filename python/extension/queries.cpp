@@ -113,55 +113,53 @@ struct GroupByQuery {
 struct Run {
   SharedEngine engine;
   std::vector<SharedRows> inputs;
-  std::unique_ptr<Watch> watch;
+  SharedWatch watch;
   std::unique_ptr<QueryResult> rows;  // last: views the inputs, and looks at the watch
 };
 
 template <class Query>
-std::unique_ptr<Run> start(Query const& query, nb::object on_progress) {
-  auto run = std::make_unique<Run>(
-      Run{query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress), query.is_brief), nullptr});
-  run->rows = run->watch->run([&] { return query.start(run->watch->control()); });
-  return run;
+std::shared_ptr<Run> start(Query const& query, nb::object on_progress) {
+  auto const watch = watching(std::move(on_progress), query.is_brief);
+  auto rows = run(*watch, [query, watch] { return query.start(watch->control()); });
+  return {new Run{query.engine, query.inputs(), watch, std::move(rows)}, destroy_unless_forked<Run>};
 }
 
 /// All rows: on the device where the inputs are, if they were made there, else on the host.
-Result<Rows> collect_rows(Run& run) {
-  if (run.inputs.front()->on_device() != nullptr) {
-    auto there = run.rows->take_device_table();
-    if (there) return Rows{run.engine, *std::move(there)};
+template <class Query>
+Result<Rows> collect_rows(Query const& query, QueryResult& result) {
+  if (query.inputs().front()->on_device() != nullptr) {
+    auto there = result.take_device_table();
+    if (there) return Rows{query.engine, *std::move(there)};
     if (there.error().code() != ErrorCode::usage) return propagate(std::move(there));
   }
-  GARUDA_TRY_ASSIGN(auto here, collect(*run.rows));
-  return Rows{run.engine, std::move(here)};
+  GARUDA_TRY_ASSIGN(auto here, collect(result));
+  return Rows{query.engine, std::move(here)};
 }
 
 template <class Query>
 HeldTable run_query(Query const& query, nb::object on_progress) {
-  Run run{query.engine, query.inputs(), std::make_unique<Watch>(std::move(on_progress), query.is_brief), nullptr};
-  std::optional<Made> made;
-  auto rows = run.watch->run([&]() -> Result<Rows> {
-    GARUDA_TRY_ASSIGN(run.rows, query.start(run.watch->control()));
-    auto collected = collect_rows(run);
-    if (collected) made = Made{run.rows->plan(), run.rows->stats()};
-    run.rows.reset();
-    return collected;
+  auto const watch = watching(std::move(on_progress), query.is_brief);
+  using Outcome = std::pair<Rows, Made>;
+  auto [rows, made] = run(*watch, [query, watch]() -> Result<Outcome> {
+    GARUDA_TRY_ASSIGN(auto const result, query.start(watch->control()));
+    GARUDA_TRY_ASSIGN(auto collected, collect_rows(query, *result));
+    return Outcome{std::move(collected), Made{result->plan(), result->stats()}};
   });
   return {share(std::move(rows)), std::move(made)};
 }
 
 template <class Query>
 std::pair<std::string, std::string> explain(Query const& query) {
-  Watch watch(nb::none(), query.is_brief);
-  auto const plan = watch.run([&] { return query.explain(); });
+  auto const watch = watching(nb::none(), query.is_brief);
+  auto const plan = run(*watch, [query] { return query.explain(); });
   return {to_string(plan), to_json(plan)};
 }
 
 /// The number of rows, and the statistics as JSON.
 std::pair<std::uint64_t, std::string> count(JoinQuery const& query, nb::object on_progress) {
-  Watch watch(std::move(on_progress), query.is_brief);
-  auto const counted = watch.run([&] {
-    return query.engine->join_count(query.left->view(), query.right->view(), query.spec, query.with(watch.control()));
+  auto const watch = watching(std::move(on_progress), query.is_brief);
+  auto const counted = run(*watch, [query, watch] {
+    return query.engine->join_count(query.left->view(), query.right->view(), query.spec, query.with(watch->control()));
   });
   return {counted.rows, to_json(counted.stats)};
 }
@@ -214,27 +212,27 @@ GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std
 
 /// `groups`: of each row, 64 bits each.
 HeldTable merged_states(HeldTable const& states, nb::bytes const& groups, std::uint64_t num_groups) {
-  Watch watch{nb::none()};
+  auto const watch = watching();
   std::vector<std::uint64_t> numbers(groups.size() / sizeof(std::uint64_t));
   std::memcpy(numbers.data(), groups.c_str(), numbers.size() * sizeof(std::uint64_t));
-  return {share(Rows{
-      nullptr, watch.run([&] { return merge_states(states.rows->view(), numbers, num_groups, watch.control()); })})};
+  return {share(Rows{nullptr, run(*watch, [watch, rows = states.rows, numbers = std::move(numbers), num_groups] {
+                       return merge_states(rows->view(), numbers, num_groups, watch->control());
+                     })})};
 }
 
 /// `rows`: a table of the columns that `aggregates` are of, without rows or with any.
 HeldTable finished_states(HeldTable const& states, HeldTable const& rows, std::string const& aggregates) {
-  Watch watch{nb::none()};
-  auto const parsed = unwrap(parse_aggregates(aggregates));
-  return {share(Rows{nullptr, watch.run([&] {
-                       return values_of_states(states.rows->view(), rows.rows->view().schema(), parsed,
-                                               watch.control());
+  auto const watch = watching();
+  auto parsed = unwrap(parse_aggregates(aggregates));
+  return {share(Rows{nullptr, run(*watch, [watch, held = states.rows, types = rows.rows, parsed = std::move(parsed)] {
+                       return values_of_states(held->view(), types->view().schema(), parsed, watch->control());
                      })})};
 }
 
 /// The batches of a query that runs, on the host.
 class HeldStream {
  public:
-  explicit HeldStream(std::unique_ptr<Run> run) : run_(run.release(), destroy_unless_forked<Run>) {}
+  explicit HeldStream(std::shared_ptr<Run> run) : run_(std::move(run)) {}
   HeldStream(HeldStream&&) = default;
   ~HeldStream() {
     nb::gil_scoped_release const unlocked;  // what still runs ends first
@@ -243,12 +241,12 @@ class HeldStream {
 
   /// The next batch as a table; nullopt after the last.
   std::optional<HeldTable> next() {
-    auto& run = here();
-    auto batch = run.watch->run([&] { return run.rows->next(); });
+    (void)here();
+    auto batch = next_of(run_);
     if (!batch) return std::nullopt;
     std::vector<Batch> batches;
     batches.push_back(*std::move(batch));
-    return HeldTable{share(Rows{run.engine, Table(run.rows->schema(), std::move(batches))})};
+    return HeldTable{share(Rows{run_->engine, Table(run_->rows->schema(), std::move(batches))})};
   }
 
   /// All that is left, for a consumer of Arrow streams.
@@ -260,19 +258,44 @@ class HeldStream {
   }
 
   Run& here() const {
-    if (!run_) raise(Error(ErrorCode::usage, "the rows of this stream were handed on before"));
+    if (!run_) raise(Error(ErrorCode::usage, "the rows of this stream were handed on before, or it was interrupted"));
     return *run_;
   }
 
  private:
+  /// With the global lock. A call that was left has the run for itself.
+  static std::optional<Batch> next_of(std::shared_ptr<Run>& held) {
+    try {
+      return run(*held->watch, [held] { return held->rows->next(); });
+    } catch (nb::python_error const&) {
+      nb::gil_scoped_release const unlocked;
+      held.reset();
+      throw;
+    }
+  }
+
   class RunStream final : public BatchStream {
    public:
-    explicit RunStream(std::shared_ptr<Run> run) : run_(std::move(run)) {}
-    Schema const& schema() const noexcept override { return run_->rows->schema(); }
-    Result<std::optional<Batch>> next() override { return run_->rows->next(); }
+    explicit RunStream(std::shared_ptr<Run> run) : run_(std::move(run)), schema_(run_->rows->schema()) {}
+    Schema const& schema() const noexcept override { return schema_; }
+    /// The library that reads in the main thread may not look after signals before the last batch. It raises what it
+    /// makes of the error.
+    Result<std::optional<Batch>> next() override {
+      if (!run_) return fail(ErrorCode::cancelled, "this stream was interrupted");
+      if (!is_main_thread() || Py_IsInitialized() == 0) return run_->rows->next();
+      nb::gil_scoped_acquire const locked;
+      try {
+        return next_of(run_);
+      } catch (Failure const& failure) {
+        return tl::unexpected(failure.error);
+      } catch (nb::python_error const&) {
+        return fail(ErrorCode::cancelled, "this stream was interrupted");
+      }
+    }
 
    private:
     std::shared_ptr<Run> run_;
+    Schema schema_;
   };
 
   std::shared_ptr<Run> run_;

@@ -16,25 +16,30 @@ namespace nb = nanobind;
 namespace garuda::python {
 namespace {
 
+constexpr std::int64_t kCellsBetweenSignals = std::int64_t{1} << 16;  // some hundredths of a second
+
 HeldTable hold(Table table) { return {share(Rows{nullptr, std::move(table)})}; }
 
 HeldTable of_stream(nb::handle capsule, bool is_small) {
-  Watch watch(nb::none(), is_small);
-  auto stream = until_cancelled(take_stream(capsule), watch.control());
-  return hold(watch.run([&] { return import_arrow(&stream); }));
+  auto const watch = watching(nb::none(), is_small);
+  auto stream = until_cancelled(take_stream(capsule), watch->control());
+  return hold(run(*watch, [watch, stream]() mutable { return import_arrow(&stream); }));
+}
+
+HeldTable import(ArrowArray array, ArrowSchema schema, bool is_small) {
+  auto const watch = watching(nb::none(), is_small);
+  return hold(run(*watch, [watch, array, schema]() mutable { return import_arrow(&array, &schema); }));
 }
 
 HeldTable of_array(nb::handle schema_capsule, nb::handle array_capsule, bool is_small) {
-  auto schema = take_schema(schema_capsule);
-  auto array = take_array(array_capsule);
-  Watch watch(nb::none(), is_small);
-  return hold(watch.run([&] { return import_arrow(&array, &schema); }));
+  auto const schema = take_schema(schema_capsule);
+  auto const array = take_array(array_capsule);
+  return import(array, schema, is_small);
 }
 
 HeldTable of_python_buffers(nb::list const& columns, std::int64_t rows) {
-  auto [array, schema] = of_buffers(columns, rows);
-  Watch watch(nb::none(), rows <= kSmallRows);
-  return hold(watch.run([&, &array = array, &schema = schema] { return import_arrow(&array, &schema); }));
+  auto const [array, schema] = of_buffers(columns, rows);
+  return import(array, schema, rows <= kSmallRows);
 }
 
 Table const& host_rows(HeldTable const& held) {
@@ -44,10 +49,9 @@ Table const& host_rows(HeldTable const& held) {
 }
 
 HeldTable download(HeldTable const& held, nb::object on_progress) {
-  auto const* const on_device = held.rows->on_device();
-  if (on_device == nullptr) return held;
-  Watch watch(std::move(on_progress));
-  auto copied = hold(watch.run([&] { return on_device->download(watch.control()); }));
+  if (held.rows->on_device() == nullptr) return held;
+  auto const watch = watching(std::move(on_progress));
+  auto copied = hold(run(*watch, [watch, rows = held.rows] { return rows->on_device()->download(watch->control()); }));
   copied.made = held.made;
   return copied;
 }
@@ -95,8 +99,10 @@ nb::list cells_of(HeldTable const& held, std::size_t column) {
   if (column >= table.schema().size()) throw nb::index_error("there is no such column");
   nb::list values;
   for (auto const& batch : table.batches())
-    for (std::int64_t row = 0; row < batch.num_rows; ++row)
+    for (std::int64_t row = 0; row < batch.num_rows; ++row) {
+      if (row % kCellsBetweenSignals == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
       values.append(cell(batch.columns[column], table.schema()[column].type, row));
+    }
   return values;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <thread>
 
@@ -13,6 +14,8 @@ namespace {
 
 /// How long a signal waits at most before it is looked at.
 constexpr std::chrono::milliseconds kAttention{25};
+/// How long a call that has to end is waited for, before it is left.
+constexpr std::chrono::milliseconds kPatience{100};
 
 /// Threads that wait for work: starting one takes longer than a small join. Never destroyed, because idle ones live to
 /// the end of the process.
@@ -25,6 +28,7 @@ class Helpers {
 
   /// `work` throws nothing.
   void start(std::function<void()> work) {
+    mark_used();  // a forked process has the queue, and none of the threads
     std::lock_guard const lock(mutex_);
     if (idle_ <= waiting_.size()) std::thread([this] { serve(); }).detach();
     waiting_.push_back(std::move(work));
@@ -38,10 +42,11 @@ class Helpers {
       ++idle_;
       wake_.wait(lock, [&] { return !waiting_.empty(); });
       --idle_;
-      auto const work = std::move(waiting_.front());
+      auto work = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
       work();
+      work = nullptr;  // without the mutex: what it held may need the global lock to go
       lock.lock();
     }
   }
@@ -52,10 +57,46 @@ class Helpers {
   std::size_t idle_ = 0;
 };
 
-/// Python runs handlers of signals in the main thread alone.
-bool is_main_thread() { return ::gettid() == ::getpid(); }
+/// Where a call of another thread is at.
+struct Progression {
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool has_ended = false;
+  bool was_left = false;
+};
+
+/// Calls that go on without anyone who waits for their end.
+class LeftCalls {
+ public:
+  static LeftCalls& instance() {
+    static auto& calls = *new LeftCalls;  // calls may end after all else
+    return calls;
+  }
+
+  void add() {
+    std::lock_guard const lock(mutex_);
+    ++count_;
+  }
+  void remove() {
+    std::lock_guard const lock(mutex_);
+    --count_;
+    ended_.notify_all();
+  }
+  /// False: some are still there.
+  bool wait_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return ended_.wait_for(lock, time, [&] { return count_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t count_ = 0;
+};
 
 }  // namespace
+
+bool is_main_thread() noexcept { return ::gettid() == ::getpid(); }
 
 Watch::~Watch() {
   if (Py_IsInitialized() == 0) {
@@ -88,48 +129,35 @@ void Watch::attend() {
     cancelled_ = true;
 }
 
-void Watch::run_work(std::function<void()> const& work) {
+void Watch::run_work(std::function<void()> work) {
   require_not_forked();
-  std::exception_ptr thrown;
-  auto const guarded = [&] {
-    try {
-      work();
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-  };
-  if ((is_main_thread() && !is_brief_) || !on_progress_.is_none()) {
-    wait_for(guarded);
-  } else {
-    nb::gil_scoped_release const unlocked;
-    guarded();
-  }
-  if (!thrown) return;
-  try {
-    std::rethrow_exception(thrown);
-  } catch (Failure const&) {
-    throw;
-  } catch (...) {
-    raise_current();
-  }
+  if ((is_main_thread() && !is_brief_) || !on_progress_.is_none()) return wait_for(std::move(work));
+  nb::gil_scoped_release const unlocked;
+  work();
 }
 
-void Watch::wait_for(std::function<void()> const& work) {
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool has_ended = false;
-  Helpers::instance().start([&] {
+void Watch::wait_for(std::function<void()> work) {
+  auto const progression = std::make_shared<Progression>();
+  Helpers::instance().start([work = std::move(work), progression]() mutable {
     work();
-    std::lock_guard const lock(mutex);
-    has_ended = true;
-    ended.notify_one();
+    work = nullptr;  // what a call holds that was left goes before that call is at its end
+    std::lock_guard const lock(progression->mutex);
+    progression->has_ended = true;
+    progression->ended.notify_one();
+    if (progression->was_left) LeftCalls::instance().remove();
   });
   std::exception_ptr thrown;
-  for (bool over = false; !over;) {
+  std::chrono::steady_clock::time_point last{};
+  while (true) {
     {
       nb::gil_scoped_release const unlocked;
-      std::unique_lock lock(mutex);
-      over = ended.wait_for(lock, kAttention, [&] { return has_ended; });
+      std::unique_lock lock(progression->mutex);
+      if (progression->ended.wait_for(lock, kAttention, [&] { return progression->has_ended; })) break;
+      if (thrown && std::chrono::steady_clock::now() > last) {
+        progression->was_left = true;
+        LeftCalls::instance().add();
+        break;
+      }
     }
     if (thrown) continue;
     try {
@@ -137,9 +165,21 @@ void Watch::wait_for(std::function<void()> const& work) {
     } catch (...) {
       thrown = std::current_exception();
       cancelled_ = true;
+      last = std::chrono::steady_clock::now() + kPatience;
     }
   }
   if (thrown) std::rethrow_exception(thrown);
+  attend();  // to the last of the progress, and to a signal that came meanwhile
+}
+
+void wait_for_left_calls() {
+  while (!is_forked()) {
+    {
+      nb::gil_scoped_release const unlocked;
+      if (LeftCalls::instance().wait_for(kAttention)) return;
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
 }
 
 }  // namespace garuda::python

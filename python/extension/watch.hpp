@@ -4,10 +4,10 @@
 #include <nanobind/nanobind.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,7 +18,10 @@
 
 namespace garuda::python {
 
-/// What ends a call early, and hears of its progress; outlives the result of the call.
+/// The one that runs Python's handlers of signals.
+bool is_main_thread() noexcept;
+
+/// What ends a call early, and hears of its progress; outlives the call, which holds it, and its result.
 class Watch {
  public:
   /// `on_progress`: called as f(phase, done, total, rows_out) -> bool, False: stop; None: not called. `is_brief`: the
@@ -33,17 +36,8 @@ class Watch {
   /// For the options of the call: a reference to this.
   Control control();
 
-  /// Runs `call`, which gives a Result<T>, without the global lock and returns its T. A call of the main thread that is
-  /// not brief, or whose progress is wanted, is worked on by another thread: waking it takes longer than a small join.
-  /// This one looks every some milliseconds after Python's signals and hands progress on; an exception that comes of
-  /// these ends the call, and is thrown when it has ended. Requires: the global lock is held. Throws Failure,
-  /// nanobind::python_error.
-  template <class Call>
-  auto run(Call call) {
-    std::optional<decltype(call())> result;
-    run_work([&] { result.emplace(call()); });
-    return unwrap(*std::move(result));
-  }
+  /// Runs `work`, which throws nothing, in place or by another thread; see `run`. Requires: the global lock is held.
+  void run_work(std::function<void()> work);
 
  private:
   struct Event {
@@ -51,9 +45,8 @@ class Watch {
     std::uint64_t done, total, rows_out;
   };
 
-  void run_work(std::function<void()> const& work);
-  /// Waits until `work` has ended in a thread of its own.
-  void wait_for(std::function<void()> const& work);
+  /// Waits until `work` has ended in a thread of its own, or was left to it.
+  void wait_for(std::function<void()> work);
   /// Signals and progress; throws what they throw.
   void attend();
 
@@ -63,5 +56,43 @@ class Watch {
   std::mutex mutex_;
   std::optional<Event> latest_;  // not handed on yet
 };
+
+/// Shared with the call: it may go on when the caller has left.
+using SharedWatch = std::shared_ptr<Watch>;
+inline SharedWatch watching(nanobind::object on_progress = nanobind::none(), bool is_brief = false) {
+  return std::make_shared<Watch>(std::move(on_progress), is_brief);
+}
+
+/// What `run` runs, as long as either side needs it.
+template <class Call>
+struct Work {
+  Call call;
+  std::optional<decltype(std::declval<Call&>()())> outcome{};
+  std::exception_ptr thrown{};
+};
+
+/// Runs `call`, which gives a Result<T>, without the global lock and returns its T. A call of the main thread that is
+/// not brief, or whose progress is wanted, is worked on by another thread: waking it takes longer than a small join.
+/// This one looks every some milliseconds after Python's signals and hands progress on; an exception that comes of
+/// these ends the call, and is thrown when it has ended or, where it is within what cannot be ended (a driver that
+/// compiles, a library that reads), a tenth of a second later: then it goes on to its end without anyone who waits. So
+/// `call` owns or shares all that it uses, the watch included. Requires: the global lock is held. Throws Failure,
+/// nanobind::python_error.
+template <class Call>
+auto run(Watch& watch, Call call) {
+  auto const work = std::make_shared<Work<Call>>(Work<Call>{std::move(call)});
+  watch.run_work([work] {
+    try {
+      work->outcome.emplace(work->call());
+    } catch (...) {
+      work->thrown = std::current_exception();
+    }
+  });
+  if (work->thrown) raise_thrown(work->thrown);
+  return unwrap(*std::move(work->outcome));
+}
+
+/// Waits for the calls that were left, before the process ends beneath them; a signal ends that.
+void wait_for_left_calls();
 
 }  // namespace garuda::python

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import array
 import datetime
-from typing import Any, Mapping, Sequence
+import itertools
+from typing import AbstractSet, Any, Iterable, Mapping, Sequence
 
+from ._arguments import wrong
 from .errors import InvalidInputError
 
 # Name, format of the Arrow C interface, nulls, buffers: as the extension takes a column.
@@ -16,6 +18,26 @@ _FORMATS = {"b1": "b", "i1": "c", "i2": "s", "i4": "i", "i8": "l", "u1": "C", "u
 _TYPECODES = {"b": "c", "B": "C", "h": "s", "H": "S", "i": "i", "I": "I", "q": "l", "Q": "L", "f": "f", "d": "g"}
 _UNITS = {"s": "s", "ms": "m", "us": "u", "ns": "n"}
 _EPOCH = datetime.datetime(1970, 1, 1)
+
+
+# Values converted between two looks at Ctrl-C, which loops in C do not hear.
+_BLOCK = 1 << 20
+
+
+def _array(typecode: str, values: Iterable[Any]) -> array.array[Any]:
+    made, rest = array.array(typecode), iter(values)
+    while block := list(itertools.islice(rest, _BLOCK)):
+        made += array.array(typecode, block)
+    return made
+
+
+def _listed(values: Iterable[Any]) -> list[Any]:
+    if isinstance(values, list):
+        return values
+    made, rest = [], iter(values)
+    while block := list(itertools.islice(rest, _BLOCK)):
+        made += block
+    return made
 
 
 def _bits(flags: Sequence[bool]) -> bytes:
@@ -74,24 +96,30 @@ def _of_values(name: str, values: Sequence[Any]) -> Column:
         code, form = ("q", "l") if min(v for v in values if v is not None) < 0 or max(
             v for v in values if v is not None) < 2**63 else ("Q", "L")  # fmt: skip
         try:
-            buffers = [array.array(code, [value or 0 for value in values])]
+            buffers = [_array(code, (value or 0 for value in values) if nulls else values)]
         except OverflowError:
             raise InvalidInputError(f"an integer of column '{name}' is beyond 64 bits") from None
     elif kinds <= {int, float}:
-        form, buffers = "g", [array.array("d", [0.0 if value is None else value for value in values])]
+        try:
+            form, buffers = "g", [_array("d", (0.0 if value is None else value for value in values) if nulls else values)]
+        except OverflowError:
+            raise InvalidInputError(f"an integer of column '{name}' is beyond float64, which its floats are") from None
     elif kinds == {str}:
-        form, buffers = _variable(name, "U", [None if value is None else value.encode() for value in values])
+        try:
+            form, buffers = _variable(name, "U", [None if value is None else value.encode() for value in values])
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(f"a value of column '{name}' cannot be UTF-8", (str(error),)) from None
     elif kinds == {bytes}:
         form, buffers = _variable(name, "Z", values)
     elif kinds == {datetime.date}:
         days = [0 if value is None else value.toordinal() - _EPOCH.toordinal() for value in values]
-        form, buffers = "tdD", [array.array("i", days)]
+        form, buffers = "tdD", [_array("i", days)]
     elif kinds == {datetime.datetime}:
         zones = {value.tzinfo is not None for value in values if value is not None}
         if len(zones) == 2:
             raise InvalidInputError(f"column '{name}' has moments with and without a zone")
         form = "tsu:UTC" if True in zones else "tsu:"
-        buffers = [array.array("q", [0 if value is None else _microseconds(value) for value in values])]
+        buffers = [_array("q", (0 if value is None else _microseconds(value) for value in values))]
     else:
         known = "bool, int, float, str, bytes, date, datetime"
         found = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -99,20 +127,54 @@ def _of_values(name: str, values: Sequence[Any]) -> Column:
     return name, form, nulls, [validity, *buffers]
 
 
-def columns_of(data: Mapping[str, Any]) -> tuple[list[Column], int]:
-    """Columns as the extension takes them, and their length."""
-    columns: list[Column] = []
+def _require_columns(data: Mapping[str, Any]) -> int:
+    """Raises TypeError and InvalidInputError for what are no columns; their length."""
+    for name, values in data.items():
+        if not isinstance(name, str):
+            raise TypeError(f"names of columns are strings: {name!r}")
+        if isinstance(values, (str, bytes, Mapping, AbstractSet)) or not (hasattr(values, "__len__") and hasattr(values, "__iter__")):
+            raise wrong(f"column {name!r}", "a list or an array", values)
     lengths = {name: len(values) for name, values in data.items()}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise InvalidInputError(f"columns must be equally long: {shown}")
+    return next(iter(lengths.values()), 0)
+
+
+def speaks_arrow(values: Any) -> bool:
+    """Whether a column comes by the Arrow PyCapsule interface, or pandas' way before it."""
+    return (hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
+            or type(values).__module__.partition(".")[0] == "pandas")  # fmt: skip
+
+
+def arrow_columns(data: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those that speak Arrow, as pyarrow has them, and the others as they are."""
+    import pyarrow
+
+    _require_columns(data)
+    others = {name: values for name, values in data.items() if not speaks_arrow(values)}
+    columns: dict[str, Any] = {}
     for name, values in data.items():
-        if not isinstance(name, str):
-            raise TypeError(f"names of columns are strings: {name!r}")
+        if name in others:
+            continue
+        if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
+            columns[name] = values
+        elif hasattr(values, "__arrow_c_stream__"):
+            columns[name] = pyarrow.chunked_array(values)
+        else:
+            columns[name] = pyarrow.array(values)
+    return columns, others
+
+
+def columns_of(data: Mapping[str, Any]) -> tuple[list[Column], int]:
+    """Columns as the extension takes them, and their length."""
+    rows = _require_columns(data)
+    columns: list[Column] = []
+    for name, values in data.items():
         if type(values).__module__ == "numpy" and hasattr(values, "dtype"):
             columns.append(_of_numpy(name, values))
         elif isinstance(values, array.array) and values.typecode in _TYPECODES:
             columns.append((name, _TYPECODES[values.typecode], 0, [None, values]))
         else:
-            columns.append(_of_values(name, list(values)))
-    return columns, next(iter(lengths.values()), 0)
+            columns.append(_of_values(name, _listed(values)))
+    return columns, rows

@@ -22,7 +22,7 @@ MANY = 2**62
 _Points = tuple[tuple[int, float], ...]
 _Rates = tuple[_Points, _Points]  # of Polars, of garuda
 
-_FEW = 250_000  # rows, below which looking at them twice and starting takes longer than Polars does
+FEW = 250_000  # rows, below which looking at them twice and starting takes longer than Polars does
 _CORES = 2  # that these were measured on
 _HANDING_NS = 2e6  # a node: making the rest of the plan again
 _MARGIN = 1.25
@@ -52,7 +52,7 @@ _JOINED_STRING: _Rates = (((13, 0.4), (20, 9.0)), ((13, 4.0), (20, 5.0)))  # a c
 
 def too_few(bounds: list[int]) -> Optional[str]:
     """Why to leave a node of at most so many rows to Polars, before any is there."""
-    if sum(bounds) < _FEW:
+    if sum(bounds) < FEW:
         return f"at most {sum(bounds):,} rows, too few to be worth handing over"
     return None
 
@@ -60,7 +60,7 @@ def too_few(bounds: list[int]) -> Optional[str]:
 def compare(node: Union[Join, Groups], rows: list[polars.DataFrame], engine: Engine) -> tuple[bool, str]:
     """Whether garuda is to run the node on these rows, and why."""
     count = sum(frame.height for frame in rows)
-    if count < _FEW:
+    if count < FEW:
         return False, f"{count:,} rows, too few to be worth handing over"
     parts = _parts(node, rows)
     by_polars, by_garuda = (count * sum(_rate(rates[of], at) for rates, at in parts) for of in (0, 1))

@@ -7,6 +7,8 @@ import sys
 import time
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Union
 
+from ._arguments import wrong
+
 
 class Progress(NamedTuple):
     """How far a run is: `done` of `total` units (0: not known) of `phase`, and rows of the result so far."""
@@ -77,6 +79,8 @@ def reporting(progress: ProgressOption) -> Iterator[Optional[Report]]:
     if progress is None or progress is False:
         yield None
         return
+    if progress is not True and not callable(progress):
+        raise wrong("progress", "a bool, a function of a garuda.Progress, or None", progress)
     show: Callable[[Progress], Any]
     show, close = (_tqdm() or _rich() or _plain()) if progress is True else (progress, lambda: None)
     try:

@@ -9,14 +9,16 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional
 
 import dask.dataframe
 import pandas
 import pyarrow
 
-from .engine import Aggregate, Engine, On, _pairs
-from .errors import UsageError
+from . import _arguments
+from ._arguments import Aggregate, Names, On
+from .engine import Engine
+from .errors import ColumnNotFoundError, UsageError
 from .partial import Partial, refuse_order
 from .table import Table
 
@@ -39,6 +41,14 @@ def _engine(options: tuple[tuple[str, Any], ...]) -> Engine:
     return Engine(**dict(options))
 
 
+def _require_columns(argument: str, rows: Any, names: list[str]) -> None:
+    if not isinstance(rows, dask.dataframe.DataFrame):
+        raise _arguments.wrong(argument, "a Dask DataFrame", rows)
+    for name in names:
+        if name not in rows.columns:
+            raise ColumnNotFoundError(f"unknown column of {argument}: {name}")
+
+
 def _joined(left: pandas.DataFrame, right: pandas.DataFrame, options: Any, **how: Any) -> pandas.DataFrame:
     return _pandas(_engine(options).join(_arrow(left), _arrow(right), **how))
 
@@ -56,15 +66,20 @@ def merge(
     Columns have Arrow's types (`pandas.ArrowDtype`); rows are in no order. Raises UsageError for keys of two types,
     whose equal values Dask would send to different partitions, and for other kinds of joins.
     """
-    pairs = _pairs(on, left_on, right_on)
+    _arguments.require_join(how, None, nulls_equal=nulls_equal)
+    pairs = _arguments.pairs_of(on, left_on, right_on)
     if how not in _KINDS or not pairs:
         raise UsageError(f"how must be one of {', '.join(_KINDS)}, with keys: {how}")
+    if npartitions is not None:
+        npartitions = _arguments.whole_number("npartitions", npartitions, 1)
+    given = _arguments.worker_options(options)
+    _require_columns("left", left, [a for a, _ in pairs])
+    _require_columns("right", right, [b for _, b in pairs])
     for a, b in pairs:
         if left.dtypes[a] != right.dtypes[b]:
             raise UsageError(f"keys must be of one type: {a} of {left.dtypes[a]}, {b} of {right.dtypes[b]}")
     wanted = npartitions or max(left.npartitions, right.npartitions)
     sides = [side.shuffle(on=[pair[i] for pair in pairs], npartitions=wanted) for i, side in enumerate((left, right))]
-    given = tuple(sorted((options or {}).items()))
     arguments = {"options": given, "on": pairs, "how": how, "nulls_equal": nulls_equal}
     frames: Any = dask.dataframe
     return frames.map_partitions(
@@ -78,12 +93,13 @@ class GroupBy:
     def __init__(self, rows: Any, keys: list[str], options: Optional[Mapping[str, Any]]) -> None:
         self._rows = rows
         self._keys = keys
-        self._options = tuple(sorted((options or {}).items()))
+        self._options = _arguments.worker_options(options)
 
     def agg(self, *, npartitions: int = 1, **named: Aggregate) -> Any:
         """As `garuda.GroupBy.agg`, in `npartitions` partitions. What merges (counts, sums and what is made of them,
         least and greatest) is grouped where the rows are, and groups are shuffled; else rows are."""
         rows, keys, options = self._rows, self._keys, self._options
+        npartitions = _arguments.whole_number("npartitions", npartitions, 1)
         meta = _grouped(rows._meta, options=options, keys=keys, named=named)
         try:
             both = Partial(keys, **named)
@@ -111,7 +127,9 @@ def _finished(groups: pandas.DataFrame, both: Partial, rows: pandas.DataFrame, o
     return _pandas(both.finish(both.merge([_arrow(groups)], engine=_engine(options)), _arrow(rows)))
 
 
-def group_by(rows: Any, keys: Union[str, Sequence[str]], *, options: Optional[Mapping[str, Any]] = None) -> GroupBy:
+def group_by(rows: Any, keys: Names, *, options: Optional[Mapping[str, Any]] = None) -> GroupBy:
     """Groups a Dask DataFrame by `keys`; `agg` of what this gives makes another one, whose float sums have the same bits
     for any partitions and workers. `options`: those of `garuda.Engine`, for each worker."""
-    return GroupBy(rows, [keys] if isinstance(keys, str) else list(keys), options)
+    names = _arguments.names_of("keys", keys)
+    _require_columns("rows", rows, names)
+    return GroupBy(rows, names, options)

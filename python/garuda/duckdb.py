@@ -23,23 +23,32 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import duckdb
 import pyarrow
 
 from . import _duckdb_sql as trees
-from .engine import Aggregate, Engine, GroupBy, default_engine
+from ._allowance import Allowance
+from ._arguments import Aggregate, Names, require, require_flags, wrong
+from .engine import Engine, GroupBy, default_engine
 from .errors import CancelledError, Error
 from .patches import Unsupported, fall_back
 from .plans import Plan
-from .table import Data, Table, table
+from .table import Data, Table, table_of
 
 Relation = duckdb.DuckDBPyRelation
+AnyConnection = Union[duckdb.DuckDBPyConnection, "Connection", None]
 
 
-def _relation(rows: Table, connection: Optional[duckdb.DuckDBPyConnection]) -> Relation:
-    return rows.to_duckdb(connection)
+def _require(connection: Any, engine: Any) -> None:
+    require("engine", engine, Engine, "a garuda.Engine")
+    if not isinstance(connection, (duckdb.DuckDBPyConnection, Connection, type(None))):
+        raise wrong("connection", "a connection of DuckDB or None", connection)
+
+
+def _relation(rows: Table, connection: AnyConnection) -> Relation:
+    return rows.to_duckdb(connection.connection if isinstance(connection, Connection) else connection)
 
 
 def join(
@@ -47,19 +56,20 @@ def join(
     right: Data,
     on: Any = None,
     *,
-    connection: Optional[duckdb.DuckDBPyConnection] = None,
+    connection: AnyConnection = None,
     engine: Engine = default_engine,
     **options: Any,
 ) -> Relation:
     """`garuda.join` of relations, or whatever `garuda.table` takes, as a relation of `connection` (None: DuckDB's
     default one). The relations run now; `options` are those of `garuda.join`."""
+    _require(connection, engine)
     return _relation(engine.join(left, right, on, **options), connection)
 
 
 class RelationGroupBy:
     """A group-by that is to be given its aggregates: see `group_by`."""
 
-    def __init__(self, groups: GroupBy, connection: Optional[duckdb.DuckDBPyConnection]) -> None:
+    def __init__(self, groups: GroupBy, connection: AnyConnection) -> None:
         self._groups = groups
         self._connection = connection
 
@@ -74,14 +84,15 @@ class RelationGroupBy:
 
 def group_by(
     data: Data,
-    keys: Union[str, Sequence[str]] = (),
+    keys: Names = (),
     *,
-    connection: Optional[duckdb.DuckDBPyConnection] = None,
+    connection: AnyConnection = None,
     engine: Engine = default_engine,
     **options: Any,
 ) -> RelationGroupBy:
     """`garuda.group_by` of a relation, or whatever `garuda.table` takes. The relation runs once, now."""
-    return RelationGroupBy(engine.group_by(table(data), keys, **options), connection)
+    _require(connection, engine)
+    return RelationGroupBy(engine.group_by(table_of("data", data), keys, **options), connection)
 
 
 class Decision(NamedTuple):
@@ -94,6 +105,9 @@ class Decision(NamedTuple):
         return f"{self.engine}: {self.reason}"
 
 
+_NEITHER = Decision("duckdb", "neither a join nor a group-by")
+_NOT_LOOKED_AT = Decision("duckdb", "not looked at, which has taken its share of the time")
+_WITH_PARAMETERS = Decision("duckdb", "a statement with parameters")
 _PREFIX = "garuda_rows_"
 _EXPLAIN = re.compile(r"\s*explain\s+(?=(select|from|with)\b)", re.IGNORECASE)
 _SELECT = re.compile(r"\s*(select|from|with)\b.*\b(join|group\s+by)\b", re.IGNORECASE | re.DOTALL)
@@ -105,24 +119,6 @@ _JOIN_ROWS = 2_000_000
 _GROUP_ROWS = 1_000_000
 _SAMPLES = (5_000, 200_000)  # rows, of which so many have to be groups:
 _DISTINCT = 0.6
-# What looking at statements may take, that DuckDB runs in the end, of the time that these run; and seconds of it that are
-# there at first, and kept at most.
-_LOOKING = 0.03
-_LOOKING_AT_FIRST = 0.03
-
-
-class _Allowance:
-    """Seconds for looking at statements, so that connections of many small ones do not become slower: while nothing is
-    left, statements go to DuckDB as they are, which earns some."""
-
-    def __init__(self) -> None:
-        self.seconds = _LOOKING_AT_FIRST
-
-    def earn(self, seconds: float) -> None:
-        self.seconds = min(self.seconds + _LOOKING * seconds, _LOOKING_AT_FIRST)
-
-    def spend(self, seconds: float) -> None:
-        self.seconds -= seconds
 
 
 class Connection:
@@ -147,7 +143,7 @@ class Connection:
         self._strict = strict
         self._registered: list[str] = []
         self._numbered = 0
-        self._allowance = _Allowance()
+        self._allowance = Allowance()
         self.decision = Decision("duckdb", "no statement yet")
 
     def __getattr__(self, name: str) -> Any:
@@ -161,8 +157,10 @@ class Connection:
 
     def execute(self, query: Any, parameters: Any = None, **options: Any) -> Any:
         """As DuckDB's, through garuda where that pays."""
-        self.decision = Decision("duckdb", "a statement with parameters")
-        left = self._through(query) if parameters is None and isinstance(query, str) else None
+        if parameters is None and isinstance(query, str):
+            left = self._through(query)
+        else:
+            self.decision, left = _WITH_PARAMETERS, None
         if left is not None:
             return self.connection.execute(left)
         start = time.perf_counter()
@@ -179,12 +177,15 @@ class Connection:
 
     def _through(self, query: str) -> Optional[str]:
         """What is left for DuckDB when garuda has done its part; None: all."""
-        self.decision = Decision("duckdb", "neither a join nor a group-by")
+        self.decision = _NEITHER
+        lowered = query.lower()  # a fiftieth of what the patterns take
+        if "join" not in lowered and "group" not in lowered:
+            return None
         explained = _EXPLAIN.match(query)
         if _SELECT.match(query, explained.end() if explained else 0) is None:
             return None
-        if self._prices and explained is None and self._allowance.seconds <= 0:
-            self.decision = Decision("duckdb", "not looked at, which has taken its share of the time")
+        if self._prices and explained is None and self._allowance.is_spent:
+            self.decision = _NOT_LOOKED_AT
             return None
         start = time.perf_counter()
         left = self._looked_at(query, explained)
@@ -373,7 +374,7 @@ class _Work:
                        for side, names in enumerate(self.columns) for name in names]  # fmt: skip
             rows = engine.join(rows, inputs[1], on=pairs, how=self.statement.kind, columns=columns)
         if self.groups is None:
-            return table(rows)
+            return table_of("rows", rows)
         specs: dict[str, Any] = {name: function if column is None else (self._name(column), function)
                                  for name, (function, column) in self.aggregates.items()}  # fmt: skip
         return engine.group_by(rows, self.key_names).agg(**specs)
@@ -417,5 +418,9 @@ def connect(
         strict: likewise, and UsageError for statements that join or group and that it cannot run.
         options: those of `duckdb.connect`.
     """
+    require("engine", engine, Engine, "a garuda.Engine")
+    require_flags(prices=prices, strict=strict)
+    if isinstance(database, Connection):
+        database = database.connection
     given = isinstance(database, duckdb.DuckDBPyConnection)
     return Connection(database if given else duckdb.connect(database, **options), engine, prices, strict)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, NamedTuple, Optional, Sequence, SupportsIndex, Tuple, Union
+from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Union
 
-from . import _core
+from . import _arguments, _core
+from ._arguments import Aggregate, Names, On
 from ._progress import ProgressOption, reporting
 from .errors import UsageError
 from .plans import Plan
-from .table import Data, Stream, Table, table
+from .table import Data, Stream, Table, table_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -26,24 +27,6 @@ if TYPE_CHECKING:
         allow_cuda: bool
         expected_rows: int
         strings: str
-
-
-# One name for both sides, or (left, right), or several of these.
-On = Union[str, Tuple[str, str], Sequence[Union[str, Tuple[str, str]]], None]
-# (column, function), (column, function, parameter or second column), or "count" of rows.
-Aggregate = Union[str, Tuple[str, str], Tuple[str, str, Union[str, int, float]]]
-
-_WITH_PARAMETER = {"covar", "covar_pop", "corr", "arg_min", "arg_max", "quantile", "min_n", "max_n"}
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
-
-# What options may be, and in words.
-_TEXT: tuple[Any, str] = (str, "a str")
-_SIZE: tuple[Any, str] = ((str, SupportsIndex, type(None)), "a str, an int or None")
-_KINDS: dict[str, tuple[Any, str]] = {
-    "path": _TEXT, "device": _SIZE, "tuning": ((str, Mapping, type(None)), "a mapping, 'key=value,…' or None"),
-    "memory_limit": _SIZE, "device_memory_limit": _SIZE, "threads": ((SupportsIndex, type(None)), "an int or None"),
-    "allow_cuda": (bool, "a bool"), "expected_rows": (SupportsIndex, "an int"), "strings": _TEXT}  # fmt: skip
 
 
 class Device(NamedTuple):
@@ -65,76 +48,6 @@ class Device(NamedTuple):
     traits: Mapping[str, str]  #: limits, features and formats that garuda uses
 
 
-def _bytes(size: Union[str, int, None], name: str) -> int:
-    """Bytes of 10_000, "256MiB", "1.5 GB"; 0 of None."""
-    if size is None:
-        return 0
-    if isinstance(size, str):
-        digits = size.rstrip("BKMGTIbkmgti ")
-        try:
-            size = int(float(digits) * _UNITS[size[len(digits) :].strip().upper()])
-        except (KeyError, ValueError, OverflowError):
-            raise UsageError(f"{name} must be bytes, as in 1_000_000, '256MiB' or '1.5GB': {size}") from None
-    if size <= 0:
-        raise UsageError(f"{name} must be positive: {size}")
-    return size
-
-
-def _tuning(tuning: Union[str, Mapping[str, Any], None]) -> str:
-    if tuning is None or isinstance(tuning, str):
-        return tuning or ""
-    return ",".join(f"{key}={value}" for key, value in tuning.items())
-
-
-def _pairs(on: On, left_on: On, right_on: On) -> list[tuple[str, str]]:
-    if on is not None:
-        if left_on is not None or right_on is not None:
-            raise UsageError("the keys are either on, or left_on and right_on")
-        if isinstance(on, str):
-            return [(on, on)]
-        if isinstance(on, tuple) and len(on) == 2 and all(isinstance(name, str) for name in on):
-            return [(str(on[0]), str(on[1]))]
-        return [(key, key) if isinstance(key, str) else (key[0], key[1]) for key in on]
-    left, right = (([names] if isinstance(names, str) else list(names or [])) for names in (left_on, right_on))
-    if len(left) != len(right):
-        raise UsageError(f"left_on and right_on must be as many columns: {len(left)} and {len(right)}")
-    return [(str(a), str(b)) for a, b in zip(left, right)]
-
-
-def _column_ref(column: str) -> str:
-    """`left.NAME` as the library reads it: NAME stands as it is."""
-    side, dot, name = column.partition(".")
-    return side + dot + name.replace("\\", "\\\\")
-
-
-def _escaped(name: str) -> str:
-    return "".join("\\" + c if c in "\\,:=" else c for c in name)
-
-
-def _aggregate(name: Optional[str], given: Aggregate) -> str:
-    """FN[:COLUMN[:PARAMETER]][=NAME], as the library parses it."""
-    if isinstance(given, str):
-        parts = [given]
-        if given != "count":
-            raise UsageError(f'an aggregate is (column, function), or "count" of rows: {given!r}')
-    else:
-        column, function, *parameter = given
-        if parameter and function not in _WITH_PARAMETER:
-            raise UsageError(f"{function} has no third part; {', '.join(sorted(_WITH_PARAMETER))} have: {parameter[0]!r}")
-        parts = [function, _escaped(column)]
-        parts += [_escaped(p) if isinstance(p, str) else repr(p) for p in parameter]
-    return ":".join(parts) + ("" if name is None else "=" + _escaped(name))
-
-
-def _read_columns(aggregates: Iterable[Aggregate]) -> set[str]:
-    read: set[str] = set()
-    for given in aggregates:
-        if not isinstance(given, str):
-            read.add(given[0])
-            read.update(p for p in given[2:] if isinstance(p, str))
-    return read
-
-
 class GroupBy:
     """A group-by that is to be given its aggregates: see `garuda.group_by`."""
 
@@ -151,9 +64,10 @@ class GroupBy:
         self, aggregates: tuple[Aggregate, ...], named: dict[str, Aggregate], states: Sequence[str] = ()
     ) -> _core.GroupBy:
         every = [*aggregates, *named.values()]
-        texts = [_aggregate(None, a) for a in aggregates] + [_aggregate(name, a) for name, a in named.items()]
-        wanted = [*self._keys, *sorted(_read_columns(every) - set(self._keys))]
-        rows = table(self._table, columns=wanted)._held
+        texts = [_arguments.aggregate_text(None, a) for a in aggregates]
+        texts += [_arguments.aggregate_text(name, a) for name, a in named.items()]
+        wanted = [*self._keys, *sorted(_arguments.columns_read(every) - set(self._keys))]
+        rows = table_of("data", self._table, wanted)._held
         as_states = [False] * len(aggregates) + [name in states for name in named]
         return _core.GroupBy(
             self._engine._open(), rows, self._keys, ",".join(texts), as_states, self._ordered, self._settings
@@ -235,6 +149,7 @@ class Engine:
             "path": path, "device": device, "tuning": tuning, "memory_limit": memory_limit,
             "device_memory_limit": device_memory_limit, "threads": threads, "allow_cuda": allow_cuda,
             "expected_rows": 0, "strings": strings}  # fmt: skip
+        _arguments.require_flags(validation=validation)
         self._validation = validation
         self._opened: Optional[_core.Engine] = None
         self._lock = threading.Lock()
@@ -254,14 +169,8 @@ class Engine:
         return self._opened
 
     def _settings(self, options: Mapping[str, Any]) -> _core.Settings:
-        unknown = options.keys() - self._options.keys()
-        if unknown:
-            raise TypeError(f"unknown option {sorted(unknown)[0]!r}; options are {', '.join(self._options)}")
+        _arguments.require_options(options or self._options)
         all_ = {**self._options, **options}
-        for name, value in (options or self._options).items():
-            kinds, words = _KINDS[name]
-            if not isinstance(value, kinds):
-                raise UsageError(f"{name} must be {words}: {value!r}")
         threads = all_["threads"] or 0
         if threads < 0:
             raise UsageError(f"threads must be positive: {threads}")
@@ -269,12 +178,12 @@ class Engine:
         return _core.Settings(
             path=all_["path"],
             device=None if device is None else str(device),
-            tuning=_tuning(all_["tuning"]),
-            memory_limit=_bytes(all_["memory_limit"], "memory_limit"),
-            device_memory_limit=_bytes(all_["device_memory_limit"], "device_memory_limit"),
-            threads=threads,
+            tuning=_arguments.tuning_text(all_["tuning"]),
+            memory_limit=_arguments.bytes_of(all_["memory_limit"], "memory_limit"),
+            device_memory_limit=_arguments.bytes_of(all_["device_memory_limit"], "device_memory_limit"),
+            threads=_arguments.whole_number("threads", threads, 0, 2**32),
             allow_cuda=all_["allow_cuda"],
-            expected_rows=all_["expected_rows"],
+            expected_rows=_arguments.whole_number("expected_rows", all_["expected_rows"], 0, 2**64),
             strings=all_["strings"],
         )
 
@@ -283,6 +192,7 @@ class Engine:
 
         Raises NoDeviceError when `cuda` finds none, with what is missing.
         """
+        _arguments.require_flags(cuda=cuda)
         if cuda:
             self._open().find_cuda_devices()
         return [Device(**described) for described in self._open().devices()]
@@ -294,11 +204,11 @@ class Engine:
         tables stay on the device; `Table.download`, or handing them to a library, brings them here.
         Raises NoDeviceError, InvalidInputError (a column of another type), OutOfMemoryError.
         """
+        _arguments.require_options({"device": device})
         device = self._options["device"] if device is None else device
+        rows = table_of("data", data)._held
         with reporting(progress) as report:
-            return Table(
-                self._open().upload(table(data)._held, None if device is None else str(device), report)
-            )
+            return Table(self._open().upload(rows, None if device is None else str(device), report))
 
     def release_memory(self) -> None:
         """Gives back memory of devices and host that is kept for later calls."""
@@ -311,27 +221,28 @@ class Engine:
 
     def _join(
         self, left: Data, right: Data, on: On, left_on: On, right_on: On, how: str, where: Optional[str],
-        columns: Optional[Sequence[str]], nulls_equal: bool, ordered: bool, allow_cross: bool,
+        columns: Optional[Names], nulls_equal: bool, ordered: bool, allow_cross: bool,
         options: Mapping[str, Any],
     ) -> _core.Join:  # fmt: skip
-        pairs = _pairs(on, left_on, right_on)
-        refs = None if columns is None else [_column_ref(column) for column in columns]
+        _arguments.require_join(how, where, nulls_equal=nulls_equal, ordered=ordered, allow_cross=allow_cross)
+        pairs = _arguments.pairs_of(on, left_on, right_on)
+        columns = _arguments.result_columns(columns)
+        refs = None if columns is None else [_arguments.column_ref(column) for column in columns]
         settings = self._settings(options) if options else self._own
         sides: list[_core.Table] = []
-        for side, data in enumerate((left, right)):
+        for side, (name, data) in enumerate((("left", left), ("right", right))):
             wanted = None
             if columns is not None and where is None:
-                prefix = ("left.", "right.")[side]
                 wanted = [pair[side] for pair in pairs]
-                wanted += [c[len(prefix) :] for c in columns if c.startswith(prefix)]
-            sides.append(table(data, columns=wanted and list(dict.fromkeys(wanted)))._held)
+                wanted += [c[len(name) + 1 :] for c in columns if c.startswith(name + ".")]
+            sides.append(table_of(name, data, wanted and list(dict.fromkeys(wanted)))._held)
         return _core.Join(
             self._open(), sides[0], sides[1], pairs, how, where, refs, nulls_equal, ordered, allow_cross, settings
         )
 
     def join(
         self, left: Data, right: Data, on: On = None, *, left_on: On = None, right_on: On = None, how: str = "inner",
-        where: Optional[str] = None, columns: Optional[Sequence[str]] = None, nulls_equal: bool = False,
+        where: Optional[str] = None, columns: Optional[Names] = None, nulls_equal: bool = False,
         ordered: bool = False, allow_cross: bool = False, progress: ProgressOption = None,
         **options: Unpack[Options],
     ) -> Table:  # fmt: skip
@@ -380,7 +291,7 @@ class Engine:
 
     def join_stream(
         self, left: Data, right: Data, on: On = None, *, left_on: On = None, right_on: On = None, how: str = "inner",
-        where: Optional[str] = None, columns: Optional[Sequence[str]] = None, nulls_equal: bool = False,
+        where: Optional[str] = None, columns: Optional[Names] = None, nulls_equal: bool = False,
         ordered: bool = False, allow_cross: bool = False, **options: Unpack[Options],
     ) -> Stream:  # fmt: skip
         """The rows of `join` in batches while they are made: what is not read is not kept.
@@ -404,7 +315,7 @@ class Engine:
         >>> import garuda
         >>> garuda.join_count({"a": [1, 2]}, {"a": [2, 2]}, on="a", how="left")
         3
-    """
+        """
         query = self._join(
             left, right, on, left_on, right_on, how, where, None, nulls_equal, False, allow_cross, options
         )
@@ -413,7 +324,7 @@ class Engine:
 
     def explain_join(
         self, left: Data, right: Data, on: On = None, *, left_on: On = None, right_on: On = None, how: str = "inner",
-        where: Optional[str] = None, columns: Optional[Sequence[str]] = None, nulls_equal: bool = False,
+        where: Optional[str] = None, columns: Optional[Names] = None, nulls_equal: bool = False,
         ordered: bool = False, allow_cross: bool = False, **options: Unpack[Options],
     ) -> Plan:  # fmt: skip
         """What `join` would do, without doing it: path, device, and a line a candidate with its estimate."""
@@ -423,7 +334,7 @@ class Engine:
         return Plan(*query.explain())
 
     def group_by(
-        self, data: Data, keys: Union[str, Sequence[str]] = (), *, ordered: bool = False, **options: Unpack[Options]
+        self, data: Data, keys: Names = (), *, ordered: bool = False, **options: Unpack[Options]
     ) -> GroupBy:
         """Groups rows by `keys`, columns of any type; none: all rows are one group. `agg` of what this gives runs it.
 
@@ -443,8 +354,9 @@ class Engine:
         >>> garuda.group_by(t, "k").explain(total=("v", "sum")).path
         'cpu'
     """
+        _arguments.require_flags(ordered=ordered)
         settings = self._settings(options) if options else self._own
-        return GroupBy(self, data, [keys] if isinstance(keys, str) else list(keys), ordered, settings)
+        return GroupBy(self, data, _arguments.names_of("keys", keys), ordered, settings)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self._options.items() if value)

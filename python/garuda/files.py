@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Optional, Union
+import threading
+from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
-from .errors import InvalidInputError, OutOfMemoryError, UsageError
+from ._arguments import Names, optional_names, wrong
+from .errors import ColumnNotFoundError, InvalidInputError, OutOfMemoryError, UsageError
 from .table import Table, table
 
 File = Union[str, "os.PathLike[str]"]
@@ -23,6 +25,44 @@ def _pyarrow(submodule: str = "") -> Any:
         raise ImportError("garuda reads files with pyarrow: pip install pyarrow") from error
 
 
+def _interruptible(read: Callable[[threading.Event], Any]) -> Any:
+    """What `read` gives. pyarrow does not look after Ctrl-C, so in the main thread another one reads and is left when that
+    comes, to go on until it sees that the event is set, or to its end."""
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        return read(stopped)
+    import concurrent.futures
+
+    reader = concurrent.futures.ThreadPoolExecutor(1)
+    try:
+        return reader.submit(read, stopped).result()
+    finally:
+        stopped.set()
+        reader.shutdown(wait=False)
+
+
+def _path(path: File) -> str:
+    """As text. Raises UsageError for what is no path."""
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise wrong("path", "a str or an os.PathLike", path)
+    return text
+
+
+def _paths(path: Union[File, Iterable[File]]) -> list[str]:
+    if isinstance(path, (str, os.PathLike)):
+        return [_path(path)]
+    if isinstance(path, (bytes, Mapping)) or not hasattr(path, "__iter__"):
+        raise wrong("path", "a str, an os.PathLike, or a list of these", path)
+    return [_path(one) for one in path]
+
+
+def _require_columns(wanted: Optional[list[str]], there: list[str]) -> None:
+    missing = [name for name in wanted or [] if name not in there]
+    if missing:
+        raise ColumnNotFoundError(f"unknown column, of {', '.join(there)}: {missing[0]}")
+
+
 def _format(path: File) -> str:
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix not in _FORMATS:
@@ -33,12 +73,12 @@ def _format(path: File) -> str:
 class Scan:
     """Files that are read when a call needs their rows, and of them the columns that it needs: see `garuda.scan`."""
 
-    def __init__(self, path: Union[File, Iterable[File]], columns: Optional[list[str]] = None) -> None:
-        self.paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(p) for p in path]
+    def __init__(self, path: Union[File, Iterable[File]], columns: Optional[Names] = None) -> None:
+        self.paths = _paths(path)
         if not self.paths:
             raise UsageError("a scan has at least one file")
         self.format = _format(self.paths[0])
-        self.columns = columns
+        self.columns = optional_names("columns", columns)
         for other in self.paths[1:]:
             if _format(other) != self.format:
                 raise UsageError(f"the files of one scan have one format: {self.paths[0]}, {other}")
@@ -53,16 +93,26 @@ class Scan:
 
     @property
     def column_names(self) -> list[str]:
-        return list(self.columns or self._dataset().schema.names)
+        return list(self._dataset().schema.names if self.columns is None else self.columns)
 
     def _garuda_read(self, columns: Optional[list[str]]) -> Any:
         """The rows; `columns` that are not there are left to the caller to miss."""
         pyarrow = _pyarrow()
         dataset = self._dataset()
-        known = self.columns or dataset.schema.names
+        _require_columns(self.columns, dataset.schema.names)
+        known = dataset.schema.names if self.columns is None else self.columns
         wanted = known if columns is None else [name for name in known if name in columns]
+        def read(stopped: threading.Event) -> Any:
+            scanner = dataset.scanner(columns=wanted)
+            batches = []
+            for batch in scanner.to_batches():
+                if stopped.is_set():
+                    return None
+                batches.append(batch)
+            return pyarrow.Table.from_batches(batches, scanner.projected_schema)
+
         try:
-            return dataset.to_table(columns=wanted)
+            return _interruptible(read)
         except pyarrow.ArrowMemoryError as error:
             raise OutOfMemoryError(f"{self.paths[0]} does not fit into memory", (str(error),)) from error
         except pyarrow.ArrowInvalid as error:
@@ -77,13 +127,13 @@ class Scan:
         return f"<garuda.Scan of {self.paths[0]}{more}>"
 
 
-def scan(path: Union[File, Iterable[File]], *, columns: Optional[list[str]] = None) -> Scan:
+def scan(path: Union[File, Iterable[File]], *, columns: Optional[Names] = None) -> Scan:
     """Files of one format, by extension (.parquet, .arrow, .feather, .csv), as a table that calls read when they run:
     of its columns those that the call names, unless the call has a condition or wants all."""
     return Scan(path, columns)
 
 
-def read(path: Union[File, Iterable[File]], *, columns: Optional[list[str]] = None) -> Table:
+def read(path: Union[File, Iterable[File]], *, columns: Optional[Names] = None) -> Table:
     """Reads files of one format, by extension: .parquet, .arrow, .feather (Arrow IPC) or .csv, by pyarrow.
 
     Raises FileNotFoundError and other OSErrors as the system gives them, InvalidInputError for damaged files, UsageError
@@ -92,33 +142,39 @@ def read(path: Union[File, Iterable[File]], *, columns: Optional[list[str]] = No
     return Scan(path, columns).read()
 
 
-def read_parquet(path: File, *, columns: Optional[list[str]] = None, **options: Any) -> Table:
+def read_parquet(path: File, *, columns: Optional[Names] = None, **options: Any) -> Table:
     """Reads a Parquet file; `options` are those of `pyarrow.parquet.read_table`."""
     pyarrow = _pyarrow(".parquet")
+    wanted, path = optional_names("columns", columns), _path(path)
 
     try:
-        return table(pyarrow.parquet.read_table(path, columns=columns, **options))
+        rows = _interruptible(lambda _: pyarrow.parquet.read_table(path, columns=wanted, **options))
+        _require_columns(wanted and [name.partition(".")[0] for name in wanted], rows.column_names)  # parts of structs
+        return table(rows)
     except pyarrow.ArrowInvalid as error:
-        raise InvalidInputError(f"{os.fspath(path)} cannot be read", (str(error),)) from error
+        raise InvalidInputError(f"{path} cannot be read", (str(error),)) from error
 
 
-def read_ipc(path: File, *, columns: Optional[list[str]] = None) -> Table:
+def read_ipc(path: File, *, columns: Optional[Names] = None) -> Table:
     """Reads an Arrow IPC file; columns that are not compressed stay in the file's pages and are not copied."""
     pyarrow = _pyarrow(".ipc")
+    wanted, path = optional_names("columns", columns), _path(path)
 
     try:
-        rows = pyarrow.ipc.open_file(pyarrow.memory_map(os.fspath(path))).read_all()
+        rows = _interruptible(lambda _: pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())
     except pyarrow.ArrowInvalid as error:
-        raise InvalidInputError(f"{os.fspath(path)} cannot be read", (str(error),)) from error
-    return table(rows if columns is None else rows.select(columns))
+        raise InvalidInputError(f"{path} cannot be read", (str(error),)) from error
+    _require_columns(wanted, rows.column_names)
+    return table(rows if wanted is None else rows.select(wanted))
 
 
 def read_csv(path: File, **options: Any) -> Table:
     """Reads a CSV file; `options` are those of `pyarrow.csv.read_csv`. Types are pyarrow's inference, which is not that
     of the garuda command."""
     pyarrow = _pyarrow(".csv")
+    path = _path(path)
 
     try:
-        return table(pyarrow.csv.read_csv(os.fspath(path), **options))
+        return table(_interruptible(lambda _: pyarrow.csv.read_csv(path, **options)))
     except pyarrow.ArrowInvalid as error:
-        raise InvalidInputError(f"{os.fspath(path)} cannot be read", (str(error),)) from error
+        raise InvalidInputError(f"{path} cannot be read", (str(error),)) from error

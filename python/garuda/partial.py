@@ -14,12 +14,13 @@ result has the same bits for any parts in any order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 from . import _core
-from .engine import Aggregate, Engine, _aggregate, default_engine
+from ._arguments import Aggregate, Names, aggregate_text, names_of, require, wrong
+from .engine import Engine, default_engine
 from .errors import UsageError
-from .table import Data, Table, table
+from .table import Data, Table, table, table_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -47,9 +48,11 @@ class Partial:
             place: UsageError.
     """
 
-    def __init__(self, keys: Union[str, Sequence[str]], **named: Aggregate) -> None:
-        self.keys = [keys] if isinstance(keys, str) else list(keys)
+    def __init__(self, keys: Names, **named: Aggregate) -> None:
+        self.keys = names_of("keys", keys)
         self.named = named
+        for name, given in named.items():
+            aggregate_text(name, given)  # raises what is wrong with it
         functions = {name: given if isinstance(given, str) else given[1] for name, given in named.items()}
         for name, function in functions.items():
             if function not in _STATES and function not in _MERGED:
@@ -59,6 +62,7 @@ class Partial:
 
     def group(self, data: Data, *, engine: Engine = default_engine) -> Table:
         """The groups of a part: keys, then for each aggregate its value or state."""
+        require("engine", engine, Engine, "a garuda.Engine")
         groups = engine.group_by(data, self.keys, ordered=True)
         return Table(groups._query((), self.named, self._states).run(None))
 
@@ -67,7 +71,13 @@ class Partial:
         import numpy
         import pyarrow
 
-        rows = pyarrow.concat_tables([_arrow(part) for part in parts], promote_options="permissive")
+        require("engine", engine, Engine, "a garuda.Engine")
+        if isinstance(parts, (str, bytes, Mapping, Table)) or not hasattr(parts, "__iter__"):
+            raise wrong("parts", "tables that group or merge gave", parts)
+        given = [_arrow("parts", part) for part in parts]
+        if not given:
+            raise wrong("parts", "one table at least", given)
+        rows = pyarrow.concat_tables(given, promote_options="permissive")
         numbered = rows.append_column(_NUMBER, pyarrow.array(numpy.arange(rows.num_rows)))
         aggregates: dict[str, Any] = {name: (name, _MERGED[function]) for name, function in self._others.items()}
         groups = engine.group_by(numbered, self.keys, ordered=True)
@@ -88,16 +98,17 @@ class Partial:
         """The values of groups that are merged. `rows`: any part, or its columns without rows, for the types."""
         import pyarrow
 
-        made = _arrow(groups)
+        made = _arrow("groups", groups)
         if self._states:
-            texts = ",".join(_aggregate(name, self.named[name]) for name in self._states)
-            held = _core.values_of_states(table(made.select(self._states))._held, table(rows)._held, texts)
+            texts = ",".join(aggregate_text(name, self.named[name]) for name in self._states)
+            types = table_of("rows", rows)._held
+            held = _core.values_of_states(table(made.select(self._states))._held, types, texts)
             values = dict(zip(self._states, Table(held).to_arrow().columns))
             made = pyarrow.table({name: values.get(name, made.column(name)) for name in made.column_names})
         return table(made)
 
 
-def _arrow(data: Data) -> pyarrow.Table:
+def _arrow(argument: str, data: Data) -> pyarrow.Table:
     import pyarrow
 
-    return data if isinstance(data, pyarrow.Table) else table(data).to_arrow()
+    return data if isinstance(data, pyarrow.Table) else table_of(argument, data).to_arrow()

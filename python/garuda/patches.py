@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any, Callable, NamedTuple, Optional
 
+from ._arguments import require, require_flags
 from .engine import Engine, default_engine
 from .errors import UsageError
 
@@ -70,6 +71,8 @@ def install(library: str = "pyarrow", *, strict: bool = False, engine: Optional[
     """
     if library != "pyarrow":
         raise UsageError(f"calls can be taken over from pyarrow alone: {library}")
+    require_flags(strict=strict)
+    require("engine", engine, (Engine, type(None)), "a garuda.Engine or None")
     from . import _pyarrow
 
     uninstall(library)
@@ -82,6 +85,7 @@ def install(library: str = "pyarrow", *, strict: bool = False, engine: Optional[
 def uninstall(library: str = "pyarrow") -> None:
     """Puts back the library's own functions; does nothing where `install` was not called. Raises UsageError when
     another has replaced them since, who has to go first."""
+    require("library", library, str, "a str")
     patches = _installed.get(library, [])
     for patch in patches:
         if getattr(patch.module, patch.name) is not patch.replacement:

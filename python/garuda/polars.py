@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Iterable, NamedTuple, Optional, Union
 import polars
 
 from . import _polars_prices as prices_of
+from ._allowance import Allowance
+from ._arguments import require, require_flags
 from ._polars_nodes import Groups, Join, groups_of, join_of
 from ._polars_plan import Plan
 from .engine import Engine as Devices
@@ -69,10 +71,13 @@ class Engine(polars.StreamingEngine):
 
     def __init__(self, engine: Devices = default_engine, *, prices: bool = True, strict: bool = False) -> None:
         super().__init__()
+        require("engine", engine, Devices, "a garuda.Engine")
+        require_flags(prices=prices, strict=strict)
         self.devices = engine
         self.prices = prices and not strict
         self.strict = strict
         self.decisions: list[Decision] = []
+        self._allowance = Allowance()
 
     def __repr__(self) -> str:
         return f"garuda.polars.Engine({self.devices!r}, prices={self.prices}, strict={self.strict})"
@@ -84,12 +89,24 @@ class Engine(polars.StreamingEngine):
             return super().collect(
                 lf, optimizations=optimizations, background=background, post_opt_callback=post_opt_callback
             )
-        rows = self._collected(lf, optimizations._pyoptflags)
-        return super().collect(lf, optimizations=optimizations) if rows is None else rows
+        start = time.perf_counter()
+        if self.prices and self._allowance.is_spent:
+            self.decisions = [_NOT_LOOKED_AT]
+        else:
+            rows = self._collected(lf, optimizations._pyoptflags)
+            if rows is not None:
+                return rows
+            looked = time.perf_counter()
+            self._allowance.spend(looked - start)
+            start = looked
+        rows = super().collect(lf, optimizations=optimizations)
+        self._allowance.earn(time.perf_counter() - start)
+        return rows
 
     def explain(self, lf: LazyFrame, *, optimizations: Any = None) -> str:
         """A line for each join and group-by of the plan: who runs it, and why, or that prices decide on the rows that
         come. Runs nothing."""
+        require("lf", lf, polars.LazyFrame, "a polars.LazyFrame")
         decisions = self.decisions
         self._collected(lf, (optimizations or polars.QueryOptFlags())._pyoptflags, runs=False)
         explained, self.decisions = self.decisions, decisions
@@ -152,6 +169,9 @@ class Engine(polars.StreamingEngine):
         fall_back(f"polars.{call}", "Polars gives no plan for it", self.strict)
 
 
+_NOT_LOOKED_AT = Decision("plan", "polars", "not looked at, which has taken its share of the time")
+
+
 class _Stopped(Exception):
     """Ends a query that was to be explained alone, or in which garuda has no part."""
 
@@ -174,6 +194,9 @@ class _Run:
             root = traverser.get_node()
             self.plan = Plan(traverser)
             self._root = root
+            if self.runs and self.engine.prices and (few := self._too_few_in_all(root)) is not None:
+                self._stays("plan", few)
+                raise _Stopped
             self._visit(root)
             if not self.runs or not (self.plan.ready or self.plan.cached):
                 raise _Stopped
@@ -272,6 +295,19 @@ class _Run:
                     return f"Polars takes its rows in one go with the {kind} below, without keeping them"
                 node = viewed.input
         return self._rest and f"the rest would run in Polars' slower engine: {self._rest}"
+
+    def _too_few_in_all(self, root: int) -> Optional[str]:
+        """Why to leave the whole plan, which no node of it has to be looked at for."""
+        total, nodes = 0, [root]
+        while nodes:
+            node = nodes.pop()
+            inputs = self.plan.inputs(node)
+            nodes += inputs
+            if not inputs:
+                total += self._most_rows(node)
+                if total >= prices_of.FEW:
+                    return None
+        return prices_of.too_few([total])
 
     def _most_rows(self, node: int) -> int:
         """A bound of a node's rows, as far as plans tell one."""

@@ -7,15 +7,17 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional
 
 import numpy
 import pyarrow
 import ray
 import ray.data
 
-from .engine import Aggregate, Engine, On, _pairs
-from .errors import UsageError
+from . import _arguments
+from ._arguments import Aggregate, Names, On
+from .engine import Engine
+from .errors import ColumnNotFoundError, UsageError
 from .partial import Partial, refuse_order
 
 _KINDS = ("inner", "left", "right", "full", "semi", "anti")
@@ -25,6 +27,17 @@ _KINDS = ("inner", "left", "right", "full", "semi", "anti")
 def _engine(options: tuple[tuple[str, Any], ...]) -> Engine:
     """One for each worker: engines stay where they are."""
     return Engine(**dict(options))
+
+
+def _require_dataset(argument: str, rows: Any) -> None:
+    if not isinstance(rows, ray.data.Dataset):
+        raise _arguments.wrong(argument, "a ray.data.Dataset", rows)
+
+
+def _require_columns(argument: str, schema: pyarrow.Schema, names: list[str]) -> None:
+    for name in names:
+        if name not in schema.names:
+            raise ColumnNotFoundError(f"unknown column of {argument}: {name}")
 
 
 @ray.remote
@@ -82,17 +95,25 @@ def join(
     `options`: those of `garuda.Engine`, for each worker. Rows are in no order. Raises UsageError for keys of two types
     and for other kinds of joins.
     """
-    pairs = _pairs(on, left_on, right_on)
+    _arguments.require_join(how, None, nulls_equal=nulls_equal)
+    pairs = _arguments.pairs_of(on, left_on, right_on)
     if how not in _KINDS or not pairs:
         raise UsageError(f"how must be one of {', '.join(_KINDS)}, with keys: {how}")
+    if parts is not None:
+        parts = _arguments.whole_number("parts", parts, 1)
+    given = _arguments.worker_options(options)
+    _engine(given)  # raises what is wrong with them
+    _require_dataset("left", left)
+    _require_dataset("right", right)
     blocks = [side.to_arrow_refs() for side in (left, right)]
     schemas: Any = ray.get([_schema.remote(side[0]) for side in blocks])
+    _require_columns("left", schemas[0], [a for a, _ in pairs])
+    _require_columns("right", schemas[1], [b for _, b in pairs])
     for a, b in pairs:
         if schemas[0].field(a).type != schemas[1].field(b).type:
             raise UsageError(f"keys must be of one type: {a} of {schemas[0].field(a).type}, {b} of {schemas[1].field(b).type}")
     wanted = parts or max(map(len, blocks))
     sides = [_parts(side, [pair[i] for pair in pairs], wanted) for i, side in enumerate(blocks)]
-    given = tuple(sorted((options or {}).items()))
     arguments = {"on": pairs, "how": how, "nulls_equal": nulls_equal}
     joined: list[Any] = [_joined.remote(given, arguments, len(lefts), *lefts, *rights) for lefts, rights in zip(*sides)]
     return ray.data.from_arrow_refs(joined)
@@ -104,11 +125,13 @@ class GroupBy:
     def __init__(self, rows: ray.data.Dataset, keys: list[str], options: Optional[Mapping[str, Any]]) -> None:
         self._rows = rows
         self._keys = keys
-        self._options = tuple(sorted((options or {}).items()))
+        self._options = _arguments.worker_options(options)
+        _engine(self._options)  # raises what is wrong with them
 
     def agg(self, *, parts: int = 1, **named: Aggregate) -> ray.data.Dataset:
         """As `garuda.GroupBy.agg`, in `parts` blocks. What merges (counts, sums and what is made of them, least and
         greatest) is grouped where the rows are, and groups are moved; else rows are."""
+        parts = _arguments.whole_number("parts", parts, 1)
         blocks = self._rows.to_arrow_refs()
         try:
             both = Partial(self._keys, **named)
@@ -125,8 +148,9 @@ class GroupBy:
 
 
 def group_by(
-    rows: ray.data.Dataset, keys: Union[str, Sequence[str]], *, options: Optional[Mapping[str, Any]] = None
+    rows: ray.data.Dataset, keys: Names, *, options: Optional[Mapping[str, Any]] = None
 ) -> GroupBy:
     """Groups a dataset by `keys`; `agg` of what this gives makes another one, whose float sums have the same bits for any
     blocks, parts and workers. `options`: those of `garuda.Engine`, for each worker."""
-    return GroupBy(rows, [keys] if isinstance(keys, str) else list(keys), options)
+    _require_dataset("rows", rows)
+    return GroupBy(rows, _arguments.names_of("keys", keys), options)

@@ -6,6 +6,7 @@ import html
 from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, Optional, TypeVar, Union
 
 from . import _core, _values
+from ._arguments import Names, optional_names, whole_number, wrong
 from ._progress import ProgressOption, reporting
 from .plans import Plan, Stats
 
@@ -111,11 +112,9 @@ class Table(_Columns[_core.Table]):
         >>> garuda.table({"a": [1, 2, 3]}).slice(1).to_pydict()
         {'a': [2, 3]}
         """
-        if begin < 0 or (count is not None and count < 0):
-            raise ValueError("rows to slice are counted from 0")
-        begin = min(begin, self.num_rows)
+        begin = min(whole_number("begin", begin, 0), self.num_rows)
         rest = self.num_rows - begin
-        return Table(self._held.slice(begin, rest if count is None else min(count, rest)))
+        return Table(self._held.slice(begin, rest if count is None else min(whole_number("count", count, 0), rest)))
 
     def head(self, count: int = 5) -> Table:
         """The first rows."""
@@ -158,7 +157,11 @@ class Table(_Columns[_core.Table]):
         """As a relation of `connection`, or of DuckDB's default one."""
         import duckdb
 
-        return (connection or duckdb).from_arrow(self.to_arrow())
+        if connection is None:
+            return duckdb.from_arrow(self.to_arrow())
+        if not hasattr(connection, "from_arrow"):
+            raise wrong("connection", "a connection of DuckDB or None", connection)
+        return connection.from_arrow(self.to_arrow())
 
     def to_pydict(self) -> dict[str, list[Any]]:
         """Columns as lists of Python's objects; needs no other library but for nested columns, which need pyarrow.
@@ -169,7 +172,7 @@ class Table(_Columns[_core.Table]):
         columns: dict[str, list[Any]] = {}
         for i, (name, type_name, _) in enumerate(here._held.fields()):
             values = here._held.cells(i)
-            if ... in values:
+            if next((value for value in values if value is not None), None) is ...:  # nested, which shows none of its values
                 values = here.to_arrow().column(i).to_pylist()
             convert = _values.converter(type_name)
             columns[name] = values if convert is None else [None if v is None else convert(v) for v in values]
@@ -230,6 +233,8 @@ class Stream(_Columns[_core.Stream]):
     __slots__ = ()
 
     def __init__(self, held: _core.Stream) -> None:
+        if not isinstance(held, _core.Stream):
+            raise TypeError("garuda.join_stream and GroupBy.stream make streams")
         self._held = held
 
     @property
@@ -265,38 +270,57 @@ def _is_small(data: Any) -> bool:
 Data = Union[Table, Stream, Mapping[str, Any], Any]
 
 
-def table(data: Data, *, columns: Optional[list[str]] = None) -> Table:
+def table(data: Data, *, columns: Optional[Names] = None) -> Table:
     """A table of `data`: anything with the Arrow PyCapsule interface (pyarrow, polars, pandas, DuckDB's relations,
-    nanoarrow, …), whose columns are shared, or a mapping of names to NumPy arrays (shared, too) or lists.
+    nanoarrow, …), whose columns are shared, or a mapping of names to columns: lists, NumPy arrays (shared, too), and
+    whatever speaks that interface itself (series of pandas and Polars, arrays of pyarrow).
 
     Calls take such data as they are; a table made once saves looking at the data again. `columns`: those wanted of a
     `garuda.scan`; other data come whole.
 
     Raises TypeError for what has no such interface, InvalidInputError for malformed data.
     """
+    return table_of("data", data, optional_names("columns", columns))
+
+
+def table_of(argument: str, data: Data, columns: Optional[list[str]] = None) -> Table:
+    """The same of the argument of a call."""
     if isinstance(data, Table):
         return data
     read = getattr(data, "_garuda_read", None)
     if read is not None:
-        return table(read(columns))
+        return table_of(argument, read(columns))
     stream = getattr(data, "__arrow_c_stream__", None)
-    if stream is not None:
+    if stream is not None and not isinstance(data, type):
         return Table(_core.Table.of_stream(stream(), _is_small(data)))
     array = getattr(data, "__arrow_c_array__", None)
-    if array is not None:
+    if array is not None and not isinstance(data, type):
         schema, values = array()
         return Table(_core.Table.of_array(schema, values, _is_small(data)))
-    if type(data).__module__.partition(".")[0] == "pandas":  # before 2.2
+    if type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame":  # before 2.2
         import pyarrow
 
-        return table(pyarrow.Table.from_pandas(data))
+        return table_of(argument, pyarrow.Table.from_pandas(data))
     if isinstance(data, Mapping):
-        from ._columns import columns_of
+        from . import _columns
 
-        return Table(_core.Table.of_buffers(*columns_of(data)))
+        if any(map(_columns.speaks_arrow, data.values())):
+            return _of_arrow_columns(data)
+        return Table(_core.Table.of_buffers(*_columns.columns_of(data)))
     if hasattr(data, "collect") and type(data).__name__ == "LazyFrame":
-        raise TypeError("a LazyFrame has no rows yet: collect() it first")
+        raise TypeError(f"{argument} is a LazyFrame, which has no rows yet: collect() it first")
+    kind = f"the class {data.__qualname__}" if isinstance(data, type) else f"{type(data).__module__}.{type(data).__qualname__}"
     raise TypeError(
-        "a table is expected, something with the Arrow PyCapsule interface (__arrow_c_stream__), or a mapping of names "
-        f"to columns: {type(data).__module__}.{type(data).__qualname__}"
+        f"{argument} must be a table, something with the Arrow PyCapsule interface (__arrow_c_stream__), or a mapping of "
+        f"names to columns: {kind}"
     )
+
+
+def _of_arrow_columns(data: Mapping[str, Any]) -> Table:
+    import pyarrow
+
+    from . import _columns
+
+    columns, others = _columns.arrow_columns(data)
+    plain = table_of("data", others).to_arrow()
+    return table_of("data", pyarrow.table({name: columns[name] if name in columns else plain[name] for name in data}))

@@ -64,6 +64,8 @@ def send():
     os.kill(os.getpid(), signal.SIGINT)
 late = []
 def resident():
+    garuda._core.wait_for_left_calls()  # what cannot be ended at once is still there until then
+    engine.release_memory()  # what is kept for later calls
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 for name in NAMES:
@@ -79,7 +81,7 @@ for name in NAMES:
             late.append((time.perf_counter() - sent, name, delay))
         finally:
             timer.join()
-    if PATH == "cpu" and name in ("join", "one table", "one group"):  # two calls work on more; allocators keep some
+    if PATH == "cpu" and name in ("join", "one table", "one group"):  # allocators keep some
         assert resident() - before < 256 << 20, (name, resident() - before)
 assert engine.join({"a": [1, 2]}, {"a": [2]}, "a").to_pydict() == {"a": [2]}
 print(json.dumps({name: sorted(seconds for seconds, of, _ in late if of == name) for name in NAMES}))
@@ -101,11 +103,62 @@ def test_interrupts_end_calls(path: str, names: list[str], delays: tuple[float, 
     of_calls = json.loads(run(script.replace("DELAYS", repr(delays))))
     late = sorted(itertools.chain(*of_calls.values()))
     assert len(late) >= 2 * len(names)
-    # Always within 0.2 s on a machine that does nothing else. Where others run, or the system has to find memory, one may
-    # be later: what has begun of a block of rows is finished.
-    assert late[len(late) * 3 // 4] < 0.2 and late[-1] < 10, of_calls
-    # One group or one table of all rows is no block: most of these delays end within the seconds that it takes.
-    assert all(seconds[len(seconds) // 2] < 0.4 for seconds in of_calls.values()), of_calls
+    # Always within 0.2 s on a machine that does nothing else; where others run, the thread that looks may wait for its turn.
+    assert late[len(late) * 3 // 4] < 0.2 and late[-1] < 1, of_calls
+
+
+# The same of a process's first call of a kind, and of what comes before and after a join: (before the timer starts, call).
+PHASES = {
+    "devices": ("", "garuda.Engine().devices()"),
+    "first graphics": (KEYS := "keys = garuda.table({'a': numpy.arange(300_000)})",
+                       "[garuda.Engine(0, path='graphics').join(keys, keys, 'a') for _ in range(50)]"),
+    "first compute": (KEYS, "[garuda.Engine(0, path='compute').join(keys, keys, 'a') for _ in range(50)]"),
+    "first group-by": (KEYS, "[garuda.Engine(0, path='compute').group_by(keys, 'a').agg(('a', 'median')) for _ in range(50)]"),
+    "upload": (KEYS, "[garuda.upload(keys, device=0) for _ in range(5_000)]"),
+    "range": ("", "garuda.table({'a': range(100_000_000)})"),
+    "cells": ("t = garuda.table({'a': numpy.zeros(10_000_000, 'i1')})", "[len(t.to_pydict()) for _ in range(10)]"),
+    "Parquet": ("import pyarrow.parquet; pyarrow.parquet.write_table(pyarrow.table({'a': numpy.random.random(5_000_000)}), 'f.parquet')",
+                "[garuda.read('f.parquet') for _ in range(500)]"),
+    "one Parquet file": ("", "[garuda.read_parquet('f.parquet') for _ in range(500)]"),
+    "CSV": ("import pyarrow.csv; pyarrow.csv.write_csv(pyarrow.table({'a': numpy.arange(3_000_000)}), 'f.csv')",
+            "[garuda.read_csv('f.csv') for _ in range(500)]"),
+    "Polars": ("import polars, garuda.polars; rows = polars.DataFrame({'a': numpy.random.default_rng(1).permutation(3_000_000)}).lazy();"
+               "engine = garuda.polars.Engine(garuda.Engine(path='cpu'), prices=False)",
+               "[rows.join(rows, on='a').collect(engine=engine) for _ in range(100)]"),
+    "exported stream": ("cross = garuda.table({'b': numpy.arange(100_000.0)})",
+                        "pyarrow.table(garuda.join_stream(cross, cross, where='left.b < right.b', path='cpu'))"),
+}  # fmt: skip
+FIRST = """
+import json, os, signal, threading, time
+import numpy, pyarrow, garuda
+BEFORE
+def send():
+    global sent
+    sent = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+timer = threading.Timer(DELAY, send)
+timer.start()
+try:
+    CALL
+    print(json.dumps(None))  # ended before
+except (KeyboardInterrupt, OSError):
+    print(json.dumps(time.perf_counter() - sent))
+timer.cancel()
+"""
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_interrupts_of_first_calls(name: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path_factory.getbasetemp())
+    if LAVAPIPE is None and ("first" in name or name == "upload"):
+        pytest.skip("lavapipe is not installed")
+    before, call = PHASES[name]
+    if name == "one Parquet file":
+        before = PHASES["Parquet"][0]
+    script = FIRST.replace("BEFORE", before).replace("CALL", call)
+    late = [json.loads(run(script.replace("DELAY", str(delay)))) for delay in (0.02, 0.1, 0.3, 0.5)]
+    known = sorted(seconds for seconds in late if seconds is not None)
+    assert known and known[len(known) // 2] < 0.2 and known[-1] < 1, late
 
 
 FORKED = """
