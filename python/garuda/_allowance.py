@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 # Of the time that such queries run; and seconds of it that are there at first, and kept at most.
-_SHARE = 0.03
-_AT_FIRST = 0.03
+_SHARE = 0.02
+_AT_FIRST = 0.01
 
 
 class Allowance:

@@ -124,9 +124,11 @@ class Engine(polars.StreamingEngine):
                 raise
         finally:
             self.decisions = run.decisions
-        if isinstance(run.failure, _Stopped):
+        failure, run.failure = run.failure, None
+        if isinstance(failure, _Stopped):
+            failure.__traceback__ = None  # whose frames hold the run, and with it the plan's rows
             return None
-        raise run.failure
+        raise failure
 
     def _sink(self, call: str, lf: LazyFrame, target: Any, options: dict[str, Any]) -> None:
         """Polars writes: what garuda took part in when that is there, else the plan as it is."""
