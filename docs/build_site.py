@@ -16,11 +16,14 @@ GUIDES = {"guides/polars.md": ["Polars"], "guides/duckdb.md": ["DuckDB"], "guide
           "guides/clusters.md": ["Dask and Ray"]}  # fmt: skip
 COPIED = ("using.md", "tuning.md", "glossary.md", "where.md")
 API = {
-    "api/garuda.md": ("garuda", ["garuda.engine", "garuda.files"]),
-    "api/tables.md": ("Tables and plans", ["garuda.table", "garuda.plans", "garuda.partial"]),
+    "api/garuda.md": ("garuda", ["garuda", "garuda.engine", "garuda.files"]),
+    "api/tables.md": ("Tables and plans", ["garuda.table", "garuda.plans", "garuda.Progress", "garuda.partial"]),
     "api/errors.md": ("Errors", ["garuda.errors"]),
     "api/tools.md": ("Polars, DuckDB, Dask, Ray", ["garuda.polars", "garuda.duckdb", "garuda.dask", "garuda.ray", "garuda.patches"]),
 }
+# What is shown of a module that has more: of the package what it says of itself.
+OPTIONS = {"garuda": ["members: false", "show_root_heading: false"],
+           "garuda.patches": ["members: [Fallback, fallbacks, install, installed, uninstall]"]}  # fmt: skip
 # Shown in the gallery: a title, what there is to see, and the call.
 PLANS = [
     ("A join of two large tables", "Both sides are partitioned, so that a partition's table stays in a cache.",
@@ -63,10 +66,15 @@ def pages() -> dict[str, str]:
     for page, names in GUIDES.items():
         made[page] = "".join(f"# {name}{parts[name]}" for name in names)
     for page, (title, modules) in API.items():
-        made[page] = f"# {title}\n\n" + "".join(f"::: {module}\n\n" for module in modules)
+        made[page] = f"# {title}\n\n" + "".join(map(shown_module, modules))
     made |= {name: (DOCS / name).read_text("utf-8") for name in COPIED}
     made["plans.md"] = gallery()
     return {name: linked(name, text, set(made)) for name, text in made.items()}
+
+
+def shown_module(name: str) -> str:
+    options = "".join(f"      {option}\n" for option in OPTIONS.get(name, []))
+    return f"::: {name}\n" + (f"    options:\n{options}" if options else "") + "\n"
 
 
 def linked(page: str, text: str, there: set[str]) -> str:
@@ -86,6 +94,7 @@ def main(folder: pathlib.Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
+    (folder / "site.css").write_text((DOCS / "site.css").read_text("utf-8"), "utf-8")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ import griffe
 class Examples(griffe.Extension):
     """Fences what stands from `>>>` to the next empty line."""
 
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        self.on_object(obj=pkg)
+
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
             block = re.compile(r"^( *)>>> .*(?:\n(?! *$).*)*", re.M)

@@ -39,7 +39,11 @@ from .plans import Plan, Stats
 from .table import Stream, Table, table
 
 if TYPE_CHECKING:
+    from . import dask as dask
     from . import duckdb as duckdb
+    from . import partial as partial
+    from . import polars as polars
+    from . import ray as ray
 
 join = default_engine.join
 join_stream = default_engine.join_stream
@@ -60,7 +64,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Submodules that import other libraries, when they are first asked for."""
-    if name == "duckdb":
+    if name in ("dask", "duckdb", "partial", "polars", "ray"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

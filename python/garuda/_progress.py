@@ -11,7 +11,14 @@ from ._arguments import wrong
 
 
 class Progress(NamedTuple):
-    """How far a run is: `done` of `total` units (0: not known) of `phase`, and rows of the result so far."""
+    """How far a run is.
+
+    Attributes:
+        phase: what is done now: partition, join, …
+        done: units of it that are finished.
+        total: of how many; 0: not known.
+        rows_out: rows of the result so far.
+    """
 
     phase: str
     done: int

@@ -96,9 +96,14 @@ def group_by(
 
 
 class Decision(NamedTuple):
-    """What ran a statement's join and group-by, and why."""
+    """What ran a statement's join and group-by, and why.
 
-    engine: str  #: "garuda" or "duckdb"
+    Attributes:
+        engine: "garuda" or "duckdb".
+        reason: in words.
+    """
+
+    engine: str
     reason: str
 
     def __str__(self) -> str:

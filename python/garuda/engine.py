@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
     class Options(TypedDict, total=False):
-        """How and where a call runs; none of these changes a result."""
+        """How and where a call runs, none of which changes a result: what `garuda.Engine` takes, and `expected_rows`, about,
+        for tables on a device."""
 
         path: str
         device: Union[str, int, None]
@@ -30,22 +31,39 @@ if TYPE_CHECKING:
 
 
 class Device(NamedTuple):
-    """A device as found, usable or not. A GPU that Vulkan and CUDA know is listed twice."""
+    """A device as found, usable or not. A GPU that Vulkan and CUDA know is listed twice.
 
-    number: int  #: what `device=` takes, beside a part of the name
+    Attributes:
+        number: what `device=` takes, beside a part of the name.
+        name: as its driver says it.
+        kind: discrete, integrated, virtual_gpu, cpu (a software driver) or other.
+        api: vulkan or cuda.
+        api_version: of the device.
+        driver: its name and version.
+        memory_bytes: the largest heap that it has for itself, or shares with the host.
+        unified_memory: whether that is the host's.
+        subgroup_size: invocations that run as one.
+        usable: whether garuda can run on it.
+        reason: why it is not usable, or why it would be chosen.
+        same_gpu: of a CUDA device: the Vulkan device that is the same GPU.
+        missing_optional: features it lacks, and what runs differently.
+        traits: limits, features and formats that garuda uses.
+    """
+
+    number: int
     name: str
-    kind: str  #: discrete, integrated, virtual_gpu, cpu (a software driver) or other
-    api: str  #: vulkan or cuda
+    kind: str
+    api: str
     api_version: str
     driver: str
     memory_bytes: int
     unified_memory: bool
     subgroup_size: int
     usable: bool
-    reason: str  #: why it is not usable, or why it would be chosen
-    same_gpu: Optional[int]  #: of a CUDA device: the Vulkan device that is the same GPU
-    missing_optional: List[str]  #: features it lacks, and what runs differently
-    traits: Mapping[str, str]  #: limits, features and formats that garuda uses
+    reason: str
+    same_gpu: Optional[int]
+    missing_optional: List[str]
+    traits: Mapping[str, str]
 
 
 class GroupBy:
@@ -101,6 +119,9 @@ class GroupBy:
     def stream(self, *aggregates: Aggregate, **named: Aggregate) -> Stream:
         """The same in batches while they are made."""
         return Stream(self._query(aggregates, named).stream(None))
+
+    def __repr__(self) -> str:
+        return f"<garuda.GroupBy by {', '.join(self._keys) or 'nothing'}: agg(name=(column, function)) gives the groups>"
 
     def explain(self, *aggregates: Aggregate, **named: Aggregate) -> Plan:
         """What `agg` would do, without doing it."""
@@ -226,6 +247,9 @@ class Engine:
     ) -> _core.Join:  # fmt: skip
         _arguments.require_join(how, where, nulls_equal=nulls_equal, ordered=ordered, allow_cross=allow_cross)
         pairs = _arguments.pairs_of(on, left_on, right_on)
+        if not pairs and where is None and not allow_cross:
+            raise UsageError("without keys (on) and a condition (where) each row of the left is joined with each of the right, "
+                             "which has to be allowed: allow_cross=False")  # fmt: skip
         columns = _arguments.result_columns(columns)
         refs = None if columns is None else [_arguments.column_ref(column) for column in columns]
         settings = self._settings(options) if options else self._own

@@ -148,9 +148,10 @@ def read_parquet(path: File, *, columns: Optional[Names] = None, **options: Any)
     wanted, path = optional_names("columns", columns), _path(path)
 
     try:
-        rows = _interruptible(lambda _: pyarrow.parquet.read_table(path, columns=wanted, **options))
-        _require_columns(wanted and [name.partition(".")[0] for name in wanted], rows.column_names)  # parts of structs
-        return table(rows)
+        if wanted is not None and os.path.isfile(path):
+            there = pyarrow.parquet.read_schema(path).names
+            _require_columns([name.partition(".")[0] for name in wanted], there)  # parts of structs
+        return table(_interruptible(lambda _: pyarrow.parquet.read_table(path, columns=wanted, **options)))
     except pyarrow.ArrowInvalid as error:
         raise InvalidInputError(f"{path} cannot be read", (str(error),)) from error
 

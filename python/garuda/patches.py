@@ -11,7 +11,12 @@ from .errors import UsageError
 
 
 class Fallback(NamedTuple):
-    """A call that the library ran itself, and why."""
+    """A call that the library ran itself, and why.
+
+    Attributes:
+        call: of which function.
+        reason: in words.
+    """
 
     call: str
     reason: str

@@ -40,12 +40,19 @@ PLAN_VERSIONS = ((16, 0),)
 
 
 class Decision(NamedTuple):
-    """What runs a join or a group-by of a plan, and why."""
+    """What runs a join or a group-by of a plan, and why.
+
+    Attributes:
+        node: the join or group-by, or what was left to Polars as a whole.
+        engine: "garuda" or "polars".
+        reason: in words.
+        seconds: of the node itself, by garuda.
+    """
 
     node: str
-    engine: str  #: "garuda" or "polars"
+    engine: str
     reason: str
-    seconds: float = 0.0  #: of the node itself, by garuda
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         return f"{self.node}: {self.engine}, {self.reason}"

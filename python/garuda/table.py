@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Generic, Iterator, Mapping, Optional, TypeVar, Union
 
 from . import _core, _values
 from ._arguments import Names, optional_names, whole_number, wrong
 from ._progress import ProgressOption, reporting
+from .errors import InvalidInputError
 from .plans import Plan, Stats
 
 if TYPE_CHECKING:
@@ -292,11 +293,11 @@ def table_of(argument: str, data: Data, columns: Optional[list[str]] = None) -> 
         return table_of(argument, read(columns))
     stream = getattr(data, "__arrow_c_stream__", None)
     if stream is not None and not isinstance(data, type):
-        return Table(_core.Table.of_stream(stream(), _is_small(data)))
+        return _imported(argument, data, lambda: _core.Table.of_stream(stream(), _is_small(data)))
     array = getattr(data, "__arrow_c_array__", None)
     if array is not None and not isinstance(data, type):
         schema, values = array()
-        return Table(_core.Table.of_array(schema, values, _is_small(data)))
+        return _imported(argument, data, lambda: _core.Table.of_array(schema, values, _is_small(data)))
     if type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame":  # before 2.2
         import pyarrow
 
@@ -314,6 +315,17 @@ def table_of(argument: str, data: Data, columns: Optional[list[str]] = None) -> 
         f"{argument} must be a table, something with the Arrow PyCapsule interface (__arrow_c_stream__), or a mapping of "
         f"names to columns: {kind}"
     )
+
+
+def _imported(argument: str, data: Any, read: Callable[[], _core.Table]) -> Table:
+    try:
+        return Table(read())
+    except InvalidInputError as error:
+        if any(hasattr(data, name) for name in ("columns", "column_names", "schema")):
+            raise
+        kind = f"{type(data).__module__}.{type(data).__qualname__}"
+        message = f"{argument} may be a column, of which {{'name': column}} is a table: {kind}"
+        raise InvalidInputError(message, (str(error),)) from None
 
 
 def _of_arrow_columns(data: Mapping[str, Any]) -> Table:

@@ -204,6 +204,23 @@ def test_columns_of_other_libraries() -> None:
             garuda.table({"n": ["x"], "v": column})
 
 
+def test_what_a_first_use_meets() -> None:
+    """A column in place of a table, no keys, a group-by that was not run; modules that were not imported by name."""
+    for column in (pytest.importorskip("pandas").Series([1]), pytest.importorskip("polars").Series([1]), pytest.importorskip("pyarrow").array([1])):
+        with pytest.raises(garuda.InvalidInputError, match=r"left may be a column, of which \{'name': column\} is a table: "):
+            ENGINE.join(column, T, "a")
+    for keys in (None, []):
+        with pytest.raises(garuda.UsageError, match="has to be allowed: allow_cross=False"):
+            ENGINE.join(T, T, keys)
+    assert ENGINE.join_count(T, T, allow_cross=True) == 4
+    assert repr(ENGINE.group_by(T, ["a", "s"])) == "<garuda.GroupBy by a, s: agg(name=(column, function)) gives the groups>"
+    assert "by nothing" in repr(ENGINE.group_by(T))
+    for name in ("duckdb", "partial", "polars"):
+        assert getattr(garuda, name).__name__ == f"garuda.{name}"
+    with pytest.raises(AttributeError, match="nope"):
+        garuda.nope  # noqa: B018
+
+
 def test_columns_that_a_file_does_not_have(tmp_path: pathlib.Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
