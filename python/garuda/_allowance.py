@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-# Of the time that such queries run; and seconds of it that are there at first, and kept at most.
+# Of the time that such queries run.
 _SHARE = 0.02
-_AT_FIRST = 0.01
 
 
 class Allowance:
     """Seconds for looking at queries, so that many small ones do not become slower: while nothing is left, queries go to
-    their library as they are, which earns some."""
+    their library as they are, which earns some. `most`: there at first, and kept: of some looks at what is worth one."""
 
-    __slots__ = ("_seconds",)
+    __slots__ = ("_most", "_seconds")
 
-    def __init__(self) -> None:
-        self._seconds = _AT_FIRST
+    def __init__(self, most: float) -> None:
+        self._seconds = self._most = most
 
     @property
     def is_spent(self) -> bool:
@@ -22,7 +21,7 @@ class Allowance:
 
     def earn(self, seconds: float) -> None:
         """Of a query that the library ran in so many."""
-        self._seconds = min(self._seconds + _SHARE * seconds, _AT_FIRST)
+        self._seconds = min(self._seconds + _SHARE * seconds, self._most)
 
     def spend(self, seconds: float) -> None:
         self._seconds -= seconds

@@ -148,7 +148,7 @@ class Connection:
         self._strict = strict
         self._registered: list[str] = []
         self._numbered = 0
-        self._allowance = Allowance()
+        self._allowance = Allowance(0.03)
         self.decision = Decision("duckdb", "no statement yet")
 
     def __getattr__(self, name: str) -> Any:

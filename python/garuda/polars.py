@@ -84,7 +84,7 @@ class Engine(polars.StreamingEngine):
         self.prices = prices and not strict
         self.strict = strict
         self.decisions: list[Decision] = []
-        self._allowance = Allowance()
+        self._allowance = Allowance(0.01)
 
     def __repr__(self) -> str:
         return f"garuda.polars.Engine({self.devices!r}, prices={self.prices}, strict={self.strict})"

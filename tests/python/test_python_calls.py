@@ -192,6 +192,32 @@ def test_forks() -> None:
     assert run(FORKED).split("\n") == ["done", "forked True", "forked True", "forked True", ""]
 
 
+def test_forks_after_a_table_alone() -> None:
+    """Large enough that a thread of its own looked at it."""
+    script = FORKED.partition("call = ")[0] + "t = garuda.table({'a': range(200_000)})\nchild(lambda: garuda.table({'a': range(200_000)}))"
+    assert run(script) == "forked True\n"
+
+
+def test_calls_that_were_left_are_waited_for_at_the_end() -> None:
+    """A source that cannot be stopped: Ctrl-C leaves it, the process ends when it has."""
+    script = """
+import os, signal, threading, time, pyarrow, garuda
+batch = pyarrow.record_batch({"a": [1]})
+def batches():
+    time.sleep(1.5)
+    print("read to the end", flush=True)
+    yield batch
+reader = pyarrow.RecordBatchReader.from_batches(batch.schema, batches())
+threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+start = time.perf_counter()
+try:
+    garuda.table(reader)
+except KeyboardInterrupt:
+    print("left", time.perf_counter() - start < 1, flush=True)
+"""
+    assert run(script) == "left True\nread to the end\n"
+
+
 def test_a_forked_process_ends() -> None:
     run("import os, sys, garuda; t = garuda.join({'a': [1]}, {'a': [1]}, on='a'); pid = os.fork()\n"
         "if pid: sys.exit(os.waitpid(pid, 0)[1])")  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import pathlib
 import subprocess
 import sys
@@ -172,6 +173,28 @@ def test_keys_are_still_validated(how: Any) -> None:
     """What `validate` asks for is not in the plan that others are shown."""
     with pytest.raises(polars.exceptions.ComputeError, match="1:1 validation"):
         left.join(right, on="a", how=how, validate="1:1").group_by("y").agg(col("x").sum()).collect(engine=ALWAYS)
+
+
+def test_many_small_queries_are_not_all_looked_at() -> None:
+    """A fiftieth of their time goes to that; one that takes long is looked at again, and what was looked at keeps no rows."""
+    engine = garuda.polars.Engine()
+    plan = left.join(right, on="a").group_by("y").agg(col("x").count())
+    reasons = set()
+    for _ in range(3_000):
+        assert plan.collect(engine=engine).rows() == [("p", 2)]
+        reasons.add(engine.decisions[0].reason)
+    assert reasons == {"at most 5 rows, too few to be worth handing over", "not looked at, which has taken its share of the time"}
+    engine._allowance.earn(1.0)
+    many = polars.LazyFrame({"k": range(300_000)})
+    gc.collect()
+    before = sum(isinstance(found, garuda.polars._Run) for found in gc.get_objects())
+    gc.disable()
+    try:
+        many.join(many.head(3), on="k").collect(engine=engine)
+        assert engine.decisions[0].node == "inner join on k"
+        assert sum(isinstance(found, garuda.polars._Run) for found in gc.get_objects()) == before
+    finally:
+        gc.enable()
 
 
 def test_affinity_and_sinks(tmp_path: pathlib.Path) -> None:
