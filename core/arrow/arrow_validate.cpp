@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "core/bitmap.hpp"
@@ -123,10 +124,25 @@ Result<void> view_views(ArrowArray const& array, ArrayView& view, ImportStorage&
   return {};
 }
 
+/// Whether all of `count` indices lie in [0, size), without a branch a row.
+template <class Index>
+bool are_below(Index const* indices, std::int64_t count, std::int64_t size) {
+  using Word = std::make_unsigned_t<Index>;
+  if (size == 0) return count == 0;
+  constexpr auto kMost = std::numeric_limits<Index>::max();
+  auto const most = static_cast<Word>(std::cmp_less(size - 1, kMost) ? static_cast<Index>(size - 1) : kMost);
+  Word beyond = 0;
+  for_ranges_ahead(indices, sizeof(Index), static_cast<std::size_t>(count), [&](std::size_t begin, std::size_t end) {
+    for (auto i = begin; i < end; ++i) beyond |= static_cast<Word>(indices[i]) > most ? 1 : 0;
+  });
+  return beyond == 0;
+}
+
 template <class Index>
 Result<void> check_indices(ArrayView const& view) {
   auto const* indices = view.data<Index>();
   auto const size = view.dictionary->length;
+  if (are_below(indices, view.length, size)) return {};
   for (std::int64_t i = 0; i < view.length; ++i) {
     if (std::cmp_greater_equal(indices[i], 0) && std::cmp_less(indices[i], size)) continue;
     if (view.is_null(i)) continue;
