@@ -43,7 +43,7 @@ class RowGroups {
   /// How many values of the column at this position differ, about, in any of them; nullopt: the file does not say.
   virtual std::optional<std::uint64_t> estimated_values(int column) const = 0;
 
-  /// FileReader::read of row groups [first, end).
+  /// FileReader::read of row groups [first, end). Thread-safe.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options, int first,
                                     int end) = 0;
 };

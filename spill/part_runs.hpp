@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@
 
 namespace garuda::spill {
 
-/// Not thread-safe, but for the recorder.
+/// Parts may end on several threads, after the first has started. Else not thread-safe, but for the recorder.
 class PartRuns {
  public:
   /// `phase`: what progress is reported as, "join".
@@ -48,6 +49,7 @@ class PartRuns {
   run::RunRecorder recorder_;
   std::optional<Plan> plan_;
   RunStats stats_;
+  std::mutex ending_;
   std::uint64_t parts_done_ = 0;
   std::uint64_t rows_out_ = 0;
 };

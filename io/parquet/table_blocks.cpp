@@ -32,13 +32,15 @@ std::optional<std::uint64_t> TableBlocks::estimated_values(std::string const& co
   return file_.reader->row_groups()->estimated_values(position);
 }
 
-Result<ArrowBatches> TableBlocks::next() {
-  if (next_ == ends_.size()) return ArrowBatches{};
-  auto const first = next_ == 0 ? 0 : ends_[next_ - 1];
-  GARUDA_TRY_ASSIGN(auto batches, file_.reader->row_groups()->read(file_.columns, options_, first, ends_[next_]));
-  if (++next_ == ends_.size() && options_.bytes_read != nullptr)
-    *options_.bytes_read += file_.reader->bytes_of(file_.columns, options_);
-  GARUDA_TRY_ASSIGN(auto rows, checked_rows(file_, std::move(batches), options_));
+Result<ArrowBatches> TableBlocks::read(std::size_t block, std::uint32_t threads) const {
+  GARUDA_EXPECTS(block < ends_.size());
+  auto options = options_;
+  options.threads = threads;
+  auto const first = block == 0 ? 0 : ends_[block - 1];
+  GARUDA_TRY_ASSIGN(auto batches, file_.reader->row_groups()->read(file_.columns, options, first, ends_[block]));
+  if (block == 0 && options.bytes_read != nullptr)
+    *options.bytes_read += file_.reader->bytes_of(file_.columns, options);
+  GARUDA_TRY_ASSIGN(auto rows, checked_rows(file_, std::move(batches), options));
   return std::move(rows.batches);
 }
 

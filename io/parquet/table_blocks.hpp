@@ -17,7 +17,7 @@
 namespace garuda::io {
 
 /// A Parquet file, some of its row groups at a time, so that what works on one block after the other does so in memory
-/// that the one before has left. Move-only.
+/// that others have left. Move-only.
 class TableBlocks {
  public:
   /// `block_rows`: least rows of a block but the last, at least 1. nullopt: not one Parquet file.
@@ -33,9 +33,9 @@ class TableBlocks {
   /// How many values of a column differ, about, in any row group; nullopt: the file does not say.
   std::optional<std::uint64_t> estimated_values(std::string const& column) const;
 
-  /// The rows of the next block, in batches of one schema, as checked as those of read_table, each batch with
-  /// dictionaries of its own; none after the last block. Errors: those of read_table.
-  Result<ArrowBatches> next();
+  /// The rows of a block, read on `threads` threads, in batches of one schema, as checked as those of read_table, each
+  /// batch with dictionaries of its own. Thread-safe. Errors: those of read_table.
+  Result<ArrowBatches> read(std::size_t block, std::uint32_t threads) const;
 
  private:
   TableBlocks(ChosenColumns file, ReadOptions options) : file_(std::move(file)), options_(std::move(options)) {}
@@ -43,7 +43,6 @@ class TableBlocks {
   ChosenColumns file_;
   ReadOptions options_;
   std::vector<int> ends_;  ///< of the blocks, row groups
-  std::size_t next_ = 0;
   std::uint64_t num_rows_ = 0;
 };
 

@@ -1,15 +1,20 @@
 #include "spill/group_by/block_groups.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <future>
 #include <iterator>
+#include <mutex>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "io/parquet/table_blocks.hpp"
+#include "operators/contract/sizing.hpp"
 #include "spill/group_by/partial_groups.hpp"
 #include "spill/part_runs.hpp"
 
@@ -24,29 +29,32 @@ constexpr double kLeastRowsOfGroup = 64;
 class GroupedBlocks final : public GroupByResult {
  public:
   GroupedBlocks(Engine& engine, io::TableBlocks blocks, FileGroupBy const& request)
-      : engine_(engine), request_(request), runs_("group", request.options.control), blocks_(std::move(blocks)) {}
+      : engine_(engine), request_(request), runs_("group", request.options.control), blocks_(std::move(blocks)) {
+    auto const threads = static_cast<std::size_t>(
+        oneapi::tbb::task_arena(contract::arena_threads(request.options.threads)).max_concurrency());
+    workers_ = std::min(threads, blocks_.num_blocks());
+    threads_each_ = static_cast<std::uint32_t>((threads + workers_ - 1) / workers_);
+  }
 
   /// Reads the first block alone: all go its way.
   Result<Plan> explain() {
-    GARUDA_TRY(read());
-    GARUDA_TRY(prepare());
-    GARUDA_TRY_ASSIGN(auto const table, partial_->table_of(std::move(rows_)));
+    GARUDA_TRY_ASSIGN(auto rows, read(0));
+    GARUDA_TRY(prepare(rows.front()->schema()));
+    GARUDA_TRY_ASSIGN(auto const table, partial_->table_of(std::move(rows)));
     GARUDA_TRY_ASSIGN(auto const plan, engine_.explain_group_by(table.view(), partial_->spec(), request_.options));
     runs_.started(plan);
     return described(runs_.plan());
   }
 
   Result<void> start() {
-    GARUDA_TRY(read());
-    GARUDA_TRY(prepare());
-    while (!rows_.empty()) {
-      auto ahead = read_ahead();
-      GARUDA_TRY(group());
-      run::PhaseTimer const timer(runs_.recorder(), "read");
-      GARUDA_TRY_ASSIGN(rows_, ahead.get());
-    }
+    groups_.resize(blocks_.num_blocks());
+    GARUDA_TRY(group_blocks());
     run::PhaseTimer const timer(runs_.recorder(), "merge states");
-    GARUDA_TRY_ASSIGN(auto const merged, partial_->merge(engine_, groups_, options(), [](RunStats const&) {}));
+    io::ArrowBatches all;
+    for (auto& groups : groups_) std::ranges::move(groups, std::back_inserter(all));
+    auto options = request_.options;
+    runs_.follow_first(options);
+    GARUDA_TRY_ASSIGN(auto const merged, partial_->merge(engine_, all, options, [](RunStats const&) {}));
     GARUDA_TRY_ASSIGN(table_, partial_->finish(merged));
     for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].type = table_.schema()[i].type;
     plan_ = described(runs_.plan());
@@ -71,26 +79,70 @@ class GroupedBlocks final : public GroupByResult {
   }
 
  private:
-  Result<void> read() {
-    run::PhaseTimer const timer(runs_.recorder(), "read");
-    GARUDA_TRY_ASSIGN(rows_, blocks_.next());
+  /// Says on leaving that the first block is grouped, or never will be.
+  class FirstBlock {
+   public:
+    explicit FirstBlock(std::promise<void>& done) : done_(done) {}
+    FirstBlock(FirstBlock const&) = delete;
+    FirstBlock& operator=(FirstBlock const&) = delete;
+    ~FirstBlock() { done_.set_value(); }
+
+   private:
+    std::promise<void>& done_;
+  };
+
+  /// All blocks, each read and grouped by one worker, so that what is decoded is in its caches and nobody waits for the
+  /// slowest column of a block; by fewer workers where threads cannot be had.
+  Result<void> group_blocks() {
+    std::vector<std::future<Result<void>>> others;
+    try {
+      while (others.size() + 1 < workers_) others.push_back(std::async(std::launch::async, [this] { return work(); }));
+    } catch (std::system_error const&) {
+      // Those that there are take all blocks.
+    }
+    auto done = work();
+    for (auto& other : others)
+      if (auto result = other.get(); done && !result) done = std::move(result);
+    return done;
+  }
+
+  /// Takes one block after the other until none is left or one has failed.
+  Result<void> work() {
+    for (auto block = next_block_++; block < blocks_.num_blocks() && !failed_; block = next_block_++) {
+      auto done = block == 0 ? take_first() : take(block);
+      if (done) continue;
+      failed_ = true;
+      return done;
+    }
     return {};
   }
 
-  /// The next block, read while the one before is grouped; where no thread can be had, when it is asked for. The future
-  /// waits for it in any case.
-  std::future<Result<io::ArrowBatches>> read_ahead() {
-    auto const next = [this] { return blocks_.next(); };
-    try {
-      return std::async(std::launch::async, next);
-    } catch (std::system_error const&) {
-      return std::async(std::launch::deferred, next);
-    }
+  Result<void> take_first() {
+    FirstBlock const leaving(first_done_);
+    GARUDA_TRY_ASSIGN(auto rows, read(0));
+    GARUDA_TRY(prepare(rows.front()->schema()));
+    GARUDA_TRY(group(0, std::move(rows)));
+    is_opened_ = true;
+    return {};
+  }
+
+  Result<void> take(std::size_t block) {
+    GARUDA_TRY_ASSIGN(auto rows, read(block));
+    first_is_done_.wait();
+    if (!is_opened_) return {};  // whoever took the first block says why
+    if (runs_.plan().path == Path::cpu) return group(block, std::move(rows));
+    // A device has all of its memory for one block.
+    std::lock_guard const turn(device_);
+    return group(block, std::move(rows));
+  }
+
+  Result<io::ArrowBatches> read(std::size_t block) {
+    run::PhaseTimer const timer(runs_.recorder(), "read");
+    return blocks_.read(block, threads_each_);
   }
 
   /// What is wrong with the request shows, and the result has a schema, before rows are grouped.
-  Result<void> prepare() {
-    auto const schema = rows_.front()->schema();
+  Result<void> prepare(std::shared_ptr<arrow::Schema> const& schema) {
     GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(schema, request_.spec));
     GARUDA_TRY_ASSIGN(auto const nothing, io::to_table(schema, {}));
     GARUDA_TRY_ASSIGN(auto const result, engine_.group_by(nothing.view(), request_.spec, request_.options));
@@ -98,17 +150,14 @@ class GroupedBlocks final : public GroupByResult {
     return {};
   }
 
-  Result<void> group() {
-    GARUDA_TRY_ASSIGN(auto const table, partial_->table_of(std::exchange(rows_, {})));
-    GARUDA_TRY_ASSIGN(auto groups, partial_->group(engine_, table, options(), runs_));
-    std::ranges::move(groups, std::back_inserter(groups_));
-    return {};
-  }
-
-  GroupByOptions options() const {
+  Result<void> group(std::size_t block, io::ArrowBatches rows) {
+    GARUDA_TRY_ASSIGN(auto const table, partial_->table_of(std::move(rows)));
     auto options = request_.options;
     runs_.follow_first(options);
-    return options;
+    // The first one's plan holds for all, of all threads.
+    if (block > 0 && runs_.plan().path == Path::cpu) options.threads = threads_each_;
+    GARUDA_TRY_ASSIGN(groups_[block], partial_->group(engine_, table, options, runs_));
+    return {};
   }
 
   Plan described(Plan plan) const {
@@ -121,9 +170,16 @@ class GroupedBlocks final : public GroupByResult {
   FileGroupBy request_;
   PartRuns runs_;
   io::TableBlocks blocks_;
+  std::size_t workers_ = 1;
+  std::uint32_t threads_each_ = 1;
   std::optional<PartialGroups> partial_;
-  io::ArrowBatches rows_;    // of a block
-  io::ArrowBatches groups_;  // of all blocks
+  std::vector<io::ArrowBatches> groups_;  // of each block
+  std::atomic<std::size_t> next_block_{0};
+  std::atomic<bool> failed_{false};
+  std::promise<void> first_done_;
+  std::shared_future<void> first_is_done_ = first_done_.get_future().share();
+  bool is_opened_ = false;  // settled once the first block is done
+  std::mutex device_;
   Table table_;
   std::size_t next_ = 0;
   Schema schema_;
