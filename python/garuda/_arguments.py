@@ -157,12 +157,18 @@ def _pair(key: Any, on: object) -> tuple[str, str]:
     raise wrong("on", "a column, a pair (left, right), or a list of these", on)
 
 
-def require_join(how: object, where: object, **flags: object) -> None:
+def require_join(
+    how: object, where: object, nulls_equal: object, ordered: object = False, allow_cross: object = False
+) -> None:
+    if isinstance(how, str) and (where is None or isinstance(where, str)) and (
+        type(nulls_equal) is type(ordered) is type(allow_cross) is bool
+    ):  # fmt: skip
+        return
     if not isinstance(how, str):
         raise wrong("how", "inner, left, right, full, semi, anti or mark", how)
     if where is not None and not isinstance(where, str):
         raise wrong("where", "a condition, as in 'left.a < right.b', or None", where)
-    require_flags(**flags)
+    require_flags(nulls_equal=nulls_equal, ordered=ordered, allow_cross=allow_cross)
 
 
 def column_ref(column: str) -> str:

@@ -66,7 +66,7 @@ def merge(
     Columns have Arrow's types (`pandas.ArrowDtype`); rows are in no order. Raises UsageError for keys of two types,
     whose equal values Dask would send to different partitions, and for other kinds of joins.
     """
-    _arguments.require_join(how, None, nulls_equal=nulls_equal)
+    _arguments.require_join(how, None, nulls_equal)
     pairs = _arguments.pairs_of(on, left_on, right_on)
     if how not in _KINDS or not pairs:
         raise UsageError(f"how must be one of {', '.join(_KINDS)}, with keys: {how}")

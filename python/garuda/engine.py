@@ -245,7 +245,7 @@ class Engine:
         columns: Optional[Names], nulls_equal: bool, ordered: bool, allow_cross: bool,
         options: Mapping[str, Any],
     ) -> _core.Join:  # fmt: skip
-        _arguments.require_join(how, where, nulls_equal=nulls_equal, ordered=ordered, allow_cross=allow_cross)
+        _arguments.require_join(how, where, nulls_equal, ordered, allow_cross)
         pairs = _arguments.pairs_of(on, left_on, right_on)
         if not pairs and where is None and not allow_cross:
             raise UsageError("without keys (on) and a condition (where) each row of the left is joined with each of the right, "

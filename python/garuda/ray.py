@@ -95,7 +95,7 @@ def join(
     `options`: those of `garuda.Engine`, for each worker. Rows are in no order. Raises UsageError for keys of two types
     and for other kinds of joins.
     """
-    _arguments.require_join(how, None, nulls_equal=nulls_equal)
+    _arguments.require_join(how, None, nulls_equal)
     pairs = _arguments.pairs_of(on, left_on, right_on)
     if how not in _KINDS or not pairs:
         raise UsageError(f"how must be one of {', '.join(_KINDS)}, with keys: {how}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any, Callable, Generic, Iterator, Mapping, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, Optional, TypeVar, Union
 
 from . import _core, _values
 from ._arguments import Names, optional_names, whole_number, wrong
@@ -293,11 +293,17 @@ def table_of(argument: str, data: Data, columns: Optional[list[str]] = None) -> 
         return table_of(argument, read(columns))
     stream = getattr(data, "__arrow_c_stream__", None)
     if stream is not None and not isinstance(data, type):
-        return _imported(argument, data, lambda: _core.Table.of_stream(stream(), _is_small(data)))
+        try:
+            return Table(_core.Table.of_stream(stream(), _is_small(data)))
+        except InvalidInputError as error:
+            raise _as_column(argument, data, error) from None
     array = getattr(data, "__arrow_c_array__", None)
     if array is not None and not isinstance(data, type):
         schema, values = array()
-        return _imported(argument, data, lambda: _core.Table.of_array(schema, values, _is_small(data)))
+        try:
+            return Table(_core.Table.of_array(schema, values, _is_small(data)))
+        except InvalidInputError as error:
+            raise _as_column(argument, data, error) from None
     if type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame":  # before 2.2
         import pyarrow
 
@@ -317,15 +323,12 @@ def table_of(argument: str, data: Data, columns: Optional[list[str]] = None) -> 
     )
 
 
-def _imported(argument: str, data: Any, read: Callable[[], _core.Table]) -> Table:
-    try:
-        return Table(read())
-    except InvalidInputError as error:
-        if any(hasattr(data, name) for name in ("columns", "column_names", "schema")):
-            raise
-        kind = f"{type(data).__module__}.{type(data).__qualname__}"
-        message = f"{argument} may be a column, of which {{'name': column}} is a table: {kind}"
-        raise InvalidInputError(message, (str(error),)) from None
+def _as_column(argument: str, data: Any, error: InvalidInputError) -> InvalidInputError:
+    """What to say of data that cannot be read as a table and do not name columns either."""
+    if any(hasattr(data, name) for name in ("columns", "column_names", "schema")):
+        return error
+    kind = f"{type(data).__module__}.{type(data).__qualname__}"
+    return InvalidInputError(f"{argument} may be a column, of which {{'name': column}} is a table: {kind}", (str(error),))
 
 
 def _of_arrow_columns(data: Mapping[str, Any]) -> Table:

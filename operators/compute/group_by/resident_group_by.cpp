@@ -49,33 +49,32 @@ struct FunctionWords {
 };
 
 FunctionWords words_of(ResidentFunction function) noexcept {
-  using Function = ResidentFunction;
   switch (function) {
-    case Function::none:
+    case ResidentFunction::none:
       return {0, 0};
-    case Function::count:
-    case Function::min_i64:
-    case Function::min_u64:
-    case Function::min_f64:
-    case Function::max_i64:
-    case Function::max_u64:
-    case Function::max_f64:
+    case ResidentFunction::count:
+    case ResidentFunction::min_i64:
+    case ResidentFunction::min_u64:
+    case ResidentFunction::min_f64:
+    case ResidentFunction::max_i64:
+    case ResidentFunction::max_u64:
+    case ResidentFunction::max_f64:
       return {1, 2};
-    case Function::min_i128:
-    case Function::max_i128:
+    case ResidentFunction::min_i128:
+    case ResidentFunction::max_i128:
       return {1, 4};
-    case Function::sum_i32:
-    case Function::sum_u32:
+    case ResidentFunction::sum_i32:
+    case ResidentFunction::sum_u32:
       return {2, 2};
-    case Function::total_i64:
-    case Function::total_u64:
-    case Function::fixed_f32:
-    case Function::fixed_f64:
+    case ResidentFunction::total_i64:
+    case ResidentFunction::total_u64:
+    case ResidentFunction::fixed_f32:
+    case ResidentFunction::fixed_f64:
       return {3, 3};
-    case Function::long_f32:
-    case Function::long_f64:
+    case ResidentFunction::long_f32:
+    case ResidentFunction::long_f64:
       return {4, 4};
-    case Function::total_i128:
+    case ResidentFunction::total_i128:
       return {5, 5};
     default:
       return {1, 1};
@@ -376,9 +375,8 @@ Result<ResidentGroups> ResidentGroupBy::finish(ComputeContext& context) {
 }
 
 std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning const& tuning) {
-  using Function = ResidentFunction;
   using Set = std::vector<ResidentAggregate>;
-  ResidentAggregate nullable{Function::total_i64, 0};
+  ResidentAggregate nullable{ResidentFunction::total_i64, 0};
   nullable.nulls = 1;
   struct Passes {
     Set set;
@@ -386,11 +384,22 @@ std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning c
   };
   std::vector<Passes> const all{
       {{}},
-      {{{Function::sum_i32, 0}}},
-      {{{Function::count, 0}, {Function::sum_u32, 0}, {Function::min_i32, 0}, {Function::max_u32, 0}}},
-      {{{Function::total_i64, 0}, {Function::total_u64, 0}, {Function::min_u32, 0}, {Function::max_i32, 0}}},
-      {{{Function::long_f64, 0}, {Function::flags_f64, 0}, {Function::max_f64, 0}, {Function::first_row, 0}}, {2}},
-      {{{Function::fixed_f32, 0}, {Function::min_f32, 0}, {Function::total_i128, 0}, nullable}, {1}}};
+      {{{ResidentFunction::sum_i32, 0}}},
+      {{{ResidentFunction::count, 0},
+        {ResidentFunction::sum_u32, 0},
+        {ResidentFunction::min_i32, 0},
+        {ResidentFunction::max_u32, 0}}},
+      {{{ResidentFunction::total_i64, 0},
+        {ResidentFunction::total_u64, 0},
+        {ResidentFunction::min_u32, 0},
+        {ResidentFunction::max_i32, 0}}},
+      {{{ResidentFunction::long_f64, 0},
+        {ResidentFunction::flags_f64, 0},
+        {ResidentFunction::max_f64, 0},
+        {ResidentFunction::first_row, 0}},
+       {2}},
+      {{{ResidentFunction::fixed_f32, 0}, {ResidentFunction::min_f32, 0}, {ResidentFunction::total_i128, 0}, nullable},
+       {1}}};
   std::vector<vk::ComputePipelineSpec> specs;
   for (auto const& [set, widths] : all) {
     for (auto const key_words : widths) {

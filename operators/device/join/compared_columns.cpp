@@ -52,7 +52,7 @@ bool always_fits(DataType const& from, std::vector<std::uint64_t> const& factors
   if (factor == keys::Words256{1}) return true;
   std::int32_t bits = 0;
   for (std::size_t w = 0; w < factor.size(); ++w)
-    if (factor[w] != 0) bits = static_cast<std::int32_t>(64 * w) + std::bit_width(factor[w]);
+    if (factor[w] != 0) bits = static_cast<std::int32_t>(64 * w) + static_cast<std::int32_t>(std::bit_width(factor[w]));
   auto const magnitude = 8 * byte_width(from) - (is_signed(from) ? 1 : 0);
   return magnitude + bits < 8 * byte_width(as);
 }

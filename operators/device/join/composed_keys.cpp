@@ -83,13 +83,13 @@ Result<KeyPart> part_of(JoinedTables const& tables, resolve::KeyPair const& pair
                 fmt::format("{}: {} and {}", why, to_string(tables.field(Side::left, pair.left).type),
                             to_string(tables.field(Side::right, pair.right).type)));
   };
-  constexpr auto kCompared =
+  constexpr auto kJoinedBy =
       "keys of tables that live on a device are compared by columns of one type, or of integers, floats, decimals, "
       "times, strings or binary";
   part.words = device_words(pair.type).value_or(0);
   for (auto const side : kSides) {
     auto const reading = reading_of(tables.field(side, pair.of(side)).type, pair.type);
-    if (!reading) return refuse(kCompared);
+    if (!reading) return refuse(kJoinedBy);
     part.kinds[side_index(side)] = reading->kind;
     auto const& conversion = part.conversions[side_index(side)] = reading->conversion;
     if (!conversion) continue;
