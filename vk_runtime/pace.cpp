@@ -8,6 +8,7 @@
 namespace garuda::vk {
 namespace {
 
+/// What takes less is taken for as long, for what there is beside the points.
 constexpr std::uint64_t kLeastNs = 1'000'000;
 /// Part of the way that a pace goes towards a faster one each time.
 constexpr double kTrust = 0.25;
@@ -55,9 +56,11 @@ double Pace::expected_ns(std::string_view phase, std::uint64_t points) const {
 }
 
 void Pace::took(std::string_view phase, std::uint64_t points, std::uint64_t ns) {
-  if (points == 0 || ns < kLeastNs) return;
-  auto const seen = std::clamp(static_cast<double>(ns) / static_cast<double>(points), assumed_ns_ / kMostTimes,
-                               assumed_ns_ * kMostTimes);
+  if (points == 0) return;
+  auto const longest = static_cast<double>(std::max(ns, kLeastNs));
+  if (ns < kLeastNs && longest >= expected_ns(phase, points)) return;
+  auto const seen =
+      std::clamp(longest / static_cast<double>(points), assumed_ns_ / kMostTimes, assumed_ns_ * kMostTimes);
   std::lock_guard const lock(mutex_);
   auto found = std::ranges::find(known_, phase, &Known::phase);
   if (found == known_.end()) {

@@ -58,7 +58,7 @@ class Pace {
   std::uint64_t compilations() const noexcept { return compilations_; }
   /// `points` points of `phase` took `ns`, without compiling. The first time says how far what is assumed until then
   /// was too careful. After it a slower pace holds once it was seen twice, since other work may have been in the way; a
-  /// faster one by and by. What takes less than a millisecond says nothing.
+  /// faster one by and by. What takes less than a millisecond says no more than that it takes no longer.
   void took(std::string_view phase, std::uint64_t points, std::uint64_t ns);
 
  private:

@@ -56,6 +56,18 @@ TEST(Pace, WhatSaysLittleIsNotBelieved) {
   EXPECT_DOUBLE_EQ(pace.expected_ns("build", kPoints), 8 * unseen);
 }
 
+TEST(Pace, ManyPointsInNoTimeSayThatTheyTakeNoLonger) {
+  auto const traits = usable_traits("gpu", DeviceType::discrete);
+  Pace pace(traits);
+  auto const points = traits.max_points_per_submission;
+  EXPECT_GT(pace.expected_ns("aggregate", points), pace.aim_ns());
+  pace.took("aggregate", points, 400'000);
+  EXPECT_DOUBLE_EQ(pace.expected_ns("aggregate", points), pace.aim_ns());
+  for (int i = 0; i < 50; ++i) pace.took("aggregate", points, 400'000);
+  EXPECT_LT(pace.expected_ns("aggregate", points), pace.aim_ns() / 8);
+  EXPECT_GE(pace.expected_ns("aggregate", points), 1e6);
+}
+
 TEST(Pace, TheLongestSubmissionIsKeptWithItsPhases) {
   constexpr std::int64_t kLong = std::int64_t{1} << 50;  // longer than any that this process ran
   Pace::submission_took({"build+count", kLong, false});
