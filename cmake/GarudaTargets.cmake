@@ -31,7 +31,8 @@ if(GARUDA_SANITIZE)
 endif()
 
 # The command reads arguments and writes text: nothing in it is in a loop over rows, and -O3 takes twice the time.
-set(garuda_command_options $<$<CONFIG:Release>:-O1>)
+# -Og is a quarter faster to compile than -O1.
+set(garuda_command_options $<$<CONFIG:Release>:-Og>)
 # What tests are compiled with. Linked behind garuda_options: the last option counts.
 add_library(garuda_test_options INTERFACE)
 if(GARUDA_SANITIZE)
@@ -40,7 +41,7 @@ if(GARUDA_SANITIZE)
   target_compile_options(garuda_test_options INTERFACE -O0 -fno-sanitize=undefined)
 else()
   # What is to be fast lies in the libraries; full optimisation of gtest's macros is half of a release build's time.
-  target_compile_options(garuda_test_options INTERFACE -O1)
+  target_compile_options(garuda_test_options INTERFACE -Og)
 endif()
 
 # Sources of a target are compiled sixteen at a time: templates and inline functions that they share are then compiled once,
