@@ -143,7 +143,7 @@ class GroupedBlocks final : public GroupByResult {
 
   /// What is wrong with the request shows, and the result has a schema, before rows are grouped.
   Result<void> prepare(std::shared_ptr<arrow::Schema> const& schema) {
-    GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(schema, request_.spec));
+    GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(schema, request_.spec, blocks_.num_rows()));
     GARUDA_TRY_ASSIGN(auto const nothing, io::to_table(schema, {}));
     GARUDA_TRY_ASSIGN(auto const result, engine_.group_by(nothing.view(), request_.spec, request_.options));
     schema_ = result->schema();
@@ -200,7 +200,7 @@ Result<std::optional<BlockedGroupBy>> BlockedGroupBy::open(FileGroupBy const& re
   GARUDA_TRY_ASSIGN(auto blocks, io::TableBlocks::open(request.table.files, request.table.options, kBlockRows));
   if (!blocks || blocks->num_blocks() < 2) return std::nullopt;
   // What is wrong with the request shows when the file is grouped.
-  auto const partial = PartialGroups::create(blocks->schema(), request.spec);
+  auto const partial = PartialGroups::create(blocks->schema(), request.spec, blocks->num_rows());
   if (!partial || partial->unmergeable()) return std::nullopt;
   double groups = 1;
   for (auto const& key : request.spec.keys) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
@@ -79,7 +81,9 @@ Result<void> GroupParts::find_spec() {
     keys_.push_back(static_cast<int>(position));
     key_types_.push_back(hashed_type(table.schema()[position].type));
   }
-  GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(input_.schema(), spec_));
+  // How many rows come shows as they are read.
+  constexpr auto kAnyRows = std::numeric_limits<std::uint64_t>::max();
+  GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(input_.schema(), spec_, kAnyRows));
   GARUDA_TRY_ASSIGN(share_.row_bytes, group_row_bytes(table.view(), spec_));
   share_.row_bytes += numbering_bytes(key_types_);
   if (partial_->unmergeable()) unmergeable_ = *partial_->unmergeable();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -59,6 +60,27 @@ std::span<std::byte const> bytes_at(arrow::LargeBinaryArray const& array, std::i
   return {reinterpret_cast<std::byte const*>(view.data()), view.size()};
 }
 
+/// Whether sums of such values, at most `most_rows` of them, stay within their result's type, so that they merge as
+/// what they are: 64 bits, or 38 digits, which 2^64 values of 18 digits do not fill.
+bool sums_fit(DataType const& values, std::uint64_t most_rows) {
+  constexpr std::int32_t kMostDigits = 18;
+  switch (values.id) {
+    case TypeId::int8:
+    case TypeId::int16:
+    case TypeId::int32:
+    case TypeId::uint8:
+    case TypeId::uint16:
+    case TypeId::uint32:
+      return std::bit_width(most_rows) + 8 * byte_width(values) <= std::numeric_limits<std::uint64_t>::digits;
+    case TypeId::decimal32:
+    case TypeId::decimal64:
+    case TypeId::decimal128:
+      return values.precision <= kMostDigits;
+    default:
+      return false;
+  }
+}
+
 /// Merged states of some groups that follow one another.
 struct MergedStates {
   std::vector<std::byte> bytes;
@@ -109,7 +131,8 @@ Result<std::shared_ptr<arrow::Array>> merge_listed(arrow::LargeBinaryArray const
 
 }  // namespace
 
-Result<PartialGroups> PartialGroups::create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec) {
+Result<PartialGroups> PartialGroups::create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec,
+                                            std::uint64_t most_rows) {
   PartialGroups groups(std::move(rows), spec);
   GARUDA_TRY(groups.resolve());
   for (auto const& name : groups.rows_->field_names()) groups.names_.insert(name);
@@ -117,7 +140,7 @@ Result<PartialGroups> PartialGroups::create(std::shared_ptr<arrow::Schema> rows,
   groups.group_number_ = groups.free_name("group number");
   groups.partial_.keys = groups.merged_.keys = spec.keys;
   groups.partial_.ordered = groups.merged_.ordered = spec.ordered;
-  for (std::size_t a = 0; a < spec.aggregates.size() && !groups.unmergeable_; ++a) groups.take_apart(a);
+  for (std::size_t a = 0; a < spec.aggregates.size() && !groups.unmergeable_; ++a) groups.take_apart(a, most_rows);
   bool const has_states = std::ranges::any_of(groups.states_, &StateColumn::has_states);
   if (has_states) {
     Aggregate numbers{F::min_n, groups.group_number_, groups.group_number_};
@@ -155,12 +178,15 @@ void PartialGroups::add_state(std::string const& name, Aggregate partial, std::o
 }
 
 /// What an aggregate is of a block, and of the partial groups of blocks.
-void PartialGroups::take_apart(std::size_t aggregate) {
+void PartialGroups::take_apart(std::size_t aggregate, std::uint64_t most_rows) {
   auto const& wanted = spec_.aggregates[aggregate];
   auto const& name = resolved_[aggregate].name;
   StateColumn const result{false, aggregate, true};
   switch (wanted.function) {
     case F::count:
+      return add_state(name, wanted, Aggregate{F::sum, std::nullopt, std::nullopt}, result);
+    case F::sum:
+      if (!sums_fit(resolved_[aggregate].input, most_rows)) break;
       return add_state(name, wanted, Aggregate{F::sum, std::nullopt, std::nullopt}, result);
     case F::min:
     case F::max:

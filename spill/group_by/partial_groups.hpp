@@ -24,8 +24,9 @@ namespace garuda::spill {
 /// so that keys of every type are compared in one place.
 class PartialGroups {
  public:
-  /// `rows`: schema of the table. Errors: those of resolve_group_by.
-  static Result<PartialGroups> create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec);
+  /// `rows`: schema of the table, which has `most_rows` or fewer. Errors: those of resolve_group_by.
+  static Result<PartialGroups> create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec,
+                                      std::uint64_t most_rows);
 
   /// Name of an aggregate whose state is all values of a group, so that nothing here can be done; nullopt: none.
   std::optional<std::string> const& unmergeable() const noexcept { return unmergeable_; }
@@ -72,7 +73,7 @@ class PartialGroups {
 
   Result<void> resolve();
   Result<std::shared_ptr<arrow::RecordBatch>> groups_of(Schema const& schema, Batch batch) const;
-  void take_apart(std::size_t aggregate);
+  void take_apart(std::size_t aggregate, std::uint64_t most_rows);
   std::string free_name(std::string name);
   void add_state(std::string const& name, Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
   std::string mask(std::string const& column, std::string const& by);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import pathlib
 
@@ -18,6 +19,7 @@ BAD_INPUT = 3
 BLOCK = 1 << 20
 ROWS = 2 * BLOCK + 1000
 BLOCKS = 3
+SMALL_BLOCK = 1 << 19  # the least that the command takes
 MERGED = "count,sum:level,sum:real,mean:real,std:day_number,corr:day_number:level,sum:money,min:word,max:day,first:real,last:word"
 
 
@@ -90,6 +92,39 @@ def test_duckdb(garuda, rows):
     mine = [tuple(row.values()) for row in ours.to_pylist()]
     assert set(mine) == set(theirs)
     assert len(mine) == len(theirs)
+
+
+def test_sums_that_are_not_states(join_on_each):
+    """The least and the largest values of every type whose sums merge as they are."""
+    rows, half = 2 * SMALL_BLOCK, SMALL_BLOCK // 2
+    columns = {"key": pa.array(["least", "largest"] * SMALL_BLOCK)}
+    for bits in (8, 16, 32):
+        columns[f"i{bits}"] = pa.array([-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] * SMALL_BLOCK, f"int{bits}")
+        columns[f"u{bits}"] = pa.array([0, 2**bits - 1] * SMALL_BLOCK, f"uint{bits}")
+    columns["nulls"] = pa.array([None, 1] * half + [None] * SMALL_BLOCK, pa.int32())
+    for digits in (9, 18):
+        most = decimal.Decimal(10**digits - 1).scaleb(-2)
+        columns[f"d{digits}"] = pa.array([-most, most] * SMALL_BLOCK, pa.decimal128(digits, 2))
+    table = pa.table(columns)
+    pa.parquet.write_table(
+        table, join_on_each.folder / "ends.parquet", row_group_size=SMALL_BLOCK, store_decimal_as_integer=True
+    )
+    names = [name for name in columns if name != "key"]
+    aggregates = ",".join(f"sum:{name}={name}" for name in names)
+    sums, stats = grouped(join_on_each, "ends.parquet", "key", "--agg", aggregates, "--ordered")
+    assert stats["counters"]["state_blocks"] == 2
+    assert stats["rows"] == rows
+    expected = [
+        {name: None if columns[name][i].as_py() is None else columns[name][i].as_py() * SMALL_BLOCK for name in names}
+        for i in (0, 1)
+    ]
+    expected[1]["nulls"] = half
+    assert sums.to_pylist() == [{"key": key} | row for key, row in zip(("least", "largest"), expected)]
+    assert [str(sums.schema.field(name).type) for name in ("i8", "u32", "d9")] == [
+        "int64",
+        "uint64",
+        "decimal128(38, 2)",
+    ]
 
 
 @pytest.mark.parametrize(("keys", "aggregate"), [("id", "count"), ("city", "median:real"), ("city,id", "count")])
