@@ -62,9 +62,15 @@ arrow::Result<std::shared_ptr<arrow::Array>> decoded_column(std::shared_ptr<arro
   auto const safe = arrow::compute::CastOptions::Safe();
   if (column->type_id() != arrow::Type::DICTIONARY) return arrow::compute::Cast(*column, type, safe, &context);
   auto const& codes = static_cast<arrow::DictionaryArray const&>(*column);
-  // The dictionary is the shorter of both, and what it becomes is gathered once.
-  ARROW_ASSIGN_OR_RAISE(auto const values, arrow::compute::Cast(*codes.dictionary(), type, safe, &context));
-  return arrow::compute::Take(*values, *codes.indices(), arrow::compute::TakeOptions::NoBoundsCheck(), &context);
+  // The dictionary is the shorter of both, and what it becomes is gathered once. Arrow does not gather views.
+  auto const gathered = type->id() == arrow::Type::STRING_VIEW   ? arrow::large_utf8()
+                        : type->id() == arrow::Type::BINARY_VIEW ? arrow::large_binary()
+                                                                 : type;
+  ARROW_ASSIGN_OR_RAISE(auto const dictionary, arrow::compute::Cast(*codes.dictionary(), gathered, safe, &context));
+  ARROW_ASSIGN_OR_RAISE(
+      auto const values,
+      arrow::compute::Take(*dictionary, *codes.indices(), arrow::compute::TakeOptions::NoBoundsCheck(), &context));
+  return gathered == type ? values : arrow::compute::Cast(*values, type, safe, &context);
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> decoded_batch(std::shared_ptr<arrow::RecordBatch> const& batch,

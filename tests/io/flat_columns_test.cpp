@@ -61,6 +61,7 @@ struct Pages {
   bool has_statistics = true;
   bool has_checksums = false;
   bool is_required = false;
+  parquet::Compression::type codec = parquet::Compression::SNAPPY;
 };
 
 void write(std::filesystem::path const& path, arrow::RecordBatch const& rows, Pages const& pages) {
@@ -69,7 +70,7 @@ void write(std::filesystem::path const& path, arrow::RecordBatch const& rows, Pa
       ->data_pagesize(256)
       ->write_batch_size(16)
       ->max_row_group_length(kRowsOfGroup)
-      ->compression(parquet::Compression::SNAPPY)
+      ->compression(pages.codec)
       ->enable_store_decimal_as_integer();
   if (pages.dictionary_bytes == 0) builder.disable_dictionary();
   if (!pages.has_statistics) builder.disable_statistics();
@@ -119,6 +120,14 @@ TEST_F(FlatColumns, EveryTypeInEveryPage) {
             if (!(is_required && with_nulls))
               expect_rows(*rows, {version, dictionary_bytes, has_statistics, true, is_required});
   }
+}
+
+TEST_F(FlatColumns, EveryCodec) {
+  auto const rows = flat_columns(false);
+  for (auto const codec : {parquet::Compression::UNCOMPRESSED, parquet::Compression::GZIP, parquet::Compression::ZSTD})
+    for (auto const version : {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2})
+      for (std::int64_t const dictionary_bytes : {0, 1 << 20})
+        expect_rows(*rows, {version, dictionary_bytes, true, true, false, codec});
 }
 
 TEST_F(FlatColumns, WithoutRows) { expect_rows(*flat_columns(false)->Slice(0, 0), {}); }
