@@ -96,12 +96,13 @@ Column read_column(LeafColumn const& column, Stretch const& stretch) {
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
-/// Adds the rows of a stretch, whose columns are tables of one.
-arrow::Status append_batches(std::span<Column> columns, ArrowBatches& batches) {
+/// Adds the rows of a stretch, whose columns are tables of one. Arrow passes over pages that it does not know.
+arrow::Status append_batches(std::span<Column> columns, std::int64_t num_rows, ArrowBatches& batches) {
   arrow::FieldVector fields;
   arrow::ChunkedArrayVector arrays;
   for (auto& column : columns) {
     ARROW_ASSIGN_OR_RAISE(auto const table, std::move(column));
+    ARROW_RETURN_NOT_OK(check_rows(table->num_rows(), num_rows));
     fields.push_back(table->schema()->field(0));
     arrays.push_back(table->column(0));
   }
@@ -118,6 +119,11 @@ bool is_dictionary(parquet::Encoding::type encoding) {
 }
 
 }  // namespace
+
+arrow::Status check_rows(std::int64_t read, std::int64_t counted) {
+  if (read == counted) return arrow::Status::OK();
+  return arrow::Status::Invalid("a column has ", read, " rows where the footer counts ", counted);
+}
 
 bool has_codes(parquet::FileMetaData const& footer, int leaf) {
   constexpr std::int64_t kLeastShare = 4;
@@ -195,8 +201,11 @@ arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, st
     for (auto const& part : parts)
       if (!part.ok() && !part.status().IsUnknownError()) return part.status();  // parts not begun are unknown
   ArrowBatches batches;
-  for (std::size_t s = 0; s < stretches.size(); ++s)
-    ARROW_RETURN_NOT_OK(append_batches(std::span(parts).subspan(s * columns.size(), columns.size()), batches));
+  for (std::size_t s = 0; s < stretches.size(); ++s) {
+    std::int64_t rows = 0;
+    for (int const row_group : stretches[s]) rows += footer.RowGroup(row_group)->num_rows();
+    ARROW_RETURN_NOT_OK(append_batches(std::span(parts).subspan(s * columns.size(), columns.size()), rows, batches));
+  }
   return batches;
 }
 

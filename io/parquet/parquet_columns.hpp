@@ -28,6 +28,9 @@ struct LeafColumn {
   parquet::arrow::FileReader* reader = nullptr;        ///< which must not buffer ahead; may be shared
 };
 
+/// Fails where the rows that pages gave are not those that the footer counts.
+arrow::Status check_rows(std::int64_t read, std::int64_t counted);
+
 /// Reads `columns` of `row_groups`, in their order, on `options.threads` threads. Neighbouring small row groups make
 /// one batch. Fails with what the file is wrong in, OutOfMemory and Cancelled.
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,

@@ -130,6 +130,8 @@ class ParquetCursor final : public BatchCursor {
         rows_read_ += batch->num_rows();
         return batch;
       }
+      ARROW_RETURN_NOT_OK(check_rows(
+          rows_of_group_, reader_->parquet_reader()->metadata()->RowGroup(row_groups_[next_group_])->num_rows()));
       batches_.reset();
       rows_of_group_ = 0;
     }

@@ -2,11 +2,14 @@
 #include <arrow/compute/cast.h>
 #include <parquet/arrow/writer.h>
 
+#include <filesystem>
+#include <optional>
 #include <random>
 #include <span>
 
 #include "io/columns/stored_types.hpp"
 #include "io/file_dictionaries.hpp"
+#include "io/table_stream.hpp"
 #include "tests/io/arrow_tables.hpp"
 
 namespace garuda::io {
@@ -152,6 +155,50 @@ TEST_F(FlatColumns, RandomBytesChanged) {
       }
     }
   }
+}
+
+/// Rows that come batch by batch; nullopt: an error did.
+std::optional<std::int64_t> rows_of_stream(std::filesystem::path const& path) {
+  auto stream = TableStream::open(path, {}, 10);
+  if (!stream) return std::nullopt;
+  std::int64_t rows = 0;
+  while (true) {
+    auto const batch = stream->next();
+    if (!batch) return std::nullopt;
+    if (*batch == nullptr) return rows;
+    rows += (*batch)->num_rows();
+  }
+}
+
+/// Each byte of a column chunk, those of page headers and of Snappy's lengths among them: what is read then is valid.
+TEST_F(FlatColumns, EveryByteOfAChunkChanged) {
+  constexpr std::int64_t kFew = 24;
+  auto const path = folder_ / "x.parquet";
+  auto const rows =
+      batch({{"x", array(arrow::int64(), "[7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]")}});
+  for (auto const version : {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2})
+    for (std::int64_t const dictionary_bytes : {0, 1 << 20})
+      for (bool const has_checksums : {false, true}) {
+        write(path, *rows, {version, dictionary_bytes, true, has_checksums, false});
+        auto const whole = read_text(path);
+        auto const chunk = parquet::ParquetFileReader::OpenFile(path.string())->metadata()->RowGroup(0)->ColumnChunk(0);
+        auto const first = chunk->has_dictionary_page() ? chunk->dictionary_page_offset() : chunk->data_page_offset();
+        auto const end = first + chunk->total_compressed_size();
+        for (auto i = first; i < end; ++i)
+          for (int const change : {0x01, 0x80, 0xFF}) {
+            auto bad = whole;
+            bad[static_cast<std::size_t>(i)] = static_cast<char>(bad[static_cast<std::size_t>(i)] ^ change);
+            write_text(folder_ / "bad.parquet", bad);
+            auto const table = read_table(folder_ / "bad.parquet", {});
+            // The last byte is a page's.
+            EXPECT_FALSE(table && has_checksums && i == end - 1);
+            if (table) {
+              EXPECT_EQ(table->num_rows(), kFew);
+              EXPECT_TRUE(to_arrow(*table)->ValidateFull().ok());
+            }
+            if (auto const streamed = rows_of_stream(folder_ / "bad.parquet")) EXPECT_EQ(*streamed, kFew);
+          }
+      }
 }
 
 /// What lies behind a boundary is told from what lies at it, in slices, too.
