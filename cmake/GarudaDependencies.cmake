@@ -1,7 +1,7 @@
 # Finds what garuda links against. What is missing is named together with the way to get it.
 #
-# Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk; for the command CLI11 and spdlog; for
-# tests GoogleTest and RapidCheck. Arrow C++ and Parquet come with the pyarrow package of the Python environment
+# Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk; for the command CLI11, spdlog and Snappy;
+# for tests GoogleTest and RapidCheck. Arrow C++ and Parquet come with the pyarrow package of the Python environment
 # GARUDA_PYTHON, so that files are read by the same library in C++ and in Python.
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
@@ -34,6 +34,7 @@ garuda_require(VulkanHeaders libvulkan-dev)
 if(GARUDA_BUILD_CLI)
   garuda_require(CLI11 libcli11-dev)
   garuda_require(spdlog libspdlog-dev)
+  garuda_require(Snappy libsnappy-dev)
 endif()
 if(GARUDA_BUILD_TESTS)
   garuda_require(GTest libgtest-dev)

@@ -14,6 +14,8 @@
 #include <span>
 #include <utility>
 
+#include "io/parquet/chunk_pages.hpp"
+
 namespace garuda::io {
 namespace {
 
@@ -115,14 +117,24 @@ std::unique_ptr<parquet::DictDecoder<Type>> dictionary_of(parquet::Page const& p
   return decoder;
 }
 
+/// Where columns are read from.
+struct ColumnSource {
+  parquet::ParquetFileReader& file;
+  arrow::io::RandomAccessFile& bytes;
+};
+
 /// Calls take(dictionary, values) with the pages of a row group's column chunk, `dictionary` nullptr before there is
 /// one. False: they are not `rows` values without nulls, or one was not taken.
 template <class Type, class Take>
-bool for_pages(parquet::ParquetFileReader& file, int row_group, int leaf, std::int64_t rows, Take const& take) {
-  auto const& column = *file.metadata()->schema()->Column(leaf);
-  auto const pages = file.RowGroup(row_group)->GetColumnPageReader(leaf);
+bool for_pages(ColumnSource source, int row_group, int leaf, std::int64_t rows, Take const& take) {
+  auto const& column = *source.file.metadata()->schema()->Column(leaf);
+  ChunkPages pages(source.file, source.bytes, row_group, leaf);
   std::unique_ptr<parquet::DictDecoder<Type>> dictionary;
-  while (auto const page = pages->NextPage()) {
+  while (true) {
+    auto const next = pages.next();
+    if (!next) return false;
+    auto const& page = *next;
+    if (page == nullptr) break;
     if (page->type() == parquet::PageType::DICTIONARY_PAGE) {
       if (dictionary != nullptr) return false;
       dictionary = dictionary_of<Type>(*page, column);
@@ -138,11 +150,10 @@ bool for_pages(parquet::ParquetFileReader& file, int row_group, int leaf, std::i
 }
 
 template <class Type>
-arrow::Result<std::shared_ptr<arrow::Array>> read_fixed(parquet::ParquetFileReader& file,
-                                                        std::vector<int> const& row_groups, int leaf,
-                                                        std::shared_ptr<arrow::DataType> const& type) {
+arrow::Result<std::shared_ptr<arrow::Array>> read_fixed(ColumnSource source, std::vector<int> const& row_groups,
+                                                        int leaf, std::shared_ptr<arrow::DataType> const& type) {
   using Value = typename Type::c_type;
-  auto const& footer = *file.metadata();
+  auto const& footer = *source.file.metadata();
   std::int64_t rows = 0;
   for (int const row_group : row_groups) rows += footer.RowGroup(row_group)->num_rows();
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
@@ -163,7 +174,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> read_fixed(parquet::ParquetFileRead
     return is_whole;
   };
   for (int const row_group : row_groups)
-    if (!for_pages<Type>(file, row_group, leaf, footer.RowGroup(row_group)->num_rows(), take)) return nullptr;
+    if (!for_pages<Type>(source, row_group, leaf, footer.RowGroup(row_group)->num_rows(), take)) return nullptr;
   return arrow::MakeArray(arrow::ArrayData::Make(type, rows, {nullptr, std::move(values)}, 0));
 }
 
@@ -181,10 +192,10 @@ arrow::Result<std::shared_ptr<arrow::Array>> values_in(parquet::DictDecoder<parq
 }
 
 /// The codes of a row group.
-arrow::Result<std::shared_ptr<arrow::Array>> read_codes(parquet::ParquetFileReader& file, int row_group, int leaf,
+arrow::Result<std::shared_ptr<arrow::Array>> read_codes(ColumnSource source, int row_group, int leaf,
                                                         std::shared_ptr<arrow::DataType> const& type) {
   auto const& value_type = static_cast<arrow::DictionaryType const&>(*type).value_type();
-  auto const rows = file.metadata()->RowGroup(row_group)->num_rows();
+  auto const rows = source.file.metadata()->RowGroup(row_group)->num_rows();
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> codes,
                         arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int32_t)}, memory_pool()));
   auto* next = reinterpret_cast<std::int32_t*>(codes->mutable_data());
@@ -198,7 +209,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> read_codes(parquet::ParquetFileRead
     next += page.count;
     return is_whole && values.ok();
   };
-  bool const is_read = for_pages<parquet::ByteArrayType>(file, row_group, leaf, rows, take);
+  bool const is_read = for_pages<parquet::ByteArrayType>(source, row_group, leaf, rows, take);
   ARROW_ASSIGN_OR_RAISE(auto const dictionary, std::move(values));
   if (!is_read) return nullptr;
   auto data = arrow::ArrayData::Make(type, rows, {nullptr, std::move(codes)}, 0);
@@ -228,12 +239,14 @@ bool may_be_flat(parquet::FileMetaData const& footer, int leaf, arrow::DataType 
 }
 
 arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read_flat(parquet::ParquetFileReader& file,
+                                                              arrow::io::RandomAccessFile& bytes,
                                                               std::vector<int> const& row_groups, int leaf,
                                                               std::shared_ptr<arrow::DataType> const& type) {
+  ColumnSource const source{file, bytes};
   arrow::ArrayVector chunks;
   if (type->id() == arrow::Type::DICTIONARY) {
     for (int const row_group : row_groups) {
-      ARROW_ASSIGN_OR_RAISE(auto codes, read_codes(file, row_group, leaf, type));
+      ARROW_ASSIGN_OR_RAISE(auto codes, read_codes(source, row_group, leaf, type));
       chunks.push_back(std::move(codes));
       if (chunks.back() == nullptr) return nullptr;
     }
@@ -242,13 +255,13 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read_flat(parquet::ParquetFi
   auto const read = [&] {
     switch (file.metadata()->schema()->Column(leaf)->physical_type()) {
       case parquet::Type::INT32:
-        return read_fixed<parquet::Int32Type>(file, row_groups, leaf, type);
+        return read_fixed<parquet::Int32Type>(source, row_groups, leaf, type);
       case parquet::Type::INT64:
-        return read_fixed<parquet::Int64Type>(file, row_groups, leaf, type);
+        return read_fixed<parquet::Int64Type>(source, row_groups, leaf, type);
       case parquet::Type::FLOAT:
-        return read_fixed<parquet::FloatType>(file, row_groups, leaf, type);
+        return read_fixed<parquet::FloatType>(source, row_groups, leaf, type);
       default:
-        return read_fixed<parquet::DoubleType>(file, row_groups, leaf, type);
+        return read_fixed<parquet::DoubleType>(source, row_groups, leaf, type);
     }
   };
   ARROW_ASSIGN_OR_RAISE(auto array, read());

@@ -13,10 +13,11 @@ namespace garuda::io {
 /// null.
 bool may_be_flat(parquet::FileMetaData const& footer, int leaf, arrow::DataType const& type);
 
-/// Reads a leaf of `row_groups`, which may_be_flat: one array, or of dictionaries one a row group. nullptr: pages are
-/// not what the footer says, or not what is read here, so that Arrow is to read them, or to say what is wrong. Indices
-/// have not been checked. Thread-safe. Fails and throws as Parquet's lower layers do.
+/// Reads a leaf of `row_groups`, which may_be_flat, of a file and its bytes: one array, or of dictionaries one a row
+/// group. nullptr: pages are not what the footer says, or not what is read here, so that Arrow is to read them, or to
+/// say what is wrong. Indices have not been checked. Thread-safe. Fails and throws as Parquet's lower layers do.
 arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read_flat(parquet::ParquetFileReader& file,
+                                                              arrow::io::RandomAccessFile& bytes,
                                                               std::vector<int> const& row_groups, int leaf,
                                                               std::shared_ptr<arrow::DataType> const& type);
 

@@ -84,7 +84,7 @@ Column read_column(LeafColumn const& column, Stretch const& stretch) {
       return arrow::Table::Make(arrow::schema({field}), {std::move(values)});
     };
     if (column.flat != nullptr) {
-      ARROW_ASSIGN_OR_RAISE(auto values, read_flat(file, stretch, column.leaves.front(), column.flat));
+      ARROW_ASSIGN_OR_RAISE(auto values, read_flat(file, *column.bytes, stretch, column.leaves.front(), column.flat));
       if (values != nullptr) return table_of(std::move(values));
     }
     if (column.decimal == nullptr) return column.reader->ReadRowGroups(stretch, column.leaves);

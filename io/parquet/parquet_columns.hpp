@@ -26,6 +26,7 @@ struct LeafColumn {
   std::shared_ptr<arrow::DataType> flat = nullptr;     ///< read_flat's type, if that is how it is read
   std::shared_ptr<arrow::DataType> decimal = nullptr;  ///< read_decimals' type, if that is how it is read else
   parquet::arrow::FileReader* reader = nullptr;        ///< which must not buffer ahead; may be shared
+  arrow::io::RandomAccessFile* bytes = nullptr;        ///< that it reads; may be shared
 };
 
 /// Fails where the rows that pages gave are not those that the footer counts.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/file_reader.hpp"
+#include "io/parquet/chunk_pages.hpp"
 #include "io/parquet/flat_columns.hpp"
 #include "io/parquet/parquet_columns.hpp"
 #include "io/parquet/parquet_decimals.hpp"
@@ -16,13 +17,6 @@ namespace {
 constexpr std::int64_t kStreamBufferBytes = 64 << 10;
 
 using RowGroupReader = std::unique_ptr<parquet::arrow::FileReader>;
-
-/// Pages that carry a checksum are held against it: a damaged value is otherwise as good as any other.
-parquet::ReaderProperties checked_properties() {
-  parquet::ReaderProperties properties(memory_pool());
-  properties.set_page_checksum_verification(true);
-  return properties;
-}
 
 /// Parquet's lower layers throw; above here there are only statuses.
 arrow::Result<RowGroupReader> make_reader(std::shared_ptr<arrow::io::ReadableFile> const& file,
@@ -272,7 +266,10 @@ class ParquetReader final : public FileReader, private RowGroups {
       if (may_be_flat(*footer, leaf, *type)) column.flat = std::move(type);
     }
     ARROW_ASSIGN_OR_RAISE(auto const stored, make_reader(input_.file, footer, properties));
-    for (auto& column : columns) column.reader = column.as_stored ? stored.get() : plain.get();
+    for (auto& column : columns) {
+      column.reader = column.as_stored ? stored.get() : plain.get();
+      column.bytes = input_.file.get();
+    }
     return read_columns(*footer, columns, row_groups, options);
     END_PARQUET_CATCH_EXCEPTIONS
   }

@@ -133,6 +133,20 @@ TEST_F(FlatColumns, EveryCodec) {
         expect_rows(*rows, {version, dictionary_bytes, true, true, false, codec});
 }
 
+/// Values that compress, in pages of some size: copies that overlap, and literals.
+TEST_F(FlatColumns, SnappyOfRuns) {
+  arrow::Int64Builder builder;
+  std::mt19937_64 random(3);
+  std::int64_t value = 0;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    if (i % 7 == 0) value = static_cast<std::int64_t>(random() >> (random() % 64));
+    ASSERT_TRUE(builder.Append(i < kRows / 2 ? value : i % 3).ok());
+  }
+  auto const rows = batch({{"runs", builder.Finish().ValueOrDie()}});
+  for (auto const version : {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2})
+    expect_rows(*rows, {version, 0, true, true, false});
+}
+
 TEST_F(FlatColumns, WithoutRows) { expect_rows(*flat_columns(false)->Slice(0, 0), {}); }
 
 /// Nothing may be read beyond a page, whatever its bytes say; values may differ.
@@ -199,6 +213,19 @@ TEST_F(FlatColumns, EveryByteOfAChunkChanged) {
             if (auto const streamed = rows_of_stream(folder_ / "bad.parquet")) EXPECT_EQ(*streamed, kFew);
           }
       }
+}
+
+/// A chunk that ends early.
+TEST_F(FlatColumns, CutOff) {
+  auto const path = folder_ / "x.parquet";
+  write(path, *flat_columns(false), {});
+  auto const whole = read_text(path);
+  for (std::size_t const missing : {1, 100, 1000}) {
+    ASSERT_GT(whole.size(), 2 * missing);
+    // The footer still counts what is gone from the middle.
+    write_text(folder_ / "bad.parquet", whole.substr(0, 100) + whole.substr(100 + missing));
+    EXPECT_FALSE(read_table(folder_ / "bad.parquet", {})) << missing;
+  }
 }
 
 /// What lies behind a boundary is told from what lies at it, in slices, too.

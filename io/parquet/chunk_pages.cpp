@@ -1,0 +1,105 @@
+#include "io/parquet/chunk_pages.hpp"
+
+#include <arrow/io/memory.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <snappy.h>
+
+#include <cstring>
+#include <utility>
+
+namespace garuda::io {
+namespace {
+
+/// Of three bytes Snappy makes 64 at most, so that no length that a damaged page names takes more memory than this.
+constexpr std::size_t kMostGrowth = 32;
+
+/// The bytes of a column chunk that is compressed by Snappy, and not encrypted; nullptr: it is another, or the file
+/// does not have them.
+std::shared_ptr<arrow::Buffer> snappy_chunk(parquet::ColumnChunkMetaData const& chunk,
+                                            arrow::io::RandomAccessFile& bytes) {
+  if (chunk.compression() != parquet::Compression::SNAPPY || chunk.crypto_metadata() != nullptr) return nullptr;
+  auto first = chunk.data_page_offset();
+  if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0 && chunk.dictionary_page_offset() < first)
+    first = chunk.dictionary_page_offset();
+  auto const size = chunk.total_compressed_size();
+  auto const file_size = bytes.GetSize().ValueOr(0);
+  if (first < 0 || size < 0 || first > file_size || size > file_size - first) return nullptr;
+  return bytes.ReadAt(first, size).ValueOr(nullptr);
+}
+
+}  // namespace
+
+parquet::ReaderProperties checked_properties() {
+  parquet::ReaderProperties properties(memory_pool());
+  properties.set_page_checksum_verification(true);
+  return properties;
+}
+
+ChunkPages::ChunkPages(parquet::ParquetFileReader& file, arrow::io::RandomAccessFile& bytes, int row_group, int leaf) {
+  auto const& footer = *file.metadata();
+  auto const chunk = footer.RowGroup(row_group)->ColumnChunk(leaf);
+  // Writers before that counted too few bytes of a chunk, which Arrow makes up for.
+  bool const is_counted = !footer.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
+  auto compressed = is_counted ? snappy_chunk(*chunk, bytes) : nullptr;
+  is_compressed_ = compressed != nullptr;
+  pages_ = is_compressed_ ? parquet::PageReader::Open(std::make_shared<arrow::io::BufferReader>(std::move(compressed)),
+                                                      chunk->num_values(), parquet::Compression::UNCOMPRESSED,
+                                                      checked_properties(), *footer.schema()->Column(leaf))
+                          : file.RowGroup(row_group)->GetColumnPageReader(leaf);
+}
+
+ChunkPages::~ChunkPages() = default;
+
+std::optional<std::shared_ptr<parquet::Page>> ChunkPages::next() {
+  auto page = pages_->NextPage();
+  if (page == nullptr || !is_compressed_) return page;
+  if (page->type() == parquet::PageType::DICTIONARY_PAGE) {
+    auto const& dictionary = static_cast<parquet::DictionaryPage const&>(*page);
+    auto bytes = decompressed(*page, 0, std::nullopt);
+    if (bytes == nullptr) return std::nullopt;
+    return std::make_shared<parquet::DictionaryPage>(std::move(bytes), dictionary.num_values(), dictionary.encoding(),
+                                                     dictionary.is_sorted());
+  }
+  if (page->type() == parquet::PageType::DATA_PAGE) {
+    auto const& data = static_cast<parquet::DataPageV1 const&>(*page);
+    auto bytes = decompressed(*page, 0, data.uncompressed_size());
+    if (bytes == nullptr) return std::nullopt;
+    return std::make_shared<parquet::DataPageV1>(std::move(bytes), data.num_values(), data.encoding(),
+                                                 data.definition_level_encoding(), data.repetition_level_encoding(),
+                                                 data.uncompressed_size());
+  }
+  if (page->type() != parquet::PageType::DATA_PAGE_V2) return std::nullopt;
+  auto const& data = static_cast<parquet::DataPageV2 const&>(*page);
+  if (!data.is_compressed()) return page;
+  auto const level_bytes =
+      std::int64_t{data.definition_levels_byte_length()} + std::int64_t{data.repetition_levels_byte_length()};
+  auto bytes = decompressed(*page, level_bytes, data.uncompressed_size());
+  if (bytes == nullptr) return std::nullopt;
+  return std::make_shared<parquet::DataPageV2>(std::move(bytes), data.num_values(), data.num_nulls(), data.num_rows(),
+                                               data.encoding(), data.definition_levels_byte_length(),
+                                               data.repetition_levels_byte_length(), data.uncompressed_size());
+}
+
+/// The page's bytes, of which the first `level_bytes` are as they are; `size`: of all, where the page says so.
+std::shared_ptr<arrow::Buffer> ChunkPages::decompressed(parquet::Page const& page, std::int64_t level_bytes,
+                                                        std::optional<std::int64_t> size) {
+  if (level_bytes < 0 || level_bytes > page.size()) return nullptr;
+  auto const kept = static_cast<std::size_t>(level_bytes);
+  auto const* const from = reinterpret_cast<char const*>(page.data()) + kept;
+  auto const count = static_cast<std::size_t>(page.size()) - kept;
+  std::size_t length = 0;
+  if (!snappy::GetUncompressedLength(from, count, &length) || length > kMostGrowth * count) return nullptr;
+  auto const all = static_cast<std::int64_t>(kept + length);
+  if (size && *size != all) return nullptr;
+  if (buffer_ == nullptr) {
+    PARQUET_ASSIGN_OR_THROW(auto buffer, arrow::AllocateResizableBuffer(all, memory_pool()));
+    buffer_ = std::move(buffer);
+  }
+  PARQUET_THROW_NOT_OK(buffer_->Resize(all, false));
+  std::memcpy(buffer_->mutable_data(), page.data(), kept);
+  auto* const out = reinterpret_cast<char*>(buffer_->mutable_data()) + kept;
+  return snappy::RawUncompress(from, count, out) ? buffer_ : nullptr;
+}
+
+}  // namespace garuda::io
