@@ -26,12 +26,11 @@ uvec4 key_at(uint row) {
 
 // Of more than four words, to which keys are continued.
 void write_long(uint row) {
-  uint first = row * push.source_words;
-  uint rest = continued(InputWords(push.source).at[first + push.source_words - 1u]);
-  for (uint w = 0u; w < push.target_words; ++w) {
-    uint word = w < push.source_words ? InputWords(push.source).at[first + w] : rest;
-    Words(push.target).at[row * push.target_words + w] = word;
-  }
+  uvec2 source = element_at(push.source, push.source_words, row);
+  uvec2 target = element_at(push.target, push.target_words, row);
+  uint rest = continued(InputWords(source).at[push.source_words - 1u]);
+  for (uint w = 0u; w < push.target_words; ++w)
+    Words(target).at[w] = w < push.source_words ? InputWords(source).at[w] : rest;
 }
 
 void main() {
