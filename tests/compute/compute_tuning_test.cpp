@@ -33,7 +33,7 @@ TEST(ComputeTuning, OnlyPassesThatAreDispatchedIndirectlyStrideOverWorkgroups) {
   std::vector<std::string_view> strided;
   for (auto const& shader : shaders::all())
     if (vk::strides_over_groups(shader)) strided.push_back(shader.name);
-  EXPECT_THAT(strided, ::testing::UnorderedElementsAre("compute/join_rows.comp", "compute/join_lists.comp"));
+  EXPECT_THAT(strided, ::testing::UnorderedElementsAre("compute/join/join_rows.comp", "compute/join/join_lists.comp"));
 }
 
 TEST(ComputeTuning, FitsEveryDeviceThatMustWork) {

@@ -58,7 +58,7 @@ class PipelineFigures {
 
   /// The one that is known to spill on RADV (Mesa 22.3.6), whatever the group's size and the rows of an invocation.
   static bool is_known_to_spill(vk::Pipeline const& pipeline) {
-    return pipeline.name().starts_with("compute/aggregate_rows.comp");
+    return pipeline.name().starts_with("compute/group_by/aggregate_rows.comp");
   }
 
   static char const* driver() {

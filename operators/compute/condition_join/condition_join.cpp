@@ -11,7 +11,7 @@
 #include "operators/contract/join_kind.hpp"
 #include "operators/vulkan/device_lanes.hpp"
 #include "operators/vulkan/submissions.hpp"
-#include "shaders/compute/nested_join_layout.h"
+#include "shaders/compute/conditions/nested_join_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -30,12 +30,13 @@ constexpr std::uint64_t kDispatchedPairs = std::uint64_t{1} << 33;
 constexpr std::uint64_t kPairsOfItem = 64;
 
 PassShape count_shape(std::vector<vk::SpecConstant> constants, bool is_simple) {
-  return {"compute/nested_count.comp", 0, is_simple ? kProbeItems : kProgramItems, sizeof(shaders::NestedCountPush),
-          std::move(constants)};
+  return {"compute/conditions/nested_count.comp", 0, is_simple ? kProbeItems : kProgramItems,
+          sizeof(shaders::NestedCountPush), std::move(constants)};
 }
 
 PassShape pairs_shape(std::vector<vk::SpecConstant> constants) {
-  return {"compute/nested_pairs.comp", 0, kListedItems, sizeof(shaders::NestedPairsPush), std::move(constants)};
+  return {"compute/conditions/nested_pairs.comp", 0, kListedItems, sizeof(shaders::NestedPairsPush),
+          std::move(constants)};
 }
 
 /// Rows of one side that may match, and the columns of them on the device.

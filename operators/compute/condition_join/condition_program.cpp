@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "operators/contract/join_kind.hpp"
-#include "shaders/compute/nested_join_layout.h"
+#include "shaders/compute/conditions/nested_join_layout.h"
 
 namespace garuda::compute {
 namespace {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "shaders/compute/column_values_layout.h"
+#include "shaders/compute/keys/column_values_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -17,7 +17,7 @@ constexpr char const* kDecodePhase = "keys";
 std::uint64_t low_bits(std::uint32_t bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
 
 PassShape column_shape(std::uint32_t key_words) {
-  return {"compute/key_column.comp", 0, 1, sizeof(shaders::KeyColumnPush), {{shaders::kSpecWords, key_words}}};
+  return {"compute/keys/key_column.comp", 0, 1, sizeof(shaders::KeyColumnPush), {{shaders::kSpecWords, key_words}}};
 }
 
 }  // namespace

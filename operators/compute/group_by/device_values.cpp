@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "shaders/compute/column_values_layout.h"
+#include "shaders/compute/keys/column_values_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -22,7 +22,7 @@ static_assert(static_cast<std::uint32_t>(DeviceValueKind::bits) == shaders::kCol
 static_assert(static_cast<std::uint32_t>(DeviceValueKind::float16) == shaders::kColumnF16);
 
 PassShape range_shape(DeviceValueKind kind, bool has_nulls) {
-  return {"compute/column_range.comp",
+  return {"compute/keys/column_range.comp",
           0,
           1,
           sizeof(shaders::ColumnRangePush),
@@ -30,7 +30,7 @@ PassShape range_shape(DeviceValueKind kind, bool has_nulls) {
            {shaders::kSpecNullableColumn, has_nulls ? 1U : 0U}}};
 }
 
-PassShape wide_range_shape() { return {"compute/wide_range.comp", 0, 1, sizeof(shaders::WideRangePush), {}}; }
+PassShape wide_range_shape() { return {"compute/keys/wide_range.comp", 0, 1, sizeof(shaders::WideRangePush), {}}; }
 
 /// Workgroups for so many rows.
 std::uint64_t scan_groups(std::uint64_t rows) {

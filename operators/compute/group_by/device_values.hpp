@@ -12,7 +12,7 @@ namespace garuda::compute {
 
 inline constexpr std::uint32_t kWordBits = 32;
 
-/// How the words of a value are read; values are those of shaders/compute/column_values_layout.h.
+/// How the words of a value are read; values are those of shaders/compute/keys/column_values_layout.h.
 enum class DeviceValueKind : std::uint8_t {
   int32,  ///< narrower ones, too: with their sign
   uint32,

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "shaders/compute/finalise_layout.h"
+#include "shaders/compute/group_by/finalise_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -187,7 +187,7 @@ class Planner {
 };
 
 PassShape final_shape(FinalStep const& step) {
-  return {"compute/finalise_groups.comp",
+  return {"compute/group_by/finalise_groups.comp",
           0,
           1,
           sizeof(shaders::FinalisePush),

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "shaders/compute/group_states_layout.h"
+#include "shaders/compute/group_by/group_states_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -141,8 +141,9 @@ std::vector<vk::SpecConstant> constants_of(std::vector<ResidentAggregate> const&
 PassShape aggregate_shape(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words,
                           ResidentGrouping const& grouping, ComputeTuning const& tuning) {
   bool const in_table = grouping.way == ResidentWay::table;
-  PassShape shape{in_table ? "compute/aggregate_table.comp" : "compute/aggregate_rows.comp", grouping.group_size,
-                  grouping.items, sizeof(shaders::GroupRowsPush), constants_of(aggregates, key_words)};
+  PassShape shape{in_table ? "compute/group_by/aggregate_table.comp" : "compute/group_by/aggregate_rows.comp",
+                  grouping.group_size, grouping.items, sizeof(shaders::GroupRowsPush),
+                  constants_of(aggregates, key_words)};
   if (in_table) return shape;
   shape.constants.push_back({shaders::kSpecSlots, grouping.slots});
   shape.constants.push_back({shaders::kSpecCopies, grouping.copies});
@@ -152,7 +153,7 @@ PassShape aggregate_shape(std::vector<ResidentAggregate> const& aggregates, std:
 }
 
 PassShape collect_shape(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words) {
-  return {"compute/collect_groups.comp", 0, kCollectItems, sizeof(shaders::GroupRowsPush),
+  return {"compute/group_by/collect_groups.comp", 0, kCollectItems, sizeof(shaders::GroupRowsPush),
           constants_of(aggregates, key_words)};
 }
 

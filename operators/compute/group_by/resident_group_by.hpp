@@ -14,7 +14,8 @@ struct GroupRowsPush;
 
 namespace garuda::compute {
 
-/// What is computed of a payload column. Values are those of the shaders (shaders/compute/group_states_layout.h).
+/// What is computed of a payload column. Values are those of the shaders
+/// (shaders/compute/group_by/group_states_layout.h).
 enum class ResidentFunction : std::uint8_t {
   none,
   count,    ///< rows, or values that are not null: int64

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "shaders/compute/grouping_layout.h"
+#include "shaders/compute/group_by/grouping_layout.h"
 #include "shaders/shared/hash.h"
 
 namespace garuda::compute {
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kMostSeeds = 16;
 
 PassShape enter_shape(std::uint32_t key_words, bool direct) {
-  return {"compute/enter_rows.comp",
+  return {"compute/group_by/enter_rows.comp",
           0,
           1,
           sizeof(shaders::EnterRowsPush),
@@ -24,8 +24,8 @@ PassShape enter_shape(std::uint32_t key_words, bool direct) {
 
 PassShape number_shape(std::string_view entry) { return {entry, 0, 1, sizeof(shaders::NumberRowsPush), {}}; }
 
-constexpr std::string_view kMarkFirstRows = "compute/mark_first_rows.comp";
-constexpr std::string_view kNumberGroups = "compute/number_groups.comp";
+constexpr std::string_view kMarkFirstRows = "compute/group_by/mark_first_rows.comp";
+constexpr std::string_view kNumberGroups = "compute/group_by/number_groups.comp";
 
 }  // namespace
 

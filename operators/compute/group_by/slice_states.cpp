@@ -10,7 +10,7 @@
 #include "core/numbers/ordered_value.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "operators/compute/group_by/resident_aggregates.hpp"
-#include "shaders/compute/group_states_layout.h"
+#include "shaders/compute/group_by/group_states_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -33,7 +33,7 @@ static_assert(static_cast<std::uint32_t>(ValueKind::float64) ==
 
 /// A pass a state: the states of a column come in too many sets for each to be a pipeline.
 PassShape state_shape(Function function, std::uint32_t slots) {
-  return {"compute/aggregate_numbered.comp",
+  return {"compute/group_by/aggregate_numbered.comp",
           0,
           1,
           sizeof(shaders::NumberedRowsPush),

@@ -10,9 +10,9 @@ constexpr char const* kRowsPhase = "alone rows";
 constexpr std::uint32_t kItems = 8;
 
 PassShape alone_shape(std::string_view entry) { return {entry, 0, kItems, sizeof(shaders::AloneRowsPush), {}}; }
-PassShape count_shape() { return alone_shape("compute/alone_rows.comp:COUNT"); }
-PassShape write_shape() { return alone_shape("compute/alone_rows.comp:WRITE"); }
-PassShape places_shape() { return {"compute/merged_places.comp", 0, 1, sizeof(shaders::MergedPlacesPush), {}}; }
+PassShape count_shape() { return alone_shape("compute/join/alone_rows.comp:COUNT"); }
+PassShape write_shape() { return alone_shape("compute/join/alone_rows.comp:WRITE"); }
+PassShape places_shape() { return {"compute/join/merged_places.comp", 0, 1, sizeof(shaders::MergedPlacesPush), {}}; }
 
 std::uint64_t num_blocks(ComputeContext const& context, std::uint64_t rows) {
   return groups_for(rows, std::uint64_t{context.tuning().group_size} * kItems);

@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "shaders/compute/partitioned_join_layout.h"
-#include "shaders/compute/sorted_join_layout.h"
+#include "shaders/compute/join/partitioned_join_layout.h"
+#include "shaders/compute/join/sorted_join_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -32,16 +32,16 @@ void add_columns(DeviceRows const& rows, std::vector<VkDeviceAddress> const& tar
 
 /// `words_out`: of a key that is written, 0 where none is.
 PassShape expand_shape(std::uint32_t words_out) {
-  return {"compute/expand_rows.comp",
+  return {"compute/join/expand_rows.comp",
           0,
           kExpandItems,
           sizeof(shaders::ExpandRowsPush),
           {{shaders::kSpecKeysOut, words_out}}};
 }
 
-constexpr std::string_view kMarkProbe = "compute/sorted_marks.comp:PROBE";
-constexpr std::string_view kMarkHeads = "compute/sorted_marks.comp:HEADS";
-constexpr std::string_view kMarkRuns = "compute/sorted_marks.comp:RUNS";
+constexpr std::string_view kMarkProbe = "compute/join/sorted_marks.comp:PROBE";
+constexpr std::string_view kMarkHeads = "compute/join/sorted_marks.comp:HEADS";
+constexpr std::string_view kMarkRuns = "compute/join/sorted_marks.comp:RUNS";
 
 PassShape mark_shape(std::string_view entry, std::uint32_t key_words) {
   return {entry, 0, 1, sizeof(shaders::SortedMarksPush), {{shaders::kSpecWords, key_words}}};

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "operators/compute/primitives/device_primitives.hpp"
-#include "shaders/compute/sorted_join_layout.h"
+#include "shaders/compute/join/sorted_join_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -16,11 +16,11 @@ constexpr char const* kIndexPhase = "index";
 constexpr std::uint32_t kMostIndexBits = 25;
 
 PassShape index_shape(std::uint32_t key_words) {
-  return {"compute/key_index.comp", 0, 1, sizeof(shaders::KeyIndexPush), {{shaders::kSpecWords, key_words}}};
+  return {"compute/join/key_index.comp", 0, 1, sizeof(shaders::KeyIndexPush), {{shaders::kSpecWords, key_words}}};
 }
 
 PassShape match_shape(std::uint32_t key_words) {
-  return {"compute/match_runs.comp", 0, 1, sizeof(shaders::MatchRunsPush), {{shaders::kSpecWords, key_words}}};
+  return {"compute/join/match_runs.comp", 0, 1, sizeof(shaders::MatchRunsPush), {{shaders::kSpecWords, key_words}}};
 }
 
 shaders::SortedBuild layout_of(KeyIndex const& index) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "shaders/compute/key_bitmap_layout.h"
+#include "shaders/compute/join/key_bitmap_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::uint32_t kPieceRows = 1U << 18;
 static_assert(kMostBitmapSpan < shaders::kNoSlot - 1);
 
 PassShape set_bits_shape(std::uint32_t key_words, bool wants_repeats) {
-  return {"compute/key_bitmap.comp:SET",
+  return {"compute/join/key_bitmap.comp:SET",
           0,
           kRowsEach,
           sizeof(shaders::KeyBitmapPush),
@@ -30,12 +30,15 @@ PassShape set_bits_shape(std::uint32_t key_words, bool wants_repeats) {
 }
 
 PassShape test_bits_shape(std::uint32_t key_words) {
-  return {
-      "compute/key_bitmap.comp:TEST", 0, kRowsEach, sizeof(shaders::KeyBitmapPush), {{shaders::kSpecWords, key_words}}};
+  return {"compute/join/key_bitmap.comp:TEST",
+          0,
+          kRowsEach,
+          sizeof(shaders::KeyBitmapPush),
+          {{shaders::kSpecWords, key_words}}};
 }
 
 PassShape pieces_shape(ComputeTuning const& tuning, std::uint32_t key_words, std::uint32_t bits_of_piece) {
-  return {"compute/key_bitmap.comp:PIECES",
+  return {"compute/join/key_bitmap.comp:PIECES",
           tuning.group_by_size,
           kRowsEach,
           sizeof(shaders::KeyBitmapPush),

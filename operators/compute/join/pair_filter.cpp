@@ -1,6 +1,6 @@
 #include "operators/compute/join/pair_filter.hpp"
 
-#include "shaders/compute/filter_pairs_layout.h"
+#include "shaders/compute/conditions/filter_pairs_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 constexpr char const* kTestPhase = "test pairs";
 
 PassShape filter_shape(bool many_words) {
-  return {"compute/filter_pairs.comp",
+  return {"compute/conditions/filter_pairs.comp",
           0,
           1,
           sizeof(shaders::FilterPairsPush),

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "shaders/compute/partitioned_join_layout.h"
+#include "shaders/compute/join/partitioned_join_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -40,7 +40,7 @@ ColumnsAhead columns_ahead(PartitionedSide const& build, PartitionedSide const& 
 PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, ColumnsAhead const& ahead, bool listed,
                           bool writes_keys, std::uint32_t marks) {
   GARUDA_EXPECTS(ahead.build_words <= 2 && ahead.probe_words <= 2 && join_chunk_rows(tuning) <= shaders::kMaxChunkRows);
-  return {listed ? "compute/join_lists.comp" : "compute/join_rows.comp",
+  return {listed ? "compute/join/join_lists.comp" : "compute/join/join_rows.comp",
           tuning.join_group_size,
           tuning.join_items,
           sizeof(shaders::JoinRowsPush),
@@ -59,7 +59,8 @@ std::uint32_t marks_of(JoinedRows const& rows) {
 }
 
 PassShape task_shape(bool listed) {
-  return {listed ? "compute/list_tasks.comp" : "compute/count_tasks.comp", 0, 1, sizeof(shaders::TasksPush), {}};
+  return {
+      listed ? "compute/join/list_tasks.comp" : "compute/join/count_tasks.comp", 0, 1, sizeof(shaders::TasksPush), {}};
 }
 
 /// Partitions that one side's skew splits; tasks of partitions heavy on both sides are counted first.

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "operators/resolve/tuning_text.hpp"
-#include "shaders/compute/partitioned_join_layout.h"
+#include "shaders/compute/join/partitioned_join_layout.h"
 
 namespace garuda::compute {
 namespace {

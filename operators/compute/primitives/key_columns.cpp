@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "operators/compute/primitives/key_conversion.hpp"
-#include "shaders/compute/column_values_layout.h"
+#include "shaders/compute/keys/column_values_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -12,19 +12,19 @@ namespace {
 constexpr char const* kEncodePhase = "encode";
 
 PassShape pack_shape(std::uint32_t key_words) {
-  return {"compute/pack_keys.comp", 0, 1, sizeof(shaders::PackKeysPush), {{shaders::kSpecWords, key_words}}};
+  return {"compute/keys/pack_keys.comp", 0, 1, sizeof(shaders::PackKeysPush), {{shaders::kSpecWords, key_words}}};
 }
 
 PassShape words_shape(DeviceValueKind kind) {
   auto const canonical = is_float(kind) || kind == DeviceValueKind::float16 ? kind : DeviceValueKind::bits;
-  return {"compute/key_words.comp",
+  return {"compute/keys/key_words.comp",
           0,
           1,
           sizeof(shaders::KeyWordsPush),
           {{shaders::kSpecColumnKind, static_cast<std::uint32_t>(canonical)}}};
 }
 
-PassShape nulls_shape() { return {"compute/key_nulls.comp", 0, 1, sizeof(shaders::KeyNullsPush), {}}; }
+PassShape nulls_shape() { return {"compute/keys/key_nulls.comp", 0, 1, sizeof(shaders::KeyNullsPush), {}}; }
 
 /// A table that a pass reads, one element a column.
 template <class Row>

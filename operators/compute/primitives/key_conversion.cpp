@@ -1,10 +1,12 @@
 #include "operators/compute/primitives/key_conversion.hpp"
 
-#include "shaders/compute/column_values_layout.h"
+#include "shaders/compute/keys/column_values_layout.h"
 
 namespace garuda::compute {
 
-PassShape convert_keys_shape() { return {"compute/convert_keys.comp", 0, 1, sizeof(shaders::ConvertKeysPush), {}}; }
+PassShape convert_keys_shape() {
+  return {"compute/keys/convert_keys.comp", 0, 1, sizeof(shaders::ConvertKeysPush), {}};
+}
 
 Result<void> record_key_conversion(ComputeContext& context, DeviceValues const& values, std::uint64_t rows,
                                    KeyConversion const& conversion, VkDeviceAddress target) {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "shaders/compute/key_width_layout.h"
+#include "shaders/compute/keys/key_width_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -28,7 +28,7 @@ Result<void> record(ComputeContext& context, KeyResize const& resize, std::optio
 
 }  // namespace
 
-PassShape key_width_shape() { return {"compute/key_width.comp", 0, 1, sizeof(shaders::KeyWidthPush), {}}; }
+PassShape key_width_shape() { return {"compute/keys/key_width.comp", 0, 1, sizeof(shaders::KeyWidthPush), {}}; }
 
 Result<void> record_key_width(ComputeContext& context, KeyResize const& resize) {
   return record(context, resize, std::nullopt, 0);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "shaders/compute/partitioned_join_layout.h"
+#include "shaders/compute/join/partitioned_join_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -12,7 +12,9 @@ constexpr std::uint32_t kItems = 4;
 
 }  // namespace
 
-PassShape late_gather_shape() { return {"compute/late_gather.comp", 0, kItems, sizeof(shaders::LateGatherPush), {}}; }
+PassShape late_gather_shape() {
+  return {"compute/join/late_gather.comp", 0, kItems, sizeof(shaders::LateGatherPush), {}};
+}
 
 Result<LateGather> LateGather::create(ComputeContext& context, std::vector<DeviceColumn> sources) {
   GARUDA_EXPECTS(!sources.empty());

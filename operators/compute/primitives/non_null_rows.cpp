@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "operators/compute/primitives/device_primitives.hpp"
-#include "shaders/compute/partitioned_join_layout.h"
+#include "shaders/compute/join/partitioned_join_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -22,7 +22,7 @@ std::vector<DeviceColumn> columns_of(DeviceRows const& rows) {
 
 }  // namespace
 
-PassShape non_null_shape() { return {"compute/non_null.comp", 0, 1, sizeof(shaders::NonNullPush), {}}; }
+PassShape non_null_shape() { return {"compute/keys/non_null.comp", 0, 1, sizeof(shaders::NonNullPush), {}}; }
 
 Result<NonNullRows> NonNullRows::create(ComputeContext& context, DeviceRows const& shape) {
   GARUDA_EXPECTS(shape.rows > 0);

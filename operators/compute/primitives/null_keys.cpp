@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "shaders/compute/null_keys_layout.h"
+#include "shaders/compute/keys/null_keys_layout.h"
 
 namespace garuda::compute {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 constexpr char const* kNullKeysPhase = "null keys";
 
 PassShape null_keys_shape(std::uint32_t words) {
-  return {"compute/null_keys.comp", 0, 1, sizeof(shaders::NullKeysPush), {{shaders::kSpecWords, words}}};
+  return {"compute/keys/null_keys.comp", 0, 1, sizeof(shaders::NullKeysPush), {{shaders::kSpecWords, words}}};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "operators/compute/primitives/compute_context.hpp"
-#include "shaders/compute/strings_layout.h"
+#include "shaders/compute/strings/strings_layout.h"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {

@@ -9,10 +9,10 @@ constexpr char const* kStringGatherPhase = "gather strings";
 constexpr std::uint32_t kStringCopyItems = 4;
 
 PassShape string_lengths_shape() {
-  return {"compute/string_lengths.comp", 0, 1, sizeof(shaders::StringLengthsPush), {}};
+  return {"compute/strings/string_lengths.comp", 0, 1, sizeof(shaders::StringLengthsPush), {}};
 }
 PassShape copy_strings_shape() {
-  return {"compute/copy_strings.comp", 0, kStringCopyItems, sizeof(shaders::CopyStringsPush), {}};
+  return {"compute/strings/copy_strings.comp", 0, kStringCopyItems, sizeof(shaders::CopyStringsPush), {}};
 }
 
 }  // namespace

@@ -9,11 +9,15 @@ namespace {
 constexpr char const* kStringNumbersPhase = "number strings";
 constexpr char const* kStringKeysPhase = "string keys";
 
-PassShape hash_strings_shape() { return {"compute/hash_strings.comp", 0, 1, sizeof(shaders::HashStringsPush), {}}; }
-PassShape number_strings_shape() {
-  return {"compute/number_strings.comp", 0, 1, sizeof(shaders::NumberStringsPush), {}};
+PassShape hash_strings_shape() {
+  return {"compute/strings/hash_strings.comp", 0, 1, sizeof(shaders::HashStringsPush), {}};
 }
-PassShape string_keys_shape() { return {"compute/string_keys.comp", 0, 1, sizeof(shaders::StringKeysPush), {}}; }
+PassShape number_strings_shape() {
+  return {"compute/strings/number_strings.comp", 0, 1, sizeof(shaders::NumberStringsPush), {}};
+}
+PassShape string_keys_shape() {
+  return {"compute/strings/string_keys.comp", 0, 1, sizeof(shaders::StringKeysPush), {}};
+}
 
 /// A quarter of the slots stays free at least.
 std::uint64_t string_slots(std::uint64_t strings) noexcept {

@@ -10,7 +10,7 @@
 #include "operators/device/device_group_columns.hpp"
 #include "operators/device/strings/stored_strings.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "shaders/compute/filter_pairs_layout.h"
+#include "shaders/compute/conditions/filter_pairs_layout.h"
 
 namespace garuda::device {
 namespace {

@@ -11,7 +11,7 @@
 #include "operators/device/device_group_columns.hpp"
 #include "operators/device/known_values.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "shaders/compute/column_values_layout.h"
+#include "shaders/compute/keys/column_values_layout.h"
 
 namespace garuda::device {
 namespace {

@@ -8,8 +8,8 @@
 #include "core/type_rows.hpp"
 #include "operators/device/join/compared_columns.hpp"
 #include "operators/device/join/joined_tables.hpp"
-#include "shaders/compute/column_values_layout.h"
-#include "shaders/compute/filter_pairs_layout.h"
+#include "shaders/compute/conditions/filter_pairs_layout.h"
+#include "shaders/compute/keys/column_values_layout.h"
 
 namespace garuda::device {
 namespace {

@@ -11,7 +11,7 @@
 #include "operators/device/join/device_condition.hpp"
 #include "operators/device/join/joinable_sides.hpp"
 #include "operators/device/join/joined_columns.hpp"
-#include "shaders/compute/nested_join_layout.h"
+#include "shaders/compute/conditions/nested_join_layout.h"
 
 namespace garuda::device {
 namespace {

@@ -1,0 +1,57 @@
+// What the passes over rows that come alone and the C++ that records them agree on.
+#ifndef GARUDA_SHADERS_ALONE_ROWS_LAYOUT_H
+#define GARUDA_SHADERS_ALONE_ROWS_LAYOUT_H
+
+#include "../../primitives/primitives_layout.h"
+
+GARUDA_SHADER_BEGIN
+
+// Which rows come.
+const uint kRowsMarked = 0u;
+const uint kRowsUnmarked = 1u;
+const uint kRowsAll = 2u;
+
+// What a column of them gets.
+const uint kAloneCopy = 0u;  // the row's value
+const uint kAloneFill = 1u;  // every word `value`
+const uint kAloneBit = 2u;   // bit `value` of the row's word, as bit to_bit of a word that is else 0
+const uint kAloneMark = 3u;  // 1 where the row is marked, else 0
+const uint kAloneRow = 4u;   // the row
+
+struct AloneColumn {
+  device_address source;  // of kAloneCopy and kAloneBit
+  device_address target;
+  uint words;
+  uint operation;
+  uint value;
+  uint to_bit;
+  uint by_number;  // 1: the source is in the order of the rows' numbers
+  uint padding;
+};
+
+/// One block of kGroup × kItems rows a workgroup: counts the rows that come, or writes them.
+struct AloneRowsPush {
+  device_address marks;    // a bit a row
+  device_address numbers;  // num_rows × u32, or 0
+  device_address counts;   // a block
+  device_address firsts;   // their exclusive sums
+  device_address columns;  // num_columns × AloneColumn
+  device_address places;   // u32 a row that comes: where in the columns, behind first_row; 0: one behind the other
+  uint num_rows;
+  uint num_columns;
+  uint rows;       // which
+  uint first_row;  // of the columns, for the first one
+};
+
+/// The places of the elements of one ascending list among those of another one, which has none of them.
+struct MergedPlacesPush {
+  device_address elements;  // num_elements × u32
+  device_address others;    // num_others × u32
+  device_address places;    // num_elements × u32
+  uint num_elements;
+  uint num_others;
+};
+
+GARUDA_SHADER_END
+
+#endif
