@@ -109,7 +109,7 @@ def test_interrupts_end_calls(path: str, names: list[str], delays: tuple[float, 
 
 # The same of a process's first call of a kind, and of what comes before and after a join: (before the timer starts, call).
 PHASES = {
-    "devices": ("", "garuda.Engine().devices()"),
+    "devices": ("", "[garuda.Engine().devices() for _ in range(2_000)]"),
     "first graphics": (KEYS := "keys = garuda.table({'a': numpy.arange(300_000)})",
                        "[garuda.Engine(0, path='graphics').join(keys, keys, 'a') for _ in range(50)]"),
     "first compute": (KEYS, "[garuda.Engine(0, path='compute').join(keys, keys, 'a') for _ in range(50)]"),
