@@ -169,6 +169,8 @@ TEST_F(ComputeJoin, TasksAreSharedAmongSubmissions) {
   };
   Problem const unique(JoinCase{32, 100'000, 150'000, KeyPattern::random_unique, Nulls::none, 1});
   Problem const skewed(JoinCase{32, 100'000, 150'000, KeyPattern::zipf_both, Nulls::none, 1});
+  // Phases that were not seen yet have more.
+  for (auto const* const problem : {&unique, &skewed}) submissions_of(*problem);
   auto const usual = submissions_of(unique);
   auto const usual_of_skewed = submissions_of(skewed);
   auto const slow_down = [] {
