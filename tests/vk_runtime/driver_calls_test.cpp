@@ -79,7 +79,9 @@ TEST(SplitGroups, CoversEveryCountWithinTheLimits) {
       std::uint64_t const covered = std::uint64_t{counts.x} * counts.y;
       EXPECT_LE(counts.x, 7U);
       EXPECT_LE(counts.y, 100U);
-      if (groups > 7) EXPECT_GE(counts.y, std::min(parts, 100U));
+      if (groups > 7) {
+        EXPECT_GE(counts.y, std::min(parts, 100U));
+      }
       EXPECT_GE(covered, groups);
       EXPECT_LT(covered - groups, counts.y);
     }
