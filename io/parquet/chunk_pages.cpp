@@ -2,9 +2,9 @@
 
 #include <arrow/io/memory.h>
 #include <parquet/file_reader.h>
-#include <parquet/metadata.h>
 #include <snappy.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -19,9 +19,7 @@ constexpr std::size_t kMostGrowth = 32;
 std::shared_ptr<arrow::Buffer> snappy_chunk(parquet::ColumnChunkMetaData const& chunk,
                                             arrow::io::RandomAccessFile& bytes) {
   if (chunk.compression() != parquet::Compression::SNAPPY || chunk.crypto_metadata() != nullptr) return nullptr;
-  auto first = chunk.data_page_offset();
-  if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0 && chunk.dictionary_page_offset() < first)
-    first = chunk.dictionary_page_offset();
+  auto const first = first_byte_of(chunk);
   auto const size = chunk.total_compressed_size();
   auto const file_size = bytes.GetSize().ValueOr(0);
   if (first < 0 || size < 0 || first > file_size || size > file_size - first) return nullptr;
@@ -34,6 +32,13 @@ parquet::ReaderProperties checked_properties() {
   parquet::ReaderProperties properties(memory_pool());
   properties.set_page_checksum_verification(true);
   return properties;
+}
+
+std::int64_t first_byte_of(parquet::ColumnChunkMetaData const& chunk) {
+  auto const data = chunk.data_page_offset();
+  // Some writers leave the offset of a dictionary out.
+  bool const has_dictionary = chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0;
+  return has_dictionary ? std::min(chunk.dictionary_page_offset(), data) : data;
 }
 
 ChunkPages::ChunkPages(parquet::ParquetFileReader& file, arrow::io::RandomAccessFile& bytes, int row_group, int leaf) {

@@ -3,6 +3,7 @@
 
 #include <parquet/column_page.h>
 #include <parquet/column_reader.h>
+#include <parquet/metadata.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,9 @@ namespace garuda::io {
 /// Those of the readers of Parquet files: pages that carry a checksum are held against it, since a damaged value is
 /// otherwise as good as any other.
 parquet::ReaderProperties checked_properties();
+
+/// Where a column chunk begins in its file: at its dictionary, if it has one.
+std::int64_t first_byte_of(parquet::ColumnChunkMetaData const& chunk);
 
 /// Decompresses the pages of a column chunk one after the other. What Arrow's package has of Snappy copies short pieces
 /// by calls into the C library: libsnappy takes 0.7 of its time for TPC-H's prices.

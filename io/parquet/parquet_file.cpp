@@ -6,11 +6,12 @@
 #include <parquet/metadata.h>
 #include <parquet/statistics.h>
 
-#include <algorithm>
 #include <map>
 #include <new>
 #include <string_view>
 #include <utility>
+
+#include "io/parquet/chunk_pages.hpp"
 
 namespace garuda::io {
 namespace {
@@ -153,8 +154,7 @@ arrow::Status ParquetFile::append(std::int64_t num_rows, std::vector<EncodedColu
 arrow::Status ParquetFile::append_chunk(parquet::ColumnChunkMetaData const& chunk, BytesInMemory const& file,
                                         parquet::ColumnChunkMetaDataBuilder& entry) {
   bool const has_dictionary = chunk.has_dictionary_page();
-  auto const first =
-      has_dictionary ? std::min(chunk.dictionary_page_offset(), chunk.data_page_offset()) : chunk.data_page_offset();
+  auto const first = first_byte_of(chunk);
   auto const bytes = chunk.total_compressed_size();
   auto const moved = position_ - first;
   ARROW_RETURN_NOT_OK(file.copy(first, bytes, *sink_));
