@@ -284,7 +284,13 @@ Pipeline const* PipelineStore::keep(std::string key, std::unique_ptr<Pipeline> p
   return kept->second.get();
 }
 
-Result<Unique<VkShaderModule>> PipelineStore::make_module(ShaderCode const& code) const {
+Result<Unique<VkShaderModule>> PipelineStore::make_module(ShaderCode code,
+                                                          std::vector<SpecConstant> const& constants) const {
+  std::vector<std::uint32_t> specialized;
+  if (device_.traits().has_quirk(kSpecializationQuirk)) {
+    specialized = specialized_code(code, constants);
+    code.words = specialized;
+  }
   VkShaderModuleCreateInfo const info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                       .codeSize = code.words.size_bytes(),
                                       .pCode = code.words.data()};
@@ -363,10 +369,10 @@ Result<Pipeline const*> PipelineStore::compile(GraphicsPipelineSpec const& spec)
   GARUDA_TRY_ASSIGN(auto pipeline, in_pipeline(make_layout(name, spec.bindings, spec.push_bytes,
                                                            VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT),
                                                name));
-  GARUDA_TRY_ASSIGN(auto const vertex, in_pipeline(make_module(spec.vertex), name));
+  GARUDA_TRY_ASSIGN(auto const vertex, in_pipeline(make_module(spec.vertex, spec.constants), name));
   Unique<VkShaderModule> fragment;
   if (spec.fragment) {
-    GARUDA_TRY_ASSIGN(fragment, in_pipeline(make_module(*spec.fragment), name));
+    GARUDA_TRY_ASSIGN(fragment, in_pipeline(make_module(*spec.fragment, spec.constants), name));
   }
   GARUDA_TRY_ASSIGN(VkPipeline const handle,
                     in_pipeline(create_graphics(device_, cache_.get(), spec, flags_, pipeline->layout(), vertex.get(),
@@ -388,7 +394,7 @@ Result<Pipeline const*> PipelineStore::compile(ComputePipelineSpec const& spec) 
   std::string const name(spec.compute.name);
   GARUDA_TRY_ASSIGN(auto pipeline,
                     in_pipeline(make_layout(name, spec.bindings, spec.push_bytes, VK_SHADER_STAGE_COMPUTE_BIT), name));
-  GARUDA_TRY_ASSIGN(auto const module, in_pipeline(make_module(spec.compute), name));
+  GARUDA_TRY_ASSIGN(auto const module, in_pipeline(make_module(spec.compute, spec.constants), name));
   GARUDA_TRY_ASSIGN(
       VkPipeline const handle,
       in_pipeline(create_compute(device_, cache_.get(), spec, flags_, pipeline->layout(), module.get()), name));

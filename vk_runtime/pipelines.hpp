@@ -16,6 +16,7 @@
 #include "garuda/error.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/shader_code.hpp"
+#include "vk_runtime/specialized_code.hpp"
 #include "vk_runtime/unique.hpp"
 
 namespace garuda::vk {
@@ -31,13 +32,6 @@ struct BindingSpec {
   std::uint32_t binding = 0;
   BindingKind kind = BindingKind::storage_buffer;
   bool operator==(BindingSpec const&) const = default;
-};
-
-/// Value of a specialisation constant: layout(constant_id = id) const uint (or int, bool as 0/1, float bit for bit).
-struct SpecConstant {
-  std::uint32_t id = 0;
-  std::uint32_t value = 0;
-  bool operator==(SpecConstant const&) const = default;
 };
 
 /// How a fragment meets what the attachment holds.
@@ -175,7 +169,7 @@ class PipelineStore {
   Pipeline const* keep(std::string key, std::unique_ptr<Pipeline> pipeline);
   Result<std::unique_ptr<Pipeline>> make_layout(std::string name, std::vector<BindingSpec> const& bindings,
                                                 std::uint32_t push_bytes, VkShaderStageFlags stages) const;
-  Result<Unique<VkShaderModule>> make_module(ShaderCode const& code) const;
+  Result<Unique<VkShaderModule>> make_module(ShaderCode code, std::vector<SpecConstant> const& constants) const;
   Result<void> check_targets(GraphicsPipelineSpec const& spec, std::string const& name) const;
 
   Device& device_;

@@ -1,42 +1,26 @@
 #include "vk_runtime/shader_code.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
+
+#include "vk_runtime/spirv.hpp"
 
 namespace garuda::vk {
 namespace {
 
-// Of the SPIR-V specification, 1.6.
-constexpr std::size_t kHeaderWords = 5;
-constexpr std::uint32_t kOpExtInst = 12;
-constexpr std::uint32_t kOpConstant = 43;
-constexpr std::uint32_t kOpFunction = 54;
-constexpr std::uint32_t kOpLoad = 61;
-constexpr std::uint32_t kOpStore = 62;
-constexpr std::uint32_t kOpAccessChain = 65;
-constexpr std::uint32_t kOpInBoundsAccessChain = 66;
-constexpr std::uint32_t kOpDecorate = 71;
-constexpr std::uint32_t kOpVectorShuffle = 79;
-constexpr std::uint32_t kOpCompositeExtract = 81;
-constexpr std::uint32_t kOpCompositeInsert = 82;
-constexpr std::uint32_t kOpIMul = 132;
-constexpr std::uint32_t kOpSwitch = 251;
-constexpr std::uint32_t kBuiltIn = 11;
-constexpr std::uint32_t kNumWorkgroups = 24;
-constexpr std::uint32_t kWorkgroupId = 26;
+using namespace spirv;
 
 /// The operands that may be values, without what an instruction has of literals, which could be taken for ids.
-std::span<std::uint32_t const> values_of(std::uint32_t op, std::span<std::uint32_t const> operands) {
+Words values_of(std::uint32_t op, Words operands) {
   switch (op) {
-    case kOpExtInst:
+    case op_ext_inst:
       return operands.subspan(4);
-    case kOpStore:
+    case op_store:
       return operands.first(2);
-    case kOpVectorShuffle:
-    case kOpCompositeInsert:
+    case op_vector_shuffle:
+    case op_composite_insert:
       return operands.first(4);
-    case kOpSwitch:
+    case op_switch:
       return operands.first(1);
     default:
       return operands;
@@ -48,25 +32,25 @@ std::span<std::uint32_t const> values_of(std::uint32_t op, std::span<std::uint32
 class GroupUse {
  public:
   /// Takes one instruction; whether it uses the number of workgroups for more than a workgroup's number.
-  bool strides(std::uint32_t op, std::span<std::uint32_t const> operands) {
-    if (op == kOpDecorate) decorate(operands);
-    if (op == kOpConstant) constants_[operands[1]] = operands[2];
-    in_function_ = in_function_ || op == kOpFunction;
+  bool strides(std::uint32_t op, Words operands) {
+    if (op == op_decorate) decorate(operands);
+    if (op == op_constant) constants_[operands[1]] = operands[2];
+    in_function_ = in_function_ || op == op_function;
     if (!in_function_) return false;
     bool const is_count = std::ranges::any_of(values_of(op, operands), [&](auto id) { return value_of(id).is_count; });
     switch (op) {
-      case kOpLoad:
+      case op_load:
         if (value_of(operands[2]).known) values_[operands[1]] = value_of(operands[2]);
         return false;
-      case kOpAccessChain:
-      case kOpInBoundsAccessChain:
+      case op_access_chain:
+      case op_in_bounds_access_chain:
         return take_component(operands, [&](std::uint32_t id) {
           auto const index = constants_.find(id);
           return index == constants_.end() ? kWhole : index->second;
         });
-      case kOpCompositeExtract:
+      case op_composite_extract:
         return take_component(operands, [](std::uint32_t index) { return index; });
-      case kOpIMul: {
+      case op_i_mul: {
         auto const first = value_of(operands[2]);
         auto const second = value_of(operands[3]);
         bool const is_row =
@@ -93,15 +77,15 @@ class GroupUse {
     return found == values_.end() ? Value{} : found->second;
   }
 
-  void decorate(std::span<std::uint32_t const> operands) {
-    if (operands.size() < 3 || operands[1] != kBuiltIn) return;
-    if (operands[2] == kNumWorkgroups || operands[2] == kWorkgroupId)
-      values_[operands[0]] = {true, operands[2] == kNumWorkgroups, kWhole};
+  void decorate(Words operands) {
+    if (operands.size() < 3 || operands[1] != kDecorationBuiltIn) return;
+    if (operands[2] == kBuiltInNumWorkgroups || operands[2] == kBuiltInWorkgroupId)
+      values_[operands[0]] = {true, operands[2] == kBuiltInNumWorkgroups, kWhole};
   }
 
   /// Of the vector's operands type, result, vector, index; of the number of workgroups only the first is harmless.
   template <class IndexOf>
-  bool take_component(std::span<std::uint32_t const> operands, IndexOf const& index_of) {
+  bool take_component(Words operands, IndexOf const& index_of) {
     auto value = value_of(operands[2]);
     if (!value.known) return false;
     if (operands.size() != 4) return value.is_count;
@@ -119,13 +103,9 @@ class GroupUse {
 
 bool strides_over_groups(ShaderCode const& code) {
   GroupUse use;
-  for (std::size_t at = kHeaderWords; at < code.words.size();) {
-    auto const length = code.words[at] >> 16U;
-    if (length == 0 || length > code.words.size() - at) return true;
-    if (use.strides(code.words[at] & 0xffffU, code.words.subspan(at + 1, length - 1))) return true;
-    at += length;
-  }
-  return false;
+  return spirv::for_instructions(code.words, [&](std::uint32_t op, spirv::Words operands) {
+           return !use.strides(op, operands);
+         }) != code.words.size();
 }
 
 }  // namespace garuda::vk

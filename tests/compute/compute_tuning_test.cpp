@@ -10,6 +10,8 @@
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "shaders/embedded.hpp"
+#include "vk_runtime/specialized_code.hpp"
+#include "vk_runtime/spirv.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -34,6 +36,14 @@ TEST(ComputeTuning, OnlyPassesThatAreDispatchedIndirectlyStrideOverWorkgroups) {
   for (auto const& shader : shaders::all())
     if (vk::strides_over_groups(shader)) strided.push_back(shader.name);
   EXPECT_THAT(strided, ::testing::UnorderedElementsAre("compute/join/join_rows.comp", "compute/join/join_lists.comp"));
+}
+
+TEST(ComputeTuning, NothingThatConstantsGiveIsLeftToDrivers) {
+  for (auto const& shader : shaders::all())
+    vk::spirv::for_instructions(vk::specialized_code(shader, {}), [&](std::uint32_t op, vk::spirv::Words) {
+      EXPECT_NE(op, vk::spirv::op_spec_constant_op) << shader.name;
+      return true;
+    });
 }
 
 TEST(ComputeTuning, FitsEveryDeviceThatMustWork) {

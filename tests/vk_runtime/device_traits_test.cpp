@@ -33,6 +33,14 @@ TEST(DeviceTraits, TimestampsOfOldLlvmpipeAreUnreliable) {
   EXPECT_TRUE(traits.timestamps_reliable);
 }
 
+TEST(DeviceTraits, SwiftShaderIsGivenSpecializedCode) {
+  DeviceTraits traits = usable_traits("SwiftShader Device (Subzero)", DeviceType::cpu);
+  EXPECT_FALSE(traits.has_quirk(kSpecializationQuirk));
+  traits.driver_id = VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+  derive_traits(traits);
+  EXPECT_TRUE(traits.has_quirk(kSpecializationQuirk));
+}
+
 TEST(DeviceTraits, TimestampsNeedAPeriodAndValidBits) {
   DeviceTraits traits = usable_traits("a", DeviceType::discrete);
   EXPECT_TRUE(traits.timestamps_reliable);

@@ -5,6 +5,7 @@
 
 #include "tests/vk_runtime/device_fixture.hpp"
 #include "tests/vk_runtime/scratch_folder.hpp"
+#include "vk_runtime/spirv.hpp"
 #include "vk_runtime_test_shaders.hpp"
 
 namespace garuda::vk {
@@ -54,6 +55,44 @@ TEST_F(PipelinesTest, ShadersThatStrideOverTheirWorkgroupsAreKnown) {
   spec.compute = test_shaders::get("strides.comp");
   spec.constants.clear();
   EXPECT_TRUE(value_of(store->compile(spec))->strides());
+}
+
+/// Instructions of these kinds in a module.
+std::ptrdiff_t count_of(spirv::Words module, std::initializer_list<std::uint32_t> ops) {
+  std::ptrdiff_t found = 0;
+  spirv::for_instructions(module, [&](std::uint32_t op, spirv::Words operands) {
+    found += std::ranges::count(ops, op);
+    found += op == spirv::op_decorate && operands[1] == spirv::kDecorationSpecId;
+    found += op == spirv::op_loop_merge && operands[2] == spirv::kLoopControlUnroll;
+    return true;
+  });
+  return found;
+}
+
+TEST(SpecializedCode, HasNoSpecializationConstants) {
+  auto const of_specialization = {std::uint32_t{spirv::op_spec_constant_true},
+                                  std::uint32_t{spirv::op_spec_constant_false}, std::uint32_t{spirv::op_spec_constant},
+                                  std::uint32_t{spirv::op_spec_constant_composite},
+                                  std::uint32_t{spirv::op_spec_constant_op}};
+  auto const code = test_shaders::get("constants.comp");
+  EXPECT_GT(count_of(code.words, of_specialization), 20);
+  EXPECT_EQ(count_of(specialized_code(code, {}), of_specialization), 0);
+  // What cannot be computed is left to the driver.
+  std::vector<SpecConstant> const by_zero{{1, 0}};
+  EXPECT_EQ(count_of(specialized_code(code, by_zero), of_specialization), 2);
+}
+
+TEST(SpecializedCode, KeepsWhatItCannotRead) {
+  auto const code = test_shaders::get("constants.comp");
+  for (std::size_t words = 0; words < code.words.size(); ++words) {  // cut within instructions, too
+    auto const read = code.words.first(words);
+    auto const made = specialized_code({code.name, read}, {});
+    auto const rest = read.subspan(spirv::for_instructions(read, [](auto...) { return true; }));
+    ASSERT_GE(made.size(), rest.size());
+    EXPECT_TRUE(std::ranges::equal(std::span(made).last(rest.size()), rest));
+  }
+  auto const without = test_shaders::get("strides.comp");
+  EXPECT_TRUE(std::ranges::equal(specialized_code(without, {}), without.words));
 }
 
 TEST_F(PipelinesTest, ThreadsShareAStore) {

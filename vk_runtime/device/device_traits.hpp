@@ -154,13 +154,15 @@ struct Subgroup {
 
 /// A flaw of a named driver version that garuda works around, with its reason in words.
 struct DriverQuirk {
-  std::string what;    ///< what is affected: kTimestampQuirk
+  std::string what;    ///< what is affected: kTimestampQuirk, kSpecializationQuirk
   std::string reason;  ///< one sentence with driver and versions
   bool operator==(DriverQuirk const&) const = default;
 };
 
 /// `what` of the quirk that makes GPU timestamps useless.
 inline constexpr std::string_view kTimestampQuirk = "timestamps";
+/// `what` of the quirk that makes modules with specialization constants slow to compile.
+inline constexpr std::string_view kSpecializationQuirk = "specialization constants";
 
 /// Everything that choices about a device are made from. Plain, comparable, copyable.
 struct DeviceTraits {
@@ -193,6 +195,7 @@ struct DeviceTraits {
   /// (Pace): a default by device type (default_max_points_per_submission).
   std::uint64_t max_points_per_submission = 0;
 
+  bool has_quirk(std::string_view what) const noexcept;
   FormatSupport const& format(PixelFormat f) const noexcept { return formats[static_cast<std::size_t>(f)]; }
   /// Bytes of the largest device-local heap.
   std::uint64_t device_local_bytes() const noexcept;
