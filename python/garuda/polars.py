@@ -126,8 +126,10 @@ class Engine(polars.StreamingEngine):
         run = _Run(self, optimized, runs=runs)
         try:
             return polars.DataFrame._from_pydf(optimized.collect(self.name, run))
-        except polars.exceptions.ComputeError:
+        except polars.exceptions.ComputeError as error:
             if run.failure is None:
+                if "conversion failed: KeyboardInterrupt" in str(error):  # raised as `run` was entered, before its try
+                    raise KeyboardInterrupt from None
                 raise
         finally:
             self.decisions = run.decisions

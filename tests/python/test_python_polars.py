@@ -168,6 +168,17 @@ def test_prices_leave_small_tables_alone() -> None:
     assert engine.explain(left) == "neither joins nor group-bys"
 
 
+def test_an_interrupt_between_polars_and_the_engine_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raised before the first line of what Polars calls, where nothing can catch it, Polars makes it an error of its own."""
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(garuda.polars._Run, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        left.join(right, on="a").collect(engine=ALWAYS)
+
+
 @pytest.mark.parametrize("how", ["inner", "left", "full"])
 def test_keys_are_still_validated(how: Any) -> None:
     """What `validate` asks for is not in the plan that others are shown."""

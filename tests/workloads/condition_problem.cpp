@@ -176,25 +176,27 @@ bool ConditionProblem::is_match(std::uint64_t left_row, std::uint64_t right_row)
     if (!column.has_value[row]) return std::nullopt;
     return column.words64.empty() ? column.words32[row] : column.words64[row];
   };
-  std::vector<bool> results;
+  std::uint64_t results = 0;  // the last one lowest
   for (auto const& step : condition_.steps) {
     if (step.kind == Kind::comparison) {
       auto const& comparison = condition_.comparisons[step.comparison];
       auto const a = value(comparison.first);
       auto const b = value(comparison.second);
-      results.push_back(a && b && compare(comparison.comparator, *a, *b));
+      results = results << 1U | std::uint64_t{a && b && compare(comparison.comparator, *a, *b)};
       continue;
     }
-    bool const last = results.back();
-    results.pop_back();
-    bool const before = results.back();
-    results.back() = step.kind == Kind::all ? before && last : before || last;
+    auto const last = results & 1U;
+    results = step.kind == Kind::all ? (results >> 1U) & (last | ~std::uint64_t{1}) : results >> 1U | last;
   }
-  return results.empty() || results.back();
+  return condition_.steps.empty() || (results & 1U) != 0;
 }
 
-std::vector<RowPair> ConditionProblem::pairs_of(contract::ConditionSlice const& slice) const {
-  std::vector<RowPair> pairs;
+std::vector<RowPair> const& ConditionProblem::pairs_of(contract::ConditionSlice const& slice) const {
+  auto& [left, right, pairs] = solved_;
+  if (left == slice.left && right == slice.right) return pairs;
+  left = slice.left;
+  right = slice.right;
+  pairs.clear();
   for (std::uint32_t l = 0; l < slice.left.rows; ++l)
     for (std::uint32_t r = 0; r < slice.right.rows; ++r)
       if (is_match(slice.left.first + l, slice.right.first + r)) pairs.push_back({l, r});
@@ -203,7 +205,7 @@ std::vector<RowPair> ConditionProblem::pairs_of(contract::ConditionSlice const& 
 
 void expect_solved(ConditionProblem const& problem, contract::ConditionSlice const& slice, contract::JoinKernel& kernel,
                    std::uint64_t window) {
-  auto const expected = problem.pairs_of(slice);
+  auto const& expected = problem.pairs_of(slice);
   auto const count = kernel.count();
   ASSERT_TRUE(count) << count.error().describe();
   ASSERT_EQ(*count, expected.size());

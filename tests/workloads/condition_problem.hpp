@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -41,8 +42,9 @@ class ConditionProblem {
 
   contract::Condition const& condition() const noexcept { return condition_; }
   contract::ConditionSlice slice() const { return {{0, case_.left_rows}, {0, case_.right_rows}, std::nullopt}; }
-  /// The pairs of a slice, ascending, counted from its first rows: every pair of rows is looked at.
-  std::vector<contract::RowPair> pairs_of(contract::ConditionSlice const& slice) const;
+  /// The pairs of a slice, ascending, counted from its first rows: every pair of rows is looked at, once
+  /// for slices that follow each other. Until the next slice is asked for.
+  std::vector<contract::RowPair> const& pairs_of(contract::ConditionSlice const& slice) const;
 
  private:
   struct Column {
@@ -63,6 +65,12 @@ class ConditionProblem {
   std::vector<Column> right_;
   std::uint64_t constant_ = 0;  ///< in the middle of the words of columns 0 and 1
   contract::Condition condition_;
+  struct Solved {
+    std::optional<contract::RowSpan> left;
+    std::optional<contract::RowSpan> right;
+    std::vector<contract::RowPair> pairs;
+  };
+  mutable Solved solved_;  ///< by pairs_of()
 };
 
 /// Everything that a kernel says of a slice, against the oracle: counts, pairs in windows of `window` and from
