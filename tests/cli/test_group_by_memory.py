@@ -111,7 +111,7 @@ def limited_and_whole(garuda: Garuda, limit: str, *arguments: object, whole: Gar
 def test_states_are_merged_exactly(garuda, spill_folder, all_rows, keys, ordered):
     tables.write(garuda.folder / "r.parquet", all_rows, batch_rows=3_000)
     chosen = ["--keys", ",".join(keys)] if keys else []
-    for limit in ("500KiB", "3MiB"):
+    for limit in ("1MiB", "3MiB"):
         arguments = ["group-by", "r.parquet", *chosen, "--agg", MERGED, *ordered, "--temp-folder", spill_folder]
         counted = limited_and_whole(garuda, limit, *arguments[1:])
         assert counted.get("state_blocks", 0) + counted.get("spilled_partitions", 0) > 1
