@@ -55,7 +55,7 @@ double Pace::expected_ns(std::string_view phase, std::uint64_t points) const {
   return static_cast<double>(points) * (found == known_.end() ? kUnseenTimes * assumed_ns_ : found->ns_a_point);
 }
 
-void Pace::took(std::string_view phase, std::uint64_t points, std::uint64_t ns) {
+void Pace::took(std::string_view phase, std::uint64_t points, std::uint64_t ns, ClockSource source) {
   if (points == 0) return;
   auto const longest = static_cast<double>(std::max(ns, kLeastNs));
   if (ns < kLeastNs && longest >= expected_ns(phase, points)) return;
@@ -67,7 +67,8 @@ void Pace::took(std::string_view phase, std::uint64_t points, std::uint64_t ns) 
     known_.push_back({std::string(phase), std::clamp(seen, assumed_ns_, kUnseenTimes * assumed_ns_), seen});
     return;
   }
-  auto const sure = std::min(seen, std::exchange(found->last, seen));
+  auto const last = std::exchange(found->last, seen);
+  auto const sure = source == ClockSource::device ? seen : std::min(seen, last);
   found->ns_a_point = std::max(sure, found->ns_a_point + kTrust * (sure - found->ns_a_point));
 }
 

@@ -19,6 +19,12 @@ constexpr std::int64_t longest_submission_ns(DeviceType type) noexcept {
   return type == DeviceType::cpu ? 400'000'000 : 100'000'000;
 }
 
+/// Where the times of passes come from.
+enum class ClockSource : std::uint8_t {
+  device,  ///< GPU timestamps around them
+  host,    ///< host time from submission to the end of the wait, see PhaseTimer
+};
+
 /// What a submission took.
 struct SubmissionTime {
   std::string phases;  ///< their names, joined by "+"
@@ -57,9 +63,10 @@ class Pace {
   /// Begun so far.
   std::uint64_t compilations() const noexcept { return compilations_; }
   /// `points` points of `phase` took `ns`, without compiling. The first time says how far what is assumed until then
-  /// was too careful. After it a slower pace holds once it was seen twice, since other work may have been in the way; a
-  /// faster one by and by. What takes less than a millisecond says no more than that it takes no longer.
-  void took(std::string_view phase, std::uint64_t points, std::uint64_t ns);
+  /// was too careful. After it a slower pace holds, by the host's clock once it was seen twice, since other work may
+  /// have been in the way; a faster one by and by. What takes less than a millisecond says no more than that it takes
+  /// no longer.
+  void took(std::string_view phase, std::uint64_t points, std::uint64_t ns, ClockSource source);
 
  private:
   struct Known {

@@ -26,12 +26,6 @@ struct PhaseTime {
   bool operator==(PhaseTime const&) const = default;
 };
 
-/// Where phase times come from.
-enum class ClockSource : std::uint8_t {
-  device,  ///< GPU timestamps around the phase
-  host,    ///< host time from submission to the end of the wait, see PhaseTimer
-};
-
 /// Times phases of one lane's command buffers. Not thread-safe, does not move.
 ///
 /// With ClockSource::device a phase's time is the difference of two timestamps, each taken when all work before it is

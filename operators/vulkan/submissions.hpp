@@ -57,9 +57,9 @@ struct PointPass {
 };
 
 /// Submissions of one kernel on its lane. Work is recorded in order and each pass's barriers are its recorder's duty.
-/// A submission ends before the pass that would take it past the device's Pace::aim_ns(); longer passes are cut.
-/// Between submissions the caller's cancellation flag is looked at, and the device takes other programs' work; two
-/// submissions at most are in flight.
+/// A submission ends before the pass that would take it past the device's Pace::aim_ns(); longer passes are cut, the
+/// first part of a phase shorter, and each part is measured before the next one is. Between submissions the caller's
+/// cancellation flag is looked at, and the device takes other programs' work; two submissions at most are in flight.
 ///
 /// Where phases are timed by host clocks (see vk::PhaseTimer), each submission is waited for, and a change of phase
 /// submits.
@@ -121,6 +121,8 @@ class Submissions {
   };
 
   Work& work_of(std::string_view phase);
+  /// What a submission that ends with work of this phase may take.
+  double most_ns(std::string_view phase) const;
   Result<void> draw_range(PointPass const& pass, bool first, std::uint32_t vertex, std::uint32_t vertices);
   Result<void> report();
   void report_copies();
@@ -137,7 +139,8 @@ class Submissions {
   std::deque<vk::Ticket> in_flight_;
   vk::Ticket last_;
   std::vector<Work> work_;
-  std::uint64_t uploaded_bytes_ = 0;  // by the lane's transfer, as far as it is reported
+  std::vector<std::string_view> measured_;  // phases, on these rows
+  std::uint64_t uploaded_bytes_ = 0;        // by the lane's transfer, as far as it is reported
   std::uint64_t downloaded_bytes_ = 0;
 };
 

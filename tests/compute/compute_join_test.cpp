@@ -175,7 +175,7 @@ TEST_F(ComputeJoin, TasksAreSharedAmongSubmissions) {
   auto const usual_of_skewed = submissions_of(skewed);
   auto const slow_down = [] {
     constexpr std::uint64_t kSecond = 1'000'000'000;
-    for (int i = 0; i < 3; ++i) device().pace().took("join", 1, kSecond);
+    for (int i = 0; i < 3; ++i) device().pace().took("join", 1, kSecond, vk::ClockSource::host);
   };
   slow_down();
   EXPECT_GT(submissions_of(unique), usual + 1);
