@@ -176,6 +176,7 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   push.max_task_rows = max_task_rows_;
   auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed, rows_.keys != 0, marks);
   push.parts = parts_;
+  context.submissions().add_counter("join_parts", parts_);
   for (push.part = 0; push.part < push.parts; ++push.part)
     GARUDA_TRY(context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, items_ / push.parts, push.part > 0));
   return {};
