@@ -21,6 +21,7 @@ from engines import engine, files, garuda_rival, measure, report
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Modules and their classes: only those that are asked for need their packages.
 RIVALS = {"duckdb": "DuckDb", "polars": "Polars", "pyarrow": "PyArrow"}
+FORCED = ["cpu", "graphics", "compute", "cuda"]
 Tables = dict[str, pa.Table] | dict[str, pathlib.Path]
 
 
@@ -39,6 +40,10 @@ class Work:
 def add_arguments(parser: argparse.ArgumentParser, rivals: list[str], repeat: int, output: str | None) -> None:
     parser.add_argument("--rivals", default=",".join(rivals), help="by comma (%(default)s)")
     parser.add_argument("--path", default="cpu", help="of garuda (%(default)s)")
+    parser.add_argument(
+        "--forced", default="", metavar="PATH[,PATH…]",
+        help="other paths of garuda, timed in turn: the regret is the time of --path over the fastest of them",
+    )
     threads = len(os.sched_getaffinity(0))
     parser.add_argument("--threads", type=int, default=threads, help="of each engine (%(default)s)")
     parser.add_argument("--repeat", type=int, default=repeat, help="samples of each engine (%(default)s)")
@@ -58,6 +63,9 @@ def check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespa
     arguments.rivals = arguments.rivals or ["duckdb"]
     for name in set(arguments.rivals) - set(rivals):
         parser.error(f"unknown rival (allowed: {', '.join(rivals)}): {name}")
+    arguments.forced = [path for path in arguments.forced.split(",") if path]
+    for path in set(arguments.forced) - set(FORCED):
+        parser.error(f"not a path that can be forced (allowed: {', '.join(FORCED)}): {path}")
     if arguments.threads < 1 or arguments.repeat < 1:
         parser.error("--threads and --repeat must be at least 1")
 
@@ -100,17 +108,23 @@ def version(arguments: argparse.Namespace) -> str:
 
 
 def memory_engines(arguments: argparse.Namespace, duckdb_ways: tuple[str, ...]) -> list[engine.Engine]:
-    """garuda first: the others are compared with it."""
-    ours = garuda_rival.Garuda(arguments.library, version(arguments), arguments.path, arguments.threads)
+    """garuda first: the others are compared with it; its forced paths last."""
+    ours = [
+        garuda_rival.Garuda(arguments.library, version(arguments), path, arguments.threads)
+        for path in (arguments.path, *arguments.forced)
+    ]
     ways = {"duckdb": (duckdb_ways,)}
-    return [ours, *(rival(name)(arguments.threads, *ways.get(name, ())) for name in arguments.rivals)]
+    return [ours[0], *(rival(name)(arguments.threads, *ways.get(name, ())) for name in arguments.rivals), *ours[1:]]
 
 
 def file_engines(arguments: argparse.Namespace, folder: pathlib.Path) -> list[engine.Engine]:
     """Likewise; results go to `folder`."""
     where = (arguments.threads, arguments.files, folder)
-    ours = garuda_rival.GarudaFiles(arguments.garuda, version(arguments), arguments.path, *where)
-    return [ours, *(rival(name, "Files")(*where) for name in arguments.rivals)]
+    ours = [
+        garuda_rival.GarudaFiles(arguments.garuda, version(arguments), path, *where)
+        for path in (arguments.path, *arguments.forced)
+    ]
+    return [ours[0], *(rival(name, "Files")(*where) for name in arguments.rivals), *ours[1:]]
 
 
 def load(engines: list[engine.Engine], make_tables: Callable[[], Tables]) -> None:
@@ -146,7 +160,7 @@ def run(works: list[Work], engines: list[engine.Engine], arguments: argparse.Nam
         if arguments.output:
             arguments.output.parent.mkdir(parents=True, exist_ok=True)
             arguments.output.write_text(json.dumps(machine | {"works": records}, indent=1) + "\n", encoding="utf-8")
-    versions = ", ".join(f"{runner.name} {runner.version}" for runner in engines)
+    versions = ", ".join(dict.fromkeys(f"{runner.name} {runner.version}" for runner in engines))
     print(f"{machine['processor']}, {arguments.threads} threads, {machine['date']}; {versions}")
     print(f"{mode}, verified; median ± MAD (least … greatest) of {arguments.repeat} samples")
     print()

@@ -57,6 +57,16 @@ def test_answers_over_sorted_tables_with_nulls_and_with_polars(tmp_path):
     assert stored["nulls"] and stored["sorted"] and stored["rows"] == 100_000
 
 
+@pytest.mark.parametrize("files", [[], ["--files", "parquet"]], ids=["memory", "files"])
+def test_regret_is_told_of_forced_paths(files, tmp_path):
+    stored = bench("db_benchmark", "compute", tmp_path, "--rows", "1e4", "--questions", "g1", "--forced", "cpu", *files)
+    work = stored["works"][0]
+    assert [entry["way"] for entry in work["engines"] if entry["name"] == "garuda"] == ["compute", "cpu"]
+    ours, forced = (entry["median_s"] for entry in work["engines"] if entry["name"] == "garuda")
+    assert work["best_forced"] == "cpu" and work["regret"] == pytest.approx(ours / forced)
+    assert work["rival"] in ("DuckDB", "Polars"), "no path of our own"
+
+
 @pytest.mark.parametrize("file_format", ["parquet", "arrow", "csv"])
 def test_answers_from_files(file_format, tmp_path):
     arguments = ["--rows", "1e4", "--files", file_format, "--questions", "g3,g7,g8,j3,j4"]
@@ -77,7 +87,7 @@ def test_tpch(arguments, tmp_path):
 def test_what_is_not_allowed_is_one_sentence():
     for name, *arguments in [
         ("db_benchmark", "--rows", "1.5"), ("db_benchmark", "--questions", "g11"), ("tpch", "--queries", "JO5"),
-        ("tpch", "--files", "csv"),
+        ("tpch", "--files", "csv"), ("tpch", "--forced", "auto"),
     ]:
         call = [sys.executable, "-m", name, *arguments]
         done = subprocess.run(
