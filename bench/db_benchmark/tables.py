@@ -1,7 +1,8 @@
 """The tables of db-benchmark, after its description: G1 (x) and J1 (x, small, medium, big), of any number of rows.
 
 Values are functions of the seed and the shape alone. Tables are made in batches that need no more memory than they
-take, but for the keys of J1's largest table, and by all cores; files that are there are taken as they are.
+take, but for the keys of J1's largest table, and by all cores; files that are there are taken as they are. A G1 of very
+many rows is a folder of files, which processes write side by side.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import dataclasses
+import itertools
+import multiprocessing
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +24,9 @@ from engines import files
 SEED = 108
 GROUPS = 100  # the benchmark's K
 BATCH = 1 << 20
+# A table of G1 that has more batches is a folder of files of so many: one process encodes too slowly.
+PART_BATCHES = 32
+ONE_FILE_BATCHES = 128
 NULLS = 0.05
 # Of the benchmark's J1 with N rows: N / 10^6, N / 10^3 and N; not fewer than 10, for smaller tables than it has.
 DIVISORS = {"small": 10**6, "medium": 10**3, "big": 1}
@@ -38,9 +44,9 @@ class Shape:
         return f"{kind}_{self.rows}_{GROUPS if kind == G1 else 'NA'}_{5 * self.nulls}_{int(self.ordered)}"
 
 
-def in_order(work: Callable, items: Iterable) -> Iterator:
-    """work(item) of each item, in order, by all cores, with few results waiting."""
-    cores = len(os.sched_getaffinity(0))
+def in_order(work: Callable, items: Iterable, cores: int | None = None) -> Iterator:
+    """work(item) of each item, in order, by all cores or so many, with few results waiting."""
+    cores = cores or len(os.sched_getaffinity(0))
     with concurrent.futures.ThreadPoolExecutor(cores) as pool:
         waiting = collections.deque()
         for item in items:
@@ -116,12 +122,16 @@ def first_ids(shape: Shape) -> Iterator[tuple[int, Callable]]:
         yield number, lambda _, cells=cells: np.divmod(np.repeat(cells, counts[cells]), GROUPS + 1)
 
 
-def g1(shape: Shape) -> Iterator[pa.RecordBatch]:
+def g1(shape: Shape, part: int | None = None) -> Iterator[pa.RecordBatch]:
+    """All batches, or on one core those of a part."""
+
     def batch(task: tuple[int, Callable]) -> pa.RecordBatch:
         random = np.random.default_rng([SEED, 2, int(task[0])])
         return g1_batch(shape, task[1](random), random)
 
-    return in_order(batch, first_ids(shape))
+    if part is None:
+        return in_order(batch, first_ids(shape))
+    return in_order(batch, itertools.islice(first_ids(shape), part * PART_BATCHES, (part + 1) * PART_BATCHES), 1)
 
 
 # --- J1 -----------------------------------------------------------------------------------------------------------
@@ -187,20 +197,40 @@ def j1(shape: Shape, name: str) -> Iterator[pa.RecordBatch]:
 # --- files --------------------------------------------------------------------------------------------------------
 
 
+def write(path: pathlib.Path, batches: Iterator[pa.RecordBatch]) -> None:
+    first = next(batches)
+    with files.writer(path, first.schema) as file:
+        file.write_batch(first)
+        for batch in batches:
+            file.write_batch(batch)
+
+
+def write_part(folder: pathlib.Path, file_format: str, shape: Shape, part: int) -> None:
+    write(folder / f"{part:04}.{file_format}", g1(shape, part))
+
+
+def write_parts(folder: pathlib.Path, file_format: str, shape: Shape, parts: int) -> None:
+    folder.mkdir(exist_ok=True)
+    cores = len(os.sched_getaffinity(0))
+    with concurrent.futures.ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
+        done = [pool.submit(write_part, folder, file_format, shape, part) for part in range(parts)]
+        for part in done:
+            part.result()
+
+
 def make(data: pathlib.Path, kind: str, shape: Shape, file_format: str) -> dict[str, pathlib.Path]:
-    """The tables of G1 or J1 as files, those made that are not there yet."""
+    """The tables of G1 or J1 as files, or folders of them; those made that are not there yet."""
     folder = data / shape.folder(kind)
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{name}.{file_format}" for name in NAMES[kind]}
     for name, path in paths.items():
         if path.exists():
             continue
-        batches = g1(shape) if kind == G1 else j1(shape, name)
-        first = next(batches)
         unfinished = path.with_name(f"unfinished-{path.name}")
-        with files.writer(unfinished, first.schema) as file:
-            file.write_batch(first)
-            for batch in batches:
-                file.write_batch(batch)
+        batches = sum(1 for _ in first_ids(shape)) if kind == G1 else 1
+        if batches > ONE_FILE_BATCHES:
+            write_parts(unfinished, file_format, shape, -(-batches // PART_BATCHES))
+        else:
+            write(unfinished, g1(shape) if kind == G1 else j1(shape, name))
         unfinished.rename(path)
     return paths

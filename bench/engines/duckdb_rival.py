@@ -104,7 +104,8 @@ class DuckDbFiles(DuckDb):
 
     def source(self, name: str, way: str) -> str:
         if way != "arrow":
-            return f"read_{way}('{self.files[name]}')"
+            path = self.files[name]
+            return f"read_{way}('{path / f'*.{way}' if path.is_dir() else path}')"
         self.database.register(name, pa.dataset.dataset(self.files[name], format="ipc"))
         return quoted(name)
 

@@ -14,7 +14,10 @@ FORMATS = ("parquet", "arrow", "csv")
 
 
 def read(path: pathlib.Path, columns: set[str] | None = None) -> pa.Table:
-    """A file in memory, not mapped; of Arrow and Parquet files only `columns`, in the file's order."""
+    """A file, or the files of a folder, in memory, not mapped; of Arrow and Parquet files only `columns`, in the file's
+    order."""
+    if path.is_dir():
+        return pa.concat_tables(read(part, columns) for part in sorted(path.iterdir()))
     if path.suffix == ".csv":
         return pa.csv.read_csv(path)
     if path.suffix == ".parquet":

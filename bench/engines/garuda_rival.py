@@ -175,11 +175,14 @@ class GarudaFiles(engine.Engine):
     name = "garuda"
 
     def __init__(
-        self, command: pathlib.Path, version: str, path: str, threads: int, file_format: str, folder: pathlib.Path
+        self, command: pathlib.Path, version: str, path: str, threads: int, file_format: str, folder: pathlib.Path,
+        memory_limit: str | None = None,
     ) -> None:
         self.version = version
         self.ways = (path,)
         self.command = [command, "--threads", str(threads)]
+        if memory_limit:
+            self.command += ["--memory-limit", memory_limit, "--temp-folder", folder]
         self.output = folder / f"garuda.{file_format}"
         self.groups = folder / "garuda-groups.arrow"
         self.files: dict[str, pathlib.Path] = {}

@@ -121,7 +121,7 @@ def file_engines(arguments: argparse.Namespace, folder: pathlib.Path) -> list[en
     """Likewise; results go to `folder`."""
     where = (arguments.threads, arguments.files, folder)
     ours = [
-        garuda_rival.GarudaFiles(arguments.garuda, version(arguments), path, *where)
+        garuda_rival.GarudaFiles(arguments.garuda, version(arguments), path, *where, arguments.memory_limit)
         for path in (arguments.path, *arguments.forced)
     ]
     return [ours[0], *(rival(name, "Files")(*where) for name in arguments.rivals), *ours[1:]]
@@ -185,3 +185,4 @@ def add_file_arguments(parser: argparse.ArgumentParser, formats: Sequence[str] =
     parser.add_argument(
         "--data", type=pathlib.Path, default=ROOT / "build/bench-data", help="where tables are kept (%(default)s)"
     )
+    parser.add_argument("--memory-limit", metavar="SIZE", help="of garuda's command, with --files: 64GiB (none)")

@@ -19,6 +19,7 @@ LIBRARY = COMMAND.parents[1] / "lib/libgaruda.so"
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/cli")]
 from command import NO_DRIVER, icd_of  # noqa: E402
 from db_benchmark import tables  # noqa: E402
+from engines import files  # noqa: E402
 
 RUNS = {"cpu": ("cpu", None), "compute": ("compute", "lavapipe"), "graphics": ("graphics", "lavapipe")}
 
@@ -57,9 +58,9 @@ def test_answers_over_sorted_tables_with_nulls_and_with_polars(tmp_path):
     assert stored["nulls"] and stored["sorted"] and stored["rows"] == 100_000
 
 
-@pytest.mark.parametrize("files", [[], ["--files", "parquet"]], ids=["memory", "files"])
-def test_regret_is_told_of_forced_paths(files, tmp_path):
-    stored = bench("db_benchmark", "compute", tmp_path, "--rows", "1e4", "--questions", "g1", "--forced", "cpu", *files)
+@pytest.mark.parametrize("mode", [[], ["--files", "parquet"]], ids=["memory", "files"])
+def test_regret_is_told_of_forced_paths(mode, tmp_path):
+    stored = bench("db_benchmark", "compute", tmp_path, "--rows", "1e4", "--questions", "g1", "--forced", "cpu", *mode)
     work = stored["works"][0]
     assert [entry["way"] for entry in work["engines"] if entry["name"] == "garuda"] == ["compute", "cpu"]
     ours, forced = (entry["median_s"] for entry in work["engines"] if entry["name"] == "garuda")
@@ -74,6 +75,25 @@ def test_answers_from_files(file_format, tmp_path):
     assert [work["mode"] for work in stored["works"]] == [f"From {file_format} to {file_format}"] * 5
     left = sorted(path.suffix for path in tmp_path.rglob("*") if path.is_file() and path.name != "stored.json")
     assert left == [f".{file_format}"] * 5, "results are gone, the five tables are kept"
+
+
+def test_a_large_table_is_a_folder_of_files_made_side_by_side(tmp_path, monkeypatch):
+    shape = tables.Shape(10_000, ordered=False, nulls=False)
+    monkeypatch.setattr(tables, "BATCH", 1000)
+    whole = table(tables.g1(shape))
+    monkeypatch.setattr(tables, "PART_BATCHES", 4)
+    assert pa.concat_tables(table(tables.g1(shape, part)) for part in range(3)) == whole
+    made = [tables.write_part(tmp_path, "parquet", shape, part) for part in range(3)]
+    assert len(made) == len(list(tmp_path.iterdir())) == 3 and files.read(tmp_path) == whole
+
+
+def test_answers_from_a_folder_under_a_limit(tmp_path):
+    shape = tables.Shape(10_000, ordered=False, nulls=False)
+    folder = tmp_path / shape.folder(tables.G1) / "x.parquet"
+    folder.mkdir(parents=True)
+    tables.write_part(folder, "parquet", shape, 0)
+    arguments = ["--rows", "1e4", "--files", "parquet", "--memory-limit", "64MiB", "--questions", "g1,g3,g7"]
+    assert len(bench("db_benchmark", "cpu", tmp_path, *arguments)["works"]) == 3
 
 
 @pytest.mark.parametrize("arguments", [[], ["--files", "parquet"]], ids=["memory", "files"])
