@@ -89,7 +89,9 @@ TEST_P(FalseHeaps, LargeBlocksAreRefused) { expect_same_rows({.largest_block = 1
 TEST_P(FalseHeaps, HeapsHoldLessThanTheySay) {
   // Its images are halved until they fit, and then the heap is full: what reads their results finds no room.
   if (GetParam() == Path::graphics) GTEST_SKIP() << "images of the graphics path leave no room in such a heap";
-  expect_same_rows({.heap_bytes = std::vector<std::uint64_t>(16, 6 * 1'024 * kKiB)});
+  // A device with memory of its own needs room for what comes and goes, too.
+  auto const mib = engine_->devices()[0].kind == DeviceKind::cpu ? 6U : 24U;
+  expect_same_rows({.heap_bytes = std::vector<std::uint64_t>(16, mib * 1'024 * kKiB)});
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, FalseHeaps, ::testing::Values(Path::compute, Path::graphics),

@@ -368,6 +368,7 @@ TEST_F(HashJoin, ReportsProgressAndStatistics) {
     std::uint64_t done = 0;
     std::uint64_t total = 0;
     options.tuning.radix_bits = 2;
+    if (options.path == Path::compute) options.tuning.placement = Placement::slices;
     options.control.on_progress = [&](Progress const& progress) {
       done = progress.done;
       total = progress.total;
