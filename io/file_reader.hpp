@@ -43,6 +43,9 @@ class RowGroups {
   /// How many values of the column at this position differ, about, in any of them; nullopt: the file does not say.
   virtual std::optional<std::uint64_t> estimated_values(int column) const = 0;
 
+  /// The type that the column at this position has in batches that are read with `options`.
+  virtual std::shared_ptr<arrow::DataType> type_as_read(int column, ReadOptions const& options) const = 0;
+
   /// FileReader::read of row groups [first, end). Thread-safe.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options, int first,
                                     int end) = 0;

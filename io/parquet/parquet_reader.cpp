@@ -219,6 +219,14 @@ class ParquetReader final : public FileReader, private RowGroups {
     return result;
   }
 
+  std::shared_ptr<arrow::DataType> type_as_read(LeafColumn const& column) const {
+    auto const type = column.decimal != nullptr ? column.decimal : column.field->type();
+    bool const is_coded = column.as_stored && column.leaves.size() == 1 &&
+                          has_codes(*reader_->parquet_reader()->metadata(), column.leaves.front());
+    auto coded = is_coded ? dictionary_type(*type) : nullptr;
+    return coded != nullptr ? coded : type;
+  }
+
   std::vector<std::int64_t> rows() const override {
     auto const footer = reader_->parquet_reader()->metadata();
     std::vector<std::int64_t> rows;
@@ -230,6 +238,10 @@ class ParquetReader final : public FileReader, private RowGroups {
     auto const leaves = leaves_of({column});
     if (leaves.size() != 1) return std::nullopt;
     return io::estimated_values(*reader_->parquet_reader()->metadata(), leaves.front());
+  }
+
+  std::shared_ptr<arrow::DataType> type_as_read(int column, ReadOptions const& options) const override {
+    return type_as_read(leaf_column(column, options));
   }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options, int first, int end) override {
@@ -258,11 +270,8 @@ class ParquetReader final : public FileReader, private RowGroups {
     for (auto& column : columns) {
       if (column.leaves.size() != 1) continue;
       auto const leaf = column.leaves.front();
-      auto type = column.decimal != nullptr ? column.decimal : column.field->type();
-      if (column.as_stored && has_codes(*footer, leaf)) {
-        properties.set_read_dictionary(leaf, true);
-        if (auto coded = dictionary_type(*type)) type = std::move(coded);
-      }
+      auto type = type_as_read(column);
+      if (type->id() == arrow::Type::DICTIONARY) properties.set_read_dictionary(leaf, true);
       if (may_be_flat(*footer, leaf, *type)) column.flat = std::move(type);
     }
     ARROW_ASSIGN_OR_RAISE(auto const stored, make_reader(input_.file, footer, properties));

@@ -1,46 +1,87 @@
 #include "io/parquet/table_blocks.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "io/file_format.hpp"
 
 namespace garuda::io {
+namespace {
+
+/// Files that are open side by side; processes may have a thousand.
+constexpr std::size_t kMostFiles = 256;
+
+bool may_be_blocks(TableFiles const& files) {
+  return files.files.size() <= kMostFiles && std::ranges::all_of(files.files, [](TableFile const& file) {
+           return file.keys.empty() && format_of(file.path) == FileFormat::parquet;
+         });
+}
+
+}  // namespace
 
 Result<std::optional<TableBlocks>> TableBlocks::open(TableFiles const& files, ReadOptions const& options,
                                                      std::int64_t block_rows) {
   GARUDA_EXPECTS(!files.files.empty() && block_rows >= 1);
-  auto const& path = files.files.front().path;
-  if (!files.is_one() || format_of(path) != FileFormat::parquet) return std::nullopt;
-  GARUDA_TRY_ASSIGN(auto file, choose_columns(path, options));
-  auto const row_groups = file.reader->row_groups()->rows();
-  TableBlocks blocks(std::move(file), options);
-  std::int64_t rows = 0;
-  for (std::size_t i = 0; i < row_groups.size(); ++i) {
-    rows += row_groups[i];
-    blocks.num_rows_ += static_cast<std::uint64_t>(row_groups[i]);
-    if (rows < block_rows) continue;
-    blocks.ends_.push_back(static_cast<int>(i) + 1);
-    rows = 0;
+  if (!may_be_blocks(files)) return std::nullopt;
+  std::vector<ChosenColumns> chosen;
+  for (auto const& file : files.files) {
+    GARUDA_TRY_ASSIGN(auto columns, choose_columns(file.path, options));
+    if (!chosen.empty() && !columns.schema->Equals(*chosen.front().schema, false)) return std::nullopt;
+    chosen.push_back(std::move(columns));
   }
-  if (rows > 0) blocks.ends_.push_back(static_cast<int>(row_groups.size()));
+  TableBlocks blocks(std::move(chosen), options);
+  blocks.store_alike();
+  for (std::size_t f = 0; f < blocks.files_.size(); ++f) {
+    auto const row_groups = blocks.files_[f].reader->row_groups()->rows();
+    Block block{f, 0, 0};
+    std::int64_t rows = 0;
+    for (auto const more : row_groups) {
+      ++block.end;
+      rows += more;
+      blocks.num_rows_ += static_cast<std::uint64_t>(more);
+      if (rows < block_rows && block.end < static_cast<int>(row_groups.size())) continue;
+      if (rows > 0) blocks.blocks_.push_back(block);
+      block.first = block.end;
+      rows = 0;
+    }
+  }
   return blocks;
 }
 
+void TableBlocks::store_alike() {
+  auto const& first = files_.front();
+  for (std::size_t c = 0; c < first.columns.size(); ++c) {
+    auto const type_in = [&](ChosenColumns const& file) {
+      return file.reader->row_groups()->type_as_read(file.columns[c], options_);
+    };
+    auto const type = type_in(first);
+    if (!std::ranges::all_of(files_, [&](ChosenColumns const& file) { return type_in(file)->Equals(*type); }))
+      options_.plain_columns.push_back(first.schema->field(static_cast<int>(c))->name());
+  }
+}
+
 std::optional<std::uint64_t> TableBlocks::estimated_values(std::string const& column) const {
-  auto const position = file_.reader->schema()->GetFieldIndex(column);
-  if (position < 0) return std::nullopt;
-  return file_.reader->row_groups()->estimated_values(position);
+  std::uint64_t most = 0;
+  for (auto const& file : files_) {
+    auto const position = file.reader->schema()->GetFieldIndex(column);
+    if (position < 0) return std::nullopt;
+    auto const values = file.reader->row_groups()->estimated_values(position);
+    if (!values) return std::nullopt;
+    most = std::max(most, *values);
+  }
+  return most;
 }
 
 Result<ArrowBatches> TableBlocks::read(std::size_t block, std::uint32_t threads) const {
-  GARUDA_EXPECTS(block < ends_.size());
+  GARUDA_EXPECTS(block < blocks_.size());
   auto options = options_;
   options.threads = threads;
-  auto const first = block == 0 ? 0 : ends_[block - 1];
-  GARUDA_TRY_ASSIGN(auto batches, file_.reader->row_groups()->read(file_.columns, options, first, ends_[block]));
-  if (block == 0 && options.bytes_read != nullptr)
-    *options.bytes_read += file_.reader->bytes_of(file_.columns, options);
-  GARUDA_TRY_ASSIGN(auto rows, checked_rows(file_, std::move(batches), options));
+  auto const& [file, first, end] = blocks_[block];
+  auto const& chosen = files_[file];
+  GARUDA_TRY_ASSIGN(auto batches, chosen.reader->row_groups()->read(chosen.columns, options, first, end));
+  if (first == 0 && options.bytes_read != nullptr)
+    *options.bytes_read += chosen.reader->bytes_of(chosen.columns, options);
+  GARUDA_TRY_ASSIGN(auto rows, checked_rows(chosen, std::move(batches), options));
   return std::move(rows.batches);
 }
 

@@ -1,4 +1,4 @@
-// Reads a Parquet file block by block.
+// Reads Parquet files block by block.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,20 @@
 
 namespace garuda::io {
 
-/// A Parquet file, some of its row groups at a time, so that what works on one block after the other does so in memory
-/// that others have left. Move-only.
+/// Parquet files, some row groups of one of them at a time, so that what works on one block after the other does so in
+/// memory that others have left. Move-only.
 class TableBlocks {
  public:
-  /// `block_rows`: least rows of a block but the last, at least 1. nullopt: not one Parquet file.
-  /// Errors: those of read_table.
+  /// `block_rows`: least rows of a block but the last of a file, at least 1. nullopt: files of another format, more
+  /// than can be open at once, whose columns are not alike, or of which folders give columns. Errors: those of
+  /// read_table.
   static Result<std::optional<TableBlocks>> open(TableFiles const& files, ReadOptions const& options,
                                                  std::int64_t block_rows);
 
   std::uint64_t num_rows() const noexcept { return num_rows_; }
-  std::size_t num_blocks() const noexcept { return ends_.size(); }
+  std::size_t num_blocks() const noexcept { return blocks_.size(); }
   /// The columns that are read, as what they stand for.
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept { return file_.schema; }
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept { return files_.front().schema; }
 
   /// How many values of a column differ, about, in any row group; nullopt: the file does not say.
   std::optional<std::uint64_t> estimated_values(std::string const& column) const;
@@ -38,11 +39,21 @@ class TableBlocks {
   Result<ArrowBatches> read(std::size_t block, std::uint32_t threads) const;
 
  private:
-  TableBlocks(ChosenColumns file, ReadOptions options) : file_(std::move(file)), options_(std::move(options)) {}
+  struct Block {
+    std::size_t file = 0;
+    int first = 0;  ///< row group
+    int end = 0;
+  };
 
-  ChosenColumns file_;
+  TableBlocks(std::vector<ChosenColumns> files, ReadOptions options)
+      : files_(std::move(files)), options_(std::move(options)) {}
+
+  /// Columns that files store in different ways are read as what they stand for.
+  void store_alike();
+
+  std::vector<ChosenColumns> files_;
   ReadOptions options_;
-  std::vector<int> ends_;  ///< of the blocks, row groups
+  std::vector<Block> blocks_;
   std::uint64_t num_rows_ = 0;
 };
 
