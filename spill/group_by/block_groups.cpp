@@ -161,8 +161,10 @@ class GroupedBlocks final : public GroupByResult {
   }
 
   Plan described(Plan plan) const {
-    plan.details.emplace_back("blocks", fmt::format("{} of a file of {} rows, grouped as they are read, states merged",
-                                                    blocks_.num_blocks(), blocks_.num_rows()));
+    auto const files = request_.table.files.files.size();
+    auto const source = files == 1 ? std::string("a file") : fmt::format("{} files", files);
+    plan.details.emplace_back("blocks", fmt::format("{} of {} of {} rows, grouped as they are read, states merged",
+                                                    blocks_.num_blocks(), source, blocks_.num_rows()));
     return plan;
   }
 

@@ -1,4 +1,4 @@
-// Group-bys of files whose groups are few, block by block, without a memory limit.
+// Group-bys of Parquet files whose groups are few, block by block, without a memory limit.
 #pragma once
 
 #include <memory>

@@ -83,6 +83,26 @@ def test_in_memory_and_in_blocks(garuda, rows):
         assert blocks.equals(whole), keys
 
 
+def test_a_folder_in_blocks(garuda, rows):
+    """Of files that store columns in different ways; one has no rows, one a block of fewer than others."""
+    parts = garuda.folder / "parts"
+    parts.mkdir()
+    options = {"row_group_size": SMALL_BLOCK, "store_decimal_as_integer": True}
+    pa.parquet.write_table(rows.slice(0, BLOCK), parts / "a.parquet", **options)
+    pa.parquet.write_table(rows.slice(0, 0), parts / "b.parquet", **options)
+    plain = {"use_dictionary": ["word", "level", "day"], "compression": "zstd"}
+    pa.parquet.write_table(rows.slice(BLOCK), parts / "c.parquet", row_group_size=SMALL_BLOCK, **plain)
+    for keys in ("", "level,word", "day"):
+        blocks, stats = grouped(garuda, "parts", keys, "--agg", MERGED, "--ordered")
+        whole, _ = grouped(garuda, "rows.arrow", keys, "--agg", MERGED, "--ordered")
+        assert stats["counters"]["state_blocks"] == 5
+        assert stats["rows"] == ROWS
+        assert blocks.schema == whole.schema
+        assert blocks.equals(whole), keys
+    plan = garuda("explain", "group-by", "parts", "--keys", "level", "--agg", "count").stdout
+    assert "5 of a file" not in plan and "5 of 3 files" in plan
+
+
 def test_duckdb(garuda, rows):
     names = "count(*), sum(level), sum(money), min(word), max(day), count(real)"
     aggregates = "count,sum:level,sum:money,min:word,max:day,count:real"
