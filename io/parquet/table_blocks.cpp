@@ -17,6 +17,10 @@ bool may_be_blocks(TableFiles const& files) {
          });
 }
 
+bool has_rows(ChosenColumns const& file) {
+  return std::ranges::any_of(file.reader->row_groups()->rows(), [](std::int64_t rows) { return rows > 0; });
+}
+
 }  // namespace
 
 Result<std::optional<TableBlocks>> TableBlocks::open(TableFiles const& files, ReadOptions const& options,
@@ -26,8 +30,14 @@ Result<std::optional<TableBlocks>> TableBlocks::open(TableFiles const& files, Re
   std::vector<ChosenColumns> chosen;
   for (auto const& file : files.files) {
     GARUDA_TRY_ASSIGN(auto columns, choose_columns(file.path, options));
-    if (!chosen.empty() && !columns.schema->Equals(*chosen.front().schema, false)) return std::nullopt;
-    chosen.push_back(std::move(columns));
+    if (chosen.empty()) {
+      chosen.push_back(std::move(columns));
+      continue;
+    }
+    if (!columns.schema->Equals(*chosen.front().schema, false)) return std::nullopt;
+    // A file without rows does not say how it would have stored them.
+    if (!has_rows(chosen.back())) chosen.pop_back();
+    if (has_rows(columns) || chosen.empty()) chosen.push_back(std::move(columns));
   }
   TableBlocks blocks(std::move(chosen), options);
   blocks.store_alike();
