@@ -199,10 +199,7 @@ def j1(shape: Shape, name: str) -> Iterator[pa.RecordBatch]:
 
 def write(path: pathlib.Path, batches: Iterator[pa.RecordBatch]) -> None:
     first = next(batches)
-    with files.writer(path, first.schema) as file:
-        file.write_batch(first)
-        for batch in batches:
-            file.write_batch(batch)
+    files.write_batches(path, first.schema, itertools.chain([first], batches))
 
 
 def write_part(folder: pathlib.Path, file_format: str, shape: Shape, part: int) -> None:

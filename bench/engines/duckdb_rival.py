@@ -112,9 +112,7 @@ class DuckDbFiles(DuckDb):
     def answer(self, query: str, way: str) -> object:
         if way == "arrow":
             reader = self.database.sql(query).to_arrow_reader()
-            with files.writer(self.output, reader.schema) as file:
-                for batch in reader:
-                    file.write_batch(batch)
+            files.write_batches(self.output, reader.schema, reader)
         else:
             compression = ", COMPRESSION snappy" if way == "parquet" else ""
             self.database.execute(f"COPY ({query}) TO '{self.output}' (FORMAT {way}{compression})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 import pyarrow.csv
@@ -34,6 +34,12 @@ def writer(path: pathlib.Path, schema: pa.Schema) -> pa.ipc.RecordBatchWriter | 
         ".csv": pa.csv.CSVWriter, ".parquet": pa.parquet.ParquetWriter, ".arrow": pa.ipc.new_file,
     }
     return make[path.suffix](str(path), schema)
+
+
+def write_batches(path: pathlib.Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    with writer(path, schema) as file:
+        for batch in batches:
+            file.write_batch(batch)
 
 
 def write(path: pathlib.Path, table: pa.Table) -> None:
