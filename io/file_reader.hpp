@@ -46,6 +46,16 @@ class RowGroups {
   /// The type that the column at this position has in batches that are read with `options`.
   virtual std::shared_ptr<arrow::DataType> type_as_read(int column, ReadOptions const& options) const = 0;
 
+  /// Those that may have rows that `options` want, ascending. Errors: those of FileReader::read.
+  virtual Result<std::vector<int>> wanted(ReadOptions const& options) const = 0;
+
+  /// What streaming one of them takes beside its batches, bytes, an estimate: pages, and what they are fetched through.
+  virtual std::uint64_t stream_bytes(std::vector<int> const& columns) const = 0;
+
+  /// FileReader::stream of one row group. Thread-safe.
+  virtual Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
+                                                      std::int64_t batch_rows, int row_group) = 0;
+
   /// FileReader::read of row groups [first, end). Thread-safe.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options, int first,
                                     int end) = 0;

@@ -1,116 +1,89 @@
 #include "io/table_stream.hpp"
 
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 #include <utility>
 
-#include "io/columns/file_columns.hpp"
-#include "io/columns/file_rows.hpp"
-#include "io/file_dictionaries.hpp"
+#include "io/streaming/read_ahead.hpp"
+#include "io/streaming/table_parts.hpp"
 
 namespace garuda::io {
-
-/// One file of the table.
-class TableStream::FileStream {
- public:
-  static Result<std::unique_ptr<FileStream>> open(std::filesystem::path const& path, ReadOptions const& options,
-                                                  std::int64_t batch_rows) {
-    auto stream = std::make_unique<FileStream>();
-    stream->sentence_ = "cannot read " + path.string();
-    GARUDA_TRY_ASSIGN(stream->reader_, open_reader(path));
-    auto const& file_schema = *stream->reader_->schema();
-    auto const columns = chosen_columns(file_schema, options);
-    if (!columns) return tl::unexpected(Error(columns.error()).wrap(path.string()));
-    // Before anything is decoded.
-    GARUDA_TRY(check_types(*select(file_schema, *columns), stream->sentence_));
-    GARUDA_TRY_ASSIGN(stream->cursor_, stream->reader_->stream(*columns, options, batch_rows));
-    if (options.bytes_read != nullptr) *options.bytes_read += stream->reader_->bytes_of(*columns, options);
-    std::vector<int> all(columns->size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
-    stream->schema_ = select(*stream->cursor_->schema(), all);
-    return stream;
-  }
-
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
-  double fraction_read() const noexcept { return std::clamp(cursor_->fraction_read(), 0.0, 1.0); }
-  void rest() { cursor_->rest(); }
-
-  Result<std::shared_ptr<arrow::RecordBatch>> next() {
-    GARUDA_TRY_ASSIGN(auto const batch, cursor_->next());
-    if (batch == nullptr) return nullptr;
-    auto const plain = plain_batch(*batch);
-    // Files come from anywhere, and what follows trusts offsets and indices.
-    GARUDA_ARROW_TRY(dictionaries_.validate({plain}, 1), ErrorCode::invalid_input, sentence_);
-    GARUDA_ARROW_TRY_ASSIGN(auto const batches, dictionaries_.without_null_values({plain}), ErrorCode::invalid_input,
-                            sentence_);
-    return batches.front();
-  }
-
- private:
-  std::string sentence_;
-  std::unique_ptr<FileReader> reader_;
-  std::unique_ptr<BatchCursor> cursor_;
-  FileDictionaries dictionaries_;
-  std::shared_ptr<arrow::Schema> schema_;
-};
 
 TableStream::TableStream() = default;
 TableStream::TableStream(TableStream&&) noexcept = default;
 TableStream& TableStream::operator=(TableStream&&) noexcept = default;
 TableStream::~TableStream() = default;
 
-Result<TableStream> TableStream::open(TableFiles const& files, ReadOptions const& options, std::int64_t batch_rows) {
+Result<TableStream> TableStream::open(TableFiles const& files, ReadOptions const& options, std::int64_t batch_rows,
+                                      std::uint64_t ahead_bytes) {
   GARUDA_EXPECTS(!files.files.empty() && batch_rows > 0 && (!options.columns || !options.columns->empty()));
   TableStream stream;
-  stream.files_ = std::make_unique<TableFiles>(files);
-  GARUDA_TRY_ASSIGN(auto folders, FolderColumns::make(*stream.files_, options));
-  stream.folders_ = std::make_unique<FolderColumns>(std::move(folders));
-  stream.batch_rows_ = batch_rows;
-  GARUDA_TRY(stream.open_next());
+  GARUDA_TRY_ASSIGN(stream.parts_, TableParts::open(files, options, batch_rows, ahead_bytes));
+  stream.schema_ = stream.parts_->schema();
+  if (stream.parts_->side_by_side() < 2) return stream;
+  stream.ahead_bytes_ = ahead_bytes;
+  auto const threads =
+      options.threads == 0 ? static_cast<std::uint32_t>(tbb::this_task_arena::max_concurrency()) : options.threads;
+  stream.threads_ = std::min<std::size_t>(stream.parts_->side_by_side(), threads);
   return stream;
 }
 
-Result<void> TableStream::open_next() {
-  auto const& path = files_->files[num_opened_].path;
-  GARUDA_TRY_ASSIGN(file_, FileStream::open(path, folders_->file_options(), batch_rows_));
-  if (num_opened_++ == 0) {
-    file_schema_ = file_->schema();
-    schema_ = folders_->schema(*file_schema_);
-    if (files_->is_one()) return {};
-    // Whether a column may have nulls can differ between files.
-    arrow::FieldVector fields;
-    for (auto const& field : schema_->fields()) fields.push_back(field->WithNullable(true));
-    schema_ = arrow::schema(std::move(fields));
-  }
-  GARUDA_TRY_ASSIGN(positions_,
-                    fit_schema(*file_schema_, files_->files.front().path.string(), *file_->schema(), path.string()));
+/// Has the next batch on its way.
+Result<void> TableStream::start() {
+  if (std::exchange(rests_, false)) GARUDA_TRY(parts_->restart(parts_done_));
+  auto ahead = std::make_unique<ReadAhead>(parts_, threads_, ahead_bytes_ / 2);
+  if (ahead->num_threads() > 0)
+    ahead_ = std::move(ahead);
+  else
+    threads_ = 1;  // none can be had
+  readers_ = threads_;
   return {};
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> TableStream::next() {
+Result<std::shared_ptr<arrow::RecordBatch>> TableStream::next_alone() {
   while (true) {
-    GARUDA_TRY_ASSIGN(auto const batch, file_->next());
-    if (batch != nullptr && files_->is_one()) return batch;
-    auto const sentence = "cannot read " + files_->name;
-    if (batch != nullptr) {
-      GARUDA_ARROW_TRY_ASSIGN(auto const fitting, batch->SelectColumns(positions_), ErrorCode::invalid_input, sentence);
-      GARUDA_ARROW_TRY_ASSIGN(auto const rows, folders_->complete(*fitting, num_opened_ - 1), ErrorCode::invalid_input,
-                              sentence);
-      return arrow::RecordBatch::Make(schema_, rows->num_rows(), rows->columns());
+    if (part_ == nullptr) {
+      GARUDA_TRY_ASSIGN(part_, parts_->next());
+      if (part_ == nullptr) {
+        fraction_read_ = 1;
+        return nullptr;
+      }
     }
-    at_end_ = num_opened_ == files_->files.size();
-    if (at_end_) return nullptr;
-    GARUDA_TRY(open_next());
+    GARUDA_TRY_ASSIGN(auto batch, part_->next());
+    fraction_read_ = part_->fraction_read();
+    if (batch != nullptr) return batch;
+    part_.reset();
+  }
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> TableStream::next() {
+  if (at_end_) return nullptr;
+  if (threads_ > 1 && ahead_ == nullptr) GARUDA_TRY(start());
+  while (true) {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    if (ahead_ != nullptr) {
+      GARUDA_TRY_ASSIGN(auto rows, ahead_->next());
+      batch = std::move(rows.batch);
+      fraction_read_ = rows.fraction_read;
+    } else {
+      GARUDA_TRY_ASSIGN(batch, next_alone());
+    }
+    at_end_ = batch == nullptr;
+    if (at_end_) ahead_.reset();
+    if (at_end_ || rows_to_skip_ == 0) return batch;
+    // Batches of a part begin where they did before.
+    rows_to_skip_ -= batch->num_rows();
   }
 }
 
 void TableStream::rest() {
-  if (!at_end_) file_->rest();
-}
-
-double TableStream::fraction_read() const noexcept {
-  if (at_end_) return 1.0;
-  auto const done = static_cast<double>(num_opened_ - 1) + file_->fraction_read();
-  return done / static_cast<double>(files_->files.size());
+  if (part_ != nullptr) part_->rest();
+  if (ahead_ == nullptr) return;
+  rests_ = true;
+  parts_done_ += ahead_->parts_done();
+  rows_to_skip_ = ahead_->rows_of_part();
+  ahead_.reset();
 }
 
 }  // namespace garuda::io

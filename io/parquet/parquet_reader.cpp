@@ -15,6 +15,8 @@ namespace {
 
 /// Bytes of a column chunk that are fetched at once when it is read piece by piece.
 constexpr std::int64_t kStreamBufferBytes = 64 << 10;
+/// Writers end a page that has as many.
+constexpr std::int64_t kPageBytes = 1 << 20;
 
 using RowGroupReader = std::unique_ptr<parquet::arrow::FileReader>;
 
@@ -171,15 +173,8 @@ class ParquetReader final : public FileReader, private RowGroups {
 
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                               std::int64_t batch_rows) override {
-    GARUDA_ARROW_TRY_ASSIGN(
-        auto reader,
-        make_streaming_reader(input_.file, reader_->parquet_reader()->metadata(), options.threads != 1, batch_rows),
-        ErrorCode::invalid_input, input_.sentence());
-    GARUDA_ARROW_TRY_ASSIGN(auto row_groups, wanted_row_groups(options), ErrorCode::invalid_input, input_.sentence());
-    auto cursor = std::make_unique<ParquetCursor>(input_.sentence(), std::move(reader), leaves_of(columns),
-                                                  std::move(row_groups), options);
-    GARUDA_TRY(cursor->open());
-    return cursor;
+    GARUDA_TRY_ASSIGN(auto row_groups, wanted(options));
+    return stream(columns, options, batch_rows, std::move(row_groups));
   }
 
  private:
@@ -232,6 +227,41 @@ class ParquetReader final : public FileReader, private RowGroups {
     std::vector<std::int64_t> rows;
     for (int i = 0; i < footer->num_row_groups(); ++i) rows.push_back(footer->RowGroup(i)->num_rows());
     return rows;
+  }
+
+  Result<std::vector<int>> wanted(ReadOptions const& options) const override {
+    GARUDA_ARROW_TRY_ASSIGN(auto row_groups, wanted_row_groups(options), ErrorCode::invalid_input, input_.sentence());
+    return row_groups;
+  }
+
+  std::uint64_t stream_bytes(std::vector<int> const& columns) const override {
+    auto const footer = reader_->parquet_reader()->metadata();
+    std::int64_t bytes = 0;
+    for (int const leaf : leaves_of(columns)) {
+      std::int64_t most = 0;
+      for (int i = 0; i < footer->num_row_groups(); ++i)
+        most = std::max(most, footer->RowGroup(i)->ColumnChunk(leaf)->total_uncompressed_size());
+      // A page as it is in the file, and decompressed.
+      bytes += kStreamBufferBytes + 2 * std::min(most, kPageBytes);
+    }
+    return static_cast<std::uint64_t>(bytes);
+  }
+
+  Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
+                                              std::int64_t batch_rows, int row_group) override {
+    return stream(columns, options, batch_rows, std::vector<int>{row_group});
+  }
+
+  Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
+                                              std::int64_t batch_rows, std::vector<int> row_groups) const {
+    GARUDA_ARROW_TRY_ASSIGN(
+        auto reader,
+        make_streaming_reader(input_.file, reader_->parquet_reader()->metadata(), options.threads != 1, batch_rows),
+        ErrorCode::invalid_input, input_.sentence());
+    auto cursor = std::make_unique<ParquetCursor>(input_.sentence(), std::move(reader), leaves_of(columns),
+                                                  std::move(row_groups), options);
+    GARUDA_TRY(cursor->open());
+    return cursor;
   }
 
   std::optional<std::uint64_t> estimated_values(int column) const override {
