@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/parallel_blocks.hpp"
 #include "operators/resolve/exact_state.hpp"
 
@@ -18,8 +19,8 @@ constexpr std::uint64_t kStateGroups = std::uint64_t{1} << 10;
 
 /// What the column keeps alive.
 struct StateMemory {
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::byte> bytes;
+  AlignedBuffer offsets;
+  AlignedBuffer bytes;
 };
 
 }  // namespace
@@ -27,35 +28,40 @@ struct StateMemory {
 Result<Batch> write_states(resolve::FinaliseInput const& input, resolve::GroupRange const& range,
                            Control const& control) {
   try {
-    struct Part {
-      std::vector<std::byte> bytes;
-      std::vector<std::size_t> ends;
-    };
-    std::vector<Part> parts((range.count + kStateGroups - 1) / kStateGroups);
+    std::vector<std::vector<std::byte>> parts((range.count + kStateGroups - 1) / kStateGroups);
+    GARUDA_TRY_ASSIGN(auto offsets,
+                      AlignedBuffer::allocate(static_cast<std::int64_t>((range.count + 1) * sizeof(std::int64_t))));
+    auto* const ends = offsets.as<std::int64_t>() + 1;
     GARUDA_TRY(for_each_block(parts.size(), &control, [&](std::size_t p) {
       auto const end = std::min(range.count, (p + 1) * kStateGroups);
       for (auto i = p * kStateGroups; i < end; ++i) {
-        resolve::append_exact_state(resolve::exact_state_of(input, range[i]), parts[p].bytes);
-        parts[p].ends.push_back(parts[p].bytes.size());
+        resolve::append_exact_state(resolve::exact_state_of(input, range[i]), parts[p]);
+        ends[i] = static_cast<std::int64_t>(parts[p].size());
       }
     }));
-    auto memory = std::make_shared<StateMemory>();
-    memory->offsets.reserve(range.count + 1);
-    for (auto& part : parts) {
-      auto const base = memory->bytes.size();
-      for (auto const end : part.ends) memory->offsets.push_back(static_cast<std::int64_t>(base + end));
-      memory->bytes.insert(memory->bytes.end(), part.bytes.begin(), part.bytes.end());
-      part = {};
+    std::vector<std::size_t> bases(parts.size());
+    std::size_t total = 0;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      bases[p] = total;
+      total += parts[p].size();
     }
+    GARUDA_TRY_ASSIGN(auto bytes, AlignedBuffer::allocate(static_cast<std::int64_t>(total)));
+    offsets.as<std::int64_t>()[0] = 0;
+    GARUDA_TRY(for_each_block(parts.size(), &control, [&](std::size_t p) {
+      std::ranges::copy(parts[p], bytes.data() + bases[p]);
+      parts[p] = {};
+      auto const end = std::min(range.count, (p + 1) * kStateGroups);
+      for (auto i = p * kStateGroups; i < end; ++i) ends[i] += static_cast<std::int64_t>(bases[p]);
+    }));
     ArrayView column;
     column.length = static_cast<std::int64_t>(range.count);
     column.null_count = 0;
-    column.offsets = memory->offsets.data();
-    column.values = memory->bytes.data();
+    column.offsets = offsets.data();
+    column.values = bytes.data();
     Batch batch;
     batch.num_rows = column.length;
     batch.columns.push_back(column);
-    batch.owner = std::move(memory);
+    batch.owner = std::make_shared<StateMemory>(StateMemory{std::move(offsets), std::move(bytes)});
     return batch;
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory for the states of groups");

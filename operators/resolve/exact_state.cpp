@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "core/numbers/float_parts.hpp"
@@ -81,13 +82,19 @@ void set_moment_state(FinaliseInput const& input, std::uint64_t group, ExactStat
   if (has_special_value(input, group)) state.special = kNotANumber;
 }
 
+/// Bits by which each sum of units 2^exponents is shifted to be one of units 2^lower, which are at most these.
+std::array<std::uint32_t, kStateSums> shifts_to(std::array<std::int32_t, 2> const& exponents,
+                                                std::array<std::int32_t, 2> const& lower) {
+  auto const x = static_cast<std::uint32_t>(exponents[0] - lower[0]);
+  auto const y = static_cast<std::uint32_t>(exponents[1] - lower[1]);
+  return {x, y, x + y, 2 * x, 2 * y};
+}
+
 /// Of units 2^exponents to those of 2^lower, which are at most these.
 void rescale(ExactState& state, std::array<std::int32_t, 2> const& lower) {
-  auto const x = static_cast<std::uint32_t>(state.exponents[0] - lower[0]);
-  auto const y = static_cast<std::uint32_t>(state.exponents[1] - lower[1]);
+  auto const shifts = shifts_to(state.exponents, lower);
   state.exponents = lower;
-  if (x == 0 && y == 0) return;
-  std::array<std::uint32_t, kStateSums> const shifts{x, y, x + y, 2 * x, 2 * y};
+  if (shifts[0] == 0 && shifts[1] == 0) return;
   for (std::size_t s = 0; s < kStateSums; ++s) state.sums[s] = state.sums[s] << shifts[s];
 }
 
@@ -100,9 +107,9 @@ BigInteger bounded(BigInteger const& product) {
 }
 
 template <class T>
-void append(T const& value, std::vector<std::byte>& bytes) {
-  auto const* const begin = reinterpret_cast<std::byte const*>(&value);
-  bytes.insert(bytes.end(), begin, begin + sizeof(T));
+void put(T const& value, std::byte*& to) {
+  std::memcpy(to, &value, sizeof(T));
+  to += sizeof(T);
 }
 
 template <class T>
@@ -115,6 +122,114 @@ T take(std::span<std::byte const>& bytes) {
 
 tl::unexpected<Error> damaged(std::string_view what, std::size_t value) {
   return fail(ErrorCode::invalid_input, fmt::format("not the exact state of an aggregate, by its {}: {}", what, value));
+}
+
+/// The form of a state, its words not looked at.
+struct Header {
+  bool is_product = false;
+  std::uint8_t special = 0;
+  std::array<std::uint8_t, kStateSums> sizes{};
+  std::uint64_t count = 0;
+  std::array<std::int32_t, 2> exponents{};
+  std::span<std::byte const> words;  ///< of all sums
+
+  std::size_t num_words(std::size_t sum) const noexcept { return sizes[sum] & ~std::size_t{kNegativeFlag}; }
+  bool is_negative(std::size_t sum) const noexcept { return (sizes[sum] & kNegativeFlag) != 0; }
+};
+
+Result<Header> read_header(std::span<std::byte const> bytes) {
+  if (bytes.size() < kHeaderBytes) return damaged("size", bytes.size());
+  auto const version = take<std::uint8_t>(bytes);
+  if (version != kVersion) return damaged("version", version);
+  Header header;
+  auto const flags = take<std::uint8_t>(bytes);
+  if (flags > kProductFlag) return damaged("flags", flags);
+  header.is_product = flags == kProductFlag;
+  header.special = take<std::uint8_t>(bytes);
+  header.sizes = take<std::array<std::uint8_t, kStateSums>>(bytes);
+  std::size_t total = 0;
+  for (std::size_t s = 0; s < kStateSums; ++s) {
+    auto const words = header.num_words(s);
+    if (words > BigInteger::kMostWords) return damaged("words", words);
+    total += words;
+  }
+  header.count = take<std::uint64_t>(bytes);
+  for (auto& exponent : header.exponents) {
+    exponent = take<std::int32_t>(bytes);
+    if (exponent < -kMostExponent || exponent > kMostExponent)
+      return damaged("exponent", static_cast<std::size_t>(std::abs(std::int64_t{exponent})));
+  }
+  if (bytes.size() != total * sizeof(std::uint64_t)) return damaged("size", bytes.size());
+  header.words = bytes;
+  return header;
+}
+
+/// Sums of few words, as most are, added up in place.
+class ShortSums {
+ public:
+  /// In units of 2^exponents.
+  explicit ShortSums(std::array<std::int32_t, 2> const& exponents) : exponents_(exponents) {}
+
+  /// False, and nothing more is to be done here: one of the sums is longer, or a product. Requires: units are no less.
+  bool add(Header const& state) {
+    if (state.is_product) return false;
+    auto const shifts = shifts_to(state.exponents, exponents_);
+    auto words = state.words;
+    for (std::size_t s = 0; s < kStateSums; ++s) {
+      auto const count = state.num_words(s);
+      if (count == 0) continue;
+      auto const skipped = shifts[s] / 64;
+      auto const shift = shifts[s] % 64;
+      if (count + skipped + (shift != 0 ? 1 : 0) > kMostShortWords) return false;
+      Int128 carry = 0;
+      std::uint64_t from_below = 0;
+      for (std::size_t w = skipped; w < kWords; ++w) {
+        auto const word = w < skipped + count ? take<std::uint64_t>(words) : 0;
+        auto const shifted = Int128{word << shift | from_below};
+        from_below = shift == 0 ? 0 : word >> (64 - shift);
+        carry += Int128{sums_[s][w]} + (state.is_negative(s) ? -shifted : shifted);
+        sums_[s][w] = static_cast<std::uint64_t>(carry);
+        carry >>= 64;
+      }
+    }
+    count_ += state.count;
+    special_ |= state.special;
+    return true;
+  }
+
+  ExactState state() const {
+    ExactState state;
+    state.count = count_;
+    state.special = special_;
+    state.exponents = exponents_;
+    for (std::size_t s = 0; s < kStateSums; ++s) state.sums[s] = BigInteger(sums_[s], true);
+    return state;
+  }
+
+ private:
+  /// One word more, for the sign and for more additions than there can be.
+  static constexpr std::size_t kMostShortWords = 3;
+  static constexpr std::size_t kWords = kMostShortWords + 1;
+
+  std::array<std::int32_t, 2> exponents_;
+  std::uint64_t count_ = 0;
+  std::uint8_t special_ = 0;
+  std::array<std::array<std::uint64_t, kWords>, kStateSums> sums_{};
+};
+
+/// The states' merged one; nullopt: it is not one of ShortSums.
+Result<std::optional<ExactState>> merged_short(std::span<std::span<std::byte const> const> states) {
+  auto exponents = std::array{kMostExponent, kMostExponent};
+  for (auto const bytes : states) {
+    GARUDA_TRY_ASSIGN(auto const header, read_header(bytes));
+    for (std::size_t i = 0; i < exponents.size(); ++i) exponents[i] = std::min(exponents[i], header.exponents[i]);
+  }
+  ShortSums sums(exponents);
+  for (auto const bytes : states) {
+    GARUDA_TRY_ASSIGN(auto const header, read_header(bytes));
+    if (!sums.add(header)) return std::nullopt;
+  }
+  return sums.state();
 }
 
 }  // namespace
@@ -166,54 +281,47 @@ void ExactState::merge(ExactState const& other) {
 }
 
 void append_exact_state(ExactState const& state, std::vector<std::byte>& bytes) {
-  append(kVersion, bytes);
-  append(static_cast<std::uint8_t>(state.is_product ? kProductFlag : 0), bytes);
-  append(state.special, bytes);
   static_assert(BigInteger::kMostWords < kNegativeFlag);
+  std::size_t words = 0;
+  for (auto const& sum : state.sums) words += sum.magnitude().size();
+  auto const begin = bytes.size();
+  bytes.resize(begin + kHeaderBytes + words * sizeof(std::uint64_t));
+  auto* to = bytes.data() + begin;
+  put(kVersion, to);
+  put(static_cast<std::uint8_t>(state.is_product ? kProductFlag : 0), to);
+  put(state.special, to);
   for (auto const& sum : state.sums)
-    append(static_cast<std::uint8_t>(sum.magnitude().size() | (sum.is_negative() ? kNegativeFlag : 0)), bytes);
-  append(state.count, bytes);
-  for (auto const exponent : state.exponents) append(exponent, bytes);
+    put(static_cast<std::uint8_t>(sum.magnitude().size() | (sum.is_negative() ? kNegativeFlag : 0)), to);
+  put(state.count, to);
+  for (auto const exponent : state.exponents) put(exponent, to);
   for (auto const& sum : state.sums)
-    for (auto const word : sum.magnitude()) append(word, bytes);
+    for (auto const word : sum.magnitude()) put(word, to);
 }
 
 Result<ExactState> read_exact_state(std::span<std::byte const> bytes) {
-  if (bytes.size() < kHeaderBytes) return damaged("size", bytes.size());
-  auto const version = take<std::uint8_t>(bytes);
-  if (version != kVersion) return damaged("version", version);
+  GARUDA_TRY_ASSIGN(auto header, read_header(bytes));
   ExactState state;
-  auto const flags = take<std::uint8_t>(bytes);
-  if (flags > kProductFlag) return damaged("flags", flags);
-  state.is_product = flags == kProductFlag;
-  state.special = take<std::uint8_t>(bytes);
-  std::array<std::uint8_t, kStateSums> sizes{};
-  std::size_t total = 0;
-  for (auto& size : sizes) {
-    size = take<std::uint8_t>(bytes);
-    auto const words = static_cast<std::size_t>(size & ~kNegativeFlag);
-    if (words > BigInteger::kMostWords) return damaged("words", words);
-    total += words;
-  }
-  state.count = take<std::uint64_t>(bytes);
-  for (auto& exponent : state.exponents) {
-    exponent = take<std::int32_t>(bytes);
-    if (exponent < -kMostExponent || exponent > kMostExponent)
-      return damaged("exponent", static_cast<std::size_t>(std::abs(std::int64_t{exponent})));
-  }
-  if (bytes.size() != total * sizeof(std::uint64_t)) return damaged("size", bytes.size());
+  state.is_product = header.is_product;
+  state.special = header.special;
+  state.count = header.count;
+  state.exponents = header.exponents;
   std::array<std::uint64_t, BigInteger::kMostWords> words{};
   for (std::size_t s = 0; s < kStateSums; ++s) {
-    auto const count = static_cast<std::size_t>(sizes[s] & ~kNegativeFlag);
+    auto const count = header.num_words(s);
     if (count == 0) continue;
-    for (std::size_t w = 0; w < count; ++w) words[w] = take<std::uint64_t>(bytes);
+    for (std::size_t w = 0; w < count; ++w) words[w] = take<std::uint64_t>(header.words);
     auto const magnitude = BigInteger(std::span(words).first(count), false);
-    state.sums[s] = (sizes[s] & kNegativeFlag) != 0 ? -magnitude : magnitude;
+    state.sums[s] = header.is_negative(s) ? -magnitude : magnitude;
   }
   return state;
 }
 
 Result<void> append_merged(std::span<std::span<std::byte const> const> states, std::vector<std::byte>& bytes) {
+  GARUDA_TRY_ASSIGN(auto const short_one, merged_short(states));
+  if (short_one) {
+    append_exact_state(*short_one, bytes);
+    return {};
+  }
   GARUDA_TRY_ASSIGN(auto merged, read_exact_state(states.front()));
   for (auto const more : states.subspan(1)) {
     GARUDA_TRY_ASSIGN(auto const state, read_exact_state(more));
