@@ -15,7 +15,7 @@ namespace garuda::cli {
 /// the process.
 class EngineStart {
  public:
-  explicit EngineStart(RunOptions const& options);
+  EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes);
 
   /// Waits for the engine. Once. Errors: those of Engine::create.
   Result<Engine> take();

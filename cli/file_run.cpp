@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "cli/arguments/threads.hpp"
@@ -45,16 +46,36 @@ FileRun::FileRun(RunRequest& request, RunOptions& options)
     KeptMemory::instance().set_limit(run::most_kept_host_bytes());
     return;
   }
-  give_freed_memory_back();
+  keep_within(options.memory_limit_bytes);
   if (!request.output) return;
   write_options_.writes_behind = false;
-  // Half a limit is enough for any operator; an eighth makes row groups whose raw bytes, encoded bytes and dictionaries
-  // stay within the other half.
+  // Raw bytes, encoded bytes and dictionaries of a row group stay within four times its size, which is half the limit
+  // at most; the rest is the operator's.
   constexpr std::uint64_t kMostRowGroupBytes = 64 << 20;
-  write_options_.row_group_bytes =
-      static_cast<std::int64_t>(std::clamp<std::uint64_t>(options.memory_limit_bytes / 8, 1, kMostRowGroupBytes));
-  options.memory_limit_bytes = std::max<std::uint64_t>(1, options.memory_limit_bytes / 2);
-  limit_halved_ = options.device_memory_limit_bytes == 0;
+  auto const row_group_bytes = std::clamp<std::uint64_t>(options.memory_limit_bytes / 8, 1, kMostRowGroupBytes);
+  write_options_.row_group_bytes = static_cast<std::int64_t>(row_group_bytes);
+  auto const kept = std::min(4 * row_group_bytes, options.memory_limit_bytes - 1);
+  options.memory_limit_bytes -= kept;
+  if (options.device_memory_limit_bytes == 0) kept_for_writing_ = kept;
+}
+
+/// Takes shares of the limit for memory that is freed and not given back.
+void FileRun::keep_within(std::uint64_t& limit_bytes) {
+  constexpr std::uint64_t kShare = 16;
+  /// Less holds no column of a row group.
+  constexpr std::uint64_t kLeastBytes = 4 << 20;
+  /// Of a heap of the C library; each thread may have one.
+  constexpr std::uint64_t kHeapBytes = 64 << 20;
+  auto const threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
+  auto const share = limit_bytes / kShare;
+  if (share < kLeastBytes) return give_freed_memory_back();
+  kept_beside_limit_ = share;
+  limit_bytes -= share;
+  KeptMemory::instance().set_limit(share);
+  if (threads * kHeapBytes > share)
+    give_freed_memory_back();
+  else
+    limit_bytes -= share;
 }
 
 Result<void> FileRun::run(std::function<Result<void>()> const& body) {
@@ -66,11 +87,12 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
   } else {
     GARUDA_TRY(check_output_is_open());
   }
-  engine_.emplace(options_);
+  engine_.emplace(options_, kept_beside_limit_);
   auto done = body();
   if (done && lacks_calibration_) calibrate_later();
-  if (done || done.error().code() != ErrorCode::limit_exceeded || !limit_halved_) return done;
-  return tl::unexpected(std::move(done).error().wrap("half of --memory-limit is kept for writing the result"));
+  if (done || done.error().code() != ErrorCode::limit_exceeded || kept_for_writing_ == 0) return done;
+  return tl::unexpected(std::move(done).error().wrap(
+      fmt::format("{} bytes of --memory-limit are kept for writing the result", kept_for_writing_)));
 }
 
 Result<Engine> FileRun::engine() {

@@ -53,6 +53,7 @@ class FileRun {
   Result<void> print_number(std::uint64_t number, RunStats const& stats, Plan const& plan);
 
  private:
+  void keep_within(std::uint64_t& limit_bytes);
   Result<void> write(QueryResult& result);
   Result<void> show(QueryResult& result);
   void say(std::string_view text);
@@ -65,7 +66,8 @@ class FileRun {
   RunOptions& options_;
   ProgressBar bar_;
   io::WriteOptions write_options_;
-  bool limit_halved_ = false;  ///< a limit that cannot be kept is half of the one that was given
+  std::uint64_t kept_beside_limit_ = 0;
+  std::uint64_t kept_for_writing_ = 0;  ///< of a memory limit, whose error does not name it
   FileTimes times_;
   std::optional<EngineStart> engine_;
   bool lacks_calibration_ = false;

@@ -32,6 +32,9 @@ struct EngineOptions {
   /// calibration is found: on a thread of its own, while no query runs, in at most ten seconds each; kept in the
   /// folder, so that it happens once. Not where nothing can be kept, or GARUDA_CALIBRATION=off is in the environment.
   bool calibrate_in_background = true;
+  /// Freed host memory that is kept for what follows even while calls have a memory limit, beside that limit, bytes.
+  /// Without one a quarter of the host's memory may be kept.
+  std::uint64_t kept_beside_limit_bytes = 0;
 };
 
 /// Joins and groups tables. Safe to use from several threads. Devices are opened on first use.

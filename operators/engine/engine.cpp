@@ -244,7 +244,7 @@ struct Engine::Impl final : contract::DeviceSet {
 
   /// What earlier calls left behind would count against a limit.
   void keep_memory(RunOptions const& run) const {
-    auto const kept = run.memory_limit_bytes != 0 ? 0 : kept_memory_limit;
+    auto const kept = run.memory_limit_bytes != 0 ? created_with.kept_beside_limit_bytes : kept_memory_limit;
     KeptMemory::instance().set_limit(kept);
     std::lock_guard const lock(mutex);
     for (auto const& api : apis)
