@@ -39,7 +39,8 @@ JoinPairs::JoinPairs(Engine& engine, FileJoin const& request, run::RunRecorder& 
       parts_(contract::parts_of(request.spec.kind)),
       recorder_(recorder),
       folder_(request.temp_folder),
-      share_{request.options.memory_limit_bytes, kJoinRowBytes},
+      // One file is read at a time.
+      share_{request.options.memory_limit_bytes - std::max(left.ahead_bytes(), right.ahead_bytes()), kJoinRowBytes},
       left_(std::move(left)),
       right_(std::move(right)) {
   for (auto const& [left_key, right_key] : request.spec.on) {
@@ -54,9 +55,10 @@ Result<std::unique_ptr<JoinPairs>> JoinPairs::open(Engine& engine, FileJoin cons
                                                    run::RunRecorder& recorder) {
   GARUDA_EXPECTS(request.options.memory_limit_bytes > 0);
   auto const rows = batch_rows_for(request.options.memory_limit_bytes);
+  auto const ahead = ahead_bytes_for(request.options.memory_limit_bytes);
   bool const is_ordered = request.spec.ordered && !request.count;
-  GARUDA_TRY_ASSIGN(auto left, TableInput::open(request.left, rows, is_ordered ? "left row" : ""));
-  GARUDA_TRY_ASSIGN(auto right, TableInput::open(request.right, rows, is_ordered ? "right row" : ""));
+  GARUDA_TRY_ASSIGN(auto left, TableInput::open(request.left, rows, is_ordered ? "left row" : "", ahead));
+  GARUDA_TRY_ASSIGN(auto right, TableInput::open(request.right, rows, is_ordered ? "right row" : "", ahead));
   return std::unique_ptr<JoinPairs>(new JoinPairs(engine, request, recorder, std::move(left), std::move(right)));
 }
 
@@ -64,19 +66,40 @@ Result<void> JoinPairs::read() {
   GARUDA_TRY(find_key_types());
   {
     run::PhaseTimer const timer(recorder_, "read");
-    GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
-    left_.rest();
-    auto const weight = std::min(share_.weight(left_.held()), share_.limit_bytes);
-    // Of a file that is spilled at any rate, just enough to tell its size.
-    GARUDA_TRY(right_.hold(share_, left_.is_whole() ? share_.limit_bytes - weight : 0));
-    right_.rest();
+    GARUDA_TRY_ASSIGN(whole_, read_whole());
+    if (!whole_) GARUDA_TRY(hold());
   }
   rows_left_ = left_.held().rows;
   rows_right_ = right_.held().rows;
-  whole_ =
-      left_.is_whole() && right_.is_whole() && share_.fits(share_.weight(left_.held()) + share_.weight(right_.held()));
   if (whole_) return {};
   return spill_inputs();
+}
+
+/// As much of the files as fits, one after the other.
+Result<void> JoinPairs::hold() {
+  GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
+  left_.rest();
+  auto const weight = std::min(share_.weight(left_.held()), share_.limit_bytes);
+  // Of a file that is spilled at any rate, just enough to tell its size.
+  GARUDA_TRY(right_.hold(share_, left_.is_whole() ? share_.limit_bytes - weight : 0));
+  right_.rest();
+  whole_ =
+      left_.is_whole() && right_.is_whole() && share_.fits(share_.weight(left_.held()) + share_.weight(right_.held()));
+  return {};
+}
+
+/// Both files, if they fit together.
+Result<bool> JoinPairs::read_whole() {
+  auto const rows_left = left_.known_rows();
+  auto const rows_right = right_.known_rows();
+  if (!rows_left || !rows_right) return false;
+  auto const least_right = share_.weight({*rows_right, 0});
+  if (!share_.fits(share_.weight({*rows_left, 0}) + least_right)) return false;
+  GARUDA_TRY_ASSIGN(bool const has_left, left_.read_whole(share_, share_.limit_bytes - least_right));
+  if (!has_left) return false;
+  GARUDA_TRY_ASSIGN(bool const has_right, right_.read_whole(share_, share_.limit_bytes - share_.weight(left_.held())));
+  if (!has_right) left_.forget_whole();
+  return has_right;
 }
 
 /// So that equal keys of both files share a hash, whatever their types.

@@ -61,6 +61,8 @@ class JoinPairs {
 
   Result<std::vector<SpillFile>> split(Side side, NextBatch const& next, std::uint32_t level, std::uint32_t bits,
                                        RowVolume const& sample);
+  Result<bool> read_whole();
+  Result<void> hold();
   Result<void> find_key_types();
   Result<void> spill_inputs();
   void push(std::vector<SpillFile> left, std::vector<SpillFile> right, std::uint32_t level, std::uint64_t weight_above);

@@ -14,6 +14,9 @@ namespace garuda::spill {
 /// Splittings of one row at most; each divides by up to 2^kMostBits.
 inline constexpr std::uint32_t kMostLevels = 4;
 
+/// The part of the limit for rows of a file that are read before they are asked for.
+constexpr std::uint64_t ahead_bytes_for(std::uint64_t limit_bytes) noexcept { return limit_bytes / 8; }
+
 /// Rows of a batch of which the limit holds many.
 std::int64_t batch_rows_for(std::uint64_t limit_bytes);
 

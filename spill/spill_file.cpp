@@ -46,6 +46,15 @@ Result<RowVolume> volume_of(arrow::RecordBatch const& batch) {
   return RowVolume{static_cast<std::uint64_t>(batch.num_rows()), static_cast<std::uint64_t>(of_views + bytes)};
 }
 
+Result<RowVolume> volume_of_all(io::ArrowBatches const& batches) {
+  RowVolume volume;
+  for (auto const& batch : batches) {
+    GARUDA_TRY_ASSIGN(auto const more, volume_of(*batch));
+    volume += more;
+  }
+  return volume;
+}
+
 std::shared_ptr<arrow::RecordBatch> storable(arrow::RecordBatch const& batch) {
   auto columns = batch.columns();
   arrow::FieldVector fields;

@@ -29,6 +29,7 @@ struct RowVolume {
 /// Returns the volume of `batch`; of buffers that it shares with others, only its own rows count.
 /// Errors: invalid_input for types of which Arrow cannot tell.
 Result<RowVolume> volume_of(arrow::RecordBatch const& batch);
+Result<RowVolume> volume_of_all(io::ArrowBatches const& batches);
 
 /// Returns `batch` with fields that have a name and a type alone, and extension types as what they are stored as: then
 /// batches have one schema whatever part of a result they come from, and one spill file takes them.

@@ -4,12 +4,15 @@
 #include <utility>
 
 #include "io/file_dictionaries.hpp"
+#include "io/parquet/table_blocks.hpp"
 
 namespace garuda::spill {
 
-Result<TableInput> TableInput::open(FileInput const& file, std::int64_t batch_rows, std::string row_column) {
-  GARUDA_TRY_ASSIGN(auto stream, io::TableStream::open(file.files, file.options, batch_rows));
-  TableInput input("cannot read " + file.files.name, std::move(stream));
+Result<TableInput> TableInput::open(FileInput const& file, std::int64_t batch_rows, std::string row_column,
+                                    std::uint64_t ahead_bytes) {
+  GARUDA_TRY_ASSIGN(auto stream, io::TableStream::open(file.files, file.options, batch_rows, ahead_bytes));
+  GARUDA_TRY_ASSIGN(auto blocks, io::TableBlocks::open(file.files, file.options, 1));
+  TableInput input(file, std::move(blocks), std::move(stream));
   input.row_column_ = std::move(row_column);
   if (!input.row_column_.empty()) GARUDA_TRY(input.number_rows());
   return input;
@@ -45,6 +48,54 @@ Result<std::shared_ptr<arrow::RecordBatch>> TableInput::read_batch() {
   return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
 }
 
+std::optional<std::uint64_t> TableInput::known_rows() const {
+  if (!blocks_ || blocks_->num_blocks() == 0) return std::nullopt;
+  return blocks_->num_rows();
+}
+
+Result<bool> TableInput::read_whole(MemoryShare const& share, std::uint64_t most_weight) {
+  auto const all_rows = known_rows();
+  if (!all_rows || share.weight({*all_rows, 0}) > most_weight) return false;
+  auto const blocks = *std::exchange(blocks_, std::nullopt);
+  io::ArrowBatches batches;
+  RowVolume volume;
+  for (std::size_t first = 0; first < blocks.num_blocks();) {
+    // One row group, then those that take half of what is left, by the rows so far.
+    auto const weight_of = [&](std::uint64_t rows) {
+      auto const bytes_of_row = static_cast<double>(volume.bytes) / static_cast<double>(volume.rows);
+      return share.weight({rows, static_cast<std::uint64_t>(bytes_of_row * static_cast<double>(rows))});
+    };
+    auto end = first + 1;
+    if (volume.rows > 0) {
+      if (weight_of(blocks.num_rows()) > most_weight) return false;
+      auto const left = most_weight - share.weight(volume);
+      auto rows = blocks.rows_of(first);
+      while (end < blocks.num_blocks() && weight_of(rows + blocks.rows_of(end)) <= left / 2)
+        rows += blocks.rows_of(end++);
+    }
+    GARUDA_TRY_ASSIGN(auto more, blocks.read(first, end, file_.options.threads));
+    for (auto& batch : more) {
+      GARUDA_TRY_ASSIGN(auto const of_batch, volume_of(*batch));
+      volume += of_batch;
+      batches.push_back(std::move(batch));
+    }
+    if (share.weight(volume) > most_weight) return false;
+    first = end;
+  }
+  auto const schema = batches.front()->schema();
+  GARUDA_TRY_ASSIGN(stored_, unified(schema, std::move(batches)));
+  held_ = read_ = volume;
+  at_end_ = is_stored_ = true;
+  return true;
+}
+
+void TableInput::forget_whole() {
+  stored_.reset();
+  is_stored_ = false;
+  held_ = read_ = {};
+  at_end_ = false;
+}
+
 Result<void> TableInput::hold(MemoryShare const& share, std::uint64_t most_weight) {
   while (!at_end_ && share.weight(held_) <= most_weight) {
     GARUDA_TRY_ASSIGN(auto batch, read_batch());
@@ -65,8 +116,9 @@ RowVolume TableInput::estimated_volume() const noexcept {
   return {scaled(read_.rows), scaled(read_.bytes)};
 }
 
-Result<Table> TableInput::whole_table() const {
+Result<Table> TableInput::whole_table() {
   GARUDA_EXPECTS(at_end_);
+  if (is_stored_) return std::move(*stored_);
   io::ArrowBatches batches(batches_.begin(), batches_.end());
   for (auto& batch : batches) {
     if (row_column_.empty()) break;

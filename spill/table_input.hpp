@@ -9,6 +9,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "io/parquet/table_blocks.hpp"
 #include "io/table_stream.hpp"
 #include "spill/dictionary_columns.hpp"
 #include "spill/file_input.hpp"
@@ -21,8 +22,10 @@ namespace garuda::spill {
 class TableInput {
  public:
   /// `batch_rows`: most rows of a batch. `row_column`: a last column, not of the file, has the numbers of rows, under
-  /// this name or a longer one that no other column has; empty: there is none. Errors: those of io::read_table.
-  static Result<TableInput> open(FileInput const& file, std::int64_t batch_rows, std::string row_column = {});
+  /// this name or a longer one that no other column has; empty: there is none. `ahead_bytes`: of TableStream.
+  /// Errors: those of io::read_table.
+  static Result<TableInput> open(FileInput const& file, std::int64_t batch_rows, std::string row_column,
+                                 std::uint64_t ahead_bytes);
 
   /// Of the rows that are held and handed over.
   std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
@@ -33,8 +36,21 @@ class TableInput {
   /// An empty table of `schema()`.
   Result<Table> no_rows() const { return io::to_table(schema_, {}); }
 
+  /// Rows of a Parquet file, which reading it holds it to; nullopt: another one, or without rows. Before it is read.
+  std::optional<std::uint64_t> known_rows() const;
+  /// Reads a Parquet file whole, by all threads and as it stores its columns, if its rows weigh `most_weight` at most;
+  /// false: they do not, or rows are not known, and nothing is held. Before anything else is read.
+  Result<bool> read_whole(MemoryShare const& share, std::uint64_t most_weight);
+  /// What read_whole has read is let go of, and the file is read from its beginning.
+  void forget_whole();
+  bool is_stored() const noexcept { return is_stored_; }
+
   /// Reads on until the rows held weigh more than `most_weight`, or the file ends.
   Result<void> hold(MemoryShare const& share, std::uint64_t most_weight);
+  /// Memory for rows that are read before they are asked for, until the file ends or rests.
+  std::uint64_t ahead_bytes() const noexcept { return stream_.ahead_bytes(); }
+  /// Threads that read the file side by side.
+  std::size_t readers() const noexcept { return stream_.readers(); }
   /// Lets go of what the file keeps to read on, while another one is read.
   void rest() { stream_.rest(); }
   bool is_whole() const noexcept { return at_end_; }
@@ -42,10 +58,14 @@ class TableInput {
   RowVolume const& held() const noexcept { return held_; }
   /// Of the file, from what has been read of it.
   RowVolume estimated_volume() const noexcept;
-  /// The whole table, as it is in the file; its rows are held further on. Requires is_whole.
-  Result<Table> whole_table() const;
+  /// The whole table, as it is in the file. Its rows are held further on, unless is_stored: then it is given once.
+  /// Requires is_whole.
+  Result<Table> whole_table();
   /// Lets go of the rows that are held.
-  void release_held() { batches_.clear(); }
+  void release_held() {
+    batches_.clear();
+    stored_.reset();
+  }
   /// The next rows, those held first; nullptr: there are none. Not to be mixed with handing over.
   Result<std::shared_ptr<arrow::RecordBatch>> next_rows();
   /// What next_rows gave last comes once more.
@@ -70,13 +90,18 @@ class TableInput {
   Result<Table> to_table(io::ArrowBatches batches) const;
 
  private:
-  TableInput(std::string sentence, io::TableStream stream)
-      : sentence_(std::move(sentence)), stream_(std::move(stream)), schema_(stream_.schema()) {}
+  TableInput(FileInput file, std::optional<io::TableBlocks> blocks, io::TableStream stream)
+      : file_(std::move(file)),
+        sentence_("cannot read " + file_.files.name),
+        stream_(std::move(stream)),
+        schema_(stream_.schema()),
+        blocks_(std::move(blocks)) {}
 
   Result<void> number_rows();
   Result<std::shared_ptr<arrow::RecordBatch>> read_batch();
   Result<Table> unified(std::shared_ptr<arrow::Schema> const& schema, io::ArrowBatches batches) const;
 
+  FileInput file_;
   std::string sentence_;
   io::TableStream stream_;
   std::shared_ptr<arrow::Schema> schema_;
@@ -85,6 +110,9 @@ class TableInput {
   std::deque<std::shared_ptr<arrow::RecordBatch>> batches_;
   RowVolume held_;
   bool at_end_ = false;
+  std::optional<io::TableBlocks> blocks_;  // the file's row groups, until they are read
+  bool is_stored_ = false;                 // whole, by read_whole
+  std::optional<Table> stored_;            // what that gave
   std::optional<DictionaryColumns> dictionaries_;
   std::uint64_t rows_handed_over_ = 0;
 };

@@ -1,6 +1,10 @@
 #include "io/parquet/table_blocks.hpp"
 
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "io/file_format.hpp"
@@ -43,13 +47,14 @@ Result<std::optional<TableBlocks>> TableBlocks::open(TableFiles const& files, Re
   blocks.store_alike();
   for (std::size_t f = 0; f < blocks.files_.size(); ++f) {
     auto const row_groups = blocks.files_[f].reader->row_groups()->rows();
-    Block block{f, 0, 0};
+    Block block{f, 0, 0, 0};
     std::int64_t rows = 0;
     for (auto const more : row_groups) {
       ++block.end;
       rows += more;
       blocks.num_rows_ += static_cast<std::uint64_t>(more);
       if (rows < block_rows && block.end < static_cast<int>(row_groups.size())) continue;
+      block.rows = static_cast<std::uint64_t>(rows);
       if (rows > 0) blocks.blocks_.push_back(block);
       block.first = block.end;
       rows = 0;
@@ -70,6 +75,12 @@ void TableBlocks::store_alike() {
   }
 }
 
+std::uint64_t TableBlocks::most_rows_of_block() const noexcept {
+  std::uint64_t most = 0;
+  for (auto const& block : blocks_) most = std::max(most, block.rows);
+  return most;
+}
+
 std::optional<std::uint64_t> TableBlocks::estimated_values(std::string const& column) const {
   std::uint64_t most = 0;
   for (auto const& file : files_) {
@@ -82,17 +93,41 @@ std::optional<std::uint64_t> TableBlocks::estimated_values(std::string const& co
   return most;
 }
 
-Result<ArrowBatches> TableBlocks::read(std::size_t block, std::uint32_t threads) const {
-  GARUDA_EXPECTS(block < blocks_.size());
+Result<ArrowBatches> TableBlocks::read(std::size_t first, std::size_t end, std::uint32_t threads) const {
+  GARUDA_EXPECTS(first < end && end <= blocks_.size());
+  std::vector<Block> of_files;
+  for (auto b = first; b < end; ++b) {
+    bool const goes_on = !of_files.empty() && of_files.back().file == blocks_[b].file;
+    if (goes_on)
+      of_files.back().end = blocks_[b].end;
+    else
+      of_files.push_back(blocks_[b]);
+  }
+  if (of_files.size() == 1) return read_of_file(of_files.front(), threads);
+  std::vector<Result<ArrowBatches>> parts(of_files.size());
+  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  arena.execute([&] {
+    tbb::parallel_for(std::size_t{0}, parts.size(),
+                      [&](std::size_t i) { parts[i] = read_of_file(of_files[i], threads); });
+  });
+  ArrowBatches batches;
+  for (auto& part : parts) {
+    GARUDA_TRY_ASSIGN(auto more, std::move(part));
+    std::ranges::move(more, std::back_inserter(batches));
+  }
+  return batches;
+}
+
+/// The row groups of one file.
+Result<ArrowBatches> TableBlocks::read_of_file(Block const& rows, std::uint32_t threads) const {
   auto options = options_;
   options.threads = threads;
-  auto const& [file, first, end] = blocks_[block];
-  auto const& chosen = files_[file];
-  GARUDA_TRY_ASSIGN(auto batches, chosen.reader->row_groups()->read(chosen.columns, options, first, end));
-  if (first == 0 && options.bytes_read != nullptr)
+  auto const& chosen = files_[rows.file];
+  GARUDA_TRY_ASSIGN(auto batches, chosen.reader->row_groups()->read(chosen.columns, options, rows.first, rows.end));
+  if (rows.first == 0 && options.bytes_read != nullptr)
     *options.bytes_read += chosen.reader->bytes_of(chosen.columns, options);
-  GARUDA_TRY_ASSIGN(auto rows, checked_rows(chosen, std::move(batches), options));
-  return std::move(rows.batches);
+  GARUDA_TRY_ASSIGN(auto checked, checked_rows(chosen, std::move(batches), options));
+  return std::move(checked.batches);
 }
 
 }  // namespace garuda::io

@@ -34,20 +34,25 @@ class TableBlocks {
   /// How many values of a column differ, about, in any row group; nullopt: the file does not say.
   std::optional<std::uint64_t> estimated_values(std::string const& column) const;
 
-  /// The rows of a block, read on `threads` threads, in batches of one schema, as checked as those of read_table, each
-  /// batch with dictionaries of its own. Thread-safe. Errors: those of read_table.
-  Result<ArrowBatches> read(std::size_t block, std::uint32_t threads) const;
+  std::uint64_t rows_of(std::size_t block) const noexcept { return blocks_[block].rows; }
+  std::uint64_t most_rows_of_block() const noexcept;
+
+  /// The rows of the blocks [first, end), read on `threads` threads, in batches of one schema, as checked as those of
+  /// read_table, each batch with dictionaries of its own. Thread-safe. Errors: those of read_table.
+  Result<ArrowBatches> read(std::size_t first, std::size_t end, std::uint32_t threads) const;
 
  private:
   struct Block {
     std::size_t file = 0;
     int first = 0;  ///< row group
     int end = 0;
+    std::uint64_t rows = 0;
   };
 
   TableBlocks(std::vector<ChosenColumns> files, ReadOptions options)
       : files_(std::move(files)), options_(std::move(options)) {}
 
+  Result<ArrowBatches> read_of_file(Block const& rows, std::uint32_t threads) const;
   /// Columns that files store in different ways are read as what they stand for.
   void store_alike();
 

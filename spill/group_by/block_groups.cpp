@@ -15,7 +15,9 @@
 
 #include "io/parquet/table_blocks.hpp"
 #include "operators/contract/sizing.hpp"
+#include "spill/group_by/group_weight.hpp"
 #include "spill/group_by/partial_groups.hpp"
+#include "spill/memory_share.hpp"
 #include "spill/part_runs.hpp"
 
 namespace garuda::spill {
@@ -25,6 +27,10 @@ namespace {
 constexpr std::int64_t kBlockRows = 1 << 19;
 /// Rows for each group of a block: merging a group costs as much as reading some tens of rows.
 constexpr double kLeastRowsOfGroup = 64;
+/// Parts of a memory limit: the blocks that are worked on, with what grouping them takes; the groups of all blocks,
+/// with what merging them takes.
+constexpr std::uint64_t kBlocksShare = 2;
+constexpr std::uint64_t kGroupsShare = 2;
 
 class GroupedBlocks final : public GroupByResult {
  public:
@@ -32,8 +38,8 @@ class GroupedBlocks final : public GroupByResult {
       : engine_(engine), request_(request), runs_("group", request.options.control), blocks_(std::move(blocks)) {
     auto const threads = static_cast<std::size_t>(
         oneapi::tbb::task_arena(contract::arena_threads(request.options.threads)).max_concurrency());
-    workers_ = std::min(threads, blocks_.num_blocks());
-    threads_each_ = static_cast<std::uint32_t>((threads + workers_ - 1) / workers_);
+    threads_ = threads;
+    share_work(blocks_.num_blocks());
   }
 
   /// Reads the first block alone: all go its way.
@@ -48,12 +54,18 @@ class GroupedBlocks final : public GroupByResult {
 
   Result<void> start() {
     groups_.resize(blocks_.num_blocks());
+    // Under a limit the first one says what a block weighs.
+    if (is_limited()) {
+      GARUDA_TRY(take_first());
+      next_block_ = 1;
+    }
     GARUDA_TRY(group_blocks());
     run::PhaseTimer const timer(runs_.recorder(), "merge states");
     io::ArrowBatches all;
     for (auto& groups : groups_) std::ranges::move(groups, std::back_inserter(all));
     auto options = request_.options;
     runs_.follow_first(options);
+    if (is_limited()) options.memory_limit_bytes -= groups_weight_;
     GARUDA_TRY_ASSIGN(auto const merged, partial_->merge(engine_, all, options, [](RunStats const&) {}));
     GARUDA_TRY_ASSIGN(table_, partial_->finish(merged));
     for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].type = table_.schema()[i].type;
@@ -91,6 +103,14 @@ class GroupedBlocks final : public GroupByResult {
     std::promise<void>& done_;
   };
 
+  /// Among workers, `most` at most.
+  void share_work(std::size_t most) {
+    workers_ = std::min(threads_, most);
+    threads_each_ = static_cast<std::uint32_t>((threads_ + workers_ - 1) / workers_);
+  }
+
+  bool is_limited() const noexcept { return request_.options.memory_limit_bytes != 0; }
+
   /// All blocks, each read and grouped by one worker, so that what is decoded is in its caches and nobody waits for the
   /// slowest column of a block; by fewer workers where threads cannot be had.
   Result<void> group_blocks() {
@@ -121,6 +141,7 @@ class GroupedBlocks final : public GroupByResult {
     FirstBlock const leaving(first_done_);
     GARUDA_TRY_ASSIGN(auto rows, read(0));
     GARUDA_TRY(prepare(rows.front()->schema()));
+    if (is_limited()) GARUDA_TRY(weigh(0, rows));
     GARUDA_TRY(group(0, std::move(rows)));
     is_opened_ = true;
     return {};
@@ -130,6 +151,7 @@ class GroupedBlocks final : public GroupByResult {
     GARUDA_TRY_ASSIGN(auto rows, read(block));
     first_is_done_.wait();
     if (!is_opened_) return {};  // whoever took the first block says why
+    if (is_limited()) GARUDA_TRY(weigh(block, rows));
     if (runs_.plan().path == Path::cpu) return group(block, std::move(rows));
     // A device has all of its memory for one block.
     std::lock_guard const turn(device_);
@@ -138,15 +160,20 @@ class GroupedBlocks final : public GroupByResult {
 
   Result<io::ArrowBatches> read(std::size_t block) {
     run::PhaseTimer const timer(runs_.recorder(), "read");
-    return blocks_.read(block, threads_each_);
+    return blocks_.read(block, block + 1, threads_each_);
   }
 
   /// What is wrong with the request shows, and the result has a schema, before rows are grouped.
   Result<void> prepare(std::shared_ptr<arrow::Schema> const& schema) {
     GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(schema, request_.spec, blocks_.num_rows()));
     GARUDA_TRY_ASSIGN(auto const nothing, io::to_table(schema, {}));
-    GARUDA_TRY_ASSIGN(auto const result, engine_.group_by(nothing.view(), request_.spec, request_.options));
+    auto options = request_.options;
+    options.memory_limit_bytes = 0;
+    GARUDA_TRY_ASSIGN(auto const result, engine_.group_by(nothing.view(), request_.spec, options));
     schema_ = result->schema();
+    if (!is_limited()) return {};
+    share_.limit_bytes = request_.options.memory_limit_bytes;
+    GARUDA_TRY_ASSIGN(share_.row_bytes, group_row_bytes(nothing.view(), request_.spec));
     return {};
   }
 
@@ -156,8 +183,40 @@ class GroupedBlocks final : public GroupByResult {
     runs_.follow_first(options);
     // The first one's plan holds for all, of all threads.
     if (block > 0 && runs_.plan().path == Path::cpu) options.threads = threads_each_;
+    if (is_limited()) options.memory_limit_bytes = share_.limit_bytes / kBlocksShare / workers_;
     GARUDA_TRY_ASSIGN(groups_[block], partial_->group(engine_, table, options, runs_));
+    return is_limited() ? weigh_groups(groups_[block]) : Result<void>();
+  }
+
+  /// Fails for a block that weighs more than its share of the limit; of the first one, that of a single worker, and as
+  /// many are to work as the limit has shares for.
+  Result<void> weigh(std::size_t block, io::ArrowBatches const& rows) {
+    GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(rows));
+    auto const of_blocks = share_.limit_bytes / kBlocksShare;
+    auto const weight = share_.weight(volume);
+    if (block == 0) {
+      // Others may have more rows.
+      auto const most = static_cast<double>(weight) / static_cast<double>(volume.rows) *
+                        static_cast<double>(blocks_.most_rows_of_block());
+      auto const fitting = static_cast<std::size_t>(static_cast<double>(of_blocks) / most);
+      share_work(std::clamp<std::size_t>(fitting, 1, workers_));
+    }
+    if (weight > of_blocks / workers_) return shortage("a block of rows");
     return {};
+  }
+
+  Result<void> weigh_groups(io::ArrowBatches const& groups) {
+    GARUDA_TRY_ASSIGN(auto const weight, partial_->merge_weight(groups));
+    if (groups_weight_.fetch_add(weight) + weight > share_.limit_bytes / kGroupsShare)
+      return shortage("groups of blocks");
+    return {};
+  }
+
+  Result<void> shortage(std::string_view what) const {
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("{} and what is made of them do not fit their share of the memory "
+                            "limit, {} bytes",
+                            what, share_.limit_bytes));
   }
 
   Plan described(Plan plan) const {
@@ -172,8 +231,11 @@ class GroupedBlocks final : public GroupByResult {
   FileGroupBy request_;
   PartRuns runs_;
   io::TableBlocks blocks_;
+  std::size_t threads_ = 1;
   std::size_t workers_ = 1;
   std::uint32_t threads_each_ = 1;
+  MemoryShare share_;  // of a memory limit
+  std::atomic<std::uint64_t> groups_weight_{0};
   std::optional<PartialGroups> partial_;
   std::vector<io::ArrowBatches> groups_;  // of each block
   std::atomic<std::size_t> next_block_{0};
@@ -196,7 +258,6 @@ struct BlockedGroupBy::State {
 };
 
 Result<std::optional<BlockedGroupBy>> BlockedGroupBy::open(FileGroupBy const& request) {
-  GARUDA_EXPECTS(request.options.memory_limit_bytes == 0);
   // Tables that are whole on a device have values, not states.
   if (request.options.tuning.placement == Placement::device) return std::nullopt;
   GARUDA_TRY_ASSIGN(auto blocks, io::TableBlocks::open(request.table.files, request.table.options, kBlockRows));
@@ -209,6 +270,12 @@ Result<std::optional<BlockedGroupBy>> BlockedGroupBy::open(FileGroupBy const& re
     auto const values = blocks->estimated_values(key);
     if (!values) return std::nullopt;
     groups *= static_cast<double>(*values);
+  }
+  if (auto const limit = request.options.memory_limit_bytes; limit != 0) {
+    GARUDA_TRY_ASSIGN(auto const nothing, io::to_table(blocks->schema(), {}));
+    GARUDA_TRY_ASSIGN(auto const row_bytes, group_row_bytes(nothing.view(), request.spec));
+    if (MemoryShare{limit, row_bytes}.weight({blocks->most_rows_of_block(), 0}) > limit / kBlocksShare)
+      return std::nullopt;
   }
   auto const states = groups * static_cast<double>(blocks->num_blocks());
   if (states * kLeastRowsOfGroup > static_cast<double>(blocks->num_rows())) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
+#include "spill/group_by/block_groups.hpp"
 #include "spill/group_by/group_parts.hpp"
 #include "spill/order/ordered_batches.hpp"
 #include "spill/part_runs.hpp"
@@ -176,7 +177,10 @@ class SpilledGroupBy final : public GroupByResult {
       break;
     }
     // Types of dictionaries are known now; behind them an ordered group-by has each group's first row.
-    for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].type = part_schema_[i].type;
+    if (groups_.parts().is_whole())
+      schema_ = part_schema_;
+    else
+      for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].type = part_schema_[i].type;
     return true;
   }
 
@@ -194,12 +198,23 @@ class SpilledGroupBy final : public GroupByResult {
 }  // namespace
 
 Result<std::unique_ptr<GroupByResult>> group_file(Engine& engine, FileGroupBy const& request) {
+  GARUDA_TRY_ASSIGN(auto blocks, BlockedGroupBy::open(request));
+  if (blocks) {
+    auto result = (*std::move(blocks)).group(engine);
+    // The file says less of its rows than they take.
+    if (result || !contract::is_shortage(result.error())) return result;
+  }
   auto groups = std::make_unique<SpilledGroupBy>(engine, request);
   GARUDA_TRY(groups->start());
   return groups;
 }
 
 Result<Plan> explain_group_by_of_file(Engine& engine, FileGroupBy const& request) {
+  GARUDA_TRY_ASSIGN(auto blocks, BlockedGroupBy::open(request));
+  if (blocks) {
+    auto plan = (*std::move(blocks)).explain(engine);
+    if (plan || !contract::is_shortage(plan.error())) return plan;
+  }
   PartedGroupBy groups(engine, request);
   GARUDA_TRY(groups.open());
   auto& parts = groups.parts();

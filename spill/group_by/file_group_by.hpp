@@ -20,7 +20,8 @@ struct FileGroupBy {
   std::optional<std::filesystem::path> temp_folder;  ///< nullopt: $TMPDIR, or /tmp
 };
 
-/// Groups a file. While table and group-by fit the limit they are grouped in memory. Otherwise the rows are grouped in
+/// Groups a file: by BlockedGroupBy where that can. Else, while table and group-by fit the limit, they are grouped in
+/// memory. Otherwise the rows are grouped in
 /// blocks as they are read, and the exact states of their groups merged, while the groups are few enough to be kept:
 /// that is seen in each block, not guessed. Where they are not, or an aggregate's state is all of its values, rows (and
 /// states so far) go to partitions in the temporary folder, by the hash of their keys, which are grouped one after the

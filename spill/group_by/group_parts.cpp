@@ -24,15 +24,6 @@ constexpr std::uint64_t kBlockShare = 2;
 constexpr std::uint64_t kMergedShare = 2;
 constexpr std::uint64_t kKeptShare = 4;
 
-Result<RowVolume> volume_of_all(io::ArrowBatches const& batches) {
-  RowVolume volume;
-  for (auto const& batch : batches) {
-    GARUDA_TRY_ASSIGN(auto const more, volume_of(*batch));
-    volume += more;
-  }
-  return volume;
-}
-
 Result<io::ArrowBatches> read_all(NextBatch const& next) {
   io::ArrowBatches batches;
   while (true) {
@@ -42,8 +33,6 @@ Result<io::ArrowBatches> read_all(NextBatch const& next) {
   }
 }
 
-DataType hashed_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
-
 }  // namespace
 
 GroupParts::GroupParts(Engine& engine, FileGroupBy const& request, PartRuns& runs, TableInput input)
@@ -51,14 +40,15 @@ GroupParts::GroupParts(Engine& engine, FileGroupBy const& request, PartRuns& run
       request_(request),
       runs_(runs),
       folder_(request.temp_folder),
-      share_{request.options.memory_limit_bytes, 0},
+      share_{request.options.memory_limit_bytes - input.ahead_bytes(), 0},
       input_(std::move(input)) {}
 
 Result<std::unique_ptr<GroupParts>> GroupParts::open(Engine& engine, FileGroupBy const& request, PartRuns& runs) {
   GARUDA_EXPECTS(request.options.memory_limit_bytes > 0);
   bool const is_ordered = request.spec.ordered && !request.spec.keys.empty();
-  GARUDA_TRY_ASSIGN(auto input, TableInput::open(request.table, batch_rows_for(request.options.memory_limit_bytes),
-                                                 is_ordered ? "row number" : ""));
+  auto const limit = request.options.memory_limit_bytes;
+  GARUDA_TRY_ASSIGN(auto input, TableInput::open(request.table, batch_rows_for(limit), is_ordered ? "row number" : "",
+                                                 ahead_bytes_for(limit)));
   std::unique_ptr<GroupParts> parts(new GroupParts(engine, request, runs, std::move(input)));
   GARUDA_TRY(parts->find_spec());
   return parts;
@@ -81,11 +71,9 @@ Result<void> GroupParts::find_spec() {
     keys_.push_back(static_cast<int>(position));
     key_types_.push_back(hashed_type(table.schema()[position].type));
   }
-  // How many rows come shows as they are read.
-  constexpr auto kAnyRows = std::numeric_limits<std::uint64_t>::max();
-  GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(input_.schema(), spec_, kAnyRows));
+  auto const most_rows = input_.known_rows().value_or(std::numeric_limits<std::uint64_t>::max());
+  GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(input_.schema(), spec_, most_rows));
   GARUDA_TRY_ASSIGN(share_.row_bytes, group_row_bytes(table.view(), spec_));
-  share_.row_bytes += numbering_bytes(key_types_);
   if (partial_->unmergeable()) unmergeable_ = *partial_->unmergeable();
   // Tables that are whole on a device have values, not states.
   if (request_.options.tuning.placement == Placement::device) unmergeable_ = "placement=device";
@@ -94,6 +82,8 @@ Result<void> GroupParts::find_spec() {
 
 Result<void> GroupParts::read() {
   run::PhaseTimer const timer(runs_.recorder(), "read");
+  GARUDA_TRY_ASSIGN(whole_, input_.read_whole(share_, share_.limit_bytes));
+  if (whole_) return {};
   GARUDA_TRY(input_.hold(share_, share_.limit_bytes));
   whole_ = input_.is_whole() && share_.fits(share_.weight(input_.held()));
   if (whole_ || unmergeable_.empty() || !keys_.empty()) return {};
@@ -215,6 +205,7 @@ Result<GroupPart> GroupParts::load(Partition partition) {
 
 void GroupParts::refuse_last() {
   if (std::exchange(whole_, false)) {
+    if (input_.is_stored()) input_.forget_whole();
     started_ = false;
     return;
   }
@@ -291,29 +282,21 @@ Result<bool> GroupParts::reduce(Source& source, io::ArrowBatches& groups) {
     GARUDA_TRY_ASSIGN(auto const block, next_block(source));
     if (block.empty()) break;
     GARUDA_TRY_ASSIGN(auto more, group_block(block, source.is_spilled));
-    GARUDA_TRY_ASSIGN(auto const weight, merge_weight(more));
+    GARUDA_TRY_ASSIGN(auto const weight, partial_->merge_weight(more));
     if (source.may_split && is_first && weight > share_.limit_bytes / kKeptShare) {
       source.ahead.insert(source.ahead.begin(), block.begin(), block.end());
       return false;
     }
     is_merged = std::exchange(is_first, false) && more.size() <= 1;
     groups.insert(groups.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    GARUDA_TRY_ASSIGN(auto const before, merge_weight(groups));
+    GARUDA_TRY_ASSIGN(auto const before, partial_->merge_weight(groups));
     if (before <= share_.limit_bytes / kMergedShare) continue;
     GARUDA_TRY_ASSIGN(is_merged, merge(groups, source.may_split));
-    GARUDA_TRY_ASSIGN(auto const kept, merge_weight(groups));
+    GARUDA_TRY_ASSIGN(auto const kept, partial_->merge_weight(groups));
     if (source.may_split && (!is_merged || kept > share_.limit_bytes / kKeptShare)) return false;
   }
   if (is_merged) return true;
   return merge(groups, source.may_split);
-}
-
-Result<std::uint64_t> GroupParts::merge_weight(io::ArrowBatches const& groups) const {
-  if (groups.empty()) return 0;
-  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(groups));
-  GARUDA_TRY_ASSIGN(auto const row_bytes, partial_->merge_bytes(*groups.front()->schema()));
-  // They are brought together in one batch first.
-  return 2 * volume.bytes + volume.rows * (row_bytes + numbering_bytes(key_types_));
 }
 
 /// Merges groups. False, if `may_refuse`: they need more memory than there is, and are left as they are.
@@ -416,7 +399,7 @@ Result<Plan> GroupParts::explain_block() {
   if (!unmergeable_.empty()) return engine_.explain_group_by(table.view(), spec_, options);
   GARUDA_TRY_ASSIGN(auto const groups, group_block(block, false));
   GARUDA_TRY_ASSIGN(auto const found, volume_of_all(groups));
-  GARUDA_TRY_ASSIGN(auto const weight, merge_weight(groups));
+  GARUDA_TRY_ASSIGN(auto const weight, partial_->merge_weight(groups));
   merged_groups_ = found.rows;
   merges_ = keys_.empty() || weight <= share_.limit_bytes / kKeptShare;
   return engine_.explain_group_by(table.view(), merges_ ? partial_->spec() : spec_, options);

@@ -96,7 +96,6 @@ class GroupParts {
   Result<io::ArrowBatches> group_block(io::ArrowBatches const& rows, bool is_spilled);
   Result<bool> reduce(Source& source, io::ArrowBatches& groups);
   Result<bool> merge(io::ArrowBatches& groups, bool may_refuse);
-  Result<std::uint64_t> merge_weight(io::ArrowBatches const& groups) const;
   Result<GroupPart> finished(io::ArrowBatches const& groups) const;
   GroupByOptions options_beside(std::uint64_t bytes) const;
   Error one_group_too_large(std::uint64_t bytes) const;

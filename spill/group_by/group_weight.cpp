@@ -1,6 +1,9 @@
 #include "spill/group_by/group_weight.hpp"
 
+#include <vector>
+
 #include "operators/resolve/group_by_columns.hpp"
+#include "spill/memory_share.hpp"
 
 namespace garuda::spill {
 namespace {
@@ -46,9 +49,16 @@ std::uint64_t state_bytes(resolve::ResolvedAggregate const& aggregate) {
 
 }  // namespace
 
+DataType hashed_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
+
 Result<std::uint64_t> group_row_bytes(TableView table, GroupBySpec const& spec) {
   GARUDA_TRY_ASSIGN(auto const resolved, resolve::resolve_group_by(table, spec));
-  auto bytes = kRowBytes + spec.keys.size() * kKeyBytes;
+  std::vector<DataType> key_types;
+  for (auto const& key : spec.keys) {
+    GARUDA_TRY_ASSIGN(auto const position, find_column(table.schema(), key));
+    key_types.push_back(hashed_type(table.schema()[position].type));
+  }
+  auto bytes = kRowBytes + spec.keys.size() * kKeyBytes + numbering_bytes(key_types);
   for (auto const& aggregate : resolved.aggregates) bytes += state_bytes(aggregate);
   return bytes;
 }

@@ -113,9 +113,15 @@ Result<std::shared_ptr<arrow::Array>> merge_listed(arrow::LargeBinaryArray const
     auto const first = static_cast<std::int64_t>(part) * kGroupsAtOnce;
     parts[part] = merge_listed(states, lists, first, std::min(first + kGroupsAtOnce, lists.length()));
   }));
-  arrow::LargeBinaryBuilder builder(io::memory_pool());
+  std::int64_t bytes_of_all = 0;
   for (auto& part : parts) {
     if (!part) return propagate(std::move(part));
+    bytes_of_all += static_cast<std::int64_t>(part->bytes.size());
+  }
+  arrow::LargeBinaryBuilder builder(io::memory_pool());
+  GARUDA_ARROW_TRY(builder.Reserve(lists.length()), ErrorCode::out_of_memory, kSentence);
+  GARUDA_ARROW_TRY(builder.ReserveData(bytes_of_all), ErrorCode::out_of_memory, kSentence);
+  for (auto& part : parts) {
     auto const* const bytes = reinterpret_cast<std::uint8_t const*>(part->bytes.data());
     std::size_t begin = 0;
     for (auto const end : part->ends) {
@@ -252,11 +258,15 @@ Result<BatchPtr> PartialGroups::groups_of(Schema const& schema, Batch batch) con
   return storable(*groups);
 }
 
-Result<std::uint64_t> PartialGroups::merge_bytes(arrow::Schema const& groups) const {
-  auto fields = groups.fields();
+Result<std::uint64_t> PartialGroups::merge_weight(io::ArrowBatches const& groups) const {
+  if (groups.empty()) return 0;
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(groups));
+  auto fields = groups.front()->schema()->fields();
   fields.push_back(arrow::field(group_number_, arrow::int64()));
   GARUDA_TRY_ASSIGN(auto const table, io::to_table(arrow::schema(std::move(fields)), {}));
-  return group_row_bytes(table.view(), merged_);
+  GARUDA_TRY_ASSIGN(auto const row_bytes, group_row_bytes(table.view(), merged_));
+  // They are brought together in one batch first.
+  return 2 * volume.bytes + volume.rows * row_bytes;
 }
 
 Result<io::ArrowBatches> PartialGroups::group(Engine& engine, Table const& rows, GroupByOptions const& options,

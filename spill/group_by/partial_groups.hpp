@@ -42,8 +42,8 @@ class PartialGroups {
   Result<io::ArrowBatches> group(Engine& engine, Table const& rows, GroupByOptions const& options,
                                  PartRuns& runs) const;
 
-  /// Host memory that merging takes for a group, beside the groups themselves, bytes. Errors: those of io::to_table.
-  Result<std::uint64_t> merge_bytes(arrow::Schema const& groups) const;
+  /// Host memory that merging `groups` takes, with the groups themselves, bytes. Errors: those of io::to_table.
+  Result<std::uint64_t> merge_weight(io::ArrowBatches const& groups) const;
 
   /// Brings partial groups of equal keys together: those before come first. Their rows keep the order of first
   /// appearance when the spec is ordered. `options`: of the engine's run; `on_run` is given its statistics.
