@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/buffer.hpp"
+#include "core/parallel_blocks.hpp"
 #include "operators/run/host_memory.hpp"
 
 namespace garuda::report {
@@ -100,6 +103,18 @@ Json host_json(std::string const& processor, HostState const& before, fs::path c
       {"hottest_celsius", {celsius(before.hottest_celsius), celsius(after.hottest_celsius)}},
       {"throttle_events",
        after.knows_throttling ? Json(after.throttle_events - before.throttle_events) : Json(nullptr)}};
+}
+
+void touch_host_memory(std::uint64_t bytes) {
+  constexpr std::uint64_t kShareOfFree = 4;
+  constexpr std::size_t kBlockBytes = std::size_t{64} << 20;
+  auto const count = static_cast<std::size_t>(std::min(bytes, run::free_host_bytes() / kShareOfFree)) / kBlockBytes;
+  // All at once, so that each is another part of the memory.
+  std::vector<Result<AlignedBuffer>> blocks(count);
+  static_cast<void>(for_each_block(count, nullptr, [&](std::size_t i) {
+    blocks[i] = AlignedBuffer::allocate(kBlockBytes);
+    if (blocks[i]) std::memset(blocks[i]->data(), 1, kBlockBytes);
+  }));
 }
 
 }  // namespace garuda::report

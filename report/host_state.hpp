@@ -24,4 +24,8 @@ HostState read_host_state(std::filesystem::path const& sys = "/sys");
 /// after], "throttle_events": during the report}; what is not known is null. `power`: "mains", "battery, 80 %".
 Json host_json(std::string const& processor, HostState const& before, std::filesystem::path const& sys = "/sys");
 
+/// Writes to `bytes` of host memory, by all threads, and gives them back; fewer where not as much is free. A virtual
+/// machine's host finds memory when it is first touched, which would count against whatever is measured first.
+void touch_host_memory(std::uint64_t bytes);
+
 }  // namespace garuda::report
