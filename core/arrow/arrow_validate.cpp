@@ -112,16 +112,16 @@ Result<void> check_views(ArrayView const& view, ViewBuffers const& data) {
 }
 
 /// Sets the views and what they refer to.
-Result<void> view_views(ArrowArray const& array, ArrayView& view, ImportStorage& storage) {
+Result<void> view_views(ArrowArray const& array, DataType const& type, ArrayView& view, ImportStorage& storage,
+                        Offsets offsets) {
   GARUDA_TRY(view_fixed_width(array, sizeof(ValueView), alignof(ValueView), view, storage));
   ViewBuffers data{array.n_buffers - 3, array.buffers + 2, nullptr};
   data.bytes = static_cast<std::int64_t const*>(array.buffers[array.n_buffers - 1]);
   if (data.count > 0 && data.bytes == nullptr)
     return invalid_array(fmt::format("sizes of the data buffers are missing: {}", data.count));
-  GARUDA_TRY(check_views(view, data));
   storage.view_buffers.push_back(data);
   view.offsets = &storage.view_buffers.back();
-  return {};
+  return offsets == Offsets::deferred ? Result<void>{} : check_offsets(view, type);
 }
 
 /// Whether all of `count` indices lie in [0, size), without a branch a row.
@@ -212,7 +212,7 @@ Result<ArrayView const*> view_dictionary(ArrowArray const& array, DataType const
 Result<void> view_buffers(ArrowArray const& array, DataType const& type, ArrayView& view, ImportStorage& storage,
                           Offsets offsets) {
   if (is_variable_width(type)) return view_variable_width(array, type, view, storage, offsets);
-  if (is_view(type)) return view_views(array, view, storage);
+  if (is_view(type)) return view_views(array, type, view, storage, offsets);
   if (type.id == TypeId::boolean) {
     if (array.buffers[1] == nullptr) return invalid_array(fmt::format("values buffer is null, rows: {}", view.length));
     view.values = array.buffers[1];
@@ -225,7 +225,9 @@ Result<void> view_buffers(ArrowArray const& array, DataType const& type, ArrayVi
 }  // namespace
 
 Result<void> check_offsets(ArrayView const& column, DataType const& type) {
-  if (!is_variable_width(type) || column.length == 0) return {};
+  if (column.length == 0) return {};
+  if (is_view(type)) return check_views(column, *static_cast<ViewBuffers const*>(column.offsets));
+  if (!is_variable_width(type)) return {};
   return has_large_offsets(type) ? check_offsets_of<std::int64_t>(column) : check_offsets_of<std::int32_t>(column);
 }
 

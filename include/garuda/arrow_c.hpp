@@ -25,11 +25,11 @@ Result<Table> import_arrow(ArrowArray* array, ArrowSchema* schema);
 
 /// Takes over a stream and reads it to its end; released in every case. Each batch is validated as by import_arrow.
 /// Errors: as import_arrow; what the producer reports comes back as invalid_input with its message.
-/// Columns whose offsets are deferred must not be read before check_offsets, but may be left alone.
+/// Columns whose offsets or views are deferred must not be read before check_offsets, but may be left alone.
 Result<Table> import_arrow(ArrowArrayStream* stream, Offsets offsets = Offsets::checked);
 
-/// Checks the offsets of a column of strings or binary, as import_arrow does where it does not defer them; nothing to
-/// do for other types. Errors: invalid_input, where the sentence does not name the column.
+/// Checks the offsets or views of a column of strings or binary, as import_arrow does where it does not defer them;
+/// nothing to do for other types. Errors: invalid_input, where the sentence does not name the column.
 Result<void> check_offsets(ArrayView const& column, DataType const& type);
 
 /// Moves `batch` into `out` and `out_schema` as a struct array; the consumer releases both. Nothing is copied: the

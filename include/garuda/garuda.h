@@ -112,7 +112,7 @@ void garuda_cancellation_set(garuda_cancellation* cancellation);
 void garuda_cancellation_destroy(garuda_cancellation* cancellation);
 
 /* Reads a stream to its end and releases it, also when it fails. What is read is validated, and not copied; the offsets
- * of strings and binary are validated by the first call that reads their column, which then fails. */
+ * and views of strings and binary are validated by the first call that reads their column, which then fails. */
 int garuda_table_read(struct ArrowArrayStream* stream, garuda_table** table, char** error);
 /* Copies a table into the memory of a device (index or part of a name; null: garuda chooses): columns of fixed width,
  * strings, binary, and dictionaries of these. Tables of one device are joined and grouped there. */

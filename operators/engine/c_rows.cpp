@@ -3,27 +3,48 @@
 #include <fmt/format.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/parallel_blocks.hpp"
 
 namespace garuda::engine {
 namespace {
 
+/// Rows that one task checks.
+constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 18;
+
 Result<void> check_column(TableView rows, std::size_t column, std::uint32_t threads) {
   auto const& field = rows.schema()[column];
-  std::vector<Result<void>> checks(rows.num_batches());
+  struct Task {
+    std::size_t batch = 0;
+    std::int64_t first = 0;
+  };
+  std::vector<Task> tasks;
+  for (std::size_t b = 0; b < rows.num_batches(); ++b)
+    for (std::int64_t first = 0; first < rows.batch(b).num_rows; first += kRowsAtOnce) tasks.push_back({b, first});
+  std::vector<char> is_right(tasks.size());
   oneapi::tbb::task_arena arena(threads == 0 ? oneapi::tbb::task_arena::automatic : static_cast<int>(threads));
   GARUDA_TRY(arena.execute([&] {
-    return for_each_block(checks.size(), nullptr,
-                          [&](std::size_t b) { checks[b] = check_offsets(rows.batch(b).columns[column], field.type); });
+    return for_each_block(tasks.size(), nullptr, [&](std::size_t t) {
+      auto const& [b, first] = tasks[t];
+      auto const& all = rows.batch(b).columns[column];
+      auto const part = slice(all, first, std::min(kRowsAtOnce, all.length - first));
+      is_right[t] = check_offsets(part, field.type).has_value() ? 1 : 0;
+    });
   }));
-  for (std::size_t b = 0; b < checks.size(); ++b)
-    if (!checks[b])
-      return tl::unexpected(std::move(checks[b])
-                                .error()
-                                .wrap(fmt::format("cannot import column: {}", field.name))
-                                .wrap(fmt::format("invalid batch at position: {}", b)));
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    if (is_right[t] != 0) continue;
+    // Once more, for the row's number in its batch.
+    auto const batch = tasks[t].batch;
+    auto checked = check_offsets(rows.batch(batch).columns[column], field.type);
+    GARUDA_EXPECTS(!checked);
+    return tl::unexpected(std::move(checked)
+                              .error()
+                              .wrap(fmt::format("cannot import column: {}", field.name))
+                              .wrap(fmt::format("invalid batch at position: {}", batch)));
+  }
   return {};
 }
 
@@ -42,7 +63,7 @@ Result<TableView> Rows::checked(std::uint32_t threads, std::optional<std::set<st
   for (std::size_t c = 0; c < is_checked_.size(); ++c) {
     auto const& field = rows.schema()[c];
     if (is_checked_[c] || (columns && !columns->contains(field.name))) continue;
-    if (is_variable_width(field.type)) GARUDA_TRY(check_column(rows, c, threads));
+    if (is_variable_width(field.type) || is_view(field.type)) GARUDA_TRY(check_column(rows, c, threads));
     is_checked_[c] = true;
   }
   return rows;

@@ -14,8 +14,8 @@
 
 namespace garuda::engine {
 
-/// The rows of a table, wherever they are. Offsets of strings that were deferred are checked when a call first reads
-/// their column. Thread-safe.
+/// The rows of a table, wherever they are. Offsets and views of strings that were deferred are checked when a call
+/// first reads their column. Thread-safe.
 class Rows {
  public:
   using Place = std::variant<Table, DeviceTable>;

@@ -1,6 +1,7 @@
 // The C ABI, as a program in C uses it.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -274,6 +275,78 @@ TEST_F(CApi, ChecksTheOffsetsThatACallReads) {
   fails([&](char** error) { return garuda_join(engine_, table.get(), table.get(), &join_, &result, error); });
   ArrowArrayStream out;
   fails([&](char** error) { return garuda_table_stream(table.get(), &out, error); });
+}
+
+TEST_F(CApi, ChecksTheViewsThatACallReads) {
+  constexpr std::int64_t kRows = 600'000;  // of more than one task
+  constexpr std::int64_t kWrong = 500'000;
+  std::vector<std::int32_t> numbers(kRows, 1);
+  std::vector<std::array<std::int32_t, 4>> views(kRows);
+  for (auto& view : views) view = {1, 'x', 0, 0};
+  views[kWrong][0] = -7;
+  std::int64_t const no_sizes = 0;
+  std::array<void const*, 2> const of_numbers{nullptr, numbers.data()};
+  std::array<void const*, 3> const of_views{nullptr, views.data(), &no_sizes};
+  std::array<void const*, 1> const of_rows{nullptr};
+  auto const array_of = [](auto const& buffers) {
+    ArrowArray array{};
+    array.length = kRows;
+    array.n_buffers = static_cast<std::int64_t>(buffers.size());
+    array.buffers = const_cast<void const**>(buffers.data());
+    array.release = [](ArrowArray* self) { self->release = nullptr; };
+    return array;
+  };
+  auto const schema_of = [](char const* format, char const* name) {
+    ArrowSchema schema{};
+    schema.format = format;
+    schema.name = name;
+    schema.release = [](ArrowSchema* self) { self->release = nullptr; };
+    return schema;
+  };
+  struct Source {
+    ArrowArray rows, numbers, views;
+    ArrowSchema schema, number_schema, view_schema;
+    std::array<ArrowArray*, 2> children{&numbers, &views};
+    std::array<ArrowSchema*, 2> child_schemas{&number_schema, &view_schema};
+    bool is_read = false;
+  } source{array_of(of_rows),   array_of(of_numbers),     array_of(of_views),
+           schema_of("+s", ""), schema_of("i", "number"), schema_of("vu", "text")};
+  source.rows.n_children = source.schema.n_children = 2;
+  source.rows.children = source.children.data();
+  source.schema.children = source.child_schemas.data();
+  ArrowArrayStream stream{};
+  stream.private_data = &source;
+  stream.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) {
+    *out = static_cast<Source*>(self->private_data)->schema;
+    return 0;
+  };
+  stream.get_next = [](ArrowArrayStream* self, ArrowArray* out) {
+    auto& own = *static_cast<Source*>(self->private_data);
+    *out = std::exchange(own.is_read, true) ? ArrowArray{} : own.rows;
+    return 0;
+  };
+  stream.get_last_error = [](ArrowArrayStream*) -> char const* { return nullptr; };
+  stream.release = [](ArrowArrayStream* self) { self->release = nullptr; };
+
+  garuda_table* read = nullptr;
+  ASSERT_EQ(garuda_table_read(&stream, &read, nullptr), GARUDA_OK);
+  OwnTable const table(read);
+  group_by_.aggregates = "sum:number=total";
+  auto const total = rows_of(group_by(table.get()).get());
+  ASSERT_TRUE(total) << total.error().describe();
+  EXPECT_EQ(total->batches()[0].columns[0].data<std::int64_t>()[0], kRows);
+
+  char const* keys[] = {"text"};
+  group_by_.keys = keys;
+  group_by_.num_keys = 1;
+  garuda_result* result = nullptr;
+  char* error = nullptr;
+  EXPECT_EQ(garuda_group_by(engine_, table.get(), &group_by_, &result, &error), GARUDA_INVALID_INPUT);
+  EXPECT_EQ(taken(error),
+            "invalid batch at position: 0: cannot import column: text: length is negative at row 500000: -7");
+  ArrowArrayStream out;
+  EXPECT_EQ(garuda_table_stream(table.get(), &out, &error), GARUDA_INVALID_INPUT);
+  EXPECT_FALSE(taken(error).empty());
 }
 
 TEST_F(CApi, GroupsATable) {
