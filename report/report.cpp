@@ -64,11 +64,7 @@ class Report {
     GARUDA_TRY(find_targets());
     list_devices();
     auto const cells = suite();
-    std::uint64_t most_rows = 0;
-    for (auto const& cell : cells)
-      if (cell.from <= request_.thoroughness) most_rows = std::max(most_rows, cell.rows());
-    touch_host_memory(most_rows * kBytesOfRow);
-    engine_.release_host_memory();
+    touch_memory_of(cells);
     GARUDA_TRY(measure_rates());
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (request_.control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between workloads");
@@ -121,6 +117,16 @@ class Report {
         device.update((*profiles)[info.index]);
       devices_.push_back(std::move(device));
     }
+  }
+
+  /// What the largest cell will take; not where a report is to take a few seconds.
+  void touch_memory_of(std::vector<SuiteCell> const& cells) {
+    if (budget_.left() < kLeastSecondsWithRates) return;
+    std::uint64_t most_rows = 0;
+    for (auto const& cell : cells)
+      if (cell.from <= request_.thoroughness) most_rows = std::max(most_rows, cell.rows());
+    touch_host_memory(most_rows * kBytesOfRow);
+    engine_.release_host_memory();
   }
 
   /// Of the host and of the devices that are measured.

@@ -244,11 +244,11 @@ struct Engine::Impl final : contract::DeviceSet {
 
   /// What earlier calls left behind would count against a limit.
   void keep_memory(RunOptions const& run) const {
-    auto const kept = run.memory_limit_bytes != 0 ? created_with.kept_beside_limit_bytes : kept_memory_limit;
-    KeptMemory::instance().set_limit(kept);
+    bool const is_limited = run.memory_limit_bytes != 0;
+    KeptMemory::instance().set_limit(is_limited ? created_with.kept_beside_limit_bytes : kept_memory_limit);
     std::lock_guard const lock(mutex);
     for (auto const& api : apis)
-      if (api.devices != nullptr) api.devices->keep_pinned(kept);
+      if (api.devices != nullptr) api.devices->keep_pinned(is_limited ? 0 : kept_memory_limit);
   }
 
   KeptMemory::Tenancy keeps_memory;
