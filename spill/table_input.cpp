@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "io/file_dictionaries.hpp"
-#include "io/parquet/table_blocks.hpp"
 
 namespace garuda::spill {
 
@@ -97,6 +96,7 @@ void TableInput::forget_whole() {
 }
 
 Result<void> TableInput::hold(MemoryShare const& share, std::uint64_t most_weight) {
+  blocks_.reset();  // a stream from here on: not every file stays open beside spill files
   while (!at_end_ && share.weight(held_) <= most_weight) {
     GARUDA_TRY_ASSIGN(auto batch, read_batch());
     if (batch == nullptr) break;

@@ -49,8 +49,6 @@ class TableInput {
   Result<void> hold(MemoryShare const& share, std::uint64_t most_weight);
   /// Memory for rows that are read before they are asked for, until the file ends or rests.
   std::uint64_t ahead_bytes() const noexcept { return stream_.ahead_bytes(); }
-  /// Threads that read the file side by side.
-  std::size_t readers() const noexcept { return stream_.readers(); }
   /// Lets go of what the file keeps to read on, while another one is read.
   void rest() { stream_.rest(); }
   bool is_whole() const noexcept { return at_end_; }
