@@ -94,14 +94,23 @@ Result<void> DerivedValues::rank(Control const& control) {
 }
 
 std::array<std::optional<std::size_t>, 2> DerivedValues::factors() const noexcept {
+  if (state_.form == ValueForm::packed) return packed_factors();
   if (state_.form != ValueForm::product || is_wide_) return {};
   return {state_.part.powers[0] > 0 ? state_.column : std::nullopt,
           state_.part.powers[1] > 0 ? state_.second : std::nullopt};
 }
 
+std::array<std::optional<std::size_t>, 2> DerivedValues::packed_factors() const noexcept {
+  auto const takes = [&](std::size_t f) {
+    return std::ranges::any_of(state_.packed, [=](auto const& term) { return term.powers[f] > 0; });
+  };
+  return {takes(0) ? state_.column : std::nullopt, takes(1) ? state_.second : std::nullopt};
+}
+
 void DerivedValues::make(std::span<DerivedRow const> rows, std::byte* out) const {
   if (state_.form == ValueForm::row) return make_rows(rows, out);
   if (state_.form == ValueForm::ranked) return make_ranked(rows, out);
+  if (state_.form == ValueForm::packed) return make_packed(rows, out);
   std::array<RowPlace, kMostRows> places;
   std::ranges::transform(rows, places.begin(), &DerivedRow::place);
   if (is_wide_) return write_wide_values(table_, state_, std::span(places).first(rows.size()), out);
@@ -115,6 +124,12 @@ void DerivedValues::make(FactorValues const& values, std::size_t count, std::byt
   auto const type_of = [&](std::size_t f) -> DataType const& {
     return table_.schema()[f == 0 ? *state_.column : *state_.second].type;
   };
+  if (state_.form == ValueForm::packed) {
+    auto const column = [&](std::size_t f) {
+      return values[f] == nullptr ? FactorColumn{} : FactorColumn{&type_of(f), values[f]};
+    };
+    return write_packed(column(0), column(1), count, state_.packed, out);
+  }
   // Of integers only what takes more than 64 bits is cut.
   auto const is_integer = [&](std::size_t f) {
     return part.powers[f] == 0 || type_row(type_of(f).id).family == TypeFamily::integer;
@@ -137,6 +152,25 @@ void DerivedValues::make(FactorValues const& values, std::size_t count, std::byt
 
 void DerivedValues::make_rows(std::span<DerivedRow const> rows, std::byte* out) const {
   for (std::size_t i = 0; i < rows.size(); ++i) put_as(state_.kind, out, i, Int128{rows[i].row});
+}
+
+void DerivedValues::make_packed(std::span<DerivedRow const> rows, std::byte* out) const {
+  // Gathered, then as values that follow each other.
+  std::array<std::array<std::uint64_t, kMostRows>, 2> gathered;
+  auto const factors = packed_factors();
+  FactorValues values{};
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    if (!factors[f]) continue;
+    auto const width = static_cast<std::size_t>(byte_width(table_.schema()[*factors[f]].type));
+    auto* const to = reinterpret_cast<std::byte*>(gathered[f].data());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      auto const& array = table_.batch(rows[i].place.batch).columns[*factors[f]];
+      auto const at = static_cast<std::size_t>(array.offset + rows[i].place.row);
+      std::memcpy(to + i * width, static_cast<std::byte const*>(array.values) + at * width, width);
+    }
+    values[f] = to;
+  }
+  make(values, rows.size(), out);
 }
 
 void DerivedValues::make_ranked(std::span<DerivedRow const> rows, std::byte* out) const {

@@ -38,7 +38,7 @@ class DerivedValues {
   /// The same of products, from the values of each factor that the state has.
   void make(FactorValues const& values, std::size_t count, std::byte* out) const;
 
-  /// The columns that a product is made of, none of 256 bits; none of other values.
+  /// The columns that products are made of, none of 256 bits; none of other values.
   std::array<std::optional<std::size_t>, 2> factors() const noexcept;
 
   /// Host memory held, in bytes.
@@ -52,6 +52,8 @@ class DerivedValues {
                  (state.second && is_wide(table.schema()[*state.second].type))) {}
 
   Result<void> rank(Control const& control);
+  std::array<std::optional<std::size_t>, 2> packed_factors() const noexcept;
+  void make_packed(std::span<DerivedRow const> rows, std::byte* out) const;
   void make_rows(std::span<DerivedRow const> rows, std::byte* out) const;
   void make_ranked(std::span<DerivedRow const> rows, std::byte* out) const;
   template <class Read>

@@ -190,6 +190,51 @@ void write_integer_products(DataType const& a_type, std::byte const* a, DataType
   });
 }
 
+void write_packed(FactorColumn const& x, FactorColumn const& y, std::size_t count,
+                  std::span<resolve::PackedProduct const> terms, std::byte* out) {
+  constexpr std::size_t kStep = 256;
+  using Values = std::array<std::uint32_t, kStep>;
+  // Rows from `first` on: where they are words, as they lie.
+  auto const read = [](FactorColumn const& column, std::size_t first, std::size_t rows,
+                       Values& room) -> std::uint32_t const* {
+    if (column.values == nullptr) return nullptr;
+    auto const width = static_cast<std::size_t>(byte_width(*column.type));
+    auto const* const values = column.values + first * width;
+    if (width == sizeof(std::uint32_t) && reinterpret_cast<std::uintptr_t>(values) % width == 0)
+      return reinterpret_cast<std::uint32_t const*>(values);
+    auto* const to = room.data();
+    visit_integers(byte_width(*column.type), type_row(column.type->id).is_signed, [=]<class T>(T*) {
+      for (std::size_t i = 0; i < rows; ++i)
+        to[i] = static_cast<std::uint32_t>(load<T>(values, static_cast<std::int64_t>(i)));
+    });
+    return to;
+  };
+  Values x_room;
+  Values y_room;
+  std::array<std::uint64_t, kStep> words;
+  for (std::size_t first = 0; first < count; first += kStep) {
+    auto const rows = std::min(kStep, count - first);
+    std::array const factors{read(x, first, rows, x_room), read(y, first, rows, y_room)};
+    bool is_first = true;
+    for (auto const& [powers, shift] : terms) {
+      auto const add = [&, left = shift](auto const& product) {
+        if (is_first)
+          for (std::size_t i = 0; i < rows; ++i) words[i] = product(i) << left;
+        else
+          for (std::size_t i = 0; i < rows; ++i) words[i] += product(i) << left;
+      };
+      auto const* const one = factors[powers[0] > 0 ? 0 : 1];
+      auto const* const other = factors[powers[1] > 0 ? 1 : 0];
+      if (powers[0] + powers[1] == 1)
+        add([=](std::size_t i) { return std::uint64_t{one[i]}; });
+      else
+        add([=](std::size_t i) { return std::uint64_t{one[i]} * other[i]; });
+      is_first = false;
+    }
+    std::memcpy(out + first * sizeof(std::uint64_t), words.data(), rows * sizeof(std::uint64_t));
+  }
+}
+
 void write_wide_values(TableView table, StateColumn const& state, std::span<RowPlace const> places, std::byte* out) {
   auto const& part = state.part;
   for (std::size_t i = 0; i < places.size(); ++i) {

@@ -39,6 +39,17 @@ void write_powers(DataType const& type, std::byte const* values, std::size_t cou
 void write_integer_products(DataType const& a_type, std::byte const* a, DataType const& b_type, std::byte const* b,
                             std::size_t count, contract::ValueKind kind, std::byte* out);
 
+/// Values of both columns of a product that follow each other, none of them null; nullptr: no factor.
+struct FactorColumn {
+  DataType const* type = nullptr;
+  std::byte const* values = nullptr;
+};
+
+/// Writes words of 64 bits, each the sum of `terms` over the factors' values. Requires: integers, none negative, below
+/// 2^32; every term's factors are there.
+void write_packed(FactorColumn const& x, FactorColumn const& y, std::size_t count,
+                  std::span<resolve::PackedProduct const> terms, std::byte* out);
+
 /// Writes a product's part, or what is special, of the rows at `places`: of columns of which one is wide at least.
 void write_wide_values(TableView table, resolve::StateColumn const& state, std::span<RowPlace const> places,
                        std::byte* out);

@@ -4,12 +4,14 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/load.hpp"
 #include "core/look_ahead.hpp"
@@ -34,10 +36,14 @@ constexpr std::uint32_t kWideBits = 126;
 struct NumberRange {
   std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
   std::int32_t highest = std::numeric_limits<std::int32_t>::min();
+  UInt128 most = 0;  ///< of integers: the largest magnitude
+  bool has_negative = false;
   bool has_special = false;
 
   void add(ExactNumber const& number) noexcept {
     has_special |= number.is_special;
+    has_negative = has_negative || number.is_negative;
+    most = std::max(most, number.magnitude);
     if (number.magnitude == 0) return;
     auto const low = static_cast<std::uint64_t>(number.magnitude);
     auto const high = static_cast<std::uint64_t>(number.magnitude >> 64);
@@ -49,6 +55,8 @@ struct NumberRange {
   void add(NumberRange const& other) noexcept {
     lowest = std::min(lowest, other.lowest);
     highest = std::max(highest, other.highest);
+    most = std::max(most, other.most);
+    has_negative = has_negative || other.has_negative;
     has_special = has_special || other.has_special;
   }
   bool is_zero() const noexcept { return lowest > highest; }
@@ -151,17 +159,22 @@ class ProductCutter {
     columns_ = {x, aggregate.second};
     auto& moments = aggregate.moments;
     moments.scale = aggregate.input.scale + request_.table.schema()[y].type.scale;
-    moments.x = sum_of({1, 0});
+    std::vector<WantedSum> wanted{{&moments.x, {1, 0}}};
+    auto const function = aggregate.row->function;
+    bool const is_moment = function != AggregateFunction::sum && function != AggregateFunction::mean;
+    if (is_moment) {
+      wanted.push_back({&moments.xy, aggregate.second ? Powers{1, 1} : Powers{2, 0}});
+      if (aggregate.second) wanted.push_back({&moments.y, {0, 1}});
+    }
+    if (function == AggregateFunction::corr) {
+      wanted.push_back({&moments.xx, {2, 0}});
+      wanted.push_back({&moments.yy, {0, 2}});
+    }
+    if (!pack(wanted))
+      for (auto const& [sum, powers] : wanted) *sum = sum_of(powers);
     aggregate.state = moments.x.parts.front().state;
     request_.columns.states[aggregate.state].states |= contract::kCountState;
-    auto const function = aggregate.row->function;
-    if (function == AggregateFunction::sum || function == AggregateFunction::mean) return {};
-    moments.xy = aggregate.second ? sum_of({1, 1}) : sum_of({2, 0});
-    if (aggregate.second) moments.y = sum_of({0, 1});
-    if (function == AggregateFunction::corr) {
-      moments.xx = sum_of({2, 0});
-      moments.yy = sum_of({0, 2});
-    }
+    if (!is_moment) return {};
     if (range_x.has_special || range_y.has_special) {
       StateColumn special{columns_[0], contract::ValueKind::uint32, contract::kMaxState};
       special.form = ValueForm::special;
@@ -173,6 +186,66 @@ class ProductCutter {
 
  private:
   using Powers = std::array<std::uint8_t, 2>;
+  struct WantedSum {
+    ExactSum* sum = nullptr;
+    Powers powers{};
+  };
+
+  /// Bits of the sum of a product over all rows of the table.
+  std::uint32_t sum_bits(Powers powers) const {
+    auto most = static_cast<UInt128>(request_.table.num_rows());
+    for (std::size_t f = 0; f < powers.size(); ++f)
+      for (std::uint8_t power = 0; power < powers[f]; ++power) most *= ranges_[f].most;
+    auto const high = static_cast<std::uint64_t>(most >> 64);
+    return std::max(high != 0 ? 65U : static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(most))), 1U);
+  }
+
+  /// Whether values of a factor are integers without nulls and signs that write_packed takes.
+  bool is_packable(std::size_t f) const {
+    if (!columns_[f]) return true;
+    constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
+    return type_row(request_.table.schema()[*columns_[f]].type.id).family == TypeFamily::integer &&
+           !materialize::has_nulls(request_.table, *columns_[f]) && !ranges_[f].has_negative &&
+           ranges_[f].most <= kMost;
+  }
+
+  /// Sums that share words, each of which is one pass over the rows: as few words as first fit, by falling size, finds.
+  /// False, and nothing is changed: that saves none.
+  bool pack(std::span<WantedSum const> wanted) {
+    constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
+    if (!is_packable(0) || !is_packable(1) || request_.table.num_rows() > kMostRows) return false;
+    std::vector<WantedSum> order(wanted.begin(), wanted.end());
+    std::ranges::stable_sort(order, std::greater<>(), [&](WantedSum const& sum) { return sum_bits(sum.powers); });
+    if (sum_bits(order.front().powers) > 64) return false;
+    struct Word {
+      std::vector<WantedSum> sums;
+      std::vector<resolve::PackedProduct> terms;
+      std::uint32_t bits = 0;
+    };
+    std::vector<Word> words;
+    for (auto const& sum : order) {
+      auto const bits = sum_bits(sum.powers);
+      auto word = std::ranges::find_if(words, [=](Word const& one) { return one.bits + bits <= 64; });
+      if (word == words.end()) word = words.insert(word, Word{});
+      word->sums.push_back(sum);
+      word->terms.push_back({sum.powers, word->bits});
+      word->bits += bits;
+    }
+    if (words.size() == wanted.size()) return false;
+    for (auto const& word : words) {
+      StateColumn column{columns_[0], contract::ValueKind::uint64, contract::kSumState};
+      column.form = ValueForm::packed;
+      column.second = columns_[1];
+      column.packed = word.terms;
+      auto const state = resolve::add_states(request_.columns, column);
+      for (std::size_t i = 0; i < word.sums.size(); ++i)
+        *word.sums[i].sum = {{{state, column.kind, word.terms[i].shift, sum_bits(word.sums[i].powers)}}, 0, 0};
+    }
+    // Values that are words of their own move with their keys, so that the words are made of them there.
+    for (auto const& column : columns_)
+      if (column) plain_state(*column, 0);
+    return true;
+  }
 
   Result<NumberRange> range_of(std::size_t column) {
     if (auto const known = known_.find(column); known != known_.end()) return known->second;

@@ -116,7 +116,8 @@ std::size_t add_states(ResolvedGroupBy& resolved, StateColumn const& wanted) {
   bool const is_ranked = wanted.form == ValueForm::ranked;
   auto found = std::ranges::find_if(resolved.states, [&](StateColumn const& state) {
     return state.column == wanted.column && state.form == wanted.form && state.second == wanted.second &&
-           state.part == wanted.part && state.list == wanted.list && (!is_ranked || state.states == wanted.states);
+           state.part == wanted.part && state.packed == wanted.packed && state.list == wanted.list &&
+           (!is_ranked || state.states == wanted.states);
   });
   if (found == resolved.states.end()) found = resolved.states.insert(found, wanted);
   found->states |= wanted.states;

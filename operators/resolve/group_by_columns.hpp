@@ -22,6 +22,7 @@ enum class ValueForm : std::uint8_t {
   row,      ///< the number of the row
   ranked,   ///< the second column's value as an ordered word, above the number of the row (arg_max: its complement)
   product,  ///< part of a product of the columns
+  packed,   ///< several products of integers that are not negative, above each other in one word
   special,  ///< 1 where a factor is infinite or NaN, else 0
 };
 
@@ -38,6 +39,14 @@ struct ProductPart {
   friend bool operator==(ProductPart const&, ProductPart const&) = default;
 };
 
+/// column^powers[0] · second^powers[1] · 2^shift: a term of a packed word. No sum of a term reaches the next one.
+struct PackedProduct {
+  std::array<std::uint8_t, 2> powers{1, 0};
+  std::uint32_t shift = 0;
+
+  friend bool operator==(PackedProduct const&, PackedProduct const&) = default;
+};
+
 /// Partial states that kernels compute of one column, for all aggregates that need any of them.
 struct StateColumn {
   std::optional<std::size_t> column;                     ///< position in the table; nullopt: the rows
@@ -47,6 +56,7 @@ struct StateColumn {
   ValueForm form = ValueForm::plain;
   std::optional<std::size_t> second{};  ///< rows where it is null take no part
   ProductPart part{};                   ///< of `product`
+  std::vector<PackedProduct> packed{};  ///< of `packed`: neither column has a null
   contract::ListBound list{};           ///< of `listed`
 
   /// Whether the values lie in the table as kernels take them.
@@ -60,6 +70,8 @@ struct ExactSum {
   struct Part {
     std::size_t state = 0;  ///< position among the state columns
     contract::ValueKind kind = contract::ValueKind::none;
+    std::uint32_t first_bit = 0;  ///< of a packed word's sum
+    std::uint32_t bits = 0;       ///< of it; 0: the sum is not packed
   };
   std::vector<Part> parts;
   std::uint32_t part_bits = 0;

@@ -28,9 +28,15 @@ BigInteger power_of_ten_of(std::int32_t digits) {
   return power;
 }
 
+/// A sum out of a packed word, all of which fits its lowest 64 bits.
+std::uint64_t packed_sum(std::uint64_t word, ExactSum::Part const& part) noexcept {
+  return word >> part.first_bit & ~std::uint64_t{0} >> (64 - part.bits);
+}
+
 BigInteger part_of(FinaliseInput const& input, ExactSum::Part const& part, std::uint64_t group) {
   auto const& state = input.states[part.state];
   auto const words = state.words_per_sum != 0 ? state.words_per_sum : contract::sum_words(part.kind);
+  if (part.bits != 0) return BigInteger(packed_sum(state.sums[words * group], part));
   // Sums of several words are signed, whatever the values are.
   bool const is_signed = words > 1 || contract::is_signed_integer(part.kind);
   return {std::span(&state.sums[words * group], words), is_signed};
@@ -81,12 +87,13 @@ double quotient(BigInteger numerator, std::int32_t exponent, std::int32_t scale,
 /// A sum of one part that fits 128 bits.
 std::optional<Int128> narrow_sum(FinaliseInput const& input, ExactSum const& sum, std::uint64_t group) {
   if (sum.parts.size() != 1) return std::nullopt;
-  auto const& [position, kind] = sum.parts[0];
-  auto const& state = input.states[position];
-  auto const count = state.words_per_sum != 0 ? state.words_per_sum : contract::sum_words(kind);
+  auto const& part = sum.parts[0];
+  auto const& state = input.states[part.state];
+  auto const count = state.words_per_sum != 0 ? state.words_per_sum : contract::sum_words(part.kind);
   auto const* const words = &state.sums[count * group];
+  if (part.bits != 0) return Int128{packed_sum(words[0], part)};
   if (count == 1)
-    return contract::is_signed_integer(kind) ? Int128{static_cast<std::int64_t>(words[0])} : Int128{words[0]};
+    return contract::is_signed_integer(part.kind) ? Int128{static_cast<std::int64_t>(words[0])} : Int128{words[0]};
   auto const sign = (words[1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
   for (std::uint32_t w = 2; w < count; ++w)
     if (words[w] != sign) return std::nullopt;

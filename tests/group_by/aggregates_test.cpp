@@ -273,6 +273,42 @@ TEST_F(Aggregates, MomentsAtTheEndsOfWords) {
   expect_groups(table.view(), {{"k"}, *parsed, true}, {"", "grouping=partitioned", "slice_rows=2"});
 }
 
+/// Numbers without signs, whose sums of products share words of 64 bits, up to the last bit and not beyond.
+TEST_F(Aggregates, SumsThatShareWords) {
+  constexpr std::size_t kRows = 9;
+  auto const column = [](char const* name, TypeId type, auto most) {
+    using T = decltype(most);
+    std::vector<T> values(kRows, most);
+    for (std::size_t row = 2; row < kRows; row += 3) values[row] = static_cast<T>(row % 4);
+    return TestColumn<T>{name, type_of(type), std::move(values), {}};
+  };
+  auto const table = TestTable()
+                         .add(TestColumn<std::int32_t>{"k", type_of(TypeId::int32), {1, 1, 2, 1, 1, 2, 1, 1, 3}, {}})
+                         .add(column("bits3", TypeId::int8, std::int8_t{5}))
+                         .add(column("bits8", TypeId::uint8, std::uint8_t{255}))
+                         .add(column("bits16", TypeId::uint16, std::uint16_t{65535}))
+                         .add(column("bits28", TypeId::int64, std::int64_t{268435455}))
+                         .add(column("bits31", TypeId::int32, std::int32_t{2147483647}))
+                         .add(column("bits32", TypeId::uint32, std::uint32_t{4294967295}))
+                         .build(4);
+  std::string text = "sum:bits3,mean:bits31";
+  auto const names = {"bits3", "bits8", "bits16", "bits28", "bits31", "bits32"};
+  for (std::string const x : names) {
+    text += ",var:" + x + ",std_pop:" + x;
+    for (std::string const y : names) text += ",covar:" + x + ":" + y + ",corr:" + x + ":" + y;
+  }
+  auto const parsed = parse_aggregates(text);
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  expect_groups(table.view(), {{"k"}, *parsed, true}, {"", "grouping=partitioned", "grouping=local", "slice_rows=2"});
+  // All five sums of this correlation take 60 bits.
+  auto const one = parse_aggregates("corr:bits3:bits8");
+  GroupByOptions options;
+  options.path = Path::cpu;
+  auto const plan = engine().explain_group_by(table.view(), {{"k"}, *one, true}, options);
+  ASSERT_TRUE(plan) << plan.error().describe();
+  EXPECT_NE(to_string(*plan).find("into 1 columns of integers"), std::string::npos) << to_string(*plan);
+}
+
 TEST_F(Aggregates, SpecialFloatsTiesAndProducts) {
   auto const nan = std::nan("");
   auto const inf = HUGE_VAL;
