@@ -23,9 +23,9 @@ struct EncodedKeys {
   AlignedBuffer owned_words;          ///< empty when `words` is borrowed
   AlignedBuffer row_ids;              ///< empty: word i is row i; else num_rows × u32 (u64 when table_rows > 2^32)
   std::uint64_t min = 0, max = 0;     ///< bounds of the words that end as all words do; exact unless they are packed of
-                                      ///< several columns or keys of 64 bits of both signs; unspecified when num_rows
-                                      ///< is 0
-  std::uint32_t common_low_bits = 0;  ///< lowest bits that are equal in all words: key_bits when all are equal
+                                      ///< several columns, keys of 64 bits of both signs or codes of a small
+                                      ///< dictionary; unspecified when num_rows is 0
+  std::uint32_t common_low_bits = 0;  ///< lowest bits known to be equal in all words: key_bits when all are equal
 
   std::span<std::uint32_t const> words32() const noexcept {
     return {static_cast<std::uint32_t const*>(words), key_bits == 32 ? num_rows : 0};

@@ -104,6 +104,10 @@ void set_range(PackedRange const& range, EncodedKeys& keys) {
   keys.max = range.max;
 }
 
+/// Rows for each value of a dictionary from which it is taken for used: what slots of unused values cost is then less
+/// than a pass over the codes.
+constexpr std::uint64_t kRowsPerUnusedCode = 64;
+
 /// Memory of a thread that works on blocks.
 struct Scratch {
   AttributeCodes codes;
@@ -143,7 +147,13 @@ class TableWriter {
   /// `indices`: of a dictionary column, the numbers of its values.
   Result<EncodedTable> borrow(std::uint32_t const* indices, Control const& control) {
     out_.packed.words = indices;
-    GARUDA_TRY(measure_words(out_.packed, control));
+    auto const& codes = scan_.ranges[0];
+    auto const values = static_cast<std::uint64_t>(codes.max - codes.min) + 1;
+    if (values > scan_.num_keys() / kRowsPerUnusedCode) {
+      GARUDA_TRY(measure_words(out_.packed, control));
+    } else {
+      set_range(range_of_codes(codes, layout_.positions(0)), out_.packed);
+    }
     return std::move(out_);
   }
 
