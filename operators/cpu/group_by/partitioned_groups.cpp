@@ -1,5 +1,7 @@
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 
+#include <oneapi/tbb/task_arena.h>
+
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -17,6 +19,9 @@ constexpr std::uint64_t kMadeRows = std::uint64_t{1} << 11;
 static_assert(kMadeRows % 32 == 0, "no word of a validity bitmap belongs to two blocks");
 /// Most slots of direct addressing a row: beyond, clearing and reading them costs more than hashing.
 constexpr std::uint64_t kSlotsPerRow = 4;
+/// Partitions a thread, so that none waits for another's last one; of so many groups, that each is worth a table.
+constexpr std::uint64_t kPartsOfThread = 4;
+constexpr std::uint64_t kFewestPartGroups = 1024;
 
 /// Slots of the groups of one table, by the partitions of their keys.
 struct SlotsByPartition {
@@ -61,7 +66,9 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     GARUDA_TRY(check_cancelled(control_));
     GARUDA_TRY_ASSIGN(auto choice, choose_digit(keys_of(first_row_, num_rows())));
     digit_ = choice.digit;
-    for (auto const& table : before_.tables) before_slots_.push_back(partition_slots(table, digit_));
+    before_slots_.resize(before_.tables.size());
+    GARUDA_TRY(for_each_block(before_.tables.size(), control_,
+                              [&](std::size_t t) { before_slots_[t] = partition_slots(before_.tables[t], digit_); }));
     plan_chunks();
     if (tables_.empty()) {
       GARUDA_TRY_ASSIGN(chunk_, partition_chunk(first_row_, num_rows(), std::move(choice.left)));
@@ -260,6 +267,10 @@ class PartitionedGroups final : public contract::WholeGroupBy {
                             kept_row_bytes(states_.requests) * (rows_.table().num_rows / groups);
     std::uint32_t bits = 0;
     while (bits < partition::kMaxRadixBits && (slots >> bits) * slot_bytes > sizes_.table_bytes) ++bits;
+    auto const threads = static_cast<std::uint64_t>(oneapi::tbb::this_task_arena::max_concurrency());
+    while (threads > 1 && (std::uint64_t{1} << bits) < kPartsOfThread * threads &&
+           (groups >> bits) >= 2 * kFewestPartGroups)
+      ++bits;
     // A raw digit takes none of the bits that all keys share.
     bits = std::min(bits, keys.key_bits - 1 - std::min(keys.common_low_bits, keys.key_bits - 1));
     keys::EncodedKeys no_other_side;
