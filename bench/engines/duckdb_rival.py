@@ -114,9 +114,12 @@ class DuckDbFiles(DuckDb):
             reader = self.database.sql(query).to_arrow_reader()
             files.write_batches(self.output, reader.schema, reader)
         else:
-            compression = ", COMPRESSION snappy" if way == "parquet" else ""
-            self.database.execute(f"COPY ({query}) TO '{self.output}' (FORMAT {way}{compression})")
+            self.database.execute(self.copy_text(query, way))
         return self.output
+
+    def copy_text(self, query: str, way: str) -> str:
+        compression = ", COMPRESSION snappy" if way == "parquet" else ""
+        return f"COPY ({query}) TO '{self.output}' (FORMAT {way}{compression})"
 
     def to_arrow(self, result: pathlib.Path) -> pa.Table:
         return files.read(result)

@@ -20,7 +20,7 @@ from engines import engine, files, garuda_rival, measure, report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Modules and their classes: only those that are asked for need their packages.
-RIVALS = {"duckdb": "DuckDb", "polars": "Polars", "pyarrow": "PyArrow"}
+RIVALS = {"duckdb": "DuckDb", "duckdb-command": "DuckDbCommand", "polars": "Polars", "pyarrow": "PyArrow"}
 FORCED = ["cpu", "graphics", "compute", "cuda"]
 Tables = dict[str, pa.Table] | dict[str, pathlib.Path]
 
@@ -63,6 +63,8 @@ def check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespa
     arguments.rivals = arguments.rivals or ["duckdb"]
     for name in set(arguments.rivals) - set(rivals):
         parser.error(f"unknown rival (allowed: {', '.join(rivals)}): {name}")
+    if "duckdb-command" in arguments.rivals and getattr(arguments, "files", None) not in ("parquet", "csv"):
+        parser.error("duckdb-command needs --files parquet or csv")
     arguments.forced = [path for path in arguments.forced.split(",") if path]
     for path in set(arguments.forced) - set(FORCED):
         parser.error(f"not a path that can be forced (allowed: {', '.join(FORCED)}): {path}")
@@ -99,7 +101,7 @@ def environment(arguments: argparse.Namespace) -> dict:
 
 
 def rival(name: str, suffix: str = "") -> type:
-    return getattr(importlib.import_module(f"engines.{name}_rival"), RIVALS[name] + suffix)
+    return getattr(importlib.import_module(f"engines.{name.replace('-', '_')}_rival"), RIVALS[name] + suffix)
 
 
 def version(arguments: argparse.Namespace) -> str:
