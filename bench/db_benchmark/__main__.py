@@ -39,10 +39,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--sorted", action="store_true", help="tables sorted by their id columns")
     parser.add_argument("--nulls", action="store_true", help="5 %% of the values are null")
     parser.add_argument("--questions", default=",".join(names), help="by comma (%(default)s)")
-    session.add_arguments(parser, RIVALS, 5, None)  # of files also: duckdb-command
+    session.add_arguments(parser, RIVALS, 5, None)
     session.add_file_arguments(parser)
     arguments = parser.parse_args()
-    session.check_arguments(parser, arguments, [*RIVALS, "duckdb-command"])
+    session.check_arguments(parser, arguments, RIVALS)
     arguments.questions = session.chosen_names(parser, arguments.questions, names, "question")
     return arguments
 

@@ -24,8 +24,6 @@ class DuckDbCommandFiles(duckdb_rival.DuckDbFiles):
     name = "DuckDB's command"
 
     def __init__(self, threads: int, file_format: str, folder: pathlib.Path) -> None:
-        if file_format == "arrow":
-            raise RuntimeError("DuckDB's command reads no Arrow files")
         super().__init__(threads, file_format, folder)
         self.version = importlib.metadata.version("duckdb-cli")
         self.settings = f"SET threads = {threads}; SET preserve_insertion_order = false; "

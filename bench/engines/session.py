@@ -20,7 +20,8 @@ from engines import engine, files, garuda_rival, measure, report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Modules and their classes: only those that are asked for need their packages.
-RIVALS = {"duckdb": "DuckDb", "duckdb-command": "DuckDbCommand", "polars": "Polars", "pyarrow": "PyArrow"}
+RIVALS = {"duckdb": "DuckDb", "polars": "Polars", "pyarrow": "PyArrow"}
+COMMANDS = {"duckdb-command": "DuckDbCommand"}  # which know Parquet and CSV files
 FORCED = ["cpu", "graphics", "compute", "cuda"]
 Tables = dict[str, pa.Table] | dict[str, pathlib.Path]
 
@@ -56,15 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser, rivals: list[str], repeat: in
 
 
 def check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace, rivals: list[str]) -> None:
-    """Makes a list of `rivals`; ends with a sentence where something is not allowed. Without a rival that says what is
-    right, DuckDB does, and is not timed."""
+    """Makes a list of `rivals`, to which files add those of COMMANDS; ends with a sentence where something is not
+    allowed. Without a rival that says what is right, DuckDB does, and is not timed."""
     arguments.rivals = [name for name in arguments.rivals.split(",") if name]
     arguments.untimed = [] if arguments.rivals else ["DuckDB"]
     arguments.rivals = arguments.rivals or ["duckdb"]
+    if getattr(arguments, "files", None) in ("parquet", "csv"):
+        rivals = [*rivals, *COMMANDS]
     for name in set(arguments.rivals) - set(rivals):
         parser.error(f"unknown rival (allowed: {', '.join(rivals)}): {name}")
-    if "duckdb-command" in arguments.rivals and getattr(arguments, "files", None) not in ("parquet", "csv"):
-        parser.error("duckdb-command needs --files parquet or csv")
     arguments.forced = [path for path in arguments.forced.split(",") if path]
     for path in set(arguments.forced) - set(FORCED):
         parser.error(f"not a path that can be forced (allowed: {', '.join(FORCED)}): {path}")
@@ -101,7 +102,7 @@ def environment(arguments: argparse.Namespace) -> dict:
 
 
 def rival(name: str, suffix: str = "") -> type:
-    return getattr(importlib.import_module(f"engines.{name.replace('-', '_')}_rival"), RIVALS[name] + suffix)
+    return getattr(importlib.import_module(f"engines.{name.replace('-', '_')}_rival"), (RIVALS | COMMANDS)[name] + suffix)
 
 
 def version(arguments: argparse.Namespace) -> str:

@@ -26,10 +26,10 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev bench tpch", description=__doc__)
     parser.add_argument("--scale", default="1", help="factor (%(default)s)")
     parser.add_argument("--queries", default=",".join(names), help="by comma (%(default)s)")
-    session.add_arguments(parser, RIVALS, 5, None)  # of files also: duckdb-command
+    session.add_arguments(parser, RIVALS, 5, None)
     session.add_file_arguments(parser, ["parquet"])
     arguments = parser.parse_args()
-    session.check_arguments(parser, arguments, [*RIVALS, "duckdb-command"])
+    session.check_arguments(parser, arguments, RIVALS)
     arguments.queries = session.chosen_names(parser, arguments.queries, names, "query")
     return arguments
 
