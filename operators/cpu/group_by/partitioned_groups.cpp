@@ -14,9 +14,6 @@
 namespace garuda::cpu {
 namespace {
 
-/// Rows whose values are made or gathered at once: they stay in a second-level cache.
-constexpr std::uint64_t kMadeRows = std::uint64_t{1} << 11;
-static_assert(kMadeRows % 32 == 0, "no word of a validity bitmap belongs to two blocks");
 /// Most slots of direct addressing a row: beyond, clearing and reading them costs more than hashing.
 constexpr std::uint64_t kSlotsPerRow = 4;
 /// Partitions a thread, so that none waits for another's last one; of so many groups, that each is worth a table.
