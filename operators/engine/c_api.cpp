@@ -8,7 +8,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +18,7 @@
 #include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/garuda.h"
-#include "operators/engine/c_rows.hpp"
+#include "operators/engine/rows.hpp"
 
 namespace {
 
@@ -67,6 +66,7 @@ int translated(char** error, Call call) {
   }
 }
 
+using garuda::engine::columns_of;
 using garuda::engine::Rows;
 using SharedRows = std::shared_ptr<Rows>;
 
@@ -198,17 +198,11 @@ Result<Join> join_of(garuda_engine const* engine, garuda_table const* left, garu
   Join join;
   GARUDA_TRY_ASSIGN(join.spec, spec_of(*options));
   GARUDA_TRY_ASSIGN(join.options, options_of<garuda::JoinOptions>(options->run, garuda::parse_join_tuning));
-  GARUDA_TRY_ASSIGN(join.left, left->rows->checked(join.options.threads));
-  GARUDA_TRY_ASSIGN(join.right, right->rows->checked(join.options.threads));
+  GARUDA_TRY_ASSIGN(join.left, left->rows->checked(join.options.threads, columns_of(join.spec, garuda::Side::left),
+                                                   &join.options.control));
+  GARUDA_TRY_ASSIGN(join.right, right->rows->checked(join.options.threads, columns_of(join.spec, garuda::Side::right),
+                                                     &join.options.control));
   return join;
-}
-
-std::set<std::string_view> columns_of(garuda::GroupBySpec const& spec) {
-  std::set<std::string_view> columns(spec.keys.begin(), spec.keys.end());
-  for (auto const& aggregate : spec.aggregates)
-    for (auto const& name : {std::cref(aggregate.column), std::cref(aggregate.second)})
-      if (name.get()) columns.insert(*name.get());
-  return columns;
 }
 
 struct GroupBy {
@@ -222,7 +216,8 @@ Result<GroupBy> group_by_of(garuda_engine const* engine, garuda_table const* tab
   GroupBy group_by;
   GARUDA_TRY_ASSIGN(group_by.spec, spec_of(*options));
   GARUDA_TRY_ASSIGN(group_by.options, options_of<garuda::GroupByOptions>(options->run, garuda::parse_group_by_tuning));
-  GARUDA_TRY_ASSIGN(group_by.table, table->rows->checked(group_by.options.threads, columns_of(group_by.spec)));
+  GARUDA_TRY_ASSIGN(group_by.table, table->rows->checked(group_by.options.threads, columns_of(group_by.spec),
+                                                         &group_by.options.control));
   return group_by;
 }
 

@@ -55,13 +55,19 @@ void find_cuda_devices(HeldEngine const& held) {
   });
 }
 
+Result<DeviceTable> on_device(Engine& engine, Rows const& rows, std::optional<std::string> const& device,
+                              Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const checked, rows.checked(0, {}, &control));
+  return engine.upload(checked, {.device = device, .control = control});
+}
+
 HeldTable upload(HeldEngine const& held, HeldTable const& table, std::optional<std::string> device,
                  nb::object on_progress) {
   auto const watch = watching(std::move(on_progress));
   auto uploaded = run(*watch, [watch, engine = held.engine, rows = table.rows, device = std::move(device)] {
-    return engine->upload(rows->view(), {.device = device, .control = watch->control()});
+    return on_device(*engine, *rows, device, watch->control());
   });
-  return {share(Rows{held.engine, std::move(uploaded)})};
+  return {share(held.engine, std::move(uploaded))};
 }
 
 void release_memory(HeldEngine const& held) {

@@ -81,15 +81,22 @@ struct JoinQuery {
   bool is_brief = false;
 
   std::vector<SharedRows> inputs() const { return {left, right}; }
-  Result<std::unique_ptr<QueryResult>> start(Control control) const {
-    return engine->join(left->view(), right->view(), spec, with(std::move(control)));
-  }
-  Result<Plan> explain() const { return engine->explain_join(left->view(), right->view(), spec, options); }
+  Result<std::unique_ptr<QueryResult>> start(Control control) const { return with(&Engine::join, std::move(control)); }
+  Result<Engine::Counted> count(Control control) const { return with(&Engine::join_count, std::move(control)); }
+  Result<Plan> explain(Control control) const { return with(&Engine::explain_join, std::move(control)); }
 
-  JoinOptions with(Control control) const {
+ private:
+  /// Calls the engine with rows whose values are right.
+  template <class T>
+  Result<T> with(Result<T> (Engine::*call)(TableView, TableView, JoinSpec const&, JoinOptions const&),
+                 Control control) const {
     auto controlled = options;
     controlled.control = std::move(control);
-    return controlled;
+    auto const columns = [&](Side side) { return engine::columns_of(spec, side); };
+    GARUDA_TRY_ASSIGN(auto const left_rows, left->checked(options.threads, columns(Side::left), &controlled.control));
+    GARUDA_TRY_ASSIGN(auto const right_rows,
+                      right->checked(options.threads, columns(Side::right), &controlled.control));
+    return (*engine.*call)(left_rows, right_rows, spec, controlled);
   }
 };
 
@@ -102,11 +109,19 @@ struct GroupByQuery {
 
   std::vector<SharedRows> inputs() const { return {table}; }
   Result<std::unique_ptr<QueryResult>> start(Control control) const {
+    return with(&Engine::group_by, std::move(control));
+  }
+  Result<Plan> explain(Control control) const { return with(&Engine::explain_group_by, std::move(control)); }
+
+ private:
+  template <class T>
+  Result<T> with(Result<T> (Engine::*call)(TableView, GroupBySpec const&, GroupByOptions const&),
+                 Control control) const {
     auto controlled = options;
     controlled.control = std::move(control);
-    return engine->group_by(table->view(), spec, controlled);
+    GARUDA_TRY_ASSIGN(auto const rows, table->checked(options.threads, engine::columns_of(spec), &controlled.control));
+    return (*engine.*call)(rows, spec, controlled);
   }
-  Result<Plan> explain() const { return engine->explain_group_by(table->view(), spec, options); }
 };
 
 /// A query that runs, what it reads and what may end it.
@@ -126,41 +141,39 @@ std::shared_ptr<Run> start(Query const& query, nb::object on_progress) {
 
 /// All rows: on the device where the inputs are, if they were made there, else on the host.
 template <class Query>
-Result<Rows> collect_rows(Query const& query, QueryResult& result) {
+Result<SharedRows> collect_rows(Query const& query, QueryResult& result) {
   if (query.inputs().front()->on_device() != nullptr) {
     auto there = result.take_device_table();
-    if (there) return Rows{query.engine, *std::move(there)};
+    if (there) return share(query.engine, *std::move(there));
     if (there.error().code() != ErrorCode::usage) return propagate(std::move(there));
   }
   GARUDA_TRY_ASSIGN(auto here, collect(result));
-  return Rows{query.engine, std::move(here)};
+  return share(query.engine, std::move(here));
 }
 
 template <class Query>
 HeldTable run_query(Query const& query, nb::object on_progress) {
   auto const watch = watching(std::move(on_progress), query.is_brief);
-  using Outcome = std::pair<Rows, Made>;
+  using Outcome = std::pair<SharedRows, Made>;
   auto [rows, made] = run(*watch, [query, watch]() -> Result<Outcome> {
     GARUDA_TRY_ASSIGN(auto const result, query.start(watch->control()));
     GARUDA_TRY_ASSIGN(auto collected, collect_rows(query, *result));
     return Outcome{std::move(collected), Made{result->plan(), result->stats()}};
   });
-  return {share(std::move(rows)), std::move(made)};
+  return {std::move(rows), std::move(made)};
 }
 
 template <class Query>
 std::pair<std::string, std::string> explain(Query const& query) {
   auto const watch = watching(nb::none(), query.is_brief);
-  auto const plan = run(*watch, [query] { return query.explain(); });
+  auto const plan = run(*watch, [query, watch] { return query.explain(watch->control()); });
   return {to_string(plan), to_json(plan)};
 }
 
 /// The number of rows, and the statistics as JSON.
 std::pair<std::uint64_t, std::string> count(JoinQuery const& query, nb::object on_progress) {
   auto const watch = watching(std::move(on_progress), query.is_brief);
-  auto const counted = run(*watch, [query, watch] {
-    return query.engine->join_count(query.left->view(), query.right->view(), query.spec, query.with(watch->control()));
-  });
+  auto const counted = run(*watch, [query, watch] { return query.count(watch->control()); });
   return {counted.rows, to_json(counted.stats)};
 }
 
@@ -215,18 +228,25 @@ HeldTable merged_states(HeldTable const& states, nb::bytes const& groups, std::u
   auto const watch = watching();
   std::vector<std::uint64_t> numbers(groups.size() / sizeof(std::uint64_t));
   std::memcpy(numbers.data(), groups.c_str(), numbers.size() * sizeof(std::uint64_t));
-  return {share(Rows{nullptr, run(*watch, [watch, rows = states.rows, numbers = std::move(numbers), num_groups] {
-                       return merge_states(rows->view(), numbers, num_groups, watch->control());
-                     })})};
+  auto merged = run(*watch, [watch, held = states.rows, numbers = std::move(numbers), num_groups]() -> Result<Table> {
+    auto const control = watch->control();
+    GARUDA_TRY_ASSIGN(auto const rows, held->checked(0, {}, &control));
+    return merge_states(rows, numbers, num_groups, control);
+  });
+  return {share(nullptr, std::move(merged))};
 }
 
 /// `rows`: a table of the columns that `aggregates` are of, without rows or with any.
 HeldTable finished_states(HeldTable const& states, HeldTable const& rows, std::string const& aggregates) {
   auto const watch = watching();
   auto parsed = unwrap(parse_aggregates(aggregates));
-  return {share(Rows{nullptr, run(*watch, [watch, held = states.rows, types = rows.rows, parsed = std::move(parsed)] {
-                       return values_of_states(held->view(), types->view().schema(), parsed, watch->control());
-                     })})};
+  auto values =
+      run(*watch, [watch, held = states.rows, types = rows.rows, parsed = std::move(parsed)]() -> Result<Table> {
+        auto const control = watch->control();
+        GARUDA_TRY_ASSIGN(auto const made, held->checked(0, {}, &control));
+        return values_of_states(made, types->view().schema(), parsed, control);
+      });
+  return {share(nullptr, std::move(values))};
 }
 
 /// The batches of a query that runs, on the host.
@@ -246,7 +266,7 @@ class HeldStream {
     if (!batch) return std::nullopt;
     std::vector<Batch> batches;
     batches.push_back(*std::move(batch));
-    return HeldTable{share(Rows{run_->engine, Table(run_->rows->schema(), std::move(batches))})};
+    return HeldTable{share(run_->engine, Table(run_->rows->schema(), std::move(batches)))};
   }
 
   /// All that is left, for a consumer of Arrow streams.

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "garuda/arrow_c.hpp"
@@ -18,12 +19,52 @@ namespace {
 
 constexpr std::int64_t kCellsBetweenSignals = std::int64_t{1} << 16;  // some hundredths of a second
 
-HeldTable hold(Table table) { return {share(Rows{nullptr, std::move(table)})}; }
+HeldTable hold(Table table, Offsets offsets = Offsets::checked) { return {share(nullptr, std::move(table), offsets)}; }
+
+/// Small tables are checked at once, by this thread; others when a call reads them, by all.
+Offsets offsets_of(bool is_small) { return is_small ? Offsets::checked : Offsets::deferred; }
 
 HeldTable of_stream(nb::handle capsule, bool is_small) {
   auto const watch = watching(nb::none(), is_small);
   auto stream = until_cancelled(take_stream(capsule), watch->control());
-  return hold(run(*watch, [watch, stream]() mutable { return import_arrow(&stream); }));
+  auto const offsets = offsets_of(is_small);
+  return hold(run(*watch, [watch, stream, offsets]() mutable { return import_arrow(&stream, offsets); }), offsets);
+}
+
+/// Streams that end with this, unless they were read.
+struct Streams {
+  std::vector<ArrowArrayStream> streams;
+
+  Streams() = default;
+  Streams(Streams const&) = delete;
+  Streams& operator=(Streams const&) = delete;
+  ~Streams() {
+    for (auto& stream : streams)
+      if (stream.release != nullptr) stream.release(&stream);
+  }
+};
+
+/// The rows of several streams, one after the other.
+Result<Table> import_all(Streams& all, Offsets offsets) {
+  Schema schema;
+  std::vector<Batch> batches;
+  for (auto& stream : all.streams) {
+    GARUDA_TRY_ASSIGN(auto const part, import_arrow(&stream, offsets));
+    if (&stream != &all.streams.front() && part.schema() != schema)
+      return fail(ErrorCode::invalid_input, "parts of a table have different columns");
+    schema = part.schema();
+    std::ranges::copy(part.batches(), std::back_inserter(batches));
+  }
+  return Table(std::move(schema), std::move(batches));
+}
+
+HeldTable of_streams(nb::list const& capsules, bool is_small) {
+  if (capsules.size() == 0) throw nb::value_error("no stream was given");
+  auto const watch = watching(nb::none(), is_small);
+  auto const offsets = offsets_of(is_small);
+  auto const all = std::make_shared<Streams>();
+  for (auto const& capsule : capsules) all->streams.push_back(until_cancelled(take_stream(capsule), watch->control()));
+  return hold(run(*watch, [watch, all, offsets] { return import_all(*all, offsets); }), offsets);
 }
 
 HeldTable import(ArrowArray array, ArrowSchema schema, bool is_small) {
@@ -45,7 +86,7 @@ HeldTable of_python_buffers(nb::list const& columns, std::int64_t rows) {
 Table const& host_rows(HeldTable const& held) {
   if (held.rows->on_device() != nullptr)
     raise(Error(ErrorCode::usage, "the rows are on a device: download() them first"));
-  return std::get<Table>(held.rows->table);
+  return held.rows->on_host();
 }
 
 HeldTable download(HeldTable const& held, nb::object on_progress) {
@@ -58,8 +99,13 @@ HeldTable download(HeldTable const& held, nb::object on_progress) {
 
 nb::capsule stream_of(HeldTable const& held) {
   auto const rows = download(held, nb::none()).rows;
+  auto const watch = watching(nb::none(), rows->view().num_rows() <= kSmallRows);
+  run(*watch, [watch, rows] {
+    auto const control = watch->control();
+    return rows->checked(0, {}, &control);
+  });
   ArrowArrayStream stream;
-  export_arrow(std::shared_ptr<Table const>(rows, &std::get<Table>(rows->table)), &stream);
+  export_arrow(std::shared_ptr<Table const>(rows, &rows->on_host()), &stream);
   return to_capsule(stream);
 }
 
@@ -80,7 +126,7 @@ Table slice_rows(std::shared_ptr<Table const> const& table, std::int64_t begin, 
 
 HeldTable slice_of(HeldTable const& held, std::int64_t begin, std::int64_t count) {
   (void)host_rows(held);
-  return hold(slice_rows({held.rows, &std::get<Table>(held.rows->table)}, begin, count));
+  return hold(slice_rows({held.rows, &held.rows->on_host()}, begin, count), held.rows->offsets());
 }
 
 std::vector<HeldTable> batches_of(HeldTable const& held) {
@@ -97,6 +143,7 @@ std::vector<HeldTable> batches_of(HeldTable const& held) {
 nb::list cells_of(HeldTable const& held, std::size_t column) {
   auto const& table = host_rows(held);
   if (column >= table.schema().size()) throw nb::index_error("there is no such column");
+  unwrap(held.rows->checked(0, engine::ColumnNames({table.schema()[column].name})));
   nb::list values;
   for (auto const& batch : table.batches())
     for (std::int64_t row = 0; row < batch.num_rows; ++row) {
@@ -124,11 +171,14 @@ std::optional<std::string> text_of_made(HeldTable const& held, Write write) {
 
 SharedEngine share(Engine engine) { return {new Engine(std::move(engine)), destroy_unless_forked<Engine>}; }
 
-SharedRows share(Rows rows) { return {new Rows(std::move(rows)), destroy_unless_forked<Rows>}; }
+SharedRows share(SharedEngine engine, Rows::Place place, Offsets offsets) {
+  return {new Rows(std::move(engine), std::move(place), offsets), destroy_unless_forked<Rows>};
+}
 
 void bind_tables(nb::module_& module) {
   nb::class_<HeldTable>(module, "Table")
       .def_static("of_stream", of_stream, nb::arg("capsule"), nb::arg("is_small") = false)
+      .def_static("of_streams", of_streams, nb::arg("capsules"), nb::arg("is_small") = false)
       .def_static("of_array", of_array, nb::arg("schema"), nb::arg("array"), nb::arg("is_small") = false)
       .def_static("of_buffers", of_python_buffers, nb::arg("columns"), nb::arg("rows"))
       .def_prop_ro("num_rows", [](HeldTable const& held) { return held.rows->view().num_rows(); })

@@ -9,7 +9,9 @@
 #include <string>
 #include <variant>
 
+#include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
+#include "operators/engine/rows.hpp"
 #include "python/extension/watch.hpp"
 
 namespace garuda::python {
@@ -25,18 +27,33 @@ using SharedEngine = std::shared_ptr<Engine>;
 SharedEngine share(Engine engine);
 
 /// Rows, wherever they are.
-struct Rows {
-  SharedEngine engine;  // of a device's
-  std::variant<Table, DeviceTable> table;
+class Rows {
+ public:
+  using Place = engine::Rows::Place;
 
-  TableView view() const {
-    return std::visit([](auto const& rows) { return rows.view(); }, table);
+  /// `engine`: of a device's.
+  Rows(SharedEngine engine, Place place, Offsets offsets)
+      : engine_(std::move(engine)), rows_(std::move(place), offsets) {}
+
+  SharedEngine const& engine() const noexcept { return engine_; }
+  /// Names, types and the number of rows are right; values once they are `checked`.
+  TableView view() const { return rows_.view(); }
+  Result<TableView> checked(std::uint32_t threads, engine::ColumnNames const& columns = {},
+                            Control const* control = nullptr) const {
+    return rows_.checked(threads, columns, control);
   }
-  DeviceTable const* on_device() const noexcept { return std::get_if<DeviceTable>(&table); }
+  Offsets offsets() const { return rows_.offsets(); }
+  DeviceTable const* on_device() const noexcept { return std::get_if<DeviceTable>(&rows_.place()); }
+  /// Requires: on the host.
+  Table const& on_host() const { return std::get<Table>(rows_.place()); }
+
+ private:
+  SharedEngine engine_;
+  mutable engine::Rows rows_;  // what of it was checked changes
 };
 /// Shared by results, which view them, and by exported streams. Likewise.
 using SharedRows = std::shared_ptr<Rows const>;
-SharedRows share(Rows rows);
+SharedRows share(SharedEngine engine, Rows::Place place, Offsets offsets = Offsets::checked);
 
 /// What made a table.
 struct Made {

@@ -122,6 +122,8 @@ _SELECT = re.compile(r"\s*(select|from|with)\b.*\b(join|group\s+by)\b", re.IGNOR
 # whatever many rows with 1 000 of them 0.1 to 0.3.
 _JOIN_ROWS = 2_000_000
 _GROUP_ROWS = 1_000_000
+# Handing rows over is one thread's work, which does not become quicker while DuckDB does.
+_MOST_THREADS = 8
 _SAMPLES = (5_000, 200_000)  # rows, of which so many have to be groups:
 _DISTINCT = 0.6
 
@@ -270,6 +272,8 @@ class Connection:
 
     def _priced(self, work: _Work) -> str:
         """Why it pays; raises Unsupported when it does not."""
+        if (threads := self._count("select current_setting('threads')")) > _MOST_THREADS:
+            raise Unsupported(f"{threads} threads, with which DuckDB is done before its rows are handed over")
         self._require_many(work, work.whole_tables)  # known without reading them
         if not work.statement.keys:
             keys = ", ".join(work.key_names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, Optional, TypeVar, Union
 
 from . import _core, _values
@@ -267,6 +268,25 @@ def _is_small(data: Any) -> bool:
     return isinstance(rows, int) and rows <= _core.small_rows
 
 
+# Rows of a chunk, below which copying rows into fewer chunks takes less than looking at each.
+_CHUNK_ROWS = 4096
+
+
+def _parts(data: Any) -> Optional[list[Any]]:
+    """A DataFrame of Polars chunk by chunk, which are shared: a stream of all of them is of one chunk that it makes
+    first, on one thread. None of other data, of one chunk, and where columns are cut differently or finely."""
+    if type(data).__module__.partition(".")[0] != "polars" or not hasattr(data, "n_chunks") or data.n_chunks() <= 1:
+        return None
+    counts = data.n_chunks("all")
+    if data.height < _CHUNK_ROWS * max(counts) or len(set(counts)) > 1:
+        return None
+    lengths = [column.chunk_lengths() for column in data]
+    if any(cut != lengths[0] for cut in lengths):
+        return None
+    firsts = itertools.accumulate(lengths[0], initial=0)
+    return [data.slice(first, length) for first, length in zip(firsts, lengths[0]) if length > 0]
+
+
 # What is taken as a table.
 Data = Union[Table, Stream, Mapping[str, Any], Any]
 
@@ -294,6 +314,9 @@ def table_of(argument: str, data: Data, columns: Optional[list[str]] = None) -> 
     stream = getattr(data, "__arrow_c_stream__", None)
     if stream is not None and not isinstance(data, type):
         try:
+            parts = _parts(data)
+            if parts is not None:
+                return Table(_core.Table.of_streams([part.__arrow_c_stream__() for part in parts], _is_small(data)))
             return Table(_core.Table.of_stream(stream(), _is_small(data)))
         except InvalidInputError as error:
             raise _as_column(argument, data, error) from None

@@ -90,6 +90,60 @@ def test_what_owns_columns_lives_as_long_as_they_are_read() -> None:
     assert sorted(stream["b"].to_pylist()) == sorted(stream["a"].to_pylist())
 
 
+def test_columns_are_checked_where_they_are_read() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    count = 100_000  # beyond those that are checked at once
+    offsets = pyarrow.array(range(count + 1), pyarrow.int32()).buffers()[1].to_pybytes()
+    middle = 4 * (count // 2)
+    broken = offsets[:middle] + (1 << 30).to_bytes(4, "little") + offsets[middle + 4 :]  # a value of less than no bytes
+    text = pyarrow.py_buffer(b"x" * count)
+    column = pyarrow.Array.from_buffers(pyarrow.string(), count, [None, pyarrow.py_buffer(broken), text])
+    table = garuda.table(pyarrow.table({"k": pyarrow.array([7] * count), "s": column}))
+    assert rows(garuda.group_by(table, "k", path="cpu").agg(n="count")) == [(7, count)]
+    few = {"k": [7]}
+    assert garuda.join(table, few, on="k", columns=["left.k"], path="cpu").num_rows == count
+    reads = [
+        lambda: garuda.group_by(table, "s", path="cpu").agg(n="count"),
+        lambda: garuda.group_by(table, "s", path="cpu").explain(n="count"),
+        lambda: garuda.join(table, few, on="k", path="cpu"),
+        lambda: garuda.join(few, table, on="k", path="cpu"),
+        lambda: garuda.join(few, table, on="k", where="left.k = 7 or right.s = 'x'", columns=["left.k"], path="cpu"),
+        lambda: garuda.join_stream(table, few, on="k", path="cpu"),
+        lambda: table.to_arrow(),
+        lambda: table.slice(count // 4).to_pydict(),
+    ]
+    for read in reads:
+        with pytest.raises(garuda.InvalidInputError, match="column: s"):
+            read()
+
+
+def test_frames_of_chunks_are_shared_chunk_by_chunk() -> None:
+    polars = pytest.importorskip("polars")
+    parts = [
+        polars.DataFrame({"k": range(first, first + 5_000), "s": [f"a long value, {first}"] * 5_000})
+        for first in (0, 9_000, 20_000)
+    ]
+    chunked = polars.concat(parts, rechunk=False)
+    table = garuda.table(chunked)
+    assert [len(batch) for batch in table.batches()] == [5_000] * 3
+    assert rows(table) == chunked.rows()
+    assert chunked.n_chunks() == 3  # as it was
+    # Cut differently, or finely, it is one chunk first.
+    for frame in (chunked.with_columns(v=polars.concat(parts, rechunk=True)["k"]), polars.concat([f[:9] for f in parts], rechunk=False)):
+        assert rows(garuda.table(frame)) == frame.rows()
+
+
+def test_parts_of_different_columns() -> None:
+    polars = pytest.importorskip("polars")
+    streams = [polars.DataFrame({name: [1, 2]}).__arrow_c_stream__() for name in ("a", "b", "b")]
+    with pytest.raises(garuda.InvalidInputError, match="different columns"):
+        garuda._core.Table.of_streams(streams)
+    with pytest.raises(ValueError, match="taken before"):
+        garuda._core.Table.of_streams(streams)
+    with pytest.raises(ValueError, match="no stream"):
+        garuda._core.Table.of_streams([])
+
+
 def test_numpy_columns() -> None:
     numpy = pytest.importorskip("numpy")
     data = {

@@ -141,6 +141,11 @@ def test_prices_and_strictness(small: garuda.duckdb.Connection) -> None:
     priced.execute("create table large as select hash(range) % 1000000 as k, range as v from range(1200000)")
     priced.execute("alter table large alter k type bigint")
     largest = "select k, sum(v) as total from large group by k order by total desc, k limit 3"
+    priced.execute("set threads = 9")
+    check(priced, largest)
+    priced.execute(largest)
+    assert str(priced.decision) == "duckdb: 9 threads, with which DuckDB is done before its rows are handed over"
+    priced.execute("set threads = 2")
     check(priced, largest)
     priced.execute(largest)
     assert str(priced.decision) == "garuda: group-by k, 1,200,000 rows, with which DuckDB is slower"

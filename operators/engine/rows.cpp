@@ -1,9 +1,10 @@
-#include "operators/engine/c_rows.hpp"
+#include "operators/engine/rows.hpp"
 
 #include <fmt/format.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace {
 /// Rows that one task checks.
 constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 18;
 
-Result<void> check_column(TableView rows, std::size_t column, std::uint32_t threads) {
+Result<void> check_column(TableView rows, std::size_t column, std::uint32_t threads, Control const* control) {
   auto const& field = rows.schema()[column];
   struct Task {
     std::size_t batch = 0;
@@ -28,7 +29,7 @@ Result<void> check_column(TableView rows, std::size_t column, std::uint32_t thre
   std::vector<char> is_right(tasks.size());
   oneapi::tbb::task_arena arena(contract::arena_threads(threads));
   GARUDA_TRY(arena.execute([&] {
-    return for_each_block(tasks.size(), nullptr, [&](std::size_t t) {
+    return for_each_block(tasks.size(), control, [&](std::size_t t) {
       auto const& [b, first] = tasks[t];
       auto const& all = rows.batch(b).columns[column];
       auto const part = slice(all, first, std::min(kRowsAtOnce, all.length - first));
@@ -51,6 +52,23 @@ Result<void> check_column(TableView rows, std::size_t column, std::uint32_t thre
 
 }  // namespace
 
+ColumnNames columns_of(GroupBySpec const& spec) {
+  std::set<std::string_view> columns(spec.keys.begin(), spec.keys.end());
+  for (auto const& aggregate : spec.aggregates)
+    for (auto const& name : {std::cref(aggregate.column), std::cref(aggregate.second)})
+      if (name.get()) columns.insert(*name.get());
+  return columns;
+}
+
+ColumnNames columns_of(JoinSpec const& spec, Side side) {
+  if (!spec.columns || spec.where) return std::nullopt;
+  std::set<std::string_view> columns;
+  for (auto const& [left, right] : spec.on) columns.insert(side == Side::left ? left : right);
+  for (auto const& column : *spec.columns)
+    if (column.side == side) columns.insert(column.name);
+  return columns;
+}
+
 Rows::Rows(Place place, Offsets offsets)
     : place_(std::move(place)), is_checked_(view().num_columns(), offsets == Offsets::checked) {}
 
@@ -58,13 +76,18 @@ TableView Rows::view() const {
   return std::visit([](auto const& rows) { return rows.view(); }, place_);
 }
 
-Result<TableView> Rows::checked(std::uint32_t threads, std::optional<std::set<std::string_view>> const& columns) {
+Offsets Rows::offsets() const {
+  std::lock_guard const lock(mutex_);
+  return std::ranges::all_of(is_checked_, std::identity()) ? Offsets::checked : Offsets::deferred;
+}
+
+Result<TableView> Rows::checked(std::uint32_t threads, ColumnNames const& columns, Control const* control) {
   std::lock_guard const lock(mutex_);
   auto const rows = view();
   for (std::size_t c = 0; c < is_checked_.size(); ++c) {
     auto const& field = rows.schema()[c];
     if (is_checked_[c] || (columns && !columns->contains(field.name))) continue;
-    if (is_variable_width(field.type) || is_view(field.type)) GARUDA_TRY(check_column(rows, c, threads));
+    if (is_variable_width(field.type) || is_view(field.type)) GARUDA_TRY(check_column(rows, c, threads, control));
     is_checked_[c] = true;
   }
   return rows;
