@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -76,6 +79,11 @@ Mapped map_buffer(std::size_t capacity) {
 
 }  // namespace
 
+std::int64_t buffer_alignment() noexcept {
+  static std::int64_t const alignment = std::max<std::int64_t>(sysconf(_SC_PAGESIZE), 4'096);
+  return alignment;
+}
+
 void AlignedBuffer::Free::operator()(std::byte* bytes) const noexcept {
 #ifdef GARUDA_MAPS_BUFFERS
   if (mapped_bytes != 0) {
@@ -91,8 +99,8 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
   AlignedBuffer buffer;
   if (size_bytes == 0) return buffer;
   bool fresh = false;
-  if (size_bytes <= std::numeric_limits<std::int64_t>::max() - kBufferAlignment) {
-    buffer.capacity_bytes_ = (size_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  if (auto const unit = buffer_alignment(); size_bytes <= std::numeric_limits<std::int64_t>::max() - unit) {
+    buffer.capacity_bytes_ = (size_bytes + unit - 1) / unit * unit;
     auto const capacity = static_cast<std::size_t>(buffer.capacity_bytes_);
 #ifdef GARUDA_MAPS_BUFFERS
     if (is_mapped(capacity)) {
@@ -101,8 +109,7 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
       fresh = mapped.is_zero;
     } else
 #endif
-      buffer.bytes_.reset(
-          static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(kBufferAlignment), capacity)));
+      buffer.bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(unit), capacity)));
   }
   if (!buffer.bytes_) {
     return fail(ErrorCode::out_of_memory, fmt::format("host memory exhausted, bytes asked for: {}", size_bytes));

@@ -13,9 +13,9 @@
 
 namespace garuda {
 
-/// Alignment of every AlignedBuffer, of its address and of the bytes reserved behind it: the page size, and the largest
-/// minImportedHostPointerAlignment that drivers report on systems with pages of 4 KiB.
-inline constexpr std::int64_t kBufferAlignment = 4'096;
+/// Alignment of every AlignedBuffer, of its address and of the bytes reserved behind it: the size of the operating
+/// system's pages (4 KiB on x86-64, up to 64 KiB on arm64), of which drivers import whole ones; at least 4 KiB.
+std::int64_t buffer_alignment() noexcept;
 
 /// Buffers of at least this size lie on huge pages where the operating system has them: first touches of fresh memory
 /// cost a fault a page, and scattered accesses a translation a page.
@@ -27,7 +27,7 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
 
-  /// Reserves `size_bytes` bytes, rounded up to whole multiples of kBufferAlignment. The bytes up to `size_bytes` are
+  /// Reserves `size_bytes` bytes, rounded up to whole multiples of buffer_alignment(). The bytes up to `size_bytes` are
   /// not initialised, those behind it are zero.
   /// Requires: size_bytes >= 0. Errors: out_of_memory, naming the size.
   static Result<AlignedBuffer> allocate(std::int64_t size_bytes);
@@ -45,7 +45,7 @@ class AlignedBuffer {
 
   /// Bytes in use.
   std::int64_t size_bytes() const noexcept { return size_bytes_; }
-  /// Bytes reserved, a multiple of kBufferAlignment.
+  /// Bytes reserved, a multiple of buffer_alignment().
   std::int64_t capacity_bytes() const noexcept { return capacity_bytes_; }
   std::span<std::byte const> bytes() const noexcept { return {bytes_.get(), static_cast<std::size_t>(size_bytes_)}; }
 

@@ -21,7 +21,7 @@ class KeptPool final : public arrow::ProxyMemoryPool {
 
   using arrow::ProxyMemoryPool::Allocate;
   arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
-    if (size < kPooledBytes || alignment > kBufferAlignment || !KeptMemory::instance().is_keeping())
+    if (size < kPooledBytes || alignment > buffer_alignment() || !KeptMemory::instance().is_keeping())
       return arrow::ProxyMemoryPool::Allocate(size, alignment, out);
     auto buffer = AlignedBuffer::allocate(size);
     if (!buffer) return arrow::Status::OutOfMemory(buffer.error().describe());

@@ -1,6 +1,7 @@
 #include "garuda/table.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -37,13 +38,16 @@ TEST(Bitmap, ReadsOnlyTheBytesOfTheRange) {
 }
 
 TEST(AlignedBuffer, IsAlignedPaddedAndExactlySized) {
+  auto const unit = buffer_alignment();
+  EXPECT_EQ(unit % sysconf(_SC_PAGESIZE), 0) << "whole pages";
+  EXPECT_EQ(unit % 4'096, 0);
   for (std::int64_t const size : {1, 4'095, 4'096, 4'097, 1'000'000, 2'097'151, 2'097'152, 2'097'153, 5'000'000}) {
     auto buffer = AlignedBuffer::allocate(size).value();
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 4'096, 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % static_cast<std::uintptr_t>(unit), 0U);
     EXPECT_EQ(buffer.size_bytes(), size);
-    EXPECT_EQ(buffer.capacity_bytes() % 4'096, 0);
+    EXPECT_EQ(buffer.capacity_bytes() % unit, 0);
     EXPECT_GE(buffer.capacity_bytes(), size);
-    EXPECT_LT(buffer.capacity_bytes(), size + 4'096);
+    EXPECT_LT(buffer.capacity_bytes(), size + unit);
     for (auto i = size; i < buffer.capacity_bytes(); ++i) ASSERT_EQ(buffer.data()[i], std::byte{0});
     auto const* address = buffer.data();
     buffer.truncate(size - 1);

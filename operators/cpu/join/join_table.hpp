@@ -57,7 +57,7 @@ class JoinTable {
   /// Upper bound of the bytes that a table of `num_rows` rows takes.
   static std::uint64_t peak_bytes(std::uint64_t num_rows) noexcept {
     auto const slots = std::max(most_direct(num_rows) + 1, 2 * kHashSlots * num_rows);
-    return 4 * (2 * slots + 1 + 2 * num_rows) + 4 * static_cast<std::uint64_t>(kBufferAlignment);
+    return 4 * (2 * slots + 1 + 2 * num_rows) + 4 * static_cast<std::uint64_t>(buffer_alignment());
   }
 
   bool is_unique() const noexcept { return unique_; }
