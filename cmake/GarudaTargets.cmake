@@ -20,6 +20,9 @@ add_library(garuda_options INTERFACE)
 target_compile_options(garuda_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 # What a failed assertion names is the file in this tree, wherever the tree lies.
 target_compile_options(garuda_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+# A multiplication and an addition round twice, on every machine: compilers fuse them where the target has instructions
+# for it, as arm64 and AVX-512 do.
+target_compile_options(garuda_options INTERFACE -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # The compiler collects its garbage, precompiled headers included, only where 600 MB lie about: a fifteenth of its time.
   target_compile_options(garuda_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=600000>)
