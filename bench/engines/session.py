@@ -82,10 +82,11 @@ def chosen_names(parser: argparse.ArgumentParser, given: str, known: list[str], 
 
 
 def processor() -> str:
-    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
+    """By lscpu, which names arm64's cores too: /proc/cpuinfo has numbers of them only."""
+    plain = os.environ | {"LC_ALL": "C"}
+    printed = subprocess.run(["lscpu"], check=True, capture_output=True, text=True, env=plain).stdout
+    names = [line.split(":", 1)[1].strip() for line in printed.splitlines() if line.strip().startswith("Model name:")]
+    return " + ".join(names) or platform.machine()
 
 
 def environment(arguments: argparse.Namespace) -> dict:

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/os/cpuinfo.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::rates {
@@ -156,13 +157,7 @@ std::string slug(std::string const& text) {
 
 std::string processor_name() {
   std::ifstream cpuinfo("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(cpuinfo, line)) {
-    if (!line.starts_with("model name")) continue;
-    auto const colon = line.find(':');
-    if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
-  }
-  return "unknown processor";
+  return os::processor_in(cpuinfo);
 }
 
 }  // namespace
