@@ -10,6 +10,7 @@ else()
   set(garuda_default_python python3)
 endif()
 set(GARUDA_PYTHON ${garuda_default_python} CACHE STRING "Python whose pyarrow package provides Arrow C++ and Parquet")
+set(GARUDA_PYARROW "" CACHE PATH "Folder of an unpacked pyarrow package, where no Python of the target can be asked for it")
 
 # garuda_missing(WHAT HINT): ends the configuration with the name of what is missing and how to get it.
 function(garuda_missing what hint)
@@ -69,9 +70,9 @@ if(NOT garuda_volk_directory IN_LIST CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES)
 endif()
 target_link_libraries(garuda_volk PUBLIC Vulkan::Headers ${CMAKE_DL_LIBS})
 
-# garuda_find_arrow(): imported targets Arrow::arrow and Arrow::parquet, and GARUDA_ARROW_DIRECTORY.
-function(garuda_find_arrow)
-  set(query "import pyarrow; print(pyarrow.__version__, pyarrow.get_include(), pyarrow.get_library_dirs()[0], sep=';')")
+# garuda_ask_pyarrow(): in include_directory and library_directory what GARUDA_PYTHON's pyarrow says of itself.
+function(garuda_ask_pyarrow)
+  set(query "import pyarrow; print(pyarrow.get_include(), pyarrow.get_library_dirs()[0], sep=';')")
   execute_process(COMMAND ${GARUDA_PYTHON} -c "${query}"
                   OUTPUT_VARIABLE answer ERROR_VARIABLE error RESULT_VARIABLE status OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT status EQUAL 0)
@@ -79,15 +80,26 @@ function(garuda_find_arrow)
     garuda_missing("pyarrow (Arrow C++ and Parquet)"
                    "pip install pyarrow, and -DGARUDA_PYTHON=that environment's python")
   endif()
-  list(GET answer 0 version)
-  list(GET answer 1 include_directory)
-  list(GET answer 2 library_directory)
+  list(GET answer 0 include_directory)
+  list(GET answer 1 library_directory)
+  set(include_directory ${include_directory} PARENT_SCOPE)
+  set(library_directory ${library_directory} PARENT_SCOPE)
+endfunction()
+
+# garuda_find_arrow(): imported targets Arrow::arrow and Arrow::parquet, and GARUDA_ARROW_DIRECTORY.
+function(garuda_find_arrow)
+  if(GARUDA_PYARROW)
+    set(include_directory ${GARUDA_PYARROW}/include)
+    set(library_directory ${GARUDA_PYARROW})
+  else()
+    garuda_ask_pyarrow()
+  endif()
   foreach(library arrow parquet)
     # The wheel carries only the versioned name, libarrow.so.2600, which -larrow would not find.
     file(GLOB candidates ${library_directory}/lib${library}.so.*)
     list(LENGTH candidates num_candidates)
     if(NOT num_candidates EQUAL 1)
-      message(FATAL_ERROR "pyarrow ${version} has no single lib${library}.so.* in ${library_directory}: ${candidates}")
+      message(FATAL_ERROR "pyarrow has no single lib${library}.so.* in ${library_directory}: ${candidates}")
     endif()
     add_library(Arrow::${library} SHARED IMPORTED GLOBAL)
     set_target_properties(Arrow::${library} PROPERTIES IMPORTED_LOCATION ${candidates}
@@ -95,7 +107,7 @@ function(garuda_find_arrow)
   endforeach()
   set_property(TARGET Arrow::parquet PROPERTY INTERFACE_LINK_LIBRARIES Arrow::arrow)
   set(GARUDA_ARROW_DIRECTORY ${library_directory} PARENT_SCOPE)
-  message(STATUS "Arrow C++ ${version}: ${library_directory}")
+  message(STATUS "Arrow C++: ${library_directory}")
 endfunction()
 
 if(GARUDA_BUILD_CLI)

@@ -30,14 +30,19 @@ function(garuda_find_icd name)
   message(STATUS "Vulkan driver for tests, ${name}: ${GARUDA_ICD_${name}}")
 endfunction()
 
-set(garuda_icd_folder /usr/share/vulkan/icd.d)
+set(garuda_icd_folder ${CMAKE_SYSROOT}/usr/share/vulkan/icd.d)
 garuda_find_icd(lavapipe ${garuda_icd_folder}/lvp_icd.${CMAKE_SYSTEM_PROCESSOR}.json ${garuda_icd_folder}/lvp_icd.json)
 garuda_find_icd(radv ${garuda_icd_folder}/radeon_icd.${CMAKE_SYSTEM_PROCESSOR}.json
                 ${garuda_icd_folder}/radeon_icd.json)
+if(CMAKE_CROSSCOMPILING)
+  set(garuda_unpacked_drivers /nonexistent)  # those of .deps are the building machine's
+else()
+  set(garuda_unpacked_drivers ${PROJECT_SOURCE_DIR}/.deps)
+endif()
 # A newer Mesa, which knows GFX12; `./dev test --full` unpacks it.
-garuda_find_icd(radv_new ${PROJECT_SOURCE_DIR}/.deps/mesa-new/radeon_icd.json)
-set(garuda_radv_new_libraries ${PROJECT_SOURCE_DIR}/.deps/mesa-new/lib)
-garuda_find_icd(swiftshader ${PROJECT_SOURCE_DIR}/.deps/swiftshader/vk_swiftshader_icd.json)
+garuda_find_icd(radv_new ${garuda_unpacked_drivers}/mesa-new/radeon_icd.json)
+set(garuda_radv_new_libraries ${garuda_unpacked_drivers}/mesa-new/lib)
+garuda_find_icd(swiftshader ${garuda_unpacked_drivers}/swiftshader/vk_swiftshader_icd.json)
 
 # Where the layer that shows profiles, tests/device_profiles, and its manifest lie.
 set(garuda_profile_layer ${PROJECT_BINARY_DIR}/tests/profile_layer)
@@ -58,6 +63,7 @@ endif()
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/submissions)
 
 add_custom_target(garuda_tests)
+add_custom_target(garuda_check_tests)
 add_custom_target(garuda_asan_tests)
 add_custom_target(garuda_asan_full_tests)
 add_dependencies(garuda_asan_full_tests garuda_asan_tests)
@@ -167,6 +173,9 @@ function(garuda_add_test)
          "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
   endif()
   list(APPEND arg_DRIVERS ${arg_FULL_DRIVERS})
+  if(arg_SMOKE OR NOT arg_DRIVERS)
+    add_dependencies(garuda_check_tests ${arg_NAME})
+  endif()
   if(NOT arg_DRIVERS)
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_ARGS})
     set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS};check"
