@@ -1,6 +1,5 @@
 // `garuda calibrate`: measures devices and host, for better plans.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/terminal/calibration_text.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "core/os/process.hpp"
 #include "garuda/engine.hpp"
 
 namespace garuda::cli {
@@ -41,9 +41,8 @@ Result<std::vector<CalibrationInfo>> measure(Engine& engine, CalibrateArguments 
 
 /// As other commands leave it behind: nobody waits for it, so it makes way for what people do.
 Result<void> calibrate_missing(Engine& engine) {
-  constexpr int kNice = 10;
   // Without it the rates are the same on an idle machine.
-  (void)::setpriority(PRIO_PROCESS, 0, kNice);
+  os::lower_priority();
   Control control;
   control.cancelled = &interrupted();
   return engine.calibrate_missing(control);

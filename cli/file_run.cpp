@@ -11,25 +11,17 @@
 #include "cli/terminal/preview.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "core/os/memory.hpp"
 #include "io/row_format.hpp"
 #include "operators/materialize/viewed_result.hpp"
 #include "operators/run/host_memory.hpp"
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 namespace garuda::cli {
 namespace {
 
 /// Large blocks are mappings, which go back when they are freed. The C library would otherwise raise its threshold with
 /// every one that is freed, up to 32 MiB, and the holes of its heaps, one a thread, count against a memory limit.
-void give_freed_memory_back() noexcept {
-#ifdef __GLIBC__
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  ::mallopt(M_ARENA_MAX, 1);
-#endif
-}
+void give_freed_memory_back() noexcept { os::give_freed_memory_back(1 << 20); }
 
 }  // namespace
 
@@ -82,7 +74,7 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
   GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(options_.threads));
   if (request_.output) {
     // First of all, so that nobody waits for a result that has nowhere to go.
-    GARUDA_TRY_ASSIGN(file_, io::OutputFile::create(*request_.output));
+    GARUDA_TRY_ASSIGN(file_, os::OutputFile::create(*request_.output));
     guard_.emplace(file_->temporary_path());
   } else {
     GARUDA_TRY(check_output_is_open());

@@ -14,10 +14,10 @@
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/run_stats.hpp"
 #include "core/kept_memory.hpp"
+#include "core/os/output_file.hpp"
 #include "core/stopwatch.hpp"
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
-#include "io/output_file.hpp"
 #include "io/table_writer.hpp"
 
 namespace garuda::cli {
@@ -73,7 +73,7 @@ class FileRun {
   bool lacks_calibration_ = false;
   std::atomic<std::uint64_t> bytes_read_{0};
   std::optional<TemporaryFileGuard> guard_;  // goes after the file
-  std::optional<io::OutputFile> file_;
+  std::optional<os::OutputFile> file_;
 };
 
 }  // namespace garuda::cli

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <atomic>
-#include <string>
+#include <filesystem>
 
 namespace garuda::cli {
 
@@ -24,11 +24,11 @@ std::atomic<bool> const& interrupted() noexcept;
 /// True for the first caller: whoever may write the sentence that says that the run was interrupted.
 bool claim_interrupt_sentence() noexcept;
 
-/// Lets the handlers delete a temporary file when they end the process. One at a time, to outlive the OutputFile: a
+/// Lets the handlers delete a temporary file when they end the process. One at a time, to outlive the os::OutputFile: a
 /// handler on another thread may end the process while this one is still about to delete the file itself.
 class TemporaryFileGuard {
  public:
-  explicit TemporaryFileGuard(std::string path);
+  explicit TemporaryFileGuard(std::filesystem::path path);
   ~TemporaryFileGuard();
   TemporaryFileGuard(TemporaryFileGuard const&) = delete;
   TemporaryFileGuard& operator=(TemporaryFileGuard const&) = delete;

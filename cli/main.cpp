@@ -1,6 +1,7 @@
 // The garuda command: picks the subcommand, and turns what escapes it into one sentence and an exit code.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -8,12 +9,15 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "core/os/environment.hpp"
+#include "core/os/process.hpp"
 #include "core/shortage.hpp"
 
 namespace {
@@ -21,7 +25,7 @@ namespace {
 using garuda::Error;
 using garuda::ErrorCode;
 
-int parse_and_run(int argc, char const* const* argv) {
+int parse_and_run(std::vector<std::string> arguments) {
   garuda::cli::Context context;
   CLI::App app("Joins and groups tables on any GPU that has a Vulkan driver, with the same result on every one.",
                "garuda");
@@ -44,7 +48,10 @@ int parse_and_run(int argc, char const* const* argv) {
   garuda::cli::add_help_command(app, context);
   garuda::cli::add_report_command(app, context);
   try {
-    app.parse(argc, argv);
+    // CLI11 takes them from the end, without the program's name.
+    std::reverse(arguments.begin(), arguments.end());
+    arguments.pop_back();
+    app.parse(std::move(arguments));
   } catch (CLI::Success const& help_or_version) {
     app.exit(help_or_version);
     if (std::cout.flush()) return garuda::cli::kExitDone;
@@ -61,11 +68,11 @@ int parse_and_run(int argc, char const* const* argv) {
   return context.run();
 }
 
-int exit_code_of(int argc, char const* const* argv) {
+int exit_code_of(std::vector<std::string> arguments) {
   if (auto const occupied = garuda::cli::occupy_standard_streams(); !occupied)
     return garuda::cli::report(occupied.error());
   try {
-    return parse_and_run(argc, argv);
+    return parse_and_run(std::move(arguments));
   } catch (std::exception const& bug) {
     if (auto const shortage = garuda::current_shortage()) return garuda::cli::report(*shortage);
     garuda::cli::write_error(fmt::format("garuda: internal error, please report it: {}\n", bug.what()));
@@ -77,10 +84,11 @@ int exit_code_of(int argc, char const* const* argv) {
 
 int main(int argc, char** argv) {
   // Arrow's own allocators reserve address space by many MiB, and where there is none their failure is not returned.
-  ::setenv("ARROW_DEFAULT_MEMORY_POOL", "system", 0);
+  constexpr auto const* kPool = "ARROW_DEFAULT_MEMORY_POOL";
+  if (!garuda::os::path_variable(kPool)) garuda::os::set_variable(kPool, "system");
   garuda::cli::install_signal_handlers();
   garuda::cli::install_terminate_handler();
-  int const code = exit_code_of(argc, argv);
+  int const code = exit_code_of(garuda::os::utf8_arguments(argc, argv));
   // What the libraries' threads are still at is not wanted any more, so nothing waits for them; and libraries that
   // memory or threads failed, even when they were loaded, crash in their destructors.
   std::cout.flush();

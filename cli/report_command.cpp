@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,8 +16,8 @@
 #include "cli/interrupt.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "io/output_file.hpp"
-#include "io/system_message.hpp"
+#include "core/os/file.hpp"
+#include "core/os/output_file.hpp"
 #include "report/comparison.hpp"
 #include "report/report_page.hpp"
 
@@ -66,25 +64,20 @@ Result<fs::path> page_file(std::string const& output) {
 }
 
 /// Writes all of `text` and gives the file its name.
-Result<void> write_and_commit(io::OutputFile& file, std::string_view text) {
+Result<void> write_and_commit(os::OutputFile& file, std::string_view text) {
   int const descriptor = file.release_descriptor();
-  int error_number = 0;
-  while (!text.empty() && error_number == 0) {
-    auto const written = ::write(descriptor, text.data(), text.size());
-    if (written >= 0) text.remove_prefix(static_cast<std::size_t>(written));
-    if (written < 0 && errno != EINTR) error_number = errno;
-  }
-  if (::close(descriptor) != 0 && error_number == 0) error_number = errno;
+  int error_number = os::write_all(descriptor, text);
+  if (int const closing = os::close_file(descriptor); error_number == 0) error_number = closing;
   if (error_number != 0)
     return fail(ErrorCode::output,
-                fmt::format("cannot write {}: {}", file.path().string(), io::system_message(error_number)));
+                fmt::format("cannot write {}: {}", file.path().string(), os::system_message(error_number)));
   return file.commit();
 }
 
 Result<void> make(ReportArguments const& arguments) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
   GARUDA_TRY_ASSIGN(auto const html, page_file(arguments.output));
-  GARUDA_TRY_ASSIGN(auto page, io::OutputFile::create(html));
+  GARUDA_TRY_ASSIGN(auto page, os::OutputFile::create(html));
   TemporaryFileGuard const guard(page.temporary_path());
   report::Json made;
   {
@@ -93,7 +86,7 @@ Result<void> make(ReportArguments const& arguments) {
     GARUDA_TRY_ASSIGN(made, report::make_report(request));
   }
   auto const json = fs::path(html).replace_extension(".json");
-  GARUDA_TRY_ASSIGN(auto data, io::OutputFile::create(json));
+  GARUDA_TRY_ASSIGN(auto data, os::OutputFile::create(json));
   GARUDA_TRY(write_and_commit(data, made.dump(1, ' ', false, report::Json::error_handler_t::replace) + '\n'));
   GARUDA_TRY(write_and_commit(page, report::to_page(made)));
   GARUDA_TRY(write_output(report::to_markdown(made) + '\n'));
@@ -117,7 +110,7 @@ Result<std::vector<std::string>> compare(CompareArguments const& arguments) {
   GARUDA_TRY_ASSIGN(auto const comparison, report::compare(reports));
   if (!arguments.output.empty()) {
     GARUDA_TRY_ASSIGN(auto const html, page_file(arguments.output));
-    GARUDA_TRY_ASSIGN(auto page, io::OutputFile::create(html));
+    GARUDA_TRY_ASSIGN(auto page, os::OutputFile::create(html));
     TemporaryFileGuard const guard(page.temporary_path());
     GARUDA_TRY(write_and_commit(page, report::to_page(comparison, reports)));
   }

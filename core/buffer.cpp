@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
+
+#include "core/kept_memory.hpp"
+#include "core/os/memory.hpp"
 
 // Sanitizers watch the bounds of what comes from the heap, not of mappings.
 #if defined(__has_feature)
@@ -20,11 +20,8 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define GARUDA_SANITIZED
 #endif
-#if defined(__linux__) && !defined(GARUDA_SANITIZED)
+#ifndef GARUDA_SANITIZED
 #define GARUDA_MAPS_BUFFERS
-#include <sys/mman.h>
-
-#include "core/kept_memory.hpp"
 #endif
 
 namespace garuda {
@@ -36,23 +33,12 @@ constexpr auto kLeastSpanBytes = std::size_t{64} << 10;
 /// Fresh memory of which smaller buffers are cut.
 constexpr auto kChunkBytes = std::size_t{8} << 20;
 
-/// Maps `bytes` bytes (a multiple of the page size) from a multiple of kHugePageBytes on; nullptr: no memory.
-std::byte* map_huge(std::size_t bytes) {
-  constexpr auto kHuge = static_cast<std::size_t>(kHugePageBytes);
-  if (bytes > std::numeric_limits<std::size_t>::max() - kHuge) return nullptr;
-  void* const mapping = mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) return nullptr;
-  auto* const first = static_cast<std::byte*>(mapping);
-  auto const skipped = (kHuge - reinterpret_cast<std::uintptr_t>(first) % kHuge) % kHuge;
-  if (skipped > 0) munmap(first, skipped);
-  munmap(first + skipped + bytes, kHuge - skipped);
-  // Whole pages only: the tail must not take memory that nobody asked for. A refusal costs speed, nothing else.
-  madvise(first + skipped, bytes / kHuge * kHuge, MADV_HUGEPAGE);
-  return first + skipped;
-}
+std::byte* map_huge(std::size_t bytes) { return os::map_pages(bytes, static_cast<std::size_t>(kHugePageBytes)); }
 
 /// True for what is taken from kept memory or mapped; the rest comes from the heap.
 bool is_mapped(std::size_t capacity) {
+  // Kept spans are parts of mappings, or of several.
+  if (!os::unmaps_parts()) return false;
   if (capacity >= static_cast<std::size_t>(kHugePageBytes)) return true;
   return capacity >= kLeastSpanBytes && KeptMemory::instance().is_keeping();
 }
@@ -80,7 +66,7 @@ Mapped map_buffer(std::size_t capacity) {
 }  // namespace
 
 std::int64_t buffer_alignment() noexcept {
-  static std::int64_t const alignment = std::max<std::int64_t>(sysconf(_SC_PAGESIZE), 4'096);
+  static std::int64_t const alignment = std::max<std::int64_t>(os::page_bytes(), 4'096);
   return alignment;
 }
 
@@ -91,7 +77,7 @@ void AlignedBuffer::Free::operator()(std::byte* bytes) const noexcept {
     return;
   }
 #endif
-  std::free(bytes);
+  os::free_aligned(bytes);
 }
 
 Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
@@ -109,7 +95,7 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
       fresh = mapped.is_zero;
     } else
 #endif
-      buffer.bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(unit), capacity)));
+      buffer.bytes_.reset(static_cast<std::byte*>(os::allocate_aligned(static_cast<std::size_t>(unit), capacity)));
   }
   if (!buffer.bytes_) {
     return fail(ErrorCode::out_of_memory, fmt::format("host memory exhausted, bytes asked for: {}", size_bytes));

@@ -3,20 +3,12 @@
 #include <iterator>
 #include <new>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include "core/os/memory.hpp"
 
 namespace garuda {
 namespace {
 
-void give_back(KeptMemory::Span span) noexcept {
-#ifdef __linux__
-  munmap(span.address, span.bytes);
-#else
-  static_cast<void>(span);
-#endif
-}
+void give_back(KeptMemory::Span span) noexcept { os::unmap_pages(span.address, span.bytes); }
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/nested/nested_take.hpp"
+#include "core/os/file.hpp"
 #include "garuda/arrow_c.hpp"
-#include "io/system_message.hpp"
 
 namespace garuda::io {
 namespace {
@@ -88,7 +88,7 @@ Error to_error(arrow::Status const& status, ErrorCode code, std::string sentence
   if (lacks_memory_or_threads(status)) code = ErrorCode::out_of_memory;
   if (status.IsCancelled()) code = ErrorCode::cancelled;
   int const error_number = arrow::internal::ErrnoFromStatus(status);
-  auto cause = error_number != 0 ? system_message(error_number) : one_line(status.message());
+  auto cause = error_number != 0 ? os::system_message(error_number) : one_line(status.message());
   return Error(code, std::move(cause)).wrap(std::move(sentence));
 }
 

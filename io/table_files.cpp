@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "core/escaped_text.hpp"
+#include "core/os/file.hpp"
 #include "io/file_format.hpp"
-#include "io/system_message.hpp"
 
 namespace garuda::io {
 namespace {
@@ -39,7 +39,8 @@ Result<std::vector<fs::path>> files_below(fs::path const& folder) {
     std::error_code unknown;
     if (format_of(entries->path()) && !entries->is_directory(unknown)) found.push_back(entries->path());
   }
-  if (error) return tl::unexpected(unreadable(folder.string(), system_message(error.value())));
+  if (error)
+    return tl::unexpected(unreadable(folder.string(), os::system_message(error.default_error_condition().value())));
   if (found.empty())
     return tl::unexpected(
         unreadable(folder.string(), "it is a folder without a .parquet, .arrow, .feather or .csv file"));

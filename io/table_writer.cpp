@@ -20,23 +20,23 @@ tl::unexpected<Error> unwritten(arrow::Status const& status, std::string const& 
 
 struct TableWriter::State {
   Schema schema;
-  OutputFile file;
+  os::OutputFile file;
   std::string sentence;
   std::shared_ptr<arrow::io::FileOutputStream> sink;
   std::unique_ptr<RowWriter> rows;
 
-  State(Schema schema_of_rows, OutputFile output)
+  State(Schema schema_of_rows, os::OutputFile output)
       : schema(std::move(schema_of_rows)), file(std::move(output)), sentence("cannot write " + file.path().string()) {}
 };
 
 Result<TableWriter> TableWriter::open(std::filesystem::path const& path, Schema const& schema,
                                       WriteOptions const& options) {
   GARUDA_TRY(output_format_of(path));
-  GARUDA_TRY_ASSIGN(auto file, OutputFile::create(path));
+  GARUDA_TRY_ASSIGN(auto file, os::OutputFile::create(path));
   return open(std::move(file), schema, options);
 }
 
-Result<TableWriter> TableWriter::open(OutputFile file, Schema const& schema, WriteOptions const& options) {
+Result<TableWriter> TableWriter::open(os::OutputFile file, Schema const& schema, WriteOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const format, output_format_of(file.path()));
   GARUDA_TRY_ASSIGN(auto const compression, compression_for(format, options.compression));
   GARUDA_TRY_ASSIGN(auto const arrow_schema, to_arrow_schema(schema));

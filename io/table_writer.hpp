@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "core/os/output_file.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "io/compression.hpp"
-#include "io/output_file.hpp"
 
 namespace garuda::io {
 
@@ -33,7 +33,7 @@ class TableWriter {
   static Result<TableWriter> open(std::filesystem::path const& path, Schema const& schema,
                                   WriteOptions const& options = {});
   /// The same with a file that has been created before.
-  static Result<TableWriter> open(OutputFile file, Schema const& schema, WriteOptions const& options = {});
+  static Result<TableWriter> open(os::OutputFile file, Schema const& schema, WriteOptions const& options = {});
 
   TableWriter(TableWriter&&) noexcept;
   TableWriter& operator=(TableWriter&&) noexcept;

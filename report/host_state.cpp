@@ -1,7 +1,6 @@
 #include "report/host_state.hpp"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 #include <tbb/info.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/os/processor.hpp"
 #include "core/parallel_blocks.hpp"
 #include "operators/run/host_memory.hpp"
 
@@ -63,11 +63,6 @@ Json power_of(fs::path const& sys) {
   return has_mains ? Json("mains") : Json(nullptr);
 }
 
-/// "6.12.3": what follows may be whatever whoever built the kernel called it.
-std::string_view release_number(std::string_view release) {
-  return release.substr(0, release.find_first_not_of("0123456789."));
-}
-
 Json text_or_null(std::string text) { return text.empty() ? Json(nullptr) : Json(std::move(text)); }
 
 }  // namespace
@@ -89,20 +84,18 @@ HostState read_host_state(fs::path const& sys) {
 
 Json host_json(std::string const& processor, HostState const& before, fs::path const& sys) {
   auto const after = read_host_state(sys);
-  utsname system{};
-  bool const is_known = ::uname(&system) == 0;
+  auto const system = os::system();
   auto const celsius = [](double degrees) { return degrees > 0 ? Json(degrees) : Json(nullptr); };
-  return {
-      {"system", is_known ? Json(fmt::format("{} {}", system.sysname, release_number(system.release))) : Json(nullptr)},
-      {"architecture", is_known ? Json(std::string(system.machine)) : Json(nullptr)},
-      {"processor", processor},
-      {"threads", tbb::info::default_concurrency()},
-      {"memory_bytes", run::total_host_bytes()},
-      {"power", power_of(sys)},
-      {"governor", text_or_null(line_of(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor"))},
-      {"hottest_celsius", {celsius(before.hottest_celsius), celsius(after.hottest_celsius)}},
-      {"throttle_events",
-       after.knows_throttling ? Json(after.throttle_events - before.throttle_events) : Json(nullptr)}};
+  return {{"system", system ? Json(fmt::format("{} {}", system->name, system->release)) : Json(nullptr)},
+          {"architecture", system ? Json(system->machine) : Json(nullptr)},
+          {"processor", processor},
+          {"threads", tbb::info::default_concurrency()},
+          {"memory_bytes", run::total_host_bytes()},
+          {"power", power_of(sys)},
+          {"governor", text_or_null(line_of(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor"))},
+          {"hottest_celsius", {celsius(before.hottest_celsius), celsius(after.hottest_celsius)}},
+          {"throttle_events",
+           after.knows_throttling ? Json(after.throttle_events - before.throttle_events) : Json(nullptr)}};
 }
 
 void touch_host_memory(std::uint64_t bytes) {

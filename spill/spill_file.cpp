@@ -1,10 +1,8 @@
 #include "spill/spill_file.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <utility>
 
+#include "core/os/file.hpp"
 #include "spill/own_views.hpp"
 
 namespace garuda::spill {
@@ -80,7 +78,7 @@ SpillFile::Descriptor& SpillFile::Descriptor::operator=(Descriptor&& other) noex
 }
 
 SpillFile::Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
+  if (number_ >= 0) os::close_file(number_);
 }
 
 SpillFile::SpillFile(TemporaryFolder const& folder, std::shared_ptr<arrow::Schema> schema)
@@ -93,10 +91,10 @@ Result<void> SpillFile::open() {
   GARUDA_TRY_ASSIGN(int const descriptor, folder_->create_file());
   descriptor_ = Descriptor(descriptor);
   auto const opened = [&]() -> arrow::Result<std::unique_ptr<Writer>> {
-    int const own = ::dup(descriptor);
-    if (own < 0) return arrow::internal::IOErrorFromErrno(errno, "cannot duplicate a descriptor");
+    auto const own = os::duplicate(descriptor);
+    if (own.descriptor < 0) return arrow::internal::IOErrorFromErrno(own.error_number, "cannot duplicate a descriptor");
     auto writer = std::make_unique<Writer>();
-    ARROW_ASSIGN_OR_RAISE(writer->sink, arrow::io::FileOutputStream::Open(own));
+    ARROW_ASSIGN_OR_RAISE(writer->sink, arrow::io::FileOutputStream::Open(own.descriptor));
     auto options = arrow::ipc::IpcWriteOptions::Defaults();
     options.memory_pool = io::memory_pool();
     options.use_threads = false;
@@ -146,9 +144,10 @@ Result<NextBatch> SpillFile::read() const {
   auto const damaged = [folder = folder_](arrow::Status const& status) {
     return tl::unexpected(spill_error(status, *folder).wrap("spilled rows cannot be read back"));
   };
-  int const own = ::dup(descriptor_.number());
-  if (own < 0) return damaged(arrow::internal::IOErrorFromErrno(errno, "cannot duplicate a descriptor"));
-  auto const reader = open_file(own);
+  auto const own = os::duplicate(descriptor_.number());
+  if (own.descriptor < 0)
+    return damaged(arrow::internal::IOErrorFromErrno(own.error_number, "cannot duplicate a descriptor"));
+  auto const reader = open_file(own.descriptor);
   if (!reader.ok()) return damaged(reader.status());
   return NextBatch(
       [reader = *reader, schema = schema_, damaged, next = 0]() mutable -> Result<std::shared_ptr<arrow::RecordBatch>> {

@@ -1,17 +1,17 @@
 #include "vk_runtime/pipeline_cache.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <volk.h>
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <system_error>
 
+#include "core/os/environment.hpp"
+#include "core/os/process.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::vk {
@@ -65,18 +65,12 @@ bool fits_device(std::span<std::byte const> data, DeviceTraits const& traits) {
          std::memcmp(header.pipelineCacheUUID, traits.pipeline_cache_uuid.data(), VK_UUID_SIZE) == 0;
 }
 
-std::optional<fs::path> folder_from(char const* variable, char const* below) {
-  char const* const value = std::getenv(variable);
-  // The XDG specification has relative paths ignored.
-  if (value == nullptr || !fs::path(value).is_absolute()) return std::nullopt;
-  return fs::path(value) / below;
-}
-
 }  // namespace
 
 std::optional<fs::path> default_cache_folder() {
-  if (auto folder = folder_from("XDG_CACHE_HOME", "garuda")) return folder;
-  return folder_from("HOME", ".cache/garuda");
+  auto const folder = os::cache_folder();
+  if (!folder) return std::nullopt;
+  return *folder / "garuda";
 }
 
 std::string pipeline_cache_file_name(DeviceTraits const& traits) {
@@ -105,7 +99,7 @@ bool write_pipeline_cache(fs::path const& file, DeviceTraits const& traits, std:
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
   if (error) return false;
-  fs::path const temporary = fs::path(file).concat(fmt::format(".{}-{}", getpid(), counter.fetch_add(1)));
+  fs::path const temporary = fs::path(file).concat(fmt::format(".{}-{}", os::process_id(), counter.fetch_add(1)));
   FileHeader const header = header_for(traits, data);
   std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
   out.write(reinterpret_cast<char const*>(&header), sizeof header);

@@ -1,19 +1,16 @@
 #include "io/columns/file_columns.hpp"
 
 #include <arrow/util/key_value_metadata.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <set>
 #include <utility>
 
+#include "core/os/file.hpp"
 #include "io/columns/stored_types.hpp"
 #include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
-#include "io/system_message.hpp"
 
 namespace garuda::io {
 namespace {
@@ -24,21 +21,17 @@ Error unreadable(std::string const& path, std::string reason) {
 
 Result<InputFile> open_input(std::filesystem::path const& path) {
   InputFile input{path.string(), nullptr};
-  // O_NONBLOCK: opening a pipe must not wait for a writer, only to be refused.
-  int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return tl::unexpected(unreadable(input.path, system_message(errno)));
-  struct stat status {};
-  bool const known = ::fstat(descriptor, &status) == 0;
-  if (!known || !S_ISREG(status.st_mode) || status.st_size == 0) {
-    auto reason = !known                    ? system_message(errno)
-                  : S_ISDIR(status.st_mode) ? "it is a folder"
-                  : S_ISREG(status.st_mode) ? "it is empty"
-                                            : "it is not a regular file";
-    ::close(descriptor);
-    return tl::unexpected(unreadable(input.path, std::move(reason)));
+  auto const opened = os::open_input(path);
+  if (opened.file.descriptor < 0)
+    return tl::unexpected(unreadable(input.path, os::system_message(opened.file.error_number)));
+  if (opened.kind != os::FileKind::regular || opened.bytes == 0) {
+    os::close_file(opened.file.descriptor);
+    return tl::unexpected(unreadable(input.path, opened.kind == os::FileKind::folder    ? "it is a folder"
+                                                 : opened.kind == os::FileKind::regular ? "it is empty"
+                                                                                        : "it is not a regular file"));
   }
   // The descriptor is the file's from here on, also when this fails.
-  GARUDA_ARROW_TRY_ASSIGN(input.file, arrow::io::ReadableFile::Open(descriptor, memory_pool()),
+  GARUDA_ARROW_TRY_ASSIGN(input.file, arrow::io::ReadableFile::Open(opened.file.descriptor, memory_pool()),
                           ErrorCode::invalid_input, input.sentence());
   return input;
 }

@@ -1,10 +1,10 @@
 #include "operators/calibrate/background_calibration.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <set>
 #include <utility>
+
+#include "core/os/process.hpp"
 
 namespace garuda::calibrate {
 namespace {
@@ -66,7 +66,7 @@ Result<void> measure_missing(std::filesystem::path const& folder, std::vector<Me
 
 BackgroundCalibration::BackgroundCalibration(std::filesystem::path folder, std::vector<Measurement> measurements,
                                              std::function<bool()> is_busy, std::function<void()> at_end)
-    : is_busy_(std::move(is_busy)), process_(::getpid()) {
+    : is_busy_(std::move(is_busy)), process_(os::process_id()) {
   Running::instance().add(this, [this] { stop(); });
   thread_ = std::thread(
       [this, folder = std::move(folder), measurements = std::move(measurements), at_end = std::move(at_end)] {
@@ -83,7 +83,7 @@ BackgroundCalibration::~BackgroundCalibration() {
 
 void BackgroundCalibration::stop() noexcept {
   if (!thread_.joinable()) return;
-  if (::getpid() != process_) return thread_.detach();
+  if (os::process_id() != process_) return thread_.detach();
   {
     std::lock_guard const lock(mutex_);
     stopped_ = true;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -53,7 +54,7 @@ class BackgroundCalibration {
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
   std::condition_variable wakes_;
-  int process_;  // that has the thread: one that was forked off has not
+  std::uint64_t process_;  // that has the thread: one that was forked off has not
   std::thread thread_;
 };
 

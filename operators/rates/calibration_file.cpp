@@ -1,7 +1,6 @@
 #include "operators/rates/calibration_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cctype>
@@ -9,7 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "core/os/cpuinfo.hpp"
+#include "core/os/process.hpp"
+#include "core/os/processor.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::rates {
@@ -128,7 +128,7 @@ Result<fs::path> write_document(fs::path const& file, Json const& json) {
   static std::atomic<std::uint32_t> counter{0};
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  auto const temporary = fs::path(file).concat(fmt::format(".{}-{}", getpid(), counter.fetch_add(1)));
+  auto const temporary = fs::path(file).concat(fmt::format(".{}-{}", os::process_id(), counter.fetch_add(1)));
   std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
   // Names come from drivers: bytes that are not UTF-8 are replaced, never thrown on.
   out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
@@ -155,11 +155,6 @@ std::string slug(std::string const& text) {
   return result;
 }
 
-std::string processor_name() {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  return os::processor_in(cpuinfo);
-}
-
 }  // namespace
 
 Subject subject_of(vk::DeviceTraits const& traits) {
@@ -170,7 +165,7 @@ Subject subject_of(vk::DeviceTraits const& traits) {
           fmt::format("{}-{:08x}", uuid, traits.driver_version)};
 }
 
-Subject host_subject(std::uint32_t threads) { return {processor_name(), fmt::format("{} threads", threads), ""}; }
+Subject host_subject(std::uint32_t threads) { return {os::processor_name(), fmt::format("{} threads", threads), ""}; }
 
 std::string file_name(Subject const& subject) {
   return subject.uuid.empty() ? fmt::format("host-{}-{}.json", slug(subject.name), slug(subject.driver))

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "core/os/file_lock.hpp"
 
 namespace garuda::rates {
 
@@ -14,9 +17,6 @@ class MeasuringLock {
   /// The lock of `folder`, which is made where it is missing; nothing while another process has it, or where nothing
   /// can be written. Does not wait.
   static std::optional<MeasuringLock> take(std::filesystem::path const& folder);
-  MeasuringLock(MeasuringLock&& other) noexcept;
-  MeasuringLock& operator=(MeasuringLock&& other) noexcept;
-  ~MeasuringLock();
 
   /// Whether `file` of the folder, which measuring would write, could not be measured by this version of garuda within
   /// the last day.
@@ -25,10 +25,10 @@ class MeasuringLock {
   void remember_failure(std::string const& file) const;
 
  private:
-  MeasuringLock(std::filesystem::path folder, int descriptor) : folder_(std::move(folder)), descriptor_(descriptor) {}
+  MeasuringLock(std::filesystem::path folder, os::FileLock lock) : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
   std::filesystem::path folder_;
-  int descriptor_;
+  os::FileLock lock_;
 };
 
 }  // namespace garuda::rates

@@ -1,5 +1,5 @@
 // A result file is there whole or not at all.
-#include "io/output_file.hpp"
+#include "core/os/output_file.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -102,7 +102,7 @@ TEST_F(OutputFileTest, FullDiskAtTheLastByte) {
 }
 
 TEST_F(OutputFileTest, RefusesFoldersThatAreNotThere) {
-  auto const file = OutputFile::create(folder_ / "none/x.csv");
+  auto const file = os::OutputFile::create(folder_ / "none/x.csv");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code(), ErrorCode::output);
   EXPECT_THAT(file.error().describe(), ::testing::AllOf(HasSubstr("none/x.csv"), HasSubstr("no such file")));
@@ -110,11 +110,11 @@ TEST_F(OutputFileTest, RefusesFoldersThatAreNotThere) {
 
 TEST_F(OutputFileTest, RefusesAFolderAndADevice) {
   std::filesystem::create_directory(folder_ / "x.csv");
-  auto const folder = OutputFile::create(folder_ / "x.csv");
+  auto const folder = os::OutputFile::create(folder_ / "x.csv");
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code(), ErrorCode::output);
   std::filesystem::create_symlink("/dev/full", folder_ / "full.csv");
-  auto const device = OutputFile::create(folder_ / "full.csv");
+  auto const device = os::OutputFile::create(folder_ / "full.csv");
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().code(), ErrorCode::output);
 }
@@ -122,7 +122,7 @@ TEST_F(OutputFileTest, RefusesAFolderAndADevice) {
 TEST_F(OutputFileTest, RefusesAFolderWithoutPermission) {
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0555), 0);
   OrdinaryUser const user;
-  auto const file = OutputFile::create(folder_ / "x.csv");
+  auto const file = os::OutputFile::create(folder_ / "x.csv");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code(), ErrorCode::output);
   EXPECT_THAT(file.error().describe(), HasSubstr("permission denied"));
@@ -155,7 +155,7 @@ TEST_F(OutputFileTest, RefusesLinksThatLeadNowhere) {
   std::filesystem::create_symlink("second.csv", folder_ / "first.csv");
   std::filesystem::create_symlink("first.csv", folder_ / "second.csv");
   for (auto const* name : {"link.csv", "first.csv"}) {
-    auto const file = OutputFile::create(folder_ / name);
+    auto const file = os::OutputFile::create(folder_ / name);
     ASSERT_FALSE(file) << name;
     EXPECT_EQ(file.error().code(), ErrorCode::output);
     EXPECT_TRUE(std::filesystem::is_symlink(folder_ / name));

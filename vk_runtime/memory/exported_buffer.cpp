@@ -1,11 +1,11 @@
 #include "vk_runtime/memory/exported_buffer.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <span>
 #include <utility>
 
+#include "core/os/file.hpp"
 #include "vk_runtime/result.hpp"
 
 namespace garuda::vk {
@@ -70,7 +70,7 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
 
 FileDescriptor::~FileDescriptor() {
   // Nothing was written through it, so nothing is lost when closing fails.
-  if (fd_ >= 0) (void)::close(fd_);
+  if (fd_ >= 0) (void)os::close_file(fd_);
 }
 
 int FileDescriptor::take() noexcept { return std::exchange(fd_, -1); }

@@ -1,18 +1,14 @@
-#include "io/output_file.hpp"
+#include "core/os/output_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <random>
 #include <utility>
 
-#include "io/system_message.hpp"
+#include "core/os/file.hpp"
 
-namespace garuda::io {
+namespace garuda::os {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,7 +37,7 @@ fs::path follow_links(fs::path path, std::error_code& error) {
 Result<OutputFile> OutputFile::create(fs::path const& path) {
   std::error_code error;
   auto target = follow_links(path, error);
-  if (error) return tl::unexpected(unwritable(path, system_message(error.value())));
+  if (error) return tl::unexpected(unwritable(path, system_message(error.default_error_condition().value())));
   auto const status = fs::status(target, error);
   if (fs::is_directory(status)) return tl::unexpected(unwritable(path, "it is a folder"));
   if (fs::exists(status) && !fs::is_regular_file(status)) {
@@ -56,23 +52,23 @@ OutputFile::OutputFile(fs::path path, fs::path target) noexcept : path_(std::mov
 
 Result<void> OutputFile::open_temporary() {
   constexpr int kMostAttempts = 16;
-  struct stat existing {};
-  bool const replaces = ::stat(target_.c_str(), &existing) == 0;
+  int last_error = 0;
   std::random_device random;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     auto const name = fmt::format(".{}.{:08x}.part", target_.filename().string(), random());
-    auto const temporary = (target_.parent_path() / name).string();
-    descriptor_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0) {
+    auto const temporary = target_.parent_path() / name;
+    auto const made = create_file(temporary);
+    if (made.descriptor >= 0) {
+      descriptor_ = made.descriptor;
       temporary_path_ = temporary;
-      if (replaces && ::fchmod(descriptor_, existing.st_mode & 07777) != 0) {
-        return tl::unexpected(unwritable(path_, system_message(errno)));
-      }
+      auto const error_number = copy_permissions(target_, descriptor_);
+      if (error_number != 0) return tl::unexpected(unwritable(path_, system_message(error_number)));
       return {};
     }
-    if (errno != EEXIST) break;
+    last_error = made.error_number;
+    if (last_error != EEXIST) break;
   }
-  return tl::unexpected(unwritable(path_, system_message(errno)));
+  return tl::unexpected(unwritable(path_, system_message(last_error)));
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
@@ -98,18 +94,17 @@ int OutputFile::release_descriptor() noexcept { return std::exchange(descriptor_
 
 Result<void> OutputFile::commit() {
   GARUDA_EXPECTS(!temporary_path_.empty() && descriptor_ == -1);
-  if (std::rename(temporary_path_.c_str(), target_.c_str()) != 0) {
-    return tl::unexpected(unwritable(path_, system_message(errno)));
-  }
+  if (auto const error_number = rename_file(temporary_path_, target_); error_number != 0)
+    return tl::unexpected(unwritable(path_, system_message(error_number)));
   temporary_path_.clear();
   return {};
 }
 
 void OutputFile::discard() noexcept {
   // Nothing of the file is wanted any more, so a failure to close or delete it changes nothing for the caller.
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
+  if (descriptor_ >= 0) close_file(std::exchange(descriptor_, -1));
+  if (!temporary_path_.empty()) delete_file(temporary_path_.c_str());
   temporary_path_.clear();
 }
 
-}  // namespace garuda::io
+}  // namespace garuda::os

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 
 #include "garuda/error.hpp"
 
-namespace garuda::io {
+namespace garuda::os {
 
 /// A temporary file beside the final one, which it replaces on commit and is deleted without. Move-only owner.
 class OutputFile {
@@ -22,7 +21,7 @@ class OutputFile {
 
   std::filesystem::path const& path() const noexcept { return path_; }
   /// Name of the temporary file, for whoever has to delete it when the process ends at once.
-  std::string const& temporary_path() const noexcept { return temporary_path_; }
+  std::filesystem::path const& temporary_path() const noexcept { return temporary_path_; }
   /// Hands over the file, open for writing from its start; the caller closes it. May be called once.
   int release_descriptor() noexcept;
   /// Gives the file its final name. Requires: all has been written and closed without an error.
@@ -34,10 +33,10 @@ class OutputFile {
   Result<void> open_temporary();
   void discard() noexcept;
 
-  std::filesystem::path path_;    // as the user wrote it
-  std::filesystem::path target_;  // where it is
-  std::string temporary_path_;    // empty: none, or no longer ours
+  std::filesystem::path path_;            // as the user wrote it
+  std::filesystem::path target_;          // where it is
+  std::filesystem::path temporary_path_;  // empty: none, or no longer ours
   int descriptor_ = -1;
 };
 
-}  // namespace garuda::io
+}  // namespace garuda::os

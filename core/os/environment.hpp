@@ -1,0 +1,23 @@
+// Variables of the environment, and the folders that the system keeps for its users.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace garuda::os {
+
+/// What `name` holds as a file's name; nothing where it is not set or empty.
+std::optional<std::filesystem::path> path_variable(char const* name);
+
+/// Sets a variable of this process, or removes it. While other threads read the environment it must not be called.
+void set_variable(char const* name, std::optional<std::string> const& value);
+
+/// Where programs keep for a user what they can make again: $XDG_CACHE_HOME; without it ~/.cache, on Windows the local
+/// application data. Nothing where none of them is known.
+std::optional<std::filesystem::path> cache_folder();
+
+/// Where temporary files go: $TMPDIR, or what the system names.
+std::filesystem::path temporary_folder();
+
+}  // namespace garuda::os

@@ -1,0 +1,75 @@
+// Files by descriptor. A function that fails says so with an errno.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace garuda::os {
+
+/// What `error_number` (an errno) means, as the second half of a sentence: "no space left on device".
+inline std::string system_message(int error_number) {
+  auto message = std::generic_category().message(error_number);
+  if (!message.empty() && message[0] >= 'A' && message[0] <= 'Z')
+    message[0] = static_cast<char>(message[0] - 'A' + 'a');
+  return message;
+}
+
+/// A descriptor, or an errno.
+struct Opened {
+  int descriptor = -1;
+  int error_number = 0;
+};
+
+/// Makes `file`, which must not exist, and opens it for writing. Child processes do not inherit it.
+Opened create_file(std::filesystem::path const& file) noexcept;
+
+enum class FileKind : std::uint8_t { regular, folder, other };
+
+struct OpenedInput {
+  Opened file;
+  FileKind kind = FileKind::other;
+  std::uint64_t bytes = 0;
+};
+
+/// Opens `file` for reading, without waiting for whoever writes into a pipe. Child processes do not inherit it.
+OpenedInput open_input(std::filesystem::path const& file) noexcept;
+
+/// A file's bytes as memory, or an errno.
+struct MappedBytes {
+  std::byte const* address = nullptr;
+  std::int64_t bytes = 0;
+  int error_number = 0;
+};
+
+/// Maps the file as long as it is now; handle_cut_file (core/os/signals) is about what somebody cuts off since, and
+/// what somebody overwrites changes.
+MappedBytes map_file(int descriptor) noexcept;
+void unmap_file(MappedBytes mapped) noexcept;
+
+/// Makes a file in `folder` that goes when its last descriptor is closed, and opens it for reading and writing.
+Opened create_unnamed_file(std::filesystem::path const& folder);
+
+/// A second descriptor of the same file, with the same position.
+Opened duplicate(int descriptor) noexcept;
+
+/// Gives the open file the permissions of `existing`, where that is there. 0 or an errno.
+int copy_permissions(std::filesystem::path const& existing, int descriptor) noexcept;
+
+/// Writes all of `text`. 0 or an errno.
+int write_all(int descriptor, std::string_view text) noexcept;
+
+/// 0 or an errno.
+int close_file(int descriptor) noexcept;
+
+/// Gives `from` the name `to`, in place of what has it. 0 or an errno.
+int rename_file(std::filesystem::path const& from, std::filesystem::path const& to) noexcept;
+
+/// Deletes a file; handlers of signals may call it.
+void delete_file(std::filesystem::path::value_type const* file) noexcept;
+
+}  // namespace garuda::os

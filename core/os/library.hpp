@@ -1,0 +1,32 @@
+// Libraries that are loaded at run time.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "garuda/error.hpp"
+
+namespace garuda::os {
+
+/// A library that stays loaded until the process ends.
+class LoadedLibrary {
+ public:
+  /// Loads `file`: a path, or a name that the system looks for. Errors: no_device, with the system's reason.
+  static Result<LoadedLibrary> load(std::filesystem::path const& file);
+
+  /// The address of what the library exports as `name`. Errors: no_device, with the system's reason.
+  Result<void*> find(char const* name) const;
+
+ private:
+  explicit LoadedLibrary(void* handle) noexcept : handle_(handle) {}
+
+  void* handle_;
+};
+
+/// What the file of the library `name` is called: "libNAME.so", "NAME.dll".
+std::string library_file_name(std::string const& name);
+
+/// The folder of the library or program that this function is part of; empty where the system does not say.
+std::filesystem::path own_folder();
+
+}  // namespace garuda::os

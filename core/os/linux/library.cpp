@@ -1,0 +1,43 @@
+#include "core/os/library.hpp"
+
+#include <dlfcn.h>
+
+#include <system_error>
+
+#include "core/os/process.hpp"
+
+namespace garuda::os {
+namespace {
+
+tl::unexpected<Error> last_failure() {
+  auto const* const text = dlerror();  // NOLINT(concurrency-mt-unsafe): thread-local in glibc
+  return fail(ErrorCode::no_device, text == nullptr ? "unknown error" : text);
+}
+
+}  // namespace
+
+Result<LoadedLibrary> LoadedLibrary::load(std::filesystem::path const& file) {
+  void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return last_failure();
+  return LoadedLibrary(handle);
+}
+
+Result<void*> LoadedLibrary::find(char const* name) const {
+  auto* const symbol = dlsym(handle_, name);
+  if (symbol == nullptr) return last_failure();
+  return symbol;
+}
+
+std::string library_file_name(std::string const& name) { return "lib" + name + ".so"; }
+
+std::filesystem::path own_folder() {
+  Dl_info info{};
+  static int const anchor = 0;
+  if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code ignored;
+  auto const file = std::filesystem::canonical(info.dli_fname, ignored);
+  // A program started through PATH is known by its first argument only.
+  return ignored ? executable().parent_path() : file.parent_path();
+}
+
+}  // namespace garuda::os
