@@ -4,16 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <system_error>
 
 #include "bench/command.hpp"
 #include "bench/keyless_bench.hpp"
 #include "bench/kinds_bench.hpp"
 #include "bench/operator_bench.hpp"
+#include "bench/table_export.hpp"
 #include "bench/workloads/row_count.hpp"
 #include "bench/workloads/words.hpp"
-#include "io/table_writer.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -39,21 +37,6 @@ Result<std::vector<AggregateFunction>> parse_functions(std::string_view text) {
     functions.push_back(aggregate.function);
   }
   return functions;
-}
-
-/// Writes `table` to `folder`/`name`.arrow, an Arrow IPC file of as many batches as the table has, so that others are
-/// measured on the same data. Creates the folder; replaces the file. Errors: output.
-Result<void> export_table(std::filesystem::path const& folder, char const* name, Table const& table) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return fail(ErrorCode::output, fmt::format("cannot create folder {}: {}", folder.string(), error.message()));
-  auto const path = folder / fmt::format("{}.arrow", name);
-  GARUDA_TRY_ASSIGN(auto writer, io::TableWriter::open(path, table.schema()));
-  for (auto const& batch : table.batches()) GARUDA_TRY(writer.write(batch));
-  GARUDA_TRY(writer.finish());
-  fmt::print("{}\n", path.string());
-  return {};
 }
 
 Result<void> run_operator(OperatorArguments arguments, bool json) {

@@ -1,7 +1,7 @@
 # Finds what garuda links against. What is missing is named together with the way to get it.
 #
-# Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk; for the command CLI11, spdlog and Snappy;
-# for tests GoogleTest and RapidCheck. Arrow C++ and Parquet come with the pyarrow package of the Python environment
+# Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk; for the command CLI11 and, where it knows files, Snappy;
+# for tests GoogleTest and, but on Windows, RapidCheck. Arrow C++ and Parquet come with the pyarrow package of the Python environment
 # GARUDA_PYTHON, so that files are read by the same library in C++ and in Python.
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
@@ -34,24 +34,27 @@ garuda_require(nlohmann_json nlohmann-json3-dev)
 garuda_require(VulkanHeaders libvulkan-dev)
 if(GARUDA_BUILD_CLI)
   garuda_require(CLI11 libcli11-dev)
-  garuda_require(spdlog libspdlog-dev)
-  garuda_require(Snappy libsnappy-dev)
-  # garuda::snappy: linked into the command, where its calls into the C library can be led elsewhere
-  # (io/parquet/short_moves.cpp).
-  add_library(garuda_snappy INTERFACE)
-  add_library(garuda::snappy ALIAS garuda_snappy)
-  if(TARGET Snappy::snappy-static AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    add_library(garuda_short_moves STATIC ${PROJECT_SOURCE_DIR}/io/parquet/short_moves.cpp)
-    target_compile_features(garuda_short_moves PRIVATE cxx_std_20)
-    target_link_libraries(garuda_snappy INTERFACE Snappy::snappy-static garuda_short_moves)
-    target_link_options(garuda_snappy INTERFACE LINKER:--wrap=memmove)
-  else()
-    target_link_libraries(garuda_snappy INTERFACE Snappy::snappy)
+  if(GARUDA_FILES)
+    garuda_require(Snappy libsnappy-dev)
+    # garuda::snappy: linked into the command, where its calls into the C library can be led elsewhere
+    # (io/parquet/short_moves.cpp).
+    add_library(garuda_snappy INTERFACE)
+    add_library(garuda::snappy ALIAS garuda_snappy)
+    if(TARGET Snappy::snappy-static AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+      add_library(garuda_short_moves STATIC ${PROJECT_SOURCE_DIR}/io/parquet/short_moves.cpp)
+      target_compile_features(garuda_short_moves PRIVATE cxx_std_20)
+      target_link_libraries(garuda_snappy INTERFACE Snappy::snappy-static garuda_short_moves)
+      target_link_options(garuda_snappy INTERFACE LINKER:--wrap=memmove)
+    else()
+      target_link_libraries(garuda_snappy INTERFACE Snappy::snappy)
+    endif()
   endif()
 endif()
 if(GARUDA_BUILD_TESTS)
   garuda_require(GTest libgtest-dev)
-  garuda_require(rapidcheck librapidcheck-dev)
+  if(NOT WIN32)  # one suite: not worth building it for Windows
+    garuda_require(rapidcheck librapidcheck-dev)
+  endif()
 endif()
 
 # volk is compiled here because the distributions package its source, and because every user has to agree on
@@ -66,7 +69,7 @@ add_library(garuda_volk STATIC ${GARUDA_VOLK_SOURCE})
 add_library(garuda::volk ALIAS garuda_volk)
 target_compile_definitions(garuda_volk PUBLIC VK_NO_PROTOTYPES)
 if(NOT garuda_volk_directory IN_LIST CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES)
-  target_include_directories(garuda_volk SYSTEM PUBLIC ${garuda_volk_directory})
+  target_include_directories(garuda_volk SYSTEM PUBLIC $<BUILD_INTERFACE:${garuda_volk_directory}>)
 endif()
 target_link_libraries(garuda_volk PUBLIC Vulkan::Headers ${CMAKE_DL_LIBS})
 
@@ -110,6 +113,6 @@ function(garuda_find_arrow)
   message(STATUS "Arrow C++: ${library_directory}")
 endfunction()
 
-if(GARUDA_BUILD_CLI)
+if(GARUDA_BUILD_CLI AND GARUDA_FILES)
   garuda_find_arrow()
 endif()

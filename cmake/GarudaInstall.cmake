@@ -25,7 +25,8 @@ endforeach()
 set(garuda_package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/garuda)
 install(TARGETS garuda_api ${garuda_exported} EXPORT garuda-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-install(TARGETS garuda_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+install(TARGETS garuda_c RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
         NAMELINK_COMPONENT development)
 install(EXPORT garuda-targets NAMESPACE garuda:: DESTINATION ${garuda_package_directory} COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/garuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
@@ -47,6 +48,8 @@ if(TARGET garuda)
        ${CMAKE_INSTALL_PREFIX}/${garuda_private_libraries})
   set_target_properties(garuda PROPERTIES INSTALL_RPATH "$ORIGIN/${garuda_relative_libraries}")
   install(TARGETS garuda RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
-  install(FILES $<TARGET_FILE:Arrow::arrow> $<TARGET_FILE:Arrow::parquet>
-          DESTINATION ${garuda_private_libraries} COMPONENT command)
+  if(GARUDA_FILES)
+    install(FILES $<TARGET_FILE:Arrow::arrow> $<TARGET_FILE:Arrow::parquet>
+            DESTINATION ${garuda_private_libraries} COMPONENT command)
+  endif()
 endif()

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "io/table_reader.hpp"
-
 namespace garuda::cli {
 
 struct ThreadLimit::Limit {
@@ -14,7 +12,7 @@ struct ThreadLimit::Limit {
 
 Result<ThreadLimit> ThreadLimit::set(std::uint32_t threads) {
   if (threads == 0) return ThreadLimit(nullptr);
-  GARUDA_TRY(io::limit_arrow_threads(threads));
+  GARUDA_TRY(limit_file_threads(threads));
   return ThreadLimit(std::unique_ptr<Limit>(new Limit{{tbb::global_control::max_allowed_parallelism, threads}}));
 }
 

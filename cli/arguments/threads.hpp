@@ -8,6 +8,9 @@
 
 namespace garuda::cli {
 
+/// Limits the threads that read and write files beside oneTBB's: Arrow's. Requires: threads > 0.
+Result<void> limit_file_threads(std::uint32_t threads);
+
 /// Limits the threads of oneTBB, while it lives, and of Arrow, to `threads`; 0 leaves them.
 class ThreadLimit {
  public:

@@ -2,8 +2,6 @@
 #include "operators/calibrate/background_calibration.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -51,18 +49,6 @@ TEST_F(BackgroundCalibrationTest, LeavesItToTheProcessThatMeasures) {
   EXPECT_FALSE(MeasuringLock::take(folder_.path()));
   ASSERT_TRUE(measure({counted("a")}));
   EXPECT_EQ(measured_, 0);
-}
-
-TEST_F(BackgroundCalibrationTest, ALockEndsWithItsProcess) {
-  auto const child = ::fork();
-  if (child == 0) {
-    auto const lock = MeasuringLock::take(folder_.path());
-    ::_exit(lock ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_EQ(status, 0);
-  EXPECT_TRUE(MeasuringLock::take(folder_.path()));
 }
 
 TEST_F(BackgroundCalibrationTest, NothingWhereNothingCanBeKept) {
@@ -128,19 +114,6 @@ TEST_F(BackgroundCalibrationTest, WaitsForQueriesAndEndsWithItsOwner) {
       folder_.path(), {counted("a")}, [&] { return busy.load(); }, [] {});
   for (int i = 0; i < 200 && measured_ == 0; ++i) std::this_thread::sleep_for(50ms);
   EXPECT_EQ(measured_, 1);
-}
-
-TEST_F(BackgroundCalibrationTest, AForkedProcessEndsWithoutTheThread) {
-  auto background = std::make_unique<BackgroundCalibration>(
-      folder_.path(), std::vector{counted("a")}, [] { return true; }, [] {});
-  auto const child = ::fork();
-  if (child == 0) {
-    background.reset();
-    ::_exit(0);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/os/environment.hpp"
 #include "operators/cuda/cuda_device.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"
@@ -21,10 +22,10 @@ using testing::FakeDevice;
 /// Names the plug-in for one test.
 class NamedPlugin {
  public:
-  explicit NamedPlugin(char const* file) { setenv("GARUDA_CUDA_PLUGIN", file, 1); }
+  explicit NamedPlugin(char const* file) { os::set_variable("GARUDA_CUDA_PLUGIN", file); }
   NamedPlugin(NamedPlugin const&) = delete;
   NamedPlugin& operator=(NamedPlugin const&) = delete;
-  ~NamedPlugin() { unsetenv("GARUDA_CUDA_PLUGIN"); }
+  ~NamedPlugin() { os::set_variable("GARUDA_CUDA_PLUGIN", std::nullopt); }
 };
 
 TEST(CudaLibrary, AMissingFileIsNamed) {
@@ -36,7 +37,7 @@ TEST(CudaLibrary, AMissingFileIsNamed) {
 }
 
 TEST(CudaLibrary, AnotherLibraryIsNoPlugin) {
-  NamedPlugin const named("libm.so.6");
+  NamedPlugin const named(GARUDA_OTHER_LIBRARY);
   auto const library = CudaLibrary::load();
   ASSERT_FALSE(library);
   EXPECT_EQ(library.error().code(), ErrorCode::no_device);

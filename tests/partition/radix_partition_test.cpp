@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
-#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <map>
 #include <numeric>
 #include <random>
@@ -15,55 +13,17 @@
 #include <utility>
 #include <vector>
 
-#include "keys/numbering/mix.hpp"
+#include "tests/partition/partitioned_words.hpp"
 #include "tests/workloads/workloads.hpp"
 
 namespace garuda::partition {
 namespace {
-
-/// Encoded keys over vectors of the test: `words` and `rows` must outlive them.
-template <class Word>
-keys::EncodedKeys encoded(std::vector<Word> const& words, std::uint64_t table_rows) {
-  keys::EncodedKeys keys;
-  keys.key_bits = 8 * sizeof(Word);
-  keys.num_rows = words.size();
-  keys.table_rows = table_rows;
-  keys.words = words.data();
-  keys.common_low_bits = keys.key_bits;
-  if (words.empty()) return keys;
-  keys.min = *std::min_element(words.begin(), words.end());
-  keys.max = *std::max_element(words.begin(), words.end());
-  std::uint64_t varying = 0;
-  for (auto const word : words) varying |= word ^ words[0];
-  if (varying != 0) keys.common_low_bits = static_cast<std::uint32_t>(std::countr_zero(varying));
-  return keys;
-}
-
-template <class Word>
-keys::EncodedKeys encoded(std::vector<Word> const& words) {
-  return encoded(words, words.size());
-}
 
 template <class Row>
 AlignedBuffer copy_of(std::vector<Row> const& rows) {
   auto buffer = AlignedBuffer::allocate(static_cast<std::int64_t>(rows.size() * sizeof(Row)));
   std::copy(rows.begin(), rows.end(), buffer.value().template as<Row>());
   return std::move(buffer).value();
-}
-
-/// The partition of a key, computed apart from the product's scatter.
-std::uint64_t expected_partition(std::uint64_t key, RadixDigit digit) {
-  auto const bits =
-      digit.mixed ? std::rotl(keys::mix(key), static_cast<int>(digit.shift + digit.bits)) : key >> digit.shift;
-  return bits % (std::uint64_t{1} << digit.bits);
-}
-
-template <class Word>
-std::span<Word const> keys_of(PartitionedKeys const& partitioned) {
-  if constexpr (sizeof(Word) == 4)
-    return partitioned.keys32();
-  else
-    return partitioned.keys64();
 }
 
 /// Checks the whole result against a stable sort by partition.
@@ -338,36 +298,6 @@ TEST(ChooseDigit, NoBitsNeedNoPass) {
   EXPECT_EQ(digit_for(equal, equal, 0), (RadixDigit{0, 63, false}));
   EXPECT_EQ(digit_for<std::uint64_t>({}, {}, 0).bits, 0U);
 }
-
-/// Any keys, any digit: the partitions hold the input's rows, each once, in order, under the right digit.
-template <class Word>
-void check_any_partitioning() {
-  auto const words = *rc::gen::container<std::vector<Word>>(rc::gen::oneOf(
-      rc::gen::arbitrary<Word>(), rc::gen::inRange<Word>(0, 8), rc::gen::just(std::numeric_limits<Word>::max())));
-  auto const bits = *rc::gen::inRange<std::uint32_t>(0, 11);
-  auto const mixed = *rc::gen::arbitrary<bool>();
-  auto const shift =
-      *rc::gen::inRange<std::uint32_t>(0, (mixed ? 63U : 8U * static_cast<std::uint32_t>(sizeof(Word))) - bits);
-  RadixDigit const digit{bits, shift, mixed};
-  auto const result = radix_partition(encoded(words), digit, {});
-  RC_ASSERT(result.has_value());
-  auto const keys = keys_of<Word>(*result);
-  std::set<std::uint64_t> seen;
-  for (std::uint32_t p = 0; p < result->num_partitions(); ++p) {
-    for (auto i = result->offsets[p]; i < result->offsets[p + 1]; ++i) {
-      RC_ASSERT(keys[i] == words.at(result->row_id(i)));
-      RC_ASSERT(expected_partition(keys[i], digit) == p);
-      RC_ASSERT(keys[i] >= result->ranges[p].min);
-      RC_ASSERT(keys[i] <= result->ranges[p].max);
-      if (i > result->offsets[p]) RC_ASSERT(result->row_id(i - 1) < result->row_id(i));
-      RC_ASSERT(seen.insert(result->row_id(i)).second);
-    }
-  }
-  RC_ASSERT(seen.size() == words.size());
-}
-
-RC_GTEST_PROP(RadixPartitionProperty, Any32BitKeys, ()) { check_any_partitioning<std::uint32_t>(); }
-RC_GTEST_PROP(RadixPartitionProperty, Any64BitKeys, ()) { check_any_partitioning<std::uint64_t>(); }
 
 }  // namespace
 }  // namespace garuda::partition

@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 #include <volk.h>
 
+#include <array>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <string>
 
+#include "core/os/environment.hpp"
 #include "tests/vk_runtime/fake_traits.hpp"
 #include "tests/vk_runtime/scratch_folder.hpp"
 #include "vk_runtime/pipelines.hpp"
@@ -96,25 +101,22 @@ TEST_F(PipelineCacheFile, UnwritableFolderIsReported) {
 }
 
 TEST(DefaultCacheFolder, FollowsTheEnvironment) {
-  auto const restore = [](char const* name, std::optional<std::string> const& value) {
-    value ? setenv(name, value->c_str(), 1) : unsetenv(name);
-  };
-  auto const current = [](char const* name) -> std::optional<std::string> {
+  constexpr std::array kNames{"XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"};
+  std::vector<std::optional<std::string>> before;
+  for (auto const* name : kNames) {
     char const* value = std::getenv(name);
-    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-  };
-  auto const xdg = current("XDG_CACHE_HOME");
-  auto const home = current("HOME");
-  setenv("HOME", "/home/someone", 1);
-  setenv("XDG_CACHE_HOME", "/caches", 1);
-  EXPECT_EQ(default_cache_folder(), fs::path("/caches/garuda"));
-  setenv("XDG_CACHE_HOME", "relative", 1);
-  EXPECT_EQ(default_cache_folder(), fs::path("/home/someone/.cache/garuda"));
-  unsetenv("XDG_CACHE_HOME");
-  unsetenv("HOME");
+    before.push_back(value != nullptr ? std::optional<std::string>(value) : std::nullopt);
+  }
+  auto const home = fs::temp_directory_path() / "someone";
+  os::set_variable("HOME", home.string());
+  os::set_variable("LOCALAPPDATA", (home / ".cache").string());
+  os::set_variable("XDG_CACHE_HOME", (home / "caches").string());
+  EXPECT_EQ(default_cache_folder(), home / "caches" / "garuda");
+  os::set_variable("XDG_CACHE_HOME", "relative");
+  EXPECT_EQ(default_cache_folder(), home / ".cache" / "garuda");
+  for (auto const* name : kNames) os::set_variable(name, std::nullopt);
   EXPECT_EQ(default_cache_folder(), std::nullopt);
-  restore("XDG_CACHE_HOME", xdg);
-  restore("HOME", home);
+  for (std::size_t i = 0; i < kNames.size(); ++i) os::set_variable(kNames.at(i), before.at(i));
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // A folder that lives as long as a test.
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
+#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -12,9 +11,13 @@ namespace garuda::vk {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "garuda-test-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + pattern);
-    path_ = pattern;
+    constexpr int kMostAttempts = 16;
+    std::random_device random;
+    for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+      path_ = std::filesystem::temp_directory_path() / ("garuda-test-" + std::to_string(random()));
+      if (std::filesystem::create_directory(path_)) return;
+    }
+    throw std::runtime_error("no folder could be made: " + path_.string());
   }
   ScratchFolder(ScratchFolder const&) = delete;
   ScratchFolder& operator=(ScratchFolder const&) = delete;

@@ -107,8 +107,8 @@ constexpr bool in_order() {
   return true;
 }
 static_assert(in_order());
-static_assert(static_cast<uint>(contract::ValueKind::float64) == kKindFloat64 &&
-              static_cast<uint>(contract::ValueKind::int128) == kKindInt128);
+static_assert(static_cast<std::uint32_t>(contract::ValueKind::float64) == kKindFloat64 &&
+              static_cast<std::uint32_t>(contract::ValueKind::int128) == kKindInt128);
 
 std::vector<vk::BindingSpec> binding_specs(std::uint64_t set) {
   std::vector<vk::BindingSpec> specs;

@@ -1,0 +1,47 @@
+// What measures without being asked, where a process is forked off beside it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "operators/calibrate/background_calibration.hpp"
+#include "operators/rates/measuring_lock.hpp"
+#include "tests/vk_runtime/scratch_folder.hpp"
+
+namespace garuda::calibrate {
+namespace {
+
+using rates::MeasuringLock;
+
+TEST(ForkedProcesses, ALockEndsWithItsProcess) {
+  vk::ScratchFolder const folder;
+  auto const child = ::fork();
+  if (child == 0) {
+    auto const lock = MeasuringLock::take(folder.path());
+    ::_exit(lock ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_TRUE(MeasuringLock::take(folder.path()));
+}
+
+TEST(ForkedProcesses, AForkedProcessEndsWithoutTheThread) {
+  vk::ScratchFolder const folder;
+  Measurement const nothing{"a", [](MeasuringTime&) { return Result<void>(); }};
+  auto background = std::make_unique<BackgroundCalibration>(
+      folder.path(), std::vector{nothing}, [] { return true; }, [] {});
+  auto const child = ::fork();
+  if (child == 0) {
+    background.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace garuda::calibrate

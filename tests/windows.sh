@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# ./dev windows, of which this is a part: cross-compiles the command and its tests for Windows on x86-64, and runs them
+# under Wine.
+
+readonly windows_packages=(g++-mingw-w64-x86-64-posix googletest wine wine64)
+readonly windows_libraries=$root/.deps/windows
+readonly windows_toolchain=$root/cmake/toolchains/x86_64-w64-mingw32.cmake
+readonly windows_build=build-windows
+
+# build_windows_library FOLDER [CMAKE-ARGUMENT...]
+build_windows_library() {
+  local source=$1 work
+  shift
+  work=$windows_libraries/work/$(basename "$source")
+  cmake -S "$source" -B "$work" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$windows_toolchain" -DGARUDA_WINDOWS_PREFIX="$windows_libraries" \
+    -DCMAKE_INSTALL_PREFIX="$windows_libraries" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF "$@" || return
+  cmake --build "$work" --parallel "$jobs" || return
+  cmake --install "$work"
+}
+
+# copy_windows_headers: libraries that are headers, and volk, which is compiled with garuda.
+copy_windows_headers() {
+  local package
+  mkdir -p "$windows_libraries"/{include,share/cmake,lib/cmake/VulkanHeaders} || return
+  cp -r /usr/include/{tl,nlohmann,CLI,vulkan,vk_video} /usr/include/volk.[ch] "$windows_libraries/include/" || return
+  for package in tl-expected nlohmann_json CLI11; do
+    cp -r /usr/share/cmake/"$package" "$windows_libraries/share/cmake/" || return
+  done
+  # Debian's lies where only Debian's own prefix is computed from.
+  cat >"$windows_libraries/lib/cmake/VulkanHeaders/VulkanHeadersConfig.cmake" <<CONFIG
+add_library(Vulkan::Headers INTERFACE IMPORTED)
+target_include_directories(Vulkan::Headers INTERFACE $windows_libraries/include)
+CONFIG
+}
+
+# build_windows_libraries: what Debian has no packages of for Windows, from its source packages; headers from its packages.
+build_windows_libraries() {
+  local work=$root/.deps/windows-source
+  download_sources "$work" onetbb fmtlib || return
+  copy_windows_headers || return
+  build_windows_library /usr/src/googletest || return
+  build_windows_library "$(echo "$work"/fmt*/)" -DFMT_TEST=OFF -DFMT_DOC=OFF || return
+  build_windows_library "$(echo "$work"/oneTBB-*/)" -DTBB_TEST=OFF -DTBB_EXAMPLES=OFF -DTBB_STRICT=OFF \
+    -DTBBMALLOC_BUILD=OFF || return
+  rm -rf "$work" "$windows_libraries/work"
+  touch "$windows_libraries/complete"
+}
+
+build_for_windows() {
+  cmake -S . -B "$windows_build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$windows_toolchain" \
+    -DGARUDA_WINDOWS_PREFIX="$windows_libraries" -DCMAKE_BUILD_TYPE=Release -DGARUDA_FILES=OFF -DGARUDA_CUDA=OFF || return
+  cmake --build "$windows_build" --parallel "$jobs" --target garuda garuda_check_tests
+}
+
+# expect_of_garuda STATUS TEXT ARGUMENT...: what garuda.exe ends with and says.
+expect_of_garuda() {
+  local status=$1 text=$2 output found=0
+  shift 2
+  output=$(timeout 300 wine "$windows_build/bin/garuda.exe" "$@" 2>&1) || found=$?
+  say "$output"
+  ((found == status)) && [[ $output == *"$text"* ]] && return
+  say "garuda.exe $*: status $found, where status $status and '$text' were expected"
+  return 1
+}
+
+run_under_wine() {
+  local failed=0
+  timeout 300 wineboot --init || return
+  expect_of_garuda 0 'garuda 0.' --version || failed=1
+  expect_of_garuda 0 'No CUDA device' devices || failed=1
+  expect_of_garuda 2 'GARUDA_FILES=OFF' join a.csv b.csv --on id || failed=1
+  expect_of_garuda 0 'verified' bench join --rows-left 2^16 --rows-right 2^16 --path cpu --repeat 1 || failed=1
+  expect_of_garuda 0 'verified' bench group-by --rows 2^16 --groups 2^8 --path cpu --repeat 1 || failed=1
+  # Every program has its time limit. Of those that need no driver all tests, of others what ./dev check runs, on
+  # lavapipe.
+  ctest --test-dir "$windows_build" --parallel "$jobs" --output-on-failure --no-tests=error \
+    --label-regex '^(check|smoke)$' || failed=1
+  wineserver --kill || true
+  return "$failed"
+}
+
+command_windows() {
+  (($# == 0)) || die "unknown option of ./dev windows: $1"
+  setup_packages "${system_packages[@]}" "${windows_packages[@]}"
+  [[ -e $windows_libraries/complete ]] || timed windows-libraries build_windows_libraries ||
+    die "the libraries that garuda uses could not be built for Windows"
+  timed build-windows build_for_windows || die "the build for Windows failed"
+  # A Wine of its own, without a screen and without words about what it lacks.
+  export WINEPREFIX=$root/.deps/wine WINEARCH=win64 WINEDEBUG=-all
+  export WINEDLLOVERRIDES='mscoree=;mshtml=;winemenubuilder.exe='
+  unset DISPLAY
+  timed_live test-windows run_under_wine
+}
