@@ -32,7 +32,8 @@ if(GARUDA_BUILD_CLI)
     LIBS CLI11::CLI11 HEADERS <CLI/CLI.hpp> OPTIONS ${garuda_command_options})
 endif()
 if(GARUDA_BUILD_TESTS)
+  # As CMake compiles programs.
   garuda_add_precompiled(garuda_precompiled_tests
     LIBS GTest::gmock GTest::gtest garuda_test_options HEADERS <gmock/gmock.h> <gtest/gtest.h> <random> <set>
-    OPTIONS -fPIE)
+    OPTIONS $<$<NOT:$<PLATFORM_ID:Windows>>:-fPIE>)
 endif()

@@ -26,19 +26,24 @@ struct Kept {
   SubmissionTime time(bool compiles) const { return {phases.data(), ns, compiles}; }
 };
 
-constinit std::mutex longest_mutex;
+/// Leaked on purpose, for the same reason; not every system's mutex is without a destructor.
+std::mutex& longest_mutex() {
+  static auto& mutex = *new std::mutex;
+  return mutex;
+}
+
 constinit Kept longest_usual;
 constinit Kept longest_compiling;
 
 }  // namespace
 
 LongestSubmissions longest_submissions() {
-  std::lock_guard const lock(longest_mutex);
+  std::lock_guard const lock(longest_mutex());
   return {longest_usual.time(false), longest_compiling.time(true)};
 }
 
 void Pace::submission_took(SubmissionTime const& time) {
-  std::lock_guard const lock(longest_mutex);
+  std::lock_guard const lock(longest_mutex());
   auto& kept = time.compiles ? longest_compiling : longest_usual;
   if (time.ns <= kept.ns) return;
   kept = {time.ns, {}};
