@@ -61,11 +61,14 @@ ColumnNames columns_of(GroupBySpec const& spec) {
 }
 
 ColumnNames columns_of(JoinSpec const& spec, Side side) {
-  if (!spec.columns || spec.where) return std::nullopt;
+  bool const is_left_alone = spec.kind == JoinKind::semi || spec.kind == JoinKind::anti || spec.kind == JoinKind::mark;
+  bool const is_of_keys = is_left_alone && side == Side::right;  // none of its columns is in the result
+  if (spec.where || (!spec.columns && !is_of_keys)) return std::nullopt;
   std::set<std::string_view> columns;
   for (auto const& [left, right] : spec.on) columns.insert(side == Side::left ? left : right);
-  for (auto const& column : *spec.columns)
-    if (column.side == side) columns.insert(column.name);
+  if (spec.columns)
+    for (auto const& column : *spec.columns)
+      if (column.side == side) columns.insert(column.name);
   return columns;
 }
 

@@ -122,7 +122,8 @@ _SELECT = re.compile(r"\s*(select|from|with)\b.*\b(join|group\s+by)\b", re.IGNOR
 # whatever many rows with 1 000 of them 0.1 to 0.3.
 _JOIN_ROWS = 2_000_000
 _GROUP_ROWS = 1_000_000
-# Handing rows over is one thread's work, which does not become quicker while DuckDB does.
+# Threads of DuckDB, up to which handing over pays: its joins and group-bys become quicker with more, but not handing its
+# rows over as Arrow, which with 16 costs what garuda wins.
 _MOST_THREADS = 8
 _SAMPLES = (5_000, 200_000)  # rows, of which so many have to be groups:
 _DISTINCT = 0.6
@@ -138,7 +139,7 @@ class Connection:
 
     That goes for `execute`; a relation of `sql` runs when it is read, by DuckDB. `decision` says who ran the last
     statement, and why; EXPLAIN has it as a row; `connection` is the one of DuckDB. Sums of floats are exact; order is
-    what ORDER BY says. With prices, looking at statements takes a thirtieth of the time that they run, at most: where
+    what ORDER BY says. With prices, looking at statements takes a fiftieth of the time that they run, at most: where
     many are small, some are not looked at. Raises UsageError when `strict` and garuda cannot run a SELECT statement that
     joins or groups.
     """
@@ -206,7 +207,7 @@ class Connection:
         self._registered = []
         try:
             if self._prices:
-                self._require_rows(query)
+                self._require_large(query)
             statement = trees.Statement(self.connection, query[explained.end() if explained else 0 :])
             if not statement.keys and not statement.node["group_expressions"]:
                 return None
@@ -262,18 +263,19 @@ class Connection:
         """Whether two statements share one; trying to begin another would end it."""
         return self._count("select txid_current()") == self._count("select txid_current()")
 
-    def _require_rows(self, query: str) -> None:
-        """Raises Unsupported where DuckDB knows a table to be small, before the statement is taken apart."""
+    def _require_large(self, query: str) -> None:
+        """Raises Unsupported where DuckDB knows a table to be small, or has many threads, before the statement is
+        taken apart."""
         names = {name.lower() for name in self.connection.get_table_names(query)}
         sizes = self.connection.execute("select table_name, estimated_size from duckdb_tables()").fetchall()
         rows = min((size for name, size in sizes if name.lower() in names), default=_GROUP_ROWS)
         if rows < _GROUP_ROWS:
             raise Unsupported(f"{rows:,} rows, with which DuckDB is done before they are handed over")
+        if (threads := self._count("select current_setting('threads')")) > _MOST_THREADS:
+            raise Unsupported(f"{threads} threads, with which DuckDB is done before its rows are handed over")
 
     def _priced(self, work: _Work) -> str:
         """Why it pays; raises Unsupported when it does not."""
-        if (threads := self._count("select current_setting('threads')")) > _MOST_THREADS:
-            raise Unsupported(f"{threads} threads, with which DuckDB is done before its rows are handed over")
         self._require_many(work, work.whole_tables)  # known without reading them
         if not work.statement.keys:
             keys = ", ".join(work.key_names)

@@ -102,6 +102,7 @@ def test_columns_are_checked_where_they_are_read() -> None:
     assert rows(garuda.group_by(table, "k", path="cpu").agg(n="count")) == [(7, count)]
     few = {"k": [7]}
     assert garuda.join(table, few, on="k", columns=["left.k"], path="cpu").num_rows == count
+    assert garuda.join(few, table, on="k", how="semi", path="cpu").num_rows == 1
     reads = [
         lambda: garuda.group_by(table, "s", path="cpu").agg(n="count"),
         lambda: garuda.group_by(table, "s", path="cpu").explain(n="count"),
@@ -129,7 +130,9 @@ def test_frames_of_chunks_are_shared_chunk_by_chunk() -> None:
     assert rows(table) == chunked.rows()
     assert chunked.n_chunks() == 3  # as it was
     # Cut differently, or finely, it is one chunk first.
-    for frame in (chunked.with_columns(v=polars.concat(parts, rechunk=True)["k"]), polars.concat([f[:9] for f in parts], rechunk=False)):
+    cut_differently = chunked.with_columns(v=polars.concat(parts, rechunk=True)["k"])
+    cut_finely = polars.concat([part[:9] for part in parts], rechunk=False)
+    for frame in (cut_differently, cut_finely):
         assert rows(garuda.table(frame)) == frame.rows()
 
 

@@ -145,6 +145,7 @@ def test_prices_and_strictness(small: garuda.duckdb.Connection) -> None:
     check(priced, largest)
     priced.execute(largest)
     assert str(priced.decision) == "duckdb: 9 threads, with which DuckDB is done before its rows are handed over"
+    assert dict(priced.execute(f"explain {largest}").fetchall())["garuda"] == str(priced.decision)
     priced.execute("set threads = 2")
     check(priced, largest)
     priced.execute(largest)
