@@ -202,6 +202,8 @@ class Connection:
         return left
 
     def _looked_at(self, query: str, explained: Optional[re.Match[str]]) -> Optional[str]:
+        if self._registered:
+            self.connection.execute("select 1").fetchall()  # ends a result that is half read, as the statement would
         for name in self._registered:
             self.connection.unregister(name)
         self._registered = []

@@ -141,15 +141,26 @@ def test_prices_and_strictness(small: garuda.duckdb.Connection) -> None:
     priced.execute("create table large as select hash(range) % 1000000 as k, range as v from range(1200000)")
     priced.execute("alter table large alter k type bigint")
     largest = "select k, sum(v) as total from large group by k order by total desc, k limit 3"
-    priced.execute("set threads = 9")
-    check(priced, largest)
-    priced.execute(largest)
-    assert str(priced.decision) == "duckdb: 9 threads, with which DuckDB is done before its rows are handed over"
-    assert dict(priced.execute(f"explain {largest}").fetchall())["garuda"] == str(priced.decision)
-    priced.execute("set threads = 2")
-    check(priced, largest)
-    priced.execute(largest)
-    assert str(priced.decision) == "garuda: group-by k, 1,200,000 rows, with which DuckDB is slower"
+    handed = {
+        9: "duckdb: 9 threads, with which DuckDB is done before its rows are handed over",
+        2: "garuda: group-by k, 1,200,000 rows, with which DuckDB is slower",
+    }
+    for threads, decision in handed.items():
+        priced.execute(f"set threads = {threads}")
+        check(priced, largest)
+        looking = garuda.duckdb.connect(small.connection)  # which has not spent its time on looks yet
+        looking.execute(largest).fetchall()
+        assert str(looking.decision) == decision
+        assert dict(looking.execute(f"explain {largest}").fetchall())["garuda"] == decision
+
+
+def test_results_need_not_be_read_to_their_end(small: garuda.duckdb.Connection) -> None:
+    query = "select b, count(*) as n from t group by b order by b"
+    first = small.execute(query).fetchone()
+    assert str(small.decision).startswith("garuda")
+    assert small.execute(query).fetchone() == first == small.connection.execute(query).fetchone()
+    small.execute(query)
+    assert small.execute(f"explain {query}").fetchall()[-1][0] == "garuda"
 
 
 def test_many_small_statements_are_not_all_looked_at() -> None:
