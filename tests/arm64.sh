@@ -39,8 +39,8 @@ download_arm64_root() {
   rm -rf "$work"
 }
 
-# download_arm64_arrow: Arrow C++ from the wheel of the pyarrow that the machine's own build takes.
-download_arm64_arrow() {
+# download_arm64_pyarrow: Arrow C++ from the wheel of the pyarrow that the machine's own build takes.
+download_arm64_pyarrow() {
   local work=$arm64/wheel
   rm -rf "$work" "${arm64:?}/pyarrow"
   "$python" -m pip download --no-deps --only-binary :all: --platform manylinux_2_28_aarch64 --dest "$work" \
@@ -50,12 +50,19 @@ download_arm64_arrow() {
   rm -rf "$work"
 }
 
+# unpack_arm64 NAME WANTED: download_arm64_NAME, unless what lies there was made from the same list.
+unpack_arm64() {
+  [[ -d $arm64/$1 && -f $arm64/$1.list && $(<"$arm64/$1.list") == "$2" ]] && return
+  timed "arm64-$1" "download_arm64_$1" || return
+  printf '%s' "$2" >"$arm64/$1.list"
+}
+
 setup_arm64() {
   setup_packages "${arm64_tools[@]}"
   [[ $(distribution) == 'debian 12' ]] || die "./dev arm64 takes arm64's packages from Debian 12; this is: $(distribution)"
   mkdir -p "$arm64"
-  [[ -d $arm64/root ]] || timed arm64-packages download_arm64_root || die "Debian's arm64 packages could not be had"
-  [[ -d $arm64/pyarrow ]] || timed arm64-arrow download_arm64_arrow || die "pyarrow's wheel for aarch64 could not be had"
+  unpack_arm64 root "${arm64_packages[*]}" || die "Debian's arm64 packages could not be had"
+  unpack_arm64 pyarrow "$(grep '^pyarrow==' "$requirements")" || die "pyarrow's wheel for aarch64 could not be had"
 }
 
 command_arm64() {

@@ -67,14 +67,16 @@ def cases(left: pathlib.Path, right: pathlib.Path) -> dict[str, tuple[list[str],
     joins = ["join", str(left), str(right), "--ordered"]
     found = {f"{kind} join": ([*joins, "--on", "key", "--how", kind], ".arrow") for kind in KINDS}
     found["join by text and a float"] = ([*joins, "--on", "text,f_key"], ".arrow")
-    found["join with a condition"] = ([*joins, "--on", "key", "--where", "left.f64 < right.f64 and left.i64 <> right.i64"], ".arrow")
+    condition = "left.f64 < right.f64 and left.i64 <> right.i64"
+    found["join with a condition"] = ([*joins, "--on", "key", "--where", condition], ".arrow")
     found["join by a condition alone"] = ([*joins, "--where", "left.f64 >= right.wide and left.f32 < -2.5"], ".arrow")
     for keys, named in KEYS.items():
         for aggregates, text in AGGREGATES.items():
             found[f"{aggregates} by {keys}"] = (["group-by", str(left), *named, "--agg", text, "--ordered"], ".arrow")
     for ending in ENDINGS[1:]:
         found[f"join to {ending}"] = ([*joins, "--on", "key"], ending)
-        found[f"sums to {ending}"] = (["group-by", str(left), "--keys", "key", "--agg", AGGREGATES["sums"], "--ordered"], ending)
+        sums = ["group-by", str(left), "--keys", "key", "--agg", AGGREGATES["sums"], "--ordered"]
+        found[f"sums to {ending}"] = (sums, ending)
     found["distinct keys"] = (["group-by", str(left), "--keys", "key,f_key", "--ordered"], ".arrow")
     return found
 
