@@ -72,9 +72,9 @@ run_under_wine() {
   expect_of_garuda 0 'verified' bench join --rows-left 2^16 --rows-right 2^16 --path cpu --repeat 1 || failed=1
   expect_of_garuda 0 'verified' bench group-by --rows 2^16 --groups 2^8 --path cpu --repeat 1 || failed=1
   # Every program has its time limit. Of those that need no driver all tests, of others what ./dev check runs, on
-  # lavapipe.
-  ctest --test-dir "$windows_build" --parallel "$jobs" --output-on-failure --no-tests=error \
-    --label-regex '^(check|smoke)$' || failed=1
+  # lavapipe; but a group-by of which one case hangs under Wine (docs/windows.md).
+  run_ctest "$windows_build" --label-regex '^(check|smoke)$' --label-exclude '^cuda$' \
+    --exclude-regex '^group_by_test.smoke$' || failed=1
   wineserver --kill || true
   return "$failed"
 }
