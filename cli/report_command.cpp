@@ -16,6 +16,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "core/os/environment.hpp"
 #include "core/os/file.hpp"
 #include "core/os/output_file.hpp"
 #include "report/comparison.hpp"
@@ -58,7 +59,7 @@ Result<report::ReportRequest> to_request(ReportArguments const& arguments) {
 }
 
 Result<fs::path> page_file(std::string const& output) {
-  fs::path file(output);
+  auto file = os::to_path(output);
   if (file.extension() != ".html") return fail(ErrorCode::usage, fmt::format("--output must end in .html: {}", output));
   return file;
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "bench/record.hpp"
+#include "core/os/environment.hpp"
 #include "report/report.hpp"
 
 namespace garuda::report {
@@ -65,8 +66,8 @@ std::string fault_of(Json const& report) {
 
 Result<std::string> contents_of(std::string const& file) {
   std::error_code error;
-  auto const bytes = std::filesystem::file_size(file, error);
-  std::ifstream in(file, std::ios::binary);
+  auto const bytes = std::filesystem::file_size(os::to_path(file), error);
+  std::ifstream in(os::to_path(file), std::ios::binary);
   if (error || !in) return fail(ErrorCode::invalid_input, fmt::format("cannot read the report: {}", file));
   if (bytes > kMostBytes) return fail(ErrorCode::invalid_input, fmt::format("a report has at most 64 MiB: {}", file));
   std::ostringstream text;
@@ -204,7 +205,7 @@ Result<NamedReport> read_report(std::string const& file) {
   auto report = Json::parse(text, nullptr, false);
   if (auto const fault = fault_of(report); !fault.empty())
     return fail(ErrorCode::invalid_input, fmt::format("cannot compare, {}: {}", fault, file));
-  return NamedReport{std::filesystem::path(file).stem().string(), std::move(report)};
+  return NamedReport{os::to_path(file).stem().string(), std::move(report)};
 }
 
 std::size_t Comparison::count(Change change) const {

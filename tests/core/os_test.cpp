@@ -38,7 +38,7 @@ class OsFiles : public ::testing::Test {
 };
 
 TEST_F(OsFiles, OutputAppearsWholeUnderItsName) {
-  auto const path = folder_.path() / (std::string(kName) + ".csv");
+  auto const path = folder_.path() / to_path(std::string(kName) + ".csv");
   std::string const text = "a,b\n1,2\r\n\x1A";  // as it is: no line end is translated, no byte ends the file
   for (int round = 0; round < 2; ++round) {     // the second replaces the first
     auto file = OutputFile::create(path);
@@ -64,7 +64,7 @@ TEST_F(OsFiles, OutputThatIsNotCommittedGoes) {
 }
 
 TEST_F(OsFiles, InputsAreOfAKindAndMapped) {
-  auto const path = folder_.path() / kName;
+  auto const path = folder_.path() / to_path(kName);
   std::ofstream(path, std::ios::binary) << "bytes\n";
   auto const input = open_input(path);
   ASSERT_GE(input.file.descriptor, 0) << system_message(input.file.error_number);
@@ -142,7 +142,7 @@ TEST(OsEnvironment, HoldsPathsInUtf8) {
   constexpr auto const* kVariable = "GARUDA_TEST_OS_VARIABLE";
   EXPECT_EQ(path_variable(kVariable), std::nullopt);
   set_variable(kVariable, kName);
-  EXPECT_EQ(path_variable(kVariable), fs::path(kName));
+  EXPECT_EQ(path_variable(kVariable), to_path(kName));
   set_variable(kVariable, std::nullopt);
   EXPECT_EQ(path_variable(kVariable), std::nullopt);
   EXPECT_TRUE(fs::is_directory(temporary_folder()));
