@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/arena_threads.hpp"
+
 namespace garuda::io {
 namespace {
 
@@ -95,7 +97,7 @@ arrow::Status FileDictionaries::validate(ArrowBatches const& batches, std::uint3
       if (is_dictionary(*column) && column->dictionary != nullptr && present.insert(column->dictionary).second &&
           !validated_.contains(column->dictionary))
         unknown.push_back(column->dictionary.get());
-  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  tbb::task_arena arena(arena_threads(threads));
   ARROW_RETURN_NOT_OK(
       check_all(arena, unknown.size(), [&](std::size_t i) { return arrow::internal::ValidateArrayFull(*unknown[i]); }));
   ARROW_RETURN_NOT_OK(check_all(arena, batches.size(), [&](std::size_t i) {
@@ -177,7 +179,7 @@ arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches, std::uint32
       differing.push_back(i);
   if (differing.empty()) return batches;
   std::vector<arrow::ArrayVector> unified(differing.size());
-  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  tbb::task_arena arena(arena_threads(threads));
   ARROW_RETURN_NOT_OK(check_all(arena, differing.size(), [&](std::size_t i) -> arrow::Status {
     arrow::ArrayVector chunks;
     for (auto const& batch : batches) chunks.push_back(batch->column(differing[i]));

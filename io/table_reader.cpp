@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "io/columns/file_columns.hpp"
 #include "io/columns/file_rows.hpp"
 #include "io/columns/stored_types.hpp"
@@ -47,7 +48,7 @@ Result<void> store_alike(ArrowBatches& batches, std::string const& sentence) {
 Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const folders, FolderColumns::make(files, options));
   std::vector<Result<FileRows>> parts(files.files.size());
-  tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+  tbb::task_arena arena(arena_threads(options.threads));
   arena.execute([&] {
     tbb::parallel_for(std::size_t{0}, parts.size(),
                       [&](std::size_t i) { parts[i] = read_file(files.files[i].path, folders.file_options()); });

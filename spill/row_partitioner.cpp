@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "keys/numbering/key_hash.hpp"
 #include "keys/numbering/mix.hpp"
 #include "spill/take_rows.hpp"
@@ -122,7 +123,7 @@ Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRe
                                               TemporaryFolder const& folder, Control const& control,
                                               std::function<void(std::uint64_t)> const& on_rows) {
   GARUDA_EXPECTS(request.bits <= kMostBits);
-  tbb::task_arena arena(request.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(request.threads));
+  tbb::task_arena arena(arena_threads(request.threads));
   std::vector<SpillFile> files;
   for (std::size_t p = 0; p < std::size_t{1} << request.bits; ++p) files.emplace_back(folder, request.schema);
   while (true) {

@@ -16,6 +16,7 @@
 #include "bench/parts/host_copy.hpp"
 #include "bench/workloads/random.hpp"
 #include "bench/workloads/words.hpp"
+#include "core/arena_threads.hpp"
 #include "core/buffer.hpp"
 #include "core/kept_memory.hpp"
 #include "core/stopwatch.hpp"
@@ -154,7 +155,7 @@ Result<Outcome> measure_one(PartitionRequest const& request, Input const& input,
   RadixDigit const digit{request.bits, 0, request.mixed};
   Control control;
   control.cancelled = request.cancelled;
-  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  tbb::task_arena arena(arena_threads(threads));
   // Stored row ids, which are consumed with the keys, are made outside the clock.
   auto const partition_once = [&](std::uint64_t* ns) -> Result<partition::PartitionedKeys> {
     GARUDA_TRY_ASSIGN(auto keys, input.keys(row_ids));

@@ -9,6 +9,8 @@
 #include <array>
 #include <utility>
 
+#include "core/arena_threads.hpp"
+
 namespace garuda::io {
 namespace {
 
@@ -79,7 +81,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> decoded_batch(std::shared_ptr
   if (schema->Equals(*batch->schema(), true)) return batch;
   auto const count = static_cast<std::size_t>(batch->num_columns());
   std::vector<arrow::Result<std::shared_ptr<arrow::Array>>> columns(count);
-  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  tbb::task_arena arena(arena_threads(threads));
   arena.execute([&] {
     tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
       auto const c = static_cast<int>(i);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "io/csv/csv_faults.hpp"
 #include "io/csv/csv_source.hpp"
 #include "io/file_reader.hpp"
@@ -239,7 +240,7 @@ class CsvReader final : public FileReader {
   /// Walks through the file until one walk has found nothing new: a value far behind may need a type that values
   /// before it do not have.
   arrow::Status find_kinds(CsvColumns& columns, ReadOptions const& options) const {
-    tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+    tbb::task_arena arena(arena_threads(options.threads));
     constexpr std::size_t kInFlight = 2;  // memory is limited
     while (true) {
       auto const before = columns.kinds;
@@ -272,7 +273,7 @@ class CsvReader final : public FileReader {
   }
 
   arrow::Result<ArrowBatches> read_batches(std::vector<int> const& positions, ReadOptions const& options) const {
-    tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+    tbb::task_arena arena(arena_threads(options.threads));
     auto columns = select(positions);
     auto file = source(options.cancelled);
     std::deque<CsvPiece> pieces;

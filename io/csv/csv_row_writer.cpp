@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "io/columns/stored_types.hpp"
 #include "io/columns/view_columns.hpp"
 #include "io/row_writer.hpp"
@@ -40,8 +41,7 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> to_text(std::shared_ptr<arrow::Rec
 
 class CsvRowWriter final : public RowWriter {
  public:
-  CsvRowWriter(OutputStream sink, std::uint32_t threads)
-      : sink_(std::move(sink)), arena_(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads)) {}
+  CsvRowWriter(OutputStream sink, std::uint32_t threads) : sink_(std::move(sink)), arena_(arena_threads(threads)) {}
 
   arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
     // As many blocks as keep all threads busy: text takes more memory than what it is made of.

@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "io/parquet/flat_columns.hpp"
 #include "io/parquet/parquet_decimals.hpp"
 
@@ -179,7 +180,7 @@ std::optional<std::uint64_t> estimated_values(parquet::FileMetaData const& foote
 
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
                                          std::vector<int> const& row_groups, ReadOptions const& options) {
-  tbb::task_arena arena(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads));
+  tbb::task_arena arena(arena_threads(options.threads));
   auto const threads = arena.max_concurrency();
   auto const stretches = stretches_of(footer, row_groups, columns.size(), threads);
   auto const tasks = tasks_of(footer, stretches, columns);

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "io/columns/row_bytes.hpp"
 #include "io/columns/stored_types.hpp"
 #include "io/parquet/parquet_file.hpp"
@@ -67,7 +68,7 @@ class ParquetRowWriter final : public RowWriter {
         file_(std::move(file)),
         properties_(std::move(properties)),
         options_(options),
-        arena_(options.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(options.threads)) {
+        arena_(arena_threads(options.threads)) {
     auto const fields = static_cast<std::size_t>(std::max(1, schema_->num_fields()));
     auto const threads = static_cast<std::size_t>(arena_.max_concurrency());
     if (options.writes_behind) most_behind_ = 1 + 2 * threads / fields;

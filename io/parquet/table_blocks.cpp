@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "io/file_format.hpp"
 
 namespace garuda::io {
@@ -105,7 +106,7 @@ Result<ArrowBatches> TableBlocks::read(std::size_t first, std::size_t end, std::
   }
   if (of_files.size() == 1) return read_of_file(of_files.front(), threads);
   std::vector<Result<ArrowBatches>> parts(of_files.size());
-  tbb::task_arena arena(threads == 0 ? tbb::task_arena::automatic : static_cast<int>(threads));
+  tbb::task_arena arena(arena_threads(threads));
   arena.execute([&] {
     tbb::parallel_for(std::size_t{0}, parts.size(),
                       [&](std::size_t i) { parts[i] = read_of_file(of_files[i], threads); });

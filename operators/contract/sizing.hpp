@@ -1,8 +1,6 @@
 // Sizes that every operator's planner decides.
 #pragma once
 
-#include <oneapi/tbb/task_arena.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -34,11 +32,6 @@ inline constexpr std::uint64_t kSmallestSplitRows = 1024;
 /// True for an error after which smaller slices may fit.
 inline bool is_shortage(Error const& error) noexcept {
   return error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::limit_exceeded;
-}
-
-/// RunOptions::threads as a task arena takes it.
-inline int arena_threads(std::uint32_t threads) noexcept {
-  return threads == 0 ? oneapi::tbb::task_arena::automatic : static_cast<int>(threads);
 }
 
 /// Smallest radix bits that bring `rows` to at most `target` a partition.

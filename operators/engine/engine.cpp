@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "core/kept_memory.hpp"
 #include "operators/calibrate/background_calibration.hpp"
 #include "operators/calibrate/device_rates.hpp"
@@ -19,7 +20,6 @@
 #include "operators/calibrate/host_rates.hpp"
 #include "operators/calibrate/measuring.hpp"
 #include "operators/contract/path_row.hpp"
-#include "operators/contract/sizing.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/pinned_table.hpp"
 #include "operators/group_by/group_by.hpp"
@@ -164,7 +164,7 @@ struct Engine::Impl final : contract::DeviceSet {
   /// `threads`: as CalibrateOptions has them.
   Result<CalibrationInfo> calibrate_host(std::uint32_t threads, calibrate::MeasuringTime& time) {
     KeptMemory::instance().set_limit(kept_memory_limit);  // as of the queries that the rates are for
-    oneapi::tbb::task_arena arena(contract::arena_threads(threads));
+    oneapi::tbb::task_arena arena(arena_threads(threads));
     auto const group_by = [&](calibrate::TimedGroups const& run) {
       return calibrate::time_cpu_group_by(run, threads, *this, time.control());
     };

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/arena_threads.hpp"
 #include "core/parallel_blocks.hpp"
-#include "operators/contract/sizing.hpp"
 
 namespace garuda::engine {
 namespace {
@@ -27,7 +27,7 @@ Result<void> check_column(TableView rows, std::size_t column, std::uint32_t thre
   for (std::size_t b = 0; b < rows.num_batches(); ++b)
     for (std::int64_t first = 0; first < rows.batch(b).num_rows; first += kRowsAtOnce) tasks.push_back({b, first});
   std::vector<char> is_right(tasks.size());
-  oneapi::tbb::task_arena arena(contract::arena_threads(threads));
+  oneapi::tbb::task_arena arena(arena_threads(threads));
   GARUDA_TRY(arena.execute([&] {
     return for_each_block(tasks.size(), control, [&](std::size_t t) {
       auto const& [b, first] = tasks[t];

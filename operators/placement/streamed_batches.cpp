@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/arena_threads.hpp"
 #include "core/buffer.hpp"
-#include "operators/contract/sizing.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::placement {
@@ -20,7 +20,7 @@ struct StreamedBatches::Arrays {
 Result<StreamedBatches> StreamedBatches::create(resolve::JoinRequest const& request, StreamedPlan const& plan) {
   StreamedBatches batches;
   batches.output_ = plan.output;
-  batches.arena_ = std::make_unique<oneapi::tbb::task_arena>(contract::arena_threads(request.options.threads));
+  batches.arena_ = std::make_unique<oneapi::tbb::task_arena>(arena_threads(request.options.threads));
   for (auto const* side : {&plan.build, &plan.probe}) {
     if (!side->numbers_rows()) continue;
     auto& gatherer = side == &plan.build ? batches.build_gatherer_ : batches.probe_gatherer_;

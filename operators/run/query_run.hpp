@@ -6,10 +6,10 @@
 
 #include <oneapi/tbb/task_arena.h>
 
+#include "core/arena_threads.hpp"
 #include "garuda/control.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
-#include "operators/contract/sizing.hpp"
 #include "operators/run/run_recorder.hpp"
 
 namespace garuda::run {
@@ -17,7 +17,7 @@ namespace garuda::run {
 /// Its threads and what it reports. Does not move: lanes and paths refer to it.
 struct QueryRun {
   explicit QueryRun(RunOptions const& options)
-      : start(std::chrono::steady_clock::now()), arena(contract::arena_threads(options.threads)) {
+      : start(std::chrono::steady_clock::now()), arena(arena_threads(options.threads)) {
     ++num_alive;
   }
   QueryRun(QueryRun const&) = delete;

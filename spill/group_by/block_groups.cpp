@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/arena_threads.hpp"
 #include "io/parquet/table_blocks.hpp"
-#include "operators/contract/sizing.hpp"
 #include "spill/group_by/group_weight.hpp"
 #include "spill/group_by/partial_groups.hpp"
 #include "spill/memory_share.hpp"
@@ -36,8 +36,8 @@ class GroupedBlocks final : public GroupByResult {
  public:
   GroupedBlocks(Engine& engine, io::TableBlocks blocks, FileGroupBy const& request)
       : engine_(engine), request_(request), runs_("group", request.options.control), blocks_(std::move(blocks)) {
-    auto const threads = static_cast<std::size_t>(
-        oneapi::tbb::task_arena(contract::arena_threads(request.options.threads)).max_concurrency());
+    auto const threads =
+        static_cast<std::size_t>(oneapi::tbb::task_arena(arena_threads(request.options.threads)).max_concurrency());
     threads_ = threads;
     share_work(blocks_.num_blocks());
   }
