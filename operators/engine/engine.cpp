@@ -275,7 +275,9 @@ Result<Engine> Engine::create(EngineOptions const& options) {
   impl->created_with = options;
   impl->infos.reserve(kMostDevices);
   impl->listed.reserve(kMostDevices);
-  GARUDA_TRY(impl->find_devices(false));
+  // A machine without devices has the CPU path; a call that asks for another hears what is missing.
+  if (auto found = impl->find_devices(false); !found && found.error().code() != ErrorCode::no_device)
+    return propagate(std::move(found));
   impl->read_calibrations();
   return Engine(std::move(impl));
 }

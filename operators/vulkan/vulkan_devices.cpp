@@ -53,7 +53,6 @@ std::vector<std::pair<std::string, std::string>> printable_traits(vk::DeviceTrai
 
 class VulkanDevices final : public contract::ApiDevices {
  public:
-  VulkanDevices() = default;
   VulkanDevices(std::unique_ptr<vk::Instance> instance, std::vector<vk::PhysicalDevice> physical, bool cache_on_disk)
       : instance_(std::move(instance)), physical_(std::move(physical)), cache_on_disk_(cache_on_disk) {
     for (auto const& device : physical_)
@@ -89,9 +88,7 @@ class VulkanDevices final : public contract::ApiDevices {
     }
   }
 
-  std::vector<std::string> validation_messages() const override {
-    return instance_ == nullptr ? std::vector<std::string>{} : instance_->validation_messages();
-  }
+  std::vector<std::string> validation_messages() const override { return instance_->validation_messages(); }
 
  private:
   struct Opened {
@@ -134,14 +131,10 @@ DeviceInfo describe(vk::DeviceTraits const& traits) {
 }
 
 Result<std::unique_ptr<contract::ApiDevices>> find_vulkan_devices(EngineOptions const& options) {
-  if (!options.vulkan) return std::make_unique<VulkanDevices>();
-  auto instance = vk::Instance::create({options.validation});
-  if (!instance && instance.error().code() != ErrorCode::no_device) return propagate(std::move(instance));
-  if (!instance) return std::make_unique<VulkanDevices>();
-  auto physical = (*instance)->physical_devices();
-  if (!physical && physical.error().code() != ErrorCode::no_device) return propagate(std::move(physical));
-  if (!physical) physical.emplace();
-  return std::make_unique<VulkanDevices>(std::move(*instance), std::move(*physical), options.pipeline_cache_on_disk);
+  if (!options.vulkan) return fail(ErrorCode::no_device, "the engine was made without Vulkan");
+  GARUDA_TRY_ASSIGN(auto instance, vk::Instance::create({options.validation}));
+  GARUDA_TRY_ASSIGN(auto physical, instance->physical_devices());
+  return std::make_unique<VulkanDevices>(std::move(instance), std::move(physical), options.pipeline_cache_on_disk);
 }
 
 }  // namespace garuda::vulkan

@@ -30,8 +30,8 @@ Result<VulkanDevice> open_vulkan(contract::DeviceSet& devices, std::size_t index
 /// The listing of a device, but for its index.
 DeviceInfo describe(vk::DeviceTraits const& traits);
 
-/// See PathRow::find_devices. A machine without Vulkan has no devices; errors: asking for the validation layer where
-/// there is none, a broken loader.
+/// See PathRow::find_devices. Errors: no_device, which says whether the loader, a driver or a device is missing; asking
+/// for the validation layer where there is none, a broken loader.
 Result<std::unique_ptr<contract::ApiDevices>> find_vulkan_devices(EngineOptions const& options);
 
 }  // namespace garuda::vulkan

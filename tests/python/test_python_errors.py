@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import pathlib
+import re
+import subprocess
 import sys
 import threading
 
 import garuda
 import pytest
-from package import LAVAPIPE
+from package import LAVAPIPE, NO_FILE, environment
 from garuda import errors
 
 T = {"a": [1, 2], "s": ["x", "y"]}
@@ -55,6 +58,40 @@ def test_a_limit_that_cannot_be_kept() -> None:
     with pytest.raises(garuda.LimitExceededError) as raised:
         garuda.join(big, big, on="a", memory_limit="64KiB", path="cpu")
     assert isinstance(raised.value, MemoryError)
+
+
+ASK_FOR_A_PATH = """
+import sys, garuda
+T = {"a": [1, 2]}
+engine = garuda.Engine(path=sys.argv[1])
+for call in (lambda: engine.join(T, T, on="a"), lambda: engine.group_by(T, "a").agg("count")):
+    try:
+        call()
+    except garuda.NoDeviceError as error:
+        print(error)
+assert garuda.join(T, T, on="a").to_pydict() == T
+"""
+
+
+@pytest.mark.parametrize("path", ["graphics", "compute", "cuda"])
+@pytest.mark.parametrize("lacks", ["driver", "loader"])
+def test_a_path_says_what_the_machine_lacks(path: str, lacks: str, tmp_path: pathlib.Path) -> None:
+    """And a query that names no path runs there, on the CPU."""
+    variables = environment(VK_ICD_FILENAMES=NO_FILE, VK_DRIVER_FILES=NO_FILE)
+    words = "no Vulkan (driver|device) on this machine"  # some loaders make an instance without a driver
+    if lacks == "loader":
+        for name in ("libvulkan.so", "libvulkan.so.1"):
+            (tmp_path / name).write_text("no library")
+        variables["LD_LIBRARY_PATH"] = str(tmp_path)
+        words = r"no Vulkan loader on this machine \(libvulkan\.so\.1 was not found\)"
+    if path == "cuda":
+        words = f"the CUDA plug-in cannot be loaded: {NO_FILE}.*"
+    done = subprocess.run([sys.executable, "-c", ASK_FOR_A_PATH, path], env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert re.fullmatch(f"the {path} path cannot run: {words}", line)
 
 
 def test_options_that_are_unknown() -> None:
