@@ -1,0 +1,71 @@
+"""What a bare environment runs with nothing but the wheel: the quickstart on the CPU and on lavapipe, against its answers.
+
+    python try_installed.py [--plugin]
+
+Prints JSON: for "cpu" and "lavapipe" "yes", or what went wrong. --plugin: the CUDA plug-in has to be there, too.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from importlib.metadata import distributions
+from typing import Any, Callable
+
+import garuda
+
+ORDERS = {"id": [1, 2, 3, 4], "customer": [7, 8, 7, 9], "price": [10.5, 3.25, 8.0, 1.0]}
+CUSTOMERS = {"number": [7, 8], "name": ["Ada", "Bo"]}
+JOINED = {**ORDERS, "name": ["Ada", "Bo", "Ada", None]}
+GROUPED = {"name": ["Ada", "Bo", None], "count": [2, 1, 1], "total": [18.5, 3.25, 1.0], "dearest": [1, 2, 4]}
+COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++")
+
+
+def quickstart(**where: Any) -> None:
+    joined = garuda.join(ORDERS, CUSTOMERS, on=("customer", "number"), how="left", ordered=True, **where)
+    groups = garuda.group_by(joined, "name", ordered=True, **where)
+    grouped = groups.agg("count", total=("price", "sum"), dearest=("id", "arg_max", "price"))
+    for expected, table in ((JOINED, joined), (GROUPED, grouped)):
+        if table.to_pydict() != expected:
+            raise AssertionError(f"{table.to_pydict()} instead of {expected}")
+
+
+def on_lavapipe() -> None:
+    number = next((device.number for device in garuda.devices() if device.name.startswith("llvmpipe")), None)
+    if number is None:
+        raise AssertionError("the loader gives no lavapipe")
+    for path in ("graphics", "compute"):
+        quickstart(path=path, device=number)
+
+
+def outcome(part: Callable[[], None]) -> str:
+    try:
+        part()
+    except (garuda.Error, AssertionError) as error:
+        return f"no: {error}"
+    return "yes"
+
+
+def find_plugin() -> None:
+    """Fails where the plug-in is not found; where there is no driver, it is the plug-in that says so."""
+    try:
+        garuda.devices(cuda=True)
+    except garuda.NoDeviceError as error:
+        if "plug-in" in str(error):
+            raise
+
+
+def main() -> None:
+    installed = {(found.metadata["Name"] or "").lower() for found in distributions()} - {"pip", "setuptools", "pkg-resources"}
+    if installed != {"garuda"}:
+        raise SystemExit(f"not a bare environment: {', '.join(sorted(installed))}")
+    if compilers := [name for name in COMPILERS if shutil.which(name)]:
+        raise SystemExit(f"not a bare environment, compilers are found: {', '.join(compilers)}")
+    if "--plugin" in sys.argv[1:]:
+        find_plugin()
+    print(json.dumps({"cpu": outcome(lambda: quickstart(path="cpu")), "lavapipe": outcome(on_lavapipe)}))
+
+
+if __name__ == "__main__":
+    main()
