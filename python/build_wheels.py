@@ -212,7 +212,8 @@ def try_wheel(wheel: pathlib.Path, version: Version, python: str, plugin: str) -
     run(programs / "pip", "install", "--no-index", "--no-deps", wheel)
     environment = {"PATH": str(programs), "HOME": str(folder), "VK_DRIVER_FILES": str(lavapipe_icd()), "GARUDA_CALIBRATION": "off"}
     options = ["--plugin"] if plugin else []
-    said = run(programs / "python", ROOT / "python/try_installed.py", *options, cwd=folder, env=environment)
+    # -I: the package that is installed, not the sources beside the script.
+    said = run(programs / "python", "-I", ROOT / "python/try_installed.py", *options, cwd=folder, env=environment)
     return Try(version, wheel.name, wheel.stat().st_size / 1e6, **json.loads(said))
 
 
@@ -245,4 +246,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except RuntimeError as error:
+        sys.exit(f"error: {error}")

@@ -13,6 +13,7 @@ import subprocess
 
 SUITES = ("bullseye", "trixie", "sid")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+WHEELS = "/usr/share/python-wheels"  # where pip is that environments get, named by its place in the system
 MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 LOADERS = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
 
@@ -115,16 +116,15 @@ def unpack_python(suite: Suite, version: str, target: pathlib.Path, *, headers: 
     """The interpreter unpacked into the folder, once; with what compiles extensions where headers are asked for."""
     python = target / f"usr/bin/python{version}"
     done = target / "complete"
-    if not done.exists():
+    if not done.exists() or done.read_text() != str(target):  # its libraries are named by where they are
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)
         suite.unpack([f"python{version}-venv", f"python{version}-minimal"], target)
-        # What ensurepip installs is named by its place in the system.
-        place = target / "usr/share/python-wheels"
-        for file in target.glob(f"usr/lib/python{version}/ensurepip/__init__.py"):
-            file.write_text(file.read_text().replace("/usr/share/python-wheels", str(place)))
+        library = target / f"usr/lib/python{version}"
+        for file in (library / "ensurepip/__init__.py", *library.glob("_sysconfigdata*.py")):
+            file.write_text(file.read_text().replace(WHEELS, str(target) + WHEELS))
         bind_libraries(python, target, patchelf)
-        done.touch()
+        done.write_text(str(target))
     if headers and not (target / f"usr/include/python{version}/pyconfig.h").exists():
         suite.unpack_only([f"libpython{version}-dev"], target)
         copy_headers(version, target)
