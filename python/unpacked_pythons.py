@@ -30,7 +30,7 @@ def debian_archive() -> str | None:
     """The archive that this machine's packages come from; None where it is no Debian."""
     if shutil.which("apt-get") is None or not pathlib.Path(KEYRING).exists():
         return None
-    sites = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages", "Origin: Debian")
+    sites = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages", "Label: Debian")
     return next(iter(sites.split()), None)
 
 
