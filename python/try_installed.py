@@ -57,7 +57,8 @@ def find_plugin() -> None:
 
 
 def main() -> None:
-    installed = {(found.metadata["Name"] or "").lower() for found in distributions()} - {"pip", "setuptools", "pkg-resources"}
+    names = {(found.metadata["Name"] or "").lower().replace("_", "-") for found in distributions()}
+    installed = names - {"pip", "setuptools", "pkg-resources"}  # what a new environment has itself
     if installed != {"garuda"}:
         raise SystemExit(f"not a bare environment: {', '.join(sorted(installed))}")
     if compilers := [name for name in COMPILERS if shutil.which(name)]:
