@@ -13,7 +13,7 @@
 
 namespace garuda::report {
 
-/// Samples of a cell where its share of the time allows; three it has in any case.
+/// Samples of a visit to a cell where its share of the time allows; three it has in any case.
 inline constexpr std::uint32_t kMostRepeats = 7;
 
 /// Seconds, and what they were spent on.

@@ -1,6 +1,7 @@
 #include "report/comparison.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,15 @@ namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
 
+void read_visits(Json const& visits) {
+  if (!visits.is_array() || visits.empty()) throw std::out_of_range("a result without visits");
+  for (auto const& visit : visits) {
+    if (median_of(visit) == 0) throw std::out_of_range("a visit without a time");
+    (void)visit.at("mad_ns").get<std::uint64_t>();
+    if (visit.at("samples").get<std::uint64_t>() == 0) throw std::out_of_range("a visit without samples");
+  }
+}
+
 /// Reads every value that a comparison reads. Throws Json::exception, or std::out_of_range of an index.
 void read_all(Json const& report) {
   (void)report.at("suite").get<int>();
@@ -41,6 +51,7 @@ void read_all(Json const& report) {
     if (median_of(result) == 0) throw std::out_of_range("a result without a time");
     for (auto const* const name : {"mad_ns", "min_ns", "max_ns"}) (void)result.at(name).get<std::uint64_t>();
     if (result.at("samples").get<std::uint64_t>() == 0) throw std::out_of_range("a result without samples");
+    if (report.at("format_version") == kFormatVersion) read_visits(result.at("visits"));
     (void)result.at("rows_per_s").get<double>();
     (void)result.at("digest").get<std::string>();
     if (!result.at("share").is_null())
@@ -52,8 +63,9 @@ void read_all(Json const& report) {
 std::string fault_of(Json const& report) {
   if (report.is_discarded()) return "it is damaged or cut short";
   if (!report.is_object() || report.value("format", Json()) != "garuda report") return "it is not a garuda report";
-  if (report.value("format_version", Json()) != kFormatVersion)
-    return fmt::format("its format_version is not {}", kFormatVersion);
+  auto const version = report.value("format_version", Json());
+  if (version != kFormatVersion && version != kFormatOfOneVisit)
+    return fmt::format("its format_version is neither {} nor {}", kFormatOfOneVisit, kFormatVersion);
   try {
     read_all(report);
   } catch (Json::exception const& missing) {
@@ -101,6 +113,12 @@ class Comparer {
  public:
   explicit Comparer(std::vector<NamedReport> const& reports) : reports_(reports) {
     comparison_.sides = sides_of(reports);
+    for (auto const& one : reports) {
+      std::vector<Json const*> results;
+      for (auto const& result : one.report.at("results")) results.push_back(&result);
+      noise_.emplace_back(results);
+      if (one.report.at("format_version") == kFormatOfOneVisit) comparison_.of_one_visit.push_back(one.name);
+    }
     for (std::size_t s = 0; s < comparison_.sides.size(); ++s) add_side(s);
   }
 
@@ -145,21 +163,26 @@ class Comparer {
 
   void judge(ComparedRow& row) {
     Json const* first = nullptr;
-    for (auto& entry : row.entries) {
+    VisitNoise first_noise;
+    for (std::size_t s = 0; s < row.entries.size(); ++s) {
+      auto& entry = row.entries[s];
+      auto const& noise = noise_[comparison_.sides[s].report];
       if (entry.result == nullptr) continue;
       auto const digest = entry.result->at("digest").get<std::string>();
       entry.differs = digests_.try_emplace(row.cell, digest).first->second != digest;
       if (first == nullptr) {
         first = entry.result;
+        first_noise = noise;
         continue;
       }
       entry.times = static_cast<double>(median_of(*entry.result)) / static_cast<double>(median_of(*first));
-      entry.change = change_of(*first, *entry.result);
+      entry.change = change_of(*first, *entry.result, first_noise + noise);
     }
   }
 
   std::vector<NamedReport> const& reports_;
   Comparison comparison_;
+  std::vector<VisitNoise> noise_;               ///< by report
   std::map<std::string, std::size_t> cells_;    ///< their order
   std::map<std::string, std::string> digests_;  ///< by cell: the first
 };
@@ -175,26 +198,6 @@ void each_entry(Comparison const& comparison, Visit const& visit) {
     for (std::size_t s = 0; s < row.entries.size(); ++s)
       if (row.entries[s].result != nullptr) visit(row, comparison.sides[s], row.entries[s]);
 }
-
-/// Nanoseconds of a result's samples.
-struct Times {
-  explicit Times(Json const& result) : median(static_cast<double>(median_of(result))) {
-    // Of a normal distribution: its deviation by the median of absolute ones, the error of a median by that of a mean.
-    constexpr double kDeviation = 1.4826;
-    constexpr double kErrorOfMedian = 1.2533;
-    error =
-        kErrorOfMedian * kDeviation * result.at("mad_ns").get<double>() / std::sqrt(result.at("samples").get<double>());
-    least = result.at("min_ns").get<double>();
-    most = result.at("max_ns").get<double>();
-    // Of a report that somebody wrote by hand: the median alone.
-    if (median < least || median > most) least = most = median;
-  }
-
-  double median;
-  double error = 0;  ///< of the median
-  double least = 0;
-  double most = 0;
-};
 
 std::string percent_text(double times) { return fmt::format("{:+.0f} %", (times - 1) * 100); }
 
@@ -220,26 +223,6 @@ std::size_t Comparison::count_different_bits() const {
   return count;
 }
 
-Change change_of(Json const& before, Json const& after) {
-  constexpr double kErrors = 4;
-  constexpr double kLeastShare = 0.1;
-  constexpr double kLeastNs = 1e5;
-  constexpr double kLeastOfLeast = 0.05;
-  Times const old_times(before);
-  Times const new_times(after);
-  auto const noise = std::max({kErrors * std::hypot(old_times.error, new_times.error),
-                               kLeastShare * std::min(old_times.median, new_times.median), kLeastNs});
-  if (std::abs(new_times.median - old_times.median) <= noise) return Change::none;
-  bool const is_slower = new_times.median > old_times.median;
-  auto const& less = is_slower ? old_times : new_times;
-  auto const& more = is_slower ? new_times : old_times;
-  // The rest of a machine makes runs slower, never faster: what is slower by itself is so at its best, too.
-  if (more.least - less.least <= kLeastOfLeast * less.least) return Change::none;
-  // Times of two kinds, by where memory lies, have a small deviation as long as most samples are of one kind.
-  if (less.most >= more.median || more.least <= less.median) return Change::none;
-  return is_slower ? Change::slower : Change::faster;
-}
-
 Result<Comparison> compare(std::vector<NamedReport> const& reports) {
   if (reports.size() < 2) return fail(ErrorCode::usage, "comparing wants two reports or more");
   auto const suite_of = [](NamedReport const& report) { return report.report.at("suite").get<int>(); };
@@ -254,6 +237,13 @@ Result<Comparison> compare(std::vector<NamedReport> const& reports) {
   });
   if (!has_common) return fail(ErrorCode::invalid_input, "the reports have no cell in common on any path");
   return comparison;
+}
+
+std::string one_visit_sentence(Comparison const& comparison) {
+  if (comparison.of_one_visit.empty()) return {};
+  return fmt::format(
+      "Of format {}, whose cells were visited once, so that drift of the machine is not in their noise: {}.",
+      kFormatOfOneVisit, fmt::join(comparison.of_one_visit, ", "));
 }
 
 std::vector<std::string> regressions(Comparison const& comparison, double percent) {
@@ -272,6 +262,7 @@ std::string to_markdown(Comparison const& comparison) {
       "bits.\n",
       comparison.rows.size(), comparison.count(Change::faster), comparison.count(Change::slower),
       comparison.count_different_bits());
+  if (auto const sentence = one_visit_sentence(comparison); !sentence.empty()) text += sentence + '\n';
   each_entry(comparison, [&](ComparedRow const& row, Side const& side, Entry const& entry) {
     if (entry.differs) text += fmt::format("- **other bits**: {}\n", label_of(row, side));
     if (entry.change != Change::none)

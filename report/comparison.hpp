@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "garuda/error.hpp"
+#include "report/change.hpp"
 #include "report/results.hpp"
 
 namespace garuda::report {
@@ -19,7 +20,8 @@ struct NamedReport {
 };
 
 /// Reads a report and checks that it has what comparing needs. Errors: invalid_input, for a file that cannot be read,
-/// is damaged, no report, or of another version of the format than kFormatVersion.
+/// is damaged, no report, or of a version of the format that is neither kFormatVersion nor
+/// kFormatOfOneVisit.
 Result<NamedReport> read_report(std::string const& file);
 
 /// One side of a comparison: a report, or one of several devices of a report.
@@ -29,8 +31,6 @@ struct Side {
   std::optional<std::size_t> device;  ///< nullopt: all that the report has
   bool has_cpu = true;                ///< of a report's sides the first
 };
-
-enum class Change : std::uint8_t { none, faster, slower };
 
 /// A cell on one side, and how it stands to the first side that has it.
 struct Entry {
@@ -51,14 +51,11 @@ struct ComparedRow {
 struct Comparison {
   std::vector<Side> sides;
   std::vector<ComparedRow> rows;
+  std::vector<std::string> of_one_visit;  ///< names of the reports of kFormatOfOneVisit
 
   std::size_t count(Change change) const;
   std::size_t count_different_bits() const;
 };
-
-/// Whether two medians differ by more than four times the error of their difference, a tenth, and 0.1 ms, the least
-/// times by a twentieth, and neither median lies among the samples of the other.
-Change change_of(Json const& before, Json const& after);
 
 /// Requires reports of read_report(), which the comparison borrows. Errors: invalid_input for fewer than two, of
 /// different suites, or with no cell in common.
@@ -67,6 +64,9 @@ Result<Comparison> compare(std::vector<NamedReport> const& reports);
 /// What fails a build: a sentence for each row that is slower than on the first side by more than `percent` and beyond
 /// noise, and for each that has other bits.
 std::vector<std::string> regressions(Comparison const& comparison, double percent);
+
+/// Which reports know nothing of drift between visits; empty without any.
+std::string one_visit_sentence(Comparison const& comparison);
 
 /// A few lines of Markdown: how many rows changed, and which.
 std::string to_markdown(Comparison const& comparison);

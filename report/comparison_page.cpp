@@ -80,11 +80,11 @@ void add_sides(Page& page, Comparison const& comparison, std::vector<NamedReport
   else
     page.paragraph("Every result that several reports have has the same bits.", "good");
   page.paragraph(fmt::format(
-      "Beyond noise (four times the error of the medians, a tenth, 0.1 ms; the least times differ too) {} are faster "
-      "▲ and {} slower ▼ than "
-      "the "
-      "first that has them; × are times of its time. Bars: share of the ceiling that each machine measured of itself.",
+      "Beyond noise (4.5 errors of the medians, by what lies between visits; a tenth; 0.1 ms; the least times differ "
+      "too) {} are faster ▲ and {} slower ▼ than the first that has them; × are times of its time. Bars: share of the "
+      "ceiling that each machine measured of itself.",
       comparison.count(Change::faster), comparison.count(Change::slower)));
+  if (auto const sentence = one_visit_sentence(comparison); !sentence.empty()) page.paragraph(sentence);
 }
 
 void add_charts(Page& page, Comparison const& comparison, std::vector<NamedReport> const& reports) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "bench/sampling.hpp"
 #include "garuda/engine.hpp"
 #include "operators/plan/device_choice.hpp"
 #include "report/budget.hpp"
@@ -30,6 +31,9 @@ constexpr double kLeastSecondsWithRates = 30;
 constexpr std::uint64_t kBytesOfRow = 64;
 /// Part of the time that is left which rates may take.
 constexpr double kShareOfRates = 0.4;
+
+/// Visits of a cell, each after all others had one: between them a machine drifts as it does between two reports.
+constexpr std::size_t kVisits = 2;
 
 Json or_null(std::optional<std::uint32_t> const& device) { return device ? Json(*device) : Json(nullptr); }
 
@@ -52,6 +56,14 @@ struct Ceiling {
   double ns = 0;  ///< 0: not known
 };
 
+/// A cell measured on a target.
+struct MeasuredCell {
+  SuiteCell const* cell = nullptr;
+  std::size_t target = 0;
+  Measured measured;                               ///< of the first visit, the longest submission of all
+  std::vector<std::vector<std::uint64_t>> visits;  ///< nanoseconds of their samples
+};
+
 class Report {
  public:
   Report(ReportRequest const& request, Engine& engine)
@@ -63,14 +75,15 @@ class Report {
   Result<Json> run() {
     GARUDA_TRY(find_targets());
     list_devices();
-    auto const cells = suite();
-    touch_memory_of(cells);
+    touch_memory_of(suite_);
     GARUDA_TRY(measure_rates());
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (request_.control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between workloads");
-      if (request_.control.on_progress) request_.control.on_progress({cells[i].title, i, cells.size(), 0});
-      GARUDA_TRY(measure(cells[i]));
-    }
+    for (std::size_t visit = 0; visit < kVisits; ++visit)
+      for (std::size_t i = 0; i < suite_.size(); ++i) {
+        if (request_.control.is_cancelled()) return fail(ErrorCode::cancelled, "cancelled between workloads");
+        if (request_.control.on_progress)
+          request_.control.on_progress({suite_[i].title, visit * suite_.size() + i, kVisits * suite_.size(), 0});
+        GARUDA_TRY(visit == 0 ? measure(suite_[i]) : measure_again(suite_[i]));
+      }
     return finished();
   }
 
@@ -212,23 +225,42 @@ class Report {
     auto const allowed = budget_.allow(able, cell);
     for (auto const& [target, reason] : allowed.left_out) leave_out(reason, cell.id, &targets_[target]);
     if (allowed.targets.empty()) return {};
-    std::vector<Target> chosen;
-    for (auto const target : allowed.targets) chosen.push_back(targets_[target]);
-    bench::Sampling sampling;
-    sampling.repeat = kMostRepeats;
-    sampling.most_ns = static_cast<std::uint64_t>(allowed.seconds / 2 * 1e9);
-    sampling.cancelled = request_.control.cancelled;
-    GARUDA_TRY_ASSIGN(auto const measured, measure_cell(engine_, **workload, chosen, sampling));
     Json shown{{"id", cell.id},         {"title", cell.title},
                {"series", cell.series}, {"op", cell.is_join() ? "join" : "group-by"},
                {"rows", cell.rows()},   {"rows_out", (*workload)->rows_out()}};
     cells_.push_back(std::move(shown));
-    for (std::size_t i = 0; i < measured.size(); ++i) take(cell, allowed.targets[i], measured[i]);
+    GARUDA_TRY(visit(cell, **workload, allowed));
     add_plan(cell, **workload);
     return {};
   }
 
-  void take(SuiteCell const& cell, std::size_t target, Result<Measured> const& measured) {
+  /// Where the time allows: a cell that was measured, on what it was measured on.
+  Result<void> measure_again(SuiteCell const& cell) {
+    std::vector<std::size_t> measured;
+    for (auto const& one : measured_)
+      if (one.cell == &cell && std::ranges::find(gone_, one.target) == gone_.end()) measured.push_back(one.target);
+    if (measured.empty() || !budget_.tables_reason(cell).empty()) return {};
+    auto const allowed = budget_.allow(measured, cell);
+    if (allowed.targets.empty()) return {};
+    auto const workload = bench::Workload::create(cell.workload, kSuiteSeed);
+    // What there was memory for before may have been taken since: the first visit stands.
+    if (!workload) return {};
+    return visit(cell, **workload, allowed);
+  }
+
+  Result<void> visit(SuiteCell const& cell, bench::Workload const& workload, Budget::Allowed const& allowed) {
+    std::vector<Target> chosen;
+    for (auto const target : allowed.targets) chosen.push_back(targets_[target]);
+    bench::Sampling sampling;
+    sampling.repeat = kMostRepeats;
+    sampling.most_ns = static_cast<std::uint64_t>(allowed.seconds / 2 / kVisits * 1e9);
+    sampling.cancelled = request_.control.cancelled;
+    GARUDA_TRY_ASSIGN(auto measured, measure_cell(engine_, workload, chosen, sampling));
+    for (std::size_t i = 0; i < measured.size(); ++i) take(cell, allowed.targets[i], std::move(measured[i]));
+    return {};
+  }
+
+  void take(SuiteCell const& cell, std::size_t target, Result<Measured> measured) {
     if (!measured) {
       auto const code = measured.error().code();
       // What a device cannot do at all it need not be asked again.
@@ -237,28 +269,50 @@ class Report {
                 code == ErrorCode::device_failure);
       return;
     }
-    auto const& record = measured->record;
-    budget_.took(target, cell, static_cast<double>(record.time.median_ns) / 1e9);
-    auto const ceiling = ceiling_of(targets_[target], *measured);
-    auto const median = static_cast<double>(record.time.median_ns);
-    Json result{{"cell", cell.id},
+    budget_.took(target, cell, static_cast<double>(measured->record.time.median_ns) / 1e9);
+    auto const known = std::ranges::find_if(
+        measured_, [&](MeasuredCell const& one) { return one.cell == &cell && one.target == target; });
+    if (known == measured_.end()) {
+      auto samples = measured->record.samples_ns;
+      measured_.push_back({&cell, target, *std::move(measured), {std::move(samples)}});
+      return;
+    }
+    known->visits.push_back(std::move(measured->record.samples_ns));
+    known->measured.longest_submission_us =
+        std::max(known->measured.longest_submission_us, measured->longest_submission_us);
+  }
+
+  Json result_json(MeasuredCell const& one) const {
+    auto const& record = one.measured.record;
+    std::vector<std::uint64_t> samples;
+    auto visits = Json::array();
+    for (auto const& visit : one.visits) {
+      samples.insert(samples.end(), visit.begin(), visit.end());
+      auto const time = bench::summarise(visit);
+      visits.push_back({{"median_ns", time.median_ns}, {"mad_ns", time.mad_ns}, {"samples", time.samples}});
+    }
+    auto const time = bench::summarise(samples);
+    auto const median = static_cast<double>(time.median_ns);
+    auto const ceiling = ceiling_of(targets_[one.target], one.measured);
+    Json result{{"cell", one.cell->id},
                 {"path", record.path},
                 {"mode", record.mode},
-                {"device", or_null(targets_[target].device)},
-                {"median_ns", record.time.median_ns},
-                {"mad_ns", record.time.mad_ns},
-                {"min_ns", record.time.min_ns},
-                {"max_ns", record.time.max_ns},
-                {"samples", record.time.samples},
-                {"rows_per_s", std::round(static_cast<double>(cell.rows()) / std::max(median, 1.0) * 1e9)},
+                {"device", or_null(targets_[one.target].device)},
+                {"median_ns", time.median_ns},
+                {"mad_ns", time.mad_ns},
+                {"min_ns", time.min_ns},
+                {"max_ns", time.max_ns},
+                {"samples", time.samples},
+                {"visits", std::move(visits)},
+                {"rows_per_s", std::round(static_cast<double>(one.cell->rows()) / std::max(median, 1.0) * 1e9)},
                 {"bytes", record.bytes},
                 {"ceiling", ceiling.ns > 0 ? Json(ceiling.name) : Json(nullptr)},
                 {"share", ceiling.ns > 0 ? Json(std::round(ceiling.ns / median * 1e4) / 1e4) : Json(nullptr)},
-                {"longest_submission_us", measured->longest_submission_us},
-                {"digest", digest_text(measured->digest)},
+                {"longest_submission_us", one.measured.longest_submission_us},
+                {"digest", digest_text(one.measured.digest)},
                 {"phases", Json::object()}};
     for (auto const& phase : record.phases) result["phases"][phase.name] = phase.ns;
-    results_.push_back(std::move(result));
+    return result;
   }
 
   /// A copy reads and writes each byte, so what is read and written once goes twice as fast.
@@ -279,7 +333,7 @@ class Report {
     return {"bus", std::max(ns(measured.bytes_in, rate("team_upload")), ns(measured.bytes_out, rate("team_download")))};
   }
 
-  /// What `auto` would take, and how much longer that took than the best of what it could have taken.
+  /// What `auto` would take.
   void add_plan(SuiteCell const& cell, bench::Workload const& workload) {
     auto options = workload.parse_options("");
     if (!options) return;
@@ -289,22 +343,26 @@ class Report {
       leave_out("planning: " + plan.error().describe(), cell.id);
       return;
     }
-    double best = 0;
-    double chosen = 0;
-    for (auto const& result : results_) {
-      if (result["cell"] != cell.id || result["mode"] != "end-to-end" || result["path"] == "cuda") continue;
-      auto const ns = result["median_ns"].get<double>();
-      if (best == 0 || ns < best) best = ns;
-      auto const& device = result["device"];
-      bool const is_chosen = result["path"] == to_string(plan->path) &&
-                             (device.is_null() || devices_[device.get<std::size_t>()]["name"] == plan->device);
-      if (is_chosen && chosen == 0) chosen = ns;
-    }
     plans_.push_back({{"cell", cell.id},
                       {"path", to_string(plan->path)},
                       {"device", plan->device},
-                      {"estimated_ns", std::round(plan->estimated.estimated_ns)},
-                      {"regret", chosen > 0 ? Json(std::round(chosen / best * 1e3) / 1e3) : Json(nullptr)}});
+                      {"estimated_ns", std::round(plan->estimated.estimated_ns)}});
+  }
+
+  /// How much longer a plan's choice took than the best of what it could have taken; null where it was not measured.
+  Json regret_of(Json const& plan, Json const& results) const {
+    double best = 0;
+    double chosen = 0;
+    for (auto const& result : results) {
+      if (result["cell"] != plan["cell"] || result["mode"] != "end-to-end" || result["path"] == "cuda") continue;
+      auto const ns = result["median_ns"].get<double>();
+      if (best == 0 || ns < best) best = ns;
+      auto const& device = result["device"];
+      bool const is_chosen = result["path"] == plan["path"] &&
+                             (device.is_null() || devices_[device.get<std::size_t>()]["name"] == plan["device"]);
+      if (is_chosen && chosen == 0) chosen = ns;
+    }
+    return chosen > 0 ? Json(std::round(chosen / best * 1e3) / 1e3) : Json(nullptr);
   }
 
   void leave_out(std::string const& reason, std::string const& cell = {}, Target const* target = nullptr,
@@ -316,6 +374,9 @@ class Report {
   }
 
   Json finished() {
+    auto results = Json::array();
+    for (auto const& one : measured_) results.push_back(result_json(one));
+    for (auto& plan : plans_) plan["regret"] = regret_of(plan, results);
     return {{"format", "garuda report"},
             {"format_version", kFormatVersion},
             {"suite", kSuiteVersion},
@@ -327,7 +388,7 @@ class Report {
             {"devices", std::move(devices_)},
             {"ceilings", std::move(ceilings_)},
             {"cells", std::move(cells_)},
-            {"results", std::move(results_)},
+            {"results", std::move(results)},
             {"plans", std::move(plans_)},
             {"left_out", std::move(left_out_)}};
   }
@@ -337,13 +398,14 @@ class Report {
   Budget budget_;
   HostState before_;
   std::optional<std::size_t> only_;  ///< the one device that was asked for
+  std::vector<SuiteCell> const suite_ = suite();
+  std::vector<MeasuredCell> measured_;  ///< in the order of their first visits
   std::vector<Target> targets_;
   std::vector<std::size_t> gone_;  ///< of targets_: those that cannot run
   std::map<std::optional<std::uint32_t>, Rates> rates_;
   Json devices_ = Json::array();
   Json ceilings_ = Json::array();
   Json cells_ = Json::array();
-  Json results_ = Json::array();
   Json plans_ = Json::array();
   Json left_out_ = Json::array();
 };

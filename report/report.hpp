@@ -17,7 +17,9 @@ namespace garuda::report {
 using Json = nlohmann::ordered_json;
 
 /// Of the JSON; docs/report.schema.json describes it.
-inline constexpr int kFormatVersion = 1;
+inline constexpr int kFormatVersion = 2;
+/// What came before: each cell was visited once. Comparing reads it.
+inline constexpr int kFormatOfOneVisit = 1;
 
 struct ReportRequest {
   Thoroughness thoroughness = Thoroughness::standard;
@@ -30,7 +32,8 @@ struct ReportRequest {
 /// Seconds that a report takes at most, about: 55, 280, 1800.
 double seconds_of(Thoroughness thoroughness) noexcept;
 
-/// Measures the host, the devices and the suite on every path and device that was asked for. A cell that would take too
+/// Measures the host, the devices and the suite on every path and device that was asked for, the suite twice where the
+/// time allows, so that what a machine does minutes later is in the noise of a cell. A cell that would take too
 /// long for what is left of the time is left out, and what cannot run is, each with its reason. Nothing in the report
 /// names the machine, its user or its files. Blocks. Errors: no_device, usage for a device that is not there, or where
 /// no path can be measured; cancelled. A wrong result is no error: see wrong_results().

@@ -112,9 +112,11 @@ class ReportPage {
   void grid() {
     page_.heading("All cells");
     page_.paragraph(
-        "Median ± median absolute deviation; rows of all inputs a second; the share of what copying the same bytes "
+        "Median ± median absolute deviation, or half of what lies between two visits where that is more; rows of all "
+        "inputs a second; the share of what copying the same bytes "
         "would "
         "reach (bus: to and from the device), drawn below. The fastest is bold. Below the name: digest of the result.");
+    page_.paragraph(visits_sentence());
     PageTable table{{"cell"}, {}};
     for (auto const& column : results_.columns()) table.header.push_back(results_.label(column));
     for (auto const& cell : report_.at("cells")) {
@@ -142,11 +144,20 @@ class ReportPage {
     page_.folded("Digests", digests);
   }
 
+  std::string visits_sentence() const {
+    auto const& results = report_.at("results");
+    auto const once = std::ranges::count_if(results, [](Json const& result) { return visits_of(result) == 1; });
+    if (once == 0) return "Each was measured twice, the second time after all others.";
+    return fmt::format(
+        "{} of {} were measured once: the time did not allow a second visit, so that drift of the machine is not in "
+        "their noise.",
+        once, results.size());
+  }
+
   static Field result_field(Json const* result, std::uint64_t best) {
     if (result == nullptr) return {"–", "", "number"};
-    Field field{
-        fmt::format("{} ± {}", format_ns(median_of(*result)), format_ns(result->at("mad_ns").get<std::uint64_t>())),
-        rate_text(*result) + "rows/s", median_of(*result) == best ? "number best" : "number"};
+    Field field{fmt::format("{} ± {}", format_ns(median_of(*result)), format_ns(spread_of(*result))),
+                rate_text(*result) + "rows/s", median_of(*result) == best ? "number best" : "number"};
     if (result->at("share").is_null()) return field;
     field.share = result->at("share").get<double>();
     field.below += fmt::format(", {:.0f} % of {}", 100 * field.share, text_of(result->at("ceiling")));

@@ -17,6 +17,17 @@ Column column_of(Json const& result) {
 
 std::uint64_t median_of(Json const& result) { return result.at("median_ns").get<std::uint64_t>(); }
 
+std::size_t visits_of(Json const& result) { return result.contains("visits") ? result.at("visits").size() : 1; }
+
+std::uint64_t spread_of(Json const& result) {
+  auto const deviation = result.at("mad_ns").get<std::uint64_t>();
+  if (visits_of(result) == 1) return deviation;
+  std::vector<std::uint64_t> medians;
+  for (auto const& visit : result.at("visits")) medians.push_back(median_of(visit));
+  auto const [least, most] = std::ranges::minmax(medians);
+  return std::max(deviation, (most - least) / 2);
+}
+
 std::string rate_text(Json const& result) { return bench::format_rate(result.at("rows_per_s").get<double>()); }
 
 Results::Results(Json const& report) : report_(report) {

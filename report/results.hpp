@@ -53,6 +53,10 @@ class Results {
 Column column_of(Json const& result);
 /// A number of nanoseconds.
 std::uint64_t median_of(Json const& result);
+/// How often it was measured, each time after all other cells; 1 in reports of kFormatOfOneVisit.
+std::size_t visits_of(Json const& result);
+/// Nanoseconds: the median absolute deviation, or half of what lies between its visits' medians where that is more.
+std::uint64_t spread_of(Json const& result);
 /// "5.9 G" of a result's rows a second.
 std::string rate_text(Json const& result);
 

@@ -57,6 +57,9 @@ def test_what_a_report_holds(made):
     assert targets == {("cpu", "end-to-end")} | (set() if driver == "none" else on_device)
     for cell in cells:
         assert len({r["digest"] for r in report["results"] if r["cell"] == cell}) == 1
+    for result in report["results"]:
+        assert result["samples"] == sum(visit["samples"] for visit in result["visits"])
+        assert result["min_ns"] <= min(visit["median_ns"] for visit in result["visits"])
     assert any("no Vulkan device" in one["reason"] for one in report["left_out"]) == (driver == "none")
     assert all(plan["regret"] is None or plan["regret"] >= 1 for plan in report["plans"])
     (line,) = printed.splitlines()
@@ -87,6 +90,13 @@ def test_every_cell_is_measured_or_left_out(made):
     _, _, report, _ = made
     told = {cell["id"] for cell in report["cells"]} | {one["cell"] for one in report["left_out"]}
     assert {f"{op}-{power}" for op in ("join", "group") for power in (16, 18, 20, 22, 24)} <= told
+
+
+def test_the_page_says_what_was_visited_once(made):
+    _, garuda, report, _ = made
+    once = sum(len(result["visits"]) == 1 for result in report["results"])
+    sentence = f"{once} of {len(report['results'])} were measured once" if once else "Each was measured twice"
+    assert sentence in (garuda.folder / "one.html").read_text()
 
 
 def test_the_page_needs_nothing_else(made):
@@ -142,15 +152,27 @@ def a_report(**changes: object) -> dict:
     """A report as small as can be compared, of two cells."""
     result = dict(
         cell="join-20", path="compute", mode="end-to-end", device=0, median_ns=8_000_000, mad_ns=20_000, min_ns=7_900_000, max_ns=8_300_000, samples=5, rows_per_s=2.6e8,
-        share=0.5, ceiling="bus", digest="5:" + "0" * 32,
+        share=0.5, ceiling="bus", visits=[dict(median_ns=8_000_000, mad_ns=20_000, samples=5)], digest="5:" + "0" * 32,
     )
     cell = dict(id="join-20", title="join 2^20 ⋈ 2^20", series="growth", op="join", rows=2 << 20)
     report = dict(
-        format="garuda report", format_version=1, suite=1, garuda="0.1.0", date="2026-11-01", host={"processor": "P"},
+        format="garuda report", format_version=2, suite=1, garuda="0.1.0", date="2026-11-01", host={"processor": "P"},
         devices=[{"name": "<b>GPU</b>"}], cells=[cell, {**cell, "id": "join-22"}],
         results=[result, {**result, "cell": "join-22"}, {**result, "path": "cpu", "device": None}],
     )
     return {**copy.deepcopy(report), **changes}
+
+
+def timed(result: dict, **times: int) -> None:
+    """Gives a result other times, and its only visit the same."""
+    result.update(times)
+    result["visits"] = [{name: result[name] for name in ("median_ns", "mad_ns", "samples")}]
+
+
+def slower_by(result: dict, times: float) -> None:
+    """Makes a result slower, each visit alike."""
+    for one in (result, *result.get("visits", [])):
+        one.update({name: round(times * one[name]) for name in one if name in ("median_ns", "mad_ns", "min_ns", "max_ns")})
 
 
 @pytest.fixture
@@ -166,7 +188,7 @@ def compared(garuda):
 
 def test_compare_finds_a_slower_cell_and_other_bits(compared, garuda):
     other = a_report()
-    other["results"][0].update(median_ns=9_600_000, min_ns=9_500_000, max_ns=9_900_000)
+    timed(other["results"][0], median_ns=9_600_000, min_ns=9_500_000, max_ns=9_900_000)
     other["results"][1]["digest"] = "5:" + "1" * 32
     done = compared(a_report(), other, arguments=("-o", "both.html"))
     assert done.returncode == 0, done.stderr
@@ -191,16 +213,66 @@ def test_compare_finds_what_is_doctored_in_a_kept_report(compared, file):
     slower = copy.deepcopy(report)
     long_ones = [result for result in slower["results"] if result["median_ns"] > 1_000_000]
     steady = min(long_ones, key=lambda result: (result["max_ns"] - result["min_ns"]) / result["median_ns"])
-    for field in ("median_ns", "mad_ns", "min_ns", "max_ns"):
-        steady[field] = 3 * steady[field]
+    slower_by(steady, 3)
     assert "0 faster and 1 slower" in compared(report, slower).stdout
     assert "0 faster and 0 slower" in compared(report, report).stdout
 
 
+def without_visits(report: dict) -> dict:
+    """The report as format 1 has it."""
+    results = [{name: value for name, value in result.items() if name != "visits"} for result in report["results"]]
+    return {**report, "format_version": 1, "results": results}
+
+
+def visited_twice(report: dict, drift: float) -> dict:
+    """The report as if the time had allowed all second visits, slower by `drift` than the first."""
+    twice = copy.deepcopy(report)
+    for result in twice["results"]:
+        first = result["visits"][0]
+        second = {**first, "median_ns": round(first["median_ns"] * (1 + drift))}
+        median = (first["median_ns"] + second["median_ns"]) // 2
+        result.update(visits=[first, second], median_ns=median, samples=2 * first["samples"])
+        result.update(min_ns=min(result["min_ns"], median), max_ns=max(result["max_ns"], median))
+    return twice
+
+
+def test_compare_finds_what_is_doctored_in_a_report_of_today(compared, made):
+    report = visited_twice(made[2], 0.01)
+    jsonschema.validate(report, SCHEMA)
+    same = compared(report, copy.deepcopy(report), arguments=("--regression", "0"))
+    assert same.returncode == 0 and "0 faster and 0 slower" in same.stdout and "0 with other bits" in same.stdout
+    assert "drift" not in same.stdout
+    doctored = copy.deepcopy(report)
+    longest = max(doctored["results"], key=lambda result: result["median_ns"])
+    for result in (longest, max(report["results"], key=lambda result: result["median_ns"])):
+        result["visits"] = [{**visit, "mad_ns": visit["median_ns"] // 200} for visit in result["visits"]]
+    slower_by(longest, 1.2)
+    assert "0 faster and 1 slower" in compared(report, doctored).stdout
+    assert "1 faster and 0 slower" in compared(doctored, report).stdout
+    drifting = [visited_twice(made[2], 0.2), visited_twice(made[2], 0.2)]
+    slower_by(max(drifting[1]["results"], key=lambda result: result["median_ns"]), 1.3)
+    assert "0 faster and 0 slower" in compared(*drifting).stdout
+    digest = doctored["results"][0]["digest"]
+    doctored["results"][0]["digest"] = digest[:-1] + ("1" if digest[-1] == "0" else "0")
+    assert "other bits" in compared(report, doctored, arguments=("--regression", "50")).stderr
+
+
+def test_compare_reads_format_1_and_says_what_it_lacks(compared, garuda):
+    old = without_visits(a_report())
+    slower = a_report()
+    timed(slower["results"][0], median_ns=9_600_000, min_ns=9_500_000, max_ns=9_900_000)
+    for reports in ((old, slower), (a_report(), without_visits(slower)), (old, without_visits(slower))):
+        done = compared(*reports, arguments=("-o", "both.html"))
+        assert done.returncode == 0 and "0 faster and 1 slower" in done.stdout
+        names = ", ".join(f"report{i}" for i in range(2) if reports[i]["format_version"] == 1)
+        assert f"drift of the machine is not in their noise: {names}." in done.stdout
+        assert "drift of the machine" in (garuda.folder / "both.html").read_text()
+
+
 def test_noise_is_no_change(compared):
     other = a_report()
-    other["results"][0].update(median_ns=9_600_000, mad_ns=800_000)
-    other["results"][1].update(median_ns=9_600_000, max_ns=9_900_000)
+    timed(other["results"][0], median_ns=9_600_000, mad_ns=800_000)
+    timed(other["results"][1], median_ns=9_600_000, max_ns=9_900_000)
     done = compared(a_report(), other, a_report(), arguments=("--regression", "0"))
     assert done.returncode == 0 and "0 faster and 0 slower" in done.stdout
 
@@ -212,9 +284,14 @@ def test_what_cannot_be_compared(compared):
         return done.stderr
 
     assert "suite 1, report1 of 2" in sentence(a_report(suite=2))
-    assert "format_version is not 1" in sentence(a_report(format_version=9))
+    assert "format_version is neither 1 nor 2" in sentence(a_report(format_version=9))
     assert "not a garuda report" in sentence({"format": "something"})
     assert "no cell in common" in sentence(a_report(results=[]))
+    (result, *_) = a_report()["results"]
+    unvisited = {name: value for name, value in result.items() if name != "visits"}
+    for visits in ([], [{}], None):
+        assert "damaged" in sentence(a_report(results=[{**result, "visits": visits}]))
+    assert "damaged" in sentence(a_report(results=[unvisited]))
     for damage in (dict(results=[{}]), dict(cells=[]), dict(devices=[]), dict(host=None), dict(suite="one")):
         assert "damaged" in sentence(a_report(**damage))
 

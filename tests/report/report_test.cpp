@@ -1,4 +1,4 @@
-// What a report makes of the host's files, of texts that name paths, of the time it has, and of noise.
+// What a report makes of the host's files, of texts that name paths, and of the time it has.
 #include "report/report.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,6 @@
 #include <string>
 
 #include "report/budget.hpp"
-#include "report/comparison.hpp"
 #include "report/host_state.hpp"
 #include "report/page/page.hpp"
 #include "report/suite.hpp"
@@ -103,26 +102,6 @@ TEST(Budget, LeavesOutWhatTakesTooLong) {
   EXPECT_NE(larger.left_out[0].second.find("would take about 64 s of the 100 s left"), std::string::npos)
       << larger.left_out[0].second;
   EXPECT_TRUE(Budget(0).allow({0}, cell("join-16")).targets.empty());
-}
-
-TEST(Comparison, TellsNoiseFromChange) {
-  auto const result = [](double median_ms, double mad_ms, double least_ms = 0, double most_ms = 0) {
-    return Json{{"median_ns", median_ms * 1e6},
-                {"mad_ns", mad_ms * 1e6},
-                {"min_ns", (least_ms == 0 ? median_ms : least_ms) * 1e6},
-                {"max_ns", (most_ms == 0 ? median_ms : most_ms) * 1e6},
-                {"samples", 5}};
-  };
-  EXPECT_EQ(change_of(result(10, 0.1), result(12, 0.1)), Change::slower);
-  EXPECT_EQ(change_of(result(12, 0.1), result(10, 0.1)), Change::faster);
-  EXPECT_EQ(change_of(result(10, 0.3), result(12, 0.2)), Change::slower) << "medians of five are surer than a sample";
-  EXPECT_EQ(change_of(result(10, 0.6), result(12, 0.6)), Change::none);
-  EXPECT_EQ(change_of(result(10, 0.1, 9.8, 11), result(12, 0.1, 9.9, 14)), Change::none) << "disturbed, mostly";
-  EXPECT_EQ(change_of(result(10, 0.1, 9.8, 10.3), result(12, 0.1, 9.8, 10.3)), Change::slower) << "written by hand";
-  EXPECT_EQ(change_of(result(10, 0), result(10.9, 0)), Change::none);
-  EXPECT_EQ(change_of(result(26, 0.1, 25, 91), result(90, 0.1, 89, 92)), Change::none) << "times of two kinds";
-  EXPECT_EQ(change_of(result(26, 0.1, 25, 28), result(90, 0.1, 89, 92)), Change::slower);
-  EXPECT_EQ(change_of(result(0.1, 0), result(0.15, 0)), Change::none);
 }
 
 TEST(Page, EscapesWhatItIsGiven) {
