@@ -140,10 +140,9 @@ CLI::App& add_compare(CLI::App& app, Context& context) {
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("PERCENT");
   command.footer(
-      "Prints what changed as Markdown. Beyond noise is a difference of medians of more than 4.5 times its error, "
-      "which\n"
-      "the visits of all cells tell, a tenth, and 0.1 ms, where the least times differ, too, and all visits of one are\n"
-      "slower than those of the other.\n"
+      "Prints what changed as Markdown. Beyond noise is a difference of medians of more than 4.5 times its error,\n"
+      "which the visits of all cells tell, a tenth, and 0.1 ms, where the least times differ, too, and all visits of\n"
+      "one are slower than those of the other.\n"
       "Examples:\n  garuda report compare laptop.json h200.json -o both.html\n"
       "  garuda report compare before.json after.json --regression 15");
   command.callback([arguments, &context] { context.run = [arguments] { return run_compare(*arguments); }; });
