@@ -86,7 +86,7 @@ function(garuda_compile_shader entry directory folder)
     # The names of the source stay in the disassembly; what is embedded goes without them.
     COMMAND ${GARUDA_GLSLC} --target-env=vulkan1.3 -O -g -Werror ${definitions} -I${directory}
             -I${PROJECT_SOURCE_DIR}/shaders -MD -MF ${stem}.d -MT ${stem}.words -o ${stem}.named.spv ${source}
-    COMMAND ${GARUDA_SPIRV_VAL} --target-env vulkan1.3 --scalar-block-layout ${stem}.named.spv
+    COMMAND ${GARUDA_SPIRV_VAL} --target-env vulkan1.3 ${stem}.named.spv
     COMMAND ${GARUDA_SPIRV_DIS} ${stem}.named.spv -o ${stem}.spvasm
     COMMAND ${GARUDA_SPIRV_OPT} --strip-debug ${stem}.named.spv -o ${stem}.spv
     COMMAND ${CMAKE_COMMAND} -D INPUT=${stem}.spv -D OUTPUT=${stem}.words -P ${garuda_embed_script}

@@ -14,6 +14,8 @@
 #                                      validated in the release build
 #   GARUDA_TEST_SUBMISSIONS            of suites on Vulkan: where they write how long their longest submissions were, for
 #                                      tests/longest_submissions.py
+#   GARUDA_TEST_REGISTERS              of radv-FAMILY: where suites that compile all pipelines write what each takes, for
+#                                      bench/registers.py
 
 set(GARUDA_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the time limit of every test")
 
@@ -61,7 +63,7 @@ if(GARUDA_SANITIZE)
   target_link_libraries(garuda_keep_libraries_loaded PRIVATE garuda_options)
 endif()
 
-file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/submissions)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/submissions ${PROJECT_BINARY_DIR}/registers)
 
 add_custom_target(garuda_tests)
 add_custom_target(garuda_check_tests)
@@ -226,8 +228,11 @@ function(garuda_add_test)
     if(driver STREQUAL swiftshader)
       math(EXPR cost "2 * ${cost}")
     endif()
-    set(submissions GARUDA_TEST_SUBMISSIONS=${PROJECT_BINARY_DIR}/submissions/${entry})
+    set(written GARUDA_TEST_SUBMISSIONS=${PROJECT_BINARY_DIR}/submissions/${entry})
+    if(driver MATCHES "^radv-")
+      list(APPEND written GARUDA_TEST_REGISTERS=${PROJECT_BINARY_DIR}/registers/${entry})
+    endif()
     set_tests_properties(${entry} PROPERTIES TIMEOUT ${timeout} COST ${cost} LABELS "${labels};vulkan;${driver}"
-                         ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT};${no_cuda};${submissions}")
+                         ENVIRONMENT "${garuda_environment};${arg_ENVIRONMENT};${no_cuda};${written}")
   endforeach()
 endfunction()

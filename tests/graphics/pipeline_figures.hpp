@@ -1,12 +1,13 @@
-// What the machine code of pipelines takes, by family of pipelines, where the driver says it (RADV does).
+// What the machine code of pipelines takes, where the driver says it (RADV does).
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
-#include <map>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -17,29 +18,18 @@
 
 namespace garuda::testing {
 
-/// Compiles pipelines and keeps the most that any of a family takes. A spill fails the test that it happened in, but
-/// where it is known.
+/// Compiles pipelines; one that spills registers or takes scratch memory fails the test that it happened in, but for
+/// kExempt. What each takes is a JSON line of the file that GARUDA_TEST_REGISTERS names, for bench/registers.py.
 class PipelineFigures {
  public:
   PipelineFigures(vk::Device& device, vk::PipelineStore& store)
       : device_(&device), store_(&store), are_known_(device.traits().features.pipeline_executable_properties) {
     if (are_known_) store.keep_statistics();
   }
-  PipelineFigures(PipelineFigures const&) = delete;
-  PipelineFigures& operator=(PipelineFigures const&) = delete;
-
-  /// A line a family, for the table of docs/portability.md.
-  ~PipelineFigures() {
-    for (auto const& [family, most] : most_) {
-      std::printf("figures: %s | %s | %s |", device_->traits().name.c_str(), driver(), family.c_str());
-      for (auto const& [name, value] : most) std::printf(" %s %.0f |", name.c_str(), value);
-      std::printf("\n");
-    }
-  }
 
   /// The compiled pipeline of a description.
   template <class Spec>
-  vk::Pipeline const* compile(std::string const& family, Spec const& spec) {
+  vk::Pipeline const* compile(std::string_view family, Spec const& spec) {
     auto const compiled = store_->compile(spec);
     EXPECT_TRUE(compiled) << compiled.error().describe();
     if (!compiled) return nullptr;
@@ -47,46 +37,76 @@ class PipelineFigures {
     return *compiled;
   }
   template <class... Specs>
-  vk::Pipeline const* compile(std::string const& family, std::variant<Specs...> const& spec) {
+  vk::Pipeline const* compile(std::string_view family, std::variant<Specs...> const& spec) {
     return std::visit([&](auto const& concrete) { return compile(family, concrete); }, spec);
   }
 
  private:
-  /// By the names of RADV's statistics.
-  static constexpr std::string_view kKept[] = {"VGPRs", "SGPRs", "LDS size", "Spilled VGPRs"};
-  static constexpr std::string_view kSpills[] = {"Spilled VGPRs", "Spilled SGPRs"};
+  struct Figure {
+    char const* statistic;  ///< as RADV names it
+    char const* key;
+    bool is_spill;
+  };
+  static constexpr std::array kFigures{
+      Figure{"SGPRs", "sgprs", false},
+      Figure{"VGPRs", "vgprs", false},
+      Figure{"LDS size", "lds_bytes", false},
+      Figure{"Scratch size", "scratch_bytes", true},
+      Figure{"Spilled SGPRs", "spilled_sgprs", true},
+      Figure{"Spilled VGPRs", "spilled_vgprs", true},
+      Figure{"Code size", "code_bytes", false},
+  };
 
-  /// The one that is known to spill on RADV (Mesa 22.3.6), whatever the group's size and the rows of an invocation.
-  static bool is_known_to_spill(vk::Pipeline const& pipeline) {
-    return pipeline.name().starts_with("compute/group_by/aggregate_rows.comp");
+  /// A pipeline that may spill, and why.
+  struct Exempt {
+    std::string_view name;
+    std::string_view reason;
+  };
+  static constexpr std::array kExempt{
+      Exempt{"compute/group_by/aggregate_rows.comp",
+             "RADV spills it whatever the group's size and the rows of an invocation"},
+  };
+
+  /// Why a pipeline may spill; nothing where it must not.
+  static std::string_view exemption(vk::Pipeline const& pipeline) {
+    auto const found =
+        std::ranges::find_if(kExempt, [&](Exempt const& exempt) { return pipeline.name().starts_with(exempt.name); });
+    return found == kExempt.end() ? std::string_view() : found->reason;
   }
 
-  static char const* driver() {
-    auto const* const name = std::getenv("GARUDA_TEST_DRIVER");
-    return name == nullptr ? "" : name;
+  static std::string_view variable(char const* name) {
+    auto const* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
   }
 
-  void add(std::string const& family, vk::Pipeline const& pipeline) {
+  /// Of this process.
+  static std::ofstream& file() {
+    static std::ofstream out(std::string(variable("GARUDA_TEST_REGISTERS")));
+    return out;
+  }
+
+  void add(std::string_view family, vk::Pipeline const& pipeline) {
+    auto const may_spill = exemption(pipeline);
     for (auto const& program : value_of(vk::executables(*device_, pipeline))) {
-      auto const number = [&](std::string_view name) {
-        auto const found = program.statistics.find(std::string(name));
-        EXPECT_NE(found, program.statistics.end()) << name << " of " << pipeline.name() << " is not known";
-        return found == program.statistics.end() ? 0.0 : found->second;
-      };
-      auto& most = most_[family + ", subgroups of " + std::to_string(program.subgroup_size)];
-      ++most["programs"];
-      for (auto const name : kKept) most[std::string(name)] = std::max(most[std::string(name)], number(name));
-      for (auto const name : kSpills) {
-        if (is_known_to_spill(pipeline)) continue;
-        EXPECT_EQ(number(name), 0) << name << " in " << program.name << " of " << pipeline.name();
+      file() << R"({"driver": ")" << variable("GARUDA_TEST_DRIVER") << R"(", "version": ")"
+             << device_->traits().driver_info << R"(", "family": ")" << family << R"(", "pipeline": ")"
+             << pipeline.name() << R"(", "program": ")" << program.name << R"(", "may_spill": ")" << may_spill
+             << R"(", "subgroup": )" << program.subgroup_size;
+      for (auto const& figure : kFigures) {
+        auto const found = program.statistics.find(figure.statistic);
+        ASSERT_NE(found, program.statistics.end()) << figure.statistic << " of " << pipeline.name() << " is not known";
+        file() << R"(, ")" << figure.key << R"(": )" << static_cast<std::int64_t>(found->second);
+        if (figure.is_spill && may_spill.empty()) {
+          EXPECT_EQ(found->second, 0) << figure.statistic << " in " << program.name << " of " << pipeline.name();
+        }
       }
+      file() << "}\n";
     }
   }
 
   vk::Device* device_;
   vk::PipelineStore* store_;
   bool are_known_;
-  std::map<std::string, std::map<std::string, double>> most_;
 };
 
 }  // namespace garuda::testing

@@ -36,7 +36,6 @@ INSTANTIATE_TEST_SUITE_P(
         Defect{"synchronization2", [](DeviceTraits& device) { device.features.synchronization2 = false; }},
         Defect{"maintenance4", [](DeviceTraits& device) { device.features.maintenance4 = false; }},
         Defect{"timelineSemaphore", [](DeviceTraits& device) { device.features.timeline_semaphore = false; }},
-        Defect{"scalarBlockLayout", [](DeviceTraits& device) { device.features.scalar_block_layout = false; }},
         Defect{"no queue with graphics", [](DeviceTraits& device) { device.queue_families[0].graphics = false; }},
         Defect{"R32G32_UINT",
                [](DeviceTraits& device) {

@@ -49,7 +49,6 @@ struct EnabledFeatures {
     v13.synchronization2 = VK_TRUE;
     v13.maintenance4 = VK_TRUE;
     v12.timelineSemaphore = VK_TRUE;
-    v12.scalarBlockLayout = VK_TRUE;
 
     v12.bufferDeviceAddress = features.buffer_device_address;
     core.features.vertexPipelineStoresAndAtomics = features.vertex_pipeline_stores_and_atomics;

@@ -18,7 +18,6 @@ constexpr RequiredFeature kRequiredFeatures[] = {
     {&DeviceFeatures::synchronization2, "synchronization2"},
     {&DeviceFeatures::maintenance4, "maintenance4"},
     {&DeviceFeatures::timeline_semaphore, "timelineSemaphore"},
-    {&DeviceFeatures::scalar_block_layout, "scalarBlockLayout"},
 };
 
 /// Formats without which no pass of the graphics path can run: hash images and row images.
