@@ -2,8 +2,8 @@
 
 Called by `./dev bench registers`. Runs the suites that compile all pipelines on RADV's null devices, which need no GPU
 (tests/CMakeLists.txt lists them), and makes tables of what the driver says of the machine code
-(VK_KHR_pipeline_executable_properties): a row a family and size of subgroups, and a row a pipeline with the most that
-any variant takes on any family. Exit status 1 where a suite fails, as it does when code spills or takes scratch
+(VK_KHR_pipeline_executable_properties): a row a path, family and size of subgroups, and a row a pipeline with the most
+that any variant takes on any family. Exit status 1 where a suite fails, as it does when code spills or takes scratch
 memory; pipelines that may are named in tests/graphics/pipeline_figures.hpp, with a reason.
 """
 
@@ -37,7 +37,7 @@ class Program(NamedTuple):
     version: str
     family: str  # of pipelines
     pipeline: str
-    program: str  # "Compute Shader"
+    program: str  # "Compute Shader", of newer drivers "compute"
     may_spill: str  # why the suites let it; nothing where they do not
     subgroup: int
     sgprs: int
@@ -51,6 +51,14 @@ class Program(NamedTuple):
     @property
     def gpu(self) -> str:
         return self.driver.split("-")[1]
+
+    @property
+    def path(self) -> str:
+        return "graphics" if self.family.startswith("graphics") else "compute"
+
+    @property
+    def stage(self) -> str:
+        return self.program.split()[0].lower()
 
     @property
     def spills(self) -> bool:
@@ -89,17 +97,19 @@ def table(head: str, rows: Iterable[Iterable[object]]) -> list[str]:
 
 def family_rows(programs: list[Program]) -> Iterable[tuple]:
     order = list(GENERATIONS)
-    for (gpu, subgroup), own in grouped(programs, lambda one: (order.index(one.gpu), one.subgroup)).items():
+    for (path, gpu, subgroup), own in grouped(
+        programs, lambda one: (one.path, order.index(one.gpu), one.subgroup)
+    ).items():
         name = order[gpu]
         version = re.sub(r"[-~+].*", "", own[0].version)
         spills = sum(program.spills for program in own)
         figures = (most(own, figure) for figure in ("sgprs", "vgprs", "lds_bytes", "scratch_bytes", "code_bytes"))
-        yield (name, GENERATIONS[name], version, subgroup, len(own), *figures, spills)
+        yield (path, name, GENERATIONS[name], version, subgroup, len(own), *figures, spills)
 
 
 def pipeline_rows(programs: list[Program]) -> Iterable[tuple]:
     for (family, pipeline, stage), own in grouped(
-        programs, lambda one: (one.family, one.pipeline, one.program)
+        programs, lambda one: (one.family, one.pipeline, one.stage)
     ).items():
         widths = grouped(own, lambda one: one.subgroup)
         vgprs = (most(widths[width], "vgprs") if width in widths else "–" for width in (32, 64))
@@ -112,20 +122,21 @@ def page(programs: list[Program]) -> str:
     said = "; ".join(f"`{name}` ({reason or 'which fails'})" for name, reason in spilling) or "none"
     return "\n".join([
         "# What pipelines take on AMD's GPUs", "",
-        "Made by `./dev bench registers --write docs/registers.md`: every pipeline is compiled by RADV's null devices, of"
-        " which nothing runs. A program is a stage of a pipeline in one variant (key widths, sets of aggregates, kinds"
+        "Made by `./dev bench registers --write docs/registers.md`: every pipeline of"
+        f" {' and '.join(sorted({program.path for program in programs}))} is compiled by RADV's null devices, on which"
+        " nothing runs. A program is a stage of a pipeline in one variant (key widths, sets of aggregates, kinds"
         " of join, …); figures are the most of any. The suites that compile them fail where code spills registers or"
-        f" takes scratch memory; pipelines that do: {said}.", "",
+        f" takes scratch memory; of these pipelines do: {said}.", "",
         "## By family", "",
         *table(
-            "| family | generation | Mesa | subgroup | programs | SGPRs | VGPRs | LDS, bytes | scratch, bytes"
+            "| path | family | generation | driver | subgroup | programs | SGPRs | VGPRs | LDS, bytes | scratch, bytes"
             " | code, bytes | that spill |",
             family_rows(programs),
         ),
         "", "## By pipeline", "",
         "VGPRs in subgroups of 32 and of 64; the rest over both.", "",
         *table(
-            "| of | pipeline | program | VGPRs, 32 | VGPRs, 64 | SGPRs | LDS, bytes | scratch, bytes | code, bytes |",
+            "| of | pipeline | stage | VGPRs, 32 | VGPRs, 64 | SGPRs | LDS, bytes | scratch, bytes | code, bytes |",
             pipeline_rows(programs),
         ), "",
     ])  # fmt: skip

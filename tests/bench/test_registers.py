@@ -40,13 +40,13 @@ def test_a_row_a_family_and_width_and_a_row_a_pipeline_with_the_most_of_any(
     printed = capsys.readouterr()
     rows = [line for line in printed.out.splitlines() if line.startswith("|") and "--" not in line]
     assert rows[1:4] == [
-        "| vega10 | GFX9 | Mesa 22.3.6 | 64 | 3 | 33 | 30 | 1024 | 0 | 500 | 0 |",
-        "| navi10 | GFX10 | Mesa 22.3.6 | 32 | 1 | 20 | 40 | 0 | 0 | 500 | 0 |",
-        "| navi10 | GFX10 | Mesa 22.3.6 | 64 | 1 | 20 | 24 | 0 | 0 | 500 | 0 |",
+        "| compute | vega10 | GFX9 | Mesa 22.3.6 | 64 | 3 | 33 | 30 | 1024 | 0 | 500 | 0 |",
+        "| compute | navi10 | GFX10 | Mesa 22.3.6 | 32 | 1 | 20 | 40 | 0 | 0 | 500 | 0 |",
+        "| compute | navi10 | GFX10 | Mesa 22.3.6 | 64 | 1 | 20 | 24 | 0 | 0 | 500 | 0 |",
     ], "in the order of generations"
     assert rows[5:] == [
-        "| join | `join/build.comp` | Compute Shader | 40 | 30 | 33 | 0 | 0 | 500 |",
-        "| join | `join/probe.comp` | Compute Shader | – | 30 | 20 | 1024 | 0 | 500 |",
+        "| join | `join/build.comp` | compute | 40 | 30 | 33 | 0 | 0 | 500 |",
+        "| join | `join/probe.comp` | compute | – | 30 | 20 | 1024 | 0 | 500 |",
     ]
     assert printed.err == ""
 
@@ -64,7 +64,7 @@ def test_a_spill_that_is_known_is_listed_with_its_reason(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([program("radv-tahiti", 64, scratch_bytes=4, may_spill="its states are large")], tmp_path) == 0
-    assert "pipelines that do: `join/build.comp` (its states are large)." in capsys.readouterr().out
+    assert "of these pipelines do: `join/build.comp` (its states are large)." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
