@@ -23,7 +23,7 @@ struct FakeDevice {
     traits.type = type;
     traits.api_version = (1U << 22) | (3U << 12);
     traits.features.dynamic_rendering = traits.features.synchronization2 = traits.features.maintenance4 =
-        traits.features.timeline_semaphore = traits.features.scalar_block_layout = true;
+        traits.features.timeline_semaphore = true;
     traits.features.buffer_device_address = true;
     auto& subgroup = traits.subgroup;
     subgroup.size = subgroup.min_size = subgroup.max_size = 32;

@@ -33,7 +33,6 @@ inline DeviceTraits usable_traits(std::string name, DeviceType type) {
   traits.features.synchronization2 = true;
   traits.features.maintenance4 = true;
   traits.features.timeline_semaphore = true;
-  traits.features.scalar_block_layout = true;
   for (FormatSupport& format : traits.formats) format = {true, true, true, true, true};
   traits.queue_families = {
       {.index = 0, .count = 1, .graphics = true, .compute = true, .transfer = true, .timestamp_valid_bits = 64}};

@@ -103,14 +103,14 @@ struct DeviceLimits {
   bool operator==(DeviceLimits const&) const = default;
 };
 
-/// Features garuda needs (the first group) or uses when present (the second).
+/// Features garuda needs (the first group), or uses or reports when present (the second).
 struct DeviceFeatures {
   bool dynamic_rendering = false;
   bool synchronization2 = false;
   bool maintenance4 = false;
   bool timeline_semaphore = false;
-  bool scalar_block_layout = false;
 
+  bool scalar_block_layout = false;  ///< only reported
   bool buffer_device_address = false;
   bool vertex_pipeline_stores_and_atomics = false;
   bool fragment_stores_and_atomics = false;
