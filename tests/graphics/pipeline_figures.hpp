@@ -65,6 +65,7 @@ class PipelineFigures {
   static constexpr std::array kExempt{
       Exempt{"compute/group_by/aggregate_rows.comp",
              "RADV spills it whatever the group's size and the rows of an invocation"},
+      Exempt{"compute/group_by/finalise_groups.comp", "a sum of up to 72 words, indexed by where its parts lie"},
   };
 
   /// Why a pipeline may spill; nothing where it must not.
