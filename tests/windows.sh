@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # variables of dev
 # ./dev windows, of which this is a part: cross-compiles the command and its tests for Windows on x86-64, and runs them
 # under Wine.
 
@@ -67,6 +67,7 @@ expect_of_garuda() {
 start_screen() {
   local number=''
   coproc SCREEN { exec Xvfb -displayfd 1 -screen 0 640x480x24 -nolisten tcp 2>/dev/null; }
+  # shellcheck disable=SC2153  # coproc names it
   screen_pid=$SCREEN_PID
   read -r -t 60 -u "${SCREEN[0]}" number || return
   export DISPLAY=:$number
