@@ -1,8 +1,8 @@
 # Finds what garuda links against. What is missing is named together with the way to get it.
 #
-# Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk; for the command CLI11 and, where it knows files, Snappy;
-# for tests GoogleTest and, but on Windows, RapidCheck. Arrow C++ and Parquet come with the pyarrow package of the Python environment
-# GARUDA_PYTHON, so that files are read by the same library in C++ and in Python.
+# Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk; for the command CLI11 and, where it knows
+# files, Snappy; for tests GoogleTest and, but on Windows, RapidCheck. Arrow C++ and Parquet come with the pyarrow package
+# of the Python environment GARUDA_PYTHON, so that files are read by the same library in C++ and in Python.
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(garuda_default_python ${PROJECT_SOURCE_DIR}/.venv/bin/python)

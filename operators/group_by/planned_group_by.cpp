@@ -66,9 +66,7 @@ std::uint64_t unmoved_bytes(std::vector<resolve::StateColumn> const& states, std
   std::uint64_t bytes = 0;
   std::set<std::size_t> moved;
   for (std::size_t c = 0; c < states.size(); ++c) {
-    bool const is_product =
-        (states[c].form == resolve::ValueForm::product || states[c].form == resolve::ValueForm::packed) &&
-        !values[c].may_have_nulls();
+    bool const is_product = states[c].is_of_products() && !values[c].may_have_nulls();
     bool const is_again = states[c].is_of_table() && states[c].column && states[c].kind != contract::ValueKind::bytes &&
                           !values[c].in_place().empty() && !moved.insert(*states[c].column).second;
     if (is_product || is_again) bytes += 4 * std::uint64_t{contract::value_words(states[c].kind)};
@@ -167,9 +165,7 @@ void describe_aggregates(resolve::ResolvedGroupBy const& columns, Plan& plan) {
       compared += (compared.empty() ? "" : ", ") + aggregate.name;
   if (!compared.empty())
     plan.details.emplace_back("compared", fmt::format("{}: on the host, by the order of the values", compared));
-  auto const products = std::ranges::count_if(columns.states, [](resolve::StateColumn const& state) {
-    return state.form == resolve::ValueForm::product || state.form == resolve::ValueForm::packed;
-  });
+  auto const products = std::ranges::count_if(columns.states, &resolve::StateColumn::is_of_products);
   name_all(resolve::Making::moments,
            fmt::format("of exact sums; the host cuts products into {} columns of integers", products));
 }

@@ -61,6 +61,8 @@ struct StateColumn {
 
   /// Whether the values lie in the table as kernels take them.
   bool is_of_table() const noexcept { return form == ValueForm::plain || form == ValueForm::listed; }
+  /// Whether its values are made of factors that lie in the table.
+  bool is_of_products() const noexcept { return form == ValueForm::product || form == ValueForm::packed; }
   /// Whether groups keep values.
   bool has_lists() const noexcept { return (states & contract::kListState) != 0; }
 };

@@ -24,13 +24,6 @@ HeldTable hold(Table table, Offsets offsets = Offsets::checked) { return {share(
 /// Small tables are checked at once, by this thread; others when a call reads them, by all.
 Offsets offsets_of(bool is_small) { return is_small ? Offsets::checked : Offsets::deferred; }
 
-HeldTable of_stream(nb::handle capsule, bool is_small) {
-  auto const watch = watching(nb::none(), is_small);
-  auto stream = until_cancelled(take_stream(capsule), watch->control());
-  auto const offsets = offsets_of(is_small);
-  return hold(run(*watch, [watch, stream, offsets]() mutable { return import_arrow(&stream, offsets); }), offsets);
-}
-
 /// Streams that end with this, unless they were read.
 struct Streams {
   std::vector<ArrowArrayStream> streams;
@@ -65,6 +58,12 @@ HeldTable of_streams(nb::list const& capsules, bool is_small) {
   auto const all = std::make_shared<Streams>();
   for (auto const& capsule : capsules) all->streams.push_back(until_cancelled(take_stream(capsule), watch->control()));
   return hold(run(*watch, [watch, all, offsets] { return import_all(*all, offsets); }), offsets);
+}
+
+HeldTable of_stream(nb::handle capsule, bool is_small) {
+  nb::list one;
+  one.append(capsule);
+  return of_streams(one, is_small);
 }
 
 HeldTable import(ArrowArray array, ArrowSchema schema, bool is_small) {

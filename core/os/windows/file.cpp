@@ -105,15 +105,4 @@ std::optional<FileLock> FileLock::take(std::filesystem::path const& file) {
   return FileLock(lock.descriptor);
 }
 
-FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-FileLock& FileLock::operator=(FileLock&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) ::_close(descriptor_);
-}
-
 }  // namespace garuda::os
