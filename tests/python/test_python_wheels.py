@@ -9,7 +9,8 @@ import sys
 import pytest
 from package import ROOT
 
-sys.path.insert(0, str(ROOT / "python"))
+# Last: the package lies there without its extension, and spawned processes look for it on this path, too.
+sys.path.append(str(ROOT / "python"))
 
 import build_wheels  # noqa: E402
 import unpacked_pythons  # noqa: E402
