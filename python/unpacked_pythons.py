@@ -104,6 +104,13 @@ def bind_libraries(python: pathlib.Path, folder: pathlib.Path, patchelf: pathlib
     run(*command, python)
 
 
+def find_wheels_in(folder: pathlib.Path, library: pathlib.Path) -> None:
+    """Makes the standard library find pip's wheel below the folder."""
+    files = (library / "ensurepip/__init__.py", *library.glob("_sysconfigdata*.py"), *library.glob("_sysconfig_vars*.json"))
+    for file in {file.resolve() for file in files}:  # some are links to others
+        file.write_text(file.read_text().replace(WHEELS, str(folder) + WHEELS))
+
+
 def copy_headers(version: str, folder: pathlib.Path) -> None:
     """Puts the machine's pyconfig.h in the place of the one that includes it from the system's folder."""
     shutil.copy(
@@ -120,9 +127,7 @@ def unpack_python(suite: Suite, version: str, target: pathlib.Path, *, headers: 
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)
         suite.unpack([f"python{version}-venv", f"python{version}-minimal"], target)
-        library = target / f"usr/lib/python{version}"
-        for file in (library / "ensurepip/__init__.py", *library.glob("_sysconfigdata*.py")):
-            file.write_text(file.read_text().replace(WHEELS, str(target) + WHEELS))
+        find_wheels_in(target, target / f"usr/lib/python{version}")
         bind_libraries(python, target, patchelf)
         done.write_text(str(target))
     if headers and not (target / f"usr/include/python{version}/pyconfig.h").exists():

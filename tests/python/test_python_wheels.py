@@ -80,3 +80,16 @@ def test_the_c_library_says_its_version(tmp_path: pathlib.Path) -> None:
     library.write_bytes(b"\0")
     with pytest.raises(RuntimeError, match="does not say its version"):
         unpacked_pythons.libc_version(tmp_path)
+
+
+def test_pip_is_found_below_the_folder(tmp_path: pathlib.Path) -> None:
+    """Once, also where one file of the library is a link to another."""
+    library = tmp_path / "usr/lib/python3.14"
+    (library / "ensurepip").mkdir(parents=True)
+    wheels = unpacked_pythons.WHEELS
+    for name in ("ensurepip/__init__.py", "_sysconfigdata_a.py", "_sysconfig_vars_a.json"):
+        (library / name).write_text(f"WHEEL_PKG_DIR={wheels}/\n")
+    (library / "_sysconfigdata_b.py").symlink_to("_sysconfigdata_a.py")
+    unpacked_pythons.find_wheels_in(tmp_path, library)
+    texts = {file.read_text() for file in library.rglob("*") if file.is_file()}
+    assert texts == {f"WHEEL_PKG_DIR={tmp_path}{wheels}/\n"}
