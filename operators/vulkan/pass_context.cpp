@@ -115,9 +115,9 @@ Result<vk::Buffer> PassContext::input(std::span<std::byte const> source, char co
 
 Result<void> PassContext::dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
                                    std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
-                                   std::uint64_t invocations) {
+                                   std::uint64_t invocations, std::uint64_t items_each) {
   auto const groups = (invocations + shaders::kGroupSize - 1) / shaders::kGroupSize;
-  return submissions_.dispatch(phase, label, pipeline, resources, push, groups);
+  return submissions_.dispatch(phase, label, pipeline, resources, push, groups, items_each);
 }
 
 Result<void> PassContext::order(char const* phase, vk::ResourceUse producer, vk::ResourceUse consumer) {

@@ -71,10 +71,11 @@ class PassContext {
     return lane_.transfer().drain();
   }
 
-  /// Binds and dispatches a compute pass, one invocation per `invocations`. Its barriers are the caller's.
+  /// Binds and dispatches a compute pass, one invocation per `invocations`, each of which works on `items_each`
+  /// elements. Its barriers are the caller's.
   Result<void> dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
                         std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
-                        std::uint64_t invocations);
+                        std::uint64_t invocations, std::uint64_t items_each = 1);
 
   /// Orders all accesses of one kind before all of another, in `phase`.
   Result<void> order(char const* phase, vk::ResourceUse producer, vk::ResourceUse consumer);

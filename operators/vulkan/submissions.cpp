@@ -16,9 +16,6 @@ constexpr std::size_t kInFlight = 2;
 // Where the host's clock times submissions each is waited for at once: what the host did meanwhile would count as its
 // own.
 constexpr std::size_t kInFlightByHostClock = 0;
-// Invocations of a compute pass that cost as much as a point: 24 M inserts/s against 2.4 M points/s on lavapipe, 13 G/s
-// against 0.6 G/s on an H200 (2025-10).
-constexpr std::uint64_t kInvocationsPerPoint = 10;
 // Of the aim, what the first submission of a phase takes: what its points cost depends on the rows, too. 2^24 rows
 // added up in 16 groups took an H100 three times as long as in as many groups as rows (2026-11).
 constexpr double kFirstPart = 0.25;
@@ -186,9 +183,9 @@ Result<void> Submissions::draw_range(PointPass const& pass, bool first, std::uin
 
 Result<void> Submissions::dispatch(char const* phase, char const* label, vk::Pipeline const& pipeline,
                                    std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
-                                   std::uint64_t groups) {
+                                   std::uint64_t groups, std::uint64_t items_each) {
   GARUDA_EXPECTS(!pipeline.strides());
-  auto const points = groups * shaders::kGroupSize / kInvocationsPerPoint;
+  auto const points = groups * shaders::kGroupSize * items_each / kItemsPerPoint;
   auto const parts = parts_of(phase, points);
   for (std::uint32_t part = 0; part < parts; ++part) {
     GARUDA_TRY_ASSIGN(auto* recorder, record(phase, points / parts));

@@ -29,10 +29,11 @@ class KernelContext : public vulkan::PassContext {
   std::uint32_t key_words() const noexcept { return pipelines_.key_words(); }
   std::uint32_t key_bits() const noexcept { return 32 * key_words(); }
 
-  /// Binds and dispatches a compute pass of the join, one invocation per `invocations`. Its barriers are the caller's.
+  /// Binds and dispatches a compute pass of the join, one invocation per `invocations`, each of which works on
+  /// `items_each` elements. Its barriers are the caller's.
   Result<void> dispatch(char const* phase, char const* label, JoinPass pass, bool direct,
                         std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
-                        std::uint64_t invocations);
+                        std::uint64_t invocations, std::uint64_t items_each = 1);
 
   /// The pipelines of a prefix sum over what `scan`, one of the scan_… passes, reads.
   Result<ScanPipelines> scan_pipelines(JoinPass scan);

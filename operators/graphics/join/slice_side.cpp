@@ -62,7 +62,8 @@ Result<void> SliceSide::record_statistics(KernelContext& context) {
   auto const pass = blend ? JoinPass::statistics_reduce_image : JoinPass::statistics_reduce_counts;
   auto const groups = (pixels + shaders::kReducePixels - 1) / shaders::kReducePixels;
   return context.dispatch(vulkan::phase::kStatistics, "reduce statistics", pass, false, resources,
-                          vulkan::push_bytes(push), std::uint64_t{groups} * shaders::kGroupSize);
+                          vulkan::push_bytes(push), std::uint64_t{groups} * shaders::kGroupSize,
+                          shaders::kReducePixels / shaders::kGroupSize);
 }
 
 Result<shaders::ClashStatistics const*> SliceSide::statistics(KernelContext& context) {
