@@ -18,6 +18,11 @@ constexpr char const* kJoinPhase = "join";
 // Rows of the result, a row of the larger side, from which the rows of a key are listed together. 2^22 x 2^22 rows with
 // 8 matches each take 0.36 to 0.50 ms on an H200 (2026-11) where they are chained.
 constexpr std::uint64_t kManyMatches = 2;
+// Of the tasks, where one dispatch of all might take too long. The first dispatch does one share; each further one at
+// most kGrowth times as many as the one before, and no more than that one's time allows: rows of a key multiply, so
+// that no estimate says what tasks take.
+constexpr std::uint32_t kShares = 1024;
+constexpr std::uint32_t kGrowth = 32;
 
 /// The first column of each side comes with the keys when it is narrow; of the build side, while shared memory has
 /// room.
@@ -118,9 +123,24 @@ Result<void> RowsJoin::record_tasks(ComputeContext& context, bool listed) {
   push.max_groups_x = context.lane().device().traits().limits.max_workgroup_count[0];
   push.tasks_each = tuning.join_tasks;
   push.many_groups = tuning.join_groups;
-  push.parts = parts_;
+  push.shares = shares_;
   auto const items = listed ? max_tasks_ : partitions_;
   return context.dispatch(kTasksPhase, task_shape(listed), push, groups_for(items, tuning.group_size), items);
+}
+
+std::uint64_t RowsJoin::items_of(std::uint64_t rows) const noexcept {
+  return build_->rows() + probe_->rows() + rows * (1 + rows_.build.size() + rows_.probe.size());
+}
+
+/// One share where a submission holds all tasks: on a discrete GPU as far as rows are expected, elsewhere, where other
+/// work needs the device or takes from it, whatever the keys are.
+void RowsJoin::deal_out(ComputeContext& context) {
+  auto items = items_;
+  if (context.lane().device().traits().type != vk::DeviceType::discrete) {
+    auto const chunk = std::uint64_t{join_chunk_rows(context.tuning())};
+    items = std::max(items, std::min(chunk * chunk * max_tasks_, build_->rows() * probe_->rows()));
+  }
+  shares_ = context.parts_of(kJoinPhase, items) > 1 ? kShares : 1;
 }
 
 Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& build, PartitionedSide const& probe,
@@ -131,8 +151,8 @@ Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& bu
   rows_ = std::move(rows);
   max_task_rows_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostJoinedRows / max_tasks_, 1));
   GARUDA_EXPECTS(build.num_partitions() == partitions_ && probe.num_partitions() == partitions_);
-  items_ = build.rows() + probe.rows() + rows_.expected * (1 + rows_.build.size() + rows_.probe.size());
-  parts_ = context.parts_of(kJoinPhase, items_);
+  items_ = items_of(rows_.expected);
+  deal_out(context);
   GARUDA_TRY(record_tasks(context, false));
   GARUDA_TRY(scan_.record(context, kTasksPhase, {task_counts_.address(), task_starts_.address(), partitions_}));
   GARUDA_TRY(record_tasks(context, true));
@@ -175,10 +195,34 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   push.capacity = static_cast<std::uint32_t>(rows_.capacity);
   push.max_task_rows = max_task_rows_;
   auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed, rows_.keys != 0, marks);
-  push.parts = parts_;
-  context.submissions().add_counter("join_parts", parts_);
-  for (push.part = 0; push.part < push.parts; ++push.part)
-    GARUDA_TRY(context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, items_ / push.parts, push.part > 0));
+  push.shares = shares_;
+  push.end_share = shares_;
+  if (shares_ > 1) return record_shares(context, shape, push);
+  context.submissions().add_counter("join_parts", 1);
+  return context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, items_);
+}
+
+/// What each dispatch took says how many shares the next one does.
+Result<void> RowsJoin::record_shares(ComputeContext& context, PassShape const& shape, shaders::JoinRowsPush push) {
+  auto const& tuning = context.tuning();
+  // Waits for what was recorded, whose time is not that of the tasks.
+  GARUDA_TRY_ASSIGN(auto const counted, scan_.read_total(context, kTasksPhase));
+  auto const tasks = std::min(counted, max_tasks_);
+  auto const each = std::clamp<std::uint64_t>(tasks / tuning.join_groups, 1, tuning.join_tasks);
+  auto const aim_ns = context.lane().device().pace().aim_ns();
+  std::uint32_t take = 1;
+  for (push.first_share = 0; push.first_share < shares_; push.first_share = push.end_share) {
+    push.end_share = std::min(push.first_share + take, shares_);
+    auto const of_shares = [&](std::uint64_t all) { return all * (push.end_share - push.first_share) / shares_ + 1; };
+    Stopwatch const watch;
+    GARUDA_TRY(context.dispatch_striding(kJoinPhase, shape, push, groups_for(of_shares(tasks), each), of_shares(items_),
+                                         push.first_share > 0));
+    context.submissions().add_counter("join_parts", 1);
+    if (push.end_share == shares_) break;
+    GARUDA_TRY(context.submissions().finish());
+    auto const fits = aim_ns / static_cast<double>(std::max<std::uint64_t>(watch.elapsed_ns(), 1)) * take;
+    take = static_cast<std::uint32_t>(std::clamp(fits, 1.0, static_cast<double>(kGrowth) * take));
+  }
   return {};
 }
 
@@ -198,7 +242,7 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
       // More tasks than one side's skew makes: all of them are needed to count the rows.
       GARUDA_TRY(take_tasks(context, tasks));
       items_ = std::max(items_, tasks * join_chunk_rows(context.tuning()));
-      parts_ = context.parts_of(kJoinPhase, items_);
+      deal_out(context);
       GARUDA_TRY(record_tasks(context, true));
       GARUDA_TRY(record_rows(context));
       continue;
@@ -207,6 +251,9 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
     if (rows > rows_.capacity) return Outcome{rows, false, again};
     // The total is known and fits 32 bits, so no task can make the cursor wrap.
     max_task_rows_ = static_cast<std::uint32_t>(kMostJoinedRows);
+    items_ = std::max(items_, items_of(rows));
+    deal_out(context);
+    GARUDA_TRY(record_tasks(context, true));
     GARUDA_TRY(record_rows(context));
   }
 }

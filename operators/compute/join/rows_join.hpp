@@ -7,6 +7,7 @@
 
 #include "operators/compute/primitives/device_scan.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
+#include "shaders/compute/join/partitioned_join_layout.h"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {
@@ -69,6 +70,9 @@ class RowsJoin {
   Result<void> take_tasks(ComputeContext& context, std::uint64_t tasks);
   Result<void> record_tasks(ComputeContext& context, bool listed);
   Result<void> record_rows(ComputeContext& context);
+  std::uint64_t items_of(std::uint64_t rows) const noexcept;
+  void deal_out(ComputeContext& context);
+  Result<void> record_shares(ComputeContext& context, PassShape const& shape, shaders::JoinRowsPush push);
 
   std::uint32_t partitions_ = 0;
   std::uint64_t max_tasks_ = 0;  ///< that there is room to list
@@ -76,7 +80,7 @@ class RowsJoin {
   vk::Buffer task_counts_;  ///< of each partition
   vk::Buffer task_starts_;
   vk::Buffer tasks_;     ///< max_tasks_ × JoinTask
-  vk::Buffer dispatch_;  ///< what vkCmdDispatchIndirect takes for a part of them, and their number
+  vk::Buffer dispatch_;  ///< what vkCmdDispatchIndirect takes for them, and their number
   DeviceScan scan_;      ///< its total: how many there are, listed or not
   vk::Buffer state_;
   vk::Buffer columns_;
@@ -84,8 +88,8 @@ class RowsJoin {
   PartitionedSide const* build_ = nullptr;
   PartitionedSide const* probe_ = nullptr;
   JoinedRows rows_;
-  std::uint64_t items_ = 0;  ///< elements that the pass over the tasks works on, about
-  std::uint32_t parts_ = 1;  ///< dispatches that the listed tasks are shared among
+  std::uint64_t items_ = 0;   ///< elements that the pass over the tasks works on, about
+  std::uint32_t shares_ = 1;  ///< that the tasks are listed in
 };
 
 /// Rows that partitions move, and the bytes of each.

@@ -19,10 +19,6 @@ constexpr vk::ResourceUse kWorked{VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PI
 constexpr vk::ResourceUse kWorkAhead{kWorked.stages | VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
                                      kWorked.access | VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT, VK_IMAGE_LAYOUT_UNDEFINED};
 
-// Elements of a compute pass that cost as much as a point drawn: 30 G elements/s against 0.6 G points/s on an H200,
-// 24 M inserts/s against 2.4 M points/s on lavapipe (2025-10).
-constexpr std::uint64_t kItemsPerPoint = 10;
-
 }  // namespace
 
 vk::ComputePipelineSpec compute_pipeline(PassShape const& shape, ComputeTuning const& tuning) {
@@ -56,7 +52,7 @@ Result<vk::Buffer> ComputeContext::device_buffer(std::uint64_t bytes, char const
 }
 
 Result<void> ComputeContext::order_all(char const* phase, std::uint64_t items) {
-  GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase, items / kItemsPerPoint));
+  GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase, items / vulkan::kItemsPerPoint));
   recorder->barrier(kWorked, kWorkAhead);
   return {};
 }
@@ -90,7 +86,7 @@ Result<vk::CommandRecorder*> ComputeContext::bind(char const* phase, vk::Pipelin
                                                   std::span<std::byte const> push, std::uint64_t items,
                                                   bool independent) {
   if (!independent) GARUDA_TRY(order_all(phase));
-  GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase, items / kItemsPerPoint));
+  GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase, items / vulkan::kItemsPerPoint));
   GARUDA_TRY(recorder->bind(pipeline, {}, push));
   return recorder;
 }
@@ -110,8 +106,19 @@ Result<void> ComputeContext::dispatch_bytes(char const* phase, PassShape const& 
   return {};
 }
 
+Result<void> ComputeContext::dispatch_striding_bytes(char const* phase, PassShape const& shape,
+                                                     std::span<std::byte const> push, std::uint64_t groups,
+                                                     std::uint64_t items, bool independent) {
+  GARUDA_TRY_ASSIGN(auto const* pipeline, compile(shape));
+  GARUDA_TRY_ASSIGN(auto* recorder, bind(phase, *pipeline, push, items, independent));
+  recorder->begin_label(std::string(shape.entry).c_str());
+  recorder->dispatch_part(groups, 0, 1);
+  recorder->end_label();
+  return {};
+}
+
 std::uint32_t ComputeContext::parts_of(char const* phase, std::uint64_t items) {
-  return submissions().parts_of(phase, items / kItemsPerPoint);
+  return submissions().parts_of(phase, items / vulkan::kItemsPerPoint);
 }
 
 Result<void> ComputeContext::dispatch_indirect_bytes(char const* phase, PassShape const& shape,

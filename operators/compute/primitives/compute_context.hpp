@@ -58,6 +58,13 @@ class ComputeContext : public vulkan::PassContext {
                         std::uint64_t items, bool independent = false) {
     return dispatch_bytes(phase, shape, std::as_bytes(std::span<Push const, 1>(&push, 1)), groups, items, independent);
   }
+  /// The same in one piece, of a shader that may stride over its workgroups.
+  template <class Push>
+  Result<void> dispatch_striding(char const* phase, PassShape const& shape, Push const& push, std::uint64_t groups,
+                                 std::uint64_t items, bool independent = false) {
+    return dispatch_striding_bytes(phase, shape, std::as_bytes(std::span<Push const, 1>(&push, 1)), groups, items,
+                                   independent);
+  }
   /// Parts that a pass over `items` elements is to be dispatched in by its caller, where only that knows how.
   std::uint32_t parts_of(char const* phase, std::uint64_t items);
   /// Dispatches what the three words at `offset` of `counts` say, a buffer made with the usage for it. `independent`:
@@ -78,6 +85,8 @@ class ComputeContext : public vulkan::PassContext {
                                     std::uint64_t items, bool independent);
   Result<void> dispatch_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
                               std::uint64_t groups, std::uint64_t items, bool independent);
+  Result<void> dispatch_striding_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
+                                       std::uint64_t groups, std::uint64_t items, bool independent);
   Result<void> dispatch_indirect_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
                                        vk::Buffer const& counts, std::uint64_t offset, std::uint64_t items,
                                        bool independent);

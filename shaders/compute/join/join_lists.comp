@@ -206,9 +206,8 @@ void join(JoinTask task) {
 
 void main() {
   uint num_tasks = Words(push.dispatch).at[3];
-  uint tasks_each = (num_tasks + push.parts - 1u) / push.parts;
-  uint first = push.part * tasks_each;
-  uint end = min(first + tasks_each, num_tasks);
+  uint first = begin_of_share(push.first_share, push.shares, num_tasks);
+  uint end = begin_of_share(push.end_share, push.shares, num_tasks);
   for (uint number = first + group_index(); number < end; number += gl_NumWorkGroups.x * gl_NumWorkGroups.y) {
     barrier();
     join(Tasks(push.tasks).at[number]);

@@ -254,9 +254,8 @@ void write_singles(JoinTask task, uint first, uint matches[kItems], uint positio
 
 void main() {
   uint num_tasks = Words(push.dispatch).at[3];
-  uint tasks_each = (num_tasks + push.parts - 1u) / push.parts;
-  uint end_task = min((push.part + 1u) * tasks_each, num_tasks);
-  uint first_task = push.part * tasks_each + group_index();
+  uint end_task = begin_of_share(push.end_share, push.shares, num_tasks);
+  uint first_task = begin_of_share(push.first_share, push.shares, num_tasks) + group_index();
   uint thread = thread_index();
   uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y;
   if (first_task >= end_task) return;

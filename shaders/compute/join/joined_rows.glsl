@@ -2,6 +2,8 @@
 // the marks of rows that have a match.
 // Included behind partitioned_join_layout.h, words.glsl, block.glsl, and the shared `scratch` of kChunk rows a column.
 
+#include "task_shares.glsl"
+
 layout(push_constant) uniform Push { JoinRowsPush push; };
 
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly restrict buffer Tasks { JoinTask at[]; };

@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Lists the tasks: a pair of chunks each, in the order of partitions.
+// Lists the tasks: a pair of chunks each, in the order of partitions; dealt out like cards where there are several
+// shares, so that each share has its part of a heavy partition.
 //
 // Buffers: TasksPush, by address. Invocation: a task each, of max_tasks. Writes: tasks, dispatch. Overflow: tasks past
 // max_tasks are not listed; num_tasks tells.
@@ -8,6 +9,7 @@
 #include "partitioned_join_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
+#include "task_shares.glsl"
 
 layout(push_constant) uniform Push { TasksPush push; };
 
@@ -18,9 +20,8 @@ void main() {
   uvec2 total = Pairs(push.num_tasks).at[0];
   uint num_tasks = total.y != 0u ? push.max_tasks : min(total.x, push.max_tasks);
   if (task == 0u) {
-    uint tasks = (num_tasks + push.parts - 1u) / push.parts;
-    uint each = clamp(tasks / push.many_groups, 1u, push.tasks_each);
-    uint groups = (tasks + each - 1u) / each;
+    uint each = clamp(num_tasks / push.many_groups, 1u, push.tasks_each);
+    uint groups = (num_tasks + each - 1u) / each;
     uint y = max((groups + push.max_groups_x - 1u) / push.max_groups_x, 1u);
     Words(push.dispatch).at[0] = (groups + y - 1u) / y;
     Words(push.dispatch).at[1] = y;
@@ -47,6 +48,7 @@ void main() {
   uint chunk = task - InputWords(push.task_starts).at[low];
   uint build_chunk = chunk % build_chunks * push.chunk_rows;
   uint probe_chunk = chunk / build_chunks * push.chunk_rows;
-  Tasks(push.tasks).at[task] = JoinTask(build_begin + build_chunk, min(build_rows - build_chunk, push.chunk_rows),
+  uint place = begin_of_share(task % push.shares, push.shares, num_tasks) + task / push.shares;
+  Tasks(push.tasks).at[place] = JoinTask(build_begin + build_chunk, min(build_rows - build_chunk, push.chunk_rows),
                                         probe_begin + probe_chunk, min(probe_rows - probe_chunk, push.chunk_rows));
 }

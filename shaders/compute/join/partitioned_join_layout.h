@@ -39,14 +39,14 @@ struct TasksPush {
   device_address task_starts;   // their exclusive sums
   device_address num_tasks;     // (low, high): all tasks
   device_address tasks;         // max_tasks × JoinTask
-  device_address dispatch;      // workgroups in x, y, z for a part of the tasks listed, and the number of all of them
+  device_address dispatch;      // workgroups in x, y, z for the tasks listed, and their number
   uint num_partitions;
   uint max_tasks;
   uint chunk_rows;
   uint max_groups_x;
   uint tasks_each;   // tasks of a workgroup, at most
   uint many_groups;  // so many workgroups, at least, before one has several tasks
-  uint parts;        // dispatches that share the tasks, as JoinRowsPush has it
+  uint shares;       // that the tasks are listed in, see task_shares.glsl
 };
 
 /// A column of the result, read from one side's rows.
@@ -84,8 +84,9 @@ struct JoinRowsPush {
   uint num_columns;
   uint capacity;       // rows that the columns hold
   uint max_task_rows;  // more in one task are not placed, so that the cursor cannot wrap
-  uint part;           // of the tasks, which several dispatches of as many workgroups share
-  uint parts;
+  uint shares;         // that the tasks are listed in: those of [first_share, end_share) are done
+  uint first_share;
+  uint end_share;
 };
 
 /// Fetches one side's columns for the rows of a result that holds the numbers of that side's rows.
