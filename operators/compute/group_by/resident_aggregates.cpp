@@ -186,15 +186,23 @@ class Planner {
   AggregatePlan plan_;
 };
 
-PassShape final_shape(FinalStep const& step) {
+/// Groups of a workgroup whose sums fit into its shared memory: a power of two, at most the tuning's group size.
+std::uint32_t held_groups(FinalStep const& step, ComputeTuning const& tuning) {
+  auto const fit = tuning.shared_bytes / (std::max(step.total_words, 1U) * sizeof(std::uint32_t));
+  return std::min(tuning.group_size, static_cast<std::uint32_t>(std::bit_floor(fit)));
+}
+
+PassShape final_shape(FinalStep const& step, ComputeTuning const& tuning) {
+  auto const held = held_groups(step, tuning);
   return {"compute/group_by/finalise_groups.comp",
-          0,
+          std::max(held, tuning.subgroup_size),
           1,
           sizeof(shaders::FinalisePush),
           {{shaders::kSpecFinal, static_cast<std::uint32_t>(step.kind)},
            {shaders::kSpecSumWords, step.sum_words},
            {shaders::kSpecSigned, step.is_signed ? 1U : 0U},
-           {shaders::kSpecTotalWords, step.total_words}}};
+           {shaders::kSpecTotalWords, step.total_words},
+           {shaders::kSpecHeld, held}}};
 }
 
 }  // namespace
@@ -261,8 +269,9 @@ Result<void> AggregateFinish::record(ComputeContext& context, std::span<vk::Buff
     auto const divisor = step.divisor == 1 ? 0 : std::bit_cast<std::uint64_t>(step.divisor);
     push.divisor_low = static_cast<std::uint32_t>(divisor);
     push.divisor_high = static_cast<std::uint32_t>(divisor >> 32);
-    GARUDA_TRY(context.dispatch(kFinalisePhase, final_shape(step), push,
-                                groups_for(groups, context.tuning().group_size), groups));
+    auto const& tuning = context.tuning();
+    GARUDA_TRY(context.dispatch(kFinalisePhase, final_shape(step, tuning), push,
+                                groups_for(groups, held_groups(step, tuning)), groups));
   }
   return {};
 }
@@ -286,7 +295,7 @@ std::vector<vk::ComputePipelineSpec> AggregateFinish::pipelines(ComputeTuning co
     step.sum_words = 3;
     for (std::uint32_t const total : {3U, 72U}) {
       step.total_words = total;
-      specs.push_back(compute_pipeline(final_shape(step), tuning));
+      specs.push_back(compute_pipeline(final_shape(step, tuning), tuning));
     }
   }
   return specs;

@@ -330,7 +330,9 @@ Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
                           ? groups_for(rows_.rows, std::uint64_t{grouping_.group_size} * grouping_.items)
                           : std::uint64_t{pushed.num_windows} + pushed.num_partitions;
   auto const columns = 1 + aggregates_.size();  // and the keys
-  GARUDA_TRY(context.dispatch(kAggregatePhase, shape, pushed, groups, rows_.rows * columns));
+  // Each workgroup clears and reads the slots of its table, few as its rows may be.
+  auto const own_slots = grouping_.way == ResidentWay::table ? 0 : groups * grouping_.slots;
+  GARUDA_TRY(context.dispatch(kAggregatePhase, shape, pushed, groups, (rows_.rows + own_slots) * columns));
   auto const slots = grouping_.table_slots + 1;
   return context.dispatch(kCollectPhase, collect_shape(aggregates_, rows_.keys.words), pushed,
                           groups_for(slots, std::uint64_t{tuning.group_size} * kCollectItems), slots * columns);

@@ -17,6 +17,7 @@ const uint kSpecFinal = 20u;
 const uint kSpecSumWords = 21u;    // of each part
 const uint kSpecSigned = 22u;      // of integers (1)
 const uint kSpecTotalWords = 23u;  // room for the sum of all parts, at most 72
+const uint kSpecHeld = 24u;        // groups of a workgroup: the sums of so many lie in shared memory
 
 const uint kNoGroup = 0xffffffffu;
 
