@@ -73,9 +73,11 @@ def line(pair: Pair, repeat: int) -> str:
     the machine reaches less."""
     samples: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
     once = milliseconds(pair.alone)[0]
+    turns = [(pair.alone, samples[0]), (pair.inside, samples[1])]
     for _ in range(max(repeat, min(MOST_SAMPLES, int(1e3 * LEAST_SECONDS / once)))):
-        for run, taken in zip((pair.alone, pair.inside), samples):
+        for run, taken in turns:
             taken.append(milliseconds(run))
+        turns.reverse()  # what the first of a pair leaves behind is there for either
     (alone, alone_cpu), (inside, inside_cpu) = (tuple(zip(*taken)) for taken in samples)
     shown = "  ".join(f"{statistics.median(taken):9.2f} ({min(taken):9.2f})" for taken in (alone, inside))
     ratios = [statistics.median(alone) / statistics.median(inside), min(alone) / min(inside),
