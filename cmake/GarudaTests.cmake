@@ -96,6 +96,7 @@ function(garuda_driver_environment driver)
     set(icd ${GARUDA_ICD_radv})
     if(GARUDA_ICD_radv_new OR family MATCHES "^GFX12")
       set(icd ${GARUDA_ICD_radv_new})
+      string(REPLACE GFX1100 NAVI31 family ${family})  # as it is called since Mesa 23
       list(APPEND environment LD_LIBRARY_PATH=${garuda_radv_new_libraries})
     endif()
     list(APPEND environment RADV_FORCE_FAMILY=${family})

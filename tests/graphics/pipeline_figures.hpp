@@ -19,7 +19,8 @@
 namespace garuda::testing {
 
 /// Compiles pipelines; one that spills registers or takes scratch memory fails the test that it happened in, but for
-/// kExempt. What each takes is a JSON line of the file that GARUDA_TEST_REGISTERS names, for bench/registers.py.
+/// what exemption() names. What each takes is a JSON line of the file that GARUDA_TEST_REGISTERS names, for
+/// bench/registers.py.
 class PipelineFigures {
  public:
   PipelineFigures(vk::Device& device, vk::PipelineStore& store)

@@ -186,7 +186,7 @@ class Planner {
   AggregatePlan plan_;
 };
 
-/// Groups of a workgroup whose sums fit into its shared memory: a power of two, at most the tuning's group size.
+/// Groups of a workgroup whose sums fit into its shared memory, at most the tuning's group size.
 std::uint32_t held_groups(FinalStep const& step, ComputeTuning const& tuning) {
   auto const fit = tuning.shared_bytes / (std::max(step.total_words, 1U) * sizeof(std::uint32_t));
   return std::min(tuning.group_size, static_cast<std::uint32_t>(std::bit_floor(fit)));

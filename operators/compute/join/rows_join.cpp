@@ -18,10 +18,10 @@ constexpr char const* kJoinPhase = "join";
 // Rows of the result, a row of the larger side, from which the rows of a key are listed together. 2^22 x 2^22 rows with
 // 8 matches each take 0.36 to 0.50 ms on an H200 (2026-11) where they are chained.
 constexpr std::uint64_t kManyMatches = 2;
-// Of the tasks, where one dispatch of all might take too long. The first dispatch does one share; each further one at
-// most kGrowth times as many as the one before, and no more than that one's time allows: rows of a key multiply, so
-// that no estimate says what tasks take.
-constexpr std::uint32_t kShares = 1024;
+// Of the tasks, where one dispatch of all might take too long; a power of two. The first dispatch does one share; each
+// further one at most kGrowth times as many as the one before, and no more than that one's time allows: rows of a key
+// multiply, so that no estimate says what tasks take.
+constexpr std::uint32_t kMostShares = 1024;
 constexpr std::uint32_t kGrowth = 32;
 
 /// The first column of each side comes with the keys when it is narrow; of the build side, while shared memory has
@@ -123,7 +123,7 @@ Result<void> RowsJoin::record_tasks(ComputeContext& context, bool listed) {
   push.max_groups_x = context.lane().device().traits().limits.max_workgroup_count[0];
   push.tasks_each = tuning.join_tasks;
   push.many_groups = tuning.join_groups;
-  push.shares = shares_;
+  push.most_shares = most_shares_;
   auto const items = listed ? max_tasks_ : partitions_;
   return context.dispatch(kTasksPhase, task_shape(listed), push, groups_for(items, tuning.group_size), items);
 }
@@ -140,7 +140,7 @@ void RowsJoin::deal_out(ComputeContext& context) {
     auto const chunk = std::uint64_t{join_chunk_rows(context.tuning())};
     items = std::max(items, std::min(chunk * chunk * max_tasks_, build_->rows() * probe_->rows()));
   }
-  shares_ = context.parts_of(kJoinPhase, items) > 1 ? kShares : 1;
+  most_shares_ = context.parts_of(kJoinPhase, items) > 1 ? kMostShares : 1;
 }
 
 Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& build, PartitionedSide const& probe,
@@ -195,9 +195,9 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   push.capacity = static_cast<std::uint32_t>(rows_.capacity);
   push.max_task_rows = max_task_rows_;
   auto const shape = join_rows_shape(context.tuning(), build_->key_words(), ahead, listed, rows_.keys != 0, marks);
-  push.shares = shares_;
-  push.end_share = shares_;
-  if (shares_ > 1) return record_shares(context, shape, push);
+  push.shares = 1;
+  push.end_share = 1;
+  if (most_shares_ > 1) return record_shares(context, shape, push);
   context.submissions().add_counter("join_parts", 1);
   return context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, items_);
 }
@@ -210,15 +210,18 @@ Result<void> RowsJoin::record_shares(ComputeContext& context, PassShape const& s
   auto const tasks = std::min(counted, max_tasks_);
   auto const each = std::clamp<std::uint64_t>(tasks / tuning.join_groups, 1, tuning.join_tasks);
   auto const aim_ns = context.lane().device().pace().aim_ns();
+  push.shares = static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(tasks, 1, most_shares_)));
   std::uint32_t take = 1;
-  for (push.first_share = 0; push.first_share < shares_; push.first_share = push.end_share) {
-    push.end_share = std::min(push.first_share + take, shares_);
-    auto const of_shares = [&](std::uint64_t all) { return all * (push.end_share - push.first_share) / shares_ + 1; };
+  for (push.first_share = 0; push.first_share < push.shares; push.first_share = push.end_share) {
+    push.end_share = std::min(push.first_share + take, push.shares);
+    auto const of_shares = [&](std::uint64_t all) {
+      return all * (push.end_share - push.first_share) / push.shares + 1;
+    };
     Stopwatch const watch;
     GARUDA_TRY(context.dispatch_striding(kJoinPhase, shape, push, groups_for(of_shares(tasks), each), of_shares(items_),
                                          push.first_share > 0));
     context.submissions().add_counter("join_parts", 1);
-    if (push.end_share == shares_) break;
+    if (push.end_share == push.shares) break;
     GARUDA_TRY(context.submissions().finish());
     auto const fits = aim_ns / static_cast<double>(std::max<std::uint64_t>(watch.elapsed_ns(), 1)) * take;
     take = static_cast<std::uint32_t>(std::clamp(fits, 1.0, static_cast<double>(kGrowth) * take));

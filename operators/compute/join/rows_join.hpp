@@ -88,8 +88,8 @@ class RowsJoin {
   PartitionedSide const* build_ = nullptr;
   PartitionedSide const* probe_ = nullptr;
   JoinedRows rows_;
-  std::uint64_t items_ = 0;   ///< elements that the pass over the tasks works on, about
-  std::uint32_t shares_ = 1;  ///< that the tasks are listed in
+  std::uint64_t items_ = 0;        ///< elements that the pass over the tasks works on, about
+  std::uint32_t most_shares_ = 1;  ///< that the tasks are listed in
 };
 
 /// Rows that partitions move, and the bytes of each.

@@ -1,7 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Lists the tasks: a pair of chunks each, in the order of partitions; dealt out like cards where there are several
-// shares, so that each share has its part of a heavy partition.
+// Lists the tasks: a pair of chunks each, in the order of partitions, or dealt out to shares.
 //
 // Buffers: TasksPush, by address. Invocation: a task each, of max_tasks. Writes: tasks, dispatch. Overflow: tasks past
 // max_tasks are not listed; num_tasks tells.
@@ -48,7 +47,7 @@ void main() {
   uint chunk = task - InputWords(push.task_starts).at[low];
   uint build_chunk = chunk % build_chunks * push.chunk_rows;
   uint probe_chunk = chunk / build_chunks * push.chunk_rows;
-  uint place = begin_of_share(task % push.shares, push.shares, num_tasks) + task / push.shares;
+  uint place = place_of(task, shares_of(num_tasks, push.most_shares), num_tasks);
   Tasks(push.tasks).at[place] = JoinTask(build_begin + build_chunk, min(build_rows - build_chunk, push.chunk_rows),
                                         probe_begin + probe_chunk, min(probe_rows - probe_chunk, push.chunk_rows));
 }

@@ -46,7 +46,7 @@ struct TasksPush {
   uint max_groups_x;
   uint tasks_each;   // tasks of a workgroup, at most
   uint many_groups;  // so many workgroups, at least, before one has several tasks
-  uint shares;       // that the tasks are listed in, see task_shares.glsl
+  uint most_shares;  // that the tasks are listed in, see task_shares.glsl; 1: in order
 };
 
 /// A column of the result, read from one side's rows.
