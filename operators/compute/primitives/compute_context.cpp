@@ -82,13 +82,17 @@ Result<vk::Pipeline const*> ComputeContext::compile(PassShape const& shape) {
   return pipeline;
 }
 
-Result<vk::CommandRecorder*> ComputeContext::bind(char const* phase, vk::Pipeline const& pipeline,
-                                                  std::span<std::byte const> push, std::uint64_t items,
-                                                  bool independent) {
+template <class Command>
+Result<void> ComputeContext::record_pass(char const* phase, std::string_view label, vk::Pipeline const& pipeline,
+                                         std::span<std::byte const> push, std::uint64_t items, bool independent,
+                                         Command const& command) {
   if (!independent) GARUDA_TRY(order_all(phase));
   GARUDA_TRY_ASSIGN(auto* recorder, submissions().record(phase, items / vulkan::kItemsPerPoint));
   GARUDA_TRY(recorder->bind(pipeline, {}, push));
-  return recorder;
+  recorder->begin_label(std::string(label).c_str());
+  command(*recorder);
+  recorder->end_label();
+  return {};
 }
 
 Result<void> ComputeContext::dispatch_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
@@ -97,12 +101,9 @@ Result<void> ComputeContext::dispatch_bytes(char const* phase, PassShape const& 
   GARUDA_TRY_ASSIGN(auto const* pipeline, compile(shape));
   GARUDA_EXPECTS(!pipeline->strides());
   auto const parts = parts_of(phase, items);
-  for (std::uint32_t part = 0; part < parts; ++part) {
-    GARUDA_TRY_ASSIGN(auto* recorder, bind(phase, *pipeline, push, items / parts, independent || part > 0));
-    recorder->begin_label(std::string(shape.entry).c_str());
-    recorder->dispatch_part(groups, part, parts);
-    recorder->end_label();
-  }
+  for (std::uint32_t part = 0; part < parts; ++part)
+    GARUDA_TRY(record_pass(phase, shape.entry, *pipeline, push, items / parts, independent || part > 0,
+                           [&](vk::CommandRecorder& recorder) { recorder.dispatch_part(groups, part, parts); }));
   return {};
 }
 
@@ -110,26 +111,20 @@ Result<void> ComputeContext::dispatch_striding_bytes(char const* phase, PassShap
                                                      std::span<std::byte const> push, std::uint64_t groups,
                                                      std::uint64_t items, bool independent) {
   GARUDA_TRY_ASSIGN(auto const* pipeline, compile(shape));
-  GARUDA_TRY_ASSIGN(auto* recorder, bind(phase, *pipeline, push, items, independent));
-  recorder->begin_label(std::string(shape.entry).c_str());
-  recorder->dispatch_part(groups, 0, 1);
-  recorder->end_label();
-  return {};
-}
-
-std::uint32_t ComputeContext::parts_of(char const* phase, std::uint64_t items) {
-  return submissions().parts_of(phase, items / vulkan::kItemsPerPoint);
+  return record_pass(phase, shape.entry, *pipeline, push, items, independent,
+                     [&](vk::CommandRecorder& recorder) { recorder.dispatch_part(groups, 0, 1); });
 }
 
 Result<void> ComputeContext::dispatch_indirect_bytes(char const* phase, PassShape const& shape,
                                                      std::span<std::byte const> push, vk::Buffer const& counts,
-                                                     std::uint64_t offset, std::uint64_t items, bool independent) {
+                                                     std::uint64_t offset, std::uint64_t items) {
   GARUDA_TRY_ASSIGN(auto const* pipeline, compile(shape));
-  GARUDA_TRY_ASSIGN(auto* recorder, bind(phase, *pipeline, push, items, independent));
-  recorder->begin_label(std::string(shape.entry).c_str());
-  recorder->dispatch_indirect(counts, offset);
-  recorder->end_label();
-  return {};
+  return record_pass(phase, shape.entry, *pipeline, push, items, false,
+                     [&](vk::CommandRecorder& recorder) { recorder.dispatch_indirect(counts, offset); });
+}
+
+std::uint32_t ComputeContext::parts_of(char const* phase, std::uint64_t items) {
+  return submissions().parts_of(phase, items / vulkan::kItemsPerPoint);
 }
 
 }  // namespace garuda::compute

@@ -65,15 +65,14 @@ class ComputeContext : public vulkan::PassContext {
     return dispatch_striding_bytes(phase, shape, std::as_bytes(std::span<Push const, 1>(&push, 1)), groups, items,
                                    independent);
   }
-  /// Parts that a pass over `items` elements is to be dispatched in by its caller, where only that knows how.
+  /// Parts that a pass over `items` elements is to be dispatched in.
   std::uint32_t parts_of(char const* phase, std::uint64_t items);
-  /// Dispatches what the three words at `offset` of `counts` say, a buffer made with the usage for it. `independent`:
-  /// as of dispatch().
+  /// Dispatches what the three words at `offset` of `counts` say, a buffer made with the usage for it.
   template <class Push>
   Result<void> dispatch_indirect(char const* phase, PassShape const& shape, Push const& push, vk::Buffer const& counts,
-                                 std::uint64_t offset, std::uint64_t items, bool independent = false) {
+                                 std::uint64_t offset, std::uint64_t items) {
     return dispatch_indirect_bytes(phase, shape, std::as_bytes(std::span<Push const, 1>(&push, 1)), counts, offset,
-                                   items, independent);
+                                   items);
   }
 
   /// Orders everything recorded so far before everything that follows.
@@ -81,15 +80,17 @@ class ComputeContext : public vulkan::PassContext {
 
  private:
   Result<vk::Pipeline const*> compile(PassShape const& shape);
-  Result<vk::CommandRecorder*> bind(char const* phase, vk::Pipeline const& pipeline, std::span<std::byte const> push,
-                                    std::uint64_t items, bool independent);
+  /// Binds a pass and records `command`, of the recorder, under its label.
+  template <class Command>
+  Result<void> record_pass(char const* phase, std::string_view label, vk::Pipeline const& pipeline,
+                           std::span<std::byte const> push, std::uint64_t items, bool independent,
+                           Command const& command);
   Result<void> dispatch_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
                               std::uint64_t groups, std::uint64_t items, bool independent);
   Result<void> dispatch_striding_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
                                        std::uint64_t groups, std::uint64_t items, bool independent);
   Result<void> dispatch_indirect_bytes(char const* phase, PassShape const& shape, std::span<std::byte const> push,
-                                       vk::Buffer const& counts, std::uint64_t offset, std::uint64_t items,
-                                       bool independent);
+                                       vk::Buffer const& counts, std::uint64_t offset, std::uint64_t items);
 
   vk::PipelineStore& pipelines_;
   ComputeTuning const& tuning_;
