@@ -3,8 +3,10 @@ garuda.duckdb.connect().
 
 Called by `./dev bench inside`. db-benchmark's questions, TPC-H's 22 queries and small statements, over tables in memory
 (--files: Parquet files, of TPC-H). Answers are compared before anything is timed; both run in turns, short ones more
-often. A ratio is the time alone over the time with garuda: below 0.95 the promise is broken that nothing gets slower by
-more than 5 %. Exit status 1 when answers differ.
+often, two that follow one another making a pair. A ratio is the time alone over the time with garuda: its median over
+all pairs stands with the interval that holds the median of such pairs in 95 of 100 runs. Where all of it lies below 0.95
+the promise is broken that nothing gets slower by more than 5 %; where it reaches below, more pairs tell. Exit status 1
+when answers differ.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
+import math
 import pathlib
 import statistics
 import sys
@@ -68,9 +71,22 @@ def milliseconds(run: Callable[[], object]) -> tuple[float, float]:
     return 1e3 * taken[0], 1e3 * taken[1]
 
 
+def median_interval(values: list[float]) -> tuple[float, float]:
+    """Of the median, from the order of the values alone, at 95 %: all of them where they are fewer than six."""
+    ordered, count = sorted(values), len(values)
+    tail, outside = 0.5**count, 0
+    while tail <= 0.025:
+        outside += 1
+        tail += math.comb(count, outside) * 0.5**count
+    last = max(outside - 1, 0)
+    return ordered[last], ordered[count - 1 - last]
+
+
 def line(pair: Pair, repeat: int) -> str:
-    """Medians by the clock and the least of them; ratios of these and of the processors' medians, which other work on
-    the machine reaches less."""
+    """Medians by the clock and the least of them; the ratio of pairs, then those of the least and of the processors'
+    medians, which other work on the machine reaches less."""
+    gc.collect()
+    gc.freeze()  # what is there by now is not looked through before every run
     samples: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
     once = milliseconds(pair.alone)[0]
     turns = [(pair.alone, samples[0]), (pair.inside, samples[1])]
@@ -78,11 +94,13 @@ def line(pair: Pair, repeat: int) -> str:
         for run, taken in turns:
             taken.append(milliseconds(run))
         turns.reverse()  # what the first of a pair leaves behind is there for either
+    gc.unfreeze()
     (alone, alone_cpu), (inside, inside_cpu) = (tuple(zip(*taken)) for taken in samples)
     shown = "  ".join(f"{statistics.median(taken):9.2f} ({min(taken):9.2f})" for taken in (alone, inside))
-    ratios = [statistics.median(alone) / statistics.median(inside), min(alone) / min(inside),
-              statistics.median(alone_cpu) / statistics.median(inside_cpu)]  # fmt: skip
-    return f"{pair.name:<22} {shown}   {'  '.join(f'{r:4.2f}' for r in ratios)}  {len(alone):3}  {pair.decided()}"
+    paired = [one / other for one, other in zip(alone, inside)]
+    ratio = "{:4.2f} ({:4.2f} … {:4.2f})".format(statistics.median(paired), *median_interval(paired))
+    others = min(alone) / min(inside), statistics.median(alone_cpu) / statistics.median(inside_cpu)
+    return f"{pair.name:<22} {shown}   {ratio}  {'  '.join(f'{r:4.2f}' for r in others)}  {len(alone):3}  {pair.decided()}"
 
 
 def pairs(arguments: argparse.Namespace) -> Iterator[Pair]:
@@ -96,7 +114,7 @@ def pairs(arguments: argparse.Namespace) -> Iterator[Pair]:
 def main() -> int:
     arguments = parse_arguments()
     print(f"{session.processor()}; ms, median (least), alone and with garuda;")
-    print("ratios of medians, of least and of processor time; samples of each; what garuda ran")
+    print("ratio of pairs, its median and 95 % interval, ratios of least and of processor time; pairs; what garuda ran")
     for pair in pairs(arguments):
         wrong = pair.difference(pair.alone(), pair.inside())
         if wrong is not None:

@@ -154,6 +154,18 @@ def test_prices_and_strictness(small: garuda.duckdb.Connection) -> None:
         assert dict(looking.execute(f"explain {largest}").fetchall())["garuda"] == decision
 
 
+def test_joins_that_hand_over_several_columns_of_strings_are_left_to_duckdb() -> None:
+    with connection(prices=True, config={"threads": 2}) as priced:
+        priced.execute("create table t as select range as k, range::varchar as s from range(2000000)")
+        handed = {
+            "l.k, r.s": "garuda: inner join, 2,000,000 and 2,000,000 rows, with which DuckDB is slower",
+            "l.s, r.s as other": "duckdb: 2 columns of strings, which take longer to hand over than DuckDB to join",
+        }
+        for columns, decision in handed.items():
+            explained = priced.execute(f"explain select {columns} from t l join t r on l.k = r.k").fetchall()
+            assert dict(explained)["garuda"] == decision
+
+
 def test_results_need_not_be_read_to_their_end(small: garuda.duckdb.Connection) -> None:
     query = "select b, count(*) as n from t group by b order by b"
     first = small.execute(query).fetchone()
