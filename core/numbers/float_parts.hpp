@@ -25,8 +25,9 @@ struct FloatParts {
 template <class Float>
 inline constexpr std::int32_t kUnitExponent = sizeof(Float) == 4 ? -149 : -1074;
 
+/// Inlined: loops over rows take little else.
 template <class Float>
-constexpr FloatParts split_float(Float value) noexcept {
+[[gnu::always_inline]] constexpr FloatParts split_float(Float value) noexcept {
   using Bits = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
   constexpr std::uint32_t kMantissaBits = sizeof(Float) == 4 ? 23 : 52;
   constexpr Bits kMaxExponent = sizeof(Float) == 4 ? 0xFF : 0x7FF;

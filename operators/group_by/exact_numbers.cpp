@@ -9,6 +9,7 @@
 #include "core/numbers/big_integer.hpp"
 #include "core/numbers/integer_types.hpp"
 #include "core/type_rows.hpp"
+#include "operators/group_by/number_kernels.hpp"
 
 namespace garuda::group_by {
 namespace {
@@ -212,24 +213,15 @@ void write_packed(FactorColumn const& x, FactorColumn const& y, std::size_t coun
   Values x_room;
   Values y_room;
   std::array<std::uint64_t, kStep> words;
+  auto const& kernels = number_kernels();
   for (std::size_t first = 0; first < count; first += kStep) {
     auto const rows = std::min(kStep, count - first);
     std::array const factors{read(x, first, rows, x_room), read(y, first, rows, y_room)};
-    bool is_first = true;
+    words.fill(0);
     for (auto const& [powers, shift] : terms) {
-      auto const add = [&, left = shift](auto const& product) {
-        if (is_first)
-          for (std::size_t i = 0; i < rows; ++i) words[i] = product(i) << left;
-        else
-          for (std::size_t i = 0; i < rows; ++i) words[i] += product(i) << left;
-      };
       auto const* const one = factors[powers[0] > 0 ? 0 : 1];
       auto const* const other = factors[powers[1] > 0 ? 1 : 0];
-      if (powers[0] + powers[1] == 1)
-        add([=](std::size_t i) { return std::uint64_t{one[i]}; });
-      else
-        add([=](std::size_t i) { return std::uint64_t{one[i]} * other[i]; });
-      is_first = false;
+      kernels.add_products(one, powers[0] + powers[1] == 1 ? nullptr : other, rows, shift, words.data());
     }
     std::memcpy(out + first * sizeof(std::uint64_t), words.data(), rows * sizeof(std::uint64_t));
   }

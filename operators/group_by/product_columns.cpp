@@ -18,6 +18,7 @@
 #include "core/parallel_blocks.hpp"
 #include "keys/group_keys.hpp"
 #include "operators/group_by/exact_number.hpp"
+#include "operators/group_by/number_kernels.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::group_by {
@@ -80,6 +81,13 @@ void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange
       static_cast<std::byte const*>(array.values) + (array.offset + block.begin) * static_cast<std::int64_t>(sizeof(T));
   T least{};
   T greatest{};
+  auto const add_words = [&](std::byte const* first, std::size_t count) {
+    if constexpr (std::is_same_v<T, std::int32_t>)
+      number_kernels().extremes_32(first, count, &least, &greatest);
+    else if constexpr (std::is_same_v<T, std::int64_t>)
+      number_kernels().extremes_64(first, count, &least, &greatest);
+    return std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+  };
   auto const add = [&](T value) {
     if constexpr (std::is_same_v<T, Half>) {
       range.add(number_of(value));
@@ -93,6 +101,7 @@ void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange
   if (array.validity == nullptr)
     for_ranges_ahead(values, sizeof(T), static_cast<std::size_t>(block.length),
                      [&](std::size_t begin, std::size_t end) {
+                       if (add_words(values + begin * sizeof(T), end - begin)) return;
                        for (auto i = begin; i < end; ++i) add(load<T>(values, static_cast<std::int64_t>(i)));
                      });
   else

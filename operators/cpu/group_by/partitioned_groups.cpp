@@ -19,6 +19,8 @@ constexpr std::uint64_t kSlotsPerRow = 4;
 /// Partitions a thread, so that none waits for another's last one; of so many groups, that each is worth a table.
 constexpr std::uint64_t kPartsOfThread = 4;
 constexpr std::uint64_t kFewestPartGroups = 1024;
+/// Of a group's list, which is written from its begin to its end: what of it the cache holds is the page at its end.
+constexpr std::uint64_t kListPageBytes = 4096;
 
 /// Slots of the groups of one table, by the partitions of their keys.
 struct SlotsByPartition {
@@ -124,9 +126,9 @@ class PartitionedGroups final : public contract::WholeGroupBy {
   }
 
   /// Dense keys have accumulators of a size that is known before: rows are then partitioned chunk by chunk, each added
-  /// to the tables of all partitions, so that only a chunk is ever copied.
+  /// to the tables of all partitions, so that only a chunk is ever copied. Not where tables keep as much as rows take.
   void plan_chunks() {
-    if (digit_.bits == 0 || digit_.mixed) return;
+    if (digit_.bits == 0 || digit_.mixed || kept_row_bytes(states_.requests) > 0) return;
     auto const last_slot = (key_span().max - key_span().min) >> shared_bits();
     auto const groups = expected_groups();
     if (states_.num_more_words > 0 || last_slot >= kSlotsPerRow * (groups >> digit_.bits)) return;
@@ -158,13 +160,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     GARUDA_TRY(for_each_block(num_parts(), control_, [&](std::size_t p) {
       auto const& order = chunk_.order;
       if (errors.failed() || order.offsets[p] == order.offsets[p + 1]) return;
-      if (!tables_[p]) {
-        tables_[p].emplace(whole_range(static_cast<Word const*>(order.keys)[order.offsets[p]]), states_);
-        // As many as all chunks bring that are as this one: arrays that grow step by step are copied again and again.
-        auto const chunks = static_cast<double>(num_rows()) / static_cast<double>(order.num_rows());
-        tables_[p]->reserve_rows(
-            static_cast<std::uint64_t>(static_cast<double>(order.offsets[p + 1] - order.offsets[p]) * chunks));
-      }
+      if (!tables_[p]) tables_[p].emplace(whole_range(static_cast<Word const*>(order.keys)[order.offsets[p]]), states_);
       errors.keep(add_partition(p, *tables_[p]));
     }));
     return errors.result();
@@ -259,9 +255,10 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     auto const last_slot = (keys.max - keys.min) >> std::min(keys.common_low_bits, keys.key_bits - 1);
     auto const is_dense = states_.num_more_words == 0 && last_slot < kSlotsPerRow * groups;
     auto const slots = is_dense ? last_slot + 1 : groups;
+    auto const list_bytes = kept_row_bytes(states_.requests) * (rows_.table().num_rows / groups);
     auto const slot_bytes = state_bytes(states_.requests, states_.first_rows) +
                             (is_dense ? 0 : kHashBytes + 8 * states_.num_more_words) +
-                            kept_row_bytes(states_.requests) * (rows_.table().num_rows / groups);
+                            std::min(list_bytes, kListPageBytes);
     std::uint32_t bits = 0;
     while (bits < partition::kMaxRadixBits && (slots >> bits) * slot_bytes > sizes_.table_bytes) ++bits;
     auto const threads = static_cast<std::uint64_t>(oneapi::tbb::this_task_arena::max_concurrency());

@@ -1,0 +1,28 @@
+// Loops over columns of integers: how far their values reach, and products of two columns in shared words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace garuda::group_by {
+
+/// Kernels of one instruction set; they differ in speed only. Values of `extremes` need not be aligned.
+struct NumberKernels {
+  /// Of signed integers: lowers `least` and raises `greatest` to hold them all.
+  void (*extremes_32)(void const* values, std::size_t count, std::int32_t* least, std::int32_t* greatest);
+  void (*extremes_64)(void const* values, std::size_t count, std::int64_t* least, std::int64_t* greatest);
+  /// words[i] += one[i] · 2^shift, or one[i] · other[i] · 2^shift where there is another column, modulo 2^64.
+  void (*add_products)(std::uint32_t const* one, std::uint32_t const* other, std::size_t count, std::uint32_t shift,
+                       std::uint64_t* words);
+};
+
+/// Those of the fastest instruction set of this machine.
+NumberKernels const& number_kernels() noexcept;
+
+NumberKernels const& number_kernels_baseline() noexcept;
+#ifdef GARUDA_X86_KERNELS
+NumberKernels const& number_kernels_avx2() noexcept;
+NumberKernels const& number_kernels_avx512() noexcept;
+#endif
+
+}  // namespace garuda::group_by

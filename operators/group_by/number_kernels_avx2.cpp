@@ -1,0 +1,7 @@
+#include "operators/group_by/number_kernels_impl.hpp"
+
+namespace garuda::group_by {
+
+NumberKernels const& number_kernels_avx2() noexcept { return kNumberKernels; }
+
+}  // namespace garuda::group_by
