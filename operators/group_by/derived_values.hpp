@@ -11,7 +11,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "operators/group_by/exact_numbers.hpp"
+#include "operators/group_by/numbers/exact_numbers.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::group_by {

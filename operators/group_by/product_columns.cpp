@@ -17,8 +17,8 @@
 #include "core/look_ahead.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/group_keys.hpp"
-#include "operators/group_by/exact_number.hpp"
-#include "operators/group_by/number_kernels.hpp"
+#include "operators/group_by/numbers/exact_number.hpp"
+#include "operators/group_by/numbers/number_kernels.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::group_by {

@@ -1,4 +1,4 @@
-#include "operators/group_by/number_kernels.hpp"
+#include "operators/group_by/numbers/number_kernels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "operators/group_by/number_kernels.hpp"
+#include "operators/group_by/numbers/number_kernels.hpp"
 
-#include "operators/group_by/number_kernels_impl.hpp"
-#include "partition/instruction_set.hpp"
+#include "operators/group_by/numbers/number_kernels_impl.hpp"
+#include "partition/radix_partition.hpp"
 
 namespace garuda::group_by {
 

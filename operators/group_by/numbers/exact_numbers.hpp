@@ -6,7 +6,7 @@
 #include <span>
 
 #include "garuda/table.hpp"
-#include "operators/group_by/exact_number.hpp"
+#include "operators/group_by/numbers/exact_number.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::group_by {

@@ -1,4 +1,4 @@
-#include "operators/group_by/number_kernels_impl.hpp"
+#include "operators/group_by/numbers/number_kernels_impl.hpp"
 
 namespace garuda::group_by {
 

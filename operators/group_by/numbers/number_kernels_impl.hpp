@@ -2,7 +2,7 @@
 // Nothing here calls an inline function that others share: the linker might keep this set's for all.
 #include <cstring>
 
-#include "operators/group_by/number_kernels.hpp"
+#include "operators/group_by/numbers/number_kernels.hpp"
 
 namespace garuda::group_by {
 namespace {

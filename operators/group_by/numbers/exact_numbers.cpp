@@ -1,4 +1,4 @@
-#include "operators/group_by/exact_numbers.hpp"
+#include "operators/group_by/numbers/exact_numbers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "core/numbers/big_integer.hpp"
 #include "core/numbers/integer_types.hpp"
 #include "core/type_rows.hpp"
-#include "operators/group_by/number_kernels.hpp"
+#include "operators/group_by/numbers/number_kernels.hpp"
 
 namespace garuda::group_by {
 namespace {
