@@ -2,6 +2,7 @@
 #include "operators/cpu/group_by/whole_group_by.hpp"
 
 #include <gtest/gtest.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
 #include <string>
@@ -129,6 +130,28 @@ TEST(WholeGroupBy, CanBeCancelled) {
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code(), ErrorCode::cancelled);
   }
+}
+
+TEST(WholeGroupBy, RowsOfFewGroupsThatKeepTheirValuesAreForAllThreads) {
+  constexpr std::uint64_t kListed = std::uint64_t{1} << 19;
+  auto problem = random_problem(kListed, 100, 1, true, false, 1);
+  problem.columns.resize(1);
+  problem.columns[0] = {
+      {contract::ValueKind::int32, contract::kListState, false}, std::vector<std::uint32_t>(kListed), {}};
+  Input const input(problem, false);
+  oneapi::tbb::task_arena arena(4);
+  arena.execute([&] {
+    auto const opened = open_cpu_whole_group_by(input.table, {Grouping::partitioned, nullptr, nullptr});
+    ASSERT_TRUE(opened);
+    EXPECT_GE((*opened)->num_parts(), 4U);
+    std::uint64_t rows = 0;
+    for (std::size_t p = 0; p < (*opened)->num_parts(); ++p) {
+      auto const part = (*opened)->part(p);
+      ASSERT_TRUE(part);
+      if (!part->keys.empty()) rows += part->states[0].lists.offsets.back();
+    }
+    EXPECT_EQ(rows, kListed);
+  });
 }
 
 TEST(WholeGroupBy, SizesFollowKeysAndStates) {

@@ -262,9 +262,12 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     std::uint32_t bits = 0;
     while (bits < partition::kMaxRadixBits && (slots >> bits) * slot_bytes > sizes_.table_bytes) ++bits;
     auto const threads = static_cast<std::uint64_t>(oneapi::tbb::this_task_arena::max_concurrency());
-    while (threads > 1 && (std::uint64_t{1} << bits) < kPartsOfThread * threads &&
-           (groups >> bits) >= 2 * kFewestPartGroups)
-      ++bits;
+    // Where all values are kept the work is in the rows, however few the groups are.
+    auto const is_worth_halving = [&] {
+      if (list_bytes == 0) return (groups >> bits) >= 2 * kFewestPartGroups;
+      return (groups >> bits) >= 2 && (rows_.table().num_rows >> bits) >= 2 * kBlockRows;
+    };
+    while (threads > 1 && (std::uint64_t{1} << bits) < kPartsOfThread * threads && is_worth_halving()) ++bits;
     // A raw digit takes none of the bits that all keys share.
     bits = std::min(bits, keys.key_bits - 1 - std::min(keys.common_low_bits, keys.key_bits - 1));
     keys::EncodedKeys no_other_side;
