@@ -55,6 +55,21 @@ function(garuda_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${GARUDA_UNITY} UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
+# garuda_add_kernels(TARGET STEM...): on x86-64 STEM_avx2.cpp and STEM_avx512.cpp of the calling folder, which hold the same
+# kernels for instruction sets beyond the target's; partition's instruction_set says which to call.
+function(garuda_add_kernels target)
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    return()
+  endif()
+  foreach(stem ${ARGN})
+    target_sources(${target} PRIVATE ${stem}_avx2.cpp ${stem}_avx512.cpp)
+    # Without the precompiled headers, which know the target's instructions.
+    set_source_files_properties(${stem}_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mbmi2" SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(${stem}_avx512.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+      COMPILE_OPTIONS "-mbmi2;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512")
+  endforeach()
+endfunction()
+
 # garuda_add_library(FOLDER SOURCES ... PUBLIC libs... PRIVATE libs... [COMMANDS]): the static library garuda_FOLDER.
 # COMMANDS: it reads arguments and prints, see garuda_command_options.
 # Sources may include by folder name ("partition/radix_partition.hpp") and the public headers ("garuda/table.hpp").
