@@ -1,7 +1,6 @@
 #include "garuda/table.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -10,6 +9,7 @@
 
 #include "core/bitmap.hpp"
 #include "core/buffer.hpp"
+#include "core/os/memory.hpp"
 
 // Lets AddressSanitizer's allocator fail as others do; read by its runtime, unused without it.
 extern "C" char const* __asan_default_options() { return "allocator_may_return_null=1"; }  // NOLINT: its name
@@ -39,7 +39,7 @@ TEST(Bitmap, ReadsOnlyTheBytesOfTheRange) {
 
 TEST(AlignedBuffer, IsAlignedPaddedAndExactlySized) {
   auto const unit = buffer_alignment();
-  EXPECT_EQ(unit % sysconf(_SC_PAGESIZE), 0) << "whole pages";
+  EXPECT_EQ(unit % os::page_bytes(), 0) << "whole pages";
   EXPECT_EQ(unit % 4'096, 0);
   for (std::int64_t const size : {1, 4'095, 4'096, 4'097, 1'000'000, 2'097'151, 2'097'152, 2'097'153, 5'000'000}) {
     auto buffer = AlignedBuffer::allocate(size).value();
