@@ -1,5 +1,8 @@
 // What differs by operating system gives the same here as there.
 #include <gtest/gtest.h>
+#ifndef _WIN32
+#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -105,6 +108,14 @@ TEST_F(OsFiles, ALockIsHeldOnce) {
     EXPECT_FALSE(FileLock::take(path));
   }
   EXPECT_TRUE(FileLock::take(path));
+}
+
+TEST(OsMemory, PagesAreAsLargeAsTheSystemSays) {
+#ifdef _WIN32
+  EXPECT_EQ(page_bytes(), 4'096) << "on x86-64";
+#else
+  EXPECT_EQ(page_bytes(), sysconf(_SC_PAGESIZE));
+#endif
 }
 
 TEST(OsMemory, IsAlignedAndCounted) {
