@@ -123,7 +123,8 @@ endfunction()
 # FULL_DRIVERS are left to `./dev test --full`, by the label `full`.
 # A driver that is not installed gives a skipped entry, with the reason. The label `asan` puts an entry into the run
 # under AddressSanitizer and UBSan: of VULKAN's drivers lavapipe's; the other gets `asan-full`, for `./dev test --full`.
-# LABELS asan-full keeps a suite for those runs altogether, where others under AddressSanitizer run the same code.
+# LABELS asan-full keeps a suite for those runs altogether, where others under AddressSanitizer run the same code or where
+# it is long beside what it could find.
 # SMOKE names tests of the suite, "Suite.Name", that run on lavapipe for `./dev check`, as the entry `name.smoke`; all
 # entries without a driver have the label `check` and run there, too.
 # `tsan` into the one under ThreadSanitizer: suites where threads of the host meet, and no driver's, which are not

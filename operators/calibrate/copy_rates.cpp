@@ -60,7 +60,7 @@ Result<DeviceCopy> measure_device_copy(vk::Device& device, vk::UploadMode mode, 
     GARUDA_TRY(lane->transfer().download(buffer, 0, copied, ticket));
     downloads_ns.push_back(static_cast<double>(download.elapsed_ns()));
   }
-  return DeviceCopy{median(uploads_ns), median(downloads_ns)};
+  return DeviceCopy{fastest(uploads_ns), fastest(downloads_ns)};
 }
 
 Result<double> measure_team_copy(vk::Device& device, vk::CopyDirection direction, std::uint32_t threads,

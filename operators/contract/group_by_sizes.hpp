@@ -29,10 +29,14 @@ inline std::uint32_t words_of_keys(GroupByShape const& shape) {
   return static_cast<std::uint32_t>(key_bytes(shape) / 4);
 }
 
+/// Rows that a slice has, about.
+inline std::uint64_t rows_a_slice(GroupByShape const& shape, GroupByOffer const& offer) {
+  return std::min(offer.slice_rows, (shape.rows >> offer.radix_bits) + 1);
+}
+
 /// Groups that a slice has, about.
 inline std::uint64_t slice_groups(GroupByShape const& shape, GroupByOffer const& offer) {
-  auto const rows = std::min(offer.slice_rows, (shape.rows >> offer.radix_bits) + 1);
-  return std::clamp<std::uint64_t>(shape.estimated_groups >> offer.radix_bits, 1, rows);
+  return std::clamp<std::uint64_t>(shape.estimated_groups >> offer.radix_bits, 1, rows_a_slice(shape, offer));
 }
 
 }  // namespace garuda::contract

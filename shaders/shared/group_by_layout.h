@@ -93,8 +93,9 @@ struct ExtremesPush {
 
 struct AllotPush {
   uint num_groups;
-  uint windows;  // a group; 0: as many as its span
-  uint lanes;    // of a group of more than kPixelRows rows
+  uint windows;     // a group; 0: as many as its span
+  uint lanes;       // of a group
+  uint many_lanes;  // of a group of more than kPixelRows rows; not less
 };
 
 /// A draw of the accumulator pixels [first_pixel, first_pixel + num_pixels).

@@ -245,6 +245,28 @@ TEST(GroupByChoice, NoPixelAddsUpTooManyRows) {
   EXPECT_EQ(sum_lanes(65'536, 0), 1U);
 }
 
+/// Images of 2^9 to 2^12 pixels of limbs are slow to blend into.
+TEST(GroupByChoice, SumsOfFewGroupsAreSpreadFarOrHardly) {
+  GroupByLimits limits;
+  limits.blend = true;
+  auto const pixels = [&](std::uint64_t rows, std::uint64_t groups) {
+    return groups * group_lanes(rows, groups, kLimbBytes, 0, limits);
+  };
+  for (std::uint64_t const groups : {17, 100, 1000, 16'384}) {
+    EXPECT_GT(pixels(1 << 20, groups), std::uint64_t{1} << 13) << groups;
+    EXPECT_LE(pixels(1 << 20, groups), std::uint64_t{1} << 14) << groups;
+  }
+  EXPECT_GT(pixels(1 << 24, 3), std::uint64_t{1} << 13) << "256 lanes of 2^16 rows each";
+  EXPECT_EQ(pixels(1 << 20, 100'000), 100'000U);
+  for (std::uint64_t const groups : {1, 3, 16}) EXPECT_LE(pixels(1 << 20, groups), 256U) << groups;
+  EXPECT_EQ(pixels(100, 50), 50U);
+
+  EXPECT_EQ(group_lanes(1 << 20, 16, 4, 0, limits), 256U) << "counts";
+  EXPECT_EQ(group_lanes(1 << 20, 16, kLimbBytes, 3, limits), 3U) << "as it was asked for";
+  limits.blend = false;
+  EXPECT_EQ(group_lanes(1 << 20, 16, kLimbBytes, 0, limits), 1U);
+}
+
 TEST(GroupByChoice, KeyFormFollowsAttachments) {
   GroupByLimits limits;
   limits.max_attachments = 4;

@@ -81,7 +81,8 @@ Result<void> describe_group_by_images(contract::GroupByShape const& shape, contr
                     attachments == 1 ? "" : "s",
                     words == 0 ? "s alone" : fmt::format(" and {} key word{}", words, words == 1 ? "" : "s")));
   }
-  auto const pixels = groups * group_lanes(groups, sizing.tuning.spread, limits);
+  auto const pixels =
+      groups * group_lanes(contract::rows_a_slice(shape, sizing), groups, kLimbBytes, sizing.tuning.spread, limits);
   plan.details.emplace_back(
       "aggregates", fmt::format("{}, about {} draws a row into {} pixels",
                                 limits.blend ? "by blending" : "by compute passes", draws_a_row(shape), pixels));

@@ -13,11 +13,31 @@ namespace garuda::graphics {
 namespace {
 
 constexpr std::uint32_t kSmallestAccumulatorExtent = 64;
-// Pixels that the rows of few groups are spread over, so that no blend waits long for the one before it.
-constexpr std::uint64_t kSpreadPixels = 4096;
-constexpr std::uint64_t kMostSpreadPixels = std::uint64_t{1} << 20;
-constexpr std::uint32_t kMostLanes = 256;
 constexpr std::uint64_t kLeastAccumulatorPixels = std::uint64_t{1} << 16;
+constexpr std::uint64_t kMostSpreadPixels = std::uint64_t{1} << 20;
+// Lanes of a group of more than kPixelRows rows at least.
+constexpr std::uint32_t kLeastManyLanes = 16;
+
+/// How far the rows of few groups are spread.
+struct Spread {
+  std::uint64_t pixels;  // of all groups
+  std::uint64_t lanes;   // of a group at most: folding passes over them one by one
+};
+
+// Counts and extremes, of 4 and 8 bytes a pixel.
+constexpr Spread kNarrow{4096, 256};
+// Limbs and windows, of 32 bytes: an H200 blends them in a third of the time that 2^9 to 2^12 pixels take it.
+constexpr Spread kWide{std::uint64_t{1} << 14, std::uint64_t{1} << 13};
+// And as quickly in these, where they suffice for all rows.
+constexpr Spread kWideFew{256, 256};
+constexpr std::uint32_t kNarrowBytes = 8;
+// Rows of a lane at least.
+constexpr std::uint64_t kLeastLaneRows = 4;
+
+Spread spread_of(std::uint64_t rows, std::uint64_t groups, std::uint32_t texel_bytes) noexcept {
+  if (texel_bytes <= kNarrowBytes) return kNarrow;
+  return groups * sum_lanes(rows, 0) <= kWideFew.pixels ? kWideFew : kWide;
+}
 
 bool blends_all(vk::DeviceTraits const& traits) {
   return traits.format(vk::PixelFormat::r32_sfloat).blend && traits.format(vk::PixelFormat::r32g32_sfloat).blend &&
@@ -77,17 +97,22 @@ std::uint64_t first_image_rows(std::uint64_t rows, GroupByLimits const& limits) 
   return limits.expected_groups == 0 ? rows : std::min(rows, limits.expected_groups);
 }
 
-std::uint32_t group_lanes(std::uint64_t groups, std::uint32_t spread, GroupByLimits const& limits) noexcept {
+std::uint32_t group_lanes(std::uint64_t rows, std::uint64_t groups, std::uint32_t texel_bytes, std::uint32_t spread,
+                          GroupByLimits const& limits) noexcept {
   if (!limits.blend) return 1;
-  auto const wanted = spread == 0 ? std::min<std::uint64_t>(kSpreadPixels / groups, kMostLanes)
-                                  : std::min<std::uint64_t>(kMostSpreadPixels / groups, spread);
-  return static_cast<std::uint32_t>(std::max<std::uint64_t>(wanted, 1));
+  auto [pixels, lanes] = spread_of(rows, groups, texel_bytes);
+  pixels = std::min(pixels, rows / kLeastLaneRows);
+  if (spread != 0) {
+    pixels = std::min(kMostSpreadPixels, rows);
+    lanes = spread;
+  }
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(std::min(pixels / groups, lanes), 1));
 }
 
 std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread) noexcept {
   if (rows <= shaders::kPixelRows) return 1;
   auto const blocks = static_cast<std::uint32_t>((rows + shaders::kPixelRows - 1) / shaders::kPixelRows);
-  return blocks * (spread != 0 ? spread : (kMostLanes + blocks - 1) / blocks);
+  return blocks * (spread != 0 ? spread : (kLeastManyLanes + blocks - 1) / blocks);
 }
 
 std::uint64_t group_by_slice_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words,

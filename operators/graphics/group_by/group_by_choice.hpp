@@ -44,13 +44,18 @@ vulkan::ImageShape group_image(std::uint64_t rows, std::uint64_t texel_bytes, st
 /// take further images.
 std::uint64_t first_image_rows(std::uint64_t rows, GroupByLimits const& limits) noexcept;
 
-/// Lanes of every group in draws of one pixel a group and lane: enough to spread few groups over some thousand pixels,
-/// or `spread` while that takes at most 2^20 pixels. At least 1.
-std::uint32_t group_lanes(std::uint64_t groups, std::uint32_t spread, GroupByLimits const& limits) noexcept;
+/// Bytes of a pixel that limbs, or windows, are blended into: four floats in each of two attachments.
+inline constexpr std::uint32_t kLimbBytes = 32;
 
-/// Lanes of a group of more than kPixelRows rows in sums over a slice of `rows` rows: row r adds to lane r mod lanes,
-/// so that at most kPixelRows rows meet in a pixel. `spread`: lanes for every kPixelRows rows of the slice, 0: 256
-/// lanes in all or more. 1 when no group can have so many rows.
+/// Lanes of every group in draws of `rows` rows to the pixels of `groups` groups, of `texel_bytes` in all attachments:
+/// enough to spread few groups over some thousand pixels, or `spread` while that takes at most 2^20 pixels and one a
+/// row. At least 1.
+std::uint32_t group_lanes(std::uint64_t rows, std::uint64_t groups, std::uint32_t texel_bytes, std::uint32_t spread,
+                          GroupByLimits const& limits) noexcept;
+
+/// Lanes of a group of more than kPixelRows rows, where group_lanes has fewer, in sums over a slice of `rows` rows: row
+/// r adds to lane r mod lanes, so that at most kPixelRows rows meet in a pixel. `spread`: lanes for every kPixelRows
+/// rows of the slice, 0: 16 lanes in all or more. 1 when no group can have so many rows.
 std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread) noexcept;
 
 /// Device memory that a slice takes at most when every row is a group of its own, accumulators beyond the first 2^16

@@ -14,7 +14,7 @@ namespace {
 /// follow.
 Result<void> count_values(GroupContext& context, vulkan::DeviceGroups const& groups, SliceColumn const& column,
                           vk::Buffer const& counts) {
-  GARUDA_TRY_ASSIGN(auto target, GroupTarget::create(context, groups.num_groups, VK_FORMAT_R32_SFLOAT, 1, 0));
+  GARUDA_TRY_ASSIGN(auto target, GroupTarget::create(context, groups, VK_FORMAT_R32_SFLOAT, 1, 0));
   GARUDA_TRY_ASSIGN(auto const* pipeline, context.pipeline(GroupPass::count, column.pass_kind()));
   std::array const resources{
       vk::BoundResource::of(shaders::kBindIds, groups.ids),

@@ -83,8 +83,7 @@ Result<void> find_extremes(GroupContext& context, vulkan::DeviceGroups const& gr
   if ((wanted & contract::kMinState) != 0) state.minima.resize(words);
   if ((wanted & contract::kMaxState) != 0) state.maxima.resize(words);
   auto const group_bytes = 8 * num_pieces(column.kind);
-  GARUDA_TRY_ASSIGN(auto target,
-                    GroupTarget::create(context, groups.num_groups, VK_FORMAT_R32G32_SFLOAT, 1, group_bytes));
+  GARUDA_TRY_ASSIGN(auto target, GroupTarget::create(context, groups, VK_FORMAT_R32G32_SFLOAT, 1, group_bytes));
   auto const at_once = std::min(target.groups_at_once(), groups.num_groups);
   GARUDA_TRY_ASSIGN(auto pieces, context.buffer(std::uint64_t{at_once} * group_bytes, "pieces"));
   auto const sides = ((wanted & contract::kMinState) != 0 ? shaders::kSideMin : 0) |

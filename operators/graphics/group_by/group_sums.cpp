@@ -10,7 +10,6 @@ namespace garuda::graphics {
 namespace {
 
 constexpr std::uint32_t kSumBytes = 16;
-constexpr std::uint32_t kLimbBytes = 32;
 
 // A channel of limbs stays where floats are exact integers, whatever its rows.
 static_assert(shaders::kPixelRows * 255 < 1U << 24);
@@ -72,7 +71,7 @@ Result<void> GroupSums::run(GroupContext& context, contract::AggregateState& sta
 Result<void> GroupSums::find_spans(GroupContext& context) {
   auto const bytes = std::uint64_t{groups_.num_groups} * sizeof(Span);
   GARUDA_TRY_ASSIGN(spans_, context.buffer(bytes, "windows of groups"));
-  GARUDA_TRY_ASSIGN(auto target, GroupTarget::create(context, groups_.num_groups, VK_FORMAT_R32G32B32A32_SFLOAT, 2, 0));
+  GARUDA_TRY_ASSIGN(auto target, GroupTarget::create(context, groups_, VK_FORMAT_R32G32B32A32_SFLOAT, 2, 0));
   GARUDA_TRY_ASSIGN(auto const* pipeline, context.pipeline(GroupPass::spans, column_.pass_kind()));
   auto const bound = column_.resources(groups_);
   for (std::uint32_t first = 0; first < groups_.num_groups; first += target.groups_at_once()) {
@@ -89,13 +88,15 @@ Result<void> GroupSums::find_spans(GroupContext& context) {
 
 Result<void> GroupSums::allot_pixels(GroupContext& context) {
   auto const num_groups = groups_.num_groups;
-  auto const lanes = sum_lanes(groups_.num_rows, context.tuning().spread);
-  GARUDA_EXPECTS(lanes == 1 || groups_.group_rows);
-  shaders::AllotPush const push{num_groups, windows_each(), lanes};
+  auto const spread = context.tuning().spread;
+  lanes_ = group_lanes(groups_.num_rows, num_groups, kLimbBytes, spread, context.limits());
+  auto const many_lanes = sum_lanes(groups_.num_rows, spread);
+  GARUDA_EXPECTS(many_lanes == 1 || groups_.group_rows);
+  shaders::AllotPush const push{num_groups, windows_each(), lanes_, std::max(lanes_, many_lanes)};
   GARUDA_TRY_ASSIGN(auto const counts, context.buffer(std::uint64_t{num_groups} * 4, "pixels of groups"));
   GARUDA_TRY_ASSIGN(auto sum, PrefixSum::create(context, num_groups, "prefix sum of pixels"));
   GARUDA_TRY_ASSIGN(first_pixels_, context.buffer((std::uint64_t{num_groups} + 1) * 4, "first pixels"));
-  auto const& group_rows = lanes == 1 ? groups_.ids : groups_.group_rows;
+  auto const& group_rows = many_lanes == 1 ? groups_.ids : groups_.group_rows;
   std::array const allotted{vk::BoundResource::of(shaders::kBindGroupRows, group_rows), spans(),
                             vk::BoundResource::of(shaders::kBindCounts, counts)};
   GARUDA_TRY(context.dispatch(vulkan::phase::kPrefix, "allot pixels", GroupPass::allot_pixels, {}, allotted,
@@ -117,8 +118,9 @@ Result<void> GroupSums::read_layout(GroupContext& context) {
   first_pixel_of_.resize(num_groups + 1);
   if (!contract::is_float(column_.kind)) {
     windows_.resize(num_groups * windows_each() * 2);
-    if (num_pixels_ == num_groups * windows_each()) {
-      for (std::uint32_t group = 0; group <= num_groups; ++group) first_pixel_of_[group] = group * windows_each();
+    auto const pixels_each = windows_each() * lanes_;
+    if (num_pixels_ == num_groups * pixels_each) {
+      for (std::uint32_t group = 0; group <= num_groups; ++group) first_pixel_of_[group] = group * pixels_each;
       return {};
     }
     return context.download(first_pixels_, std::as_writable_bytes(std::span(first_pixel_of_)));

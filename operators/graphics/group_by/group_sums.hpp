@@ -11,9 +11,9 @@
 namespace garuda::graphics {
 
 /// Sums of one column. A group's windows, one for integers up to 64 bits, two for 128 bits, those between the lowest
-/// and the highest one touched for floats, get a pixel each, or several lanes when more than kPixelRows rows may meet.
-/// The pixels of all groups follow each other; they are drawn, folded and read back in parts when there are more than
-/// images and memory hold at once.
+/// and the highest one touched for floats, get a pixel in each of the group's lanes (group_lanes), of which it has more
+/// when more than kPixelRows rows may meet (sum_lanes). The pixels of all groups follow each other; they are drawn,
+/// folded and read back in parts when there are more than images and memory hold at once.
 class GroupSums {
  public:
   /// `groups.group_rows` is filled when sum_lanes is above 1. Both outlive this.
@@ -40,7 +40,8 @@ class GroupSums {
   vk::Buffer spans_;         // floats: groups × (u32, u32)
   vk::Buffer first_pixels_;  // (groups + 1) × u32
   vk::Image limbs_;
-  vk::Buffer sums_;  // of a part
+  vk::Buffer sums_;          // of a part
+  std::uint32_t lanes_ = 1;  // of groups of kPixelRows rows or fewer
   std::uint64_t num_pixels_ = 0;
 
   std::vector<std::uint32_t> first_pixel_of_;  // a group, and the total

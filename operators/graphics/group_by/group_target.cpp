@@ -4,23 +4,25 @@
 
 namespace garuda::graphics {
 
-Result<GroupTarget> GroupTarget::create(GroupContext& context, std::uint32_t num_groups, VkFormat format,
+Result<GroupTarget> GroupTarget::create(GroupContext& context, vulkan::DeviceGroups const& groups, VkFormat format,
                                         std::uint32_t layers, std::uint32_t folded_bytes) {
   GroupTarget target;
   target.layers_ = layers;
-  target.lanes_ = group_lanes(num_groups, context.tuning().spread, context.limits());
-  auto const texel_bytes = format == VK_FORMAT_R32G32B32A32_SFLOAT ? 16U : format == VK_FORMAT_R32G32_SFLOAT ? 8U : 4U;
-  auto const group_bytes = std::uint64_t{texel_bytes} * layers * target.lanes_;
+  auto const format_bytes = format == VK_FORMAT_R32G32B32A32_SFLOAT ? 16U : format == VK_FORMAT_R32G32_SFLOAT ? 8U : 4U;
+  auto const texel_bytes = format_bytes * layers;
+  target.lanes_ =
+      group_lanes(groups.num_rows, groups.num_groups, texel_bytes, context.tuning().spread, context.limits());
+  auto const group_bytes = std::uint64_t{texel_bytes} * target.lanes_;
   // Folding takes at least the image's own share, so that one group always fits.
-  auto const pixels = std::uint64_t{num_groups} * target.lanes_;
+  auto const pixels = std::uint64_t{groups.num_groups} * target.lanes_;
   auto const at_once = context.pixels_at_once(pixels, (group_bytes + folded_bytes) / target.lanes_ + 1,
                                               std::max<std::uint64_t>(folded_bytes, 1));
-  auto groups = std::max<std::uint64_t>(at_once / target.lanes_, 1);
-  GARUDA_TRY_ASSIGN(target.image_, context.halved_until_it_fits(groups, 1, [&](std::uint64_t n) {
+  auto groups_at_once = std::max<std::uint64_t>(at_once / target.lanes_, 1);
+  GARUDA_TRY_ASSIGN(target.image_, context.halved_until_it_fits(groups_at_once, 1, [&](std::uint64_t n) {
     target.shape_ = vulkan::image_for(n * target.lanes_, context.limits().accumulator_extent);
     return context.image(format, target.shape_, layers, "accumulators");
   }));
-  target.groups_at_once_ = static_cast<std::uint32_t>(groups);
+  target.groups_at_once_ = static_cast<std::uint32_t>(groups_at_once);
   context.max_counter("accumulator_pixels", pixels);
   return target;
 }

@@ -20,7 +20,7 @@ struct GroupRange {
 class GroupTarget {
  public:
   /// `folded_bytes`: of a group in the buffer that draws are folded into, where that is taken by range; else 0.
-  static Result<GroupTarget> create(GroupContext& context, std::uint32_t num_groups, VkFormat format,
+  static Result<GroupTarget> create(GroupContext& context, vulkan::DeviceGroups const& groups, VkFormat format,
                                     std::uint32_t layers, std::uint32_t folded_bytes);
 
   /// Groups of a range: the last one has fewer.
