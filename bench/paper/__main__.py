@@ -117,14 +117,13 @@ class Bench:
         times = one["times"] | ({} if figure.tunings else self.outside.get(run.name, {}))
         return one | {"name": run.name, "title": run.title, "x": run.x, "times": times}
 
-    def histogram(self) -> tuple[list[dict], list[str]]:
+    def histogram(self, rows: int) -> tuple[list[dict], list[str]]:
         """The fastest setting of each path."""
         device = ["--device", self.arguments.device] if self.arguments.device else []
         times: dict[str, dict] = {}
         notes = []
         for path in ("graphics", "compute", "cuda"):
-            rows = str(max(int(32e3 * self.arguments.scale), 1 << 10))
-            command = [self.arguments.garuda, "bench", "histogram", "--rows", rows, "--path", path, "--json", *device]
+            command = [self.arguments.garuda, "bench", "histogram", "--rows", str(rows), "--path", path, "--json", *device]
             command += ["--repeat", str(self.arguments.repeat)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode != 0:
@@ -141,7 +140,7 @@ class Bench:
         if figure.needs and not any(device["kind"] == figure.needs for device in self.devices):
             stored["notes"].append(f"Left out: this machine has no {figure.needs} GPU.")
         elif figure.kind == "histogram":
-            stored["runs"], stored["notes"] = self.histogram()
+            stored["runs"], stored["notes"] = self.histogram(figure.rows)
         else:
             engines = self.engines(figure)
             has_path = any(runner.ways == (figure.path,) for runner in engines)

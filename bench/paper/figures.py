@@ -47,7 +47,8 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """`kind`: bars (times over garuda's on the graphics path), lines (by `axis`), phases (garuda's own), histogram.
+    """`kind`: bars (times over garuda's on the graphics path), lines (by `axis`), phases (garuda's own), histogram, of
+    `rows` values.
     `needs`: a kind of device, "" for any. `tunings`: `path` by each of them, in place of all paths."""
 
     number: str
@@ -59,6 +60,12 @@ class Figure:
     needs: str = ""
     tunings: tuple[tuple[str, str], ...] = ()
     path: str = "graphics"
+    rows: int = 0
+
+
+def histogram_values(scale: float) -> int:
+    """As many as the paper's from scale 4 on."""
+    return min(max(int(8e6 * scale), 1 << 10), 32_000_000)
 
 
 def tpch(*names: str) -> tuple[Run, ...]:
@@ -173,9 +180,9 @@ def garuda(scale: float) -> list[Figure]:
         Figure("15", "Joins on a data-centre GPU", (Claim("2 to 3 × faster than HCJoin", "HCJoin", "graphics", 2),),
                (*sizes[-1:], *tpch(*JOINS)), needs="discrete"),
         Figure(
-            "6.2", "A histogram of 32 M values in 2^24 bins: blending against atomics",
+            "6.2", f"A histogram of {histogram_values(scale):,} values in 2^24 bins: blending against atomics",
             (Claim("Vulkan's cache hit rate is at least twice CUDA's best; here stands time", "cuda", "graphics", 1),),
-            kind="histogram",
+            kind="histogram", rows=histogram_values(scale),
         ),
     ]
 
