@@ -7,6 +7,8 @@ import html.parser
 import json
 import re
 import socket
+import subprocess
+import sys
 
 import jsonschema
 import pytest
@@ -71,6 +73,13 @@ def test_what_a_report_holds(made):
 def test_kept_reports_are_of_the_schema(file):
     jsonschema.validate(json.loads(file.read_text()), SCHEMA)
     assert file.stat().st_size < 200 << 10 and f"| {file.name} |" in (file.parent / "README.md").read_text()
+
+
+def test_readme_has_the_table_of_the_kept_reports():
+    script = ROOT / "docs/reports/device_table.py"
+    table = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True).stdout
+    assert table.count("\n") == 2 + len(KEPT)
+    assert table in (ROOT / "README.md").read_text()
 
 
 def test_a_machine_without_a_device_or_a_loader(garuda):
