@@ -64,9 +64,11 @@ class BatchIndex {
   std::uint32_t batch_of(std::int64_t row) const noexcept {
     auto const bucket = static_cast<std::size_t>(row >> shift_);
     auto const* first = first_rows_.data();
-    auto const* const begin = first + buckets_[bucket] + 1;
-    auto const* const end = first + buckets_[bucket + 1] + 1;
-    return static_cast<std::uint32_t>(std::upper_bound(begin, end, row) - first - 1);
+    auto const batch = buckets_[bucket];
+    auto const last = buckets_[bucket + 1];
+    // Batches of about the same length: a bucket holds the end of one at most, and no branch depends on the row.
+    if (last - batch <= 1) return batch + (first[batch + 1] <= row ? 1U : 0U);
+    return static_cast<std::uint32_t>(std::upper_bound(first + batch + 1, first + last + 1, row) - first - 1);
   }
 
  private:
