@@ -32,6 +32,7 @@ FileRun::FileRun(RunRequest& request, RunOptions& options)
   request.bytes_read = &bytes_read_;
   write_options_.threads = options.threads;
   write_options_.compression = request.compression;
+  write_options_.packs_integers = !request.plain_integers;
   if (request.row_group_rows) write_options_.row_group_rows = *request.row_group_rows;
   if (options.memory_limit_bytes == 0) {
     // Reading comes before any engine's query, and wants its buffers again and again.

@@ -25,6 +25,7 @@ struct RowWriterOptions {
   bool writes_behind = true;         ///< rows may wait in memory while others are encoded
   std::uint32_t threads = 0;         ///< 0: all
   Compression compression = Compression::none;
+  bool packs_integers = true;  ///< Parquet: as differences, where that is shorter
 };
 
 using OutputStream = std::shared_ptr<arrow::io::OutputStream>;

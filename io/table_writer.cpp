@@ -46,9 +46,9 @@ Result<TableWriter> TableWriter::open(os::OutputFile file, Schema const& schema,
   auto const make = format == FileFormat::parquet ? make_parquet_writer
                     : format == FileFormat::ipc   ? make_ipc_writer
                                                   : make_csv_writer;
-  auto rows =
-      make(arrow_schema, state->sink,
-           {options.row_group_rows, options.row_group_bytes, options.writes_behind, options.threads, compression});
+  auto rows = make(arrow_schema, state->sink,
+                   {options.row_group_rows, options.row_group_bytes, options.writes_behind, options.threads,
+                    compression, options.packs_integers});
   if (!rows.ok()) return unwritten(rows.status(), state->sentence);
   state->rows = *std::move(rows);
   return TableWriter(std::move(state));

@@ -20,6 +20,7 @@ struct WriteOptions {
   bool writes_behind = true;                 ///< rows may wait in memory while others are encoded
   std::uint32_t threads = 0;                 ///< that encode; 0: all
   std::optional<Compression> compression{};  ///< nullopt: the format's usual one
+  bool packs_integers = true;                ///< Parquet: as differences, where that is shorter
 };
 
 /// Writes one file, batch by batch, in the format of its extension. The file appears on finish, whole; without it, or

@@ -26,17 +26,19 @@ Result<std::uint64_t> parse_limit(std::string_view option, std::string_view text
 }
 
 Result<void> set_output_options(RunArguments const& arguments, RunRequest& request) {
-  bool const is_given = !arguments.compression.empty() || arguments.row_group_rows != 0;
-  if (!is_given) return {};
-  if (!request.output) return fail(ErrorCode::usage, "--compression and --row-group-rows say nothing without --output");
+  bool const is_of_parquet = arguments.row_group_rows != 0 || arguments.plain_integers;
+  if (arguments.compression.empty() && !is_of_parquet) return {};
+  if (!request.output)
+    return fail(ErrorCode::usage, "--compression, --row-group-rows and --plain-integers say nothing without --output");
   GARUDA_TRY_ASSIGN(auto const format, io::output_format_of(*request.output));
   if (!arguments.compression.empty()) {
     GARUDA_TRY_ASSIGN(request.compression, io::parse_compression(arguments.compression));
     GARUDA_TRY(io::compression_for(format, request.compression));
   }
-  if (arguments.row_group_rows == 0) return {};
-  if (format != io::FileFormat::parquet) return fail(ErrorCode::usage, "--row-group-rows wants a .parquet --output");
-  request.row_group_rows = arguments.row_group_rows;
+  if (is_of_parquet && format != io::FileFormat::parquet)
+    return fail(ErrorCode::usage, "--row-group-rows and --plain-integers want a .parquet --output");
+  if (arguments.row_group_rows != 0) request.row_group_rows = arguments.row_group_rows;
+  request.plain_integers = arguments.plain_integers;
   return {};
 }
 
@@ -65,6 +67,8 @@ void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& 
   app.add_option("--row-group-rows", arguments.row_group_rows, "most rows of a row group of the result, Parquet")
       ->check(CLI::Range(std::int64_t{1}, kMostRowGroupRows))
       ->option_text("N");
+  app.add_flag("--plain-integers", arguments.plain_integers,
+               "no DELTA_BINARY_PACKED in the result, Parquet, for readers that do not know it");
   app.add_option("--path", arguments.path, "what computes: auto, graphics, compute, cuda or cpu")->type_name("PATH");
   app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA, too, where Vulkan has a GPU");
   app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")

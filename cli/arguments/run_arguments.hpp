@@ -31,6 +31,7 @@ struct RunArguments {
   std::string stats;
   std::string compression;
   std::int64_t row_group_rows = 0;
+  bool plain_integers = false;
   std::string strings;
   std::uint32_t threads = 0;
   bool allow_cuda = false;
@@ -45,6 +46,7 @@ struct RunRequest {
   std::optional<std::filesystem::path> output;
   std::optional<io::Compression> compression;        ///< of the output; nullopt: its format's usual one
   std::optional<std::int64_t> row_group_rows;        ///< of the output, Parquet
+  bool plain_integers = false;                       ///< in the output, Parquet
   std::optional<std::filesystem::path> temp_folder;  ///< nullopt: $TMPDIR, or /tmp
   StatsFormat stats = StatsFormat::none;
   StringForm strings = StringForm::utf8;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "io/parquet/chunk_pages.hpp"
@@ -105,6 +106,11 @@ bool is_of_dictionary(parquet::Encoding::type encoding) {
   return encoding == parquet::Encoding::PLAIN_DICTIONARY || encoding == parquet::Encoding::RLE_DICTIONARY;
 }
 
+template <class Type>
+bool is_packed(parquet::Encoding::type encoding) {
+  return std::is_integral_v<typename Type::c_type> && encoding == parquet::Encoding::DELTA_BINARY_PACKED;
+}
+
 /// The dictionary of a column chunk.
 template <class Type>
 std::unique_ptr<parquet::DictDecoder<Type>> dictionary_of(parquet::Page const& page,
@@ -159,14 +165,14 @@ arrow::Result<std::shared_ptr<arrow::Array>> read_fixed(ColumnSource source, std
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
                         arrow::AllocateBuffer(rows * static_cast<std::int64_t>(sizeof(Value)), memory_pool()));
   auto* next = reinterpret_cast<Value*>(values->mutable_data());
-  std::unique_ptr<parquet::TypedDecoder<Type>> plain;
+  std::unique_ptr<parquet::TypedDecoder<Type>> direct;
   auto const take = [&](parquet::DictDecoder<Type>* dictionary, PageValues const& page) {
     parquet::TypedDecoder<Type>* decoder = dictionary;
     if (!is_of_dictionary(page.encoding)) {
-      if (page.encoding != parquet::Encoding::PLAIN) return false;
-      if (plain == nullptr)
-        plain = parquet::MakeTypedDecoder<Type>(page.encoding, footer.schema()->Column(leaf), memory_pool());
-      decoder = plain.get();
+      if (page.encoding != parquet::Encoding::PLAIN && !is_packed<Type>(page.encoding)) return false;
+      if (direct == nullptr || direct->encoding() != page.encoding)
+        direct = parquet::MakeTypedDecoder<Type>(page.encoding, footer.schema()->Column(leaf), memory_pool());
+      decoder = direct.get();
     }
     decoder->SetData(page.count, page.bytes.data(), static_cast<int>(page.bytes.size()));
     bool const is_whole = decoder->Decode(next, page.count) == page.count;

@@ -1,7 +1,5 @@
 #include "io/parquet/parquet_file.hpp"
 
-#include <arrow/builder.h>
-#include <arrow/compute/api_vector.h>
 #include <parquet/file_writer.h>
 #include <parquet/metadata.h>
 #include <parquet/statistics.h>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "io/parquet/chunk_pages.hpp"
+#include "io/parquet/column_sample.hpp"
 
 namespace garuda::io {
 namespace {
@@ -53,53 +52,6 @@ class FileInMemory {
   bool is_half_made_ = false;
 };
 
-/// Every `step`th value of `column`, roughly.
-arrow::Result<std::shared_ptr<arrow::ChunkedArray>> sample_of(arrow::ChunkedArray const& column, std::int64_t step) {
-  auto context = single_threaded();
-  arrow::ArrayVector chunks;
-  for (auto const& chunk : column.chunks()) {
-    arrow::Int64Builder rows(memory_pool());
-    for (std::int64_t i = 0; i * step + i % step < chunk->length(); ++i)
-      ARROW_RETURN_NOT_OK(rows.Append(i * step + i % step));
-    ARROW_ASSIGN_OR_RAISE(auto const positions, rows.Finish());
-    ARROW_ASSIGN_OR_RAISE(
-        auto values, arrow::compute::Take(*chunk, *positions, arrow::compute::TakeOptions::NoBoundsCheck(), &context));
-    chunks.push_back(std::move(values));
-  }
-  return arrow::ChunkedArray::Make(std::move(chunks), column.type());
-}
-
-/// Decimals of up to 18 digits as the integers that they are: Arrow has no functions of them.
-arrow::Result<std::shared_ptr<arrow::ChunkedArray>> as_integers(arrow::ChunkedArray const& column) {
-  auto const id = column.type()->id();
-  if (id != arrow::Type::DECIMAL32 && id != arrow::Type::DECIMAL64)
-    return std::make_shared<arrow::ChunkedArray>(column.chunks(), column.type());
-  return column.View(id == arrow::Type::DECIMAL32 ? arrow::int32() : arrow::int64());
-}
-
-/// Whether values come so often again that a dictionary makes the column shorter, and this is not given up because it
-/// grows too large: from a sample, of which the number of values that are in it again says how many different ones
-/// there are.
-bool repeats_values(arrow::ChunkedArray const& column) {
-  constexpr std::int64_t kSampleRows = 1 << 12;
-  constexpr std::int64_t kLeastRepeats = 8;
-  auto const step = column.length() / kSampleRows;
-  if (step < 2 || column.type()->id() == arrow::Type::DICTIONARY || arrow::is_nested(*column.type())) return true;
-  auto context = single_threaded();
-  auto const integers = as_integers(column);
-  if (!integers.ok()) return true;
-  auto const sample = sample_of(**integers, step);
-  if (!sample.ok()) return true;
-  auto const values = arrow::compute::Unique(*sample, &context);
-  if (!values.ok()) return true;  // a type that has no such function
-  auto const repeated = (*sample)->length() - (*values)->length();
-  if (repeated == 0) return false;
-  auto const different = kSampleRows * kSampleRows / 2 / repeated + 1;
-  auto const value_bytes = arrow::util::ReferencedBufferSize(**values).ValueOr(0) / (*values)->length();
-  return column.length() / different >= kLeastRepeats &&
-         different * value_bytes <= parquet::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
-}
-
 }  // namespace
 
 arrow::Result<EncodedColumn> encode_column(std::shared_ptr<arrow::Field> const& field,
@@ -107,7 +59,8 @@ arrow::Result<EncodedColumn> encode_column(std::shared_ptr<arrow::Field> const& 
                                            ParquetProperties const& properties) {
   auto const schema = arrow::schema({field});
   auto fitting = properties;
-  if (!repeats_values(*column)) fitting.file = properties.without_dictionary;
+  if (!repeats_values(*column))
+    fitting.file = properties.packed && packs_well(*column) ? properties.packed : properties.plain;
   return FileInMemory().write(schema, arrow::Table::Make(schema, {column}), fitting);
 }
 

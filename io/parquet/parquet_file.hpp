@@ -17,14 +17,14 @@ struct EncodedColumn {
 };
 
 struct ParquetProperties {
-  std::shared_ptr<parquet::WriterProperties> file;
-  std::shared_ptr<parquet::WriterProperties> without_dictionary;  ///< otherwise the same
+  std::shared_ptr<parquet::WriterProperties> file;    ///< with a dictionary, while it is small
+  std::shared_ptr<parquet::WriterProperties> plain;   ///< otherwise the same
+  std::shared_ptr<parquet::WriterProperties> packed;  ///< DELTA_BINARY_PACKED; nullptr: no column is
   std::shared_ptr<parquet::ArrowWriterProperties> arrow;
 };
 
-/// Encodes `column`, all of whose rows are one row group; without a dictionary where a sample shows that most values
-/// differ. Thread-safe. Fails with what the format cannot hold, and
-/// with OutOfMemory.
+/// Encodes `column`, all of whose rows are one row group; by a sample of its values (column_sample.hpp) with a
+/// dictionary, as differences, or plainly. Thread-safe. Fails with what the format cannot hold, and with OutOfMemory.
 arrow::Result<EncodedColumn> encode_column(std::shared_ptr<arrow::Field> const& field,
                                            std::shared_ptr<arrow::ChunkedArray> const& column,
                                            ParquetProperties const& properties);

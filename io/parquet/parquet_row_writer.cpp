@@ -48,7 +48,9 @@ ParquetProperties properties_of(RowWriterOptions const& options) {
       ->enable_store_decimal_as_integer()
       ->disable_write_page_index();
   auto const file = builder.build();
-  return {file, builder.disable_dictionary()->build(),
+  auto const plain = builder.disable_dictionary()->build();
+  auto const packed = builder.encoding(parquet::Encoding::DELTA_BINARY_PACKED)->build();
+  return {file, plain, options.packs_integers ? packed : nullptr,
           parquet::ArrowWriterProperties::Builder().set_use_threads(false)->build()};
 }
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import decimal
 import itertools
 import json
+import random
 
+import duckdb
+import polars
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
@@ -60,6 +63,40 @@ def test_row_groups(files):
     assert tables.read(files.folder / "out.parquet").equals(tables.read(files.folder / "one.parquet"))
 
 
+def test_integers_are_packed_where_they_are_close(files):
+    """And read by others; not with --plain-integers."""
+    rng = random.Random(1)
+    count = 20_000
+    table = pa.table({
+        "id": pa.array(range(count), pa.int64()),
+        "price": pa.array((decimal.Decimal(rng.randrange(10**8)) / 100 for _ in range(count)), pa.decimal128(15, 2)),
+        "when": pa.array((rng.randrange(10**9) for _ in range(count)), pa.timestamp("us")),
+        "hash": pa.array((rng.randrange(-(2**63), 2**63) for _ in range(count)), pa.int64()),
+        "some": pa.array((None if i % 7 == 0 else i * 3 for i in range(count)), pa.int32()),
+        "ratio": pa.array((rng.random() for _ in range(count)), pa.float64()),
+    })
+    tables.write(files.folder / "t.parquet", table)
+    sizes = []
+    for plain in ([], ["--plain-integers"]):
+        files.join("t.parquet", "t.parquet", "--on", "id", "--how", "semi", "--ordered", "-o", "out.parquet", *plain)
+        path = files.folder / "out.parquet"
+        chunks = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
+        packed = {
+            chunks.column(i).path_in_schema
+            for i in range(chunks.num_columns)
+            if "DELTA_BINARY_PACKED" in chunks.column(i).encodings
+        }
+        assert packed == (set() if plain else {"id", "price", "when", "some"})
+        assert tables.read(path).equals(tables.read(files.folder / "t.parquet"))
+        rows = duckdb.sql(f"from '{path}'").fetchall()
+        assert rows == [tuple(row.values()) for row in table.to_pylist()] == polars.read_parquet(path).rows()
+        # What it packs it also reads.
+        files.join("out.parquet", "t.parquet", "--on", "id", "--how", "semi", "--ordered", "-o", "again.arrow")
+        assert tables.read(files.folder / "again.arrow").equals(tables.read(path))
+        sizes.append(path.stat().st_size)
+    assert sizes[0] < 0.8 * sizes[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "allowed"),
     [
@@ -68,6 +105,8 @@ def test_row_groups(files):
         (["-o", "o.csv", "--compression", "zstd"], "none"),
         (["--compression", "zstd"], "--output"),
         (["-o", "o.arrow", "--row-group-rows", "5"], ".parquet"),
+        (["-o", "o.csv", "--plain-integers"], ".parquet"),
+        (["--plain-integers"], "--output"),
         (["-o", "o.parquet", "--row-group-rows", "0"], "1"),
         (["-o", "o.parquet", "--row-group-rows", "-3"], "1"),
         (["-o", "o.parquet", "--row-group-rows", "many"], "row-group-rows"),

@@ -65,7 +65,13 @@ struct Pages {
   bool has_checksums = false;
   bool is_required = false;
   parquet::Compression::type codec = parquet::Compression::SNAPPY;
+  bool is_packed = false;  ///< integers, and what is stored as such, as DELTA_BINARY_PACKED
 };
+
+bool is_stored_as_integers(arrow::DataType const& type) {
+  return arrow::is_integer(type.id()) || arrow::is_decimal(type.id()) || type.id() == arrow::Type::DATE32 ||
+         arrow::is_time(type.id()) || type.id() == arrow::Type::TIMESTAMP;
+}
 
 void write(std::filesystem::path const& path, arrow::RecordBatch const& rows, Pages const& pages) {
   parquet::WriterProperties::Builder builder;
@@ -80,7 +86,11 @@ void write(std::filesystem::path const& path, arrow::RecordBatch const& rows, Pa
   if (pages.has_checksums) builder.enable_page_checksum();
   builder.dictionary_pagesize_limit(pages.dictionary_bytes);
   arrow::FieldVector fields;
-  for (auto const& field : rows.schema()->fields()) fields.push_back(field->WithNullable(!pages.is_required));
+  for (auto const& field : rows.schema()->fields()) {
+    fields.push_back(field->WithNullable(!pages.is_required));
+    if (pages.is_packed && is_stored_as_integers(*field->type()))
+      builder.disable_dictionary(field->name())->encoding(field->name(), parquet::Encoding::DELTA_BINARY_PACKED);
+  }
   auto const table = arrow::Table::Make(arrow::schema(fields), rows.columns());
   auto const sink = arrow::io::FileOutputStream::Open(path.string()).ValueOrDie();
   auto const properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
@@ -106,7 +116,7 @@ class FlatColumns : public ::testing::Test {
         EXPECT_TRUE(cast_to(*decoded->column(i), rows.column(i)->type())->Equals(rows.column(i)))
             << rows.schema()->field(i)->name() << " stored " << as_stored << " version "
             << static_cast<int>(pages.version) << " dictionary " << pages.dictionary_bytes << " statistics "
-            << pages.has_statistics << " required " << pages.is_required;
+            << pages.has_statistics << " required " << pages.is_required << " packed " << pages.is_packed;
     }
   }
 
@@ -120,8 +130,10 @@ TEST_F(FlatColumns, EveryTypeInEveryPage) {
       for (std::int64_t const dictionary_bytes : {0, 100, 1 << 20})
         for (bool const has_statistics : {true, false})
           for (bool const is_required : {false, true})
-            if (!(is_required && with_nulls))
-              expect_rows(*rows, {version, dictionary_bytes, has_statistics, true, is_required});
+            for (bool const is_packed : {false, true})
+              if (!(is_required && with_nulls))
+                expect_rows(*rows, {version, dictionary_bytes, has_statistics, true, is_required,
+                                    parquet::Compression::SNAPPY, is_packed});
   }
 }
 
@@ -154,8 +166,9 @@ TEST_F(FlatColumns, RandomBytesChanged) {
   auto const path = folder_ / "x.parquet";
   auto const rows = flat_columns(false);
   std::mt19937 random(7);
-  for (auto const version : {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2}) {
-    write(path, *rows, {version, 1 << 20, true, false, false});
+  for (int kind = 0; kind < 4; ++kind) {
+    auto const version = kind % 2 == 0 ? parquet::ParquetDataPageVersion::V1 : parquet::ParquetDataPageVersion::V2;
+    write(path, *rows, {version, 1 << 20, true, false, false, parquet::Compression::SNAPPY, kind >= 2});
     auto const whole = read_text(path);
     for (int round = 0; round < 100; ++round) {
       auto bad = whole;
@@ -191,9 +204,12 @@ TEST_F(FlatColumns, EveryByteOfAChunkChanged) {
   auto const rows =
       batch({{"x", array(arrow::int64(), "[7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]")}});
   for (auto const version : {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2})
-    for (std::int64_t const dictionary_bytes : {0, 1 << 20})
+    for (std::int64_t const dictionary_bytes : {-1, 0, 1 << 20})
       for (bool const has_checksums : {false, true}) {
-        write(path, *rows, {version, dictionary_bytes, true, has_checksums, false});
+        bool const is_packed = dictionary_bytes < 0;
+        write(path, *rows,
+              {version, std::max<std::int64_t>(dictionary_bytes, 0), true, has_checksums, false,
+               parquet::Compression::SNAPPY, is_packed});
         auto const whole = read_text(path);
         auto const chunk = parquet::ParquetFileReader::OpenFile(path.string())->metadata()->RowGroup(0)->ColumnChunk(0);
         auto const first = chunk->has_dictionary_page() ? chunk->dictionary_page_offset() : chunk->data_page_offset();
