@@ -92,10 +92,10 @@ int stored_bits(arrow::DataType const& type) {
     case arrow::Type::DECIMAL32:
     case arrow::Type::DECIMAL64:
     case arrow::Type::DECIMAL128: {
-      constexpr int kDigitsOf32Bits = 9;
-      constexpr int kDigitsOf64Bits = 18;
       auto const digits = static_cast<arrow::DecimalType const&>(type).precision();
-      return digits <= kDigitsOf32Bits ? 32 : digits <= kDigitsOf64Bits ? 64 : 0;
+      return digits <= arrow::Decimal32Type::kMaxPrecision   ? 32
+             : digits <= arrow::Decimal64Type::kMaxPrecision ? 64
+                                                             : 0;
     }
     default:
       return 0;

@@ -9,14 +9,12 @@
 namespace garuda::io {
 
 std::shared_ptr<arrow::DataType> stored_decimal(parquet::ColumnDescriptor const& column, arrow::DataType const& type) {
-  constexpr int kDigits32 = 9;
-  constexpr int kDigits64 = 18;
   if (type.id() != arrow::Type::DECIMAL128 || column.max_repetition_level() > 0 || column.max_definition_level() > 1)
     return nullptr;
   auto const& decimal = static_cast<arrow::DecimalType const&>(type);
-  if (column.physical_type() == parquet::Type::INT32 && decimal.precision() <= kDigits32)
+  if (column.physical_type() == parquet::Type::INT32 && decimal.precision() <= arrow::Decimal32Type::kMaxPrecision)
     return arrow::decimal32(decimal.precision(), decimal.scale());
-  if (column.physical_type() == parquet::Type::INT64 && decimal.precision() <= kDigits64)
+  if (column.physical_type() == parquet::Type::INT64 && decimal.precision() <= arrow::Decimal64Type::kMaxPrecision)
     return arrow::decimal64(decimal.precision(), decimal.scale());
   return nullptr;
 }
