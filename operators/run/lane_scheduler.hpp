@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/shortage.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
@@ -20,8 +21,8 @@ namespace garuda::run {
 
 /// Matching rows as row ids of the two tables, equally many.
 struct PairChunk {
-  std::vector<std::int64_t> left;
-  std::vector<std::int64_t> right;
+  KeptVector<std::int64_t> left;
+  KeptVector<std::int64_t> right;
 
   std::size_t size() const noexcept { return left.size(); }
 };
