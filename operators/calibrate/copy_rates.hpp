@@ -19,7 +19,7 @@ Result<AlignedBuffer> filled_buffer(std::int64_t bytes);
 /// `repetitions` times; the median in bytes copied a second. Errors: out_of_memory.
 Result<double> measure_host_copy(std::int64_t bytes, int repetitions = 5);
 
-/// Medians of one way to upload and of downloads.
+/// The fastest of one way to upload and of downloads.
 struct DeviceCopy {
   double upload_ns = 0;
   double download_ns = 0;
