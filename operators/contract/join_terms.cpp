@@ -17,9 +17,9 @@ constexpr std::array kChunkRows{std::uint64_t{1} << 17, kLargestChunkRows, std::
 /// A batch begun and handed over, beside its rows (AMD EPYC, Zen 4, 2 threads, batches of 2^10 and 2^19 rows of three
 /// columns, 2026-11-21).
 constexpr double kBatchNs = 30e3;
-/// A pair that a lane's thread turns into row ids in fresh memory (Intel Xeon beside an H200: 2.4 of 2^22, 12 of 2^24
-/// rows, 2026-11-21).
-constexpr double kEmittedPairNs = 6;
+/// A pair that a lane's thread takes from a device and turns into row ids (Intel Xeon beside an H200, CUDA path: 2.2 of
+/// 2^22, 3.5 of 2^24 rows, 2026-11-28).
+constexpr double kEmittedPairNs = 3.5;
 
 double output_row_bytes(JoinShape const& shape) {
   double bytes = 0;
