@@ -11,6 +11,7 @@
 #include "core/bitmap.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/key_types.hpp"
+#include "keys/given_codes.hpp"
 #include "keys/word_folding.hpp"
 
 namespace garuda::keys {
@@ -341,20 +342,6 @@ Result<KeyScan> scan_table(OpenKeys const& keys, NullKeys nulls, Control const& 
   if (nulls == NullKeys::left_out)
     for (auto& range : scan.ranges) range.has_nulls = false;
   return scan;
-}
-
-/// Codes of columns of a type that has none, compared as `type`: those of their bytes, if there are few, else numbers.
-Result<std::vector<GivenCodes>> give_codes(std::span<KeyColumn const> columns, DataType const& type,
-                                           Control const& control, std::uint32_t hash_bits) {
-  std::vector<GivenCodes> given(columns.size());
-  if (has_codes(type)) return given;
-  if (std::ranges::all_of(columns, [](auto const& column) { return has_bytes(column.type); })) {
-    GARUDA_TRY_ASSIGN(auto const coding, find_byte_coding(columns, control));
-    if (coding != nullptr) return std::vector<GivenCodes>(columns.size(), coding);
-  }
-  GARUDA_TRY_ASSIGN(auto numbers, encode_values(columns, control, hash_bits));
-  std::ranges::move(numbers, given.begin());
-  return given;
 }
 
 }  // namespace

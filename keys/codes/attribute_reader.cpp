@@ -153,7 +153,8 @@ std::optional<NativeIntegers> AttributeReader::native_integers(RowBlock const& b
 
 std::optional<std::uint64_t> AttributeReader::last_code() const noexcept {
   if (auto const* const numbered = std::get_if<ColumnCodes>(&given_)) return std::max(numbered->num_codes, 1U) - 1;
-  if (auto const coding = byte_coding()) return coding->last_code();
+  if (auto const* const bytes = std::get_if<ByteCodes>(&given_))
+    return bytes->coding->last_code() + (bytes->has_others ? 1 : 0);
   return std::nullopt;
 }
 
@@ -216,8 +217,10 @@ void AttributeReader::read(RowBlock const& block, AttributeCodes& out) const {
     }
     return;
   }
-  if (auto const* const coding = std::get_if<std::shared_ptr<ByteCoding const>>(&given_))
-    (*coding)->read(array(block), column_.type, block.begin, block.length, out.low.data());
+  if (auto const* const bytes = std::get_if<ByteCodes>(&given_); bytes != nullptr && bytes->has_others)
+    bytes->coding->read_others(array(block), column_.type, block.begin, block.length, out.low.data());
+  else if (bytes != nullptr)
+    bytes->coding->read(array(block), column_.type, block.begin, block.length, out.low.data());
   else
     read_values(array(block), block, column_.type, wide_, zero_, out);
   if (!mark_nulls(block, out.valid.data())) return;

@@ -78,8 +78,15 @@ enum class CodeInverse : std::uint8_t {
   bytes,  ///< by the column's ByteCoding
 };
 
+/// Codes of a column's bytes.
+struct ByteCodes {
+  std::shared_ptr<ByteCoding const> coding;
+  /// The coding is that of other values, and each of the column's that is none of these has the code behind the last.
+  bool has_others = false;
+};
+
 /// Codes of a column whose type has none: none, a number of each row, or those of its bytes.
-using GivenCodes = std::variant<std::monostate, ColumnCodes, std::shared_ptr<ByteCoding const>>;
+using GivenCodes = std::variant<std::monostate, ColumnCodes, ByteCodes>;
 
 /// One key column. Safe to use from several threads.
 class AttributeReader {
@@ -99,12 +106,12 @@ class AttributeReader {
   }
   /// nullptr: codes are not those of bytes.
   std::shared_ptr<ByteCoding const> byte_coding() const noexcept {
-    auto const* const coding = std::get_if<std::shared_ptr<ByteCoding const>>(&given_);
-    return coding == nullptr ? nullptr : *coding;
+    auto const* const codes = std::get_if<ByteCodes>(&given_);
+    return codes == nullptr ? nullptr : codes->coding;
   }
 
   /// Reads the codes of a block into `out`. Two rows have equal codes, and are equally valid, exactly when their keys
-  /// are equal.
+  /// are equal, or neither is among the values of its ByteCodes.
   void read(RowBlock const& block, AttributeCodes& out) const;
 
   /// The values of a block as they lie in the column, or their numbers where none is null; nullopt when their codes are

@@ -18,6 +18,19 @@ namespace {
 /// Bytes that are compared at once.
 constexpr std::size_t kStepBytes = kPaddedBytes;
 
+/// Which of the bytes [16 × step, 16 × step + 16) of a value of `size` bytes are not there: 255 there, else 0.
+inline PaddedBytes absent_bytes(std::size_t size, std::size_t step) noexcept {
+  static constexpr auto kAbsent = [] {
+    std::array<std::uint8_t, 2 * kMostCodedBytes> bytes{};
+    std::fill(bytes.begin() + kMostCodedBytes, bytes.end(), std::uint8_t{0xFF});
+    return bytes;
+  }();
+  PaddedBytes absent;
+  std::memcpy(&absent, kAbsent.data() + kMostCodedBytes - std::min(size, kMostCodedBytes) + step * kStepBytes,
+              kStepBytes);
+  return absent;
+}
+
 /// The shape of values of at most 16 × kSteps bytes.
 template <std::size_t kSteps>
 class ShapeScan {
@@ -26,12 +39,9 @@ class ShapeScan {
   void add(std::string_view value, char const* end) noexcept {
     shortest_ = std::min(shortest_, value.size());
     longest_ = std::max(longest_, value.size());
-    auto const size = std::min(value.size(), kBytes);
     for (std::size_t s = 0; s < kSteps; ++s) {
       auto const here = padded_bytes(value, s, end);
-      PaddedBytes absent;
-      std::memcpy(&absent, kAbsent.data() + kBytes - size + s * kStepBytes, kStepBytes);
-      auto const low = here | absent;
+      auto const low = here | absent_bytes(value.size(), s);
       least_[s] = low < least_[s] ? low : least_[s];
       greatest_[s] = here > greatest_[s] ? here : greatest_[s];
     }
@@ -69,13 +79,6 @@ class ShapeScan {
 
  private:
   static constexpr std::size_t kBytes = kSteps * kStepBytes;
-  /// From its position kBytes - n on: n bytes that are there, then those that are not.
-  static constexpr auto kAbsent = [] {
-    std::array<std::uint8_t, 2 * kBytes> bytes{};
-    std::fill(bytes.begin() + kBytes, bytes.end(), std::uint8_t{0xFF});
-    return bytes;
-  }();
-
   std::size_t shortest_ = kMostCodedBytes;
   std::size_t longest_ = 0;
   PaddedBytes least_[kSteps];
@@ -140,6 +143,27 @@ std::optional<ByteShape> shape_of(ArrayView const& array, DataType const& type, 
 
 }  // namespace
 
+/// Whether a value's bytes are those of values of a shape, 16 at a time.
+template <std::size_t kSteps>
+class ShapeTest {
+ public:
+  explicit ShapeTest(ByteShape const& shape) noexcept {
+    std::memcpy(least_, shape.least.data(), sizeof(least_));
+    std::memcpy(greatest_, shape.greatest.data(), sizeof(greatest_));
+  }
+
+  using Comparison = std::int8_t __attribute__((vector_size(kStepBytes)));
+
+  /// Not zero where one of 16 bytes is none that the values have. `bytes`: padded_bytes of a value of `size` bytes.
+  Comparison difference(PaddedBytes bytes, std::size_t size, std::size_t step) const noexcept {
+    return ((bytes | absent_bytes(size, step)) < least_[step]) | (bytes > greatest_[step]);
+  }
+
+ private:
+  PaddedBytes least_[kSteps];
+  PaddedBytes greatest_[kSteps];
+};
+
 void ByteShape::add(ByteShape const& other) noexcept {
   shortest = std::min(shortest, other.shortest);
   longest = std::max(longest, other.longest);
@@ -151,6 +175,7 @@ void ByteShape::add(ByteShape const& other) noexcept {
 
 std::optional<ByteCoding> ByteCoding::of(ByteShape const& shape) {
   ByteCoding coding;
+  coding.shape_ = shape;
   if (shape.longest < shape.shortest) return coding;
   coding.shortest_ = shape.shortest;
   coding.longest_ = shape.longest;
@@ -234,13 +259,19 @@ void ByteCoding::read(ArrayView const& array, DataType const& type, std::int64_t
         });
     }
   }
-  if (longest_ <= kStepBytes) return read_padded<1>(array, type, begin, length, codes);
-  read_padded<2>(array, type, begin, length, codes);
+  if (longest_ <= kStepBytes) return read_padded<1, false>(array, type, begin, length, codes);
+  read_padded<2, false>(array, type, begin, length, codes);
+}
+
+void ByteCoding::read_others(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                             std::uint64_t* codes) const {
+  if (longest_ <= kStepBytes) return read_padded<1, true>(array, type, begin, length, codes);
+  read_padded<2, true>(array, type, begin, length, codes);
 }
 
 /// Of values of at most 16 × kSteps bytes, those behind each being zero. As many digits as most codes have are kept in
-/// registers.
-template <std::size_t kSteps>
+/// registers. `kOthers`: among values that need not be of the shape.
+template <std::size_t kSteps, bool kOthers>
 void ByteCoding::read_padded(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                              std::uint64_t* codes) const {
   auto const read = [&]<std::size_t kDigits>() {
@@ -248,12 +279,22 @@ void ByteCoding::read_padded(ArrayView const& array, DataType const& type, std::
     std::array<std::uint64_t, kDigits> weights;
     std::ranges::transform(std::span(digits_).first(kDigits), positions.begin(), &Digit::position);
     std::ranges::transform(std::span(digits_).first(kDigits), weights.begin(), &Digit::weight);
+    [[maybe_unused]] ShapeTest<kSteps> const test(shape_);
     for_each_bytes(array, type, begin, length,
                    [&, end = end_of_bytes(array, type)](std::int64_t i, std::string_view value) {
                      std::array<std::uint8_t, kSteps * kStepBytes> bytes;
+                     [[maybe_unused]] typename ShapeTest<kSteps>::Comparison difference{};
                      for (std::size_t s = 0; s < kSteps; ++s) {
                        auto const padded = padded_bytes(value, s, end);
                        std::memcpy(bytes.data() + s * kStepBytes, &padded, kStepBytes);
+                       if constexpr (kOthers) difference |= test.difference(padded, value.size(), s);
+                     }
+                     if constexpr (kOthers) {
+                       auto const words = std::bit_cast<std::array<std::uint64_t, 2>>(difference);
+                       if ((words[0] | words[1]) != 0 || value.size() - shortest_ > longest_ - shortest_) {
+                         codes[i] = last_code_ + 1;
+                         return;
+                       }
                      }
                      auto code = of_length_[value.size()];
                      if constexpr (kDigits == 0)

@@ -51,6 +51,9 @@ class ByteCoding {
   /// Writes the codes of rows [begin, begin + length) of `array`, not those of nulls. Requires: values of the shape.
   void read(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
             std::uint64_t* codes) const;
+  /// The same of values that need not be of the shape: last_code() + 1 where they are not.
+  void read_others(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                   std::uint64_t* codes) const;
 
  private:
   friend class ByteWriter;
@@ -69,10 +72,11 @@ class ByteCoding {
   void read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                           std::uint64_t* codes) const;
 
-  template <std::size_t kSteps>
+  template <std::size_t kSteps, bool kOthers>
   void read_padded(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                    std::uint64_t* codes) const;
 
+  ByteShape shape_;
   std::size_t shortest_ = 0;
   std::size_t longest_ = 0;
   std::uint64_t last_code_ = 0;

@@ -31,7 +31,7 @@ class CodedOrder {
  public:
   CodedOrder(OrderRequest const& request, std::shared_ptr<ByteCoding const> const& bytes, Control const& control)
       : request_(request), control_(control) {
-    if (bytes != nullptr) given_ = bytes;
+    if (bytes != nullptr) given_ = ByteCodes{bytes};
   }
 
   Result<OrderedWords> run(std::vector<KeyColumn> columns, std::vector<KeyColumn> constants) {

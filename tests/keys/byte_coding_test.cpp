@@ -260,6 +260,71 @@ TEST(ByteCoding, KeysOfTwoTablesAreCodedAlike) {
   expect_injective(TypeId::utf8, TypeId::utf8, {}, {});
 }
 
+/// The values of `few` are coded; of `others` there are by far more rows.
+void expect_found_among(Values const& few, Values const& others) {
+  Values many;
+  for (int i = 0; i < 16 + 8 * static_cast<int>(few.size()); ++i) many.insert(many.end(), others.begin(), others.end());
+  many.insert(many.end(), few.begin(), few.end());
+  for (auto const id : kLayouts) {
+    expect_injective(id, id, few, many);
+    expect_injective(id, id, many, few);
+  }
+}
+
+TEST(ByteCoding, FewValuesAmongManyOthers) {
+  using namespace std::string_literals;
+  expect_found_among({"id1", "id20", "id300"}, {"",
+                                                "i",
+                                                "id",
+                                                "id0",
+                                                "id3",
+                                                "id4",
+                                                "id29",
+                                                "id30",
+                                                "id301",
+                                                "id3000",
+                                                "jd1",
+                                                "id\xFF",
+                                                "id1\0"s,
+                                                "id20\0"s,
+                                                "id2",
+                                                std::nullopt,
+                                                std::string(31, 'i'),
+                                                std::string(33, 'i'),
+                                                std::string(100'000, 'i'),
+                                                "id1and16bytesmore",
+                                                "iD300"});
+  expect_found_among({}, {"", "a", std::nullopt, std::string(40, 'a')});
+  expect_found_among({std::nullopt}, {"", "a", std::nullopt});
+  expect_found_among({""}, {"\0"s, "", "a"});
+  expect_found_among({"\0"s, "\0\0"s}, {"", "\0\0\0"s, "\0a"s});
+  for (std::size_t const length : {1, 8, 15, 16, 17, 31, 32})
+    expect_found_among({bytes_of(length, 'k'), bytes_of(length - 1, 'k') + 'm'},
+                       {bytes_of(length - 1, 'k') + 'l', bytes_of(length - 1, 'k'), bytes_of(length + 1, 'k'),
+                        bytes_of(length - 1, 'k') + 'n', 'l' + bytes_of(length - 1, 'k')});
+  // All codes of 64 bits are values of the few: there is none behind the last.
+  expect_found_among({std::string(8, '\0'), std::string(8, '\xFF')}, {std::string(7, '\0'), std::string(9, '\xFF')});
+}
+
+TEST(ByteCoding, DrawnValuesAmongOthers) {
+  std::uint64_t const seed = 20'261'128;
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  auto const drawn = [&](std::string_view alphabet, std::size_t most) {
+    std::string value(random() % (most + 1), ' ');
+    for (auto& byte : value) byte = alphabet[random() % alphabet.size()];
+    return value;
+  };
+  for (std::size_t const most : {3, 9, 17})
+    for (int i = 0; i < 4; ++i) {
+      Values few;
+      Values others;
+      for (int j = 0; j < 5; ++j) few.emplace_back(drawn("bc", most));
+      for (int j = 0; j < 30; ++j) others.emplace_back(drawn("abcd", most + 1));
+      expect_found_among(few, others);
+    }
+}
+
 TEST(ByteCoding, LongAndDiverseValuesAreNumbered) {
   std::string const huge(10'000'000, 'h');
   Values const values{huge, huge + "1", huge + "2", "h", huge, std::nullopt, bytes_of(33, 'h'), bytes_of(32, 'h')};
