@@ -23,12 +23,12 @@ struct EncodedJoinKeys {
   bool is_numbered = false;  ///< keys of more than 64 bits: words are their numbers
 };
 
-/// Encodes the key columns of two tables, in parallel on the threads of the calling task arena. Words are exact: they
-/// are equal if and only if the keys are. Where the codes of all columns together fit 64 bits they are packed into
-/// words of 32 bits when these suffice, 64 otherwise; else the distinct keys of both tables are numbered, in words of
-/// 32 bits. Of one column of integers words are key - base, the base being the smallest key of both sides; it is 0 when
-/// that lets a column be borrowed: one batch with rows, no nulls, a type as wide as the words, aligned to them, and for
-/// words of 32 bits no negative key on either side. What is borrowed must outlive the result.
+/// Encodes the key columns of two tables, in parallel on the threads of the calling task arena. Words are exact:
+/// those of the two tables are equal if and only if the keys are. Where the codes of all columns together fit 64 bits
+/// they are packed into words of 32 bits when these suffice, 64 otherwise; else the distinct keys of both tables are
+/// numbered, in words of 32 bits. Of one column of integers words are key - base, the base being the smallest key of
+/// both sides; it is 0 when that lets a column be borrowed: one batch with rows, no nulls, a type as wide as the words,
+/// aligned to them, and for words of 32 bits no negative key on either side. What is borrowed must outlive the result.
 /// `nulls`: whether rows with a null in some key column have words, the same on both sides. `hash_bits`: of the hashes
 /// that numbering looks values up by; what it gives does not depend on them.
 /// Requires: as many columns of both tables, at least one, and they exist. Errors: those of common_key_type and

@@ -81,7 +81,7 @@ enum class CodeInverse : std::uint8_t {
 /// Codes of a column's bytes.
 struct ByteCodes {
   std::shared_ptr<ByteCoding const> coding;
-  /// The coding is that of other values, and each of the column's that is none of these has the code behind the last.
+  /// The coding is that of other values; each of the column's that is not of their shape has the code behind the last.
   bool has_others = false;
 };
 
@@ -111,7 +111,7 @@ class AttributeReader {
   }
 
   /// Reads the codes of a block into `out`. Two rows have equal codes, and are equally valid, exactly when their keys
-  /// are equal, or neither is among the values of its ByteCodes.
+  /// are equal, or neither is of the shape of its ByteCodes.
   void read(RowBlock const& block, AttributeCodes& out) const;
 
   /// The values of a block as they lie in the column, or their numbers where none is null; nullopt when their codes are

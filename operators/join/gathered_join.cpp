@@ -92,8 +92,6 @@ class GatheredJoin final : public JoinResult {
       pairs_ = std::move(chunk);
       return;
     }
-    pairs_.left.reserve(join_->chunk_rows());
-    pairs_.right.reserve(join_->chunk_rows());
     pairs_.left.insert(pairs_.left.end(), chunk.left.begin(), chunk.left.end());
     pairs_.right.insert(pairs_.right.end(), chunk.right.begin(), chunk.right.end());
   }
