@@ -16,8 +16,8 @@ std::int64_t rows_of(KeyColumn const& column) {
   return rows;
 }
 
-/// The columns whose values are coded: all, or the one with by far the fewest rows, beside whose values those of the
-/// other are none. Its rows are then read once instead of twice.
+/// The columns whose values are coded: all, or the one with by far fewer rows; those of the other are then read once
+/// instead of twice.
 std::span<KeyColumn const> columns_to_code(std::span<KeyColumn const> columns) {
   constexpr std::int64_t kMany = 8;
   for (std::size_t c = 0; columns.size() == 2 && c < 2; ++c)

@@ -31,6 +31,19 @@ inline PaddedBytes absent_bytes(std::size_t size, std::size_t step) noexcept {
   return absent;
 }
 
+using ByteComparison = std::int8_t __attribute__((vector_size(kStepBytes)));
+
+/// Not zero where one of 16 bytes is none that values of the shape have. `bytes`: padded_bytes of a value of `size`
+/// bytes.
+inline ByteComparison difference(ByteShape const& shape, PaddedBytes bytes, std::size_t size,
+                                 std::size_t step) noexcept {
+  PaddedBytes least;
+  PaddedBytes greatest;
+  std::memcpy(&least, shape.least.data() + step * kStepBytes, kStepBytes);
+  std::memcpy(&greatest, shape.greatest.data() + step * kStepBytes, kStepBytes);
+  return ((bytes | absent_bytes(size, step)) < least) | (bytes > greatest);
+}
+
 /// The shape of values of at most 16 × kSteps bytes.
 template <std::size_t kSteps>
 class ShapeScan {
@@ -143,27 +156,6 @@ std::optional<ByteShape> shape_of(ArrayView const& array, DataType const& type, 
 
 }  // namespace
 
-/// Whether a value's bytes are those of values of a shape, 16 at a time.
-template <std::size_t kSteps>
-class ShapeTest {
- public:
-  explicit ShapeTest(ByteShape const& shape) noexcept {
-    std::memcpy(least_, shape.least.data(), sizeof(least_));
-    std::memcpy(greatest_, shape.greatest.data(), sizeof(greatest_));
-  }
-
-  using Comparison = std::int8_t __attribute__((vector_size(kStepBytes)));
-
-  /// Not zero where one of 16 bytes is none that the values have. `bytes`: padded_bytes of a value of `size` bytes.
-  Comparison difference(PaddedBytes bytes, std::size_t size, std::size_t step) const noexcept {
-    return ((bytes | absent_bytes(size, step)) < least_[step]) | (bytes > greatest_[step]);
-  }
-
- private:
-  PaddedBytes least_[kSteps];
-  PaddedBytes greatest_[kSteps];
-};
-
 void ByteShape::add(ByteShape const& other) noexcept {
   shortest = std::min(shortest, other.shortest);
   longest = std::max(longest, other.longest);
@@ -176,12 +168,12 @@ void ByteShape::add(ByteShape const& other) noexcept {
 std::optional<ByteCoding> ByteCoding::of(ByteShape const& shape) {
   ByteCoding coding;
   coding.shape_ = shape;
-  if (shape.longest < shape.shortest) return coding;
-  coding.shortest_ = shape.shortest;
-  coding.longest_ = shape.longest;
+  if (shape.longest < shape.shortest) {
+    coding.shape_.shortest = shape.longest;
+    return coding;
+  }
   UInt128 product = 1;
   for (auto p = shape.longest; p-- > 0;) {
-    coding.constant_[p] = shape.least[p];
     bool const may_end = p >= shape.shortest;
     std::uint32_t const radix = shape.greatest[p] - shape.least[p] + 1U + (may_end ? 1 : 0);
     if (radix == 1) continue;
@@ -192,7 +184,7 @@ std::optional<ByteCoding> ByteCoding::of(ByteShape const& shape) {
   }
   coding.last_code_ = static_cast<std::uint64_t>(product - 1);
   std::ranges::reverse(coding.digits_);
-  for (std::size_t size = coding.shortest_; size <= coding.longest_; ++size)
+  for (auto size = shape.shortest; size <= shape.longest; ++size)
     for (auto const& digit : coding.digits_)
       if (digit.position < size)
         coding.of_length_[size] += digit.weight * ((digit.may_end ? 1 : 0) - std::uint64_t{digit.least});
@@ -213,7 +205,7 @@ void ByteCoding::read_equal_lengths(ArrayView const& array, DataType const& type
   std::array<std::uint64_t, kDigits> weights;
   std::ranges::transform(digits_, positions.begin(), &Digit::position);
   std::ranges::transform(digits_, weights.begin(), &Digit::weight);
-  auto const lacking = of_length_[longest_];
+  auto const lacking = of_length_[longest()];
   auto const code_of = [=](auto const* value) {
     auto sum = lacking;
     for (std::size_t d = 0; d < kDigits; ++d) sum += weights[d] * static_cast<std::uint8_t>(value[positions[d]]);
@@ -225,7 +217,7 @@ void ByteCoding::read_equal_lengths(ArrayView const& array, DataType const& type
     auto const offset = has_large_offsets(type) ? static_cast<std::int64_t const*>(array.offsets)[at]
                                                 : static_cast<std::int32_t const*>(array.offsets)[at];
     auto const* const values = static_cast<std::uint8_t const*>(array.values) + offset;
-    auto const bytes = longest_;
+    auto const bytes = longest();
     return for_ranges_ahead(values, bytes, static_cast<std::size_t>(length), [=](std::size_t from, std::size_t to) {
       for (auto i = from; i < to; ++i) codes[i] = code_of(values + i * bytes);
     });
@@ -236,7 +228,7 @@ void ByteCoding::read_equal_lengths(ArrayView const& array, DataType const& type
 
 void ByteCoding::read(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                       std::uint64_t* codes) const {
-  if (shortest_ == longest_) {
+  if (has_one_length()) {
     switch (digits_.size()) {
       case 0:
         std::fill_n(codes, length, std::uint64_t{0});
@@ -255,17 +247,17 @@ void ByteCoding::read(ArrayView const& array, DataType const& type, std::int64_t
         return read_equal_lengths<6>(array, type, begin, length, codes);
       default:
         return for_each_bytes(array, type, begin, length, [&](std::int64_t i, std::string_view value) {
-          codes[i] = of_length_[longest_] + sum(reinterpret_cast<std::uint8_t const*>(value.data()));
+          codes[i] = of_length_[longest()] + sum(reinterpret_cast<std::uint8_t const*>(value.data()));
         });
     }
   }
-  if (longest_ <= kStepBytes) return read_padded<1, false>(array, type, begin, length, codes);
+  if (longest() <= kStepBytes) return read_padded<1, false>(array, type, begin, length, codes);
   read_padded<2, false>(array, type, begin, length, codes);
 }
 
 void ByteCoding::read_others(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                              std::uint64_t* codes) const {
-  if (longest_ <= kStepBytes) return read_padded<1, true>(array, type, begin, length, codes);
+  if (longest() <= kStepBytes) return read_padded<1, true>(array, type, begin, length, codes);
   read_padded<2, true>(array, type, begin, length, codes);
 }
 
@@ -279,30 +271,29 @@ void ByteCoding::read_padded(ArrayView const& array, DataType const& type, std::
     std::array<std::uint64_t, kDigits> weights;
     std::ranges::transform(std::span(digits_).first(kDigits), positions.begin(), &Digit::position);
     std::ranges::transform(std::span(digits_).first(kDigits), weights.begin(), &Digit::weight);
-    [[maybe_unused]] ShapeTest<kSteps> const test(shape_);
-    for_each_bytes(array, type, begin, length,
-                   [&, end = end_of_bytes(array, type)](std::int64_t i, std::string_view value) {
-                     std::array<std::uint8_t, kSteps * kStepBytes> bytes;
-                     [[maybe_unused]] typename ShapeTest<kSteps>::Comparison difference{};
-                     for (std::size_t s = 0; s < kSteps; ++s) {
-                       auto const padded = padded_bytes(value, s, end);
-                       std::memcpy(bytes.data() + s * kStepBytes, &padded, kStepBytes);
-                       if constexpr (kOthers) difference |= test.difference(padded, value.size(), s);
-                     }
-                     if constexpr (kOthers) {
-                       auto const words = std::bit_cast<std::array<std::uint64_t, 2>>(difference);
-                       if ((words[0] | words[1]) != 0 || value.size() - shortest_ > longest_ - shortest_) {
-                         codes[i] = last_code_ + 1;
-                         return;
-                       }
-                     }
-                     auto code = of_length_[value.size()];
-                     if constexpr (kDigits == 0)
-                       code += sum(bytes.data());
-                     else
-                       for (std::size_t d = 0; d < kDigits; ++d) code += weights[d] * bytes[positions[d]];
-                     codes[i] = code;
-                   });
+    for_each_bytes(
+        array, type, begin, length, [&, end = end_of_bytes(array, type)](std::int64_t i, std::string_view value) {
+          std::array<std::uint8_t, kSteps * kStepBytes> bytes;
+          [[maybe_unused]] ByteComparison differs{};
+          for (std::size_t s = 0; s < kSteps; ++s) {
+            auto const padded = padded_bytes(value, s, end);
+            std::memcpy(bytes.data() + s * kStepBytes, &padded, kStepBytes);
+            if constexpr (kOthers) differs |= difference(shape_, padded, value.size(), s);
+          }
+          if constexpr (kOthers) {
+            auto const words = std::bit_cast<std::array<std::uint64_t, 2>>(differs);
+            if ((words[0] | words[1]) != 0 || value.size() - shape_.shortest > shape_.longest - shape_.shortest) {
+              codes[i] = last_code_ + 1;
+              return;
+            }
+          }
+          auto code = of_length_[value.size()];
+          if constexpr (kDigits == 0)
+            code += sum(bytes.data());
+          else
+            for (std::size_t d = 0; d < kDigits; ++d) code += weights[d] * bytes[positions[d]];
+          codes[i] = code;
+        });
   };
   switch (digits_.size()) {
     case 4:

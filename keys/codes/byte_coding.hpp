@@ -44,9 +44,9 @@ class ByteCoding {
 
   /// No code is greater.
   std::uint64_t last_code() const noexcept { return last_code_; }
-  std::size_t longest() const noexcept { return longest_; }
+  std::size_t longest() const noexcept { return shape_.longest; }
   /// Whether all values have as many bytes.
-  bool has_one_length() const noexcept { return shortest_ == longest_; }
+  bool has_one_length() const noexcept { return shape_.shortest == shape_.longest; }
 
   /// Writes the codes of rows [begin, begin + length) of `array`, not those of nulls. Requires: values of the shape.
   void read(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
@@ -76,14 +76,11 @@ class ByteCoding {
   void read_padded(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                    std::uint64_t* codes) const;
 
-  ByteShape shape_;
-  std::size_t shortest_ = 0;
-  std::size_t longest_ = 0;
+  ByteShape shape_;  ///< where there are no values: that of the empty one
   std::uint64_t last_code_ = 0;
   std::vector<Digit> digits_;  ///< the most significant one first
   /// What the bytes' products with their weights lack, of each length, modulo 2^64.
   std::array<std::uint64_t, kMostCodedBytes + 1> of_length_{};
-  ByteShape::Bytes constant_{};  ///< at positions where values do not differ
 };
 
 /// A coding of the values of all columns together; nullptr when there is none. Looks at every value, in parallel on the

@@ -1,5 +1,7 @@
 #include "keys/codes/byte_writer.hpp"
 
+#include <algorithm>
+
 namespace garuda::keys {
 namespace {
 
@@ -8,11 +10,12 @@ constexpr std::size_t kMostEntries = 512;
 
 }  // namespace
 
-ByteWriter::ByteWriter(ByteCoding const& coding) : is_narrow_(coding.longest_ <= kNarrowBytes) {
-  auto fixed = coding.constant_;
+ByteWriter::ByteWriter(ByteCoding const& coding) : is_narrow_(coding.longest() <= kNarrowBytes) {
+  ByteShape::Bytes fixed{};
+  std::copy_n(coding.shape_.least.begin(), coding.longest(), fixed.begin());
   for (auto const& digit : coding.digits_) fixed[digit.position] = 0;
   std::memcpy(constant_.bytes.data(), fixed.data(), fixed.size());
-  constant_.length = coding.longest_;
+  constant_.length = coding.longest();
   std::vector<Entry> entries(1);
   auto const end_table = [&] {
     tables_.push_back({ExactDivisor(entries.size()), std::move(entries)});

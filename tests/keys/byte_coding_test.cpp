@@ -269,6 +269,23 @@ void expect_found_among(Values const& few, Values const& others) {
     expect_injective(id, id, few, many);
     expect_injective(id, id, many, few);
   }
+  for (auto const a : {TypeId::utf8, TypeId::large_utf8, TypeId::utf8_view})
+    for (auto const b : {TypeId::utf8, TypeId::large_utf8, TypeId::utf8_view}) expect_injective(a, b, few, many);
+}
+
+TEST(ByteCoding, OthersShareAWordBesideAFarSmallerTable) {
+  Values const few{"id1", "id2"};
+  auto const share_a_word = [&](std::size_t rows) {
+    Values many(rows, "none of these");
+    many[0] = "another";
+    auto const left = table_of(TypeId::utf8, many);
+    auto const right = table_of(TypeId::utf8, few);
+    auto const keys = encode_join_keys({left.view(), {0}}, {right.view(), {0}}, {});
+    EXPECT_TRUE(keys);
+    return word_at(keys->left, 0) == word_at(keys->left, 1);
+  };
+  EXPECT_TRUE(share_a_word(8 * few.size()));
+  EXPECT_FALSE(share_a_word(8 * few.size() - 1));
 }
 
 TEST(ByteCoding, FewValuesAmongManyOthers) {
