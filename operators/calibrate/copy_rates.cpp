@@ -19,7 +19,7 @@ namespace {
 /// Bytes that a thread copies at a time.
 constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 20;
 
-/// Touched pages as the tables of callers have them: importing small ones takes several times as long as large ones.
+/// Touched pages as the tables of callers have them: importing small pages takes several times as long as large ones.
 Result<std::vector<std::byte>> memory_of_callers(std::int64_t bytes) {
   try {
     return std::vector<std::byte>(static_cast<std::size_t>(bytes), std::byte{1});

@@ -60,7 +60,7 @@ Result<void> PartitionedJoin::place_sides(PlannedJoin planned) {
 }
 
 TestedJoin PartitionedJoin::tested_join() {
-  // Of lanes that make rows the pairs stay in a cache; a device is asked for as many as it is without a condition.
+  // Of lanes that make rows the pairs stay in a cache; a device's come in larger windows.
   constexpr std::uint64_t kLanePairs = std::uint64_t{1} << 14;
   constexpr std::uint64_t kDevicePairs = std::uint64_t{1} << 20;
   constexpr std::uint64_t kFewestPairs = 1'024;

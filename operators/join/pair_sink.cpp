@@ -15,7 +15,7 @@ class PairSink final : public MatchSink {
  public:
   PairSink(SinkContext const& context, run::LaneScheduler::Emit const& emit) : context_(context), emit_(emit) {}
 
-  /// A shortage shows with the first window, before any pair is handed over.
+  /// A device's shortage shows with the first window, before any pair is handed over.
   Result<void> take(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t* rows) override {
     GARUDA_TRY_ASSIGN(auto const count, kernel.count());
     for (std::uint64_t first = 0; first < count;) {
