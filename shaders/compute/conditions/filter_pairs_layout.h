@@ -3,8 +3,8 @@
 #define GARUDA_SHADERS_FILTER_PAIRS_LAYOUT_H
 
 #include "../keys/column_values_layout.h"
-#include "nested_join_layout.h"
 #include "../strings/strings_layout.h"
+#include "nested_join_layout.h"
 
 GARUDA_SHADER_BEGIN
 
