@@ -16,7 +16,7 @@ namespace garuda::calibrate {
 Result<AlignedBuffer> filled_buffer(std::int64_t bytes);
 
 /// Copies `bytes` from host memory to host memory by memcpy, as operators do, on the threads of the calling task arena,
-/// `repetitions` times; the median in bytes copied a second. Errors: out_of_memory.
+/// `repetitions` times; the fastest in bytes copied a second. Errors: out_of_memory.
 Result<double> measure_host_copy(std::int64_t bytes, int repetitions = 5);
 
 /// The fastest of one way to upload and of downloads.
@@ -31,7 +31,7 @@ Result<DeviceCopy> measure_device_copy(vk::Device& device, vk::UploadMode mode, 
                                        int repetitions = 5);
 
 /// Bytes a second of `threads` threads that copy `bytes` one way side by side, as columns of whole tables go; the
-/// median. Blocks. Errors: those of measure_device_copy.
+/// fastest. Blocks. Errors: those of measure_device_copy.
 Result<double> measure_team_copy(vk::Device& device, vk::CopyDirection direction, std::uint32_t threads,
                                  std::int64_t bytes, int repetitions = 5);
 

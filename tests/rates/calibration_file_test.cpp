@@ -83,7 +83,7 @@ TEST_F(CalibrationFile, CutShortAnywhereIsIgnored) {
 
 TEST_F(CalibrationFile, ForeignOrDamagedIsIgnored) {
   expect_ignored("\"garuda_version\": \"", "\"garuda_version\": \"9.", "another version of garuda");
-  expect_ignored("\"format_version\": 2", "\"format_version\": 1", "format");
+  expect_ignored("\"format_version\": 3", "\"format_version\": 2", "format");
   expect_ignored("\"format\": \"", "\"format\": \"not ", "not a calibration");
   expect_ignored("driver 1.2", "driver 1.3", "another device or driver");
   expect_ignored("00ff-0001", "00ff-0002", "another device or driver");
