@@ -14,8 +14,13 @@
 extern "C" {
 #endif
 
-#ifdef __GNUC__
-#pragma GCC visibility push(default) /* what the shared library shows */
+/* What the shared library shows; CMake defines garuda_c_EXPORTS where that is built. */
+#if defined(_WIN32) && defined(garuda_c_EXPORTS)
+#define GARUDA_EXPORT __declspec(dllexport)
+#elif defined(__GNUC__) && !defined(_WIN32)
+#define GARUDA_EXPORT __attribute__((visibility("default")))
+#else
+#define GARUDA_EXPORT
 #endif
 
 struct ArrowArrayStream; /* the Arrow C stream interface */
@@ -102,66 +107,63 @@ struct garuda_group_by_options {
 };
 
 /* Finds the devices. A machine without Vulkan gives an engine with the CPU path only. */
-int garuda_engine_create(garuda_engine** engine, char** error);
-void garuda_engine_destroy(garuda_engine* engine);
+GARUDA_EXPORT int garuda_engine_create(garuda_engine** engine, char** error);
+GARUDA_EXPORT void garuda_engine_destroy(garuda_engine* engine);
 
 /* Null when memory is exhausted. */
-garuda_cancellation* garuda_cancellation_create(void);
+GARUDA_EXPORT garuda_cancellation* garuda_cancellation_create(void);
 /* From any thread. */
-void garuda_cancellation_set(garuda_cancellation* cancellation);
-void garuda_cancellation_destroy(garuda_cancellation* cancellation);
+GARUDA_EXPORT void garuda_cancellation_set(garuda_cancellation* cancellation);
+GARUDA_EXPORT void garuda_cancellation_destroy(garuda_cancellation* cancellation);
 
 /* Reads a stream to its end and releases it, also when it fails. What is read is validated, and not copied; the offsets
  * and views of strings and binary are validated by the first call that reads their column, which then fails. */
-int garuda_table_read(struct ArrowArrayStream* stream, garuda_table** table, char** error);
+GARUDA_EXPORT int garuda_table_read(struct ArrowArrayStream* stream, garuda_table** table, char** error);
 /* Copies a table into the memory of a device (index or part of a name; null: garuda chooses): columns of fixed width,
  * strings, binary, and dictionaries of these. Tables of one device are joined and grouped there. */
-int garuda_table_upload(garuda_engine* engine, garuda_table const* table, char const* device, garuda_table** out,
-                        char** error);
+GARUDA_EXPORT int garuda_table_upload(garuda_engine* engine, garuda_table const* table, char const* device,
+                                      garuda_table** out, char** error);
 /* Sorts a column of a table of a device and keeps the index there: joins on the column look rows up in it. Not while
  * other calls read the table. */
-int garuda_table_build_index(garuda_table* table, char const* column, char** error);
+GARUDA_EXPORT int garuda_table_build_index(garuda_table* table, char const* column, char** error);
 /* Gives the rows out; those of a device are copied to the host first. The stream is independent of the table. */
-int garuda_table_stream(garuda_table const* table, struct ArrowArrayStream* out, char** error);
-uint64_t garuda_table_rows(garuda_table const* table);
-void garuda_table_destroy(garuda_table* table);
+GARUDA_EXPORT int garuda_table_stream(garuda_table const* table, struct ArrowArrayStream* out, char** error);
+GARUDA_EXPORT uint64_t garuda_table_rows(garuda_table const* table);
+GARUDA_EXPORT void garuda_table_destroy(garuda_table* table);
 
 /* Starts a join. Blocks until the keys are partitioned. */
-int garuda_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
-                struct garuda_join_options const* options, garuda_result** result, char** error);
+GARUDA_EXPORT int garuda_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                              struct garuda_join_options const* options, garuda_result** result, char** error);
 /* The number of rows that garuda_join would give; no pair is enumerated. `statistics`: JSON as that of
  * garuda_result_statistics; null: not wanted. */
-int garuda_join_count(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
-                      struct garuda_join_options const* options, uint64_t* rows, char** statistics, char** error);
+GARUDA_EXPORT int garuda_join_count(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                                    struct garuda_join_options const* options, uint64_t* rows, char** statistics,
+                                    char** error);
 /* Starts a group-by. Columns of the result: the keys, then the aggregates. */
-int garuda_group_by(garuda_engine* engine, garuda_table const* table, struct garuda_group_by_options const* options,
-                    garuda_result** result, char** error);
+GARUDA_EXPORT int garuda_group_by(garuda_engine* engine, garuda_table const* table,
+                                  struct garuda_group_by_options const* options, garuda_result** result, char** error);
 
 /* What the calls above would do, as JSON, without doing it. */
-int garuda_explain_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
-                        struct garuda_join_options const* options, char** json, char** error);
-int garuda_explain_join_count(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
-                              struct garuda_join_options const* options, char** json, char** error);
-int garuda_explain_group_by(garuda_engine* engine, garuda_table const* table,
-                            struct garuda_group_by_options const* options, char** json, char** error);
+GARUDA_EXPORT int garuda_explain_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                                      struct garuda_join_options const* options, char** json, char** error);
+GARUDA_EXPORT int garuda_explain_join_count(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
+                                            struct garuda_join_options const* options, char** json, char** error);
+GARUDA_EXPORT int garuda_explain_group_by(garuda_engine* engine, garuda_table const* table,
+                                          struct garuda_group_by_options const* options, char** json, char** error);
 
 /* Gives the rows out, once. They are made while the stream is read, which may outlive the result; errors met then come
  * through its get_last_error. Releasing it early ends what still runs. */
-int garuda_result_stream(garuda_result* result, struct ArrowArrayStream* out, char** error);
+GARUDA_EXPORT int garuda_result_stream(garuda_result* result, struct ArrowArrayStream* out, char** error);
 /* Takes all rows, once, as a table: of the device where they were made on one, else of the host. */
-int garuda_result_table(garuda_result* result, garuda_table** table, char** error);
+GARUDA_EXPORT int garuda_result_table(garuda_result* result, garuda_table** table, char** error);
 /* The plan, as JSON. */
-int garuda_result_plan(garuda_result const* result, char** json, char** error);
+GARUDA_EXPORT int garuda_result_plan(garuda_result const* result, char** json, char** error);
 /* What was done so far, as JSON: path, device, rows, nanoseconds and bytes of phases, counters. Complete once the rows
  * were read. */
-int garuda_result_statistics(garuda_result const* result, char** json, char** error);
-void garuda_result_destroy(garuda_result* result);
+GARUDA_EXPORT int garuda_result_statistics(garuda_result const* result, char** json, char** error);
+GARUDA_EXPORT void garuda_result_destroy(garuda_result* result);
 
-void garuda_string_free(char* text);
-
-#ifdef __GNUC__
-#pragma GCC visibility pop
-#endif
+GARUDA_EXPORT void garuda_string_free(char* text);
 
 #ifdef __cplusplus
 }

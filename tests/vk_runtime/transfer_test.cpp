@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "core/os/memory.hpp"
 #include "tests/vk_runtime/device_fixture.hpp"
 
 namespace garuda::vk {
@@ -114,8 +115,8 @@ TEST_F(TransferChoiceTest, PagesAreImportedAndEdgesStaged) {
   if (!device_->traits().features.external_memory_host) GTEST_SKIP() << "no VK_EXT_external_memory_host";
   auto transfer = value_of(Transfer::create(*device_, lane_->queue(), {.mode = UploadMode::import_host}));
   std::uint64_t const page = device_->traits().limits.min_imported_host_pointer_alignment;
-  std::unique_ptr<std::byte, decltype(&std::free)> memory(static_cast<std::byte*>(std::aligned_alloc(page, 8 * page)),
-                                                          &std::free);
+  std::unique_ptr<std::byte, decltype(&os::free_aligned)> memory(
+      static_cast<std::byte*>(os::allocate_aligned(page, 8 * page)), &os::free_aligned);
   std::vector<std::byte> const data = pattern(8 * page);
   std::ranges::copy(data, memory.get());
   std::span<std::byte const> const source(memory.get() + 10, 8 * page - 20);  // six whole pages and two edges
