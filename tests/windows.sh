@@ -46,10 +46,11 @@ build_windows_libraries() {
   touch "$windows_libraries/complete"
 }
 
+# build_for_windows TARGET...
 build_for_windows() {
   cmake -S . -B "$windows_build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$windows_toolchain" \
     -DGARUDA_WINDOWS_PREFIX="$windows_libraries" -DCMAKE_BUILD_TYPE=Release -DGARUDA_FILES=OFF -DGARUDA_CUDA=OFF || return
-  cmake --build "$windows_build" --parallel "$jobs" --target garuda garuda_check_tests
+  cmake --build "$windows_build" --parallel "$jobs" --target "$@"
 }
 
 # expect_of_garuda STATUS TEXT ARGUMENT...: what garuda.exe ends with and says.
@@ -73,6 +74,7 @@ start_screen() {
   export DISPLAY=:$number
 }
 
+# run_under_wine LABELS: the command, and the entries of ctest that have one of these labels, a regular expression.
 run_under_wine() {
   local failed=0 path screen_pid
   start_screen || return
@@ -86,23 +88,27 @@ run_under_wine() {
     expect_of_garuda 0 'verified' bench join --rows-left 2^12 --rows-right 2^12 --path "$path" --repeat 1 || failed=1
     expect_of_garuda 0 'verified' bench group-by --rows 2^12 --groups 2^8 --path "$path" --repeat 1 || failed=1
   done
-  # Every program has its time limit. Of those that need no driver all tests, of others what ./dev check runs, on
-  # lavapipe; but a group-by of which one case hangs under Wine (docs/windows.md).
-  run_ctest "$windows_build" --label-regex '^(check|smoke)$' --label-exclude '^cuda$' \
-    --exclude-regex '^group_by_test.smoke$' || failed=1
+  # Every program has its time limit.
+  run_ctest "$windows_build" --label-regex "$1" --label-exclude '^(cuda|full)$' || failed=1
   wineserver --kill || true
   kill "$screen_pid"
   return "$failed"
 }
 
 command_windows() {
-  (($# == 0)) || die "unknown option of ./dev windows: $1"
+  # Of programs that need no driver all tests, of others what ./dev check runs, on lavapipe; with --full all tests there.
+  local targets=(garuda garuda_check_tests) labels='^(check|smoke)$'
+  case ${1:-} in
+    '') ;;
+    --full) targets=(all) labels='^(check|lavapipe)$' ;;
+    *) die "unknown option of ./dev windows: $1" ;;
+  esac
   setup_packages "${system_packages[@]}" "${windows_packages[@]}"
   [[ -e $windows_libraries/complete ]] || timed windows-libraries build_windows_libraries ||
     die "the libraries that garuda uses could not be built for Windows"
-  timed build-windows build_for_windows || die "the build for Windows failed"
+  timed build-windows build_for_windows "${targets[@]}" || die "the build for Windows failed"
   # A Wine of its own, without words about what it lacks.
   export WINEPREFIX=$root/.deps/wine WINEARCH=win64 WINEDEBUG=-all
   export WINEDLLOVERRIDES='mscoree=;mshtml=;winemenubuilder.exe='
-  timed_live test-windows run_under_wine
+  timed_live test-windows run_under_wine "$labels"
 }

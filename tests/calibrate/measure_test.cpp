@@ -27,7 +27,10 @@ namespace {
 class Calibrate : public ::testing::Test {
  protected:
   Engine engine() {
-    return Engine::create({.validation = true, .pipeline_cache_on_disk = false, .calibration_folder = folder_}).value();
+    return Engine::create({.validation = testing::with_validation(),
+                           .pipeline_cache_on_disk = false,
+                           .calibration_folder = folder_})
+        .value();
   }
 
   vk::ScratchFolder scratch_;
@@ -99,7 +102,7 @@ TEST(MeasuringTimes, ALateRateIsMeasuredInOneRun) {
 
 /// Late from the start, a device is measured all the same, in few runs; where that is to be given up, in none.
 TEST_F(Calibrate, ADeviceHasABoundInTime) {
-  auto const instance = vk::Instance::create({.validation = true}).value();
+  auto const instance = vk::Instance::create({.validation = testing::with_validation()}).value();
   auto const device = vk::Device::create(*instance, instance->physical_devices().value().front()).value();
   auto const pipelines = vk::PipelineStore::create(*device, std::nullopt).value();
   Control const control;

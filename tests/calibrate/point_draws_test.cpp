@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "keys/numbering/mix.hpp"
+#include "tests/test_run.hpp"
 #include "vk_runtime/device/instance.hpp"
 
 namespace garuda::calibrate {
@@ -23,7 +24,7 @@ std::vector<std::uint32_t> random_pixels(std::uint64_t num_rows, std::uint64_t n
 class PointDraws : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto instance = vk::Instance::create({.validation = true});
+    auto instance = vk::Instance::create({.validation = testing::with_validation()});
     ASSERT_TRUE(instance) << instance.error().describe();
     instance_ = std::move(*instance);
     auto const found = instance_->physical_devices();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "tests/test_run.hpp"
 #include "tests/unwrap.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/device/instance.hpp"
@@ -36,7 +37,7 @@ class DeviceTest : public ::testing::Test {
   static void SetUpTestSuite() {
     instance_ = SharedInstance::get().get();
     if (instance_ != nullptr) return;
-    auto created = Instance::create({.validation = true});
+    auto created = Instance::create({.validation = testing::with_validation()});
     // A missing layer or a broken loader must not look like an absent device.
     if (!created && created.error().code() != ErrorCode::no_device) {
       FAIL() << created.error().describe();

@@ -1,4 +1,5 @@
 // Drivers that compile but do not execute (RADV's null device): nothing here submits.
+#include "tests/test_run.hpp"
 #include "tests/vk_runtime/device_fixture.hpp"
 #include "vk_runtime/executables.hpp"
 #include "vk_runtime/pipelines.hpp"
@@ -8,7 +9,7 @@ namespace garuda::vk {
 namespace {
 
 TEST(NullDevice, OpensAndCompiles) {
-  auto const instance = value_of(Instance::create({.validation = true}));
+  auto const instance = value_of(Instance::create({.validation = testing::with_validation()}));
   auto const devices = value_of(instance->physical_devices());
   ASSERT_FALSE(devices.empty());
   DeviceTraits const& traits = devices[0].traits;

@@ -1,6 +1,7 @@
 // Tickets, waiting, phase times, and the check that misuse does not go unseen.
 #include <chrono>
 
+#include "tests/test_run.hpp"
 #include "tests/vk_runtime/device_fixture.hpp"
 #include "vk_runtime/pipelines.hpp"
 #include "vk_runtime_test_shaders.hpp"
@@ -189,6 +190,7 @@ TEST_F(SubmissionTest, PhasesPastTheCapacityAreCounted) {
 }
 
 TEST_F(SubmissionTest, AMissingBarrierIsReported) {
+  if (!testing::with_validation()) GTEST_SKIP() << "without the validation layer";
   Buffer const a = value_of(lane_->arena().buffer({.bytes = 4'096}));
   Buffer const b = value_of(lane_->arena().buffer({.bytes = 4'096}));
   CommandRecorder recorder = value_of(lane_->begin());
@@ -200,6 +202,7 @@ TEST_F(SubmissionTest, AMissingBarrierIsReported) {
 }
 
 TEST_F(SubmissionTest, AWrongBarrierIsReported) {
+  if (!testing::with_validation()) GTEST_SKIP() << "without the validation layer";
   Buffer const a = value_of(lane_->arena().buffer({.bytes = 4'096}));
   Buffer const b = value_of(lane_->arena().buffer({.bytes = 4'096}));
   CommandRecorder recorder = value_of(lane_->begin());
@@ -212,6 +215,7 @@ TEST_F(SubmissionTest, AWrongBarrierIsReported) {
 }
 
 TEST_F(SubmissionTest, MisuseOfTheApiIsReported) {
+  if (!testing::with_validation()) GTEST_SKIP() << "without the validation layer";
   Buffer const a = value_of(lane_->arena().buffer({.bytes = 64}));
   CommandRecorder recorder = value_of(lane_->begin());
   recorder.fill({a.handle(), 0, 128}, 1);  // past the end
