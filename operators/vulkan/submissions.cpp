@@ -186,7 +186,7 @@ Result<void> Submissions::dispatch(char const* phase, char const* label, vk::Pip
                                    std::uint64_t groups, std::uint64_t items_each) {
   GARUDA_EXPECTS(!pipeline.strides());
   auto const points = groups * shaders::kGroupSize * items_each / kItemsPerPoint;
-  auto const parts = parts_of(phase, points);
+  auto const parts = parts_of(phase, points, groups);
   for (std::uint32_t part = 0; part < parts; ++part) {
     GARUDA_TRY_ASSIGN(auto* recorder, record(phase, points / parts));
     recorder->begin_label(label);
@@ -197,10 +197,10 @@ Result<void> Submissions::dispatch(char const* phase, char const* label, vk::Pip
   return {};
 }
 
-std::uint32_t Submissions::parts_of(char const* phase, std::uint64_t points) const {
-  constexpr double kMostParts = 1024;
+std::uint32_t Submissions::parts_of(char const* phase, std::uint64_t points, std::uint64_t most) const {
+  auto const greatest = static_cast<double>(std::clamp<std::uint64_t>(most, 1, kMostParts));
   return static_cast<std::uint32_t>(
-      std::clamp(std::ceil(pace_.expected_ns(phase, points) / most_ns(phase)), 1.0, kMostParts));
+      std::clamp(std::ceil(pace_.expected_ns(phase, points) / most_ns(phase)), 1.0, greatest));
 }
 
 }  // namespace garuda::vulkan

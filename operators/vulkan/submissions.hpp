@@ -59,6 +59,8 @@ struct PointPass {
 /// Elements of a compute pass that cost as much as a point drawn: 30 G elements/s against 0.6 G points/s on an H200,
 /// 24 M inserts/s against 2.4 M points/s on lavapipe (2025-10).
 constexpr std::uint64_t kItemsPerPoint = 10;
+/// Submissions that a pass is cut into at most.
+constexpr std::uint64_t kMostParts = 1024;
 
 /// Submissions of one kernel on its lane. Work is recorded in order and each pass's barriers are its recorder's duty.
 /// A submission ends before the pass that would take it past the device's Pace::aim_ns(); longer passes are cut, the
@@ -79,8 +81,9 @@ class Submissions {
   /// Draws `pass`, as often submitting as its points need; primitives keep their order.
   Result<void> draw(PointPass const& pass);
 
-  /// In how many parts, each in a submission, work of `points` is to be done; 1 where one submission holds it.
-  std::uint32_t parts_of(char const* phase, std::uint64_t points) const;
+  /// In how many parts, each in a submission, work of `points` is to be done, at most `most`, so that none of so many
+  /// workgroups is empty; 1 where one submission holds it.
+  std::uint32_t parts_of(char const* phase, std::uint64_t points, std::uint64_t most = kMostParts) const;
 
   /// Binds and dispatches `groups` workgroups, each invocation of which works on `items_each` elements, in parts where
   /// the pace asks for it.

@@ -49,5 +49,15 @@ TEST_F(SubmissionsTest, TheFirstPartOfAPhaseIsShortAndMeasured) {
   ASSERT_TRUE(submissions.finish());
 }
 
+/// One that is empty would be measured as if it were not, and leave what a driver compiles to the next.
+TEST_F(SubmissionsTest, NoPartIsWithoutAWorkgroup) {
+  constexpr char const* kPhase = "of few groups";
+  auto const& pace = device().pace();
+  auto const points = static_cast<std::uint64_t>(20 * pace.aim_ns() / pace.expected_ns(kPhase, 1));
+  vulkan::Submissions const submissions(*lane_, nullptr, &counters_);
+  EXPECT_GT(submissions.parts_of(kPhase, points), 8U);
+  for (std::uint64_t const groups : {1, 3, 8}) EXPECT_EQ(submissions.parts_of(kPhase, points, groups), groups);
+}
+
 }  // namespace
 }  // namespace garuda::graphics

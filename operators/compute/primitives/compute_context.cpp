@@ -100,7 +100,7 @@ Result<void> ComputeContext::dispatch_bytes(char const* phase, PassShape const& 
   if (groups == 0) return {};
   GARUDA_TRY_ASSIGN(auto const* pipeline, compile(shape));
   GARUDA_EXPECTS(!pipeline->strides());
-  auto const parts = parts_of(phase, items);
+  auto const parts = parts_of(phase, items, groups);
   for (std::uint32_t part = 0; part < parts; ++part)
     GARUDA_TRY(record_pass(phase, shape.entry, *pipeline, push, items / parts, independent || part > 0,
                            [&](vk::CommandRecorder& recorder) { recorder.dispatch_part(groups, part, parts); }));
@@ -123,8 +123,8 @@ Result<void> ComputeContext::dispatch_indirect_bytes(char const* phase, PassShap
                      [&](vk::CommandRecorder& recorder) { recorder.dispatch_indirect(counts, offset); });
 }
 
-std::uint32_t ComputeContext::parts_of(char const* phase, std::uint64_t items) {
-  return submissions().parts_of(phase, items / vulkan::kItemsPerPoint);
+std::uint32_t ComputeContext::parts_of(char const* phase, std::uint64_t items, std::uint64_t most) {
+  return submissions().parts_of(phase, items / vulkan::kItemsPerPoint, most);
 }
 
 }  // namespace garuda::compute

@@ -65,8 +65,8 @@ class ComputeContext : public vulkan::PassContext {
     return dispatch_striding_bytes(phase, shape, std::as_bytes(std::span<Push const, 1>(&push, 1)), groups, items,
                                    independent);
   }
-  /// Parts that a pass over `items` elements is to be dispatched in.
-  std::uint32_t parts_of(char const* phase, std::uint64_t items);
+  /// Parts that a pass over `items` elements is to be dispatched in, see Submissions.
+  std::uint32_t parts_of(char const* phase, std::uint64_t items, std::uint64_t most = vulkan::kMostParts);
   /// Dispatches what the three words at `offset` of `counts` say, a buffer made with the usage for it.
   template <class Push>
   Result<void> dispatch_indirect(char const* phase, PassShape const& shape, Push const& push, vk::Buffer const& counts,
