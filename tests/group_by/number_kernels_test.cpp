@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
 
+#include "operators/group_by/numbers/exact_numbers.hpp"
 #include "partition/instruction_set.hpp"
 
 namespace garuda::group_by {
@@ -72,6 +75,42 @@ TEST(NumberKernels, ProductsAreAddedModulo64Bits) {
           EXPECT_EQ(words, expected);
         }
       }
+}
+
+/// Floats of all exponents, subnormal ones, zeros, and such as are no numbers.
+std::vector<double> floats(std::size_t count) {
+  std::mt19937_64 random(count);
+  std::vector<double> values(count);
+  for (auto& value : values) {
+    value = std::bit_cast<double>(random());
+    if (random() % 3 == 0) value = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 64) - 72);
+    if (random() % 20 == 0)
+      value = std::bit_cast<double>(random() & ((std::uint64_t{1} << 63 | std::uint64_t{1} << 52) - 1));
+    if (random() % 20 == 0) value = std::signbit(value) ? -0.0 : 0.0;
+    if (random() % 20 == 0) value = std::numeric_limits<double>::infinity();
+  }
+  return values;
+}
+
+TEST(NumberKernels, PartsOfFloatsAreThoseOfTheirExactProducts) {
+  DataType const type{TypeId::float64};
+  for (auto const* const kernels : all_kernels())
+    for (std::size_t const count : {0, 1, 7, 8, 257})
+      for (bool const squared : {false, true})
+        for (auto const first : {-2'200, -1'075, -200, -144, -104, -64, -41, -1, 0, 1, 63, 900})
+          for (auto const bits : {1U, 63U, 64U, 65U, 103U, 126U}) {
+            auto const values = floats(count);
+            std::vector<ExactNumber> numbers(count);
+            read_numbers(type, reinterpret_cast<std::byte const*>(values.data()), numbers);
+            std::vector<Int128> expected(count);
+            std::vector<ExactNumber> const ones(count, ExactNumber{1});
+            write_products(numbers, squared ? numbers.data() : ones.data(), first, bits, contract::ValueKind::int128,
+                           reinterpret_cast<std::byte*>(expected.data()));
+            std::vector<Int128> found(count);
+            kernels->float_parts(values.data(), count, squared, first, bits, found.data());
+            for (std::size_t i = 0; i < count; ++i)
+              ASSERT_TRUE(found[i] == expected[i]) << values[i] << ", from " << first << " on, bits: " << bits;
+          }
 }
 
 }  // namespace

@@ -126,40 +126,75 @@ void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::i
   });
 }
 
+namespace {
+
+double float_of(Half value) noexcept { return half_value(value.bits); }
+double float_of(float value) noexcept { return value; }
+
+/// Squares, which have no sign, or values themselves, of floats that follow each other.
+template <class T>
+void write_float_powers(std::byte const* values, std::size_t count, bool squared, std::int32_t first,
+                        std::uint32_t bits, contract::ValueKind kind, std::byte* out) {
+  constexpr std::size_t kStep = 256;
+  std::array<double, kStep> floats;
+  std::array<Int128, kStep> parts;
+  bool const is_written_at_once = kind == contract::ValueKind::int128;
+  for (std::size_t begin = 0; begin < count; begin += kStep) {
+    auto const rows = std::min(kStep, count - begin);
+    void const* from = values + begin * sizeof(T);
+    if constexpr (!std::is_same_v<T, double>) {
+      for (std::size_t i = 0; i < rows; ++i)
+        floats[i] = float_of(load<T>(values, static_cast<std::int64_t>(begin + i)));
+      from = floats.data();
+    }
+    void* const to = is_written_at_once ? static_cast<void*>(out + begin * sizeof(Int128)) : parts.data();
+    number_kernels().float_parts(from, rows, squared, first, bits, to);
+    if (is_written_at_once) continue;
+    with_kind(kind, [&]<class Out>(Out*) {
+      for (std::size_t i = 0; i < rows; ++i) store(out, begin + i, static_cast<Out>(parts[i]));
+    });
+  }
+}
+
+/// Of integers, of which 64 bits hold one and 128 a square.
+template <class T>
+void write_integer_powers(std::byte const* values, std::size_t count, bool squared, std::int32_t first,
+                          std::uint32_t bits, contract::ValueKind kind, std::byte* out) {
+  auto const mask = (UInt128{1} << bits) - 1;
+  with_kind(kind, [&]<class Out>(Out*) {
+    auto const write = [&](auto const& part) {
+      for (std::size_t i = 0; i < count; ++i)
+        store(out, i, static_cast<Out>(part(load<T>(values, static_cast<std::int64_t>(i)))));
+    };
+    if (squared)
+      return write([=](T value) {
+        auto const word = static_cast<std::uint64_t>(number_of(value).magnitude);
+        return shifted(UInt128{word} * word, first) & mask;
+      });
+    write([=](T value) {
+      auto const number = number_of(value);
+      auto const part = static_cast<Int128>(shifted(number.magnitude, first) & mask);
+      return number.is_negative ? -part : part;
+    });
+  });
+}
+
+}  // namespace
+
 void write_powers(DataType const& type, std::byte const* values, std::size_t count, bool squared, std::int32_t first,
                   std::uint32_t bits, contract::ValueKind kind, std::byte* out) {
-  auto const mask = (UInt128{1} << bits) - 1;
   with_type(type, [&]<class T>(T*) {
-    with_kind(kind, [&]<class Out>(Out*) {
-      // What most sums take: 128 bits hold a square, which has no sign, of integers where it begins.
-      constexpr bool kIsNarrow = sizeof(T) <= sizeof(std::uint64_t);
-      auto const write = [&](auto const& part) {
-        for (std::size_t i = 0; i < count; ++i)
-          store(out, i, static_cast<Out>(part(load<T>(values, static_cast<std::int64_t>(i)))));
-      };
-      auto const square = [](ExactNumber const& number) {
-        auto const word = static_cast<std::uint64_t>(number.magnitude);
-        return UInt128{word} * word;
-      };
-      if (kIsNarrow && squared && first == 0 && std::is_integral_v<T>)
-        return write([=](T value) { return square(number_of(value)) & mask; });
-      if (kIsNarrow && squared)
-        return write([=](T value) {
-          auto const number = number_of(value);
-          return shifted(square(number), first - 2 * number.exponent) & mask;
-        });
-      if (kIsNarrow)
-        return write([=](T value) {
-          auto const number = number_of(value);
-          auto const part =
-              static_cast<Int128>(shifted(number.magnitude, std::int64_t{first} - number.exponent) & mask);
-          return number.is_negative ? -part : part;
-        });
-      write([=](T value) {
-        auto const number = number_of(value);
-        return product_part(number, squared ? number : ExactNumber{1}, first, bits);
+    if constexpr (std::is_same_v<T, Half> || std::is_floating_point_v<T>)
+      return write_float_powers<T>(values, count, squared, first, bits, kind, out);
+    else if constexpr (sizeof(T) <= sizeof(std::uint64_t))
+      return write_integer_powers<T>(values, count, squared, first, bits, kind, out);
+    else
+      with_kind(kind, [&]<class Out>(Out*) {
+        for (std::size_t i = 0; i < count; ++i) {
+          auto const number = number_of(load<T>(values, static_cast<std::int64_t>(i)));
+          store(out, i, static_cast<Out>(product_part(number, squared ? number : ExactNumber{1}, first, bits)));
+        }
       });
-    });
   });
 }
 

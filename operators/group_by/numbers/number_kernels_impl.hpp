@@ -29,7 +29,58 @@ void add_products(std::uint32_t const* one, std::uint32_t const* other, std::siz
     for (std::size_t i = 0; i < count; ++i) words[i] += std::uint64_t{one[i]} * other[i] << shift;
 }
 
-constexpr NumberKernels kNumberKernels{extremes<std::int32_t>, extremes<std::int64_t>, add_products};
+/// value · 2^by of which a word is seen; nothing of what is moved out of it.
+inline std::uint64_t moved(std::uint64_t value, std::int64_t by) {
+  auto const up = static_cast<std::uint64_t>(by) < 64 ? value << (by & 63) : 0;
+  return static_cast<std::uint64_t>(-by) < 64 ? value >> (-by & 63) : up;
+}
+
+template <bool kSquared>
+void float_parts_of(void const* floats, std::size_t count, std::int32_t first, std::uint32_t bits, void* parts) {
+  constexpr auto kFractionBits = 52;
+  constexpr std::int64_t kMostExponent = 0x7ff;
+  constexpr std::int64_t kUnit = -1075;  // of an exponent's 1 the last bit
+  constexpr auto kImplicit = std::uint64_t{1} << kFractionBits;
+  auto const low_mask = bits < 64 ? (std::uint64_t{1} << bits) - 1 : ~std::uint64_t{0};
+  auto const high_mask = bits > 64 ? (std::uint64_t{1} << (bits - 64)) - 1 : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t value;
+    std::memcpy(&value, static_cast<char const*>(floats) + i * sizeof(value), sizeof(value));
+    auto const exponent = static_cast<std::int64_t>(value >> kFractionBits) & kMostExponent;
+    auto magnitude = (value & (kImplicit - 1)) | (exponent != 0 ? kImplicit : 0);
+    magnitude = exponent == kMostExponent ? 0 : magnitude;
+    auto const position = (exponent != 0 ? exponent : 1) + kUnit;
+    auto low = magnitude;
+    std::uint64_t high = 0;
+    if (kSquared) {
+      auto const a = magnitude & 0xffffffff;
+      auto const b = magnitude >> 32;
+      auto const middle = a * b;  // twice, at 2^32
+      low = a * a + (middle << 33);
+      high = b * b + (middle >> 31) + (low < a * a ? 1 : 0);
+    }
+    auto const by = (kSquared ? 2 : 1) * position - first;
+    auto const part_low = (moved(low, by) | moved(high, by + 64)) & low_mask;
+    auto const part_high = (moved(low, by - 64) | moved(high, by)) & high_mask;
+    // With a sign: the complement, and one more.
+    auto const sign = kSquared ? 0 : ~(value >> 63) + 1;
+    auto const word_low = (part_low ^ sign) - sign;
+    auto const word_high = (part_high ^ sign) + (part_low == 0 ? sign & 1 : 0);
+    auto* const part = static_cast<char*>(parts) + i * 2 * sizeof(std::uint64_t);
+    std::memcpy(part, &word_low, sizeof(word_low));
+    std::memcpy(part + sizeof(word_low), &word_high, sizeof(word_high));
+  }
+}
+
+void float_parts(void const* floats, std::size_t count, bool squared, std::int32_t first, std::uint32_t bits,
+                 void* parts) {
+  if (squared)
+    float_parts_of<true>(floats, count, first, bits, parts);
+  else
+    float_parts_of<false>(floats, count, first, bits, parts);
+}
+
+constexpr NumberKernels kNumberKernels{extremes<std::int32_t>, extremes<std::int64_t>, add_products, float_parts};
 
 }  // namespace
 }  // namespace garuda::group_by
