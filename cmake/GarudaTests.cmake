@@ -10,8 +10,8 @@
 #   GARUDA_CUDA_PLUGIN                 a file that is not there, but for tests with the label `cuda` and the driver cuda
 #   XDG_CACHE_HOME                     build/test_cache: no calibration of the user's; pipelines and Mesa's shaders
 #   GARUDA_TEST_MAX_ROWS               set (257) in sanitizer builds: skip cases with more rows than this on a side
-#   GARUDA_TEST_VALIDATION             "0" in sanitizer builds: no validation layer but in full runs; the same calls are
-#                                      validated in the release build
+#   GARUDA_TEST_VALIDATION             "0" in sanitizer builds and on Windows: no validation layer but in full runs; the same
+#                                      calls are validated in the release build
 #   GARUDA_TEST_SUBMISSIONS            of suites on Vulkan: where they write how long their longest submissions were, for
 #                                      tests/longest_submissions.py
 #   GARUDA_TEST_REGISTERS              of radv-FAMILY: where suites that compile all pipelines write what each takes, for

@@ -98,11 +98,11 @@ run_under_wine() {
 command_windows() {
   # Of programs that need no driver all tests, of others what ./dev check runs, on lavapipe; with --full all tests there.
   local targets=(garuda garuda_check_tests) labels='^(check|smoke)$'
-  case ${1:-} in
-    '') ;;
-    --full) targets=(all) labels='^(check|lavapipe)$' ;;
-    *) die "unknown option of ./dev windows: $1" ;;
-  esac
+  if [[ $# == 1 && $1 == --full ]]; then
+    targets=(all) labels='^(check|lavapipe)$'
+  elif (($#)); then
+    die "unknown option of ./dev windows: $*"
+  fi
   setup_packages "${system_packages[@]}" "${windows_packages[@]}"
   [[ -e $windows_libraries/complete ]] || timed windows-libraries build_windows_libraries ||
     die "the libraries that garuda uses could not be built for Windows"

@@ -305,8 +305,9 @@ void CommandRecorder::dispatch_part(std::uint64_t groups, std::uint32_t part, st
   // Whole rows where there are several, so that gl_NumWorkGroups.x is that of all.
   bool const has_rows = counts.y > 1;
   std::uint64_t const all = has_rows ? counts.y : counts.x;
-  auto const begin = static_cast<std::uint32_t>(all * part / parts);
-  auto const count = static_cast<std::uint32_t>(all * (part + 1) / parts) - begin;
+  // Rounded up: where there are more parts than that, the first one is not among the empty ones.
+  auto const begin = static_cast<std::uint32_t>((all * part + parts - 1) / parts);
+  auto const count = static_cast<std::uint32_t>((all * (part + 1) + parts - 1) / parts) - begin;
   if (count == 0) return;
   if (has_rows)
     device_->fn().vkCmdDispatchBase(commands_, 0, begin, 0, counts.x, count, 1);
@@ -324,7 +325,7 @@ GroupCounts split_groups(std::uint64_t groups, std::uint32_t max_x, std::uint32_
   GARUDA_EXPECTS(y <= max_y);
   if (y > 1) y = std::clamp<std::uint64_t>(parts, y, max_y);
   std::uint64_t const x = (groups + y - 1) / y;
-  return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y)};
+  return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>((groups + x - 1) / x)};
 }
 
 }  // namespace garuda::vk

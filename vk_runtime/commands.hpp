@@ -133,7 +133,8 @@ class CommandRecorder {
   /// knows (fewer than gl_NumWorkGroups.y are surplus). `groups` is at most the product of the limits of x and y.
   void dispatch(std::uint64_t groups) { dispatch_part(groups, 0, 1); }
   /// The same in `parts` that may go into different submissions, the workgroups of part 0 first; shaders do not see a
-  /// difference unless they use gl_NumWorkGroups for more than their number. Parts may be empty.
+  /// difference unless they use gl_NumWorkGroups for more than their number. Where there are more parts than
+  /// workgroups, or rows of them, some are empty, but not part 0.
   void dispatch_part(std::uint64_t groups, std::uint32_t part, std::uint32_t parts);
   /// One VkDispatchIndirectCommand.
   void dispatch_indirect(Buffer const& buffer, std::uint64_t offset);
@@ -149,7 +150,8 @@ class CommandRecorder {
 };
 
 /// Workgroups in x and y for `groups` in all: x * y >= groups, both within the limits, as little surplus as possible.
-/// Where they fill several rows, as many as there are `parts`, if the limit allows: parts are whole rows.
+/// Where they fill several rows, as many as there are `parts`, if the limit allows and each has a workgroup: parts are
+/// whole rows.
 struct GroupCounts {
   std::uint32_t x = 0;
   std::uint32_t y = 0;

@@ -21,14 +21,6 @@ inline constexpr std::chrono::seconds kMostMeasuring{10};
 /// Other work on the machine only ever slows a run down: the fastest is the one that was disturbed least.
 inline constexpr int kRepetitions = 5;
 
-/// The middle one, or the mean of the middle two; not less than 1 ns. Requires samples.
-inline double median(std::vector<double> samples_ns) {
-  GARUDA_EXPECTS(!samples_ns.empty());
-  std::ranges::sort(samples_ns);
-  auto const n = samples_ns.size();
-  return std::max((samples_ns[(n - 1) / 2] + samples_ns[n / 2]) / 2, 1.0);
-}
-
 /// The least one; not less than 1 ns. Requires samples.
 inline double fastest(std::vector<double> const& samples_ns) {
   GARUDA_EXPECTS(!samples_ns.empty());

@@ -81,8 +81,8 @@ class Submissions {
   /// Draws `pass`, as often submitting as its points need; primitives keep their order.
   Result<void> draw(PointPass const& pass);
 
-  /// In how many parts, each in a submission, work of `points` is to be done, at most `most`, so that none of so many
-  /// workgroups is empty; 1 where one submission holds it.
+  /// In how many parts, each in a submission, work of `points` is to be done, at most `most`: of no more
+  /// workgroups each part has some, but where they fill rows; 1 where one submission holds it.
   std::uint32_t parts_of(char const* phase, std::uint64_t points, std::uint64_t most = kMostParts) const;
 
   /// Binds and dispatches `groups` workgroups, each invocation of which works on `items_each` elements, in parts where

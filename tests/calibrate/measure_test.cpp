@@ -1,4 +1,4 @@
-// Measuring on every driver, under the validation layer, through the engine.
+// Measuring on every driver, through the engine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "operators/group_by/numbers/exact_numbers.hpp"
@@ -77,40 +80,72 @@ TEST(NumberKernels, ProductsAreAddedModulo64Bits) {
       }
 }
 
-/// Floats of all exponents, subnormal ones, zeros, and such as are no numbers.
-std::vector<double> floats(std::size_t count) {
+/// Floats of all exponents, subnormal ones, zeros, infinities, and such as are no numbers.
+template <class Float>
+std::vector<Float> floats(std::size_t count) {
+  using Bits = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
+  using Limits = std::numeric_limits<Float>;
+  constexpr std::array kOthers{Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),  -Limits::quiet_NaN(),
+                               Float{0},           -Float{0},           Limits::denorm_min(), -Limits::min() / 2,
+                               Limits::max(),      Limits::lowest()};
   std::mt19937_64 random(count);
-  std::vector<double> values(count);
+  std::vector<Float> values(count);
   for (auto& value : values) {
-    value = std::bit_cast<double>(random());
-    if (random() % 3 == 0) value = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 64) - 72);
-    if (random() % 20 == 0)
-      value = std::bit_cast<double>(random() & ((std::uint64_t{1} << 63 | std::uint64_t{1} << 52) - 1));
-    if (random() % 20 == 0) value = std::signbit(value) ? -0.0 : 0.0;
-    if (random() % 20 == 0) value = std::numeric_limits<double>::infinity();
+    value = std::bit_cast<Float>(static_cast<Bits>(random()));
+    auto const kind = random() % 4;
+    if (kind == 0) value = std::ldexp(static_cast<Float>(random()), static_cast<int>(random() % 64) - 72);
+    if (kind == 1) value = kOthers[random() % kOthers.size()];
   }
   return values;
 }
 
-TEST(NumberKernels, PartsOfFloatsAreThoseOfTheirExactProducts) {
-  DataType const type{TypeId::float64};
-  for (auto const* const kernels : all_kernels())
-    for (std::size_t const count : {0, 1, 7, 8, 257})
-      for (bool const squared : {false, true})
-        for (auto const first : {-2'200, -1'075, -200, -144, -104, -64, -41, -1, 0, 1, 63, 900})
-          for (auto const bits : {1U, 63U, 64U, 65U, 103U, 126U}) {
-            auto const values = floats(count);
-            std::vector<ExactNumber> numbers(count);
-            read_numbers(type, reinterpret_cast<std::byte const*>(values.data()), numbers);
-            std::vector<Int128> expected(count);
-            std::vector<ExactNumber> const ones(count, ExactNumber{1});
-            write_products(numbers, squared ? numbers.data() : ones.data(), first, bits, contract::ValueKind::int128,
-                           reinterpret_cast<std::byte*>(expected.data()));
+template <class Float>
+void expect_parts(TypeId type, NumberKernels::FloatParts NumberKernels::*kernel) {
+  for (std::size_t const count : {0, 1, 7, 8, 257})
+    for (bool const squared : {false, true})
+      for (auto const first : {-2'200, -1'075, -300, -200, -149, -104, -64, -41, -1, 0, 1, 63, 900})
+        for (auto const bits : {1U, 31U, 63U, 64U, 65U, 103U, 126U}) {
+          SCOPED_TRACE(::testing::Message() << count << " of them, from " << first << " on, bits: " << bits);
+          auto const values = floats<Float>(count);
+          auto const* const bytes = reinterpret_cast<std::byte const*>(values.data());
+          std::vector<ExactNumber> numbers(count);
+          read_numbers({type}, bytes, numbers);
+          auto const* const factors = squared ? numbers.data() : nullptr;
+          std::vector<Int128> expected(count);
+          write_products(numbers, factors, first, bits, contract::ValueKind::int128,
+                         reinterpret_cast<std::byte*>(expected.data()));
+          for (auto const* const kernels : all_kernels()) {
             std::vector<Int128> found(count);
-            kernels->float_parts(values.data(), count, squared, first, bits, found.data());
-            for (std::size_t i = 0; i < count; ++i)
-              ASSERT_TRUE(found[i] == expected[i]) << values[i] << ", from " << first << " on, bits: " << bits;
+            (kernels->*kernel)(values.data(), count, squared, first, bits, found.data());
+            ASSERT_TRUE(found == expected);
           }
+          std::vector<std::int64_t> narrow(count);
+          write_powers({type}, bytes, count, squared, first, bits, contract::ValueKind::int64,
+                       reinterpret_cast<std::byte*>(narrow.data()));
+          for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(narrow[i], static_cast<std::int64_t>(expected[i]));
+        }
+}
+
+TEST(NumberKernels, PartsOfFloatsAreThoseOfTheirExactProducts) {
+  expect_parts<double>(TypeId::float64, &NumberKernels::float_parts_64);
+  expect_parts<float>(TypeId::float32, &NumberKernels::float_parts_32);
+}
+
+TEST(NumberKernels, PowersOfHalvesAreTheirExactProducts) {
+  std::vector<std::uint16_t> halves(1 << 16);
+  std::iota(halves.begin(), halves.end(), std::uint16_t{0});
+  auto const* const bytes = reinterpret_cast<std::byte const*>(halves.data());
+  std::vector<ExactNumber> numbers(halves.size());
+  read_numbers({TypeId::float16}, bytes, numbers);
+  for (bool const squared : {false, true}) {
+    std::vector<Int128> expected(halves.size());
+    std::vector<Int128> found(halves.size());
+    write_products(numbers, squared ? numbers.data() : nullptr, -50, 100, contract::ValueKind::int128,
+                   reinterpret_cast<std::byte*>(expected.data()));
+    write_powers({TypeId::float16}, bytes, halves.size(), squared, -50, 100, contract::ValueKind::int128,
+                 reinterpret_cast<std::byte*>(found.data()));
+    EXPECT_TRUE(found == expected);
+  }
 }
 
 }  // namespace

@@ -79,11 +79,13 @@ TEST(SplitGroups, CoversEveryCountWithinTheLimits) {
       std::uint64_t const covered = std::uint64_t{counts.x} * counts.y;
       EXPECT_LE(counts.x, 7U);
       EXPECT_LE(counts.y, 100U);
-      if (groups > 7) {
-        EXPECT_GE(counts.y, std::min(parts, 100U));
+      if (groups > 7) {  // rows as short as so many parts ask for
+        auto const rows = std::clamp<std::uint64_t>(parts, (groups + 6) / 7, 100);
+        EXPECT_EQ(counts.x, (groups + rows - 1) / rows);
       }
       EXPECT_GE(covered, groups);
       EXPECT_LT(covered - groups, counts.y);
+      EXPECT_LT(covered - groups, counts.x) << "no row is past the end";
     }
   }
 }

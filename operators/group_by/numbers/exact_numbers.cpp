@@ -128,27 +128,27 @@ void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::i
 
 namespace {
 
-double float_of(Half value) noexcept { return half_value(value.bits); }
-double float_of(float value) noexcept { return value; }
-
-/// Squares, which have no sign, or values themselves, of floats that follow each other.
+/// Squares, which have no sign, or values themselves, of floats that follow each other. By their bits: a process may
+/// have its processor take subnormal floats as zeros.
 template <class T>
 void write_float_powers(std::byte const* values, std::size_t count, bool squared, std::int32_t first,
                         std::uint32_t bits, contract::ValueKind kind, std::byte* out) {
   constexpr std::size_t kStep = 256;
-  std::array<double, kStep> floats;
+  std::array<float, kStep> halves;
   std::array<Int128, kStep> parts;
+  auto const& kernels = number_kernels();
+  auto const make = sizeof(T) == sizeof(double) ? kernels.float_parts_64 : kernels.float_parts_32;
   bool const is_written_at_once = kind == contract::ValueKind::int128;
   for (std::size_t begin = 0; begin < count; begin += kStep) {
     auto const rows = std::min(kStep, count - begin);
     void const* from = values + begin * sizeof(T);
-    if constexpr (!std::is_same_v<T, double>) {
+    if constexpr (std::is_same_v<T, Half>) {
       for (std::size_t i = 0; i < rows; ++i)
-        floats[i] = float_of(load<T>(values, static_cast<std::int64_t>(begin + i)));
-      from = floats.data();
+        halves[i] = half_value(load<T>(values, static_cast<std::int64_t>(begin + i)).bits);
+      from = halves.data();
     }
     void* const to = is_written_at_once ? static_cast<void*>(out + begin * sizeof(Int128)) : parts.data();
-    number_kernels().float_parts(from, rows, squared, first, bits, to);
+    make(from, rows, squared, first, bits, to);
     if (is_written_at_once) continue;
     with_kind(kind, [&]<class Out>(Out*) {
       for (std::size_t i = 0; i < rows; ++i) store(out, begin + i, static_cast<Out>(parts[i]));

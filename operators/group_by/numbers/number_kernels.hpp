@@ -14,11 +14,13 @@ struct NumberKernels {
   /// words[i] += one[i] · 2^shift, or one[i] · other[i] · 2^shift where there is another column, modulo 2^64.
   void (*add_products)(std::uint32_t const* one, std::uint32_t const* other, std::size_t count, std::uint32_t shift,
                        std::uint64_t* words);
-  /// Of float64s, or of their squares: the bits [first, first + bits), counted from bit 0 of 2^0, with their signs, as
+  /// Of floats, or of their squares: the bits [first, first + bits), counted from bit 0 of 2^0, with their signs, as
   /// integers of 128 bits; 0 of what is infinite or no number. Neither end needs to be aligned. Requires: 0 < bits <
   /// 127.
-  void (*float_parts)(void const* floats, std::size_t count, bool squared, std::int32_t first, std::uint32_t bits,
-                      void* parts);
+  using FloatParts = void (*)(void const* floats, std::size_t count, bool squared, std::int32_t first,
+                              std::uint32_t bits, void* parts);
+  FloatParts float_parts_32;
+  FloatParts float_parts_64;
 };
 
 /// Those of the fastest instruction set of this machine.

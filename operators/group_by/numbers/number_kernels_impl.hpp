@@ -35,17 +35,19 @@ inline std::uint64_t moved(std::uint64_t value, std::int64_t by) {
   return static_cast<std::uint64_t>(-by) < 64 ? value >> (-by & 63) : up;
 }
 
-template <bool kSquared>
+/// Bits: of the floats' width.
+template <class Bits, bool kSquared>
 void float_parts_of(void const* floats, std::size_t count, std::int32_t first, std::uint32_t bits, void* parts) {
-  constexpr auto kFractionBits = 52;
-  constexpr std::int64_t kMostExponent = 0x7ff;
-  constexpr std::int64_t kUnit = -1075;  // of an exponent's 1 the last bit
+  constexpr int kFractionBits = sizeof(Bits) == 4 ? 23 : 52;
+  constexpr std::int64_t kMostExponent = sizeof(Bits) == 4 ? 0xff : 0x7ff;
+  constexpr std::int64_t kUnit = sizeof(Bits) == 4 ? -150 : -1075;  // of the last bit, where the exponent is 0
   constexpr auto kImplicit = std::uint64_t{1} << kFractionBits;
   auto const low_mask = bits < 64 ? (std::uint64_t{1} << bits) - 1 : ~std::uint64_t{0};
   auto const high_mask = bits > 64 ? (std::uint64_t{1} << (bits - 64)) - 1 : 0;
   for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t value;
-    std::memcpy(&value, static_cast<char const*>(floats) + i * sizeof(value), sizeof(value));
+    Bits loaded;
+    std::memcpy(&loaded, static_cast<char const*>(floats) + i * sizeof(loaded), sizeof(loaded));
+    std::uint64_t const value = loaded;
     auto const exponent = static_cast<std::int64_t>(value >> kFractionBits) & kMostExponent;
     auto magnitude = (value & (kImplicit - 1)) | (exponent != 0 ? kImplicit : 0);
     magnitude = exponent == kMostExponent ? 0 : magnitude;
@@ -63,7 +65,7 @@ void float_parts_of(void const* floats, std::size_t count, std::int32_t first, s
     auto const part_low = (moved(low, by) | moved(high, by + 64)) & low_mask;
     auto const part_high = (moved(low, by - 64) | moved(high, by)) & high_mask;
     // With a sign: the complement, and one more.
-    auto const sign = kSquared ? 0 : ~(value >> 63) + 1;
+    auto const sign = kSquared ? 0 : ~(value >> (8 * sizeof(Bits) - 1)) + 1;
     auto const word_low = (part_low ^ sign) - sign;
     auto const word_high = (part_high ^ sign) + (part_low == 0 ? sign & 1 : 0);
     auto* const part = static_cast<char*>(parts) + i * 2 * sizeof(std::uint64_t);
@@ -72,15 +74,17 @@ void float_parts_of(void const* floats, std::size_t count, std::int32_t first, s
   }
 }
 
+template <class Bits>
 void float_parts(void const* floats, std::size_t count, bool squared, std::int32_t first, std::uint32_t bits,
                  void* parts) {
   if (squared)
-    float_parts_of<true>(floats, count, first, bits, parts);
+    float_parts_of<Bits, true>(floats, count, first, bits, parts);
   else
-    float_parts_of<false>(floats, count, first, bits, parts);
+    float_parts_of<Bits, false>(floats, count, first, bits, parts);
 }
 
-constexpr NumberKernels kNumberKernels{extremes<std::int32_t>, extremes<std::int64_t>, add_products, float_parts};
+constexpr NumberKernels kNumberKernels{extremes<std::int32_t>, extremes<std::int64_t>, add_products,
+                                       float_parts<std::uint32_t>, float_parts<std::uint64_t>};
 
 }  // namespace
 }  // namespace garuda::group_by
