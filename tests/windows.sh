@@ -57,7 +57,7 @@ build_for_windows() {
 expect_of_garuda() {
   local status=$1 text=$2 output found=0
   shift 2
-  output=$(timeout 300 wine "$windows_build/bin/garuda.exe" "$@" 2>&1) || found=$?
+  output=$(timeout 300 tests/run_under_wine.sh "$windows_build/bin/garuda.exe" "$@") || found=$?
   say "$output"
   ((found == status)) && [[ $output == *"$text"* ]] && return
   say "garuda.exe $*: status $found, where status $status and '$text' were expected"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import signal
 import statistics
 import subprocess
@@ -34,6 +35,16 @@ def wait_for_output(garuda, process):
             return
         time.sleep(0.05)
     raise AssertionError("the run has written nothing")
+
+
+def wait_until_caught(process):
+    """Waits until the process handles SIGINT: one that is still being loaded is ended by the system, without a word."""
+    while process.poll() is None:
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+        if int(caught.split()[1], 16) & 1 << (signal.SIGINT - 1):
+            return
+        time.sleep(0.001)
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.csv"])
@@ -98,6 +109,7 @@ def test_interrupted_in_every_phase(garuda, distinct_strings, command):
     for sixteenths in (1, 4, 8, 11):
         with garuda.start(*command) as process:
             time.sleep(whole * sixteenths / 16)
+            wait_until_caught(process)
             start = time.monotonic()
             process.send_signal(signal.SIGINT)
             _, messages = process.communicate(timeout=SECONDS_TO_STOP)
