@@ -1,4 +1,5 @@
-// A device, under the validation layer where runs have it (tests/test_run.hpp). Every test ends with a look at its messages: one of them fails the test.
+// A device, under the validation layer where runs have it (tests/test_run.hpp). Every test ends with a look at its
+// messages: one of them fails the test.
 #pragma once
 
 #include <gmock/gmock.h>
