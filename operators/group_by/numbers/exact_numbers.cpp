@@ -166,11 +166,13 @@ void write_integer_powers(std::byte const* values, std::size_t count, bool squar
       for (std::size_t i = 0; i < count; ++i)
         store(out, i, static_cast<Out>(part(load<T>(values, static_cast<std::int64_t>(i)))));
     };
-    if (squared)
-      return write([=](T value) {
-        auto const word = static_cast<std::uint64_t>(number_of(value).magnitude);
-        return shifted(UInt128{word} * word, first) & mask;
-      });
+    auto const square = [](T value) {
+      auto const word = static_cast<std::uint64_t>(number_of(value).magnitude);
+      return UInt128{word} * word;
+    };
+    // What most sums take: the lowest bits, which are not moved.
+    if (squared && first == 0) return write([=](T value) { return square(value) & mask; });
+    if (squared) return write([=](T value) { return shifted(square(value), first) & mask; });
     write([=](T value) {
       auto const number = number_of(value);
       auto const part = static_cast<Int128>(shifted(number.magnitude, first) & mask);
