@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/os/memory.hpp"
 #include "tests/test_run.hpp"
 #include "tests/unwrap.hpp"
 #include "vk_runtime/device/device.hpp"
@@ -75,6 +76,11 @@ class DeviceTest : public ::testing::Test {
       byte = static_cast<std::byte>(state >> 24);
     }
     return data;
+  }
+
+  /// Ordinary memory of the host from a multiple of `alignment` on.
+  static std::unique_ptr<std::byte, decltype(&os::free_aligned)> host_memory(std::size_t alignment, std::size_t bytes) {
+    return {static_cast<std::byte*>(os::allocate_aligned(alignment, bytes)), &os::free_aligned};
   }
 
   /// The texels of one layer, tightly packed, as T. The image was last used as `last`.

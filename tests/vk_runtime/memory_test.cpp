@@ -1,6 +1,5 @@
 #include "vk_runtime/memory/memory.hpp"
 
-#include "core/os/memory.hpp"
 #include "tests/vk_runtime/device_fixture.hpp"
 
 namespace garuda::vk {
@@ -324,8 +323,7 @@ TEST_F(TwoHeaps, ADiscreteGpuDoesNotWorkOverTheBus) {
 TEST_F(MemoryTest, HostMemoryIsImportedInPlace) {
   if (!device_->traits().features.external_memory_host) GTEST_SKIP() << "no VK_EXT_external_memory_host";
   std::uint64_t const page = device_->traits().limits.min_imported_host_pointer_alignment;
-  std::unique_ptr<std::byte, decltype(&os::free_aligned)> memory(
-      static_cast<std::byte*>(os::allocate_aligned(page, 4 * page)), &os::free_aligned);
+  auto const memory = host_memory(page, 4 * page);
   std::vector<std::byte> const data = pattern(4 * page);
   std::ranges::copy(data, memory.get());
   Buffer const imported = value_of(arena().import_host({memory.get(), 4 * page}));

@@ -189,8 +189,16 @@ TEST_F(SubmissionTest, PhasesPastTheCapacityAreCounted) {
   EXPECT_EQ(timer.dropped_phases(), 1U);
 }
 
-TEST_F(SubmissionTest, AMissingBarrierIsReported) {
-  if (!testing::with_validation()) GTEST_SKIP() << "without the validation layer";
+/// What only the validation layer sees.
+class ValidationTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (!testing::with_validation()) GTEST_SKIP() << "without the validation layer";
+  }
+};
+
+TEST_F(ValidationTest, AMissingBarrierIsReported) {
   Buffer const a = value_of(lane_->arena().buffer({.bytes = 4'096}));
   Buffer const b = value_of(lane_->arena().buffer({.bytes = 4'096}));
   CommandRecorder recorder = value_of(lane_->begin());
@@ -201,8 +209,7 @@ TEST_F(SubmissionTest, AMissingBarrierIsReported) {
   instance_->clear_validation_messages();
 }
 
-TEST_F(SubmissionTest, AWrongBarrierIsReported) {
-  if (!testing::with_validation()) GTEST_SKIP() << "without the validation layer";
+TEST_F(ValidationTest, AWrongBarrierIsReported) {
   Buffer const a = value_of(lane_->arena().buffer({.bytes = 4'096}));
   Buffer const b = value_of(lane_->arena().buffer({.bytes = 4'096}));
   CommandRecorder recorder = value_of(lane_->begin());
@@ -214,8 +221,7 @@ TEST_F(SubmissionTest, AWrongBarrierIsReported) {
   instance_->clear_validation_messages();
 }
 
-TEST_F(SubmissionTest, MisuseOfTheApiIsReported) {
-  if (!testing::with_validation()) GTEST_SKIP() << "without the validation layer";
+TEST_F(ValidationTest, MisuseOfTheApiIsReported) {
   Buffer const a = value_of(lane_->arena().buffer({.bytes = 64}));
   CommandRecorder recorder = value_of(lane_->begin());
   recorder.fill({a.handle(), 0, 128}, 1);  // past the end

@@ -2,7 +2,6 @@
 
 #include <thread>
 
-#include "core/os/memory.hpp"
 #include "tests/vk_runtime/device_fixture.hpp"
 
 namespace garuda::vk {
@@ -115,8 +114,7 @@ TEST_F(TransferChoiceTest, PagesAreImportedAndEdgesStaged) {
   if (!device_->traits().features.external_memory_host) GTEST_SKIP() << "no VK_EXT_external_memory_host";
   auto transfer = value_of(Transfer::create(*device_, lane_->queue(), {.mode = UploadMode::import_host}));
   std::uint64_t const page = device_->traits().limits.min_imported_host_pointer_alignment;
-  std::unique_ptr<std::byte, decltype(&os::free_aligned)> memory(
-      static_cast<std::byte*>(os::allocate_aligned(page, 8 * page)), &os::free_aligned);
+  auto const memory = host_memory(page, 8 * page);
   std::vector<std::byte> const data = pattern(8 * page);
   std::ranges::copy(data, memory.get());
   std::span<std::byte const> const source(memory.get() + 10, 8 * page - 20);  // six whole pages and two edges
