@@ -74,8 +74,8 @@ start_screen() {
   export DISPLAY=:$number
 }
 
-# run_under_wine LABELS: the command, and the entries of ctest that have one of these labels, a regular expression.
-run_under_wine() {
+# test_under_wine LABELS: the command, and the entries of ctest that have one of these labels, a regular expression.
+test_under_wine() {
   local failed=0 path screen_pid
   start_screen || return
   VK_ICD_FILENAMES=$(echo /usr/share/vulkan/icd.d/lvp_icd*.json)
@@ -110,5 +110,5 @@ command_windows() {
   # A Wine of its own, without words about what it lacks.
   export WINEPREFIX=$root/.deps/wine WINEARCH=win64 WINEDEBUG=-all
   export WINEDLLOVERRIDES='mscoree=;mshtml=;winemenubuilder.exe='
-  timed_live test-windows run_under_wine "$labels"
+  timed_live test-windows test_under_wine "$labels"
 }
