@@ -1,7 +1,9 @@
 // Instruction sets that the host's kernels come in.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -17,5 +19,13 @@ std::span<InstructionSet const> instruction_sets() noexcept;
 
 /// The last of them.
 InstructionSet best_instruction_set() noexcept;
+
+/// What is compiled for each set, in the order of InstructionSet and of the first alone where there are no others: that
+/// of the best set of this machine. The sets' results are the same.
+template <class Kernels>
+Kernels const& best_of(std::initializer_list<Kernels const& (*)() noexcept> by_set) noexcept {
+  auto const best = static_cast<std::size_t>(best_instruction_set());
+  return by_set.begin()[best < by_set.size() ? best : 0]();
+}
 
 }  // namespace garuda::partition

@@ -30,6 +30,12 @@ std::uint64_t state_bytes(resolve::StateColumn const& column) {
   return bytes + static_cast<std::uint64_t>(extremes) * contract::extreme_words(column.kind) * 8;
 }
 
+/// What is wanted of a state column's values.
+contract::StateRequest request_of(resolve::StateColumn const& column, ValueReader const& values) {
+  bool const sums_fit_word = column.form == resolve::ValueForm::packed;
+  return {column.kind, column.states, values.may_have_nulls(), values.order(), column.list, sums_fit_word};
+}
+
 /// The table as a path takes it whole, but for its keys' words.
 contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateColumn> const& states,
                                     std::vector<ValueReader> const& values,
@@ -48,8 +54,7 @@ contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateC
     whole.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
   }
   for (std::size_t c = 0; c < states.size(); ++c)
-    whole.requests.push_back(
-        {states[c].kind, states[c].states, values[c].may_have_nulls(), values[c].order(), states[c].list});
+    whole.requests.push_back(request_of(states[c], values[c]));
   return whole;
 }
 
@@ -106,8 +111,7 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
   for (auto const& state : request.columns.states) {
     bool const is_bytes = state.kind == contract::ValueKind::bytes;
     auto const words = is_bytes ? 0 : contract::value_words(state.kind);
-    shape.requests.push_back(
-        {state.kind, state.states, values[shape.requests.size()].may_have_nulls(), nullptr, state.list});
+    shape.requests.push_back(request_of(state, values[shape.requests.size()]));
     shape.ordered_columns += is_bytes ? 1 : 0;
     shape.value_words += words + (state.column ? 1 : 0);  // and a bit of validity, rounded up
     shape.widest_value = std::max(shape.widest_value, words);

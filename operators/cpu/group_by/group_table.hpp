@@ -14,6 +14,7 @@
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/cpu/group_by/accumulators.hpp"
 #include "operators/cpu/group_by/state_array.hpp"
+#include "operators/cpu/group_by/sums/sum_rows.hpp"
 
 namespace garuda::cpu {
 
@@ -57,13 +58,40 @@ inline std::uint64_t kept_row_bytes(std::span<contract::StateRequest const> requ
   return bytes;
 }
 
+/// The words that lie side by side in a table: with the number of rows, where some column counts them, or where that
+/// tells which slots of direct addressing have a group, as `marks_slots` says.
+inline std::vector<std::vector<SummedWord>> summed_words(std::span<contract::StateRequest const> requests,
+                                                         bool marks_slots) {
+  return side_by_side(requests, marks_slots || std::ranges::any_of(requests, counts_rows));
+}
+
+/// `requests` without what `lists` have, and without counts that another column has, too.
+inline std::vector<contract::StateRequest> remaining(std::span<contract::StateRequest const> requests,
+                                                     std::span<std::vector<SummedWord> const> lists) {
+  std::vector<contract::StateRequest> left(requests.begin(), requests.end());
+  auto const leave_out = [&](std::size_t c, contract::StateSet states) {
+    left[c].states &= static_cast<contract::StateSet>(~states);
+  };
+  bool has_counts = false;
+  for (auto const& words : lists)
+    for (auto const& word : words) {
+      if (word) leave_out(*word, contract::kSumState);
+      has_counts = has_counts || !word;
+    }
+  for (std::size_t c = 0; c < left.size(); ++c)
+    if (counts_rows(requests[c]) && (has_counts || counting_column(requests, c) != c))
+      leave_out(c, contract::kCountState);
+  return left;
+}
+
 /// Bytes of a group's states in a table with direct addressing, but for values that are all kept.
-inline std::uint64_t state_bytes(std::span<contract::StateRequest const> requests, bool first_rows) noexcept {
-  std::uint64_t bytes = first_rows ? 8 : 1;
-  for (std::size_t c = 0; c < requests.size(); ++c) {
-    auto const& request = requests[c];
+inline std::uint64_t state_bytes(std::span<contract::StateRequest const> requests, bool first_rows) {
+  auto const lists = summed_words(requests, !first_rows);
+  std::uint64_t bytes = first_rows ? 8 : lists.empty() ? 1 : 0;
+  bytes += lists.size() * kSumRowWords * sizeof(std::uint64_t);
+  for (auto const& request : remaining(requests, lists)) {
     auto const wide = request.kind == contract::ValueKind::int128 || contract::is_float(request.kind);
-    if ((request.states & contract::kCountState) != 0 && counting_column(requests, c) == c) bytes += 8;
+    if ((request.states & contract::kCountState) != 0) bytes += 8;
     if ((request.states & contract::kSumState) != 0) bytes += wide ? 16 : 8;
     auto const extremes =
         std::popcount(static_cast<unsigned>(request.states) & (contract::kMinState | contract::kMaxState));
@@ -192,27 +220,26 @@ class GroupTable {
   GroupTable(Addressing const& addressing, GroupStates const& states)
       : addressing_(addressing),
         hash_(addressing.is_direct ? 1 : addressing.slots, states.num_more_words),
-        keeps_rows_(states.first_rows) {
+        keeps_rows_(states.first_rows),
+        requests_(states.requests) {
     GARUDA_EXPECTS(!addressing.is_direct || states.num_more_words == 0);
-    for (std::size_t c = 0; c < states.requests.size(); ++c) {
-      auto request = states.requests[c];
-      counted_by_.push_back(counting_column(states.requests, c));
-      if (counted_by_[c] != c) request.states &= static_cast<contract::StateSet>(~contract::kCountState);
-      columns_.emplace_back(request, states.fixed_points[c]);
-    }
-    for (auto& column : columns_) column.resize(addressing.slots);
+    auto const lists = summed_words(requests_, addressing.is_direct && !keeps_rows_);
+    for (auto const& words : lists) sums_.emplace_back(words);
+    auto const requests = remaining(requests_, lists);
+    for (std::size_t c = 0; c < requests.size(); ++c) columns_.emplace_back(requests[c], states.fixed_points[c]);
+    for_all_states([&](auto& state) { state.resize(addressing.slots); });
     if (!addressing.is_direct) {
       // Room for what is expected: growing step by step asks for memory again and again, from all threads.
-      for (auto& column : columns_) column.clear();
+      for_all_states([](auto& state) { state.clear(); });
       if (keeps_rows_) first_rows_.reserve(addressing.slots);
       return;
     }
-    auto const counter = std::ranges::find_if(states.requests, counts_rows);
+    auto const counter = std::ranges::find_if(requests_, counts_rows);
     if (keeps_rows_)
       first_rows_.resize(addressing.slots, kNoRow);
-    else if (counter != states.requests.end())
-      row_counter_ = counter - states.requests.begin();
-    else
+    else if (!has_row_counts() && counter != requests_.end())
+      row_counter_ = counter - requests_.begin();
+    else if (!has_row_counts())
       present_.resize(addressing.slots);
   }
 
@@ -227,6 +254,7 @@ class GroupTable {
       std::span const found(slots, count);
       find_slots(rows.keys.empty() ? nullptr : rows.keys.data() + first, rows.more_words, first, found);
       if (keeps_rows_) keep_rows(rows, first, found);
+      for (auto& sums : sums_) sums.add(rows.values, first, found);
       for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].add(rows.values[c], first, found);
     }
   }
@@ -250,6 +278,7 @@ class GroupTable {
     if (keeps_rows_)
       for (std::size_t i = 0; i < slots.size(); ++i)
         first_rows_[slots[i]] = std::min(first_rows_[slots[i]], from.first_rows_[from_slots[i]]);
+    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i].merge(from.sums_[i], from_slots, slots);
     for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].merge(from.columns_[c], from_slots, slots);
   }
 
@@ -273,9 +302,20 @@ class GroupTable {
       for (auto const slot : slots) part.first_rows.push_back(first_rows_[slot]);
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      part.states.push_back(columns_[c].states_of(slots, control));
-      if (counted_by_[c] != c) part.states[c].counts = part.states[counted_by_[c]].counts;
+      auto& state = part.states.emplace_back(columns_[c].states_of(slots, control));
+      if (!counts_rows(requests_[c])) continue;
+      auto const counter = counting_column(requests_, c);
+      if (has_row_counts())
+        state.counts = sums_.front().of(slots, 0);
+      else if (counter != c)
+        state.counts = part.states[counter].counts;
     }
+    for (auto const& sums : sums_)
+      for (std::size_t w = 0; w < sums.words().size(); ++w)
+        if (auto const column = sums.words()[w]) {
+          part.states[*column].sums = sums.of(slots, w);
+          part.states[*column].words_per_sum = 1;
+        }
     return part;
   }
 
@@ -329,7 +369,7 @@ class GroupTable {
     }
     hash_.find(keys, more_words, first, slots.size(), slots.data());
     auto const groups = hash_.keys().size();
-    for (auto& column : columns_) column.resize(groups);
+    for_all_states([=](auto& state) { state.resize(groups); });
     if (keeps_rows_) first_rows_.resize(groups, kNoRow);
   }
 
@@ -347,8 +387,18 @@ class GroupTable {
       keep([&](std::size_t i) { return rows.first_row + first + i; });
   }
 
+  /// Whether the first word of sums_ is the number of rows.
+  bool has_row_counts() const noexcept { return !sums_.empty() && !sums_.front().words().front(); }
+
+  template <class Use>
+  void for_all_states(Use const& use) {
+    for (auto& sums : sums_) use(sums);
+    for (auto& column : columns_) use(column);
+  }
+
   bool is_occupied(std::uint64_t slot) const noexcept {
     if (!addressing_.is_direct) return true;
+    if (has_row_counts()) return sums_.front().at(slot, 0) != 0;
     if (row_counter_ >= 0) return columns_[static_cast<std::size_t>(row_counter_)].counts()[slot] != 0;
     return keeps_rows_ ? first_rows_[slot] != kNoRow : present_[slot] != 0;
   }
@@ -356,8 +406,9 @@ class GroupTable {
   Addressing addressing_;
   HashSlots<Word> hash_;
   bool keeps_rows_;
-  std::vector<ColumnAccumulator> columns_;
-  std::vector<std::size_t> counted_by_;   ///< of each column: that whose counts are its own, too
+  std::vector<contract::StateRequest> requests_;
+  std::vector<SumRows> sums_;
+  std::vector<ColumnAccumulator> columns_;  ///< a request each: what sums_ does not have
   StateArray<std::uint64_t> first_rows_;  ///< least row of each slot
   std::ptrdiff_t row_counter_ = -1;       ///< direct: a column that counts all rows of each slot
   StateArray<std::uint8_t> present_;      ///< direct, without the two: 1 where a slot has a group

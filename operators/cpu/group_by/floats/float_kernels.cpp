@@ -1,24 +1,20 @@
 #include "operators/cpu/group_by/floats/float_kernels.hpp"
 
 #include "operators/cpu/group_by/floats/float_kernels_impl.hpp"
-#include "partition/radix_partition.hpp"
+#include "partition/instruction_set.hpp"
 
 namespace garuda::cpu {
 
 FloatKernels const& float_kernels_baseline() noexcept { return kFloatKernels; }
 
 FloatKernels const& float_kernels() noexcept {
+  return partition::best_of<FloatKernels>({
+      float_kernels_baseline,
 #ifdef GARUDA_X86_KERNELS
-  switch (partition::best_instruction_set()) {
-    case partition::InstructionSet::avx512:
-      return float_kernels_avx512();
-    case partition::InstructionSet::avx2:
-      return float_kernels_avx2();
-    default:
-      break;
-  }
+      float_kernels_avx2,
+      float_kernels_avx512,
 #endif
-  return float_kernels_baseline();
+  });
 }
 
 }  // namespace garuda::cpu

@@ -1,0 +1,31 @@
+// Words that the rows of a table add to their groups, row by row, for each set of instructions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace garuda::cpu {
+
+/// Words of a group's row of sums.
+inline constexpr std::size_t kSumRowWords = 4;
+
+/// Adds the i-th word of each of the `columns`, or 1 where one is nullptr, to the row of sums of groups[i], modulo 2^64,
+/// for i in [0, count). Columns need not be aligned. Sets of instructions differ in speed only.
+using AddSumRows = void (*)(std::uint64_t const* const* columns, std::uint32_t const* groups, std::size_t count,
+                            std::uint64_t* sums);
+
+struct SumKernels {
+  AddSumRows add_3;  ///< of three columns; the fourth word stays as it is
+  AddSumRows add_4;
+};
+
+/// Those of the fastest instruction set of this machine.
+SumKernels const& sum_kernels() noexcept;
+
+SumKernels const& sum_kernels_baseline() noexcept;
+#ifdef GARUDA_X86_KERNELS
+SumKernels const& sum_kernels_avx2() noexcept;
+SumKernels const& sum_kernels_avx512() noexcept;
+#endif
+
+}  // namespace garuda::cpu
