@@ -59,7 +59,7 @@ function(garuda_compile_together target)
 endfunction()
 
 # garuda_add_kernels(TARGET STEM...): on x86-64 STEM_avx2.cpp and STEM_avx512.cpp of the calling folder, which hold the same
-# kernels for instruction sets beyond the target's; partition's instruction_set says which to call.
+# kernels for instruction sets beyond the target's; core/instruction_set says which to call.
 function(garuda_add_kernels target)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     return()

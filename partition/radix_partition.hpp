@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/instruction_set.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "keys/encoded_keys.hpp"
-#include "partition/instruction_set.hpp"
 
 namespace garuda::partition {
 

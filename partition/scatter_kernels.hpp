@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "partition/instruction_set.hpp"
+#include "core/instruction_set.hpp"
 
 namespace garuda::partition {
 

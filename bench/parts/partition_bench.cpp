@@ -73,10 +73,10 @@ Result<void> check(PartitionRequest const& request) {
   return check(static_cast<Sampling const&>(request));
 }
 
-Result<partition::InstructionSet> parse_instructions(std::string const& name) {
-  if (name.empty()) return partition::best_instruction_set();
+Result<InstructionSet> parse_instructions(std::string const& name) {
+  if (name.empty()) return best_instruction_set();
   std::string names;
-  for (auto const set : partition::instruction_sets()) {
+  for (auto const set : instruction_sets()) {
     if (to_string(set) == name) return set;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(set));
   }
@@ -137,7 +137,7 @@ RatioSummary compare(std::uint64_t bytes, std::vector<std::uint64_t> const& samp
   return summarise_ratios(as_copy, taken);
 }
 
-Record make_record(PartitionRequest const& request, std::uint32_t word_bytes, partition::InstructionSet instructions,
+Record make_record(PartitionRequest const& request, std::uint32_t word_bytes, InstructionSet instructions,
                    RowIds row_ids, std::uint32_t threads) {
   Plan plan;
   plan.path = Path::cpu;
@@ -150,7 +150,7 @@ Record make_record(PartitionRequest const& request, std::uint32_t word_bytes, pa
   return record;
 }
 
-Result<Outcome> measure_one(PartitionRequest const& request, Input const& input, partition::InstructionSet instructions,
+Result<Outcome> measure_one(PartitionRequest const& request, Input const& input, InstructionSet instructions,
                             RowIds row_ids, std::uint32_t threads) {
   RadixDigit const digit{request.bits, 0, request.mixed};
   Control control;

@@ -10,6 +10,7 @@
 #include "core/look_ahead.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
+#include "keys/codes/byte_kernels.hpp"
 #include "keys/codes/padded_bytes.hpp"
 
 namespace garuda::keys {
@@ -173,9 +174,10 @@ std::optional<ByteCoding> ByteCoding::of(ByteShape const& shape) {
     return coding;
   }
   UInt128 product = 1;
+  std::array<std::uint32_t, kMostCodedBytes> radices{};
   for (auto p = shape.longest; p-- > 0;) {
     bool const may_end = p >= shape.shortest;
-    std::uint32_t const radix = shape.greatest[p] - shape.least[p] + 1U + (may_end ? 1 : 0);
+    auto const radix = radices[p] = shape.greatest[p] - shape.least[p] + 1U + (may_end ? 1 : 0);
     if (radix == 1) continue;
     coding.digits_.push_back({static_cast<std::uint64_t>(product), static_cast<std::uint32_t>(p), shape.least[p],
                               may_end, ExactDivisor(radix)});
@@ -188,7 +190,21 @@ std::optional<ByteCoding> ByteCoding::of(ByteShape const& shape) {
     for (auto const& digit : coding.digits_)
       if (digit.position < size)
         coding.of_length_[size] += digit.weight * ((digit.may_end ? 1 : 0) - std::uint64_t{digit.least});
+  coding.sums_ = coding.sums_of(std::span(radices).first(shape.longest));
   return coding;
+}
+
+std::optional<ByteSums> ByteCoding::sums_of(std::span<std::uint32_t const> radices) const {
+  if (radices.size() > kSummedBytes) return std::nullopt;
+  auto sums = byte_weights(radices);
+  if (!sums) return std::nullopt;
+  std::copy_n(shape_.least.begin(), kSummedBytes, sums->least.begin());
+  std::copy_n(shape_.greatest.begin(), kSummedBytes, sums->greatest.begin());
+  std::copy_n(of_length_.begin(), sums->of_length.size(), sums->of_length.begin());
+  sums->shortest = shape_.shortest;
+  sums->longest = shape_.longest;
+  sums->of_others = last_code_ + 1;
+  return sums;
 }
 
 std::uint64_t ByteCoding::sum(std::uint8_t const* bytes) const noexcept {
@@ -246,19 +262,38 @@ void ByteCoding::read(ArrayView const& array, DataType const& type, std::int64_t
       case 6:
         return read_equal_lengths<6>(array, type, begin, length, codes);
       default:
+        if (read_by_kernel(array, type, begin, length, codes)) return;
         return for_each_bytes(array, type, begin, length, [&](std::int64_t i, std::string_view value) {
           codes[i] = of_length_[longest()] + sum(reinterpret_cast<std::uint8_t const*>(value.data()));
         });
     }
   }
+  if (read_by_kernel(array, type, begin, length, codes)) return;
   if (longest() <= kStepBytes) return read_padded<1, false>(array, type, begin, length, codes);
   read_padded<2, false>(array, type, begin, length, codes);
 }
 
 void ByteCoding::read_others(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                              std::uint64_t* codes) const {
+  if (read_by_kernel(array, type, begin, length, codes)) return;
   if (longest() <= kStepBytes) return read_padded<1, true>(array, type, begin, length, codes);
   read_padded<2, true>(array, type, begin, length, codes);
+}
+
+bool ByteCoding::read_by_kernel(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                                std::uint64_t* codes) const {
+  if (!sums_ || array.validity != nullptr || !is_variable_width(type) || length == 0) return false;
+  auto const write = [&]<class Offset>(WriteByteCodes kernel, Offset const* offsets) {
+    if (kernel == nullptr) return false;
+    auto const* const values = static_cast<std::uint8_t const*>(array.values);
+    kernel({offsets + array.offset + begin, values, values + offsets[array.offset + array.length],
+            static_cast<std::size_t>(length)},
+           *sums_, codes);
+    return true;
+  };
+  auto const& kernels = byte_kernels();
+  return has_large_offsets(type) ? write(kernels.of_offsets_64, static_cast<std::int64_t const*>(array.offsets))
+                                 : write(kernels.of_offsets_32, static_cast<std::int32_t const*>(array.offsets));
 }
 
 /// Of values of at most 16 × kSteps bytes, those behind each being zero. As many digits as most codes have are kept in

@@ -13,6 +13,7 @@
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
+#include "keys/codes/byte_sums.hpp"
 #include "keys/codes/exact_divisor.hpp"
 #include "keys/codes/key_column.hpp"
 
@@ -68,10 +69,15 @@ class ByteCoding {
   };
 
   std::uint64_t sum(std::uint8_t const* bytes) const noexcept;
+  /// `radices`: of each place of a value. nullopt: kernels cannot sum such values.
+  std::optional<ByteSums> sums_of(std::span<std::uint32_t const> radices) const;
   template <std::size_t kDigits>
   void read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                           std::uint64_t* codes) const;
 
+  /// By the machine's kernels; false: they do not take such values.
+  bool read_by_kernel(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                      std::uint64_t* codes) const;
   template <std::size_t kSteps, bool kOthers>
   void read_padded(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                    std::uint64_t* codes) const;
@@ -81,6 +87,7 @@ class ByteCoding {
   std::vector<Digit> digits_;  ///< the most significant one first
   /// What the bytes' products with their weights lack, of each length, modulo 2^64.
   std::array<std::uint64_t, kMostCodedBytes + 1> of_length_{};
+  std::optional<ByteSums> sums_;  ///< the same for kernels
 };
 
 /// A coding of the values of all columns together; nullptr when there is none. Looks at every value, in parallel on the

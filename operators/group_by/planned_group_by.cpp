@@ -53,8 +53,7 @@ contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateC
     whole.common_low_bits = keys->is_packed ? keys->common_low_bits : 0;
     whole.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
   }
-  for (std::size_t c = 0; c < states.size(); ++c)
-    whole.requests.push_back(request_of(states[c], values[c]));
+  for (std::size_t c = 0; c < states.size(); ++c) whole.requests.push_back(request_of(states[c], values[c]));
   return whole;
 }
 

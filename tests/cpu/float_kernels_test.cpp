@@ -15,23 +15,12 @@
 #include <string>
 #include <vector>
 
+#include "core/instruction_set.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "operators/cpu/group_by/floats/float_range.hpp"
-#include "partition/instruction_set.hpp"
 
 namespace garuda::cpu {
 namespace {
-
-std::vector<FloatKernels const*> all_kernels() {
-  std::vector<FloatKernels const*> kernels{&float_kernels_baseline()};
-#ifdef GARUDA_X86_KERNELS
-  for (auto const set : partition::instruction_sets()) {
-    if (set == partition::InstructionSet::avx2) kernels.push_back(&float_kernels_avx2());
-    if (set == partition::InstructionSet::avx512) kernels.push_back(&float_kernels_avx512());
-  }
-#endif
-  return kernels;
-}
 
 /// Values that do not lie at a multiple of their size.
 template <class Float>
@@ -55,11 +44,11 @@ void check_magnitudes() {
   using Bits = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
   auto const bits_of = [](Float value) { return std::uint64_t{std::bit_cast<Bits>(std::abs(value))}; };
   std::mt19937_64 random(1);
-  for (auto const* kernels : all_kernels())
+  for (auto const set : instruction_sets())
     for (std::size_t const count : {0, 1, 3, 7, 8, 9, 64, 101}) {
       std::vector<Float> values(count, Float{-0.0F});
-      EXPECT_EQ(magnitudes_of(*kernels, values).largest, 0U);
-      EXPECT_EQ(magnitudes_of(*kernels, values).least_less_one, Magnitudes{}.least_less_one);
+      EXPECT_EQ(magnitudes_of(float_kernels(set), values).largest, 0U);
+      EXPECT_EQ(magnitudes_of(float_kernels(set), values).least_less_one, Magnitudes{}.least_less_one);
       for (auto& value : values)
         value = std::ldexp(static_cast<Float>(random() % 1000), static_cast<int>(random() % 40) - 20);
       for (auto const special :
@@ -71,7 +60,7 @@ void check_magnitudes() {
           if (bits_of(value) != 0) least = std::min(least, bits_of(value) - 1);
           largest = std::max(largest, bits_of(value));
         }
-        auto const seen = magnitudes_of(*kernels, values);
+        auto const seen = magnitudes_of(float_kernels(set), values);
         EXPECT_EQ(seen.least_less_one, least) << count << " " << special;
         EXPECT_EQ(seen.largest, largest) << count << " " << special;
       }
@@ -104,13 +93,13 @@ void check_split(std::uint32_t most_shift, std::int32_t unit) {
       expected.push_back(Int128{sign * mantissa} * (Int128{1} << shift));
     }
     auto const bytes = unaligned(values);
-    for (auto const* kernels : all_kernels())
+    for (auto const set : instruction_sets())
       for (auto const rounding : {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO}) {
         std::vector<std::uint64_t> low(count);
         std::vector<std::uint64_t> high(count);
         std::fesetround(rounding);
-        (sizeof(Float) == 4 ? kernels->split_32 : kernels->split_64)(bytes.data() + 1, count, *split, low.data(),
-                                                                     high.data());
+        (sizeof(Float) == 4 ? float_kernels(set).split_32 : float_kernels(set).split_64)(
+            bytes.data() + 1, count, *split, low.data(), high.data());
         std::fesetround(FE_TONEAREST);
         for (std::size_t i = 0; i < count; ++i)
           EXPECT_TRUE(static_cast<Int128>(UInt128{high[i]} << 64 | low[i]) == expected[i])

@@ -5,10 +5,13 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "operators/cpu/group_by/local_groups.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
+#include "operators/cpu/group_by/sums/sum_rows.hpp"
 #include "tests/cpu/whole_problem.hpp"
 
 namespace garuda::cpu {
@@ -72,6 +75,66 @@ TEST(WholeGroupBy, ManyPartitionsWholeOrChunkByChunk) {
             check(problem, first_rows, with_partitions_of(sizes));
           if (::testing::Test::HasFatalFailure()) return;
         }
+}
+
+/// `num_columns` columns of words below 2^40, whose sums fit a word; if their number is odd, the last one is counted,
+/// too; the second one's extremes are wanted.
+Problem words_problem(std::uint64_t rows, std::uint64_t groups, std::uint64_t stride, bool narrow,
+                      std::size_t num_columns) {
+  auto problem = random_problem(rows, groups, stride, narrow, false, 7);
+  problem.columns.clear();
+  std::mt19937_64 random(num_columns);
+  for (std::size_t c = 0; c < num_columns; ++c) {
+    Column column{{contract::ValueKind::uint64, contract::kSumState, false}, {}, {}};
+    column.request.sums_fit_word = true;
+    if (num_columns % 2 == 1 && c + 1 == num_columns) column.request.states |= contract::kCountState;
+    if (c == 1) column.request.states |= contract::kMinState | contract::kMaxState;
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      auto const value = random() >> 24;
+      column.words.push_back(static_cast<std::uint32_t>(value));
+      column.words.push_back(static_cast<std::uint32_t>(value >> 32));
+    }
+    problem.columns.push_back(std::move(column));
+  }
+  return problem;
+}
+
+TEST(WholeGroupBy, SumsThatFitWordsLieSideBySide) {
+  for (std::size_t num_columns = 1; num_columns <= 9; ++num_columns)
+    for (auto const rows : {1U, 255U, 256U, 257U, 3000U})
+      for (auto const first_rows : {false, true}) {
+        SCOPED_TRACE(std::to_string(num_columns) + " columns " + std::to_string(rows) + " rows");
+        bool const narrow = num_columns % 2 == 0;
+        auto const dense = words_problem(rows, 60, 1, narrow, num_columns);
+        auto const spread = words_problem(rows, 60, 0x9E37'79B1, narrow, num_columns);
+        check(dense, first_rows, with(Grouping::direct));
+        for (auto const* problem : {&dense, &spread}) {
+          check(*problem, first_rows, with(Grouping::local));
+          check(*problem, first_rows, with_local_tables_of(10));
+          check(*problem, first_rows, with(Grouping::partitioned));
+          check(*problem, first_rows, with_partitions_of({600, 1024}));
+        }
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+}
+
+TEST(WholeGroupBy, WordsAreKeptSideBySideWhereTheyAreThreeOrFour) {
+  auto const words = [](std::size_t sums, bool counts_rows) {
+    std::vector<contract::StateRequest> requests(sums, {contract::ValueKind::uint64, contract::kSumState, false});
+    for (auto& request : requests) request.sums_fit_word = true;
+    requests.push_back({contract::ValueKind::uint64, contract::kSumState, false});  // may need a second word
+    std::vector<std::size_t> lengths;
+    for (auto const& list : side_by_side(requests, counts_rows)) lengths.push_back(list.size());
+    return lengths;
+  };
+  using Lengths = std::vector<std::size_t>;
+  EXPECT_EQ(words(2, false), Lengths());
+  EXPECT_EQ(words(2, true), Lengths({3}));
+  EXPECT_EQ(words(3, false), Lengths({3}));
+  EXPECT_EQ(words(5, false), Lengths({4}));
+  EXPECT_EQ(words(5, true), Lengths({4}));
+  EXPECT_EQ(words(6, true), Lengths({4, 3}));
+  EXPECT_EQ(words(8, false), Lengths({4, 4}));
 }
 
 TEST(WholeGroupBy, LocalTablesArePutAsideOrGivenUpInTheMiddle) {

@@ -13,24 +13,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/instruction_set.hpp"
 #include "operators/group_by/numbers/exact_numbers.hpp"
-#include "partition/instruction_set.hpp"
 
 namespace garuda::group_by {
 namespace {
 
 /// Those that this machine can run.
-std::vector<NumberKernels const*> all_kernels() {
-  std::vector<NumberKernels const*> kernels{&number_kernels_baseline()};
-#ifdef GARUDA_X86_KERNELS
-  for (auto const set : partition::instruction_sets()) {
-    if (set == partition::InstructionSet::avx2) kernels.push_back(&number_kernels_avx2());
-    if (set == partition::InstructionSet::avx512) kernels.push_back(&number_kernels_avx512());
-  }
-#endif
-  return kernels;
-}
-
 /// Some of them the least and the greatest there are, from an address that no vector is aligned to.
 template <class Integer>
 std::vector<Integer> integers(std::size_t count) {
@@ -45,7 +34,7 @@ std::vector<Integer> integers(std::size_t count) {
 }
 
 TEST(NumberKernels, ExtremesHoldAllValuesAndWhatWasThere) {
-  for (auto const* const kernels : all_kernels())
+  for (auto const set : instruction_sets())
     for (std::size_t const count : {0, 1, 7, 16, 63, 1'000}) {
       auto const narrow = integers<std::int32_t>(count);
       auto const wide = integers<std::int64_t>(count);
@@ -58,13 +47,13 @@ TEST(NumberKernels, ExtremesHoldAllValuesAndWhatWasThere) {
         EXPECT_EQ(least, *std::ranges::min_element(expected));
         EXPECT_EQ(greatest, *std::ranges::max_element(expected));
       };
-      check(narrow, kernels->extremes_32);
-      check(wide, kernels->extremes_64);
+      check(narrow, number_kernels(set).extremes_32);
+      check(wide, number_kernels(set).extremes_64);
     }
 }
 
 TEST(NumberKernels, ProductsAreAddedModulo64Bits) {
-  for (auto const* const kernels : all_kernels())
+  for (auto const set : instruction_sets())
     for (std::size_t const count : {0, 1, 5, 8, 31, 256})
       for (auto const shift : {0U, 1U, 33U, 63U}) {
         auto const one = integers<std::uint32_t>(count);
@@ -74,7 +63,7 @@ TEST(NumberKernels, ProductsAreAddedModulo64Bits) {
           auto expected = words;
           for (std::size_t i = 0; i < count; ++i)
             expected[i] += (is_alone ? std::uint64_t{one[i]} : std::uint64_t{one[i]} * other[i]) << shift;
-          kernels->add_products(one.data(), is_alone ? nullptr : other.data(), count, shift, words.data());
+          number_kernels(set).add_products(one.data(), is_alone ? nullptr : other.data(), count, shift, words.data());
           EXPECT_EQ(words, expected);
         }
       }
@@ -114,9 +103,9 @@ void expect_parts(TypeId type, NumberKernels::FloatParts NumberKernels::*kernel)
           std::vector<Int128> expected(count);
           write_products(numbers, factors, first, bits, contract::ValueKind::int128,
                          reinterpret_cast<std::byte*>(expected.data()));
-          for (auto const* const kernels : all_kernels()) {
+          for (auto const set : instruction_sets()) {
             std::vector<Int128> found(count);
-            (kernels->*kernel)(values.data(), count, squared, first, bits, found.data());
+            (number_kernels(set).*kernel)(values.data(), count, squared, first, bits, found.data());
             ASSERT_TRUE(found == expected);
           }
           std::vector<std::int64_t> narrow(count);

@@ -1,20 +1,19 @@
 #include "operators/cpu/condition_join/mask_kernels.hpp"
 
 #include "operators/cpu/condition_join/mask_kernels_impl.hpp"
-#include "partition/instruction_set.hpp"
 
 namespace garuda::cpu {
 
 MaskKernels const& mask_kernels_baseline() noexcept { return kKernels; }
 
-MaskKernels const& mask_kernels() noexcept {
-  return partition::best_of<MaskKernels>({
-      mask_kernels_baseline,
+MaskKernels const& mask_kernels(InstructionSet set) noexcept {
+  return of_set<MaskKernels>(set, {
+                                      mask_kernels_baseline,
 #ifdef GARUDA_X86_KERNELS
-      mask_kernels_avx2,
-      mask_kernels_avx512,
+                                      mask_kernels_avx2,
+                                      mask_kernels_avx512,
 #endif
-  });
+                                  });
 }
 
 }  // namespace garuda::cpu

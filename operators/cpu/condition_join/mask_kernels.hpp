@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/instruction_set.hpp"
 #include "operators/contract/condition.hpp"
 
 namespace garuda::cpu {
@@ -38,8 +39,8 @@ struct MaskKernels {
   std::uint32_t (*count_mask)(std::uint8_t const* mask, std::size_t count);
 };
 
-/// Those of the fastest instruction set of this machine.
-MaskKernels const& mask_kernels() noexcept;
+/// Those of a set of instructions that this machine has.
+MaskKernels const& mask_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 MaskKernels const& mask_kernels_baseline() noexcept;
 #ifdef GARUDA_X86_KERNELS

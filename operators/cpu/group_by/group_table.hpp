@@ -409,9 +409,9 @@ class GroupTable {
   std::vector<contract::StateRequest> requests_;
   std::vector<SumRows> sums_;
   std::vector<ColumnAccumulator> columns_;  ///< a request each: what sums_ does not have
-  StateArray<std::uint64_t> first_rows_;  ///< least row of each slot
-  std::ptrdiff_t row_counter_ = -1;       ///< direct: a column that counts all rows of each slot
-  StateArray<std::uint8_t> present_;      ///< direct, without the two: 1 where a slot has a group
+  StateArray<std::uint64_t> first_rows_;    ///< least row of each slot
+  std::ptrdiff_t row_counter_ = -1;         ///< direct: a column that counts all rows of each slot
+  StateArray<std::uint8_t> present_;        ///< direct, without the two: 1 where a slot has a group
 };
 
 }  // namespace garuda::cpu

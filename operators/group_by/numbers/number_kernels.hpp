@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/instruction_set.hpp"
+
 namespace garuda::group_by {
 
 /// Kernels of one instruction set; they differ in speed only. Values of `extremes` need not be aligned.
@@ -23,8 +25,8 @@ struct NumberKernels {
   FloatParts float_parts_64;
 };
 
-/// Those of the fastest instruction set of this machine.
-NumberKernels const& number_kernels() noexcept;
+/// Those of a set of instructions that this machine has.
+NumberKernels const& number_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 NumberKernels const& number_kernels_baseline() noexcept;
 #ifdef GARUDA_X86_KERNELS

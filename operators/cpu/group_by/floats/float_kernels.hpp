@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/instruction_set.hpp"
+
 namespace garuda::cpu {
 
 /// Of the bits of floats without their signs: the least that is not 0, less one, and the greatest.
@@ -30,8 +32,8 @@ struct FloatKernels {
   void (*split_64)(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high);
 };
 
-/// Those of the fastest instruction set of this machine.
-FloatKernels const& float_kernels() noexcept;
+/// Those of a set of instructions that this machine has.
+FloatKernels const& float_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 FloatKernels const& float_kernels_baseline() noexcept;
 #ifdef GARUDA_X86_KERNELS

@@ -4,13 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/instruction_set.hpp"
+
 namespace garuda::cpu {
 
 /// Words of a group's row of sums.
 inline constexpr std::size_t kSumRowWords = 4;
 
-/// Adds the i-th word of each of the `columns`, or 1 where one is nullptr, to the row of sums of groups[i], modulo 2^64,
-/// for i in [0, count). Columns need not be aligned. Sets of instructions differ in speed only.
+/// Adds the i-th word of each of the `columns`, or 1 where one is nullptr, to the row of sums of groups[i], modulo
+/// 2^64, for i in [0, count). Columns need not be aligned. Sets of instructions differ in speed only.
 using AddSumRows = void (*)(std::uint64_t const* const* columns, std::uint32_t const* groups, std::size_t count,
                             std::uint64_t* sums);
 
@@ -19,8 +21,8 @@ struct SumKernels {
   AddSumRows add_4;
 };
 
-/// Those of the fastest instruction set of this machine.
-SumKernels const& sum_kernels() noexcept;
+/// Those of a set of instructions that this machine has.
+SumKernels const& sum_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 SumKernels const& sum_kernels_baseline() noexcept;
 #ifdef GARUDA_X86_KERNELS

@@ -1,5 +1,6 @@
-// Included once a set of instructions, in an unnamed namespace of its own: vectors of four words, which the compiler makes
-// of what the set has. Nothing here calls an inline function that others share: the linker might keep this set's for all.
+// Included once a set of instructions, in an unnamed namespace of its own: vectors of four words, which the compiler
+// makes of what the set has. Nothing here calls an inline function that others share: the linker might keep this set's
+// for all.
 #include <cstring>
 
 #include "operators/cpu/group_by/sums/sum_kernels.hpp"
@@ -23,18 +24,16 @@ void write_sum_rows(std::uint64_t const* const* columns, std::uint64_t* rows) no
     Words4 const odd_ab = __builtin_shufflevector(words[0], words[1], 1, 5, 3, 7);
     Words4 const even_cd = __builtin_shufflevector(words[2], words[3], 0, 4, 2, 6);
     Words4 const odd_cd = __builtin_shufflevector(words[2], words[3], 1, 5, 3, 7);
-    Words4 const by_row[4] = {__builtin_shufflevector(even_ab, even_cd, 0, 1, 4, 5),
-                              __builtin_shufflevector(odd_ab, odd_cd, 0, 1, 4, 5),
-                              __builtin_shufflevector(even_ab, even_cd, 2, 3, 6, 7),
-                              __builtin_shufflevector(odd_ab, odd_cd, 2, 3, 6, 7)};
+    Words4 const by_row[4] = {
+        __builtin_shufflevector(even_ab, even_cd, 0, 1, 4, 5), __builtin_shufflevector(odd_ab, odd_cd, 0, 1, 4, 5),
+        __builtin_shufflevector(even_ab, even_cd, 2, 3, 6, 7), __builtin_shufflevector(odd_ab, odd_cd, 2, 3, 6, 7)};
     std::memcpy(rows + 4 * i, by_row, sizeof(by_row));
   }
 }
 
 /// Rows that are fewer than are brought together at once.
 template <std::size_t kColumns>
-void write_last_sum_rows(std::uint64_t const* const* columns, std::size_t count,
-                         std::uint64_t* rows) noexcept {
+void write_last_sum_rows(std::uint64_t const* const* columns, std::size_t count, std::uint64_t* rows) noexcept {
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t w = 0; w < kSumRowWords; ++w) rows[4 * i + w] = w < kColumns ? columns[w][i] : 0;
 }

@@ -35,8 +35,7 @@ class SumRows {
            std::span<std::uint32_t const> groups);
 
   /// Adds the groups from_groups[i] of `from` to the groups to_groups[i].
-  void merge(SumRows const& from, std::span<std::uint32_t const> from_groups,
-             std::span<std::uint32_t const> to_groups);
+  void merge(SumRows const& from, std::span<std::uint32_t const> from_groups, std::span<std::uint32_t const> to_groups);
 
   std::span<SummedWord const> words() const noexcept { return words_; }
   std::uint64_t at(std::uint64_t group, std::size_t word) const noexcept { return sums_[group * kSumRowWords + word]; }

@@ -1,9 +1,9 @@
-#include "partition/instruction_set.hpp"
+#include "core/instruction_set.hpp"
 
 #include <array>
 #include <cstddef>
 
-namespace garuda::partition {
+namespace garuda {
 namespace {
 
 struct Supported {
@@ -49,4 +49,4 @@ std::span<InstructionSet const> instruction_sets() noexcept {
 
 InstructionSet best_instruction_set() noexcept { return instruction_sets().back(); }
 
-}  // namespace garuda::partition
+}  // namespace garuda

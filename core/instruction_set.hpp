@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace garuda::partition {
+namespace garuda {
 
 /// `baseline` is what the compiler targets without further flags: SSE2 on x86-64, portable code elsewhere.
 enum class InstructionSet : std::uint8_t { baseline, avx2, avx512 };
@@ -20,12 +20,11 @@ std::span<InstructionSet const> instruction_sets() noexcept;
 /// The last of them.
 InstructionSet best_instruction_set() noexcept;
 
-/// What is compiled for each set, in the order of InstructionSet and of the first alone where there are no others: that
-/// of the best set of this machine. The sets' results are the same.
+/// What is compiled for `set`: `by_set` is in the order of InstructionSet, the first alone where there are no others.
 template <class Kernels>
-Kernels const& best_of(std::initializer_list<Kernels const& (*)() noexcept> by_set) noexcept {
-  auto const best = static_cast<std::size_t>(best_instruction_set());
-  return by_set.begin()[best < by_set.size() ? best : 0]();
+Kernels const& of_set(InstructionSet set, std::initializer_list<Kernels const& (*)() noexcept> by_set) noexcept {
+  auto const index = static_cast<std::size_t>(set);
+  return by_set.begin()[index < by_set.size() ? index : 0]();
 }
 
-}  // namespace garuda::partition
+}  // namespace garuda
