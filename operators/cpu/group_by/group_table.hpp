@@ -58,11 +58,11 @@ inline std::uint64_t kept_row_bytes(std::span<contract::StateRequest const> requ
   return bytes;
 }
 
-/// The words that lie side by side in a table: with the number of rows, where some column counts them, or where that
-/// tells which slots of direct addressing have a group, as `marks_slots` says.
+/// The words that lie side by side in the tables of a group-by: with the number of rows, where some column counts them,
+/// or where that is to tell which slots of direct addressing have a group. The same for all tables, which are merged.
 inline std::vector<std::vector<SummedWord>> summed_words(std::span<contract::StateRequest const> requests,
-                                                         bool marks_slots) {
-  return side_by_side(requests, marks_slots || std::ranges::any_of(requests, counts_rows));
+                                                         bool first_rows) {
+  return side_by_side(requests, !first_rows || std::ranges::any_of(requests, counts_rows));
 }
 
 /// `requests` without what `lists` have, and without counts that another column has, too.
@@ -86,7 +86,7 @@ inline std::vector<contract::StateRequest> remaining(std::span<contract::StateRe
 
 /// Bytes of a group's states in a table with direct addressing, but for values that are all kept.
 inline std::uint64_t state_bytes(std::span<contract::StateRequest const> requests, bool first_rows) {
-  auto const lists = summed_words(requests, !first_rows);
+  auto const lists = summed_words(requests, first_rows);
   std::uint64_t bytes = first_rows ? 8 : lists.empty() ? 1 : 0;
   bytes += lists.size() * kSumRowWords * sizeof(std::uint64_t);
   for (auto const& request : remaining(requests, lists)) {
@@ -223,7 +223,7 @@ class GroupTable {
         keeps_rows_(states.first_rows),
         requests_(states.requests) {
     GARUDA_EXPECTS(!addressing.is_direct || states.num_more_words == 0);
-    auto const lists = summed_words(requests_, addressing.is_direct && !keeps_rows_);
+    auto const lists = summed_words(requests_, keeps_rows_);
     for (auto const& words : lists) sums_.emplace_back(words);
     auto const requests = remaining(requests_, lists);
     for (std::size_t c = 0; c < requests.size(); ++c) columns_.emplace_back(requests[c], states.fixed_points[c]);
