@@ -48,6 +48,22 @@ def cpu_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+QUIET_SECONDS = 0.2
+QUIET_SHARE = 0.01  # of a processor
+MOST_SETTLING_SECONDS = 5.0
+
+
+def settle() -> None:
+    """Waits until this process has been quiet for a while: an allocator's threads give the memory of the last result back
+    when its engine has long ended (jemalloc, within Polars: half a second later), at the cost of whoever runs then."""
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < MOST_SETTLING_SECONDS:
+        cpu_before, quiet_since = cpu_seconds(), time.perf_counter()
+        time.sleep(QUIET_SECONDS)
+        if cpu_seconds() - cpu_before <= QUIET_SHARE * (time.perf_counter() - quiet_since):
+            return
+
+
 @dataclasses.dataclass(frozen=True)
 class Timed:
     seconds: float
@@ -89,9 +105,11 @@ def verify(runners: list[engine.Engine], operation: engine.Operation, threads: i
 
 
 def sample(all_series: list[Series], operation: engine.Operation, repeat: int) -> None:
-    """All engines in turn within each repetition, so that a change in the machine's load meets all of them."""
+    """All engines in turn within each repetition, so that a change in the machine's load meets all of them, each once the
+    one before has settled."""
     for i in range(repeat):
         for series in all_series:
+            settle()
             run = timed(series.engine, operation, series.way)
             series.samples.append(run.seconds)
             series.cpu_samples.append(run.cpu_seconds)
