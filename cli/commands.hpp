@@ -14,6 +14,7 @@ void add_join_command(CLI::App& app, Context& context);
 void add_group_by_command(CLI::App& app, Context& context);
 void add_explain_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
+void add_batch_command(CLI::App& app, Context& context);
 /// `app` must outlive what it sets to run, too.
 void add_help_command(CLI::App& app, Context& context);
 void add_report_command(CLI::App& app, Context& context);

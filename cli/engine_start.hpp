@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <future>
+#include <memory>
+#include <optional>
 
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
@@ -18,7 +20,7 @@ class EngineStart {
   EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes);
 
   /// Waits for the engine. Once. Errors: those of Engine::create.
-  Result<Engine> take();
+  Result<std::shared_ptr<Engine>> take();
 
   /// What making the engine took, and how long `take` waited for it.
   struct Times {
@@ -28,13 +30,41 @@ class EngineStart {
   Times const& times() const noexcept { return times_; }
 
  private:
+  friend class SharedEngine;
+  /// What is wanted of an engine.
+  struct Wanted {
+    bool devices = false;
+    std::uint64_t kept_beside_limit_bytes = 0;
+  };
   struct Made {
-    Result<Engine> engine;
+    Result<std::shared_ptr<Engine>> engine;
     std::uint64_t ns = 0;
   };
 
+  Wanted wanted_;
   std::future<Made> made_;
   Times times_;
+};
+
+/// While one lives, commands that run in turn have one engine, as long as they want the same of it. One at a time, on
+/// the thread that runs them.
+class SharedEngine {
+ public:
+  SharedEngine();
+  ~SharedEngine();
+  SharedEngine(SharedEngine const&) = delete;
+  SharedEngine& operator=(SharedEngine const&) = delete;
+
+ private:
+  friend class EngineStart;
+  /// The engine of the last command that had one.
+  struct Last {
+    std::shared_ptr<Engine> engine;
+    EngineStart::Wanted made_for;
+
+    bool serves(EngineStart::Wanted const& wanted) const noexcept;
+  };
+  static std::optional<Last> last_;  ///< while one lives
 };
 
 }  // namespace garuda::cli

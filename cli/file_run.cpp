@@ -88,11 +88,11 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
       fmt::format("{} bytes of --memory-limit are kept for writing the result", kept_for_writing_)));
 }
 
-Result<Engine> FileRun::engine() {
+Result<std::shared_ptr<Engine>> FileRun::engine() {
   auto engine = engine_->take();
   times_.engine_ns = engine_->times().made_ns;
   times_.engine_wait_ns = engine_->times().waited_ns;
-  lacks_calibration_ = engine && options_.path == Path::automatic && engine->lacks_calibration();
+  lacks_calibration_ = engine && options_.path == Path::automatic && (*engine)->lacks_calibration();
   return engine;
 }
 

@@ -44,7 +44,7 @@ class FileRun {
   }
 
   /// The engine, which is made from the start of the run on. Once.
-  Result<Engine> engine();
+  Result<std::shared_ptr<Engine>> engine();
 
   /// Writes the result to the output file, or shows its first rows; then the statistics.
   Result<void> take(std::unique_ptr<QueryResult> result);

@@ -16,8 +16,8 @@ namespace {
 /// The limit holds for the table too, so it is read, and spilled, by whoever groups it.
 Result<void> group_within_limit(GroupByRequest const& request, FileRun& run) {
   GARUDA_TRY_ASSIGN(auto const of_file, group_by_of_file(request));
-  GARUDA_TRY_ASSIGN(auto engine, run.engine());
-  GARUDA_TRY_ASSIGN(auto result, spill::group_file(engine, of_file));
+  GARUDA_TRY_ASSIGN(auto const engine, run.engine());
+  GARUDA_TRY_ASSIGN(auto result, spill::group_file(*engine, of_file));
   return run.take(std::move(result));
 }
 
@@ -26,13 +26,13 @@ Result<void> group_by(GroupByRequest& request, FileRun& run) {
   GARUDA_TRY_ASSIGN(auto const of_file, group_by_of_file(request));
   GARUDA_TRY_ASSIGN(auto blocks, spill::BlockedGroupBy::open(of_file));
   if (blocks) {
-    GARUDA_TRY_ASSIGN(auto engine, run.engine());
-    GARUDA_TRY_ASSIGN(auto result, (*std::move(blocks)).group(engine));
+    GARUDA_TRY_ASSIGN(auto const engine, run.engine());
+    GARUDA_TRY_ASSIGN(auto result, (*std::move(blocks)).group(*engine));
     return run.take(std::move(result));
   }
   GARUDA_TRY_ASSIGN(auto const table, run.read([&] { return read_input(request); }));
-  GARUDA_TRY_ASSIGN(auto engine, run.engine());
-  GARUDA_TRY_ASSIGN(auto result, engine.group_by(table.view(), request.spec, request.options));
+  GARUDA_TRY_ASSIGN(auto const engine, run.engine());
+  GARUDA_TRY_ASSIGN(auto result, engine->group_by(table.view(), request.spec, request.options));
   return run.take(std::move(result));
 }
 

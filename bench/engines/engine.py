@@ -105,6 +105,10 @@ class Engine(abc.ABC):
         """What the engine says about its last run."""
         return {}
 
+    def cpu_seconds(self) -> float:
+        """Processor seconds so far of processes of its own that go on."""
+        return 0.0
+
     def forget(self) -> None:
         """Frees the last result, where it is held elsewhere than in the object that was returned. Not timed."""
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import pathlib
+import re
+import shlex
 import subprocess
 
 import pyarrow as pa
@@ -169,6 +172,38 @@ class Garuda(engine.Engine):
         return json.loads(self.said)
 
 
+class Batch:
+    """`garuda batch`: commands in one process, which stays."""
+
+    def __init__(self, command: pathlib.Path) -> None:
+        self.process = subprocess.Popen(
+            [command, "batch", "--keep-going"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def __del__(self) -> None:
+        if process := getattr(self, "process", None):
+            process.stdin.close()
+            process.wait()
+            process.stderr.close()
+
+    def run(self, words: list[str]) -> str:
+        """The statistics of a command with --stats=json."""
+        self.process.stdin.write(shlex.join(words) + "\n")
+        self.process.stdin.flush()
+        lines = []
+        for line in self.process.stderr:
+            if line.startswith("{"):
+                return line
+            lines.append(line.strip())
+            if re.fullmatch(r"garuda: line \d+ of standard input ended with status \d+", lines[-1]):
+                break
+        raise RuntimeError(" ".join(lines[-3:]) or "garuda batch has ended")
+
+    def cpu_seconds(self) -> float:
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # user and system
+
+
 class GarudaFiles(engine.Engine):
     """The command, a process a run. What is derived from groups takes them from an Arrow file."""
 
@@ -176,10 +211,11 @@ class GarudaFiles(engine.Engine):
 
     def __init__(
         self, command: pathlib.Path, version: str, path: str, threads: int, file_format: str, folder: pathlib.Path,
-        memory_limit: str | None = None,
+        memory_limit: str | None = None, batch: bool = False,
     ) -> None:
         self.version = version
         self.ways = (path,)
+        self.batch = Batch(command) if batch else None
         self.command = [command, "--threads", str(threads)]
         if memory_limit:
             self.command += ["--memory-limit", memory_limit, "--temp-folder", folder]
@@ -194,12 +230,20 @@ class GarudaFiles(engine.Engine):
 
     def execute(self, arguments: list[object], way: str, output: pathlib.Path) -> None:
         command, *options = self.command
-        call = [command, *arguments, "--path", way, *options, "--quiet", "--stats=json", "-o", output]
+        words = [str(word) for word in (*arguments, "--path", way, *options, "--quiet", "--stats=json", "-o", output)]
+        self.said = json.loads(self.batch.run(words) if self.batch else self.run_process([str(command), *words]))
+
+    @staticmethod
+    def run_process(call: list[str]) -> str:
+        """The last line that it prints."""
         done = subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         lines = done.stderr.strip().splitlines()
         if done.returncode != 0:
             raise RuntimeError(" ".join(lines[-3:]))
-        self.said = json.loads(lines[-1])
+        return lines[-1]
+
+    def cpu_seconds(self) -> float:
+        return self.batch.cpu_seconds() if self.batch else 0.0
 
     def join(self, join: engine.Join, way: str) -> object:
         on = ",".join(f"{escaped(left)}={escaped(right)}" for left, right in join.on)

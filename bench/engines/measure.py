@@ -48,18 +48,21 @@ def cpu_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-QUIET_SECONDS = 0.2
+LEAST_QUIET_SECONDS = 0.02
+MOST_QUIET_SECONDS = 0.6
 QUIET_SHARE = 0.01  # of a processor
 MOST_SETTLING_SECONDS = 5.0
 
 
-def settle() -> None:
-    """Waits until this process has been quiet for a while: an allocator's threads give the memory of the last result back
-    when its engine has long ended (jemalloc, within Polars: half a second later), at the cost of whoever runs then."""
+def settle(last_seconds: float) -> None:
+    """Waits until this process has been quiet for as long as its last run took, or MOST_QUIET_SECONDS: an allocator's
+    threads give the memory of a result back when its engine has long ended, at the cost of whoever runs then. Polars'
+    are at it for 1.2 s, DuckDB's for some ms half a second later (results of 9 * 10^6 rows)."""
+    quiet_seconds = min(max(last_seconds, LEAST_QUIET_SECONDS), MOST_QUIET_SECONDS)
     begin = time.perf_counter()
     while time.perf_counter() - begin < MOST_SETTLING_SECONDS:
         cpu_before, quiet_since = cpu_seconds(), time.perf_counter()
-        time.sleep(QUIET_SECONDS)
+        time.sleep(quiet_seconds)
         if cpu_seconds() - cpu_before <= QUIET_SHARE * (time.perf_counter() - quiet_since):
             return
 
@@ -74,9 +77,9 @@ class Timed:
 def timed(runner: engine.Engine, operation: engine.Operation, way: str) -> Timed:
     runner.forget()
     gc.collect()
-    cpu_before, start = cpu_seconds(), time.perf_counter()
+    cpu_before, start = cpu_seconds() + runner.cpu_seconds(), time.perf_counter()
     result = runner.run(operation, way)
-    return Timed(time.perf_counter() - start, cpu_seconds() - cpu_before, result)
+    return Timed(time.perf_counter() - start, cpu_seconds() + runner.cpu_seconds() - cpu_before, result)
 
 
 def verify(runners: list[engine.Engine], operation: engine.Operation, threads: int) -> list[Series]:
@@ -107,12 +110,14 @@ def verify(runners: list[engine.Engine], operation: engine.Operation, threads: i
 def sample(all_series: list[Series], operation: engine.Operation, repeat: int) -> None:
     """All engines in turn within each repetition, so that a change in the machine's load meets all of them, each once the
     one before has settled."""
+    last_seconds = 0.0
     for i in range(repeat):
         for series in all_series:
-            settle()
+            settle(last_seconds)
             run = timed(series.engine, operation, series.way)
             series.samples.append(run.seconds)
             series.cpu_samples.append(run.cpu_seconds)
+            last_seconds = run.seconds
             del run
             series.engine.forget()
             series.statistics = series.engine.statistics()

@@ -125,7 +125,9 @@ def file_engines(arguments: argparse.Namespace, folder: pathlib.Path) -> list[en
     """Likewise; results go to `folder`."""
     where = (arguments.threads, arguments.files, folder)
     ours = [
-        garuda_rival.GarudaFiles(arguments.garuda, version(arguments), path, *where, arguments.memory_limit)
+        garuda_rival.GarudaFiles(
+            arguments.garuda, version(arguments), path, *where, arguments.memory_limit, arguments.batch
+        )
         for path in (arguments.path, *arguments.forced)
     ]
     return [ours[0], *(rival(name, "Files")(*where) for name in arguments.rivals), *ours[1:]]
@@ -188,5 +190,9 @@ def add_file_arguments(parser: argparse.ArgumentParser, formats: Sequence[str] =
     parser.add_argument("--files", choices=formats, help="from files to files (default: in memory)")
     parser.add_argument(
         "--data", type=pathlib.Path, default=ROOT / "build/bench-data", help="where tables are kept (%(default)s)"
+    )
+    parser.add_argument(
+        "--batch", action="store_true",
+        help="with --files: garuda's commands run in one process (garuda batch), as its rivals do",
     )
     parser.add_argument("--memory-limit", metavar="SIZE", help="of garuda's command, with --files: 64GiB (none)")

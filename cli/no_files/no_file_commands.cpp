@@ -34,6 +34,10 @@ void add_explain_command(CLI::App& app, Context& context) {
   add_command(app, context, "explain", "show the plan of a join or group-by of files");
 }
 
+void add_batch_command(CLI::App& app, Context& context) {
+  add_command(app, context, "batch", "run commands, one a line, in one process");
+}
+
 // There are none.
 Result<void> limit_file_threads(std::uint32_t) { return {}; }
 

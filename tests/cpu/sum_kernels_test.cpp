@@ -24,12 +24,12 @@ void check_sums(SumKernels const& kernels, std::size_t num_columns, std::size_t 
   for (auto& group : groups) group = static_cast<std::uint32_t>(random() % kSummedGroups);
   std::vector<std::vector<std::uint64_t>> words(num_columns, std::vector<std::uint64_t>(count));
   std::vector<std::vector<std::byte>> unaligned;
-  std::array<std::uint64_t const*, kSumRowWords> columns{};
+  std::array<void const*, kSumRowWords> columns{};
   for (std::size_t c = 0; c < num_columns; ++c) {
     for (auto& word : words[c]) word = c == counted ? 1 : random();
     auto& bytes = unaligned.emplace_back(count * sizeof(std::uint64_t) + 4);
     if (count > 0) std::memcpy(bytes.data() + 4, words[c].data(), count * sizeof(std::uint64_t));
-    if (c != counted) columns[c] = reinterpret_cast<std::uint64_t const*>(bytes.data() + 4);
+    if (c != counted) columns[c] = bytes.data() + 4;
   }
   std::vector<std::uint64_t> sums(kSumRowWords * kSummedGroups, 5);
   auto expected = sums;

@@ -13,7 +13,7 @@ inline constexpr std::size_t kSumRowWords = 4;
 
 /// Adds the i-th word of each of the `columns`, or 1 where one is nullptr, to the row of sums of groups[i], modulo
 /// 2^64, for i in [0, count). Columns need not be aligned. Sets of instructions differ in speed only.
-using AddSumRows = void (*)(std::uint64_t const* const* columns, std::uint32_t const* groups, std::size_t count,
+using AddSumRows = void (*)(void const* const* columns, std::uint32_t const* groups, std::size_t count,
                             std::uint64_t* sums);
 
 struct SumKernels {

@@ -35,10 +35,10 @@ SumRows::SumRows(std::span<SummedWord const> words) : words_(words.begin(), word
 
 void SumRows::add(std::span<contract::AggregateInput const> values, std::uint64_t first,
                   std::span<std::uint32_t const> groups) {
-  std::array<std::uint64_t const*, kSumRowWords> columns{};
+  std::array<void const*, kSumRowWords> columns{};
   for (std::size_t w = 0; w < words_.size(); ++w)
     if (auto const column = words_[w])
-      columns[w] = reinterpret_cast<std::uint64_t const*>(values[*column].values.data()) + first;
+      columns[w] = values[*column].values.data() + first * contract::value_words(contract::ValueKind::uint64);
   auto const& kernels = sum_kernels();
   auto* const add_rows = words_.size() == kFewestSumWords ? kernels.add_3 : kernels.add_4;
   add_rows(columns.data(), groups.data(), groups.size(), sums_.data());
