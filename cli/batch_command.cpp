@@ -1,7 +1,6 @@
 // `garuda batch`: commands, one a line, in one process.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "core/kept_memory.hpp"
+#include "core/os/environment.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -32,7 +32,7 @@ class Batch {
 
   int run() {
     if (arguments_.file.empty() || arguments_.file == "-") return run_lines(std::cin, "standard input");
-    std::ifstream file(std::filesystem::path(arguments_.file));
+    std::ifstream file(os::to_path(arguments_.file));
     if (!file) return report(Error(ErrorCode::invalid_input, "cannot read " + arguments_.file));
     return run_lines(file, arguments_.file);
   }

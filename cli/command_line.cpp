@@ -64,6 +64,7 @@ int parse_and_run(std::vector<std::string> arguments) {
 }  // namespace
 
 int run_command_line(std::vector<std::string> arguments) {
+  forget_reported();
   try {
     return parse_and_run(std::move(arguments));
   } catch (std::exception const& bug) {

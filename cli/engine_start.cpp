@@ -1,5 +1,7 @@
 #include "cli/engine_start.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -9,24 +11,29 @@
 
 namespace garuda::cli {
 
-std::optional<SharedEngine::Last> SharedEngine::last_;
+std::optional<std::vector<SharedEngine::Kept>> SharedEngine::kept_;
 
-bool SharedEngine::Last::serves(EngineStart::Wanted const& wanted) const noexcept {
-  return engine != nullptr && (made_for.devices || !wanted.devices) &&
+/// One that could not be made serves nobody; one that is on its way may.
+bool SharedEngine::Kept::serves(EngineStart::Wanted const& wanted) const {
+  bool const is_made = made.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return (!is_made || made.get().engine) && (made_for.devices || !wanted.devices) &&
          made_for.kept_beside_limit_bytes == wanted.kept_beside_limit_bytes;
 }
 
-EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes)
-    : wanted_{options.path != Path::cpu, kept_beside_limit_bytes} {
-  vk::leave_devices_to_process_end();
-  if (SharedEngine::last_ && SharedEngine::last_->serves(wanted_)) {
-    std::promise<Made> made;
-    made.set_value({SharedEngine::last_->engine, 0});
-    made_ = made.get_future();
-    return;
+EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes) {
+  auto& kept = SharedEngine::kept_;
+  if (!kept) vk::leave_devices_to_process_end();
+  Wanted const wanted{options.path != Path::cpu, kept_beside_limit_bytes};
+  if (kept) {
+    auto const serving = std::ranges::find_if(*kept, [&](auto const& one) { return one.serves(wanted); });
+    if (serving != kept->end()) {
+      is_new_ = false;
+      made_ = serving->made;
+      return;
+    }
   }
   // Shared with the thread, which may still be at it when this has gone.
-  auto const make = std::make_shared<std::packaged_task<Made()>>([wanted = wanted_]() -> Made {
+  auto const make = std::make_shared<std::packaged_task<Made()>>([wanted]() -> Made {
     Stopwatch const watch;
     auto engine = Engine::create({.vulkan = wanted.devices,
                                   .calibrate_in_background = false,
@@ -35,8 +42,9 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
     return {std::make_shared<Engine>(*std::move(engine)), watch.elapsed_ns()};
   });
   made_ = make->get_future();
+  if (kept) kept->push_back({made_, wanted});
   try {
-    if (wanted_.devices)
+    if (wanted.devices)
       std::thread([make] { (*make)(); }).detach();
     else
       (*make)();
@@ -47,14 +55,16 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
 
 Result<std::shared_ptr<Engine>> EngineStart::take() {
   Stopwatch const waiting;
-  auto made = made_.get();
-  times_ = {made.ns, waiting.elapsed_ns()};
-  if (made.engine && SharedEngine::last_ && SharedEngine::last_->engine != *made.engine)
-    *SharedEngine::last_ = {*made.engine, wanted_};
-  return std::move(made.engine);
+  auto const& made = made_.get();
+  times_ = {is_new_ ? made.ns : 0, waiting.elapsed_ns()};
+  return made.engine;
 }
 
-SharedEngine::SharedEngine() { last_.emplace(); }
-SharedEngine::~SharedEngine() { last_.reset(); }
+SharedEngine::SharedEngine() { kept_.emplace(); }
+
+SharedEngine::~SharedEngine() {
+  vk::leave_devices_to_process_end();
+  kept_.reset();
+}
 
 }  // namespace garuda::cli

@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
@@ -13,8 +14,8 @@
 namespace garuda::cli {
 
 /// Finding devices loads their drivers, some tens of milliseconds each, which a thread of its own does meanwhile; the
-/// CPU path has none. Nothing waits for it where the command ends before. The engine's devices are left to the end of
-/// the process.
+/// CPU path has none. Nothing waits for it where the command ends before. Where there is no SharedEngine the engine's
+/// devices are left to the end of the process.
 class EngineStart {
  public:
   EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes);
@@ -41,13 +42,13 @@ class EngineStart {
     std::uint64_t ns = 0;
   };
 
-  Wanted wanted_;
-  std::future<Made> made_;
+  bool is_new_ = true;
+  std::shared_future<Made> made_;
   Times times_;
 };
 
-/// While one lives, commands that run in turn have one engine, as long as they want the same of it. One at a time, on
-/// the thread that runs them.
+/// While one lives, commands that run in turn have an engine together, as long as they want the same of it. One at a
+/// time, on the thread that runs them.
 class SharedEngine {
  public:
   SharedEngine();
@@ -57,14 +58,13 @@ class SharedEngine {
 
  private:
   friend class EngineStart;
-  /// The engine of the last command that had one.
-  struct Last {
-    std::shared_ptr<Engine> engine;
+  struct Kept {
+    std::shared_future<EngineStart::Made> made;
     EngineStart::Wanted made_for;
 
-    bool serves(EngineStart::Wanted const& wanted) const noexcept;
+    bool serves(EngineStart::Wanted const& wanted) const;
   };
-  static std::optional<Last> last_;  ///< while one lives
+  static std::optional<std::vector<Kept>> kept_;  ///< while one lives: all engines that were made
 };
 
 }  // namespace garuda::cli

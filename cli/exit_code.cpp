@@ -15,6 +15,7 @@ std::atomic<bool> reported{false};
 }  // namespace
 
 bool has_reported() noexcept { return reported; }
+void forget_reported() noexcept { reported = false; }
 
 int exit_code(ErrorCode code) noexcept {
   switch (code) {

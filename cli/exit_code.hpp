@@ -18,8 +18,10 @@ int exit_code(ErrorCode code) noexcept;
 /// Writes `garuda: <error>` to standard error and returns its exit code.
 int report(Error const& error);
 
-/// Whether it has been called. A signal handler may ask.
+/// Whether it has been called since the command line began. A signal handler may ask.
 bool has_reported() noexcept;
+/// A further command line begins.
+void forget_reported() noexcept;
 
 /// 0, or what `report` makes of the error.
 int report(Result<void> const& result);

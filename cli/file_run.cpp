@@ -61,7 +61,10 @@ void FileRun::keep_within(std::uint64_t& limit_bytes) {
   constexpr std::uint64_t kHeapBytes = 64 << 20;
   auto const threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
   auto const share = limit_bytes / kShare;
-  if (share < kLeastBytes) return give_freed_memory_back();
+  if (share < kLeastBytes) {
+    KeptMemory::instance().set_limit(0);
+    return give_freed_memory_back();
+  }
   kept_beside_limit_ = share;
   limit_bytes -= share;
   KeptMemory::instance().set_limit(share);

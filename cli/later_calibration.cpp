@@ -1,5 +1,6 @@
 #include "cli/later_calibration.hpp"
 
+#include <atomic>
 #include <exception>
 
 #include "core/os/process.hpp"
@@ -7,6 +8,8 @@
 namespace garuda::cli {
 
 void calibrate_later() noexcept {
+  static std::atomic_flag started;  // by an earlier command of a batch
+  if (started.test_and_set()) return;
   try {
     os::start_detached({"garuda", "calibrate", "--missing"});
   } catch (std::exception const&) {  // no memory for the arguments: it is left to a later run

@@ -118,11 +118,12 @@ Result<Table> read_table(TableFiles const& files, ReadOptions const& options) {
   return table;
 }
 
-Result<void> limit_arrow_threads(std::uint32_t threads) {
+Result<std::uint32_t> set_arrow_threads(std::uint32_t threads) {
   GARUDA_EXPECTS(threads >= 1);
+  auto const before = static_cast<std::uint32_t>(arrow::GetCpuThreadPoolCapacity());
   GARUDA_ARROW_TRY(arrow::SetCpuThreadPoolCapacity(static_cast<int>(threads)), ErrorCode::usage,
                    "cannot limit the threads of Arrow");
-  return {};
+  return before;
 }
 
 }  // namespace garuda::io

@@ -65,7 +65,8 @@ Result<std::vector<FileField>> read_fields(TableFiles const& files);
 /// have, files whose columns differ; out_of_memory; cancelled.
 Result<Table> read_table(TableFiles const& files, ReadOptions const& options = {});
 
-/// Limits the threads of Arrow C++ in this process, 1 or more; those of oneTBB are its global_control's.
-Result<void> limit_arrow_threads(std::uint32_t threads);
+/// Sets the threads of Arrow C++ in this process, 1 or more, and returns how many it had; those of oneTBB are its
+/// global_control's.
+Result<std::uint32_t> set_arrow_threads(std::uint32_t threads);
 
 }  // namespace garuda::io

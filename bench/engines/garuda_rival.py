@@ -188,9 +188,12 @@ class Batch:
 
     def run(self, words: list[str]) -> str:
         """The statistics of a command with --stats=json."""
-        self.process.stdin.write(shlex.join(words) + "\n")
-        self.process.stdin.flush()
         lines = []
+        try:
+            self.process.stdin.write(shlex.join(words) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError as error:
+            raise RuntimeError("garuda batch has ended") from error
         for line in self.process.stderr:
             if line.startswith("{"):
                 return line

@@ -8,6 +8,7 @@ import resource
 import statistics
 import sys
 import time
+from collections.abc import Callable
 
 from engines import compare, engine
 
@@ -54,16 +55,16 @@ QUIET_SHARE = 0.01  # of a processor
 MOST_SETTLING_SECONDS = 5.0
 
 
-def settle(last_seconds: float) -> None:
-    """Waits until this process has been quiet for as long as its last run took, or MOST_QUIET_SECONDS: an allocator's
+def settle(last_seconds: float, used_seconds: Callable[[], float]) -> None:
+    """Waits until the engines, whose processor seconds `used_seconds` gives, have been quiet for as long as its last run took, or MOST_QUIET_SECONDS: an allocator's
     threads give the memory of a result back when its engine has long ended, at the cost of whoever runs then. Polars'
     are at it for 1.2 s, DuckDB's for some ms half a second later (results of 9 * 10^6 rows)."""
     quiet_seconds = min(max(last_seconds, LEAST_QUIET_SECONDS), MOST_QUIET_SECONDS)
     begin = time.perf_counter()
     while time.perf_counter() - begin < MOST_SETTLING_SECONDS:
-        cpu_before, quiet_since = cpu_seconds(), time.perf_counter()
+        cpu_before, quiet_since = used_seconds(), time.perf_counter()
         time.sleep(quiet_seconds)
-        if cpu_seconds() - cpu_before <= QUIET_SHARE * (time.perf_counter() - quiet_since):
+        if used_seconds() - cpu_before <= QUIET_SHARE * (time.perf_counter() - quiet_since):
             return
 
 
@@ -111,9 +112,13 @@ def sample(all_series: list[Series], operation: engine.Operation, repeat: int) -
     """All engines in turn within each repetition, so that a change in the machine's load meets all of them, each once the
     one before has settled."""
     last_seconds = 0.0
+
+    def used_seconds() -> float:
+        return cpu_seconds() + sum(series.engine.cpu_seconds() for series in all_series)
+
     for i in range(repeat):
         for series in all_series:
-            settle(last_seconds)
+            settle(last_seconds, used_seconds)
             run = timed(series.engine, operation, series.way)
             series.samples.append(run.seconds)
             series.cpu_samples.append(run.cpu_seconds)

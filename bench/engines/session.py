@@ -69,6 +69,8 @@ def check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespa
     arguments.forced = [path for path in arguments.forced.split(",") if path]
     for path in set(arguments.forced) - set(FORCED):
         parser.error(f"not a path that can be forced (allowed: {', '.join(FORCED)}): {path}")
+    if getattr(arguments, "batch", False) and not arguments.files:
+        parser.error("--batch needs --files")
     if arguments.threads < 1 or arguments.repeat < 1:
         parser.error("--threads and --repeat must be at least 1")
 
@@ -183,7 +185,9 @@ def run_in_memory_or_files(
     arguments.data.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=arguments.data) as folder:
         engines = file_engines(arguments, pathlib.Path(folder))
-        return run(works, engines, arguments, facts, f"From {arguments.files} to {arguments.files}")
+        where = "garuda's commands in one process" if arguments.batch else "a process a command of garuda"
+        mode = f"From {arguments.files} to {arguments.files}, {where}"
+        return run(works, engines, arguments, facts | {"batch": arguments.batch}, mode)
 
 
 def add_file_arguments(parser: argparse.ArgumentParser, formats: Sequence[str] = files.FORMATS) -> None:

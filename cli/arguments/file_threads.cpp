@@ -3,6 +3,6 @@
 
 namespace garuda::cli {
 
-Result<void> limit_file_threads(std::uint32_t threads) { return io::limit_arrow_threads(threads); }
+Result<std::uint32_t> set_file_threads(std::uint32_t threads) { return io::set_arrow_threads(threads); }
 
 }  // namespace garuda::cli

@@ -7,13 +7,22 @@
 namespace garuda::cli {
 
 struct ThreadLimit::Limit {
+  Limit(std::uint32_t threads, std::uint32_t before)
+      : control(tbb::global_control::max_allowed_parallelism, threads), file_threads_before(before) {}
+  Limit(Limit const&) = delete;
+  Limit& operator=(Limit const&) = delete;
+  ~Limit() {
+    if (file_threads_before > 0) (void)set_file_threads(file_threads_before);
+  }
+
   tbb::global_control control;
+  std::uint32_t file_threads_before;
 };
 
 Result<ThreadLimit> ThreadLimit::set(std::uint32_t threads) {
   if (threads == 0) return ThreadLimit(nullptr);
-  GARUDA_TRY(limit_file_threads(threads));
-  return ThreadLimit(std::unique_ptr<Limit>(new Limit{{tbb::global_control::max_allowed_parallelism, threads}}));
+  GARUDA_TRY_ASSIGN(auto const before, set_file_threads(threads));
+  return ThreadLimit(std::make_unique<Limit>(threads, before));
 }
 
 ThreadLimit::ThreadLimit(std::unique_ptr<Limit> limit) : limit_(std::move(limit)) {}

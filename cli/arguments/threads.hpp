@@ -8,10 +8,11 @@
 
 namespace garuda::cli {
 
-/// Limits the threads that read and write files beside oneTBB's: Arrow's. Requires: threads > 0.
-Result<void> limit_file_threads(std::uint32_t threads);
+/// Sets how many threads read and write files beside oneTBB's, Arrow's, and returns how many did; 0: there are none.
+/// Requires: threads > 0.
+Result<std::uint32_t> set_file_threads(std::uint32_t threads);
 
-/// Limits the threads of oneTBB, while it lives, and of Arrow, to `threads`; 0 leaves them.
+/// Limits the threads of oneTBB and of Arrow to `threads` while it lives; 0 leaves them.
 class ThreadLimit {
  public:
   static Result<ThreadLimit> set(std::uint32_t threads);

@@ -39,6 +39,6 @@ void add_batch_command(CLI::App& app, Context& context) {
 }
 
 // There are none.
-Result<void> limit_file_threads(std::uint32_t) { return {}; }
+Result<std::uint32_t> set_file_threads(std::uint32_t) { return 0; }
 
 }  // namespace garuda::cli

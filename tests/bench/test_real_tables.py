@@ -96,7 +96,9 @@ def test_answers_from_a_folder_under_a_limit(tmp_path):
     assert len(bench("db_benchmark", "cpu", tmp_path, *arguments)["works"]) == 3
 
 
-@pytest.mark.parametrize("arguments", [[], ["--files", "parquet"]], ids=["memory", "files"])
+@pytest.mark.parametrize(
+    "arguments", [[], ["--files", "parquet"], ["--files", "parquet", "--batch"]], ids=["memory", "files", "batch"]
+)
 def test_tpch(arguments, tmp_path):
     stored = bench("tpch", "cpu", tmp_path, "--scale", "0.001", *arguments)
     works = {work["name"]: work for work in stored["works"]}
@@ -107,7 +109,7 @@ def test_tpch(arguments, tmp_path):
 def test_what_is_not_allowed_is_one_sentence():
     for name, *arguments in [
         ("db_benchmark", "--rows", "1.5"), ("db_benchmark", "--questions", "g11"), ("tpch", "--queries", "JO5"),
-        ("tpch", "--files", "csv"), ("tpch", "--forced", "auto"),
+        ("tpch", "--files", "csv"), ("tpch", "--forced", "auto"), ("tpch", "--scale=1", "--batch"),
     ]:
         call = [sys.executable, "-m", name, *arguments]
         done = subprocess.run(

@@ -88,6 +88,7 @@ void give_freed_memory_back([[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef __GLIBC__
   ::mallopt(M_MMAP_THRESHOLD, static_cast<int>(bytes));
   ::mallopt(M_ARENA_MAX, 1);
+  ::malloc_trim(0);
 #endif
 }
 
