@@ -185,8 +185,8 @@ def run_in_memory_or_files(
     arguments.data.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=arguments.data) as folder:
         engines = file_engines(arguments, pathlib.Path(folder))
-        where = "garuda's commands in one process" if arguments.batch else "a process a command of garuda"
-        mode = f"From {arguments.files} to {arguments.files}, {where}"
+        together = ", garuda's commands in one process" if arguments.batch else ""
+        mode = f"From {arguments.files} to {arguments.files}{together}"
         return run(works, engines, arguments, facts | {"batch": arguments.batch}, mode)
 
 

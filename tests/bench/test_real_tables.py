@@ -102,6 +102,7 @@ def test_answers_from_a_folder_under_a_limit(tmp_path):
 def test_tpch(arguments, tmp_path):
     stored = bench("tpch", "cpu", tmp_path, "--scale", "0.001", *arguments)
     works = {work["name"]: work for work in stored["works"]}
+    assert all(work["mode"].endswith("one process") == ("--batch" in arguments) for work in works.values())
     assert len(works) == 15 and works["A4"]["rows_out"] == works["JO4"]["rows_out"] == 6_005
     assert works["JO3"]["rows_out"] == 4 * 6_005 and works["Q1"]["rows_out"] == 4
 
