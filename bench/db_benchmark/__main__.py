@@ -2,9 +2,9 @@
 its shapes: garuda against DuckDB and Polars.
 
 Called by `./dev bench db-benchmark`. In memory every engine is timed from Arrow, or from tables of its own where that
-is faster, to a result in memory; with --files from files to a file, garuda's command with its process, or by `garuda batch`. Whole results
-are compared with DuckDB's before anything is timed, floats to within 1e-9; runs take turns; all have the same number of
-threads. Prints a table, with the ratio of medians of the faster rival over garuda. Exit status 1 when results differ.
+is faster, to a result in memory; with --files from files to a file, garuda's command with its process, or by `garuda
+batch`. Whole results are compared with DuckDB's before anything is timed, floats to within 1e-9; runs take turns; all
+have the same number of threads. Prints a table, with the ratio of medians of the faster rival over garuda. Exit status 1 when results differ.
 """
 
 from __future__ import annotations

@@ -56,9 +56,10 @@ MOST_SETTLING_SECONDS = 5.0
 
 
 def settle(last_seconds: float, used_seconds: Callable[[], float]) -> None:
-    """Waits until the engines, whose processor seconds `used_seconds` gives, have been quiet for as long as its last run took, or MOST_QUIET_SECONDS: an allocator's
-    threads give the memory of a result back when its engine has long ended, at the cost of whoever runs then. Polars'
-    are at it for 1.2 s, DuckDB's for some ms half a second later (results of 9 * 10^6 rows)."""
+    """Waits until the engines, whose processor seconds `used_seconds` gives, have been quiet for as long as the last run
+    took, or MOST_QUIET_SECONDS: an allocator's threads give the memory of a result back when its engine has long ended,
+    at the cost of whoever runs then. Polars' are at it for 1.2 s, DuckDB's for some ms half a second later (results of
+    9 * 10^6 rows)."""
     quiet_seconds = min(max(last_seconds, LEAST_QUIET_SECONDS), MOST_QUIET_SECONDS)
     begin = time.perf_counter()
     while time.perf_counter() - begin < MOST_SETTLING_SECONDS:

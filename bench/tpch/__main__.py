@@ -2,8 +2,8 @@
 and Polars.
 
 Called by `./dev bench tpch`. In memory, from Arrow tables of the columns that a query reads, or, with --files, from
-Parquet files to a file, garuda's command with its process, or by `garuda batch`. Whole results are compared before anything is timed; runs
-take turns; all have the same number of threads. Prints a table, with the ratio of medians of the faster rival over
+Parquet files to a file, garuda's command with its process, or by `garuda batch`. Whole results are compared before
+anything is timed; runs take turns; all have the same number of threads. Prints a table, with the ratio of medians of the faster rival over
 garuda. Exit status 1 when results differ.
 """
 

@@ -51,7 +51,9 @@ class Garuda:
             **{**usual, "env": self.environment(), **options},
         )
 
-    def start(self, *arguments: object) -> subprocess.Popen[str]:
+    def start(self, *arguments: object, **options: object) -> subprocess.Popen[str]:
+        """Starts it in the test's folder. `options` are those of subprocess.Popen."""
+        usual = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         # A hang-up that whoever runs the tests ignores (nohup) would be ignored by the command, too.
         before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         try:
@@ -59,10 +61,8 @@ class Garuda:
                 self.arguments(*arguments),
                 cwd=self.folder,
                 env=self.environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
                 text=True,
+                **{**usual, **options},
             )
         finally:
             signal.signal(signal.SIGHUP, before)

@@ -45,10 +45,7 @@ def test_commands_of_a_file_run_in_turn(inputs):
 
 def test_a_line_runs_when_it_comes(inputs):
     """Whoever writes a line can wait for what it prints before writing the next."""
-    process = subprocess.Popen(
-        inputs.arguments("batch"), cwd=inputs.folder, env=inputs.environment(), text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    process = inputs.start("batch", stdin=subprocess.PIPE)
     for _ in range(3):
         process.stdin.write(with_path(inputs, f"{JOIN} --count --quiet --stats=json") + "\n")
         process.stdin.flush()
@@ -114,10 +111,7 @@ def test_nothing_to_do(garuda):
 
 def test_interrupted_between_commands(garuda):
     tables.write(garuda.folder / "l.arrow", pa.table({"id": [1, 2, 3]}))
-    process = subprocess.Popen(
-        garuda.arguments("batch"), cwd=garuda.folder, env=garuda.environment(), text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    process = garuda.start("batch", stdin=subprocess.PIPE)
     process.stdin.write("join l.arrow l.arrow --on id --count --quiet\n")
     process.stdin.flush()
     assert process.stdout.readline() == "3\n"
