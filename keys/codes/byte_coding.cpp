@@ -213,6 +213,14 @@ std::uint64_t ByteCoding::sum(std::uint8_t const* bytes) const noexcept {
   return sum;
 }
 
+template <bool kOthers>
+void ByteCoding::read_any(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                          std::uint64_t* codes) const {
+  if (read_by_kernel(array, type, begin, length, codes)) return;
+  if (longest() <= kStepBytes) return read_padded<1, kOthers>(array, type, begin, length, codes);
+  read_padded<2, kOthers>(array, type, begin, length, codes);
+}
+
 /// With so many digits that compilers keep them in registers.
 template <std::size_t kDigits>
 void ByteCoding::read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin,
@@ -268,16 +276,12 @@ void ByteCoding::read(ArrayView const& array, DataType const& type, std::int64_t
         });
     }
   }
-  if (read_by_kernel(array, type, begin, length, codes)) return;
-  if (longest() <= kStepBytes) return read_padded<1, false>(array, type, begin, length, codes);
-  read_padded<2, false>(array, type, begin, length, codes);
+  read_any<false>(array, type, begin, length, codes);
 }
 
 void ByteCoding::read_others(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                              std::uint64_t* codes) const {
-  if (read_by_kernel(array, type, begin, length, codes)) return;
-  if (longest() <= kStepBytes) return read_padded<1, true>(array, type, begin, length, codes);
-  read_padded<2, true>(array, type, begin, length, codes);
+  read_any<true>(array, type, begin, length, codes);
 }
 
 bool ByteCoding::read_by_kernel(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,

@@ -75,6 +75,10 @@ class ByteCoding {
   void read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                           std::uint64_t* codes) const;
 
+  /// Of any lengths; `kOthers`: among values that need not be of the shape.
+  template <bool kOthers>
+  void read_any(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
+                std::uint64_t* codes) const;
   /// By the machine's kernels; false: they do not take such values.
   bool read_by_kernel(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                       std::uint64_t* codes) const;
